@@ -1,0 +1,80 @@
+// Package box keeps the isolated places in which agents run: their names, records and lifecycle.
+// How a kind of box works is its driver's business.
+package box
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// DefaultName is the box that commands mean when none is named.
+const DefaultName = "cco-sandbox"
+
+// Box is the record of a box, kept in its directory as box.json.
+type Box struct {
+	Name    string    `json:"name"`
+	Backend string    `json:"backend"`
+	Created time.Time `json:"created"`
+	// Boot is the boot of the machine in which the box was last started, "" when it was stopped.
+	Boot string `json:"boot,omitempty"`
+	Spec Spec   `json:"spec"`
+
+	// Dir is where the driver keeps what belongs to the box; Exchange is the parent of the sessions' exchange directories.
+	Dir      string `json:"-"`
+	Exchange string `json:"-"`
+}
+
+// Spec is what the user asked for when the box was created.
+type Spec struct {
+	Repo   string   `json:"repo,omitempty"`   // the one repository of a worktree box
+	Accept []string `json:"accept,omitempty"` // weaker modes that the user has accepted by name
+	Mounts []Mount  `json:"mounts,omitempty"`
+	Caches []string `json:"caches,omitempty"` // directories below home that last as long as the box
+	Env    []string `json:"env,omitempty"`
+	Setup  []string `json:"setup,omitempty"` // shell commands, run once when the box is provisioned
+	Limits Limits   `json:"limits"`
+}
+
+// Mount is a host directory seen in a box at the same path, read-only unless it says otherwise.
+type Mount struct {
+	Path  string `json:"path" toml:"path"`
+	Write bool   `json:"write,omitempty" toml:"write"`
+}
+
+// What commands say of a box that isn't ready, in words that users know.
+var (
+	ErrNotCreated = errors.New("sandbox not created, run `cco box create`")
+	ErrNotRunning = errors.New("sandbox not running, run `cco box start`")
+)
+
+// NotFoundError names a box that does not exist, where one had to be named.
+type NotFoundError struct{ Name string }
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("no box %q, see `cco box list`", e.Name) }
+
+// Unavailable says that the isolation asked for can't be had here.
+type Unavailable struct {
+	What string // the layer or backend
+	Why  string
+	Mend string // what the user can do
+}
+
+func (e *Unavailable) Error() string {
+	s := e.What + " can't be had here: " + e.Why
+	if e.Mend != "" {
+		s += "; " + e.Mend
+	}
+	return s
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+
+// CheckName refuses names that can't be a directory, a host name and an instance name alike.
+func CheckName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("box name %q: use up to 40 lower-case letters, digits and inner hyphens", name)
+	}
+	return nil
+}

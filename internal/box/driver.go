@@ -1,0 +1,94 @@
+package box
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+)
+
+// Driver is one backend: the way in which a kind of box is made, entered and removed.
+// Every driver passes the suite in boxtest. All methods are idempotent.
+type Driver interface {
+	// Check says whether this backend can be had on this machine. What is missing is an *Unavailable.
+	Check(ctx context.Context) error
+	// Create makes what the box needs and leaves it running.
+	Create(ctx context.Context, b *Box, report Report) error
+	Start(ctx context.Context, b *Box, report Report) error
+	// Stop ends every process in the box. Workspaces stay.
+	Stop(ctx context.Context, b *Box) error
+	// Destroy ends and removes everything that the box keeps, and nothing else.
+	Destroy(ctx context.Context, b *Box) error
+	Running(ctx context.Context, b *Box) (bool, error)
+
+	// Provision puts files into the home that sessions get a copy of, then runs the box's setup commands there.
+	Provision(ctx context.Context, b *Box, files []File, report Report) error
+	// Prepare makes a session's own home, workspace and exchange directory and says where they are.
+	Prepare(ctx context.Context, b *Box, session string) (Place, error)
+	// Run runs a program in the box and waits for it and everything that it started.
+	// A program that did not succeed gives a *proc.ExitError.
+	Run(ctx context.Context, b *Box, e Exec) error
+	// Discard removes a session's home and workspace, and what an unfinished Run of it has left running.
+	Discard(ctx context.Context, b *Box, session string) error
+
+	// Layers reports the isolation in force for a box on this machine.
+	Layers(ctx context.Context, b *Box) ([]Layer, error)
+	// Promises names the probes of the escape suite that must hold in this backend.
+	Promises() []string
+}
+
+// Report tells the user what is being done, a short line at a time.
+type Report func(format string, args ...any)
+
+// File is something to put into a box's home, at a slash-separated path below it.
+type File struct {
+	Path string
+	Data []byte
+	Mode os.FileMode
+}
+
+// Place is where a session lives, as its agent sees it.
+type Place struct {
+	Workspace string // /workspace/<id>
+	Exchange  string // /exchange/<id>
+	Home      string
+	Tool      string // cco-box, the part of cco that runs inside
+	Store     string // the objects that this box has of the session's repository, read-only for the agent; "" if it keeps none
+}
+
+// Exec is a program to run in a box.
+type Exec struct {
+	Session string // whose home, workspace and exchange it sees; "" is a shell that belongs to none
+	Argv    []string
+	Env     []string // in addition to the box's own
+	Dir     string   // the workspace by default, home where there is none
+
+	// Repo names the object store of a repository, seen at Place.Store. Only with Fill can it be written:
+	// no agent ever runs with Fill.
+	Repo string
+	Fill bool
+
+	ReadOnly bool // the workspace can be read, not written
+	Limits   Limits
+
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	// TTY is the terminal end of a pty that becomes the program's controlling terminal and its three streams.
+	TTY *os.File
+}
+
+// Limits bound what one Run may use. Zero is the box's default.
+type Limits struct {
+	Memory int64         `json:"memory,omitempty" toml:"memory"` // bytes, of all its processes together
+	Procs  int           `json:"procs,omitempty" toml:"procs"`
+	Time   time.Duration `json:"time,omitempty" toml:"time"`
+}
+
+// Layer is one part of a box's isolation.
+type Layer struct {
+	Name   string `json:"name"`
+	Active bool   `json:"active"`
+	Detail string `json:"detail,omitempty"` // how much of it, or why not
+	Mend   string `json:"mend,omitempty"`   // what the user can do about a missing one
+}
