@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Session is the record of one hand-off.
+type Session struct {
+	ID       string    `json:"id"`
+	Box      string    `json:"box"`
+	Backend  string    `json:"backend"`
+	Agent    string    `json:"agent"`
+	Model    string    `json:"model,omitempty"`
+	Repo     string    `json:"repo"` // the host repository's top directory
+	RepoKey  string    `json:"-"`
+	Branch   string    `json:"branch"`
+	Base     string    `json:"base"` // the commit that both sides have
+	Plan     string    `json:"plan"` // as the agent sees it
+	Title    string    `json:"title,omitempty"`
+	State    State     `json:"state"`
+	Reason   string    `json:"reason,omitempty"`
+	Tip      string    `json:"tip,omitempty"` // what was last brought to the host
+	Wip      string    `json:"wip,omitempty"`
+	ExitCode int       `json:"exit_code"`
+	Created  time.Time `json:"created"`
+	Started  time.Time `json:"started,omitzero"`
+	Finished time.Time `json:"finished,omitzero"`
+	Pulled   time.Time `json:"pulled,omitzero"`
+}
+
+// State is where a session stands.
+type State string
+
+// The states of a session.
+const (
+	Created State = "created" // recorded, its keeper not yet at work
+	Running State = "running"
+	Waiting State = "waiting" // for a person
+	Paused  State = "paused"  // by a limit
+	Done    State = "done"
+	Failed  State = "failed"
+	Killed  State = "killed"
+	Pulled  State = "pulled"
+)
+
+// Live says whether a session in this state has a keeper.
+func (s State) Live() bool {
+	return s == Created || s == Running || s == Waiting || s == Paused
+}
+
+// NotFoundError names a session that was never recorded.
+type NotFoundError struct{ ID string }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("no session %q, see `cco box sessions`", e.ID)
+}
+
+const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, plan, title, state, reason, tip, wip,
+	exit_code, created_at, started_at, finished_at, pulled_at`
+
+// AddSession records a new session. An id that is taken is an error.
+func (s *Store) AddSession(ctx context.Context, v Session) error {
+	_, err := s.db.ExecContext(ctx, `INSERT INTO sessions (`+columns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Plan, v.Title, v.State, v.Reason, v.Tip, v.Wip,
+		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled))
+	if err != nil {
+		return fmt.Errorf("record session %s: %w", v.ID, err)
+	}
+	return nil
+}
+
+// Session reads one session.
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	return scan(id, s.db.QueryRowContext(ctx, `SELECT `+columns+` FROM sessions WHERE id = ?`, id))
+}
+
+// Sessions lists the sessions of a box, or all for "", newest first.
+func (s *Store) Sessions(ctx context.Context, box string) (list []Session, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT `+columns+` FROM sessions
+		WHERE ?1 = '' OR box = ?1 ORDER BY created_at DESC, id`, box)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan("", rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+// UpdateSession changes a session in one transaction. If change gives an error, nothing is written.
+func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Session) error) (v Session, err error) {
+	err = s.tx(ctx, func(tx *sql.Tx) error {
+		v, err = scan(id, tx.QueryRowContext(ctx, `SELECT `+columns+` FROM sessions WHERE id = ?`, id))
+		if err != nil {
+			return err
+		}
+		if err := change(&v); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE sessions SET agent = ?, model = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
+			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ? WHERE id = ?`,
+			v.Agent, v.Model, v.Base, v.Plan, v.Title, v.State, v.Reason,
+			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), id)
+		return err
+	})
+	return v, err
+}
+
+// RemoveSessions forgets sessions, after their last traces on disk are gone.
+func (s *Store) RemoveSessions(ctx context.Context, ids ...string) error {
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		for _, id := range ids {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE id = ?`, id); err != nil {
+				return fmt.Errorf("forget session %s: %w", id, err)
+			}
+		}
+		return nil
+	})
+}
+
+func scan(id string, row interface{ Scan(...any) error }) (v Session, err error) {
+	var created, started, finished, pulled int64
+	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Plan, &v.Title, &v.State, &v.Reason,
+		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Session{}, &NotFoundError{ID: id}
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("read session %s: %w", id, err)
+	}
+	v.Created, v.Started, v.Finished, v.Pulled = unstamp(created), unstamp(started), unstamp(finished), unstamp(pulled)
+	return v, nil
+}
+
+// Times are kept in milliseconds; 0 is "not yet".
+func stamp(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func unstamp(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

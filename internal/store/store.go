@@ -1,0 +1,106 @@
+// Package store keeps what must outlive every process in SQLite: sessions, and what each box has been sent.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sort"
+
+	_ "modernc.org/sqlite" // the driver, which database/sql wants registered
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Store is shared by every cco process on the same data directory.
+type Store struct{ db *sql.DB }
+
+// Open opens the database, making or migrating it as needed.
+func Open(ctx context.Context, path string) (*Store, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	// synchronous=FULL: a session that was announced must be there after a power cut.
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
+		"?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate"
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	s := &Store{db: db}
+	if err := s.migrate(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Close closes the database.
+func (s *Store) Close() error { return s.db.Close() }
+
+// migrate brings the schema to this build's version; a database from a newer one is refused, not guessed at.
+func (s *Store) migrate(ctx context.Context) error {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	sort.Strings(files)
+	have, err := version(ctx, s.db)
+	if err != nil || have == len(files) {
+		return err
+	}
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		// Another process may have migrated while we waited for the lock.
+		have, err := version(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if have > len(files) {
+			return fmt.Errorf("made by a newer cco (schema %d, this one knows %d): upgrade cco", have, len(files))
+		}
+		for _, f := range files[have:] {
+			text, err := migrations.ReadFile(f)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+				return fmt.Errorf("%s: %w", f, err)
+			}
+		}
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(files)))
+		return err
+	})
+}
+
+func version(ctx context.Context, q interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}) (n int, err error) {
+	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n)
+	return n, err
+}
+
+func (s *Store) tx(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	return tx.Commit()
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}

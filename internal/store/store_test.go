@@ -1,0 +1,129 @@
+package store
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func open(t *testing.T, path string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func sample(id string) Session {
+	return Session{
+		ID: id, Box: "cco-sandbox", Backend: "native", Agent: "script", Repo: "/r", RepoKey: "k", Branch: "main",
+		Base: strings.Repeat("a", 40), Plan: "plan.md", State: Created, Created: time.UnixMilli(1_700_000_000_000).UTC(),
+	}
+}
+
+func TestSessionsSurviveReopening(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a dir with spaces ?#%", "cco.db")
+	s := open(t, path)
+	if err := s.AddSession(t.Context(), sample("3f9c01aa")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddSession(t.Context(), sample("3f9c01aa")); err == nil {
+		t.Error("an id was given twice")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := open(t, path).Session(t.Context(), "3f9c01aa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sample("3f9c01aa"), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUpdateWritesNothingOnError(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
+	if err := s.AddSession(t.Context(), sample("00000001")); err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("refused")
+	_, err := s.UpdateSession(t.Context(), "00000001", func(v *Session) error { v.State = Done; return refused })
+	if !errors.Is(err, refused) {
+		t.Fatal(err)
+	}
+	if v, _ := s.Session(t.Context(), "00000001"); v.State != Created {
+		t.Errorf("state %s", v.State)
+	}
+	var missing *NotFoundError
+	if _, err := s.UpdateSession(t.Context(), "ffffffff", func(*Session) error { return nil }); !errors.As(err, &missing) {
+		t.Error(err)
+	}
+}
+
+// Guards against "database is locked" when many keepers start in the same moment, each with its own connection.
+func TestManyProcessesOpenAndWriteAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cco.db")
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			s, err := Open(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = s.Close() }()
+			id := strings.Repeat(string(rune('a'+i)), 8)
+			if err := s.AddSession(t.Context(), sample(id)); err != nil {
+				t.Error(err)
+			}
+			if _, err := s.UpdateSession(t.Context(), id, func(v *Session) error { v.State = Running; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	list, err := open(t, path).Sessions(t.Context(), "cco-sandbox")
+	if err != nil || len(list) != 20 {
+		t.Errorf("%d sessions, %v", len(list), err)
+	}
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cco.db")
+	s := open(t, path)
+	if _, err := s.db.ExecContext(t.Context(), "PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "newer cco") {
+		t.Error(err)
+	}
+}
+
+func TestSentRemembersTheNewest(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
+	at := time.UnixMilli(1_700_000_000_000)
+	for i := range keptTips + 5 {
+		sha := strings.Repeat(string(rune('a'+i%26)), 2) + string(rune('0'+i/26))
+		if err := s.MarkSent(t.Context(), "b", "k", sha, at.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Sent(t.Context(), "b", "k")
+	if err != nil || len(got) != keptTips {
+		t.Fatalf("%d tips, %v", len(got), err)
+	}
+	if err := s.ForgetSent(t.Context(), "b", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := s.Sent(t.Context(), "b", "k"); len(got) != 0 {
+		t.Errorf("still %v", got)
+	}
+}
