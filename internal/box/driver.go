@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -28,6 +29,8 @@ type Driver interface {
 	// Run runs a program in the box and waits for it and everything that it started.
 	// A program that did not succeed gives a *proc.ExitError.
 	Run(ctx context.Context, b *Box, e Exec) error
+	// Halt ends what an unfinished Run of the session has left running. Its files stay.
+	Halt(ctx context.Context, b *Box, session string) error
 	// Discard removes a session's home and workspace, and what an unfinished Run of it has left running.
 	Discard(ctx context.Context, b *Box, session string) error
 
@@ -35,6 +38,12 @@ type Driver interface {
 	Layers(ctx context.Context, b *Box) ([]Layer, error)
 	// Promises names the probes of the escape suite that must hold in this backend.
 	Promises() []string
+}
+
+// Sharer is a driver whose sessions share the user's own repository: nothing is sent, nothing comes back as a bundle.
+type Sharer interface {
+	// Checkout makes the session's worktree at base, on a branch of its own that it names.
+	Checkout(ctx context.Context, b *Box, session, base string) (branch string, err error)
 }
 
 // Report tells the user what is being done, a short line at a time.
@@ -74,6 +83,8 @@ type Exec struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// Signals are passed on to the program, and to nothing else in the box.
+	Signals <-chan syscall.Signal
 	// TTY is the terminal end of a pty that becomes the program's controlling terminal and its three streams.
 	TTY *os.File
 }

@@ -1,0 +1,280 @@
+package box
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Boxes is all boxes of one data directory.
+type Boxes struct {
+	Data    string            // boxes/<name> and exchange/<id> are below it
+	Drivers map[string]Driver // by backend
+	Now     func() time.Time
+}
+
+// Status is what a listing says of a box.
+type Status struct {
+	Name    string    `json:"name"`
+	Backend string    `json:"backend"`
+	State   string    `json:"state"` // running, stopped, or unknown with a reason
+	Detail  string    `json:"detail,omitempty"`
+	Created time.Time `json:"created"`
+	Spec    Spec      `json:"spec"`
+	Layers  []Layer   `json:"layers,omitempty"`
+}
+
+// Dir is where a box is kept.
+func (s *Boxes) Dir(name string) string { return filepath.Join(s.Data, "boxes", name) }
+
+// Exchange is the parent of all exchange directories.
+func (s *Boxes) Exchange() string { return filepath.Join(s.Data, "exchange") }
+
+// Driver finds a backend.
+func (s *Boxes) Driver(backend string) (Driver, error) {
+	if d, ok := s.Drivers[backend]; ok {
+		return d, nil
+	}
+	names := make([]string, 0, len(s.Drivers))
+	for n := range s.Drivers {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return nil, &UnknownBackendError{Name: backend, Known: names}
+}
+
+// UnknownBackendError names a backend that this cco doesn't have.
+type UnknownBackendError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownBackendError) Error() string {
+	return fmt.Sprintf("no backend %q: there are %v", e.Name, e.Known)
+}
+
+// Find reads the record of a box that must exist.
+func (s *Boxes) Find(name string) (*Box, Driver, error) {
+	if err := CheckName(name); err != nil {
+		return nil, nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(s.Dir(name), "box.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, &NotFoundError{Name: name}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("box %s: %w", name, err)
+	}
+	b := &Box{Dir: s.Dir(name), Exchange: s.Exchange()}
+	if err := json.Unmarshal(data, b); err != nil {
+		return nil, nil, fmt.Errorf("box %s: read its record: %w", name, err)
+	}
+	d, err := s.Driver(b.Backend)
+	return b, d, err
+}
+
+// Ready finds a box that must be running, in the words that users know.
+func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
+	b, d, err := s.Find(name)
+	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
+		return nil, nil, ErrNotCreated
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	running, err := d.Running(ctx, b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("box %s: %w", name, err)
+	}
+	if !running {
+		return nil, nil, ErrNotRunning
+	}
+	return b, d, nil
+}
+
+// Create makes a box and leaves it running. One that exists is started; asked for with another backend, it is refused.
+func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, files []File, report Report) (made bool, err error) {
+	if err := CheckName(name); err != nil {
+		return false, err
+	}
+	d, err := s.Driver(backend)
+	if err != nil {
+		return false, err
+	}
+	return made, s.locked(ctx, name, func() error {
+		b, _, err := s.Find(name)
+		switch missing := (*NotFoundError)(nil); {
+		case err == nil && b.Backend != backend:
+			return &ConflictError{Name: name, Backend: b.Backend}
+		case err == nil && b.Spec.Repo != spec.Repo:
+			return &ConflictError{Name: name, Backend: b.Backend, Repo: b.Spec.Repo}
+		case err == nil:
+			return s.start(ctx, b, d, report)
+		case !errors.As(err, &missing):
+			return err
+		}
+		made = true
+		b = &Box{Name: name, Backend: backend, Created: s.Now().UTC(), Spec: spec, Dir: s.Dir(name), Exchange: s.Exchange()}
+		return s.create(ctx, b, d, files, report)
+	})
+}
+
+// create undoes what it has begun when any part of it goes wrong.
+func (s *Boxes) create(ctx context.Context, b *Box, d Driver, files []File, report Report) (err error) {
+	defer func() {
+		if err != nil {
+			undo := context.WithoutCancel(ctx)
+			err = errors.Join(err, d.Destroy(undo, b), os.RemoveAll(b.Dir))
+		}
+	}()
+	for _, dir := range []string{b.Dir, b.Exchange} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	if err := d.Create(ctx, b, report); err != nil {
+		return fmt.Errorf("create box %s: %w", b.Name, err)
+	}
+	if err := d.Provision(ctx, b, files, report); err != nil {
+		return fmt.Errorf("provision box %s: %w", b.Name, err)
+	}
+	return save(b)
+}
+
+// ConflictError says that a box of that name exists and is another one.
+type ConflictError struct{ Name, Backend, Repo string }
+
+func (e *ConflictError) Error() string {
+	what := "with backend " + e.Backend
+	if e.Repo != "" {
+		what = "for " + e.Repo
+	}
+	return fmt.Sprintf("box %s exists already, %s: choose another name, or `cco box destroy %s` first", e.Name, what, e.Name)
+}
+
+// Start starts a box that exists.
+func (s *Boxes) Start(ctx context.Context, name string, report Report) error {
+	return s.with(ctx, name, func(b *Box, d Driver) error { return s.start(ctx, b, d, report) })
+}
+
+func (s *Boxes) start(ctx context.Context, b *Box, d Driver, report Report) error {
+	if err := d.Start(ctx, b, report); err != nil {
+		return fmt.Errorf("start box %s: %w", b.Name, err)
+	}
+	return save(b)
+}
+
+// Stop ends everything that runs in a box.
+func (s *Boxes) Stop(ctx context.Context, name string) error {
+	return s.with(ctx, name, func(b *Box, d Driver) error {
+		if err := d.Stop(ctx, b); err != nil {
+			return fmt.Errorf("stop box %s: %w", name, err)
+		}
+		return save(b)
+	})
+}
+
+// Destroy removes a box. What may be lost by it is its caller's to check first.
+func (s *Boxes) Destroy(ctx context.Context, name string) error {
+	return s.with(ctx, name, func(b *Box, d Driver) error {
+		if err := d.Destroy(ctx, b); err != nil {
+			return fmt.Errorf("destroy box %s: %w", name, err)
+		}
+		return os.RemoveAll(b.Dir)
+	})
+}
+
+// Provision writes the home that sessions get a copy of anew.
+func (s *Boxes) Provision(ctx context.Context, name string, files []File, report Report) error {
+	return s.with(ctx, name, func(b *Box, d Driver) error {
+		if err := d.Provision(ctx, b, files, report); err != nil {
+			return fmt.Errorf("provision box %s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// Status tells how a box is.
+func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
+	b, d, err := s.Find(name)
+	if err != nil {
+		return Status{}, err
+	}
+	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Spec: b.Spec, State: "stopped"}
+	running, err := d.Running(ctx, b)
+	switch {
+	case err != nil:
+		st.State, st.Detail = "unknown", err.Error()
+	case running:
+		st.State = "running"
+	}
+	st.Layers, err = d.Layers(ctx, b)
+	return st, err
+}
+
+// List tells of all boxes, by name.
+func (s *Boxes) List(ctx context.Context) ([]Status, error) {
+	entries, err := os.ReadDir(filepath.Join(s.Data, "boxes"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	list := []Status{}
+	for _, e := range entries {
+		st, err := s.Status(ctx, e.Name())
+		if missing := (*NotFoundError)(nil); errors.As(err, &missing) || CheckName(e.Name()) != nil {
+			continue // being made, or not ours
+		}
+		if err != nil {
+			st = Status{Name: e.Name(), State: "unknown", Detail: err.Error()}
+		}
+		st.Layers = nil
+		list = append(list, st)
+	}
+	return list, nil
+}
+
+func (s *Boxes) with(ctx context.Context, name string, do func(*Box, Driver) error) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	return s.locked(ctx, name, func() error {
+		b, d, err := s.Find(name)
+		if err != nil {
+			return err
+		}
+		return do(b, d)
+	})
+}
+
+// locked keeps two commands from changing one box at the same time.
+func (s *Boxes) locked(ctx context.Context, name string, do func() error) (err error) {
+	dir := filepath.Join(s.Data, "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(dir, "box-"+name))
+	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return fmt.Errorf("wait for another command on box %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	return do()
+}
+
+func save(b *Box) error {
+	data, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(b.Dir, "box.json.tmp")
+	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(b.Dir, "box.json"))
+}

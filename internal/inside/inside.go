@@ -1,0 +1,107 @@
+// Package inside is the part of cco that runs in a box: it clones what was sent, runs script plans and publishes
+// what an agent left. Nothing that it says is trusted by the host.
+package inside
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Job tells Receive and Publish what they work on. It reaches them on standard input.
+type Job struct {
+	Session   string `json:"session"`
+	Workspace string `json:"workspace"`
+	Exchange  string `json:"exchange"`
+	Store     string `json:"store,omitempty"` // the box's objects of this repository; "" clones from the exchange alone
+	Branch    string `json:"branch"`
+	Base      string `json:"base"`
+	Name      string `json:"name,omitempty"` // the host's user.name and user.email
+	Email     string `json:"email,omitempty"`
+	Format    string `json:"format,omitempty"` // object format, sha1 by default
+	Shared    bool   `json:"shared,omitempty"` // a worktree of the user's own repository: nothing is bundled
+}
+
+// The files of an exchange directory.
+const (
+	InputBundle  = "input.bundle"
+	InputRepo    = "input.git" // a shallow bare repository, which a bundle can't carry
+	PlanFile     = "plan.md"
+	OutputBundle = "output.bundle"
+	RestBundle   = "rest.bundle" // commits on branches other than HEAD, kept when a box is destroyed by force
+	ResultFile   = "result.json"
+	ErrorFile    = "error.txt"
+)
+
+// The refs of an output bundle.
+const (
+	OutRef = "refs/cco/out"
+	WipRef = "refs/cco/wip"
+)
+
+// Result is what Publish found, written as result.json when all of it is in place.
+type Result struct {
+	Session string   `json:"session"`
+	Base    string   `json:"base"`
+	Head    string   `json:"head"`
+	Wip     string   `json:"wip,omitempty"` // a commit of what was left uncommitted
+	Bundle  *Sum     `json:"bundle,omitempty"`
+	Rest    *Sum     `json:"rest,omitempty"`
+	Others  []string `json:"others,omitempty"` // branches whose commits are not in HEAD
+}
+
+// Sum identifies a file of the exchange.
+type Sum struct {
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// ReadJob reads the job of a subcommand.
+func ReadJob(r io.Reader) (Job, error) {
+	var j Job
+	dec := json.NewDecoder(io.LimitReader(r, 1<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&j); err != nil {
+		return j, fmt.Errorf("read job: %w", err)
+	}
+	return j, nil
+}
+
+// repo is a repository in the box. Its configuration is the agent's, so what would run programs is switched off:
+// not for safety, which the box gives, but so that publishing does not hang or lie.
+type repo struct {
+	dir   string
+	index string // another index file than the repository's
+}
+
+func (r repo) cmd(args ...string) proc.Cmd {
+	argv := append([]string{"git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
+		"-c", "maintenance.auto=false", "-c", "commit.gpgSign=false", "-c", "advice.addEmbeddedRepo=false",
+		"-c", "core.pager=cat", "-c", "submodule.recurse=false"}, args...)
+	env := []string{
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir),
+	}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "LC_ALL=") {
+			env = append(env, v)
+		}
+	}
+	if r.index != "" {
+		env = append(env, "GIT_INDEX_FILE="+r.index)
+	}
+	return proc.Cmd{Argv: argv, Dir: r.dir, Env: env}
+}
+
+func (r repo) run(ctx context.Context, args ...string) error { return proc.Run(ctx, r.cmd(args...)) }
+
+func (r repo) line(ctx context.Context, args ...string) (string, error) {
+	out, err := proc.Output(ctx, r.cmd(args...))
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,204 @@
+package inside
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Publish writes what the session has to offer into its exchange directory: the commits from the base to HEAD, what was
+// left uncommitted as a commit of its own, and result.json last. It can run again at any time.
+func Publish(ctx context.Context, j Job) error {
+	if err := os.Remove(filepath.Join(j.Exchange, ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		// The agent may have put a directory in its place.
+		if err := os.RemoveAll(filepath.Join(j.Exchange, ResultFile)); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+	}
+	r, err := collect(ctx, j)
+	if err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replace(filepath.Join(j.Exchange, ResultFile), data); err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	return nil
+}
+
+func collect(ctx context.Context, j Job) (Result, error) {
+	work := repo{dir: j.Workspace}
+	r := Result{Session: j.Session, Base: j.Base}
+	var err error
+	if r.Head, err = work.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		// An agent may have left an unborn or broken HEAD; its branch is then the next best thing.
+		if r.Head, err = work.line(ctx, "rev-parse", "--verify", "refs/heads/"+j.Branch+"^{commit}"); err != nil {
+			return r, fmt.Errorf("find HEAD: %w", err)
+		}
+	}
+	if r.Wip, err = leftovers(ctx, j, r.Head); err != nil {
+		return r, fmt.Errorf("keep uncommitted work: %w", err)
+	}
+	if r.Others, err = others(ctx, work, r.Head, j); err != nil {
+		return r, err
+	}
+	if j.Shared {
+		return r, nil
+	}
+	if r.Bundle, err = output(ctx, work, j, r); err != nil {
+		return r, err
+	}
+	r.Rest, err = rest(ctx, work, j, r)
+	return r, err
+}
+
+// leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index.
+func leftovers(ctx context.Context, j Job, head string) (string, error) {
+	dir, err := os.MkdirTemp("", "cco-index-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	work := repo{dir: j.Workspace, index: filepath.Join(dir, "index")}
+	if err := seedIndex(ctx, work); err != nil {
+		if err := work.run(ctx, "read-tree", head); err != nil {
+			return "", err
+		}
+	}
+	if err := work.run(ctx, "add", "-A", "--ignore-errors", "."); err != nil {
+		// A corrupt or half-written index of the agent's must not cost its work: start from HEAD instead.
+		if err := os.Remove(work.index); err != nil {
+			return "", err
+		}
+		if err := work.run(ctx, "read-tree", head); err != nil {
+			return "", err
+		}
+		if err := work.run(ctx, "add", "-A", "--ignore-errors", "."); err != nil {
+			return "", err
+		}
+	}
+	tree, err := work.line(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	was, err := work.line(ctx, "rev-parse", "--verify", head+"^{tree}")
+	if err != nil || tree == was {
+		return "", err
+	}
+	return work.line(ctx, "-c", "user.name=cco", "-c", "user.email=cco@localhost", "-c", "user.useConfigOnly=false",
+		"commit-tree", tree, "-p", head, "-m", "Work left uncommitted in session "+j.Session)
+}
+
+// seedIndex copies the agent's index, so that unchanged files need not be hashed again.
+func seedIndex(ctx context.Context, work repo) error {
+	path, err := repo{dir: work.dir}.line(ctx, "rev-parse", "--git-path", "index")
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(work.dir, path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(work.index, data, 0o600)
+}
+
+// others lists branches, tags and stashes whose commits are neither in HEAD nor in the base.
+func others(ctx context.Context, work repo, head string, j Job) ([]string, error) {
+	patterns := []string{"refs/heads", "refs/tags", "refs/stash"}
+	if j.Shared {
+		return nil, nil // a shared repository is full of branches that are none of this session's
+	}
+	out, err := work.line(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--no-merged=" + head}, patterns...)...)
+	if err != nil {
+		return nil, fmt.Errorf("list branches: %w", err)
+	}
+	return slices.DeleteFunc(strings.Split(out, "\n"), func(s string) bool { return s == "" }), nil
+}
+
+func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
+	var refs []string
+	for _, ref := range [][2]string{{OutRef, r.Head}, {WipRef, r.Wip}} {
+		if ref[1] == "" || ref[1] == j.Base {
+			// git refuses to bundle a ref that has nothing new; a stale one of an earlier round must not travel either.
+			_ = work.run(ctx, "update-ref", "-d", ref[0])
+			continue
+		}
+		if err := work.run(ctx, "update-ref", ref[0], ref[1]); err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref[0])
+	}
+	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), append(refs, "^"+j.Base), len(refs))
+}
+
+func rest(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
+	revs := append(slices.Clone(r.Others), "^"+j.Base, "^"+r.Head)
+	return bundle(ctx, work, filepath.Join(j.Exchange, RestBundle), revs, len(r.Others))
+}
+
+// bundle writes a bundle whole or not at all. With no refs there is none, and an old one goes.
+func bundle(ctx context.Context, work repo, path string, revs []string, refs int) (*Sum, error) {
+	if err := os.RemoveAll(path); err != nil {
+		return nil, err
+	}
+	if refs == 0 {
+		return nil, nil
+	}
+	tmp := path + ".tmp"
+	if err := os.RemoveAll(tmp); err != nil {
+		return nil, err
+	}
+	if err := work.run(ctx, append([]string{"bundle", "create", "-q", tmp}, revs...)...); err != nil {
+		return nil, err
+	}
+	sum, err := checksum(tmp)
+	if err != nil {
+		return nil, err
+	}
+	return sum, os.Rename(tmp, path)
+}
+
+func checksum(path string) (*Sum, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	return &Sum{Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
+}
+
+// replace writes a file whole or not at all, whatever stood there.
+func replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".cco-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
