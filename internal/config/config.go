@@ -1,0 +1,179 @@
+// Package config reads settings: the user's own file, the environment above it, and a repository's file,
+// which may tighten what the user set and loosen it only after the user has trusted its present content.
+package config
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// RepoFile is the name of the settings that a repository carries at its root.
+const RepoFile = ".cco.toml"
+
+// NoLimit is for Sources.Limits: it says that nothing is limited where the user sets nothing.
+const NoLimit = math.MaxInt
+
+// Config is what holds after all sources were read. Flags are applied to it by the command that has them.
+type Config struct {
+	Box    Box
+	Agent  Agent
+	Push   Push
+	Pull   Pull
+	Notify Notify
+}
+
+// Box says how boxes are made and which one is meant.
+type Box struct {
+	Backend string // "" is the one that suits the machine
+	Name    string
+	Mounts  []Mount
+	Caches  []string // slash-separated, below home
+	Env     []string // KEY=value, sorted
+	Setup   []string // shell commands
+	Limits  Limits
+	Accept  []string // weaker modes that the user has accepted by name
+}
+
+// Mount is a host directory that a box sees at the same path. Path is absolute and clean.
+type Mount struct {
+	Path  string
+	Write bool
+}
+
+// Limits bound one run. Zero is the box's default. The type converts to box.Limits.
+type Limits struct {
+	Memory int64
+	Procs  int
+	Time   time.Duration
+}
+
+// Agent says which agent carries out a plan, and with which model ("" is the agent's own default).
+type Agent struct {
+	Default string
+	Model   string
+}
+
+// Push holds the settings of `cco box push`.
+type Push struct {
+	Timeout  time.Duration // of the agent's whole run; 0 is none
+	Depth    int           // commits of history that are sent; 0 is all
+	Headless bool
+}
+
+// Pull holds the settings of `cco box pull`.
+type Pull struct {
+	Timeout   time.Duration
+	Interval  time.Duration
+	MaxBundle int64 // bytes
+	MaxBlob   int64 // bytes, of one file
+}
+
+// Notify says what happens when a session ends or waits for its user.
+type Notify struct {
+	OnDone    Command
+	OnWaiting Command
+	Bell      bool
+}
+
+// Command is a program that the user named: as argv, or as a line of shell.
+type Command struct {
+	Argv  []string
+	Shell string
+}
+
+// Args is the argv to start, nil where nothing was set.
+func (c Command) Args() []string {
+	if c.Shell != "" {
+		return []string{"sh", "-c", c.Shell}
+	}
+	return c.Argv
+}
+
+// Defaults is what holds where no source says anything.
+func Defaults() Config {
+	return Config{
+		Box:    Box{Name: "cco-sandbox"},
+		Agent:  Agent{Default: "claude"},
+		Pull:   Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
+		Notify: Notify{Bell: true},
+	}
+}
+
+// Error is a setting that can't be used: where it stands, and what is wrong with it.
+type Error struct {
+	File string // or the name of an environment variable
+	Line int    // 0 where there is none
+	Key  string
+	Err  error
+}
+
+func (e *Error) Error() string { return place(e.File, e.Line, e.Key) + printable(e.Err.Error()) }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Warning is a setting of an untrusted repository that was not followed.
+type Warning struct {
+	File string
+	Line int
+	Key  string
+	Text string
+}
+
+func (w Warning) String() string {
+	return place(w.File, w.Line, w.Key) + printable(w.Text) + "; ignored until you accept the file with `cco trust`"
+}
+
+func place(file string, line int, key string) string {
+	s := printable(file)
+	if line > 0 {
+		s += fmt.Sprintf(":%d", line)
+	}
+	if key != "" {
+		s += ": " + printable(key)
+	}
+	return s + ": "
+}
+
+// printable keeps what a repository wrote from steering the user's terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// Dirs are the places that belong to cco.
+type Dirs struct {
+	Data   string
+	Config string
+}
+
+// File is the user's own settings file.
+func (d Dirs) File() string { return filepath.Join(d.Config, "config.toml") }
+
+// Paths finds cco's places. Relative XDG values are ignored, as the XDG specification demands.
+func Paths(env func(string) string, home string) (Dirs, error) {
+	find := func(name string, below ...string) (string, error) {
+		if dir := env(name); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "cco"), nil
+		}
+		if !filepath.IsAbs(home) {
+			return "", fmt.Errorf("home directory %q is not absolute: set HOME or %s", home, name)
+		}
+		return filepath.Join(append(append([]string{home}, below...), "cco")...), nil
+	}
+	data, err := find("XDG_DATA_HOME", ".local", "share")
+	if err != nil {
+		return Dirs{}, err
+	}
+	conf, err := find("XDG_CONFIG_HOME", ".config")
+	if err != nil {
+		return Dirs{}, err
+	}
+	return Dirs{Data: data, Config: conf}, nil
+}

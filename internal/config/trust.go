@@ -1,0 +1,111 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// trustRecord is one accepted file. There is a record file for each path, so that two writers never meet in one.
+type trustRecord struct {
+	Path   string `json:"path"`   // for people: the record's own name stands for the path
+	SHA256 string `json:"sha256"` // of the content that the user saw
+}
+
+// Trust records that the user accepts this content of a repository's settings file. It takes the content, and does not
+// read the file again, so that nothing is accepted but what the user was shown.
+func Trust(dataDir, repoFile string, content []byte) error {
+	p, name, err := trustFile(dataDir, repoFile)
+	if err != nil {
+		return fmt.Errorf("trust %s: %w", repoFile, err)
+	}
+	data, err := json.Marshal(trustRecord{Path: p, SHA256: sum(content)})
+	if err != nil {
+		return fmt.Errorf("trust %s: %w", repoFile, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return fmt.Errorf("trust %s: %w", repoFile, err)
+	}
+	if err := replace(name, append(data, '\n')); err != nil {
+		return fmt.Errorf("trust %s: %w", repoFile, err)
+	}
+	return nil
+}
+
+// IsTrusted says whether the user has accepted exactly this content at this path. A record that can't be read is no.
+func IsTrusted(dataDir, repoFile string, content []byte) bool {
+	_, name, err := trustFile(dataDir, repoFile)
+	if err != nil {
+		return false
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	var r trustRecord
+	return json.Unmarshal(data, &r) == nil && r.SHA256 == sum(content)
+}
+
+// TrustedBy is IsTrusted as Sources wants it.
+func TrustedBy(dataDir, repoFile string) func(content []byte) bool {
+	return func(content []byte) bool { return IsTrusted(dataDir, repoFile, content) }
+}
+
+// Untrust forgets what was accepted at this path. Nothing to forget is no error.
+func Untrust(dataDir, repoFile string) error {
+	_, name, err := trustFile(dataDir, repoFile)
+	if err == nil {
+		err = os.Remove(name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("untrust %s: %w", repoFile, err)
+	}
+	return nil
+}
+
+// trustFile gives the path that a file is known by, the same by whatever links its directory is reached, and its record.
+func trustFile(dataDir, repoFile string) (p, name string, err error) {
+	p, err = filepath.Abs(repoFile)
+	if err != nil {
+		return "", "", err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = filepath.Dir(p), nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	p = filepath.Join(dir, filepath.Base(p))
+	return p, filepath.Join(dataDir, "trust", sum([]byte(p))+".json"), nil
+}
+
+// replace writes a file whole or not at all.
+func replace(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is gone after the rename
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+func sum(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
