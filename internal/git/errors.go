@@ -1,0 +1,234 @@
+package git
+
+import (
+	"fmt"
+	"strings"
+)
+
+// StateError is every error that says "not now": nothing was touched, and the user can change what is in the way.
+// Find it with errors.As.
+type StateError interface {
+	error
+	WrongState()
+}
+
+// NotRepositoryError says that a directory is in no git repository.
+type NotRepositoryError struct{ Dir string }
+
+func (e *NotRepositoryError) Error() string { return "not a git repository: " + quote(e.Dir) }
+
+// WrongState marks a StateError.
+func (e *NotRepositoryError) WrongState() {}
+
+// BareError says that a repository has no worktree.
+type BareError struct{ Dir string }
+
+func (e *BareError) Error() string {
+	return "bare repository: " + quote(e.Dir) + " (a repository with a worktree is needed)"
+}
+
+// WrongState marks a StateError.
+func (e *BareError) WrongState() {}
+
+// OwnershipError says that git won't open a repository of another user.
+type OwnershipError struct{ Dir string }
+
+func (e *OwnershipError) Error() string {
+	return fmt.Sprintf("repository %s belongs to another user: if you trust it, run `git config --global --add safe.directory %s`",
+		quote(e.Dir), shellWord(e.Dir))
+}
+
+// WrongState marks a StateError.
+func (e *OwnershipError) WrongState() {}
+
+// DetachedError says that HEAD is on no branch.
+type DetachedError struct{ Commit string }
+
+func (e *DetachedError) Error() string {
+	return fmt.Sprintf("HEAD is detached at %s: check out a branch first (`git switch -c NAME`)", short(e.Commit))
+}
+
+// WrongState marks a StateError.
+func (e *DetachedError) WrongState() {}
+
+// UnbornError says that the branch has no commit yet.
+type UnbornError struct{ Branch string }
+
+func (e *UnbornError) Error() string {
+	return fmt.Sprintf("branch %s has no commits yet: make a first commit", quote(e.Branch))
+}
+
+// WrongState marks a StateError.
+func (e *UnbornError) WrongState() {}
+
+// MissingObjectsError says that a partial clone lacks objects that have to travel.
+type MissingObjectsError struct {
+	Missing int    // how many are missing, counted up to a bound
+	Remote  string // the promisor remote
+}
+
+func (e *MissingObjectsError) Error() string {
+	return fmt.Sprintf("partial clone lacks %d objects: run `git fetch --refetch --no-filter %s`", e.Missing, shellWord(e.Remote))
+}
+
+// WrongState marks a StateError.
+func (e *MissingObjectsError) WrongState() {}
+
+// DivergedError says that a branch can't be fast-forwarded, because it has moved on.
+type DivergedError struct {
+	Branch string
+	Now    string // where the branch is
+	Tip    string // where it should have gone
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("branch %s has diverged: it is at %s, the new work is at %s", quote(e.Branch), short(e.Now), short(e.Tip))
+}
+
+// WrongState marks a StateError.
+func (e *DivergedError) WrongState() {}
+
+// BranchGoneError says that the branch was deleted meanwhile.
+type BranchGoneError struct{ Branch string }
+
+func (e *BranchGoneError) Error() string { return "branch " + quote(e.Branch) + " no longer exists" }
+
+// WrongState marks a StateError.
+func (e *BranchGoneError) WrongState() {}
+
+// BranchExistsError says that a branch that was to be made exists, and doesn't fast-forward to the tip.
+type BranchExistsError struct{ Branch, Now, Tip string }
+
+func (e *BranchExistsError) Error() string {
+	return fmt.Sprintf("branch %s exists at %s and does not fast-forward to %s", quote(e.Branch), short(e.Now), short(e.Tip))
+}
+
+// WrongState marks a StateError.
+func (e *BranchExistsError) WrongState() {}
+
+// BranchNameError says that git does not allow a name for a branch.
+type BranchNameError struct{ Branch string }
+
+func (e *BranchNameError) Error() string { return "not a valid branch name: " + quote(e.Branch) }
+
+// WrongState marks a StateError.
+func (e *BranchNameError) WrongState() {}
+
+// CheckedOutError says that a branch is in use by another worktree, or by a rebase or bisect.
+type CheckedOutError struct {
+	Branch   string
+	Worktree string
+	How      string // "checked out", "being rebased", "being bisected"
+}
+
+func (e *CheckedOutError) Error() string {
+	return fmt.Sprintf("branch %s is %s in worktree %s", quote(e.Branch), e.How, quote(e.Worktree))
+}
+
+// WrongState marks a StateError.
+func (e *CheckedOutError) WrongState() {}
+
+// BusyError says that a merge, cherry-pick or revert waits for its end in the worktree.
+type BusyError struct{ What string }
+
+func (e *BusyError) Error() string { return e.What + " in progress: finish or abort it first" }
+
+// WrongState marks a StateError.
+func (e *BusyError) WrongState() {}
+
+// LockedError says that another git holds a lock, or a dead one left it.
+type LockedError struct{ Path string }
+
+func (e *LockedError) Error() string {
+	return "another git process seems to be running: " + quote(e.Path) + " exists (remove it if none is)"
+}
+
+// WrongState marks a StateError.
+func (e *LockedError) WrongState() {}
+
+// DirtyFile is a file in the worktree that a fast-forward would overwrite.
+type DirtyFile struct {
+	Path string `json:"path"`
+	Why  string `json:"why"` // "modified", "staged", "conflicted", "untracked"
+}
+
+// DirtyError lists what a fast-forward would overwrite.
+type DirtyError struct{ Files []DirtyFile }
+
+func (e *DirtyError) Error() string {
+	const most = 10
+	var names []string
+	for _, f := range e.Files[:min(most, len(e.Files))] {
+		names = append(names, quote(f.Path)+" ("+f.Why+")")
+	}
+	words := "would overwrite " + strings.Join(names, ", ")
+	if more := len(e.Files) - most; more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return words
+}
+
+// WrongState marks a StateError.
+func (e *DirtyError) WrongState() {}
+
+// Rule names why something from a box was refused.
+type Rule string
+
+// The rules. Their text is stable: it is printed and put into JSON.
+const (
+	RuleMissing      Rule = "missing"
+	RuleSymlinkFile  Rule = "file-symlink"
+	RuleFIFO         Rule = "file-fifo"
+	RuleDevice       Rule = "file-device"
+	RuleSocket       Rule = "file-socket"
+	RuleDirectory    Rule = "file-directory"
+	RuleHardLink     Rule = "file-hard-link"
+	RuleTooLarge     Rule = "too-large"
+	RuleChanged      Rule = "changed-while-read"
+	RuleHeader       Rule = "bundle-header"
+	RuleRef          Rule = "bundle-ref"
+	RulePrerequisite Rule = "bundle-prerequisite"
+	RulePack         Rule = "pack"
+	RulePackLimit    Rule = "pack-limit"
+	RuleObject       Rule = "object"
+	RuleBase         Rule = "base"
+	RuleMode         Rule = "mode"
+	RuleName         Rule = "name"
+	RuleDotGit       Rule = "dot-git"
+	RuleSymlink      Rule = "symlink"
+	RuleSubmodule    Rule = "submodule"
+	RuleTree         Rule = "tree"
+)
+
+// RefusedError says that something from a box is hostile or broken. The user's repository was not touched.
+type RefusedError struct {
+	Rule   Rule
+	Commit string // where it is, if it is in a commit
+	Path   string // inside the commit, or of the file; raw, quoted by Error
+	Reason string
+}
+
+func (e *RefusedError) Error() string {
+	var b strings.Builder
+	b.WriteString("refused")
+	if e.Commit != "" {
+		b.WriteString(": commit " + short(e.Commit))
+	}
+	if e.Path != "" {
+		b.WriteString(": " + quote(e.Path))
+	}
+	b.WriteString(": " + e.Reason)
+	return b.String()
+}
+
+func refuse(rule Rule, format string, args ...any) *RefusedError {
+	return &RefusedError{Rule: rule, Reason: fmt.Sprintf(format, args...)}
+}
+
+// RefChangedError says that a ref was not where it had to be at the moment of writing.
+type RefChangedError struct{ Ref string }
+
+func (e *RefChangedError) Error() string { return "ref " + quote(e.Ref) + " changed meanwhile" }
+
+// WrongState marks a StateError.
+func (e *RefChangedError) WrongState() {}

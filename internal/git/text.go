@@ -1,0 +1,46 @@
+package git
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// short abbreviates an object id for people.
+func short(oid string) string {
+	const n = 10
+	if len(oid) > n {
+		return oid[:n]
+	}
+	return oid
+}
+
+// quote leaves plain text alone and puts the rest into Go quotes, so that no name can speak to a terminal.
+func quote(s string) string {
+	if s != "" && Clean(s) == s && !strings.ContainsAny(s, "\"'`\\") && !strings.HasPrefix(s, " ") && !strings.HasSuffix(s, " ") {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// Clean makes hostile text printable on one line: control and format characters and broken UTF-8 become U+FFFD.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) && r != ' ' {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// shellWord quotes s for a command that a person copies.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+:@%", r))
+	}
+	if s != "" && !strings.ContainsFunc(s, plain) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
