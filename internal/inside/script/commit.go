@@ -1,0 +1,91 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// trailerKey marks the commit of a task. Its value names the session too: a runbook that is carried out again next
+// week, on a branch that has the commits of this one, must run again.
+const trailerKey = "Cco-Task"
+
+// lookBack is how many commits of the branch are searched for tasks that are done.
+const lookBack = 1000
+
+func (r *runner) trailer(t Task) string {
+	return fmt.Sprintf("%d %s %s", t.Number, filepath.Base(r.o.Workspace), t.mark())
+}
+
+// committed gives the commits of tasks that are done, by their trailers.
+func (r *runner) committed(ctx context.Context) (map[string]string, error) {
+	if err := r.quiet(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
+		if proc.Code(err) == 1 {
+			return nil, nil // an unborn branch
+		}
+		return nil, err
+	}
+	out, err := proc.Output(ctx, r.git("log", "--first-parent", fmt.Sprintf("--max-count=%d", lookBack),
+		"--no-show-signature", "--no-color", "--format=%H%x00%(trailers:key="+trailerKey+",valueonly,separator=%x00)", "HEAD", "--"))
+	if err != nil {
+		return nil, err
+	}
+	done := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		commit, values, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00")
+		for value := range strings.SplitSeq(values, "\x00") {
+			if value != "" && done[value] == "" {
+				done[value] = commit
+			}
+		}
+	}
+	return done, nil
+}
+
+// commit makes one commit of all that the task changed and left uncommitted, and gives its name, "" if there is nothing.
+// The workspace's own hooks run: a commit that the project's checks refuse is a failure of the task, as it would be
+// for a person at the same runbook, and not something to slip past them.
+func (r *runner) commit(ctx context.Context, t Task) (string, error) {
+	if err := r.loud(ctx, "", "add", "--all", "--", "."); err != nil {
+		return "", err
+	}
+	err := r.quiet(ctx, "diff", "--cached", "--quiet", "--no-ext-diff")
+	if err == nil {
+		return "", nil
+	}
+	if proc.Code(err) != 1 {
+		return "", err
+	}
+	message := fmt.Sprintf("%s\n\n%s: %s\n", t.Title, trailerKey, r.trailer(t))
+	if err := r.loud(ctx, message, "commit", "--quiet", "--cleanup=whitespace", "--file=-"); err != nil {
+		return "", err
+	}
+	out, err := proc.Output(ctx, r.git("rev-parse", "HEAD"))
+	return strings.TrimSpace(string(out)), err
+}
+
+func (r *runner) git(args ...string) proc.Cmd {
+	env := r.o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: r.o.Workspace,
+		Env: append(env[:len(env):len(env)], "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")}
+}
+
+func (r *runner) quiet(ctx context.Context, args ...string) error {
+	_, err := proc.Output(ctx, r.git(args...))
+	return err
+}
+
+// loud shows what git and the hooks print, and keeps it for error.txt.
+func (r *runner) loud(ctx context.Context, stdin string, args ...string) error {
+	c := r.git(args...)
+	c.Stdin = strings.NewReader(stdin)
+	c.Stdout, c.Stderr = r.streams.out.w, r.streams.err.w
+	return proc.Run(ctx, c)
+}

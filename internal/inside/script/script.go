@@ -1,0 +1,230 @@
+// Package script carries out a plan without a model: it runs the shell fences below each `Task N` heading and makes
+// one commit of what a task changed. It stops at the first failure and leaves its words in the exchange directory.
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// ErrorFile is where the words of a failure stand in the exchange directory.
+const ErrorFile = "error.txt"
+
+// maxPlan bounds what is read as a plan.
+const maxPlan = 16 << 20
+
+// Options say what Run works on.
+type Options struct {
+	Plan      string // a path, relative to Workspace unless absolute
+	Workspace string // a git worktree, whose name is the session's id
+	Exchange  string
+	Out       io.Writer // what is being done, and what the fences print
+	Err       io.Writer
+	Env       []string // the whole environment of the fences; nil inherits ours
+}
+
+// Failure is a task that did not succeed.
+type Failure struct {
+	Task   Task
+	Fence  int // counted from 1; 0 is the commit after the last
+	Line   int // of the plan
+	Err    error
+	Output string // the last lines of what was printed
+}
+
+func (f *Failure) Error() string {
+	step := "commit"
+	if f.Fence > 0 {
+		step = fmt.Sprintf("fence %d", f.Fence)
+	}
+	return fmt.Sprintf("%s (plan line %d): %s: %v", f.Task.Title, f.Line, step, f.Err)
+}
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Run carries out the plan. Started again after an interruption it goes on after the last task that was committed.
+// Every error but the end of ctx is also written to the exchange directory, whole or not at all.
+func Run(ctx context.Context, o Options) error {
+	words := filepath.Join(o.Exchange, ErrorFile)
+	if err := os.Remove(words); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("script: %w", err) // words of an earlier run would end the wait for this one
+	}
+	err := run(ctx, o)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if werr := replace(words, []byte(report(err))); werr != nil {
+		return errors.Join(err, fmt.Errorf("script: %w", werr))
+	}
+	return err
+}
+
+func run(ctx context.Context, o Options) error {
+	tasks, err := load(o)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "cco-script-")
+	if err != nil {
+		return fmt.Errorf("script: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the box's /tmp goes with the box
+	s, err := openStreams(o.Out, o.Err)
+	if err != nil {
+		return fmt.Errorf("script: %w", err)
+	}
+	// Named like the plan, because bash begins its complaints with this name.
+	r := &runner{o: o, streams: s, file: filepath.Join(dir, filepath.Base(o.Plan))}
+	err = r.tasks(ctx, tasks)
+	s.close()
+	if f, ok := errors.AsType[*Failure](err); ok {
+		f.Output = s.tail()
+	}
+	return err
+}
+
+func load(o Options) ([]Task, error) {
+	name := o.Plan
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(o.Workspace, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	if len(data) > maxPlan {
+		return nil, fmt.Errorf("read plan: %s is larger than %d bytes", o.Plan, maxPlan)
+	}
+	tasks, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("read plan %s: %w", o.Plan, err)
+	}
+	return tasks, nil
+}
+
+type runner struct {
+	o       Options
+	streams *streams
+	file    string // the fence that runs
+}
+
+func (r *runner) tasks(ctx context.Context, tasks []Task) error {
+	done, err := r.committed(ctx)
+	if err != nil {
+		return fmt.Errorf("find tasks that are done: %w", err)
+	}
+	for _, t := range tasks {
+		if commit := done[r.trailer(t)]; commit != "" {
+			r.say("%s: done in %.12s", t.Title, commit)
+			continue
+		}
+		if err := r.task(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) task(ctx context.Context, t Task) error {
+	r.say("%s", t.Title)
+	for i, f := range t.Fences {
+		if err := r.fence(ctx, f); err != nil {
+			return &Failure{Task: t, Fence: i + 1, Line: f.Line, Err: err}
+		}
+	}
+	commit, err := r.commit(ctx, t)
+	if err != nil {
+		return &Failure{Task: t, Line: t.Line, Err: err}
+	}
+	if commit == "" {
+		r.say("%s: nothing changed", t.Title)
+	} else {
+		r.say("%s: committed %.12s", t.Title, commit)
+	}
+	return nil
+}
+
+// fence runs shell from a file, so that its standard input is empty and its length has no bound. Empty lines stand
+// for all that precedes it in the plan, so that bash names the plan's own lines.
+func (r *runner) fence(ctx context.Context, f Fence) error {
+	shell := strings.Repeat("\n", f.Line-1) + f.Script
+	if err := os.WriteFile(r.file, []byte(shell), 0o600); err != nil {
+		return err
+	}
+	return how(r.start(ctx, proc.Cmd{Argv: []string{"bash", "-e", r.file}}))
+}
+
+// start runs a program on the streams. It waits for the program, not for what that left in the background:
+// the box ends with the session, and a later fence may need the server that an earlier one has started.
+func (r *runner) start(ctx context.Context, c proc.Cmd) error {
+	c.Dir, c.Env = r.o.Workspace, r.o.Env
+	c.Stdout, c.Stderr = r.streams.out.w, r.streams.err.w
+	c.Grace = 5 * time.Second
+	return proc.Run(ctx, c)
+}
+
+// how leaves out the argv of a fence, which tells nobody anything.
+func how(err error) error {
+	e, ok := errors.AsType[*proc.ExitError](err)
+	if !ok {
+		return err
+	}
+	if e.Signal != 0 {
+		return &exit{e, "killed by " + e.Signal.String()}
+	}
+	return &exit{e, fmt.Sprintf("exit status %d", e.Code)}
+}
+
+type exit struct {
+	err  *proc.ExitError
+	text string
+}
+
+func (e *exit) Error() string { return e.text }
+func (e *exit) Unwrap() error { return e.err }
+
+func (r *runner) say(format string, args ...any) {
+	// Through the same pipe as the fences' output, so that the order is kept.
+	_, _ = fmt.Fprintf(r.streams.out.w, "==> "+format+"\n", args...)
+}
+
+// report is what error.txt says.
+func report(err error) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v\n", err)
+	if f, ok := errors.AsType[*Failure](err); ok && f.Output != "" {
+		fmt.Fprintf(&b, "\nThe last lines of output:\n\n%s\n", strings.TrimRight(f.Output, "\n"))
+	}
+	return b.String()
+}
+
+// replace writes a file whole or not at all.
+func replace(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".error-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is gone after the rename
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
