@@ -78,12 +78,13 @@ func ReadJob(r io.Reader) (Job, error) {
 type repo struct {
 	dir   string
 	index string // another index file than the repository's
+	env   []string
 }
 
 func (r repo) cmd(args ...string) proc.Cmd {
 	argv := append([]string{"git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
 		"-c", "maintenance.auto=false", "-c", "commit.gpgSign=false", "-c", "advice.addEmbeddedRepo=false",
-		"-c", "core.pager=cat", "-c", "submodule.recurse=false"}, args...)
+		"-c", "core.pager=cat", "-c", "submodule.recurse=false", "-c", "safe.directory=*"}, args...)
 	env := []string{
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir),
@@ -96,7 +97,7 @@ func (r repo) cmd(args ...string) proc.Cmd {
 	if r.index != "" {
 		env = append(env, "GIT_INDEX_FILE="+r.index)
 	}
-	return proc.Cmd{Argv: argv, Dir: r.dir, Env: env}
+	return proc.Cmd{Argv: argv, Dir: r.dir, Env: append(env, r.env...)}
 }
 
 func (r repo) run(ctx context.Context, args ...string) error { return proc.Run(ctx, r.cmd(args...)) }

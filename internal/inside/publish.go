@@ -96,8 +96,14 @@ func leftovers(ctx context.Context, j Job, head string) (string, error) {
 	if err != nil || tree == was {
 		return "", err
 	}
-	return work.line(ctx, "-c", "user.name=cco", "-c", "user.email=cco@localhost", "-c", "user.useConfigOnly=false",
-		"commit-tree", tree, "-p", head, "-m", "Work left uncommitted in session "+j.Session)
+	// The date is HEAD's, so that the same leftovers are the same commit whenever they are published.
+	date, err := work.line(ctx, "show", "-s", "--format=@%ct +0000", head)
+	if err != nil {
+		return "", err
+	}
+	work.env = []string{"GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE=" + date,
+		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE=" + date}
+	return work.line(ctx, "commit-tree", tree, "-p", head, "-m", "Work left uncommitted in session "+j.Session)
 }
 
 // seedIndex copies the agent's index, so that unchanged files need not be hashed again.

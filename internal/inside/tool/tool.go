@@ -1,0 +1,82 @@
+// Package tool is the program cco-box: what cco does inside a box, one word each.
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/inside/script"
+)
+
+// Name is what the program is called. cco itself acts as it when it is started under this name.
+const Name = "cco-box"
+
+// Main runs one subcommand and gives the exit code.
+func Main(args []string) int {
+	if len(args) == 0 {
+		return fail(2, errors.New("it is started by cco, inside a box"))
+	}
+	switch args[0] {
+	case "init":
+		return jail.Main()
+	case "receive":
+		return onJob(inside.Receive)
+	case "publish":
+		return onJob(inside.Publish)
+	case "script":
+		return runScript(args[1:])
+	default:
+		return fail(2, fmt.Errorf("unknown command %q", args[0]))
+	}
+}
+
+func fail(code int, err error) int {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", Name, err)
+	return code
+}
+
+func onJob(do func(context.Context, inside.Job) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	job, err := inside.ReadJob(os.Stdin)
+	if err != nil {
+		return fail(2, err)
+	}
+	err = do(ctx, job)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, inside.ErrLacks):
+		return fail(inside.LacksStatus, err)
+	default:
+		return fail(1, err)
+	}
+}
+
+// runScript is the script agent: the plan is its argument, the rest is in the environment that every agent gets.
+func runScript(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	workspace, exchange := os.Getenv("CCO_WORKSPACE"), os.Getenv("CCO_EXCHANGE")
+	if len(args) != 1 || workspace == "" || exchange == "" {
+		return fail(2, errors.New("script wants one plan, CCO_WORKSPACE and CCO_EXCHANGE"))
+	}
+	err := script.Run(ctx, script.Options{
+		Plan: args[0], Workspace: filepath.Clean(workspace), Exchange: exchange, Out: os.Stdout, Err: os.Stderr,
+	})
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		return fail(130, errors.New("stopped"))
+	default:
+		return fail(1, err)
+	}
+}
