@@ -79,6 +79,10 @@ type Exec struct {
 
 	ReadOnly bool // the workspace can be read, not written
 	Limits   Limits
+	// Etc are files for the program to read below /etc, such as cco/policy.json. It can't change them.
+	Etc []File
+	// Grace is how long the program has between SIGTERM and SIGKILL when the context ends. Zero kills at once.
+	Grace time.Duration
 
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -95,6 +99,14 @@ type Limits struct {
 	Procs  int           `json:"procs,omitempty" toml:"procs"`
 	Time   time.Duration `json:"time,omitempty" toml:"time"`
 }
+
+// LimitError says that a Run was ended because it reached a limit.
+type LimitError struct {
+	What  string // "time"
+	Limit string
+}
+
+func (e *LimitError) Error() string { return e.What + " limit of " + e.Limit + " reached" }
 
 // Layer is one part of a box's isolation.
 type Layer struct {

@@ -1,0 +1,198 @@
+//go:build linux
+
+// Package native keeps boxes by what the Linux kernel has built in: namespaces, a root of read-only system directories,
+// no capabilities, Landlock and a seccomp filter. It needs no daemon and no root.
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+)
+
+// Options are what the driver needs to know of the host.
+type Options struct {
+	Tool string // the cco-box to run inside, on the host
+	Home string // where toolchains are looked for; "" looks for none
+	Path string // the host's PATH, of which the box sees the directories that are in it
+}
+
+// Driver makes and enters native boxes.
+type Driver struct {
+	opts       Options
+	toolchains func() []box.Mount
+}
+
+// New makes a driver. Nothing is looked at before it is used.
+func New(o Options) *Driver {
+	return &Driver{opts: o, toolchains: sync.OnceValue(func() []box.Mount {
+		if o.Home == "" {
+			return nil
+		}
+		return Toolchains(o.Home, filepath.SplitList(o.Path)...)
+	})}
+}
+
+// Check builds an empty box in a moment and says what is missing if that doesn't work.
+func (d *Driver) Check(ctx context.Context) error {
+	_, err := d.rehearse(ctx, &box.Box{Name: "check"})
+	return err
+}
+
+// Create makes the box's directories and leaves it running.
+func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) error {
+	if _, err := d.rehearse(ctx, b); err != nil {
+		return err
+	}
+	if err := checkSpec(b); err != nil {
+		return err
+	}
+	if report != nil {
+		report("making box %s", b.Name)
+	}
+	id, err := claim(b)
+	if err != nil {
+		return err
+	}
+	l := layout{b.Dir}
+	for _, dir := range []string{l.home(), l.sessions(), l.shells(), l.caches(), l.repos(), l.run()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make box %s: %w", b.Name, err)
+		}
+	}
+	if err := id.own(l.home()); err != nil {
+		return fmt.Errorf("make box %s: %w", b.Name, err)
+	}
+	return d.open(b)
+}
+
+// Start marks the box as started since this boot. It has no process of its own.
+func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
+	if _, err := d.rehearse(ctx, b); err != nil {
+		return err
+	}
+	return d.open(b)
+}
+
+func (d *Driver) open(b *box.Box) error {
+	boot, err := bootID()
+	if err != nil {
+		return err
+	}
+	if err := (registry{layout{b.Dir}.run()}).open(); err != nil {
+		return fmt.Errorf("start box %s: %w", b.Name, err)
+	}
+	b.Boot = boot
+	return nil
+}
+
+// Stop ends every process in the box and lets no other start.
+func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
+	if err := (registry{layout{b.Dir}.run()}).close(ctx); err != nil {
+		return fmt.Errorf("stop box %s: %w", b.Name, err)
+	}
+	b.Boot = ""
+	return removeAll(layout{b.Dir}.shells())
+}
+
+// Destroy removes what the driver keeps for the box.
+func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
+	if err := d.Stop(ctx, b); err != nil {
+		return err
+	}
+	l := layout{b.Dir}
+	for _, dir := range []string{l.sessions(), l.shells(), l.home(), l.caches(), l.repos(), l.run(), l.tool(), l.owner()} {
+		if err := removeAll(dir); err != nil {
+			return fmt.Errorf("destroy box %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// Running says whether the box was started since this boot and not stopped.
+func (d *Driver) Running(_ context.Context, b *box.Box) (bool, error) {
+	boot, err := bootID()
+	if err != nil {
+		return false, err
+	}
+	if b.Boot != boot {
+		return false, nil
+	}
+	return (registry{layout{b.Dir}.run()}).isOpen()
+}
+
+// Prepare makes a session's home, a copy of the provisioned one, its workspace and its exchange directory.
+func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Place, error) {
+	if err := checkKey("session", session); err != nil {
+		return box.Place{}, err
+	}
+	id, err := owner(b)
+	if err != nil {
+		return box.Place{}, err
+	}
+	l := layout{b.Dir}
+	if err := id.prepare(l, session); err != nil {
+		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
+	}
+	exchange := filepath.Join(b.Exchange, session)
+	if err := os.MkdirAll(exchange, 0o700); err != nil {
+		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
+	}
+	if err := id.own(exchange); err != nil {
+		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
+	}
+	return box.Place{
+		Workspace: "/workspace/" + session,
+		Exchange:  "/exchange/" + session,
+		Home:      jail.Home,
+		Tool:      jail.Tool,
+		Store:     jail.Store,
+	}, nil
+}
+
+// Discard ends what still runs for a session and removes its home and workspace.
+func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error {
+	if err := checkKey("session", session); err != nil {
+		return err
+	}
+	l := layout{b.Dir}
+	if err := (registry{l.run()}).end(ctx, session); err != nil {
+		return fmt.Errorf("discard session %s: %w", session, err)
+	}
+	if err := removeAll(l.session(session)); err != nil {
+		return fmt.Errorf("discard session %s: %w", session, err)
+	}
+	return nil
+}
+
+func bootID() (string, error) {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("read boot id: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// checkKey refuses what can't be one name in a directory.
+func checkKey(what, key string) error {
+	if key == "" || len(key) > 128 || key[0] == '.' || key[0] == '-' {
+		return fmt.Errorf("%s %q: not a name", what, key)
+	}
+	for _, c := range key {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return fmt.Errorf("%s %q: not a name", what, key)
+		}
+	}
+	return nil
+}
+
+var errNotCreated = errors.New("it has not been created")

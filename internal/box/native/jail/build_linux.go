@@ -1,0 +1,253 @@
+package jail
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// build makes the box: its cgroup, its root, its name and its empty network.
+func (p *Plan) build() error {
+	if err := p.joinCgroups(); err != nil {
+		return step("join cgroup", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return step("make mounts private", err)
+	}
+	trees, err := p.openTrees()
+	if err != nil {
+		return err
+	}
+	root, err := p.enterRoot()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	if err := p.furnish(root); err != nil {
+		return err
+	}
+	for i, m := range p.Mounts {
+		if err := attach(root, trees[i], m); err != nil {
+			return step("mount "+m.Target, err)
+		}
+	}
+	if err := closeProc(root); err != nil {
+		return err
+	}
+	if err := setAttr(root, 0, unix.MOUNT_ATTR_RDONLY); err != nil {
+		return step("make root read-only", err)
+	}
+	if err := unix.Sethostname([]byte(p.Hostname)); err != nil {
+		return step("set host name", err)
+	}
+	return step("raise loopback", raiseLoopback())
+}
+
+// joinCgroups moves this thread, and so the program that it starts: moving one's own thread is the one move
+// that does not make the whole machine wait.
+func (p *Plan) joinCgroups() error {
+	for i := range p.Cgroups {
+		fd := CgroupFDs + i
+		if _, err := unix.Write(fd, []byte("0")); err != nil {
+			return err
+		}
+		_ = unix.Close(fd)
+	}
+	return nil
+}
+
+// openTrees clones every source while we are still who started us, and what only the box's own user may reach
+// after that. It ends as the box's user.
+func (p *Plan) openTrees() ([]int, error) {
+	trees := make([]int, len(p.Mounts))
+	for i, m := range p.Mounts {
+		fd, err := openTree(m)
+		if err == unix.EACCES && p.Become {
+			fd, err = -1, nil
+		}
+		if err != nil {
+			return nil, step("open "+m.Source, err)
+		}
+		trees[i] = fd
+	}
+	if !p.Become {
+		return trees, nil
+	}
+	if err := become(); err != nil {
+		return nil, step("become the box's user", err)
+	}
+	for i, m := range p.Mounts {
+		if trees[i] >= 0 {
+			continue
+		}
+		fd, err := openTree(m)
+		if err != nil {
+			return nil, step("open "+m.Source, err)
+		}
+		trees[i] = fd
+	}
+	return trees, nil
+}
+
+func openTree(m Mount) (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, err
+	}
+	attr := uint64(unix.MOUNT_ATTR_NOSUID)
+	if !m.Device {
+		attr |= unix.MOUNT_ATTR_NODEV
+	}
+	if !m.Write {
+		attr |= unix.MOUNT_ATTR_RDONLY
+	}
+	if err := setAttr(fd, unix.AT_RECURSIVE, attr); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func setAttr(fd int, flags uint, set uint64) error {
+	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|flags, &unix.MountAttr{Attr_set: set})
+}
+
+// enterRoot makes an empty root, gives it a fresh proc and leaves the host's. The kernel wants the old proc to be
+// visible when the new one is mounted, hence before.
+func (p *Plan) enterRoot() (int, error) {
+	const at = "/tmp" // any directory that every system has; nothing of it is seen again
+	const quiet = unix.MS_NOSUID | unix.MS_NODEV
+	if err := unix.Mount("tmpfs", at, "tmpfs", quiet, "mode=755,size=32m,nr_inodes=64k"); err != nil {
+		return -1, step("mount root", err)
+	}
+	if err := unix.Chdir(at); err != nil {
+		return -1, step("enter root", err)
+	}
+	if err := unix.Mkdir("proc", 0o555); err != nil {
+		return -1, step("make /proc", err)
+	}
+	if err := unix.Mount("proc", "proc", "proc", quiet|unix.MS_NOEXEC, ""); err != nil {
+		return -1, step("mount /proc", err)
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return -1, step("pivot root", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return -1, step("leave the host's root", err)
+	}
+	if err := unix.Chdir("/"); err != nil {
+		return -1, step("enter root", err)
+	}
+	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return root, step("open root", err)
+}
+
+// furnish makes what is the box's own: directories, files and the filesystems that start empty.
+func (p *Plan) furnish(root int) error {
+	unix.Umask(0)
+	defer unix.Umask(0o022)
+	for _, dir := range p.Dirs {
+		if err := makeDir(root, dir); err != nil {
+			return step("make "+dir, err)
+		}
+	}
+	for _, l := range p.Links {
+		if err := makeDir(root, path.Dir(l.Path)); err != nil {
+			return step("make "+l.Path, err)
+		}
+		if err := unix.Symlink(l.Target, l.Path); err != nil && err != unix.EEXIST {
+			return step("link "+l.Path, err)
+		}
+	}
+	for _, f := range p.Files {
+		if err := writeFile(root, f); err != nil {
+			return step("write "+f.Path, err)
+		}
+	}
+	return p.mountEmpty(root)
+}
+
+func (p *Plan) mountEmpty(root int) error {
+	tmp := "mode=1777,size=" + strconv.FormatInt(p.Tmp, 10)
+	shm := "mode=1777,size=" + strconv.FormatInt(p.Tmp/2, 10)
+	for _, m := range []struct{ kind, at, opts string }{
+		{"tmpfs", "/tmp", tmp},
+		{"tmpfs", "/dev/shm", shm},
+		{"devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=0620"},
+	} {
+		if err := makeDir(root, m.at); err != nil {
+			return step("make "+m.at, err)
+		}
+		if err := unix.Mount(m.kind, m.at, m.kind, unix.MS_NOSUID|unix.MS_NODEV, m.opts); err != nil {
+			return step("mount "+m.at, err)
+		}
+	}
+	return nil
+}
+
+// closeProc shuts the parts of /proc that belong to the machine, and forbids user namespaces below ours.
+func closeProc(root int) error {
+	// Older kernels have no such switch; the seccomp filter says the same.
+	if err := overwrite("/proc/sys/user/max_user_namespaces", "0"); err != nil && err != unix.ENOENT {
+		return step("forbid user namespaces", err)
+	}
+	for _, name := range []string{"sys", "bus", "fs", "irq", "sysrq-trigger"} {
+		if err := cover(root, "/proc/"+name, "/proc/"+name); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"kcore", "keys", "timer_list", "latency_stats", "sched_debug", "interrupts"} {
+		if err := cover(root, "/dev/null", "/proc/"+name); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"acpi", "asound", "scsi"} {
+		if err := cover(root, "/var/empty", "/proc/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cover puts source read-only over target, if there is one.
+func cover(root int, source, target string) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(target, &st); err == unix.ENOENT {
+		return nil
+	}
+	m := Mount{Source: source, Target: target, Device: source == "/dev/null", File: st.Mode&unix.S_IFMT != unix.S_IFDIR}
+	fd, err := openTree(m)
+	if err != nil {
+		return step("open "+source, err)
+	}
+	return step("cover "+target, attach(root, fd, m))
+}
+
+func overwrite(file, text string) error {
+	fd, err := unix.Open(file, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	_, err = unix.Write(fd, []byte(text))
+	return err
+}
+
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	ifr, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, ifr); err != nil {
+		return fmt.Errorf("read flags: %w", err)
+	}
+	ifr.SetUint16(ifr.Uint16() | unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr)
+}

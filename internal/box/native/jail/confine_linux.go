@@ -1,0 +1,126 @@
+package jail
+
+import (
+	"errors"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// secureBits lock what root and capabilities could ever mean to the program.
+const secureBits = 1<<0 | 1<<1 | // no privileges from being root, locked
+	1<<2 | 1<<3 | // none kept or gained by changing ids, locked
+	1<<5 | // keep-caps stays off
+	1<<6 | 1<<7 // no ambient capabilities, locked
+
+// become takes on the box's user in every thread. The capabilities in our own user namespace stay for now.
+func become() error {
+	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := syscall.Setgroups(nil); err != nil {
+		return err
+	}
+	if err := syscall.Setresgid(GID, GID, GID); err != nil {
+		return err
+	}
+	return syscall.Setresuid(UID, UID, UID)
+}
+
+// confine gives up every privilege. After it nothing that runs here can do more than the program may.
+func (p *Plan) confine(res *Result) error {
+	if err := p.limit(); err != nil {
+		return step("set limits", err)
+	}
+	// A session keyring of our own: what the starter's login holds is not for the program. Kernels without keys say ENOSYS.
+	_, _ = unix.KeyctlJoinSessionKeyring("")
+	if err := dropBounding(); err != nil {
+		return step("drop capabilities", err)
+	}
+	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); errno != 0 {
+		return step("set no-new-privs", errno)
+	}
+	// The program must not read or trace its init, which has the control socket and the lock open.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return step("hide init", err)
+	}
+	if err := p.landlock(res); err != nil {
+		return err
+	}
+	if err := dropCapabilities(); err != nil {
+		return step("drop capabilities", err)
+	}
+	if err := p.seccomp(res); err != nil {
+		return err
+	}
+	return tie()
+}
+
+// limit bounds the number of processes and forbids core dumps: a core pattern is a program of the host.
+func (p *Plan) limit() error {
+	// With 1 the kernel does not even start the program that a pattern pipes to; with 0 it would.
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
+		return err
+	}
+	if p.Procs == 0 {
+		return nil
+	}
+	n := uint64(p.Procs)
+	// The difference is ours: an init that can't start a thread any more would take the box with it.
+	return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n + initThreads})
+}
+
+const initThreads = 32
+
+// unlimit gives the init itself its room back once the program runs.
+func (p *Plan) unlimit() error {
+	if p.Procs == 0 {
+		return nil
+	}
+	n := uint64(p.Procs) + initThreads
+	return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n})
+}
+
+// dropBounding is done for the thread that starts the program. The others never execute anything.
+func dropBounding() error {
+	for c := uintptr(0); ; c++ {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+		if err == unix.EINVAL && c > unix.CAP_AUDIT_READ {
+			break // past the last one that this kernel knows
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, secureBits, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+}
+
+func dropCapabilities() error {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&none[0])), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// tie makes the kernel kill us with our starter. A change of credentials undoes that, so it comes last, and a starter
+// that died before is noticed by the hang-up of its end of the socket: in a new pid namespace it has no pid to ask for.
+func tie() error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return step("tie to starter", err)
+	}
+	fds := []unix.PollFd{{Fd: ControlFD, Events: unix.POLLIN}}
+	if _, err := unix.Poll(fds, 0); err != nil {
+		return step("look for starter", err)
+	}
+	if fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0 {
+		return errors.New("starter is gone")
+	}
+	return nil
+}

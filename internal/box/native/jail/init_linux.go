@@ -1,0 +1,127 @@
+package jail
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxPlan bounds what is read from the starter, so that a confused one can't make us fill the memory.
+const maxPlan = 16 << 20
+
+// Main is pid 1 of a box. It returns the status to exit with; what happened is told over the control socket.
+func Main() int {
+	// The program is started from this thread: what a thread gives up is what its children lack.
+	runtime.LockOSThread()
+	// Whatever our starter had open without close-on-exec must not reach the program.
+	if err := unix.CloseRange(ControlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return 1
+	}
+	if os.Getpid() != 1 {
+		fmt.Fprintln(os.Stderr, "cco-box: init is started by cco, as the first process of a box")
+		return 2
+	}
+	var plan Plan
+	if err := receive(&plan); err != nil {
+		return 1
+	}
+	res := run(&plan)
+	if err := send(res); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func run(p *Plan) Result {
+	var res Result
+	if err := p.build(); err != nil {
+		return failed(res, err)
+	}
+	if err := p.confine(&res); err != nil {
+		return failed(res, err)
+	}
+	if len(p.Argv) == 0 {
+		return res
+	}
+	return p.program(res)
+}
+
+// missing is a layer of isolation that this kernel can't give.
+type missing struct {
+	layer string
+	err   error
+}
+
+func (e *missing) Error() string { return e.layer + ": " + e.err.Error() }
+func (e *missing) Unwrap() error { return e.err }
+
+func failed(res Result, err error) Result {
+	res.Err = err.Error()
+	if m, ok := errors.AsType[*missing](err); ok {
+		res.Layer = m.layer
+	}
+	return res
+}
+
+func receive(p *Plan) error {
+	var size [4]byte
+	if err := readFull(size[:]); err != nil {
+		return err
+	}
+	n := binary.LittleEndian.Uint32(size[:])
+	if n > maxPlan {
+		return unix.E2BIG
+	}
+	data := make([]byte, n)
+	if err := readFull(data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, p)
+}
+
+func readFull(b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.Read(ControlFD, b)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return err
+		case n == 0:
+			return unix.EPIPE
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+func send(res Result) error {
+	data, err := json.Marshal(res)
+	if err != nil {
+		return err
+	}
+	for len(data) > 0 {
+		n, err := unix.Write(ControlFD, data)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+// step names what was being done.
+func step(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

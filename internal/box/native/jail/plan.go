@@ -1,0 +1,85 @@
+// Package jail is the inside of a native box: the process that becomes its pid 1, builds the box around itself,
+// gives up every privilege, then starts, relays and reaps one program. Every program started in a native box
+// starts this package first, so it imports little.
+package jail
+
+// Who and where the program is, as it sees itself.
+const (
+	User  = "agent"
+	UID   = 1000
+	GID   = 1000
+	Home  = "/home/agent"
+	Tool  = "/run/cco/bin/cco-box"
+	Store = "/var/lib/cco/store"
+)
+
+// The descriptors with which the init starts.
+const (
+	ControlFD = 3 // the plan comes in, the result goes out; it hangs up when the starter dies
+	LockFD    = 4 // held for as long as the init lives, and by nobody else in the box
+	CgroupFDs = 5 // the first of Plan.Cgroups files to write a 0 to
+)
+
+// Plan is everything that the init does, decided on the host.
+type Plan struct {
+	Hostname string
+	Become   bool // take on UID and GID after the sources of mounts were opened; false when the kernel has done so
+	Cgroups  int  // how many cgroup files are handed over
+
+	Dirs   []string
+	Files  []File
+	Links  []Link
+	Mounts []Mount
+	Tmp    int64 // the most that /tmp can hold, in bytes; /dev/shm has half of it
+
+	Write    []string // what Landlock leaves writable
+	Landlock Demand
+	Seccomp  Demand
+
+	Argv  []string // none builds the box, reports and ends
+	Env   []string
+	Dir   string
+	TTY   bool // the streams are a terminal, to be the controlling one
+	Procs int  // the most processes and threads; 0 sets no limit
+}
+
+// Demand says whether a layer may be missing. The zero value is the safe one.
+type Demand int
+
+// The demands.
+const (
+	Required Demand = iota
+	IfPossible
+)
+
+// File is a small file of the box's own, read-only for the program.
+type File struct {
+	Path string
+	Data []byte
+	Mode uint32
+}
+
+// Link is a symbolic link in the box's root.
+type Link struct{ Path, Target string }
+
+// Mount shows something of the host in the box.
+type Mount struct {
+	Source, Target string
+	File           bool // the source is no directory
+	Write          bool
+	Device         bool
+	// Soft leaves a mount out whose target can't be had, because the program has put something else in its place.
+	Soft bool
+}
+
+// Result is what the init reports when it is done.
+type Result struct {
+	Err    string `json:",omitempty"` // the step that went wrong before the program started
+	Layer  string `json:",omitempty"` // the layer that can't be had, if that is what went wrong
+	NoExec int    `json:",omitempty"` // 126 or 127 when the program itself could not be started
+	Exit   int    `json:",omitempty"`
+	Signal int    `json:",omitempty"`
+
+	LandlockABI int  `json:",omitempty"`
+	Seccomp     bool `json:",omitempty"`
+}

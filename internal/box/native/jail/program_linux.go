@@ -1,0 +1,120 @@
+package jail
+
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// program starts the program, hands signals on to it and reaps whatever dies until it does.
+// The kernel kills the rest when this process ends.
+func (p *Plan) program(res Result) Result {
+	file, code := lookPath(p.Argv[0], p.Env, p.Dir)
+	if code != 0 {
+		return cantStart(res, p.Argv[0], code, nil)
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2)
+	pid, err := syscall.ForkExec(file, p.Argv, &syscall.ProcAttr{
+		Dir:   p.Dir,
+		Env:   p.Env,
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: p.TTY},
+	})
+	if err != nil {
+		return cantStart(res, p.Argv[0], 126, err)
+	}
+	if err := p.unlimit(); err != nil {
+		return failed(res, step("set limits", err))
+	}
+	go func() {
+		for s := range signals {
+			_ = unix.Kill(-pid, s.(syscall.Signal))
+		}
+	}()
+	status, err := reap(pid)
+	if err != nil {
+		return failed(res, step("wait", err))
+	}
+	if status.Signaled() {
+		res.Signal = int(status.Signal())
+	} else {
+		res.Exit = status.ExitStatus()
+	}
+	return res
+}
+
+func reap(pid int) (unix.WaitStatus, error) {
+	for {
+		var status unix.WaitStatus
+		got, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, err
+		case got == pid && (status.Exited() || status.Signaled()):
+			return status, nil
+		}
+	}
+}
+
+func cantStart(res Result, name string, code int, err error) Result {
+	res.NoExec = code
+	switch {
+	case err != nil:
+		res.Err = name + ": " + err.Error()
+	case code == 127:
+		res.Err = name + ": not found in the box"
+	default:
+		res.Err = name + ": not executable"
+	}
+	return res
+}
+
+// lookPath finds a program as a shell would, with 127 for one that isn't there and 126 for one that can't be run.
+func lookPath(name string, env []string, dir string) (string, int) {
+	if strings.Contains(name, "/") {
+		file := name
+		if !strings.HasPrefix(file, "/") {
+			file = dir + "/" + name
+		}
+		return name, runnable(file)
+	}
+	worst := 127
+	for _, entry := range strings.Split(variable(env, "PATH"), ":") {
+		if !strings.HasPrefix(entry, "/") {
+			continue
+		}
+		file := entry + "/" + name
+		code := runnable(file)
+		if code == 0 {
+			return file, 0
+		}
+		worst = min(worst, code)
+	}
+	return "", worst
+}
+
+func runnable(file string) int {
+	st, err := os.Stat(file)
+	if err != nil {
+		return 127
+	}
+	if st.IsDir() || unix.Access(file, unix.X_OK) != nil {
+		return 126
+	}
+	return 0
+}
+
+func variable(env []string, name string) string {
+	value := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}

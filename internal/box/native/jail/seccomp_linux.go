@@ -1,0 +1,148 @@
+package jail
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// lastKnown is the newest system call that this filter was written with. Later ones don't exist for the program:
+// nobody has judged them.
+const lastKnown = unix.SYS_RSEQ_SLICE_YIELD
+
+// newNamespaces are the flags of clone and unshare that make one.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// Offsets in struct seccomp_data. Both machines are little-endian: the low half of an argument comes first.
+const (
+	offNr   = 0
+	offArch = 4
+	offArg0 = 16
+	offArg1 = 24
+)
+
+// denied are the calls that the program has no business with, on every machine. Most want a capability that it
+// doesn't have; the filter stands in for the kernel bug that forgets to ask.
+func denied() []uint32 {
+	return []uint32{
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
+		unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+		unix.SYS_SETNS, unix.SYS_LISTNS,
+		unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
+		unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_SYSLOG,
+		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
+		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_FANOTIFY_INIT,
+		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL,
+		unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+	}
+}
+
+// families are the kinds of socket that a program needs. Others, such as AF_VSOCK, know no network namespace.
+func families() []uint32 {
+	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+}
+
+// personalities that change nothing but what uname says; others switch off the hardening of the address space.
+func personalities() []uint32 { return []uint32{0, 0x8, 0x20000, 0x20008, 0xffffffff} }
+
+// terminalTricks are the ioctls that type into a terminal, reach a console or load a line discipline.
+func terminalTricks() []uint32 { return []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} }
+
+// assembly is a filter in the making. Every test jumps at most over its own answer, so that no jump is ever too far.
+type assembly struct{ code []unix.SockFilter }
+
+func (a *assembly) load(off uint32) {
+	a.code = append(a.code, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: off})
+}
+
+func (a *assembly) answer(ret uint32) {
+	a.code = append(a.code, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: ret})
+}
+
+// skip jumps over n instructions if the test is false, or if it is true when inverted.
+func (a *assembly) skip(test uint16, k uint32, n uint8, inverted bool) {
+	f := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | test, K: k, Jf: n}
+	if inverted {
+		f.Jt, f.Jf = n, 0
+	}
+	a.code = append(a.code, f)
+}
+
+// call runs block for one system call only, and leaves the call's number loaded afterwards.
+func (a *assembly) call(nr uint32, block func(*assembly)) {
+	var b assembly
+	block(&b)
+	b.answer(unix.SECCOMP_RET_ALLOW)
+	a.skip(unix.BPF_JEQ, nr, uint8(len(b.code)), false)
+	a.code = append(a.code, b.code...)
+}
+
+func refuse(errno uint32) uint32 { return unix.SECCOMP_RET_ERRNO | errno }
+
+// filter assembles the whole filter for this machine.
+func filter() []unix.SockFilter {
+	var a assembly
+	a.load(offArch)
+	a.skip(unix.BPF_JEQ, nativeArch, 1, true)
+	a.answer(refuse(uint32(unix.ENOSYS)))
+	a.load(offNr)
+	// Above everything known is also where the x32 calls are, with their bit 30.
+	a.skip(unix.BPF_JGT, lastKnown, 1, false)
+	a.answer(refuse(uint32(unix.ENOSYS)))
+	for _, nr := range append(denied(), deniedHere()...) {
+		a.skip(unix.BPF_JEQ, nr, 1, false)
+		a.answer(refuse(uint32(unix.EPERM)))
+	}
+	// The flags of clone3 are behind a pointer. Without it everyone falls back to clone.
+	a.skip(unix.BPF_JEQ, unix.SYS_CLONE3, 1, false)
+	a.answer(refuse(uint32(unix.ENOSYS)))
+	for _, c := range []struct{ nr, flags uint32 }{{unix.SYS_CLONE, newNamespaces}, {unix.SYS_UNSHARE, newNamespaces | unix.CLONE_NEWTIME}} {
+		a.call(c.nr, func(b *assembly) {
+			b.load(offArg0)
+			b.skip(unix.BPF_JSET, c.flags, 1, false)
+			b.answer(refuse(uint32(unix.EPERM)))
+		})
+	}
+	a.call(unix.SYS_IOCTL, func(b *assembly) {
+		b.load(offArg1)
+		for _, request := range terminalTricks() {
+			b.skip(unix.BPF_JEQ, request, 1, false)
+			b.answer(refuse(uint32(unix.EPERM)))
+		}
+	})
+	a.call(unix.SYS_SOCKET, allowOnly(families(), uint32(unix.EAFNOSUPPORT)))
+	a.call(unix.SYS_SOCKETPAIR, allowOnly(families(), uint32(unix.EAFNOSUPPORT)))
+	a.call(unix.SYS_PERSONALITY, allowOnly(personalities(), uint32(unix.EPERM)))
+	a.answer(unix.SECCOMP_RET_ALLOW)
+	return a.code
+}
+
+func allowOnly(values []uint32, errno uint32) func(*assembly) {
+	return func(b *assembly) {
+		b.load(offArg0)
+		for _, v := range values {
+			b.skip(unix.BPF_JEQ, v, 1, false)
+			b.answer(unix.SECCOMP_RET_ALLOW)
+		}
+		b.answer(refuse(errno))
+	}
+}
+
+// seccomp installs the filter in every thread.
+func (p *Plan) seccomp(res *Result) error {
+	code := filter()
+	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		if p.Seccomp == IfPossible {
+			return nil
+		}
+		return &missing{"seccomp", errno}
+	}
+	res.Seccomp = true
+	return nil
+}

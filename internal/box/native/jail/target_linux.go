@@ -1,0 +1,103 @@
+package jail
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// attach puts a cloned tree at its place in the box. The place is reached without following any link:
+// the program of an earlier run may have put one there.
+func attach(root, tree int, m Mount) error {
+	defer unix.Close(tree)
+	at, err := target(root, m.Target, m.File)
+	if err != nil {
+		if m.Soft {
+			return nil
+		}
+		return err
+	}
+	defer unix.Close(at)
+	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// target opens a place in the box, making it if need be.
+func target(root int, name string, file bool) (int, error) {
+	rel := strings.TrimPrefix(path.Clean(name), "/")
+	if fd, err := beneath(root, rel); err != unix.ENOENT {
+		return fd, err
+	}
+	dir, err := openDir(root, path.Dir(rel))
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(dir)
+	base := path.Base(rel)
+	if file {
+		fd, err := unix.Openat(dir, base, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+		if err != nil {
+			return -1, err
+		}
+		_ = unix.Close(fd)
+	} else if err := unix.Mkdirat(dir, base, 0o755); err != nil {
+		return -1, err
+	}
+	return beneath(dir, base)
+}
+
+func beneath(dir int, rel string) (int, error) {
+	return unix.Openat2(dir, rel, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+}
+
+// openDir opens a directory of the box and makes those that are missing on the way.
+func openDir(root int, rel string) (int, error) {
+	rel = strings.Trim(rel, "/")
+	if rel == "" {
+		rel = "."
+	}
+	if fd, err := beneath(root, rel); err != unix.ENOENT {
+		return fd, err
+	}
+	parent, err := openDir(root, path.Dir(rel))
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(parent)
+	if err := unix.Mkdirat(parent, path.Base(rel), 0o755); err != nil && err != unix.EEXIST {
+		return -1, err
+	}
+	return beneath(parent, path.Base(rel))
+}
+
+func makeDir(root int, name string) error {
+	fd, err := openDir(root, path.Clean(name))
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err
+}
+
+func writeFile(root int, f File) error {
+	dir, err := openDir(root, path.Dir(f.Path))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	fd, err := unix.Openat(dir, path.Base(f.Path), unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, f.Mode)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for data := f.Data; len(data) > 0; {
+		n, err := unix.Write(fd, data)
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+//go:build linux
+
+package native
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+// layout says where things are below a box's directory.
+type layout struct{ dir string }
+
+func (l layout) home() string                 { return filepath.Join(l.dir, "home") }
+func (l layout) sessions() string             { return filepath.Join(l.dir, "sessions") }
+func (l layout) session(id string) string     { return filepath.Join(l.dir, "sessions", id) }
+func (l layout) sessionHome(id string) string { return filepath.Join(l.session(id), "home") }
+func (l layout) workspace(id string) string   { return filepath.Join(l.session(id), "workspace") }
+func (l layout) shells() string               { return filepath.Join(l.dir, "shells") }
+func (l layout) caches() string               { return filepath.Join(l.dir, "cache") }
+func (l layout) repos() string                { return filepath.Join(l.dir, "repos") }
+func (l layout) repo(key string) string       { return filepath.Join(l.dir, "repos", key+".git") }
+func (l layout) run() string                  { return filepath.Join(l.dir, "run") }
+func (l layout) tool() string                 { return filepath.Join(l.dir, "tool") }
+func (l layout) owner() string                { return filepath.Join(l.dir, "owner") }
+
+// identity is the user that a box's programs are on the host.
+type identity struct{ uid, gid int }
+
+// firstUID is above every range that systems and container tools hand out.
+const firstUID = 1_999_963_631
+
+// claim decides who a new box's programs are, and keeps it. As an ordinary user it is that user. Root becomes the
+// user who called sudo, or else a user that nobody else is.
+func claim(b *box.Box) (identity, error) {
+	if id, err := owner(b); err == nil || !errors.Is(err, errNotCreated) {
+		return id, err
+	}
+	id := identity{os.Getuid(), os.Getgid()}
+	if id.uid == 0 {
+		id = unprivileged(os.Getenv("SUDO_UID"), os.Getenv("SUDO_GID"))
+	}
+	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
+		return identity{}, err
+	}
+	text := fmt.Sprintf("%d %d\n", id.uid, id.gid)
+	if err := os.WriteFile(layout{b.Dir}.owner(), []byte(text), 0o600); err != nil {
+		return identity{}, fmt.Errorf("keep the box's user: %w", err)
+	}
+	return id, nil
+}
+
+func unprivileged(sudoUID, sudoGID string) identity {
+	uid, err := strconv.Atoi(sudoUID)
+	gid, gerr := strconv.Atoi(sudoGID)
+	if err == nil && gerr == nil && uid > 0 && gid > 0 {
+		return identity{uid, gid}
+	}
+	for uid = firstUID; ; uid++ {
+		_, taken := user.LookupId(strconv.Itoa(uid))
+		_, takenGroup := user.LookupGroupId(strconv.Itoa(uid))
+		if taken != nil && takenGroup != nil {
+			return identity{uid, uid}
+		}
+	}
+}
+
+// owner reads who a box's programs are.
+func owner(b *box.Box) (identity, error) {
+	text, err := os.ReadFile(layout{b.Dir}.owner())
+	if errors.Is(err, fs.ErrNotExist) {
+		return identity{}, fmt.Errorf("box %s: %w", b.Name, errNotCreated)
+	}
+	if err != nil {
+		return identity{}, fmt.Errorf("read the box's user: %w", err)
+	}
+	var id identity
+	if _, err := fmt.Sscanf(string(text), "%d %d", &id.uid, &id.gid); err != nil || id.uid <= 0 || id.gid < 0 {
+		return identity{}, fmt.Errorf("read the box's user from %s: not two ids", layout{b.Dir}.owner())
+	}
+	if me := os.Getuid(); me != 0 && me != id.uid {
+		return identity{}, fmt.Errorf("box %s belongs to the user with id %d", b.Name, id.uid)
+	}
+	return id, nil
+}
+
+// own gives one file to the box's user. Only root needs to.
+func (id identity) own(path string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	return os.Lchown(path, id.uid, id.gid)
+}
+
+// prepare makes a session's directories, all of them or none.
+func (id identity) prepare(l layout, session string) error {
+	if _, err := os.Lstat(l.session(session)); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(l.sessions(), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(l.sessions(), ".new-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = removeAll(tmp) }()
+	for _, name := range []string{"home", "workspace"} {
+		dir := filepath.Join(tmp, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		if err := id.own(dir); err != nil {
+			return err
+		}
+	}
+	if err := id.copyTree(l.home(), filepath.Join(tmp, "home")); err != nil {
+		return fmt.Errorf("copy home: %w", err)
+	}
+	err = os.Rename(tmp, l.session(session))
+	if _, exists := os.Lstat(l.session(session)); err != nil && exists == nil {
+		return nil // another Prepare of the same session was first
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+const defaultProcs = 4096
+
+// limitsFor fills in what neither the run nor the box says.
+func limitsFor(b *box.Box, e box.Exec) box.Limits {
+	l := e.Limits
+	if l.Memory == 0 {
+		l.Memory = b.Spec.Limits.Memory
+	}
+	if l.Memory == 0 {
+		l.Memory = machineMemory() / 4 * 3
+	}
+	if l.Procs == 0 {
+		l.Procs = b.Spec.Limits.Procs
+	}
+	if l.Procs == 0 {
+		l.Procs = defaultProcs
+	}
+	if l.Time == 0 {
+		l.Time = b.Spec.Limits.Time
+	}
+	return l
+}
+
+func machineMemory() int64 {
+	var si unix.Sysinfo_t
+	if err := unix.Sysinfo(&si); err != nil {
+		return 4 << 30
+	}
+	return int64(si.Totalram) * int64(si.Unit)
+}
+
+// group bounds one run: by cgroups where they can be had, otherwise by an rlimit for processes and a watchdog for memory.
+type group struct {
+	memory, procs string     // what enforces each
+	dirs          []string   // cgroups to remove afterwards
+	tasks         []*os.File // files by which the init moves itself (version 1)
+	into          *os.File   // the cgroup to be born into (version 2)
+	rlimit        int
+	watchdog      int64
+}
+
+// What enforces a limit.
+const (
+	byCgroup1  = "cgroup v1"
+	byCgroup2  = "cgroup v2"
+	byRlimit   = "rlimit"
+	byWatchdog = "watchdog"
+)
+
+// limitBy takes the best that can be had here. Whatever cgroups can't do falls to the other means.
+func limitBy(name string, l box.Limits) *group {
+	g := &group{}
+	if !g.version2(name, l) {
+		g.version1(name, l)
+	}
+	if g.procs == "" {
+		g.procs, g.rlimit = byRlimit, l.Procs
+	}
+	if g.memory == "" {
+		g.memory, g.watchdog = byWatchdog, l.Memory
+	}
+	return g
+}
+
+func (g *group) attr(a *syscall.SysProcAttr) {
+	if g.into != nil {
+		a.UseCgroupFD, a.CgroupFD = true, int(g.into.Fd())
+	}
+}
+
+// watch starts the watchdog if it is needed, and returns what stops it.
+func (g *group) watch(ctx context.Context, pid int) func() {
+	if g.watchdog == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		watchMemory(ctx, pid, g.watchdog)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (g *group) remove() {
+	for _, f := range g.tasks {
+		_ = f.Close()
+	}
+	if g.into != nil {
+		_ = g.into.Close()
+	}
+	for _, dir := range g.dirs {
+		removeCgroup(dir)
+	}
+}

@@ -1,0 +1,230 @@
+//go:build linux
+
+package native
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+)
+
+// plan decides everything that the init will do.
+func (d *Driver) plan(b *box.Box, id identity, home string, e box.Exec, limits box.Limits) (*jail.Plan, error) {
+	p := d.basePlan(b, limits)
+	l := layout{b.Dir}
+	p.Mounts = append(p.Mounts, jail.Mount{Source: home, Target: jail.Home, Write: true})
+	if err := d.caches(p, b, id); err != nil {
+		return nil, err
+	}
+	extra, err := d.extraMounts(b)
+	if err != nil {
+		return nil, err
+	}
+	p.Mounts = append(p.Mounts, extra...)
+	if e.Session != "" {
+		p.Mounts = append(p.Mounts,
+			jail.Mount{Source: l.workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
+			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
+	}
+	if e.Repo != "" {
+		dir, err := id.repoDir(l, e.Repo)
+		if err != nil {
+			return nil, err
+		}
+		p.Mounts = append(p.Mounts, jail.Mount{Source: dir, Target: jail.Store, Write: e.Fill})
+	}
+	for _, f := range e.Etc {
+		if !filepath.IsLocal(f.Path) {
+			return nil, fmt.Errorf("file %q for /etc leaves it", f.Path)
+		}
+		p.Files = append(p.Files, jail.File{Path: path.Join("/etc", f.Path), Data: f.Data, Mode: uint32(f.Mode.Perm() &^ 0o222)})
+	}
+	tool, err := d.visibleTool(l)
+	if err != nil {
+		return nil, err
+	}
+	p.Mounts = append(p.Mounts, jail.Mount{Source: tool, Target: jail.Tool, File: true})
+	for _, m := range p.Mounts {
+		if m.Write && !m.Device {
+			p.Write = append(p.Write, m.Target)
+		}
+	}
+	p.Argv, p.TTY = e.Argv, e.TTY != nil
+	p.Env = d.environment(p, b, e)
+	p.Dir = workDir(e)
+	return p, nil
+}
+
+// basePlan is the box without anybody in it.
+func (d *Driver) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
+	p := &jail.Plan{
+		Hostname: b.Name,
+		Become:   os.Getuid() == 0,
+		Tmp:      limits.Memory / 2,
+		Landlock: demand(b, acceptNoLandlock),
+		Seccomp:  demand(b, acceptNoSeccomp),
+		Dirs:     []string{"/home", "/run", "/var/empty", "/var/lib", "/mnt", "/srv", "/root", "/etc"},
+	}
+	system(p)
+	return p
+}
+
+func demand(b *box.Box, accept string) jail.Demand {
+	if slices.Contains(b.Spec.Accept, accept) {
+		return jail.IfPossible
+	}
+	return jail.Required
+}
+
+func workDir(e box.Exec) string {
+	switch {
+	case e.Dir != "":
+		return e.Dir
+	case e.Session != "":
+		return "/workspace/" + e.Session
+	default:
+		return jail.Home
+	}
+}
+
+// visibleTool is the tool as the box's user can read and run it: where its mode doesn't let them, a copy.
+func (d *Driver) visibleTool(l layout) (string, error) {
+	st, err := os.Stat(d.opts.Tool)
+	if err != nil {
+		return "", fmt.Errorf("find cco-box: %w", err)
+	}
+	if os.Getuid() != 0 || st.Mode().Perm()&0o5 == 0o5 {
+		return d.opts.Tool, nil
+	}
+	if have, err := os.Stat(l.tool()); err == nil && have.Size() == st.Size() && have.ModTime().Equal(st.ModTime()) {
+		return l.tool(), nil
+	}
+	return l.tool(), copyTool(d.opts.Tool, l.tool(), st)
+}
+
+func copyTool(from, to string, st fs.FileInfo) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return fmt.Errorf("copy cco-box: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(to), ".tool-")
+	if err != nil {
+		return fmt.Errorf("copy cco-box: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	for _, then := range []func() error{
+		func() error { return tmp.Chmod(0o755) },
+		tmp.Close,
+		func() error { return os.Chtimes(tmp.Name(), st.ModTime(), st.ModTime()) },
+		func() error { return os.Rename(tmp.Name(), to) },
+	} {
+		if err == nil {
+			err = then()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copy cco-box: %w", err)
+	}
+	return nil
+}
+
+// defaultCaches are where common tools keep what they can fetch again.
+func defaultCaches() []string {
+	return []string{".cache", ".npm", "go/pkg/mod", ".cargo/registry", ".cargo/git", ".m2/repository", ".gradle/caches"}
+}
+
+// caches puts directories that last as long as the box into the home.
+func (d *Driver) caches(p *jail.Plan, b *box.Box, id identity) error {
+	names := b.Spec.Caches
+	if names == nil {
+		names = defaultCaches()
+	}
+	for _, name := range names {
+		name = filepath.Clean(name)
+		if !filepath.IsLocal(name) || name == "." {
+			return fmt.Errorf("cache %q: not below home", name)
+		}
+		dir := filepath.Join(layout{b.Dir}.caches(), strings.ReplaceAll(name, "/", "%"))
+		if err := os.Mkdir(dir, 0o700); err == nil {
+			if err := id.own(dir); err != nil {
+				return err
+			}
+		} else if !os.IsExist(err) {
+			return fmt.Errorf("make cache: %w", err)
+		}
+		p.Mounts = append(p.Mounts, jail.Mount{Source: dir, Target: path.Join(jail.Home, name), Write: true, Soft: true})
+	}
+	return nil
+}
+
+// environment is built from nothing: what the host has in its own stays there.
+func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
+	env := map[string]string{
+		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8",
+		"TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb", "PATH": d.path(p),
+	}
+	if _, err := os.Stat("/bin/bash"); err == nil {
+		env["SHELL"] = "/bin/bash"
+	}
+	if e.TTY != nil {
+		env["TERM"] = "xterm-256color"
+	}
+	if e.Session != "" {
+		env["CCO_SESSION"] = e.Session
+	}
+	for _, kv := range slices.Concat(b.Spec.Env, e.Env) {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			env[k] = v
+		}
+	}
+	list := make([]string, 0, len(env))
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, k+"="+env[k])
+	}
+	return list
+}
+
+// path is what of the host's PATH can be seen in the box, after the home's own and before what every system has.
+func (d *Driver) path(p *jail.Plan) string {
+	dirs := []string{jail.Home + "/.local/bin", jail.Home + "/go/bin", jail.Home + "/.cargo/bin"}
+	for _, dir := range filepath.SplitList(d.opts.Path) {
+		if filepath.IsAbs(dir) && visible(p, filepath.Clean(dir)) {
+			dirs = append(dirs, filepath.Clean(dir))
+		}
+	}
+	dirs = append(dirs, "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+	seen := map[string]bool{}
+	return strings.Join(slices.DeleteFunc(dirs, func(dir string) bool {
+		was := seen[dir]
+		seen[dir] = true
+		return was
+	}), ":")
+}
+
+func visible(p *jail.Plan, dir string) bool {
+	for _, m := range p.Mounts {
+		if !m.Device && within(dir, m.Target) && !within(m.Target, jail.Home) {
+			return true
+		}
+	}
+	for _, l := range p.Links {
+		if within(dir, l.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+// within says whether a clean path is dir or below it.
+func within(name, dir string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}

@@ -1,0 +1,254 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Run runs a program in the box and returns when it and everything that it started are gone.
+func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
+	if len(e.Argv) == 0 {
+		return errors.New("run: no program")
+	}
+	if up, err := d.Running(ctx, b); err != nil || !up {
+		return errors.Join(err, notRunning(up))
+	}
+	id, err := owner(b)
+	if err != nil {
+		return err
+	}
+	home, done, err := id.homeFor(layout{b.Dir}, e.Session)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return d.enter(ctx, b, id, home, e)
+}
+
+func notRunning(up bool) error {
+	if up {
+		return nil
+	}
+	return box.ErrNotRunning
+}
+
+// homeFor is the session's home, or a copy to throw away for a shell that belongs to none.
+func (id identity) homeFor(l layout, session string) (string, func(), error) {
+	if session != "" {
+		if err := checkKey("session", session); err != nil {
+			return "", nil, err
+		}
+		home := l.sessionHome(session)
+		if _, err := os.Lstat(home); err != nil {
+			return "", nil, fmt.Errorf("session %s is not in this box: %w", session, err)
+		}
+		return home, func() {}, nil
+	}
+	if err := os.MkdirAll(l.shells(), 0o700); err != nil {
+		return "", nil, err
+	}
+	home, err := os.MkdirTemp(l.shells(), "")
+	if err != nil {
+		return "", nil, err
+	}
+	done := func() { _ = removeAll(home) }
+	if err := errors.Join(id.own(home), id.copyTree(l.home(), home)); err != nil {
+		done()
+		return "", nil, fmt.Errorf("copy home: %w", err)
+	}
+	return home, done, nil
+}
+
+// enter runs the program with a given home.
+func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home string, e box.Exec) error {
+	limits := limitsFor(b, e)
+	plan, err := d.plan(b, id, home, e, limits)
+	if err != nil {
+		return err
+	}
+	reg, err := registry{layout{b.Dir}.run()}.add(e.Session)
+	if err != nil {
+		return err
+	}
+	defer reg.done()
+	if e.TTY != nil {
+		if err := id.own(e.TTY.Name()); err != nil {
+			return fmt.Errorf("hand over terminal: %w", err)
+		}
+	}
+	s, err := connect(e)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+
+	if limits.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limits.Time, &box.LimitError{What: "time", Limit: limits.Time.String()})
+		defer cancel()
+	}
+	in := &inner{tool: d.opts.Tool, id: id, plan: plan, run: reg, limits: limits, streams: s, grace: e.Grace, name: b.Name}
+	res, err := in.start(ctx)
+	s.finish()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(e, res, s)
+}
+
+// inner is one init, from its start to its end.
+type inner struct {
+	tool    string
+	name    string
+	id      identity
+	plan    *jail.Plan
+	run     *run
+	limits  box.Limits
+	streams *streams
+	grace   time.Duration
+}
+
+// start starts the init, gives it its plan and waits for its result.
+func (in *inner) start(ctx context.Context) (jail.Result, error) {
+	var res jail.Result
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return res, err
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	group := limitBy(in.name, in.limits)
+	defer group.remove()
+	in.plan.Cgroups, in.plan.Procs = len(group.tasks), group.rlimit
+
+	p, err := proc.Start(ctx, proc.Cmd{
+		Path:     in.tool,
+		Argv:     []string{"cco-box", "init"},
+		Dir:      "/",
+		Env:      []string{}, // nothing of ours
+		Stdin:    in.streams.in,
+		Stdout:   in.streams.out,
+		Stderr:   in.streams.err,
+		Files:    append([]*os.File{theirs, in.run.file}, group.tasks...),
+		Attr:     func(a *syscall.SysProcAttr) { in.id.namespaces(a); group.attr(a) },
+		Grace:    in.grace,
+		TiedToUs: true,
+	})
+	if err != nil {
+		return res, diagnose(err)
+	}
+	_ = theirs.Close()
+	in.streams.release()
+	if err := errors.Join(in.run.started(p.Pid()), send(ours, in.plan)); err != nil {
+		_ = p.Signal(syscall.SIGKILL)
+		return res, errors.Join(err, p.Wait())
+	}
+	defer group.watch(ctx, p.Pid())()
+	waitErr := p.Wait()
+	data, err := io.ReadAll(ours)
+	if err != nil {
+		return res, fmt.Errorf("read result: %w", err)
+	}
+	if len(data) == 0 {
+		// It was killed: by Stop, by the kernel for want of memory, or because the context ended.
+		return res, &lost{waitErr}
+	}
+	if err := json.Unmarshal(data, &res); err != nil {
+		return res, fmt.Errorf("read result: %w", err)
+	}
+	return res, nil
+}
+
+// lost is the end of an init that had no time to report.
+type lost struct{ err error }
+
+func (e *lost) Error() string { return "box ended: " + e.err.Error() }
+func (e *lost) Unwrap() error { return e.err }
+
+// namespaces asks the kernel for a process of its own world, owned by the box's user. It keeps, until it has built
+// the box, the capabilities that building takes, and only over that world.
+func (id identity) namespaces(a *syscall.SysProcAttr) {
+	a.Setpgid, a.Setsid = false, true // the user's terminal stays behind
+	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: jail.UID, HostID: id.uid, Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: jail.GID, HostID: id.gid, Size: 1}}
+	a.GidMappingsEnableSetgroups = os.Getuid() == 0
+	a.AmbientCaps = []uintptr{
+		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE,
+	}
+}
+
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make control socket: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+}
+
+func send(w io.Writer, plan *jail.Plan) error {
+	data, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...))
+	if err != nil {
+		return fmt.Errorf("send plan: %w", err)
+	}
+	return nil
+}
+
+// verdict turns the init's result into the error that Run promises.
+func verdict(e box.Exec, res jail.Result, s *streams) error {
+	exit := &proc.ExitError{Argv: e.Argv, Code: res.Exit, Stderr: s.tail()}
+	switch {
+	case res.NoExec != 0:
+		exit.Code, exit.Stderr = res.NoExec, res.Err
+	case res.Layer != "":
+		return unavailable(res)
+	case res.Err != "":
+		return fmt.Errorf("build box: %s", res.Err)
+	case res.Signal != 0:
+		exit.Signal = syscall.Signal(res.Signal)
+		exit.Code = 128 + res.Signal
+	case res.Exit == 0:
+		return nil
+	}
+	return exit
+}
+
+// repoDir is where a repository's objects are kept, made if need be.
+func (id identity) repoDir(l layout, key string) (string, error) {
+	if err := checkKey("repository", key); err != nil {
+		return "", err
+	}
+	dir := l.repo(key)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return "", err
+	}
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, os.ErrExist) {
+		return dir, nil
+	}
+	return dir, errors.Join(err, id.own(dir))
+}

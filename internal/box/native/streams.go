@@ -1,0 +1,119 @@
+//go:build linux
+
+package native
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// streams are what a program reads and writes: the terminal made for it, or pipes of our own. A descriptor of the
+// host's, a log file or the user's terminal, never goes in: the program could open it again, seek in it or type into it.
+type streams struct {
+	in, out, err *os.File // the program's ends
+	mine         []*os.File
+	theirs       []*os.File
+	copies       sync.WaitGroup
+	start        []func()
+	last         *proc.Tail
+}
+
+func connect(e box.Exec) (*streams, error) {
+	s := &streams{}
+	if e.TTY != nil {
+		s.in, s.out, s.err = e.TTY, e.TTY, e.TTY
+		return s, nil
+	}
+	if e.Stderr == nil {
+		s.last = &proc.Tail{Max: 4096}
+		e.Stderr = s.last
+	}
+	err := errors.Join(s.feed(e.Stdin), s.drain(&s.out, e.Stdout), s.drain(&s.err, e.Stderr))
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *streams) feed(from io.Reader) error {
+	if from == nil {
+		null, err := os.Open(os.DevNull)
+		s.in, s.theirs = null, append(s.theirs, null)
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	s.in, s.theirs = r, append(s.theirs, r)
+	s.start = append(s.start, func() {
+		// Nobody waits for this one: a reader that never ends must not keep a finished run.
+		go func() {
+			_, _ = io.Copy(w, from)
+			_ = w.Close()
+		}()
+	})
+	s.mine = append(s.mine, w)
+	return nil
+}
+
+func (s *streams) drain(end **os.File, to io.Writer) error {
+	if to == nil {
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		*end, s.theirs = null, append(s.theirs, null)
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	*end, s.theirs = w, append(s.theirs, w)
+	s.mine = append(s.mine, r)
+	s.start = append(s.start, func() {
+		s.copies.Go(func() {
+			_, err := io.Copy(to, r)
+			if err != nil {
+				// Whoever took our output is gone: so is the pipe, as it would be without us in between.
+				_ = r.Close()
+			}
+		})
+	})
+	return nil
+}
+
+// release closes the program's ends once it has them, and starts to copy.
+func (s *streams) release() {
+	for _, f := range s.theirs {
+		_ = f.Close()
+	}
+	s.theirs = nil
+	for _, start := range s.start {
+		start()
+	}
+}
+
+// finish waits until everything that was written has been passed on.
+func (s *streams) finish() {
+	s.copies.Wait()
+	s.close()
+}
+
+func (s *streams) close() {
+	for _, f := range append(s.theirs, s.mine...) {
+		_ = f.Close()
+	}
+	s.theirs, s.mine = nil, nil
+}
+
+func (s *streams) tail() string {
+	if s.last == nil {
+		return ""
+	}
+	return s.last.String()
+}

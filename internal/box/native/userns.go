@@ -1,0 +1,59 @@
+//go:build linux
+
+package native
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+// diagnose turns the kernel's short answer to a new set of namespaces into what the user can do about it.
+func diagnose(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("find cco-box: %w", err)
+	}
+	if why, mend := blocked(readSwitch); why != "" {
+		return &box.Unavailable{What: "user namespaces", Why: why, Mend: mend}
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL), strings.Contains(err.Error(), syscall.ENOSYS.Error()):
+		return &box.Unavailable{What: "namespaces", Why: err.Error(), Mend: "use Linux 5.12 or newer"}
+	case strings.Contains(err.Error(), "mount /proc"):
+		return &box.Unavailable{What: "a /proc of its own", Why: err.Error() + ": this looks like a container with parts of its /proc hidden",
+			Mend: "run the outer container with an unmasked /proc (docker run --security-opt systempaths=unconfined)"}
+	case errors.Is(err, syscall.EPERM), strings.Contains(err.Error(), syscall.EPERM.Error()), strings.Contains(err.Error(), syscall.EACCES.Error()):
+		return &box.Unavailable{What: "user namespaces", Why: err.Error() + ": something around cco forbids them, perhaps a container's seccomp filter",
+			Mend: "run cco outside of the container, or the container with --security-opt seccomp=unconfined"}
+	}
+	return err
+}
+
+// blocked looks at the switches by which systems forbid user namespaces.
+func blocked(read func(name string) string) (why, mend string) {
+	switch {
+	case read("user/max_user_namespaces") == "0":
+		return "user.max_user_namespaces is 0", "sudo sysctl user.max_user_namespaces=15000"
+	case os.Getuid() == 0:
+		return "", "" // the other two don't concern root
+	case read("kernel/unprivileged_userns_clone") == "0":
+		return "kernel.unprivileged_userns_clone is 0", "sudo sysctl kernel.unprivileged_userns_clone=1"
+	case read("kernel/apparmor_restrict_unprivileged_userns") == "1":
+		return "AppArmor lets only named programs make them (kernel.apparmor_restrict_unprivileged_userns is 1)",
+			"install the AppArmor profile that `cco doctor` prints"
+	}
+	return "", ""
+}
+
+func readSwitch(name string) string {
+	text, err := os.ReadFile("/proc/sys/" + name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
