@@ -25,14 +25,30 @@ func quote(s string) string {
 }
 
 // Clean makes hostile text printable on one line: control and format characters and broken UTF-8 become U+FFFD.
-func Clean(s string) string {
+func Clean(s string) string { return cleanKeeping(s, "") }
+
+func cleanKeeping(s, keep string) string {
 	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) && r != ' ' {
+		if r == utf8.RuneError || !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) {
 			return utf8.RuneError
 		}
 		return r
 	}, s)
 }
+
+// clipTo cuts text to at most n bytes, and says so.
+func clipTo(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// clip shortens hostile text for a message.
+func clip(s string) string { return clipTo(s, 120) }
 
 // shellWord quotes s for a command that a person copies.
 func shellWord(s string) string {

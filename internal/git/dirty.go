@@ -1,0 +1,221 @@
+package git
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // git's object ids
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// change is a path that differs between two commits. The new side is empty when the path is gone, the old side when
+// it is new.
+type change struct {
+	path            string
+	oldMode, oldOID string
+	mode, oid       string
+}
+
+// diffCommits lists what differs between two commits.
+func (r *Repo) diffCommits(ctx context.Context, from, to string) ([]change, error) {
+	out, err := r.host.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to, "--")
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	f := fields(out)
+	var list []change
+	for i := 0; i+1 < len(f); i += 2 {
+		meta := strings.Fields(strings.TrimPrefix(f[i], ":"))
+		if len(meta) != 5 {
+			return nil, fmt.Errorf("compare: git answered %s", quote(f[i]))
+		}
+		c := change{path: f[i+1]}
+		if meta[0] != "000000" {
+			c.oldMode, c.oldOID = meta[0], meta[2]
+		}
+		if meta[1] != "000000" {
+			c.mode, c.oid = meta[1], meta[3]
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// status is how a tracked file differs from HEAD.
+type status struct {
+	staged, worktree byte
+	mode, oid        string // in the index
+}
+
+// statuses gives every tracked file that differs from HEAD in the index or the worktree. It writes nothing.
+func (r *Repo) statuses(ctx context.Context) (map[string]status, error) {
+	out, err := r.host.out(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty")
+	if err != nil {
+		return nil, fmt.Errorf("read status: %w", err)
+	}
+	all := map[string]status{}
+	for _, line := range fields(out) {
+		switch line[0] {
+		case '1': // 1 XY sub mH mI mW hH hI path
+			f := strings.SplitN(line, " ", 9)
+			if len(f) != 9 {
+				return nil, fmt.Errorf("read status: git answered %s", quote(line))
+			}
+			all[f[8]] = status{staged: f[1][0], worktree: f[1][1], mode: f[4], oid: f[7]}
+		case 'u': // u XY sub m1 m2 m3 mW h1 h2 h3 path
+			f := strings.SplitN(line, " ", 11)
+			all[f[len(f)-1]] = status{staged: 'U', worktree: 'U'}
+		default:
+			return nil, fmt.Errorf("read status: git answered %s", quote(line))
+		}
+	}
+	return all, nil
+}
+
+// inTheWay gives a *DirtyError for what the changes would overwrite: tracked files that differ, and untracked ones,
+// ignored or not. Files that already have the new content aren't in the way: a killed fast-forward wrote them.
+func (r *Repo) inTheWay(ctx context.Context, changes []change) (healed []change, err error) {
+	differ, err := r.statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for _, c := range changes {
+		if c.mode == "" || c.oldMode != "" && c.mode != c.oldMode {
+			gone[c.path] = true
+		}
+	}
+	var dirty []DirtyFile
+	for _, c := range changes {
+		s, differs := differ[c.path]
+		switch {
+		case differs:
+			why := s.conflict(c)
+			if why == "" {
+				continue
+			}
+			if r.holds(c) && s.staged != 'U' {
+				healed = append(healed, c)
+				continue
+			}
+			dirty = append(dirty, DirtyFile{c.path, why})
+		case c.mode != "" && c.oldMode == "":
+			blocked, err := r.blocked(c.path, gone)
+			if err != nil {
+				return nil, err
+			}
+			if blocked == c.path && r.holds(c) {
+				healed = append(healed, c)
+			} else if blocked != "" {
+				dirty = append(dirty, DirtyFile{blocked, "untracked"})
+			}
+		}
+	}
+	if len(dirty) > 0 {
+		return nil, &DirtyError{Files: dirty}
+	}
+	return healed, nil
+}
+
+// conflict says why a file that differs from HEAD stands in the way of a change, or "".
+func (s status) conflict(c change) string {
+	stagedAsWanted := s.staged == 'D' && c.mode == "" || s.mode == c.mode && s.oid == c.oid
+	switch {
+	case s.staged == 'U':
+		return "conflicted"
+	case s.staged != '.' && !stagedAsWanted:
+		return "staged"
+	case s.worktree == 'D' && c.mode == "":
+		return ""
+	case s.worktree != '.':
+		return "modified"
+	}
+	return ""
+}
+
+// blocked gives the untracked path that a new file would overwrite or replace, or "".
+func (r *Repo) blocked(path string, gone map[string]bool) (string, error) {
+	parts := strings.Split(path, "/")
+	for i := 1; i <= len(parts); i++ {
+		p := strings.Join(parts[:i], "/")
+		info, err := os.Lstat(filepath.Join(r.Top, filepath.FromSlash(p)))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case i < len(parts) && info.IsDir():
+		case gone[p]:
+			return "", nil // a tracked file that makes room
+		case info.IsDir():
+			return r.untrackedIn(p, gone)
+		default:
+			return p, nil
+		}
+	}
+	return "", nil
+}
+
+// untrackedIn finds a file in a directory that doesn't go away with the change.
+func (r *Repo) untrackedIn(dir string, gone map[string]bool) (string, error) {
+	found := ""
+	err := filepath.WalkDir(filepath.Join(r.Top, filepath.FromSlash(dir)), func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(r.Top, p)
+		if err == nil && !gone[filepath.ToSlash(rel)] {
+			found = filepath.ToSlash(rel)
+			return fs.SkipAll
+		}
+		return err
+	})
+	return found, err
+}
+
+// holds says whether the worktree has exactly the new content of a change.
+func (r *Repo) holds(c change) bool {
+	full := filepath.Join(r.Top, filepath.FromSlash(c.path))
+	info, err := os.Lstat(full)
+	if err != nil || c.mode == "" {
+		return false
+	}
+	switch c.mode {
+	case modeLink:
+		target, err := os.Readlink(full)
+		return err == nil && info.Mode()&fs.ModeSymlink != 0 && r.blobOID(strings.NewReader(target), int64(len(target))) == c.oid
+	case modeFile, modeExec:
+		if !info.Mode().IsRegular() || (info.Mode().Perm()&0o100 != 0) != (c.mode == modeExec) {
+			return false
+		}
+		f, err := os.Open(full)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		return r.blobOID(f, info.Size()) == c.oid
+	}
+	return false
+}
+
+// blobOID is the id that git gives to content of this size.
+func (r *Repo) blobOID(content io.Reader, size int64) string {
+	var h hash.Hash = sha1.New() //nolint:gosec // git's object ids
+	if r.ObjectFormat == "sha256" {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", size)
+	if n, err := io.Copy(h, content); err != nil || n != size {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,287 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Report is the result of an examination that refused nothing.
+type Report struct {
+	Commits  int       `json:"commits"`
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Examine walks every commit since the base, not only the last, and refuses new entries that could harm the user. What
+// stands at the same place in a parent or in the base is the user's own, and allowed. It comes after Unpack.
+func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
+	if q.found.Base == "" {
+		return Report{}, errors.New("examine: nothing was unpacked")
+	}
+	commits, err := q.newCommits(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("examine: %w", err)
+	}
+	cat, err := openCatFile(ctx, q.host)
+	if err != nil {
+		return Report{}, fmt.Errorf("examine: %w", err)
+	}
+	defer cat.close()
+	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{},
+		trees: trees{cat: cat, oidBytes: q.repo.oidLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
+	report, err := x.run(commits)
+	if err != nil {
+		return Report{}, fmt.Errorf("examine: %w", err)
+	}
+	q.examined = true
+	return report, nil
+}
+
+// commitInfo is a new commit.
+type commitInfo struct {
+	oid, tree string // hex
+	parents   []string
+}
+
+// newCommits lists what the tips add to the base, parents first, and checks that the tips build on it.
+func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
+	base := q.found.Base
+	var tips []string
+	for _, tip := range []string{q.found.Tip, q.found.Wip} {
+		if tip != "" && tip != base && !slices.Contains(tips, tip) {
+			tips = append(tips, tip)
+		}
+	}
+	if len(tips) == 0 {
+		return nil, nil
+	}
+	out, err := q.host.feed(ctx, revisions(tips, []string{base}), "rev-list", "--topo-order", "--reverse",
+		"--format=%H %T %P", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	var list []commitInfo
+	onBase := map[string]bool{base: true}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] == "commit" {
+			continue
+		}
+		c := commitInfo{oid: f[0], tree: f[1], parents: f[2:]}
+		if !q.commits[c.oid] {
+			return nil, refuse(RuleBase, "commit %s is neither in the bundle nor part of what was sent", short(c.oid))
+		}
+		if onBase[c.oid] = slices.ContainsFunc(c.parents, func(p string) bool { return onBase[p] }); len(list) == q.limits.Commits {
+			return nil, refuse(RuleTree, "more than %d new commits", q.limits.Commits)
+		}
+		list = append(list, c)
+	}
+	for _, tip := range tips {
+		if !onBase[tip] {
+			return nil, refuse(RuleBase, "%s does not build on %s, which was sent", short(tip), short(base))
+		}
+	}
+	return list, nil
+}
+
+// examiner walks trees.
+type examiner struct {
+	ctx   context.Context
+	q     *Quarantine
+	cat   *catFile
+	trees trees
+	roots map[string]string // commit to its tree, binary
+
+	now      commitInfo // being examined
+	root     string     // its tree, binary
+	base     string     // tree of the base, binary
+	entries  int        // new ones so far
+	work     int        // old and new ones looked at so far
+	modules  map[string]bool
+	tricky   []link // links that a new link could turn around
+	linked   bool   // a new link was seen in any commit
+	freshNow int    // links new in this commit
+	old      int    // faults that the user had before
+}
+
+func (x *examiner) run(commits []commitInfo) (Report, error) {
+	var err error
+	if x.base, err = x.rootOf(x.q.found.Base); err != nil {
+		return Report{}, err
+	}
+	for _, c := range commits {
+		tree, err := hex.DecodeString(c.tree)
+		if err != nil {
+			return Report{}, err
+		}
+		x.roots[c.oid] = string(tree)
+		if err := x.commit(c); err != nil {
+			if no, ok := errors.AsType[*RefusedError](err); ok && no.Commit == "" {
+				no.Commit = c.oid
+			}
+			return Report{}, err
+		}
+	}
+	// Git had something to say about a new object. If all of it is the user's own, the walk has met it.
+	if len(x.q.tolerate) > 0 && x.old == 0 {
+		return Report{}, refuse(RuleObject, "git found a fault: %s", Clean(strings.Join(x.q.tolerate, "; ")))
+	}
+	warnings, err := x.warnings()
+	return Report{Commits: len(commits), Warnings: warnings}, err
+}
+
+// rootOf gives the tree of a commit.
+func (x *examiner) rootOf(commit string) (string, error) {
+	if tree, ok := x.roots[commit]; ok {
+		return tree, nil
+	}
+	o, err := x.cat.get(commit, 64<<20)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := bytes.Cut(o.data, []byte("\n"))
+	oid, ok := bytes.CutPrefix(line, []byte("tree "))
+	tree := make([]byte, len(oid)/2)
+	if _, err := hex.Decode(tree, oid); err != nil || !ok || o.kind != "commit" {
+		return "", fmt.Errorf("commit %s is %s", short(commit), o.kind)
+	}
+	x.roots[commit] = string(tree)
+	return string(tree), nil
+}
+
+func (x *examiner) commit(c commitInfo) error {
+	x.now, x.root, x.freshNow = c, x.roots[c.oid], 0
+	var parents []string
+	for _, p := range c.parents {
+		tree, err := x.rootOf(p)
+		if err != nil {
+			return err
+		}
+		parents = append(parents, tree)
+	}
+	if slices.Contains(parents, x.root) {
+		return nil
+	}
+	if err := x.tree(x.root, parents, ""); err != nil {
+		return err
+	}
+	if x.freshNow == 0 {
+		return nil
+	}
+	return x.recheckLinks()
+}
+
+// tree examines what is new in a tree against those at the same path in the parents.
+func (x *examiner) tree(oid string, olds []string, dir string) error {
+	es, err := x.trees.load(oid)
+	if err != nil {
+		return err
+	}
+	before := make([][]entry, len(olds))
+	for i, old := range olds {
+		if before[i], err = x.trees.load(old); err != nil {
+			return err
+		}
+	}
+	// Malice can make few objects into endless work: the same large trees again and again.
+	if x.work += 1 + len(es); x.work > 50*x.q.limits.Entries {
+		return refuse(RuleTree, "too many entries to look at")
+	}
+	var fresh []entry
+	for _, e := range es {
+		if !skipTo(before, e) {
+			fresh = append(fresh, e)
+		}
+	}
+	for _, e := range fresh {
+		var subs []string
+		if e.mode == modeTree {
+			subs = subtrees(olds, e.name, &x.trees)
+		}
+		if err := x.entry(e, subs, dir); err != nil {
+			return err
+		}
+	}
+	return x.collisions(es, fresh, dir)
+}
+
+// skipTo moves each list of old entries on to where e would be, and says whether one of them has exactly e.
+func skipTo(before [][]entry, e entry) bool {
+	known := false
+	for i, list := range before {
+		for len(list) > 0 && list[0].before(e) {
+			list = list[1:]
+		}
+		if len(list) > 0 && list[0] == e {
+			known = true
+		}
+		before[i] = list
+	}
+	return known
+}
+
+// subtrees gives the directories called name in the old trees. They were loaded just now.
+func subtrees(olds []string, name string, t *trees) []string {
+	var subs []string
+	for _, old := range olds {
+		e, ok, err := t.lookup(old, []string{name})
+		if err == nil && ok && e.mode == modeTree {
+			subs = append(subs, e.oid)
+		}
+	}
+	return subs
+}
+
+// entry examines one new entry.
+func (x *examiner) entry(e entry, olds []string, dir string) error {
+	path := e.name
+	if dir != "" {
+		path = dir + "/" + e.name
+	}
+	if x.entries++; x.entries > x.q.limits.Entries {
+		return refuse(RuleTree, "more than %d new entries", x.q.limits.Entries)
+	}
+	if len(path) > x.q.limits.PathBytes {
+		return x.fault(path, e, &fault{RuleName, fmt.Sprintf("a path of more than %d bytes", x.q.limits.PathBytes)})
+	}
+	if f := checkName(e.name); f != nil {
+		if err := x.fault(path, e, f); err != nil {
+			return err
+		}
+	}
+	switch e.mode {
+	case modeTree:
+		if strings.Count(path, "/") >= x.q.limits.Depth {
+			return x.fault(path, e, &fault{RuleTree, fmt.Sprintf("directories more than %d deep", x.q.limits.Depth)})
+		}
+		return x.tree(e.oid, olds, path)
+	case modeFile, modeExec:
+		if e.name == ".gitmodules" {
+			return x.modulesFile(path, e)
+		}
+	case modeLink:
+		return x.link(path, e)
+	case modeGitlink:
+	default:
+		return x.fault(path, e, &fault{RuleMode, "an odd mode, " + quote(clip(e.mode))})
+	}
+	return nil
+}
+
+// fault refuses an entry, unless the base has the same at this path. A name is the same with other content, too, but
+// new content in what may be a .git directory never is.
+func (x *examiner) fault(path string, e entry, f *fault) error {
+	was, ok, err := x.trees.lookup(x.base, strings.Split(path, "/"))
+	if err != nil {
+		return err
+	}
+	if ok && was.mode == e.mode && (was.oid == e.oid || f.rule == RuleName) {
+		x.old++
+		return nil
+	}
+	return &RefusedError{Rule: f.rule, Commit: x.now.oid, Path: path, Reason: f.reason}
+}

@@ -1,0 +1,228 @@
+package git
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// link examines a new symbolic link.
+func (x *examiner) link(path string, e entry) error {
+	if isSteering(e.name) {
+		return x.fault(path, e, &fault{RuleSymlink, "a file of git's that is a link"})
+	}
+	target, err := x.target(e)
+	if err != nil {
+		return x.faultOr(path, e, err)
+	}
+	parts := strings.Split(path, "/")
+	f := checkTarget(target)
+	if f == nil {
+		if f, err = follow(x, parts[:len(parts)-1], target); err != nil {
+			return err
+		}
+	}
+	if f != nil {
+		return x.fault(path, e, f)
+	}
+	if x.freshNow++; !x.linked {
+		x.linked = true
+		if err := x.trickyInBase(); err != nil {
+			return err
+		}
+	}
+	if turnsBack(target) {
+		x.tricky = append(x.tricky, link{path: path, oid: e.oid, target: target})
+	}
+	return nil
+}
+
+// faultOr lets a refusal pass through fault, where the user may have had the same before.
+func (x *examiner) faultOr(path string, e entry, err error) error {
+	if no, ok := err.(*RefusedError); ok { //nolint:errorlint // made by our own caller, never wrapped
+		return x.fault(path, e, &fault{no.Rule, no.Reason})
+	}
+	return err
+}
+
+// target reads where a link goes.
+func (x *examiner) target(e entry) (string, error) {
+	o, err := x.cat.get(e.hex(), maxLinkBytes)
+	if err != nil {
+		return "", err
+	}
+	if o.kind != "blob" {
+		return "", refuse(RuleObject, "%s is %s where a link was expected", short(o.oid), o.kind)
+	}
+	if o.size > maxLinkBytes {
+		return "", refuse(RuleSymlink, "a link's target of more than %d bytes", maxLinkBytes)
+	}
+	return string(o.data), nil
+}
+
+// linkAt finds links in the tree of the commit that is examined.
+func (x *examiner) linkAt(path []string) (string, bool, error) {
+	if x.work += len(path); x.work > 50*x.q.limits.Entries {
+		return "", false, refuse(RuleTree, "too many entries to look at")
+	}
+	e, ok, err := x.trees.lookup(x.root, path)
+	if err != nil || !ok || e.mode != modeLink {
+		return "", false, err
+	}
+	target, err := x.target(e)
+	return target, err == nil, err
+}
+
+// recheckLinks looks again at links that a new one may have turned around. A link `a/b/../x` is harmless until b
+// becomes a link to the top: then it leaves the tree, and b alone looks innocent.
+func (x *examiner) recheckLinks() error {
+	for _, l := range x.tricky {
+		parts := strings.Split(l.path, "/")
+		e, ok, err := x.trees.lookup(x.root, parts)
+		if err != nil {
+			return err
+		}
+		if !ok || e.mode != modeLink || e.oid != l.oid || l.escape {
+			continue
+		}
+		f, err := follow(x, parts[:len(parts)-1], l.target)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			return &RefusedError{Rule: f.rule, Path: l.path, Reason: f.reason}
+		}
+	}
+	return nil
+}
+
+// trickyInBase collects the base's links that turn back on their way. It looks at the whole tree, and is only called
+// when there is a new link that could stand in the way of one.
+func (x *examiner) trickyInBase() error {
+	root := x.root
+	x.root = x.base
+	defer func() { x.root = root }()
+	return x.collect(x.base, nil)
+}
+
+func (x *examiner) collect(tree string, dir []string) error {
+	es, err := x.trees.load(tree)
+	if err != nil {
+		return err
+	}
+	for _, e := range es {
+		path := append(slices.Clone(dir), e.name)
+		switch e.mode {
+		case modeTree:
+			if err := x.collect(e.oid, path); err != nil {
+				return err
+			}
+		case modeLink:
+			o, err := x.cat.get(e.hex(), maxLinkBytes)
+			if err != nil {
+				return err
+			}
+			target := string(o.data)
+			if !turnsBack(target) {
+				continue
+			}
+			f, err := follow(x, dir, target)
+			if err != nil {
+				return err
+			}
+			x.tricky = append(x.tricky, link{strings.Join(path, "/"), e.oid, target, f != nil})
+		}
+	}
+	return nil
+}
+
+// collisions refuses a link and another entry of the same name on a file system that doesn't tell cases apart: what
+// is written into the one lands where the other points.
+func (x *examiner) collisions(all, fresh []entry, dir string) error {
+	isLink := func(e entry) bool { return e.mode == modeLink }
+	if len(fresh) == 0 || !slices.ContainsFunc(all, isLink) {
+		return nil
+	}
+	names := map[string][]entry{}
+	for _, e := range all {
+		key := strings.ToLower(plain(e.name))
+		names[key] = append(names[key], e)
+	}
+	for _, e := range fresh {
+		same := names[strings.ToLower(plain(e.name))]
+		if len(same) < 2 || !slices.ContainsFunc(same, isLink) {
+			continue
+		}
+		path := strings.TrimPrefix(dir+"/"+e.name, "/")
+		err := x.fault(path, e, &fault{RuleSymlink, "a link and another entry whose names differ only in case"})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxModuleFiles bounds how many versions of .gitmodules are read: each costs a process.
+const maxModuleFiles = 200
+
+// modulesFile examines a new .gitmodules, as git itself reads it, against the base's.
+func (x *examiner) modulesFile(path string, e entry) error {
+	if x.modules[path+"\x00"+e.oid] {
+		return nil
+	}
+	if x.modules[path+"\x00"+e.oid] = true; len(x.modules) > maxModuleFiles {
+		return refuse(RuleSubmodule, "more than %d versions of .gitmodules", maxModuleFiles)
+	}
+	now, err := x.readModules(e)
+	if err != nil {
+		return x.faultOr(path, e, err)
+	}
+	var old []setting
+	was, ok, err := x.trees.lookup(x.base, strings.Split(path, "/"))
+	if err != nil {
+		return err
+	}
+	if ok && (was.mode == modeFile || was.mode == modeExec) {
+		// One that git can't read holds nothing that could be compared.
+		old, _ = x.readModules(was)
+		// Git may have complained about what the user has in there.
+		if f := checkModules(old, nil); f != nil {
+			x.old++
+		}
+	}
+	if f := checkModules(now, old); f != nil {
+		return x.fault(path, e, f)
+	}
+	return x.modulePaths(path, e, now, old)
+}
+
+// modulePaths refuses a submodule that lies behind a link.
+func (x *examiner) modulePaths(path string, e entry, now, old []setting) error {
+	for _, s := range now {
+		if _, key, ok := moduleKey(s.key); !ok || key != "path" || slices.Contains(old, s) {
+			continue
+		}
+		parts := strings.Split(s.value, "/")
+		for i := range parts {
+			_, isLink, err := x.linkAt(parts[:i+1])
+			if err != nil {
+				return err
+			}
+			if isLink {
+				return x.fault(path, e, &fault{RuleSubmodule, fmt.Sprintf("submodule path %s is behind a link", quote(clip(s.value)))})
+			}
+		}
+	}
+	return nil
+}
+
+func (x *examiner) readModules(e entry) ([]setting, error) {
+	out, err := x.q.host.out(x.ctx, "config", "--no-includes", "-z", "--list", "--blob", e.hex())
+	if err != nil {
+		if x.ctx.Err() != nil {
+			return nil, x.ctx.Err()
+		}
+		return nil, refuse(RuleSubmodule, "git can't read it")
+	}
+	return parseConfig(out), nil
+}

@@ -1,0 +1,142 @@
+package git
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+)
+
+// header is the part of a bundle before its pack.
+type header struct {
+	version       int
+	format        string // of object ids
+	prerequisites []string
+	refs          []ref
+	size          int64 // bytes before the pack
+}
+
+const (
+	maxHeaderBytes   = 1 << 20
+	maxPrerequisites = 1 << 12
+)
+
+// readHeader reads a bundle's header as strictly as git writes it: capabilities, prerequisites, refs, an empty line.
+// It reads no further than that from r.
+func readHeader(r *bufio.Reader) (header, error) {
+	p := headerParser{r: r, h: header{format: "sha1"}}
+	if err := p.signature(); err != nil {
+		return header{}, err
+	}
+	for {
+		line, err := p.line()
+		if err != nil {
+			return header{}, err
+		}
+		if line == "" {
+			break
+		}
+		if err := p.take(line); err != nil {
+			return header{}, err
+		}
+	}
+	if len(p.h.refs) == 0 {
+		return header{}, refuse(RuleHeader, "the bundle has no refs")
+	}
+	return p.h, nil
+}
+
+type headerParser struct {
+	r *bufio.Reader
+	h header
+}
+
+func (p *headerParser) line() (string, error) {
+	var line []byte
+	for {
+		part, err := p.r.ReadSlice('\n')
+		p.h.size += int64(len(part))
+		if p.h.size > maxHeaderBytes {
+			return "", refuse(RuleHeader, "the bundle's header is longer than %d bytes", maxHeaderBytes)
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return string(line[:len(line)-1]), nil
+		case errors.Is(err, io.EOF):
+			return "", refuse(RuleHeader, "the bundle ends in its header")
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return "", err
+		}
+	}
+}
+
+func (p *headerParser) signature() error {
+	line, err := p.line()
+	if err != nil {
+		return err
+	}
+	switch line {
+	case "# v2 git bundle":
+		p.h.version = 2
+	case "# v3 git bundle":
+		p.h.version = 3
+	default:
+		return refuse(RuleHeader, "not a git bundle")
+	}
+	return nil
+}
+
+func (p *headerParser) take(line string) error {
+	switch line[0] {
+	case '@':
+		return p.capability(line[1:])
+	case '-':
+		return p.prerequisite(line[1:])
+	}
+	oid, name, ok := strings.Cut(line, " ")
+	if !ok || !isOID(oid, p.oidLen()) {
+		return refuse(RuleHeader, "malformed line in the bundle's header: %s", quote(clip(line)))
+	}
+	if name != OutRef && name != WipRef {
+		return refuse(RuleRef, "the bundle has a ref that was not expected: %s", quote(clip(name)))
+	}
+	for _, r := range p.h.refs {
+		if r.name == name {
+			return refuse(RuleRef, "the bundle has %s twice", name)
+		}
+	}
+	p.h.refs = append(p.h.refs, ref{name, oid})
+	return nil
+}
+
+func (p *headerParser) capability(line string) error {
+	if p.h.version < 3 || len(p.h.prerequisites)+len(p.h.refs) > 0 {
+		return refuse(RuleHeader, "misplaced capability in the bundle's header")
+	}
+	format, ok := strings.CutPrefix(line, "object-format=")
+	if !ok || format != "sha1" && format != "sha256" {
+		return refuse(RuleHeader, "the bundle asks for %s", quote(clip(line)))
+	}
+	p.h.format = format
+	return nil
+}
+
+func (p *headerParser) prerequisite(line string) error {
+	oid, _, _ := strings.Cut(line, " ")
+	if !isOID(oid, p.oidLen()) || len(p.h.refs) > 0 {
+		return refuse(RuleHeader, "malformed prerequisite in the bundle's header")
+	}
+	if len(p.h.prerequisites) == maxPrerequisites {
+		return refuse(RuleHeader, "the bundle has more than %d prerequisites", maxPrerequisites)
+	}
+	p.h.prerequisites = append(p.h.prerequisites, oid)
+	return nil
+}
+
+func (p *headerParser) oidLen() int {
+	if p.h.format == "sha256" {
+		return 64
+	}
+	return 40
+}

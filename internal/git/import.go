@@ -1,0 +1,216 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Imported is what an import wrote.
+type Imported struct {
+	Ref    string `json:"ref"`
+	WipRef string `json:"wip_ref,omitempty"`
+	// Kept are refs that now hold what Ref and WipRef held before, where the new commits don't contain it.
+	Kept []string `json:"kept,omitempty"`
+}
+
+// Import moves the objects into the user's repository, and writes refs/cco/<id> and refs/cco/<id>-wip, both or none.
+// It refuses unless Examine has passed. It can be repeated, and loses nothing that an earlier import brought.
+func (q *Quarantine) Import(ctx context.Context, id string) (Imported, error) {
+	if !q.examined {
+		return Imported{}, errors.New("import: not examined")
+	}
+	if id == "" || len(id) > 64 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return Imported{}, fmt.Errorf("import: not an id: %s", quote(id))
+	}
+	done, err := q.movePack()
+	if err != nil {
+		return Imported{}, fmt.Errorf("import objects: %w", err)
+	}
+	defer done()
+	res := Imported{Ref: "refs/cco/" + id}
+	want := []ref{{res.Ref, q.found.Tip}}
+	if q.found.Wip != "" {
+		res.WipRef = res.Ref + "-wip"
+		want = append(want, ref{res.WipRef, q.found.Wip})
+	}
+	if res.Kept, err = q.repo.setRefs(ctx, want); err != nil {
+		return Imported{}, fmt.Errorf("write %s: %w", res.Ref, err)
+	}
+	return res, nil
+}
+
+// movePack puts the pack into the user's object store. The pack can't be collected until done is called, however long
+// the refs take: nothing refers to it before.
+func (q *Quarantine) movePack() (done func(), err error) {
+	if q.pack == "" {
+		return func() {}, nil // adopted: the objects are there
+	}
+	from, to := filepath.Join(q.Dir, "objects", "pack"), filepath.Join(q.repo.CommonDir, "objects", "pack")
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return nil, err
+	}
+	keep := filepath.Join(to, q.pack+".keep")
+	f, err := os.OpenFile(keep, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	// One that is there is a killed import's, or of another pull of the same bundle at this moment. Either way it may
+	// go when the refs are there.
+	if err == nil {
+		_, _ = f.WriteString("cco import\n")
+		_ = f.Close()
+	}
+	done = func() { _ = os.Remove(keep) }
+	// Git finds a pack by its index, so that comes last.
+	for _, ext := range []string{".pack", ".rev", ".idx"} {
+		err := install(filepath.Join(from, q.pack+ext), filepath.Join(to, q.pack+ext))
+		if err != nil && (ext != ".rev" || !errors.Is(err, fs.ErrNotExist)) {
+			done()
+			return nil, err
+		}
+	}
+	return done, syncDir(to)
+}
+
+// install makes src appear at dst, whole: as a link where that is possible, since nobody writes to src any more.
+func install(src, dst string) error {
+	if _, err := os.Lstat(dst); err == nil {
+		return nil
+	}
+	dir, err := os.Stat(filepath.Dir(dst))
+	if err != nil {
+		return err
+	}
+	// Who can read the store can read what is put into it; git prunes names like this one if we die here.
+	tmp := filepath.Join(filepath.Dir(dst), fmt.Sprintf("tmp_cco_%d_%s", os.Getpid(), filepath.Base(dst)))
+	_ = os.Remove(tmp)
+	if err := os.Link(src, tmp); errors.Is(err, fs.ErrNotExist) {
+		return err
+	} else if err != nil {
+		if err := copyFile(src, tmp); err != nil {
+			_ = os.Remove(tmp)
+			return err
+		}
+	}
+	if err := os.Chmod(tmp, dir.Mode().Perm()&0o444); err != nil {
+		_ = os.Remove(tmp)
+		return err
+	}
+	return os.Rename(tmp, dst)
+}
+
+func copyFile(src, dst string) error {
+	in, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	return nil
+}
+
+// setRefs writes refs by compare-and-swap, all or none. Where a ref held commits that the new one doesn't contain,
+// those stay reachable from another ref.
+func (r *Repo) setRefs(ctx context.Context, want []ref) (kept []string, err error) {
+	var in strings.Builder
+	for _, w := range want {
+		now, ok, err := r.ref(ctx, w.name)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			now = r.zero()
+		}
+		if now == w.oid {
+			continue
+		}
+		if ok {
+			contained, err := r.isAncestor(ctx, now, w.oid)
+			if err != nil {
+				return nil, err
+			}
+			if !contained {
+				keep := w.name + "-before-" + short(now)
+				in.WriteString("update " + keep + "\x00" + now + "\x00\x00")
+				kept = append(kept, keep)
+			}
+		}
+		in.WriteString("update " + w.name + "\x00" + w.oid + "\x00" + now + "\x00")
+	}
+	if in.Len() == 0 {
+		return nil, nil
+	}
+	err = r.host.run(ctx, strings.NewReader(in.String()), "update-ref", "-m", "cco: import", "--stdin", "-z")
+	return kept, refError(err, want[0].name)
+}
+
+// isAncestor says whether old is new, or comes before it.
+func (r *Repo) isAncestor(ctx context.Context, old, new string) (bool, error) {
+	if old == new {
+		return true, nil
+	}
+	err := r.host.run(ctx, nil, "merge-base", "--is-ancestor", old, new)
+	if proc.Code(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// refError tells a lost race and a held lock from other trouble.
+func refError(err error, name string) error {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	if !ok {
+		return err
+	}
+	if path, ok := lockPath(exit.Stderr); ok {
+		return &LockedError{Path: path}
+	}
+	for _, words := range []string{"but expected", "reference already exists", "unable to resolve reference", "is missing but"} {
+		if strings.Contains(exit.Stderr, words) {
+			return &RefChangedError{Ref: name}
+		}
+	}
+	return err
+}
+
+// lockPath finds the file in git's "Unable to create '…/index.lock': File exists."
+func lockPath(words string) (string, bool) {
+	_, rest, ok := strings.Cut(words, "nable to create '")
+	if !ok {
+		return "", false
+	}
+	path, after, ok := strings.Cut(rest, "': ")
+	return path, ok && strings.HasPrefix(after, "File exists")
+}

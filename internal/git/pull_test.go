@@ -1,0 +1,105 @@
+package git_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/gittest"
+)
+
+// handOff is a user's repository and the clone that an agent has of it.
+type handOff struct {
+	t    *testing.T
+	user *gittest.Repo
+	repo *git.Repo
+	box  *gittest.Repo
+	base string
+}
+
+func newHandOff(t *testing.T, args ...string) *handOff {
+	t.Helper()
+	user := gittest.New(t, args...)
+	user.Commit("first", "README", "hello\n", "dir/a", "a\n")
+	return send(t, user)
+}
+
+// send clones what the user has at HEAD, through a bundle.
+func send(t *testing.T, user *gittest.Repo) *handOff {
+	t.Helper()
+	repo, err := git.Open(t.Context(), user.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := repo.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle := filepath.Join(t.TempDir(), "in.bundle")
+	if _, err := repo.Bundle(t.Context(), bundle, git.BundleRequest{Branch: head.Branch, Commit: head.Commit}); err != nil {
+		t.Fatal(err)
+	}
+	box := gittest.At(t, t.TempDir())
+	box.Git("clone", "-q", bundle, ".")
+	return &handOff{t: t, user: user, repo: repo, box: box, base: head.Commit}
+}
+
+// publish makes the bundle that the box would make.
+func (h *handOff) publish(tip string, more ...string) string {
+	h.t.Helper()
+	path := filepath.Join(h.t.TempDir(), "output.bundle")
+	h.box.Git("update-ref", git.OutRef, tip)
+	h.box.Git(append([]string{"bundle", "create", "-q", path, git.OutRef, "^" + h.base}, more...)...)
+	return path
+}
+
+// take unpacks and examines.
+func (h *handOff) take(bundle string, limits git.Limits) (*git.Quarantine, git.Report, error) {
+	h.t.Helper()
+	q, err := h.repo.Quarantine(h.t.Context(), filepath.Join(h.t.TempDir(), "q"), git.QuarantineOptions{Limits: limits})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := q.Unpack(h.t.Context(), bundle, h.base); err != nil {
+		return q, git.Report{}, err
+	}
+	rep, err := q.Examine(h.t.Context())
+	return q, rep, err
+}
+
+func TestPullGoesRoundTrip(t *testing.T) {
+	h := newHandOff(t)
+	tip := h.box.Commit("work", "new/file", "x\n", "README", "hello again\n")
+	q, rep, err := h.take(h.publish(tip), git.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Commits != 1 || len(rep.Warnings) != 0 {
+		t.Errorf("report = %+v", rep)
+	}
+	imp, err := q.Import(t.Context(), "0123abcd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.user.Git("rev-parse", imp.Ref); got != tip {
+		t.Errorf("%s is at %s", imp.Ref, got)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := h.repo.FastForward(t.Context(), "main", h.base, tip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.Moved || !f.Worktree || h.user.Read("new/file") != "x\n" || h.user.Git("status", "--porcelain") != "" {
+		t.Errorf("forwarded = %+v, status %q", f, h.user.Git("status", "--porcelain"))
+	}
+	h.user.Git("fsck", "--strict", "--no-dangling")
+	s, err := h.repo.Summary(t.Context(), h.base, tip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Commits) != 1 || s.Commits[0].Subject != "work" || s.Added != 2 || s.Deleted != 1 || len(s.Files) != 2 {
+		t.Errorf("summary = %+v", s)
+	}
+}

@@ -1,0 +1,110 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// The refs that the publisher in a box may put into an output bundle.
+const (
+	OutRef = "refs/cco/out"
+	WipRef = "refs/cco/wip"
+)
+
+// QuarantineOptions are the knobs of a quarantine.
+type QuarantineOptions struct {
+	Limits   Limits
+	Progress ProgressFunc
+}
+
+// Quarantine is a bare repository of our own that borrows the user's objects. It goes through Unpack, Examine and
+// Import, in this order.
+type Quarantine struct {
+	Dir string
+
+	repo     *Repo
+	host     host
+	options  QuarantineOptions
+	limits   Limits
+	found    Found
+	pack     string          // name of the pack, without its ending
+	commits  map[string]bool // in the pack
+	tolerate []string        // what git's own checks said about objects, where it may be about old ones
+	examined bool
+}
+
+// Found is what an unpacked bundle holds. Tip is Base when only leftovers were published, Wip is "" without leftovers.
+type Found struct {
+	Base, Tip, Wip string
+}
+
+// Quarantine makes a quarantine repository in the new directory dir.
+func (r *Repo) Quarantine(ctx context.Context, dir string, o QuarantineOptions) (*Quarantine, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeBare(dir, r.ObjectFormat, nil); err != nil {
+		return nil, fmt.Errorf("make quarantine: %w", err)
+	}
+	q := &Quarantine{Dir: dir, repo: r, options: o}
+	if err := q.borrow(); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("make quarantine: %w", err)
+	}
+	// Small windows onto the user's packs, so that the limit on address space measures the bundle and not them.
+	settings := append(hardening(), setting{"core.packedGitWindowSize", "32m"}, setting{"core.packedGitLimit", "512m"},
+		setting{"core.bigFileThreshold", strconv.FormatInt(o.Limits.withDefaults(0).ObjectBytes, 10)})
+	q.host = host{dir: dir, env: environment(settings)}.with("GIT_DIR=" + dir)
+	return q, nil
+}
+
+// borrow makes the user's objects visible here, those that the user's repository borrows too, and cuts history where
+// the user's is cut.
+func (q *Quarantine) borrow() error {
+	objects := filepath.Join(q.repo.CommonDir, "objects")
+	line := objects
+	if strings.ContainsAny(line, "\n\"#\\") {
+		line = strconv.Quote(line)
+	}
+	if err := os.WriteFile(filepath.Join(q.Dir, "objects", "info", "alternates"), []byte(line+"\n"), 0o600); err != nil {
+		return err
+	}
+	shallow, err := os.ReadFile(filepath.Join(q.repo.CommonDir, "shallow"))
+	if os.IsNotExist(err) || err == nil && len(shallow) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(q.Dir, "shallow"), shallow, 0o600)
+}
+
+// Close removes the quarantine directory.
+func (q *Quarantine) Close() error { return os.RemoveAll(q.Dir) }
+
+// WriteBundle writes everything that was found, without what the base holds, to a bundle at path: for a graveyard.
+func (q *Quarantine) WriteBundle(ctx context.Context, path string) error {
+	var refs []ref
+	if q.found.Tip != "" && q.found.Tip != q.found.Base {
+		refs = append(refs, ref{OutRef, q.found.Tip})
+	}
+	if q.found.Wip != "" {
+		refs = append(refs, ref{WipRef, q.found.Wip})
+	}
+	if len(refs) == 0 {
+		return fmt.Errorf("write bundle: nothing was unpacked")
+	}
+	_, err := writeBundle(ctx, q.host, path, q.repo.ObjectFormat, refs, []string{q.found.Base}, nil)
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	return nil
+}

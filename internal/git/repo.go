@@ -1,0 +1,200 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Repo is a user's repository with a worktree.
+type Repo struct {
+	Top          string // the worktree
+	GitDir       string // of this worktree
+	CommonDir    string // of all worktrees
+	ObjectFormat string // "sha1" or "sha256"
+
+	host   host
+	config []setting
+}
+
+// Open finds the repository that dir is in.
+func Open(ctx context.Context, dir string) (*Repo, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open repository: %w", err)
+	}
+	if info, err := os.Stat(abs); err != nil {
+		return nil, fmt.Errorf("open repository: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("open repository: not a directory: %s", quote(abs))
+	}
+	h := host{dir: abs, env: environment(hardening())}
+	r := &Repo{}
+	if err := r.locate(ctx, h); err != nil {
+		return nil, err
+	}
+	h = host{dir: r.Top, env: h.env}
+	all, err := h.out(ctx, "config", "-z", "--list")
+	if err != nil {
+		return nil, fmt.Errorf("read git config: %w", err)
+	}
+	r.config = parseConfig(all)
+	// From here on git does not search for the repository, so what stands in the directories can't redirect it.
+	r.host = host{dir: r.Top, env: environment(append(hardening(), filtersOff(r.config)...))}.
+		with("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
+	return r, nil
+}
+
+func (r *Repo) locate(ctx context.Context, h host) error {
+	out, err := h.out(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-git-dir",
+		"--show-object-format", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err != nil && len(lines) < 5 {
+		return openError(h.dir, err)
+	}
+	if lines[0] == "true" {
+		return &BareError{Dir: h.dir}
+	}
+	if lines[1] == "true" {
+		return fmt.Errorf("open repository: %s is inside a .git directory: %w", quote(h.dir), &NotRepositoryError{Dir: h.dir})
+	}
+	if err != nil {
+		return fmt.Errorf("open repository: %w", err)
+	}
+	if len(lines) != 6 {
+		return fmt.Errorf("open repository: a path with a line break is not supported: %s", quote(h.dir))
+	}
+	r.ObjectFormat, r.GitDir, r.CommonDir, r.Top = lines[2], lines[3], lines[4], lines[5]
+	if r.ObjectFormat != "sha1" && r.ObjectFormat != "sha256" {
+		return fmt.Errorf("open repository: unknown object format %s", quote(r.ObjectFormat))
+	}
+	return nil
+}
+
+func openError(dir string, err error) error {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	if !ok {
+		return fmt.Errorf("open repository: %w", err)
+	}
+	if strings.Contains(exit.Stderr, "dubious ownership") || strings.Contains(exit.Stderr, "unsafe repository") {
+		owned := dir
+		if _, rest, ok := strings.Cut(exit.Stderr, "repository at '"); ok {
+			if path, _, ok := strings.Cut(rest, "'\n"); ok {
+				owned = path
+			}
+		}
+		return &OwnershipError{Dir: owned}
+	}
+	if strings.Contains(exit.Stderr, "not a git repository") {
+		return &NotRepositoryError{Dir: dir}
+	}
+	return fmt.Errorf("open repository: %w", err)
+}
+
+// parseConfig reads `git config -z --list`.
+func parseConfig(b []byte) []setting {
+	var all []setting
+	for _, f := range fields(b) {
+		key, value, _ := strings.Cut(f, "\n")
+		all = append(all, setting{key, value})
+	}
+	return all
+}
+
+// get gives the last value of a configuration key, which is the one that counts.
+func (r *Repo) get(key string) string {
+	for i := len(r.config) - 1; i >= 0; i-- {
+		if r.config[i].key == key {
+			return r.config[i].value
+		}
+	}
+	return ""
+}
+
+// filtersOff blanks every configured filter: attributes come with the tree, so a hostile tree chooses which filter
+// runs on which content. The price: files of git-lfs arrive in the worktree as pointers and those of git-crypt
+// encrypted, until the user runs `git lfs checkout` or `git-crypt unlock`; FastForward lists them.
+func filtersOff(config []setting) []setting {
+	var off []setting
+	seen := map[string]bool{}
+	for _, s := range config {
+		name, ok := filterName(s.key)
+		if !ok || seen[name] {
+			continue
+		}
+		seen[name] = true
+		for _, key := range []string{"clean", "smudge", "process"} {
+			off = append(off, setting{"filter." + name + "." + key, ""})
+		}
+		off = append(off, setting{"filter." + name + ".required", "false"})
+	}
+	return off
+}
+
+func filterName(key string) (string, bool) {
+	rest, ok := strings.CutPrefix(key, "filter.")
+	if !ok {
+		return "", false
+	}
+	dot := strings.LastIndexByte(rest, '.')
+	if dot < 0 {
+		return "", false
+	}
+	return rest[:dot], true
+}
+
+// Key is stable for a repository as long as it stays where it is: all its worktrees share it. It is 16 hex digits.
+func (r *Repo) Key() string {
+	dir := r.CommonDir
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+// oidLen is the length of an object id in hex.
+func (r *Repo) oidLen() int {
+	if r.ObjectFormat == "sha256" {
+		return 64
+	}
+	return 40
+}
+
+// zero is the object id that stands for "nothing".
+func (r *Repo) zero() string { return strings.Repeat("0", r.oidLen()) }
+
+// checkOID keeps anything that isn't a full object id away from git's argument parsing.
+func (r *Repo) checkOID(oids ...string) error {
+	for _, oid := range oids {
+		if !isOID(oid, r.oidLen()) {
+			return fmt.Errorf("not a full object id: %s", quote(oid))
+		}
+	}
+	return nil
+}
+
+func isOID(s string, n int) bool {
+	if len(s) != n {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// readLine gives the first line of a small file of git's, or "".
+func readLine(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	first, _, _ := bytes.Cut(b, []byte("\n"))
+	return string(first)
+}

@@ -1,0 +1,131 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// setting is one line of git configuration.
+type setting struct{ key, value string }
+
+// nowhere is a path below which nothing can ever exist.
+const nowhere = "/dev/null"
+
+// hardening is in force for every git that we start, over whatever the system, the user and the repository configure.
+// A repository's own core.hooksPath may point into its tree, at a file that an agent has just changed.
+func hardening() []setting {
+	s := []setting{
+		{"core.hooksPath", nowhere},
+		{"core.fsmonitor", "false"},
+		{"core.pager", "cat"},
+		{"core.editor", ":"},
+		{"sequence.editor", ":"},
+		{"core.askPass", ""},
+		{"core.sshCommand", "false"},
+		{"credential.helper", ""},
+		{"commit.gpgSign", "false"},
+		{"tag.gpgSign", "false"},
+		{"log.showSignature", "false"},
+		{"log.mailmap", "false"},
+		{"submodule.recurse", "false"},
+		{"fetch.recurseSubmodules", "false"},
+		{"diff.submodule", "short"},
+		{"status.submoduleSummary", "false"},
+		{"gc.auto", "0"},
+		{"gc.autoDetach", "false"},
+		{"maintenance.auto", "false"},
+		{"color.ui", "false"},
+		{"advice.graftFileDeprecated", "false"},
+		{"protocol.allow", "never"},
+	}
+	// A user's protocol.file.allow = always would win over protocol.allow. Nothing here needs any transport at all, so
+	// a lazy fetch of a partial clone fails in gits that don't know GIT_NO_LAZY_FETCH too.
+	for _, p := range []string{"file", "git", "http", "https", "ssh", "ext"} {
+		s = append(s, setting{"protocol." + p + ".allow", "never"})
+	}
+	return s
+}
+
+// environment is ours without anything that steers git, and with the settings.
+func environment(settings []setting) []string {
+	drop := []string{"LANG", "LANGUAGE", "PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE"}
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		key, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(key, "GIT_") || strings.HasPrefix(key, "LC_") || slices.Contains(drop, key)
+	})
+	env = append(env,
+		"LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_ASKPASS=",
+		"GIT_EDITOR=:",
+		"GIT_SEQUENCE_EDITOR=:",
+		"GIT_PAGER=cat",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)),
+	)
+	for i, s := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+	}
+	return env
+}
+
+// host starts git, hardened, in one directory. Every git that this package runs is started by it.
+type host struct {
+	dir string
+	env []string
+}
+
+// with gives a host with more in its environment.
+func (h host) with(env ...string) host {
+	h.env = append(slices.Clone(h.env), env...)
+	return h
+}
+
+// cmd is a git command. Ended early, it has time to take its locks away.
+func (h host) cmd(args ...string) proc.Cmd {
+	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: h.dir, Env: h.env, Grace: 5 * time.Second}
+}
+
+// run runs git with stdin, and throws its output away.
+func (h host) run(ctx context.Context, stdin io.Reader, args ...string) error {
+	_, err := h.feed(ctx, stdin, args...)
+	return err
+}
+
+// out runs git and returns what it prints.
+func (h host) out(ctx context.Context, args ...string) ([]byte, error) {
+	return h.feed(ctx, nil, args...)
+}
+
+// feed runs git with stdin and returns what it prints.
+func (h host) feed(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	c := h.cmd(args...)
+	c.Stdin = stdin
+	return proc.Output(ctx, c)
+}
+
+// line runs git and returns its one line.
+func (h host) line(ctx context.Context, args ...string) (string, error) {
+	b, err := h.out(ctx, args...)
+	return strings.TrimSuffix(string(b), "\n"), err
+}
+
+// fields splits what git prints with -z.
+func fields(b []byte) []string {
+	b = bytes.TrimSuffix(b, []byte{0})
+	if len(b) == 0 {
+		return nil
+	}
+	return strings.Split(string(b), "\x00")
+}

@@ -1,0 +1,185 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// CommitLine is a commit for people. All text is safe to print.
+type CommitLine struct {
+	Commit  string    `json:"commit"`
+	Short   string    `json:"short"`
+	Subject string    `json:"subject"`
+	Author  string    `json:"author"`
+	Date    time.Time `json:"date"`
+}
+
+// FileStat is one file of a diffstat. Path is safe to print.
+type FileStat struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+// Summary is what happened between two commits.
+type Summary struct {
+	Commits []CommitLine `json:"commits"`        // oldest first, the last 1000
+	More    int          `json:"more,omitempty"` // commits before those
+	Files   []FileStat   `json:"files"`
+	Added   int          `json:"added"`
+	Deleted int          `json:"deleted"`
+}
+
+const maxCommitLines = 1000
+
+// Summary sums up what to adds to from.
+func (r *Repo) Summary(ctx context.Context, from, to string) (Summary, error) {
+	if err := r.checkOID(from, to); err != nil {
+		return Summary{}, err
+	}
+	return summarize(ctx, r.host, from, to)
+}
+
+// Summary sums up the new commits, before they are imported.
+func (q *Quarantine) Summary(ctx context.Context) (Summary, error) {
+	if q.found.Base == "" {
+		return Summary{}, fmt.Errorf("sum up: nothing was unpacked")
+	}
+	return summarize(ctx, q.host, q.found.Base, q.found.Tip)
+}
+
+func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
+	s := Summary{Commits: []CommitLine{}, Files: []FileStat{}}
+	out, err := h.out(ctx, "log", "-z", "--topo-order", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8",
+		"--no-show-signature", "--no-patch", fmt.Sprintf("--max-count=%d", maxCommitLines), "--format=%H %at%n%an%n%s", from+".."+to, "--")
+	if err != nil {
+		return Summary{}, fmt.Errorf("list commits: %w", err)
+	}
+	for _, rec := range fields(out) {
+		s.Commits = append(s.Commits, commitLine(rec))
+	}
+	slices.Reverse(s.Commits)
+	if len(s.Commits) == maxCommitLines {
+		n, err := h.line(ctx, "rev-list", "--count", from+".."+to, "--")
+		if err != nil {
+			return Summary{}, fmt.Errorf("count commits: %w", err)
+		}
+		total, _ := strconv.Atoi(n)
+		s.More = max(0, total-maxCommitLines)
+	}
+	out, err = h.out(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	if err != nil {
+		return Summary{}, fmt.Errorf("compare: %w", err)
+	}
+	for _, rec := range fields(out) {
+		f := fileStat(rec)
+		s.Files, s.Added, s.Deleted = append(s.Files, f), s.Added+f.Added, s.Deleted+f.Deleted
+	}
+	return s, nil
+}
+
+// commitLine reads "<oid> <seconds>\n<author>\n<subject>".
+func commitLine(rec string) CommitLine {
+	head, rest, _ := strings.Cut(rec, "\n")
+	author, subject, _ := strings.Cut(rest, "\n")
+	oid, seconds, _ := strings.Cut(head, " ")
+	c := CommitLine{Commit: oid, Short: short(oid), Subject: Clean(clipTo(subject, 500)), Author: Clean(clipTo(author, 200))}
+	if at, err := strconv.ParseInt(seconds, 10, 64); err == nil {
+		c.Date = time.Unix(at, 0).UTC()
+	}
+	return c
+}
+
+// fileStat reads "<added>\t<deleted>\t<path>", with dashes for a binary file.
+func fileStat(rec string) FileStat {
+	added, rest, _ := strings.Cut(rec, "\t")
+	deleted, path, _ := strings.Cut(rest, "\t")
+	f := FileStat{Path: Clean(path), Binary: added == "-"}
+	f.Added, _ = strconv.Atoi(added)
+	f.Deleted, _ = strconv.Atoi(deleted)
+	return f
+}
+
+// DiffStyle says who reads a diff.
+type DiffStyle int
+
+// The styles of a diff.
+const (
+	DiffPlain  DiffStyle = iota // for a terminal: control characters are replaced
+	DiffColour                  // the same with colours
+	DiffRaw                     // for a program, such as git apply: exactly git's bytes, which may be hostile
+)
+
+// Diff writes the patch from one commit to another.
+func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style DiffStyle) error {
+	if err := r.checkOID(from, to); err != nil {
+		return err
+	}
+	return diff(ctx, r.host, w, from, to, style)
+}
+
+// Diff writes the patch from the base to the tip.
+func (q *Quarantine) Diff(ctx context.Context, w io.Writer, style DiffStyle) error {
+	if q.found.Base == "" {
+		return fmt.Errorf("diff: nothing was unpacked")
+	}
+	return diff(ctx, q.host, w, q.found.Base, q.found.Tip, style)
+}
+
+func diff(ctx context.Context, h host, w io.Writer, from, to string, style DiffStyle) error {
+	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"}
+	if style == DiffRaw {
+		args = append(args, "--binary", "--full-index")
+	} else {
+		args = append(args, "--stat", "--patch")
+	}
+	c := h.cmd(append(args, from, to, "--")...)
+	if style == DiffRaw {
+		c.Stdout = w
+		return proc.Run(ctx, c)
+	}
+	out := bufio.NewWriter(w)
+	var werr error
+	err := scanLines(ctx, c, '\n', func(line []byte) {
+		text := cleanKeeping(string(line), "\t")
+		if style == DiffColour {
+			text = colour(text)
+		}
+		if werr == nil {
+			_, werr = out.WriteString(text + "\n")
+		}
+	})
+	if err == nil {
+		err = werr
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	return err
+}
+
+func colour(line string) string {
+	code := ""
+	switch {
+	case strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "index ") || strings.HasPrefix(line, "+++ ") || strings.HasPrefix(line, "--- "):
+		code = "1"
+	case strings.HasPrefix(line, "@@ "):
+		code = "36"
+	case strings.HasPrefix(line, "+"):
+		code = "32"
+	case strings.HasPrefix(line, "-"):
+		code = "31"
+	default:
+		return line
+	}
+	return "\x1b[" + code + "m" + line + "\x1b[m"
+}

@@ -1,0 +1,150 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// IsPartial says whether objects may be missing until a remote is asked for them.
+func (r *Repo) IsPartial() bool { return r.promisor() != "" }
+
+// promisor names the remote that has the missing objects.
+func (r *Repo) promisor() string {
+	for _, s := range r.config {
+		if s.key == "extensions.partialclone" {
+			return s.value
+		}
+		name, ok := strings.CutPrefix(s.key, "remote.")
+		if !ok {
+			continue
+		}
+		if name, ok = strings.CutSuffix(name, ".promisor"); ok && s.value != "false" {
+			return name
+		}
+	}
+	return ""
+}
+
+// CheckComplete gives a *MissingObjectsError if a partial clone lacks objects of the last depth commits before commit
+// (0: all history). It costs nothing for a repository that isn't partial.
+func (r *Repo) CheckComplete(ctx context.Context, commit string, depth int) error {
+	if err := r.checkOID(commit); err != nil {
+		return err
+	}
+	if !r.IsPartial() {
+		return nil
+	}
+	args := []string{"rev-list", "--objects", "--missing=print", "--stdin"}
+	tips := []string{commit}
+	if depth > 0 {
+		within, _, err := r.recent(ctx, commit, depth)
+		if err != nil {
+			return fmt.Errorf("walk history: %w", err)
+		}
+		tips, args = within, append(args, "--no-walk")
+	}
+	missing := 0
+	c := r.host.cmd(args...)
+	c.Stdin = revisions(tips, nil)
+	err := scanLines(ctx, c, '\n', func(line []byte) {
+		if bytes.HasPrefix(line, []byte("?")) {
+			missing++
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("look for missing objects: %w", err)
+	}
+	if missing > 0 {
+		return &MissingObjectsError{Missing: missing, Remote: r.promisor()}
+	}
+	return nil
+}
+
+// scanLines runs a command and hands over its output piece by piece, without the delimiter.
+func scanLines(ctx context.Context, c proc.Cmd, delim byte, do func([]byte)) error {
+	pr, pw := io.Pipe()
+	c.Stdout = pw
+	p, err := proc.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	go func() { _ = pw.CloseWithError(p.Wait()) }()
+	in := bufio.NewReaderSize(pr, 64<<10)
+	for {
+		line, err := in.ReadBytes(delim)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		do(line[:len(line)-1])
+	}
+}
+
+// Survey is what a push should warn about.
+type Survey struct {
+	Submodules []string // paths
+	LFS        bool     // large files travel as pointers
+	Filters    []string // other filters named by .gitattributes
+}
+
+// Survey looks through the tree of a commit.
+func (r *Repo) Survey(ctx context.Context, commit string) (Survey, error) {
+	if err := r.checkOID(commit); err != nil {
+		return Survey{}, err
+	}
+	var s Survey
+	var attributes []string
+	err := scanLines(ctx, r.host.cmd("ls-tree", "-r", "-z", "--full-tree", commit), 0, func(line []byte) {
+		meta, name, _ := strings.Cut(string(line), "\t")
+		f := strings.Fields(meta)
+		switch {
+		case len(f) < 3:
+		case f[1] == "commit":
+			s.Submodules = append(s.Submodules, name)
+		case path.Base(name) == ".gitattributes":
+			attributes = append(attributes, f[2])
+		}
+	})
+	if err != nil {
+		return Survey{}, fmt.Errorf("list tree: %w", err)
+	}
+	if len(attributes) == 0 {
+		return s, nil
+	}
+	cat, err := openCatFile(ctx, r.host)
+	if err != nil {
+		return Survey{}, err
+	}
+	defer cat.close()
+	names := map[string]bool{}
+	err = cat.each(attributes, 1<<20, func(o object) error {
+		for _, word := range strings.Fields(string(o.data)) {
+			if name, ok := strings.CutPrefix(word, "filter="); ok {
+				names[name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Survey{}, fmt.Errorf("read attributes: %w", err)
+	}
+	for name := range names {
+		if name == "lfs" {
+			s.LFS = true
+		} else {
+			s.Filters = append(s.Filters, name)
+		}
+	}
+	slices.Sort(s.Filters)
+	return s, nil
+}

@@ -1,0 +1,94 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// transaction is a prepared move of one ref: it is locked and where we expect it. If we die, git sees the end of its
+// input and gives the lock back.
+type transaction struct {
+	in   io.WriteCloser
+	out  *bufio.Reader
+	pipe io.Closer
+	p    *proc.Process
+	ctx  context.Context //nolint:containedctx // a transaction lives within one call
+	name string
+	over bool
+}
+
+func (r *Repo) lockBranch(ctx context.Context, branch, from, to string) (*transaction, error) {
+	name := "refs/heads/" + branch
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		_, _ = inR.Close(), inW.Close()
+		return nil, err
+	}
+	c := r.host.cmd("update-ref", "-m", reflogMessage, "--stdin", "-z")
+	c.Stdin, c.Stdout = inR, outW
+	p, err := proc.Start(ctx, c)
+	_, _ = inR.Close(), outW.Close()
+	if err != nil {
+		_, _ = inW.Close(), outR.Close()
+		return nil, err
+	}
+	tx := &transaction{in: inW, out: bufio.NewReader(outR), pipe: outR, p: p, ctx: ctx, name: name}
+	if err := tx.say("start\x00", "start: ok\n"); err != nil {
+		return nil, err
+	}
+	if err := tx.say("update "+name+"\x00"+to+"\x00"+from+"\x00prepare\x00", "prepare: ok\n"); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+// say sends commands and waits for the answer. Without it the transaction is over.
+func (tx *transaction) say(commands, want string) error {
+	_, err := io.WriteString(tx.in, commands)
+	answer := ""
+	if err == nil {
+		answer, err = tx.out.ReadString('\n')
+	}
+	if err == nil && answer == want {
+		return nil
+	}
+	if end := tx.end(); end != nil {
+		return refError(end, tx.name)
+	}
+	return fmt.Errorf("git update-ref answered %s: %w", quote(answer), io.ErrUnexpectedEOF)
+}
+
+func (tx *transaction) commit() error {
+	if err := tx.say("commit\x00", "commit: ok\n"); err != nil {
+		return err
+	}
+	// It has happened, whatever comes after.
+	_ = tx.end()
+	return nil
+}
+
+func (tx *transaction) abort() { _ = tx.end() }
+
+// end closes the input, at which git undoes what wasn't committed.
+func (tx *transaction) end() error {
+	if tx.over {
+		return nil
+	}
+	tx.over = true
+	_ = tx.in.Close()
+	err := tx.p.Wait()
+	_ = tx.pipe.Close()
+	if tx.ctx.Err() != nil {
+		return tx.ctx.Err()
+	}
+	return err
+}

@@ -1,0 +1,268 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Unpack checks the bundle's header, and unpacks it with every check that git has, within the limits. The file must be
+// out of the agent's reach. base is the commit that was sent.
+func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, error) {
+	if err := q.repo.checkOID(base); err != nil {
+		return Found{}, err
+	}
+	f, err := os.Open(bundle)
+	if err != nil {
+		return Found{}, fmt.Errorf("unpack: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Found{}, fmt.Errorf("unpack: %w", err)
+	}
+	q.limits = q.options.Limits.withDefaults(info.Size())
+	h, err := q.readHeader(ctx, f, base)
+	if err != nil {
+		return Found{}, fmt.Errorf("verify bundle: %w", err)
+	}
+	if size := info.Size() - h.size; size > q.limits.PackBytes {
+		return Found{}, refuse(RuleTooLarge, "the pack has %d bytes (limit %d)", size, q.limits.PackBytes)
+	}
+	if err := q.indexPack(ctx, f, h.size); err != nil {
+		return Found{}, fmt.Errorf("unpack: %w", err)
+	}
+	if err := q.measure(ctx); err != nil {
+		return Found{}, fmt.Errorf("unpack: %w", err)
+	}
+	return q.settle(h, base)
+}
+
+func (q *Quarantine) readHeader(ctx context.Context, f *os.File, base string) (header, error) {
+	in := bufio.NewReader(f)
+	h, err := readHeader(in)
+	if err != nil {
+		return header{}, err
+	}
+	if h.format != q.repo.ObjectFormat {
+		return header{}, refuse(RuleHeader, "the bundle is for %s, the repository is %s", h.format, q.repo.ObjectFormat)
+	}
+	if err := checkPackHeader(in, q.limits.Objects); err != nil {
+		return header{}, err
+	}
+	return h, q.checkPrerequisites(ctx, h.prerequisites, base)
+}
+
+// checkPrerequisites allows the base and what comes before it. Anything else was never sent.
+func (q *Quarantine) checkPrerequisites(ctx context.Context, oids []string, base string) error {
+	oids = slices.DeleteFunc(slices.Clone(oids), func(oid string) bool { return oid == base })
+	if len(oids) == 0 {
+		return nil
+	}
+	err := kinds(ctx, q.repo.host, oids, func(o object) error {
+		if o.kind != "commit" {
+			return refuse(RulePrerequisite, "missing prerequisite %s", short(o.oid))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	out, err := q.repo.host.feed(ctx, revisions(oids, []string{base}), "rev-list", "--max-count=1", "--stdin")
+	if err != nil {
+		return fmt.Errorf("check prerequisites: %w", err)
+	}
+	if oid := strings.TrimSpace(string(out)); oid != "" {
+		return refuse(RulePrerequisite, "the bundle builds on %s, which is not part of what was sent", short(oid))
+	}
+	return nil
+}
+
+// indexPack runs git index-pack until it has nothing to say but what may be about entries that the user had before.
+func (q *Quarantine) indexPack(ctx context.Context, f *os.File, offset int64) error {
+	var demoted []string
+	for {
+		words, err := q.tryIndexPack(ctx, f, offset, demoted)
+		if err == nil {
+			q.tolerate = words
+			return nil
+		}
+		more := oldFaults(err)
+		if len(more) == 0 || slices.ContainsFunc(more, func(id string) bool { return slices.Contains(demoted, id) }) {
+			return q.packError(err)
+		}
+		demoted = append(demoted, more...)
+	}
+}
+
+// oldFaults gives the findings that git ended with, if each of them is about a new tree but possibly about an old
+// entry in it. They become warnings, and Examine decides: it refuses such an entry when it is new.
+func oldFaults(err error) []string {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	if !ok {
+		return nil
+	}
+	var ids []string
+	for _, m := range regexp.MustCompile(`(?m)^error: object [0-9a-f]+: ([A-Za-z0-9]+): `).FindAllStringSubmatch(exit.Stderr, -1) {
+		switch m[1] {
+		case "hasDotgit", "zeroPaddedFilemode", "badFilemode", "largePathname",
+			"gitmodulesName", "gitmodulesUrl", "gitmodulesPath", "gitmodulesUpdate", "gitmodulesParse", "gitmodulesLarge",
+			"gitmodulesSymlink", "gitattributesSymlink", "gitattributesLarge", "gitattributesLineLength",
+			"gitignoreSymlink", "mailmapSymlink", "symlinkTargetLength", "symlinkPointsToGitDir":
+			if !slices.Contains(ids, m[1]) {
+				ids = append(ids, m[1])
+			}
+		default:
+			return nil
+		}
+	}
+	return ids
+}
+
+// tryIndexPack runs git index-pack once, and returns its warnings.
+func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64, demoted []string) ([]string, error) {
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	strict := "--strict"
+	if len(demoted) > 0 {
+		strict += "=" + strings.Join(demoted, "=warn,") + "=warn"
+	}
+	args := []string{"index-pack", "--stdin", "--fix-thin", strict, "--max-input-size=" + strconv.FormatInt(q.limits.PackBytes, 10)}
+	if q.options.Progress != nil {
+		args = append(args, "-v")
+	}
+	var out bytes.Buffer
+	c, m := q.host.cmd(args...), newMeter(q.options.Progress)
+	c.Stdin, c.Stdout, c.Stderr = inR, &out, m
+	p, err := proc.Start(ctx, c)
+	_ = inR.Close()
+	if err != nil {
+		_ = inW.Close()
+		return nil, err
+	}
+	// Nothing hostile is in the pipe until the limits hold.
+	feed := q.confine(p.Pid())
+	if feed == nil {
+		_, feed = io.Copy(inW, f)
+	}
+	_ = inW.Close()
+	err = m.explain(p.Wait())
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
+	case feed != nil:
+		return nil, feed
+	}
+	_, name, ok := strings.Cut(strings.TrimSpace(out.String()), "\t")
+	if !ok || !isOID(name, q.repo.oidLen()) {
+		return nil, fmt.Errorf("git index-pack answered %s", quote(out.String()))
+	}
+	q.pack = "pack-" + name
+	return strings.FieldsFunc(m.words.String(), func(r rune) bool { return r == '\n' }), nil
+}
+
+func (q *Quarantine) confine(pid int) error {
+	memory := q.limits.Memory
+	indexes, _ := filepath.Glob(filepath.Join(q.repo.CommonDir, "objects", "pack", "*"))
+	for _, path := range indexes {
+		if info, err := os.Stat(path); err == nil && filepath.Ext(path) != ".pack" {
+			memory += info.Size()
+		}
+	}
+	return confine(pid, q.limits.CPU, memory, q.limits.PackBytes+q.limits.TotalBytes)
+}
+
+// packError says in the user's words why git index-pack ended.
+func (q *Quarantine) packError(err error) error {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	if !ok {
+		return err
+	}
+	words := Clean(strings.ReplaceAll(strings.TrimSpace(exit.Stderr), "\n", "; "))
+	switch {
+	case exit.Signal == syscall.SIGXCPU || exit.Signal == syscall.SIGKILL:
+		return refuse(RulePackLimit, "unpacking took more than %s of processor time", q.limits.CPU)
+	case exit.Signal == syscall.SIGXFSZ:
+		return refuse(RulePackLimit, "unpacking wrote more than %d bytes", q.limits.PackBytes+q.limits.TotalBytes)
+	case strings.Contains(words, "ut of memory") || strings.Contains(words, "annot allocate memory") || strings.Contains(words, "mmap failed"):
+		return refuse(RulePackLimit, "unpacking took more than %d bytes of memory: %s", q.limits.Memory, words)
+	case strings.Contains(words, "maximum allowed size"):
+		return refuse(RuleTooLarge, "the pack is larger than the limit of %d bytes", q.limits.PackBytes)
+	case exit.Signal != 0:
+		return refuse(RulePack, "git index-pack was killed by %s", exit.Signal)
+	}
+	return refuse(RulePack, "git found a fault: %s", words)
+}
+
+// measure checks the size of every object before anything expands them again.
+func (q *Quarantine) measure(ctx context.Context) error {
+	oids, err := readIndex(filepath.Join(q.Dir, "objects", "pack", q.pack+".idx"), q.repo.oidLen(), q.limits.Objects)
+	if err != nil {
+		return err
+	}
+	q.commits = map[string]bool{}
+	var total int64
+	var large []string
+	err = kinds(ctx, q.host, oids, func(o object) error {
+		switch o.kind {
+		case "commit":
+			q.commits[o.oid] = true
+		case "tag", "missing":
+			return refuse(RuleObject, "object %s is %s", short(o.oid), o.kind)
+		}
+		if o.size > q.limits.ObjectBytes {
+			large = append(large, o.oid)
+			return nil
+		}
+		if total += o.size; total > q.limits.TotalBytes {
+			return refuse(RulePackLimit, "the objects have more than %d bytes together", q.limits.TotalBytes)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// A thin pack is completed with objects that the user had before, and those may be of any size.
+	return kinds(ctx, q.repo.host, large, func(o object) error {
+		if o.kind == "missing" {
+			return refuse(RuleTooLarge, "object %s has more than %d bytes", short(o.oid), q.limits.ObjectBytes)
+		}
+		return nil
+	})
+}
+
+// settle takes the tips from the header. They must be commits of this pack; only the tip may also be the base.
+func (q *Quarantine) settle(h header, base string) (Found, error) {
+	found := Found{Base: base, Tip: base}
+	for _, r := range h.refs {
+		if !q.commits[r.oid] && r.oid != base {
+			return Found{}, refuse(RuleRef, "%s is %s, which is no commit of the bundle", r.name, short(r.oid))
+		}
+		if r.name == OutRef {
+			found.Tip = r.oid
+		} else if r.oid != base {
+			found.Wip = r.oid
+		}
+	}
+	q.found = found
+	return found, nil
+}

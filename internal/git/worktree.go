@@ -1,0 +1,179 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Worktree is one worktree of a repository.
+type Worktree struct {
+	Path     string
+	Head     string // commit
+	Branch   string // "" when detached
+	Bare     bool
+	Locked   bool
+	Prunable bool
+}
+
+// Worktrees lists all worktrees, the main one first.
+func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
+	out, err := r.host.out(ctx, "worktree", "list", "--porcelain", "-z")
+	end := "\x00"
+	if proc.Code(err) == 129 { // git before 2.36 has no -z here
+		out, err = r.host.out(ctx, "worktree", "list", "--porcelain")
+		end = "\n"
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list worktrees: %w", err)
+	}
+	return parseWorktrees(string(out), end), nil
+}
+
+func parseWorktrees(out, end string) []Worktree {
+	var list []Worktree
+	for record := range strings.SplitSeq(out, end+end) {
+		var w Worktree
+		for line := range strings.SplitSeq(record, end) {
+			key, value, _ := strings.Cut(line, " ")
+			switch key {
+			case "worktree":
+				w.Path = value
+			case "HEAD":
+				w.Head = value
+			case "branch":
+				w.Branch = strings.TrimPrefix(value, "refs/heads/")
+			case "bare":
+				w.Bare = true
+			case "locked":
+				w.Locked = true
+			case "prunable":
+				w.Prunable = true
+			}
+		}
+		if w.Path != "" {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// AddWorktree makes a worktree in the new directory dir, on the new branch at base.
+func (r *Repo) AddWorktree(ctx context.Context, dir, branch, base string) error {
+	if err := r.checkOID(base); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if err := r.host.run(ctx, nil, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, base); err != nil {
+		return fmt.Errorf("add worktree: %w", err)
+	}
+	return nil
+}
+
+// RemoveWorktree removes a worktree. Unless force, it refuses while files in it are changed or untracked. Git reads
+// the worktree's files for that, so the repository must have been opened after the agent's end: the configuration
+// that an agent may have written is taken into account at Open.
+func (r *Repo) RemoveWorktree(ctx context.Context, dir string, force bool) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	args := []string{"worktree", "remove"}
+	if force {
+		args = append(args, "--force", "--force") // twice: also when it is locked
+	}
+	if err := r.host.run(ctx, nil, append(args, "--", dir)...); err != nil {
+		return fmt.Errorf("remove worktree: %w", err)
+	}
+	return nil
+}
+
+const checkedOut = "checked out"
+
+// use says who uses a branch: a worktree that has it checked out, or a rebase or bisect that will come back to it.
+func (r *Repo) use(ctx context.Context, branch string) (*CheckedOutError, error) {
+	list, err := r.Worktrees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var elsewhere *CheckedOutError
+	for _, w := range list {
+		if w.Branch != branch || w.Bare {
+			continue
+		}
+		use := &CheckedOutError{Branch: branch, Worktree: w.Path, How: checkedOut}
+		if !sameDir(w.Path, r.Top) {
+			return use, nil
+		}
+		use.Worktree = r.Top
+		elsewhere = use
+	}
+	admin := []string{r.CommonDir}
+	more, _ := filepath.Glob(filepath.Join(globEscape(r.CommonDir), "worktrees", "*"))
+	for _, dir := range append(admin, more...) {
+		if how := pending(dir, branch); how != "" {
+			return &CheckedOutError{Branch: branch, Worktree: worktreeOf(dir), How: how}, nil
+		}
+	}
+	return elsewhere, nil
+}
+
+// pending says what goes on in a worktree's git directory that will move the branch at its end.
+func pending(gitDir, branch string) string {
+	full := "refs/heads/" + branch
+	for _, dir := range []string{"rebase-merge", "rebase-apply"} {
+		if readLine(filepath.Join(gitDir, dir, "head-name")) == full {
+			return "being rebased"
+		}
+	}
+	// rebase --update-refs moves more branches: three lines for each.
+	refs, _ := os.ReadFile(filepath.Join(gitDir, "rebase-merge", "update-refs"))
+	for line := range strings.Lines(string(refs)) {
+		if strings.TrimSuffix(line, "\n") == full {
+			return "being rebased"
+		}
+	}
+	if start := readLine(filepath.Join(gitDir, "BISECT_START")); start == branch || start == full {
+		return "being bisected"
+	}
+	return ""
+}
+
+// worktreeOf gives the worktree of a git directory, for a message.
+func worktreeOf(gitDir string) string {
+	if dotgit := readLine(filepath.Join(gitDir, "gitdir")); dotgit != "" {
+		return filepath.Dir(dotgit)
+	}
+	return filepath.Dir(gitDir)
+}
+
+func sameDir(a, b string) bool {
+	if a == b {
+		return true
+	}
+	ai, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	bi, err := os.Stat(b)
+	return err == nil && os.SameFile(ai, bi)
+}
+
+// globEscape keeps a directory's name from being a pattern.
+func globEscape(dir string) string {
+	var b strings.Builder
+	for _, r := range dir {
+		if strings.ContainsRune(`*?[\`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
