@@ -108,7 +108,7 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 		return err
 	}
 	l := layout{b.Dir}
-	for _, dir := range []string{l.sessions(), l.shells(), l.home(), l.caches(), l.repos(), l.run(), l.tool(), l.owner()} {
+	for _, dir := range []string{l.sessions(), l.shells(), l.home(), l.caches(), l.repos(), l.run(), l.tool(), l.bulky(), l.owner()} {
 		if err := removeAll(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
@@ -155,6 +155,17 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 		Tool:      jail.Tool,
 		Store:     jail.Store,
 	}, nil
+}
+
+// Halt ends what still runs for a session.
+func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
+	if err := checkKey("session", session); err != nil {
+		return err
+	}
+	if err := (registry{layout{b.Dir}.run()}).end(ctx, session); err != nil {
+		return fmt.Errorf("end session %s: %w", session, err)
+	}
+	return nil
 }
 
 // Discard ends what still runs for a session and removes its home and workspace.

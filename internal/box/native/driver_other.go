@@ -23,7 +23,7 @@ type Driver struct{}
 func New(Options) *Driver { return &Driver{} }
 
 func unavailable() error {
-	return &box.Unavailable{What: "the native backend", Why: "it needs Linux", Mend: "use --backend lima"}
+	return &box.Unavailable{What: "the native backend", Why: "it needs Linux", Mend: "use --backend worktree"}
 }
 
 // Check says that native boxes can't be had here.
@@ -56,6 +56,9 @@ func (*Driver) Prepare(context.Context, *box.Box, string) (box.Place, error) {
 
 // Run refuses.
 func (*Driver) Run(context.Context, *box.Box, box.Exec) error { return unavailable() }
+
+// Halt refuses.
+func (*Driver) Halt(context.Context, *box.Box, string) error { return unavailable() }
 
 // Discard refuses.
 func (*Driver) Discard(context.Context, *box.Box, string) error { return unavailable() }

@@ -28,6 +28,7 @@ func (l layout) repos() string                { return filepath.Join(l.dir, "rep
 func (l layout) repo(key string) string       { return filepath.Join(l.dir, "repos", key+".git") }
 func (l layout) run() string                  { return filepath.Join(l.dir, "run") }
 func (l layout) tool() string                 { return filepath.Join(l.dir, "tool") }
+func (l layout) bulky() string                { return filepath.Join(l.dir, "bulky") } // is there when home is too large to copy to memory
 func (l layout) owner() string                { return filepath.Join(l.dir, "owner") }
 
 // identity is the user that a box's programs are on the host.

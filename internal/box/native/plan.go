@@ -17,10 +17,10 @@ import (
 )
 
 // plan decides everything that the init will do.
-func (d *Driver) plan(b *box.Box, id identity, home string, e box.Exec, limits box.Limits) (*jail.Plan, error) {
+func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	p := d.basePlan(b, limits)
 	l := layout{b.Dir}
-	p.Mounts = append(p.Mounts, jail.Mount{Source: home, Target: jail.Home, Write: true})
+	p.Mounts = append(p.Mounts, home)
 	if err := d.caches(p, b, id); err != nil {
 		return nil, err
 	}

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
 // Provision puts files into the home that sessions get a copy of, then runs the box's setup commands there.
@@ -29,9 +31,47 @@ func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, re
 		if report != nil {
 			report("setup: %s", command)
 		}
-		if err := d.enter(ctx, b, id, home, box.Exec{Argv: []string{"/bin/sh", "-c", command}}); err != nil {
+		if err := d.enter(ctx, b, id, jail.Mount{Source: home, Target: jail.Home, Write: true}, box.Exec{Argv: []string{"/bin/sh", "-c", command}}); err != nil {
 			return fmt.Errorf("setup %q: %w", command, err)
 		}
+	}
+	if err := noteSize(layout{b.Dir}); err != nil {
+		return fmt.Errorf("measure home: %w", err)
+	}
+	return nil
+}
+
+// Above these a shell's copy of the home is made on disk instead of in memory.
+const (
+	smallBytes = 4 << 20
+	smallFiles = 256
+)
+
+func noteSize(l layout) error {
+	var bytes int64
+	var files int
+	err := filepath.WalkDir(l.home(), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := e.Info()
+		if err != nil {
+			return err
+		}
+		bytes, files = bytes+st.Size(), files+1
+		if bytes > smallBytes || files > smallFiles {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if bytes > smallBytes || files > smallFiles {
+		return os.WriteFile(l.bulky(), nil, 0o600)
+	}
+	if err := os.Remove(l.bulky()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -48,35 +49,41 @@ func notRunning(up bool) error {
 	return box.ErrNotRunning
 }
 
-// homeFor is the session's home, or a copy to throw away for a shell that belongs to none.
-func (id identity) homeFor(l layout, session string) (string, func(), error) {
+// homeFor is the session's home or, for a shell that belongs to none, a copy to throw away: in memory if it is small.
+func (id identity) homeFor(l layout, session string) (jail.Mount, func(), error) {
+	home := jail.Mount{Target: jail.Home, Write: true}
 	if session != "" {
 		if err := checkKey("session", session); err != nil {
-			return "", nil, err
+			return home, nil, err
 		}
-		home := l.sessionHome(session)
-		if _, err := os.Lstat(home); err != nil {
-			return "", nil, fmt.Errorf("session %s is not in this box: %w", session, err)
+		home.Source = l.sessionHome(session)
+		if _, err := os.Lstat(home.Source); err != nil {
+			return home, nil, fmt.Errorf("session %s is not in this box: %w", session, err)
 		}
 		return home, func() {}, nil
 	}
+	if _, err := os.Lstat(l.bulky()); errors.Is(err, fs.ErrNotExist) {
+		home.Source, home.Copy = l.home(), true
+		return home, func() {}, nil
+	}
 	if err := os.MkdirAll(l.shells(), 0o700); err != nil {
-		return "", nil, err
+		return home, nil, err
 	}
-	home, err := os.MkdirTemp(l.shells(), "")
+	dir, err := os.MkdirTemp(l.shells(), "")
 	if err != nil {
-		return "", nil, err
+		return home, nil, err
 	}
-	done := func() { _ = removeAll(home) }
-	if err := errors.Join(id.own(home), id.copyTree(l.home(), home)); err != nil {
+	home.Source = dir
+	done := func() { _ = removeAll(dir) }
+	if err := errors.Join(id.own(dir), id.copyTree(l.home(), dir)); err != nil {
 		done()
-		return "", nil, fmt.Errorf("copy home: %w", err)
+		return home, nil, fmt.Errorf("copy home: %w", err)
 	}
 	return home, done, nil
 }
 
 // enter runs the program with a given home.
-func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home string, e box.Exec) error {
+func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home jail.Mount, e box.Exec) error {
 	limits := limitsFor(b, e)
 	plan, err := d.plan(b, id, home, e, limits)
 	if err != nil {
@@ -103,7 +110,7 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home string
 		ctx, cancel = context.WithTimeoutCause(ctx, limits.Time, &box.LimitError{What: "time", Limit: limits.Time.String()})
 		defer cancel()
 	}
-	in := &inner{tool: d.opts.Tool, id: id, plan: plan, run: reg, limits: limits, streams: s, grace: e.Grace, name: b.Name}
+	in := &inner{tool: d.opts.Tool, id: id, plan: plan, run: reg, limits: limits, streams: s, signals: e.Signals, grace: e.Grace, name: b.Name}
 	res, err := in.start(ctx)
 	s.finish()
 	if ctx.Err() != nil {
@@ -124,6 +131,7 @@ type inner struct {
 	run     *run
 	limits  box.Limits
 	streams *streams
+	signals <-chan syscall.Signal
 	grace   time.Duration
 }
 
@@ -140,7 +148,9 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	defer group.remove()
 	in.plan.Cgroups, in.plan.Procs = len(group.tasks), group.rlimit
 
-	p, err := proc.Start(ctx, proc.Cmd{
+	life, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	p, err := proc.Start(life, proc.Cmd{
 		Path:     in.tool,
 		Argv:     []string{"cco-box", "init"},
 		Dir:      "/",
@@ -150,7 +160,6 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		Stderr:   in.streams.err,
 		Files:    append([]*os.File{theirs, in.run.file}, group.tasks...),
 		Attr:     func(a *syscall.SysProcAttr) { in.id.namespaces(a); group.attr(a) },
-		Grace:    in.grace,
 		TiedToUs: true,
 	})
 	if err != nil {
@@ -158,10 +167,12 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	}
 	_ = theirs.Close()
 	in.streams.release()
+	defer context.AfterFunc(ctx, func() { in.end(ours, p, kill) })()
 	if err := errors.Join(in.run.started(p.Pid()), send(ours, in.plan)); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		return res, errors.Join(err, p.Wait())
 	}
+	go relay(p, in.signals)
 	defer group.watch(ctx, p.Pid())()
 	waitErr := p.Wait()
 	data, err := io.ReadAll(ours)
@@ -176,6 +187,33 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		return res, fmt.Errorf("read result: %w", err)
 	}
 	return res, nil
+}
+
+// relay passes signals on to the init, which hands them to the program, until it ends.
+func relay(p *proc.Process, signals <-chan syscall.Signal) {
+	for {
+		select {
+		case sig := <-signals: // never from a nil channel
+			_ = p.Signal(sig)
+		case <-p.Done():
+			return
+		}
+	}
+}
+
+// end asks the program to stop, then kills it.
+func (in *inner) end(control io.Writer, p *proc.Process, kill func()) {
+	if in.grace > 0 {
+		if _, err := control.Write([]byte{byte(syscall.SIGTERM)}); err == nil {
+			t := time.NewTimer(in.grace)
+			defer t.Stop()
+			select {
+			case <-p.Done():
+			case <-t.C:
+			}
+		}
+	}
+	kill()
 }
 
 // lost is the end of an init that had no time to report.

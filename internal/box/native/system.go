@@ -26,11 +26,9 @@ func systemDirs() []string {
 // None of them holds a secret: those that might, such as a gitconfig, npmrc or pip.conf, are not here.
 func etcNames() []string {
 	return []string{
-		"alternatives", "bash.bashrc", "bash_completion.d", "ca-certificates", "ca-certificates.conf", "debian_version", "fonts",
-		"gai.conf", "host.conf", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf",
-		"localtime", "lsb-release", "magic", "magic.mime", "mime.types", "os-release", "perl", "pki/ca-trust",
-		"pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf", "protocols", "python3", "redhat-release",
-		"rpc", "services", "shells", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vimrc", "xml",
+		"alternatives", "bash.bashrc", "fonts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "lsb-release",
+		"mime.types", "os-release", "pki/ca-trust", "pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf",
+		"protocols", "python3", "services", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "terminfo",
 	}
 }
 

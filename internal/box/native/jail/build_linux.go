@@ -2,6 +2,7 @@ package jail
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"strconv"
 
@@ -29,7 +30,11 @@ func (p *Plan) build() error {
 		return err
 	}
 	for i, m := range p.Mounts {
-		if err := attach(root, trees[i], m); err != nil {
+		place := attach
+		if m.Copy {
+			place = p.copyIn
+		}
+		if err := place(root, trees[i], m); err != nil {
 			return step("mount "+m.Target, err)
 		}
 	}
@@ -185,6 +190,19 @@ func (p *Plan) mountEmpty(root int) error {
 		}
 	}
 	return nil
+}
+
+// copyIn makes a filesystem in memory and copies a tree into it that is not shown itself.
+func (p *Plan) copyIn(root, tree int, m Mount) error {
+	defer unix.Close(tree)
+	if err := makeDir(root, m.Target); err != nil {
+		return err
+	}
+	opts := "mode=700,size=" + strconv.FormatInt(p.Tmp, 10)
+	if err := unix.Mount("tmpfs", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, opts); err != nil {
+		return err
+	}
+	return CopyTree("/proc/self/fd/"+strconv.Itoa(tree), m.Target, func(*os.Root, string) error { return nil })
 }
 
 // closeProc shuts the parts of /proc that belong to the machine, and forbids user namespaces below ours.

@@ -68,6 +68,8 @@ type Mount struct {
 	File           bool // the source is no directory
 	Write          bool
 	Device         bool
+	// Copy shows a copy in memory that goes with the box.
+	Copy bool
 	// Soft leaves a mount out whose target can't be had, because the program has put something else in its place.
 	Soft bool
 }

@@ -16,8 +16,6 @@ func (p *Plan) program(res Result) Result {
 	if code != 0 {
 		return cantStart(res, p.Argv[0], code, nil)
 	}
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2)
 	pid, err := syscall.ForkExec(file, p.Argv, &syscall.ProcAttr{
 		Dir:   p.Dir,
 		Env:   p.Env,
@@ -30,11 +28,9 @@ func (p *Plan) program(res Result) Result {
 	if err := p.unlimit(); err != nil {
 		return failed(res, step("set limits", err))
 	}
-	go func() {
-		for s := range signals {
-			_ = unix.Kill(-pid, s.(syscall.Signal))
-		}
-	}()
+	go relay(pid)
+	// What the program sends to its pid 1 must not end the box. Not before the start: the program would ignore them too.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM)
 	status, err := reap(pid)
 	if err != nil {
 		return failed(res, step("wait", err))
@@ -45,6 +41,22 @@ func (p *Plan) program(res Result) Result {
 		res.Exit = status.ExitStatus()
 	}
 	return res
+}
+
+// relay passes signals on to the program and its group. They come as bytes from the starter, whom nobody in the box
+// can speak for; if the kernel should not have killed us with it, its hang-up ends us here.
+func relay(pid int) {
+	var sig [1]byte
+	for {
+		n, err := unix.Read(ControlFD, sig[:])
+		switch {
+		case err == unix.EINTR:
+		case err != nil || n == 0:
+			os.Exit(1)
+		default:
+			_ = unix.Kill(-pid, syscall.Signal(sig[0]))
+		}
+	}
 }
 
 func reap(pid int) (unix.WaitStatus, error) {

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -81,6 +82,19 @@ func (a *assembly) call(nr uint32, block func(*assembly)) {
 	a.code = append(a.code, b.code...)
 }
 
+// deny refuses many calls. They are sorted and tested in bundles, because the kernel walks through the whole filter for
+// every call that there is when it installs it.
+func (a *assembly) deny(nrs []uint32) {
+	slices.Sort(nrs)
+	for bundle := range slices.Chunk(nrs, 8) {
+		a.skip(unix.BPF_JGT, bundle[len(bundle)-1], uint8(2*len(bundle)), true)
+		for _, nr := range bundle {
+			a.skip(unix.BPF_JEQ, nr, 1, false)
+			a.answer(refuse(uint32(unix.EPERM)))
+		}
+	}
+}
+
 func refuse(errno uint32) uint32 { return unix.SECCOMP_RET_ERRNO | errno }
 
 // filter assembles the whole filter for this machine.
@@ -93,10 +107,7 @@ func filter() []unix.SockFilter {
 	// Above everything known is also where the x32 calls are, with their bit 30.
 	a.skip(unix.BPF_JGT, lastKnown, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
-	for _, nr := range append(denied(), deniedHere()...) {
-		a.skip(unix.BPF_JEQ, nr, 1, false)
-		a.answer(refuse(uint32(unix.EPERM)))
-	}
+	a.deny(append(denied(), deniedHere()...))
 	// The flags of clone3 are behind a pointer. Without it everyone falls back to clone.
 	a.skip(unix.BPF_JEQ, unix.SYS_CLONE3, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
