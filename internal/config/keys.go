@@ -114,10 +114,11 @@ func fewer(at func(*Config) *[]string) func(*Config, Config, Sources) string {
 	return func(c *Config, want Config, _ Sources) string {
 		var kept, refused []string
 		for _, s := range *at(&want) {
-			if slices.Contains(*at(c), s) {
-				kept = append(kept, s)
-			} else {
+			switch {
+			case !slices.Contains(*at(c), s):
 				refused = append(refused, fmt.Sprintf("%q isn't among yours", s))
+			case !slices.Contains(kept, s):
+				kept = append(kept, s)
 			}
 		}
 		*at(c) = kept

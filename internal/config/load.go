@@ -79,6 +79,10 @@ func loadRepo(c *Config, s Sources) ([]Warning, error) {
 	if err != nil {
 		return nil, err
 	}
+	return applyRepo(c, s, data)
+}
+
+func applyRepo(c *Config, s Sources, data []byte) ([]Warning, error) {
 	entries, err := parse(s.RepoFile, data)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,8 +18,25 @@ type entry struct {
 	value any
 }
 
+// maxNesting is how many dots and braces a file may have outside of comments. The library needs memory by the square
+// of the depth of a key, and a hostile file of a few kilobytes would take all that there is.
+const maxNesting = 1000
+
+func nesting(data []byte) int {
+	n := 0
+	for line := range bytes.Lines(data) {
+		if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+			n += bytes.Count(line, []byte(".")) + bytes.Count(line, []byte("{"))
+		}
+	}
+	return n
+}
+
 // parse gives the settings of a file in the order of their lines. A key that doesn't exist is an error.
 func parse(file string, data []byte) ([]entry, error) {
+	if n := nesting(data); n > maxNesting {
+		return nil, &Error{File: file, Err: fmt.Errorf("%d dots and braces are too many for settings, %d are allowed", n, maxNesting)}
+	}
 	var top map[string]toml.Primitive
 	md, err := toml.Decode(string(data), &top)
 	if err != nil {
@@ -67,13 +85,26 @@ func (p *parser) walk(prefix toml.Key, table map[string]toml.Primitive) {
 			p.unknown = append(p.unknown, &Error{Line: p.line(value), Key: full, Err: p.advice(prefix)})
 			continue
 		}
-		var below map[string]toml.Primitive
-		if err := p.md.PrimitiveDecode(value, &below); err != nil {
+		below, ok := p.table(value)
+		if !ok {
 			p.unknown = append(p.unknown, &Error{Line: p.line(value), Key: full, Err: errors.New("is a table: write [" + full + "]")})
 			continue
 		}
 		p.walk(path, below)
 	}
+}
+
+func (p *parser) table(value toml.Primitive) (map[string]toml.Primitive, bool) {
+	var v any
+	if err := p.md.PrimitiveDecode(value, &v); err != nil {
+		return nil, false
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, false // the library would give an empty table
+	}
+	var below map[string]toml.Primitive
+	err := p.md.PrimitiveDecode(value, &below)
+	return below, err == nil
 }
 
 // advice names what could have been meant in a table.
@@ -103,10 +134,7 @@ func (p *parser) line(value toml.Primitive) int {
 		return e.Position.Line
 	}
 	// A table that only its keys brought into being has no line of its own.
-	var below map[string]toml.Primitive
-	if err := p.md.PrimitiveDecode(value, &below); err != nil {
-		return 0
-	}
+	below, _ := p.table(value)
 	first := 0
 	for _, v := range below {
 		if n := p.line(v); n > 0 && (first == 0 || n < first) {

