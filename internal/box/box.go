@@ -71,10 +71,17 @@ func (e *Unavailable) Error() string {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
+// NameError says that something can't be the name of a box.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q can't name a box: use up to 40 lower-case letters, digits and inner hyphens", e.Name)
+}
+
 // CheckName refuses names that can't be a directory, a host name and an instance name alike.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("box name %q: use up to 40 lower-case letters, digits and inner hyphens", name)
+		return &NameError{Name: name}
 	}
 	return nil
 }

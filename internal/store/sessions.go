@@ -18,8 +18,9 @@ type Session struct {
 	Repo     string    `json:"repo"` // the host repository's top directory
 	RepoKey  string    `json:"-"`
 	Branch   string    `json:"branch"`
-	Base     string    `json:"base"` // the commit that both sides have
-	Plan     string    `json:"plan"` // as the agent sees it
+	Base     string    `json:"base"`   // the commit that both sides have
+	Origin   string    `json:"origin"` // the base of its first run
+	Plan     string    `json:"plan"`   // as the agent sees it
 	Title    string    `json:"title,omitempty"`
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"`
@@ -59,14 +60,14 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no session %q, see `cco box sessions`", e.ID)
 }
 
-const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, plan, title, state, reason, tip, wip,
+const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin, plan, title, state, reason, tip, wip,
 	exit_code, created_at, started_at, finished_at, pulled_at`
 
 // AddSession records a new session. An id that is taken is an error.
 func (s *Store) AddSession(ctx context.Context, v Session) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO sessions (`+columns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Plan, v.Title, v.State, v.Reason, v.Tip, v.Wip,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Origin, v.Plan, v.Title, v.State, v.Reason, v.Tip, v.Wip,
 		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled))
 	if err != nil {
 		return fmt.Errorf("record session %s: %w", v.ID, err)
@@ -130,7 +131,7 @@ func (s *Store) RemoveSessions(ctx context.Context, ids ...string) error {
 
 func scan(id string, row interface{ Scan(...any) error }) (v Session, err error) {
 	var created, started, finished, pulled int64
-	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Plan, &v.Title, &v.State, &v.Reason,
+	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin, &v.Plan, &v.Title, &v.State, &v.Reason,
 		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, &NotFoundError{ID: id}

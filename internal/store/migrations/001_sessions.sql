@@ -8,6 +8,7 @@ CREATE TABLE sessions (
 	repo_key    TEXT NOT NULL,
 	branch      TEXT NOT NULL,
 	base        TEXT NOT NULL,
+	origin      TEXT NOT NULL,
 	plan        TEXT NOT NULL,
 	title       TEXT NOT NULL DEFAULT '',
 	state       TEXT NOT NULL,

@@ -1,0 +1,61 @@
+# make demo and make test need Go, git and make; what else they use they install, or say in one line what is missing.
+SHELL := /bin/bash
+export CGO_ENABLED ?= 0
+
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS   := -s -w -buildid= -X github.com/cco-dev/cco/internal/cli.release=$(VERSION)
+GOBUILD   := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+PREFIX    ?= $(HOME)/.local
+CASES     ?= ../shared/guard
+GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
+LINT      := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+COMMANDS  := cco cco-box cco-guard
+
+.PHONY: all build demo test test-all lint vet bench fuzz guard-eval install uninstall release clean tools
+
+all: build
+
+build: ## build the commands into bin/
+	@for c in $(COMMANDS); do $(GOBUILD) -o bin/$$c ./cmd/$$c || exit; done
+
+demo: build ## run the main job for real: a plan goes into a box, commits come back
+	@scripts/demo
+
+tools: ## install what the tests need, or say what is missing
+	@scripts/tools
+
+test: tools build ## the tests, with the race detector
+	@CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -race -timeout 20m ./...
+
+test-all: test ## and the heavy real parts
+	@scripts/test-heavy
+
+lint: ## golangci-lint for linux and darwin
+	@GOOS=linux $(LINT) run ./...
+	@GOOS=darwin $(LINT) run ./...
+
+vet: ## build and vet for every platform
+	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
+		GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/... && GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit; done
+
+bench: build tools ## speed beside plain git, bwrap and others, as a table
+	@go run ./internal/bench -bin bin
+
+fuzz: ## a minute of fuzzing for each target
+	@scripts/fuzz
+
+guard-eval: ## the guard's figures on a set of labelled calls
+	@go run ./internal/guard/guardeval $(CASES)
+
+install: build ## install into PREFIX (default ~/.local)
+	@install -d "$(PREFIX)/bin" && install $(COMMANDS:%=bin/%) "$(PREFIX)/bin/"
+	@echo "installed $(COMMANDS) in $(PREFIX)/bin"
+
+uninstall:
+	@rm -f $(COMMANDS:%="$(PREFIX)/bin/%")
+
+release: ## reproducible archives for linux and darwin in dist/
+	@VERSION=$(VERSION) scripts/release
+
+clean:
+	@rm -rf bin dist

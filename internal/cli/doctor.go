@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/box/native"
+	"github.com/cco-dev/cco/internal/doctor"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+func doctorCommand(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "doctor", Short: "Check this machine, and say how to mend what is missing", Args: atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			boxes, err := a.boxes()
+			if err != nil {
+				return err
+			}
+			helper, err := findTool()
+			if err != nil {
+				return err
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			checks := doctor.Run(cmd.Context(), doctor.Input{
+				Data: a.dirs.Data, Tool: helper, Self: self, Backends: boxes.Drivers, Default: defaultBackend(), Profile: native.AppArmorProfile,
+			})
+			if asJSON {
+				err = a.io.JSON(checks)
+			} else {
+				a.diagnosis(checks)
+			}
+			if err == nil && !doctor.Healthy(checks) {
+				return &statusError{exitWrong}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) diagnosis(checks []doctor.Check) {
+	colours := map[doctor.Level]term.Colour{doctor.OK: term.Green, doctor.Warn: term.Yellow, doctor.Fail: term.Red}
+	for _, c := range checks {
+		level := a.io.Paint(colours[c.Level], string(c.Level)) + strings.Repeat(" ", 5-len(c.Level))
+		a.io.Printf("%s %-24s %s\n", level, c.Name, c.Detail)
+		if c.Mend != "" && c.Level != doctor.OK {
+			a.io.Printf("%s\n", indent(c.Mend, strings.Repeat(" ", 31)))
+		}
+	}
+}
+
+func indent(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// The exit codes of cco.
+const (
+	exitDone        = 0
+	exitWrong       = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitState       = 4
+	exitTimeout     = 5
+	exitIsolation   = 6
+	exitInterrupted = 130
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+// statusError passes on the exit status of a program that the user ran in a box.
+type statusError struct{ code int }
+
+func (e *statusError) Error() string { return "" }
+
+// ExitCode says which code an error ends cco with.
+func ExitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.code
+	}
+	if errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	for _, class := range classes() {
+		if class.is(err) {
+			return class.code
+		}
+	}
+	return exitWrong
+}
+
+type class struct {
+	code int
+	is   func(error) bool
+}
+
+// as makes a test for a type of error.
+func as[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+
+func classes() []class {
+	return []class{
+		{exitUsage, as[*usageError]},
+		{exitUsage, as[*session.UsageError]},
+		{exitUsage, as[*session.InvalidIDError]},
+		{exitUsage, as[*agent.NotFoundError]},
+		{exitUsage, as[*box.UnknownBackendError]},
+		{exitUsage, as[*box.NameError]},
+		{exitNotFound, as[*store.NotFoundError]},
+		{exitNotFound, as[*box.NotFoundError]},
+		{exitIsolation, as[*box.Unavailable]},
+		{exitTimeout, as[*session.TimeoutError]},
+		{exitWrong, as[*session.FailedError]},
+		{exitState, is(box.ErrNotCreated)},
+		{exitState, is(box.ErrNotRunning)},
+		{exitState, as[*box.ConflictError]},
+		{exitState, as[*session.StateError]},
+		{exitState, as[*session.BusyError]},
+		{exitState, as[*session.UnsavedError]},
+		{exitState, as[git.StateError]},
+		{exitWrong, as[*proc.ExitError]},
+	}
+}

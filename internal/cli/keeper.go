@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/session"
+)
+
+// keeperCommand is how push starts a keeper. It is not for people.
+func keeperCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "keeper ID", Hidden: true, Args: exactly(1, "session id"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.keep(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) keep(ctx context.Context, id string) error {
+	// A closed terminal changes nothing, and Ctrl-C is the business of whoever follows.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	for fd := 3; fd <= 4; fd++ {
+		syscall.CloseOnExec(fd)
+	}
+	socket, lock := os.NewFile(3, "socket"), os.NewFile(4, "lock")
+	defer func() { _ = lock.Close() }()
+	listener, err := session.Inherited(socket)
+	if err != nil {
+		return err
+	}
+	_ = socket.Close()
+	s, done, err := a.sessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return s.Keep(ctx, id, listener)
+}

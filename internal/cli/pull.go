@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+func pullCommand(a *app) *cobra.Command {
+	var o session.PullOptions
+	var asJSON bool
+	var timeout, interval time.Duration
+	c := &cobra.Command{
+		Use: "pull ID", Short: "Bring a session's commits back", Args: exactly(1, "session id"),
+		Long: `Wait for a session to end and bring its commits back: they are unpacked in
+quarantine and examined, written to refs/cco/ID, and the branch that was pushed is
+fast-forwarded to them. If anything is wrong, nothing changes and what came is kept.
+
+What the agent left uncommitted is at refs/cco/ID-wip.`,
+		Example: `  cco box pull 3f9c01aa
+  cco box pull 3f9c01aa --dry-run
+  cco box pull 3f9c01aa --branch agents-work --partial`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			o.Timeout, o.Interval = pick(timeout, cfg.Pull.Timeout), pick(interval, cfg.Pull.Interval)
+			o.Bundle, o.Limits = bounds(cfg)
+			if cmd.Flags().Changed("branch") && o.Branch == "" {
+				return usagef("--branch needs a name")
+			}
+			if timeout < 0 || interval < 0 {
+				return usagef("--timeout and --interval can't be negative")
+			}
+			s, done, err := a.sessions(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			r, err := s.Pull(cmd.Context(), args[0], o)
+			a.io.Settle()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.io.JSON(r)
+			}
+			a.pulled(r)
+			return nil
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the session to end (default 30m)")
+	c.Flags().DurationVar(&interval, "interval", 0, "how often to look (default 3s)")
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "examine and show, change nothing")
+	c.Flags().StringVar(&o.Branch, "branch", "", "put the commits on branch `NAME` instead of the one that was pushed")
+	c.Flags().BoolVar(&o.Partial, "partial", false, "also bring what a failed or killed agent has committed")
+	c.Flags().BoolVar(&o.WithWip, "with-wip", false, "also bring what was left uncommitted, as a commit on the branch")
+	c.Flags().BoolVar(&o.Keep, "keep", false, "leave the exchange directory in place")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// bounds are the user's limits on what may come out of a box.
+func bounds(cfg config.Config) (bundle int64, l git.Limits) {
+	return cfg.Pull.MaxBundle, git.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}
+}
+
+func pick(flag, setting time.Duration) time.Duration {
+	if flag > 0 {
+		return flag
+	}
+	return setting
+}
+
+// pulled shows what came.
+func (a *app) pulled(r session.PullResult) {
+	id := r.Session.ID
+	if r.Again {
+		a.io.Printf("Session %s was pulled already: %s is at %s\n", id, r.Ref, short(r.Tip))
+		return
+	}
+	for _, c := range r.Summary.Commits {
+		a.io.Printf("%s %s %s\n", a.io.Paint(term.Yellow, c.Short), c.Subject, a.io.Paint(term.Dim, "("+c.Author+")"))
+	}
+	if r.Summary.More > 0 {
+		a.io.Printf("… and %d more commits\n", r.Summary.More)
+	}
+	a.diffstat(r.Summary)
+	for _, w := range r.Warnings {
+		a.io.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
+	}
+	for _, f := range r.Raw {
+		a.io.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it", term.Clean(f))
+	}
+	if len(r.Others) > 0 {
+		a.io.Warn("the agent left commits on %d other branches; they are kept in %s", len(r.Others), r.Rest)
+	}
+	for _, k := range r.Kept {
+		a.io.Say("what the ref held before is kept at %s", k)
+	}
+	if r.WipRef != "" {
+		a.io.Say("uncommitted work is kept at %s", r.WipRef)
+	}
+	a.conclusion(r)
+}
+
+func (a *app) conclusion(r session.PullResult) {
+	n := len(r.Summary.Commits) + r.Summary.More
+	took := r.Took.Round(10 * time.Millisecond)
+	switch {
+	case n == 0 && r.Tip == r.Base:
+		a.io.Printf("Session %s made no commits.\n", r.Session.ID)
+	case r.DryRun:
+		a.io.Printf("Session %s would bring %s to %s (nothing was changed)\n", r.Session.ID, count(n, "commit"), r.Branch)
+	case !r.Moved:
+		a.io.Printf("Session %s: %s had its %s already (%s)\n", r.Session.ID, r.Branch, count(n, "commit"), took)
+	default:
+		ran := ""
+		if !r.Session.Started.IsZero() && r.Session.Finished.After(r.Session.Started) {
+			ran = fmt.Sprintf(", the agent worked %s", r.Session.Finished.Sub(r.Session.Started).Round(time.Second))
+		}
+		a.io.Printf("Session %s: %s on %s, now at %s (%s%s)\n", r.Session.ID, count(n, "commit"), r.Branch, short(r.Tip), took, ran)
+	}
+}
+
+func (a *app) diffstat(s git.Summary) {
+	const most = 30
+	for i, f := range s.Files {
+		if i == most {
+			a.io.Printf("  … and %d more files\n", len(s.Files)-most)
+			break
+		}
+		if f.Binary {
+			a.io.Printf("  %s (binary)\n", f.Path)
+			continue
+		}
+		a.io.Printf("  %s %s %s\n", f.Path, a.io.Paint(term.Green, fmt.Sprintf("+%d", f.Added)), a.io.Paint(term.Red, fmt.Sprintf("-%d", f.Deleted)))
+	}
+	if len(s.Files) > 0 {
+		a.io.Printf("%s changed, %d insertions, %d deletions\n", count(len(s.Files), "file"), s.Added, s.Deleted)
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func short(sha string) string { return sha[:min(10, len(sha))] }
+
+// stateText is a state with its reason.
+func stateText(v store.Session) string {
+	if v.Reason != "" {
+		return fmt.Sprintf("%s (%s)", v.State, v.Reason)
+	}
+	return string(v.State)
+}

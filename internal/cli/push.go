@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+	xterm "golang.org/x/term"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+type pushFlags struct {
+	message, box, agent, model, resume string
+	headless, detach, create, asJSON   bool
+	depth                              int
+	timeout                            time.Duration
+}
+
+func pushCommand(a *app) *cobra.Command {
+	var f pushFlags
+	c := &cobra.Command{
+		Use: "push [PLAN | -m TEXT]", Short: "Hand a plan to an agent in a box", Args: atMost(1),
+		Long: `Hand a plan, a file of this repository or the text given with -m, to an agent in
+a box. Only committed work travels; a plan that isn't committed is sent along as
+a file. The agent works in a clone of its own, on the branch that is checked out.
+
+On a terminal the agent runs on one that you watch and can type into. With
+--headless, with --detach or without a terminal, its output is printed. Ctrl-C
+asks it to stop and keeps its work; a second one kills it. Closing the terminal
+changes nothing.`,
+		Example: `  cco box push docs/plan.md
+  cco box push -m "Make the tests pass" --agent claude --detach
+  cco box push --continue 3f9c01aa`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && cmd.Flags().Changed("message"):
+				return usagef("give a plan or -m TEXT, not both")
+			case len(args) == 0 && f.message == "" && f.resume == "":
+				return usagef("what is to be done? Give a plan, -m TEXT or --continue ID, see `%s --help`", cmd.CommandPath())
+			case f.depth < 0:
+				return usagef("--depth %d: a number of commits is needed", f.depth)
+			}
+			return a.push(cmd.Context(), f, args)
+		},
+	}
+	c.Flags().StringVarP(&f.message, "message", "m", "", "the plan itself, instead of a file")
+	c.Flags().StringVar(&f.box, "box", "", "the box (default "+box.DefaultName+", or the setting box.name)")
+	c.Flags().StringVar(&f.agent, "agent", "", "claude, or script, which carries out a plan's shell fences (default: the setting agent.default)")
+	c.Flags().StringVar(&f.model, "model", "", "the model that the agent uses")
+	c.Flags().BoolVar(&f.headless, "headless", false, "print the agent's output instead of giving it a terminal")
+	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the agent has started")
+	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
+	c.Flags().IntVar(&f.depth, "depth", 0, "send only the last `N` commits")
+	c.Flags().StringVar(&f.resume, "continue", "", "go on in the workspace of session `ID`")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the agent after this time (default: the setting push.timeout)")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")
+	return c
+}
+
+func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	o := a.pushOptions(cfg, f, args)
+	if f.create && f.resume == "" {
+		if _, err := a.create(ctx, o.Box, cfg); err != nil {
+			return err
+		}
+	}
+	s, done, err := a.sessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	rec, err := s.Push(ctx, o)
+	if err != nil {
+		return err
+	}
+	if f.detach {
+		return a.started(ctx, s, rec, f.asJSON)
+	}
+	return a.follow(ctx, s, rec, o.Interactive, f.asJSON, cfg.Notify.Bell)
+}
+
+func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) session.PushOptions {
+	o := session.PushOptions{
+		Dir: a.cwd, Message: f.message, Box: cfg.Box.Name, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Depth: cfg.Push.Depth,
+		Resume: f.resume, Timeout: cfg.Push.Timeout, OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
+	}
+	if len(args) == 1 {
+		o.Plan = args[0]
+	}
+	for _, v := range []struct {
+		to   *string
+		flag string
+	}{{&o.Box, f.box}, {&o.Agent, f.agent}, {&o.Model, f.model}} {
+		if v.flag != "" {
+			*v.to = v.flag
+		}
+	}
+	if f.depth > 0 {
+		o.Depth = f.depth
+	}
+	if f.timeout > 0 {
+		o.Timeout = f.timeout
+	}
+	o.Interactive = a.io.InTTY && a.io.OutTTY && !f.headless && !f.detach && !cfg.Push.Headless && !f.asJSON
+	if o.Interactive {
+		o.Cols, o.Rows = a.size()
+	}
+	return o
+}
+
+func (a *app) size() (cols, rows int) {
+	if f, ok := a.io.Out.(*os.File); ok {
+		if w, h, err := xterm.GetSize(int(f.Fd())); err == nil {
+			return w, h
+		}
+	}
+	return 80, 24
+}
+
+var errEnough = errors.New("enough")
+
+// started returns when the agent is at work, so that what goes wrong before that is still told here.
+func (a *app) started(ctx context.Context, s *session.Service, rec store.Session, asJSON bool) error {
+	err := s.Events(ctx, rec.ID, true, func(e session.Event) error {
+		switch e.Kind {
+		case session.KindStep:
+			a.io.Progress("%s", term.Clean(e.Text))
+		case session.KindAgent:
+			return errEnough
+		}
+		return nil
+	})
+	a.io.Settle()
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	now, err := s.Get(context.WithoutCancel(ctx), rec.ID)
+	if err != nil {
+		return err
+	}
+	if now.State == store.Failed {
+		return s.Failure(now)
+	}
+	if asJSON {
+		return a.io.JSON(now)
+	}
+	a.io.Printf("Session %s started. Pull with: cco box pull %s\n", rec.ID, rec.ID)
+	return nil
+}
+
+// follow shows a session until it ends. It is only a reader: the keeper goes on whatever becomes of it.
+func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session, interactive, asJSON, bell bool) error {
+	// Ctrl-C is for the agent now, so it must not end this command's context.
+	ctx = context.WithoutCancel(ctx)
+	link, err := s.Dial(ctx, rec.ID)
+	if err == nil {
+		defer func() { _ = link.Close() }()
+		stop := a.passInterrupts(link, rec.ID)
+		defer stop()
+		if interactive {
+			restore := a.passKeys(link)
+			defer restore()
+		}
+		out := a.io.Out
+		if asJSON {
+			out = a.io.Err
+		}
+		err = link.Follow(func(e session.Event) error { a.show(e, out, interactive); return nil })
+		_ = link.Close()
+	}
+	a.io.Settle()
+	now, getErr := s.Get(ctx, rec.ID)
+	if getErr != nil {
+		return errors.Join(err, getErr)
+	}
+	if now.State.Live() { // the user has let go of it
+		a.io.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
+		return nil
+	}
+	if bell {
+		a.io.Bell()
+	}
+	return a.ended(s, now, asJSON)
+}
+
+// ended says how a session ended and what to do next.
+func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
+	if asJSON {
+		if err := a.io.JSON(rec); err != nil {
+			return err
+		}
+	}
+	if rec.State != store.Done {
+		err := s.Failure(rec)
+		if rec.State == store.Killed {
+			a.io.Fail(err)
+			return &statusError{exitInterrupted}
+		}
+		return err
+	}
+	if !asJSON {
+		a.io.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
+	}
+	return nil
+}
+
+// show prints one event.
+func (a *app) show(e session.Event, out io.Writer, raw bool) {
+	switch e.Kind {
+	case session.KindStep:
+		if !raw {
+			a.io.Progress("%s", term.Clean(e.Text))
+		}
+	case session.KindOut:
+		a.io.Settle()
+		_, _ = fmt.Fprintln(out, term.Clean(e.Text))
+	case session.KindErr:
+		a.io.Settle()
+		_, _ = fmt.Fprintln(a.io.Err, term.Clean(e.Text))
+	case session.KindTTY:
+		a.io.Settle()
+		_, _ = out.Write(e.Data)
+	}
+}
+
+// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it.
+func (a *app) passInterrupts(link *session.Link, id string) (stop func()) {
+	keys := make(chan os.Signal, 4)
+	signal.Notify(keys, os.Interrupt)
+	quit := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-quit:
+				return
+			case <-keys:
+				if n == 0 {
+					a.io.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)
+					_ = link.Stop()
+				} else {
+					_ = link.Kill()
+				}
+			}
+		}
+	}()
+	return func() { signal.Stop(keys); close(quit) }
+}

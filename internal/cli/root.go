@@ -1,0 +1,110 @@
+// Package cli is cco's command line: each command parses, makes one call and prints. Wiring happens here alone.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/inside/tool"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+// Main runs cco on the process's own arguments and streams, and gives its exit code.
+func Main() int {
+	if filepath.Base(os.Args[0]) == tool.Name {
+		return tool.Main(os.Args[1:])
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return Run(ctx, term.System(), os.Args[1:])
+}
+
+// Run runs one command.
+func Run(ctx context.Context, io *term.Streams, args []string) int {
+	a, err := newApp(io)
+	if err != nil {
+		io.Fail(err)
+		return exitWrong
+	}
+	root := rootCommand(a)
+	root.SetArgs(args)
+	err = root.ExecuteContext(ctx)
+	io.Settle()
+	code := ExitCode(err)
+	switch quiet := (*statusError)(nil); {
+	case err == nil, errors.As(err, &quiet):
+	case errors.Is(err, context.Canceled):
+		io.Fail(errors.New("interrupted"))
+	default:
+		io.Fail(err)
+	}
+	return code
+}
+
+func rootCommand(a *app) *cobra.Command {
+	c := group("cco", "Hand work to coding agents in isolated boxes, and bring commits back",
+		`cco hands work to coding agents and brings commits back. An agent runs in an
+isolated box with a clone of your repository; it can't reach the rest of your
+machine. What it commits comes back as a git bundle that is examined before a
+branch moves.
+
+  cco box create               make a box
+  cco box push plan.md         hand a plan to an agent in it
+  cco box pull ID              bring its commits back`)
+	c.Version = version()
+	c.SetVersionTemplate("cco {{.Version}}\n")
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetIn(a.io.In)
+	c.SetOut(a.io.Out)
+	c.SetErr(a.io.Err)
+	c.PersistentFlags().BoolVarP(&a.io.Quiet, "quiet", "q", false, "say only results, warnings and errors")
+	c.PersistentFlags().BoolVar(&a.io.Verbose, "verbose", false, "say more")
+	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())}
+	})
+	c.AddCommand(boxCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
+	return c
+}
+
+// group is a command that only holds others: alone it prints its help, with an unknown word it is a usage error.
+func group(use, short, long string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q for %q, see `%s --help`", args[0], cmd.CommandPath(), cmd.CommandPath())
+			}
+			return cmd.Help()
+		},
+	}
+}
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// atMost allows up to n arguments before a "--".
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usagef("too many arguments: %q, see `%s --help`", args[n:], cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// exactly wants n arguments, which what names.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return usagef("%s missing, see `%s --help`", what, cmd.CommandPath())
+		}
+		return atMost(n)(cmd, args)
+	}
+}

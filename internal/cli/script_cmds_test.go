@@ -1,0 +1,117 @@
+package cli_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec" //nolint:depguard // git, to look at what cco did
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// commands are the words that scripts have beside testscript's own.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"id":          cmdID,
+		"fingerprint": cmdFingerprint,
+		"await":       cmdAwait,
+		"code":        cmdCode,
+	}
+}
+
+var sessionID = regexp.MustCompile(`(?:Session |"id": ")([0-9a-f]{8})\b`)
+
+// id VAR sets a variable to the session that the last command's output names.
+func cmdID(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: id VAR")
+	}
+	m := sessionID.FindStringSubmatch(ts.ReadFile("stdout") + ts.ReadFile("stderr"))
+	if m == nil {
+		ts.Fatalf("no session is named")
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// code N CMD… runs a command that must exit with status N.
+func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: code N CMD…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	if err != nil {
+		got = -1
+		if e, ok := err.(*exec.ExitError); ok { //nolint:errorlint // testscript gives it bare
+			got = e.ExitCode()
+		}
+	}
+	if fmt.Sprint(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// fingerprint DIR VAR sums up a repository: refs but cco's own, config, index, worktree. If VAR is set, it must be the same.
+func cmdFingerprint(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: fingerprint DIR VAR")
+	}
+	dir := ts.MkAbs(args[0])
+	h := sha256.New()
+	refs, err := exec.Command("git", "-C", dir, "for-each-ref").Output() //nolint:forbidigo // git, to look at what cco did
+	ts.Check(err)
+	for line := range strings.Lines(string(refs)) {
+		if !strings.Contains(line, "\trefs/cco/") {
+			_, _ = h.Write([]byte(line))
+		}
+	}
+	for _, f := range []string{"HEAD", "config", "index"} {
+		data, _ := os.ReadFile(filepath.Join(dir, ".git", f))
+		_, _ = fmt.Fprintf(h, "%s %x\n", f, data)
+	}
+	ts.Check(filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.Name() == ".git" {
+			if err == nil && d.IsDir() {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(h, "%s %s\n", path, info.Mode())
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			_, _ = h.Write(data)
+			return err
+		}
+		return nil
+	}))
+	sum := hex.EncodeToString(h.Sum(nil))
+	if old := ts.Getenv(args[1]); old != "" && (old == sum) == neg {
+		ts.Fatalf("fingerprint of %s: same=%v", args[0], old == sum)
+	}
+	ts.Setenv(args[1], sum)
+}
+
+// await FILE waits until a file is there.
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: await FILE")
+	}
+	path := ts.MkAbs(args[0])
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Lstat(path); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s never came", args[0])
+		}
+	}
+}

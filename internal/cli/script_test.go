@@ -1,0 +1,49 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec" //nolint:depguard // builds the program under test
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs cco as a user types it: the real programs, real git, real boxes.
+func TestScripts(t *testing.T) {
+	bin := build(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			if err := os.Mkdir(home, 0o755); err != nil {
+				return err
+			}
+			e.Setenv("HOME", home)
+			e.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
+			e.Setenv("NO_COLOR", "1")
+			gitconfig := "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitconfig), 0o644)
+		},
+		Cmds: commands(),
+	})
+}
+
+// build makes the programs once for all scripts, as they are shipped: without cgo.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.Chmod(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/...") //nolint:forbidigo // the program under test
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+// onSessions is the shape of commands that use the hand-off.
+func (a *app) onSessions(do func(context.Context, *session.Service, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s, done, err := a.sessions(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer done()
+		return do(cmd.Context(), s, args)
+	}
+}
+
+func sessionsCommand(a *app) *cobra.Command {
+	var asJSON bool
+	var boxName string
+	c := &cobra.Command{
+		Use: "sessions", Short: "List sessions, newest first", Args: atMost(0),
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
+			list, err := s.List(ctx, boxName)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if list == nil {
+					list = []store.Session{}
+				}
+				return a.io.JSON(list)
+			}
+			if len(list) == 0 {
+				a.io.Say("no sessions yet, start one with `cco box push`")
+				return nil
+			}
+			rows := [][]string{{"ID", "STATE", "BOX", "AGENT", "BRANCH", "AGE", "PLAN"}}
+			for _, v := range list {
+				rows = append(rows, []string{v.ID, stateText(v), v.Box, v.Agent, v.Branch, age(time.Since(v.Created)), v.Title})
+			}
+			a.io.Table(rows)
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().StringVar(&boxName, "box", "", "only those of one box")
+	return c
+}
+
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}
+
+func diffCommand(a *app) *cobra.Command {
+	var o session.PullOptions
+	c := &cobra.Command{
+		Use: "diff ID", Short: "Show what a session changed, before or after it is pulled", Args: exactly(1, "session id"),
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			o.Bundle, o.Limits = bounds(cfg)
+			style := git.DiffRaw // can be applied
+			if a.io.OutTTY {
+				style = git.DiffPlain // can't drive a terminal
+			}
+			return s.Diff(ctx, a.io.Out, args[0], style, o)
+		}),
+	}
+	return c
+}
+
+func logsCommand(a *app) *cobra.Command {
+	var follow, asJSON bool
+	c := &cobra.Command{
+		Use: "logs ID", Short: "Show what a session's agent said", Args: exactly(1, "session id"),
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			return s.Events(ctx, args[0], follow, func(e session.Event) error {
+				if asJSON {
+					line, err := json.Marshal(e)
+					if err == nil {
+						a.io.Printf("%s\n", line)
+					}
+					return err
+				}
+				if e.Kind == session.KindTTY && !a.io.OutTTY {
+					a.io.Printf("%s", term.Clean(string(e.Data)))
+					return nil
+				}
+				a.show(e, a.io.Out, false)
+				return nil
+			})
+		}),
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the session ends")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the events as JSON lines")
+	return c
+}
+
+func attachCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "attach ID", Short: "Follow a running session, and type into its terminal if it has one", Args: exactly(1, "session id"),
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			rec, err := s.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if !rec.State.Live() {
+				return &session.StateError{ID: rec.ID, State: rec.State, Why: "nothing of it is running, see `cco box logs " + rec.ID + "`"}
+			}
+			return a.follow(ctx, s, rec, a.io.InTTY && a.io.OutTTY, false, false)
+		}),
+	}
+}
+
+func killCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "kill ID", Short: "End a session's agent; its work is kept", Args: exactly(1, "session id"),
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			if err := s.Kill(ctx, args[0]); err != nil {
+				return err
+			}
+			a.io.Say("session %s killed; its work is kept: cco box pull %s --partial", args[0], args[0])
+			return nil
+		}),
+	}
+}

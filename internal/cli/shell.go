@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/creack/pty"
+	"github.com/spf13/cobra"
+	xterm "golang.org/x/term"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+func shellCommand(a *app) *cobra.Command {
+	var id string
+	c := &cobra.Command{
+		Use: "shell [NAME] [-- CMD…]", Short: "Run a shell or a command in a box",
+		Long: `Run a shell, or the command after --, in a box. It has a home of its own that is
+thrown away in the end. With --session it sees that session's home and workspace.
+
+The exit status is the command's.`,
+		Example: `  cco box shell
+  cco box shell -- git --version
+  cco box shell --session 3f9c01aa -- git log --oneline`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names, argv := args, []string(nil)
+			if n := cmd.ArgsLenAtDash(); n >= 0 {
+				names, argv = args[:n], args[n:]
+			}
+			if err := atMost(1)(cmd, names); err != nil {
+				return err
+			}
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			return a.shell(cmd.Context(), named(cfg, names), id, argv)
+		},
+	}
+	c.Flags().StringVar(&id, "session", "", "in the home and workspace of session `ID`")
+	return c
+}
+
+func (a *app) shell(ctx context.Context, name, id string, argv []string) error {
+	e := box.Exec{Session: id, Argv: argv}
+	if id != "" {
+		s, done, err := a.sessions(ctx)
+		if err != nil {
+			return err
+		}
+		rec, err := s.Enter(ctx, id)
+		done()
+		if err != nil {
+			return err
+		}
+		name, e.Repo = rec.Box, rec.RepoKey
+	}
+	boxes, err := a.boxes()
+	if err != nil {
+		return err
+	}
+	b, d, err := boxes.Ready(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(argv) == 0 {
+		e.Argv = []string{"/bin/bash", "-l"}
+	}
+	if a.io.InTTY && a.io.OutTTY {
+		err = a.onPty(ctx, e, func(e box.Exec) error { return d.Run(ctx, b, e) })
+	} else {
+		e.Stdin, e.Stdout, e.Stderr = a.io.In, a.io.Out, a.io.Err
+		err = d.Run(ctx, b, e)
+	}
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
+		return &statusError{exit.Code}
+	}
+	return err
+}
+
+// onPty runs a program on a terminal of its own: it never gets the user's, into which it could push keys.
+func (a *app) onPty(ctx context.Context, e box.Exec, run func(box.Exec) error) error {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return fmt.Errorf("open a terminal: %w", err)
+	}
+	defer func() { _ = master.Close() }()
+	in, ok := a.io.In.(*os.File)
+	if !ok {
+		return errors.New("standard input is no terminal")
+	}
+	old, err := xterm.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return fmt.Errorf("prepare the terminal: %w", err)
+	}
+	defer func() { _ = xterm.Restore(int(in.Fd()), old) }()
+	stop := a.passSize(func(cols, rows int) {
+		_ = pty.Setsize(master, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}) //nolint:gosec // a terminal's size fits
+	})
+	defer stop()
+	go func() { _, _ = io.Copy(master, in) }()
+	shown := make(chan struct{})
+	go func() { _, _ = io.Copy(a.io.Out, master); close(shown) }()
+	e.TTY = slave
+	e.Env = append(e.Env, "TERM="+a.env("TERM"))
+	err = run(e)
+	_ = slave.Close()
+	select {
+	case <-shown:
+	case <-ctx.Done():
+	}
+	return err
+}

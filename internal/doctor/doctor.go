@@ -1,0 +1,184 @@
+// Package doctor looks at a machine and says what cco needs that is missing, and how to mend it.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"syscall"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name   string `json:"name"`
+	Level  Level  `json:"level"`
+	Detail string `json:"detail"`
+	Mend   string `json:"mend,omitempty"`
+}
+
+// Level says how bad it is.
+type Level string
+
+// The levels of a check.
+const (
+	OK   Level = "ok"
+	Warn Level = "warn" // cco works, with less
+	Fail Level = "fail" // the main job does not work
+)
+
+// Input is what the doctor looks at.
+type Input struct {
+	Data     string
+	Tool     string // cco-box, "" if it isn't beside cco
+	Self     string
+	Backends map[string]box.Driver
+	Default  string                   // the backend that must work
+	Profile  func(path string) string // the AppArmor profile that lets a program make user namespaces
+}
+
+// Run makes all checks.
+func Run(ctx context.Context, in Input) []Check {
+	checks := []Check{checkGit(ctx), checkDisk(in.Data), checkTool(in)}
+	for _, name := range []string{"native", "worktree"} {
+		if d, ok := in.Backends[name]; ok {
+			checks = append(checks, checkBackend(ctx, in, name, d)...)
+		}
+	}
+	for _, a := range agent.All() {
+		checks = append(checks, checkAgent(ctx, a))
+	}
+	return checks
+}
+
+// Healthy says whether nothing has failed.
+func Healthy(checks []Check) bool {
+	for _, c := range checks {
+		if c.Level == Fail {
+			return false
+		}
+	}
+	return true
+}
+
+var gitVersion = regexp.MustCompile(`^git version (\d+)\.(\d+)`)
+
+// oldest is the first git with everything that is used: NUL-separated worktree lists came last.
+const oldestMajor, oldestMinor = 2, 36
+
+func checkGit(ctx context.Context) Check {
+	c := Check{Name: "git", Level: Fail, Mend: fmt.Sprintf("install git %d.%d or newer", oldestMajor, oldestMinor)}
+	out, err := proc.Output(ctx, proc.Cmd{Argv: []string{"git", "--version"}})
+	if err != nil {
+		c.Detail = err.Error()
+		return c
+	}
+	m := gitVersion.FindSubmatch(out)
+	if m == nil {
+		c.Detail = "says " + strconv.Quote(string(out))
+		return c
+	}
+	major, _ := strconv.Atoi(string(m[1]))
+	minor, _ := strconv.Atoi(string(m[2]))
+	c.Detail = fmt.Sprintf("%d.%d", major, minor)
+	if major > oldestMajor || major == oldestMajor && minor >= oldestMinor {
+		c.Level, c.Mend = OK, ""
+	}
+	return c
+}
+
+// tight is how little free space makes sessions likely to fail.
+const tight = 1 << 30
+
+func checkDisk(dir string) Check {
+	c := Check{Name: "disk", Level: Fail}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		c.Detail, c.Mend = err.Error(), "make it writable, or set XDG_DATA_HOME"
+		return c
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		c.Detail = err.Error()
+		return c
+	}
+	free := st.Bavail * uint64(st.Bsize) //nolint:gosec,unconvert // a block size is positive; its type differs by system
+	c.Detail = fmt.Sprintf("%.1f GiB free for %s", float64(free)/(1<<30), dir)
+	c.Level = OK
+	if free < tight {
+		c.Level, c.Mend = Warn, "free some space, `cco box prune` shows what old sessions hold"
+	}
+	return c
+}
+
+func checkTool(in Input) Check {
+	if in.Tool == in.Self {
+		return Check{Name: "cco-box", Level: Warn, Detail: "not beside cco, which stands in for it and starts slower",
+			Mend: "run `make install`, which installs both"}
+	}
+	return Check{Name: "cco-box", Level: OK, Detail: in.Tool}
+}
+
+func checkBackend(ctx context.Context, in Input, name string, d box.Driver) []Check {
+	c := Check{Name: "backend " + name, Level: OK, Detail: "works here"}
+	if name == in.Default {
+		c.Detail = "works here (default)"
+	}
+	if err := d.Check(ctx); err != nil {
+		c.Level, c.Detail = Warn, err.Error()
+		if name == in.Default {
+			c.Level = Fail
+		}
+		if name == "native" && in.Profile != nil && restricted() {
+			c.Mend = "put this into /etc/apparmor.d/cco and run `sudo apparmor_parser -r /etc/apparmor.d/cco`:\n" + in.Profile(in.Self)
+		}
+	}
+	list := []Check{c}
+	layers, err := d.Layers(ctx, &box.Box{Name: "doctor"})
+	if err != nil || c.Level != OK {
+		return list
+	}
+	for _, l := range layers {
+		one := Check{Name: name + ": " + l.Name, Level: OK, Detail: l.Detail, Mend: l.Mend}
+		if !l.Active {
+			one.Level = Warn
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// restricted says whether this is Ubuntu's way of blocking user namespaces.
+func restricted() bool {
+	data, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+	return err == nil && len(data) > 0 && data[0] == '1'
+}
+
+func checkAgent(ctx context.Context, a agent.Adapter) Check {
+	c := Check{Name: "agent " + a.Name(), Level: OK, Detail: "part of cco"}
+	if a.Binary() == "" {
+		return c
+	}
+	path, err := proc.LookPath(a.Binary())
+	if err != nil {
+		return Check{Name: c.Name, Level: Warn, Detail: "not installed", Mend: "install it with `" + a.Install() + "`"}
+	}
+	c.Detail = path
+	if out, err := proc.Output(ctx, proc.Cmd{Argv: []string{path, "--version"}}); err == nil {
+		c.Detail = fmt.Sprintf("%.60s at %s", firstLine(out), path)
+	}
+	return c
+}
+
+func firstLine(b []byte) string {
+	for i, c := range b {
+		if c == '\n' {
+			return string(b[:i])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,167 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Kill ends a session's agent and waits until its work is kept.
+func (s *Service) Kill(ctx context.Context, id string) error {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !rec.State.Live() {
+		return &StateError{ID: id, State: rec.State, Why: "nothing of it is running"}
+	}
+	link, err := s.Dial(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = link.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
+	defer stop()
+	if err := link.Kill(); err != nil {
+		return fmt.Errorf("kill session %s: %w", id, err)
+	}
+	if err := link.Follow(func(Event) error { return nil }); err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.gone(ctx, id)
+}
+
+// gone waits for a keeper that has hung up to be gone, so that its lock is free.
+func (s *Service) gone(ctx context.Context, id string) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		lock, err := s.keeperLock(id)
+		if err == nil {
+			return lock.Close()
+		}
+		if !errors.Is(err, errLocked) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Events calls each for the events of a session, and with follow goes on until it ends.
+func (s *Service) Events(ctx context.Context, id string, follow bool, each func(Event) error) error {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if follow && rec.State.Live() {
+		if link, err := s.Dial(ctx, id); err == nil {
+			defer func() { _ = link.Close() }()
+			stop := context.AfterFunc(ctx, func() { _ = link.Close() })
+			defer stop()
+			err := link.Follow(each)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		}
+	}
+	f, err := os.Open(s.TranscriptFile(id))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return readEvents(f, each)
+}
+
+// Diff writes what a session changed, as a patch. What has not been pulled is looked at in quarantine.
+func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.DiffStyle, o PullOptions) error {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if rec.State.Live() {
+		return &StateError{ID: id, State: rec.State, Why: "its work can be seen when it has ended"}
+	}
+	repo, err := git.Open(ctx, rec.Repo)
+	if err != nil {
+		return err
+	}
+	if rec.State == store.Pulled {
+		return repo.Diff(ctx, w, rec.Origin, rec.Tip, style)
+	}
+	lock, err := s.lock(id, "pull.lock")
+	if errors.Is(err, errLocked) {
+		return &BusyError{ID: id, What: "pull"}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	pub, err := s.published(ctx, rec)
+	if err != nil {
+		return err
+	}
+	q, err := s.quarantine(ctx, repo, rec, pub, o)
+	if err != nil || q == nil {
+		return err
+	}
+	defer func() { _ = q.Close() }()
+	return q.Diff(ctx, w, style)
+}
+
+// cleanLines makes text from a box fit to be shown, and short enough to be read.
+func cleanLines(text string) string {
+	var out []string
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if len(out) == 20 {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, git.Clean(strings.TrimRight(line, "\r\n")))
+	}
+	return strings.Join(out, "\n")
+}
+
+// writeNew puts a file into a directory that an agent can write: whole, and never through a link that it has laid there.
+func writeNew(dir, name string, data []byte) error {
+	f, err := os.CreateTemp(dir, ".cco-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// Enter makes sure that a session's workspace can be looked into.
+func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return rec, err
+	}
+	if _, err := os.Stat(s.orderFile(id)); err != nil {
+		return rec, &StateError{ID: id, State: rec.State, Why: "its workspace was removed"}
+	}
+	return rec, nil
+}

@@ -1,0 +1,330 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// publishTime bounds what a hostile workspace can make publishing take.
+const publishTime = 10 * time.Minute
+
+// keeper is the one host process of a session.
+type keeper struct {
+	*Service
+	order Order
+	rec   store.Session
+	box   *box.Box
+	drv   box.Driver
+	place box.Place
+
+	transcript *transcript
+	signals    chan syscall.Signal
+
+	mu      sync.Mutex
+	pty     *os.File
+	stopped bool               // a person asked the agent to end
+	kill    context.CancelFunc // ends the agent
+	killed  bool
+}
+
+// Keep runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it.
+func (s *Service) Keep(ctx context.Context, id string, listener net.Listener) error {
+	t, err := newTranscript(s.TranscriptFile(id), s.Now)
+	if err != nil {
+		return err
+	}
+	k := &keeper{Service: s, transcript: t, signals: make(chan syscall.Signal, 4)}
+	agentCtx, kill := context.WithCancel(ctx)
+	defer kill()
+	k.kill = kill
+	wire := &line{transcript: t, handle: k.handle, listener: listener}
+	wire.serve()
+
+	end := k.work(agentCtx, id)
+	// The record is written even when we were told to go: the session has ended either way.
+	rec, err := k.finish(context.WithoutCancel(ctx), id, end)
+	t.add(KindEnd, string(rec.State))
+	err = errors.Join(err, t.close())
+	wire.close(10 * time.Second)
+	_ = os.Remove(s.socket(id))
+	k.notify(context.WithoutCancel(ctx), rec, k.order.OnDone)
+	return err
+}
+
+func (k *keeper) step(format string, args ...any) {
+	k.transcript.add(KindStep, fmt.Sprintf(format, args...))
+}
+
+// work does everything up to the published result.
+func (k *keeper) work(ctx context.Context, id string) ending {
+	if err := k.begin(ctx, id); err != nil {
+		return ending{Err: err}
+	}
+	if !k.order.Again {
+		if err := k.receive(ctx); err != nil {
+			return ending{Err: err}
+		}
+	}
+	if err := k.lookForAgent(ctx); err != nil {
+		return ending{Err: err}
+	}
+	if _, err := k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
+		v.State, v.Started = store.Running, k.Now()
+		return nil
+	}); err != nil {
+		return ending{Err: err}
+	}
+	k.step("%s is at work", k.rec.Agent)
+	k.transcript.add(KindAgent, k.rec.Agent)
+	end := k.runAgent(ctx)
+
+	k.step("keeping what it did")
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
+	defer cancel()
+	if err := k.publish(after, k.box, k.drv, k.rec); err != nil {
+		end.Err = errors.Join(end.Err, err)
+	}
+	end.Words = k.errorText(id)
+	return end
+}
+
+func (k *keeper) begin(ctx context.Context, id string) (err error) {
+	if k.order, err = k.readOrder(id); err != nil {
+		return err
+	}
+	if k.rec, err = k.Store.Session(ctx, id); err != nil {
+		return err
+	}
+	if k.box, k.drv, err = k.Boxes.Find(k.rec.Box); err != nil {
+		return err
+	}
+	if err = k.drv.Halt(ctx, k.box, id); err != nil {
+		return fmt.Errorf("end what an earlier run left: %w", err)
+	}
+	k.place, err = k.drv.Prepare(ctx, k.box, id)
+	return err
+}
+
+// receive clones what was sent. If the box has lost what it had, everything is sent once more.
+func (k *keeper) receive(ctx context.Context) error {
+	k.step("cloning into %s", k.place.Workspace)
+	if sharer, ok := k.drv.(box.Sharer); ok {
+		_, err := sharer.Checkout(ctx, k.box, k.rec.ID, k.rec.Base)
+		return err
+	}
+	err := k.inside(ctx, k.box, k.drv, k.rec, k.place, "receive", true)
+	if proc.Code(err) == inside.LacksStatus {
+		k.step("sending everything: the box no longer has what it had")
+		if err := k.Store.ForgetSent(ctx, k.rec.Box, k.rec.RepoKey); err != nil {
+			return err
+		}
+		if err := k.sendAll(ctx, k.rec); err != nil {
+			return err
+		}
+		if k.place, err = k.drv.Prepare(ctx, k.box, k.rec.ID); err != nil {
+			return err
+		}
+		err = k.inside(ctx, k.box, k.drv, k.rec, k.place, "receive", true)
+	}
+	if err != nil {
+		return fmt.Errorf("clone into the box: %w", err)
+	}
+	for _, f := range []string{inside.InputBundle, inside.InputRepo} {
+		if err := os.RemoveAll(filepath.Join(k.exchange(k.rec.ID), f)); err != nil {
+			return err
+		}
+	}
+	if k.order.Shallow {
+		return nil
+	}
+	return k.Store.MarkSent(ctx, k.rec.Box, k.rec.RepoKey, k.rec.Base, k.Now())
+}
+
+// inside runs one of cco's own steps in the box.
+func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string, fill bool) error {
+	order, err := s.readOrder(rec.ID)
+	if err != nil {
+		return err
+	}
+	_, shared := d.(box.Sharer)
+	job, err := json.Marshal(inside.Job{
+		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
+		Name: order.Name, Email: order.Email, Format: order.Format, Shared: shared,
+	})
+	if err != nil {
+		return err
+	}
+	return d.Run(ctx, b, box.Exec{
+		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Repo: rec.RepoKey, Fill: fill,
+	})
+}
+
+// publish has the session's work written into its exchange directory, inside the box.
+func (s *Service) publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+	if err := d.Halt(ctx, b, rec.ID); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.exchange(rec.ID), 0o700); err != nil {
+		return err
+	}
+	p, err := d.Prepare(ctx, b, rec.ID)
+	if err != nil {
+		return err
+	}
+	return s.inside(ctx, b, d, rec, p, "publish", false)
+}
+
+// lookForAgent says what to install before anything is run, instead of "not found" from within.
+func (k *keeper) lookForAgent(ctx context.Context) error {
+	a, err := agent.Find(k.rec.Agent)
+	if err != nil || a.Binary() == "" {
+		return err
+	}
+	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"sh", "-c", `command -v "$0" >/dev/null`, a.Binary()}})
+	if proc.Code(err) > 0 {
+		return agent.Missing(a, k.box.Name)
+	}
+	return err
+}
+
+func (k *keeper) runAgent(ctx context.Context) ending {
+	a, err := agent.Find(k.rec.Agent)
+	if err != nil {
+		return ending{Err: err}
+	}
+	cmd := a.Command(agent.Task{
+		Plan: k.order.Plan, Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
+		Home: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive,
+	})
+	e := box.Exec{
+		Session: k.rec.ID, Argv: cmd.Argv, Env: cmd.Env, Dir: k.place.Workspace, Repo: k.rec.RepoKey, Signals: k.signals,
+	}
+	if k.order.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, k.order.Timeout)
+		defer cancel()
+	}
+	if k.order.Interactive {
+		err = k.onTerminal(ctx, e)
+	} else {
+		err = k.headless(ctx, e)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return ending{
+		Ran: true, Err: err, Stopped: k.stopped, Killed: k.killed,
+		TimedOut: errors.Is(ctx.Err(), context.DeadlineExceeded),
+	}
+}
+
+func (k *keeper) headless(ctx context.Context, e box.Exec) error {
+	out, errs := &lines{kind: KindOut, to: k.transcript}, &lines{kind: KindErr, to: k.transcript}
+	e.Stdout, e.Stderr = out, errs
+	err := k.drv.Run(ctx, k.box, e)
+	out.flush()
+	errs.flush()
+	return err
+}
+
+func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return fmt.Errorf("open a terminal: %w", err)
+	}
+	defer func() { _ = master.Close() }()
+	_ = pty.Setsize(master, &pty.Winsize{Cols: uint16(k.order.Cols), Rows: uint16(k.order.Rows)}) //nolint:gosec // a terminal's size fits
+	k.mu.Lock()
+	k.pty = master
+	k.mu.Unlock()
+	e.TTY = slave
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := master.Read(buf)
+			if n > 0 {
+				k.transcript.append(Event{Kind: KindTTY, Data: buf[:n]})
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	err = k.drv.Run(ctx, k.box, e)
+	_ = slave.Close() // the last copy of it: reading the other end now ends
+	select {
+	case <-drained:
+	case <-time.After(5 * time.Second):
+	}
+	return err
+}
+
+// handle does what a client of the socket asks for.
+func (k *keeper) handle(r request) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch r.Op {
+	case "stop":
+		k.stopped = true
+		if k.pty != nil {
+			_, _ = k.pty.Write([]byte{3})
+			return
+		}
+		select {
+		case k.signals <- syscall.SIGINT:
+		default: // it has enough of them already
+		}
+	case "kill":
+		k.killed = true
+		k.kill()
+	case "input":
+		if k.pty != nil {
+			_, _ = k.pty.Write(r.Data)
+		}
+	case "resize":
+		if k.pty != nil {
+			_ = pty.Setsize(k.pty, &pty.Winsize{Cols: r.Cols, Rows: r.Rows})
+		}
+	}
+}
+
+func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {
+	state, reason := end.judge()
+	if end.Err != nil {
+		k.transcript.add(KindErr, end.Err.Error())
+	}
+	return k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
+		v.State, v.Reason, v.ExitCode, v.Finished = state, reason, max(0, proc.Code(end.Err)), k.Now()
+		return nil
+	})
+}
+
+// notify runs the command that the user wants run, and does not care how it ends.
+func (k *keeper) notify(ctx context.Context, rec store.Session, argv []string) {
+	if len(argv) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	env := append(os.Environ(), "CCO_SESSION="+rec.ID, "CCO_STATE="+string(rec.State), "CCO_REASON="+rec.Reason,
+		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo)
+	_ = proc.Run(ctx, proc.Cmd{Argv: argv, Env: env, Dir: rec.Repo})
+}

@@ -1,0 +1,34 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+var errLocked = errors.New("locked")
+
+// lock takes a lock that lasts until every copy of the file's descriptor is closed. A keeper inherits its lock from the
+// push that starts it, so that there is no moment at which a session looks abandoned.
+func (s *Service) lock(id, name string) (*os.File, error) {
+	if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir(id), name), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock session %s: %w", id, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errLocked
+		}
+		return nil, fmt.Errorf("lock session %s: %w", id, err)
+	}
+	return f, nil
+}
+
+// keeperLock is held by a session's keeper for as long as it lives, so a free one proves that it doesn't.
+func (s *Service) keeperLock(id string) (*os.File, error) { return s.lock(id, "keeper.lock") }

@@ -1,0 +1,197 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Unsaved is work that exists in a box and nowhere else.
+type Unsaved struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+// UnsavedError refuses to remove work that exists nowhere else.
+type UnsavedError struct {
+	Box  string
+	Work []Unsaved
+}
+
+func (e *UnsavedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "box %s holds work that exists nowhere else:", e.Box)
+	for _, w := range e.Work {
+		fmt.Fprintf(&b, "\n  session %s: %s", w.ID, w.Why)
+	}
+	b.WriteString("\npull it first, or use --force, which leaves bundles in the graveyard")
+	return b.String()
+}
+
+// DestroyBox removes a box and the sessions in it. Work that exists nowhere else stops it, or with force is saved in the
+// graveyard, whose files it returns.
+func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit int64) (buried []string, err error) {
+	b, d, err := s.Boxes.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.List(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.idle(list, force); err != nil {
+		return nil, err
+	}
+	// A stopped box has to be entered once more to see what is in it.
+	if len(list) > 0 {
+		if err := s.Boxes.Start(ctx, name, s.Report); err != nil && !force {
+			return nil, err
+		}
+	}
+	work, err := s.unsaved(ctx, b, d, list)
+	if err != nil {
+		return nil, err
+	}
+	if len(work) > 0 && !force {
+		return nil, &UnsavedError{Box: name, Work: work}
+	}
+	for _, w := range work {
+		files, err := s.buryAll(ctx, w.ID, limit)
+		if err != nil {
+			return buried, fmt.Errorf("save session %s: %w", w.ID, err)
+		}
+		buried = append(buried, files...)
+	}
+	return buried, s.removeBox(ctx, name, list)
+}
+
+// idle ends running sessions when it is forced to.
+func (s *Service) idle(list []store.Session, force bool) error {
+	for _, v := range list {
+		if v.State.Live() && !force {
+			return &StateError{ID: v.ID, State: v.State, Why: "end it with `cco box kill " + v.ID + "`, or use --force"}
+		}
+	}
+	return nil
+}
+
+func (s *Service) removeBox(ctx context.Context, name string, list []store.Session) error {
+	if err := s.Boxes.Destroy(ctx, name); err != nil {
+		return err
+	}
+	var errs []error
+	for _, v := range list {
+		errs = append(errs, removeTree(s.exchange(v.ID)), removeTree(filepath.Join(s.dir(v.ID), "quarantine")),
+			ignoreMissing(os.Remove(s.orderFile(v.ID))))
+	}
+	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
+}
+
+// unsaved publishes every session of a box once more and compares it with what the user's repositories have.
+func (s *Service) unsaved(ctx context.Context, b *box.Box, d box.Driver, list []store.Session) ([]Unsaved, error) {
+	var work []Unsaved
+	for _, v := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(s.orderFile(v.ID)); err != nil || v.Started.IsZero() {
+			continue // no agent ever worked there, or it was removed already
+		}
+		if why := s.atStake(ctx, b, d, v); why != "" {
+			work = append(work, Unsaved{ID: v.ID, Why: why})
+		}
+	}
+	return work, nil
+}
+
+// atStake says what of a session would be lost with its workspace; "" if nothing.
+func (s *Service) atStake(ctx context.Context, b *box.Box, d box.Driver, v store.Session) string {
+	if v.State.Live() {
+		if err := s.Kill(ctx, v.ID); err != nil {
+			return "still at work, and can't be ended: " + err.Error()
+		}
+	}
+	if err := s.publish(ctx, b, d, v); err != nil {
+		return "its workspace can't be read: " + err.Error()
+	}
+	r, err := s.readResult(v)
+	if err != nil {
+		return err.Error()
+	}
+	repo, err := git.Open(ctx, v.Repo)
+	var lost []string
+	for _, c := range []struct{ what, sha string }{{"commits up to ", r.Head}, {"uncommitted work, kept as ", r.Wip}} {
+		if c.sha == "" || c.sha == v.Base {
+			continue
+		}
+		if err != nil || !repo.Has(ctx, c.sha) {
+			lost = append(lost, c.what+c.sha[:min(10, len(c.sha))])
+		}
+	}
+	if len(r.Others) > 0 && v.State != store.Pulled {
+		lost = append(lost, "branches "+git.Clean(strings.Join(r.Others, ", ")))
+	}
+	return strings.Join(lost, "; ")
+}
+
+func (s *Service) buryAll(ctx context.Context, id string, limit int64) ([]string, error) {
+	var files []string
+	for _, name := range []string{inside.OutputBundle, inside.RestBundle} {
+		if _, err := os.Lstat(filepath.Join(s.exchange(id), name)); err != nil {
+			continue
+		}
+		f, err := s.bury(ctx, id, name, limit)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// removeTree removes a directory that an agent could write: no link is followed, and directories that it has closed
+// to its owner are opened first.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	root, openErr := os.OpenRoot(dir)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	defer func() { _ = root.Close() }()
+	openDirs(root, ".")
+	return os.RemoveAll(dir)
+}
+
+func openDirs(root *os.Root, dir string) {
+	_ = root.Chmod(dir, 0o700)
+	f, err := root.Open(dir)
+	if err != nil {
+		return
+	}
+	entries, _ := f.ReadDir(-1)
+	_ = f.Close()
+	for _, e := range entries {
+		if e.IsDir() {
+			openDirs(root, filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,329 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// PushOptions say what is handed over, and to whom.
+type PushOptions struct {
+	Dir     string // where the command was given
+	Plan    string // a file
+	Message string // the plan itself, instead of a file
+	Box     string
+	Agent   string
+	Model   string
+	Depth   int
+	Resume  string // the session whose workspace is used again
+
+	Interactive bool
+	Cols, Rows  int
+	Timeout     time.Duration
+	OnDone      []string
+	OnWaiting   []string
+}
+
+// UsageError says that a command was given words that don't go together.
+type UsageError struct{ Msg string }
+
+func (e *UsageError) Error() string { return e.Msg }
+
+// PlanError says that there is no plan to hand over.
+type PlanError struct {
+	Path string
+	Err  error // nil where there is simply no such file
+}
+
+func (e *PlanError) Error() string {
+	if e.Err == nil {
+		return "plan file not found: " + e.Path
+	}
+	return fmt.Sprintf("plan %s: %v", e.Path, e.Err)
+}
+
+func (e *PlanError) Unwrap() error { return e.Err }
+
+// plan is a plan that was found and can be sent.
+type plan struct {
+	rel  string // where the clone has it; "" when it travels as a file
+	text []byte
+}
+
+// maxPlan bounds a plan; what is larger is surely another file.
+const maxPlan = 4 << 20
+
+// Push hands a plan to an agent and starts its keeper. Everything is checked before anything is made.
+func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error) {
+	if o.Resume != "" {
+		return s.again(ctx, o)
+	}
+	repo, head, p, err := s.check(ctx, o)
+	if err != nil {
+		return store.Session{}, err
+	}
+	b, d, err := s.Boxes.Ready(ctx, o.Box)
+	if err != nil {
+		return store.Session{}, err
+	}
+	if err := s.belongs(ctx, repo, b); err != nil {
+		return store.Session{}, err
+	}
+	rec := store.Session{
+		ID: s.NewID(), Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
+		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),
+	}
+	id := repo.Identity()
+	order := Order{
+		Session: rec.ID, Interactive: o.Interactive, Cols: o.Cols, Rows: o.Rows, Timeout: o.Timeout, Format: repo.ObjectFormat,
+		Name: id.Name, Email: id.Email, OnDone: o.OnDone, OnWaiting: o.OnWaiting, Shallow: o.Depth > 0 || repo.IsShallow(),
+	}
+	rec, err = s.handOver(ctx, repo, b, d, rec, order, p, o.Depth)
+	if err != nil {
+		return rec, fmt.Errorf("push: %w", err)
+	}
+	return rec, nil
+}
+
+// belongs refuses to use the box of one repository for another.
+func (s *Service) belongs(ctx context.Context, repo *git.Repo, b *box.Box) error {
+	if b.Spec.Repo == "" {
+		return nil
+	}
+	own, err := git.Open(ctx, b.Spec.Repo)
+	if err != nil {
+		return fmt.Errorf("the repository of box %s: %w", b.Name, err)
+	}
+	if own.Key() != repo.Key() {
+		return &UsageError{Msg: fmt.Sprintf("box %s belongs to the repository at %s: make another with `cco box create NAME`", b.Name, own.Top)}
+	}
+	return nil
+}
+
+// handOver fills the exchange directory, records the session and starts its keeper, or leaves nothing behind.
+func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d box.Driver, rec store.Session, o Order, p plan, depth int) (_ store.Session, err error) {
+	lock, err := s.keeperLock(rec.ID)
+	if err != nil {
+		return rec, err
+	}
+	defer func() {
+		_ = lock.Close()
+		if err != nil {
+			undo := context.WithoutCancel(ctx)
+			err = errors.Join(err, s.Store.RemoveSessions(undo, rec.ID), os.RemoveAll(s.dir(rec.ID)), os.RemoveAll(s.exchange(rec.ID)))
+		}
+	}()
+	if err := os.MkdirAll(s.exchange(rec.ID), 0o700); err != nil {
+		return rec, err
+	}
+	if _, shared := d.(box.Sharer); !shared {
+		if err := s.send(ctx, repo, rec, o.Shallow, depth); err != nil {
+			return rec, err
+		}
+	}
+	if o.Plan, err = s.placePlan(rec.ID, b, d, p); err != nil {
+		return rec, err
+	}
+	rec.Plan = o.Plan
+	if err := s.writeOrder(o); err != nil {
+		return rec, err
+	}
+	if err := s.Store.AddSession(ctx, rec); err != nil {
+		return rec, err
+	}
+	return rec, s.spawn(rec.ID, lock)
+}
+
+// spawn starts the keeper with the lock and a listening socket that are ready before it is.
+func (s *Service) spawn(id string, lock *os.File) error {
+	l, err := listen(s.socket(id))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }()
+	f, err := l.File()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return s.Spawn(id, f, lock)
+}
+
+// Inherited turns a keeper's descriptor 3 into its listener.
+func Inherited(f *os.File) (net.Listener, error) { return net.FileListener(f) }
+
+func (s *Service) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
+	var none plan
+	if _, err := agent.Find(o.Agent); err != nil {
+		return nil, git.Head{}, none, err
+	}
+	repo, err := git.Open(ctx, o.Dir)
+	if err != nil {
+		return nil, git.Head{}, none, err
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return nil, head, none, err
+	}
+	p, err := s.findPlan(ctx, repo, head, o)
+	if err != nil {
+		return nil, head, none, err
+	}
+	if err := repo.CheckComplete(ctx, head.Commit, o.Depth); err != nil {
+		return nil, head, none, err
+	}
+	return repo, head, p, s.caution(ctx, repo, head, p)
+}
+
+// caution tells the user what will not travel.
+func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p plan) error {
+	dirty, err := repo.Dirty(ctx, 50)
+	if err != nil {
+		return err
+	}
+	if p.rel == "" && len(dirty) == 1 && len(p.text) > 0 {
+		dirty = nil // the plan itself, of which the user has been told
+	}
+	if len(dirty) > 0 {
+		s.Warn("uncommitted changes stay here, only committed work travels (%d files, e.g. %s)", len(dirty), git.Clean(dirty[0]))
+	}
+	survey, err := repo.Survey(ctx, head.Commit)
+	if err != nil {
+		return err
+	}
+	if len(survey.Submodules) > 0 {
+		s.Warn("submodules are not sent: %s will be empty in the box", git.Clean(strings.Join(survey.Submodules, ", ")))
+	}
+	if survey.LFS {
+		s.Warn("Git LFS files travel as pointers, not as content")
+	}
+	return nil
+}
+
+func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o PushOptions) (plan, error) {
+	if o.Message != "" {
+		return plan{text: []byte(o.Message + "\n")}, nil
+	}
+	path := o.Plan
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(o.Dir, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return plan{}, &PlanError{Path: o.Plan}
+	case err != nil:
+		return plan{}, &PlanError{Path: o.Plan, Err: err}
+	case !info.Mode().IsRegular():
+		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("not a regular file")}
+	case info.Size() > maxPlan:
+		return plan{}, &PlanError{Path: o.Plan, Err: fmt.Errorf("%d bytes, more than %d", info.Size(), maxPlan)}
+	}
+	f, err := repo.FileAt(ctx, head.Commit, path)
+	if err != nil {
+		return plan{}, &PlanError{Path: o.Plan, Err: err}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return plan{}, &PlanError{Path: o.Plan, Err: err}
+	}
+	switch f.State {
+	case git.FileOutside:
+		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("outside the repository")}
+	case git.FileCommitted:
+		return plan{rel: f.Path, text: text}, nil
+	default:
+		s.Warn("plan %s is not committed as it stands, so it is sent along as a file", git.Clean(o.Plan))
+		return plan{text: text}, nil
+	}
+}
+
+// placePlan says where the agent finds the plan, and puts it there if the clone doesn't have it.
+func (s *Service) placePlan(id string, b *box.Box, d box.Driver, p plan) (string, error) {
+	if p.rel != "" {
+		return p.rel, nil
+	}
+	if err := writeNew(s.exchange(id), inside.PlanFile, p.text); err != nil {
+		return "", err
+	}
+	if _, shared := d.(box.Sharer); shared {
+		return filepath.Join(s.exchange(id), inside.PlanFile), nil
+	}
+	return "/exchange/" + id + "/" + inside.PlanFile, nil
+}
+
+// send writes what travels into the exchange directory: only what the box lacks, or a shallow repository.
+func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
+	s.Report("packing %s", rec.Branch)
+	if shallow {
+		return repo.Shallow(ctx, filepath.Join(s.exchange(rec.ID), inside.InputRepo), git.ShallowRequest{
+			Branch: rec.Branch, Commit: rec.Base, Depth: depth, Progress: s.gitProgress(),
+		})
+	}
+	have, err := s.Store.Sent(ctx, rec.Box, rec.RepoKey)
+	if err != nil {
+		return err
+	}
+	return s.bundle(ctx, repo, rec, have)
+}
+
+func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session, have []string) error {
+	path := filepath.Join(s.exchange(rec.ID), inside.InputBundle)
+	r, err := repo.Bundle(ctx, path, git.BundleRequest{Branch: rec.Branch, Commit: rec.Base, Have: have, Progress: s.gitProgress()})
+	if err != nil || r.Nothing {
+		return err
+	}
+	return os.Chmod(path, 0o644) //nolint:gosec // read by the box's own uid; the directory is closed
+}
+
+// sendAll sends a session's base with all its history.
+func (s *Service) sendAll(ctx context.Context, rec store.Session) error {
+	repo, err := git.Open(ctx, rec.Repo)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(s.exchange(rec.ID), inside.InputBundle)); err != nil {
+		return err
+	}
+	return s.bundle(ctx, repo, rec, nil)
+}
+
+func (s *Service) gitProgress() git.ProgressFunc {
+	last := time.Time{}
+	return func(p git.Progress) {
+		if now := s.Now(); now.Sub(last) > time.Second {
+			last = now
+			if p.Total > 0 {
+				s.Report("%s: %d%%", strings.ToLower(p.Step), p.Done*100/p.Total)
+			} else {
+				s.Report("%s: %d", strings.ToLower(p.Step), p.Done)
+			}
+		}
+	}
+}
+
+// title is the plan's first heading or line, for listings.
+func title(text []byte) string {
+	for line := range strings.Lines(string(text[:min(len(text), 4096)])) {
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+		if line == "" || line == "---" {
+			continue
+		}
+		if r := []rune(git.Clean(line)); len(r) > 60 {
+			return string(r[:59]) + "…"
+		}
+		return git.Clean(line)
+	}
+	return ""
+}

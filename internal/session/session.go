@@ -1,0 +1,182 @@
+// Package session is the hand-off: a plan and commits go into a box, an agent works, commits come back.
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Service does what the session commands ask for.
+type Service struct {
+	Store *store.Store
+	Boxes *box.Boxes
+	Data  string
+	Now   func() time.Time
+	NewID func() string
+	// Spawn starts the keeper of a session, detached, with the files as its descriptors 3 and 4.
+	Spawn func(id string, files ...*os.File) error
+
+	Report box.Report // progress
+	Warn   box.Report
+}
+
+// NewID makes a session id.
+func NewID() string {
+	b := make([]byte, 4)
+	_, _ = rand.Read(b) // crypto/rand never fails; it ends the program instead
+	return hex.EncodeToString(b)
+}
+
+var validID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
+// InvalidIDError says that something can't be a session's id. Ids name directories, so nothing else is ever looked for.
+type InvalidIDError struct{ ID string }
+
+func (e *InvalidIDError) Error() string {
+	return fmt.Sprintf("%q is no session id: 8 lower-case hex digits, see `cco box sessions`", e.ID)
+}
+
+// StateError says that a session is not in a state for what was asked.
+type StateError struct {
+	ID    string
+	State store.State
+	Why   string
+}
+
+func (e *StateError) Error() string { return fmt.Sprintf("session %s is %s: %s", e.ID, e.State, e.Why) }
+
+// FailedError says that an agent did not finish its work.
+type FailedError struct {
+	ID     string
+	State  store.State
+	Reason string
+	Words  string // what it wrote into error.txt
+	Next   string // what the user can do
+}
+
+func (e *FailedError) Error() string {
+	s := fmt.Sprintf("session %s %s", e.ID, e.State)
+	if e.Reason != "" {
+		s += " (" + e.Reason + ")"
+	}
+	if e.Words != "" {
+		s += ": " + e.Words
+	}
+	if e.Next != "" {
+		s += "\n" + e.Next
+	}
+	return s
+}
+
+// BusyError says that another process is at work on the same session.
+type BusyError struct{ ID, What string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("session %s: another %s is under way", e.ID, e.What)
+}
+
+func (s *Service) dir(id string) string      { return filepath.Join(s.Data, "sessions", id) }
+func (s *Service) exchange(id string) string { return filepath.Join(s.Boxes.Exchange(), id) }
+func (s *Service) socket(id string) string   { return filepath.Join(s.dir(id), "keeper.sock") }
+func (s *Service) orderFile(id string) string {
+	return filepath.Join(s.dir(id), "order.json")
+}
+
+// TranscriptFile is where a session's events are kept.
+func (s *Service) TranscriptFile(id string) string {
+	return filepath.Join(s.dir(id), "transcript.jsonl")
+}
+
+// Get reads a session and makes sure that its state is true.
+func (s *Service) Get(ctx context.Context, id string) (store.Session, error) {
+	if !validID.MatchString(id) {
+		return store.Session{}, &InvalidIDError{ID: id}
+	}
+	v, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	return s.settle(ctx, v)
+}
+
+// List reads the sessions of a box, or all, with their true states.
+func (s *Service) List(ctx context.Context, boxName string) ([]store.Session, error) {
+	list, err := s.Store.Sessions(ctx, boxName)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i], err = s.settle(ctx, list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// settle corrects the record of a session whose keeper is gone without a word: killed, or ended by a reboot.
+func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, error) {
+	if !v.State.Live() {
+		return v, nil
+	}
+	lock, err := s.keeperLock(v.ID)
+	if errors.Is(err, errLocked) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	defer func() { _ = lock.Close() }()
+	return s.Store.UpdateSession(ctx, v.ID, func(v *store.Session) error {
+		if v.State.Live() {
+			v.State, v.Reason, v.Finished = store.Failed, "interrupted", s.Now()
+		}
+		return nil
+	})
+}
+
+// Order is what a keeper has to do. It stays on the host.
+type Order struct {
+	Session     string        `json:"session"`
+	Plan        string        `json:"plan"`
+	Interactive bool          `json:"interactive,omitempty"`
+	Cols        int           `json:"cols,omitempty"`
+	Rows        int           `json:"rows,omitempty"`
+	Format      string        `json:"format,omitempty"`
+	Shallow     bool          `json:"shallow,omitempty"`
+	Again       bool          `json:"again,omitempty"` // the workspace is there from an earlier run
+	Name        string        `json:"name,omitempty"`
+	Email       string        `json:"email,omitempty"`
+	Timeout     time.Duration `json:"timeout,omitempty"`
+	OnDone      []string      `json:"on_done,omitempty"`
+	OnWaiting   []string      `json:"on_waiting,omitempty"`
+}
+
+func (s *Service) writeOrder(o Order) error {
+	data, err := json.MarshalIndent(o, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.orderFile(o.Session), data, 0o600)
+}
+
+func (s *Service) readOrder(id string) (o Order, err error) {
+	data, err := os.ReadFile(s.orderFile(id))
+	if err != nil {
+		return o, fmt.Errorf("read order: %w", err)
+	}
+	if err := json.Unmarshal(data, &o); err != nil {
+		return o, fmt.Errorf("read order: %w", err)
+	}
+	return o, nil
+}

@@ -1,0 +1,221 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+func service(t *testing.T) *Service {
+	t.Helper()
+	data := t.TempDir()
+	st, err := store.Open(t.Context(), filepath.Join(data, "cco.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return &Service{
+		Store: st, Boxes: &box.Boxes{Data: data, Now: time.Now}, Data: data, Now: time.Now, NewID: NewID,
+		Report: func(string, ...any) {}, Warn: func(string, ...any) {},
+	}
+}
+
+func TestJudge(t *testing.T) {
+	exit := &proc.ExitError{Argv: []string{"claude"}, Code: 3}
+	for _, c := range []struct {
+		name   string
+		end    ending
+		state  store.State
+		reason string
+	}{
+		{"finished", ending{Ran: true}, store.Done, ""},
+		{"nonzero", ending{Ran: true, Err: exit}, store.Failed, "the agent ended with status 3"},
+		{"signal", ending{Ran: true, Err: &proc.ExitError{Argv: []string{"x"}, Code: 137, Signal: syscall.SIGKILL}}, store.Failed, "the agent was killed by killed"},
+		{"gave up although it exited 0", ending{Ran: true, Words: "no network"}, store.Failed, "the agent gave up"},
+		{"killed beats everything", ending{Ran: true, Err: exit, Words: "x", Killed: true, Stopped: true}, store.Killed, "by the user"},
+		{"stopped", ending{Ran: true, Stopped: true}, store.Killed, "stopped by the user"},
+		{"time", ending{Ran: true, Err: context.DeadlineExceeded, TimedOut: true}, store.Failed, "timed out"},
+		{"keeper told to go", ending{Ran: true, Err: context.Canceled}, store.Failed, "interrupted"},
+		{"never ran", ending{Err: errors.New("clone into the box: no space\nmore")}, store.Failed, "clone into the box: no space"},
+		{"exit before the agent is not the agent's", ending{Err: exit}, store.Failed, "claude: exit status 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if state, reason := c.end.judge(); state != c.state || reason != c.reason {
+				t.Errorf("got %s %q, want %s %q", state, reason, c.state, c.reason)
+			}
+		})
+	}
+}
+
+// Guards against a session that looks alive for ever after its keeper was killed.
+func TestSettleTellsTheTruthAfterACrash(t *testing.T) {
+	s := service(t)
+	lock, err := s.keeperLock("0badcafe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", State: store.Running, Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := s.Get(t.Context(), "0badcafe"); err != nil || v.State != store.Running {
+		t.Fatalf("with a live keeper: %s, %v", v.State, err)
+	}
+	_ = lock.Close()
+	v, err := s.Get(t.Context(), "0badcafe")
+	if err != nil || v.State != store.Failed || v.Reason != "interrupted" {
+		t.Fatalf("after its death: %s %q, %v", v.State, v.Reason, err)
+	}
+}
+
+func TestIDsThatCouldBePathsAreRefused(t *testing.T) {
+	s := service(t)
+	for _, id := range []string{"", "..", ".", "a/b", "ABCDEF01", "0123456", "012345678", "0123456g", "../../etc", "01234567\n"} {
+		var invalid *InvalidIDError
+		if _, err := s.Get(t.Context(), id); !errors.As(err, &invalid) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+func TestLinesAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	tr, err := newTranscript(path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &lines{kind: KindOut, to: tr}
+	_, _ = w.Write([]byte("one\ntwo"))
+	_, _ = w.Write([]byte("\n" + strings.Repeat("x", 3*maxChunk)))
+	w.flush()
+	if err := tr.close(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := readEvents(f, func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 5 || got[0] != "one" || got[1] != "two" || len(got[2]) != maxChunk {
+		t.Errorf("%d events", len(got))
+	}
+}
+
+// Guards against a follower that misses what was said before it came, or waits after the end.
+func TestFollowersSeeEverything(t *testing.T) {
+	tr, err := newTranscript(filepath.Join(t.TempDir(), "t.jsonl"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.add(KindStep, "before")
+	done := make(chan string)
+	go func() {
+		var buf bytes.Buffer
+		_ = tr.copyTo(&buf, nil)
+		done <- buf.String()
+	}()
+	for range 100 {
+		tr.add(KindOut, "during")
+	}
+	if err := tr.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; strings.Count(got, "\n") != 101 {
+		t.Errorf("saw %d lines", strings.Count(got, "\n"))
+	}
+}
+
+func TestReadEventsPassesOverWhatIsNone(t *testing.T) {
+	text := `{"kind":"out","text":"a"}` + "\nnot json\n" + strings.Repeat("y", maxLine+10) + "\n" + `{"kind":"out","text":"b"}`
+	var got []string
+	if err := readEvents(strings.NewReader(text), func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(got, ",") != "a,b" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSocketInADeepDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := listen(filepath.Join(dir, "keeper.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			_, _ = c.Write([]byte(`{"kind":"end","text":"done"}` + "\n"))
+			_ = c.Close()
+		}
+	}()
+	s := &Service{Data: dir}
+	if err := os.MkdirAll(s.dir("00000001"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "keeper.sock"), s.socket("00000001")); err != nil {
+		t.Fatal(err)
+	}
+	link, err := s.Dial(t.Context(), "00000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last Event
+	if err := link.Follow(func(e Event) error { last = e; return nil }); err != nil || last.Kind != KindEnd {
+		t.Errorf("%+v, %v", last, err)
+	}
+}
+
+// Guards against leaving files that an agent has closed to its own user.
+func TestRemoveTreeOpensClosedDirectories(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x")
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.Mkdir(victim, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, filepath.Join(dir, "a", "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "a"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeTree(dir); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o500 {
+		t.Errorf("a link was followed: %v %v", info.Mode(), err)
+	}
+}
+
+func TestTitle(t *testing.T) {
+	for in, want := range map[string]string{
+		"# Do it\nmore":          "Do it",
+		"\n\n---\n## A\n":        "A",
+		"":                       "",
+		strings.Repeat("x", 100): strings.Repeat("x", 59) + "…",
+		"\x1b[31mred":            "\ufffd[31mred",
+	} {
+		if got := title([]byte(in)); got != want {
+			t.Errorf("title(%q) = %q", in, got)
+		}
+	}
+}

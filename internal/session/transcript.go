@@ -1,0 +1,170 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// Event is one line of a transcript.
+type Event struct {
+	At   time.Time `json:"at"`
+	Kind Kind      `json:"kind"`
+	Text string    `json:"text,omitempty"`
+	Data []byte    `json:"data,omitempty"` // what a terminal showed, as it was
+}
+
+// Kind says what an event is.
+type Kind string
+
+// The kinds of events.
+const (
+	KindStep  Kind = "step"  // the keeper begins something
+	KindOut   Kind = "out"   // the agent's standard output
+	KindErr   Kind = "err"   // the agent's standard error
+	KindTTY   Kind = "tty"   // the agent's terminal
+	KindAgent Kind = "agent" // the agent has started
+	KindEnd   Kind = "end"   // the session has ended in the state that Text names
+)
+
+// maxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.
+const maxChunk = 64 << 10
+
+// transcript appends events to a file and lets any number of readers follow it.
+type transcript struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	file   *os.File
+	size   int64
+	more   chan struct{} // closed and replaced at each append
+	closed bool
+}
+
+func newTranscript(path string, now func() time.Time) (*transcript, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	return &transcript{now: now, file: f, size: size, more: make(chan struct{})}, err
+}
+
+func (t *transcript) add(kind Kind, text string) { t.append(Event{Kind: kind, Text: text}) }
+
+func (t *transcript) append(e Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	e.At = t.now().UTC()
+	line, err := json.Marshal(e)
+	if err != nil {
+		return
+	}
+	n, _ := t.file.Write(append(line, '\n'))
+	t.size += int64(n)
+	close(t.more)
+	t.more = make(chan struct{})
+}
+
+func (t *transcript) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	close(t.more)
+	return t.file.Sync()
+}
+
+// copyTo writes the transcript to w from the beginning, and goes on as it grows until it is closed.
+func (t *transcript) copyTo(w io.Writer, stop <-chan struct{}) error {
+	var at int64
+	for {
+		t.mu.Lock()
+		size, more, closed := t.size, t.more, t.closed
+		t.mu.Unlock()
+		if at < size {
+			n, err := io.Copy(w, io.NewSectionReader(t.file, at, size-at))
+			at += n
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if closed {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-stop:
+			return nil
+		}
+	}
+}
+
+// lines is a writer that makes an event of each line, or of each maxChunk of a longer one.
+type lines struct {
+	kind Kind
+	to   *transcript
+
+	mu   sync.Mutex
+	rest []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, p...)
+	for {
+		i := bytes.IndexByte(l.rest, '\n')
+		switch {
+		case i >= 0 && i <= maxChunk:
+			l.to.add(l.kind, string(l.rest[:i]))
+			l.rest = l.rest[i+1:]
+		case len(l.rest) > maxChunk:
+			l.to.add(l.kind, string(l.rest[:maxChunk]))
+			l.rest = l.rest[maxChunk:]
+		default:
+			l.rest = bytes.Clone(l.rest)
+			return len(p), nil
+		}
+	}
+}
+
+func (l *lines) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.rest) > 0 {
+		l.to.add(l.kind, string(l.rest))
+		l.rest = nil
+	}
+}
+
+// readEvents calls each for the events in r, until it ends. A line that is no event is passed over.
+func readEvents(r io.Reader, each func(Event) error) error {
+	dec := newLineReader(r)
+	for {
+		line, err := dec.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var e Event
+		if json.Unmarshal(line, &e) != nil {
+			continue
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+}

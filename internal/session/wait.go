@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// TimeoutError says that a session did not end in the time that its user gave it.
+type TimeoutError struct{ Path string }
+
+func (e *TimeoutError) Error() string {
+	return "timed out waiting for output bundle at " + e.Path + ": wait longer with --timeout, look with `cco box logs`, or end it with `cco box kill`"
+}
+
+// wait waits until a session has ended, its agent has given up, or time runs out.
+// The record is believed, not the exchange directory: an agent can write there what it likes.
+func (s *Service) wait(ctx context.Context, id string, o PullOptions) (store.Session, error) {
+	deadline := time.NewTimer(o.Timeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(o.Interval)
+	defer tick.Stop()
+	ended := s.ended(ctx, id)
+	start := s.Now()
+	for said := false; ; {
+		rec, err := s.Get(ctx, id)
+		if err != nil || !rec.State.Live() {
+			return rec, err
+		}
+		if words := s.errorText(id); words != "" && !o.Partial {
+			return rec, &FailedError{ID: id, State: store.Failed, Reason: "the agent gave up", Words: words,
+				Next: fmt.Sprintf("its commits come with: cco box pull %s --partial", id)}
+		}
+		if !said {
+			s.Report("waiting for session %s (%s, up to %s)", id, rec.State, o.Timeout)
+			said = true
+		} else {
+			s.Report("waiting for session %s (%s, %s so far)", id, rec.State, s.Now().Sub(start).Round(time.Second))
+		}
+		select {
+		case <-ended:
+			ended = nil
+		case <-tick.C:
+		case <-deadline.C:
+			return rec, &TimeoutError{Path: s.exchange(id) + "/" + inside.OutputBundle}
+		case <-ctx.Done():
+			return rec, ctx.Err()
+		}
+	}
+}
+
+// ended is closed when the keeper hangs up, so that a wait need not last until its next look.
+func (s *Service) ended(ctx context.Context, id string) <-chan struct{} {
+	link, err := s.Dial(ctx, id)
+	if err != nil {
+		return nil
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
+	go func() {
+		defer close(done)
+		defer stop()
+		_ = link.Follow(func(Event) error { return nil })
+		_ = link.Close()
+	}()
+	return done
+}

@@ -1,0 +1,112 @@
+package cco_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+const module = "github.com/cco-dev/cco/"
+
+// layers says which of our packages each package may import. Arrows point down; whoever adds one says so here.
+var layers = map[string][]string{
+	"cmd/cco":       {"internal/cli"},
+	"cmd/cco-box":   {"internal/inside/tool"},
+	"cmd/cco-guard": {"internal/guard/hook"},
+
+	"internal/cli": {
+		"internal/agent", "internal/box", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/config",
+		"internal/doctor", "internal/git", "internal/guard", "internal/inside/tool", "internal/proc", "internal/provision",
+		"internal/session", "internal/store", "internal/term",
+	},
+	"internal/doctor":          {"internal/agent", "internal/box", "internal/proc"},
+	"internal/session":         {"internal/agent", "internal/box", "internal/git", "internal/inside", "internal/proc", "internal/store"},
+	"internal/provision":       {"internal/box"},
+	"internal/box/verify":      {"internal/box", "internal/box/probe", "internal/proc"},
+	"internal/box/boxtest":     {"internal/box", "internal/proc"},
+	"internal/box/native":      {"internal/box", "internal/box/native/jail", "internal/proc"},
+	"internal/box/worktree":    {"internal/box", "internal/git", "internal/proc"},
+	"internal/inside/tool":     {"internal/box/native/jail", "internal/box/probe", "internal/inside", "internal/inside/script"},
+	"internal/inside":          {"internal/proc"},
+	"internal/inside/script":   {"internal/proc"},
+	"internal/git":             {"internal/proc"},
+	"internal/git/gittest":     {"internal/proc"},
+	"internal/guard/hook":      {"internal/guard"},
+	"internal/box":             {},
+	"internal/box/native/jail": {},
+	"internal/box/probe":       {},
+	"internal/agent":           {},
+	"internal/config":          {},
+	"internal/guard":           {},
+	"internal/proc":            {},
+	"internal/store":           {},
+	"internal/term":            {},
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+// Guards against a layer that leaks: one import in the wrong direction, and soon everything knows everything.
+func TestImportsPointDown(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin"} {
+		t.Run(goos, func(t *testing.T) {
+			seen := map[string]bool{}
+			for _, p := range list(t, goos) {
+				name := strings.TrimPrefix(p.ImportPath, module)
+				seen[name] = true
+				check(t, name, p.Imports)
+			}
+			for name := range layers {
+				if !seen[name] {
+					t.Errorf("the table names %s, which isn't there", name)
+				}
+			}
+		})
+	}
+}
+
+func check(t *testing.T, name string, imports []string) {
+	t.Helper()
+	allowed, known := layers[name]
+	if !known {
+		t.Errorf("%s is not in the table of layers", name)
+		return
+	}
+	for _, path := range imports {
+		if own, ok := strings.CutPrefix(path, module); ok && !slices.Contains(allowed, own) {
+			t.Errorf("%s imports %s, which its layer may not", name, own)
+		}
+		if path == "os/exec" && name != "internal/proc" {
+			t.Errorf("%s imports os/exec: start programs with internal/proc", name)
+		}
+	}
+}
+
+func list(t *testing.T, goos string) (pkgs []goPackage) {
+	t.Helper()
+	out, err := proc.Output(t.Context(), proc.Cmd{
+		Argv: []string{"go", "list", "-json=ImportPath,Imports", "./cmd/...", "./internal/..."},
+		Env:  append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
