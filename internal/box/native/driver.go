@@ -30,6 +30,8 @@ type Driver struct {
 	toolchains func() []box.Mount
 }
 
+var _ box.Driver = (*Driver)(nil)
+
 // New makes a driver. Nothing is looked at before it is used.
 func New(o Options) *Driver {
 	return &Driver{opts: o, toolchains: sync.OnceValue(func() []box.Mount {
@@ -170,14 +172,10 @@ func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
 
 // Discard ends what still runs for a session and removes its home and workspace.
 func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error {
-	if err := checkKey("session", session); err != nil {
+	if err := d.Halt(ctx, b, session); err != nil {
 		return err
 	}
-	l := layout{b.Dir}
-	if err := (registry{l.run()}).end(ctx, session); err != nil {
-		return fmt.Errorf("discard session %s: %w", session, err)
-	}
-	if err := removeAll(l.session(session)); err != nil {
+	if err := removeAll(layout{b.Dir}.session(session)); err != nil {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	return nil

@@ -19,6 +19,8 @@ type Options struct {
 // Driver refuses everything.
 type Driver struct{}
 
+var _ box.Driver = (*Driver)(nil)
+
 // New makes a driver that says why it can't.
 func New(Options) *Driver { return &Driver{} }
 

@@ -167,12 +167,13 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	}
 	_ = theirs.Close()
 	in.streams.release()
-	defer context.AfterFunc(ctx, func() { in.end(ours, p, kill) })()
 	if err := errors.Join(in.run.started(p.Pid()), send(ours, in.plan)); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		return res, errors.Join(err, p.Wait())
 	}
-	go relay(p, in.signals)
+	// Not before the plan is through: what comes after it on the socket is signals.
+	defer context.AfterFunc(ctx, func() { in.end(ours, p, kill) })()
+	go in.relay(ours, p)
 	defer group.watch(ctx, p.Pid())()
 	waitErr := p.Wait()
 	data, err := io.ReadAll(ours)
@@ -189,12 +190,15 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	return res, nil
 }
 
-// relay passes signals on to the init, which hands them to the program, until it ends.
-func relay(p *proc.Process, signals <-chan syscall.Signal) {
+// relay hands signals to the init, which passes them on to the program.
+func (in *inner) relay(control io.Writer, p *proc.Process) {
 	for {
 		select {
-		case sig := <-signals: // never from a nil channel
-			_ = p.Signal(sig)
+		case s, ok := <-in.signals:
+			if !ok {
+				return
+			}
+			_, _ = control.Write([]byte{byte(s)})
 		case <-p.Done():
 			return
 		}

@@ -43,7 +43,7 @@ func (p *Plan) program(res Result) Result {
 	return res
 }
 
-// relay passes signals on to the program and its group. They come as bytes from the starter, whom nobody in the box
+// relay passes signals on to the program. They come as bytes from the starter, whom nobody in the box
 // can speak for; if the kernel should not have killed us with it, its hang-up ends us here.
 func relay(pid int) {
 	var sig [1]byte
@@ -54,7 +54,7 @@ func relay(pid int) {
 		case err != nil || n == 0:
 			os.Exit(1)
 		default:
-			_ = unix.Kill(-pid, syscall.Signal(sig[0]))
+			_ = unix.Kill(pid, syscall.Signal(sig[0]))
 		}
 	}
 }
