@@ -140,7 +140,7 @@ func read(file string, flags int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)

@@ -139,8 +139,10 @@ func TestEnvironmentStandsAboveTheFiles(t *testing.T) {
 	}
 }
 
-func TestBadSettingsNameFileLineAndKey(t *testing.T) {
-	tests := []struct{ name, text, want string }{
+type badSetting struct{ name, text, want string }
+
+func badSettings() []badSetting {
+	return []badSetting{
 		{"syntax", "[box]\nname = \n", ":2: "},
 		{"twice", "[box]\nname = \"a\"\nname = \"b\"\n", ":3: "},
 		{"unknown key", "[box]\nname = \"a\"\nbackened = \"native\"\n", ":3: box.backened: unknown key; there are backend, name, mounts"},
@@ -181,7 +183,10 @@ func TestBadSettingsNameFileLineAndKey(t *testing.T) {
 		{"nul", "[agent]\nmodel = \"a\\u0000\"\n", "holds a NUL"},
 		{"terminal tricks", "[box]\n\"\\u001b[2J\\u202e\" = 1\n", ":2: box."},
 	}
-	for _, tt := range tests {
+}
+
+func TestBadSettingsNameFileLineAndKey(t *testing.T) {
+	for _, tt := range badSettings() {
 		for _, which := range []string{"user", "repo"} {
 			t.Run(which+" "+tt.name, func(t *testing.T) {
 				s := sources(t, tt.text, "")

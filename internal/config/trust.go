@@ -91,7 +91,7 @@ func replace(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is gone after the rename
+	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()

@@ -84,7 +84,7 @@ var (
 // block takes the next line, or the whole block that begins there.
 func (p *parser) block() error {
 	line := p.lines[p.at]
-	if m := fence.FindStringSubmatch(line); m != nil && !(m[2][0] == '`' && strings.Contains(m[3], "`")) {
+	if m := fence.FindStringSubmatch(line); m != nil && (m[2][0] == '~' || !strings.Contains(m[3], "`")) {
 		return p.fence(m[1], m[2], m[3])
 	}
 	if comment.MatchString(line) {

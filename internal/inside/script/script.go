@@ -77,7 +77,7 @@ func run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("script: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // the box's /tmp goes with the box
+	defer func() { _ = os.RemoveAll(dir) }()
 	s, err := openStreams(o.Out, o.Err)
 	if err != nil {
 		return fmt.Errorf("script: %w", err)
@@ -101,7 +101,7 @@ func load(o Options) ([]Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
@@ -218,7 +218,7 @@ func replace(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is gone after the rename
+	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
 	_, err = f.Write(data)
 	if cerr := f.Close(); err == nil {
 		err = cerr

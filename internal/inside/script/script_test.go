@@ -211,7 +211,7 @@ func TestARefusingHookFailsTheTask(t *testing.T) {
 	if err := os.MkdirAll(hooks, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(hooks, "pre-commit"), []byte(hook), 0o700); err != nil { //nolint:gosec // a hook is run
+	if err := os.WriteFile(filepath.Join(hooks, "pre-commit"), []byte(hook), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	f := b.mustFail("Task 1 (plan line 1): commit: git commit: exit status 1", "no such style here")
