@@ -31,7 +31,7 @@ func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("examine: %w", err)
 	}
 	defer cat.close()
-	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{},
+	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{}, complaints: q.complaints(),
 		trees: trees{cat: cat, oidBytes: q.repo.oidLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
 	report, err := x.run(commits)
 	if err != nil {
@@ -105,7 +105,8 @@ type examiner struct {
 	tricky   []link // links that a new link could turn around
 	linked   bool   // a new link was seen in any commit
 	freshNow int    // links new in this commit
-	old      int    // faults that the user had before
+
+	complaints map[string]string // git's own findings that may be about old entries, by object
 }
 
 func (x *examiner) run(commits []commitInfo) (Report, error) {
@@ -126,9 +127,8 @@ func (x *examiner) run(commits []commitInfo) (Report, error) {
 			return Report{}, err
 		}
 	}
-	// Git had something to say about a new object. If all of it is the user's own, the walk has met it.
-	if len(x.q.tolerate) > 0 && x.old == 0 {
-		return Report{}, refuse(RuleObject, "git found a fault: %s", Clean(strings.Join(x.q.tolerate, "; ")))
+	if err := x.explained(); err != nil {
+		return Report{}, err
 	}
 	warnings, err := x.warnings()
 	return Report{Commits: len(commits), Warnings: warnings}, err
@@ -195,11 +195,13 @@ func (x *examiner) tree(oid string, olds []string, dir string) error {
 	for _, e := range es {
 		if !skipTo(before, e) {
 			fresh = append(fresh, e)
+		} else if len(x.complaints) > 0 && looksOdd(e) {
+			delete(x.complaints, hex.EncodeToString([]byte(oid)))
 		}
 	}
 	for _, e := range fresh {
 		var subs []string
-		if e.mode == modeTree {
+		if e.dir() {
 			subs = subtrees(olds, e.name, &x.trees)
 		}
 		if err := x.entry(e, subs, dir); err != nil {
@@ -207,6 +209,46 @@ func (x *examiner) tree(oid string, olds []string, dir string) error {
 		}
 	}
 	return x.collisions(es, fresh, dir)
+}
+
+// looksOdd says whether an entry that the user had before explains a complaint of git's about its tree.
+func looksOdd(e entry) bool {
+	return checkName(e.name) != nil || !usualMode(e.mode) || e.mode == modeLink && isSteering(e.name)
+}
+
+func usualMode(mode string) bool {
+	switch mode {
+	case modeTree, modeFile, modeExec, modeLink, modeGitlink:
+		return true
+	}
+	return false
+}
+
+// complaints sorts what git had to say by object.
+func (q *Quarantine) complaints() map[string]string {
+	all := map[string]string{}
+	for _, line := range q.tolerate {
+		if rest, ok := strings.CutPrefix(line, "warning: object "); ok {
+			oid, _, _ := strings.Cut(rest, ":")
+			all[oid] = line
+		}
+	}
+	return all
+}
+
+// explained refuses what git has complained about, and the walk has found nothing of the user's to blame for. Our
+// rules and git's should never differ; where they do, the stricter one counts.
+func (x *examiner) explained() error {
+	var oids []string
+	for oid := range x.complaints {
+		oids = append(oids, oid)
+	}
+	return kinds(x.ctx, x.q.repo.host, oids, func(o object) error {
+		if o.kind == "missing" {
+			return refuse(RuleObject, "git found a fault: %s", Clean(x.complaints[o.oid]))
+		}
+		return nil
+	})
 }
 
 // skipTo moves each list of old entries on to where e would be, and says whether one of them has exactly e.
@@ -229,7 +271,7 @@ func subtrees(olds []string, name string, t *trees) []string {
 	var subs []string
 	for _, old := range olds {
 		e, ok, err := t.lookup(old, []string{name})
-		if err == nil && ok && e.mode == modeTree {
+		if err == nil && ok && e.dir() {
 			subs = append(subs, e.oid)
 		}
 	}
@@ -253,21 +295,20 @@ func (x *examiner) entry(e entry, olds []string, dir string) error {
 			return err
 		}
 	}
-	switch e.mode {
-	case modeTree:
-		if strings.Count(path, "/") >= x.q.limits.Depth {
-			return x.fault(path, e, &fault{RuleTree, fmt.Sprintf("directories more than %d deep", x.q.limits.Depth)})
+	if !usualMode(e.mode) {
+		if err := x.fault(path, e, &fault{RuleMode, "an odd mode, " + quote(clip(e.mode))}); err != nil {
+			return err
 		}
+	}
+	switch {
+	case e.dir() && strings.Count(path, "/") >= x.q.limits.Depth:
+		return x.fault(path, e, &fault{RuleTree, fmt.Sprintf("directories more than %d deep", x.q.limits.Depth)})
+	case e.dir():
 		return x.tree(e.oid, olds, path)
-	case modeFile, modeExec:
-		if e.name == ".gitmodules" {
-			return x.modulesFile(path, e)
-		}
-	case modeLink:
+	case e.mode == modeLink:
 		return x.link(path, e)
-	case modeGitlink:
-	default:
-		return x.fault(path, e, &fault{RuleMode, "an odd mode, " + quote(clip(e.mode))})
+	case e.mode != modeGitlink && e.name == ".gitmodules":
+		return x.modulesFile(path, e)
 	}
 	return nil
 }
@@ -280,7 +321,6 @@ func (x *examiner) fault(path string, e entry, f *fault) error {
 		return err
 	}
 	if ok && was.mode == e.mode && (was.oid == e.oid || f.rule == RuleName) {
-		x.old++
 		return nil
 	}
 	return &RefusedError{Rule: f.rule, Commit: x.now.oid, Path: path, Reason: f.reason}

@@ -112,12 +112,12 @@ func (x *examiner) collect(tree string, dir []string) error {
 	}
 	for _, e := range es {
 		path := append(slices.Clone(dir), e.name)
-		switch e.mode {
-		case modeTree:
+		switch {
+		case e.dir():
 			if err := x.collect(e.oid, path); err != nil {
 				return err
 			}
-		case modeLink:
+		case e.mode == modeLink:
 			o, err := x.cat.get(e.hex(), maxLinkBytes)
 			if err != nil {
 				return err
@@ -187,7 +187,7 @@ func (x *examiner) modulesFile(path string, e entry) error {
 		old, _ = x.readModules(was)
 		// Git may have complained about what the user has in there.
 		if f := checkModules(old, nil); f != nil {
-			x.old++
+			delete(x.complaints, e.hex())
 		}
 	}
 	if f := checkModules(now, old); f != nil {

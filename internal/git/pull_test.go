@@ -24,6 +24,13 @@ func newHandOff(t *testing.T, args ...string) *handOff {
 	return send(t, user)
 }
 
+// in is the same hand-off for a subtest. What is refused changes nothing, so many can share one.
+func (h *handOff) in(t *testing.T) *handOff {
+	c := *h
+	c.t, c.user, c.box = t, h.user.For(t), h.box.For(t)
+	return &c
+}
+
 // send clones what the user has at HEAD, through a bundle.
 func send(t *testing.T, user *gittest.Repo) *handOff {
 	t.Helper()
@@ -40,7 +47,9 @@ func send(t *testing.T, user *gittest.Repo) *handOff {
 		t.Fatal(err)
 	}
 	box := gittest.At(t, t.TempDir())
-	box.Git("clone", "-q", bundle, ".")
+	box.Git("clone", "-q", "-n", bundle, ".")
+	// Some of the trees that tests make can't be checked out.
+	_, _ = box.Try("", "reset", "-q", "--hard")
 	return &handOff{t: t, user: user, repo: repo, box: box, base: head.Commit}
 }
 

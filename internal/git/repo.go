@@ -41,8 +41,8 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if err := r.locate(ctx, h); err != nil {
 		return nil, err
 	}
-	h = host{dir: r.Top, env: h.env}
-	all, err := h.out(ctx, "config", "-z", "--list")
+	// Our own settings would show up in the list; reading the configuration runs nothing.
+	all, err := host{dir: r.Top, env: environment(nil)}.out(ctx, "config", "-z", "--list")
 	if err != nil {
 		return nil, fmt.Errorf("read git config: %w", err)
 	}

@@ -18,6 +18,9 @@ const (
 	modeGitlink = "160000"
 )
 
+// dir says whether e is a directory. Trees of old programs pad the mode.
+func (e entry) dir() bool { return e.mode == modeTree || e.mode == "0"+modeTree }
+
 func (e entry) hex() string { return hex.EncodeToString([]byte(e.oid)) }
 
 // parseTree reads a tree object as it stands, malformed modes and names included.
@@ -52,7 +55,7 @@ func (e entry) next(n int) byte {
 	switch {
 	case len(e.name) > n:
 		return e.name[n]
-	case e.mode == modeTree:
+	case e.dir():
 		return '/'
 	}
 	return 0
@@ -105,7 +108,7 @@ func (t *trees) load(oid string) ([]entry, error) {
 func (t *trees) lookup(root string, parts []string) (entry, bool, error) {
 	e := entry{mode: modeTree, oid: root}
 	for _, name := range parts {
-		if e.mode != modeTree {
+		if !e.dir() {
 			return entry{}, false, nil
 		}
 		es, err := t.load(e.oid)

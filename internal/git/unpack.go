@@ -2,7 +2,6 @@ package git
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -148,7 +147,7 @@ func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64,
 	if q.options.Progress != nil {
 		args = append(args, "-v")
 	}
-	var out bytes.Buffer
+	out := head{max: 256}
 	c, m := q.host.cmd(args...), newMeter(q.options.Progress)
 	c.Stdin, c.Stdout, c.Stderr = inR, &out, m
 	p, err := proc.Start(ctx, c)
@@ -172,9 +171,10 @@ func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64,
 	case feed != nil:
 		return nil, feed
 	}
-	_, name, ok := strings.Cut(strings.TrimSpace(out.String()), "\t")
+	name, ok := strings.CutPrefix(strings.TrimSuffix(string(out.b), "\n"), "pack\t")
 	if !ok || !isOID(name, q.repo.oidLen()) {
-		return nil, fmt.Errorf("git index-pack answered %s", quote(out.String()))
+		// Git hands through what comes after the pack.
+		return nil, refuse(RulePack, "there is something after the end of the pack")
 	}
 	q.pack = "pack-" + name
 	return strings.FieldsFunc(m.words.String(), func(r rune) bool { return r == '\n' }), nil
@@ -189,6 +189,18 @@ func (q *Quarantine) confine(pid int) error {
 		}
 	}
 	return confine(pid, q.limits.CPU, memory, q.limits.PackBytes+q.limits.TotalBytes)
+}
+
+// head keeps the first max bytes written to it.
+type head struct {
+	max int
+	b   []byte
+}
+
+// Write never fails.
+func (h *head) Write(p []byte) (int, error) {
+	h.b = append(h.b, p[:min(len(p), h.max-len(h.b))]...)
+	return len(p), nil
 }
 
 // packError says in the user's words why git index-pack ended.

@@ -62,15 +62,15 @@ func (x *examiner) changes(from, to, dir string, do func(path string, was, is en
 			name = is.name
 		}
 		p := strings.TrimPrefix(dir+"/"+name, "/")
-		if was.mode != modeTree && is.mode != modeTree {
+		if !was.dir() && !is.dir() {
 			do(p, was, is)
 			return nil
 		}
 		var a, b string
-		if was.mode == modeTree {
+		if was.dir() {
 			a = was.oid
 		}
-		if is.mode == modeTree {
+		if is.dir() {
 			b = is.oid
 		}
 		return x.changes(a, b, p, do)

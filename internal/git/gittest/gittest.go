@@ -69,16 +69,19 @@ func (r *Repo) Feed(stdin string, args ...string) string {
 	if err != nil {
 		r.t.Fatalf("git %q: %v", args, err)
 	}
-	return out
+	return strings.TrimSuffix(out, "\n")
 }
 
-// Try runs git and gives its error back.
+// Try runs git, and gives exactly what it prints and its error.
 func (r *Repo) Try(stdin string, args ...string) (string, error) {
 	out, err := proc.Output(r.t.Context(), proc.Cmd{
 		Argv: append([]string{"git"}, args...), Dir: r.Dir, Stdin: strings.NewReader(stdin),
 	})
-	return strings.TrimSuffix(string(out), "\n"), err
+	return string(out), err
 }
+
+// For is the same repository in another test.
+func (r *Repo) For(t testing.TB) *Repo { return At(t, r.Dir) }
 
 // Path is the full path of a file in the worktree.
 func (r *Repo) Path(name string) string { return filepath.Join(r.Dir, filepath.FromSlash(name)) }
