@@ -1,0 +1,410 @@
+package guard
+
+import (
+	"path"
+	"strings"
+)
+
+// program is program text of an interpreter other than a shell. Nobody runs
+// it here: its string literals are followed to the calls that they are given
+// to, and those calls are known by name.
+type program struct {
+	s       *shell
+	lang    string
+	at      arg
+	args    []text
+	toks    []codeToken
+	consts  map[string]string
+	mutates bool // some call in it writes, runs or changes directory
+	decodes bool // some call in it makes text out of something unreadable
+	dir     string
+}
+
+// code judges program text, and says whether it does more than read.
+func (s *shell) code(lang string, t text, at arg, args []text) bool {
+	s.step()
+	if s.depth++; s.depth > maxDepth {
+		s.deny(RuleTooComplex, at, "", "programs within programs go too deep", "write it in smaller parts")
+	}
+	defer func() { s.depth-- }()
+	if k := t.first(); k >= environ || t.worst() == hidden {
+		s.deny(RuleUnknownCode, at, "", "the program text can't be told beforehand", "write it out, or put it into a file of the workspace")
+	}
+	var b strings.Builder
+	for _, piece := range t {
+		if piece.kind == literal || piece.kind == matched {
+			b.WriteString(piece.text)
+		} else {
+			b.WriteString(hole)
+		}
+	}
+	p := &program{s: s, lang: lang, at: at, args: args, consts: map[string]string{}, dir: s.sc.dirs[0]}
+	p.toks = tokenize(lang, b.String())
+	s.steps += len(p.toks)
+	p.survey()
+	p.fold()
+	p.walk()
+	return p.mutates
+}
+
+// survey looks for calls that do more than read.
+func (p *program) survey() {
+	for i, t := range p.toks {
+		if t.kind == 'b' {
+			p.mutates = true
+		}
+		if t.kind != 'i' {
+			continue
+		}
+		name := lastName(t.text)
+		called := i+1 < len(p.toks) && (p.toks[i+1].text == "(" || p.lang == "perl" || p.lang == "ruby" || p.toks[i+1].kind == 's')
+		switch {
+		case called && (callWrites(name) || callRuns(p, t.text) || callEnters(name)):
+			p.mutates = true
+		case called && opensFile(name) && p.openWrites(i):
+			p.mutates = true
+		case decoder(t.text):
+			p.decodes = true
+		}
+	}
+}
+
+// lastName is the name after the last dot or colon.
+func lastName(name string) string {
+	if i := strings.LastIndexAny(name, ".:>"); i >= 0 {
+		name = name[i+1:]
+	}
+	return strings.TrimRight(name, "!?")
+}
+
+// openWrites says whether the open call at token i asks for more than reading.
+func (p *program) openWrites(i int) bool {
+	depth, strs := 0, 0
+	for j := i + 1; j < len(p.toks) && j < i+60; j++ {
+		t := p.toks[j]
+		switch {
+		case t.text == "(" && t.kind == 'p':
+			depth++
+		case t.text == ")" && t.kind == 'p':
+			if depth--; depth <= 0 {
+				return false
+			}
+		case t.text == ";" && t.kind == 'p' || t.text == "\n" && depth == 0:
+			return false
+		case t.kind == 's':
+			strs++
+			if isMode(t.text, p.lang) {
+				return true
+			}
+		case t.kind == 'i' && (strings.Contains(t.text, "O_WRONLY") || strings.Contains(t.text, "O_RDWR") || strings.Contains(t.text, "O_CREAT")):
+			return true
+		}
+	}
+	return false
+}
+
+// isMode says whether a string is a mode that writes, or perl's two-in-one.
+func isMode(v, lang string) bool {
+	if lang == "perl" && v != "" && (strings.ContainsAny(v[:1], ">|+") || strings.HasSuffix(v, "|")) {
+		return true
+	}
+	return v != "" && len(v) <= 4 && strings.Trim(v, "rwaxbtU+") == "" && strings.ContainsAny(v, "wax+")
+}
+
+// frame is one open bracket, with the call that it belongs to.
+type frame struct {
+	call  string
+	open  int // index of the bracket
+	write bool
+}
+
+// walk visits every call and every string with the call that it is given to.
+func (p *program) walk() {
+	var stack []frame
+	for i := 0; i < len(p.toks); i++ {
+		p.s.step()
+		t := p.toks[i]
+		switch {
+		case t.kind == 'b':
+			p.run(lit(t.text))
+		case t.kind == 'p' && (t.text == "(" || t.text == "[" || t.text == "{"):
+			f := frame{open: i}
+			if t.text == "(" && i > 0 && p.toks[i-1].kind == 'i' {
+				f.call = p.toks[i-1].text
+				p.called(f.call, i)
+			} else if len(stack) > 0 {
+				f.call = stack[len(stack)-1].call
+			}
+			stack = append(stack, f)
+		case t.kind == 'p' && (t.text == ")" || t.text == "]" || t.text == "}"):
+			if len(stack) > 0 {
+				stack = stack[:len(stack)-1]
+			}
+		case t.kind == 'i' && i+1 < len(p.toks) && (p.lang == "perl" || p.lang == "ruby" || p.lang == "lua") && (p.toks[i+1].kind == 's'):
+			p.called(t.text, i) // calls without brackets
+			p.literal(p.toks[i+1], t.text, i)
+			i++
+		case t.kind == 's':
+			call := ""
+			if len(stack) > 0 {
+				call = stack[len(stack)-1].call
+			}
+			p.literal(t, call, i)
+		}
+	}
+}
+
+// literal judges one string by the call that it is given to.
+func (p *program) literal(t codeToken, call string, i int) {
+	if t.tail || t.text == "" || strings.Contains(t.text, "\n") {
+		return
+	}
+	name := lastName(call)
+	value := t.text
+	if p.lang == "perl" && opensFile(name) {
+		value = strings.TrimLeft(value, "<>+| ")
+	}
+	where, abs := p.locate(value)
+	if where.writable() || where == placeUnknown {
+		return
+	}
+	chained := i+1 < len(p.toks) && p.toks[i+1].kind == 'i' && strings.HasPrefix(p.toks[i+1].text, ".") && callWrites(lastName(p.toks[i+1].text))
+	switch {
+	case chained || callWrites(name):
+	case opensFile(name):
+		if !p.openWrites(p.callIndex(i)) {
+			return
+		}
+	case callReads(name) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i):
+		return
+	case !p.mutates:
+		return
+	}
+	p.refuse(where, abs)
+}
+
+// callIndex finds the name of the innermost call around token i.
+func (p *program) callIndex(i int) int {
+	depth := 0
+	for j := i - 1; j >= 0; j-- {
+		switch p.toks[j].text {
+		case ")", "]", "}":
+			if p.toks[j].kind == 'p' {
+				depth++
+			}
+		case "(", "[", "{":
+			if p.toks[j].kind != 'p' {
+				continue
+			}
+			if depth--; depth < 0 && j > 0 && p.toks[j-1].kind == 'i' {
+				return j - 1
+			}
+		}
+		if p.toks[j].kind == 'i' && depth == 0 && j == i-1 {
+			return j
+		}
+	}
+	return i
+}
+
+// isFlagOrKey says that a string is compared or used as a key, not a path.
+func isFlagOrKey(toks []codeToken, i int) bool {
+	if i+1 < len(toks) && toks[i+1].kind == 'p' && toks[i+1].text == ":" {
+		return true
+	}
+	return i >= 2 && toks[i-1].text == "=" && (toks[i-2].text == "=" || toks[i-2].text == "!")
+}
+
+// pathShaped says whether a string can be meant as a path to the outside.
+func pathShaped(v string) bool {
+	return (strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || strings.HasPrefix(v, ".") || strings.Contains(v, "../") || !strings.Contains(v, " ")) &&
+		!strings.Contains(v, "://")
+}
+
+// locate finds where a string leads if it is a path.
+func (p *program) locate(v string) (place, string) {
+	if strings.HasPrefix(v, "file://") {
+		v = v[len("file://"):]
+	}
+	if strings.HasPrefix(v, hole) {
+		return placeUnknown, ""
+	}
+	if v == "~" || strings.HasPrefix(v, "~/") {
+		v = p.s.land.home + v[1:]
+	}
+	return p.s.locate(lit(v), p.dir, false)
+}
+
+func (p *program) refuse(where place, abs string) {
+	if where == placeProtected || where == placeGit {
+		p.s.refuse(opWrite, p.at, where, abs)
+	}
+	p.s.deny(RuleProgram, p.at, abs, "the program would touch "+clip(abs, 200)+", outside the workspace", "use a path below "+p.s.land.workspace)
+}
+
+// called follows calls that change directory or run something.
+func (p *program) called(call string, open int) {
+	name := lastName(call)
+	first, list, dynamicArg := p.arguments(open)
+	switch {
+	case callEnters(name):
+		if len(first) == 0 {
+			if p.decodes {
+				p.unreadable()
+			}
+			return
+		}
+		where, abs := p.locate(first[0])
+		if !where.writable() && where != placeUnknown {
+			p.s.deny(RuleDirectory, p.at, abs, "the program changes directory to "+clip(abs, 200)+", outside the workspace", "use a path below "+p.s.land.workspace)
+		}
+		if where.writable() {
+			p.dir = abs
+		}
+	case callRuns(p, call):
+		p.runCall(name, first, list, dynamicArg)
+	case name == "exec" || name == "eval" || name == "Function" || name == "compile" || name == "instance_eval" || name == "loadstring" || name == "load" && p.lang == "lua":
+		if dynamicArg && p.decodes {
+			p.unreadable()
+		}
+		for _, v := range first {
+			if strings.ContainsAny(v, "(./") {
+				p.s.code(p.lang, lit(v), p.at, p.args)
+			}
+		}
+	case (callWrites(name) || opensFile(name)) && dynamicArg && p.decodes && len(first) == 0:
+		p.unreadable()
+	}
+}
+
+func (p *program) unreadable() {
+	p.s.deny(RuleUnknownCode, p.at, "", "the program decodes what it then runs or writes", "write it out so that it can be read")
+}
+
+// arguments returns the strings that a call is given: those directly in it,
+// whether they stand in a list, and whether its first argument is no string.
+func (p *program) arguments(open int) (strs []string, list, dynamicArg bool) {
+	depth := 0
+	start := open
+	if p.toks[open].kind == 'i' {
+		if open+1 < len(p.toks) {
+			return []string{p.toks[open+1].text}, false, false
+		}
+		return nil, false, true
+	}
+	for j := start; j < len(p.toks) && j < start+400; j++ {
+		t := p.toks[j]
+		switch {
+		case t.kind == 'p' && (t.text == "(" || t.text == "[" || t.text == "{"):
+			depth++
+			list = list || t.text == "[" && j == start+1
+		case t.kind == 'p' && (t.text == ")" || t.text == "]" || t.text == "}"):
+			if depth--; depth == 0 {
+				return strs, list, dynamicArg
+			}
+		case t.kind == 's':
+			if p.isCwd(j) {
+				p.enters(t.text)
+				continue
+			}
+			if depth <= 2 {
+				strs = append(strs, t.text)
+			}
+		case j == start+1 && t.kind == 'i':
+			dynamicArg = true
+		case t.kind == 'i' && depth == 2 && list:
+			strs = append(strs, hole)
+		}
+	}
+	return strs, list, dynamicArg
+}
+
+// isCwd says that the string at j is the value of cwd= or cwd:.
+func (p *program) isCwd(j int) bool {
+	if j < 2 || p.toks[j-1].text != "=" && p.toks[j-1].text != ":" && p.toks[j-1].text != ">" {
+		return false
+	}
+	for k := j - 2; k >= 0 && k >= j-3; k-- {
+		switch strings.Trim(p.toks[k].text, `"':`) {
+		case "cwd", "chdir", "workdir", "Dir":
+			return true
+		}
+	}
+	return false
+}
+
+func (p *program) enters(v string) {
+	where, abs := p.locate(v)
+	if !where.writable() && where != placeUnknown {
+		p.s.deny(RuleDirectory, p.at, abs, "the program runs something in "+clip(abs, 200)+", outside the workspace", "use a path below "+p.s.land.workspace)
+	}
+}
+
+// runCall runs what a call starts.
+func (p *program) runCall(name string, strs []string, list, dynamicArg bool) {
+	if len(strs) == 0 || dynamicArg && !list {
+		if p.decodes {
+			p.unreadable()
+		}
+	}
+	if len(strs) == 0 {
+		return
+	}
+	argvForm := list || len(strs) > 1 && (strings.HasPrefix(name, "exec") || strings.HasPrefix(name, "spawn") || name == "Command" || p.lang == "perl" || p.lang == "ruby" || name == "arg")
+	if !argvForm {
+		if !dynamicArg {
+			p.run(p.text(strs[0]))
+		}
+		return
+	}
+	var argv []arg
+	for _, v := range strs {
+		argv = append(argv, arg{p.text(v), p.at.start, p.at.end})
+	}
+	if argv[0].first() != literal {
+		for _, a := range argv[1:] {
+			p.s.loose(a)
+		}
+		return
+	}
+	p.nested(func() { p.s.run(argv) })
+}
+
+// text turns a string with holes into text.
+func (p *program) text(v string) text {
+	var t text
+	for i, part := range strings.Split(v, hole) {
+		if i > 0 {
+			t = t.with(seg{environ, ""})
+		}
+		t = t.with(seg{literal, part})
+	}
+	return t
+}
+
+// run runs shell text that the program hands to a shell.
+func (p *program) run(t text) {
+	if t.first() != literal {
+		return
+	}
+	p.nested(func() {
+		if v, ok := t.literal(); ok {
+			p.s.suspiciousRun(v, p.at)
+			return
+		}
+		p.s.runText(t, p.at, "the program")
+	})
+}
+
+// nested runs f as a child of the program, in its directory.
+func (p *program) nested(f func()) {
+	p.s.isolated(func() {
+		p.s.sc.dirs = []string{path.Clean(p.dir)}
+		outer := p.s.fixed
+		if p.s.fixed == nil {
+			p.s.fixed = &p.at
+		}
+		p.s.capture(func() { p.s.withStdin(nil, f) })
+		p.s.fixed = outer
+	})
+}

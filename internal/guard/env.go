@@ -1,0 +1,133 @@
+package guard
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// setting looks at a variable that is set, for those that change what other
+// programs do. Lasting is false in front of a single command.
+func (s *shell) setting(name string, value arg, lasting bool) {
+	if strings.HasPrefix(name, "GIT_") {
+		s.gitSetting(name, value)
+		return
+	}
+	switch name {
+	case "PS4", "PS1", "PS0", "PS2":
+		s.isolated(func() { s.document(value.text) })
+	case "PROMPT_COMMAND", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "FCEDIT", "SUDO_ASKPASS", "SSH_ASKPASS", "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CMAKE_C_COMPILER_LAUNCHER", "LESSEDIT", "KUBE_EDITOR":
+		s.programSetting(value)
+	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
+		s.loadedFile(value)
+	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES":
+		for _, t := range value.split(": ") {
+			s.foreign(arg{t, value.start, value.end})
+		}
+	case "PATH":
+		for _, t := range value.split(":") {
+			s.pathEntry(arg{t, value.start, value.end})
+		}
+	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "MAKEFLAGS", "CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
+		s.suspicious(value)
+	case "GOFLAGS":
+		if v := value.known(); strings.Contains(v, "exec") || strings.Contains(v, "vettool") {
+			s.deny(RuleEnvironment, value, "", "GOFLAGS would make go run another program", "leave it out")
+		}
+		s.suspicious(value)
+	case "SHELLOPTS", "BASHOPTS", "IFS":
+	}
+}
+
+// programSetting reads a variable that names a command to be run.
+func (s *shell) programSetting(value arg) {
+	if value.worst() > literal || len(value.text) == 0 {
+		return
+	}
+	s.isolated(func() { s.runText(value.text, value, "a program named in a variable") })
+}
+
+// loadedFile reads a variable that names a file which every shell runs first.
+func (s *shell) loadedFile(value arg) {
+	v, ok := value.literal()
+	if !ok || v == "" {
+		return
+	}
+	abs := s.absolute(v)
+	if content, ok := s.sc.files[abs]; ok {
+		s.isolated(func() { s.runText(content, value, "a start-up file") })
+		return
+	}
+	s.checkProgram(abs, value)
+}
+
+// foreign denies a library from outside.
+func (s *shell) foreign(a arg) {
+	if where, abs := s.locate(a.text, s.sc.dirs[0], false); where < placeSystem && where != placeUnknown && strings.Contains(a.known(), "/") {
+		s.deny(RuleEnvironment, a, abs, clip(abs, 200)+" would be loaded from outside the workspace", "use what is below "+s.land.workspace)
+	}
+}
+
+// pathEntry denies directories of programs outside, but for those of the
+// system and the user's own.
+func (s *shell) pathEntry(a arg) {
+	if a.first() >= environ {
+		return
+	}
+	where, abs := s.locate(a.text, s.sc.dirs[0], false)
+	if where >= placeSystem || where == placeProtected || where == placeUnknown || s.isUserProgram(abs) || abs == path.Join(s.land.home, "bin") {
+		return
+	}
+	s.deny(RuleEnvironment, a, abs, "PATH would find programs in "+clip(abs, 200)+", outside the workspace", "use what is installed or below "+s.land.workspace)
+}
+
+// exported looks at an assignment in front of a command that will see it.
+func (s *shell) exported(a *syntax.Assign, argv []arg) {
+	if a.Name == nil || a.Value == nil {
+		return
+	}
+	for _, t := range s.texts(a.Value) {
+		at := nodeArg(a)
+		s.exportedValue(a.Name.Value, arg{t, at.start, at.end}, argv)
+	}
+}
+
+// exportedValue denies a variable that tells a program to write outside.
+func (s *shell) exportedValue(name string, value arg, argv []arg) {
+	if len(argv) == 0 || !directsWrites(name) || value.prefix() == "" {
+		return
+	}
+	if v, ok := argv[0].literal(); ok && (readsOnly(v) || v == "echo" || v == "cd") {
+		return
+	}
+	for _, t := range value.split(":") {
+		if !strings.HasPrefix(t.prefix(), "/") && !strings.HasPrefix(t.prefix(), "..") {
+			continue
+		}
+		where, abs := s.locate(t, s.sc.dirs[0], false)
+		own := name == "HOME" && abs == s.land.home // passed on as it is
+		if where >= placeSystem || where == placeUnknown || where == placeProtected || own {
+			continue
+		}
+		s.deny(RuleEnvironment, value, abs, name+" would send files to "+clip(abs, 200)+", outside the workspace", "point it below "+s.land.workspace)
+	}
+}
+
+// directsWrites says whether tools take a variable of this name as a place to
+// write to.
+func directsWrites(name string) bool {
+	upper := strings.ToUpper(name)
+	switch upper {
+	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O", "DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE", "GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH":
+		return true
+	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME":
+		return false
+	}
+	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET", "_CACHE", "_ROOT", "_FOLDER", "_STORE", "USERCONFIG", "GLOBALCONFIG"} {
+		if strings.HasSuffix(upper, suffix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(upper, "NPM_CONFIG_") || strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "PIP_")
+}

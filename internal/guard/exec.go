@@ -1,0 +1,485 @@
+package guard
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (s *shell) stmts(list []*syntax.Stmt) {
+	for _, st := range list {
+		s.stmt(st)
+	}
+}
+
+// stmt runs one statement with its redirections.
+func (s *shell) stmt(st *syntax.Stmt) {
+	s.step()
+	defer s.enter()()
+	if st.Background || st.Coprocess {
+		s.isolated(func() { s.redirected(st) })
+		return
+	}
+	s.redirected(st)
+}
+
+func (s *shell) redirected(st *syntax.Stmt) {
+	outerIn, outerOut := s.sc.stdin, s.out
+	var target, previous text
+	var file string
+	for _, r := range st.Redirs {
+		name, appends := s.redirect(r)
+		if name != "" {
+			file, target, previous = name, text{}, nil
+			if appends {
+				previous = s.sc.files[name]
+			}
+			s.out = &target
+		} else if (r.Op == syntax.DplOut) && (r.N == nil || r.N.Value == "1") {
+			s.out = nil
+		}
+	}
+	s.command(st.Cmd)
+	if file != "" {
+		s.sc.files[file] = previous.with(target...)
+	}
+	// Running exec with redirections alone keeps them; reading on from the
+	// outer input is then the cautious choice.
+	s.sc.stdin, s.out = outerIn, outerOut
+}
+
+// redirect checks one redirection and sets the standard input. If standard
+// output now goes to a file in a known place, it returns that place.
+func (s *shell) redirect(r *syntax.Redirect) (file string, appends bool) {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		s.sc.stdin = &stream{text: s.heredoc(r)}
+		return "", false
+	case syntax.WordHdoc:
+		s.sc.stdin = &stream{text: s.textOf(r.Word).with(seg{literal, "\n"})}
+		return "", false
+	}
+	at := nodeArg(r.Word)
+	for _, alt := range s.argvs([]*syntax.Word{r.Word}) {
+		if len(alt) != 1 {
+			alt = []arg{{s.textOf(r.Word), at.start, at.end}}
+		}
+		file = s.redirectTo(r, alt[0])
+	}
+	return file, r.Op == syntax.AppOut || r.Op == syntax.AppAll
+}
+
+func (s *shell) redirectTo(r *syntax.Redirect, target arg) string {
+	switch r.Op {
+	case syntax.RdrIn:
+		s.sc.stdin = s.fileStream(target)
+		return ""
+	case syntax.DplIn:
+		return ""
+	case syntax.DplOut:
+		if v, ok := target.literal(); ok && (v == "-" || strings.Trim(v, "0123456789-") == "") {
+			return ""
+		}
+		if target.first() == token || target.first() == environ {
+			return "" // >&$fd
+		}
+	}
+	s.check(opRedirect, target)
+	if r.N != nil && r.N.Value != "1" {
+		return ""
+	}
+	if v, ok := target.literal(); ok {
+		return s.absolute(v)
+	}
+	return ""
+}
+
+// absolute is a path from the current directory, links resolved.
+func (s *shell) absolute(name string) string {
+	if !path.IsAbs(name) {
+		name = path.Join(s.sc.dirs[0], name)
+	}
+	return s.land.resolve(name)
+}
+
+// fileStream is the content of a file as a standard input.
+func (s *shell) fileStream(name arg) *stream {
+	v, ok := name.literal()
+	if !ok {
+		return &stream{text: unknown(dynamic), script: name.worst() <= below}
+	}
+	abs := s.absolute(v)
+	if content, ok := s.sc.files[abs]; ok {
+		return &stream{text: content}
+	}
+	return &stream{text: unknown(dynamic), script: s.land.place(abs).writable() && !isDevice(abs)}
+}
+
+func (s *shell) heredoc(r *syntax.Redirect) text {
+	if r.Hdoc == nil {
+		return nil
+	}
+	if quotedDelimiter(r.Word) {
+		var t text
+		for _, p := range r.Hdoc.Parts {
+			if l, ok := p.(*syntax.Lit); ok {
+				t = t.with(seg{literal, l.Value})
+			}
+		}
+		return t
+	}
+	alts := s.parts(r.Hdoc.Parts, true)
+	var t text
+	for _, p := range alts[0] {
+		t = t.with(p.seg)
+	}
+	for _, other := range alts[1:] {
+		for _, p := range other {
+			if p.kind == literal && !strings.Contains(t.known(), p.text) {
+				t = t.with(p.seg)
+			}
+		}
+	}
+	return t
+}
+
+// command runs any command but its redirections.
+func (s *shell) command(cmd syntax.Command) {
+	switch c := cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		s.call(c)
+	case *syntax.Block:
+		s.stmts(c.Stmts)
+	case *syntax.Subshell:
+		s.isolated(func() { s.stmts(c.Stmts) })
+	case *syntax.BinaryCmd:
+		s.binary(c)
+	case *syntax.IfClause:
+		s.ifClause(c)
+	case *syntax.WhileClause:
+		s.while(c)
+	case *syntax.ForClause:
+		s.forClause(c)
+	case *syntax.CaseClause:
+		s.caseClause(c)
+	case *syntax.FuncDecl:
+		s.funcDecl(c)
+	case *syntax.ArithmCmd:
+		s.arith(c.X)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			s.arith(x)
+		}
+	case *syntax.TestClause:
+		s.test(c.X)
+	case *syntax.DeclClause:
+		s.declare(c)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			s.stmt(c.Stmt)
+		}
+	case *syntax.CoprocClause:
+		s.isolated(func() { s.stmt(c.Stmt) })
+	default:
+		s.deny(RuleSyntax, nodeArg(cmd), "", "the guard does not know this construct", "write it as plain commands")
+	}
+}
+
+func (s *shell) binary(c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.Pipe, syntax.PipeAll:
+		s.pipe(c)
+	case syntax.AndStmt:
+		s.stmt(c.X)
+		before := s.sc.clone()
+		s.stmt(c.Y)
+		if !succeeds(c.X) && !s.sc.errexit {
+			s.join(before)
+		}
+	case syntax.OrStmt:
+		before := s.sc.clone()
+		s.stmt(c.X)
+		// The right side runs where a failed cd on the left leaves the shell.
+		failed := s.sc.clone()
+		failed.dirs, failed.old, failed.stack = before.dirs, before.old, before.stack
+		after := s.sc
+		s.sc = failed
+		s.stmt(c.Y)
+		after.mergeVars(s.sc)
+		if !slices.Equal(s.sc.dirs, before.dirs) {
+			after.dirs = union(after.dirs, s.sc.dirs)
+		}
+		s.sc = after
+	}
+}
+
+// join keeps what could have been without the last command: variables and
+// directories from before it.
+func (s *shell) join(before *scope) {
+	s.sc.mergeVars(before)
+	s.sc.dirs = union(s.sc.dirs, before.dirs)
+}
+
+func (sc *scope) mergeVars(other *scope) {
+	for name, v := range sc.vars {
+		if w, ok := other.vars[name]; ok {
+			sc.vars[name] = v.or(w)
+		}
+	}
+	for name, w := range other.vars {
+		if _, ok := sc.vars[name]; !ok {
+			sc.vars[name] = w
+		}
+	}
+}
+
+// succeeds says that the left side of && may be taken to succeed: commands
+// that set up rather than ask. What asks, such as test, may as well say no.
+func succeeds(st *syntax.Stmt) bool {
+	if st.Negated {
+		return false
+	}
+	switch c := st.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return c.Op != syntax.OrStmt && succeeds(c.X) && succeeds(c.Y)
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		return false
+	case *syntax.CallExpr:
+		if len(c.Args) == 0 {
+			return true
+		}
+		switch c.Args[0].Lit() {
+		case "test", "[", "false", "grep", "which", "command", "type", "hash", "diff", "cmp", "":
+			return false
+		}
+	}
+	return true
+}
+
+// pipe hands the left side's output to the right side.
+func (s *shell) pipe(c *syntax.BinaryCmd) {
+	var out text
+	s.isolated(func() {
+		out = s.capture(func() { s.stmt(c.X) })
+	})
+	s.isolated(func() {
+		s.withStdin(&stream{text: out, script: s.pipesFile(c.X)}, func() { s.stmt(c.Y) })
+	})
+}
+
+// pipesFile says that a statement prints a workspace file as it is, so that
+// running what it prints is running that file.
+func (s *shell) pipesFile(st *syntax.Stmt) bool {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 2 || call.Args[0].Lit() != "cat" || len(st.Redirs) > 0 {
+		return false
+	}
+	name, ok := s.textOf(call.Args[1]).literal()
+	return ok && s.land.place(s.absolute(name)).writable()
+}
+
+func (s *shell) ifClause(c *syntax.IfClause) {
+	before := s.sc.clone()
+	s.stmts(c.Cond)
+	otherwise := s.sc.clone()
+	otherwise.dirs = before.dirs // a condition that failed may be a cd that failed
+	then := s.isolated(func() { s.stmts(c.Then) })
+	s.sc = otherwise
+	if c.Else != nil {
+		if len(c.Else.Cond) > 0 {
+			s.ifClause(c.Else)
+		} else {
+			s.stmts(c.Else.Then)
+		}
+	}
+	then.merge(s.sc)
+	s.sc = then
+}
+
+func (s *shell) while(c *syntax.WhileClause) {
+	before := s.sc.clone()
+	for round := 0; round < maxRounds; round++ {
+		s.step()
+		start := s.sc.clone()
+		left := s.sc.stdin.left()
+		s.stmts(c.Cond)
+		s.stmts(c.Do)
+		more := s.sc.stdin.left()
+		if (more == left || more == 0) && (round > 0 && s.sc.same(start) || round >= 3) {
+			break
+		}
+	}
+	s.sc.merge(before)
+}
+
+func (in *stream) left() int {
+	if in == nil {
+		return 0
+	}
+	if !in.split {
+		in.lines, in.split = in.text.lines(), true
+	}
+	return len(in.lines)
+}
+
+func (sc *scope) same(other *scope) bool {
+	if !slices.Equal(sc.dirs, other.dirs) || len(sc.vars) != len(other.vars) {
+		return false
+	}
+	for name, v := range sc.vars {
+		w, ok := other.vars[name]
+		if !ok || !slices.EqualFunc(v.values(), w.values(), text.equal) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *shell) forClause(c *syntax.ForClause) {
+	before := s.sc.clone()
+	switch loop := c.Loop.(type) {
+	case *syntax.CStyleLoop:
+		for _, x := range []syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post} {
+			if x != nil {
+				s.arith(x)
+			}
+		}
+		for range 3 {
+			s.stmts(c.Do)
+		}
+	case *syntax.WordIter:
+		s.forWords(c, loop)
+	}
+	s.sc.merge(before)
+}
+
+func (s *shell) forWords(c *syntax.ForClause, loop *syntax.WordIter) {
+	var items []text
+	if !loop.InPos.IsValid() {
+		items = s.sc.params
+	}
+	for _, alt := range s.argvs(loop.Items) {
+		for _, a := range alt {
+			if !slices.ContainsFunc(items, a.equal) {
+				items = append(items, a.text)
+			}
+		}
+	}
+	if len(items) > maxRounds {
+		s.deny(RuleTooComplex, nodeArg(loop), "", "the loop runs over more words than the guard follows", "use fewer")
+	}
+	for _, item := range items {
+		s.sc.vars[loop.Name.Value] = variable{alts: []text{item}}
+		s.stmts(c.Do)
+	}
+	if len(items) == 1 && items[0].worst() > literal {
+		s.stmts(c.Do) // an unknown number of rounds is more than one
+	}
+}
+
+func (s *shell) caseClause(c *syntax.CaseClause) {
+	s.texts(c.Word)
+	alts := []func(){func() {}}
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			s.texts(p)
+		}
+		alts = append(alts, func() { s.stmts(item.Stmts) })
+	}
+	s.branches(alts...)
+}
+
+func (s *shell) funcDecl(c *syntax.FuncDecl) {
+	if c.Name == nil {
+		return
+	}
+	s.sc.funcs[c.Name.Value] = c.Body
+	switch c.Name.Value {
+	case "command_not_found_handle", "command_not_found_handler":
+		s.isolated(func() { s.stmt(c.Body) }) // called by the shell itself
+	}
+}
+
+// test runs the substitutions of [[ … ]], and what its operators evaluate.
+func (s *shell) test(x syntax.TestExpr) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		s.texts(x)
+	case *syntax.ParenTest:
+		s.test(x.X)
+	case *syntax.UnaryTest:
+		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
+			if w, ok := x.X.(*syntax.Word); ok {
+				s.evaluated(s.texts(w))
+			}
+		}
+		s.test(x.X)
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			for _, side := range []syntax.TestExpr{x.X, x.Y} {
+				if w, ok := side.(*syntax.Word); ok {
+					s.evaluated(s.texts(w))
+				}
+			}
+		}
+		s.test(x.X)
+		s.test(x.Y)
+	}
+}
+
+// evaluated follows texts that the shell evaluates as arithmetic or as a
+// variable's name: a substitution in them runs, also through variables.
+func (s *shell) evaluated(alts []text) {
+	for _, t := range alts {
+		s.document(t)
+		if v, ok := t.literal(); ok && syntax.ValidName(v) {
+			s.evaluateName(v)
+		}
+	}
+}
+
+func (s *shell) evaluateName(name string) {
+	v, ok := s.sc.vars[name]
+	if !ok {
+		return
+	}
+	for _, t := range v.values() {
+		if t.worst() == literal {
+			s.document(t)
+		}
+	}
+}
+
+// arith walks an arithmetic expression for what it runs and sets.
+func (s *shell) arith(x syntax.ArithmExpr) {
+	s.step()
+	switch x := x.(type) {
+	case nil:
+	case *syntax.BinaryArithm:
+		s.arith(x.X)
+		s.arith(x.Y)
+		if w, ok := x.X.(*syntax.Word); ok && isAssign(x.Op) && syntax.ValidName(w.Lit()) {
+			s.sc.vars[w.Lit()] = variable{alts: []text{unknown(token)}}
+		}
+	case *syntax.UnaryArithm:
+		s.arith(x.X)
+	case *syntax.ParenArithm:
+		s.arith(x.X)
+	case *syntax.Word:
+		s.evaluated(s.texts(x))
+	case *syntax.FlagsArithm:
+		s.arith(x.X)
+	}
+}
+
+func isAssign(op syntax.BinAritOperator) bool {
+	switch op {
+	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,387 @@
+package guard
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// piece is a part of a word before it is split into fields.
+type piece struct {
+	seg
+	split  bool // result of an unquoted expansion
+	ends   bool // ends a field, as between the elements of "$@"
+	quoted bool // makes a field even if it is empty
+}
+
+// argvs expands words to the argument lists that they may become.
+func (s *shell) argvs(words []*syntax.Word) [][]arg {
+	alts := [][]arg{nil}
+	for _, w := range words {
+		var options [][]arg
+		for _, plain := range s.braces(w) {
+			options = cross(options, s.fields(plain, w))
+		}
+		alts = cross(alts, options)
+	}
+	return alts
+}
+
+// cross appends every option to every alternative. Past the bound it varies
+// one side at a time, which still shows each option once.
+func cross[T any](alts, options [][]T) [][]T {
+	if len(alts) == 0 {
+		return options
+	}
+	if len(options) == 1 {
+		for i := range alts {
+			alts[i] = append(alts[i][:len(alts[i]):len(alts[i])], options[0]...)
+		}
+		return alts
+	}
+	var out [][]T
+	add := func(a, b []T) { out = append(out, append(a[:len(a):len(a)], b...)) }
+	if len(alts)*len(options) > maxAlts {
+		for _, o := range options {
+			add(alts[0], o)
+		}
+		for _, a := range alts[1:] {
+			add(a, options[0])
+		}
+		return out
+	}
+	for _, a := range alts {
+		for _, o := range options {
+			add(a, o)
+		}
+	}
+	return out
+}
+
+// fields expands one word without braces, in every way that it may come out.
+func (s *shell) fields(w, whole *syntax.Word) [][]arg {
+	s.step()
+	var out [][]arg
+	for _, pieces := range s.parts(w.Parts, false) {
+		var args []arg
+		for _, t := range s.splitFields(s.tilde(pieces, w)) {
+			args = append(args, arg{t, int(whole.Pos().Offset()), int(whole.End().Offset())})
+		}
+		out = append(out, args)
+	}
+	return out
+}
+
+// texts expands a word that is not split: an assignment, a redirect, a here
+// string.
+func (s *shell) texts(w *syntax.Word) []text {
+	if w == nil {
+		return []text{nil}
+	}
+	s.step()
+	var out []text
+	for _, pieces := range s.parts(w.Parts, false) {
+		var t text
+		for _, p := range s.tilde(pieces, w) {
+			if p.ends {
+				p.seg = seg{literal, " "}
+			}
+			t = t.with(p.seg)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// textOf is texts where one answer has to do.
+func (s *shell) textOf(w *syntax.Word) text {
+	alts := s.texts(w)
+	if len(alts) == 1 {
+		return alts[0]
+	}
+	return unknown(dynamic)
+}
+
+// parts expands a run of word parts.
+func (s *shell) parts(ps []syntax.WordPart, quoted bool) [][]piece {
+	alts := [][]piece{{}}
+	for _, p := range ps {
+		alts = cross(alts, s.part(p, quoted))
+	}
+	return alts
+}
+
+func (s *shell) part(p syntax.WordPart, quoted bool) [][]piece {
+	one := func(k kind, t string) [][]piece {
+		return [][]piece{{{seg: seg{k, t}, split: !quoted && k != literal && k != matched}}}
+	}
+	switch p := p.(type) {
+	case *syntax.Lit:
+		if quoted {
+			return one(literal, unescapeQuoted(p.Value))
+		}
+		return [][]piece{unescapeBare(p.Value)}
+	case *syntax.SglQuoted:
+		v := p.Value
+		if p.Dollar {
+			v = ansiC(v)
+		}
+		return [][]piece{{{seg: seg{literal, v}, quoted: true}}}
+	case *syntax.DblQuoted:
+		return cross([][]piece{{{quoted: true}}}, s.parts(p.Parts, true))
+	case *syntax.ParamExp:
+		return s.param(p, quoted)
+	case *syntax.CmdSubst:
+		return asPieces(s.substitution(p.Stmts), !quoted)
+	case *syntax.ArithmExp:
+		s.arith(p.X)
+		return one(token, "")
+	case *syntax.ProcSubst:
+		return one(literal, s.processSubst(p))
+	case *syntax.ExtGlob:
+		return one(matched, "*")
+	}
+	return one(dynamic, "")
+}
+
+func asPieces(t text, split bool) [][]piece {
+	pieces := make([]piece, len(t))
+	for i, sg := range t {
+		pieces[i] = piece{seg: sg, split: split}
+	}
+	return [][]piece{pieces}
+}
+
+// substitution runs a command substitution and returns what it prints, as far
+// as that is known.
+func (s *shell) substitution(stmts []*syntax.Stmt) text {
+	defer s.enter()()
+	var out text
+	s.isolated(func() {
+		out = s.capture(func() { s.stmts(stmts) })
+	})
+	if n := len(out); n > 0 && out[n-1].kind == literal {
+		out[n-1].text = strings.TrimRight(out[n-1].text, "\n")
+		out = text{}.with(out...)
+	}
+	return out
+}
+
+// processSubst runs the commands and returns a path that stands for them.
+func (s *shell) processSubst(p *syntax.ProcSubst) string {
+	s.pipes++
+	name := "/dev/fd/" + strconv.Itoa(62+s.pipes)
+	if p.Op == syntax.CmdOut {
+		s.isolated(func() {
+			s.withStdin(nil, func() { s.stmts(p.Stmts) })
+		})
+		return name
+	}
+	s.sc.files[name] = s.substitution(p.Stmts)
+	return name
+}
+
+// splitFields does word splitting and turns unquoted patterns into matches.
+func (s *shell) splitFields(pieces []piece) []text {
+	ifs := " \t\n"
+	if v, ok := s.sc.vars["IFS"]; ok && len(v.alts) > 0 {
+		ifs = v.alts[0].known()
+	}
+	var out []text
+	var cur text
+	have := false
+	flush := func() {
+		if have {
+			out = append(out, cur)
+		}
+		cur, have = nil, false
+	}
+	for _, p := range pieces {
+		switch {
+		case p.ends:
+			flush()
+			continue
+		case p.split && p.kind == literal:
+			rest := p.text
+			for {
+				i := strings.IndexAny(rest, ifs)
+				if i < 0 {
+					break
+				}
+				if i > 0 {
+					cur, have = cur.with(globPieces(rest[:i])...), true
+				}
+				flush()
+				rest = rest[i+1:]
+			}
+			if rest != "" {
+				cur, have = cur.with(globPieces(rest)...), true
+			}
+			continue
+		}
+		cur = cur.with(p.seg)
+		have = have || p.quoted || p.kind != literal || p.text != ""
+	}
+	flush()
+	return out
+}
+
+// globPieces cuts s at its pattern characters.
+func globPieces(s string) []seg {
+	var out []seg
+	from := 0
+	for i := 0; i < len(s); i++ {
+		if strings.IndexByte("*?[", s[i]) < 0 {
+			continue
+		}
+		end := i + 1
+		if s[i] == '[' {
+			j := strings.IndexByte(s[i+1:], ']')
+			if j < 0 {
+				continue
+			}
+			end = i + j + 2
+		}
+		out = append(out, seg{literal, s[from:i]}, seg{matched, s[i:end]})
+		from, i = end, end-1
+	}
+	return append(out, seg{literal, s[from:]})
+}
+
+// unescapeBare reads an unquoted literal: backslashes quote, patterns match.
+func unescapeBare(v string) []piece {
+	var out []piece
+	var plain strings.Builder
+	flush := func() {
+		for _, g := range globPieces(plain.String()) {
+			out = append(out, piece{seg: g})
+		}
+		plain.Reset()
+	}
+	for i := 0; i < len(v); i++ {
+		if v[i] != '\\' || i+1 >= len(v) {
+			plain.WriteByte(v[i])
+			continue
+		}
+		i++
+		if v[i] == '\n' {
+			continue
+		}
+		flush()
+		out = append(out, piece{seg: seg{literal, v[i : i+1]}, quoted: true})
+	}
+	flush()
+	return out
+}
+
+// unescapeQuoted reads a literal within double quotes.
+func unescapeQuoted(v string) string {
+	if !strings.Contains(v, "\\") {
+		return v
+	}
+	var b strings.Builder
+	for i := 0; i < len(v); i++ {
+		if v[i] == '\\' && i+1 < len(v) && strings.IndexByte("$`\"\\\n", v[i+1]) >= 0 {
+			i++
+			if v[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(v[i])
+	}
+	return b.String()
+}
+
+// tilde replaces a leading unquoted ~. In an assignment ~ also counts after
+// the equals sign, which is why options such as --dir=~/x are read alike.
+func (s *shell) tilde(pieces []piece, w *syntax.Word) []piece {
+	if len(w.Parts) == 0 || len(pieces) == 0 {
+		return pieces
+	}
+	first, ok := w.Parts[0].(*syntax.Lit)
+	if !ok || pieces[0].kind != literal || pieces[0].quoted {
+		return pieces
+	}
+	value := pieces[0].text
+	at := 0
+	if !strings.HasPrefix(first.Value, "~") {
+		i := strings.Index(value, "=~")
+		if i < 0 {
+			return pieces
+		}
+		at = i + 1
+	}
+	user, rest, _ := strings.Cut(value[at+1:], "/")
+	if rest != "" || strings.HasSuffix(value, "/") {
+		rest = "/" + rest
+	}
+	dir := s.land.home
+	switch user {
+	case "":
+	case "+":
+		dir = s.sc.dirs[0]
+	case "-":
+		dir = s.sc.old[0]
+	default:
+		dir = "/home/" + user // someone's home, and not the workspace
+	}
+	out := append([]piece{}, pieces...)
+	out[0].text = value[:at] + dir + rest
+	return out
+}
+
+// braces expands {a,b} and {1..3}.
+func (s *shell) braces(w *syntax.Word) []*syntax.Word {
+	found := false
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok && strings.Contains(l.Value, "{") {
+			found = true
+		}
+	}
+	if !found {
+		return []*syntax.Word{w}
+	}
+	copied := &syntax.Word{Parts: append([]syntax.WordPart{}, w.Parts...)}
+	syntax.SplitBraces(copied)
+	var out []*syntax.Word
+	for _, parts := range s.braceParts(copied.Parts) {
+		out = append(out, &syntax.Word{Parts: parts})
+	}
+	return out
+}
+
+func (s *shell) braceParts(parts []syntax.WordPart) [][]syntax.WordPart {
+	alts := [][]syntax.WordPart{{}}
+	for _, p := range parts {
+		brace, ok := p.(*syntax.BraceExp)
+		if !ok {
+			for i := range alts {
+				alts[i] = append(alts[i][:len(alts[i]):len(alts[i])], p)
+			}
+			continue
+		}
+		var options [][]syntax.WordPart
+		if brace.Sequence {
+			for _, v := range sequence(brace) {
+				options = append(options, []syntax.WordPart{&syntax.Lit{Value: v}})
+			}
+		} else {
+			for _, e := range brace.Elems {
+				options = append(options, s.braceParts(e.Parts)...)
+			}
+		}
+		var next [][]syntax.WordPart
+		for _, a := range alts {
+			for _, o := range options {
+				s.step()
+				next = append(next, append(a[:len(a):len(a)], o...))
+			}
+		}
+		alts = next
+		if len(alts) > maxRounds {
+			s.deny(RuleTooComplex, arg{}, "", "a brace expansion makes too many words", "use fewer")
+		}
+	}
+	return alts
+}

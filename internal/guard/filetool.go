@@ -1,0 +1,169 @@
+package guard
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// toolKind is what a tool does, whatever its agent calls it.
+type toolKind uint8
+
+const (
+	toolUnknown toolKind = iota
+	toolShell
+	toolWrite
+	toolPatch
+	toolRead
+	toolFree // touches no file
+	toolDenied
+)
+
+// kindOf knows the tools of claude, codex, gemini, opencode, qwen and pi.
+func kindOf(name string) toolKind {
+	switch name {
+	case "Bash", "bash", "shell", "local_shell", "exec_command", "exec", "container.exec", "unified_exec", "run_shell_command", "ShellTool", "execute_command", "PowerShell", "Monitor", "shell_command":
+		return toolShell
+	case "Write", "Edit", "MultiEdit", "NotebookEdit", "write", "edit", "multiedit", "write_file", "replace", "edit_file", "create_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "WriteFile", "EditFile", "insert", "delete_file", "move_file", "notebook_edit", "smart_edit", "insert_edit_into_file":
+		return toolWrite
+	case "apply_patch", "patch", "ApplyPatch":
+		return toolPatch
+	case "Read", "NotebookRead", "Grep", "Glob", "LS", "LSP", "read", "read_file", "read_many_files", "list_directory", "ls", "list", "list_dir", "glob", "grep", "grep_files", "search_file_content", "grep_search", "ripgrep", "find", "lsp", "view_image", "codesearch", "read_folder", "ReadFile", "ReadManyFiles", "FindFiles", "SearchText", "lsp_hover", "lsp_diagnostics":
+		return toolRead
+	case "TodoWrite", "TodoRead", "WebFetch", "WebSearch", "Task", "Agent", "ExitPlanMode", "EnterPlanMode", "exit_plan_mode", "AskUserQuestion", "Skill", "SlashCommand", "BashOutput", "KillShell", "KillBash", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
+		"ListMcpResources", "ListMcpResourcesTool", "ReadMcpResource", "ReadMcpResourceTool", "ToolSearch", "StructuredOutput", "SendMessage", "Brief", "Sleep", "todowrite", "todoread", "webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "task", "skill", "question", "invalid", "batch_todo", "plan", "plan_enter", "plan_exit",
+		"update_plan", "write_todos", "todo_write", "activate_skill", "ask_user", "get_internal_docs", "codebase_investigator", "cli_help", "complete_task", "delegate_to_agent", "request_user_input", "spawn_agent", "wait", "wait_agent", "close_agent", "send_input", "resume_agent", "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "write_stdin_poll", "tool_search":
+		return toolFree
+	case "save_memory", "EnterWorktree", "ExitWorktree", "CronCreate", "Config":
+		return toolDenied
+	}
+	return toolUnknown
+}
+
+// fileInput are the fields in which tools name files and commands.
+type fileInput struct {
+	Command     json.RawMessage `json:"command"`
+	Cmd         json.RawMessage `json:"cmd"`
+	Script      string          `json:"script"`
+	Input       string          `json:"input"`
+	Patch       string          `json:"patch"`
+	PatchText   string          `json:"patchText"`
+	FilePath    *string         `json:"file_path"`
+	FilePath2   *string         `json:"filePath"`
+	Notebook    *string         `json:"notebook_path"`
+	Path        *string         `json:"path"`
+	Absolute    *string         `json:"absolute_path"`
+	Target      *string         `json:"target_file"`
+	Source      *string         `json:"source"`
+	Destination *string         `json:"destination"`
+	Workdir     string          `json:"workdir"`
+	Directory   string          `json:"directory"`
+	DirPath     string          `json:"dir_path"`
+	Cwd         string          `json:"cwd"`
+	Edits       []struct {
+		FilePath  *string `json:"file_path"`
+		FilePath2 *string `json:"filePath"`
+	} `json:"edits"`
+}
+
+// tool judges a call of any tool.
+func (s *shell) tool(call Call) {
+	bad := func(reason string) {
+		s.deny(RuleInput, arg{}, "", reason, "")
+	}
+	if call.Cwd == "" || !strings.HasPrefix(call.Cwd, "/") {
+		bad("the call names no absolute working directory")
+	}
+	kind := kindOf(call.Tool)
+	if slices.Contains(s.policy.Tools, call.Tool) && kind == toolUnknown {
+		kind = toolFree
+	}
+	switch kind {
+	case toolUnknown:
+		s.deny(RuleTool, arg{}, "", "the guard does not know the tool "+clip(call.Tool, 80), "use the shell and file tools, or ask the user to name it in the policy")
+	case toolDenied:
+		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+" works outside the workspace", "keep notes and work in files below "+s.land.workspace)
+	}
+	var in fileInput
+	if len(call.Input) > 0 && json.Unmarshal(call.Input, &in) != nil || kind != toolFree && len(call.Input) == 0 {
+		bad("the input of " + call.Tool + " is not what that tool takes")
+	}
+	switch kind {
+	case toolShell:
+		s.shellTool(in, bad)
+	case toolWrite:
+		s.writeTool(in, bad)
+	case toolPatch:
+		s.patchTool(in, bad)
+	}
+}
+
+// shellTool judges a command, given as text or as words.
+func (s *shell) shellTool(in fileInput, bad func(string)) {
+	for _, dir := range []string{in.Workdir, in.Directory, in.DirPath, in.Cwd} {
+		if dir != "" {
+			s.moveTo(arg{s.homed(dir), 0, 0}, false)
+		}
+	}
+	raw := in.Command
+	if raw == nil {
+		raw = in.Cmd
+	}
+	var command string
+	var words []string
+	switch {
+	case raw == nil:
+		bad("the call holds no command")
+	case json.Unmarshal(raw, &command) == nil:
+		s.topLevel(command)
+	case json.Unmarshal(raw, &words) == nil && len(words) > 0:
+		s.run(literals(arg{}, words...))
+	default:
+		bad("the command is neither text nor words")
+	}
+}
+
+// topLevel interprets the command that the agent wrote.
+func (s *shell) topLevel(command string) {
+	s.source = command
+	file, removed := s.parse(command, arg{lit(clip(command, 80)), 0, 0})
+	s.removed = removed
+	s.stmts(file.Stmts)
+}
+
+func (s *shell) writeTool(in fileInput, bad func(string)) {
+	names := []*string{in.FilePath, in.FilePath2, in.Notebook, in.Path, in.Absolute, in.Target, in.Source, in.Destination}
+	for _, e := range in.Edits {
+		names = append(names, e.FilePath, e.FilePath2)
+	}
+	found := false
+	for _, name := range names {
+		if name == nil {
+			continue
+		}
+		if *name == "" || strings.ContainsAny(*name, "\x00") {
+			bad("the call names an empty path")
+		}
+		found = true
+		s.check(opRedirect, arg{s.homed(*name), 0, 0})
+	}
+	if !found {
+		bad("the call names no file")
+	}
+}
+
+// patchTool judges the files that a patch names.
+func (s *shell) patchTool(in fileInput, bad func(string)) {
+	patch := in.Input + in.Patch + in.PatchText
+	var command string
+	var words []string
+	if in.Command != nil && json.Unmarshal(in.Command, &command) == nil {
+		patch += command
+	} else if in.Command != nil && json.Unmarshal(in.Command, &words) == nil {
+		patch += strings.Join(words, "\n")
+	}
+	if !strings.Contains(patch, "\n") || !strings.Contains(patch, "***") && !strings.Contains(patch, "+++") {
+		bad("the call holds no patch")
+	}
+	s.patchText(lit(patch), arg{})
+}

@@ -1,0 +1,358 @@
+package guard
+
+import (
+	"strings"
+)
+
+// interpreterOf returns the language that a program of this name runs, or "".
+func interpreterOf(name string) string {
+	name = strings.TrimRight(strings.TrimSuffix(name, ".exe"), "0123456789.-")
+	switch name {
+	case "sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "yash", "posh":
+		return "shell"
+	case "python", "pypy", "ipython", "jython", "micropython":
+		return "python"
+	case "node", "nodejs", "deno", "tsx", "ts-node", "qjs", "esno", "jsc", "d":
+		return "javascript"
+	case "perl", "raku":
+		return "perl"
+	case "ruby", "irb", "jruby", "crystal":
+		return "ruby"
+	case "php":
+		return "php"
+	case "lua", "luajit", "texlua":
+		return "lua"
+	case "awk", "gawk", "mawk", "nawk", "original-awk":
+		return "awk"
+	case "tclsh", "wish", "Rscript", "R", "julia", "osascript", "elixir", "groovy", "scala", "guile", "swift", "pwsh", "powershell", "sbcl", "clojure", "bb", "racket", "jshell", "octave", "ghc", "runghc", "ocaml", "erl":
+		return "other"
+	}
+	return ""
+}
+
+// languageOf returns the language of a source file by its extension.
+func languageOf(ext string) string {
+	switch ext {
+	case ".py", ".pyw":
+		return "python"
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx":
+		return "javascript"
+	case ".pl", ".pm", ".t":
+		return "perl"
+	case ".rb", ".rake", ".gemspec":
+		return "ruby"
+	case ".php":
+		return "php"
+	case ".lua":
+		return "lua"
+	case ".go", ".rs", ".c", ".cc", ".cpp", ".java", ".kt", ".swift", ".zig", ".cs", ".scala", ".groovy", ".gradle":
+		return "go"
+	case ".tcl", ".r", ".R", ".jl", ".exs", ".ex":
+		return "other"
+	}
+	return ""
+}
+
+// runInterpreter runs a program given as text, as standard input or as a file.
+func (s *shell) runInterpreter(name string, argv []arg) bool {
+	switch lang := interpreterOf(name); lang {
+	case "":
+		return false
+	case "shell":
+		s.shellProgram(argv)
+	case "awk":
+		s.awk(argv)
+	default:
+		s.program(lang, argv)
+	}
+	return true
+}
+
+// shellProgram runs bash and its like.
+func (s *shell) shellProgram(argv []arg) {
+	args := argv[1:]
+	command, stdin, parseOnly := false, false, false
+	for len(args) > 0 {
+		v, ok := args[0].literal()
+		if !ok || len(v) < 2 || v[0] != '-' && v[0] != '+' {
+			break
+		}
+		args = args[1:]
+		switch {
+		case v == "--":
+			v = ""
+		case v == "--rcfile" || v == "--init-file":
+			if len(args) > 0 {
+				s.loadedFile(args[0])
+				args = args[1:]
+			}
+		case strings.HasPrefix(v, "--"):
+		default:
+			command = command || strings.Contains(v, "c")
+			stdin = stdin || strings.Contains(v, "s")
+			parseOnly = parseOnly || strings.Contains(v, "n") && v[0] == '-'
+			if strings.HasSuffix(v, "o") || strings.HasSuffix(v, "O") {
+				args = args[min(1, len(args)):]
+			}
+		}
+		if v == "" {
+			break
+		}
+	}
+	if parseOnly {
+		return
+	}
+	s.isolated(func() {
+		s.sc.errexit = false
+		s.sc.aliases = map[string]string{}
+		switch {
+		case command && len(args) > 0:
+			s.sc.params = nil
+			if len(args) > 1 {
+				s.sc.self, s.sc.params = args[1].text, texts(args[2:])
+			}
+			s.runText(args[0].text, args[0], "the shell")
+		case stdin || len(args) == 0 || args[0].is("-") || args[0].is("/dev/stdin") || args[0].is("/dev/fd/0") || args[0].is("/proc/self/fd/0"):
+			s.sc.params = texts(args)
+			s.runStdin(argv[0], "the shell")
+		default:
+			s.scriptFile("shell", args)
+		}
+	})
+}
+
+// scriptFile runs a script by its path, with its arguments.
+func (s *shell) scriptFile(lang string, args []arg) {
+	name := args[0]
+	v, ok := name.literal()
+	if !ok {
+		where, _ := s.locate(name.text, s.sc.dirs[0], false)
+		if where == placeUnknown && name.first() != environ || where == placeHost || where == placeOutside {
+			s.deny(RuleUnknownCode, name, "", "the script "+name.String()+" can't be told beforehand", "name it directly")
+		}
+	} else {
+		abs := s.absolute(v)
+		if content, found := s.sc.files[abs]; found {
+			if lang == "shell" {
+				s.sc.self, s.sc.params = name.text, texts(args[1:])
+				s.runText(content, name, "the shell")
+			} else {
+				s.code(lang, content, name, texts(args[1:]))
+			}
+		} else {
+			s.checkProgram(abs, name)
+		}
+	}
+	for _, a := range args[1:] {
+		s.loose(a)
+	}
+	s.print(unknown(dynamic))
+}
+
+// programOptions are the options of one interpreter.
+type programOptions struct {
+	text   string // short options with program text
+	long   []string
+	valued string // other short options with a value
+	load   []string
+}
+
+func optionsOf(lang string) programOptions {
+	switch lang {
+	case "python":
+		return programOptions{text: "c", valued: "mWXQ"}
+	case "javascript":
+		return programOptions{text: "ep", long: []string{"--eval", "--print", "-pe"}, valued: "rCi", load: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}}
+	case "perl":
+		return programOptions{text: "eE", valued: "IMmx"}
+	case "ruby":
+		return programOptions{text: "e", valued: "IrCE"}
+	case "php":
+		return programOptions{text: "rBRE", long: []string{"--run"}, valued: "dcfzt"}
+	case "lua":
+		return programOptions{text: "e", valued: "l"}
+	}
+	return programOptions{text: "ec", long: []string{"--eval", "-Command", "-command"}, valued: ""}
+}
+
+// program runs an interpreter other than a shell.
+func (s *shell) program(lang string, argv []arg) {
+	po := optionsOf(lang)
+	var texts0 []arg
+	inPlace, module := false, false
+	args := argv[1:]
+	for len(args) > 0 {
+		v := args[0].prefix()
+		if len(v) < 2 || v[0] != '-' || args[0].is("--") {
+			break
+		}
+		used, prog, mod, edits := s.programOption(lang, po, args)
+		if prog != nil {
+			texts0 = append(texts0, *prog)
+		}
+		inPlace, module = inPlace || edits, module || mod
+		args = args[used:]
+		if lang == "python" && (prog != nil || mod) {
+			break
+		}
+	}
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
+	}
+	s.print(s.interpreterOutput())
+	switch {
+	case len(texts0) > 0:
+		s.programTexts(lang, texts0, args, inPlace)
+	case module:
+		for _, a := range args {
+			s.loose(a)
+		}
+	case len(args) == 0 || args[0].is("-") || args[0].is("/dev/stdin"):
+		s.programStdin(lang, argv[0], args)
+	case lang == "javascript" && (args[0].is("run") || args[0].is("test") || args[0].is("eval") || args[0].is("task") || args[0].is("fmt") || args[0].is("lint") || args[0].is("check")):
+		s.deno(args)
+	default:
+		s.scriptFile(lang, args)
+	}
+}
+
+// interpreterOutput is hidden if the program could have been fed, since what
+// it prints then is nobody's plain text.
+func (s *shell) interpreterOutput() text { return unknown(hidden) }
+
+// programOption reads the option at args[0]: how many arguments it takes,
+// program text, whether it names a module, whether files are edited in place.
+func (s *shell) programOption(lang string, po programOptions, args []arg) (used int, prog *arg, module, edits bool) {
+	v := args[0].prefix()
+	next := func() *arg {
+		if len(args) > 1 {
+			return &args[1]
+		}
+		return nil
+	}
+	if strings.HasPrefix(v, "--") || contains(po.long, v) {
+		name, _, glued := strings.Cut(v, "=")
+		value := &arg{args[0].cut(len(name) + 1), args[0].start, args[0].end}
+		used = 1
+		if !glued {
+			value = next()
+			if contains(po.long, name) || contains(po.load, name) {
+				used = 2
+			}
+		}
+		if value != nil && contains(po.load, name) {
+			s.loadedFile(*value)
+		}
+		if contains(po.long, name) {
+			return min(used, len(args)), value, false, false
+		}
+		return min(used, len(args)), nil, false, false
+	}
+	for i := 1; i < len(v); i++ {
+		c := v[i]
+		rest := arg{args[0].cut(i + 1), args[0].start, args[0].end}
+		last := i+1 == len(v) && len(args[0].text) == 1
+		switch {
+		case strings.IndexByte(po.text, c) >= 0:
+			if last {
+				return min(2, len(args)), next(), false, edits
+			}
+			if lang == "javascript" && c == 'p' { // -pe
+				continue
+			}
+			return 1, &rest, false, edits
+		case c == 'i' && (lang == "perl" || lang == "ruby"):
+			return 1, nil, false, true // what follows is the suffix of backups
+		case strings.IndexByte(po.valued, c) >= 0:
+			value := &rest
+			used = 1
+			if last {
+				value, used = next(), min(2, len(args))
+			}
+			if value != nil && contains(po.load, "-"+string(c)) {
+				s.loadedFile(*value)
+			}
+			return used, nil, c == 'm' && lang == "python", edits
+		case c == '0' || c == 'l' && lang == "perl" || c == 'F':
+			if c == 'F' {
+				return 1, nil, false, edits
+			}
+		}
+	}
+	return 1, nil, false, edits
+}
+
+// programTexts runs program text from options, and looks at the operands
+// that the program gets.
+func (s *shell) programTexts(lang string, programs, args []arg, inPlace bool) {
+	var all text
+	for i, p := range programs {
+		if i > 0 {
+			all = all.with(seg{literal, "\n"})
+		}
+		all = all.with(p.text...)
+	}
+	mutates := s.code(lang, all, programs[0], texts(args))
+	for _, a := range args {
+		if inPlace || mutates {
+			s.loose(a)
+		}
+	}
+}
+
+func (s *shell) programStdin(lang string, at arg, args []arg) {
+	in := s.sc.stdin
+	if in == nil || in.script || len(in.text) == 0 {
+		return
+	}
+	if in.text.first() >= dynamic {
+		s.deny(RuleUnknownCode, at, "", at.String()+" would run input that can't be told beforehand", "write the program out, or save and read it first")
+	}
+	if len(args) > 0 {
+		args = args[1:]
+	}
+	if s.code(lang, in.text, at, texts(args)) {
+		for _, a := range args {
+			s.loose(a)
+		}
+	}
+}
+
+func (s *shell) deno(args []arg) {
+	if args[0].is("eval") && len(args) > 1 {
+		for _, a := range args[1:] {
+			if !strings.HasPrefix(a.prefix(), "-") {
+				s.code("javascript", a.text, a, nil)
+				return
+			}
+		}
+	}
+	rest := args[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0].prefix(), "-") {
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		s.scriptFile("javascript", rest)
+	}
+}
+
+// runInterpreterFile runs bun FILE.
+func (s *shell) runInterpreterFile(lang string, argv []arg) bool {
+	for i, a := range argv[1:] {
+		v := a.known()
+		if v == "-e" || v == "--eval" {
+			if i+2 < len(argv) {
+				s.code(lang, argv[i+2].text, argv[i+2], nil)
+				return true
+			}
+		}
+		if strings.HasSuffix(v, ".ts") || strings.HasSuffix(v, ".js") || strings.HasSuffix(v, ".mjs") || strings.HasSuffix(v, ".tsx") {
+			s.scriptFile(lang, argv[i+1:])
+			return true
+		}
+		if !strings.HasPrefix(v, "-") && v != "run" {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,447 @@
+package guard
+
+import (
+	"strings"
+)
+
+// launch handles the programs that run commands in a way of their own.
+func (s *shell) launch(name string, argv []arg) bool {
+	args := argv[1:]
+	switch name {
+	case "xargs", "gxargs":
+		s.xargs(argv)
+	case "parallel":
+		s.parallel(argv)
+	case "find", "gfind", "bfs":
+		s.find(argv)
+	case "fd", "fdfind":
+		s.fd(argv)
+	case "flock":
+		s.flock(args)
+	case "script":
+		s.textOption(argv, "cOIBTmEo", []string{"--command"}, "-c", "--command")
+	case "su", "runuser", "sg", "newgrp":
+		s.textOption(argv, "cgGsw", []string{"--command", "--shell"}, "-c", "--command")
+	case "concurrently", "npm-run-all", "run-p", "run-s", "hyperfine":
+		s.eachText(argv)
+	case "nodemon", "entr", "watchexec", "reflex", "air", "chokidar":
+		s.watcher(argv)
+	case "npx", "npm", "pnpm", "yarn", "bun":
+		return s.packageRunner(name, argv)
+	case "tmux", "screen", "zellij":
+		s.multiplexer(name, argv)
+	case "ssh", "mosh":
+		s.ssh(argv)
+	case "at", "batch":
+		s.runStdin(argv[0], name)
+	case "expect", "socat", "nc", "ncat", "netcat":
+		s.plumbing(name, argv)
+	case "start-stop-daemon":
+		s.startStop(argv)
+	case "nix-shell", "nix", "nix-build":
+		s.textOption(argv, "pAIc", []string{"--run", "--command"}, "--run", "--command", "-c")
+	case "direnv":
+		if len(args) > 2 && args[0].is("exec") {
+			s.isolated(func() { s.moveTo(args[1], false); s.run(args[2:]) })
+		}
+	case "mpirun", "mpiexec", "srun", "perf", "gdb", "lldb":
+		s.debugger(name, argv)
+	default:
+		return false
+	}
+	return true
+}
+
+// xargs appends what it reads to a command.
+func (s *shell) xargs(argv []arg) {
+	o, rest := leading(argv[1:], "IiLlnPsEdaJR", []string{"--replace", "--max-args", "--max-procs", "--arg-file", "--delimiter", "--max-lines", "--max-chars"})
+	at := argv[0]
+	var items []text
+	switch {
+	case len(o.values("-a", "--arg-file")) > 0:
+		items = s.fileStream(o.values("-a", "--arg-file")[0]).text.split(" \t\n")
+	case s.sc.stdin == nil:
+		items = []text{unknown(dynamic)}
+	default:
+		items = s.sc.stdin.text.split(" \t\n")
+	}
+	if len(rest) == 0 {
+		rest = literals(at, "echo")
+	}
+	marker := ""
+	if vs := o.values("-I", "--replace", "-J"); len(vs) > 0 {
+		marker = vs[0].known()
+	} else if o.has("-i", "--replace") {
+		marker = "{}"
+	}
+	if len(items) > maxRounds {
+		items = items[:maxRounds]
+	}
+	if marker == "" {
+		full := append([]arg{}, rest...)
+		for _, item := range items {
+			full = append(full, arg{item, at.start, at.end})
+		}
+		s.withStdin(nil, func() { s.run(full) })
+		return
+	}
+	for _, item := range items {
+		s.withStdin(nil, func() { s.run(substituted(rest, marker, item)) })
+	}
+}
+
+// substituted replaces marker in every argument.
+func substituted(argv []arg, marker string, with text) []arg {
+	out := make([]arg, len(argv))
+	for i, a := range argv {
+		out[i] = a
+		if marker == "" || !strings.Contains(a.known(), marker) {
+			continue
+		}
+		var t text
+		for _, piece := range a.text {
+			if piece.kind != literal {
+				t = t.with(piece)
+				continue
+			}
+			for j, part := range strings.Split(piece.text, marker) {
+				if j > 0 {
+					t = t.with(with...)
+				}
+				t = t.with(seg{literal, part})
+			}
+		}
+		out[i].text = t
+	}
+	return out
+}
+
+// parallel runs a template over the words after :::.
+func (s *shell) parallel(argv []arg) {
+	_, rest := leading(argv[1:], "jNnIaSdCL", []string{"--jobs", "--max-args", "--arg-file", "--joblog", "--results", "--workdir", "--colsep"})
+	for _, a := range argv[1:] {
+		if strings.HasPrefix(a.prefix(), "--") {
+			s.loose(a)
+		}
+	}
+	template, items := rest, []text{}
+	for i, a := range rest {
+		if strings.HasPrefix(a.prefix(), ":::") {
+			template, items = rest[:i], nil
+			for _, b := range rest[i+1:] {
+				items = append(items, b.text)
+			}
+			break
+		}
+	}
+	if len(items) == 0 {
+		items = []text{unknown(dynamic)}
+		if s.sc.stdin != nil {
+			items = s.sc.stdin.text.lines()
+		}
+	}
+	for _, item := range items {
+		line := substituted([]arg{cover(template)}, "{}", item)[0]
+		if len(template) == 0 {
+			line = arg{item, argv[0].start, argv[0].end}
+		} else if !strings.Contains(joinArgs(template).known(), "{}") {
+			line.text = line.with(seg{literal, " "}).with(item...)
+		}
+		s.isolated(func() { s.runText(line.text, line, "parallel") })
+	}
+}
+
+// findRoots splits find's arguments into where it looks and what it does.
+func findRoots(args []arg) (roots, rest []arg) {
+	i := 0
+	for i < len(args) {
+		v := args[i].prefix()
+		if v == "-D" && i+1 < len(args) {
+			i += 2
+			continue
+		}
+		if v != "-H" && v != "-L" && v != "-P" && !strings.HasPrefix(v, "-O") {
+			break
+		}
+		i++
+	}
+	for ; i < len(args); i++ {
+		v := args[i].prefix()
+		if strings.HasPrefix(v, "-") || v == "(" || v == "!" || v == "," {
+			break
+		}
+		roots = append(roots, args[i])
+	}
+	if len(roots) == 0 {
+		roots = []arg{{lit("."), 0, 0}}
+	}
+	return roots, args[i:]
+}
+
+// find looks only, unless an action of its says otherwise.
+func (s *shell) find(argv []arg) {
+	roots, rest := findRoots(argv[1:])
+	filtered := false
+	for i := 0; i < len(rest); i++ {
+		v, _ := rest[i].literal()
+		switch v {
+		case "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename", "-empty", "-newer", "-mtime", "-size", "-mindepth":
+			filtered = true
+		case "-delete":
+			for _, r := range roots {
+				s.findDelete(r, filtered)
+			}
+		case "-fprint", "-fprint0", "-fls", "-fprintf":
+			if i+1 < len(rest) {
+				s.check(opWrite, rest[i+1])
+			}
+		case "-exec", "-execdir", "-ok", "-okdir":
+			end := i + 1
+			for end < len(rest) && !rest[end].is(";") && !(rest[end].is("+") && rest[end-1].is("{}")) {
+				end++
+			}
+			s.findExec(v, roots, rest[i+1:end])
+			i = end
+		}
+	}
+	s.printed("find", argv)
+}
+
+func (s *shell) findDelete(root arg, filtered bool) {
+	if filtered {
+		s.check(opRemove, arg{root.with(seg{literal, "/"}, seg{below, ""}), root.start, root.end})
+		return
+	}
+	s.check(opRemove, arg{root.with(seg{literal, "/"}, seg{matched, "*"}), root.start, root.end})
+	if where, abs := s.locate(root.text, s.sc.dirs[0], false); where.writable() && (s.land.isProtected(abs, true) || s.land.removesRoot(abs)) {
+		s.refuse(opRemove, root, placeProtected, abs)
+	}
+}
+
+// findExec runs the command with the found names in it.
+func (s *shell) findExec(action string, roots, command []arg) {
+	for _, r := range roots {
+		found := r.with(seg{literal, "/"}, seg{below, ""})
+		if r.is(".") {
+			found = unknown(below)
+		}
+		dir := strings.HasSuffix(action, "dir")
+		s.isolated(func() {
+			if dir {
+				s.moveTo(arg{found, r.start, r.end}, false)
+				found = unknown(token)
+			}
+			s.run(substituted(command, "{}", found))
+		})
+	}
+}
+
+func (s *shell) fd(argv []arg) {
+	for i, a := range argv {
+		v, _ := a.literal()
+		if v == "-x" || v == "-X" || v == "--exec" || v == "--exec-batch" {
+			roots := s.starts("fd", argv[1:i])
+			command := argv[i+1:]
+			if !strings.Contains(joinArgs(command).known(), "{") {
+				command = append(append([]arg{}, command...), arg{lit("{}"), a.start, a.end})
+			}
+			s.findExec("-exec", roots, command)
+			return
+		}
+	}
+	s.printed("fd", argv)
+}
+
+// flock runs its arguments or the text of -c while it holds a lock file.
+func (s *shell) flock(args []arg) {
+	o, rest := leading(args, "wEo", []string{"--timeout", "--wait", "--conflict-exit-code"})
+	_ = o
+	if len(rest) == 0 {
+		return
+	}
+	if strings.Trim(rest[0].known(), "0123456789") != "" {
+		s.check(opWrite, rest[0])
+	}
+	rest = rest[1:]
+	if len(rest) > 1 && (rest[0].is("-c") || rest[0].is("--command")) {
+		s.runText(rest[1].text, rest[1], "flock")
+		return
+	}
+	if len(rest) > 0 {
+		s.run(rest)
+	}
+}
+
+// textOption runs the value of an option as shell text and checks the other
+// arguments as any program's.
+func (s *shell) textOption(argv []arg, valued string, long []string, names ...string) {
+	o := parseOptions(argv[1:], valued, long...)
+	for _, a := range o.values(names...) {
+		s.isolated(func() { s.runText(a.text, a, argv[0].known()) })
+	}
+	for _, a := range o.operands {
+		s.operand(a)
+	}
+	s.print(unknown(dynamic))
+}
+
+// eachText runs every operand as shell text.
+func (s *shell) eachText(argv []arg) {
+	for i, a := range argv[1:] {
+		switch prev, _ := argv[i].literal(); {
+		case strings.HasPrefix(a.prefix(), "-"):
+			s.loose(a)
+		case strings.HasPrefix(prev, "--export-") || prev == "-o" || prev == "--output":
+			s.check(opWrite, a)
+		case prev == "-n" || prev == "-N" || prev == "-w" || prev == "-r" || prev == "-m" || prev == "-M" || prev == "-c" && !strings.Contains(a.known(), " ") ||
+			strings.HasPrefix(prev, "--") && !strings.Contains(prev, "=") && !contains([]string{"--prepare", "--setup", "--cleanup", "--conclude", "--show-output", "--kill-others", "--raw", "--ignore-failure"}, prev):
+		default:
+			s.isolated(func() { s.runText(a.text, a, argv[0].known()) })
+		}
+	}
+	s.print(unknown(dynamic))
+}
+
+// watcher runs commands when files change.
+func (s *shell) watcher(argv []arg) {
+	o, rest := leading(argv[1:], "xewic", []string{"--exec", "--ext", "--watch", "--ignore", "--delay", "--exts", "--command"})
+	for _, a := range o.values("-x", "--exec", "-c", "--command") {
+		s.isolated(func() { s.runText(a.text, a, argv[0].known()) })
+	}
+	if argv[0].is("entr") || argv[0].is("watchexec") || argv[0].is("reflex") {
+		if len(rest) > 0 {
+			s.isolated(func() { s.run(rest) })
+		}
+		return
+	}
+	s.generic(argv)
+}
+
+// multiplexer runs arguments in a terminal of its own.
+func (s *shell) multiplexer(name string, argv []arg) {
+	for i, a := range argv[1:] {
+		if prev := argv[i]; prev.is("-c") && name == "tmux" {
+			s.isolated(func() { s.moveTo(a, false) })
+			continue
+		}
+		if strings.ContainsAny(a.known(), " ;&|") {
+			s.isolated(func() { s.runText(a.text, a, name) })
+		} else {
+			s.loose(a)
+		}
+	}
+	for i, a := range argv {
+		if v, _ := a.literal(); i > 0 && (interpreterOf(v) != "" || v == "git" || v == "cd") {
+			s.isolated(func() { s.run(argv[i:]) })
+			return
+		}
+	}
+}
+
+// ssh runs elsewhere, unless elsewhere is here.
+func (s *shell) ssh(argv []arg) {
+	o, rest := leading(argv[1:], "BbcDEeFIiJLlmOopQRSWw", nil)
+	for _, a := range o.values("-o") {
+		if key, _, ok := strings.Cut(a.prefix(), "="); ok && strings.HasSuffix(strings.ToLower(key), "command") {
+			value := arg{a.cut(len(key) + 1), a.start, a.end}
+			s.isolated(func() { s.runText(value.text, value, "ssh") })
+		}
+	}
+	for _, a := range o.values("-E") {
+		s.check(opWrite, a)
+	}
+	s.print(unknown(dynamic))
+	if len(rest) < 2 {
+		return
+	}
+	host, _ := rest[0].literal()
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	if host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") || host == "" || rest[0].worst() > literal {
+		s.isolated(func() {
+			s.sc.dirs = []string{s.land.home}
+			s.runText(joinArgs(rest[1:]), cover(rest[1:]), "ssh")
+		})
+	}
+}
+
+// plumbing finds the commands in the arguments of socat, nc and expect.
+func (s *shell) plumbing(name string, argv []arg) {
+	for i, a := range argv[1:] {
+		prev, _ := argv[i].literal()
+		upper := strings.ToUpper(a.prefix())
+		for _, scheme := range []string{"EXEC:", "SYSTEM:", "SHELL:"} {
+			if name == "socat" && strings.HasPrefix(upper, scheme) {
+				t := a.cut(len(scheme))
+				s.isolated(func() { s.runText(t, a, name) })
+			}
+		}
+		for _, scheme := range []string{"OPEN:", "CREATE:", "GOPEN:", "FILE:"} {
+			if name == "socat" && strings.HasPrefix(upper, scheme) {
+				s.check(opWrite, arg{a.cut(len(scheme)).split(",")[0], a.start, a.end})
+			}
+		}
+		switch {
+		case name != "socat" && contains([]string{"-e", "-c", "--exec", "--sh-exec"}, prev):
+			text := strings.ReplaceAll(a.known(), "spawn ", "")
+			s.isolated(func() { s.runText(lit(text), a, name) })
+		case name == "expect":
+			s.operand(a)
+		}
+	}
+	s.print(unknown(dynamic))
+}
+
+func (s *shell) startStop(argv []arg) {
+	var program *arg
+	for i, a := range argv[1:] {
+		switch prev, _ := argv[i].literal(); prev {
+		case "--chdir", "-d":
+			s.moveTo(a, false)
+		case "--exec", "-x", "--startas", "-a":
+			program = &a
+		case "--pidfile", "-p", "--output", "-O":
+			s.check(opWrite, a)
+		}
+		if a.is("--") && program != nil {
+			s.run(append([]arg{*program}, argv[i+2:]...))
+			return
+		}
+	}
+	if program != nil {
+		s.run([]arg{*program})
+	}
+}
+
+// debugger runs a program under control, with commands of its own.
+func (s *shell) debugger(name string, argv []arg) {
+	for i, a := range argv[1:] {
+		prev, _ := argv[i].literal()
+		if contains([]string{"-ex", "-iex", "--eval-command", "-o", "--one-line", "--ex"}, prev) && (name == "gdb" || name == "lldb") {
+			v := strings.TrimSpace(a.known())
+			for _, word := range []string{"shell ", "!", "platform shell ", "pipe "} {
+				if rest, ok := strings.CutPrefix(v, word); ok {
+					s.isolated(func() { s.runText(lit(rest), a, name) })
+				}
+			}
+			if rest, ok := strings.CutPrefix(v, "cd "); ok {
+				s.isolated(func() { s.moveTo(arg{lit(rest), a.start, a.end}, false) })
+			}
+			s.isolated(func() { s.code("python", lit(v), a, nil) })
+		}
+	}
+	for i, a := range argv[1:] {
+		if a.is("--args") || a.is("--") || i > 0 && !strings.HasPrefix(a.prefix(), "-") && (name == "perf" && i > 0) {
+			rest := argv[i+1:]
+			if a.is("--args") || a.is("--") {
+				rest = argv[i+2:]
+			}
+			if len(rest) > 0 {
+				s.isolated(func() { s.run(rest) })
+			}
+			break
+		}
+	}
+	s.generic(argv)
+}

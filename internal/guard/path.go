@@ -1,0 +1,301 @@
+package guard
+
+import (
+	"path"
+	"strings"
+)
+
+// Entry is what stands at a path, without following links.
+type Entry uint8
+
+// The kinds of entries that a Resolver can tell apart.
+const (
+	EntryUnknown Entry = iota // the resolver can't tell
+	EntryMissing
+	EntryLink
+	EntryDir
+	EntryFile
+)
+
+// Resolver looks at one path of the file system and follows nothing. For a
+// link it also returns what the link holds. It is the only way in which a
+// decision touches the world.
+type Resolver interface {
+	Lookup(path string) (Entry, string)
+}
+
+// place is where a path lies as the policy sees it.
+type place uint8
+
+const (
+	placeOutside place = iota
+	placeHost
+	placeUnknown   // can't be told beforehand
+	placeProtected // the guard's own
+	placeGit       // the workspace's .git, which only git itself may write
+	placeSystem    // outside, in a tree of the system's own programs and headers
+	placeWorkspace
+	placeScratch
+	placeDevice
+)
+
+// writable says whether an agent may write there.
+func (p place) writable() bool { return p >= placeWorkspace }
+
+// hole and star stand in a path for text that is not known: hole for one
+// name or more, star for what a pattern matches, which never begins with a
+// dot.
+const (
+	hole = "\x01"
+	star = "\x02"
+)
+
+const maxLinks = 40
+
+// terrain is a policy made ready for lookups: every root resolved.
+type terrain struct {
+	resolver  Resolver
+	workspace string
+	host      string
+	home      string
+	own       []string // workspace and its resolved form
+	scratch   []string
+	protected []string
+	gitFile   []string // .git of the workspace; nil in a private clone
+}
+
+func newTerrain(p Policy, r Resolver) *terrain {
+	t := &terrain{resolver: r, workspace: path.Clean(p.Workspace)}
+	t.own = t.bothForms(p.Workspace)
+	if p.Host != "" {
+		t.host = t.resolve(p.Host)
+	}
+	if p.Home != "" {
+		t.home = path.Clean(p.Home)
+	}
+	for _, root := range append(append([]string{}, p.Scratch...), p.Caches...) {
+		t.scratch = append(t.scratch, t.bothForms(root)...)
+	}
+	for _, name := range p.Protected {
+		t.protected = append(t.protected, t.bothForms(name)...)
+	}
+	for _, root := range t.own {
+		for _, name := range agentSettings() {
+			t.protected = append(t.protected, path.Join(root, name))
+		}
+		if p.Linked {
+			t.gitFile = append(t.gitFile, path.Join(root, ".git"))
+		}
+	}
+	if t.home != "" {
+		for _, name := range append(agentSettings(), homeSettings()...) {
+			t.protected = append(t.protected, path.Join(t.home, name))
+		}
+	}
+	return t
+}
+
+func (t *terrain) bothForms(name string) []string {
+	clean := path.Clean(name)
+	if resolved := t.resolve(name); resolved != clean {
+		return []string{clean, resolved}
+	}
+	return []string{clean}
+}
+
+// resolve follows links on the longest part of name that exists, the way the
+// kernel does: a ".." after a link leaves the link's target.
+func (t *terrain) resolve(name string) string {
+	if t.resolver == nil {
+		return path.Clean(name)
+	}
+	done, rest, links := "/", strings.Split(name, "/"), 0
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, part)
+		if next == "/dev/fd" || isDevice(next) {
+			done = next // these are links to whatever the guard itself has open
+			continue
+		}
+		entry, target := t.resolver.Lookup(next)
+		if entry != EntryLink {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "/" + hole // a loop leads nowhere that is ours
+		}
+		if path.IsAbs(target) {
+			done = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return done
+}
+
+// resolveParent follows links in all but the last part: what an operation on
+// the name itself, such as removing it, would act on.
+func (t *terrain) resolveParent(name string) string {
+	dir, base := path.Split(name)
+	if base == "" || base == "." || base == ".." {
+		return t.resolve(name)
+	}
+	return path.Join(t.resolve(dir), base)
+}
+
+// missing says that nothing stands at name for sure.
+func (t *terrain) missing(name string) bool {
+	if t.resolver == nil {
+		return false
+	}
+	entry, _ := t.resolver.Lookup(t.resolve(name))
+	return entry == EntryMissing
+}
+
+// isFile says that a plain file stands at name for sure.
+func (t *terrain) isFile(name string) bool {
+	if t.resolver == nil {
+		return false
+	}
+	entry, _ := t.resolver.Lookup(t.resolve(name))
+	return entry == EntryFile || entry == EntryDir
+}
+
+// place classifies an absolute, resolved path.
+func (t *terrain) place(name string) place {
+	if t.isProtected(name, false) {
+		return placeProtected
+	}
+	for _, git := range t.gitFile {
+		if within(name, git) {
+			return placeGit
+		}
+	}
+	switch {
+	case withinAny(name, t.own):
+		return placeWorkspace
+	case t.host != "" && within(name, t.host):
+		return placeHost
+	case isDevice(name):
+		return placeDevice
+	case withinAny(name, t.scratch):
+		return placeScratch
+	case isSystem(name):
+		return placeSystem
+	}
+	return placeOutside
+}
+
+// isProtected matches name, which may hold holes, against the guarded paths.
+// With whole, a directory above a guarded path counts too, because removing
+// or moving it takes the guarded path with it.
+func (t *terrain) isProtected(name string, whole bool) bool {
+	for _, p := range t.protected {
+		if coversPath(name, p, whole) {
+			return true
+		}
+	}
+	return false
+}
+
+// removesRoot says that removing name would take the workspace itself or its
+// .git with it.
+func (t *terrain) removesRoot(name string) bool {
+	for _, git := range t.gitFile {
+		if coversPath(name, git, true) {
+			return true
+		}
+	}
+	for _, root := range t.own {
+		if within(root, name) {
+			return true
+		}
+	}
+	for _, root := range t.scratch {
+		if root == name {
+			return true
+		}
+	}
+	return false
+}
+
+// coversPath says whether name is guarded or lies below it; with above, also
+// whether it is a directory on the way to guarded. Case is ignored, since
+// some file systems do.
+func coversPath(name, guarded string, above bool) bool {
+	have, want := strings.Split(name, "/"), strings.Split(guarded, "/")
+	if len(have) < len(want) && !above {
+		return false
+	}
+	for i := range min(len(have), len(want)) {
+		if !matchPart(have[i], want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchPart matches one path part that may hold stars against a plain one. A
+// hole matches nothing: listings are not taken for guarded files.
+func matchPart(pattern, name string) bool {
+	before, after, starred := strings.Cut(pattern, star)
+	if !starred {
+		return strings.EqualFold(pattern, name)
+	}
+	if before == "" && strings.HasPrefix(name, ".") {
+		return false
+	}
+	after = after[strings.LastIndex(after, star)+1:]
+	return len(name) >= len(before)+len(after) &&
+		strings.EqualFold(name[:len(before)], before) &&
+		strings.EqualFold(name[len(name)-len(after):], after)
+}
+
+// within says whether name is root or lies below it, on part boundaries.
+func within(name, root string) bool {
+	if root == "/" {
+		return true
+	}
+	return name == root || strings.HasPrefix(name, root) && len(name) > len(root) && name[len(root)] == '/'
+}
+
+func withinAny(name string, roots []string) bool {
+	for _, root := range roots {
+		if within(name, root) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDevice names the devices and descriptors that hold nothing.
+func isDevice(name string) bool {
+	switch name {
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+		"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/ptmx", "/proc/self/fd":
+		return true
+	}
+	for _, dir := range []string{"/dev/fd/", "/dev/pts/", "/proc/self/fd/", "/dev/tcp/", "/dev/udp/"} {
+		if strings.HasPrefix(name, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSystem names the trees that an operating system installs into. Reading
+// and running from there is what every build does.
+func isSystem(name string) bool {
+	return withinAny(name, []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libexec", "/etc", "/opt", "/nix", "/snap", "/proc", "/sys",
+		"/System", "/Library", "/Applications", "/home/linuxbrew/.linuxbrew",
+	})
+}

@@ -1,0 +1,121 @@
+package guard
+
+import (
+	"encoding/json"
+	"errors"
+	"path"
+	"strings"
+)
+
+// Policy says where an agent may work. It is made at run time from the box
+// that the agent runs in; nothing in this package knows a path of its own.
+type Policy struct {
+	// Workspace is the directory that the agent owns.
+	Workspace string `json:"workspace"`
+	// Host is the repository that cco was started in. It may contain the
+	// workspace, and is looked at before the scratch roots.
+	Host string `json:"host,omitempty"`
+	// Home is what the agent's HOME holds.
+	Home string `json:"home,omitempty"`
+	// Linked says that the workspace is a linked worktree of Host, whose
+	// refs and configuration are shared, and not a clone of its own.
+	Linked bool `json:"linked,omitempty"`
+	// GitDir is the git directory of the workspace, and GitCommonDir the one
+	// that holds the shared refs. They are equal in a clone.
+	GitDir       string `json:"git_dir,omitempty"`
+	GitCommonDir string `json:"git_common_dir,omitempty"`
+	// Branch is the agent's own branch, the only ref that it may move in a
+	// linked worktree.
+	Branch string `json:"branch,omitempty"`
+	// Scratch and Caches are roots outside the workspace that may be written.
+	Scratch []string `json:"scratch,omitempty"`
+	Caches  []string `json:"caches,omitempty"`
+	// Protected are files and directories that nobody may change: guard
+	// settings, the guard's binary, this policy. The settings of the known
+	// agents in the workspace and in Home need not be listed.
+	Protected []string `json:"protected,omitempty"`
+	// Remotes are the configured remotes, name to URL.
+	Remotes map[string]string `json:"remotes,omitempty"`
+	// Tools are further tools that the agent may call, by name: those of its
+	// MCP servers. A tool that nobody named is denied.
+	Tools []string `json:"tools,omitempty"`
+	// AuditSocket is where denials are reported.
+	AuditSocket string `json:"audit_socket,omitempty"`
+}
+
+// ParsePolicy reads a policy as it stands in a box. What it does not know is
+// an error, since a misspelt key could open what its author meant to close.
+func ParsePolicy(data []byte) (Policy, error) {
+	var p Policy
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil {
+		return Policy{}, err
+	}
+	return p, p.Validate()
+}
+
+// Validate reports what would make verdicts under p meaningless.
+func (p Policy) Validate() error {
+	if p.Workspace == "" {
+		return errors.New("policy has no workspace")
+	}
+	paths := append([]string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir}, p.Scratch...)
+	paths = append(append(paths, p.Caches...), p.Protected...)
+	for _, name := range paths {
+		if name != "" && !path.IsAbs(name) {
+			return errors.New("policy path " + name + " is not absolute")
+		}
+	}
+	if path.Clean(p.Workspace) == "/" {
+		return errors.New("policy makes the whole file system the workspace")
+	}
+	return nil
+}
+
+// CacheRoots names the directories below home in which build tools keep what
+// they can fetch or build again.
+func CacheRoots(home string) []string {
+	names := []string{
+		".cache", "go", ".npm", ".cargo", ".rustup", ".gradle", ".m2", ".ivy2", ".sbt", ".nuget",
+		".bun/install", ".deno", ".pnpm-store", ".local/share/pnpm", ".yarn", ".yarn-cache", ".gem", ".bundle",
+		".ccache", ".sccache", ".node-gyp", ".pub-cache", ".hex", ".mix", ".stack", ".cabal", ".opam",
+		".julia", ".conda/pkgs", ".local/share/virtualenvs", ".local/share/uv", ".terraform.d/plugin-cache",
+		".electron", ".electron-gyp", ".cypress", ".android/cache", ".konan", ".dart", ".nx", ".turbo",
+		".pyenv/versions", ".nvm/versions", ".local/state/fnm_multishells", "Library/Caches",
+	}
+	roots := make([]string, len(names))
+	for i, name := range names {
+		roots[i] = path.Join(home, name)
+	}
+	return roots
+}
+
+// agentSettings are the files and directories, relative to a workspace or a
+// home, through which an agent's hooks can be switched off. They are guarded
+// whether or not they exist.
+func agentSettings() []string {
+	return []string{
+		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".claude/managed-settings.json",
+		".codex/config.toml", ".codex/hooks.json", ".codex/hooks", ".codex/requirements.toml",
+		".gemini/settings.json", ".gemini/hooks", ".gemini/system-defaults.json",
+		".qwen/settings.json", ".pi/settings.json", ".pi/extensions", ".pi/agent/settings.json", ".pi/agent/extensions",
+		"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
+		".opencode/plugin", ".opencode/plugins",
+	}
+}
+
+// homeSettings are those that stand in a home only.
+func homeSettings() []string {
+	return []string{
+		".claude.json", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
+		".config/opencode/plugin", ".config/opencode/plugins", ".config/cco", ".local/share/cco",
+	}
+}
+
+// guardPrograms are the names under which the guard itself runs.
+func guardPrograms() []string { return []string{"cco", "cco-guard"} }
+
+// agentPrograms are the agents. One agent that starts another without the
+// guard's settings would have left the guard.
+func agentPrograms() []string { return []string{"claude", "codex", "gemini", "opencode", "qwen", "pi"} }

@@ -1,0 +1,167 @@
+package guard
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// sequence lists {a..z} and {1..9..2}, at most as many as are followed.
+func sequence(b *syntax.BraceExp) []string {
+	var ends []string
+	for _, e := range b.Elems {
+		ends = append(ends, e.Lit())
+	}
+	if len(ends) < 2 {
+		return []string{""}
+	}
+	from, errFrom := strconv.Atoi(ends[0])
+	to, errTo := strconv.Atoi(ends[1])
+	letters := errFrom != nil || errTo != nil
+	if letters {
+		if ends[0] == "" || ends[1] == "" {
+			return []string{""}
+		}
+		from, to = int(ends[0][0]), int(ends[1][0])
+	}
+	step := 1
+	if len(ends) > 2 {
+		if n, err := strconv.Atoi(ends[2]); err == nil && n != 0 {
+			step = max(n, -n)
+		}
+	}
+	if from > to {
+		step = -step
+	}
+	var out []string
+	for i := from; (i <= to) == (step > 0) || i == to; i += step {
+		if letters {
+			out = append(out, string(rune(i)))
+		} else {
+			out = append(out, strconv.Itoa(i))
+		}
+		if i == to || len(out) >= maxRounds {
+			break
+		}
+	}
+	return out
+}
+
+// ansiC decodes the inside of $'…'.
+func ansiC(v string) string {
+	var b strings.Builder
+	for i := 0; i < len(v); i++ {
+		if v[i] != '\\' || i+1 == len(v) {
+			b.WriteByte(v[i])
+			continue
+		}
+		i++
+		switch c := v[i]; c {
+		case 'a', 'b', 'f', 'n', 'r', 't', 'v', 'e', 'E':
+			b.WriteByte("\a\b\f\n\r\t\v\x1b\x1b"[strings.IndexByte("abfnrtveE", c)])
+		case 'x':
+			i += code(&b, v[i+1:], 16, 2, false)
+		case 'u':
+			i += code(&b, v[i+1:], 16, 4, true)
+		case 'U':
+			i += code(&b, v[i+1:], 16, 8, true)
+		case 'c':
+			if i+1 < len(v) {
+				i++
+				b.WriteByte(v[i] & 0x1f)
+			}
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			i += code(&b, v[i:], 8, 3, false) - 1
+		case '\\', '\'', '"', '?':
+			b.WriteByte(c)
+		default:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// code writes the character whose number stands at the front of v and returns
+// how many digits it took.
+func code(b *strings.Builder, v string, base, most int, wide bool) int {
+	n := 0
+	for n < len(v) && n < most {
+		if _, err := strconv.ParseUint(v[n:n+1], base, 8); err != nil {
+			break
+		}
+		n++
+	}
+	value, err := strconv.ParseUint(v[:n], base, 32)
+	switch {
+	case err != nil:
+		b.WriteByte('\\')
+	case wide && utf8.ValidRune(rune(value)):
+		b.WriteRune(rune(value))
+	default:
+		b.WriteByte(byte(value))
+	}
+	return n
+}
+
+// globMatch matches a shell pattern against s.
+func globMatch(pattern, s string) bool {
+	for budget := 4096; ; budget-- {
+		switch {
+		case pattern == "":
+			return s == ""
+		case budget == 0:
+			return false
+		case pattern[0] == '*':
+			for i := 0; i <= len(s); i++ {
+				if globMatch(pattern[1:], s[i:]) {
+					return true
+				}
+			}
+			return false
+		case s == "":
+			return false
+		case pattern[0] == '?':
+			pattern, s = pattern[1:], s[1:]
+		case pattern[0] == '[':
+			ok, rest := classMatch(pattern, s[0])
+			if !ok {
+				return false
+			}
+			pattern, s = rest, s[1:]
+		default:
+			if pattern[0] == '\\' && len(pattern) > 1 {
+				pattern = pattern[1:]
+			}
+			if pattern[0] != s[0] {
+				return false
+			}
+			pattern, s = pattern[1:], s[1:]
+		}
+	}
+}
+
+// classMatch matches c against the bracket expression that pattern begins with.
+func classMatch(pattern string, c byte) (bool, string) {
+	end := strings.IndexByte(pattern[1:], ']')
+	if end < 0 {
+		return c == '[', pattern[1:]
+	}
+	class, rest := pattern[1:end+1], pattern[end+2:]
+	negate := strings.HasPrefix(class, "!") || strings.HasPrefix(class, "^")
+	if negate {
+		class = class[1:]
+	}
+	in := false
+	for i := 0; i < len(class); i++ {
+		if i+2 < len(class) && class[i+1] == '-' {
+			in = in || class[i] <= c && c <= class[i+2]
+			i += 2
+			continue
+		}
+		in = in || class[i] == c
+	}
+	return in != negate, rest
+}
