@@ -34,15 +34,15 @@ func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) 
 		return jail.Result{}, err
 	}
 	defer run.done()
-	s, err := connect(box.Exec{})
-	if err != nil {
-		return jail.Result{}, err
-	}
-	defer s.close()
 	id := identity{os.Getuid(), os.Getgid()}
 	if id.uid == 0 {
 		id = identity{firstUID, firstUID}
 	}
+	s, err := id.connect(box.Exec{})
+	if err != nil {
+		return jail.Result{}, err
+	}
+	defer s.close()
 	limits := limitsFor(b, box.Exec{})
 	in := &inner{tool: d.opts.Tool, name: b.Name, id: id, plan: d.basePlan(b, limits), run: run, limits: limits, streams: s}
 	res, err := in.start(ctx)

@@ -53,7 +53,8 @@ func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limi
 	}
 	p.Mounts = append(p.Mounts, jail.Mount{Source: tool, Target: jail.Tool, File: true})
 	for _, m := range p.Mounts {
-		if m.Write && !m.Device {
+		// What is below the home is writable with it. By name it could be led astray: the program may have put links there.
+		if m.Write && !m.Device && (m.Target == jail.Home || !within(m.Target, jail.Home)) {
 			p.Write = append(p.Write, m.Target)
 		}
 	}

@@ -4,7 +4,6 @@ package native
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +98,7 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home jail.M
 			return fmt.Errorf("hand over terminal: %w", err)
 		}
 	}
-	s, err := connect(e)
+	s, err := id.connect(e)
 	if err != nil {
 		return err
 	}
@@ -148,6 +147,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	defer group.remove()
 	in.plan.Cgroups, in.plan.Procs = len(group.tasks), group.rlimit
 
+	plan := in.plan.Encode()
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	p, err := proc.Start(life, proc.Cmd{
@@ -167,7 +167,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	}
 	_ = theirs.Close()
 	in.streams.release()
-	if err := errors.Join(in.run.started(p.Pid()), send(ours, in.plan)); err != nil {
+	if err := errors.Join(in.run.started(p.Pid()), send(ours, plan)); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		return res, errors.Join(err, p.Wait())
 	}
@@ -248,13 +248,8 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
 }
 
-func send(w io.Writer, plan *jail.Plan) error {
-	data, err := json.Marshal(plan)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...))
-	if err != nil {
+func send(w io.Writer, plan []byte) error {
+	if _, err := w.Write(plan); err != nil {
 		return fmt.Errorf("send plan: %w", err)
 	}
 	return nil

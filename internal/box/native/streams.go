@@ -15,6 +15,7 @@ import (
 // streams are what a program reads and writes: the terminal made for it, or pipes of our own. A descriptor of the
 // host's, a log file or the user's terminal, never goes in: the program could open it again, seek in it or type into it.
 type streams struct {
+	id           identity
 	in, out, err *os.File // the program's ends
 	mine         []*os.File
 	theirs       []*os.File
@@ -23,8 +24,8 @@ type streams struct {
 	last         *proc.Tail
 }
 
-func connect(e box.Exec) (*streams, error) {
-	s := &streams{}
+func (id identity) connect(e box.Exec) (*streams, error) {
+	s := &streams{id: id}
 	if e.TTY != nil {
 		s.in, s.out, s.err = e.TTY, e.TTY, e.TTY
 		return s, nil
@@ -47,7 +48,7 @@ func (s *streams) feed(from io.Reader) error {
 		s.in, s.theirs = null, append(s.theirs, null)
 		return err
 	}
-	r, w, err := os.Pipe()
+	r, w, err := s.pipe()
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (s *streams) drain(end **os.File, to io.Writer) error {
 		*end, s.theirs = null, append(s.theirs, null)
 		return err
 	}
-	r, w, err := os.Pipe()
+	r, w, err := s.pipe()
 	if err != nil {
 		return err
 	}
@@ -85,6 +86,18 @@ func (s *streams) drain(end **os.File, to io.Writer) error {
 		})
 	})
 	return nil
+}
+
+// pipe belongs to the box's user, who may open its ends again as /dev/stdin and the like.
+func (s *streams) pipe() (r, w *os.File, err error) {
+	if r, w, err = os.Pipe(); err != nil || os.Getuid() != 0 {
+		return r, w, err
+	}
+	if err = r.Chown(s.id.uid, s.id.gid); err != nil {
+		_ = r.Close()
+		_ = w.Close()
+	}
+	return r, w, err
 }
 
 // release closes the program's ends once it has them, and starts to copy.

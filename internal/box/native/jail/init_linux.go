@@ -81,7 +81,7 @@ func receive(p *Plan) error {
 	if err := readFull(data); err != nil {
 		return err
 	}
-	return json.Unmarshal(data, p)
+	return p.decode(data)
 }
 
 func readFull(b []byte) error {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 )
 
 // Devices are the nodes of the host's /dev that a box shows.
@@ -13,8 +13,17 @@ func Devices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 }
 
-// landlock says a second time what the mounts say: where the program may write, and that it can neither signal
-// nor reach by an abstract socket what is outside. Parts that this kernel doesn't know are left out.
+// What Landlock leaves open: to read everywhere, to write to files, and everything in the box's own directories.
+const (
+	mayRead   = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
+	mayChange = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
+	onFiles   = mayChange | ll.AccessFSExecute
+	mayAll    = ll.AccessFSIoctlDev<<1 - 1
+)
+
+// landlock says a second time what the mounts say: where the program may write, and that it can neither signal nor
+// reach by an abstract socket what is outside. It confines the thread that starts the program: done for all threads, each
+// would be in a domain of its own, and the one that relays signals could not reach the program.
 func (p *Plan) landlock(res *Result) error {
 	abi, err := ll.LandlockGetABIVersion()
 	if err == nil && abi < 2 {
@@ -27,26 +36,67 @@ func (p *Plan) landlock(res *Result) error {
 		}
 		return &missing{"landlock", err}
 	}
-	const allFS, allScopes = landlock.AccessFSSet(1<<16 - 1), landlock.ScopedSet(1<<2 - 1)
-	config, err := landlock.NewConfig(allFS, allScopes)
-	if err != nil {
-		return &missing{"landlock", err}
-	}
-	rules := []landlock.Rule{
-		landlock.RODirs("/"),
-		landlock.RWFiles("/proc"),
-		landlock.RWFiles(Devices()...).WithIoctlDev(),
-		landlock.RWFiles("/dev/pts").WithIoctlDev(),
-		landlock.RWDirs("/tmp", "/dev/shm").WithRefer(),
-		landlock.RWDirs(p.Write...).WithRefer(),
-	}
-	if p.TTY {
-		// A shell that writes to /dev/stderr opens the terminal again.
-		rules = append(rules, landlock.RWFiles("/proc/self/fd/0").WithIoctlDev())
-	}
-	if err := config.BestEffort().Restrict(rules...); err != nil {
-		return &missing{"landlock", errors.Join(errors.New("restrict"), err)}
+	if err := p.restrict(abi); err != nil {
+		return step("landlock", err)
 	}
 	res.LandlockABI = abi
 	return nil
+}
+
+// handled are the rights that a version of Landlock knows, of those that concern us.
+func handled(abi int) ll.RulesetAttr {
+	attr := ll.RulesetAttr{HandledAccessFS: mayAll}
+	if abi < 5 {
+		attr.HandledAccessFS &^= ll.AccessFSIoctlDev
+	}
+	if abi < 3 {
+		attr.HandledAccessFS &^= ll.AccessFSTruncate
+	}
+	if abi >= 6 {
+		attr.Scoped = ll.ScopeAbstractUnixSocket | ll.ScopeSignal
+	}
+	return attr
+}
+
+func (p *Plan) restrict(abi int) error {
+	attr := handled(abi)
+	rules, err := ll.LandlockCreateRuleset(&attr, 0)
+	if err != nil {
+		return step("create ruleset", err)
+	}
+	defer unix.Close(rules)
+	allow := func(access uint64, paths ...string) {
+		for _, path := range paths {
+			err = errors.Join(err, step("allow "+path, allowBeneath(rules, path, access&attr.HandledAccessFS)))
+		}
+	}
+	allow(mayRead, "/")
+	allow(mayChange, "/proc", "/dev/pts")
+	allow(mayChange, Devices()...)
+	allow(mayAll, "/tmp", "/dev/shm")
+	allow(mayAll, p.Write...)
+	if p.TTY {
+		// A shell that writes to /dev/stderr opens the terminal again.
+		allow(mayChange, "/proc/self/fd/0")
+	}
+	if err != nil {
+		return err
+	}
+	return step("restrict", ll.LandlockRestrictSelf(rules, 0))
+}
+
+func allowBeneath(rules int, path string, access uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= onFiles
+	}
+	return ll.LandlockAddPathBeneathRule(rules, &ll.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
 }

@@ -1,0 +1,123 @@
+package boxtest
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+func readOnly(s *suite) {
+	s.session(one)
+	s.out(sh(one, `echo text > file`))
+	e := sh(one, `cat file; touch new || echo new; echo x >> file || echo append; rm -f file || echo rm; chmod 777 . || echo chmod`)
+	e.ReadOnly = true
+	stdout, _, err := s.run(e)
+	s.must(err)
+	wantText(s.T, stdout, "text\nnew\nappend\nrm\nchmod")
+	wantText(s.T, s.out(sh(one, `cat file; ls`)), "text\nfile")
+}
+
+func store(s *suite) {
+	place := s.session(one)
+	fill := sh(one, `echo object > "$1/object"`, place.Store)
+	fill.Repo, fill.Fill = "repo-1", true
+	s.out(fill)
+	for _, id := range []string{one, two} {
+		s.session(id)
+		e := sh(id, `cat "$1/object"; touch "$1/new" || echo kept; rm -f "$1/object" || echo kept`, place.Store)
+		e.Repo = "repo-1"
+		stdout, _, err := s.run(e)
+		s.must(err)
+		wantText(s.T, stdout, "object\nkept\nkept")
+	}
+	other := sh(one, `ls -A "$1"`, place.Store)
+	other.Repo = "repo-2"
+	wantText(s.T, s.out(other), "")
+	if _, _, err := s.run(sh(one, `cat "$1/object"`, place.Store)); err == nil {
+		s.Error("a store is there that nobody asked for")
+	}
+	for _, bad := range []string{"..", "a/b", "../../home", "."} {
+		e := sh(one, `:`)
+		e.Repo = bad
+		if _, _, err := s.run(e); err == nil {
+			s.Errorf("there is a repository %q", bad)
+		}
+	}
+}
+
+func etc(s *suite) {
+	s.session(one)
+	e := sh(one, `cat /etc/cco/policy.json; echo x > /etc/cco/policy.json || echo kept; rm -f /etc/cco/policy.json || echo kept; mv /etc/cco /tmp/x || echo kept`)
+	e.Etc = []box.File{{Path: "cco/policy.json", Data: []byte("{}\n"), Mode: 0o644}}
+	stdout, _, err := s.run(e)
+	s.must(err)
+	wantText(s.T, stdout, "{}\nkept\nkept\nkept")
+	e.Etc = []box.File{{Path: "../evil", Data: []byte("x")}}
+	if _, _, err := s.run(e); err == nil {
+		s.Error("a file was put outside of /etc")
+	}
+}
+
+func exchange(s *suite) {
+	place := s.session(one)
+	s.must(os.WriteFile(s.host(one, "in"), []byte("from the host\n"), 0o644))
+	wantText(s.T, s.out(sh(one, `cat "$1/in"; echo "from the box" > "$1/out"; mkdir "$1/dir"; mv "$1/out" "$1/dir/"`, place.Exchange)), "from the host")
+	text, err := os.ReadFile(s.host(one, "dir/out"))
+	s.must(err)
+	wantText(s.T, string(text), "from the box")
+}
+
+func apart(s *suite) {
+	first, second := s.session(one), s.session(two)
+	s.out(sh(one, `echo secret | tee file "$HOME/file" "$1/file"`, first.Exchange))
+	for _, id := range []string{two, ""} {
+		_ = second
+		stdout, _, _ := s.run(sh(id, `cat "$1/file" "$2/file" "$3/file"; ls -d "$1" "$2"; find / -name file -path '*`+one+`*'; echo done`,
+			first.Workspace, first.Exchange, first.Home))
+		wantText(s.T, stdout, "done")
+	}
+}
+
+// background leaves a child behind that keeps the output open: neither may outlive, or hold, the run.
+func background(s *suite) {
+	place := s.session(one)
+	s.out(sh(one, `( `+heart+` ) & until [ -s "$1" ]; do sleep 0.01; done`, place.Exchange+"/beat"))
+	s.wantStopped(s.host(one, "beat"))
+}
+
+// daemons leave their group, their session and their parent.
+func daemons(s *suite) {
+	place := s.session(one)
+	s.out(sh(one, `setsid sh -c 'setsid sh -c "$0" x "$1" & exit 0' "$2" "$1" < /dev/null > /dev/null 2>&1
+		until [ -s "$1" ]; do sleep 0.01; done`, place.Exchange+"/beat", `trap "" TERM HUP INT; `+heart))
+	s.wantStopped(s.host(one, "beat"))
+}
+
+// memoryLimit fills memory in one process. That one goes; the program that started it, and the box, stay.
+func memoryLimit(s *suite) {
+	s.session(one)
+	e := sh(one, `head -c 2000000000 /dev/zero | tail > /dev/null; echo "ended with $?"`)
+	e.Limits.Memory = 200 << 20
+	stdout, _, err := s.run(e)
+	s.must(err)
+	wantText(s.T, stdout, "ended with 137")
+	wantText(s.T, s.out(sh(one, `echo fine`)), "fine")
+}
+
+func processLimit(s *suite) {
+	place := s.session(one)
+	e := sh(one, `i=0; while [ $i -lt 500 ]; do sleep 1000 & i=$((i+1)); echo $i > "$1/count"; done; echo unbounded`, place.Exchange)
+	e.Limits.Procs = 50
+	stdout, _, err := s.run(e)
+	if err == nil || strings.Contains(stdout, "unbounded") {
+		s.Errorf("it started 500 processes: %v", err)
+	}
+	text, err := os.ReadFile(s.host(one, "count"))
+	s.must(err)
+	if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || n < 5 || n > 90 {
+		s.Errorf("%q processes were started under a limit of 50", text)
+	}
+	wantText(s.T, s.out(sh(one, `echo fine`)), "fine")
+}

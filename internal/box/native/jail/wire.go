@@ -1,0 +1,153 @@
+package jail
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// A plan travels as bytes in a fixed order. JSON would change arguments that are not valid UTF-8, and takes as long to
+// read as the box takes to build.
+
+// Encode gives the plan as it is sent: its length, then itself.
+func (p *Plan) Encode() []byte {
+	w := &writer{buf: make([]byte, 4, 16<<10)}
+	w.text(p.Hostname)
+	w.flag(p.Become)
+	w.number(int64(p.Cgroups))
+	w.texts(p.Dirs)
+	w.number(int64(len(p.Files)))
+	for _, f := range p.Files {
+		w.text(f.Path)
+		w.text(string(f.Data))
+		w.number(int64(f.Mode))
+	}
+	w.number(int64(len(p.Links)))
+	for _, l := range p.Links {
+		w.text(l.Path)
+		w.text(l.Target)
+	}
+	w.number(int64(len(p.Mounts)))
+	for _, m := range p.Mounts {
+		w.text(m.Source)
+		w.text(m.Target)
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Copy, m.Soft} {
+			w.flag(b)
+		}
+	}
+	w.number(p.Tmp)
+	w.texts(p.Write)
+	w.number(int64(p.Landlock))
+	w.number(int64(p.Seccomp))
+	w.texts(p.Argv)
+	w.texts(p.Env)
+	w.text(p.Dir)
+	w.flag(p.TTY)
+	w.number(int64(p.Procs))
+	binary.LittleEndian.PutUint32(w.buf, uint32(len(w.buf)-4))
+	return w.buf
+}
+
+// decode reads what Encode wrote, without the length.
+func (p *Plan) decode(data []byte) error {
+	r := &reader{buf: data}
+	p.Hostname = r.text()
+	p.Become = r.flag()
+	p.Cgroups = int(r.number())
+	p.Dirs = r.texts()
+	p.Files = make([]File, r.count())
+	for i := range p.Files {
+		p.Files[i] = File{Path: r.text(), Data: []byte(r.text()), Mode: uint32(r.number())}
+	}
+	p.Links = make([]Link, r.count())
+	for i := range p.Links {
+		p.Links[i] = Link{Path: r.text(), Target: r.text()}
+	}
+	p.Mounts = make([]Mount, r.count())
+	for i := range p.Mounts {
+		m := Mount{Source: r.text(), Target: r.text()}
+		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Copy, &m.Soft} {
+			*b = r.flag()
+		}
+		p.Mounts[i] = m
+	}
+	p.Tmp = r.number()
+	p.Write = r.texts()
+	p.Landlock = Demand(r.number())
+	p.Seccomp = Demand(r.number())
+	p.Argv = r.texts()
+	p.Env = r.texts()
+	p.Dir = r.text()
+	p.TTY = r.flag()
+	p.Procs = int(r.number())
+	if r.bad || len(r.buf) > 0 {
+		return errors.New("plan is not one of ours")
+	}
+	return nil
+}
+
+type writer struct{ buf []byte }
+
+func (w *writer) number(n int64) { w.buf = binary.AppendVarint(w.buf, n) }
+
+func (w *writer) text(s string) {
+	w.number(int64(len(s)))
+	w.buf = append(w.buf, s...)
+}
+
+func (w *writer) texts(list []string) {
+	w.number(int64(len(list)))
+	for _, s := range list {
+		w.text(s)
+	}
+}
+
+func (w *writer) flag(b bool) {
+	if b {
+		w.number(1)
+	} else {
+		w.number(0)
+	}
+}
+
+// reader gives zero values once something was wrong.
+type reader struct {
+	buf []byte
+	bad bool
+}
+
+func (r *reader) number() int64 {
+	n, size := binary.Varint(r.buf)
+	if size <= 0 {
+		r.bad, r.buf = true, nil
+		return 0
+	}
+	r.buf = r.buf[size:]
+	return n
+}
+
+// count is a number of things that each take at least one byte.
+func (r *reader) count() int {
+	n := r.number()
+	if n < 0 || n > int64(len(r.buf)) {
+		r.bad, r.buf = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) text() string {
+	n := r.count()
+	s := string(r.buf[:n])
+	r.buf = r.buf[n:]
+	return s
+}
+
+func (r *reader) texts() []string {
+	list := make([]string, r.count())
+	for i := range list {
+		list[i] = r.text()
+	}
+	return list
+}
+
+func (r *reader) flag() bool { return r.number() == 1 }
