@@ -79,12 +79,18 @@ func (r *Repo) statuses(ctx context.Context) (map[string]status, error) {
 	return all, nil
 }
 
+// leftover is what a killed fast-forward has done.
+type leftover struct {
+	written []change // files that already have the new content
+	all     bool     // the index and the worktree are where they should be
+}
+
 // inTheWay gives a *DirtyError for what the changes would overwrite: tracked files that differ, and untracked ones,
 // ignored or not. Files that already have the new content aren't in the way: a killed fast-forward wrote them.
-func (r *Repo) inTheWay(ctx context.Context, changes []change) (healed []change, err error) {
+func (r *Repo) inTheWay(ctx context.Context, changes []change) (left leftover, err error) {
 	differ, err := r.statuses(ctx)
 	if err != nil {
-		return nil, err
+		return leftover{}, err
 	}
 	gone := map[string]bool{}
 	for _, c := range changes {
@@ -93,35 +99,38 @@ func (r *Repo) inTheWay(ctx context.Context, changes []change) (healed []change,
 		}
 	}
 	var dirty []DirtyFile
+	done := 0
 	for _, c := range changes {
 		s, differs := differ[c.path]
 		switch {
 		case differs:
 			why := s.conflict(c)
-			if why == "" {
-				continue
+			switch {
+			case why == "" && s.staged != '.':
+				done++
+			case why == "":
+			case r.holds(c) && s.staged != 'U':
+				left.written = append(left.written, c)
+			default:
+				dirty = append(dirty, DirtyFile{c.path, why})
 			}
-			if r.holds(c) && s.staged != 'U' {
-				healed = append(healed, c)
-				continue
-			}
-			dirty = append(dirty, DirtyFile{c.path, why})
 		case c.mode != "" && c.oldMode == "":
 			blocked, err := r.blocked(c.path, gone)
 			if err != nil {
-				return nil, err
+				return leftover{}, err
 			}
 			if blocked == c.path && r.holds(c) {
-				healed = append(healed, c)
+				left.written = append(left.written, c)
 			} else if blocked != "" {
 				dirty = append(dirty, DirtyFile{blocked, "untracked"})
 			}
 		}
 	}
 	if len(dirty) > 0 {
-		return nil, &DirtyError{Files: dirty}
+		return leftover{}, &DirtyError{Files: dirty}
 	}
-	return healed, nil
+	left.all = done == len(changes)
+	return left, nil
 }
 
 // conflict says why a file that differs from HEAD stands in the way of a change, or "".

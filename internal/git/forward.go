@@ -87,7 +87,7 @@ func (r *Repo) CreateBranch(ctx context.Context, branch, to string) (Forwarded, 
 type forwardPlan struct {
 	Forwarded
 	changes []change
-	healed  []change // what a killed fast-forward has already written
+	left    leftover
 }
 
 func (r *Repo) plan(ctx context.Context, branch, from, to string) (forwardPlan, error) {
@@ -123,7 +123,7 @@ func (r *Repo) plan(ctx context.Context, branch, from, to string) (forwardPlan, 
 	if err != nil {
 		return forwardPlan{}, err
 	}
-	f.healed, err = r.inTheWay(ctx, f.changes)
+	f.left, err = r.inTheWay(ctx, f.changes)
 	return f, err
 }
 
@@ -213,9 +213,12 @@ func (r *Repo) moveWorktree(ctx context.Context, f forwardPlan) error {
 }
 
 func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
-	if len(f.healed) > 0 {
+	if f.left.all {
+		return nil // git would stumble over a file that is now a directory
+	}
+	if len(f.left.written) > 0 {
 		var in strings.Builder
-		for _, c := range f.healed {
+		for _, c := range f.left.written {
 			in.WriteString(c.mode + " " + c.oid + "\t" + c.path + "\x00")
 		}
 		if err := r.host.run(ctx, strings.NewReader(in.String()), "update-index", "-z", "--add", "--replace", "--index-info"); err != nil {
