@@ -24,7 +24,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-var sessionID = regexp.MustCompile(`(?:Session |"id": ")([0-9a-f]{8})\b`)
+var sessionID = regexp.MustCompile(`(?:[Ss]ession |"id": ")([0-9a-f]{8})\b`)
 
 // id VAR sets a variable to the session that the last command's output names.
 func cmdID(ts *testscript.TestScript, _ bool, args []string) {

@@ -300,7 +300,7 @@ func (s *Service) sendAll(ctx context.Context, rec store.Session) error {
 }
 
 func (s *Service) gitProgress() git.ProgressFunc {
-	last := time.Time{}
+	last := s.Now()
 	return func(p git.Progress) {
 		if now := s.Now(); now.Sub(last) > time.Second {
 			last = now
