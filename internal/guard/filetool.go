@@ -40,30 +40,18 @@ func kindOf(name string) toolKind {
 	return toolUnknown
 }
 
-// fileInput are the fields in which tools name files and commands.
-type fileInput struct {
-	Command     json.RawMessage `json:"command"`
-	Cmd         json.RawMessage `json:"cmd"`
-	Script      string          `json:"script"`
-	Input       string          `json:"input"`
-	Patch       string          `json:"patch"`
-	PatchText   string          `json:"patchText"`
-	FilePath    *string         `json:"file_path"`
-	FilePath2   *string         `json:"filePath"`
-	Notebook    *string         `json:"notebook_path"`
-	Path        *string         `json:"path"`
-	Absolute    *string         `json:"absolute_path"`
-	Target      *string         `json:"target_file"`
-	Source      *string         `json:"source"`
-	Destination *string         `json:"destination"`
-	Workdir     string          `json:"workdir"`
-	Directory   string          `json:"directory"`
-	DirPath     string          `json:"dir_path"`
-	Cwd         string          `json:"cwd"`
-	Edits       []struct {
-		FilePath  *string `json:"file_path"`
-		FilePath2 *string `json:"filePath"`
-	} `json:"edits"`
+// fileInput are the fields in which tools name files and commands. They are
+// matched exactly: a decoder that ignores case would let a second spelling of
+// a name stand in for the one that the agent reads.
+type fileInput map[string]json.RawMessage
+
+// text returns a field that holds text; ok is false if it is no text.
+func (in fileInput) text(name string) (value string, present, ok bool) {
+	raw, present := in[name]
+	if !present || string(raw) == "null" {
+		return "", false, true
+	}
+	return value, true, json.Unmarshal(raw, &value) == nil
 }
 
 // tool judges a call of any tool.
@@ -85,7 +73,13 @@ func (s *shell) tool(call Call) {
 		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+" works outside the workspace", "keep notes and work in files below "+s.land.workspace)
 	}
 	var in fileInput
-	if len(call.Input) > 0 && json.Unmarshal(call.Input, &in) != nil || kind != toolFree && len(call.Input) == 0 {
+	var plain string
+	switch {
+	case kind == toolFree || kind == toolRead:
+		return // nothing that it is given is written
+	case kind == toolPatch && json.Unmarshal(call.Input, &plain) == nil:
+		in = fileInput{"input": call.Input}
+	case json.Unmarshal(call.Input, &in) != nil || in == nil:
 		bad("the input of " + call.Tool + " is not what that tool takes")
 	}
 	switch kind {
@@ -100,19 +94,23 @@ func (s *shell) tool(call Call) {
 
 // shellTool judges a command, given as text or as words.
 func (s *shell) shellTool(in fileInput, bad func(string)) {
-	for _, dir := range []string{in.Workdir, in.Directory, in.DirPath, in.Cwd} {
-		if dir != "" {
+	for _, name := range []string{"workdir", "directory", "dir_path", "cwd"} {
+		dir, present, ok := in.text(name)
+		if !ok {
+			bad("the directory of the call is no text")
+		}
+		if present && dir != "" {
 			s.moveTo(arg{s.homed(dir), 0, 0}, false)
 		}
 	}
-	raw := in.Command
-	if raw == nil {
-		raw = in.Cmd
+	raw, found := in["command"]
+	if !found {
+		raw, found = in["cmd"]
 	}
 	var command string
 	var words []string
 	switch {
-	case raw == nil:
+	case !found:
 		bad("the call holds no command")
 	case json.Unmarshal(raw, &command) == nil:
 		s.topLevel(command)
@@ -132,20 +130,27 @@ func (s *shell) topLevel(command string) {
 }
 
 func (s *shell) writeTool(in fileInput, bad func(string)) {
-	names := []*string{in.FilePath, in.FilePath2, in.Notebook, in.Path, in.Absolute, in.Target, in.Source, in.Destination}
-	for _, e := range in.Edits {
-		names = append(names, e.FilePath, e.FilePath2)
-	}
 	found := false
-	for _, name := range names {
-		if name == nil {
-			continue
+	check := func(in fileInput) {
+		for _, name := range []string{"file_path", "filePath", "notebook_path", "path", "absolute_path", "target_file", "source", "destination"} {
+			value, present, ok := in.text(name)
+			if !ok || present && (value == "" || strings.Contains(value, "\x00")) {
+				bad("the call names an empty or unreadable path")
+			}
+			if present {
+				found = true
+				s.check(opRedirect, arg{s.homed(value), 0, 0})
+			}
 		}
-		if *name == "" || strings.ContainsAny(*name, "\x00") {
-			bad("the call names an empty path")
+	}
+	check(in)
+	if raw, ok := in["edits"]; ok {
+		var edits []fileInput
+		if json.Unmarshal(raw, &edits) == nil {
+			for _, e := range edits {
+				check(e)
+			}
 		}
-		found = true
-		s.check(opRedirect, arg{s.homed(*name), 0, 0})
 	}
 	if !found {
 		bad("the call names no file")
@@ -154,13 +159,16 @@ func (s *shell) writeTool(in fileInput, bad func(string)) {
 
 // patchTool judges the files that a patch names.
 func (s *shell) patchTool(in fileInput, bad func(string)) {
-	patch := in.Input + in.Patch + in.PatchText
-	var command string
-	var words []string
-	if in.Command != nil && json.Unmarshal(in.Command, &command) == nil {
-		patch += command
-	} else if in.Command != nil && json.Unmarshal(in.Command, &words) == nil {
-		patch += strings.Join(words, "\n")
+	patch := ""
+	for _, name := range []string{"input", "patch", "patchText", "patch_text", "command"} {
+		value, present, ok := in.text(name)
+		var words []string
+		if !ok && json.Unmarshal(in[name], &words) != nil {
+			bad("the patch is neither text nor words")
+		}
+		if present {
+			patch += value + strings.Join(words, "\n") + "\n"
+		}
 	}
 	if !strings.Contains(patch, "\n") || !strings.Contains(patch, "***") && !strings.Contains(patch, "+++") {
 		bad("the call holds no patch")

@@ -55,6 +55,7 @@ const maxLinks = 40
 // terrain is a policy made ready for lookups: every root resolved.
 type terrain struct {
 	resolver  Resolver
+	seen      map[string]found // what the resolver said; asking it is what costs most
 	workspace string
 	host      string
 	home      string
@@ -64,8 +65,28 @@ type terrain struct {
 	gitFile   []string // .git of the workspace; nil in a private clone
 }
 
+type found struct {
+	entry  Entry
+	target string
+}
+
+// lookup asks the resolver once for each path.
+func (t *terrain) lookup(name string) (Entry, string) {
+	if t.resolver == nil || strings.ContainsAny(name, hole+star) {
+		return EntryUnknown, ""
+	}
+	f, ok := t.seen[name]
+	if !ok {
+		f.entry, f.target = t.resolver.Lookup(name)
+		t.seen[name] = f
+	}
+	return f.entry, f.target
+}
+
+// newTerrain resolves the workspace and the host. The other roots are taken
+// as they stand: whoever makes a policy names them in every form that counts.
 func newTerrain(p Policy, r Resolver) *terrain {
-	t := &terrain{resolver: r, workspace: path.Clean(p.Workspace)}
+	t := &terrain{resolver: r, seen: map[string]found{}, workspace: path.Clean(p.Workspace)}
 	t.own = t.bothForms(p.Workspace)
 	if p.Host != "" {
 		t.host = t.resolve(p.Host)
@@ -73,12 +94,8 @@ func newTerrain(p Policy, r Resolver) *terrain {
 	if p.Home != "" {
 		t.home = path.Clean(p.Home)
 	}
-	for _, root := range append(append([]string{}, p.Scratch...), p.Caches...) {
-		t.scratch = append(t.scratch, t.bothForms(root)...)
-	}
-	for _, name := range p.Protected {
-		t.protected = append(t.protected, t.bothForms(name)...)
-	}
+	t.scratch = append(append(t.scratch, p.Scratch...), p.Caches...)
+	t.protected = append(t.protected, p.Protected...)
 	for _, root := range t.own {
 		for _, name := range agentSettings() {
 			t.protected = append(t.protected, path.Join(root, name))
@@ -125,7 +142,10 @@ func (t *terrain) resolve(name string) string {
 			done = next // these are links to whatever the guard itself has open
 			continue
 		}
-		entry, target := t.resolver.Lookup(next)
+		entry, target := t.lookup(next)
+		if entry == EntryMissing {
+			return path.Join(next, path.Join(rest...)) // nothing below it can be a link
+		}
 		if entry != EntryLink {
 			done = next
 			continue
@@ -153,19 +173,13 @@ func (t *terrain) resolveParent(name string) string {
 
 // missing says that nothing stands at name for sure.
 func (t *terrain) missing(name string) bool {
-	if t.resolver == nil {
-		return false
-	}
-	entry, _ := t.resolver.Lookup(t.resolve(name))
+	entry, _ := t.lookup(t.resolve(name))
 	return entry == EntryMissing
 }
 
 // isFile says that a plain file stands at name for sure.
 func (t *terrain) isFile(name string) bool {
-	if t.resolver == nil {
-		return false
-	}
-	entry, _ := t.resolver.Lookup(t.resolve(name))
+	entry, _ := t.lookup(t.resolve(name))
 	return entry == EntryFile || entry == EntryDir
 }
 
@@ -231,6 +245,9 @@ func (t *terrain) removesRoot(name string) bool {
 // whether it is a directory on the way to guarded. Case is ignored, since
 // some file systems do.
 func coversPath(name, guarded string, above bool) bool {
+	if !strings.Contains(name, star) {
+		return foldedWithin(name, guarded) || above && foldedWithin(guarded, name)
+	}
 	have, want := strings.Split(name, "/"), strings.Split(guarded, "/")
 	if len(have) < len(want) && !above {
 		return false
@@ -265,6 +282,12 @@ func within(name, root string) bool {
 		return true
 	}
 	return name == root || strings.HasPrefix(name, root) && len(name) > len(root) && name[len(root)] == '/'
+}
+
+// foldedWithin is within without regard to case.
+func foldedWithin(name, root string) bool {
+	n := len(root)
+	return len(name) >= n && (len(name) == n || name[n] == '/' || root == "/") && strings.EqualFold(name[:n], root)
 }
 
 func withinAny(name string, roots []string) bool {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
-	"strings"
 )
 
 // Policy says where an agent may work. It is made at run time from the box
@@ -45,14 +44,57 @@ type Policy struct {
 
 // ParsePolicy reads a policy as it stands in a box. What it does not know is
 // an error, since a misspelt key could open what its author meant to close.
+// It goes field by field: the hook reads a policy for every tool call, and
+// filling a struct by reflection takes it longer than deciding the call.
 func ParsePolicy(data []byte) (Policy, error) {
-	var p Policy
-	dec := json.NewDecoder(strings.NewReader(string(data)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&p); err != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
 		return Policy{}, err
 	}
+	var p Policy
+	for name, raw := range fields {
+		to := p.field(name)
+		if to == nil {
+			return Policy{}, errors.New("policy has an unknown field " + name)
+		}
+		if err := json.Unmarshal(raw, to); err != nil {
+			return Policy{}, errors.New("policy field " + name + ": " + err.Error())
+		}
+	}
 	return p, p.Validate()
+}
+
+// field is where the value of a JSON field goes.
+func (p *Policy) field(name string) any {
+	switch name {
+	case "workspace":
+		return &p.Workspace
+	case "host":
+		return &p.Host
+	case "home":
+		return &p.Home
+	case "linked":
+		return &p.Linked
+	case "git_dir":
+		return &p.GitDir
+	case "git_common_dir":
+		return &p.GitCommonDir
+	case "branch":
+		return &p.Branch
+	case "scratch":
+		return &p.Scratch
+	case "caches":
+		return &p.Caches
+	case "protected":
+		return &p.Protected
+	case "remotes":
+		return &p.Remotes
+	case "tools":
+		return &p.Tools
+	case "audit_socket":
+		return &p.AuditSocket
+	}
+	return nil
 }
 
 // Validate reports what would make verdicts under p meaningless.

@@ -258,7 +258,7 @@ func (s *shell) link(args []arg) {
 	dir := s.sc.dirs[0]
 	if v, ok := place.literal(); ok && o.has("-s", "--symbolic") && !o.has("-r", "--relative") {
 		at := s.absolute(v)
-		if e, _ := s.lookup2(at); e == EntryDir || strings.HasSuffix(v, "/") || v == "." || s.sc.made[at] || len(targets) > 1 {
+		if e, _ := s.land.lookup(at); e == EntryDir || strings.HasSuffix(v, "/") || v == "." || s.sc.made[at] || len(targets) > 1 {
 			dir = at
 		} else {
 			dir = path.Dir(at)
@@ -289,13 +289,6 @@ func (s *shell) remember(place arg, target, dir string) {
 			s.sc.files[s.absolute(v)] = content
 		}
 	}
-}
-
-func (s *shell) lookup2(name string) (Entry, string) {
-	if s.land.resolver == nil {
-		return EntryUnknown, ""
-	}
-	return s.land.resolver.Lookup(name)
 }
 
 func (s *shell) remove(args []arg) {

@@ -24,7 +24,7 @@ func Policy(dir, host, home string) (guard.Policy, error) {
 	}
 	p := guard.Policy{
 		Workspace: dir, Host: host, Home: home,
-		Scratch: scratch(), Caches: guard.CacheRoots(home),
+		Scratch: everyForm(scratch()), Caches: everyForm(guard.CacheRoots(home)),
 	}
 	if err := repository(&p); err != nil {
 		return guard.Policy{}, err
@@ -39,6 +39,17 @@ func scratch() []string {
 		roots = append(roots, dir)
 	}
 	return roots
+}
+
+// everyForm adds the resolved form of each name that lies behind a link.
+func everyForm(names []string) []string {
+	out := names
+	for _, name := range names {
+		if resolved, err := filepath.EvalSymlinks(name); err == nil && resolved != name {
+			out = append(out, resolved)
+		}
+	}
+	return out
 }
 
 // repository fills in what git's own files say about the workspace.

@@ -1,0 +1,32 @@
+package hook
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// readFile reads a small file. Package os would first set up polling, which
+// costs more than the file.
+func readFile(name string) ([]byte, error) {
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer func() { _ = syscall.Close(fd) }() // only read
+	var data []byte
+	for buf := make([]byte, 16<<10); ; {
+		n, err := syscall.Read(fd, buf)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case err != nil:
+			return nil, &os.PathError{Op: "read", Path: name, Err: err}
+		case n == 0:
+			return data, nil
+		}
+		if data = append(data, buf[:n]...); len(data) > MaxInput {
+			return nil, &os.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
+		}
+	}
+}
