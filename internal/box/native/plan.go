@@ -182,7 +182,7 @@ func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
 	if e.Session != "" {
 		env["CCO_SESSION"] = e.Session
 	}
-	for _, kv := range slices.Concat(b.Spec.Env, e.Env) {
+	for _, kv := range slices.Concat(toolchainEnv(d.opts.Home, d.toolchains()), b.Spec.Env, e.Env) {
 		if k, v, ok := strings.Cut(kv, "="); ok {
 			env[k] = v
 		}
@@ -223,9 +223,4 @@ func visible(p *jail.Plan, dir string) bool {
 		}
 	}
 	return false
-}
-
-// within says whether a clean path is dir or below it.
-func within(name, dir string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }
