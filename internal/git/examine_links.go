@@ -163,7 +163,10 @@ func (x *examiner) collisions(all, fresh []entry, dir string) error {
 }
 
 // maxModuleFiles bounds how many versions of .gitmodules are read: each costs a process.
-const maxModuleFiles = 200
+const (
+	maxModuleFiles = 200
+	maxModuleBytes = 1 << 20
+)
 
 // modulesFile examines a new .gitmodules, as git itself reads it, against the base's.
 func (x *examiner) modulesFile(path string, e entry) error {
@@ -198,8 +201,12 @@ func (x *examiner) modulesFile(path string, e entry) error {
 
 // modulePaths refuses a submodule that lies behind a link.
 func (x *examiner) modulePaths(path string, e entry, now, old []setting) error {
+	was := map[setting]bool{}
+	for _, s := range old {
+		was[s] = true
+	}
 	for _, s := range now {
-		if _, key, ok := moduleKey(s.key); !ok || key != "path" || slices.Contains(old, s) {
+		if _, key, ok := moduleKey(s.key); !ok || key != "path" || was[s] {
 			continue
 		}
 		parts := strings.Split(s.value, "/")
@@ -217,6 +224,13 @@ func (x *examiner) modulePaths(path string, e entry, now, old []setting) error {
 }
 
 func (x *examiner) readModules(e entry) ([]setting, error) {
+	o, err := x.cat.get(e.hex(), 0)
+	if err != nil {
+		return nil, err
+	}
+	if o.kind != "blob" || o.size > maxModuleBytes {
+		return nil, refuse(RuleSubmodule, "not a file of at most %d bytes", maxModuleBytes)
+	}
 	out, err := x.q.host.out(x.ctx, "config", "--no-includes", "-z", "--list", "--blob", e.hex())
 	if err != nil {
 		if x.ctx.Err() != nil {

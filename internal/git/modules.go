@@ -3,7 +3,6 @@ package git
 import (
 	"fmt"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 )
@@ -11,27 +10,34 @@ import (
 // checkModules judges a .gitmodules file, read by git itself, against everything that git has had holes for. A line
 // that stood in the old file is allowed: it is the user's.
 func checkModules(now, old []setting) *fault {
+	lines, was := map[setting]bool{}, map[string]bool{}
+	for _, s := range old {
+		lines[s] = true
+		if name, _, ok := moduleKey(s.key); ok {
+			was[name] = true
+		}
+	}
 	names := map[string]bool{}
 	for _, s := range now {
 		name, key, ok := moduleKey(s.key)
 		if !ok {
 			continue
 		}
-		if !wasModule(old, name) {
+		if !names[name] && !was[name] {
 			// A name becomes a path below .git/modules.
 			if why := badModulePath(name); why != "" {
 				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s: %s", quote(clip(name)), why)}
 			}
 		}
 		names[name] = true
-		if slices.Contains(old, s) {
+		if lines[s] {
 			continue
 		}
 		if why := badModuleValue(key, s.value); why != "" {
 			return &fault{RuleSubmodule, fmt.Sprintf("submodule %s %s: %s", key, quote(clip(s.value)), why)}
 		}
 	}
-	return nestedModules(names, old)
+	return nestedModules(names, was)
 }
 
 // moduleKey splits submodule.<name>.<key>.
@@ -44,19 +50,12 @@ func moduleKey(full string) (name, key string, ok bool) {
 	return rest[:dot], rest[dot+1:], true
 }
 
-func wasModule(old []setting, name string) bool {
-	return slices.ContainsFunc(old, func(s setting) bool {
-		was, _, ok := moduleKey(s.key)
-		return ok && was == name
-	})
-}
-
 // nestedModules finds a submodule whose directory below .git/modules would lie inside that of another.
-func nestedModules(names map[string]bool, old []setting) *fault {
+func nestedModules(names, was map[string]bool) *fault {
 	for name := range names {
-		for dir := path.Dir(name); dir != "." && dir != "/" && dir != ""; dir = path.Dir(dir) {
-			if names[dir] && !(wasModule(old, name) && wasModule(old, dir)) {
-				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s lies inside that of %s", quote(clip(name)), quote(clip(dir)))}
+		for i, r := range name {
+			if r == '/' && names[name[:i]] && !(was[name] && was[name[:i]]) {
+				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s lies inside that of %s", quote(clip(name)), quote(clip(name[:i])))}
 			}
 		}
 	}
@@ -93,6 +92,9 @@ func badModulePath(p string) string {
 		return "an absolute path"
 	case len(p) > 1024:
 		return "too long"
+	}
+	if strings.Contains(p, "//") || strings.HasSuffix(p, "/") {
+		return "an empty part"
 	}
 	for part := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if part == ".." || strings.TrimRight(part, ". ") == "" && part != "." {
@@ -153,7 +155,7 @@ func badRelativeURL(raw string) string {
 // badSCPAddress allows user@host:path, and nothing local.
 func badSCPAddress(raw string) string {
 	host, rest, ok := strings.Cut(raw, ":")
-	if !ok || strings.Contains(host, "/") || len(host) < 2 {
+	if !ok || strings.Contains(host, "/") || len(host) < 2 || rest == "" || strings.EqualFold(host, "file") {
 		return "a path on this machine"
 	}
 	if strings.HasPrefix(rest, ":") {

@@ -1,0 +1,244 @@
+package git_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/gittest"
+)
+
+func openRepo(t *testing.T, dir string) *git.Repo {
+	t.Helper()
+	r, err := git.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestBundleOfOddBranches(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		user := gittest.New(t, "--object-format="+format)
+		c := user.Commit("first", "a", "x\n")
+		r := openRepo(t, user.Dir)
+		for _, branch := range []string{"main", "-x", "--all", "it's", "a\"b", "$(touch${IFS}x)", "größe/日本"} {
+			user.Git("update-ref", "refs/heads/"+branch, c)
+			dir := t.TempDir()
+			path := filepath.Join(dir, "-o $(x).bundle")
+			res, err := r.Bundle(t.Context(), path, git.BundleRequest{Branch: branch, Commit: c})
+			if err != nil || res.Nothing {
+				t.Fatalf("%q: %+v, %v", branch, res, err)
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256(b)
+			if res.Size != int64(len(b)) || res.SHA256 != hex.EncodeToString(sum[:]) {
+				t.Errorf("%q: %+v does not describe %d bytes", branch, res, len(b))
+			}
+			if left, _ := os.ReadDir(dir); len(left) != 1 {
+				t.Errorf("%q: left %v", branch, left)
+			}
+			box := gittest.At(t, t.TempDir())
+			box.Git("clone", "-q", path, ".")
+			if got := box.Git("symbolic-ref", "HEAD"); got != "refs/heads/"+branch || box.Read("a") != "x\n" {
+				t.Errorf("%q: cloned as %q", branch, got)
+			}
+		}
+	}
+}
+
+func TestBundleSendsOnlyWhatIsNew(t *testing.T) {
+	user := gittest.New(t)
+	noise := strings.Repeat("0123456789abcdef\n", 10)
+	for i := range 20 {
+		noise += strings.Repeat(string(rune('a'+i)), 50) + "\n"
+		user.Commit("more", "f", noise)
+	}
+	first := user.Git("rev-parse", "HEAD")
+	r := openRepo(t, user.Dir)
+	dir := t.TempDir()
+	one := filepath.Join(dir, "one")
+	full, err := r.Bundle(t.Context(), one, git.BundleRequest{Branch: "main", Commit: first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := gittest.At(t, t.TempDir())
+	box.Git("clone", "-q", one, ".")
+	second := user.Commit("second", "g", "x\n")
+	have := []string{strings.Repeat("1", 40), "--all", "", first, user.Git("rev-parse", "HEAD^{tree}")}
+	two := filepath.Join(dir, "two")
+	res, err := r.Bundle(t.Context(), two, git.BundleRequest{Branch: "main", Commit: second, Have: have})
+	if err != nil || res.Nothing || res.Size >= full.Size || strings.Join(res.Prerequisites, ",") != first {
+		t.Fatalf("%+v after %+v, %v", res, full, err)
+	}
+	box.Git("bundle", "verify", "-q", two)
+	box.Git("fetch", "-q", two, "refs/heads/main:refs/heads/two")
+	if box.Git("rev-parse", "two") != second {
+		t.Error("the second bundle brought something else")
+	}
+	for _, c := range []string{first, second} {
+		three := filepath.Join(dir, "three")
+		res, err = r.Bundle(t.Context(), three, git.BundleRequest{Branch: "main", Commit: c, Have: []string{second}})
+		if err != nil || !res.Nothing {
+			t.Errorf("%+v, %v", res, err)
+		}
+		if _, err := os.Stat(three); err == nil {
+			t.Error("wrote a bundle of nothing")
+		}
+	}
+}
+
+// Guards against sending whatever the branch is at when git gets to it.
+func TestBundleHoldsTheCommitThatWasAskedFor(t *testing.T) {
+	user := gittest.New(t)
+	c := user.Commit("first", "a", "x\n")
+	user.Commit("later", "a", "y\n")
+	path := filepath.Join(t.TempDir(), "b")
+	if _, err := openRepo(t, user.Dir).Bundle(t.Context(), path, git.BundleRequest{Branch: "main", Commit: c}); err != nil {
+		t.Fatal(err)
+	}
+	if got := user.Git("bundle", "list-heads", path); got != c+" HEAD\n"+c+" refs/heads/main" {
+		t.Errorf("heads:\n%s", got)
+	}
+}
+
+func TestBundleReportsProgress(t *testing.T) {
+	user := gittest.New(t)
+	for i := range 5 {
+		user.Commit("more", "f", strings.Repeat("x", i))
+	}
+	steps := map[string]git.Progress{}
+	q := git.BundleRequest{Branch: "main", Commit: user.Git("rev-parse", "HEAD"), Progress: func(p git.Progress) { steps[p.Step] = p }}
+	if _, err := openRepo(t, user.Dir).Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), q); err != nil {
+		t.Fatal(err)
+	}
+	if p := steps["Counting objects"]; p.Done != p.Total || p.Total != 15 {
+		t.Errorf("steps %+v", steps)
+	}
+}
+
+func TestBundleOfAMissingCommitLeavesNothing(t *testing.T) {
+	user := gittest.New(t)
+	user.Commit("first", "a", "x\n")
+	dir := t.TempDir()
+	for _, c := range []string{strings.Repeat("1", 40), "main", "--all", ""} {
+		if _, err := openRepo(t, user.Dir).Bundle(t.Context(), filepath.Join(dir, "b"), git.BundleRequest{Branch: "main", Commit: c}); err == nil {
+			t.Errorf("bundled %q", c)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestShallow(t *testing.T) {
+	user := gittest.New(t)
+	for i := range 6 {
+		user.Commit("more", "f", strings.Repeat("x\n", i), "old"+string(rune('0'+i)), "y\n")
+	}
+	user.Git("update-ref", "refs/heads/-side", "HEAD~2")
+	user.Git("symbolic-ref", "HEAD", "refs/heads/-side")
+	user.Git("reset", "-q", "--hard")
+	user.Commit("side", "side", "x\n")
+	user.Git("merge", "-q", "--no-edit", "main")
+	tip := user.Git("rev-parse", "HEAD")
+	for depth, commits := range map[int]string{1: "1", 2: "3", 100: "8", 0: "8"} {
+		dir := filepath.Join(t.TempDir(), "shallow")
+		if err := openRepo(t, user.Dir).Shallow(t.Context(), dir, git.ShallowRequest{Branch: "-side", Commit: tip, Depth: depth}); err != nil {
+			t.Fatal(err)
+		}
+		s := gittest.At(t, dir)
+		s.Git("fsck", "--strict")
+		if got := s.Git("rev-list", "--count", "HEAD"); got != commits {
+			t.Errorf("depth %d: %s commits, want %s", depth, got, commits)
+		}
+		box := gittest.At(t, t.TempDir())
+		box.Git("clone", "-q", "file://"+dir, ".")
+		if box.Git("rev-parse", "HEAD") != tip || box.Git("symbolic-ref", "HEAD") != "refs/heads/-side" || box.Read("side") != "x\n" {
+			t.Errorf("depth %d: wrong clone", depth)
+		}
+	}
+}
+
+// A clone that is shallow itself sends what it has, and takes back what builds on it.
+func TestShallowHostClone(t *testing.T) {
+	origin := gittest.New(t)
+	for i := range 6 {
+		origin.Commit("more", "f", strings.Repeat("x\n", i))
+	}
+	user := gittest.At(t, t.TempDir())
+	user.Git("clone", "-q", "--depth=2", "file://"+origin.Dir, ".")
+	r := openRepo(t, user.Dir)
+	if !r.IsShallow() || openRepo(t, origin.Dir).IsShallow() {
+		t.Error("IsShallow is wrong")
+	}
+	base := user.Git("rev-parse", "HEAD")
+	dir := filepath.Join(t.TempDir(), "shallow")
+	if err := r.Shallow(t.Context(), dir, git.ShallowRequest{Branch: "main", Commit: base}); err != nil {
+		t.Fatal(err)
+	}
+	box := gittest.At(t, t.TempDir())
+	box.Git("clone", "-q", "file://"+dir, ".")
+	if got := box.Git("rev-list", "--count", "HEAD"); got != "2" {
+		t.Errorf("%s commits", got)
+	}
+	h := &handOff{t: t, user: user, repo: r, box: box, base: base}
+	q, _, err := h.take(h.publish(box.Commit("work", "new", "x\n")), git.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.FastForward(t.Context(), "main", base, box.Git("rev-parse", "HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	user.Git("fsck")
+}
+
+func TestPartialClone(t *testing.T) {
+	origin := gittest.New(t)
+	origin.Git("config", "uploadpack.allowFilter", "true")
+	for i := range 4 {
+		origin.Commit("more", "f", strings.Repeat("x\n", i+1))
+	}
+	user := gittest.At(t, t.TempDir())
+	user.Git("clone", "-q", "--filter=blob:none", "file://"+origin.Dir, ".")
+	r := openRepo(t, user.Dir)
+	if !r.IsPartial() || openRepo(t, origin.Dir).IsPartial() {
+		t.Error("IsPartial is wrong")
+	}
+	head := user.Git("rev-parse", "HEAD")
+	missing, ok := errors.AsType[*git.MissingObjectsError](r.CheckComplete(t.Context(), head, 0))
+	if !ok || missing.Missing != 3 {
+		t.Fatalf("missing %+v", missing)
+	}
+	if err := r.CheckComplete(t.Context(), head, 1); err != nil {
+		t.Errorf("the last commit is complete: %v", err)
+	}
+	// Nothing may be fetched behind the user's back.
+	if _, err := r.Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), git.BundleRequest{Branch: "main", Commit: head}); err == nil {
+		t.Error("bundled what isn't there")
+	}
+	if _, ok := errors.AsType[*git.MissingObjectsError](r.CheckComplete(t.Context(), head, 0)); !ok {
+		t.Error("objects were fetched")
+	}
+	// The command in the message really mends it.
+	_, command, _ := strings.Cut(missing.Error(), "`git ")
+	command, _, _ = strings.Cut(command, "`")
+	user.Git(strings.Fields(command)...)
+	if err := r.CheckComplete(t.Context(), head, 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), git.BundleRequest{Branch: "main", Commit: head}); err != nil {
+		t.Error(err)
+	}
+}
