@@ -27,8 +27,15 @@ func starterEnv(s *suite, session string, argv []string) string {
 	return starterVariable + "=" + string(data)
 }
 
-// Main is a driver's TestMain: the tests, or the one Run that a test wants to see killed. It returns the exit code.
+// Main is a driver's TestMain: the tests, or the one Run that a test wants to see killed. It builds the real cco-box
+// first, and returns the exit code.
 func Main(m *testing.M, driver func() box.Driver) int {
+	remove, err := buildTool()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer remove()
 	text, ok := os.LookupEnv(starterVariable)
 	if !ok {
 		return m.Run()

@@ -72,7 +72,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if err := id.own(l.home()); err != nil {
 		return fmt.Errorf("make box %s: %w", b.Name, err)
 	}
-	return d.open(b)
+	return d.open(ctx, b)
 }
 
 // Start marks the box as started since this boot. It has no process of its own.
@@ -80,15 +80,16 @@ func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
 	if _, err := d.rehearse(ctx, b); err != nil {
 		return err
 	}
-	return d.open(b)
+	return d.open(ctx, b)
 }
 
-func (d *Driver) open(b *box.Box) error {
+func (d *Driver) open(ctx context.Context, b *box.Box) error {
 	boot, err := bootID()
 	if err != nil {
 		return err
 	}
-	if err := (registry{layout{b.Dir}.run()}).open(); err != nil {
+	reg := registry{layout{b.Dir}.run()}
+	if err := errors.Join(reg.open(), reg.sweep(ctx)); err != nil {
 		return fmt.Errorf("start box %s: %w", b.Name, err)
 	}
 	b.Boot = boot

@@ -1,4 +1,6 @@
 package native
 
-// Promises names the probes of the escape suite that must hold.
-func (d *Driver) Promises() []string { return nil }
+import "github.com/cco-dev/cco/internal/box/probe"
+
+// Promises names the probes of the escape suite that must hold: all of them.
+func (d *Driver) Promises() []string { return probe.Names() }

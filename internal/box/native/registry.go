@@ -29,6 +29,7 @@ type run struct {
 	Session string
 	Pid     int    // 0 until it has started
 	Start   string // in the kernel's ticks since boot: a pid is used again, a pid with its start isn't
+	Cgroups []string
 
 	file *os.File
 	path string
@@ -60,6 +61,14 @@ func (r registry) isOpen() (bool, error) {
 		return err == nil, err
 	}
 	return false, err
+}
+
+// sweep clears away the traces of runs whose starter was killed, and waits for nothing.
+func (r registry) sweep(ctx context.Context) error {
+	return r.each(ctx, func(run run) bool {
+		start, err := startTime(run.Pid)
+		return err != nil || start != run.Start
+	})
 }
 
 // close lets nothing start any more and ends everything that runs.
@@ -136,12 +145,12 @@ func (r registry) add(session string) (*run, error) {
 }
 
 // started notes the init's pid. It waits for its plan until then, so that no program runs unknown.
-func (r *run) started(pid int) error {
+func (r *run) started(pid int, cgroups []string) error {
 	start, err := startTime(pid)
 	if err != nil {
 		return err
 	}
-	r.Pid, r.Start = pid, start
+	r.Pid, r.Start, r.Cgroups = pid, start, cgroups
 	return r.write()
 }
 
@@ -207,6 +216,9 @@ func kill(ctx context.Context, path string, match func(run) bool) error {
 			}
 		}
 		if !held {
+			for _, dir := range run.Cgroups {
+				removeCgroup(dir)
+			}
 			_ = os.Remove(path)
 			return nil
 		}

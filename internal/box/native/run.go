@@ -167,7 +167,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	}
 	_ = theirs.Close()
 	in.streams.release()
-	if err := errors.Join(in.run.started(p.Pid()), send(ours, plan)); err != nil {
+	if err := errors.Join(in.run.started(p.Pid(), group.dirs), send(ours, plan)); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		return res, errors.Join(err, p.Wait())
 	}

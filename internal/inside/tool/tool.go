@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/inside/script"
 )
@@ -26,6 +27,8 @@ func Main(args []string) int {
 	switch args[0] {
 	case "init":
 		return jail.Main()
+	case "probe":
+		return probe.Main(args[1:], os.Stdin, os.Stdout)
 	case "receive":
 		return onJob(inside.Receive)
 	case "publish":

@@ -1,0 +1,198 @@
+package probe
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// readable tells which of several files could be read.
+func readable(files ...string) string {
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err == nil {
+			return "read " + strconv.Itoa(len(data)) + " bytes of " + file
+		}
+		// Not even the names of what is beside it, where that is the host's.
+		if dir := filepath.Dir(file); strings.Contains(dir, "cco-bait-") {
+			if _, err := os.ReadDir(dir); err == nil {
+				return "listed " + dir
+			}
+		}
+	}
+	return ""
+}
+
+func openable(file string, flags int) string {
+	f, err := os.OpenFile(file, flags, 0)
+	if err != nil {
+		// A program that runs can't be written to, but only for as long as it runs.
+		if errors.Is(err, unix.ETXTBSY) {
+			return file + " is only busy"
+		}
+		return ""
+	}
+	_ = f.Close()
+	return "opened " + file
+}
+
+// writable tells whether a file could be opened for writing or one made in its directory.
+func writable(file, dir string) string {
+	if file != "" {
+		if escape := openable(file, os.O_WRONLY|os.O_APPEND); escape != "" {
+			return escape
+		}
+	}
+	if dir == "" {
+		return ""
+	}
+	name := filepath.Join(dir, ".cco-probe-"+strconv.Itoa(os.Getpid()))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return ""
+	}
+	_ = f.Close()
+	_ = os.Remove(name)
+	return "made a file in " + dir
+}
+
+func changeTool(b *Bait) string {
+	if b.Tool == "" {
+		return ""
+	}
+	if escape := openable(b.Tool, os.O_WRONLY); escape != "" {
+		return escape
+	}
+	if err := os.Rename(b.Tool, b.Tool+".old"); err == nil {
+		_ = os.Rename(b.Tool+".old", b.Tool)
+		return "renamed " + b.Tool
+	}
+	return writable("", filepath.Dir(b.Tool))
+}
+
+// environment looks for the host's secret here and in every process that can be seen.
+func environment(b *Bait) string {
+	for _, kv := range os.Environ() {
+		if strings.Contains(kv, b.Secret) {
+			return "it is in the environment"
+		}
+	}
+	procs, err := os.ReadDir("/proc")
+	if err != nil {
+		return ""
+	}
+	for _, p := range procs {
+		for _, name := range []string{"environ", "cmdline"} {
+			text, err := os.ReadFile(filepath.Join("/proc", p.Name(), name))
+			if err == nil && strings.Contains(string(text), b.Secret) {
+				return "it is in /proc/" + p.Name() + "/" + name
+			}
+		}
+	}
+	return ""
+}
+
+// descriptors says what each open descriptor leads to.
+func descriptors() []string {
+	var open []string
+	for fd := range 1024 {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+			continue
+		}
+		to, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+		if err != nil {
+			to = "?"
+		}
+		open = append(open, strconv.Itoa(fd)+" "+to)
+	}
+	return open
+}
+
+// foreignDescriptors finds one that is neither a stream nor the runtime's own.
+func foreignDescriptors(open []string) string {
+	for _, line := range open {
+		fd, to, _ := strings.Cut(line, " ")
+		switch {
+		case strings.HasPrefix(to, "anon_inode:"), strings.HasPrefix(to, "/sys/fs/cgroup/cpu"): // the runtime's poller, and where it reads its share
+		case len(fd) == 1 && fd <= "2" && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "socket:") || to == "/dev/null" || strings.HasPrefix(to, "/dev/pts/")):
+		default:
+			return "descriptor " + fd + " is " + to
+		}
+	}
+	return ""
+}
+
+func initRoot(b *Bait) string {
+	for _, name := range []string{"root/", "cwd/", "fd/"} {
+		if _, err := os.ReadDir(procFile(b.Init, name)); err == nil {
+			return "listed " + procFile(b.Init, name)
+		}
+	}
+	return ""
+}
+
+func procSys(*Bait) string {
+	for _, name := range []string{
+		"sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hotplug", "sys/vm/panic_on_oom", "sys/vm/overcommit_memory",
+		"sys/fs/binfmt_misc/register", "sys/kernel/domainname", "sys/net/ipv4/ip_forward", "sys/user/max_user_namespaces", "sysrq-trigger",
+	} {
+		if escape := openable("/proc/"+name, os.O_WRONLY); escape != "" {
+			return escape
+		}
+	}
+	return ""
+}
+
+func cgroup(*Bait) string {
+	var escape string
+	_ = filepath.WalkDir("/sys/fs/cgroup", func(name string, e os.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if e.Name() == "cgroup.procs" || e.Name() == "tasks" || e.Name() == "release_agent" {
+			if escape = openable(name, os.O_WRONLY); escape != "" {
+				return filepath.SkipAll
+			}
+		}
+		return nil
+	})
+	return escape
+}
+
+// devices tries to make one, and looks for any that a box has no need of.
+func devices(b *Bait) string {
+	for _, dir := range []string{"/tmp", b.Mine, "/dev/shm"} {
+		name := filepath.Join(dir, ".cco-probe-device")
+		if err := unix.Mknod(name, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1))); err == nil {
+			_ = os.Remove(name)
+			return "made " + name
+		}
+	}
+	for _, name := range []string{"mem", "kmem", "port", "kmsg", "sda", "vda", "nvme0n1", "loop0", "loop-control", "kvm", "fuse", "uinput", "vsock", "vhost-vsock", "net/tun"} {
+		if escape := openable("/dev/"+name, os.O_RDONLY); escape != "" {
+			return escape
+		}
+	}
+	return ""
+}
+
+// fileHandle asks for the root of a filesystem by its handle, around whatever is mounted.
+func fileHandle(b *Bait) string {
+	at, err := unix.Open(b.Mine, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(at)
+	handle := unix.NewFileHandle(1, []byte{2, 0, 0, 0, 0, 0, 0, 0}) // inode 2, of any generation
+	fd, err := unix.OpenByHandleAt(at, handle, unix.O_RDONLY|unix.O_CLOEXEC)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	if err == nil || errors.Is(err, unix.ESTALE) || errors.Is(err, unix.EINVAL) {
+		return "the kernel looks up handles"
+	}
+	return ""
+}

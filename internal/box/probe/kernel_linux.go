@@ -1,0 +1,138 @@
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mount tries the old way and the new one, on a directory where it would do no harm.
+func mount(b *Bait) string {
+	dir := filepath.Join(b.Mine, ".cco-probe-mount")
+	_ = os.Mkdir(dir, 0o700)
+	defer os.Remove(dir)
+	for _, m := range []struct {
+		source, kind string
+		flags        uintptr
+	}{{"none", "tmpfs", 0}, {"none", "proc", 0}, {"/", "", unix.MS_BIND}, {"/usr", "", unix.MS_BIND | unix.MS_REC}} {
+		if err := unix.Mount(m.source, dir, m.kind, m.flags, ""); err == nil {
+			_ = unix.Unmount(dir, unix.MNT_DETACH)
+			return "mounted " + m.kind + m.source
+		}
+	}
+	if fd, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC); err == nil {
+		_ = unix.Close(fd)
+		return "opened a filesystem"
+	}
+	if fd, err := unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC); err == nil {
+		_ = unix.Close(fd)
+		return "cloned a mount"
+	}
+	return ""
+}
+
+func remount(b *Bait) string {
+	for _, dir := range []string{"/", "/usr", "/proc/sys", filepath.Dir(b.Tool), b.Store} {
+		if dir == "" || dir == "." {
+			continue
+		}
+		if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_BIND, ""); err == nil {
+			return "remounted " + dir
+		}
+		if err := unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err == nil {
+			return "changed the mount of " + dir
+		}
+		if err := unix.Unmount(dir, unix.MNT_EXPIRE); err == unix.EAGAIN {
+			return "may unmount " + dir // the first call only marks it
+		}
+	}
+	return ""
+}
+
+// chroot is tried by another process: the probes after it still need their root.
+func chroot(*Bait) string {
+	if _, err := run("/proc/self/exe", nil, "chroot"); err == nil {
+		return "changed the root"
+	}
+	return ""
+}
+
+func tryChroot() int {
+	if unix.Chroot(".") == nil || unix.PivotRoot(".", ".") == nil {
+		return 0
+	}
+	return 1
+}
+
+// hostSettings sets what it finds, so that nothing changes.
+func hostSettings(*Bait) string {
+	name, err := os.Hostname()
+	if err == nil && unix.Sethostname([]byte(name)) == nil {
+		return "set the host name"
+	}
+	// A time zone that the kernel refuses, but only to those who may set one.
+	zone := [2]int32{1 << 16, 0}
+	if _, _, errno := unix.Syscall(unix.SYS_SETTIMEOFDAY, 0, uintptr(unsafe.Pointer(&zone)), 0); errno == unix.EINVAL {
+		return "may set the clock"
+	}
+	return ""
+}
+
+// terminal makes one of its own and types into it.
+func terminal(*Bait) string {
+	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(master)
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		return ""
+	}
+	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	if err != nil {
+		return ""
+	}
+	slave, err := unix.Open("/dev/pts/"+strconv.Itoa(n), unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(slave)
+	for _, high := range []uintptr{0, 1 << 32} { // the kernel ignores the upper half, and so must whoever filters
+		c := byte('x')
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(slave), unix.TIOCSTI|high, uintptr(unsafe.Pointer(&c))); errno == 0 {
+			return "typed into a terminal"
+		}
+	}
+	return ""
+}
+
+func keyring(*Bait) string {
+	if _, err := unix.AddKey("user", "cco-probe", []byte("x"), unix.KEY_SPEC_THREAD_KEYRING); err == nil {
+		return "added a key"
+	}
+	if _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false); err == nil {
+		return "found the session's keyring"
+	}
+	return ""
+}
+
+// kernelSurface asks for each with arguments that can't work: a refusal that judges them means that it was reached.
+func kernelSurface(*Bait) string {
+	for _, c := range []struct {
+		name string
+		nr   uintptr
+		a, b uintptr
+	}{
+		{"bpf", unix.SYS_BPF, ^uintptr(0), 0}, {"io_uring", unix.SYS_IO_URING_SETUP, 0, 0}, {"userfaultfd", unix.SYS_USERFAULTFD, ^uintptr(0), 0},
+		{"perf", unix.SYS_PERF_EVENT_OPEN, 0, 0}, {"kexec", unix.SYS_KEXEC_LOAD, 0, ^uintptr(0)}, {"module", unix.SYS_FINIT_MODULE, ^uintptr(0), 0},
+	} {
+		_, _, errno := unix.Syscall6(c.nr, c.a, c.b, 0, 0, 0, 0)
+		if errno != unix.EPERM && errno != unix.EACCES && errno != unix.ENOSYS {
+			return c.name + " answers: " + errno.Error()
+		}
+	}
+	return ""
+}

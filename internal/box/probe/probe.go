@@ -1,0 +1,101 @@
+// Package probe tries to get out of a box, from inside. Each probe is one way; what it finds is told as a line of JSON.
+// Nothing that it tries does harm where it succeeds: it opens and looks, and undoes what it did.
+package probe
+
+// Probe is one way out that is tried.
+type Probe struct {
+	Name string
+	What string // what must not be possible
+}
+
+// The probes that the host takes part in.
+const (
+	Survivor  = "survivor"
+	Memory    = "memory"
+	Processes = "processes"
+)
+
+// All are the probes, in the order in which they are shown.
+func All() []Probe {
+	return []Probe{
+		{"host-home", "read a file in the host's home"},
+		{"host-repository-read", "read a repository of the host"},
+		{"host-repository-write", "write to a repository of the host"},
+		{"other-home", "reach another session's home"},
+		{"other-workspace", "reach another session's workspace"},
+		{"other-exchange", "reach another session's exchange directory"},
+		{"store", "write to the store of objects"},
+		{"tool", "change cco-box"},
+		{"system", "write to /etc, /usr or /"},
+		{"environment", "find the host's environment, here or in another process"},
+		{"descriptors", "find an open file of the host"},
+		{"outside-pids", "see a process outside"},
+		{"outside-kill", "signal a process outside"},
+		{"outside-ptrace", "trace a process outside"},
+		{"init-ptrace", "trace the box's first process, or read its memory"},
+		{"init-root", "leave through /proc/1/root, cwd or fd"},
+		{"outside-ipc", "find shared memory of the host"},
+		{"path-socket", "connect to a socket outside, by its path"},
+		{"abstract-socket", "connect to an abstract socket outside"},
+		{"host-loopback", "connect to the host's loopback"},
+		{"network", "find a way to the network"},
+		{"odd-sockets", "open a raw, packet or vsock socket"},
+		{"capabilities", "hold a capability"},
+		{"setuid", "gain privileges from a setuid program"},
+		{"user-namespace", "make a user namespace"},
+		{"mount", "mount a filesystem"},
+		{"remount", "make a read-only directory writable"},
+		{"chroot", "change the root"},
+		{"file-handle", "open a file by its handle"},
+		{"proc-sys", "open core_pattern or another switch of the kernel for writing"},
+		{"host-settings", "set the host's name or clock"},
+		{"cgroup", "change a cgroup"},
+		{"devices", "make or open a device of the host"},
+		{"terminal", "type into a terminal with TIOCSTI"},
+		{"keyring", "use the kernel's keyrings"},
+		{"kernel-surface", "reach bpf, io_uring, perf or userfaultfd"},
+		{"foreign-calls", "make system calls of another architecture"},
+		{Survivor, "leave a process behind"},
+		{Memory, "use more memory than allowed"},
+		{Processes, "start more processes than allowed"},
+	}
+}
+
+// Names are the names of all probes.
+func Names() []string {
+	var names []string
+	for _, p := range All() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Finding is what one probe found.
+type Finding struct {
+	Probe  string `json:"probe"`
+	Held   bool   `json:"held"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Bait is what the host has laid out for the probes to find.
+type Bait struct {
+	Secret string `json:"secret"` // is in the host's environment
+
+	Home     string   `json:"home"`      // a file
+	Repo     string   `json:"repo"`      // a directory with a file named tracked in it
+	Homes    []string `json:"homes"`     // files of another session, by every name that they might have
+	Works    []string `json:"works"`     //
+	Exchange []string `json:"exchanges"` //
+	Store    string   `json:"store"`     // directories and files of the box itself
+	Tool     string   `json:"tool"`
+	Mine     string   `json:"mine"` // a directory in which anything may be tried
+
+	Init     int    `json:"init"`   // the box's first process
+	Pid      int    `json:"pid"`    // a process outside,
+	Marker   string `json:"marker"` // with this in its command line
+	Shm      int    `json:"shm"`    // the key of a segment
+	Socket   string `json:"socket"`
+	Abstract string `json:"abstract"`
+	Port     int    `json:"port"`
+	Setuid   string `json:"setuid"` // a copy of cco-box that is setuid root, if there could be one
+}

@@ -1,0 +1,232 @@
+package probe
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func seeOutside(b *Bait) string {
+	procs, err := os.ReadDir("/proc")
+	if err != nil {
+		return ""
+	}
+	for _, p := range procs {
+		text, err := os.ReadFile("/proc/" + p.Name() + "/cmdline")
+		if err == nil && strings.Contains(string(text), b.Marker) {
+			return "process " + p.Name() + " can be seen"
+		}
+	}
+	return ""
+}
+
+// isBait says whether the bait's pid can name the bait here: in another pid namespace it may be somebody else.
+func isBait(b *Bait) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(b.Pid) + "/cmdline")
+	return err != nil || strings.Contains(string(text), b.Marker)
+}
+
+func killOutside(b *Bait) string {
+	if !isBait(b) {
+		return ""
+	}
+	if err := unix.Kill(b.Pid, unix.SIGCONT); err == nil {
+		return "sent a signal to process " + strconv.Itoa(b.Pid)
+	}
+	if fd, err := unix.PidfdOpen(b.Pid, 0); err == nil {
+		defer unix.Close(fd)
+		if err := unix.PidfdSendSignal(fd, unix.SIGCONT, nil, 0); err == nil {
+			return "sent a signal by descriptor"
+		}
+	}
+	return ""
+}
+
+func traceOutside(b *Bait) string {
+	if !isBait(b) {
+		return ""
+	}
+	if escape := seize(b.Pid); escape != "" {
+		return escape
+	}
+	var buf [8]byte
+	local := []unix.Iovec{{Base: &buf[0]}}
+	local[0].SetLen(len(buf))
+	remote := []unix.RemoteIovec{{Base: uintptr(0x400000), Len: len(buf)}}
+	if _, err := unix.ProcessVMReadv(b.Pid, local, remote, 0); err == nil || err == unix.EFAULT {
+		return "read the memory of process " + strconv.Itoa(b.Pid)
+	}
+	return ""
+}
+
+// seize attaches to a process as a debugger would, and lets it go.
+func seize(pid int) string {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if _, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, 0, 0, 0); errno != 0 {
+		return ""
+	}
+	_ = unix.PtraceInterrupt(pid)
+	var status unix.WaitStatus
+	_, _ = unix.Wait4(pid, &status, unix.WALL, nil)
+	_ = unix.PtraceDetach(pid)
+	return "traced process " + strconv.Itoa(pid)
+}
+
+// sharedMemory looks for the host's segment.
+func sharedMemory(b *Bait) string {
+	if _, err := unix.SysvShmGet(b.Shm, 0, 0); err == nil || err == unix.EACCES {
+		return "the segment is there"
+	}
+	return ""
+}
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+func capabilities(b *Bait) string {
+	for _, pid := range []int{os.Getpid(), b.Init} {
+		text, err := os.ReadFile(procFile(pid, "status"))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			name, value, _ := strings.Cut(line, ":")
+			if strings.HasPrefix(name, "Cap") && strings.Trim(strings.TrimSpace(value), "0") != "" {
+				return name + " of process " + strconv.Itoa(pid) + " is " + strings.TrimSpace(value)
+			}
+		}
+	}
+	return ""
+}
+
+// run starts this program again and gives what it said.
+func run(path string, attr *syscall.SysProcAttr, args ...string) (string, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	pid, err := syscall.ForkExec(path, append([]string{"cco-box", "probe"}, args...), &syscall.ProcAttr{Files: []uintptr{0, w.Fd(), 2}, Sys: attr})
+	_ = w.Close()
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	_, _ = out.ReadFrom(r)
+	var status syscall.WaitStatus
+	_, err = syscall.Wait4(pid, &status, 0, nil)
+	if err == nil && status.ExitStatus() != 0 {
+		err = syscall.ECHILD
+	}
+	return strings.TrimSpace(out.String()), err
+}
+
+// setuid runs a program that root has made setuid, where there is one, and asks whether such programs mean anything.
+func setuid(b *Bait) string {
+	if b.Setuid != "" {
+		if euid, err := run(b.Setuid, nil, "euid"); err == nil && euid == "0" {
+			return "a setuid program ran as root"
+		}
+	}
+	set, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil || set == 0 {
+		return "new privileges are possible"
+	}
+	return ""
+}
+
+func userNamespace(*Bait) string {
+	if _, err := run("/proc/self/exe", &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}, "noop"); err == nil {
+		return "made one"
+	}
+	return ""
+}
+
+// leaveSurvivor starts a process that leaves its parent, its group and its session. Whether it lives on is seen outside.
+func leaveSurvivor(b *Bait) string {
+	file := filepath.Join(b.Mine, "survivor")
+	if _, err := run("/proc/self/exe", &syscall.SysProcAttr{Setsid: true}, "linger", "fork", file); err != nil {
+		return ""
+	}
+	for range 500 {
+		if _, err := os.Stat(file); err == nil {
+			return ""
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return ""
+}
+
+// linger makes a file grow until somebody removes it, or a minute is over.
+func linger(args []string) int {
+	if len(args) < 2 {
+		return 2
+	}
+	if args[0] == "fork" {
+		null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+		if err != nil {
+			return 1
+		}
+		_, err = syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "linger", "stay", args[1]}, &syscall.ProcAttr{
+			Files: []uintptr{null.Fd(), null.Fd(), null.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
+		if err != nil {
+			return 1
+		}
+		return 0
+	}
+	f, err := os.OpenFile(args[1], os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return 1
+	}
+	defer f.Close()
+	for range 3000 {
+		if _, err := os.Stat(args[1]); err != nil {
+			break
+		}
+		_, _ = f.WriteString("x")
+		time.Sleep(20 * time.Millisecond)
+	}
+	return 0
+}
+
+// eat fills as many megabytes. It is up to the box to end it before.
+func eat(megabytes int) int {
+	var held [][]byte
+	for range megabytes {
+		block, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
+		if err != nil {
+			return 3
+		}
+		held = append(held, block)
+		// Slower than memory is, so that a watchdog has its chance before everything is taken.
+		time.Sleep(2 * time.Millisecond)
+	}
+	_ = unsafe.SliceData(held[0])
+	return 0
+}
+
+// spawn starts as many processes, and fails when it can't.
+func spawn(n int) int {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 1
+	}
+	defer r.Close()
+	defer w.Close() // by which they end
+	for range n {
+		_, err := syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "wait"}, &syscall.ProcAttr{Files: []uintptr{r.Fd(), 2, 2}})
+		if err != nil {
+			return 3
+		}
+	}
+	return 0
+}

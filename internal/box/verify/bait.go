@@ -1,0 +1,256 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+const secretVariable = "CCO_VERIFY_KEY"
+
+// baits are what lies on the host.
+type baits struct {
+	dir       string
+	files     []baitFile
+	listeners []*listener
+	process   *proc.Process
+	hold      io.Closer // by which the process ends
+	uid, gid  int       // the box's user, who could read it all
+	shm       int
+}
+
+type baitFile struct{ path, text, probe string }
+
+type listener struct {
+	net.Listener
+	probe string
+	calls atomic.Int32
+}
+
+// serve counts who calls.
+func (l *listener) serve() {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		l.calls.Add(1)
+		_ = c.Close()
+	}
+}
+
+// lay makes two sessions and puts out everything that a probe could find.
+func (t *trial) lay(ctx context.Context) error {
+	t.mine, t.other = t.opts.ID(), t.opts.ID()
+	t.bait.Secret = "cco-secret-" + t.mine + t.other
+	t.bait.Marker = "cco-marker-" + t.mine
+	if err := os.Setenv(secretVariable, t.bait.Secret); err != nil {
+		return err
+	}
+	var err error
+	if t.place, err = t.driver.Prepare(ctx, t.box, t.mine); err != nil {
+		return err
+	}
+	t.bait.Init = 1
+	t.bait.Store, t.bait.Tool, t.bait.Mine = t.place.Store, t.place.Tool, t.place.Exchange
+	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layProcess, t.layMemory, t.laySetuid} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layOther gives the other session a home, workspace and exchange with something in each.
+func (t *trial) layOther(ctx context.Context) error {
+	other, err := t.driver.Prepare(ctx, t.box, t.other)
+	if err != nil {
+		return err
+	}
+	name := "bait-" + t.other
+	place := map[string]*[]string{other.Exchange: &t.bait.Exchange}
+	if _, shares := t.driver.(box.Sharer); !shares { // there home and workspace are the user's own
+		place[other.Home], place[other.Workspace] = &t.bait.Homes, &t.bait.Works
+	}
+	for dir, list := range place {
+		err := t.driver.Run(ctx, t.box, box.Exec{
+			Session: t.other, Dir: other.Exchange, Argv: []string{"sh", "-c", `echo theirs > "$1"`, "sh", filepath.Join(dir, name)},
+		})
+		if err != nil {
+			return err
+		}
+		*list = append(*list, filepath.Join(dir, name))
+	}
+	// The same files by the names that they have on the host.
+	for _, root := range []string{t.box.Dir, t.box.Exchange} {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && filepath.Base(path) == name {
+				for _, list := range place {
+					*list = append(*list, path)
+				}
+				t.host.files = append(t.host.files, baitFile{path, "theirs\n", "other-exchange"})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layFiles makes a home and a repository that the box's user could read and write if they were in sight.
+func (t *trial) layFiles(context.Context) error {
+	st, err := os.Stat(filepath.Join(t.box.Exchange, t.mine))
+	if err != nil {
+		return err
+	}
+	t.host.uid, t.host.gid = os.Getuid(), os.Getgid()
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		t.host.uid, t.host.gid = int(sys.Uid), int(sys.Gid)
+	}
+	if t.host.dir, err = os.MkdirTemp("", "cco-bait-"); err != nil {
+		return err
+	}
+	t.bait.Home = filepath.Join(t.host.dir, "home", "bait")
+	t.bait.Repo = filepath.Join(t.host.dir, "repo")
+	for path, name := range map[string]string{t.bait.Home: "host-home", filepath.Join(t.bait.Repo, "tracked"): "host-repository-write"} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte("the host's\n"), 0o644); err != nil {
+			return err
+		}
+		t.host.files = append(t.host.files, baitFile{path, "the host's\n", name})
+		if os.Getuid() == 0 {
+			err = errors.Join(os.Chown(path, t.host.uid, t.host.gid), os.Chown(filepath.Dir(path), t.host.uid, t.host.gid))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return os.Chmod(t.host.dir, 0o755)
+}
+
+func (t *trial) layListeners(ctx context.Context) error {
+	t.bait.Socket = filepath.Join(t.host.dir, "socket")
+	t.bait.Abstract = "cco-bait-" + t.mine
+	for _, l := range []struct{ probe, network, address string }{
+		{"path-socket", "unix", t.bait.Socket}, {"abstract-socket", "unix", "@" + t.bait.Abstract}, {"host-loopback", "tcp4", "127.0.0.1:0"},
+	} {
+		var config net.ListenConfig
+		in, err := config.Listen(ctx, l.network, l.address)
+		if err != nil {
+			return err
+		}
+		counted := &listener{Listener: in, probe: l.probe}
+		go counted.serve()
+		t.host.listeners = append(t.host.listeners, counted)
+		if tcp, ok := in.Addr().(*net.TCPAddr); ok {
+			t.bait.Port = tcp.Port
+		}
+	}
+	return os.Chmod(t.bait.Socket, 0o666)
+}
+
+// layProcess starts a process outside: of the box's own user, with the secret in its environment.
+func (t *trial) layProcess(ctx context.Context) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	t.host.hold = w
+	start := func(attr func(*syscall.SysProcAttr)) (*proc.Process, error) {
+		return proc.Start(ctx, proc.Cmd{
+			Path: t.opts.Tool, Argv: []string{"cco-box", "probe", "wait", t.bait.Marker}, Stdin: r,
+			Env: []string{secretVariable + "=" + t.bait.Secret}, Attr: attr, TiedToUs: true,
+		})
+	}
+	attr := func(a *syscall.SysProcAttr) {
+		if os.Getuid() == 0 {
+			a.Credential = &syscall.Credential{Uid: uint32(t.host.uid), Gid: uint32(t.host.gid)}
+		}
+	}
+	t.host.process, err = start(attr)
+	if err != nil { // where that user can't reach the program it has to be ours
+		t.host.process, err = start(nil)
+	}
+	if err != nil {
+		return err
+	}
+	t.bait.Pid = t.host.process.Pid()
+	return nil
+}
+
+func (t *trial) layMemory(context.Context) error {
+	key, err := strconv.ParseUint(t.mine[:min(7, len(t.mine))], 16, 31)
+	if err != nil {
+		key = uint64(os.Getpid())
+	}
+	t.bait.Shm = int(key) + 1
+	t.host.shm, err = unix.SysvShmGet(t.bait.Shm, 4096, unix.IPC_CREAT|0o666)
+	return err
+}
+
+// laySetuid puts a program into the session that would make its user root. Only root can.
+func (t *trial) laySetuid(context.Context) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	data, err := os.ReadFile(t.opts.Tool)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(t.box.Exchange, t.mine, "setuid")
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		return err
+	}
+	t.bait.Setuid = filepath.Join(t.place.Exchange, "setuid")
+	return os.Chmod(path, os.ModeSetuid|0o755)
+}
+
+// clear takes everything away again, and asks a survivor to end.
+func (t *trial) clear(ctx context.Context) error {
+	_ = os.Unsetenv(secretVariable)
+	for _, l := range t.host.listeners {
+		_ = l.Close()
+	}
+	if t.host.hold != nil {
+		_ = t.host.hold.Close()
+	}
+	if t.host.process != nil {
+		_ = t.host.process.Signal(syscall.SIGKILL)
+		_ = t.host.process.Wait()
+	}
+	if t.host.shm != 0 {
+		_, _ = unix.SysvShmCtl(t.host.shm, unix.IPC_RMID, nil)
+	}
+	var errs []error
+	if t.host.dir != "" {
+		errs = append(errs, os.RemoveAll(t.host.dir))
+	}
+	for _, id := range []string{t.mine, t.other} {
+		if id == "" {
+			continue
+		}
+		errs = append(errs, t.driver.Discard(ctx, t.box, id), os.RemoveAll(filepath.Join(t.box.Exchange, id)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("clear away: %w", err)
+	}
+	return nil
+}

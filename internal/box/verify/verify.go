@@ -1,0 +1,205 @@
+// Package verify shows whether a box holds: it lays out bait on the host, lets the probes loose inside and looks
+// afterwards at what they reached.
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Result is what came of one probe.
+type Result struct {
+	Probe    string `json:"probe"`
+	What     string `json:"what"`
+	Held     bool   `json:"held"`
+	Promised bool   `json:"promised"`
+	Detail   string `json:"detail,omitempty"` // how it got through
+}
+
+// Options are what the suite needs beside the box.
+type Options struct {
+	Tool string        // cco-box on the host
+	ID   func() string // makes the id of a session that isn't anybody's
+}
+
+// The limits that the probes run against.
+const (
+	memoryLimit = 128 << 20
+	procsLimit  = 64
+)
+
+// Run runs every probe in two sessions made for it, and removes them. What the box promised and did not keep is in the
+// results; the error is about what could not be tried.
+func Run(ctx context.Context, d box.Driver, b *box.Box, o Options) (results []Result, err error) {
+	t := &trial{driver: d, box: b, opts: o, found: map[string]probe.Finding{}}
+	defer func() { err = errors.Join(err, t.clear(context.WithoutCancel(ctx))) }()
+	if err := t.lay(ctx); err != nil {
+		return nil, fmt.Errorf("lay out bait: %w", err)
+	}
+	if err := t.probeAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.bounds(ctx); err != nil {
+		return nil, err
+	}
+	t.inspect()
+	return t.results(), nil
+}
+
+// trial is one run of the suite.
+type trial struct {
+	driver box.Driver
+	box    *box.Box
+	opts   Options
+
+	mine, other string // sessions
+	place       box.Place
+	bait        probe.Bait
+	host        baits
+	found       map[string]probe.Finding
+}
+
+func (t *trial) results() []Result {
+	promised := t.driver.Promises()
+	var results []Result
+	for _, p := range probe.All() {
+		f, ok := t.found[p.Name]
+		if !ok {
+			f.Detail = "it gave no answer"
+		}
+		results = append(results, Result{Probe: p.Name, What: p.What, Held: f.Held, Detail: f.Detail, Promised: slices.Contains(promised, p.Name)})
+	}
+	return results
+}
+
+// inside is a call of the probes in the session.
+func (t *trial) inside(args ...string) box.Exec {
+	return box.Exec{
+		Session: t.mine,
+		Argv:    append([]string{t.place.Tool, "probe"}, args...),
+		Dir:     t.place.Exchange,
+		Repo:    "cco-verify",
+	}
+}
+
+// probeAll lets them all loose at once, and one at a time those that an earlier one took with it.
+func (t *trial) probeAll(ctx context.Context) error {
+	if err := t.probe(ctx); err != nil {
+		return err
+	}
+	for _, p := range probe.All() {
+		if _, ok := t.found[p.Name]; ok || p.Name == probe.Memory || p.Name == probe.Processes {
+			continue
+		}
+		if err := t.probe(ctx, p.Name); err != nil {
+			return err
+		}
+		if _, ok := t.found[p.Name]; !ok {
+			t.found[p.Name] = probe.Finding{Probe: p.Name, Held: true, Detail: "whoever tries is killed"}
+		}
+	}
+	return nil
+}
+
+func (t *trial) probe(ctx context.Context, names ...string) error {
+	input, err := json.Marshal(t.bait)
+	if err != nil {
+		return err
+	}
+	var out, words bytes.Buffer
+	e := t.inside(names...)
+	e.Stdin, e.Stdout, e.Stderr = bytes.NewReader(input), &out, &words
+	err = t.driver.Run(ctx, t.box, e)
+	for line := range bytes.Lines(out.Bytes()) {
+		var f probe.Finding
+		if err := json.Unmarshal(line, &f); err != nil {
+			return fmt.Errorf("probe: it said %q", line)
+		}
+		t.found[f.Probe] = f
+	}
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Signal != 0 {
+		return nil // one of them was ended
+	}
+	if err != nil {
+		return fmt.Errorf("probe: %w: %s", err, bytes.TrimSpace(words.Bytes()))
+	}
+	return nil
+}
+
+// bounds tries to use more than a run is allowed.
+func (t *trial) bounds(ctx context.Context) error {
+	for _, c := range []struct {
+		name string
+		args []string
+	}{{probe.Memory, []string{"eat", "512"}}, {probe.Processes, []string{"spawn", "400"}}} {
+		e := t.inside(c.args...)
+		e.Limits = box.Limits{Memory: memoryLimit, Procs: procsLimit, Time: time.Minute}
+		err := t.driver.Run(ctx, t.box, e)
+		if err != nil && proc.Code(err) < 0 {
+			return fmt.Errorf("probe %s: %w", c.name, err)
+		}
+		f := probe.Finding{Probe: c.name, Held: err != nil}
+		if !f.Held {
+			f.Detail = "nothing stopped it"
+		}
+		t.found[c.name] = f
+	}
+	return nil
+}
+
+// breach notes what the host saw, whatever the probe itself said.
+func (t *trial) breach(name, detail string) {
+	if f, ok := t.found[name]; ok && !f.Held {
+		return
+	}
+	t.found[name] = probe.Finding{Probe: name, Detail: detail}
+}
+
+// inspect looks at the bait, and for what outlived its run.
+func (t *trial) inspect() {
+	for _, f := range t.host.files {
+		if text, err := os.ReadFile(f.path); err != nil || string(text) != f.text {
+			t.breach(f.probe, f.path+" was changed")
+		}
+	}
+	for _, l := range t.host.listeners {
+		if l.calls.Load() > 0 {
+			t.breach(l.probe, "a connection arrived")
+		}
+	}
+	select {
+	case <-t.host.process.Done():
+		t.breach("outside-kill", "the process outside has ended")
+	default:
+	}
+	t.survivor()
+}
+
+// survivor watches the file of a process that should have died with its run.
+func (t *trial) survivor() {
+	file := filepath.Join(t.box.Exchange, t.mine, "survivor")
+	before, err := os.Stat(file)
+	if err != nil {
+		t.breach(probe.Survivor, "it never started, which shows nothing")
+		return
+	}
+	for range 20 {
+		time.Sleep(20 * time.Millisecond)
+		now, err := os.Stat(file)
+		if err == nil && now.Size() > before.Size()+1 {
+			t.breach(probe.Survivor, "a process outlived its run")
+			return
+		}
+	}
+}
