@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Publish writes what the session has to offer into its exchange directory: the commits from the base to HEAD, what was
@@ -40,14 +42,12 @@ func Publish(ctx context.Context, j Job) error {
 func collect(ctx context.Context, j Job) (Result, error) {
 	work := repo{dir: j.Workspace}
 	r := Result{Session: j.Session, Base: j.Base}
-	var err error
-	if r.Head, err = work.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
-		// An agent may have left an unborn or broken HEAD; its branch is then the next best thing.
-		if r.Head, err = work.line(ctx, "rev-parse", "--verify", "refs/heads/"+j.Branch+"^{commit}"); err != nil {
-			return r, fmt.Errorf("find HEAD: %w", err)
-		}
+	at, err := look(ctx, work, j)
+	if err != nil {
+		return r, fmt.Errorf("find HEAD: %w", err)
 	}
-	if r.Wip, err = leftovers(ctx, j, r.Head); err != nil {
+	r.Head = at.head
+	if r.Wip, err = leftovers(ctx, j, at); err != nil {
 		return r, fmt.Errorf("keep uncommitted work: %w", err)
 	}
 	if r.Others, err = others(ctx, work, r.Head, j); err != nil {
@@ -63,63 +63,74 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	return r, err
 }
 
+// place is where a workspace stands.
+type place struct{ head, tree, index string }
+
+// look finds HEAD. An agent may have left it unborn or broken; its branch is then the next best thing.
+func look(ctx context.Context, work repo, j Job) (place, error) {
+	var out string
+	var err error
+	for _, rev := range []string{"HEAD", "refs/heads/" + j.Branch} {
+		out, err = work.line(ctx, "rev-parse", rev+"^{commit}", rev+"^{tree}", "--git-path", "index")
+		if f := strings.Split(out, "\n"); err == nil && len(f) == 3 {
+			index := f[2]
+			if !filepath.IsAbs(index) {
+				index = filepath.Join(work.dir, index)
+			}
+			return place{f[0], f[1], index}, nil
+		}
+	}
+	return place{}, errors.Join(err, errors.New("the workspace has no commit"))
+}
+
 // leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index.
-func leftovers(ctx context.Context, j Job, head string) (string, error) {
+func leftovers(ctx context.Context, j Job, at place) (string, error) {
 	dir, err := os.MkdirTemp("", "cco-index-")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	work := repo{dir: j.Workspace, index: filepath.Join(dir, "index")}
-	if err := seedIndex(ctx, work); err != nil {
-		if err := work.run(ctx, "read-tree", head); err != nil {
-			return "", err
-		}
+	// The agent's index is copied, so that unchanged files need not be hashed again.
+	seed, err := os.ReadFile(at.index)
+	if err == nil {
+		err = os.WriteFile(work.index, seed, 0o600)
 	}
-	if err := work.run(ctx, "add", "-A", "--ignore-errors", "."); err != nil {
-		// A corrupt or half-written index of the agent's must not cost its work: start from HEAD instead.
-		if err := os.Remove(work.index); err != nil {
-			return "", err
-		}
-		if err := work.run(ctx, "read-tree", head); err != nil {
-			return "", err
-		}
-		if err := work.run(ctx, "add", "-A", "--ignore-errors", "."); err != nil {
+	if err == nil {
+		err = work.run(ctx, "add", "-A", "--ignore-errors", ".")
+	}
+	if err != nil {
+		// One that is missing, corrupt or half-written must not cost the agent's work: start from HEAD instead.
+		if err := work.fromHead(ctx, at.head); err != nil {
 			return "", err
 		}
 	}
 	tree, err := work.line(ctx, "write-tree")
-	if err != nil {
-		return "", err
-	}
-	was, err := work.line(ctx, "rev-parse", "--verify", head+"^{tree}")
-	if err != nil || tree == was {
+	if err != nil || tree == at.tree {
 		return "", err
 	}
 	// The date is HEAD's, so that the same leftovers are the same commit whenever they are published.
-	date, err := work.line(ctx, "show", "-s", "--format=@%ct +0000", head)
+	date, err := work.line(ctx, "show", "-s", "--format=@%ct +0000", at.head)
 	if err != nil {
 		return "", err
 	}
 	work.env = []string{"GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE=" + date,
 		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE=" + date}
-	return work.line(ctx, "commit-tree", tree, "-p", head, "-m", "Work left uncommitted in session "+j.Session)
+	return work.line(ctx, "commit-tree", tree, "-p", at.head, "-m", "Work left uncommitted in session "+j.Session)
 }
 
-// seedIndex copies the agent's index, so that unchanged files need not be hashed again.
-func seedIndex(ctx context.Context, work repo) error {
-	path, err := repo{dir: work.dir}.line(ctx, "rev-parse", "--git-path", "index")
-	if err != nil {
+func (r repo) fromHead(ctx context.Context, head string) error {
+	if err := os.Remove(r.index); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(work.dir, path)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	if err := r.run(ctx, "read-tree", head); err != nil {
 		return err
 	}
-	return os.WriteFile(work.index, data, 0o600)
+	// A file that can't be read stays in the workspace; all others are kept.
+	if err := r.run(ctx, "add", "-A", "--ignore-errors", "."); proc.Code(err) < 0 || ctx.Err() != nil {
+		return err
+	}
+	return nil
 }
 
 // others lists branches, tags and stashes whose commits are neither in HEAD nor in the base.

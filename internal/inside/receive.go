@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ErrLacks says that the box no longer has what the host believed it had: send everything.
@@ -37,11 +38,11 @@ func cloneFromStore(ctx context.Context, j Job) error {
 	if err := fillStore(ctx, j); err != nil {
 		return err
 	}
-	half, err := newHalf(ctx, j)
+	half, err := newHalf(j)
 	if err != nil {
 		return err
 	}
-	alternates := filepath.Join(half.dir, ".git", "objects", "info", "alternates")
+	alternates := filepath.Join(half, "objects", "info", "alternates")
 	if err := os.WriteFile(alternates, []byte(filepath.Join(j.Store, "objects")+"\n"), 0o600); err != nil {
 		return err
 	}
@@ -72,69 +73,82 @@ func fillStore(ctx context.Context, j Job) error {
 }
 
 // newHalf makes the clone's skeleton under a name that shows it to be unfinished. A half of an earlier try is removed.
-func newHalf(ctx context.Context, j Job) (repo, error) {
-	git := repo{dir: j.Workspace}
-	if err := os.RemoveAll(filepath.Join(j.Workspace, ".git.half")); err != nil {
-		return git, err
+// It is written by hand: a handful of git processes would cost more than the rest of a small clone.
+func newHalf(j Job) (half string, err error) {
+	half = filepath.Join(j.Workspace, ".git.half")
+	if err := os.RemoveAll(half); err != nil {
+		return "", err
 	}
-	half := repo{dir: filepath.Join(j.Workspace, ".git.half")}
-	if err := os.Mkdir(half.dir, 0o700); err != nil {
-		return git, err
+	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(half, dir), 0o700); err != nil {
+			return "", err
+		}
 	}
-	return half, half.run(ctx, "init", "-q", "--template=", "--object-format="+format(j), ".")
+	files := map[string]string{
+		"HEAD":        "ref: refs/heads/" + j.Branch + "\n",
+		"packed-refs": "# pack-refs with: sorted\n" + j.Base + " refs/heads/" + j.Branch + "\n",
+		"config":      configText(j),
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(half, name), []byte(text), 0o600); err != nil {
+			return "", err
+		}
+	}
+	return half, nil
 }
 
+// configText is a new repository's configuration with the host's identity.
+func configText(j Job) string {
+	var b strings.Builder
+	version, extensions := 0, ""
+	if format(j) != "sha1" {
+		version, extensions = 1, "[extensions]\n\tobjectFormat = "+format(j)+"\n"
+	}
+	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n%s", version, extensions)
+	if j.Name != "" || j.Email != "" {
+		b.WriteString("[user]\n")
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ", "\t", " ")
+	for _, kv := range [][2]string{{"name", j.Name}, {"email", j.Email}} {
+		if kv[1] != "" {
+			fmt.Fprintf(&b, "\t%s = \"%s\"\n", kv[0], quote.Replace(kv[1]))
+		}
+	}
+	return b.String()
+}
+
+// cloneShallow copies the shallow repository that was sent: its objects, and where its history is cut.
 func cloneShallow(ctx context.Context, j Job) error {
-	half, err := newHalf(ctx, j)
+	half, err := newHalf(j)
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(half.dir, ".git")); err != nil {
+	source := filepath.Join(j.Exchange, InputRepo)
+	if err := os.RemoveAll(filepath.Join(half, "objects")); err != nil {
 		return err
 	}
-	source := "file://" + filepath.Join(j.Exchange, InputRepo)
-	if err := half.run(ctx, "-c", "protocol.file.allow=always", "clone", "-q", "--no-checkout", "--template=", "--no-tags", source, "."); err != nil {
+	if err := os.CopyFS(filepath.Join(half, "objects"), os.DirFS(filepath.Join(source, "objects"))); err != nil {
 		return err
 	}
-	if err := half.run(ctx, "remote", "remove", "origin"); err != nil {
+	shallow, err := os.ReadFile(filepath.Join(source, "shallow"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(half, "shallow"), shallow, 0o600)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
 	return finish(ctx, half, j)
 }
 
-// finish puts the branch, the identity and the skeleton's .git in place, then checks out.
-func finish(ctx context.Context, half repo, j Job) error {
-	steps := [][]string{
-		{"update-ref", "refs/heads/" + j.Branch, j.Base},
-		{"symbolic-ref", "HEAD", "refs/heads/" + j.Branch},
-	}
-	for _, kv := range [][2]string{{"user.name", j.Name}, {"user.email", j.Email}} {
-		if kv[1] != "" {
-			steps = append(steps, []string{"config", kv[0], kv[1]})
-		}
-	}
-	for _, s := range steps {
-		if err := half.run(ctx, s...); err != nil {
-			return err
-		}
-	}
-	excludes := filepath.Join(half.dir, ".git", "info")
-	if err := os.MkdirAll(excludes, 0o700); err != nil {
-		return err
-	}
-	if err := os.Rename(filepath.Join(half.dir, ".git"), filepath.Join(j.Workspace, ".git.whole")); err != nil {
-		return err
-	}
-	if err := os.Remove(half.dir); err != nil {
-		return err
-	}
-	// Checked out under the other name first: .git appearing is what says that the clone is complete.
-	whole := filepath.Join(j.Workspace, ".git.whole")
+// finish checks out under the skeleton's name: .git appearing is what says that the clone is complete.
+func finish(ctx context.Context, half string, j Job) error {
 	work := repo{dir: j.Workspace}
-	if err := work.run(ctx, "--git-dir="+whole, "--work-tree="+j.Workspace, "read-tree", "--reset", "-u", j.Base); err != nil {
+	if err := work.run(ctx, "--git-dir="+half, "--work-tree="+j.Workspace, "read-tree", "--reset", "-u", j.Base); err != nil {
 		return err
 	}
-	return os.Rename(whole, filepath.Join(j.Workspace, ".git"))
+	return os.Rename(half, filepath.Join(j.Workspace, ".git"))
 }
 
 func format(j Job) string {

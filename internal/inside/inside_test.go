@@ -1,0 +1,259 @@
+package inside
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// box is a workspace, a store and an exchange directory as a box has them, with a host repository that sends.
+type fixture struct {
+	t    *testing.T
+	host string
+	job  Job
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	f := &fixture{t: t, host: filepath.Join(dir, "host")}
+	f.job = Job{
+		Session: "0badcafe", Workspace: filepath.Join(dir, "workspace"), Exchange: filepath.Join(dir, "exchange"),
+		Store: filepath.Join(dir, "store"), Branch: "main", Name: `Ada "the" \ Countess`, Email: "ada@example.org",
+	}
+	for _, d := range []string{f.host, f.job.Workspace, f.job.Exchange, f.job.Store} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.git(f.host, "init", "-q", "-b", "main")
+	f.write(f.host, "a.txt", "a")
+	f.job.Base = f.commit(f.host, "start")
+	return f
+}
+
+func (f *fixture) git(dir string, args ...string) string {
+	f.t.Helper()
+	argv := append([]string{"git", "-c", "user.name=T", "-c", "user.email=t@example.org"}, args...)
+	out, err := proc.Output(f.t.Context(), proc.Cmd{Argv: argv, Dir: dir})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (f *fixture) write(dir, name, text string) {
+	f.t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) commit(dir, msg string) string {
+	f.git(dir, "add", "-A")
+	f.git(dir, "commit", "-q", "--allow-empty", "-m", msg)
+	return f.git(dir, "rev-parse", "HEAD")
+}
+
+func (f *fixture) send(revs ...string) {
+	f.git(f.host, append([]string{"bundle", "create", "-q", filepath.Join(f.job.Exchange, InputBundle), "HEAD", "main"}, revs...)...)
+}
+
+func (f *fixture) receive() {
+	f.t.Helper()
+	if err := Receive(f.t.Context(), f.job); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) publish() Result {
+	f.t.Helper()
+	if err := Publish(f.t.Context(), f.job); err != nil {
+		f.t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(f.job.Exchange, ResultFile))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var r Result
+	if err := json.Unmarshal(data, &r); err != nil {
+		f.t.Fatal(err)
+	}
+	return r
+}
+
+func TestReceiveClones(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	f.receive()
+	w := f.job.Workspace
+	if got := f.git(w, "status", "--porcelain", "--branch"); got != "## main" {
+		t.Errorf("status %q", got)
+	}
+	if got := f.git(w, "config", "--local", "user.name"); got != f.job.Name {
+		t.Errorf("user.name %q", got)
+	}
+	if got := f.git(w, "fsck", "--strict"); got != "" {
+		t.Error(got)
+	}
+	f.receive() // again, after it is done
+}
+
+// Guards against a second push that needs what the box has lost, or never had.
+func TestReceiveSaysWhatTheBoxLacks(t *testing.T) {
+	f := newFixture(t)
+	old := f.job.Base
+	f.job.Base = f.commit(f.host, "more")
+	f.send("^" + old)
+	if err := Receive(t.Context(), f.job); !errors.Is(err, ErrLacks) {
+		t.Fatalf("err = %v", err)
+	}
+	f.send()
+	f.receive()
+
+	// The next one builds on what is there now, and one with nothing new needs no bundle.
+	first := f.job
+	f.job.Workspace += "2"
+	f.job.Base = f.commit(f.host, "and more")
+	f.send("^" + first.Base)
+	f.receive()
+	f.job.Workspace += "3"
+	if err := os.Remove(filepath.Join(f.job.Exchange, InputBundle)); err != nil {
+		t.Fatal(err)
+	}
+	f.receive()
+	if got := f.git(f.job.Workspace, "rev-parse", "HEAD"); got != f.job.Base {
+		t.Errorf("HEAD %s", got)
+	}
+}
+
+func TestReceiveShallow(t *testing.T) {
+	f := newFixture(t)
+	f.job.Base = f.commit(f.host, "more")
+	f.git(f.host, "clone", "-q", "--bare", "--depth=1", "file://"+f.host, filepath.Join(f.job.Exchange, InputRepo))
+	f.receive()
+	if got := f.git(f.job.Workspace, "rev-list", "--count", "HEAD"); got != "1" {
+		t.Errorf("%s commits", got)
+	}
+	f.write(f.job.Workspace, "b.txt", "b")
+	f.commit(f.job.Workspace, "work")
+	if r := f.publish(); r.Bundle == nil {
+		t.Error("nothing was published")
+	}
+	f.git(f.host, "bundle", "verify", "-q", filepath.Join(f.job.Exchange, OutputBundle))
+}
+
+func TestPublish(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		agent func(*fixture, string)
+		check func(*testing.T, *fixture, Result)
+	}{
+		{"nothing done", func(*fixture, string) {}, func(t *testing.T, f *fixture, r Result) {
+			if r.Bundle != nil || r.Wip != "" || r.Head != f.job.Base {
+				t.Errorf("%+v", r)
+			}
+		}},
+		{"commits and leftovers", func(f *fixture, w string) {
+			f.write(w, "b.txt", "b")
+			f.commit(w, "work")
+			f.write(w, "a.txt", "changed")
+			f.write(w, "new.txt", "new")
+		}, func(t *testing.T, f *fixture, r Result) {
+			if r.Wip == "" || r.Bundle == nil {
+				t.Fatalf("%+v", r)
+			}
+			f.git(f.host, "fetch", "-q", filepath.Join(f.job.Exchange, OutputBundle), "+refs/cco/*:refs/got/*")
+			if got := f.git(f.host, "ls-tree", "--name-only", "refs/got/wip"); got != "a.txt\nb.txt\nnew.txt" {
+				t.Errorf("wip holds %q", got)
+			}
+		}},
+		{"leftovers only", func(f *fixture, w string) { f.write(w, "new.txt", "new") }, func(t *testing.T, f *fixture, r Result) {
+			if r.Wip == "" || r.Bundle == nil || r.Head != f.job.Base {
+				t.Errorf("%+v", r)
+			}
+		}},
+		{"on another branch, detached", func(f *fixture, w string) {
+			f.write(w, "side.txt", "s")
+			f.git(w, "checkout", "-q", "-b", "side")
+			f.commit(w, "side")
+			f.git(w, "checkout", "-q", "--detach", "main")
+			f.write(w, "b.txt", "b")
+			f.commit(w, "work")
+		}, func(t *testing.T, _ *fixture, r Result) {
+			if len(r.Others) != 1 || r.Others[0] != "refs/heads/side" || r.Rest == nil {
+				t.Errorf("%+v", r)
+			}
+		}},
+		{"broken index, lock left behind, hooks and filters that hang", func(f *fixture, w string) {
+			f.write(w, "b.txt", "b")
+			f.commit(w, "work")
+			f.write(w, ".git/index", "not an index")
+			f.write(w, ".git/index.lock", "")
+			f.git(w, "config", "core.fsmonitor", "sleep 1000")
+			f.git(w, "config", "core.hooksPath", w)
+			f.write(w, "left.txt", "left")
+		}, func(t *testing.T, f *fixture, r Result) {
+			if got := f.git(f.job.Workspace, "ls-tree", "--name-only", r.Wip); got != "a.txt\nb.txt\nleft.txt" {
+				t.Errorf("wip holds %q", got)
+			}
+		}},
+		{"unborn HEAD", func(f *fixture, w string) {
+			f.write(w, "b.txt", "b")
+			f.commit(w, "work")
+			f.git(w, "symbolic-ref", "HEAD", "refs/heads/nowhere")
+		}, func(t *testing.T, f *fixture, r Result) {
+			if r.Head != f.git(f.job.Workspace, "rev-parse", "main") || r.Bundle == nil {
+				t.Errorf("%+v", r)
+			}
+		}},
+		{"forged results in the way", func(f *fixture, _ string) {
+			for _, n := range []string{ResultFile, OutputBundle} {
+				if err := os.MkdirAll(filepath.Join(f.job.Exchange, n, "x"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.write(f.job.Workspace, "b.txt", "b")
+			f.commit(f.job.Workspace, "work")
+		}, func(t *testing.T, _ *fixture, r Result) {
+			if r.Bundle == nil {
+				t.Errorf("%+v", r)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			f.send()
+			f.receive()
+			c.agent(f, f.job.Workspace)
+			r := f.publish()
+			c.check(t, f, r)
+			// The same leftovers are the same commit, so that saved work is known as saved.
+			if again := f.publish(); again.Wip != r.Wip || again.Head != r.Head {
+				t.Errorf("published again: %+v, first %+v", again, r)
+			}
+		})
+	}
+}
+
+func TestPublishWithoutARepositorySaysSo(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	f.receive()
+	if err := os.RemoveAll(filepath.Join(f.job.Workspace, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Publish(t.Context(), f.job); err == nil {
+		t.Fatal("published nothing without a word")
+	}
+	if _, err := os.Stat(filepath.Join(f.job.Exchange, ResultFile)); err == nil {
+		t.Error("a result stands there all the same")
+	}
+}
