@@ -24,11 +24,14 @@ func boxCommand(a *app) *cobra.Command {
 
 A session is one hand-off of a plan to an agent in a box. Commands that take a
 box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
-	c.AddCommand(
-		createCommand(a), startCommand(a), stopCommand(a), destroyCommand(a), statusCommand(a), listCommand(a),
-		provisionCommand(a), shellCommand(a), pruneCommand(a),
-		pushCommand(a), pullCommand(a), sessionsCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a),
-	)
+	onBoxes := []*cobra.Command{
+		startCommand(a), stopCommand(a), destroyCommand(a), statusCommand(a), provisionCommand(a), shellCommand(a),
+	}
+	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a)}
+	a.completions(onBoxes, onSessions)
+	c.AddCommand(createCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
+	c.AddCommand(onBoxes...)
+	c.AddCommand(onSessions...)
 	return c
 }
 

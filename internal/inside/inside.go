@@ -37,6 +37,7 @@ const (
 	RestBundle   = "rest.bundle" // commits on branches other than HEAD, kept when a box is destroyed by force
 	ResultFile   = "result.json"
 	ErrorFile    = "error.txt"
+	QuestionFile = "question.txt" // while it is there, the agent waits for a person
 )
 
 // The refs of an output bundle.

@@ -221,6 +221,8 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 		ctx, cancel = context.WithTimeout(ctx, k.order.Timeout)
 		defer cancel()
 	}
+	watched := k.watchQuestions(ctx)
+	defer watched()
 	if k.order.Interactive {
 		err = k.onTerminal(ctx, e)
 	} else {

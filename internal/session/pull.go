@@ -68,7 +68,7 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 		return PullResult{}, err
 	}
 	defer func() { _ = lock.Close() }()
-	if rec, err = s.wait(ctx, id, o); err != nil {
+	if rec, err = s.await(ctx, id, o); err != nil {
 		return PullResult{}, err
 	}
 	if rec.State == store.Pulled {

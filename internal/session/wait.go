@@ -16,9 +16,9 @@ func (e *TimeoutError) Error() string {
 	return "timed out waiting for output bundle at " + e.Path + ": wait longer with --timeout, look with `cco box logs`, or end it with `cco box kill`"
 }
 
-// wait waits until a session has ended, its agent has given up, or time runs out.
+// await waits until a session has ended, its agent has given up, or time runs out.
 // The record is believed, not the exchange directory: an agent can write there what it likes.
-func (s *Service) wait(ctx context.Context, id string, o PullOptions) (store.Session, error) {
+func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Session, error) {
 	deadline := time.NewTimer(o.Timeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(o.Interval)
