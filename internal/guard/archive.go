@@ -38,6 +38,7 @@ func (s *shell) tar(argv []arg) {
 	if extracts {
 		for _, a := range o.values("-C", "--directory", "--one-top-level") {
 			s.check(opWrite, a)
+			s.fills(a)
 		}
 		for _, a := range o.operands { // members that overwrite guarded files
 			s.check(opWrite, a)
@@ -78,6 +79,36 @@ func (s *shell) zip(argv []arg) {
 			s.check(opRemove, a)
 		}
 	}
+}
+
+// unzip reads its archive and writes below the current directory or -d.
+func (s *shell) unzip(argv []arg) {
+	o := parseOptions(argv[1:], "dPx")
+	s.print(unknown(dynamic))
+	if o.has("-l", "-t", "-p", "-v", "-z", "-Z") {
+		return
+	}
+	if o.has("-:") {
+		s.deny(RuleWrite, cover(argv), "", "unzip -: writes names with .. from the archive", "extract without it")
+	}
+	for _, a := range o.values("-d") {
+		s.check(opWrite, a)
+		s.fills(a)
+	}
+	for _, a := range o.operands[min(1, len(o.operands)):] {
+		s.operand(a)
+	}
+}
+
+// labels handles build tools whose targets look like //path:name.
+func (s *shell) labels(argv []arg) {
+	var rest []arg
+	for _, a := range argv {
+		if !strings.HasPrefix(a.prefix(), "//") && !strings.HasPrefix(a.prefix(), "-//") && !strings.HasPrefix(a.prefix(), "@") {
+			rest = append(rest, a)
+		}
+	}
+	s.generic(rest)
 }
 
 // download writes what it fetches to the file it is told.

@@ -328,7 +328,8 @@ func (s *shell) alias(args []arg) {
 	}
 }
 
-// trap runs its text now: nobody knows when the shell will.
+// trap runs its text now, since nobody knows when the shell will, unless it is
+// for the end.
 func (s *shell) trap(args []arg) {
 	for len(args) > 0 {
 		v, _ := args[0].literal()
@@ -340,8 +341,27 @@ func (s *shell) trap(args []arg) {
 	if len(args) < 2 || len(args[0].text) == 0 {
 		return
 	}
-	t, at := args[0].text, args[0]
-	s.isolated(func() { s.runText(t, at, "trap") })
+	at := args[0]
+	if args[1].is("EXIT") || args[1].is("0") {
+		s.traps = append(s.traps, trapped{at, s.sc})
+		return
+	}
+	s.isolated(func() { s.runText(at.text, at, "trap") })
+}
+
+// exit runs the EXIT traps, with what their variables have come to hold.
+func (s *shell) exit() {
+	traps := s.traps
+	s.traps = nil
+	final := s.sc
+	for _, t := range traps {
+		s.sc = t.scope.clone()
+		for name, v := range final.vars {
+			s.sc.vars[name] = v
+		}
+		s.runText(t.at.text, t.at, "trap")
+	}
+	s.sc = final
 }
 
 // setBuiltin sets positional parameters and options.

@@ -20,6 +20,24 @@ func callWrites(name string) bool {
 	return false
 }
 
+// copies names calls that read all paths but the last, which they write.
+func copies(name string) bool {
+	switch name {
+	case "copy", "copy2", "copyfile", "copytree", "copyFile", "copyFileSync", "cp", "cpSync", "cp_r", "copySync", "copy_file", "copyfileobj":
+		return true
+	}
+	return false
+}
+
+// writesByOwner knows calls of common names that write by whose they are.
+func writesByOwner(call string) bool {
+	switch call {
+	case "File.write", "IO.write", "File.binwrite", "IO.binwrite", "Bun.write", "os.replace", "shutil.copy", "fs.copy", "fs.link", "os.link", "File.rename", "File.delete", "File.symlink", "File.link", "FileUtils.copy", "fs.promises.cp", "fs::write", "fs::copy", "std::fs::write", "File.new":
+		return true
+	}
+	return strings.HasPrefix(call, "FileUtils.") || strings.HasPrefix(call, "shutil.copy")
+}
+
 // callEnters names calls that change directory.
 func callEnters(name string) bool {
 	switch name {

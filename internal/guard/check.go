@@ -111,6 +111,18 @@ func (s *shell) refuse(o op, a arg, where place, abs string) {
 	}
 }
 
+// imaginary says that an absolute path begins with a directory that does not
+// exist, as those in URLs and routes do. Only arguments of programs that
+// nothing is known of are read so.
+func (s *shell) imaginary(t text) bool {
+	v := t.prefix()
+	if !strings.HasPrefix(v, "/") || strings.HasPrefix(v, "/..") {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimLeft(v, "/"), "/")
+	return first != "" && s.land.missing("/"+first)
+}
+
 // operand checks an argument of a command that may do anything with it.
 func (s *shell) operand(a arg) {
 	if !pathLike(a.text) {
@@ -175,7 +187,14 @@ func (s *shell) loose(a arg) {
 		s.value(arg{a.cut(i + 1), a.start, a.end})
 		return
 	}
-	s.operand(a)
+	s.guess(a)
+}
+
+// guess checks an argument that may be a path.
+func (s *shell) guess(a arg) {
+	if !s.imaginary(a.text) {
+		s.operand(a)
+	}
 }
 
 // value checks what stands after an equals sign, which may itself hold
@@ -191,7 +210,7 @@ func (s *shell) value(a arg) {
 		if strings.HasPrefix(t.prefix(), "~/") || t.is("~") {
 			t = lit(s.land.home).with(t.cut(1)...)
 		}
-		s.operand(arg{t, a.start, a.end})
+		s.guess(arg{t, a.start, a.end})
 	}
 }
 
@@ -227,7 +246,7 @@ func (s *shell) suspicious(a arg) {
 			if strings.HasPrefix(word.prefix(), "~") {
 				word = lit(s.land.home).with(word.cut(1)...)
 			}
-			if where, abs := s.locate(word, s.sc.dirs[0], false); where < placeSystem && where != placeUnknown {
+			if where, abs := s.locate(word, s.sc.dirs[0], false); where < placeSystem && where != placeUnknown && !s.imaginary(word) {
 				s.refuse(opWrite, a, where, abs)
 			}
 		}

@@ -59,7 +59,7 @@ func (p *program) survey() {
 		name := lastName(t.text)
 		called := i+1 < len(p.toks) && (p.toks[i+1].text == "(" || p.lang == "perl" || p.lang == "ruby" || p.toks[i+1].kind == 's')
 		switch {
-		case called && (callWrites(name) || callRuns(p, t.text) || callEnters(name)):
+		case called && (callWrites(name) || copies(name) || writesByOwner(t.text) || callRuns(p, t.text) || callEnters(name)):
 			p.mutates = true
 		case called && opensFile(name) && p.openWrites(i):
 			p.mutates = true
@@ -149,6 +149,9 @@ func (p *program) walk() {
 			if len(stack) > 0 {
 				call = stack[len(stack)-1].call
 			}
+			if call == "" && (p.lang == "perl" || p.lang == "ruby") {
+				call = p.statement(i)
+			}
 			p.literal(t, call, i)
 		}
 	}
@@ -170,9 +173,11 @@ func (p *program) literal(t codeToken, call string, i int) {
 	}
 	chained := i+1 < len(p.toks) && p.toks[i+1].kind == 'i' && strings.HasPrefix(p.toks[i+1].text, ".") && callWrites(lastName(p.toks[i+1].text))
 	switch {
-	case chained || callWrites(name):
+	case copies(name) && p.laterString(i):
+		return // what is copied is only read
+	case chained || callWrites(name) || writesByOwner(call):
 	case opensFile(name):
-		if !p.openWrites(p.callIndex(i)) {
+		if !p.openWrites(p.callIndex(i)) && !isMode(t.text, p.lang) {
 			return
 		}
 	case callReads(name) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i):
@@ -181,6 +186,37 @@ func (p *program) literal(t codeToken, call string, i int) {
 		return
 	}
 	p.refuse(where, abs)
+}
+
+// laterString says whether another string follows in the same call.
+func (p *program) laterString(i int) bool {
+	for depth, j := 0, i+1; j < len(p.toks) && depth >= 0; j++ {
+		switch t := p.toks[j]; {
+		case t.kind == 's':
+			return true
+		case t.kind == 'p' && t.text == "(":
+			depth++
+		case t.kind == 'p' && (t.text == ")" || t.text == ";"):
+			depth--
+		}
+	}
+	return false
+}
+
+// statement finds the call that a string without brackets around it is given
+// to: the first name of its statement, as in perl's open F, ">x".
+func (p *program) statement(i int) string {
+	call := ""
+	for j := i - 1; j >= 0; j-- {
+		t := p.toks[j]
+		if t.kind == 'p' && (t.text == ";" || t.text == "{" || t.text == "}" || t.text == "\n" || t.text == "(" || t.text == "=") {
+			break
+		}
+		if name := lastName(t.text); t.kind == 'i' && (opensFile(name) || callWrites(name) || callEnters(name) || callRuns(p, t.text)) {
+			call = t.text
+		}
+	}
+	return call
 }
 
 // callIndex finds the name of the innermost call around token i.

@@ -16,7 +16,7 @@ func (s *shell) editor(name string, argv []arg) {
 			prev, _ = args[i-1].literal()
 		}
 		switch {
-		case prev == "-c" || prev == "--cmd" || prev == "-S" && strings.Contains(a.known(), "!"):
+		case prev == "--cmd" || strings.HasPrefix(prev, "-") && !strings.HasPrefix(prev, "--") && strings.HasSuffix(prev, "c") || prev == "-S" && strings.Contains(a.known(), "!"):
 			s.editorCommand(a.text, a)
 		case strings.HasPrefix(v, "+") && name != "ed":
 			s.editorCommand(a.cut(1), a)
@@ -45,6 +45,10 @@ func (s *shell) editorCommand(t text, at arg) {
 			s.isolated(func() { s.runText(lit(rest), at, "the editor") })
 			return
 		}
+	}
+	if first, rest, ok := strings.Cut(v, "|"); ok && !strings.Contains(first, "!") {
+		s.editorCommand(lit(rest), at)
+		v = first
 	}
 	words := strings.Fields(strings.TrimLeft(v, "0123456789,%$.'/"))
 	for i, w := range words {

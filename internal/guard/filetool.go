@@ -127,6 +127,7 @@ func (s *shell) topLevel(command string) {
 	file, removed := s.parse(command, arg{lit(clip(command, 80)), 0, 0})
 	s.removed = removed
 	s.stmts(file.Stmts)
+	s.exit()
 }
 
 func (s *shell) writeTool(in fileInput, bad func(string)) {

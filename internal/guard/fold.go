@@ -109,11 +109,7 @@ func joined(a, b codeToken, op string) codeToken {
 func (p *program) method(t codeToken, name string) *codeToken {
 	switch name {
 	case ".parent":
-		v := path.Dir(path.Clean(t.text))
-		if t.text == "." || t.text == "" {
-			v = ".."
-		}
-		return &codeToken{kind: 's', text: v, path: true}
+		return &codeToken{kind: 's', text: parent(t.text), path: true}
 	case ".resolve", ".absolute", ".expanduser", ".strip", ".toString", ".to_s", ".as_posix", ".trim", ".freeze", ".to_path":
 		return &t
 	}
@@ -157,7 +153,7 @@ func (p *program) reduceName(toks []codeToken, i int) (codeToken, int, bool) {
 	case joinsPath(last) && at(1).text == "(":
 		if v, n, ok := pathCall(toks, i); ok {
 			if last == "dirname" {
-				v = path.Dir(v)
+				v = parent(v)
 			}
 			return str(v, n)
 		}
@@ -166,6 +162,15 @@ func (p *program) reduceName(toks []codeToken, i int) (codeToken, int, bool) {
 		return codeToken{kind: 's', text: v, path: true}, 1, true
 	}
 	return codeToken{}, 0, false
+}
+
+// parent is the directory above, also where that is above the current one.
+func parent(v string) string {
+	switch v = path.Clean(v); {
+	case v == "." || v == ".." || strings.HasSuffix(v, "/.."):
+		return path.Join(v, "..")
+	}
+	return path.Dir(v)
 }
 
 func joinsPath(last string) bool {

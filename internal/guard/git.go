@@ -55,6 +55,11 @@ func (s *shell) gitGlobals(argv []arg) []arg {
 			break
 		}
 		name, _, glued := strings.Cut(v, "=")
+		if len(v) > 2 && (v[:2] == "-C" || v[:2] == "-c") {
+			s.gitGlobal(v[:2], arg{args[0].cut(2), args[0].start, args[0].end})
+			args = args[1:]
+			continue
+		}
 		value := arg{args[0].cut(len(name) + 1), args[0].start, args[0].end}
 		used := 1
 		if takes := name == "-C" || name == "-c" || !glued && contains([]string{"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source", "--exec-path"}, name); takes {

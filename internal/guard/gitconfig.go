@@ -197,6 +197,10 @@ func (s *shell) gitSetting(name string, value arg) {
 		for _, t := range value.split(":") {
 			s.gitPath(arg{t, value.start, value.end}, name)
 		}
+	case "GIT_CONFIG_PARAMETERS":
+		if len(value.text) > 0 {
+			s.deny(RuleGitConfig, value, "", "GIT_CONFIG_PARAMETERS is git's own, and no place for settings", "pass settings for one command with -c")
+		}
 	case "GIT_EXEC_PATH":
 		s.checkProgram(s.absolute(value.known()), value)
 	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_MERGE_VERBOSITY_COMMAND":
@@ -217,11 +221,6 @@ func (s *shell) gitVariables(at arg) {
 			for _, value := range s.lookup("GIT_CONFIG_VALUE_" + name[len("GIT_CONFIG_KEY_"):]).alts {
 				s.gitConfigPair(arg{key.with(seg{literal, "="}).with(value...), at.start, at.end})
 			}
-		}
-	}
-	for _, t := range s.sc.vars["GIT_CONFIG_PARAMETERS"].values() {
-		for _, pair := range t.split(" ") {
-			s.gitConfigPair(arg{lit(strings.ReplaceAll(pair.known(), "'", "")), at.start, at.end})
 		}
 	}
 }

@@ -32,6 +32,7 @@ type shell struct {
 	depth   int
 	nesting int
 	pipes   int // process substitutions so far
+	traps   []trapped
 }
 
 // scope is what a subshell has a copy of.
@@ -49,6 +50,12 @@ type scope struct {
 	stdin   *stream
 	branch  string
 	errexit bool
+}
+
+// trapped is the text of an EXIT trap and the scope that it was set in.
+type trapped struct {
+	at    arg
+	scope *scope
 }
 
 // stream is a standard input. A nil stream is one that nobody knows.
@@ -263,7 +270,11 @@ func (s *shell) script(t text, at arg) {
 	}
 	source := s.plug(t, at)
 	file, _ := s.parse(source, at)
+	outer := s.traps
+	s.traps = nil
 	s.stmts(file.Stmts)
+	s.exit()
+	s.traps = outer
 	s.depth--
 }
 

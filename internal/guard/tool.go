@@ -60,6 +60,10 @@ func (s *shell) runTool(name string, argv []arg) bool {
 		s.tar(argv)
 	case "zip":
 		s.zip(argv)
+	case "unzip", "bsdunzip":
+		s.unzip(argv)
+	case "bazel", "bazelisk", "buck", "buck2", "pants", "plz":
+		s.labels(argv)
 	case "sed", "gsed":
 		s.sed(argv)
 	case "make", "gmake", "bmake", "remake":
@@ -133,6 +137,7 @@ func (s *shell) reader(name string, argv []arg) bool {
 		}
 	case "rg":
 		for _, a := range parseOptions(args, "efgtT", "--pre").values("--pre") {
+			s.suspicious(a)
 			s.run([]arg{a})
 		}
 	case "date":
@@ -189,6 +194,11 @@ func (s *shell) copy(name string, args []arg) {
 	}
 	for _, a := range targets {
 		s.check(opWrite, a)
+		for _, source := range sources {
+			if source.worst() == matched || strings.HasSuffix(source.known(), "/.") {
+				s.fills(a)
+			}
+		}
 	}
 	s.carry(sources, targets)
 }
@@ -227,7 +237,9 @@ func (s *shell) move(args []arg) {
 		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
 	}
 	for _, a := range sources {
-		s.check(opRemove, a)
+		if a.first() < environ || a.worst() == hidden { // a variable is data here, as in mv "$f" "$f.bak"
+			s.check(opRemove, a)
+		}
 		for _, t := range targets {
 			s.intoDirectory(t, a)
 		}
@@ -344,6 +356,14 @@ func (s *shell) isSettingsDir(abs string) bool {
 	return false
 }
 
+// fills denies putting whatever a tree or archive holds into a directory with
+// guarded files.
+func (s *shell) fills(target arg) {
+	if where, abs := s.locate(target.text, s.sc.dirs[0], false); where.writable() && s.isSettingsDir(abs) {
+		s.refuse(opWrite, target, placeProtected, abs)
+	}
+}
+
 func (s *shell) touch(name string, argv []arg) {
 	o := parseOptions(argv[1:], "rdtsolm", "--reference", "--date", "--time", "--size", "--mode")
 	for _, a := range o.operands {
@@ -372,6 +392,9 @@ func (s *shell) rsync(argv []arg) {
 		s.check(opWrite, a)
 	}
 	s.lastWritten(o)
+	if n := len(o.operands); n > 1 && (o.has("--delete", "--del") || strings.HasSuffix(o.operands[0].known(), "/")) {
+		s.fills(o.operands[n-1])
+	}
 }
 
 // lastWritten checks the last operand as a place to be written, and the
