@@ -69,7 +69,8 @@ func sessions(s *suite) {
 		}
 	}
 	// What an agent makes hard to remove is removed.
-	s.out(sh(one, `mkdir -p a/b/c && touch a/b/c/d && chmod 0 a/b/c a/b a; mkdir ro && touch ro/x && chmod 555 ro`))
+	s.out(sh(one, `mkdir -p a/b/c && touch a/b/c/d && chmod 0 a/b/c a/b a; mkdir ro && touch ro/x && chmod 555 ro
+		i=0; while [ $i -lt 3000 ]; do mkdir d && cd d || break; i=$((i+1)); done`))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	if _, _, err := s.run(sh(one, `:`)); err == nil {

@@ -86,7 +86,7 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 		id = identity{os.Getuid(), os.Getgid()}
 	}
 	limits := limitsFor(b, box.Exec{})
-	g := limitBy(b.Name, limits)
+	g := limitBy(b.Name, limits, true)
 	defer g.remove()
 	return []box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc, uts, cgroup"},

@@ -62,9 +62,9 @@ const (
 )
 
 // limitBy takes the best that can be had here. Whatever cgroups can't do falls to the other means.
-func limitBy(name string, l box.Limits) *group {
+func limitBy(name string, l box.Limits, version2 bool) *group {
 	g := &group{}
-	if !g.version2(name, l) {
+	if !version2 || !g.version2(name, l) {
 		g.version1(name, l)
 	}
 	if g.procs == "" {

@@ -21,8 +21,10 @@ func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limi
 	p := d.basePlan(b, limits)
 	l := layout{b.Dir}
 	p.Mounts = append(p.Mounts, home)
-	if err := d.caches(p, b, id); err != nil {
-		return nil, err
+	if !e.Fill {
+		if err := d.caches(p, b, id); err != nil {
+			return nil, err
+		}
 	}
 	extra, err := d.extraMounts(b)
 	if err != nil {
@@ -171,7 +173,7 @@ func (d *Driver) caches(p *jail.Plan, b *box.Box, id identity) error {
 func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
 	env := map[string]string{
 		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8",
-		"TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb", "PATH": d.path(p),
+		"TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb", "PATH": d.path(p, !e.Fill),
 	}
 	if _, err := os.Stat("/bin/bash"); err == nil {
 		env["SHELL"] = "/bin/bash"
@@ -195,8 +197,11 @@ func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
 }
 
 // path is what of the host's PATH can be seen in the box, after the home's own and before what every system has.
-func (d *Driver) path(p *jail.Plan) string {
-	dirs := []string{jail.Home + "/.local/bin", jail.Home + "/go/bin", jail.Home + "/.cargo/bin"}
+func (d *Driver) path(p *jail.Plan, own bool) string {
+	var dirs []string
+	if own {
+		dirs = []string{jail.Home + "/.local/bin", jail.Home + "/go/bin", jail.Home + "/.cargo/bin"}
+	}
 	for _, dir := range filepath.SplitList(d.opts.Path) {
 		if filepath.IsAbs(dir) && visible(p, filepath.Clean(dir)) {
 			dirs = append(dirs, filepath.Clean(dir))

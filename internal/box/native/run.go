@@ -33,7 +33,7 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if err != nil {
 		return err
 	}
-	home, done, err := id.homeFor(layout{b.Dir}, e.Session)
+	home, done, err := id.homeFor(layout{b.Dir}, e)
 	if err != nil {
 		return err
 	}
@@ -49,15 +49,19 @@ func notRunning(up bool) error {
 }
 
 // homeFor is the session's home or, for a shell that belongs to none, a copy to throw away: in memory if it is small.
-func (id identity) homeFor(l layout, session string) (jail.Mount, func(), error) {
+func (id identity) homeFor(l layout, e box.Exec) (jail.Mount, func(), error) {
 	home := jail.Mount{Target: jail.Home, Write: true}
-	if session != "" {
-		if err := checkKey("session", session); err != nil {
+	if e.Session != "" {
+		if err := checkKey("session", e.Session); err != nil {
 			return home, nil, err
 		}
-		home.Source = l.sessionHome(session)
+		home.Source = l.sessionHome(e.Session)
 		if _, err := os.Lstat(home.Source); err != nil {
-			return home, nil, fmt.Errorf("session %s is not in this box: %w", session, err)
+			return home, nil, fmt.Errorf("session %s is not in this box: %w", e.Session, err)
+		}
+		if e.Fill {
+			// Whoever may write the store sees nothing that an agent could have put into a home.
+			home.Source, home.Write = l.home(), false
 		}
 		return home, func() {}, nil
 	}
@@ -93,8 +97,8 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home jail.M
 		return err
 	}
 	defer reg.done()
-	if e.TTY != nil {
-		if err := id.own(e.TTY.Name()); err != nil {
+	if e.TTY != nil && os.Getuid() == 0 {
+		if err := e.TTY.Chown(id.uid, id.gid); err != nil {
 			return fmt.Errorf("hand over terminal: %w", err)
 		}
 	}
@@ -143,31 +147,16 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	}
 	defer ours.Close()
 	defer theirs.Close()
-	group := limitBy(in.name, in.limits)
-	defer group.remove()
-	in.plan.Cgroups, in.plan.Procs = len(group.tasks), group.rlimit
-
-	plan := in.plan.Encode()
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
-	p, err := proc.Start(life, proc.Cmd{
-		Path:     in.tool,
-		Argv:     []string{"cco-box", "init"},
-		Dir:      "/",
-		Env:      []string{}, // nothing of ours
-		Stdin:    in.streams.in,
-		Stdout:   in.streams.out,
-		Stderr:   in.streams.err,
-		Files:    append([]*os.File{theirs, in.run.file}, group.tasks...),
-		Attr:     func(a *syscall.SysProcAttr) { in.id.namespaces(a); group.attr(a) },
-		TiedToUs: true,
-	})
+	p, group, err := in.launch(life, theirs)
 	if err != nil {
 		return res, diagnose(err)
 	}
+	defer group.remove()
 	_ = theirs.Close()
 	in.streams.release()
-	if err := errors.Join(in.run.started(p.Pid(), group.dirs), send(ours, plan)); err != nil {
+	if err := errors.Join(in.run.started(p.Pid(), group.dirs), send(ours, in.plan.Encode())); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		return res, errors.Join(err, p.Wait())
 	}
@@ -188,6 +177,39 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		return res, fmt.Errorf("read result: %w", err)
 	}
 	return res, nil
+}
+
+// launch starts the init in the best group that can be had. Only the kernel knows whether a process may be born into a
+// cgroup of version 2: a refusal there is not the end.
+func (in *inner) launch(ctx context.Context, control *os.File) (*proc.Process, *group, error) {
+	g := limitBy(in.name, in.limits, true)
+	p, err := in.fork(ctx, control, g)
+	if err != nil && g.into != nil {
+		g.remove()
+		g = limitBy(in.name, in.limits, false)
+		p, err = in.fork(ctx, control, g)
+	}
+	if err != nil {
+		g.remove()
+		return nil, nil, err
+	}
+	return p, g, nil
+}
+
+func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Process, error) {
+	in.plan.Cgroups, in.plan.Procs = len(g.tasks), g.rlimit
+	return proc.Start(ctx, proc.Cmd{
+		Path:     in.tool,
+		Argv:     []string{"cco-box", "init"},
+		Dir:      "/",
+		Env:      []string{}, // nothing of ours
+		Stdin:    in.streams.in,
+		Stdout:   in.streams.out,
+		Stderr:   in.streams.err,
+		Files:    append([]*os.File{control, in.run.file}, g.tasks...),
+		Attr:     func(a *syscall.SysProcAttr) { in.id.namespaces(a); g.attr(a) },
+		TiedToUs: true,
+	})
 }
 
 // relay hands signals to the init, which passes them on to the program.

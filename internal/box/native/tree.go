@@ -3,10 +3,10 @@
 package native
 
 import (
-	"errors"
-	"io/fs"
+	"crypto/rand"
 	"os"
 	"path"
+	"strconv"
 
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
@@ -21,37 +21,77 @@ func (id identity) copyTree(from, to string) error {
 	})
 }
 
-// removeAll removes a tree that programs in a box wrote, also where they took their own rights away.
+// removeAll removes a tree that programs in a box wrote, also where they took their own rights away or went so deep
+// that nobody can hold every level open.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return err
+	}
 	root, err := os.OpenRoot(dir)
-	if err == nil {
-		unlock(root, ".")
-		_ = root.Close()
-	} else if errors.Is(err, fs.ErrPermission) {
-		_ = os.Chmod(dir, 0o700)
-		if root, err := os.OpenRoot(dir); err == nil {
-			unlock(root, ".")
-			_ = root.Close()
-		}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := flatten(root); err != nil {
+		return err
 	}
 	return os.RemoveAll(dir)
 }
 
-// unlock makes every directory below dir one that can be emptied, as far as that is possible.
-func unlock(root *os.Root, dir string) {
-	_ = root.Chmod(dir, 0o700)
-	f, err := root.Open(dir)
+// flatten removes the directories in root one by one, after bringing what is below each up to its own level.
+func flatten(root *os.Root) error {
+	todo, err := subdirectories(root, ".")
 	if err != nil {
-		return
+		return err
 	}
-	entries, _ := f.ReadDir(-1)
-	_ = f.Close()
-	for _, e := range entries {
-		if e.IsDir() {
-			unlock(root, path.Join(dir, e.Name()))
+	prefix := ".cco-" + rand.Text() + "-" // a name that nobody can have taken
+	for n := 0; len(todo) > 0; {
+		dir := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if err := root.Chmod(dir, 0o700); err != nil {
+			return err
+		}
+		below, err := subdirectories(root, dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range below {
+			old := path.Join(dir, name)
+			if err := root.Chmod(old, 0o700); err != nil {
+				return err
+			}
+			n++
+			up := prefix + strconv.Itoa(n)
+			if err := root.Rename(old, up); err != nil {
+				return err
+			}
+			todo = append(todo, up)
+		}
+		if err := root.RemoveAll(dir); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+func subdirectories(root *os.Root, dir string) ([]string, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, e.Name())
+		}
+	}
+	return dirs, nil
 }

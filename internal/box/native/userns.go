@@ -18,7 +18,7 @@ func diagnose(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("find cco-box: %w", err)
 	}
-	if why, mend := blocked(readSwitch); why != "" {
+	if why, mend := blocked(os.Getuid(), readSwitch); why != "" {
 		return &box.Unavailable{What: "user namespaces", Why: why, Mend: mend}
 	}
 	switch {
@@ -35,11 +35,11 @@ func diagnose(err error) error {
 }
 
 // blocked looks at the switches by which systems forbid user namespaces.
-func blocked(read func(name string) string) (why, mend string) {
+func blocked(uid int, read func(name string) string) (why, mend string) {
 	switch {
 	case read("user/max_user_namespaces") == "0":
 		return "user.max_user_namespaces is 0", "sudo sysctl user.max_user_namespaces=15000"
-	case os.Getuid() == 0:
+	case uid == 0:
 		return "", "" // the other two don't concern root
 	case read("kernel/unprivileged_userns_clone") == "0":
 		return "kernel.unprivileged_userns_clone is 0", "sudo sysctl kernel.unprivileged_userns_clone=1"

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
 const watchEvery = 250 * time.Millisecond
@@ -103,9 +105,9 @@ func field(pid int, file, name string) int64 {
 // scratch is what the box's filesystems in memory hold.
 func scratch(init int) int64 {
 	var total int64
-	for _, dir := range []string{"/tmp", "/dev/shm"} {
+	for _, dir := range []string{"/tmp", "/dev/shm", jail.Home} {
 		var st unix.Statfs_t
-		if err := unix.Statfs("/proc/"+strconv.Itoa(init)+"/root"+dir, &st); err == nil {
+		if err := unix.Statfs("/proc/"+strconv.Itoa(init)+"/root"+dir, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
 			total += int64(st.Blocks-st.Bfree) * st.Bsize
 		}
 	}

@@ -1,0 +1,249 @@
+//go:build linux
+
+package native
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/boxtest"
+)
+
+func TestBlockedUserNamespaces(t *testing.T) {
+	for _, c := range []struct {
+		switches map[string]string
+		mend     string
+		user     bool // concerns ordinary users only
+	}{
+		{map[string]string{}, "", false},
+		{map[string]string{"user/max_user_namespaces": "15000", "kernel/unprivileged_userns_clone": "1", "kernel/apparmor_restrict_unprivileged_userns": "0"}, "", false},
+		{map[string]string{"user/max_user_namespaces": "0"}, "max_user_namespaces=", false},
+		{map[string]string{"kernel/unprivileged_userns_clone": "0"}, "unprivileged_userns_clone=1", true},
+		{map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, "cco doctor", true},
+	} {
+		for _, uid := range []int{0, 1000} {
+			why, mend := blocked(uid, func(name string) string { return c.switches[name] })
+			want := c.mend
+			if c.user && uid == 0 {
+				want = ""
+			}
+			if (why != "") != (want != "") || !strings.Contains(mend, want) {
+				t.Errorf("%v as %d: %q, %q", c.switches, uid, why, mend)
+			}
+		}
+	}
+}
+
+func TestDiagnoseNamesTheLayer(t *testing.T) {
+	for _, err := range []error{syscall.EPERM, syscall.ENOSYS, errors.New("mount /proc: operation not permitted"), errors.New("mount root: permission denied")} {
+		u, ok := errors.AsType[*box.Unavailable](diagnose(err))
+		if !ok || u.What == "" || u.Why == "" || u.Mend == "" {
+			t.Errorf("%v: %+v", err, u)
+		}
+	}
+}
+
+func TestAppArmorProfileQuotesThePath(t *testing.T) {
+	got := AppArmorProfile("/home/some one/bin/cco")
+	if !strings.Contains(got, `"/home/some one/bin/cco"`) || !strings.Contains(got, "userns,") {
+		t.Error(got)
+	}
+}
+
+func TestMissingToolIsNotAMissingKernel(t *testing.T) {
+	err := New(Options{Tool: filepath.Join(t.TempDir(), "none")}).Check(t.Context())
+	if _, ok := errors.AsType[*box.Unavailable](err); ok || err == nil {
+		t.Errorf("check says %v", err)
+	}
+}
+
+func TestUnprivileged(t *testing.T) {
+	if got := unprivileged("1000", "1001"); got != (identity{1000, 1001}) {
+		t.Errorf("for a sudo user: %v", got)
+	}
+	for _, bad := range [][2]string{{"", ""}, {"0", "0"}, {"1000", ""}, {"x", "1"}, {"-1", "5"}} {
+		if got := unprivileged(bad[0], bad[1]); got.uid < firstUID || got.gid < firstUID {
+			t.Errorf("for %q: %v", bad, got)
+		}
+	}
+}
+
+func TestOwnCgroups(t *testing.T) {
+	got := ownCgroups("12:cpu,cpuacct:/a\n4:memory:/b:c\n1:name=systemd:/\n0::/user.slice/x.scope\n")
+	for k, v := range map[string]string{"cpu": "/a", "cpuacct": "/a", "memory": "/b:c", "": "/user.slice/x.scope"} {
+		if got[k] != v {
+			t.Errorf("%q is %q, want %q", k, got[k], v)
+		}
+	}
+	want := []string{"/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"}
+	if dirs := parents2("/user.slice/x.scope"); !slices.Equal(dirs, want) {
+		t.Errorf("parents %q", dirs)
+	}
+}
+
+func TestLimitsFallBackFromRunToBoxToDefault(t *testing.T) {
+	b := &box.Box{Spec: box.Spec{Limits: box.Limits{Procs: 7, Time: time.Hour}}}
+	got := limitsFor(b, box.Exec{Limits: box.Limits{Memory: 5}})
+	if got.Memory != 5 || got.Procs != 7 || got.Time != time.Hour {
+		t.Errorf("%+v", got)
+	}
+	got = limitsFor(&box.Box{}, box.Exec{})
+	if got.Memory <= 0 || got.Memory >= machineMemory() || got.Procs != defaultProcs || got.Time != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRefusedMounts(t *testing.T) {
+	b := testBox(t)
+	data := filepath.Dir(b.Exchange)
+	home := t.TempDir()
+	tools := filepath.Join(home, "tools")
+	link := filepath.Join(home, "link")
+	socket := filepath.Join(home, "fifo")
+	for _, err := range []error{os.MkdirAll(b.Dir, 0o700), os.MkdirAll(b.Exchange, 0o700), os.Mkdir(tools, 0o700), os.Symlink(data, link), syscall.Mkfifo(socket, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, bad := range []string{"/", "/proc", "/proc/sys", "/sys/fs", "/dev", "/run", "/etc", "/home", "relative", "", data, b.Dir, filepath.Dir(data), link, socket, "/nowhere", "/run/docker.sock"} {
+		if err := checkMount(b, bad); err == nil {
+			t.Errorf("%q may be mounted", bad)
+		}
+	}
+	for _, good := range []string{tools, "/usr/share"} {
+		if err := checkMount(b, good); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMountsAreReadOnlyUnlessTheySayOtherwise(t *testing.T) {
+	d, b := testDriver(), testBox(t)
+	host := t.TempDir()
+	ro, rw := filepath.Join(host, "ro"), filepath.Join(host, "rw")
+	for _, dir := range []string{ro, rw} {
+		if err := errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777), os.WriteFile(filepath.Join(dir, "file"), []byte("text\n"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Spec.Mounts = []box.Mount{{Path: ro}, {Path: rw, Write: true}}
+	if err := d.Create(t.Context(), b, nil); err != nil {
+		t.Fatal(err)
+	}
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `cat "$1/file" "$2/file"; touch "$1/new" || echo kept; touch "$2/new" && echo made`, "sh", ro, rw}})
+	if err != nil || out != "text\ntext\nkept\nmade\n" {
+		t.Errorf("%v: %q", err, out)
+	}
+	b.Spec.Mounts = []box.Mount{{Path: "/"}}
+	if _, err := shell(t, d, b, box.Exec{Argv: []string{"true"}}); err == nil {
+		t.Error("the root was mounted")
+	}
+	if err := d.Create(t.Context(), b, nil); err == nil {
+		t.Error("a box that mounts the root was created")
+	}
+	b.Spec.Mounts, b.Spec.Accept = nil, []string{"anything"}
+	if err := d.Create(t.Context(), b, nil); err == nil {
+		t.Error("an unknown weaker mode was accepted")
+	}
+}
+
+// Guards against a tool that only its owner can run: the box's user is somebody else when root starts it.
+func TestClosedToolIsCopied(t *testing.T) {
+	tool := filepath.Join(t.TempDir(), "cco-box")
+	data, err := os.ReadFile(boxtest.Tool())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(tool, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d, b := New(Options{Tool: tool}), testBox(t)
+	if err := d.Create(t.Context(), b, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if out, err := shell(t, d, b, box.Exec{Argv: []string{"/run/cco/bin/cco-box", "probe", "euid"}}); err != nil || out != "1000\n" {
+			t.Errorf("%v: %q", err, out)
+		}
+	}
+}
+
+// Guards against a shell in a box whose home is too large for memory.
+func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
+	d, b := created(t)
+	big := box.File{Path: "big", Data: make([]byte, smallBytes+1)}
+	if err := d.Provision(t.Context(), b, []box.File{big}, nil); err != nil {
+		t.Fatal(err)
+	}
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big; rm ~/big; stat -f -c %T ~`}})
+	if want := "4194305\n"; err != nil || !strings.HasPrefix(out, want) || strings.Contains(out, "tmpfs") {
+		t.Errorf("%v: %q", err, out)
+	}
+	if out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big`}}); err != nil || out != "4194305\n" {
+		t.Errorf("the second shell: %v, %q", err, out)
+	}
+	if left, err := os.ReadDir(layout{b.Dir}.shells()); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if err := d.Provision(t.Context(), b, []box.File{{Path: "big"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := shell(t, d, b, box.Exec{Argv: []string{"stat", "-f", "-c", "%T", "/home/agent"}}); err != nil || out != "tmpfs\n" {
+		t.Errorf("a small home: %v, %q", err, out)
+	}
+}
+
+// Guards against an agent that leaves programs in its home for whoever fills the store.
+func TestFillSeesNothingOfTheSession(t *testing.T) {
+	d, b := created(t)
+	const id = "0000feed"
+	if _, err := d.Prepare(t.Context(), b, id); err != nil {
+		t.Fatal(err)
+	}
+	script := `mkdir -p ~/.local/bin && printf '#!/bin/sh\necho evil\n' > ~/.local/bin/git && chmod +x ~/.local/bin/git && echo x > ~/.cache/x`
+	if _, err := shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", script}}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := shell(t, d, b, box.Exec{Session: id, Repo: "r", Fill: true, Argv: []string{"sh", "-c", `command -v git; ls -A ~; case $PATH in */home/agent*) echo home;; esac`}})
+	if err != nil || strings.Contains(out, "home") || strings.Contains(out, ".local") || strings.Contains(out, ".cache") {
+		t.Errorf("%v: %q", err, out)
+	}
+}
+
+// Guards against a box that another user's cco takes over.
+func TestBoxBelongsToItsUser(t *testing.T) {
+	_, b := created(t)
+	if err := os.WriteFile(layout{b.Dir}.owner(), []byte("4242 4242\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := owner(b)
+	if os.Getuid() != 0 && err == nil {
+		t.Error("a box of another user was opened")
+	}
+	for _, bad := range []string{"", "0 0", "x", "-1 5"} {
+		if err := os.WriteFile(layout{b.Dir}.owner(), []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := owner(b); err == nil {
+			t.Errorf("owner %q was believed", bad)
+		}
+	}
+}
+
+// Guards against a pid that somebody else has got meanwhile.
+func TestKillInitChecksTheStart(t *testing.T) {
+	if err := killInit(t.Context(), os.Getpid(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	start, err := startTime(os.Getpid())
+	if err != nil || start == "" || start == "1" {
+		t.Errorf("start time %q, %v", start, err)
+	}
+}
