@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/cco-dev/cco/internal/proc"
 )
 
 // BundleRequest says what travels.
@@ -134,7 +132,7 @@ func writeBundle(ctx context.Context, h host, path, format string, refs []ref, b
 	c, m := h.cmd(append(args, progressFlag(report))...), newMeter(report)
 	pack := &counted{w: io.MultiWriter(f, sum)}
 	c.Stdin, c.Stdout, c.Stderr = revisions(tips, before), pack, m
-	if err := proc.Run(ctx, c); err != nil {
+	if err := h.finish(ctx, c); err != nil {
 		return BundleResult{}, m.explain(err)
 	}
 	if err := f.Close(); err != nil {

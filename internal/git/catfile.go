@@ -40,7 +40,7 @@ func openCatFile(ctx context.Context, h host) (*catFile, error) {
 	}
 	c := h.cmd("cat-file", "--batch")
 	c.Stdin, c.Stdout = inR, outW
-	p, err := proc.Start(ctx, c)
+	p, err := h.start(ctx, c)
 	_, _ = inR.Close(), outW.Close()
 	if err != nil {
 		_, _ = inW.Close(), outR.Close()
@@ -142,26 +142,13 @@ func kinds(ctx context.Context, h host, oids []string, do func(object) error) er
 	if len(oids) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r, w := io.Pipe()
 	c := h.cmd("cat-file", "--batch-check", "--buffer")
-	c.Stdin, c.Stdout = strings.NewReader(strings.Join(oids, "\n")+"\n"), w
-	p, err := proc.Start(ctx, c)
-	if err != nil {
-		return err
-	}
-	go func() { _ = w.CloseWithError(p.Wait()) }()
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		o, err := parseObjectLine(lines.Text())
-		if err == nil {
-			err = do(o)
-		}
+	c.Stdin = strings.NewReader(strings.Join(oids, "\n") + "\n")
+	return h.scanLines(ctx, c, '\n', func(line []byte) error {
+		o, err := parseObjectLine(string(line))
 		if err != nil {
-			_ = r.CloseWithError(err)
 			return err
 		}
-	}
-	return lines.Err()
+		return do(o)
+	})
 }

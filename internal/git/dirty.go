@@ -114,6 +114,11 @@ func (r *Repo) inTheWay(ctx context.Context, changes []change) (left leftover, e
 			default:
 				dirty = append(dirty, DirtyFile{c.path, why})
 			}
+		case c.oldMode == modeGitlink && c.mode != modeGitlink && c.mode != "":
+			// Git would remove the submodule's directory, with a repository in it.
+			if list, err := os.ReadDir(filepath.Join(r.Top, filepath.FromSlash(c.path))); err == nil && len(list) > 0 {
+				dirty = append(dirty, DirtyFile{c.path, "submodule"})
+			}
 		case c.mode != "" && c.oldMode == "":
 			blocked, err := r.blocked(c.path, gone)
 			if err != nil {

@@ -149,7 +149,7 @@ func (e *LockedError) WrongState() {}
 // DirtyFile is a file in the worktree that a fast-forward would overwrite.
 type DirtyFile struct {
 	Path string `json:"path"`
-	Why  string `json:"why"` // "modified", "staged", "conflicted", "untracked"
+	Why  string `json:"why"` // "modified", "staged", "conflicted", "untracked", "submodule"
 }
 
 // DirtyError lists what a fast-forward would overwrite.
@@ -215,7 +215,7 @@ func (e *RefusedError) Error() string {
 		b.WriteString(": commit " + short(e.Commit))
 	}
 	if e.Path != "" {
-		b.WriteString(": " + quote(e.Path))
+		b.WriteString(": " + quote(clip(e.Path)))
 	}
 	b.WriteString(": " + e.Reason)
 	return b.String()

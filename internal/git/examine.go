@@ -24,7 +24,7 @@ func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
 	}
 	commits, err := q.newCommits(ctx)
 	if err != nil {
-		return Report{}, fmt.Errorf("examine: %w", err)
+		return Report{}, fmt.Errorf("examine: %w", q.packError(err))
 	}
 	cat, err := openCatFile(ctx, q.host)
 	if err != nil {
@@ -35,7 +35,7 @@ func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
 		trees: trees{cat: cat, oidBytes: q.repo.oidLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
 	report, err := x.run(commits)
 	if err != nil {
-		return Report{}, fmt.Errorf("examine: %w", err)
+		return Report{}, fmt.Errorf("examine: %w", q.packError(err))
 	}
 	q.examined = true
 	return report, nil
@@ -60,7 +60,7 @@ func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
 		return nil, nil
 	}
 	out, err := q.host.feed(ctx, revisions(tips, []string{base}), "rev-list", "--topo-order", "--reverse",
-		"--format=%H %T %P", "--stdin")
+		fmt.Sprintf("--max-count=%d", q.limits.Commits+1), "--format=%H %T %P", "--stdin")
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +96,15 @@ type examiner struct {
 	trees trees
 	roots map[string]string // commit to its tree, binary
 
-	now      commitInfo // being examined
-	root     string     // its tree, binary
-	base     string     // tree of the base, binary
-	entries  int        // new ones so far
-	work     int        // old and new ones looked at so far
-	modules  map[string]bool
-	tricky   []link // links that a new link could turn around
-	linked   bool   // a new link was seen in any commit
-	freshNow int    // links new in this commit
+	now     commitInfo // being examined
+	root    string     // its tree, binary
+	base    string     // tree of the base, binary
+	entries int        // new ones so far
+	work    int        // old and new ones looked at so far
+	modules map[string]bool
+	tricky  []link          // links that another could turn around
+	linked  map[string]bool // paths of new links in all commits; nil until the base's tricky ones are known
+	turned  bool            // this commit may have turned one around
 
 	complaints map[string]string // git's own findings that may be about old entries, by object
 }
@@ -154,7 +154,7 @@ func (x *examiner) rootOf(commit string) (string, error) {
 }
 
 func (x *examiner) commit(c commitInfo) error {
-	x.now, x.root, x.freshNow = c, x.roots[c.oid], 0
+	x.now, x.root, x.turned = c, x.roots[c.oid], false
 	var parents []string
 	for _, p := range c.parents {
 		tree, err := x.rootOf(p)
@@ -169,7 +169,7 @@ func (x *examiner) commit(c commitInfo) error {
 	if err := x.tree(x.root, parents, ""); err != nil {
 		return err
 	}
-	if x.freshNow == 0 {
+	if !x.turned {
 		return nil
 	}
 	return x.recheckLinks()
@@ -304,6 +304,11 @@ func (x *examiner) entry(e entry, olds []string, dir string) error {
 	case e.dir() && strings.Count(path, "/") >= x.q.limits.Depth:
 		return x.fault(path, e, &fault{RuleTree, fmt.Sprintf("directories more than %d deep", x.q.limits.Depth)})
 	case e.dir():
+		if len(olds) == 0 {
+			if err := x.replaces(path); err != nil {
+				return err
+			}
+		}
 		return x.tree(e.oid, olds, path)
 	case e.mode == modeLink:
 		return x.link(path, e)

@@ -17,22 +17,45 @@ func (x *examiner) link(path string, e entry) error {
 	}
 	parts := strings.Split(path, "/")
 	f := checkTarget(target)
-	if f == nil {
-		if f, err = follow(x, parts[:len(parts)-1], target); err != nil {
-			return err
+	// By itself, and through the links of this tree: a directory may take the place of any of them later.
+	for _, tree := range []linkReader{noLinks{}, x} {
+		if f == nil {
+			if f, err = follow(tree, parts[:len(parts)-1], target); err != nil {
+				return err
+			}
 		}
 	}
 	if f != nil {
 		return x.fault(path, e, f)
 	}
-	if x.freshNow++; !x.linked {
-		x.linked = true
-		if err := x.trickyInBase(); err != nil {
-			return err
-		}
+	if err := x.turns(); err != nil {
+		return err
 	}
+	x.linked[path] = true
 	if turnsBack(target) {
 		x.tricky = append(x.tricky, link{path: path, oid: e.oid, target: target})
+	}
+	return nil
+}
+
+// turns notes that links and directories change places, so that recheckLinks has to look.
+func (x *examiner) turns() error {
+	x.turned = true
+	if x.linked != nil {
+		return nil
+	}
+	x.linked = map[string]bool{}
+	return x.trickyInBase()
+}
+
+// replaces looks at a new directory: it may stand where a link was.
+func (x *examiner) replaces(path string) error {
+	was, ok, err := x.trees.lookup(x.base, strings.Split(path, "/"))
+	if err != nil {
+		return err
+	}
+	if x.linked[path] || ok && was.mode == modeLink {
+		return x.turns()
 	}
 	return nil
 }

@@ -190,6 +190,11 @@ func (r *Repo) lostRace(ctx context.Context, branch, to string, err error) error
 // planned for, and written last: nobody can move it in between, and a kill at any point leaves what idle and inTheWay
 // can go on from.
 func (r *Repo) moveWorktree(ctx context.Context, f forwardPlan) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// From here on it is quicker, and safer, to finish than to be interrupted.
+	ctx = context.WithoutCancel(ctx)
 	tx, err := r.lockBranch(ctx, f.Branch, f.From, f.To)
 	if err != nil {
 		return r.lostRace(ctx, f.Branch, f.To, err)
@@ -204,7 +209,7 @@ func (r *Repo) moveWorktree(ctx context.Context, f forwardPlan) error {
 	}
 	if err := tx.commit(); err != nil {
 		err = fmt.Errorf("move branch %s: %w", quote(f.Branch), err)
-		if back := r.readTree(context.WithoutCancel(ctx), f.To, f.From); back != nil {
+		if back := r.readTree(ctx, f.To, f.From); back != nil {
 			err = errors.Join(err, fmt.Errorf("put the worktree back: %w", back))
 		}
 		return err

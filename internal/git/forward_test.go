@@ -189,6 +189,29 @@ func TestFastForwardRefusesAndTouchesNothing(t *testing.T) {
 	}
 }
 
+// Guards against git's own way with a submodule that becomes a file: it removes the directory, and the commits in it.
+func TestSubmoduleIsNotReplacedWithItsRepository(t *testing.T) {
+	user := gittest.New(t)
+	user.Commit("first", "README", "hello\n")
+	sub := gittest.Init(t, user.Path("sub"))
+	inner := sub.Commit("inner", "x", "x\n")
+	user.Git("update-index", "--add", "--cacheinfo", "160000,"+inner+",sub")
+	user.Git("commit", "-q", "-m", "with a submodule")
+	from := user.Git("rev-parse", "HEAD")
+	user.Git("update-index", "--force-remove", "sub")
+	user.Git("update-index", "--add", "--cacheinfo", "100644,"+user.Object("blob", "x\n")+",sub")
+	to := user.CommitTree(user.Git("write-tree"), from)
+	user.Git("read-tree", from)
+	before := gittest.Fingerprint(t, user.Dir)
+	_, err := openRepo(t, user.Dir).FastForward(t.Context(), "main", from, to)
+	if !isA[*git.DirtyError](err) {
+		t.Errorf("err = %v", err)
+	}
+	if d := cmp.Diff(before, gittest.Fingerprint(t, user.Dir)); d != "" {
+		t.Error(d)
+	}
+}
+
 func isA[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

@@ -118,7 +118,7 @@ func FuzzFollow(f *testing.F) {
 	f.Add("", "x/../..")
 	f.Fuzz(func(t *testing.T, dir, target string) {
 		dir = strings.TrimPrefix(path.Clean("/"+dir), "/")
-		fault, err := follow(fakeLinks{}, strings.FieldsFunc(dir, func(r rune) bool { return r == '/' }), target)
+		fault, err := follow(noLinks{}, strings.FieldsFunc(dir, func(r rune) bool { return r == '/' }), target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,11 +142,4 @@ func FuzzFollow(f *testing.F) {
 			t.Errorf("from %q to %q: %+v", dir, target, fault)
 		}
 	})
-}
-
-type fakeLinks map[string]string
-
-func (l fakeLinks) linkAt(p []string) (string, bool, error) {
-	target, ok := l[strings.Join(p, "/")]
-	return target, ok, nil
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,10 @@ type Identity struct{ Name, Email string }
 
 // Identity gives user.name and user.email.
 func (r *Repo) Identity() Identity {
-	return Identity{Name: r.get("user.name"), Email: r.get("user.email")}
+	return Identity{
+		Name:  cmp.Or(os.Getenv("GIT_AUTHOR_NAME"), r.get("author.name"), r.get("user.name")),
+		Email: cmp.Or(os.Getenv("GIT_AUTHOR_EMAIL"), r.get("author.email"), r.get("user.email")),
+	}
 }
 
 // IsShallow says whether history is cut off.

@@ -287,6 +287,43 @@ func TestOldLinkTurnedAroundIsRefused(t *testing.T) {
 	h.refused(h.publish(h.box.Commit("turn it around")), git.Limits{}, git.RuleSymlink)
 }
 
+// Guards against a link that only stays inside because of another, which a directory replaces later.
+func TestLinkThatLeansOnAnotherIsRefused(t *testing.T) {
+	user := gittest.New(t)
+	user.Write("a/b/file", "x\n")
+	for path, target := range map[string]string{"s": ".", "t": "a/b", "l": "s/t/../../x"} {
+		if err := os.Symlink(target, user.Path(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	user.Commit("first")
+	h := send(t, user)
+	for name, tip := range map[string]func(*gittest.Repo) string{
+		"replaced at once": func(box *gittest.Repo) string {
+			box.Git("rm", "-q", "t")
+			return box.Commit("replaced", "t/file", "x\n")
+		},
+		"removed first": func(box *gittest.Repo) string {
+			box.Git("rm", "-q", "t")
+			box.Commit("removed", "other", "x\n")
+			return box.Commit("replaced", "t/file", "x\n")
+		},
+		"leaves by itself": func(box *gittest.Repo) string {
+			if err := os.Symlink("t/../../x", box.Path("m")); err != nil {
+				t.Fatal(err)
+			}
+			return box.Commit("inside as long as t is a link")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := h.in(t)
+			h.box.Git("reset", "-q", "--hard", h.base)
+			h.box.Git("clean", "-qfdx")
+			h.refused(h.publish(tip(h.box)), git.Limits{}, git.RuleSymlink)
+		})
+	}
+}
+
 func TestHarmlessLinksPass(t *testing.T) {
 	h := newHandOff(t)
 	for path, target := range map[string]string{"l": "README", "dir/l": "../README", "dir/m": "l", "up": "dir/..", "dangling": "nowhere/at/all"} {

@@ -60,6 +60,11 @@ type linkReader interface {
 	linkAt(path []string) (target string, ok bool, err error)
 }
 
+// noLinks is a tree without links.
+type noLinks struct{}
+
+func (noLinks) linkAt([]string) (string, bool, error) { return "", false, nil }
+
 // follow walks a target from a directory, through every link on the way, and says where that is wrong.
 func follow(tree linkReader, dir []string, target string) (*fault, error) {
 	at := slices.Clone(dir)

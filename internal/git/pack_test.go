@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
+	"hash/adler32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,6 +182,14 @@ func packObject(kind int, base []byte, content []byte) []byte {
 	}
 	b.WriteByte(c)
 	b.Write(base)
+	if len(content) < 1<<16 {
+		// As it is: a writer for each of many small objects takes long.
+		n := uint16(len(content))
+		b.Write([]byte{0x78, 0x01, 0x01, byte(n), byte(n >> 8), byte(^n), byte(^n >> 8)})
+		b.Write(content)
+		_ = binary.Write(&b, binary.BigEndian, adler32.Checksum(content))
+		return b.Bytes()
+	}
 	z, _ := zlib.NewWriterLevel(&b, zlib.BestSpeed)
 	_, _ = z.Write(content)
 	_ = z.Close()
@@ -222,7 +231,7 @@ func TestBombsAreRefused(t *testing.T) {
 		for range 4 {
 			h.box.Commit("again")
 		}
-		h.refused(h.publish(h.box.Git("rev-parse", "HEAD")), git.Limits{Commits: 3}, git.RuleTree)
+		h.refused(h.publish(h.box.Git("rev-parse", "HEAD")), git.Limits{Commits: 3}, git.RulePackLimit)
 	})
 	t.Run("tree of trees", func(t *testing.T) {
 		h := h.in(t)
@@ -280,6 +289,21 @@ func TestPackBombMeetsTheLimitsOfTheProcess(t *testing.T) {
 		pack := rawPack(packObject(3, nil, base), packObject(7, sum[:], delta))
 		h.refused(h.file(header+string(pack)), git.Limits{Memory: 512 << 20}, git.RulePackLimit)
 	})
+}
+
+// A chain of deltas without end is quick to unpack, but every later look at its end walks all of it.
+func TestEndlessDeltaChainMeetsTheLimits(t *testing.T) {
+	h := newHandOff(t)
+	header := "# v2 git bundle\n-" + h.base + "\n" + h.base + " " + git.OutRef + "\n\n"
+	content := make([]byte, 8)
+	objects := [][]byte{packObject(3, nil, content)}
+	for i := range 40_000 {
+		sum := sha1.Sum(append([]byte("blob 8\x00"), content...))
+		binary.BigEndian.PutUint64(content, uint64(i+1))
+		delta := append([]byte{8, 8, 8}, content...) // from 8 bytes, to 8 bytes, insert 8
+		objects = append(objects, packObject(7, sum[:], delta))
+	}
+	h.refused(h.file(header+string(rawPack(objects...))), git.Limits{CPU: 2 * time.Second}, git.RulePackLimit)
 }
 
 func varint(n int) []byte {

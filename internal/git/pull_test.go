@@ -76,6 +76,74 @@ func (h *handOff) take(bundle string, limits git.Limits) (*git.Quarantine, git.R
 	return q, rep, err
 }
 
+// Guards against names that alternates, git's arguments or a shell would read in another way.
+func TestPullWithOddPathsAndNames(t *testing.T) {
+	for _, name := range []string{"a b'c\"d $(touch x) é", "#hash", "-dash", `back\slash`, "new:colon", "[x]*?"} {
+		t.Run(name, func(t *testing.T) {
+			gittest.Home(t)
+			user := gittest.Init(t, filepath.Join(t.TempDir(), name))
+			user.Commit("first", "ü\"'$(x) y", "x\n")
+			user.Git("update-ref", "refs/heads/-x$(y)é", "HEAD")
+			user.Git("symbolic-ref", "HEAD", "refs/heads/-x$(y)é")
+			h := send(t, user)
+			tip := h.box.Commit("work", "ü\"'$(x) y", "y\n", "-dash", "x\n", `\"`, "x\n", ":(top)x", "x\n", "*", "x\n")
+			q, err := h.repo.Quarantine(t.Context(), filepath.Join(t.TempDir(), name), git.QuarantineOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := q.Unpack(t.Context(), h.publish(tip), h.base); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := q.Examine(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.repo.FastForward(t.Context(), "-x$(y)é", h.base, tip); err != nil {
+				t.Fatal(err)
+			}
+			if user.Git("status", "--porcelain") != "" || user.Read("ü\"'$(x) y") != "y\n" {
+				t.Error(user.Git("status", "--porcelain"))
+			}
+		})
+	}
+}
+
+func TestPullWithSHA256(t *testing.T) {
+	h := newHandOff(t, "--object-format=sha256")
+	tip := h.box.Commit("work", "new", "x\n")
+	q, _, err := h.take(h.publish(tip), git.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.repo.FastForward(t.Context(), "main", h.base, tip); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The user's repository may borrow its objects from another, and keep its settings in odd ways.
+func TestPullIntoARepositoryWithAlternates(t *testing.T) {
+	origin := gittest.New(t)
+	origin.Commit("first", "README", "hello\n", "dir/a", "a\n")
+	origin.Git("config", "--global", "pack.indexVersion", "1")
+	user := gittest.At(t, filepath.Join(t.TempDir(), "user"))
+	origin.Git("clone", "-q", "--shared", origin.Dir, user.Dir)
+	h := send(t, user)
+	tip := h.box.Commit("work", "README", "hello again\n")
+	q, _, err := h.take(h.publish(tip), git.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
+		t.Fatal(err)
+	}
+	user.Git("fsck", "--strict")
+}
+
 func TestPullGoesRoundTrip(t *testing.T) {
 	h := newHandOff(t)
 	tip := h.box.Commit("work", "new/file", "x\n", "README", "hello again\n")

@@ -61,8 +61,11 @@ func (r *Repo) Quarantine(ctx context.Context, dir string, o QuarantineOptions) 
 	}
 	// Small windows onto the user's packs, so that the limit on address space measures the bundle and not them.
 	settings := append(hardening(), setting{"core.packedGitWindowSize", "32m"}, setting{"core.packedGitLimit", "512m"},
+		setting{"pack.indexVersion", "2"},
 		setting{"core.bigFileThreshold", strconv.FormatInt(o.Limits.withDefaults(0).ObjectBytes, 10)})
 	q.host = host{dir: dir, env: environment(settings)}.with("GIT_DIR=" + dir)
+	// Delta chains without end make every later look at an object slow, so all of them are bounded.
+	q.host.limit = func(pid int) error { return q.confine(pid) }
 	return q, nil
 }
 

@@ -1,13 +1,15 @@
 package git
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// confine bounds a process that has started and waits for its input.
+// confine bounds a process that has started. One that waits for its input has read nothing yet; a quick one may have
+// ended already.
 func confine(pid int, cpu time.Duration, memory, file int64) error {
 	seconds := uint64((cpu + time.Second - 1) / time.Second)
 	for _, l := range []struct {
@@ -20,7 +22,7 @@ func confine(pid int, cpu time.Duration, memory, file int64) error {
 		{unix.RLIMIT_FSIZE, unix.Rlimit{Cur: uint64(file), Max: uint64(file)}},
 		{unix.RLIMIT_CORE, unix.Rlimit{}},
 	} {
-		if err := unix.Prlimit(pid, l.what, &l.limit, nil); err != nil {
+		if err := unix.Prlimit(pid, l.what, &l.limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("limit git: %w", err)
 		}
 	}

@@ -1,14 +1,17 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -55,11 +58,19 @@ func hardening() []setting {
 	return s
 }
 
+// ownConfig says where the user's configuration is, which is the user's to say.
+func ownConfig() []string {
+	return []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+}
+
 // environment is ours without anything that steers git, and with the settings.
 func environment(settings []setting) []string {
 	drop := []string{"LANG", "LANGUAGE", "PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE"}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(ownConfig(), key) {
+			return false
+		}
 		return strings.HasPrefix(key, "GIT_") || strings.HasPrefix(key, "LC_") || slices.Contains(drop, key)
 	})
 	env = append(env,
@@ -82,8 +93,35 @@ func environment(settings []setting) []string {
 
 // host starts git, hardened, in one directory. Every git that this package runs is started by it.
 type host struct {
-	dir string
-	env []string
+	dir   string
+	env   []string
+	limit func(pid int) error // bounds a git that reads hostile objects
+}
+
+// start starts a command of ours.
+func (h host) start(ctx context.Context, c proc.Cmd) (*proc.Process, error) {
+	p, err := proc.Start(ctx, c)
+	if err != nil || h.limit == nil {
+		return p, err
+	}
+	if err := h.limit(p.Pid()); err != nil {
+		_ = p.Signal(syscall.SIGKILL)
+		_ = p.Wait()
+		return nil, err
+	}
+	return p, nil
+}
+
+// finish starts a command and waits for its end.
+func (h host) finish(ctx context.Context, c proc.Cmd) error {
+	p, err := h.start(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err = p.Wait(); err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // with gives a host with more in its environment.
@@ -110,9 +148,39 @@ func (h host) out(ctx context.Context, args ...string) ([]byte, error) {
 
 // feed runs git with stdin and returns what it prints.
 func (h host) feed(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	var out bytes.Buffer
 	c := h.cmd(args...)
-	c.Stdin = stdin
-	return proc.Output(ctx, c)
+	c.Stdin, c.Stdout = stdin, &out
+	err := h.finish(ctx, c)
+	return out.Bytes(), err
+}
+
+// scanLines runs a command and hands over its output piece by piece, without the delimiter. A piece that isn't whole,
+// because git died, is never handed over.
+func (h host) scanLines(ctx context.Context, c proc.Cmd, delim byte, do func([]byte) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	pr, pw := io.Pipe()
+	c.Stdout = pw
+	p, err := h.start(ctx, c)
+	if err != nil {
+		return err
+	}
+	go func() { _ = pw.CloseWithError(p.Wait()) }()
+	in := bufio.NewReaderSize(pr, 64<<10)
+	for {
+		line, err := in.ReadBytes(delim)
+		if err == nil {
+			err = do(line[:len(line)-1])
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			_ = pr.CloseWithError(err)
+			return err
+		}
+	}
 }
 
 // line runs git and returns its one line.

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/cco-dev/cco/internal/proc"
 )
 
 // CommitLine is a commit for people. All text is safe to print.
@@ -34,12 +32,17 @@ type FileStat struct {
 type Summary struct {
 	Commits []CommitLine `json:"commits"`        // oldest first, the last 1000
 	More    int          `json:"more,omitempty"` // commits before those
-	Files   []FileStat   `json:"files"`
-	Added   int          `json:"added"`
-	Deleted int          `json:"deleted"`
+	Files   []FileStat   `json:"files"`          // the first 10,000
+
+	MoreFiles int `json:"more_files,omitempty"`
+	Added     int `json:"added"`
+	Deleted   int `json:"deleted"`
 }
 
-const maxCommitLines = 1000
+const (
+	maxCommitLines = 1000
+	maxFileStats   = 10_000
+)
 
 // Summary sums up what to adds to from.
 func (r *Repo) Summary(ctx context.Context, from, to string) (Summary, error) {
@@ -59,13 +62,14 @@ func (q *Quarantine) Summary(ctx context.Context) (Summary, error) {
 
 func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
 	s := Summary{Commits: []CommitLine{}, Files: []FileStat{}}
-	out, err := h.out(ctx, "log", "-z", "--topo-order", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8",
+	c := h.cmd("log", "-z", "--topo-order", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8",
 		"--no-show-signature", "--no-patch", fmt.Sprintf("--max-count=%d", maxCommitLines), "--format=%H %at%n%an%n%s", from+".."+to, "--")
+	err := h.scanLines(ctx, c, 0, func(rec []byte) error {
+		s.Commits = append(s.Commits, commitLine(string(rec)))
+		return nil
+	})
 	if err != nil {
 		return Summary{}, fmt.Errorf("list commits: %w", err)
-	}
-	for _, rec := range fields(out) {
-		s.Commits = append(s.Commits, commitLine(rec))
 	}
 	slices.Reverse(s.Commits)
 	if len(s.Commits) == maxCommitLines {
@@ -76,13 +80,18 @@ func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
 		total, _ := strconv.Atoi(n)
 		s.More = max(0, total-maxCommitLines)
 	}
-	out, err = h.out(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	c = h.cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	err = h.scanLines(ctx, c, 0, func(rec []byte) error {
+		f := fileStat(string(rec))
+		if s.Added, s.Deleted = s.Added+f.Added, s.Deleted+f.Deleted; len(s.Files) < maxFileStats {
+			s.Files = append(s.Files, f)
+		} else {
+			s.MoreFiles++
+		}
+		return nil
+	})
 	if err != nil {
 		return Summary{}, fmt.Errorf("compare: %w", err)
-	}
-	for _, rec := range fields(out) {
-		f := fileStat(rec)
-		s.Files, s.Added, s.Deleted = append(s.Files, f), s.Added+f.Added, s.Deleted+f.Deleted
 	}
 	return s, nil
 }
@@ -145,22 +154,17 @@ func diff(ctx context.Context, h host, w io.Writer, from, to string, style DiffS
 	c := h.cmd(append(args, from, to, "--")...)
 	if style == DiffRaw {
 		c.Stdout = w
-		return proc.Run(ctx, c)
+		return h.finish(ctx, c)
 	}
 	out := bufio.NewWriter(w)
-	var werr error
-	err := scanLines(ctx, c, '\n', func(line []byte) {
+	err := h.scanLines(ctx, c, '\n', func(line []byte) error {
 		text := cleanKeeping(string(line), "\t")
 		if style == DiffColour {
 			text = colour(text)
 		}
-		if werr == nil {
-			_, werr = out.WriteString(text + "\n")
-		}
+		_, err := out.WriteString(text + "\n")
+		return err
 	})
-	if err == nil {
-		err = werr
-	}
 	if err == nil {
 		err = out.Flush()
 	}

@@ -1,16 +1,12 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/cco-dev/cco/internal/proc"
 )
 
 // IsPartial says whether objects may be missing until a remote is asked for them.
@@ -54,10 +50,11 @@ func (r *Repo) CheckComplete(ctx context.Context, commit string, depth int) erro
 	missing := 0
 	c := r.host.cmd(args...)
 	c.Stdin = revisions(tips, nil)
-	err := scanLines(ctx, c, '\n', func(line []byte) {
+	err := r.host.scanLines(ctx, c, '\n', func(line []byte) error {
 		if bytes.HasPrefix(line, []byte("?")) {
 			missing++
 		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("look for missing objects: %w", err)
@@ -66,28 +63,6 @@ func (r *Repo) CheckComplete(ctx context.Context, commit string, depth int) erro
 		return &MissingObjectsError{Missing: missing, Remote: r.promisor()}
 	}
 	return nil
-}
-
-// scanLines runs a command and hands over its output piece by piece, without the delimiter.
-func scanLines(ctx context.Context, c proc.Cmd, delim byte, do func([]byte)) error {
-	pr, pw := io.Pipe()
-	c.Stdout = pw
-	p, err := proc.Start(ctx, c)
-	if err != nil {
-		return err
-	}
-	go func() { _ = pw.CloseWithError(p.Wait()) }()
-	in := bufio.NewReaderSize(pr, 64<<10)
-	for {
-		line, err := in.ReadBytes(delim)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		do(line[:len(line)-1])
-	}
 }
 
 // Survey is what a push should warn about.
@@ -104,7 +79,7 @@ func (r *Repo) Survey(ctx context.Context, commit string) (Survey, error) {
 	}
 	var s Survey
 	var attributes []string
-	err := scanLines(ctx, r.host.cmd("ls-tree", "-r", "-z", "--full-tree", commit), 0, func(line []byte) {
+	err := r.host.scanLines(ctx, r.host.cmd("ls-tree", "-r", "-z", "--full-tree", commit), 0, func(line []byte) error {
 		meta, name, _ := strings.Cut(string(line), "\t")
 		f := strings.Fields(meta)
 		switch {
@@ -114,6 +89,7 @@ func (r *Repo) Survey(ctx context.Context, commit string) (Survey, error) {
 		case path.Base(name) == ".gitattributes":
 			attributes = append(attributes, f[2])
 		}
+		return nil
 	})
 	if err != nil {
 		return Survey{}, fmt.Errorf("list tree: %w", err)

@@ -44,7 +44,7 @@ func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, er
 		return Found{}, fmt.Errorf("unpack: %w", err)
 	}
 	if err := q.measure(ctx); err != nil {
-		return Found{}, fmt.Errorf("unpack: %w", err)
+		return Found{}, fmt.Errorf("unpack: %w", q.packError(err))
 	}
 	return q.settle(h, base)
 }
@@ -150,17 +150,14 @@ func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64,
 	out := head{max: 256}
 	c, m := q.host.cmd(args...), newMeter(q.options.Progress)
 	c.Stdin, c.Stdout, c.Stderr = inR, &out, m
-	p, err := proc.Start(ctx, c)
+	p, err := q.host.start(ctx, c)
 	_ = inR.Close()
 	if err != nil {
 		_ = inW.Close()
 		return nil, err
 	}
-	// Nothing hostile is in the pipe until the limits hold.
-	feed := q.confine(p.Pid())
-	if feed == nil {
-		_, feed = io.Copy(inW, f)
-	}
+	// The limits hold by now: nothing hostile was in the pipe before.
+	_, feed := io.Copy(inW, f)
 	_ = inW.Close()
 	err = m.explain(p.Wait())
 	switch {
@@ -212,11 +209,11 @@ func (q *Quarantine) packError(err error) error {
 	words := Clean(strings.ReplaceAll(strings.TrimSpace(exit.Stderr), "\n", "; "))
 	switch {
 	case exit.Signal == syscall.SIGXCPU || exit.Signal == syscall.SIGKILL:
-		return refuse(RulePackLimit, "unpacking took more than %s of processor time", q.limits.CPU)
+		return refuse(RulePackLimit, "git took more than %s of processor time on the pack", q.limits.CPU)
 	case exit.Signal == syscall.SIGXFSZ:
 		return refuse(RulePackLimit, "unpacking wrote more than %d bytes", q.limits.PackBytes+q.limits.TotalBytes)
 	case strings.Contains(words, "ut of memory") || strings.Contains(words, "annot allocate memory") || strings.Contains(words, "mmap failed"):
-		return refuse(RulePackLimit, "unpacking took more than %d bytes of memory: %s", q.limits.Memory, words)
+		return refuse(RulePackLimit, "git took more than %d bytes of memory on the pack: %s", q.limits.Memory, words)
 	case strings.Contains(words, "maximum allowed size"):
 		return refuse(RuleTooLarge, "the pack is larger than the limit of %d bytes", q.limits.PackBytes)
 	case exit.Signal != 0:
@@ -224,6 +221,9 @@ func (q *Quarantine) packError(err error) error {
 	}
 	return refuse(RulePack, "git found a fault: %s", words)
 }
+
+// maxCommitBytes bounds a commit: its message is read whole in many places.
+const maxCommitBytes = 1 << 20
 
 // measure checks the size of every object before anything expands them again.
 func (q *Quarantine) measure(ctx context.Context) error {
@@ -235,13 +235,17 @@ func (q *Quarantine) measure(ctx context.Context) error {
 	var total int64
 	var large []string
 	err = kinds(ctx, q.host, oids, func(o object) error {
+		most := q.limits.ObjectBytes
 		switch o.kind {
 		case "commit":
-			q.commits[o.oid] = true
+			most = min(most, maxCommitBytes)
+			if q.commits[o.oid] = true; len(q.commits) > q.limits.Commits {
+				return refuse(RulePackLimit, "more than %d commits", q.limits.Commits)
+			}
 		case "tag", "missing":
 			return refuse(RuleObject, "object %s is %s", short(o.oid), o.kind)
 		}
-		if o.size > q.limits.ObjectBytes {
+		if o.size > most {
 			large = append(large, o.oid)
 			return nil
 		}
@@ -256,7 +260,8 @@ func (q *Quarantine) measure(ctx context.Context) error {
 	// A thin pack is completed with objects that the user had before, and those may be of any size.
 	return kinds(ctx, q.repo.host, large, func(o object) error {
 		if o.kind == "missing" {
-			return refuse(RuleTooLarge, "object %s has more than %d bytes", short(o.oid), q.limits.ObjectBytes)
+			return refuse(RuleTooLarge, "object %s is larger than the limit (%d bytes, and %d for a commit)", short(o.oid),
+				q.limits.ObjectBytes, maxCommitBytes)
 		}
 		return nil
 	})
