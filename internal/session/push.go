@@ -84,7 +84,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 		ID: s.NewID(), Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
 		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),
 	}
-	id := repo.Identity()
+	id := s.identity(repo)
 	order := Order{
 		Session: rec.ID, Interactive: o.Interactive, Cols: o.Cols, Rows: o.Rows, Timeout: o.Timeout, Format: repo.ObjectFormat,
 		Name: id.Name, Email: id.Email, OnDone: o.OnDone, OnWaiting: o.OnWaiting, Shallow: o.Depth > 0 || repo.IsShallow(),
@@ -94,6 +94,16 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 		return rec, fmt.Errorf("push: %w", err)
 	}
 	return rec, nil
+}
+
+// identity is the user's own, so that the agent's commits are theirs. An agent without one could not commit at all.
+func (s *Service) identity(repo *git.Repo) git.Identity {
+	id := repo.Identity()
+	if id.Name == "" || id.Email == "" {
+		s.Warn("git has no user.name and user.email here, so the agent commits as \"cco\": set them with `git config --global`")
+		id = git.Identity{Name: "cco", Email: "cco@localhost"}
+	}
+	return id
 }
 
 // belongs refuses to use the box of one repository for another.
