@@ -25,7 +25,7 @@ type change struct {
 
 // diffCommits lists what differs between two commits.
 func (r *Repo) diffCommits(ctx context.Context, from, to string) ([]change, error) {
-	out, err := r.host.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to, "--")
+	out, err := r.host.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=none", from, to, "--")
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
@@ -63,6 +63,7 @@ func (r *Repo) statuses(ctx context.Context) (map[string]status, error) {
 	all := map[string]status{}
 	for _, line := range fields(out) {
 		switch line[0] {
+		case '#': // a header that some configuration asks for
 		case '1': // 1 XY sub mH mI mW hH hI path
 			f := strings.SplitN(line, " ", 9)
 			if len(f) != 9 {

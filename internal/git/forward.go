@@ -199,6 +199,11 @@ func (r *Repo) moveWorktree(ctx context.Context, f forwardPlan) error {
 	if err != nil {
 		return r.lostRace(ctx, f.Branch, f.To, err)
 	}
+	return r.finish(ctx, tx, f)
+}
+
+// finish moves everything under the lock on the branch.
+func (r *Repo) finish(ctx context.Context, tx *transaction, f forwardPlan) error {
 	defer tx.abort()
 	head, err := r.host.line(ctx, "symbolic-ref", "-q", "HEAD")
 	if err != nil || head != "refs/heads/"+f.Branch {
@@ -249,6 +254,12 @@ func (r *Repo) checkoutError(err error) error {
 	}
 	if path, ok := lockPath(exit.Stderr); ok {
 		return &LockedError{Path: path}
+	}
+	// update-index -q says nothing about it.
+	if lock := filepath.Join(r.GitDir, "index.lock"); exit.Stderr == "" {
+		if _, err := os.Lstat(lock); err == nil {
+			return &LockedError{Path: lock}
+		}
 	}
 	refusals := regexp.MustCompile(`(?m)^error: (?:Entry|Updating|Untracked working tree file) '(.*)' (not uptodate|would be|would lose)`)
 	var files []DirtyFile

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -41,12 +42,13 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if err := r.locate(ctx, h); err != nil {
 		return nil, err
 	}
-	// Our own settings would show up in the list; reading the configuration runs nothing.
-	all, err := host{dir: r.Top, env: environment(nil)}.out(ctx, "config", "-z", "--list")
+	all, err := h.out(ctx, "config", "-z", "--list")
 	if err != nil {
 		return nil, fmt.Errorf("read git config: %w", err)
 	}
-	r.config = parseConfig(all)
+	if r.config, err = withoutOurs(parseConfig(all)); err != nil {
+		return nil, err
+	}
 	// From here on git does not search for the repository, so what stands in the directories can't redirect it.
 	r.host = host{dir: r.Top, env: environment(append(hardening(), filtersOff(r.config)...))}.
 		with("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
@@ -97,6 +99,18 @@ func openError(dir string, err error) error {
 		return &NotRepositoryError{Dir: dir}
 	}
 	return fmt.Errorf("open repository: %w", err)
+}
+
+// withoutOurs takes the hardening from the end of a configuration. If it isn't there, this git doesn't know the way by
+// which it is passed, and nothing that we say about hooks and filters would be true.
+func withoutOurs(all []setting) ([]setting, error) {
+	ours := hardening()
+	n := len(all) - len(ours)
+	same := func(a, b setting) bool { return strings.EqualFold(a.key, b.key) && a.value == b.value }
+	if n < 0 || !slices.EqualFunc(all[n:], ours, same) {
+		return nil, errors.New("open repository: git is too old: 2.31 or newer is needed")
+	}
+	return all[:n], nil
 }
 
 // parseConfig reads `git config -z --list`.

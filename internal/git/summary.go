@@ -80,7 +80,7 @@ func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
 		total, _ := strconv.Atoi(n)
 		s.More = max(0, total-maxCommitLines)
 	}
-	c = h.cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	c = h.cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", from, to, "--")
 	err = h.scanLines(ctx, c, 0, func(rec []byte) error {
 		f := fileStat(string(rec))
 		if s.Added, s.Deleted = s.Added+f.Added, s.Deleted+f.Deleted; len(s.Files) < maxFileStats {
@@ -145,7 +145,7 @@ func (q *Quarantine) Diff(ctx context.Context, w io.Writer, style DiffStyle) err
 }
 
 func diff(ctx context.Context, h host, w io.Writer, from, to string, style DiffStyle) error {
-	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"}
+	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", "--no-color"}
 	if style == DiffRaw {
 		args = append(args, "--binary", "--full-index")
 	} else {
