@@ -64,10 +64,7 @@ func BenchmarkPull(b *testing.B) {
 // copyOf is a repository to spoil.
 func copyOf(b *testing.B, user *gittest.Repo) (*gittest.Repo, func()) {
 	b.Helper()
-	dir, err := os.MkdirTemp("", "cco-bench")
-	if err != nil {
-		b.Fatal(err)
-	}
+	dir := b.TempDir()
 	c := gittest.At(b, filepath.Join(dir, "repo"))
 	user.Git("clone", "-q", user.Dir, c.Dir)
 	return c, func() { _ = os.RemoveAll(dir) }

@@ -51,12 +51,8 @@ func write(t *testing.T, path string, content []byte) {
 }
 
 func TestCopyOutRefusesWhatIsNoPlainFile(t *testing.T) {
-	// The path of a socket has to be short.
-	dir, err := os.MkdirTemp("", "cco")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := t.TempDir()
+	t.Chdir(dir) // the path of a socket has to be short
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -72,9 +68,9 @@ func TestCopyOutRefusesWhatIsNoPlainFile(t *testing.T) {
 	must(os.Symlink("nowhere", filepath.Join(dir, "dangling")))
 	must(os.Symlink("real", filepath.Join(dir, "linkdir")))
 	must(unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, "socket"))
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", "socket")
 	must(err)
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	for _, c := range []struct {
 		dir, name string
 		rule      Rule

@@ -2,7 +2,7 @@ package git
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // git's object ids
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -216,7 +216,7 @@ func (r *Repo) holds(c change) bool {
 		if err != nil {
 			return false
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		return r.blobOID(f, info.Size()) == c.oid
 	}
 	return false
@@ -224,11 +224,11 @@ func (r *Repo) holds(c change) bool {
 
 // blobOID is the id that git gives to content of this size.
 func (r *Repo) blobOID(content io.Reader, size int64) string {
-	var h hash.Hash = sha1.New() //nolint:gosec // git's object ids
+	var h hash.Hash = sha1.New()
 	if r.ObjectFormat == "sha256" {
 		h = sha256.New()
 	}
-	fmt.Fprintf(h, "blob %d\x00", size)
+	_, _ = fmt.Fprintf(h, "blob %d\x00", size)
 	if n, err := io.Copy(h, content); err != nil || n != size {
 		return ""
 	}

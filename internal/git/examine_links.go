@@ -1,6 +1,7 @@
 package git
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func (x *examiner) replaces(path string) error {
 
 // faultOr lets a refusal pass through fault, where the user may have had the same before.
 func (x *examiner) faultOr(path string, e entry, err error) error {
-	if no, ok := err.(*RefusedError); ok { //nolint:errorlint // made by our own caller, never wrapped
+	if no, ok := errors.AsType[*RefusedError](err); ok {
 		return x.fault(path, e, &fault{no.Rule, no.Reason})
 	}
 	return err

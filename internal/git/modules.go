@@ -54,7 +54,7 @@ func moduleKey(full string) (name, key string, ok bool) {
 func nestedModules(names, was map[string]bool) *fault {
 	for name := range names {
 		for i, r := range name {
-			if r == '/' && names[name[:i]] && !(was[name] && was[name[:i]]) {
+			if r == '/' && names[name[:i]] && (!was[name] || !was[name[:i]]) {
 				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s lies inside that of %s", quote(clip(name)), quote(clip(name[:i])))}
 			}
 		}

@@ -21,8 +21,8 @@ type QuarantineOptions struct {
 	Progress ProgressFunc
 }
 
-// Quarantine is a bare repository of our own that borrows the user's objects. It goes through Unpack, Examine and
-// Import, in this order.
+// Quarantine is a bare repository of our own that borrows the user's objects. One bundle goes through Unpack, Examine
+// and Import, in this order.
 type Quarantine struct {
 	Dir string
 
@@ -34,6 +34,7 @@ type Quarantine struct {
 	pack     string          // name of the pack, without its ending
 	commits  map[string]bool // in the pack
 	tolerate []string        // what git's own checks said about objects, where it may be about old ones
+	used     bool
 	examined bool
 }
 

@@ -102,8 +102,8 @@ func hashOne(sum io.Writer, p string) error {
 		}
 		content = string(b)
 	}
-	fmt.Fprintf(sum, "%q %o %d\n%s", p, info.Mode(), len(content), content)
-	return nil
+	_, err = fmt.Fprintf(sum, "%q %o %d\n%s", p, info.Mode(), len(content), content)
+	return err
 }
 
 // DiffSnapshots says in words what changed from a to b, except for the refs named, and the worktrees whose paths are

@@ -52,10 +52,10 @@ func clip(s string) string { return clipTo(s, 120) }
 
 // shellWord quotes s for a command that a person copies.
 func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+:@%", r))
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%", r)
 	}
-	if s != "" && !strings.ContainsFunc(s, plain) {
+	if s != "" && !strings.ContainsFunc(s, odd) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

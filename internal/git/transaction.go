@@ -17,7 +17,7 @@ type transaction struct {
 	out  *bufio.Reader
 	pipe io.Closer
 	p    *proc.Process
-	ctx  context.Context //nolint:containedctx // a transaction lives within one call
+	ctx  context.Context // a transaction lives within one call
 	name string
 	over bool
 }

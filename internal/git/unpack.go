@@ -23,11 +23,16 @@ func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, er
 	if err := q.repo.checkOID(base); err != nil {
 		return Found{}, err
 	}
+	// Objects of an earlier bundle would complete this one here, and be missing in the user's repository.
+	if q.used {
+		return Found{}, errors.New("unpack: a quarantine takes one bundle")
+	}
+	q.used = true
 	f, err := os.Open(bundle)
 	if err != nil {
 		return Found{}, fmt.Errorf("unpack: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return Found{}, fmt.Errorf("unpack: %w", err)
