@@ -53,6 +53,9 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if _, err := d.rehearse(ctx, b); err != nil {
 		return err
 	}
+	if !filepath.IsAbs(b.Dir) || !filepath.IsAbs(b.Exchange) {
+		return fmt.Errorf("make box %s: its directories must be absolute paths", b.Name)
+	}
 	if err := checkSpec(b); err != nil {
 		return err
 	}

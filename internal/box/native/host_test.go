@@ -247,3 +247,29 @@ func TestKillInitChecksTheStart(t *testing.T) {
 		t.Errorf("start time %q, %v", start, err)
 	}
 }
+
+// Guards against a thread of the init that keeps what the others gave up.
+func TestEveryThreadOfTheInitIsConfined(t *testing.T) {
+	d, b := created(t)
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `cat /proc/1/task/*/status`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads := 0
+	for line := range strings.Lines(out) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+		want, ok := map[string]string{
+			"CapInh": "0000000000000000", "CapPrm": "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
+			"NoNewPrivs": "1", "Seccomp": "2", "Uid": "1000\t1000\t1000\t1000", "Gid": "1000\t1000\t1000\t1000",
+		}[name]
+		if ok && value != want {
+			t.Errorf("%s is %q", name, value)
+		}
+		if name == "Seccomp" {
+			threads++
+		}
+	}
+	if threads < 2 {
+		t.Errorf("only %d threads were seen", threads)
+	}
+}

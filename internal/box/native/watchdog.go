@@ -16,26 +16,33 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-const watchEvery = 250 * time.Millisecond
+// How often it looks: seldom while there is room, and often when a program could take the rest between two looks.
+const (
+	watchCalm  = 200 * time.Millisecond
+	watchTight = 20 * time.Millisecond
+)
 
 // watchMemory stands in for a memory cgroup: it sums what a box's processes hold and kills the largest of them
 // while that is too much, as the kernel would.
 func watchMemory(ctx context.Context, init int, limit int64) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
+	look := time.NewTimer(watchTight)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-look.C:
 		}
 		pids := descendants(init)
-		if sum(pids, resident)+scratch(init) <= limit {
-			continue
-		}
+		held := sum(pids, resident) + scratch(init)
 		// The quick count has shared pages twice. Before anybody is killed it is done exactly.
-		if sum(pids, proportional)+scratch(init) > limit {
+		if held > limit && sum(pids, proportional)+scratch(init) > limit {
 			killLargest(pids, init)
+		}
+		if held > limit/2 {
+			look.Reset(watchTight)
+		} else {
+			look.Reset(watchCalm)
 		}
 	}
 }
