@@ -8,7 +8,7 @@ GOBUILD   := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 PREFIX    ?= $(HOME)/.local
 CASES     ?= ../shared/guard
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
-LINT      := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+LINT      := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 COMMANDS  := cco cco-box cco-guard
 
 .PHONY: all build demo test test-all lint vet bench fuzz guard-eval install uninstall release clean tools
