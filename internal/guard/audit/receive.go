@@ -1,0 +1,112 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// Bounds on what one session may report. An agent that calls its hook in a loop must neither fill the disk nor push
+// what others have reported out of the log.
+const (
+	maxLine     = 64 << 10
+	maxSession  = 1 << 20 // bytes of input written down
+	burst       = 100     // entries at once,
+	perSecond   = 5       // and then so many a second
+	connections = 16
+	patience    = 5 * time.Second
+)
+
+// Receive writes down what the hooks of a session report on a socket, until ctx ends. It closes the listener.
+func Receive(ctx context.Context, listener net.Listener, log *Log, session string) error {
+	r := &receiver{log: log, session: session, tokens: burst, last: log.Now()}
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	slots := make(chan struct{}, connections)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			_ = listener.Close()
+			wg.Wait()
+			err = errors.Join(ignoreClosed(ctx, err), r.settle())
+			return err
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			r.serve(conn)
+		})
+	}
+}
+
+func ignoreClosed(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+type receiver struct {
+	log     *Log
+	session string
+
+	mu      sync.Mutex
+	tokens  float64
+	last    time.Time
+	written int
+	dropped int
+}
+
+// serve takes one line from a connection.
+func (r *receiver) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }() // only read
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	data, err := io.ReadAll(io.LimitReader(conn, maxLine+1))
+	if err != nil && len(data) == 0 {
+		return
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	e := Entry{Kind: Denial, Reason: "a report that can't be read"}
+	var sent Entry
+	if len(line) <= maxLine && json.Unmarshal(line, &sent) == nil {
+		e = sent
+	}
+	// Who reports, when and about what is not the sender's to say.
+	e.Kind, e.Session, e.Time = Denial, r.session, time.Time{}
+	r.take(e, len(line))
+}
+
+func (r *receiver) take(e Entry, size int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.log.Now()
+	r.tokens = min(burst, r.tokens+max(0, now.Sub(r.last).Seconds())*perSecond)
+	r.last = now
+	if r.tokens < 1 || r.written+size > maxSession {
+		r.dropped++
+		return
+	}
+	r.tokens--
+	r.written += size
+	if r.log.Add(e) != nil {
+		r.dropped++ // said at the end, if the disk lets us
+	}
+}
+
+// settle says how much was not written down.
+func (r *receiver) settle() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped == 0 {
+		return nil
+	}
+	return r.log.Add(Entry{Session: r.session, Kind: Dropped, Reason: fmt.Sprintf("%d more denials were reported than are written down", r.dropped)})
+}
