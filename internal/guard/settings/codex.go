@@ -1,0 +1,152 @@
+package settings
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// codexConfig is what of codex's configuration bears on hooks.
+type codexConfig struct {
+	ManagedOnly bool `toml:"allow_managed_hooks_only"` // only in requirements.toml
+	Features    struct {
+		Hooks *bool `toml:"hooks"`
+		Old   *bool `toml:"codex_hooks"`
+	} `toml:"features"`
+	Hooks struct {
+		PreToolUse []struct {
+			Matcher *string `toml:"matcher"`
+			Hooks   []struct {
+				Type    string `toml:"type"`
+				Command string `toml:"command"`
+			} `toml:"hooks"`
+		} `toml:"PreToolUse"`
+		State map[string]struct {
+			Enabled *bool  `toml:"enabled"`
+			Trusted string `toml:"trusted_hash"`
+		} `toml:"state"`
+	} `toml:"hooks"`
+}
+
+func parseCodex(data []byte) (c codexConfig, err error) {
+	err = toml.Unmarshal(data, &c)
+	return c, err
+}
+
+// off says whether hooks are switched off, by either name of the feature.
+func (c codexConfig) off() bool {
+	for _, f := range []*bool{c.Features.Hooks, c.Features.Old} {
+		if f != nil && !*f {
+			return true
+		}
+	}
+	return false
+}
+
+// codexGroup is the hook as TOML. Tables of an array can be added at the end of any file.
+func codexGroup(h Hook) string {
+	return "[[hooks.PreToolUse]]\nmatcher = \"\"\n\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = " +
+		compact(h.command("codex")) + fmt.Sprintf("\ntimeout = %d\n", hookSeconds)
+}
+
+func codexMarks(h Hook) (begin, end string) {
+	return "# cco guard of " + compact(h.Scope) + ", removed by `cco guard uninstall`\n", "# end of cco guard of " + compact(h.Scope) + "\n"
+}
+
+var featureOff = regexp.MustCompile(`(?m)^([ \t]*(?:codex_)?hooks[ \t]*=[ \t]*)false`)
+
+func mergeCodex(file string, data []byte, h Hook) ([]byte, error) {
+	c, err := parseCodex(data)
+	if err != nil {
+		return nil, err
+	}
+	text := string(data)
+	if c.off() {
+		if text, err = turnOn(text); err != nil {
+			return nil, err
+		}
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	begin, end := codexMarks(h)
+	key := trustKey(file, len(c.Hooks.PreToolUse))
+	text += begin + codexGroup(h) + "\n[hooks.state." + compact(key) + "]\ntrusted_hash = " + compact(trustHash(h)) + "\n" + end
+	if _, err := parseCodex([]byte(text)); err != nil {
+		return nil, fmt.Errorf("its hooks are written in a way that can't be added to: %w", err)
+	}
+	return []byte(text), nil
+}
+
+// turnOn changes the feature within its table.
+func turnOn(text string) (string, error) {
+	const table = "[features]"
+	at := strings.Index("\n"+text, "\n"+table)
+	if at >= 0 {
+		from := at + len(table)
+		to := len(text)
+		if i := strings.Index(text[from:], "\n["); i >= 0 {
+			to = from + i
+		}
+		on := text[:from] + featureOff.ReplaceAllString(text[from:to], "${1}true") + text[to:]
+		if c, err := parseCodex([]byte(on)); err == nil && !c.off() {
+			return on, nil
+		}
+	}
+	return "", errors.New("it switches hooks off: set features.hooks to true")
+}
+
+func stripCodex(data []byte, h Hook) []byte {
+	text := string(data)
+	begin, end := codexMarks(h)
+	from := strings.Index(text, begin)
+	if from < 0 {
+		return data
+	}
+	to := strings.Index(text[from:], end)
+	if to < 0 {
+		return data
+	}
+	return []byte(renumber(text[:from] + text[from+to+len(end):]))
+}
+
+var (
+	codexHeader = regexp.MustCompile(`(?m)^[ \t]*\[\[[ \t]*hooks[ \t]*\.[ \t]*PreToolUse[ \t]*\]\]`)
+	codexBlock  = regexp.MustCompile(`(?ms)^# cco guard of "[^\n]*\n.*?^# end of cco guard of "`)
+	codexState  = regexp.MustCompile(`(?m)^(\[hooks\.state\..*:pre_tool_use:)\d+(:0"\]\s*)$`)
+)
+
+// renumber mends the trust of the guards of other worktrees: codex names hooks by their place, which has moved.
+func renumber(text string) string {
+	blocks := codexBlock.FindAllStringIndex(text, -1)
+	for _, at := range slices.Backward(blocks) { // what stands before a block doesn't move while it is mended
+		n := len(codexHeader.FindAllString(text[:at[0]], -1))
+		text = text[:at[0]] + codexState.ReplaceAllString(text[at[0]:at[1]], fmt.Sprintf("${1}%d${2}", n)) + text[at[1]:]
+	}
+	return text
+}
+
+// trustKey is how codex names a hook of a file: the event, the group's place and the place in the group.
+func trustKey(file string, group int) string { return fmt.Sprintf("%s:pre_tool_use:%d:0", file, group) }
+
+// trustHash is the sum by which codex knows a hook that its user has trusted: of the JSON of its definition, keys sorted.
+func trustHash(h Hook) string {
+	type command struct {
+		Async   bool   `json:"async"`
+		Command string `json:"command"`
+		Timeout int    `json:"timeout"`
+		Type    string `json:"type"`
+	}
+	sum := sha256.Sum256([]byte(compact(struct {
+		Event   string    `json:"event_name"`
+		Hooks   []command `json:"hooks"`
+		Matcher string    `json:"matcher"`
+	}{"pre_tool_use", []command{{false, h.command("codex"), hookSeconds, "command"}}, ""})))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,92 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path"
+
+	"github.com/cco-dev/cco/internal/guard"
+)
+
+// Where the system-wide settings of agents stand on Linux, and so in every box.
+const (
+	claudeManaged = "/etc/claude-code/managed-settings.json"
+	codexManaged  = "/etc/codex/requirements.toml"
+	geminiManaged = "/etc/gemini-cli/settings.json"
+	// PolicyPath is where the hook looks for its policy inside a box.
+	PolicyPath = "/etc/cco/policy.json"
+)
+
+// File is a file for the inside of a box, at an absolute path.
+type File struct {
+	Path string
+	Data []byte
+	Mode os.FileMode
+}
+
+// Managed is what stands in /etc of a box so that no agent in it can switch the guard off: neither a repository's
+// settings nor the agent's own can overrule these, and no hook but the guard's runs, since a hook may rewrite a call
+// after the guard has seen it. Nonce is a word that the repository can't know; gemini's hook is named by it.
+func Managed(guardBinary, policyPath, nonce string) []File {
+	h := Hook{Guard: guardBinary, Policy: policyPath, Name: "cco-guard-" + nonce}
+	return []File{
+		{claudeManaged, []byte(managedClaude(h)), 0o644},
+		{codexManaged, []byte(managedCodex(h)), 0o644},
+		{geminiManaged, []byte(managedGemini(h)), 0o644},
+	}
+}
+
+// PolicyFile is a policy as the hook reads it inside a box.
+func PolicyFile(p guard.Policy) (File, error) {
+	if err := p.Validate(); err != nil {
+		return File{}, err
+	}
+	data, err := json.MarshalIndent(p, "", "  ")
+	return File{PolicyPath, append(data, '\n'), 0o644}, err
+}
+
+func managedClaude(h Hook) string {
+	return compact(struct {
+		ManagedOnly bool               `json:"allowManagedHooksOnly"`
+		Disable     bool               `json:"disableAllHooks"`
+		Hooks       map[string][]group `json:"hooks"`
+	}{true, false, map[string][]group{"PreToolUse": {claudeGroup(h)}}}) + "\n"
+}
+
+func managedCodex(h Hook) string {
+	return "allow_managed_hooks_only = true\n\n[features]\nhooks = true\n\n[hooks]\nmanaged_dir = " + compact(path.Dir(h.Guard)) + "\n\n" +
+		codexGroup(h)
+}
+
+func managedGemini(h Hook) string {
+	type object = map[string]any
+	return compact(object{
+		"hooksConfig": object{"enabled": true},
+		"hooks":       map[string][]group{"BeforeTool": {geminiGroup(h)}},
+		// Gemini runs no hook at all in a directory that it doesn't trust.
+		"security": object{"folderTrust": object{"enabled": false}},
+	}) + "\n"
+}
+
+// mergeSystem makes the settings of a box hold on this machine, and keeps what its administrator has set beside them.
+func mergeSystem(agent string, data []byte, h Hook) ([]byte, error) {
+	switch agent {
+	case "codex":
+		if len(data) > 0 {
+			return nil, errors.New("this machine has requirements of its own; add the guard's hook to them by hand")
+		}
+		return []byte(managedCodex(h)), nil
+	case "gemini":
+		data, err := mergeGemini(data, h)
+		if err != nil {
+			return nil, err
+		}
+		return put(data, "false", "security", "folderTrust", "enabled")
+	}
+	data, err := mergeClaude(data, h)
+	if err != nil {
+		return nil, err
+	}
+	return put(data, "true", "allowManagedHooksOnly")
+}
