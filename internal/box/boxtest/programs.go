@@ -82,7 +82,7 @@ func streams(s *suite) {
 	// A file of the host's as a stream is only a stream.
 	file, err := os.CreateTemp(s.TempDir(), "")
 	s.must(err)
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	e = sh(one, `echo to a file; echo again > /dev/stdout`)
 	e.Stdout = file
 	s.must(s.Driver.Run(s.ctx, s.box, e))
@@ -95,7 +95,7 @@ func streams(s *suite) {
 func endlessStdin(s *suite) {
 	s.session(one)
 	r, w := io.Pipe()
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	e := sh(one, `head -n 1; exit 4`)
 	e.Stdin = r
 	go func() { _, _ = w.Write([]byte("line\n")) }()
@@ -166,7 +166,7 @@ func (s *suite) real(dir string) string {
 func (s *suite) onTerminal(e box.Exec, use func(terminal *os.File)) (string, error) {
 	master, slave, err := pty.Open()
 	s.must(err)
-	defer master.Close()
+	defer func() { _ = master.Close() }()
 	s.must(pty.Setsize(master, &pty.Winsize{Rows: 33, Cols: 101}))
 	e.TTY = slave
 	var shown bytes.Buffer

@@ -51,7 +51,7 @@ func AsOrdinaryUser(t *testing.T) {
 		return // it is one already
 	}
 	const uid = 54321
-	dir, err := os.MkdirTemp("", "cco-user-")
+	dir, err := os.MkdirTemp("", "cco-user-") //nolint:usetesting // what is above t.TempDir is closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func copySelf(to string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
 	if err != nil {
 		return err

@@ -122,7 +122,7 @@ func copyTool(from, to string, st fs.FileInfo) error {
 	if err != nil {
 		return fmt.Errorf("copy cco-box: %w", err)
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }()
 	_, err = tmp.Write(data)
 	for _, then := range []func() error{
 		func() error { return tmp.Chmod(0o755) },

@@ -86,7 +86,7 @@ func (id identity) put(home string, f box.File) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if err := id.makeDirs(root, path.Dir(f.Path)); err != nil {
 		return err
 	}

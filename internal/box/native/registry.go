@@ -120,7 +120,7 @@ func (r registry) add(session string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer gate.Close()
+	defer func() { _ = gate.Close() }()
 	if open, err := r.isOpen(); err != nil || !open {
 		return nil, errors.Join(err, box.ErrNotRunning)
 	}
@@ -250,7 +250,7 @@ func killInit(ctx context.Context, pid int, start string) error {
 	if err != nil {
 		return fmt.Errorf("open process %d: %w", pid, err)
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	// The descriptor is of whoever has the pid now; this is our init only if it started when ours did.
 	if now, err := startTime(pid); err != nil || now != start {
 		return nil
@@ -269,6 +269,8 @@ func killInit(ctx context.Context, pid int, start string) error {
 	}
 	return ctx.Err()
 }
+
+func closeFD(fd int) { _ = unix.Close(fd) }
 
 // startTime is when a process started, as the kernel tells it.
 func startTime(pid int) (string, error) {

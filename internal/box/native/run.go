@@ -145,8 +145,8 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	if err != nil {
 		return res, err
 	}
-	defer ours.Close()
-	defer theirs.Close()
+	defer func() { _ = ours.Close() }()
+	defer func() { _ = theirs.Close() }()
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	p, group, err := in.launch(life, theirs)

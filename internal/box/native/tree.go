@@ -34,7 +34,7 @@ func removeAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if err := flatten(root); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func subdirectories(root *os.Root, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	entries, err := f.ReadDir(-1)
 	if err != nil {
 		return nil, err

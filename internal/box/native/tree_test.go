@@ -34,7 +34,7 @@ func TestFlattenRemovesHostileTrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if err := flatten(root); err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func killLargest(pids []int, init int) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	// The pid may have passed on since: what it names must still be in the box.
 	if victim != init && !sameNamespace(victim, init) {
 		return

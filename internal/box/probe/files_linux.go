@@ -59,6 +59,8 @@ func writable(file, dir string) string {
 	return "made a file in " + dir
 }
 
+func closeFD(fd int) { _ = unix.Close(fd) }
+
 func changeTool(b *Bait) string {
 	if b.Tool == "" {
 		return ""
@@ -185,7 +187,7 @@ func fileHandle(b *Bait) string {
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(at)
+	defer closeFD(at)
 	handle := unix.NewFileHandle(1, []byte{2, 0, 0, 0, 0, 0, 0, 0}) // inode 2, of any generation
 	fd, err := unix.OpenByHandleAt(at, handle, unix.O_RDONLY|unix.O_CLOEXEC)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 func mount(b *Bait) string {
 	dir := filepath.Join(b.Mine, ".cco-probe-mount")
 	_ = os.Mkdir(dir, 0o700)
-	defer os.Remove(dir)
+	defer func() { _ = os.Remove(dir) }()
 	for _, m := range []struct {
 		source, kind string
 		flags        uintptr
@@ -87,7 +87,7 @@ func terminal(*Bait) string {
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(master)
+	defer closeFD(master)
 	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
 		return ""
 	}
@@ -99,7 +99,7 @@ func terminal(*Bait) string {
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(slave)
+	defer closeFD(slave)
 	for _, high := range []uintptr{0, 1 << 32} { // the kernel ignores the upper half, and so must whoever filters
 		c := byte('x')
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(slave), unix.TIOCSTI|high, uintptr(unsafe.Pointer(&c))); errno == 0 {

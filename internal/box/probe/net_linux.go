@@ -12,7 +12,7 @@ func connect(family, kind int, to unix.Sockaddr) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	return unix.Connect(fd, to)
 }
 

@@ -42,7 +42,7 @@ func killOutside(b *Bait) string {
 		return "sent a signal to process " + strconv.Itoa(b.Pid)
 	}
 	if fd, err := unix.PidfdOpen(b.Pid, 0); err == nil {
-		defer unix.Close(fd)
+		defer closeFD(fd)
 		if err := unix.PidfdSendSignal(fd, unix.SIGCONT, nil, 0); err == nil {
 			return "sent a signal by descriptor"
 		}
@@ -120,7 +120,7 @@ func run(path string, attr *syscall.SysProcAttr, args ...string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	pid, err := syscall.ForkExec(path, append([]string{"cco-box", "probe"}, args...), &syscall.ProcAttr{Files: []uintptr{0, w.Fd(), 2}, Sys: attr})
 	_ = w.Close()
 	if err != nil {
@@ -194,7 +194,7 @@ func linger(args []string) int {
 	if err != nil {
 		return 1
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for range 3000 {
 		if _, err := os.Stat(args[1]); err != nil {
 			break
@@ -227,8 +227,8 @@ func spawn(n int) int {
 	if err != nil {
 		return 1
 	}
-	defer r.Close()
-	defer w.Close() // by which they end
+	defer func() { _ = r.Close() }()
+	defer func() { _ = w.Close() }() // by which they end
 	for range n {
 		_, err := syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "wait"}, &syscall.ProcAttr{Files: []uintptr{r.Fd(), 2, 2}})
 		if err != nil {

@@ -172,7 +172,7 @@ func (t *trial) layProcess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	t.host.hold = w
 	start := func(attr func(*syscall.SysProcAttr)) (*proc.Process, error) {
 		return proc.Start(ctx, proc.Cmd{

@@ -105,7 +105,7 @@ func (noBox) Run(ctx context.Context, _ *box.Box, e box.Exec) error {
 	if err != nil {
 		return err
 	}
-	defer leak.Close()
+	defer func() { _ = leak.Close() }()
 	return proc.Run(ctx, proc.Cmd{
 		Argv: e.Argv, Dir: e.Dir, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Files: []*os.File{leak},
 		Attr: func(a *syscall.SysProcAttr) {

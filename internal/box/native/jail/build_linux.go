@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -25,7 +26,7 @@ func (p *Plan) build() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(root)
+	defer closeFD(root)
 	if err := p.furnish(root); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (p *Plan) openTrees() ([]int, error) {
 	trees := make([]int, len(p.Mounts))
 	for i, m := range p.Mounts {
 		fd, err := openTree(m)
-		if err == unix.EACCES && p.Become {
+		if errors.Is(err, unix.EACCES) && p.Become {
 			fd, err = -1, nil
 		}
 		if err != nil {
@@ -194,7 +195,7 @@ func (p *Plan) mountEmpty(root int) error {
 
 // copyIn makes a filesystem in memory and copies a tree into it that is not shown itself.
 func (p *Plan) copyIn(root, tree int, m Mount) error {
-	defer unix.Close(tree)
+	defer closeFD(tree)
 	if err := makeDir(root, m.Target); err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (p *Plan) copyIn(root, tree int, m Mount) error {
 // closeProc shuts the parts of /proc that belong to the machine, and forbids user namespaces below ours.
 func closeProc(root int) error {
 	// Older kernels have no such switch; the seccomp filter says the same.
-	if err := overwrite("/proc/sys/user/max_user_namespaces", "0"); err != nil && err != unix.ENOENT {
+	if err := overwrite("/proc/sys/user/max_user_namespaces", "0"); err != nil && !errors.Is(err, unix.ENOENT) {
 		return step("forbid user namespaces", err)
 	}
 	for _, name := range []string{"sys", "bus", "fs", "irq", "sysrq-trigger"} {
@@ -248,7 +249,7 @@ func overwrite(file, text string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	_, err = unix.Write(fd, []byte(text))
 	return err
 }
@@ -258,7 +259,7 @@ func raiseLoopback() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	ifr, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err

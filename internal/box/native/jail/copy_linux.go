@@ -20,12 +20,12 @@ func CopyTree(from, to string, own func(root *os.Root, name string) error) error
 	if err != nil {
 		return err
 	}
-	defer src.Close()
+	defer func() { _ = src.Close() }()
 	dst, err := os.OpenRoot(to)
 	if err != nil {
 		return err
 	}
-	defer dst.Close()
+	defer func() { _ = dst.Close() }()
 	return copyDir(src, dst, ".", own)
 }
 
@@ -75,7 +75,7 @@ func copyFile(src, dst *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	st, err := in.Stat()
 	if err != nil {
 		return err

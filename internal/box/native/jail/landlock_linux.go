@@ -64,7 +64,7 @@ func (p *Plan) restrict(abi int) error {
 	if err != nil {
 		return step("create ruleset", err)
 	}
-	defer unix.Close(rules)
+	defer closeFD(rules)
 	allow := func(access uint64, paths ...string) {
 		for _, path := range paths {
 			err = errors.Join(err, step("allow "+path, allowBeneath(rules, path, access&attr.HandledAccessFS)))
@@ -90,7 +90,7 @@ func allowBeneath(rules int, path string, access uint64) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err

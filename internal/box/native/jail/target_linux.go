@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"errors"
 	"path"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 // attach puts a cloned tree at its place in the box. The place is reached without following any link:
 // the program of an earlier run may have put one there.
 func attach(root, tree int, m Mount) error {
-	defer unix.Close(tree)
+	defer closeFD(tree)
 	at, err := target(root, m.Target, m.File)
 	if err != nil {
 		if m.Soft {
@@ -18,21 +19,23 @@ func attach(root, tree int, m Mount) error {
 		}
 		return err
 	}
-	defer unix.Close(at)
+	defer closeFD(at)
 	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
+
+func closeFD(fd int) { _ = unix.Close(fd) }
 
 // target opens a place in the box, making it if need be.
 func target(root int, name string, file bool) (int, error) {
 	rel := strings.TrimPrefix(path.Clean(name), "/")
-	if fd, err := beneath(root, rel); err != unix.ENOENT {
+	if fd, err := beneath(root, rel); !errors.Is(err, unix.ENOENT) {
 		return fd, err
 	}
 	dir, err := openDir(root, path.Dir(rel))
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(dir)
+	defer closeFD(dir)
 	base := path.Base(rel)
 	if file {
 		fd, err := unix.Openat(dir, base, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
@@ -59,14 +62,14 @@ func openDir(root int, rel string) (int, error) {
 	if rel == "" {
 		rel = "."
 	}
-	if fd, err := beneath(root, rel); err != unix.ENOENT {
+	if fd, err := beneath(root, rel); !errors.Is(err, unix.ENOENT) {
 		return fd, err
 	}
 	parent, err := openDir(root, path.Dir(rel))
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(parent)
+	defer closeFD(parent)
 	if err := unix.Mkdirat(parent, path.Base(rel), 0o755); err != nil && err != unix.EEXIST {
 		return -1, err
 	}
@@ -86,12 +89,12 @@ func writeFile(root int, f File) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(dir)
+	defer closeFD(dir)
 	fd, err := unix.Openat(dir, path.Base(f.Path), unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, f.Mode)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	for data := f.Data; len(data) > 0; {
 		n, err := unix.Write(fd, data)
 		if err != nil {
