@@ -40,8 +40,8 @@ type Setup struct {
 	Driver box.Driver
 	// New gives the record of a box that doesn't exist yet, with directories of its own. The suite destroys what it creates.
 	New func(t *testing.T) *box.Box
-	// Base is the commit at which a driver that shares a repository checks sessions out.
-	Base  string
+	// Base gives the commit at which a driver that shares the box's repository checks sessions out.
+	Base  func(t *testing.T, b *box.Box) string
 	Lacks []Ability
 }
 
@@ -136,7 +136,7 @@ func (s *suite) session(id string) box.Place {
 	place, err := s.Driver.Prepare(s.ctx, s.box, id)
 	s.must(err)
 	if sharer, ok := s.Driver.(box.Sharer); ok {
-		_, err := sharer.Checkout(s.ctx, s.box, id, s.Base)
+		_, err := sharer.Checkout(s.ctx, s.box, id, s.Base(s.T, s.box))
 		s.must(err)
 	}
 	return place

@@ -19,9 +19,10 @@ import (
 
 // Options are what the driver needs to know of the host.
 type Options struct {
-	Tool string // the cco-box to run inside, on the host
-	Home string // where toolchains are looked for; "" looks for none
-	Path string // the host's PATH, of which the box sees the directories that are in it
+	Tool  string // the cco-box to run inside, on the host
+	Guard string // the cco-guard that agents' hooks run, on the host; "" if there is none
+	Home  string // where toolchains are looked for; "" looks for none
+	Path  string // the host's PATH, of which the box sees the directories that are in it
 }
 
 // Driver makes and enters native boxes.
@@ -114,7 +115,7 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 		return err
 	}
 	l := layout{b.Dir}
-	for _, dir := range []string{l.sessions(), l.shells(), l.home(), l.caches(), l.repos(), l.run(), l.tool(), l.bulky(), l.owner()} {
+	for _, dir := range []string{l.sessions(), l.shells(), l.home(), l.caches(), l.repos(), l.run(), l.toolDir(), l.bulky(), l.owner()} {
 		if err := removeAll(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
@@ -159,6 +160,7 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 		Exchange:  "/exchange/" + session,
 		Home:      jail.Home,
 		Tool:      jail.Tool,
+		Guard:     d.guardInside(),
 		Store:     jail.Store,
 	}, nil
 }

@@ -11,9 +11,10 @@ import (
 
 // Options are what the driver needs to know of the host.
 type Options struct {
-	Tool string
-	Home string
-	Path string
+	Tool  string
+	Guard string
+	Home  string
+	Path  string
 }
 
 // Driver refuses everything.

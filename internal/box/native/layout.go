@@ -27,7 +27,8 @@ func (l layout) caches() string               { return filepath.Join(l.dir, "cac
 func (l layout) repos() string                { return filepath.Join(l.dir, "repos") }
 func (l layout) repo(key string) string       { return filepath.Join(l.dir, "repos", key+".git") }
 func (l layout) run() string                  { return filepath.Join(l.dir, "run") }
-func (l layout) tool() string                 { return filepath.Join(l.dir, "tool") }
+func (l layout) toolDir() string              { return filepath.Join(l.dir, "tool") }
+func (l layout) tool(name string) string      { return filepath.Join(l.toolDir(), name) }
 func (l layout) bulky() string                { return filepath.Join(l.dir, "bulky") } // is there when home is too large to copy to memory
 func (l layout) owner() string                { return filepath.Join(l.dir, "owner") }
 

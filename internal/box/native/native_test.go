@@ -5,6 +5,7 @@ package native
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if what := os.Getenv(withoutVariable); what != "" {
+		if err := without(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(boxtest.Main(m, func() box.Driver { return testDriver() }))
 }
 

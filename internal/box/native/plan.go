@@ -49,11 +49,9 @@ func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limi
 		}
 		p.Files = append(p.Files, jail.File{Path: path.Join("/etc", f.Path), Data: f.Data, Mode: uint32(f.Mode.Perm() &^ 0o222)})
 	}
-	tool, err := d.visibleTool(l)
-	if err != nil {
+	if err := d.tools(p, l); err != nil {
 		return nil, err
 	}
-	p.Mounts = append(p.Mounts, jail.Mount{Source: tool, Target: jail.Tool, File: true})
 	for _, m := range p.Mounts {
 		// What is below the home is writable with it. By name it could be led astray: the program may have put links there.
 		if m.Write && !m.Device && (m.Target == jail.Home || !within(m.Target, jail.Home)) {
@@ -98,29 +96,54 @@ func workDir(e box.Exec) string {
 	}
 }
 
-// visibleTool is the tool as the box's user can read and run it: where its mode doesn't let them, a copy.
-func (d *Driver) visibleTool(l layout) (string, error) {
-	st, err := os.Stat(d.opts.Tool)
+// tools shows the programs of cco's own that run inside.
+func (d *Driver) tools(p *jail.Plan, l layout) error {
+	for target, source := range map[string]string{jail.Tool: d.opts.Tool, jail.Guard: d.opts.Guard} {
+		if source == "" && target == jail.Guard {
+			continue
+		}
+		visible, err := visibleTool(source, l.tool(path.Base(target)))
+		if err != nil {
+			return err
+		}
+		p.Mounts = append(p.Mounts, jail.Mount{Source: visible, Target: target, File: true})
+	}
+	return nil
+}
+
+func (d *Driver) guardInside() string {
+	if d.opts.Guard == "" {
+		return ""
+	}
+	return jail.Guard
+}
+
+// visibleTool is a program as the box's user can read and run it: where its mode doesn't let them, a copy.
+func visibleTool(tool, copied string) (string, error) {
+	st, err := os.Stat(tool)
 	if err != nil {
-		return "", fmt.Errorf("find cco-box: %w", err)
+		return "", fmt.Errorf("find %s: %w", filepath.Base(copied), err)
 	}
 	if os.Getuid() != 0 || st.Mode().Perm()&0o5 == 0o5 {
-		return d.opts.Tool, nil
+		return tool, nil
 	}
-	if have, err := os.Stat(l.tool()); err == nil && have.Size() == st.Size() && have.ModTime().Equal(st.ModTime()) {
-		return l.tool(), nil
+	if have, err := os.Stat(copied); err == nil && have.Size() == st.Size() && have.ModTime().Equal(st.ModTime()) {
+		return copied, nil
 	}
-	return l.tool(), copyTool(d.opts.Tool, l.tool(), st)
+	if err := os.MkdirAll(filepath.Dir(copied), 0o755); err != nil {
+		return "", err
+	}
+	return copied, copyTool(tool, copied, st)
 }
 
 func copyTool(from, to string, st fs.FileInfo) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
-		return fmt.Errorf("copy cco-box: %w", err)
+		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(to), ".tool-")
 	if err != nil {
-		return fmt.Errorf("copy cco-box: %w", err)
+		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }()
 	_, err = tmp.Write(data)
@@ -135,7 +158,7 @@ func copyTool(from, to string, st fs.FileInfo) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("copy cco-box: %w", err)
+		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
 	}
 	return nil
 }
