@@ -1,0 +1,267 @@
+package settings
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/cco-dev/cco/internal/guard"
+)
+
+func place(t *testing.T) Installation {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := Installation{
+		Dir: filepath.Join(root, "work tree's"), State: filepath.Join(root, "data", "state"), Guard: filepath.Join(root, "bin", "cco-guard"),
+		Places: Places{
+			Claude: filepath.Join(root, "home/.claude"), Codex: filepath.Join(root, "home/.codex"), Gemini: filepath.Join(root, "home/.gemini"),
+			ManagedClaude: filepath.Join(root, "etc/claude-code/managed-settings.json"),
+			ManagedCodex:  filepath.Join(root, "etc/codex/requirements.toml"),
+			ManagedGemini: filepath.Join(root, "etc/gemini-cli/settings.json"),
+		},
+	}
+	for _, dir := range []string{i.Dir, filepath.Dir(i.Guard)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// It denies what the real one denies when Check asks, and allows the rest.
+	write(t, i.Guard, "#!/bin/sh\ngrep -q 'cd /' && { echo denied >&2; exit 2; }\nexit 0\n")
+	if err := os.Chmod(i.Guard, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (i Installation) mustInstall(t *testing.T, system bool, agents ...string) {
+	t.Helper()
+	p := guard.Policy{Workspace: i.Dir}
+	if err := i.Install(p, Options{Agents: agents, System: system, Nonce: "nonce"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// off names what Check holds against the guard.
+func (i Installation) off(t *testing.T, agents ...string) string {
+	t.Helper()
+	var list []string
+	for _, f := range i.Check(t.Context(), agents, func(string) string { return "" }) {
+		if f.State == Off {
+			list = append(list, strings.TrimSpace(f.Agent+" "+f.What))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
+	files := map[string][]string{
+		"claude": {"", "{}", "{\n}\n", "{\"a\": 1}", "{\n  \"hooks\": {\"PreToolUse\": []}\n}\n", "{\"hooks\":{\"Stop\":[]},\"disableAllHooks\":true}",
+			"{\n\t\"disableAllHooks\": false,\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"hooks\": []}\n\t\t]\n\t}\n}"},
+		"gemini": {"// c\n{}\n", "{\n  /* x */ \"hooks\": {\"BeforeTool\": [1,],},\n}\n", "{\"hooksConfig\":{\"enabled\":false,\"disabled\":[\"x\"]}}"},
+		"codex":  {"", "# only a comment", "[features]\nhooks=false\nother = true\n[x]\n", "[[hooks.PreToolUse]]\nmatcher=\"a\"\n", "[hooks]\n[hooks.state]\n"},
+	}
+	for agent, texts := range files {
+		for _, text := range texts {
+			i := place(t)
+			file := i.Places.file(agent, i.Dir)
+			if text != "" {
+				write(t, file, text)
+			}
+			i.mustInstall(t, false, agent)
+			first := content(t, file)
+			i.mustInstall(t, false, agent)
+			if again := content(t, file); again != first {
+				t.Errorf("%s %q: installed twice:\n%s\n%s", agent, text, first, again)
+			}
+			if off := i.off(t, agent); off != "" {
+				t.Errorf("%s %q: off: %s\n%s", agent, text, off, first)
+			}
+			if _, err := i.Uninstall(); err != nil {
+				t.Fatal(err)
+			}
+			if text == "" {
+				if _, err := os.Stat(file); !os.IsNotExist(err) {
+					t.Errorf("%s: the file stayed", agent)
+				}
+			} else if got := content(t, file); got != text {
+				t.Errorf("%s: got %q, want %q", agent, got, text)
+			}
+		}
+	}
+}
+
+// Guards against an uninstall that throws away what the user has changed since.
+func TestUninstallKeepsLaterChanges(t *testing.T) {
+	i := place(t)
+	i.mustInstall(t, false, Agents()...)
+	for agent, change := range map[string]func(string) string{
+		"claude": func(s string) string { return strings.Replace(s, "{", `{"model": "x",`, 1) },
+		"gemini": func(s string) string { return strings.Replace(s, "{", `{"ui": {},`, 1) },
+		"codex":  func(s string) string { return "model = \"x\"\n" + s + "[tail]\n" },
+	} {
+		file := i.Places.file(agent, i.Dir)
+		write(t, file, change(content(t, file)))
+	}
+	if _, err := i.Uninstall(); err != nil {
+		t.Fatal(err)
+	}
+	for agent, want := range map[string][]string{"claude": {`"model"`}, "gemini": {`"ui"`}, "codex": {"model = \"x\"", "[tail]"}} {
+		got := content(t, i.Places.file(agent, i.Dir))
+		for _, w := range want {
+			if !strings.Contains(got, w) || strings.Contains(got, "cco-guard") || strings.Contains(got, "disableAllHooks") {
+				t.Errorf("%s: %s", agent, got)
+			}
+		}
+	}
+}
+
+// Guards against one worktree's uninstall taking codex's trust from another's hook, which it names by its place.
+func TestTwoWorktreesShareTheUsersFiles(t *testing.T) {
+	one := place(t)
+	two := one
+	two.Dir, two.State = one.Dir+"2", one.State+"2"
+	if err := os.Mkdir(two.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	codex := one.Places.file("codex", "")
+	write(t, codex, "model = \"x\"\n")
+	one.mustInstall(t, false, "codex", "gemini")
+	two.mustInstall(t, false, "codex", "gemini")
+	if off := one.off(t, "codex", "gemini") + two.off(t, "codex", "gemini"); off != "" {
+		t.Fatal(off)
+	}
+	if _, err := one.Uninstall(); err != nil {
+		t.Fatal(err)
+	}
+	if off := two.off(t, "codex", "gemini"); off != "" {
+		t.Fatalf("%s\n%s", off, content(t, codex))
+	}
+	if _, err := two.Uninstall(); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, codex); got != "model = \"x\"\n" {
+		t.Error(got)
+	}
+}
+
+func TestInstallRefusesWhatItCantRead(t *testing.T) {
+	for agent, text := range map[string]string{"claude": `{"a":`, "gemini": `[]`, "codex": "hooks = {PreToolUse = []}\n"} {
+		i := place(t)
+		file := i.Places.file(agent, i.Dir)
+		write(t, file, text)
+		err := i.Install(guard.Policy{Workspace: i.Dir}, Options{Agents: []string{agent}, Nonce: "n"})
+		if err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
+			t.Errorf("%s: %v", agent, err)
+		}
+		if got := content(t, file); got != text {
+			t.Errorf("%s was changed: %q", agent, got)
+		}
+	}
+}
+
+func TestModeAndLinksOfTheUsersFilesStay(t *testing.T) {
+	i := place(t)
+	real := filepath.Join(filepath.Dir(i.Places.Codex), "dotfiles", "codex.toml")
+	write(t, real, "a = 1\n")
+	if err := os.MkdirAll(i.Places.Codex, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(i.Places.Codex, "config.toml")
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	i.mustInstall(t, false, "codex")
+	if to, err := os.Readlink(link); err != nil || to != real {
+		t.Errorf("the link is %q, %v", to, err)
+	}
+	if info, err := os.Stat(real); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if off := i.off(t, "codex"); off != "" {
+		t.Error(off)
+	}
+}
+
+func TestSystemSettings(t *testing.T) {
+	i := place(t)
+	write(t, i.Places.ManagedClaude, `{"permissions": {"deny": ["WebFetch"]}}`)
+	i.mustInstall(t, true, Agents()...)
+	got := content(t, i.Places.ManagedClaude)
+	for _, want := range []string{`"WebFetch"`, `"allowManagedHooksOnly": true`, `"onFailure":"block"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "pwd -P") {
+		t.Error("system settings hold for every session, so that none may be let out by its directory")
+	}
+	write(t, filepath.Join(i.Dir, ".claude/settings.local.json"), `{"disableAllHooks":true}`)
+	write(t, filepath.Join(i.Dir, ".codex/config.toml"), "[features]\nhooks = false\n")
+	if off := i.off(t, Agents()...); off != "" {
+		t.Error(off)
+	}
+	if _, err := i.Uninstall(); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, i.Places.ManagedClaude); got != `{"permissions": {"deny": ["WebFetch"]}}` {
+		t.Error(got)
+	}
+}
+
+func TestManagedFiles(t *testing.T) {
+	files := Managed("/opt/cco/cco-guard", PolicyPath, "abc")
+	seen := map[string]string{}
+	for _, f := range files {
+		if !filepath.IsAbs(f.Path) || f.Mode != 0o644 {
+			t.Errorf("%s %v", f.Path, f.Mode)
+		}
+		seen[f.Path] = string(f.Data)
+		if !strings.Contains(string(f.Data), "/opt/cco/cco-guard --agent ") || !strings.Contains(string(f.Data), "--policy /etc/cco/policy.json") {
+			t.Errorf("%s: %s", f.Path, f.Data)
+		}
+	}
+	for _, name := range []string{"/etc/claude-code/managed-settings.json", "/etc/gemini-cli/settings.json"} {
+		if !json.Valid([]byte(seen[name])) {
+			t.Errorf("%s: %s", name, seen[name])
+		}
+	}
+	var c codexConfig
+	if err := toml.Unmarshal([]byte(seen["/etc/codex/requirements.toml"]), &c); err != nil || !c.ManagedOnly || c.off() || len(c.Hooks.PreToolUse) != 1 {
+		t.Errorf("%+v %v", c, err)
+	}
+	if !strings.Contains(seen["/etc/gemini-cli/settings.json"], "cco-guard-abc") {
+		t.Error("gemini's hook has a name that can be guessed")
+	}
+	if f, err := PolicyFile(guard.Policy{Workspace: "/workspace/x"}); err != nil || f.Path != PolicyPath {
+		t.Errorf("%v %v", f, err)
+	}
+	if _, err := PolicyFile(guard.Policy{}); err == nil {
+		t.Error("a policy without a workspace went in")
+	}
+}
