@@ -62,6 +62,7 @@ type Place struct {
 	Exchange  string // /exchange/<id>
 	Home      string
 	Tool      string // cco-box, the part of cco that runs inside
+	Guard     string // cco-guard, the hook; "" if it can't be had
 	Store     string // the objects that this box has of the session's repository, read-only for the agent; "" if it keeps none
 }
 

@@ -73,18 +73,27 @@ func repoTop(dir string) string {
 
 // findTool finds the part of cco that runs inside boxes: cco-box beside cco, or cco itself, which can be it too.
 func findTool() (string, error) {
-	self, err := os.Executable()
+	beside, self, err := beside("cco-box")
+	if err != nil || beside != "" {
+		return beside, err
+	}
+	return self, nil
+}
+
+// beside finds a program of ours in cco's own directory; "" if it isn't there.
+func beside(name string) (path, self string, err error) {
+	self, err = os.Executable()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real
 	}
-	beside := filepath.Join(filepath.Dir(self), "cco-box")
-	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-		return beside, nil
+	path = filepath.Join(filepath.Dir(self), name)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		path = ""
 	}
-	return self, nil
+	return path, self, nil
 }
 
 // boxes gives all boxes, with the one visible list of drivers.
@@ -93,12 +102,16 @@ func (a *app) boxes() (*box.Boxes, error) {
 	if err != nil {
 		return nil, err
 	}
+	guard, _, err := beside("cco-guard")
+	if err != nil {
+		return nil, err
+	}
 	return &box.Boxes{
 		Data: a.dirs.Data,
 		Now:  time.Now,
 		Drivers: map[string]box.Driver{
-			"native":   native.New(native.Options{Tool: tool}),
-			"worktree": worktree.New(worktree.Options{Tool: tool}),
+			"native":   native.New(native.Options{Tool: tool, Guard: guard, Home: a.home, Path: a.env("PATH")}),
+			"worktree": worktree.New(worktree.Options{Tool: tool, Guard: guard}),
 		},
 	}, nil
 }

@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/provision"
@@ -109,11 +107,6 @@ func (a *app) spec(ctx context.Context, backend string, c config.Box) (box.Spec,
 		s.Mounts = append(s.Mounts, box.Mount{Path: m.Path, Write: m.Write})
 	}
 	if backend != "worktree" {
-		for _, m := range native.Toolchains(a.home, a.env("PATH")) {
-			if !slices.ContainsFunc(s.Mounts, func(o box.Mount) bool { return o.Path == m.Path }) {
-				s.Mounts = append(s.Mounts, m)
-			}
-		}
 		return s, nil
 	}
 	repo, err := git.Open(ctx, a.cwd)

@@ -209,12 +209,17 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	if err != nil {
 		return ending{Err: err}
 	}
+	g, err := k.guard()
+	if err != nil {
+		return ending{Err: err}
+	}
+	defer k.audits(ctx)()
 	cmd := a.Command(agent.Task{
 		Plan: k.order.Plan, Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
-		Home: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive,
+		Home: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: g.rules,
 	})
 	e := box.Exec{
-		Session: k.rec.ID, Argv: cmd.Argv, Env: cmd.Env, Dir: k.place.Workspace, Repo: k.rec.RepoKey, Signals: k.signals,
+		Session: k.rec.ID, Argv: cmd.Argv, Env: cmd.Env, Dir: k.place.Workspace, Repo: k.rec.RepoKey, Signals: k.signals, Etc: g.etc,
 	}
 	if k.order.Timeout > 0 {
 		var cancel context.CancelFunc

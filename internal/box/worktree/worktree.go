@@ -16,14 +16,15 @@ import (
 
 // Options are what a Driver is made with.
 type Options struct {
-	Tool string // cco-box on this machine
+	Tool  string // cco-box on this machine
+	Guard string // cco-guard on this machine; "" if there is none
 }
 
 // Driver makes worktree boxes.
-type Driver struct{ tool string }
+type Driver struct{ opts Options }
 
 // New makes a driver.
-func New(o Options) *Driver { return &Driver{tool: o.Tool} }
+func New(o Options) *Driver { return &Driver{opts: o} }
 
 var (
 	_ box.Driver = (*Driver)(nil)
@@ -114,7 +115,7 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 		return box.Place{}, err
 	}
 	home, err := os.UserHomeDir()
-	return box.Place{Workspace: workspace(b, session), Exchange: exchange, Home: home, Tool: d.tool}, err
+	return box.Place{Workspace: workspace(b, session), Exchange: exchange, Home: home, Tool: d.opts.Tool, Guard: d.opts.Guard}, err
 }
 
 // Checkout makes the session's worktree.

@@ -10,6 +10,7 @@ const (
 	GID   = 1000
 	Home  = "/home/agent"
 	Tool  = "/run/cco/bin/cco-box"
+	Guard = "/run/cco/bin/cco-guard"
 	Store = "/var/lib/cco/store"
 )
 

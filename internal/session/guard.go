@@ -1,0 +1,85 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/guard/discover"
+	"github.com/cco-dev/cco/internal/guard/settings"
+)
+
+// auditSocket is where the hook reports denials, in the exchange directory because that is what both sides see.
+const auditSocket = "guard.sock"
+
+// guarded is the guard of one run: what the agent is told, and what its hook finds.
+type guarded struct {
+	rules string
+	etc   []box.File
+}
+
+// guard makes the policy from where the session really is. Its last layer, the kernel, does not depend on any of this.
+func (k *keeper) guard() (guarded, error) {
+	policy, err := k.policy()
+	if err != nil {
+		return guarded{}, fmt.Errorf("make the guard's policy: %w", err)
+	}
+	g := guarded{rules: guard.Prompt(policy)}
+	if k.place.Guard == "" {
+		k.step("cco-guard is not beside cco: the guard's hook is off in this session")
+		return g, nil
+	}
+	file, err := settings.PolicyFile(policy)
+	if err != nil {
+		return g, err
+	}
+	for _, f := range append(settings.Managed(k.place.Guard, settings.PolicyPath, k.NewID()), file) {
+		g.etc = append(g.etc, box.File{Path: strings.TrimPrefix(f.Path, "/etc/"), Data: f.Data, Mode: f.Mode})
+	}
+	return g, nil
+}
+
+func (k *keeper) policy() (p guard.Policy, err error) {
+	if _, shared := k.drv.(box.Sharer); shared {
+		p, err = discover.Policy(k.place.Workspace, k.box.Spec.Repo, k.place.Home)
+	} else {
+		p = guard.Policy{
+			Workspace: k.place.Workspace, Home: k.place.Home, Branch: k.rec.Branch,
+			GitDir: path.Join(k.place.Workspace, ".git"), GitCommonDir: path.Join(k.place.Workspace, ".git"),
+			Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"}, Caches: guard.CacheRoots(k.place.Home),
+			Protected: []string{path.Dir(k.place.Tool)},
+		}
+	}
+	p.Scratch = append(p.Scratch, k.place.Exchange)
+	p.AuditSocket = path.Join(k.place.Exchange, auditSocket)
+	return p, err
+}
+
+// audits receives denials for as long as the agent runs. A log that can't be had must not keep an agent from working.
+func (k *keeper) audits(ctx context.Context) (stop func()) {
+	socket := filepath.Join(k.exchange(k.rec.ID), auditSocket)
+	l, err := listen(socket)
+	if err == nil {
+		err = openToAll(socket)
+	}
+	if err != nil {
+		k.step("the guard's denials are not logged: %v", err)
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = audit.Receive(ctx, l, audit.Open(k.Data, k.Now), k.rec.ID)
+	}()
+	return func() {
+		cancel()
+		_ = l.Close()
+		<-done
+	}
+}
