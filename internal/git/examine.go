@@ -114,12 +114,12 @@ func (x *examiner) run(commits []commitInfo) (Report, error) {
 	if x.base, err = x.rootOf(x.q.found.Base); err != nil {
 		return Report{}, err
 	}
-	for _, c := range commits {
-		tree, err := hex.DecodeString(c.tree)
-		if err != nil {
-			return Report{}, err
+	for i, c := range commits {
+		if i%atOnce == 0 {
+			if err := x.readAhead(commits[i:min(i+atOnce, len(commits))]); err != nil {
+				return Report{}, err
+			}
 		}
-		x.roots[c.oid] = string(tree)
 		if err := x.commit(c); err != nil {
 			if no, ok := errors.AsType[*RefusedError](err); ok && no.Commit == "" {
 				no.Commit = c.oid
@@ -132,6 +132,28 @@ func (x *examiner) run(commits []commitInfo) (Report, error) {
 	}
 	warnings, err := x.warnings()
 	return Report{Commits: len(commits), Warnings: warnings}, err
+}
+
+// readAhead reads what some commits change in their first parents.
+func (x *examiner) readAhead(commits []commitInfo) error {
+	var pairs []pair
+	for _, c := range commits {
+		tree, err := hex.DecodeString(c.tree)
+		if err != nil {
+			return err
+		}
+		x.roots[c.oid] = string(tree)
+		p := pair{to: string(tree)}
+		if len(c.parents) > 0 {
+			if p.from, err = x.rootOf(c.parents[0]); err != nil {
+				return err
+			}
+		}
+		if p.from != p.to {
+			pairs = append(pairs, p)
+		}
+	}
+	return x.trees.fetch(pairs)
 }
 
 // rootOf gives the tree of a commit.

@@ -130,21 +130,20 @@ func (r *Repo) plan(ctx context.Context, branch, from, to string) (forwardPlan, 
 // forwards says whether the branch has to move. A branch that was set back before from has diverged as well: moving
 // it would bring back what the user took away.
 func (r *Repo) forwards(ctx context.Context, branch, from, now, to string) (bool, error) {
-	has, err := r.isAncestor(ctx, to, now)
-	if err != nil || has {
-		return false, err
-	}
-	ahead, err := r.isAncestor(ctx, from, now)
-	if err == nil && ahead {
-		ahead, err = r.isAncestor(ctx, now, to)
+	after, err := r.isAncestor(ctx, from, now)
+	if err == nil && after {
+		var before, has bool
+		if before, err = r.isAncestor(ctx, now, to); before || err != nil {
+			return before, err
+		}
+		if has, err = r.isAncestor(ctx, to, now); has {
+			return false, nil
+		}
 	}
 	if err != nil {
 		return false, err
 	}
-	if !ahead {
-		return false, &DivergedError{Branch: branch, Now: now, Tip: to}
-	}
-	return true, nil
+	return false, &DivergedError{Branch: branch, Now: now, Tip: to}
 }
 
 // idle says whether the worktree waits for the end of something, or another git is at work in it.
@@ -235,7 +234,11 @@ func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
 			return r.checkoutError(err)
 		}
 	}
-	// Files that were touched but not changed would count as changed. It exits with 1 when others really are.
+	err := r.readTree(ctx, f.From, f.To)
+	if _, dirty := errors.AsType[*DirtyError](err); !dirty {
+		return err
+	}
+	// Files that were touched but not changed count as changed, until this. It exits with 1 when some really are.
 	if err := r.host.run(ctx, nil, "update-index", "-q", "--refresh"); err != nil && proc.Code(err) != 1 {
 		return r.checkoutError(err)
 	}

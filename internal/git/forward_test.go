@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -298,6 +299,23 @@ func TestFastForwardInALinkedWorktree(t *testing.T) {
 	}
 	if w.Read("added") != "new\n" || w.Git("status", "--porcelain") != "" || user.Git("status", "--porcelain") != "" {
 		t.Error("the wrong worktree moved")
+	}
+}
+
+// Guards against taking a file for changed because its time is: git remembers times, and we know better.
+func TestTouchedFilesAreNotInTheWay(t *testing.T) {
+	user, repo, from, to := ahead(t)
+	old := time.Unix(1_000_000_000, 0)
+	for _, name := range []string{"changed", "removed"} {
+		if err := os.Chtimes(user.Path(name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := repo.FastForward(t.Context(), "main", from, to); err != nil {
+		t.Fatal(err)
+	}
+	if got := user.Git("status", "--porcelain"); got != "" {
+		t.Error(got)
 	}
 }
 

@@ -82,26 +82,99 @@ func (t *trees) load(oid string) ([]entry, error) {
 	if es, ok := t.young[oid]; ok {
 		return es, nil
 	}
-	es, ok := t.old[oid]
-	size := int64(len(es)) * 100
-	if !ok {
-		o, err := t.cat.get(hex.EncodeToString([]byte(oid)), t.limit)
-		if err != nil {
-			return nil, err
-		}
-		if o.kind != "tree" || o.data == nil {
-			return nil, refuse(RuleObject, "%s is %s where a tree was expected", short(o.oid), o.kind)
-		}
-		if es, err = parseTree(o.data, t.oidBytes); err != nil {
-			return nil, refuse(RuleObject, "%s: %v", short(o.oid), err)
-		}
-		size += o.size
+	if es, ok := t.old[oid]; ok {
+		t.keep(oid, es)
+		return es, nil
 	}
+	o, err := t.cat.get(hex.EncodeToString([]byte(oid)), t.limit)
+	if err != nil {
+		return nil, err
+	}
+	return t.take(oid, o)
+}
+
+// take parses a tree and keeps it.
+func (t *trees) take(oid string, o object) ([]entry, error) {
+	if o.kind != "tree" || o.data == nil {
+		return nil, refuse(RuleObject, "%s is %s where a tree was expected", short(o.oid), o.kind)
+	}
+	es, err := parseTree(o.data, t.oidBytes)
+	if err != nil {
+		return nil, refuse(RuleObject, "%s: %v", short(o.oid), err)
+	}
+	t.keep(oid, es)
+	return es, nil
+}
+
+func (t *trees) keep(oid string, es []entry) {
+	size := int64(len(es)) * 100
 	if t.bytes += size; t.young == nil || t.bytes > treeBytes {
 		t.old, t.young, t.bytes = t.young, map[string][]entry{}, size
 	}
 	t.young[oid] = es
-	return es, nil
+}
+
+// pair is a tree and the one that it came from.
+type pair struct{ from, to string }
+
+// fetch reads ahead what a walk of these pairs will need, level by level, many at a time: an answer of git's that is
+// waited for costs more than reading it. It may give up at any point; load reads the rest.
+func (t *trees) fetch(pairs []pair) error {
+	const most = 2000
+	budget := int64(treeBytes / 2)
+	for len(pairs) > 0 && len(pairs) < most {
+		if err := t.fetchLevel(pairs, &budget); err != nil || budget < 0 {
+			return err
+		}
+		var next []pair
+		for _, p := range pairs {
+			next = append(next, t.changedDirs(p)...)
+		}
+		pairs = next
+	}
+	return nil
+}
+
+func (t *trees) fetchLevel(pairs []pair, budget *int64) error {
+	var want []string
+	seen := map[string]bool{"": true}
+	for _, p := range pairs {
+		for _, oid := range []string{p.from, p.to} {
+			if seen[oid] || t.young[oid] != nil {
+				continue
+			}
+			seen[oid] = true
+			want = append(want, hex.EncodeToString([]byte(oid)))
+		}
+	}
+	return t.cat.each(want, t.limit, func(o object) error {
+		oid, err := hex.DecodeString(o.oid)
+		if err != nil {
+			return err
+		}
+		*budget -= o.size
+		_, err = t.take(string(oid), o)
+		return err
+	})
+}
+
+// changedDirs gives the directories that differ between two trees that are there.
+func (t *trees) changedDirs(p pair) []pair {
+	var dirs []pair
+	olds := t.young[p.from]
+	for _, e := range t.young[p.to] {
+		for len(olds) > 0 && olds[0].before(e) {
+			olds = olds[1:]
+		}
+		switch {
+		case !e.dir():
+		case len(olds) == 0 || olds[0].name != e.name:
+			dirs = append(dirs, pair{"", e.oid})
+		case olds[0].oid != e.oid:
+			dirs = append(dirs, pair{olds[0].oid, e.oid})
+		}
+	}
+	return dirs
 }
 
 // lookup finds the entry at a path below a tree.
