@@ -52,7 +52,7 @@ func TestDiagnoseNamesTheLayer(t *testing.T) {
 
 func TestAppArmorProfileQuotesThePath(t *testing.T) {
 	got := AppArmorProfile("/home/some one/bin/cco")
-	if !strings.Contains(got, `"/home/some one/bin/cco"`) || !strings.Contains(got, "userns,") {
+	if !strings.Contains(got, `"/home/some one/bin/cco{,-box}"`) || !strings.Contains(got, "userns,") {
 		t.Error(got)
 	}
 }

@@ -110,7 +110,11 @@ func (f *finder) follow(dir string) {
 		if e.Type()&os.ModeSymlink == 0 {
 			continue
 		}
-		target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
+		name := filepath.Join(dir, e.Name())
+		if to, err := os.Readlink(name); err != nil || !strings.Contains(to, "/") {
+			continue // another name for a program beside it
+		}
+		target, err := filepath.EvalSymlinks(name)
 		if err == nil && within(target, f.home) {
 			f.add(installation(target))
 		}
