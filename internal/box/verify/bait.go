@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"syscall"
 
@@ -30,6 +29,7 @@ type baits struct {
 	hold      io.Closer // by which the process ends
 	uid, gid  int       // the box's user, who could read it all
 	shm       int
+	shared    bool // there is a segment
 }
 
 type baitFile struct{ path, text, probe string }
@@ -147,7 +147,8 @@ func (t *trial) layFiles(context.Context) error {
 
 func (t *trial) layListeners(ctx context.Context) error {
 	t.bait.Socket = filepath.Join(t.host.dir, "socket")
-	t.bait.Abstract = "cco-bait-" + t.mine
+	// The whole machine shares these names; an id is only this data directory's.
+	t.bait.Abstract = fmt.Sprintf("cco-bait-%s-%d", t.mine, os.Getpid())
 	for _, l := range []struct{ probe, network, address string }{
 		{"path-socket", "unix", t.bait.Socket}, {"abstract-socket", "unix", "@" + t.bait.Abstract}, {"host-loopback", "tcp4", "127.0.0.1:0"},
 	} {
@@ -196,14 +197,15 @@ func (t *trial) layProcess(ctx context.Context) error {
 	return nil
 }
 
-func (t *trial) layMemory(context.Context) error {
-	key, err := strconv.ParseUint(t.mine[:min(7, len(t.mine))], 16, 31)
-	if err != nil {
-		key = uint64(os.Getpid())
+// layMemory makes a segment under the first key that nobody has.
+func (t *trial) layMemory(context.Context) (err error) {
+	for t.bait.Shm = os.Getpid() << 8; ; t.bait.Shm++ {
+		t.host.shm, err = unix.SysvShmGet(t.bait.Shm, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o666)
+		if !errors.Is(err, unix.EEXIST) {
+			t.host.shared = err == nil
+			return err
+		}
 	}
-	t.bait.Shm = int(key) + 1
-	t.host.shm, err = unix.SysvShmGet(t.bait.Shm, 4096, unix.IPC_CREAT|0o666)
-	return err
 }
 
 // laySetuid puts a program into the session that would make its user root. Only root can.
@@ -236,7 +238,7 @@ func (t *trial) clear(ctx context.Context) error {
 		_ = t.host.process.Signal(syscall.SIGKILL)
 		_ = t.host.process.Wait()
 	}
-	if t.host.shm != 0 {
+	if t.host.shared {
 		_, _ = unix.SysvShmCtl(t.host.shm, unix.IPC_RMID, nil)
 	}
 	var errs []error
