@@ -12,6 +12,9 @@ func (s *shell) make(argv []arg) {
 	for _, a := range o.values("-C", "--directory") {
 		s.moveTo(a, false)
 	}
+	for _, a := range o.values("-I", "--include-dir") {
+		s.checkProgram(s.absolute(a.known()), a)
+	}
 	for _, a := range o.values("--eval", "-E") {
 		s.recipe(a.text, a)
 	}
@@ -222,6 +225,9 @@ func (s *shell) packageRunner(name string, argv []arg) bool {
 				}
 			}
 			return true
+		case "bin":
+			s.print(lit(s.sc.dirs[0] + "/node_modules/.bin\n"))
+			return true
 		case "run", "run-script", "test", "start", "build", "t":
 			s.packageScripts(argv[0])
 			s.passedOn(argv)
@@ -234,6 +240,13 @@ func (s *shell) packageRunner(name string, argv []arg) bool {
 	}
 	s.generic(argv)
 	return true
+}
+
+// settings handles programs that print variables to be evaluated. They are the
+// user's own, and what they print is taken as harmless.
+func (s *shell) settings(argv []arg) {
+	s.capture(func() { s.generic(argv) })
+	s.print(unknown(token))
 }
 
 // passedOn checks the arguments that a package script is given.

@@ -209,14 +209,14 @@ func (s *shell) runText(t text, at arg, by string) {
 
 // joinArgs joins words with spaces.
 func joinArgs(args []arg) text {
-	var t text
+	var pieces []seg
 	for i, a := range args {
 		if i > 0 {
-			t = t.with(seg{literal, " "})
+			pieces = append(pieces, seg{literal, " "})
 		}
-		t = t.with(a.text...)
+		pieces = append(pieces, a.text...)
 	}
-	return t
+	return text{}.with(pieces...)
 }
 
 // cover points at all of args, and holds their text.
@@ -412,9 +412,7 @@ func (s *shell) read(args []arg) {
 	}
 	line := unknown(dynamic)
 	if in := s.sc.stdin; in != nil {
-		if l, ok := in.next(); ok {
-			line = l
-		}
+		line, _ = in.next()
 	}
 	if len(names) == 0 {
 		names = []string{"REPLY"}
@@ -439,7 +437,7 @@ func (s *shell) read(args []arg) {
 		case line.worst() > literal:
 			value = unknown(line.worst())
 		}
-		s.sc.vars[name] = variable{alts: []text{value}}
+		s.store(name, value, cover(args))
 	}
 }
 

@@ -14,7 +14,7 @@ func callWrites(name string) bool {
 		"chmod", "chmodSync", "lchmod", "chown", "chownSync", "lchown", "chmod_R", "chown_R", "truncate", "truncateSync", "touch", "utime", "utimes", "utimesSync", "Chmod", "Chown", "Truncate",
 		"file_put_contents", "tempnam", "mkfifo", "mknod", "fputs", "WriteFile", "CreateTemp", "Create", "OpenFile", "creat", "freopen", "spew", "writeTextFile", "writeTextFileSync", "saveAs",
 		"savefig", "to_csv", "to_json", "to_excel", "to_parquet", "to_pickle", "extractall", "unpack_archive", "make_archive", "write_file", "binwrite", "write_json", "FileHandler", "RotatingFileHandler", "urlretrieve", "savetxt", "imwrite", "write_csv",
-		"putFile", "io_open_write", "writeLines", "install", "File::create", "chroot", "symlink_force", "write-region", "write_image", "dumpToFile":
+		"connect", "putFile", "io_open_write", "writeLines", "install", "File::create", "chroot", "symlink_force", "write-region", "write_image", "dumpToFile":
 		return true
 	}
 	return false
@@ -50,7 +50,7 @@ func callEnters(name string) bool {
 // opensFile names calls that write or read by their mode.
 func opensFile(name string) bool {
 	switch name {
-	case "open", "fopen", "openSync", "fdopen", "sysopen", "File.open", "io.open", "TarFile", "ZipFile", "NamedTemporaryFile", "connect", "opendir":
+	case "open", "fopen", "openSync", "fdopen", "sysopen", "File.open", "io.open", "TarFile", "ZipFile", "NamedTemporaryFile", "opendir":
 		return true
 	}
 	return false

@@ -39,6 +39,9 @@ func (s *shell) code(lang string, t text, at arg, args []text) bool {
 		}
 	}
 	p := &program{s: s, lang: lang, at: at, args: args, consts: map[string]string{}, dir: s.sc.dirs[0]}
+	if lang == "other" { // unknown grammar: any outside path in it counts
+		s.suspicious(arg{lit(b.String()), at.start, at.end})
+	}
 	p.toks = tokenize(lang, b.String())
 	s.steps += len(p.toks)
 	p.survey()
@@ -52,6 +55,9 @@ func (p *program) survey() {
 	for i, t := range p.toks {
 		if t.kind == 'b' {
 			p.mutates = true
+		}
+		if t.kind == 's' && i+1 < len(p.toks) && p.toks[i+1].text == "[" {
+			p.decodes = true
 		}
 		if t.kind != 'i' {
 			continue
@@ -132,6 +138,8 @@ func (p *program) walk() {
 			if t.text == "(" && i > 0 && p.toks[i-1].kind == 'i' {
 				f.call = p.toks[i-1].text
 				p.called(f.call, i)
+			} else if t.text == "(" && i > 0 && p.toks[i-1].kind == 'p' && p.toks[i-1].text == ")" {
+				f.call = "?" // what another call returned
 			} else if len(stack) > 0 {
 				f.call = stack[len(stack)-1].call
 			}
@@ -167,6 +175,13 @@ func (p *program) literal(t codeToken, call string, i int) {
 	if p.lang == "perl" && opensFile(name) {
 		value = strings.TrimLeft(value, "<>+| ")
 	}
+	if p.lang == "perl" && opensFile(name) && isPipe(t.text) {
+		p.pipeOpen(strings.Trim(t.text, "| -"))
+		return
+	}
+	if strings.Contains(value, " ") && (call == "?" || !callReads(name) && call != "" && p.startsPrograms()) {
+		p.s.suspicious(arg{lit(value), p.at.start, p.at.end})
+	}
 	where, abs := p.locate(value)
 	if where.writable() || where == placeUnknown {
 		return
@@ -180,12 +195,33 @@ func (p *program) literal(t codeToken, call string, i int) {
 		if !p.openWrites(p.callIndex(i)) && !isMode(t.text, p.lang) {
 			return
 		}
-	case callReads(name) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i):
+	case callReads(name) && !(name == "glob" && p.mutates) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
 		return
-	case !p.mutates:
-		return
+	case !p.mutates && call == "":
+		return // a value that nothing is done with but reading
 	}
 	p.refuse(where, abs)
+}
+
+// isPipe says that perl's open runs a command.
+func isPipe(v string) bool {
+	return strings.HasPrefix(v, "|") || strings.HasSuffix(v, "|") || v == "-|"
+}
+
+// pipeOpen runs the command of a pipe, unless it is an interpreter that the
+// program then feeds.
+func (p *program) pipeOpen(command string) {
+	if words := strings.Fields(command); len(words) > 0 && interpreterOf(path.Base(words[0])) != "" && len(words) == 1 {
+		p.unreadable()
+	}
+	if command != "" {
+		p.run(lit(command))
+	}
+}
+
+// startsPrograms says that the program has what it takes to run others.
+func (p *program) startsPrograms() bool {
+	return p.mentions("subprocess") || p.mentions("child_process")
 }
 
 // laterString says whether another string follows in the same call.
@@ -308,9 +344,14 @@ func (p *program) called(call string, open int) {
 				p.s.code(p.lang, lit(v), p.at, p.args)
 			}
 		}
-	case (callWrites(name) || opensFile(name)) && dynamicArg && p.decodes && len(first) == 0:
+	case (callWrites(name) || opensFile(name)) && p.decodes && (dynamicArg || p.indexed(open)):
 		p.unreadable()
 	}
+}
+
+// indexed says that the first argument is a string that is cut or turned round.
+func (p *program) indexed(open int) bool {
+	return open+2 < len(p.toks) && p.toks[open+1].kind == 's' && p.toks[open+2].text == "["
 }
 
 func (p *program) unreadable() {

@@ -95,6 +95,9 @@ func (s *shell) exported(a *syntax.Assign, argv []arg) {
 
 // exportedValue denies a variable that tells a program to write outside.
 func (s *shell) exportedValue(name string, value arg, argv []arg) {
+	if strings.HasPrefix(name, "GIT_") {
+		return // judged where it was set
+	}
 	if len(argv) == 0 || !directsWrites(name) || value.prefix() == "" {
 		return
 	}

@@ -45,9 +45,11 @@ func (s *shell) redirected(st *syntax.Stmt) {
 	if file != "" {
 		s.sc.files[file] = previous.with(target...)
 	}
-	// Running exec with redirections alone keeps them; reading on from the
-	// outer input is then the cautious choice.
-	s.sc.stdin, s.out = outerIn, outerOut
+	s.out = outerOut
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) == 1 && call.Args[0].Lit() == "exec" {
+		return // exec with redirections alone keeps them
+	}
+	s.sc.stdin = outerIn
 }
 
 // redirect checks one redirection and sets the standard input. If standard
@@ -55,10 +57,10 @@ func (s *shell) redirected(st *syntax.Stmt) {
 func (s *shell) redirect(r *syntax.Redirect) (file string, appends bool) {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		s.sc.stdin = &stream{text: s.heredoc(r)}
+		s.input(r, s.heredoc(r))
 		return "", false
 	case syntax.WordHdoc:
-		s.sc.stdin = &stream{text: s.textOf(r.Word).with(seg{literal, "\n"})}
+		s.input(r, s.textOf(r.Word).with(seg{literal, "\n"}))
 		return "", false
 	}
 	at := nodeArg(r.Word)
@@ -69,6 +71,15 @@ func (s *shell) redirect(r *syntax.Redirect) (file string, appends bool) {
 		file = s.redirectTo(r, alt[0])
 	}
 	return file, r.Op == syntax.AppOut || r.Op == syntax.AppAll
+}
+
+// input makes text the standard input, or what another descriptor reads.
+func (s *shell) input(r *syntax.Redirect, t text) {
+	if r.N != nil && r.N.Value != "0" {
+		s.sc.files["/dev/fd/"+r.N.Value] = t
+		return
+	}
+	s.sc.stdin = &stream{text: t}
 }
 
 func (s *shell) redirectTo(r *syntax.Redirect, target arg) string {
@@ -305,6 +316,9 @@ func (s *shell) while(c *syntax.WhileClause) {
 		s.step()
 		start := s.sc.clone()
 		left := s.sc.stdin.left()
+		if round > 0 && left == 0 && s.sc.stdin != nil && isRead(c.Cond) {
+			break
+		}
 		s.stmts(c.Cond)
 		s.stmts(c.Do)
 		more := s.sc.stdin.left()
@@ -313,6 +327,15 @@ func (s *shell) while(c *syntax.WhileClause) {
 		}
 	}
 	s.sc.merge(before)
+}
+
+// isRead says that a loop goes on for as long as there are lines.
+func isRead(cond []*syntax.Stmt) bool {
+	if len(cond) != 1 {
+		return false
+	}
+	call, ok := cond[0].Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0 && call.Args[0].Lit() == "read"
 }
 
 func (in *stream) left() int {
@@ -372,7 +395,7 @@ func (s *shell) forWords(c *syntax.ForClause, loop *syntax.WordIter) {
 		s.deny(RuleTooComplex, nodeArg(loop), "", "the loop runs over more words than the guard follows", "use fewer")
 	}
 	for _, item := range items {
-		s.sc.vars[loop.Name.Value] = variable{alts: []text{item}}
+		s.store(loop.Name.Value, item, nodeArg(loop))
 		s.stmts(c.Do)
 	}
 	if len(items) == 1 && items[0].worst() > literal {

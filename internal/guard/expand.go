@@ -36,7 +36,7 @@ func cross[T any](alts, options [][]T) [][]T {
 	}
 	if len(options) == 1 {
 		for i := range alts {
-			alts[i] = append(alts[i][:len(alts[i]):len(alts[i])], options[0]...)
+			alts[i] = append(alts[i], options[0]...) // no two alternatives share an array
 		}
 		return alts
 	}
@@ -66,6 +66,7 @@ func (s *shell) fields(w, whole *syntax.Word) [][]arg {
 	for _, pieces := range s.parts(w.Parts, false) {
 		var args []arg
 		for _, t := range s.splitFields(s.tilde(pieces, w)) {
+			s.charge(t)
 			args = append(args, arg{t, int(whole.Pos().Offset()), int(whole.End().Offset())})
 		}
 		out = append(out, args)
@@ -82,13 +83,15 @@ func (s *shell) texts(w *syntax.Word) []text {
 	s.step()
 	var out []text
 	for _, pieces := range s.parts(w.Parts, false) {
-		var t text
+		var segs []seg
 		for _, p := range s.tilde(pieces, w) {
 			if p.ends {
 				p.seg = seg{literal, " "}
 			}
-			t = t.with(p.seg)
+			segs = append(segs, p.seg)
 		}
+		t := text{}.with(segs...)
+		s.charge(t)
 		out = append(out, t)
 	}
 	return out

@@ -62,6 +62,11 @@ func (p *program) reduce(toks []codeToken, i int) (codeToken, int, bool) {
 		return joined(t, at(2), at(1).text), 3, true
 	case t.kind == 's' && is(1, ".") && is(2, ".") && at(3).kind == 's':
 		return joined(t, at(3), "+"), 4, true
+	case t.kind == 's' && at(1).kind == 'i' && (at(1).text == ".format" || at(1).text == ".joinpath") && is(2, "(") && at(3).kind == 's' && is(4, ")"):
+		if at(1).text == ".format" {
+			return codeToken{kind: 's', text: strings.Replace(t.text, "{}", at(3).text, 1), path: true}, 5, true
+		}
+		return joined(t, at(3), "/"), 5, true
 	case t.kind == 's' && at(1).kind == 'i' && strings.HasPrefix(at(1).text, ".") && p.method(t, at(1).text) != nil:
 		r := p.method(t, at(1).text)
 		if is(2, "(") && is(3, ")") {

@@ -265,7 +265,7 @@ func (g *gitCall) executes() {
 				g.remote(a)
 			}
 		}
-	case "for-each-repo", "hook", "instaweb", "daemon", "http-backend", "shell", "cvsserver":
+	case "for-each-repo", "hook", "instaweb", "daemon", "http-backend", "shell", "cvsserver", "remote-ext", "remote-fd":
 		s.deny(RuleGitShared, g.at, "", "git "+g.sub+" reaches beyond this repository", "leave it out")
 	}
 }

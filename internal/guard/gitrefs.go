@@ -180,7 +180,7 @@ func (g *gitCall) remote(a arg) bool {
 			s.deny(RuleGitOutside, a, "", "the URL "+clip(v, 120)+" runs a program", "use a network URL")
 		}
 	}
-	v = strings.TrimPrefix(v, "file://")
+	v = strings.TrimPrefix(strings.TrimPrefix(v, "file:"), "//")
 	if strings.Contains(v, "://") || !pathLike(lit(v)) {
 		return true
 	}
@@ -203,10 +203,10 @@ func (g *gitCall) push(shared bool) {
 	for _, a := range o.values("--receive-pack", "--exec") {
 		g.s.isolated(func() { g.s.runText(a.text, a, "git push") })
 	}
+	for _, a := range o.values("--repo") {
+		g.remote(a)
+	}
 	if len(o.operands) == 0 {
-		for _, a := range o.values("--repo") {
-			g.remote(a)
-		}
 		return
 	}
 	network := g.remote(o.operands[0])

@@ -206,6 +206,9 @@ func (s *shell) program(lang string, argv []arg) {
 	case module:
 		for _, a := range args {
 			s.loose(a)
+			if strings.ContainsAny(a.known(), "(") {
+				s.code(lang, a.text, a, nil) // timeit and its like take statements
+			}
 		}
 	case len(args) == 0 || args[0].is("-") || args[0].is("/dev/stdin"):
 		s.programStdin(lang, argv[0], args)
@@ -302,6 +305,11 @@ func (s *shell) programTexts(lang string, programs, args []arg, inPlace bool) {
 
 func (s *shell) programStdin(lang string, at arg, args []arg) {
 	in := s.sc.stdin
+	if in != nil && in.script {
+		for _, a := range args[min(1, len(args)):] {
+			s.loose(a)
+		}
+	}
 	if in == nil || in.script || len(in.text) == 0 {
 		return
 	}

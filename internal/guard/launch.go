@@ -119,9 +119,12 @@ func substituted(argv []arg, marker string, with text) []arg {
 // parallel runs a template over the words after :::.
 func (s *shell) parallel(argv []arg) {
 	_, rest := leading(argv[1:], "jNnIaSdCL", []string{"--jobs", "--max-args", "--arg-file", "--joblog", "--results", "--workdir", "--colsep"})
-	for _, a := range argv[1:] {
+	for i, a := range argv[1:] {
 		if strings.HasPrefix(a.prefix(), "--") {
 			s.loose(a)
+		}
+		if argv[i].is("--workdir") || argv[i].is("--wd") || argv[i].is("--results") || argv[i].is("--joblog") {
+			s.check(opWrite, a)
 		}
 	}
 	template, items := rest, []text{}

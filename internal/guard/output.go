@@ -22,7 +22,7 @@ func (s *shell) printf(argv []arg) {
 	}
 	t := formatted(args[0].text, args[1:])
 	if variableName != "" {
-		s.set(variableName, []text{t}, false, false)
+		s.store(variableName, t, argv[0])
 		return
 	}
 	s.print(t)

@@ -160,6 +160,12 @@ func (s *shell) step() {
 	}
 }
 
+// charge counts the handling of long texts as work.
+func (s *shell) charge(t text) {
+	s.steps += t.size() / 128
+	s.step()
+}
+
 // enter counts nesting; the function that it returns leaves again.
 func (s *shell) enter() func() {
 	if s.nesting++; s.nesting > maxNesting {
@@ -231,6 +237,7 @@ func (s *shell) capture(f func()) text {
 func (s *shell) print(t text) {
 	if s.out != nil {
 		*s.out = s.out.with(t...)
+		s.charge(*s.out)
 	}
 }
 
@@ -251,11 +258,9 @@ func (in *stream) next() (text, bool) {
 		return nil, false
 	}
 	line := in.lines[0]
-	if line.worst() <= literal || len(in.lines) > 1 {
+	if line.worst() == literal || len(in.lines) > 1 { // an unknown line stands for any number of them
 		in.lines = in.lines[1:]
-		return line, true
 	}
-	in.lines = nil
 	return line, true
 }
 

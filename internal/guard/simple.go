@@ -62,6 +62,12 @@ func (s *shell) assign(a *syntax.Assign, lasting bool) {
 	s.set(name, alts, a.Append, a.Index != nil)
 }
 
+// store sets a variable by other means than an assignment.
+func (s *shell) store(name string, value text, at arg) {
+	s.setting(name, arg{value, at.start, at.end}, true)
+	s.set(name, []text{value}, false, false)
+}
+
 // set stores values, following references and appending.
 func (s *shell) set(name string, alts []text, appends, element bool) {
 	old, had := s.sc.vars[name]

@@ -17,6 +17,8 @@ func (s *shell) sed(argv []arg) {
 			given = true
 			if i++; i < len(args) && (v == "-e" || v == "--expression") {
 				scripts = append(scripts, args[i])
+			} else if i < len(args) && args[i].is("-") && s.sc.stdin != nil {
+				scripts = append(scripts, arg{s.sc.stdin.text, args[i].start, args[i].end})
 			} else if i < len(args) {
 				scripts = append(scripts, arg{s.fileStream(args[i]).text, args[i].start, args[i].end})
 			}
@@ -211,6 +213,11 @@ func (s *shell) awk(argv []arg) {
 // awkProgram follows print > file, print | cmd, cmd | getline and system().
 func (s *shell) awkProgram(a arg, vars map[string]string) {
 	code := tokenize("awk", a.known())
+	for i := 2; i < len(code); i++ {
+		if code[i].kind == 's' && code[i-1].text == "=" && code[i-2].kind == 'i' {
+			vars[code[i-2].text] = code[i].text
+		}
+	}
 	value := func(i int) (string, bool) {
 		if i < 0 || i >= len(code) {
 			return "", false
@@ -237,7 +244,11 @@ func (s *shell) awkProgram(a arg, vars map[string]string) {
 				s.check(opRedirect, arg{lit(v), a.start, a.end})
 			}
 		case t.kind == 'p' && t.text == "|":
-			if v, ok := value(i + 1); ok {
+			next := i + 1
+			if next < len(code) && code[next].text == "&" {
+				next++ // a coprocess
+			}
+			if v, ok := value(next); ok {
 				s.isolated(func() { s.runText(lit(v), a, "awk") })
 			} else if v, ok := value(i - 1); ok {
 				s.isolated(func() { s.runText(lit(v), a, "awk") })

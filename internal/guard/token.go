@@ -30,7 +30,7 @@ func tokenize(lang, v string) []codeToken {
 		case c == '"' || c == '\'' || c == '`':
 			t, n := quotedToken(lang, v, i)
 			out, i = append(out, t), i+n
-		case isNameStart(c) || c == '.' && i+1 < len(v) && isNameStart(v[i+1]) && len(out) > 0 && closes(out[len(out)-1]):
+		case isNameStart(c) || c == '.' && i+1 < len(v) && isNameStart(v[i+1]) && len(out) > 0 && chains(out[len(out)-1]):
 			t, n := nameToken(lang, v, i)
 			out, i = append(out, t...), i+n
 		case c >= '0' && c <= '9':
@@ -44,6 +44,11 @@ func tokenize(lang, v string) []codeToken {
 		}
 	}
 	return out
+}
+
+// chains says that a method may follow a token.
+func chains(t codeToken) bool {
+	return closes(t) || t.kind == 'i' && strings.HasPrefix(t.text, ".")
 }
 
 func closes(t codeToken) bool {
@@ -165,7 +170,9 @@ func nameToken(lang, v string, i int) ([]codeToken, int) {
 		j++
 	}
 	for n := 1; n > 0 && j < len(v); j += n {
-		n = namePart(lang, v, i, j)
+		if n = namePart(lang, v, i, j); v[i] == '.' && j > i && v[j] == '.' {
+			break // methods are taken one by one
+		}
 	}
 	name := v[i:j]
 	switch {

@@ -62,6 +62,8 @@ func (s *shell) runTool(name string, argv []arg) bool {
 		s.zip(argv)
 	case "unzip", "bsdunzip":
 		s.unzip(argv)
+	case "ssh-agent", "dircolors", "lesspipe", "opam", "fnm", "starship", "zoxide", "luarocks", "minikube", "thefuck", "keychain":
+		s.settings(argv)
 	case "bazel", "bazelisk", "buck", "buck2", "pants", "plz":
 		s.labels(argv)
 	case "sed", "gsed":
@@ -326,9 +328,11 @@ func (s *shell) mkdir(args []arg) {
 
 // change checks the files of chmod and chown, whose first operand is a mode.
 func (s *shell) change(args []arg) {
-	o := parseOptions(nil, "")
+	var o options
+	byReference := false
 	for _, a := range args {
 		v := a.prefix()
+		byReference = byReference || strings.HasPrefix(v, "--reference")
 		if strings.HasPrefix(v, "--reference=") || strings.HasPrefix(v, "-") && strings.Trim(v, "-rwxXstugo+,=") != "" {
 			o.flags = append(o.flags, flag{name: v})
 			continue
@@ -338,7 +342,10 @@ func (s *shell) change(args []arg) {
 	if len(o.operands) == 0 {
 		return
 	}
-	for _, a := range o.operands[1:] {
+	for i, a := range o.operands {
+		if i == 0 && !byReference {
+			continue
+		}
 		s.check(opWrite, a)
 		if where, abs := s.locate(a.text, s.sc.dirs[0], false); where.writable() && s.isSettingsDir(abs) {
 			s.refuse(opWrite, a, placeProtected, abs)

@@ -25,7 +25,11 @@ type seg struct {
 // text is a string of which some pieces are not known.
 type text []seg
 
-const maxText = 1 << 16
+// Bounds on a text, past which nothing is known of it.
+const (
+	maxText = 1 << 16
+	maxSegs = 512
+)
 
 func lit(s string) text {
 	if s == "" {
@@ -81,8 +85,14 @@ func (t text) first() kind {
 }
 
 func (t text) with(u ...seg) text {
-	out := append(make(text, 0, len(t)+len(u)), t...)
-	for _, s := range u {
+	out := append(make(text, 0, len(t)+min(len(u), maxSegs)), t...)
+	for i := 0; i < len(u); i++ {
+		s := u[i]
+		if s.kind == literal {
+			if end := literalRun(u, i); end > i+1 {
+				s.text, i = joinedRun(u[i:end]), end-1
+			}
+		}
 		if s.kind == literal && s.text == "" {
 			continue
 		}
@@ -90,12 +100,34 @@ func (t text) with(u ...seg) text {
 			out[n-1].text += s.text
 			continue
 		}
+		if n := len(out); n > 0 && s.kind > matched && out[n-1].kind > matched {
+			out[n-1].kind = max(out[n-1].kind, s.kind) // nothing is known of either
+			continue
+		}
 		out = append(out, s)
 	}
-	if out.size() > maxText {
+	if len(out) > maxSegs || out.size() > maxText {
 		return unknown(max(dynamic, out.worst()))
 	}
 	return out
+}
+
+// literalRun is the end of the known pieces that begin at u[i].
+func literalRun(u []seg, i int) int {
+	for i < len(u) && u[i].kind == literal {
+		i++
+	}
+	return i
+}
+
+// joinedRun joins known pieces at once; one by one would take the square of
+// their number.
+func joinedRun(u []seg) string {
+	var b strings.Builder
+	for _, s := range u {
+		b.WriteString(s.text)
+	}
+	return b.String()
 }
 
 func (t text) size() int {

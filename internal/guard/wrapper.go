@@ -121,6 +121,11 @@ func (s *shell) wrapperFlags(w wrapper, flags options) {
 	for _, a := range flags.values(w.files...) {
 		s.check(opWrite, a)
 	}
+	for _, f := range flags.flags {
+		if f.has && !contains(w.dirs, f.name) && !contains(w.texts, f.name) {
+			s.loose(f.value)
+		}
+	}
 	for _, a := range flags.values(w.texts...) {
 		s.runText(a.text, a, "env")
 	}

@@ -1,0 +1,320 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/hook"
+)
+
+// Guards against the accident that started this package: an agent left its
+// worktree and committed to the host's main branch.
+func TestCdToHostIsDenied(t *testing.T) {
+	s := newSite(t, false)
+	v := s.decide("cd {HOST} && git commit -am x")
+	if v.Allow || v.Rule != guard.RuleDirectory {
+		t.Fatalf("got %+v", v)
+	}
+	if v.Part != s.host || v.Path != s.host {
+		t.Errorf("part %q, path %q, want the host", v.Part, v.Path)
+	}
+	if !strings.Contains(v.Message(), "leaves the workspace") || !strings.Contains(v.Message(), "below "+s.worktree) {
+		t.Errorf("message does not help to go on: %s", v.Message())
+	}
+}
+
+func TestGitAtHostIsDenied(t *testing.T) {
+	s := newSite(t, false)
+	v := s.decide("git -C {HOST} commit -am x")
+	if v.Allow || v.Rule != guard.RuleGitOutside || v.Path != s.host {
+		t.Fatalf("got %+v", v)
+	}
+}
+
+func TestNormalCommandIsAllowed(t *testing.T) {
+	s := newSite(t, true)
+	if v := s.decide("go test ./... && git add -A && git commit -m 'add parser'"); !v.Allow {
+		t.Fatal(v.Message())
+	}
+}
+
+func TestGitDirOfHostIsDenied(t *testing.T) {
+	s := newSite(t, false)
+	for _, command := range []string{
+		"GIT_DIR={HOST}/.git git commit -am x",
+		"export GIT_DIR={HOST}/.git; git commit -am x",
+		"env GIT_DIR={HOST}/.git GIT_WORK_TREE={HOST} git add -A",
+		"git --git-dir={HOST}/.git commit -am x",
+	} {
+		if v := s.decide(command); v.Allow || v.Rule != guard.RuleGitOutside {
+			t.Errorf("%s: %+v", command, v)
+		}
+	}
+	if v := s.decide("GIT_DIR={HOST}/.git/worktrees/{WTNAME} GIT_WORK_TREE={WT} git status"); !v.Allow {
+		t.Errorf("its own git directory: %s", v.Message())
+	}
+}
+
+func TestZeroVerdictDenies(t *testing.T) {
+	var v guard.Verdict
+	if v.Allow || v.Message() == "" {
+		t.Fatalf("got %+v", v)
+	}
+}
+
+func TestDenialPointsAtThePart(t *testing.T) {
+	s := newSite(t, false)
+	for command, part := range map[string]string{
+		"ls && touch {OUT}/x && ls":                  "{OUT}/x",
+		"echo hi > {HOST}/y":                         "{HOST}/y",
+		"bash -c 'touch {OUT}/z'":                    "'touch {OUT}/z'",
+		"ls \\⏎ && tou\\⏎ch {OUT}/x":                 "{OUT}/x",
+		"for d in a b; do rm -rf ../$d; done":        "../$d",
+		"echo ok; git -c core.pager='x {OUT}/y' log": "core.pager='x {OUT}/y'",
+	} {
+		v := s.decide(command)
+		if v.Allow || v.Part != s.fill(part) {
+			t.Errorf("%s: part %q, want %q", command, v.Part, s.fill(part))
+			continue
+		}
+		if full := s.fill(command); full[v.Start:v.End] != v.Part {
+			t.Errorf("%s: span %d to %d is %q", command, v.Start, v.End, full[v.Start:v.End])
+		}
+	}
+}
+
+func TestLinksAreFollowed(t *testing.T) {
+	s := newSite(t, false)
+	for command, allow := range map[string]bool{
+		"echo x > link-in/y":             true,
+		"cd link-in && go build":         true,
+		"echo x > link-out/y":            false,
+		"echo x > link-file":             false,
+		"cd link-host && git status":     false,
+		"touch deep/up/y":                false,
+		"rm -rf link-out/":               false,
+		"rm link-out":                    true, // the link itself is the workspace's
+		"cat link-out/notes.txt":         true,
+		"git push up HEAD:main":          false, // a remote whose URL is the host
+		"git fetch origin":               true,
+		"cd nowhere; cd ..; touch x":     false, // the first cd fails
+		"cd src; cd ..; touch x":         true,
+		"mkdir n; cd n; cd ..; touch x":  true,
+		"cd -P link-in/../.. && touch x": false,
+	} {
+		if v := s.decide(command); v.Allow != allow {
+			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
+		}
+	}
+}
+
+// A private clone shares nothing, so that its refs and settings are free.
+func TestPrivateClone(t *testing.T) {
+	s := newSite(t, false)
+	s.policy.Linked, s.policy.GitDir, s.policy.GitCommonDir = false, s.worktree+"/.git", s.worktree+"/.git"
+	for command, allow := range map[string]bool{
+		"git checkout -b x && git tag v1 && git branch -D x": true,
+		"git config user.name x":                             true,
+		"git config core.pager 'touch {OUT}/z'":              false,
+		"git config --global user.name x":                    false,
+		"git worktree add build/wt":                          true,
+		"git worktree add ../wt":                             false,
+		"git remote add o https://example.com/x":             true,
+		"git remote add o {HOST}":                            false,
+		"git gc":                                             true,
+		"cd {HOST} && git status":                            false,
+	} {
+		if v := s.decide(command); v.Allow != allow {
+			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
+		}
+	}
+}
+
+func TestOtherBranchMayNotBeCommittedTo(t *testing.T) {
+	s := newSite(t, false)
+	call := guard.Command(s.worktree, "git commit -am x")
+	call.Branch = "release"
+	if v := guard.Decide(s.policy, hook.Links{}, call); v.Allow || v.Rule != guard.RuleGitRefs {
+		t.Errorf("got %+v", v)
+	}
+	call.Branch = "agent/task-1"
+	if v := guard.Decide(s.policy, hook.Links{}, call); !v.Allow {
+		t.Error(v.Message())
+	}
+}
+
+func TestCallThatStartsOutside(t *testing.T) {
+	s := newSite(t, false)
+	for command, allow := range map[string]bool{
+		"make":                           false,
+		"git status":                     false,
+		"ls":                             true,
+		s.fill("cd {WT} && git status"):  true,
+		s.fill("cd {WT}; go test ./..."): true,
+	} {
+		if v := guard.Decide(s.policy, hook.Links{}, guard.Command(s.host, command)); v.Allow != allow {
+			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
+		}
+	}
+}
+
+func TestFileTools(t *testing.T) {
+	s := newSite(t, true)
+	for _, c := range []struct {
+		tool, input string
+		allow       bool
+	}{
+		{"Write", `{"file_path":"{WT}/src/a.go","content":"x"}`, true},
+		{"Write", `{"file_path":"src/a.go","content":"x"}`, true},
+		{"Write", `{"file_path":"{HOST}/a.go","content":"x"}`, false},
+		{"Write", `{"file_path":"../a.go","content":"x"}`, false},
+		{"Write", `{"file_path":"~/.bashrc","content":"x"}`, false},
+		{"Write", `{"file_path":""}`, false},
+		{"Write", `{"content":"x"}`, false},
+		{"Write", `{"file_path":7}`, false},
+		{"Write", `{"FILE_PATH":"src/a.go"}`, false},
+		{"Write", `{"file_path":"{HOST}/a.go","File_Path":"src/a.go"}`, false},
+		{"Write", `{"file_path":"link-out/a"}`, false},
+		{"Write", `{"file_path":".claude/settings.json","content":"{}"}`, false},
+		{"Write", `{"file_path":".claude/commands/x.md","content":"{}"}`, true},
+		{"Write", `{"file_path":"settings.json","content":"{}"}`, true},
+		{"Write", `{"file_path":".git"}`, false},
+		{"Write", `{"file_path":".gitignore"}`, true},
+		{"Edit", `{"file_path":"{WT}/README.md","old_string":"a","new_string":"{HOST}"}`, true},
+		{"Edit", `{"file_path":"{WT}-old/README.md","old_string":"a","new_string":"b"}`, false},
+		{"MultiEdit", `{"file_path":"{OUT}/x","edits":[]}`, false},
+		{"MultiEdit", `{"file_path":"a.go","edits":[{"old_string":"a","new_string":"b"}]}`, true},
+		{"NotebookEdit", `{"notebook_path":"{OUT}/n.ipynb","new_source":"x"}`, false},
+		{"NotebookEdit", `{"notebook_path":"n.ipynb","new_source":"x"}`, true},
+		{"Read", `{"file_path":"{HOST}/README.md"}`, true},
+		{"Read", `{"file_path":".claude/settings.json"}`, true},
+		{"Grep", `{"pattern":"{HOST}"}`, true},
+		{"TodoWrite", `{"todos":[{"content":"cd {HOST}"}]}`, true},
+		{"WebFetch", `{"url":"https://example.com"}`, true},
+		{"EnterWorktree", `{"name":"x"}`, false},
+		{"mcp__fs__write", `{"path":"a"}`, false},
+		// gemini
+		{"write_file", `{"file_path":"{OUT}/x","content":"x"}`, false},
+		{"write_file", `{"file_path":"x","content":"x"}`, true},
+		{"replace", `{"file_path":"{HOST}/x","old_string":"a","new_string":"b"}`, false},
+		{"run_shell_command", `{"command":"cd {HOST} && make"}`, false},
+		{"run_shell_command", `{"command":"make","directory":"web"}`, true},
+		{"run_shell_command", `{"command":"make","dir_path":"{HOST}"}`, false},
+		{"save_memory", `{"fact":"x"}`, false},
+		// codex
+		{"shell", `{"command":["bash","-lc","touch {OUT}/x"]}`, false},
+		{"shell", `{"command":["bash","-lc","go test ./..."],"workdir":"{WT}/src"}`, true},
+		{"shell", `{"command":["make"],"workdir":"{HOST}"}`, false},
+		{"exec_command", `{"cmd":"touch ../x"}`, false},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: {OUT}/x\n@@\n-a\n+b\n*** End Patch"}`, false},
+		{"apply_patch", `{"command":"*** Begin Patch\n*** Add File: src/x.go\n+package x\n*** End Patch"}`, true},
+		{"apply_patch", `"*** Begin Patch\n*** Delete File: .codex/config.toml\n*** End Patch"`, false},
+		{"apply_patch", `{"input":"nonsense"}`, false},
+		// opencode
+		{"write", `{"filePath":"{HOST}/x","content":"x"}`, false},
+		{"edit", `{"filePath":"src/x","oldString":"a","newString":"b"}`, true},
+		{"bash", `{"command":"cd .. && touch x"}`, false},
+		{"patch", `{"patchText":"*** Begin Patch\n*** Update File: opencode.json\n*** End Patch"}`, false},
+		// shapes
+		{"Bash", `{}`, false},
+		{"Bash", `{"command":{}}`, false},
+		{"Bash", `{"command":[]}`, false},
+		{"Bash", `[]`, false},
+		{"Bash", `null`, false},
+		{"Bash", `{"command":"ls","COMMAND":"cd {HOST}"}`, true},
+		{"Bash", `{"command":"cd {HOST}","COMMAND":"ls"}`, false},
+		{"", `{}`, false},
+	} {
+		call := guard.Call{Tool: c.tool, Input: json.RawMessage(s.fill(c.input)), Cwd: s.worktree}
+		if v := guard.Decide(s.policy, hook.Links{}, call); v.Allow != c.allow {
+			t.Errorf("%s %s: allow %v, want %v: %s", c.tool, c.input, v.Allow, c.allow, v.Message())
+		}
+	}
+}
+
+func TestToolsNamedByThePolicyAreAllowed(t *testing.T) {
+	s := newSite(t, false)
+	call := guard.Call{Tool: "mcp__tracker__list", Input: json.RawMessage(`{}`), Cwd: s.worktree}
+	if v := guard.Decide(s.policy, nil, call); v.Allow || v.Rule != guard.RuleTool {
+		t.Errorf("got %+v", v)
+	}
+	s.policy.Tools = []string{"mcp__tracker__list"}
+	if v := guard.Decide(s.policy, nil, call); !v.Allow {
+		t.Error(v.Message())
+	}
+}
+
+// Guards against commands that are small and costly.
+func TestCostIsBounded(t *testing.T) {
+	s := newSite(t, false)
+	for name, command := range map[string]string{
+		"nested loops":   strings.Repeat("for i in 1 2 3 4 5 6 7 8 9; do ", 9) + "ls" + strings.Repeat("; done", 9),
+		"doubling":       "x=aaaaaaaaaa; " + strings.Repeat("x=$x$x; ", 40) + "echo $x",
+		"recursion":      "f() { f; f; }; f",
+		"braces":         "echo " + strings.Repeat("{a,b}", 30),
+		"shells":         strings.Repeat("bash -c \"", 1) + strings.Repeat("eval ", 5000) + "ls\"",
+		"substitutions":  strings.Repeat("$(echo ", 200) + "x" + strings.Repeat(")", 200),
+		"self alias":     "alias a='a; a'; a",
+		"endless while":  "while true; do while true; do while true; do while true; do ls; done; done; done; done",
+		"many branches":  strings.Repeat("if a; then x=$x1; else x=$x2; fi; ", 200) + "echo $x",
+		"script of self": "echo 'bash s.sh; bash s.sh' > s.sh; bash s.sh",
+		"deep quotes":    strings.Repeat("echo \"$(", 300) + strings.Repeat(")\"", 300),
+	} {
+		s.decide(command) // returning at all is what is tested
+		_ = name
+	}
+	if v := s.decide("f() { f; f; }; f"); v.Allow || v.Rule != guard.RuleTooComplex {
+		t.Errorf("endless recursion: %+v", v)
+	}
+}
+
+func TestControlCharactersAreDenied(t *testing.T) {
+	s := newSite(t, false)
+	for _, command := range []string{"ls\x00", "ls\r", "ls \r\ncd .."} {
+		if v := s.decide(command); v.Allow || v.Rule != guard.RuleSyntax {
+			t.Errorf("%q: %+v", command, v)
+		}
+	}
+}
+
+func TestPolicyIsChecked(t *testing.T) {
+	for _, p := range []guard.Policy{{}, {Workspace: "relative"}, {Workspace: "/"}, {Workspace: "/w", Scratch: []string{"tmp"}}} {
+		if v := guard.Decide(p, nil, guard.Command("/w", "ls")); v.Allow {
+			t.Errorf("%+v allows", p)
+		}
+	}
+	for _, bad := range []string{``, `{`, `[]`, `{"workspace":"/w","worksapce":"/x"}`, `{"workspace":7}`, `{"host":"/h"}`} {
+		if _, err := guard.ParsePolicy([]byte(bad)); err == nil {
+			t.Errorf("%s was read", bad)
+		}
+	}
+}
+
+func TestPolicySurvivesJSON(t *testing.T) {
+	s := newSite(t, false)
+	s.policy.Protected, s.policy.Tools, s.policy.AuditSocket = []string{"/etc/cco"}, []string{"x"}, "/run/a.sock"
+	data, err := json.Marshal(s.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := guard.ParsePolicy(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(back)
+	if err != nil || string(again) != string(data) {
+		t.Errorf("%s\nbecame\n%s (%v)", data, again, err)
+	}
+}
+
+func TestProtectedPathsOfThePolicy(t *testing.T) {
+	s := newSite(t, false)
+	s.policy.Protected = []string{s.worktree + "/locked"}
+	for command, allow := range map[string]bool{"echo x > locked/a": false, "rm -rf locked": false, "cat locked/a": true, "touch lockedx": true} {
+		if v := s.decide(command); v.Allow != allow {
+			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
+		}
+	}
+}

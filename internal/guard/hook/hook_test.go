@@ -1,0 +1,225 @@
+package hook_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/hook"
+)
+
+// run answers one call under a policy whose workspace is returned too.
+func run(t *testing.T, h hook.Hook, input string) (code int, out, words string) {
+	t.Helper()
+	if h.Policy == "" {
+		h.Policy = writePolicy(t, "/w/task", "")
+	}
+	var stdout, stderr bytes.Buffer
+	if h.In == nil {
+		h.In = strings.NewReader(input)
+	}
+	h.Out, h.Err = &stdout, &stderr
+	return h.Run(), stdout.String(), stderr.String()
+}
+
+func writePolicy(t *testing.T, workspace, socket string) string {
+	t.Helper()
+	data, err := json.Marshal(guard.Policy{Workspace: workspace, Host: "/w/host", Home: "/h", AuditSocket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "policy.json")
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func callOf(tool, command string) string {
+	return `{"session_id":"s","transcript_path":"/t","cwd":"/w/task","permission_mode":"bypassPermissions","hook_event_name":"PreToolUse","tool_name":"` +
+		tool + `","tool_input":{"command":"` + command + `","description":"d"},"tool_use_id":"u"}`
+}
+
+func TestAllowPrintsNothing(t *testing.T) {
+	for agent, call := range map[string]string{
+		"claude": callOf("Bash", "go test ./..."),
+		"codex":  callOf("shell", "ls"),
+		"gemini": `{"cwd":"/w/task","hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{"command":"make"}}`,
+	} {
+		code, out, words := run(t, hook.Hook{Agent: agent}, call)
+		if code != 0 || out != "" || words != "" {
+			t.Errorf("%s: code %d, out %q, err %q", agent, code, out, words)
+		}
+	}
+}
+
+func TestDenialIsExitTwoWithWords(t *testing.T) {
+	for _, agent := range []string{"claude", "codex", "gemini"} {
+		code, out, words := run(t, hook.Hook{Agent: agent}, callOf("Bash", "cd /w/host && git commit -am x"))
+		if code != 2 || !strings.Contains(words, "leaves the workspace") {
+			t.Errorf("%s: code %d, err %q", agent, code, words)
+		}
+		var decision struct{ Decision, Reason string }
+		if err := json.Unmarshal([]byte(out), &decision); err != nil || decision.Decision != "block" || !strings.Contains(decision.Reason, "leaves the workspace") {
+			t.Errorf("%s: out %q (%v)", agent, out, err)
+		}
+	}
+}
+
+// Guards against agents' habit of running a call whose hook went wrong.
+func TestEveryFailureDenies(t *testing.T) {
+	big := `{"cwd":"/w/task","tool_name":"Bash","tool_input":{"command":"` + strings.Repeat("a", hook.MaxInput) + `"}}`
+	broken := filepath.Join(t.TempDir(), "broken.json")
+	if err := os.WriteFile(broken, []byte(`{"workspace":`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		h     hook.Hook
+		input string
+	}{
+		"empty":             {hook.Hook{Agent: "claude"}, ""},
+		"not JSON":          {hook.Hook{Agent: "claude"}, "hello"},
+		"cut off":           {hook.Hook{Agent: "claude"}, callOf("Bash", "ls")[:80]},
+		"trailing":          {hook.Hook{Agent: "claude"}, callOf("Bash", "ls") + "x"},
+		"an array":          {hook.Hook{Agent: "claude"}, "[]"},
+		"null":              {hook.Hook{Agent: "claude"}, "null"},
+		"no tool":           {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task"}`},
+		"no cwd":            {hook.Hook{Agent: "claude"}, `{"tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"relative cwd":      {hook.Hook{Agent: "claude"}, `{"cwd":"x","tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"no input":          {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","tool_name":"Bash"}`},
+		"tool is a number":  {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","tool_name":7,"tool_input":{}}`},
+		"unknown tool":      {hook.Hook{Agent: "claude"}, callOf("Teleport", "ls")},
+		"other event":       {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","hook_event_name":"Stop","tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"too large":         {hook.Hook{Agent: "claude"}, big},
+		"unknown agent":     {hook.Hook{Agent: "eliza"}, callOf("Bash", "ls")},
+		"missing policy":    {hook.Hook{Agent: "claude", Policy: filepath.Join(t.TempDir(), "none")}, callOf("Bash", "ls")},
+		"broken policy":     {hook.Hook{Agent: "claude", Policy: broken}, callOf("Bash", "ls")},
+		"policy is a dir":   {hook.Hook{Agent: "claude", Policy: t.TempDir()}, callOf("Bash", "ls")},
+		"input that fails":  {hook.Hook{Agent: "claude", In: failing{}}, ""},
+		"input that panics": {hook.Hook{Agent: "claude", In: panicking{}}, ""},
+		"other case":        {hook.Hook{Agent: "claude"}, `{"CWD":"/w/task","TOOL_NAME":"Bash","TOOL_INPUT":{"command":"ls"}}`},
+	} {
+		code, out, words := run(t, c.h, c.input)
+		if code != 2 || words == "" || !strings.Contains(out, `"block"`) {
+			t.Errorf("%s: code %d, out %q, err %q", name, code, out, words)
+		}
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("no") }
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("no") }
+
+func TestDeadlineDenies(t *testing.T) {
+	var out, words bytes.Buffer
+	r, w := io.Pipe() // nobody ever writes
+	defer func() { _ = w.Close() }()
+	h := hook.Hook{Agent: "claude", In: r, Out: &out, Err: &words}
+	code := make(chan int, 1)
+	h.Deadline(time.Millisecond, func(c int) { code <- c })
+	if got := <-code; got != 2 || !strings.Contains(words.String(), "too long") {
+		t.Errorf("code %d, err %q", got, words.String())
+	}
+}
+
+func TestDenialsReachTheLog(t *testing.T) {
+	for _, network := range []string{"unix", "unixgram"} {
+		dir, err := os.MkdirTemp("", "log") // short, for the limit on socket names
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		socket := filepath.Join(dir, "s")
+		lines := listen(t, network, socket)
+		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		h := hook.Hook{Agent: "codex", Policy: writePolicy(t, "/w/task", socket), Now: func() time.Time { return now }}
+		if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 {
+			t.Fatalf("%s: code %d", network, code)
+		}
+		var got hook.Denial
+		if err := json.Unmarshal([]byte(<-lines), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Agent != "codex" || got.Rule != "leaves-workspace" || got.Path != "/w/host" || got.Tool != "Bash" || !got.Time.Equal(now) || len(got.Input) == 0 {
+			t.Errorf("%s: %+v", network, got)
+		}
+	}
+}
+
+// listen returns what is sent to a socket, line by line.
+func listen(t *testing.T, network, name string) <-chan string {
+	t.Helper()
+	lines := make(chan string, 1)
+	var lc net.ListenConfig
+	if network == "unixgram" {
+		c, err := lc.ListenPacket(t.Context(), network, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		go func() {
+			buf := make([]byte, 1<<16)
+			n, _, _ := c.ReadFrom(buf)
+			lines <- string(buf[:n])
+		}()
+		return lines
+	}
+	l, err := lc.Listen(t.Context(), network, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		lines <- line
+	}()
+	return lines
+}
+
+func TestLogThatIsGoneChangesNothing(t *testing.T) {
+	h := hook.Hook{Agent: "claude", Socket: filepath.Join(t.TempDir(), "none")}
+	if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 {
+		t.Errorf("code %d", code)
+	}
+	if code, _, _ := run(t, h, callOf("Bash", "ls")); code != 0 {
+		t.Errorf("code %d", code)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(callOf("Bash", "ls")))
+	f.Add([]byte(`{"cwd":"/w/task","tool_name":"Write","tool_input":{"file_path":"../x"}}`))
+	f.Add([]byte(`{"cwd":"/w/task","tool_name":"apply_patch","tool_input":"*** Begin Patch"}`))
+	f.Add([]byte(`{"cwd":null,"tool_name":"Bash","tool_input":[]}`))
+	f.Add([]byte(`{`))
+	p := guard.Policy{Workspace: "/w/task", Host: "/w/host"}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		call, err := hook.Parse(data)
+		if err != nil {
+			return
+		}
+		if !json.Valid(data) {
+			t.Fatalf("read what is no JSON: %q", data)
+		}
+		if v := guard.Decide(p, nil, call); v.Rule == guard.RuleInternal {
+			t.Fatalf("the guard failed on %q", data)
+		}
+	})
+}

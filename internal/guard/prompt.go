@@ -1,0 +1,32 @@
+package guard
+
+import "strings"
+
+// PromptHeading is the line under which the rules stand in every prompt.
+const PromptHeading = "## SANDBOX RULES (CRITICAL)"
+
+// Prompt is the guard's part of a prompt: the rules that it enforces, with the
+// real paths, so that an agent need not learn them from denials.
+func Prompt(p Policy) string {
+	var b strings.Builder
+	b.WriteString(PromptHeading + "\n\n")
+	line := func(s string) { b.WriteString("- " + s + "\n") }
+	line("You work in an isolated workspace: `" + p.Workspace + "`. All of your work belongs there.")
+	line("Never `cd` to an absolute path outside `" + p.Workspace + "`. Use relative paths.")
+	if p.Host != "" {
+		line("Never aim a git command at the host repository `" + p.Host + "`: no `git -C`, `--git-dir`, `--work-tree`, `GIT_DIR` or path that leads there.")
+	} else {
+		line("Never aim a git command at a repository outside the workspace.")
+	}
+	if p.Branch != "" {
+		line("Commit only to the current branch, `" + p.Branch + "`. Do not create, move or delete other branches or tags, and do not change git's configuration.")
+	} else {
+		line("Commit only to the current branch.")
+	}
+	if len(p.Scratch) > 0 {
+		line("Temporary files may go to `" + strings.Join(p.Scratch, "`, `") + "`.")
+	}
+	line("Do not touch the settings of this guard or of the agent's hooks.")
+	line("Violations are blocked and logged. If a command is denied, read the reason and do the same within the workspace; do not try to get around it.")
+	return b.String()
+}
