@@ -8,4 +8,4 @@ import (
 	"github.com/cco-dev/cco/internal/inside/tool"
 )
 
-func main() { os.Exit(tool.Main(os.Args[1:])) }
+func main() { os.Exit(tool.Start(os.Args)) }

@@ -13,11 +13,25 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/inside/gitwrap"
 	"github.com/cco-dev/cco/internal/inside/script"
 )
 
 // Name is what the program is called. cco itself acts as it when it is started under this name.
 const Name = "cco-box"
+
+// Is says whether the program was started under a name that this package stands for.
+func Is(argv0 string) bool {
+	return filepath.Base(argv0) == Name || filepath.Base(argv0) == gitwrap.Name
+}
+
+// Start runs the program under the name that it was started by: as git it is the wrapper of git.
+func Start(argv []string) int {
+	if filepath.Base(argv[0]) == gitwrap.Name {
+		return gitwrap.Main(argv)
+	}
+	return Main(argv[1:])
+}
 
 // Main runs one subcommand and gives the exit code.
 func Main(args []string) int {
@@ -33,6 +47,8 @@ func Main(args []string) int {
 		return onJob(inside.Receive)
 	case "publish":
 		return onJob(inside.Publish)
+	case "git":
+		return gitwrap.Main(args)
 	case "script":
 		return runScript(args[1:])
 	default:
