@@ -7,6 +7,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -21,6 +22,7 @@ const (
 	exitState       = 4
 	exitTimeout     = 5
 	exitIsolation   = 6
+	exitDenied      = 7 // by `cco guard check`
 	exitInterrupted = 130
 )
 
@@ -70,6 +72,7 @@ func classes() []class {
 		{exitUsage, as[*session.UsageError]},
 		{exitUsage, as[*session.InvalidIDError]},
 		{exitUsage, as[*agent.NotFoundError]},
+		{exitUsage, as[*settings.UnknownAgentError]},
 		{exitUsage, as[*box.UnknownBackendError]},
 		{exitUsage, as[*box.NameError]},
 		{exitNotFound, as[*store.NotFoundError]},
@@ -77,6 +80,7 @@ func classes() []class {
 		{exitIsolation, as[*box.Unavailable]},
 		{exitTimeout, as[*session.TimeoutError]},
 		{exitWrong, as[*session.FailedError]},
+		{exitState, is(settings.ErrNotInstalled)},
 		{exitState, is(box.ErrNotCreated)},
 		{exitState, is(box.ErrNotRunning)},
 		{exitState, as[*box.ConflictError]},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,8 +17,8 @@ import (
 
 // Main runs cco on the process's own arguments and streams, and gives its exit code.
 func Main() int {
-	if filepath.Base(os.Args[0]) == tool.Name {
-		return tool.Main(os.Args[1:])
+	if tool.Is(os.Args[0]) {
+		return tool.Start(os.Args)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -69,7 +68,7 @@ branch moves.
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())}
 	})
-	c.AddCommand(boxCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
+	c.AddCommand(boxCommand(a), guardCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
 	return c
 }
 

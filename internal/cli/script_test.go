@@ -40,7 +40,7 @@ func build(t *testing.T) string {
 	if err := os.Chmod(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/cco", "../../cmd/cco-box") //nolint:forbidigo // the program under test
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/cco", "../../cmd/cco-box", "../../cmd/cco-guard") //nolint:forbidigo // the program under test
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

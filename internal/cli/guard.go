@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/discover"
+	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+func guardCommand(a *app) *cobra.Command {
+	c := group("guard", "Keep an agent inside its workspace, with or without a box",
+		`The guard decides, before an agent's tool call runs, whether it stays inside the
+workspace. Boxes have it built in; these commands show what it decides and put
+it around any worktree or clone of yours.
+
+  cco guard check -- 'cd /elsewhere && git commit'   what would be decided, and why
+  cco guard install                                  put it around this worktree
+  cco guard doctor                                   prove that it is on`)
+	c.AddCommand(guardCheckCommand(a), guardHookCommand(a), guardInstallCommand(a), guardUninstallCommand(a), guardDoctorCommand(a),
+		guardEnvCommand(a), guardPromptCommand(a), guardLogCommand(a))
+	return c
+}
+
+// policyOf describes the workspace that a command means: a directory, or the repository that we stand in.
+func (a *app) policyOf(dir, host string) (guard.Policy, error) {
+	if dir == "" {
+		if dir = repoTop(a.cwd); dir == "" {
+			dir = a.cwd
+		}
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return guard.Policy{}, err
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return guard.Policy{}, err
+	} else if !info.IsDir() {
+		return guard.Policy{}, usagef("%s is not a directory", dir)
+	}
+	if host != "" {
+		if host, err = filepath.Abs(host); err != nil {
+			return guard.Policy{}, err
+		}
+	}
+	return discover.Policy(dir, host, a.home)
+}
+
+func guardCheckCommand(a *app) *cobra.Command {
+	var worktree, host, batch string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "check [flags] -- 'COMMAND'", Short: "Say whether a command would be allowed, and why not (exit 7)",
+		Long: `Say whether the guard would let an agent run a command in a worktree, and if not,
+which part of it is wrong, by which rule, and where it really leads. Nothing is run.
+
+With --batch, calls are read as JSON lines {"id","cwd","tool_name","tool_input"}
+and answered in the same order.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			policy, err := a.policyOf(worktree, host)
+			if err != nil {
+				return err
+			}
+			if batch != "" {
+				if len(args) > 0 {
+					return usagef("a command and --batch can't be had together")
+				}
+				return a.checkBatch(policy, batch)
+			}
+			if len(args) != 1 {
+				return usagef("want one command, quoted as one word: cco guard check -- 'cd .. && ls'")
+			}
+			return a.check(policy, args[0], asJSON)
+		},
+	}
+	c.Flags().StringVar(&worktree, "worktree", "", "the agent's workspace (default: the repository that you are in)")
+	c.Flags().StringVar(&host, "host", "", "the repository that it must not touch (default: a linked worktree's main one)")
+	c.Flags().StringVar(&batch, "batch", "", "read calls from a file of JSON lines, or - for standard input")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) checkBatch(policy guard.Policy, name string) error {
+	in := a.io.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // only read
+		in = f
+	}
+	return guard.Batch(policy, hook.Links{}, in, a.io.Out)
+}
+
+// verdict is how `cco guard check --json` prints one.
+type verdict struct {
+	Verdict string     `json:"verdict"` // allow or deny
+	Rule    guard.Rule `json:"rule,omitempty"`
+	Reason  string     `json:"reason,omitempty"`
+	Instead string     `json:"instead,omitempty"`
+	Part    string     `json:"part,omitempty"`
+	Start   int        `json:"start,omitempty"` // in bytes
+	End     int        `json:"end,omitempty"`
+	Path    string     `json:"path,omitempty"`
+}
+
+func (a *app) check(policy guard.Policy, command string, asJSON bool) error {
+	cwd := policy.Workspace
+	if rest, err := filepath.Rel(policy.Workspace, a.cwd); err == nil && filepath.IsLocal(rest) {
+		cwd = a.cwd
+	}
+	call := guard.Command(cwd, command)
+	if policy.Linked && policy.GitDir != "" {
+		call.Branch = discover.Branch(policy.GitDir)
+	}
+	v := guard.Decide(policy, hook.Links{}, call)
+	if asJSON {
+		out := verdict{"deny", v.Rule, v.Reason, v.Instead, v.Part, v.Start, v.End, v.Path}
+		if v.Allow {
+			out.Verdict = "allow"
+		}
+		if err := a.io.JSON(out); err != nil {
+			return err
+		}
+	} else {
+		a.io.Printf("%s", a.explained(command, v))
+	}
+	if !v.Allow {
+		return &statusError{exitDenied}
+	}
+	return nil
+}
+
+// explained colours an explanation: the verdict, and the marks below the offending part.
+func (a *app) explained(command string, v guard.Verdict) string {
+	colour := term.Red
+	if v.Allow {
+		colour = term.Green
+	}
+	var b strings.Builder
+	first := true
+	for line := range strings.Lines(term.Clean(guard.Explain(command, v))) {
+		text := strings.TrimSuffix(line, "\n")
+		switch {
+		case first:
+			text = a.io.Paint(colour, text)
+		case strings.TrimLeft(text, " \t^") == "" && strings.Contains(text, "^"):
+			text = a.io.Paint(term.Red, text)
+		}
+		first = false
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+func guardHookCommand(a *app) *cobra.Command {
+	h := hook.Hook{Now: time.Now}
+	c := &cobra.Command{
+		Use: "hook --agent AGENT", Short: "Answer one hook call of an agent, as cco-guard does", Args: atMost(0),
+		Long: `Answer one hook call of an agent, read from standard input, as cco-guard does for
+the agents themselves: exit 0 lets the call run, exit 2 denies it. Whatever goes
+wrong is a denial.`,
+		RunE: func(*cobra.Command, []string) error {
+			h.Socket = a.env("CCO_GUARD_SOCK")
+			h.In, h.Out, h.Err = a.io.In, a.io.Out, a.io.Err
+			stop := h.Deadline(hook.MaxTime, os.Exit)
+			defer stop()
+			if code := h.Run(); code != exitDone {
+				return &statusError{code}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&h.Agent, "agent", "", "claude, codex or gemini")
+	c.Flags().StringVar(&h.Policy, "policy", "", "the policy to decide by (default "+hook.DefaultPolicy+")")
+	return c
+}
+
+func guardPromptCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "prompt [DIR]", Short: "Print the rules as a block for an agent's prompt", Args: atMost(1),
+		RunE: a.onPolicy(func(p guard.Policy) error {
+			_, err := io.WriteString(a.io.Out, guard.Prompt(p))
+			return err
+		}),
+	}
+}
+
+// onPolicy is the shape of commands that show something about a workspace.
+func (a *app) onPolicy(do func(guard.Policy) error) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, args []string) error {
+		dir := ""
+		if len(args) > 0 {
+			dir = args[0]
+		}
+		p, err := a.policyOf(dir, "")
+		if err != nil {
+			return err
+		}
+		return do(p)
+	}
+}

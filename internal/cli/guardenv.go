@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/guard"
+)
+
+func guardEnvCommand(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "env [DIR]", Short: "Print the git environment that binds git to a worktree", Args: atMost(1),
+		Long: `Print the git environment that binds git to a worktree, for eval in a shell:
+
+  eval "$(cco guard env path/to/worktree)"
+
+GIT_DIR breaks git init and git clone in test fixtures, and git inside
+submodules. In boxes a git wrapper applies it only where a call is about the
+workspace; guard.git_env = "plain" in the settings gives the plain variables there too.`,
+		RunE: a.onPolicy(func(p guard.Policy) error {
+			env := guard.GitEnv(p)
+			if asJSON {
+				values := map[string]string{}
+				for _, e := range env {
+					name, value, _ := strings.Cut(e, "=")
+					values[name] = value
+				}
+				return a.io.JSON(values)
+			}
+			for _, line := range envLines(env, os.Environ()) {
+				a.io.Printf("%s\n", line)
+			}
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+var gitVariable = regexp.MustCompile(`^GIT_[A-Z0-9_]+$`)
+
+// envLines are the lines of shell that set env, and unset what else has been set of git's.
+func envLines(env, now []string) []string {
+	var set, unset []string
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		set = append(set, "export "+name+"='"+strings.ReplaceAll(value, "'", `'\''`)+"'")
+	}
+	for _, e := range now {
+		name, _, _ := strings.Cut(e, "=")
+		if gitVariable.MatchString(name) && !slices.ContainsFunc(env, func(o string) bool { return strings.HasPrefix(o, name+"=") }) {
+			unset = append(unset, "unset "+name)
+		}
+	}
+	slices.Sort(unset)
+	return append(unset, set...)
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/doctor"
+	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/guard/settings"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// installation is the guard around a directory, whether or not it is there yet.
+func (a *app) installation(args []string) (settings.Installation, error) {
+	dir := repoTop(a.cwd)
+	if len(args) > 0 {
+		dir = args[0]
+	} else if dir == "" {
+		dir = a.cwd
+	}
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return settings.Installation{}, err
+	}
+	guardBinary, err := findGuard()
+	if err != nil {
+		return settings.Installation{}, err
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return settings.Installation{
+		Dir: dir, Guard: guardBinary, State: filepath.Join(a.dirs.Data, "guard", hex.EncodeToString(sum[:8])),
+		Places: settings.Find(a.env, a.home, runtime.GOOS),
+	}, nil
+}
+
+// findGuard finds the hook's program, beside cco or on PATH.
+func findGuard() (string, error) {
+	tool, err := findTool()
+	if err != nil {
+		return "", err
+	}
+	beside := filepath.Join(filepath.Dir(tool), "cco-guard")
+	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+		return beside, nil
+	}
+	name, err := proc.LookPath("cco-guard")
+	if err != nil {
+		return "", errors.New("find cco-guard: it is neither beside cco nor on PATH")
+	}
+	return filepath.Abs(name)
+}
+
+func guardInstallCommand(a *app) *cobra.Command {
+	var agents []string
+	var system bool
+	var host string
+	c := &cobra.Command{
+		Use: "install [--agent AGENT] [DIR]", Short: "Put the guard around a worktree or clone", Args: atMost(1),
+		Long: `Put the guard around a worktree or clone of yours: its hook is registered with the
+agents given, or with those that are on PATH. Other settings and comments stay as
+they are, and ` + "`cco guard uninstall`" + ` puts back what was there.
+
+With --system, which needs root, the settings are those of a box: nobody on this
+machine can switch them off, and agents can work in this directory alone. It is
+meant for machines that belong to an agent.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			i, err := a.installation(args)
+			if err != nil {
+				return err
+			}
+			policy, err := a.policyOf(i.Dir, host)
+			if err != nil {
+				return err
+			}
+			if len(agents) == 0 {
+				agents = agentsHere()
+			}
+			if err := i.Install(policy, settings.Options{Agents: agents, System: system, Nonce: rand.Text()}); err != nil {
+				return err
+			}
+			a.installed(i, agents, system)
+			return nil
+		},
+	}
+	c.Flags().StringSliceVar(&agents, "agent", nil, "claude, codex or gemini (default: those on PATH, else claude)")
+	c.Flags().StringVar(&host, "host", "", "the repository that must not be touched (default: a linked worktree's main one)")
+	c.Flags().BoolVar(&system, "system", false, "write the settings that hold for everybody on this machine")
+	return c
+}
+
+func agentsHere() []string {
+	list := slices.DeleteFunc(settings.Agents(), func(name string) bool {
+		_, err := proc.LookPath(name)
+		return err != nil
+	})
+	if len(list) == 0 {
+		return []string{"claude"}
+	}
+	return list
+}
+
+// installed says what holds now, and plainly what doesn't.
+func (a *app) installed(i settings.Installation, agents []string, system bool) {
+	a.io.Say("the guard is around %s for %s", i.Dir, strings.Join(agents, ", "))
+	if system {
+		return
+	}
+	for _, agent := range agents {
+		a.io.Say("%s: start it with: %s", agent, i.Launch(agent))
+		for _, gap := range settings.Gaps(agent) {
+			a.io.Say("%s: not held: %s", agent, gap)
+		}
+	}
+	if slices.Contains(agents, "claude") && !ignored(i.Dir) {
+		a.io.Say("claude: keep .claude/settings.local.json out of commits: add it to .gitignore")
+	}
+	a.io.Say("see that it is on with `cco guard doctor`")
+}
+
+// ignored says whether the repository's .gitignore names claude's local settings, in whatever words.
+func ignored(dir string) bool {
+	text, _ := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	return strings.Contains(string(text), "settings.local.json") || strings.Contains(string(text), ".claude/")
+}
+
+func guardUninstallCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "uninstall [DIR]", Short: "Take the guard away again, and put back what was there", Args: atMost(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			i, err := a.installation(args)
+			if err != nil {
+				return err
+			}
+			files, err := i.Uninstall()
+			for _, f := range files {
+				a.io.Say("put back %s", f)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", i.Dir, err)
+			}
+			a.io.Say("the guard is no longer around %s", i.Dir)
+			return nil
+		},
+	}
+}
+
+func guardDoctorCommand(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "doctor [DIR]", Short: "Prove that the guard is on, by trying it", Args: atMost(1),
+		Long: `Prove that the guard is on: the hook is looked for where the agent would read it
+and run as the agent would run it, with a call that must be denied and one that
+must pass, and every setting that would switch it off is reported. Exit 1 if it
+is off.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i, err := a.installation(args)
+			if err != nil {
+				return err
+			}
+			agents, err := i.Agents()
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(hook.DefaultPolicy); err == nil && len(agents) == 0 {
+				i.State, agents = filepath.Dir(hook.DefaultPolicy), settings.Agents() // in a box
+			}
+			var checks []doctor.Check
+			if len(agents) == 0 {
+				checks = []doctor.Check{{Name: "installed", Level: doctor.Fail, Detail: "the guard is not around " + i.Dir, Mend: "cco guard install"}}
+			} else {
+				checks = asChecks(i.Check(cmd.Context(), agents, a.env))
+			}
+			if asJSON {
+				err = a.io.JSON(checks)
+			} else {
+				a.diagnosis(checks)
+			}
+			if err == nil && !doctor.Healthy(checks) {
+				return &statusError{exitWrong}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func asChecks(findings []settings.Finding) []doctor.Check {
+	levels := map[settings.State]doctor.Level{settings.Off: doctor.Fail, settings.Loose: doctor.Warn, settings.On: doctor.OK}
+	var checks []doctor.Check
+	for _, f := range findings {
+		name := f.What
+		if f.Agent != "" {
+			name = f.Agent + " " + name
+		}
+		checks = append(checks, doctor.Check{Name: name, Level: levels[f.State], Detail: f.Detail, Mend: f.Mend})
+	}
+	return checks
+}

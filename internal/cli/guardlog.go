@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+// followEvery is how often a followed log is looked at.
+const followEvery = 200 * time.Millisecond
+
+func guardLogCommand(a *app) *cobra.Command {
+	var follow, asJSON bool
+	c := &cobra.Command{
+		Use: "log", Short: "Show what the guard denied in boxes, and what the canary found", Args: atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log := audit.Open(a.dirs.Data, time.Now)
+			show := func(e audit.Entry) error { return a.entry(e, asJSON) }
+			if follow {
+				return log.Follow(cmd.Context(), followEvery, show)
+			}
+			return log.Read(show)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON lines")
+	return c
+}
+
+func (a *app) entry(e audit.Entry, asJSON bool) error {
+	if asJSON {
+		line, err := json.Marshal(e)
+		if err == nil {
+			a.io.Printf("%s\n", line)
+		}
+		return err
+	}
+	what := e.Kind
+	if e.Rule != "" {
+		what += " " + e.Rule
+	}
+	who := strings.TrimSpace(e.Session + " " + e.Agent)
+	a.io.Printf("%s  %s  %s  %s\n", a.io.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")), term.Clean(who),
+		a.io.Paint(term.Red, term.Clean(what)), strings.ReplaceAll(term.Clean(e.Reason), "\n", " "))
+	return nil
+}
