@@ -97,5 +97,5 @@ type Bait struct {
 	Socket   string `json:"socket"`
 	Abstract string `json:"abstract"`
 	Port     int    `json:"port"`
-	Setuid   string `json:"setuid"` // a copy of cco-box that is setuid root, if there could be one
+	Setuid   string `json:"setuid"` // a copy of id that is setuid root, if there could be one
 }

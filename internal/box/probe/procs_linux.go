@@ -114,14 +114,20 @@ func capabilities(b *Bait) string {
 	return ""
 }
 
-// run starts this program again and gives what it said.
-func run(path string, attr *syscall.SysProcAttr, args ...string) (string, error) {
+// again starts this program once more.
+func again(attr *syscall.SysProcAttr, args ...string) error {
+	_, err := run("/proc/self/exe", attr, append([]string{"cco-box", "probe"}, args...)...)
+	return err
+}
+
+// run starts a program and gives what it said.
+func run(path string, attr *syscall.SysProcAttr, argv ...string) (string, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = r.Close() }()
-	pid, err := syscall.ForkExec(path, append([]string{"cco-box", "probe"}, args...), &syscall.ProcAttr{Files: []uintptr{0, w.Fd(), 2}, Sys: attr})
+	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{Files: []uintptr{0, w.Fd(), 2}, Sys: attr})
 	_ = w.Close()
 	if err != nil {
 		return "", err
@@ -139,7 +145,7 @@ func run(path string, attr *syscall.SysProcAttr, args ...string) (string, error)
 // setuid runs a program that root has made setuid, where there is one, and asks whether such programs mean anything.
 func setuid(b *Bait) string {
 	if b.Setuid != "" {
-		if euid, err := run(b.Setuid, nil, "euid"); err == nil && euid == "0" {
+		if euid, err := run(b.Setuid, nil, "id", "-u"); err == nil && euid == "0" {
 			return "a setuid program ran as root"
 		}
 	}
@@ -151,7 +157,7 @@ func setuid(b *Bait) string {
 }
 
 func userNamespace(*Bait) string {
-	if _, err := run("/proc/self/exe", &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}, "noop"); err == nil {
+	if err := again(&syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}, "noop"); err == nil {
 		return "made one"
 	}
 	return ""
@@ -160,7 +166,7 @@ func userNamespace(*Bait) string {
 // leaveSurvivor starts a process that leaves its parent, its group and its session. Whether it lives on is seen outside.
 func leaveSurvivor(b *Bait) string {
 	file := filepath.Join(b.Mine, "survivor")
-	if _, err := run("/proc/self/exe", &syscall.SysProcAttr{Setsid: true}, "linger", "fork", file); err != nil {
+	if err := again(&syscall.SysProcAttr{Setsid: true}, "linger", "fork", file); err != nil {
 		return ""
 	}
 	for range 500 {
