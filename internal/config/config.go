@@ -23,6 +23,7 @@ type Config struct {
 	Push   Push
 	Pull   Pull
 	Notify Notify
+	Guard  Guard
 }
 
 // Box says how boxes are made and which one is meant.
@@ -78,6 +79,17 @@ type Notify struct {
 	Bell      bool
 }
 
+// The ways in which git is bound to a worktree box's workspace.
+const (
+	GitEnvWrapper = "wrapper" // a git first on PATH that binds the calls which are about the workspace
+	GitEnvPlain   = "plain"   // GIT_DIR and GIT_WORK_TREE in the agent's environment, for every call
+)
+
+// Guard holds the settings of the guard.
+type Guard struct {
+	GitEnv string
+}
+
 // Command is a program that the user named: as argv, or as a line of shell.
 type Command struct {
 	Argv  []string
@@ -99,6 +111,7 @@ func Defaults() Config {
 		Agent:  Agent{Default: "claude"},
 		Pull:   Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
 		Notify: Notify{Bell: true},
+		Guard:  Guard{GitEnv: GitEnvWrapper},
 	}
 }
 

@@ -57,11 +57,26 @@ func keys() []key {
 		{"notify.on_done", "", command(func(c *Config) *Command { return &c.Notify.OnDone }), nil},
 		{"notify.on_waiting", "", command(func(c *Config) *Command { return &c.Notify.OnWaiting }), nil},
 		{"notify.bell", "", flag(func(c *Config) *bool { return &c.Notify.Bell }), nil},
+
+		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
+		{"guard.git_env", "", setGitEnv, nil},
 	}
 }
 
 // backends is every backend, from the weakest to the strongest isolation.
 func backends() []string { return []string{"worktree", "container", "native", "lima"} }
+
+func setGitEnv(c *Config, value any, _ string) error {
+	s, err := asText(value)
+	if err != nil {
+		return err
+	}
+	if s != GitEnvWrapper && s != GitEnvPlain {
+		return fmt.Errorf("no way %q; there are %s and %s", s, GitEnvWrapper, GitEnvPlain)
+	}
+	c.Guard.GitEnv = s
+	return nil
+}
 
 func setBackend(c *Config, value any, _ string) error {
 	s, err := asText(value)

@@ -68,6 +68,8 @@ max_blob = "5MiB"
 on_done = ["notify-send", "it's done"]
 on_waiting = "say waiting | cat"
 bell = false
+[guard]
+git_env = "plain"
 `
 
 func TestUserFileSetsEverything(t *testing.T) {
@@ -82,6 +84,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Pull:  Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
 			OnWaiting: Command{Shell: "say waiting | cat"}},
+		Guard: Guard{GitEnv: GitEnvPlain},
 	}
 	if !reflect.DeepEqual(c, want) || w != nil {
 		t.Errorf("got  %+v\nwant %+v\nwarnings %v", c, want, w)
@@ -147,6 +150,7 @@ func badSettings() []badSetting {
 		{"twice", "[box]\nname = \"a\"\nname = \"b\"\n", ":3: "},
 		{"unknown key", "[box]\nname = \"a\"\nbackened = \"native\"\n", ":3: box.backened: unknown key; there are backend, name, mounts"},
 		{"unknown table", "\n[boxes]\nname = \"a\"\n", ":2: boxes: unknown key; there are box, agent, push, pull, notify"},
+		{"unknown way for git", "[guard]\ngit_env = \"none\"\n", ":2: guard.git_env: no way \"none\"; there are wrapper and plain"},
 		{"unknown dotted key", "\nfoo.bar = 1\n", ":2: foo: unknown key"},
 		{"unknown limit", "[box.limits]\nprocs = 1\ndisk = \"1GiB\"\n", ":3: box.limits.disk: unknown key; there are memory, procs, time"},
 		{"the first unknown key", "[pull]\na = 1\n[box]\nb = 1\n", ":2: pull.a: "},

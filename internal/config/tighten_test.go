@@ -73,6 +73,7 @@ func loose() map[string]string {
 		"notify.on_done":    `on_done = []`,
 		"notify.on_waiting": `on_waiting = ["rm", "-rf", "/"]`,
 		"notify.bell":       `bell = false`,
+		"guard.git_env":     `git_env = "plain"`,
 	}
 }
 
