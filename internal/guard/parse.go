@@ -45,6 +45,24 @@ func parseBash(source string) (*syntax.File, []int, error) {
 	return again, removed, nil
 }
 
+// tooDeep says that brackets are opened so many levels deep that a parser
+// might run out of stack, which nothing could recover from.
+func tooDeep(source string) bool {
+	depth := 0
+	for i := range len(source) {
+		switch source[i] {
+		case '(', '{':
+			depth++
+		case ')', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth > 400 {
+			return true
+		}
+	}
+	return false
+}
+
 func parseOnce(source string) (*syntax.File, error) {
 	parser := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 	return parser.Parse(strings.NewReader(source), "")

@@ -106,41 +106,51 @@ func code(b *strings.Builder, v string, base, most int, wide bool) int {
 	return n
 }
 
-// globMatch matches a shell pattern against s.
+// globMatch matches a shell pattern against s. It goes back to the last star
+// only, which is enough and keeps the cost to the product of the lengths.
 func globMatch(pattern, s string) bool {
-	for budget := 4096; ; budget-- {
-		switch {
-		case pattern == "":
-			return s == ""
-		case budget == 0:
+	afterStar, retry := "", ""
+	starred := false
+	for {
+		if strings.HasPrefix(pattern, "*") {
+			pattern = pattern[1:]
+			afterStar, retry, starred = pattern, s, true
+			continue
+		}
+		if s == "" && pattern == "" {
+			return true
+		}
+		if s != "" {
+			if rest, ok := matchOne(pattern, s[0]); ok {
+				pattern, s = rest, s[1:]
+				continue
+			}
+		}
+		if !starred || retry == "" {
 			return false
-		case pattern[0] == '*':
-			for i := 0; i <= len(s); i++ {
-				if globMatch(pattern[1:], s[i:]) {
-					return true
-				}
-			}
-			return false
-		case s == "":
-			return false
-		case pattern[0] == '?':
-			pattern, s = pattern[1:], s[1:]
-		case pattern[0] == '[':
-			ok, rest := classMatch(pattern, s[0])
-			if !ok {
-				return false
-			}
-			pattern, s = rest, s[1:]
-		default:
-			if pattern[0] == '\\' && len(pattern) > 1 {
-				pattern = pattern[1:]
-			}
-			if pattern[0] != s[0] {
-				return false
-			}
-			pattern, s = pattern[1:], s[1:]
+		}
+		retry = retry[1:]
+		pattern, s = afterStar, retry
+	}
+}
+
+// matchOne matches one byte against the front of a pattern that is no star.
+func matchOne(pattern string, c byte) (rest string, ok bool) {
+	if pattern == "" {
+		return "", false
+	}
+	switch pattern[0] {
+	case '?':
+		return pattern[1:], true
+	case '[':
+		ok, rest := classMatch(pattern, c)
+		return rest, ok
+	case '\\':
+		if len(pattern) > 1 {
+			pattern = pattern[1:]
 		}
 	}
+	return pattern[1:], pattern[0] == c
 }
 
 // classMatch matches c against the bracket expression that pattern begins with.

@@ -310,6 +310,9 @@ func (s *shell) parse(source string, at arg) (*syntax.File, []int) {
 	if i := strings.IndexAny(source, "\x00\r"); i >= 0 {
 		s.deny(RuleSyntax, at, "", "the command holds a control character that shells read differently", "leave it out")
 	}
+	if tooDeep(source) {
+		s.deny(RuleTooComplex, at, "", "the command is nested too deeply", "write it in smaller parts")
+	}
 	file, removed, err := parseBash(source)
 	if err != nil {
 		s.deny(RuleSyntax, at, "", "the command does not parse as bash: "+err.Error(), "check quotes and brackets")

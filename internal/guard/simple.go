@@ -70,11 +70,8 @@ func (s *shell) store(name string, value text, at arg) {
 
 // set stores values, following references and appending.
 func (s *shell) set(name string, alts []text, appends, element bool) {
+	name = s.referred(name)
 	old, had := s.sc.vars[name]
-	if had && old.ref != "" && old.ref != name {
-		s.set(old.ref, alts, appends, element)
-		return
-	}
 	switch {
 	case element || had && old.isList && appends:
 		list := append(old.values(), alts...)

@@ -47,6 +47,17 @@ func (s *shell) systemTool(name string, argv []arg) bool {
 		s.denyMount(argv)
 	case "umount", "losetup", "mount.nfs", "sshfs", "fusermount", "bindfs", "pivot_root", "chroot", "nsenter", "unshare", "bwrap", "proot", "switch_root", "systemd-nspawn", "swapoff", "overlayroot-chroot":
 		s.denyMount(argv)
+	default:
+		return s.machineTool(name, first, argv)
+	}
+	s.print(unknown(dynamic))
+	return true
+}
+
+// machineTool handles tools for users, devices and settings.
+func (s *shell) machineTool(name, first string, argv []arg) bool {
+	looks := func(words ...string) bool { return first == "" || contains(words, first) }
+	switch name {
 	case "useradd", "userdel", "usermod", "groupadd", "groupdel", "adduser", "deluser", "passwd", "chpasswd", "chsh", "chfn", "visudo", "vipw",
 		"reboot", "shutdown", "poweroff", "halt", "init", "telinit", "modprobe", "insmod", "rmmod", "mkfs", "mkswap", "fdisk", "parted", "sfdisk", "wipefs",
 		"iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "update-alternatives", "update-rc.d", "ldconfig", "setcap", "xcode-select", "scutil", "csrutil", "nvram", "spctl", "tccutil",
