@@ -215,6 +215,9 @@ func Detach(c Cmd) (pid int, err error) {
 	return pid, nil
 }
 
+// ErrNotFound says that a program is not on PATH.
+var ErrNotFound = exec.ErrNotFound
+
 // LookPath finds a program on PATH.
 func LookPath(name string) (string, error) { return exec.LookPath(name) }
 
