@@ -18,11 +18,20 @@ type Step struct {
 	Tool  string
 	Input map[string]any
 	Text  string
+	// Before is done when the step is served: what happens to the agent's files while it works.
+	Before func()
 }
 
-// Bash is the step that runs a command with claude's shell tool.
-func Bash(command string) Step {
-	return Step{Tool: "Bash", Input: map[string]any{"command": command, "description": "step"}}
+// Shell is the step that runs a command with an agent's shell tool.
+func Shell(agent, command string) Step {
+	switch agent {
+	case "codex":
+		return Step{Tool: "exec_command", Input: map[string]any{"cmd": command}}
+	case "gemini":
+		return Step{Tool: "run_shell_command", Input: map[string]any{"command": command}}
+	default:
+		return Step{Tool: "Bash", Input: map[string]any{"command": command, "description": "step"}}
+	}
 }
 
 // Model serves a script in the protocols that claude, codex and gemini speak. The step that it serves is the number of
@@ -69,6 +78,9 @@ func (m *Model) hear(text string) {
 // step is the nth turn; after the script's end the model says that it is done.
 func (m *Model) step(n int) Step {
 	if n < len(m.steps) {
+		if m.steps[n].Before != nil {
+			m.steps[n].Before()
+		}
 		return m.steps[n]
 	}
 	return Step{Text: "done"}
