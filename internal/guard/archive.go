@@ -154,13 +154,15 @@ func (s *shell) container(argv []arg) {
 		if parseOptions(rest[1:], "euw").has("--privileged") {
 			s.deny(RuleLink, cover(rest), "", "a privileged container reaches the host", "run it without --privileged")
 		}
+	case "login", "logout", "context":
+		s.homeConfig(argv)
 	case "cp":
 		for _, a := range parseOptions(rest[1:], "").operands {
 			if !strings.Contains(a.known(), ":") {
 				s.check(opWrite, a)
 			}
 		}
-	case "ps", "images", "logs", "inspect", "info", "version", "stats", "top", "port", "pull", "push", "tag", "login", "stop", "start", "restart", "rm", "rmi", "kill", "wait", "network", "system", "history", "events":
+	case "ps", "images", "logs", "inspect", "info", "version", "stats", "top", "port", "pull", "push", "tag", "stop", "start", "restart", "rm", "rmi", "kill", "wait", "network", "system", "history", "events":
 	default:
 		for i, a := range rest[1:] {
 			if !readsByOption(rest[i], a) {

@@ -45,13 +45,14 @@ func (s *shell) make(argv []arg) {
 		value := arg{a.cut(len(name) + 1), a.start, a.end}
 		if strings.TrimRight(name, ":?+") == "SHELL" {
 			s.run([]arg{value})
+			continue
 		}
 		if strings.ContainsAny(value.known(), " ;$(`") {
 			s.suspicious(value)
 			s.makeShell(value)
 			continue
 		}
-		s.operand(value)
+		s.setTo(name, value)
 	}
 	s.sc.dirs = outer
 	s.print(unknown(dynamic))

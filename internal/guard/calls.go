@@ -38,6 +38,15 @@ func writesByOwner(call string) bool {
 	return strings.HasPrefix(call, "FileUtils.") || strings.HasPrefix(call, "shutil.copy")
 }
 
+// removes names calls that take away or move what they get.
+func removes(name string) bool {
+	switch name {
+	case "rmtree", "rename", "renameSync", "renames", "rm", "rmSync", "rmdir", "rmdirSync", "remove", "removeSync", "rm_rf", "rm_r", "rm_f", "move", "moveSync", "mv", "RemoveAll", "Remove", "Rename", "remove_dir_all", "remove_tree", "delete", "unlink", "unlinkSync":
+		return true
+	}
+	return false
+}
+
 // callEnters names calls that change directory.
 func callEnters(name string) bool {
 	switch name {

@@ -173,7 +173,7 @@ func (s *shell) loose(a arg) {
 		return
 	case strings.HasPrefix(v, "-"):
 		if i := strings.IndexByte(v, '='); i > 0 {
-			s.value(arg{a.cut(i + 1), a.start, a.end})
+			s.value(v[:i], arg{a.cut(i + 1), a.start, a.end})
 			return
 		}
 		if len(v) > 2 && v[1] != '-' && !systemOption(v) {
@@ -184,10 +184,30 @@ func (s *shell) loose(a arg) {
 		return
 	}
 	if i := strings.IndexByte(v, '='); i > 0 && !strings.ContainsAny(v[:i], "/ ") {
-		s.value(arg{a.cut(i + 1), a.start, a.end})
+		s.value(v[:i], arg{a.cut(i + 1), a.start, a.end})
 		return
 	}
 	s.guess(a)
+}
+
+// setTo checks the value of a named option or variable. A place of the system
+// is taken as something to be used, unless the name says that it is written.
+func (s *shell) setTo(name string, a arg) {
+	if where, _ := s.locate(a.text, s.sc.dirs[0], false); where == placeSystem && !namesOutput(name) {
+		return
+	}
+	s.guess(a)
+}
+
+// namesOutput says whether an option's name speaks of something written.
+func namesOutput(name string) bool {
+	lower := strings.ToLower(name)
+	for _, word := range []string{"prefix", "out", "dest", "install", "target", "log", "save", "dump", "export", "report", "cache", "write", "datadir", "workdir", "state"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	return lower == "of" || lower == "o" || lower == "-o" || lower == "-d"
 }
 
 // guess checks an argument that may be a path.
@@ -199,7 +219,7 @@ func (s *shell) guess(a arg) {
 
 // value checks what stands after an equals sign, which may itself hold
 // key=value pairs.
-func (s *shell) value(a arg) {
+func (s *shell) value(name string, a arg) {
 	for _, t := range a.split(",") {
 		if i := strings.IndexByte(t.prefix(), '='); i > 0 && !strings.ContainsAny(t.prefix()[:i], "/ ") {
 			t = t.cut(i + 1)
@@ -210,7 +230,7 @@ func (s *shell) value(a arg) {
 		if strings.HasPrefix(t.prefix(), "~/") || t.is("~") {
 			t = lit(s.land.home).with(t.cut(1)...)
 		}
-		s.guess(arg{t, a.start, a.end})
+		s.setTo(name, arg{t, a.start, a.end})
 	}
 }
 
@@ -242,6 +262,9 @@ func readsByOption(option, a arg) bool {
 // stands anywhere in its text.
 func (s *shell) suspicious(a arg) {
 	for _, word := range a.split(" \t\n'\"`;&|<>()=,") {
+		if v := word.prefix(); strings.HasPrefix(v, "-") && strings.Contains(v, "/") {
+			word = word.cut(strings.IndexByte(v, '/')) // glued to an option
+		}
 		if strings.HasPrefix(word.prefix(), "/") || strings.HasPrefix(word.prefix(), "..") || strings.HasPrefix(word.prefix(), "~") {
 			if strings.HasPrefix(word.prefix(), "~") {
 				word = lit(s.land.home).with(word.cut(1)...)

@@ -183,6 +183,9 @@ func (p *program) literal(t codeToken, call string, i int) {
 		p.s.suspicious(arg{lit(value), p.at.start, p.at.end})
 	}
 	where, abs := p.locate(value)
+	if where.writable() && removes(name) {
+		p.s.checkFrom(opRemove, arg{lit(abs), p.at.start, p.at.end}, p.dir)
+	}
 	if where.writable() || where == placeUnknown {
 		return
 	}

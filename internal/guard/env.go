@@ -122,12 +122,12 @@ func (s *shell) exportedValue(name string, value arg, argv []arg) {
 func directsWrites(name string) bool {
 	upper := strings.ToUpper(name)
 	switch upper {
-	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O", "DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE", "GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH":
+	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O", "DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE", "GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH", "DOCKER_CONFIG":
 		return true
 	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME":
 		return false
 	}
-	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET", "_CACHE", "_ROOT", "_FOLDER", "_STORE", "USERCONFIG", "GLOBALCONFIG"} {
+	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET", "_CACHE", "_ROOT", "_FOLDER", "_STORE", "_HISTORY", "USERCONFIG", "GLOBALCONFIG"} {
 		if strings.HasSuffix(upper, suffix) {
 			return true
 		}

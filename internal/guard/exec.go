@@ -144,7 +144,7 @@ func (s *shell) pipe(c *syntax.BinaryCmd) {
 		out = s.capture(func() { s.stmt(c.X) })
 	})
 	s.isolated(func() {
-		s.withStdin(&stream{text: out, script: s.pipesFile(c.X)}, func() { s.stmt(c.Y) })
+		s.withStdin(&stream{text: out, script: out.worst() > literal && s.pipesFile(c.X)}, func() { s.stmt(c.Y) })
 	})
 }
 
@@ -156,7 +156,7 @@ func (s *shell) pipesFile(st *syntax.Stmt) bool {
 		return false
 	}
 	name, ok := s.textOf(call.Args[1]).literal()
-	return ok && s.land.place(s.absolute(name)).writable()
+	return ok && !isDevice(name) && s.land.place(s.absolute(name)).writable()
 }
 
 func (s *shell) ifClause(c *syntax.IfClause) {

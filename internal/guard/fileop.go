@@ -39,7 +39,7 @@ func (s *shell) copy(name string, args []arg) {
 // copying settings.json into .claude writes .claude/settings.json.
 func (s *shell) intoDirectory(target, source arg) {
 	v, ok := source.literal()
-	if !ok {
+	if name, _ := target.literal(); !ok || isDevice(name) {
 		return
 	}
 	s.check(opWrite, arg{target.with(seg{literal, "/" + path.Base(v)}), target.start, target.end})

@@ -237,6 +237,10 @@ func (g *gitCall) executes() {
 		}
 	}
 	switch g.sub {
+	case "apply", "am":
+		if s.sc.stdin != nil {
+			s.patchText(s.sc.stdin.text, g.at)
+		}
 	case "rebase":
 		each("xsXCS", []string{"--exec", "--onto"}, "-x", "--exec")
 	case "difftool":

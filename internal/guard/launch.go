@@ -33,7 +33,9 @@ func (s *shell) launch(name string, argv []arg) bool {
 	case "ssh", "mosh":
 		s.ssh(argv)
 	case "at", "batch":
-		s.runStdin(argv[0], name)
+		if len(args) == 0 || !args[0].is("-l") {
+			s.denySystem(argv) // it would run when nobody watches
+		}
 	case "expect", "socat", "nc", "ncat", "netcat":
 		s.plumbing(name, argv)
 	case "start-stop-daemon":
@@ -59,11 +61,11 @@ func (s *shell) xargs(argv []arg) {
 	var items []text
 	switch {
 	case len(o.values("-a", "--arg-file")) > 0:
-		items = s.fileStream(o.values("-a", "--arg-file")[0]).text.split(" \t\n")
+		items = s.fileStream(o.values("-a", "--arg-file")[0]).text.split(xargsSeparators(o))
 	case s.sc.stdin == nil:
 		items = []text{unknown(dynamic)}
 	default:
-		items = s.sc.stdin.text.split(" \t\n")
+		items = s.sc.stdin.text.split(xargsSeparators(o))
 	}
 	if len(rest) == 0 {
 		rest = literals(at, "echo")
@@ -88,6 +90,19 @@ func (s *shell) xargs(argv []arg) {
 	for _, item := range items {
 		s.withStdin(nil, func() { s.run(substituted(rest, marker, item)) })
 	}
+}
+
+// xargsSeparators are the bytes between the items that xargs reads.
+func xargsSeparators(o options) string {
+	switch vs := o.values("-d", "--delimiter"); {
+	case o.has("-0", "--null"):
+		return "\x00"
+	case len(vs) > 0:
+		return ansiC(vs[0].known())
+	case o.has("-I", "-i", "--replace"):
+		return "\n"
+	}
+	return " \t\n"
 }
 
 // substituted replaces marker in every argument.

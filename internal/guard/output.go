@@ -251,6 +251,11 @@ func (s *shell) filtered(name string, args []arg) bool {
 		s.print(unknown(dynamic))
 		return true
 	}
+	for _, a := range args {
+		if w := strings.Trim(a.known(), "[]^$"); contains(guardPrograms(), w) || contains(agentPrograms(), w) {
+			s.sought = true
+		}
+	}
 	if name == "tee" {
 		for _, a := range parseOptions(args, "").operands {
 			if v, ok := a.literal(); ok {

@@ -252,6 +252,9 @@ func coversPath(name, guarded string, above bool) bool {
 	if len(have) < len(want) && !above {
 		return false
 	}
+	if len(have) > len(want) && strings.Contains(have[len(want)-1], star) {
+		return false // a pattern finds directories there, and that is a file
+	}
 	for i := range min(len(have), len(want)) {
 		if !matchPart(have[i], want[i]) {
 			return false

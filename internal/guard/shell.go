@@ -33,6 +33,7 @@ type shell struct {
 	nesting int
 	pipes   int // process substitutions so far
 	traps   []trapped
+	sought  bool // the command has looked for processes of the guard
 }
 
 // scope is what a subshell has a copy of.

@@ -134,6 +134,9 @@ func (s *shell) homeConfig(argv []arg) {
 // runSelf denies starting agents and changing the guard through its own
 // command.
 func (s *shell) runSelf(name string, argv []arg) bool {
+	if i := strings.IndexByte(name, '@'); i > 0 {
+		name = name[:i] // package@version
+	}
 	switch {
 	case contains(guardPrograms(), name):
 		s.guardCommand(argv)
@@ -178,6 +181,9 @@ func (s *shell) agentCommand(name string, argv []arg) {
 func (s *shell) kill(argv []arg) {
 	name := argv[0].known()
 	for i, a := range argv[1:] {
+		if s.sought && a.worst() >= dynamic {
+			s.deny(RuleSelf, a, "", "this may end a process of the guard or the agent", "end only processes that you started")
+		}
 		v := a.known()
 		for _, word := range a.split(" \n\t|") {
 			w := strings.Trim(word.known(), `^$"'.*[]()\`)
