@@ -83,9 +83,6 @@ type repo struct {
 }
 
 func (r repo) cmd(args ...string) proc.Cmd {
-	argv := append([]string{"git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
-		"-c", "maintenance.auto=false", "-c", "commit.gpgSign=false", "-c", "advice.addEmbeddedRepo=false",
-		"-c", "core.pager=cat", "-c", "submodule.recurse=false", "-c", "safe.directory=*"}, args...)
 	env := []string{
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir),
@@ -95,10 +92,22 @@ func (r repo) cmd(args ...string) proc.Cmd {
 			env = append(env, v)
 		}
 	}
+	for i, kv := range quiet() {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
+	}
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(quiet())))
 	if r.index != "" {
 		env = append(env, "GIT_INDEX_FILE="+r.index)
 	}
-	return proc.Cmd{Argv: argv, Dir: r.dir, Env: append(env, r.env...)}
+	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: r.dir, Env: append(env, r.env...)}
+}
+
+// quiet is the configuration that stands above the agent's.
+func quiet() [][2]string {
+	return [][2]string{
+		{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"gc.auto", "0"}, {"maintenance.auto", "false"},
+		{"commit.gpgSign", "false"}, {"advice.addEmbeddedRepo", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
+	}
 }
 
 func (r repo) run(ctx context.Context, args ...string) error { return proc.Run(ctx, r.cmd(args...)) }

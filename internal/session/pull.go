@@ -137,6 +137,9 @@ func (s *Service) published(ctx context.Context, rec store.Session) (inside.Resu
 	if r, err := s.readResult(rec); err == nil {
 		return r, nil
 	}
+	if rec.Started.IsZero() {
+		return inside.Result{Session: rec.ID, Base: rec.Base, Head: rec.Base}, nil // no agent was ever there to leave anything
+	}
 	lock, err := s.keeperLock(rec.ID)
 	if errors.Is(err, errLocked) {
 		return inside.Result{}, &BusyError{ID: rec.ID, What: "push"}

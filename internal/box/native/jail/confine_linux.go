@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx" // works in programs built with cgo too, which a plain go install gives
 )
 
 // secureBits lock what root and capabilities could ever mean to the program.
@@ -56,7 +57,7 @@ func (p *Plan) confine(res *Result) error {
 	}
 	// The filter has brought no-new-privs to the other threads. Without it they are asked one by one, which takes longer.
 	if !res.Seccomp {
-		if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); errno != 0 {
+		if _, _, errno := psx.Syscall3(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); errno != 0 {
 			return step("set no-new-privs", errno)
 		}
 	}
@@ -108,7 +109,7 @@ func dropBounding() error {
 func dropCapabilities() error {
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
-	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&none[0])), 0)
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&none[0])), 0)
 	if errno != 0 {
 		return errno
 	}
