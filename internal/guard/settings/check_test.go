@@ -85,6 +85,19 @@ func TestCheckReportsOtherHooksOfTheRepository(t *testing.T) {
 	t.Error("nothing was said")
 }
 
+// Guards against a system file that looks right and that gemini passes over, because not only root can change it.
+func TestCheckKnowsWhichSystemFilesGeminiReads(t *testing.T) {
+	i := place(t)
+	i.mustInstall(t, true, "gemini")
+	i.Places.Secure = ofRoot // no directory for tests belongs to root alone
+	if off := i.off(t, "gemini"); off != "gemini registered" {
+		t.Errorf("off: %q", off)
+	}
+	if err := ofRoot("/"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestJSONIsReadAsAgentsReadIt(t *testing.T) {
 	for _, good := range []string{`{}`, "\ufeff{ }", `{"a":[1,2,],"b":{"c":"\"}"},}`, "// x\n{/* y */}", `{"a":true,"a":false}`} {
 		if _, err := parseJSON([]byte(good)); err != nil {

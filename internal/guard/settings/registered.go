@@ -1,8 +1,11 @@
 package settings
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 func (i Installation) registered(agent string) registration {
@@ -105,6 +108,12 @@ func (i Installation) findGemini(r *registration) {
 		if !ok || len(r.commands) > 0 {
 			continue
 		}
+		if l.name == "system" && i.Places.Secure != nil {
+			if err := i.Places.Secure(l.file); err != nil {
+				r.add("gemini", "system settings", Loose, "gemini ignores "+l.file+": "+err.Error(), "let root own it and everything above it")
+				continue
+			}
+		}
 		r.found("gemini", l.file, command)
 		names = append(hookNames(l.root, "BeforeTool", command), command)
 	}
@@ -121,6 +130,25 @@ func (i Installation) findGemini(r *registration) {
 			if slices.Contains(names, d.text) {
 				r.add("gemini", "hooksConfig.disabled", Off, l.file+" switches the guard's hook off by name", "remove it from hooksConfig.disabled")
 			}
+		}
+	}
+}
+
+// ofRoot says why gemini would ignore a system file: it, or a directory above it, could be changed by others than root.
+func ofRoot(file string) error {
+	for at := file; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil {
+			return err
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 {
+			return fmt.Errorf("%s is not owned by root", at)
+		}
+		if info.Mode()&0o022 != 0 {
+			return fmt.Errorf("%s can be written by others than root", at)
+		}
+		if at == filepath.Dir(at) {
+			return nil
 		}
 	}
 }

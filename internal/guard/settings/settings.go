@@ -70,6 +70,8 @@ type Places struct {
 	Gemini string // ~/.gemini
 	// System files, which hold for everybody on the machine.
 	ManagedClaude, ManagedCodex, ManagedGemini string
+	// Secure says why gemini would not read a system file; nil takes every one.
+	Secure func(file string) error
 }
 
 // Find finds the places as the agents do.
@@ -77,6 +79,7 @@ func Find(env func(string) string, home, goos string) Places {
 	p := Places{
 		Claude: filepath.Join(home, ".claude"), Codex: filepath.Join(home, ".codex"), Gemini: filepath.Join(home, ".gemini"),
 		ManagedClaude: claudeManaged, ManagedCodex: codexManaged, ManagedGemini: geminiManaged,
+		Secure: ofRoot,
 	}
 	if goos == "darwin" {
 		p.ManagedClaude = "/Library/Application Support/ClaudeCode/managed-settings.json"
