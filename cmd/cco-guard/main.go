@@ -13,13 +13,12 @@ import (
 func main() {
 	h := hook.Hook{
 		Socket: os.Getenv("CCO_GUARD_SOCK"),
-		In:     os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now,
+		In:     hook.Input(os.Stdin, hook.MaxTime), Out: os.Stdout, Err: os.Stderr, Now: time.Now,
 	}
 	if !parse(os.Args[1:], &h) {
 		_, _ = os.Stderr.WriteString("usage: cco-guard --agent claude|codex|gemini [--policy FILE]\n")
 		os.Exit(2) // also what denies
 	}
-	h.Deadline(hook.MaxTime, os.Exit)
 	os.Exit(h.Run())
 }
 

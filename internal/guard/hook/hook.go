@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/guard"
-	"github.com/cco-dev/cco/internal/guard/discover"
 )
 
 // Bounds on one call, past which it is denied.
@@ -47,12 +46,11 @@ type result struct {
 }
 
 // Run reads one call, prints the answer and returns the exit code. It waits
-// for its input as long as that takes: see Deadline.
+// for its input as long as In does: see Input.
 func (h Hook) Run() int { return h.answer(h.judged()) }
 
-// Deadline ends the process as a denial if it has not ended before. It is a
-// timer beside Run and not a part of it, because a second goroutine for the
-// work would cost every call more than the work itself.
+// Deadline ends the process as a denial if it has not ended before, whatever
+// it waits for. It is for callers that can afford a timer.
 func (h Hook) Deadline(after time.Duration, exit func(code int)) (stop func() bool) {
 	return time.AfterFunc(after, func() {
 		exit(h.answer(result{verdict: broken("the guard took too long")}))
@@ -89,7 +87,7 @@ func (h Hook) decide() result {
 		return result{verdict: broken("the guard can't read the call: " + err.Error()), socket: policy.AuditSocket}
 	}
 	if policy.Linked && policy.GitDir != "" {
-		call.Branch = discover.Branch(policy.GitDir)
+		call.Branch = branch(policy.GitDir)
 	}
 	return result{guard.Decide(policy, Links{}, call), call, policy.AuditSocket}
 }

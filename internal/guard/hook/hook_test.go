@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -123,15 +122,32 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("no") }
 
-func TestDeadlineDenies(t *testing.T) {
-	var out, words bytes.Buffer
-	r, w := io.Pipe() // nobody ever writes
-	defer func() { _ = w.Close() }()
-	h := hook.Hook{Agent: "claude", In: r, Out: &out, Err: &words}
-	code := make(chan int, 1)
-	h.Deadline(time.Millisecond, func(c int) { code <- c })
-	if got := <-code; got != 2 || !strings.Contains(words.String(), "too long") {
-		t.Errorf("code %d, err %q", got, words.String())
+func TestInputThatNeverComesDenies(t *testing.T) {
+	r, w, err := os.Pipe() // nobody ever writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = r.Close(), w.Close() }()
+	code, _, words := run(t, hook.Hook{Agent: "claude", In: hook.Input(r, time.Millisecond)}, "")
+	if code != 2 || !strings.Contains(words, "too long") {
+		t.Errorf("code %d, err %q", code, words)
+	}
+}
+
+func TestInputInPieces(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	go func() {
+		for _, c := range callOf("Bash", "ls") {
+			_, _ = w.WriteString(string(c))
+		}
+		_ = w.Close()
+	}()
+	if code, _, words := run(t, hook.Hook{Agent: "claude", In: hook.Input(r, time.Minute)}, ""); code != 0 {
+		t.Errorf("code %d, err %q", code, words)
 	}
 }
 

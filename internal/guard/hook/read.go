@@ -3,6 +3,7 @@ package hook
 import (
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -29,4 +30,17 @@ func readFile(name string) ([]byte, error) {
 			return nil, &os.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
 		}
 	}
+}
+
+// branch reads the branch that HEAD of a git directory is on; "" if none.
+func branch(gitDir string) string {
+	head, err := readFile(gitDir + "/HEAD")
+	if err != nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	if !ok {
+		return ""
+	}
+	return name
 }
