@@ -5,12 +5,12 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -18,6 +18,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // labelled is one call with the verdict that a perfect guard would give.
@@ -40,13 +41,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: guardeval CASES_DIR")
 		os.Exit(2)
 	}
-	if err := evaluate(os.Args[1], os.Stdout); err != nil {
+	if err := evaluate(context.Background(), os.Args[1], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "guardeval:", err)
 		os.Exit(1)
 	}
 }
 
-func evaluate(cases string, w io.Writer) error {
+func evaluate(ctx context.Context, cases string, w io.Writer) error {
 	var all []labelled
 	for _, name := range []string{"cases.jsonl", "tool-cases.jsonl"} {
 		read, err := readCases(filepath.Join(cases, name))
@@ -67,7 +68,7 @@ func evaluate(cases string, w io.Writer) error {
 		{"beside", base + "/b/home", base + "/b/src/widget", base + "/b/src/widget-task", base + "/b/other"},
 		{"nested", base + "/n/home", base + "/n/src/widget", base + "/n/src/widget/.cco/task", base + "/n/other"},
 	} {
-		if err := runLayout(cases, l, all, w); err != nil {
+		if err := runLayout(ctx, cases, l, all, w); err != nil {
 			return fmt.Errorf("layout %s: %w", l.name, err)
 		}
 	}
@@ -105,10 +106,9 @@ func readCases(name string) ([]labelled, error) {
 	return out, lines.Err()
 }
 
-func runLayout(cases string, l layout, all []labelled, w io.Writer) error {
-	fixture := exec.Command("bash", filepath.Join(cases, "fixture.sh"), l.home, l.host, l.worktree, l.out)
-	fixture.Stderr = os.Stderr
-	if err := fixture.Run(); err != nil {
+func runLayout(ctx context.Context, cases string, l layout, all []labelled, w io.Writer) error {
+	fixture := []string{"bash", filepath.Join(cases, "fixture.sh"), l.home, l.host, l.worktree, l.out}
+	if err := proc.Run(ctx, proc.Cmd{Argv: fixture, TiedToUs: true}); err != nil {
 		return fmt.Errorf("fixture: %w", err)
 	}
 	policy, err := discover.Policy(l.worktree, l.host, l.home)

@@ -1,0 +1,62 @@
+package discover_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/guard/discover"
+)
+
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLinkedWorktree(t *testing.T) {
+	base := t.TempDir()
+	host, tree := base+"/host", base+"/tree"
+	own := host + "/.git/worktrees/tree"
+	write(t, tree+"/.git", "gitdir: "+own+"\n")
+	write(t, own+"/commondir", "../..\n")
+	write(t, own+"/HEAD", "ref: refs/heads/agent/x\n")
+	write(t, host+"/.git/config", "[remote \"origin\"]\n\turl = https://example.com/r\n[branch \"x\"]\n\turl = no\n")
+	p, err := discover.Policy(tree, "", base+"/home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Linked || p.Host != host || p.GitDir != own || p.GitCommonDir != host+"/.git" || p.Branch != "agent/x" {
+		t.Errorf("got %+v", p)
+	}
+	if len(p.Remotes) != 1 || p.Remotes["origin"] != "https://example.com/r" {
+		t.Errorf("remotes %v", p.Remotes)
+	}
+}
+
+func TestCloneOfItsOwn(t *testing.T) {
+	tree := t.TempDir()
+	write(t, tree+"/.git/HEAD", "0123456789\n")
+	p, err := discover.Policy(tree, "", "/h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Linked || p.Host != "" || p.GitDir != tree+"/.git" || p.Branch != "" {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestPlainDirectoryAndBrokenGitFile(t *testing.T) {
+	tree := t.TempDir()
+	if p, err := discover.Policy(tree, "/host", "/h"); err != nil || p.Linked || p.GitDir != "" || p.Host != "/host" {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	write(t, tree+"/.git", "nonsense")
+	if _, err := discover.Policy(tree, "", "/h"); err == nil {
+		t.Error("a broken .git file was read")
+	}
+}
