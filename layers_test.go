@@ -27,8 +27,8 @@ var layers = map[string][]string{
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
 	},
-	"internal/bench":           {"internal/git/gittest", "internal/proc"},
-	"internal/doctor":          {"internal/agent", "internal/box", "internal/proc"},
+	"internal/bench":  {"internal/git/gittest", "internal/proc"},
+	"internal/doctor": {"internal/agent", "internal/box", "internal/proc"},
 	"internal/session": {
 		"internal/agent", "internal/box", "internal/canary", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover",
 		"internal/guard/settings", "internal/inside", "internal/proc", "internal/store",
@@ -42,6 +42,7 @@ var layers = map[string][]string{
 	"internal/inside":          {"internal/proc"},
 	"internal/inside/gitwrap":  {},
 	"internal/inside/script":   {"internal/proc"},
+	"internal/canary":          {"internal/git"},
 	"internal/git":             {"internal/proc"},
 	"internal/git/gittest":     {"internal/proc"},
 	"internal/guard/hook":      {"internal/guard", "internal/guard/discover"},
