@@ -171,8 +171,9 @@ wrong is a denial.`,
 		RunE: func(*cobra.Command, []string) error {
 			h.Socket = a.env("CCO_GUARD_SOCK")
 			h.In, h.Out, h.Err = a.io.In, a.io.Out, a.io.Err
-			stop := h.Deadline(hook.MaxTime, os.Exit)
-			defer stop()
+			if f, ok := a.io.In.(*os.File); ok {
+				h.In = hook.Input(f, hook.MaxTime)
+			}
 			if code := h.Run(); code != exitDone {
 				return &statusError{code}
 			}
