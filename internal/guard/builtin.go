@@ -41,8 +41,8 @@ func (s *shell) runBuiltin(name string, argv []arg) bool {
 			s.sc.params = s.sc.params[1:]
 		}
 	case ":", "true", "false", "exit", "return", "break", "continue", "shopt", "umask", "ulimit", "times",
-		"jobs", "fg", "bg", "disown", "suspend", "history", "fc", "dirs", "help", "caller", "logout", "compopt", "type":
-		if name == "type" || name == "help" || name == "history" || name == "dirs" {
+		"fg", "bg", "disown", "suspend", "dirs", "help", "caller", "logout", "compopt", "type":
+		if name == "type" || name == "help" || name == "dirs" {
 			s.print(unknown(dynamic))
 		}
 	case "pwd":
@@ -72,6 +72,8 @@ func (s *shell) runVariableBuiltin(name string, argv []arg) bool {
 		s.evaluated(texts(args))
 	case "test", "[":
 		s.testArgs(args)
+	case "history", "fc", "jobs":
+		s.historyBuiltin(name, argv)
 	case "enable":
 		s.enable(argv)
 	case "hash":
@@ -168,15 +170,14 @@ func (s *shell) setBuiltin(args []arg) {
 // read sets variables from the next line of input.
 func (s *shell) read(args []arg) {
 	var names []string
-	list, raw := false, false
+	list := false
 	for i := 0; i < len(args); i++ {
 		v, ok := args[i].literal()
 		if ok && strings.HasPrefix(v, "-") && len(v) > 1 {
 			list = list || strings.HasSuffix(v, "a")
-			if strings.ContainsAny(v[len(v)-1:], "dinNptu") && v != "-p" || v == "-p" {
+			if strings.ContainsAny(v[len(v)-1:], "dinNptu") {
 				i++
 			}
-			raw = raw || strings.Contains(v, "r")
 			continue
 		}
 		s.evaluated([]text{args[i].text})
@@ -280,8 +281,6 @@ func (s *shell) testArgs(args []arg) {
 			if i+1 < len(args) {
 				s.evaluated([]text{args[i+1].text})
 			}
-		case "-eq", "-ne", "-lt", "-le", "-gt", "-ge":
-			// test takes plain integers; only [[ evaluates them.
 		}
 	}
 }
@@ -292,6 +291,24 @@ func (s *shell) enable(argv []arg) {
 			s.checkProgram(argv[i+1].known(), argv[i+1])
 		}
 	}
+}
+
+// historyBuiltin runs the editor of fc and the command of jobs -x, and checks
+// the file that history writes.
+func (s *shell) historyBuiltin(name string, argv []arg) {
+	for i, a := range argv[1:] {
+		prev, _ := argv[i].literal()
+		switch {
+		case name == "fc" && prev == "-e":
+			s.isolated(func() { s.runText(a.text, a, name) })
+		case name == "jobs" && prev == "-x":
+			s.run(argv[i+1:])
+			return
+		case name == "history" && (prev == "-w" || prev == "-a"):
+			s.check(opRedirect, a)
+		}
+	}
+	s.print(unknown(dynamic))
 }
 
 // hash -p makes a name run any file.

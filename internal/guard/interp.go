@@ -199,7 +199,7 @@ func (s *shell) program(lang string, argv []arg) {
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
 	}
-	s.print(s.interpreterOutput())
+	s.print(unknown(hidden)) // what a program computes is nobody's plain text
 	switch {
 	case len(texts0) > 0:
 		s.programTexts(lang, texts0, args, inPlace)
@@ -218,10 +218,6 @@ func (s *shell) program(lang string, argv []arg) {
 		s.scriptFile(lang, args)
 	}
 }
-
-// interpreterOutput is hidden if the program could have been fed, since what
-// it prints then is nobody's plain text.
-func (s *shell) interpreterOutput() text { return unknown(hidden) }
 
 // programOption reads the option at args[0]: how many arguments it takes,
 // program text, whether it names a module, whether files are edited in place.

@@ -171,8 +171,7 @@ func (s *shell) parallel(argv []arg) {
 
 // flock runs its arguments or the text of -c while it holds a lock file.
 func (s *shell) flock(args []arg) {
-	o, rest := leading(args, "wEo", []string{"--timeout", "--wait", "--conflict-exit-code"})
-	_ = o
+	_, rest := leading(args, "wEo", []string{"--timeout", "--wait", "--conflict-exit-code"})
 	if len(rest) == 0 {
 		return
 	}

@@ -177,7 +177,7 @@ func (t *terrain) missing(name string) bool {
 	return entry == EntryMissing
 }
 
-// isFile says that a plain file stands at name for sure.
+// isFile says that a file or directory stands at name for sure.
 func (t *terrain) isFile(name string) bool {
 	entry, _ := t.lookup(t.resolve(name))
 	return entry == EntryFile || entry == EntryDir

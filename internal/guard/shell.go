@@ -73,6 +73,8 @@ type variable struct {
 	list   []text
 	isList bool
 	ref    string // another variable's name, for declare -n
+	// integer says that what is assigned is evaluated as arithmetic.
+	integer bool
 }
 
 func newShell(p Policy, links Resolver, call Call) *shell {

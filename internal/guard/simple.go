@@ -20,21 +20,34 @@ func (s *shell) call(c *syntax.CallExpr) {
 	runs := make([]func(), len(alts))
 	for i, argv := range alts {
 		runs[i] = func() {
-			outer := s.sc.vars
+			var before map[string]variable
 			if len(c.Assigns) > 0 {
-				s.sc.vars = maps.Clone(outer)
-				for _, a := range c.Assigns {
-					s.assign(a, false)
-					s.exported(a, argv)
-				}
+				before = maps.Clone(s.sc.vars)
+			}
+			for _, a := range c.Assigns {
+				s.assign(a, false)
+				s.exported(a, argv)
 			}
 			s.run(argv)
-			if len(c.Assigns) > 0 {
-				s.sc.vars = outer // VAR=x cmd does not persist
-			}
+			s.restore(c.Assigns, before)
 		}
 	}
 	s.branches(runs...)
+}
+
+// restore takes back the assignments in front of a command, and leaves what
+// the command itself has set.
+func (s *shell) restore(assigns []*syntax.Assign, before map[string]variable) {
+	for _, a := range assigns {
+		if a.Name == nil {
+			continue
+		}
+		if v, ok := before[a.Name.Value]; ok {
+			s.sc.vars[a.Name.Value] = v
+		} else {
+			delete(s.sc.vars, a.Name.Value)
+		}
+	}
 }
 
 // assign sets a variable. Lasting tells an assignment of its own from one in
@@ -59,7 +72,17 @@ func (s *shell) assign(a *syntax.Assign, lasting bool) {
 	for _, t := range alts {
 		s.setting(name, arg{t, at.start, at.end}, lasting)
 	}
+	if s.sc.vars[name].integer {
+		s.evaluated(alts)
+		alts = []text{unknown(token)}
+	}
+	integer := s.sc.vars[name].integer
 	s.set(name, alts, a.Append, a.Index != nil)
+	if integer {
+		v := s.sc.vars[name]
+		v.integer = true
+		s.sc.vars[name] = v
+	}
 }
 
 // store sets a variable by other means than an assignment.
@@ -119,10 +142,11 @@ func (s *shell) assignList(a *syntax.Assign, name string) {
 
 // declare handles declare, local, export, readonly and typeset.
 func (s *shell) declare(d *syntax.DeclClause) {
-	nameref := d.Variant.Value == "nameref"
+	nameref, integer := d.Variant.Value == "nameref", false
 	for _, a := range d.Args {
 		if a.Name == nil {
 			nameref = s.declareWord(a, nameref)
+			integer = integer || strings.HasPrefix(s.textOf(a.Value).prefix(), "-") && strings.Contains(s.textOf(a.Value).prefix(), "i")
 			continue
 		}
 		if nameref && a.Value != nil {
@@ -135,6 +159,12 @@ func (s *shell) declare(d *syntax.DeclClause) {
 			continue
 		}
 		s.assign(a, true)
+		if integer && a.Value != nil {
+			s.evaluated(s.texts(a.Value)) // an integer's value is arithmetic
+		}
+		if integer && a.Naked {
+			s.sc.vars[a.Name.Value] = variable{alts: []text{unknown(token)}, integer: true}
+		}
 		if a.Naked && d.Variant.Value == "local" {
 			s.sc.vars[a.Name.Value] = variable{alts: []text{nil}}
 		}
