@@ -22,8 +22,8 @@ var layers = map[string][]string{
 	"cmd/cco-guard": {"internal/guard/hook"},
 
 	"internal/cli": {
-		"internal/agent", "internal/box", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/config",
-		"internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
+		"internal/agent", "internal/box", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/canary",
+		"internal/config", "internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
 	},
@@ -36,8 +36,9 @@ var layers = map[string][]string{
 	"internal/provision":       {"internal/box"},
 	"internal/box/verify":      {"internal/box", "internal/box/probe", "internal/proc"},
 	"internal/box/boxtest":     {"internal/box", "internal/proc"},
-	"internal/box/native":      {"internal/box", "internal/box/native/jail", "internal/box/probe", "internal/proc"},
-	"internal/box/worktree":    {"internal/box", "internal/git", "internal/proc"},
+	"internal/box/native":      {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe"},
+	"internal/box/worktree":    {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/git", "internal/proc"},
+	"internal/box/cage":        {"internal/box", "internal/box/native/jail", "internal/proc"},
 	"internal/inside/tool":     {"internal/box/native/jail", "internal/box/probe", "internal/inside", "internal/inside/gitwrap", "internal/inside/script"},
 	"internal/inside":          {"internal/proc"},
 	"internal/inside/gitwrap":  {},

@@ -29,8 +29,10 @@ func readable(files ...string) string {
 func openable(file string, flags int) string {
 	f, err := os.OpenFile(file, flags, 0)
 	if err != nil {
-		// A program that runs can't be written to, but only for as long as it runs.
-		if errors.Is(err, unix.ETXTBSY) {
+		// A program that runs can't be written to, but only for as long as it runs. The kernel says so before it looks
+		// at the mount, which has to be asked then.
+		var fs unix.Statfs_t
+		if errors.Is(err, unix.ETXTBSY) && (unix.Statfs(file, &fs) != nil || fs.Flags&unix.ST_RDONLY == 0) {
 			return file + " is only busy"
 		}
 		return ""
