@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
@@ -73,7 +74,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 			return fmt.Errorf("make box %s: %w", b.Name, err)
 		}
 	}
-	if err := id.own(l.home()); err != nil {
+	if err := id.Own(l.home()); err != nil {
 		return fmt.Errorf("make box %s: %w", b.Name, err)
 	}
 	return d.open(ctx, b)
@@ -92,8 +93,7 @@ func (d *Driver) open(ctx context.Context, b *box.Box) error {
 	if err != nil {
 		return err
 	}
-	reg := registry{layout{b.Dir}.run()}
-	if err := errors.Join(reg.open(), reg.sweep(ctx)); err != nil {
+	if err := errors.Join(runs(b).Open(), runs(b).Sweep(ctx)); err != nil {
 		return fmt.Errorf("start box %s: %w", b.Name, err)
 	}
 	b.Boot = boot
@@ -102,11 +102,11 @@ func (d *Driver) open(ctx context.Context, b *box.Box) error {
 
 // Stop ends every process in the box and lets no other start.
 func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
-	if err := (registry{layout{b.Dir}.run()}).close(ctx); err != nil {
+	if err := runs(b).Close(ctx); err != nil {
 		return fmt.Errorf("stop box %s: %w", b.Name, err)
 	}
 	b.Boot = ""
-	return removeAll(layout{b.Dir}.shells())
+	return cage.RemoveAll(layout{b.Dir}.shells())
 }
 
 // Destroy removes what the driver keeps for the box.
@@ -116,7 +116,7 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 	}
 	l := layout{b.Dir}
 	for _, dir := range []string{l.sessions(), l.shells(), l.home(), l.caches(), l.repos(), l.run(), l.toolDir(), l.bulky(), l.owner()} {
-		if err := removeAll(dir); err != nil {
+		if err := cage.RemoveAll(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
 	}
@@ -132,12 +132,12 @@ func (d *Driver) Running(_ context.Context, b *box.Box) (bool, error) {
 	if b.Boot != boot {
 		return false, nil
 	}
-	return (registry{layout{b.Dir}.run()}).isOpen()
+	return runs(b).IsOpen()
 }
 
 // Prepare makes a session's home, a copy of the provisioned one, its workspace and its exchange directory.
 func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Place, error) {
-	if err := checkKey("session", session); err != nil {
+	if err := cage.CheckKey("session", session); err != nil {
 		return box.Place{}, err
 	}
 	id, err := owner(b)
@@ -152,7 +152,7 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 	if err := os.MkdirAll(exchange, 0o700); err != nil {
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
-	if err := id.own(exchange); err != nil {
+	if err := id.Own(exchange); err != nil {
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
 	return box.Place{
@@ -167,10 +167,10 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 
 // Halt ends what still runs for a session.
 func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
-	if err := checkKey("session", session); err != nil {
+	if err := cage.CheckKey("session", session); err != nil {
 		return err
 	}
-	if err := (registry{layout{b.Dir}.run()}).end(ctx, session); err != nil {
+	if err := runs(b).End(ctx, session); err != nil {
 		return fmt.Errorf("end session %s: %w", session, err)
 	}
 	return nil
@@ -181,7 +181,7 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 	if err := d.Halt(ctx, b, session); err != nil {
 		return err
 	}
-	if err := removeAll(layout{b.Dir}.session(session)); err != nil {
+	if err := cage.RemoveAll(layout{b.Dir}.session(session)); err != nil {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	return nil
@@ -193,21 +193,6 @@ func bootID() (string, error) {
 		return "", fmt.Errorf("read boot id: %w", err)
 	}
 	return strings.TrimSpace(string(text)), nil
-}
-
-// checkKey refuses what can't be one name in a directory.
-func checkKey(what, key string) error {
-	if key == "" || len(key) > 128 || key[0] == '.' || key[0] == '-' {
-		return fmt.Errorf("%s %q: not a name", what, key)
-	}
-	for _, c := range key {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
-		default:
-			return fmt.Errorf("%s %q: not a name", what, key)
-		}
-	}
-	return nil
 }
 
 var errNotCreated = errors.New("it has not been created")

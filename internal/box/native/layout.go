@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
 )
 
 // layout says where things are below a box's directory.
@@ -33,7 +34,7 @@ func (l layout) bulky() string                { return filepath.Join(l.dir, "bul
 func (l layout) owner() string                { return filepath.Join(l.dir, "owner") }
 
 // identity is the user that a box's programs are on the host.
-type identity struct{ uid, gid int }
+type identity struct{ cage.User }
 
 // firstUID is above every range that systems and container tools hand out.
 const firstUID = 1_999_963_631
@@ -44,14 +45,14 @@ func claim(b *box.Box) (identity, error) {
 	if id, err := owner(b); err == nil || !errors.Is(err, errNotCreated) {
 		return id, err
 	}
-	id := identity{os.Getuid(), os.Getgid()}
-	if id.uid == 0 {
+	id := identity{cage.Me()}
+	if id.UID == 0 {
 		id = unprivileged(os.Getenv("SUDO_UID"), os.Getenv("SUDO_GID"))
 	}
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return identity{}, err
 	}
-	text := fmt.Sprintf("%d %d\n", id.uid, id.gid)
+	text := fmt.Sprintf("%d %d\n", id.UID, id.GID)
 	if err := os.WriteFile(layout{b.Dir}.owner(), []byte(text), 0o600); err != nil {
 		return identity{}, fmt.Errorf("keep the box's user: %w", err)
 	}
@@ -62,13 +63,13 @@ func unprivileged(sudoUID, sudoGID string) identity {
 	uid, err := strconv.Atoi(sudoUID)
 	gid, gerr := strconv.Atoi(sudoGID)
 	if err == nil && gerr == nil && uid > 0 && gid > 0 {
-		return identity{uid, gid}
+		return identity{cage.User{UID: uid, GID: gid}}
 	}
 	for uid = firstUID; ; uid++ {
 		_, taken := user.LookupId(strconv.Itoa(uid))
 		_, takenGroup := user.LookupGroupId(strconv.Itoa(uid))
 		if taken != nil && takenGroup != nil {
-			return identity{uid, uid}
+			return identity{cage.User{UID: uid, GID: uid}}
 		}
 	}
 }
@@ -83,21 +84,13 @@ func owner(b *box.Box) (identity, error) {
 		return identity{}, fmt.Errorf("read the box's user: %w", err)
 	}
 	var id identity
-	if _, err := fmt.Sscanf(string(text), "%d %d", &id.uid, &id.gid); err != nil || id.uid <= 0 || id.gid < 0 {
+	if _, err := fmt.Sscanf(string(text), "%d %d", &id.UID, &id.GID); err != nil || id.UID <= 0 || id.GID < 0 {
 		return identity{}, fmt.Errorf("read the box's user from %s: not two ids", layout{b.Dir}.owner())
 	}
-	if me := os.Getuid(); me != 0 && me != id.uid {
-		return identity{}, fmt.Errorf("box %s belongs to the user with id %d", b.Name, id.uid)
+	if me := os.Getuid(); me != 0 && me != id.UID {
+		return identity{}, fmt.Errorf("box %s belongs to the user with id %d", b.Name, id.UID)
 	}
 	return id, nil
-}
-
-// own gives one file to the box's user. Only root needs to.
-func (id identity) own(path string) error {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	return os.Lchown(path, id.uid, id.gid)
 }
 
 // prepare makes a session's directories, all of them or none.
@@ -112,17 +105,17 @@ func (id identity) prepare(l layout, session string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = removeAll(tmp) }()
+	defer func() { _ = cage.RemoveAll(tmp) }()
 	for _, name := range []string{"home", "workspace"} {
 		dir := filepath.Join(tmp, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
-		if err := id.own(dir); err != nil {
+		if err := id.Own(dir); err != nil {
 			return err
 		}
 	}
-	if err := id.copyTree(l.home(), filepath.Join(tmp, "home")); err != nil {
+	if err := id.CopyTree(l.home(), filepath.Join(tmp, "home")); err != nil {
 		return fmt.Errorf("copy home: %w", err)
 	}
 	err = os.Rename(tmp, l.session(session))

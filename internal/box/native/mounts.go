@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
@@ -53,8 +54,8 @@ func checkSpec(b *box.Box) error {
 		}
 	}
 	for _, name := range b.Spec.Accept {
-		if name != acceptNoLandlock && name != acceptNoSeccomp {
-			return fmt.Errorf("unknown weaker mode %q: there are %s and %s", name, acceptNoLandlock, acceptNoSeccomp)
+		if name != cage.AcceptNoLandlock && name != cage.AcceptNoSeccomp {
+			return fmt.Errorf("unknown weaker mode %q: there are %s and %s", name, cage.AcceptNoLandlock, cage.AcceptNoSeccomp)
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
@@ -68,21 +69,16 @@ func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limi
 func (d *Driver) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 	p := &jail.Plan{
 		Hostname: b.Name,
+		UID:      jail.UID,
+		GID:      jail.GID,
 		Become:   os.Getuid() == 0,
 		Tmp:      limits.Memory / 2,
-		Landlock: demand(b, acceptNoLandlock),
-		Seccomp:  demand(b, acceptNoSeccomp),
+		Landlock: cage.Demand(b, cage.AcceptNoLandlock),
+		Seccomp:  cage.Demand(b, cage.AcceptNoSeccomp),
 		Dirs:     []string{"/home", "/run", "/var/empty", "/var/lib", "/mnt", "/srv", "/root", "/etc"},
 	}
 	system(p)
 	return p
-}
-
-func demand(b *box.Box, accept string) jail.Demand {
-	if slices.Contains(b.Spec.Accept, accept) {
-		return jail.IfPossible
-	}
-	return jail.Required
 }
 
 func workDir(e box.Exec) string {
@@ -181,7 +177,7 @@ func (d *Driver) caches(p *jail.Plan, b *box.Box, id identity) error {
 		}
 		dir := filepath.Join(layout{b.Dir}.caches(), strings.ReplaceAll(name, "/", "%"))
 		if err := os.Mkdir(dir, 0o700); err == nil {
-			if err := id.own(dir); err != nil {
+			if err := id.Own(dir); err != nil {
 				return err
 			}
 		} else if !os.IsExist(err) {

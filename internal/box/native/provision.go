@@ -103,7 +103,7 @@ func (id identity) put(home string, f box.File) error {
 	_, err = out.Write(f.Data)
 	err = errors.Join(err, out.Chmod(mode))
 	if os.Getuid() == 0 {
-		err = errors.Join(err, out.Chown(id.uid, id.gid))
+		err = errors.Join(err, out.Chown(id.UID, id.GID))
 	}
 	if err := errors.Join(err, out.Close()); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (id identity) makeDirs(root *os.Root, dir string) error {
 		return nil
 	}
 	if err == nil && os.Getuid() == 0 {
-		err = root.Lchown(dir, id.uid, id.gid)
+		err = root.Lchown(dir, id.UID, id.GID)
 	}
 	return err
 }

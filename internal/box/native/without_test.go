@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -53,7 +54,7 @@ func without(what string) error {
 	v.Create = fmt.Sprint(d.Create(ctx, b, nil))
 	b.Spec.Accept = []string{"no-" + what}
 	if what == "userns" {
-		b.Spec.Accept = []string{acceptNoLandlock, acceptNoSeccomp}
+		b.Spec.Accept = []string{cage.AcceptNoLandlock, cage.AcceptNoSeccomp}
 	}
 	v.Accepted = fmt.Sprint(d.Create(ctx, b, nil))
 	if v.Accepted == "<nil>" {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Task is one step of a plan: what stands below a heading `Task N`, down to the next task or to a heading that
@@ -69,33 +70,38 @@ type parser struct {
 	inList bool     // in a list item or a quotation, where it does not
 }
 
+// The patterns are compiled when a plan is first read: every program in a box starts with this package linked in.
 var (
-	atx       = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*))?$`)
-	closing   = regexp.MustCompile(`(?:^|[ \t]+)#+[ \t]*$`)
-	underline = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
-	fence     = regexp.MustCompile("^([ \t]*)(`{3,}|~{3,})(.*)$")
-	rule      = regexp.MustCompile(`^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
-	container = regexp.MustCompile(`^ {0,3}(?:>|[-+*](?:[ \t]|$)|[0-9]{1,9}[.)](?:[ \t]|$))`)
-	comment   = regexp.MustCompile(`^ {0,3}<!--`)
-	taskLike  = regexp.MustCompile(`^(?i:task)[ \t]+([0-9]\S*)`)
-	taskName  = regexp.MustCompile(`^([0-9]{1,9})(?:[^0-9A-Za-z_.]|\.?$)`)
+	atx       = pattern(`^ {0,3}(#{1,6})(?:[ \t]+(.*))?$`)
+	closing   = pattern(`(?:^|[ \t]+)#+[ \t]*$`)
+	underline = pattern(`^ {0,3}(=+|-+)[ \t]*$`)
+	fence     = pattern("^([ \t]*)(`{3,}|~{3,})(.*)$")
+	rule      = pattern(`^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
+	container = pattern(`^ {0,3}(?:>|[-+*](?:[ \t]|$)|[0-9]{1,9}[.)](?:[ \t]|$))`)
+	comment   = pattern(`^ {0,3}<!--`)
+	taskLike  = pattern(`^(?i:task)[ \t]+([0-9]\S*)`)
+	taskName  = pattern(`^([0-9]{1,9})(?:[^0-9A-Za-z_.]|\.?$)`)
 )
+
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // block takes the next line, or the whole block that begins there.
 func (p *parser) block() error {
 	line := p.lines[p.at]
-	if m := fence.FindStringSubmatch(line); m != nil && (m[2][0] == '~' || !strings.Contains(m[3], "`")) {
+	if m := fence().FindStringSubmatch(line); m != nil && (m[2][0] == '~' || !strings.Contains(m[3], "`")) {
 		return p.fence(m[1], m[2], m[3])
 	}
-	if comment.MatchString(line) {
+	if comment().MatchString(line) {
 		return p.comment()
 	}
 	defer func() { p.at++ }()
-	if m := atx.FindStringSubmatch(line); m != nil {
+	if m := atx().FindStringSubmatch(line); m != nil {
 		p.endParagraph()
-		return p.heading(len(m[1]), closing.ReplaceAllString(m[2], ""), p.at+1)
+		return p.heading(len(m[1]), closing().ReplaceAllString(m[2], ""), p.at+1)
 	}
-	if m := underline.FindStringSubmatch(line); m != nil && len(p.para) > 0 {
+	if m := underline().FindStringSubmatch(line); m != nil && len(p.para) > 0 {
 		text, first := strings.Join(p.para, " "), p.at+1-len(p.para)
 		p.endParagraph()
 		level := 1
@@ -105,9 +111,9 @@ func (p *parser) block() error {
 		return p.heading(level, text, first)
 	}
 	switch {
-	case strings.TrimSpace(line) == "", rule.MatchString(line):
+	case strings.TrimSpace(line) == "", rule().MatchString(line):
 		p.endParagraph()
-	case container.MatchString(line):
+	case container().MatchString(line):
 		p.para, p.inList = nil, true
 	case p.inList: // a lazy continuation
 	case len(p.para) == 0 && (strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")): // indented code
@@ -121,14 +127,14 @@ func (p *parser) endParagraph() { p.para, p.inList = nil, false }
 
 func (p *parser) heading(level int, text string, line int) error {
 	text = strings.TrimSpace(text)
-	m := taskLike.FindStringSubmatch(text)
+	m := taskLike().FindStringSubmatch(text)
 	if m == nil {
 		if level <= p.level {
 			p.level = 0
 		}
 		return nil
 	}
-	n := taskName.FindStringSubmatch(m[1])
+	n := taskName().FindStringSubmatch(m[1])
 	if n == nil {
 		return fmt.Errorf("plan line %d: heading %q: a task has a whole number", line, text)
 	}
@@ -188,7 +194,7 @@ func (p *parser) fence(indent, marks, info string) error {
 }
 
 func closes(line, marks string) bool {
-	m := fence.FindStringSubmatch(line)
+	m := fence().FindStringSubmatch(line)
 	return m != nil && len(m[1]) <= 3 && !strings.Contains(m[1], "\t") &&
 		strings.HasPrefix(m[2], marks) && strings.TrimSpace(m[3]) == ""
 }

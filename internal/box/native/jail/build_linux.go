@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,19 +32,21 @@ func (p *Plan) build() error {
 		return err
 	}
 	for i, m := range p.Mounts {
-		place := attach
-		if m.Copy {
-			place = p.copyIn
-		}
-		if err := place(root, trees[i], m); err != nil {
+		if err := p.place(root, trees[i], m); err != nil {
 			return step("mount "+m.Target, err)
 		}
 	}
 	if err := closeProc(root); err != nil {
 		return err
 	}
+	if err := p.closeEmpty(root); err != nil {
+		return err
+	}
 	if err := setAttr(root, 0, unix.MOUNT_ATTR_RDONLY); err != nil {
 		return step("make root read-only", err)
+	}
+	if p.Shared {
+		return nil
 	}
 	if err := unix.Sethostname([]byte(p.Hostname)); err != nil {
 		return step("set host name", err)
@@ -69,6 +72,9 @@ func (p *Plan) joinCgroups() error {
 func (p *Plan) openTrees() ([]int, error) {
 	trees := make([]int, len(p.Mounts))
 	for i, m := range p.Mounts {
+		if m.Empty {
+			continue
+		}
 		fd, err := openTree(m)
 		if errors.Is(err, unix.EACCES) && p.Become {
 			fd, err = -1, nil
@@ -81,7 +87,7 @@ func (p *Plan) openTrees() ([]int, error) {
 	if !p.Become {
 		return trees, nil
 	}
-	if err := become(); err != nil {
+	if err := p.become(); err != nil {
 		return nil, step("become the box's user", err)
 	}
 	for i, m := range p.Mounts {
@@ -154,7 +160,7 @@ func (p *Plan) enterRoot() (int, error) {
 func (p *Plan) furnish(root int) error {
 	unix.Umask(0)
 	defer unix.Umask(0o022)
-	for _, dir := range p.Dirs {
+	for _, dir := range append(p.Dirs, emptyDir) {
 		if err := makeDir(root, dir); err != nil {
 			return step("make "+dir, err)
 		}
@@ -193,6 +199,57 @@ func (p *Plan) mountEmpty(root int) error {
 	return nil
 }
 
+func (p *Plan) place(root, tree int, m Mount) error {
+	switch {
+	case m.Empty:
+		return hide(root, m)
+	case m.Copy:
+		return p.copyIn(root, tree, m)
+	default:
+		return attach(root, tree, m)
+	}
+}
+
+// hide puts a filesystem in memory over a directory. It can be furnished with mounts until closeEmpty.
+func hide(root int, m Mount) error {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer closeFD(fs)
+	for _, o := range [][2]string{{"mode", "755"}, {"size", "1m"}, {"nr_inodes", "4k"}} {
+		if err := unix.FsconfigSetString(fs, o[0], o[1]); err != nil {
+			return err
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return err
+	}
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	if err != nil {
+		return err
+	}
+	return attach(root, fd, m)
+}
+
+// closeEmpty makes what hides something read-only, as the mounts in it have been placed.
+func (p *Plan) closeEmpty(root int) error {
+	for _, m := range p.Mounts {
+		if !m.Empty {
+			continue
+		}
+		at, err := beneath(root, strings.TrimPrefix(m.Target, "/"))
+		if err == nil {
+			err = setAttr(at, 0, unix.MOUNT_ATTR_RDONLY)
+			_ = unix.Close(at)
+		}
+		if err != nil {
+			return step("close "+m.Target, err)
+		}
+	}
+	return nil
+}
+
 // copyIn makes a filesystem in memory and copies a tree into it that is not shown itself.
 func (p *Plan) copyIn(root, tree int, m Mount) error {
 	defer closeFD(tree)
@@ -205,6 +262,9 @@ func (p *Plan) copyIn(root, tree int, m Mount) error {
 	}
 	return CopyTree("/proc/self/fd/"+strconv.Itoa(tree), m.Target, func(*os.Root, string) error { return nil })
 }
+
+// emptyDir is a directory of the cage's root that stays empty.
+const emptyDir = "/.empty"
 
 // closeProc shuts the parts of /proc that belong to the machine, and forbids user namespaces below ours.
 func closeProc(root int) error {
@@ -223,7 +283,7 @@ func closeProc(root int) error {
 		}
 	}
 	for _, name := range []string{"acpi", "asound", "scsi"} {
-		if err := cover(root, "/var/empty", "/proc/"+name); err != nil {
+		if err := cover(root, emptyDir, "/proc/"+name); err != nil {
 			return err
 		}
 	}

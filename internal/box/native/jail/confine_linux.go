@@ -16,17 +16,17 @@ const secureBits = 1<<0 | 1<<1 | // no privileges from being root, locked
 	1<<6 | 1<<7 // no ambient capabilities, locked
 
 // become takes on the box's user in every thread. The capabilities in our own user namespace stay for now.
-func become() error {
+func (p *Plan) become() error {
 	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
 		return err
 	}
 	if err := syscall.Setgroups(nil); err != nil {
 		return err
 	}
-	if err := syscall.Setresgid(GID, GID, GID); err != nil {
+	if err := syscall.Setresgid(p.GID, p.GID, p.GID); err != nil {
 		return err
 	}
-	return syscall.Setresuid(UID, UID, UID)
+	return syscall.Setresuid(p.UID, p.UID, p.UID)
 }
 
 // confine gives up every privilege. After it nothing that runs here can do more than the program may.

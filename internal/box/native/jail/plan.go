@@ -1,9 +1,9 @@
-// Package jail is the inside of a native box: the process that becomes its pid 1, builds the box around itself,
-// gives up every privilege, then starts, relays and reaps one program. Every program started in a native box
+// Package jail is the inside of a box that the kernel keeps: the process that becomes its pid 1, builds the box around
+// itself, gives up every privilege, then starts, relays and reaps one program. Every program started in such a box
 // starts this package first, so it imports little.
 package jail
 
-// Who and where the program is, as it sees itself.
+// Who and where the program is in a native box, as it sees itself.
 const (
 	User  = "agent"
 	UID   = 1000
@@ -23,9 +23,11 @@ const (
 
 // Plan is everything that the init does, decided on the host.
 type Plan struct {
-	Hostname string
-	Become   bool // take on UID and GID after the sources of mounts were opened; false when the kernel has done so
-	Cgroups  int  // how many cgroup files are handed over
+	Shared   bool   // the host's network and name are the program's too
+	Hostname string // where they are not
+	UID, GID int    // who the program is, as it sees itself
+	Become   bool   // take them on after the sources of mounts were opened; false when the kernel has done so
+	Cgroups  int    // how many cgroup files are handed over
 
 	Dirs   []string
 	Files  []File
@@ -71,6 +73,8 @@ type Mount struct {
 	Device         bool
 	// Copy shows a copy in memory that goes with the box.
 	Copy bool
+	// Empty shows a directory of the cage's own with nothing in it, in which other mounts may be placed. Nobody can write to it.
+	Empty bool
 	// Soft leaves a mount out whose target can't be had, because the program has put something else in its place.
 	Soft bool
 }

@@ -11,7 +11,10 @@ import (
 // Encode gives the plan as it is sent: its length, then itself.
 func (p *Plan) Encode() []byte {
 	w := &writer{buf: make([]byte, 4, 16<<10)}
+	w.flag(p.Shared)
 	w.text(p.Hostname)
+	w.number(int64(p.UID))
+	w.number(int64(p.GID))
 	w.flag(p.Become)
 	w.number(int64(p.Cgroups))
 	w.texts(p.Dirs)
@@ -30,7 +33,7 @@ func (p *Plan) Encode() []byte {
 	for _, m := range p.Mounts {
 		w.text(m.Source)
 		w.text(m.Target)
-		for _, b := range []bool{m.File, m.Write, m.Device, m.Copy, m.Soft} {
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Copy, m.Empty, m.Soft} {
 			w.flag(b)
 		}
 	}
@@ -50,7 +53,10 @@ func (p *Plan) Encode() []byte {
 // decode reads what Encode wrote, without the length.
 func (p *Plan) decode(data []byte) error {
 	r := &reader{buf: data}
+	p.Shared = r.flag()
 	p.Hostname = r.text()
+	p.UID = int(r.number())
+	p.GID = int(r.number())
 	p.Become = r.flag()
 	p.Cgroups = int(r.number())
 	p.Dirs = r.texts()
@@ -65,7 +71,7 @@ func (p *Plan) decode(data []byte) error {
 	p.Mounts = make([]Mount, r.count())
 	for i := range p.Mounts {
 		m := Mount{Source: r.text(), Target: r.text()}
-		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Copy, &m.Soft} {
+		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Copy, &m.Empty, &m.Soft} {
 			*b = r.flag()
 		}
 		p.Mounts[i] = m

@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package cage
 
 import (
 	"errors"
@@ -12,11 +10,11 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// streams are what a program reads and writes: the terminal made for it, or pipes of our own. A descriptor of the
+// Streams are what a program reads and writes: the terminal made for it, or pipes of our own. A descriptor of the
 // host's, a log file or the user's terminal, never goes in: the program could open it again, seek in it or type into it.
-type streams struct {
-	id           identity
-	in, out, err *os.File // the program's ends
+type Streams struct {
+	user         User
+	In, Out, Err *os.File // the program's ends
 	mine         []*os.File
 	theirs       []*os.File
 	copies       sync.WaitGroup
@@ -24,35 +22,36 @@ type streams struct {
 	last         *proc.Tail
 }
 
-func (id identity) connect(e box.Exec) (*streams, error) {
-	s := &streams{id: id}
+// Connect makes the streams of a run.
+func (u User) Connect(e box.Exec) (*Streams, error) {
+	s := &Streams{user: u}
 	if e.TTY != nil {
-		s.in, s.out, s.err = e.TTY, e.TTY, e.TTY
+		s.In, s.Out, s.Err = e.TTY, e.TTY, e.TTY
 		return s, nil
 	}
 	if e.Stderr == nil {
 		s.last = &proc.Tail{Max: 4096}
 		e.Stderr = s.last
 	}
-	err := errors.Join(s.feed(e.Stdin), s.drain(&s.out, e.Stdout), s.drain(&s.err, e.Stderr))
+	err := errors.Join(s.feed(e.Stdin), s.drain(&s.Out, e.Stdout), s.drain(&s.Err, e.Stderr))
 	if err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *streams) feed(from io.Reader) error {
+func (s *Streams) feed(from io.Reader) error {
 	if from == nil {
 		null, err := os.Open(os.DevNull)
-		s.in, s.theirs = null, append(s.theirs, null)
+		s.In, s.theirs = null, append(s.theirs, null)
 		return err
 	}
 	r, w, err := s.pipe()
 	if err != nil {
 		return err
 	}
-	s.in, s.theirs = r, append(s.theirs, r)
+	s.In, s.theirs = r, append(s.theirs, r)
 	s.start = append(s.start, func() {
 		// Nobody waits for this one: a reader that never ends must not keep a finished run.
 		go func() {
@@ -64,7 +63,7 @@ func (s *streams) feed(from io.Reader) error {
 	return nil
 }
 
-func (s *streams) drain(end **os.File, to io.Writer) error {
+func (s *Streams) drain(end **os.File, to io.Writer) error {
 	if to == nil {
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 		*end, s.theirs = null, append(s.theirs, null)
@@ -89,19 +88,19 @@ func (s *streams) drain(end **os.File, to io.Writer) error {
 }
 
 // pipe belongs to the box's user, who may open its ends again as /dev/stdin and the like.
-func (s *streams) pipe() (r, w *os.File, err error) {
-	if r, w, err = os.Pipe(); err != nil || os.Getuid() != 0 {
+func (s *Streams) pipe() (r, w *os.File, err error) {
+	if r, w, err = os.Pipe(); err != nil || !s.user.foreign() {
 		return r, w, err
 	}
-	if err = r.Chown(s.id.uid, s.id.gid); err != nil {
+	if err = r.Chown(s.user.UID, s.user.GID); err != nil {
 		_ = r.Close()
 		_ = w.Close()
 	}
 	return r, w, err
 }
 
-// release closes the program's ends once it has them, and starts to copy.
-func (s *streams) release() {
+// Release closes the program's ends once it has them, and starts to copy.
+func (s *Streams) Release() {
 	for _, f := range s.theirs {
 		_ = f.Close()
 	}
@@ -111,20 +110,22 @@ func (s *streams) release() {
 	}
 }
 
-// finish waits until everything that was written has been passed on.
-func (s *streams) finish() {
+// Finish waits until everything that was written has been passed on.
+func (s *Streams) Finish() {
 	s.copies.Wait()
-	s.close()
+	s.Close()
 }
 
-func (s *streams) close() {
+// Close lets go of whatever is still open.
+func (s *Streams) Close() {
 	for _, f := range append(s.theirs, s.mine...) {
 		_ = f.Close()
 	}
 	s.theirs, s.mine = nil, nil
 }
 
-func (s *streams) tail() string {
+// Tail is the end of what the program said on a standard error that nobody took.
+func (s *Streams) Tail() string {
 	if s.last == nil {
 		return ""
 	}

@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package cage
 
 import (
 	"context"
@@ -14,8 +12,8 @@ import (
 
 const defaultProcs = 4096
 
-// limitsFor fills in what neither the run nor the box says.
-func limitsFor(b *box.Box, e box.Exec) box.Limits {
+// LimitsFor fills in what neither the run nor the box says.
+func LimitsFor(b *box.Box, e box.Exec) box.Limits {
 	l := e.Limits
 	if l.Memory == 0 {
 		l.Memory = b.Spec.Limits.Memory
@@ -83,7 +81,7 @@ func (g *group) attr(a *syscall.SysProcAttr) {
 }
 
 // watch starts the watchdog if it is needed, and returns what stops it.
-func (g *group) watch(ctx context.Context, pid int) func() {
+func (g *group) watch(ctx context.Context, pid int, scratch []string) func() {
 	if g.watchdog == 0 {
 		return func() {}
 	}
@@ -91,7 +89,7 @@ func (g *group) watch(ctx context.Context, pid int) func() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		watchMemory(ctx, pid, g.watchdog)
+		watchMemory(ctx, pid, g.watchdog, scratch)
 	}()
 	return func() {
 		cancel()

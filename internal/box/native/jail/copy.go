@@ -1,5 +1,3 @@
-//go:build linux
-
 package jail
 
 import (
@@ -87,7 +85,7 @@ func copyFile(src, dst *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	if unix.IoctlFileClone(int(out.Fd()), int(in.Fd())) != nil {
+	if !clone(out, in) {
 		_, err = io.Copy(out, in)
 	}
 	return errors.Join(err, out.Close())

@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package cage
 
 import (
 	"crypto/rand"
@@ -11,19 +9,19 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-// copyTree copies into a directory that belongs to the box's user.
-func (id identity) copyTree(from, to string) error {
+// CopyTree copies into a directory that belongs to the user.
+func (u User) CopyTree(from, to string) error {
 	return jail.CopyTree(from, to, func(root *os.Root, name string) error {
-		if os.Getuid() != 0 {
+		if !u.foreign() {
 			return nil
 		}
-		return root.Lchown(name, id.uid, id.gid)
+		return root.Lchown(name, u.UID, u.GID)
 	})
 }
 
-// removeAll removes a tree that programs in a box wrote, also where they took their own rights away or went so deep
+// RemoveAll removes a tree that programs in a box wrote, also where they took their own rights away or went so deep
 // that nobody can hold every level open.
-func removeAll(dir string) error {
+func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}

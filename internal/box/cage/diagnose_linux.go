@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package cage
 
 import (
 	"errors"
@@ -13,8 +11,8 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// diagnose turns the kernel's short answer to a new set of namespaces into what the user can do about it.
-func diagnose(err error) error {
+// Diagnose turns the kernel's short answer to a new set of namespaces into what the user can do about it.
+func Diagnose(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("find cco-box: %w", err)
 	}

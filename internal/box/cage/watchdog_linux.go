@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package cage
 
 import (
 	"bufio"
@@ -12,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
 // How often it looks: seldom while there is room, and often when a program could take the rest between two looks.
@@ -24,7 +20,7 @@ const (
 
 // watchMemory stands in for a memory cgroup: it sums what a box's processes hold and kills the largest of them
 // while that is too much, as the kernel would.
-func watchMemory(ctx context.Context, init int, limit int64) {
+func watchMemory(ctx context.Context, init int, limit int64, scratch []string) {
 	look := time.NewTimer(watchTight)
 	defer look.Stop()
 	for {
@@ -34,10 +30,10 @@ func watchMemory(ctx context.Context, init int, limit int64) {
 		case <-look.C:
 		}
 		pids := descendants(init)
-		held := sum(pids, resident) + scratch(init)
+		held := sum(pids, resident) + inMemory(init, scratch)
 		// The quick count has shared pages twice. Before anybody is killed it is done exactly.
-		if held > limit && sum(pids, proportional)+scratch(init) > limit {
-			killLargest(pids, init)
+		if held > limit && sum(pids, proportional)+inMemory(init, scratch) > limit {
+			killLargest(pids, init, scratch)
 		}
 		if held > limit/2 {
 			look.Reset(watchTight)
@@ -109,10 +105,10 @@ func field(pid int, file, name string) int64 {
 	return 0
 }
 
-// scratch is what the box's filesystems in memory hold.
-func scratch(init int) int64 {
+// inMemory is what the cage's filesystems in memory hold.
+func inMemory(init int, dirs []string) int64 {
 	var total int64
-	for _, dir := range []string{"/tmp", "/dev/shm", jail.Home} {
+	for _, dir := range dirs {
 		var st unix.Statfs_t
 		if err := unix.Statfs("/proc/"+strconv.Itoa(init)+"/root"+dir, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
 			total += int64(st.Blocks-st.Bfree) * st.Bsize
@@ -123,8 +119,8 @@ func scratch(init int) int64 {
 
 // killLargest kills the process that holds most. Where what is held is files in memory there is none to blame but the
 // box itself: its init goes, and everything with it.
-func killLargest(pids []int, init int) {
-	victim, most := init, scratch(init)
+func killLargest(pids []int, init int, scratch []string) {
+	victim, most := init, inMemory(init, scratch)
 	for _, pid := range pids {
 		if n := proportional(pid); n > most {
 			victim, most = pid, n

@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package cage
 
 import (
 	"context"
@@ -11,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,16 +17,17 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// registry is the directory of a box's live inits: one locked file for each, that its init and its starter hold.
+// Registry is the directory of a box's live inits: one locked file for each, that its init and its starter hold.
 // A file that nobody holds is the trace of a crash.
-type registry struct{ dir string }
+type Registry struct{ Dir string }
 
 // run is a registered init.
 type run struct {
 	Session string
-	Pid     int    // 0 until it has started
-	Start   string // in the kernel's ticks since boot: a pid is used again, a pid with its start isn't
-	Cgroups []string
+	Pid     int      // 0 until it has started
+	Start   string   // when it started: a pid is used again, a pid with its start isn't
+	Group   bool     `json:",omitempty"` // it is no init but the leader of a process group
+	Cgroups []string `json:",omitempty"`
 
 	file *os.File
 	path string
@@ -41,20 +39,22 @@ const (
 	runSuffix   = ".run"
 )
 
-func (r registry) open() error {
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+// Open lets runs start.
+func (r Registry) Open() error {
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(r.dir, stoppedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(r.Dir, stoppedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-func (r registry) isOpen() (bool, error) {
-	_, err := os.Lstat(filepath.Join(r.dir, stoppedFile))
+// IsOpen says whether runs may start.
+func (r Registry) IsOpen() (bool, error) {
+	_, err := os.Lstat(filepath.Join(r.Dir, stoppedFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err := os.Lstat(r.dir)
+		_, err := os.Lstat(r.Dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
@@ -63,24 +63,24 @@ func (r registry) isOpen() (bool, error) {
 	return false, err
 }
 
-// sweep clears away the traces of runs whose starter was killed, and waits for nothing.
-func (r registry) sweep(ctx context.Context) error {
+// Sweep clears away the traces of runs whose starter was killed, and waits for nothing.
+func (r Registry) Sweep(ctx context.Context) error {
 	return r.each(ctx, func(run run) bool {
 		start, err := startTime(run.Pid)
 		return err != nil || start != run.Start
 	})
 }
 
-// close lets nothing start any more and ends everything that runs.
-func (r registry) close(ctx context.Context) error {
-	if _, err := os.Lstat(r.dir); errors.Is(err, fs.ErrNotExist) {
+// Close lets nothing start any more and ends everything that runs.
+func (r Registry) Close(ctx context.Context) error {
+	if _, err := os.Lstat(r.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	gate, err := r.lockGate(unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
-	err = os.WriteFile(filepath.Join(r.dir, stoppedFile), nil, 0o600)
+	err = os.WriteFile(filepath.Join(r.Dir, stoppedFile), nil, 0o600)
 	_ = gate.Close()
 	if err != nil {
 		return err
@@ -88,13 +88,13 @@ func (r registry) close(ctx context.Context) error {
 	return r.each(ctx, func(run) bool { return true })
 }
 
-// end ends what runs for one session.
-func (r registry) end(ctx context.Context, session string) error {
+// End ends what runs for one session.
+func (r Registry) End(ctx context.Context, session string) error {
 	return r.each(ctx, func(run run) bool { return run.Session == session })
 }
 
-func (r registry) lockGate(how int) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(r.dir, gateFile), os.O_RDWR|os.O_CREATE, 0o600)
+func (r Registry) lockGate(how int) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(r.Dir, gateFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -115,16 +115,16 @@ func flock(f *os.File, how int) error {
 }
 
 // add registers a run that is about to start. Its file is locked before anyone can see it.
-func (r registry) add(session string) (*run, error) {
+func (r Registry) add(session string) (*run, error) {
 	gate, err := r.lockGate(unix.LOCK_SH)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = gate.Close() }()
-	if open, err := r.isOpen(); err != nil || !open {
+	if open, err := r.IsOpen(); err != nil || !open {
 		return nil, errors.Join(err, box.ErrNotRunning)
 	}
-	f, err := os.CreateTemp(r.dir, "new-")
+	f, err := os.CreateTemp(r.Dir, "new-")
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +154,31 @@ func (r *run) started(pid int, cgroups []string) error {
 	return r.write()
 }
 
+// Entry is the registration of a process group that is about to start.
+type Entry struct{ run *run }
+
+// Add registers a run without a cage. A box that is not open refuses it.
+func (r Registry) Add(session string) (*Entry, error) {
+	run, err := r.add(session)
+	if err != nil {
+		return nil, err
+	}
+	run.Group = true
+	return &Entry{run}, nil
+}
+
+// Started notes the group, so that it can be ended by others and after our own death.
+func (e *Entry) Started(pid int) error { return e.run.started(pid, nil) }
+
+// Done ends what is left of the group and removes the registration.
+func (e *Entry) Done(ctx context.Context) error {
+	defer e.run.done()
+	if e.run.Pid == 0 {
+		return nil
+	}
+	return e.run.kill(ctx)
+}
+
 func (r *run) write() error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -169,8 +194,8 @@ func (r *run) done() {
 }
 
 // each ends the runs that match and returns when all of their processes are gone.
-func (r registry) each(ctx context.Context, match func(run) bool) error {
-	entries, err := os.ReadDir(r.dir)
+func (r Registry) each(ctx context.Context, match func(run) bool) error {
+	entries, err := os.ReadDir(r.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -181,7 +206,7 @@ func (r registry) each(ctx context.Context, match func(run) bool) error {
 		if !strings.HasSuffix(e.Name(), runSuffix) {
 			continue
 		}
-		if err := kill(ctx, filepath.Join(r.dir, e.Name()), match); err != nil {
+		if err := kill(ctx, filepath.Join(r.Dir, e.Name()), match); err != nil {
 			return err
 		}
 	}
@@ -211,7 +236,7 @@ func kill(ctx context.Context, path string, match func(run) bool) error {
 			return nil
 		}
 		if parsed && run.Pid != 0 {
-			if err := killInit(ctx, run.Pid, run.Start); err != nil {
+			if err := run.kill(ctx); err != nil {
 				return err
 			}
 		}
@@ -230,6 +255,32 @@ func kill(ctx context.Context, path string, match func(run) bool) error {
 	return ctx.Err()
 }
 
+func (r *run) kill(ctx context.Context) error {
+	if r.Group {
+		return killGroup(ctx, r.Pid, r.Start)
+	}
+	return killInit(ctx, r.Pid, r.Start)
+}
+
+// killGroup kills a process group and waits until nobody is left in it. Its leader may be dead already: while others of
+// the group live, nobody else gets its number. If a process has the number that started at another time, they are gone.
+func killGroup(ctx context.Context, pid int, start string) error {
+	for ctx.Err() == nil {
+		if now, err := startTime(pid); err == nil && now != start {
+			return nil
+		}
+		if err := unix.Kill(-pid, unix.SIGKILL); err == unix.ESRCH {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("kill process group %d: %w", pid, err)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
 func pause(ctx context.Context) error {
 	t := time.NewTimer(2 * time.Millisecond)
 	defer t.Stop()
@@ -239,50 +290,4 @@ func pause(ctx context.Context) error {
 	case <-t.C:
 		return nil
 	}
-}
-
-// killInit kills a box's pid 1 and waits for its end, by which the kernel has ended all the others.
-func killInit(ctx context.Context, pid int, start string) error {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err == unix.ESRCH {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open process %d: %w", pid, err)
-	}
-	defer closeFD(fd)
-	// The descriptor is of whoever has the pid now; this is our init only if it started when ours did.
-	if now, err := startTime(pid); err != nil || now != start {
-		return nil
-	}
-	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && err != unix.ESRCH {
-		return fmt.Errorf("kill process %d: %w", pid, err)
-	}
-	for ctx.Err() == nil {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100)
-		if err != nil && err != unix.EINTR {
-			return fmt.Errorf("wait for process %d: %w", pid, err)
-		}
-		if n > 0 {
-			return nil
-		}
-	}
-	return ctx.Err()
-}
-
-func closeFD(fd int) { _ = unix.Close(fd) }
-
-// startTime is when a process started, as the kernel tells it.
-func startTime(pid int) (string, error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return "", err
-	}
-	// The name in parentheses may hold anything; what follows the last one is numbers.
-	_, rest, ok := strings.Cut(string(stat[max(0, strings.LastIndexByte(string(stat), ')')):]), " ")
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 20 {
-		return "", fmt.Errorf("read start time of process %d", pid)
-	}
-	return fields[19], nil
 }

@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package cage
 
 import (
 	"errors"

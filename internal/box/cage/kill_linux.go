@@ -1,0 +1,57 @@
+package cage
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// killInit kills a box's pid 1 and waits for its end, by which the kernel has ended all the others.
+func killInit(ctx context.Context, pid int, start string) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == unix.ESRCH {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open process %d: %w", pid, err)
+	}
+	defer closeFD(fd)
+	// The descriptor is of whoever has the pid now; this is our init only if it started when ours did.
+	if now, err := startTime(pid); err != nil || now != start {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && err != unix.ESRCH {
+		return fmt.Errorf("kill process %d: %w", pid, err)
+	}
+	for ctx.Err() == nil {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100)
+		if err != nil && err != unix.EINTR {
+			return fmt.Errorf("wait for process %d: %w", pid, err)
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+func closeFD(fd int) { _ = unix.Close(fd) }
+
+// startTime is when a process started, as the kernel tells it.
+func startTime(pid int) (string, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", err
+	}
+	// The name in parentheses may hold anything; what follows the last one is numbers.
+	_, rest, ok := strings.Cut(string(stat[max(0, strings.LastIndexByte(string(stat), ')')):]), " ")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 {
+		return "", fmt.Errorf("read start time of process %d", pid)
+	}
+	return fields[19], nil
+}

@@ -1,0 +1,66 @@
+package cage
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+)
+
+// The weaker modes that a user can accept by name.
+const (
+	AcceptNoLandlock = "no-landlock"
+	AcceptNoSeccomp  = "no-seccomp"
+)
+
+// Demand is how much a box insists on a layer: it may be missing for who has accepted that.
+func Demand(b *box.Box, accept string) jail.Demand {
+	if slices.Contains(b.Spec.Accept, accept) {
+		return jail.IfPossible
+	}
+	return jail.Required
+}
+
+// unavailable says which layer is missing and how to go on without it.
+func unavailable(res jail.Result) error {
+	u := &box.Unavailable{What: res.Layer, Why: res.Err}
+	switch res.Layer {
+	case "landlock":
+		u.Mend = "boot with lsm=landlock,… on Linux 5.19 or newer, or accept the weaker mode " + AcceptNoLandlock
+	case "seccomp":
+		u.Mend = "use a kernel with CONFIG_SECCOMP_FILTER, or accept the weaker mode " + AcceptNoSeccomp
+	}
+	return u
+}
+
+// Layers reports what every cage has beside its own, from what a rehearsal got.
+func Layers(b *box.Box, res jail.Result) []box.Layer {
+	limits := LimitsFor(b, box.Exec{})
+	g := limitBy(b.Name, limits, true)
+	defer g.remove()
+	return []box.Layer{
+		landlockLayer(res),
+		{Name: "seccomp", Active: res.Seccomp, Detail: onOff(res.Seccomp, "mounts, namespaces, keys, bpf, io_uring, odd sockets refused", "this kernel has no filters")},
+		{Name: "memory limit", Active: true, Detail: fmt.Sprintf("%d MB by %s", limits.Memory>>20, g.memory)},
+		{Name: "process limit", Active: true, Detail: fmt.Sprintf("%d by %s", limits.Procs, g.procs)},
+	}
+}
+
+func landlockLayer(res jail.Result) box.Layer {
+	if res.LandlockABI == 0 {
+		return box.Layer{Name: "landlock", Detail: "this kernel has none that is usable", Mend: "boot with lsm=landlock,… on Linux 5.19 or newer"}
+	}
+	l := box.Layer{Name: "landlock", Active: true, Detail: fmt.Sprintf("version %d", res.LandlockABI)}
+	if res.LandlockABI < 6 {
+		l.Detail += ", files only: signals and abstract sockets are kept in by the namespaces alone"
+	}
+	return l
+}
+
+func onOff(on bool, yes, no string) string {
+	if on {
+		return yes
+	}
+	return no
+}

@@ -1,0 +1,268 @@
+package cage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Cage is one init and the program in it, decided and not yet started.
+type Cage struct {
+	Tool     string // cco-box on the host
+	Name     string // the box, after which cgroups are called
+	User     User   // who the program is on the host
+	Plan     *jail.Plan
+	Limits   box.Limits
+	Registry Registry
+	// Scratch names the filesystems in memory of the cage's own, whose content counts as its memory.
+	Scratch []string
+}
+
+// Run runs the program of e, which the plan names too, and returns when it and everything that it started are gone.
+func (c *Cage) Run(ctx context.Context, e box.Exec) error {
+	entry, err := c.Registry.add(e.Session)
+	if err != nil {
+		return err
+	}
+	defer entry.done()
+	if e.TTY != nil && c.User.foreign() {
+		if err := e.TTY.Chown(c.User.UID, c.User.GID); err != nil {
+			return fmt.Errorf("hand over terminal: %w", err)
+		}
+	}
+	s, err := c.User.Connect(e)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+
+	if limit := c.Limits.Time; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &box.LimitError{What: "time", Limit: limit.String()})
+		defer cancel()
+	}
+	in := &inner{cage: c, entry: entry, streams: s, signals: e.Signals, grace: e.Grace}
+	res, err := in.start(ctx)
+	s.Finish()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(e, res, s)
+}
+
+// Rehearse builds the cage with nobody in it and reports what it got. Its error says what is missing.
+func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
+	dir, err := os.MkdirTemp("", "cco-check-")
+	if err != nil {
+		return jail.Result{}, err
+	}
+	defer func() { _ = RemoveAll(dir) }()
+	c.Registry = Registry{dir}
+	if err := c.Registry.Open(); err != nil {
+		return jail.Result{}, err
+	}
+	entry, err := c.Registry.add("")
+	if err != nil {
+		return jail.Result{}, err
+	}
+	defer entry.done()
+	s, err := c.User.Connect(box.Exec{})
+	if err != nil {
+		return jail.Result{}, err
+	}
+	defer s.Close()
+	res, err := (&inner{cage: &c, entry: entry, streams: s}).start(ctx)
+	s.Finish()
+	switch {
+	case err != nil:
+		return res, err
+	case res.Layer != "":
+		return res, unavailable(res)
+	case res.Err != "":
+		return res, Diagnose(errors.New(res.Err))
+	}
+	return res, nil
+}
+
+// inner is one init, from its start to its end.
+type inner struct {
+	cage    *Cage
+	entry   *run
+	streams *Streams
+	signals <-chan syscall.Signal
+	grace   time.Duration
+}
+
+// start starts the init, gives it its plan and waits for its result.
+func (in *inner) start(ctx context.Context) (jail.Result, error) {
+	var res jail.Result
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return res, err
+	}
+	defer func() { _ = ours.Close() }()
+	defer func() { _ = theirs.Close() }()
+	life, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	p, group, err := in.launch(life, theirs)
+	if err != nil {
+		return res, Diagnose(err)
+	}
+	defer group.remove()
+	_ = theirs.Close()
+	in.streams.Release()
+	if err := errors.Join(in.entry.started(p.Pid(), group.dirs), send(ours, in.cage.Plan.Encode())); err != nil {
+		_ = p.Signal(syscall.SIGKILL)
+		return res, errors.Join(err, p.Wait())
+	}
+	// Not before the plan is through: what comes after it on the socket is signals.
+	defer context.AfterFunc(ctx, func() { in.end(ours, p, kill) })()
+	go in.relay(ours, p)
+	defer group.watch(ctx, p.Pid(), in.cage.Scratch)()
+	waitErr := p.Wait()
+	data, err := io.ReadAll(ours)
+	if err != nil {
+		return res, fmt.Errorf("read result: %w", err)
+	}
+	if len(data) == 0 {
+		// It was killed: by Stop, by the kernel for want of memory, or because the context ended.
+		return res, &lost{waitErr}
+	}
+	if err := json.Unmarshal(data, &res); err != nil {
+		return res, fmt.Errorf("read result: %w", err)
+	}
+	return res, nil
+}
+
+// launch starts the init in the best group that can be had. Only the kernel knows whether a process may be born into a
+// cgroup of version 2: a refusal there is not the end.
+func (in *inner) launch(ctx context.Context, control *os.File) (*proc.Process, *group, error) {
+	g := limitBy(in.cage.Name, in.cage.Limits, true)
+	p, err := in.fork(ctx, control, g)
+	if err != nil && g.into != nil {
+		g.remove()
+		g = limitBy(in.cage.Name, in.cage.Limits, false)
+		p, err = in.fork(ctx, control, g)
+	}
+	if err != nil {
+		g.remove()
+		return nil, nil, err
+	}
+	return p, g, nil
+}
+
+func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Process, error) {
+	in.cage.Plan.Cgroups, in.cage.Plan.Procs = len(g.tasks), g.rlimit
+	return proc.Start(ctx, proc.Cmd{
+		Path:     in.cage.Tool,
+		Argv:     []string{"cco-box", "init"},
+		Dir:      "/",
+		Env:      []string{}, // nothing of ours
+		Stdin:    in.streams.In,
+		Stdout:   in.streams.Out,
+		Stderr:   in.streams.Err,
+		Files:    append([]*os.File{control, in.entry.file}, g.tasks...),
+		Attr:     func(a *syscall.SysProcAttr) { in.cage.namespaces(a); g.attr(a) },
+		TiedToUs: true,
+	})
+}
+
+// relay hands signals to the init, which passes them on to the program.
+func (in *inner) relay(control io.Writer, p *proc.Process) {
+	for {
+		select {
+		case s, ok := <-in.signals:
+			if !ok {
+				return
+			}
+			_, _ = control.Write([]byte{byte(s)})
+		case <-p.Done():
+			return
+		}
+	}
+}
+
+// end asks the program to stop, then kills it.
+func (in *inner) end(control io.Writer, p *proc.Process, kill func()) {
+	if in.grace > 0 {
+		if _, err := control.Write([]byte{byte(syscall.SIGTERM)}); err == nil {
+			t := time.NewTimer(in.grace)
+			defer t.Stop()
+			select {
+			case <-p.Done():
+			case <-t.C:
+			}
+		}
+	}
+	kill()
+}
+
+// lost is the end of an init that had no time to report.
+type lost struct{ err error }
+
+func (e *lost) Error() string { return "box ended: " + e.err.Error() }
+func (e *lost) Unwrap() error { return e.err }
+
+// namespaces asks the kernel for a process of its own world, owned by the program's user. It keeps, until it has built
+// the cage, the capabilities that building takes, and only over that world.
+func (c *Cage) namespaces(a *syscall.SysProcAttr) {
+	a.Setpgid, a.Setsid = false, true // the user's terminal stays behind
+	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+	if !c.Plan.Shared {
+		a.Cloneflags |= unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	}
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: c.Plan.UID, HostID: c.User.UID, Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: c.Plan.GID, HostID: c.User.GID, Size: 1}}
+	a.GidMappingsEnableSetgroups = os.Getuid() == 0
+	a.AmbientCaps = []uintptr{
+		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE,
+	}
+}
+
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make control socket: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+}
+
+func send(w io.Writer, plan []byte) error {
+	if _, err := w.Write(plan); err != nil {
+		return fmt.Errorf("send plan: %w", err)
+	}
+	return nil
+}
+
+// verdict turns the init's result into the error that Run promises.
+func verdict(e box.Exec, res jail.Result, s *Streams) error {
+	exit := &proc.ExitError{Argv: e.Argv, Code: res.Exit, Stderr: s.Tail()}
+	switch {
+	case res.NoExec != 0:
+		exit.Code, exit.Stderr = res.NoExec, res.Err
+	case res.Layer != "":
+		return unavailable(res)
+	case res.Err != "":
+		return fmt.Errorf("build box: %s", res.Err)
+	case res.Signal != 0:
+		exit.Signal = syscall.Signal(res.Signal)
+		exit.Code = 128 + res.Signal
+	case res.Exit == 0:
+		return nil
+	}
+	return exit
+}
