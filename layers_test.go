@@ -50,6 +50,7 @@ var layers = map[string][]string{
 	"internal/guard/discover":  {"internal/guard"},
 	"internal/guard/settings":  {"internal/guard", "internal/guard/discover", "internal/proc"},
 	"internal/guard/audit":     {},
+	"internal/guard/guardeval": {"internal/guard", "internal/guard/discover", "internal/guard/hook", "internal/proc"},
 	"internal/guard/guardtest": {"internal/proc"},
 	"internal/box":             {},
 	"internal/box/native/jail": {},

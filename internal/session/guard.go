@@ -51,7 +51,8 @@ func (k *keeper) policy() (p guard.Policy, err error) {
 		p = guard.Policy{
 			Workspace: k.place.Workspace, Home: k.place.Home, Branch: k.rec.Branch,
 			GitDir: path.Join(k.place.Workspace, ".git"), GitCommonDir: path.Join(k.place.Workspace, ".git"),
-			Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"}, Caches: guard.CacheRoots(k.place.Home),
+			// The home is the session's own and goes with it.
+			Scratch: []string{"/tmp", "/var/tmp", "/dev/shm", k.place.Home}, Caches: guard.CacheRoots(k.place.Home),
 			Protected: []string{path.Dir(k.place.Tool)},
 		}
 	}
