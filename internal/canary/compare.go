@@ -60,6 +60,9 @@ func rank(f Finding) int {
 	return 0
 }
 
+// maxShown is how many findings are told with their content: more are a flood.
+const maxShown = 200
+
 type comparison struct {
 	*lore
 	found []Finding
@@ -216,7 +219,9 @@ func (c *comparison) file(ctx context.Context, path string, was, is *Entry) erro
 			f.ordinary("session " + filepath.Base(filepath.Dir(path)) + " works there")
 		}
 	default:
-		f.Detail = c.diff(was, is, path)
+		if len(c.found) < maxShown {
+			f.Detail = c.diff(was, is, path)
+		}
 	}
 	c.add(f)
 	return nil

@@ -25,7 +25,7 @@ it around any worktree or clone of yours.
   cco guard install                                  put it around this worktree
   cco guard doctor                                   prove that it is on`)
 	c.AddCommand(guardCheckCommand(a), guardHookCommand(a), guardInstallCommand(a), guardUninstallCommand(a), guardDoctorCommand(a),
-		guardEnvCommand(a), guardPromptCommand(a), guardLogCommand(a))
+		guardEnvCommand(a), guardPromptCommand(a), guardLogCommand(a), canaryCommand(a))
 	return c
 }
 

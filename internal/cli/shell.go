@@ -47,23 +47,7 @@ The exit status is the command's.`,
 
 func (a *app) shell(ctx context.Context, name, id string, argv []string) error {
 	e := box.Exec{Session: id, Argv: argv}
-	if id != "" {
-		s, done, err := a.sessions(ctx)
-		if err != nil {
-			return err
-		}
-		rec, err := s.Enter(ctx, id)
-		done()
-		if err != nil {
-			return err
-		}
-		name, e.Repo = rec.Box, rec.RepoKey
-	}
-	boxes, err := a.boxes()
-	if err != nil {
-		return err
-	}
-	b, d, err := boxes.Ready(ctx, name)
+	b, d, err := a.enter(ctx, name, &e)
 	if err != nil {
 		return err
 	}
@@ -80,6 +64,27 @@ func (a *app) shell(ctx context.Context, name, id string, argv []string) error {
 		return &statusError{exit.Code}
 	}
 	return err
+}
+
+// enter finds the box that a shell is for, and refuses one that is frozen.
+func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, box.Driver, error) {
+	s, done, err := a.sessions(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	if e.Session != "" {
+		rec, err := s.Enter(ctx, e.Session)
+		if err != nil {
+			return nil, nil, err
+		}
+		name, e.Repo = rec.Box, rec.RepoKey
+	}
+	b, d, err := s.Boxes.Ready(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, d, s.Thawed(ctx, b, d)
 }
 
 // onPty runs a program on a terminal of its own: it never gets the user's, into which it could push keys.

@@ -29,6 +29,9 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	if err != nil {
 		return rec, err
 	}
+	if err := s.Thawed(ctx, b, d); err != nil {
+		return rec, err
+	}
 	order, err := s.readOrder(rec.ID)
 	if err != nil {
 		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "its workspace was removed"}

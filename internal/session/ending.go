@@ -18,11 +18,14 @@ type ending struct {
 	Stopped  bool   // a person asked it to end
 	Killed   bool   // a person ended it
 	TimedOut bool
+	Canary   string // what it did to the user's repository
 }
 
 // judge says which state a session ends in, and why.
 func (e ending) judge() (store.State, string) {
 	switch {
+	case e.Canary != "":
+		return store.Failed, e.Canary
 	case e.Killed:
 		return store.Killed, "by the user"
 	case e.Stopped:

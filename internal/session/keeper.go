@@ -85,6 +85,10 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	if err := k.lookForAgent(ctx); err != nil {
 		return ending{Err: err}
 	}
+	compare, err := k.watchHost(ctx)
+	if err != nil {
+		return ending{Err: err}
+	}
 	if _, err := k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
 		v.State, v.Started = store.Running, k.Now()
 		return nil
@@ -93,7 +97,7 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	}
 	k.step("%s is at work", k.rec.Agent)
 	k.transcript.add(KindAgent, k.rec.Agent)
-	end := k.runAgent(ctx)
+	end := compare(k.runAgent(ctx))
 
 	k.step("keeping what it did")
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
@@ -219,7 +223,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 		Home: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: g.rules,
 	})
 	e := box.Exec{
-		Session: k.rec.ID, Argv: cmd.Argv, Env: cmd.Env, Dir: k.place.Workspace, Repo: k.rec.RepoKey, Signals: k.signals, Etc: g.etc,
+		Session: k.rec.ID, Argv: cmd.Argv, Env: append(cmd.Env, k.traceEnv()...), Dir: k.place.Workspace, Repo: k.rec.RepoKey, Signals: k.signals, Etc: g.etc,
 	}
 	if k.order.Timeout > 0 {
 		var cancel context.CancelFunc

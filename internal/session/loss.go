@@ -51,6 +51,9 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 	if err := s.idle(list, force); err != nil {
 		return nil, err
 	}
+	if err := s.Thawed(ctx, b, d); err != nil && !force {
+		return nil, err // what is needed to undo goes with the box
+	}
 	// A stopped box has to be entered once more to see what is in it.
 	if len(list) > 0 {
 		if err := s.Boxes.Start(ctx, name, s.Report); err != nil && !force {

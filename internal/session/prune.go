@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -55,6 +56,9 @@ func (s *Service) mustStay(ctx context.Context, v store.Session) string {
 	if v.Started.IsZero() {
 		return ""
 	}
+	if err := s.frozenBy(v); err != nil {
+		return err.Error()
+	}
 	b, d, err := s.Boxes.Ready(ctx, v.Box)
 	if err != nil {
 		if v.State == store.Pulled {
@@ -98,7 +102,7 @@ func (s *Service) Prune(ctx context.Context, free []Remains) error {
 			continue
 		}
 		if b, d, err := s.Boxes.Find(r.Box); err == nil {
-			errs = append(errs, d.Discard(ctx, b, r.ID))
+			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
 		}
 		errs = append(errs, removeTree(s.exchange(r.ID)), ignoreMissing(os.Remove(s.orderFile(r.ID))))
 	}

@@ -74,6 +74,9 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	if rec.State == store.Pulled {
 		return PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch, Ref: "refs/cco/" + id}, nil
 	}
+	if err := s.looked(ctx, rec); err != nil {
+		return PullResult{}, err
+	}
 	r, err := s.bring(ctx, rec, o)
 	if err != nil {
 		return r, fmt.Errorf("pull %s: %w", id, err)
@@ -122,6 +125,8 @@ func (s *Service) Failure(rec store.Session) error {
 func (s *Service) failure(rec store.Session, published inside.Result, err error) error {
 	f := &FailedError{ID: rec.ID, State: rec.State, Reason: rec.Reason, Words: s.errorText(rec.ID)}
 	switch {
+	case s.frozenBy(rec) != nil:
+		f.Next = fmt.Sprintf("look with `cco guard canary %s`, then undo or accept it; its own work is kept until then", rec.ID)
 	case err != nil:
 		f.Next = "its work could not be read: " + err.Error()
 	case published.Bundle == nil && published.Head == rec.Base && published.Wip == "":

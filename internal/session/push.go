@@ -80,6 +80,9 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	if err := s.belongs(ctx, repo, b); err != nil {
 		return store.Session{}, err
 	}
+	if err := s.Thawed(ctx, b, d); err != nil {
+		return store.Session{}, err
+	}
 	rec := store.Session{
 		ID: s.NewID(), Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
 		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),

@@ -137,9 +137,10 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 		return v, err
 	}
 	defer func() { _ = lock.Close() }()
+	reason := s.afterDeath(ctx, v)
 	return s.Store.UpdateSession(ctx, v.ID, func(v *store.Session) error {
 		if v.State.Live() {
-			v.State, v.Reason, v.Finished = store.Failed, "interrupted", s.Now()
+			v.State, v.Reason, v.Finished = store.Failed, reason, s.Now()
 		}
 		return nil
 	})

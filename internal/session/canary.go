@@ -1,0 +1,260 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/canary"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// traceFile is where git writes down the agent's commands, in the exchange directory because both sides see that.
+const traceFile = "git-trace.jsonl"
+
+// traceEnv has the agent's git commands written down, where the canary will want to know of them.
+func (k *keeper) traceEnv() []string {
+	if _, shared := k.drv.(box.Sharer); !shared {
+		return nil
+	}
+	return canary.TraceEnv(filepath.Join(k.place.Exchange, traceFile))
+}
+
+// watchHost records the user's repository before an agent runs in a box that shares it. What it gives back compares it
+// after the agent's end, and makes the session a failure if anything but its own has changed.
+func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, err error) {
+	if _, shared := k.drv.(box.Sharer); !shared {
+		return func(e ending) ending { return e }, nil
+	}
+	repo, err := git.Open(ctx, k.box.Spec.Repo)
+	if err != nil {
+		return nil, err
+	}
+	// What an earlier run did was looked at then.
+	if err := ignoreMissing(os.Remove(filepath.Join(k.exchange(k.rec.ID), traceFile))); err != nil {
+		return nil, err
+	}
+	own := canary.Own{
+		ID: k.rec.ID, Branch: "cco/" + k.rec.ID, Workspace: k.place.Workspace, Stash: true, Trace: filepath.Join(k.exchange(k.rec.ID), traceFile),
+	}
+	after, err := canary.Watch(ctx, repo, canary.Dir(k.box.Dir, k.rec.ID), own)
+	if err != nil {
+		return nil, err
+	}
+	return func(end ending) ending {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
+		defer cancel()
+		r, err := canary.Report{}, k.drv.Halt(ctx, k.box, k.rec.ID)
+		if err == nil {
+			own, err = k.others(ctx, own, k.rec)
+		}
+		if err == nil {
+			r, err = after(ctx, own, k.Now())
+		}
+		if err != nil {
+			// The record before the run stays where it is: whoever touches the box next compares.
+			end.Canary = "your repository could not be compared with what it was before: " + err.Error()
+			return end
+		}
+		k.tell(r)
+		if r.Frozen {
+			end.Canary = foundWords(r)
+		}
+		return end
+	}, nil
+}
+
+// tell puts findings where people look: the transcript and the guard's log.
+func (k *keeper) tell(r canary.Report) {
+	for _, f := range r.Findings {
+		if f.Ordinary {
+			k.step("meanwhile: %s (%s)", f.Words, f.Why)
+			continue
+		}
+		k.transcript.add(KindErr, "canary: "+f.Words)
+	}
+	if err := k.record(r, k.rec); err != nil {
+		k.step("the canary's findings are not logged: %v", err)
+	}
+}
+
+func foundWords(r canary.Report) string {
+	return fmt.Sprintf("it made %s: cco guard canary %s", canary.Count(len(r.Grave())), r.Session)
+}
+
+// maxRecorded bounds how much of one report goes into the log; all of it is in the report.
+const maxRecorded = 100
+
+func (s *Service) record(r canary.Report, rec store.Session) error {
+	log := audit.Open(s.Data, s.Now)
+	for _, f := range r.Findings[:min(maxRecorded, len(r.Findings))] {
+		reason := f.Words
+		if f.Ordinary {
+			reason = "ordinary: " + reason
+		}
+		if f.Why != "" {
+			reason += " (" + f.Why + ")"
+		}
+		if err := log.Add(audit.Entry{Session: rec.ID, Kind: audit.Canary, Agent: rec.Agent, Rule: string(f.Kind), Reason: reason, Path: f.What}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// others adds what the other sessions of the same repository do by themselves.
+func (s *Service) others(ctx context.Context, own canary.Own, rec store.Session) (canary.Own, error) {
+	list, err := s.Store.Sessions(ctx, "")
+	if err != nil {
+		return own, err
+	}
+	for _, v := range list {
+		if v.ID == rec.ID || v.RepoKey != rec.RepoKey {
+			continue
+		}
+		own.Peers = append(own.Peers, v.ID)
+		for _, tip := range []string{v.Tip, v.Wip} {
+			if tip != "" {
+				own.Tips = append(own.Tips, tip)
+			}
+		}
+	}
+	return own, nil
+}
+
+// concluded makes sure that what a session did was compared, also if its keeper died before that, and gives the report.
+// It is nil if there is nothing to tell. The caller holds the session's lock.
+func (s *Service) concluded(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) (*canary.Report, error) {
+	dir := canary.Dir(b.Dir, rec.ID)
+	if !canary.Pending(dir) {
+		return canary.ReadReport(dir)
+	}
+	if err := d.Halt(ctx, b, rec.ID); err != nil {
+		return nil, err
+	}
+	own, err := s.others(ctx, canary.Own{ID: rec.ID}, rec)
+	if err != nil {
+		return nil, err
+	}
+	r, err := canary.Conclude(ctx, b.Spec.Repo, dir, own, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.record(r, rec); err != nil {
+		s.Warn("the canary's findings are not logged: %v", err)
+	}
+	return &r, nil
+}
+
+// afterDeath compares for a keeper that is gone, and gives the reason for which its session failed.
+func (s *Service) afterDeath(ctx context.Context, rec store.Session) string {
+	const interrupted = "interrupted"
+	b, d, err := s.Boxes.Find(rec.Box)
+	if err != nil {
+		return interrupted
+	}
+	if _, shared := d.(box.Sharer); !shared {
+		return interrupted
+	}
+	r, err := s.concluded(ctx, b, d, rec)
+	switch {
+	case err != nil:
+		s.Warn("session %s: your repository could not be compared with what it was before: %v", rec.ID, err)
+	case r != nil && r.Frozen:
+		return interrupted + "; " + foundWords(*r)
+	}
+	return interrupted
+}
+
+// Thawed refuses a box that is frozen, after making sure that all that was to be compared is.
+func (s *Service) Thawed(ctx context.Context, b *box.Box, d box.Driver) error {
+	if _, shared := d.(box.Sharer); !shared {
+		return nil
+	}
+	if _, err := s.canaries(ctx, b, d); err != nil {
+		return err
+	}
+	return canary.Check(b.Dir, b.Name)
+}
+
+// canaries gives every report of a box.
+func (s *Service) canaries(ctx context.Context, b *box.Box, d box.Driver) ([]canary.Report, error) {
+	ids, err := canary.Sessions(b.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []canary.Report
+	for _, id := range ids {
+		r, err := s.canaryOf(ctx, b, d, id)
+		if err != nil {
+			return nil, fmt.Errorf("compare after session %s: %w", id, err)
+		}
+		if r != nil {
+			list = append(list, *r)
+		}
+	}
+	return list, nil
+}
+
+// canaryOf gives the report of one session, nil while it runs. One that can't be read is itself a finding.
+func (s *Service) canaryOf(ctx context.Context, b *box.Box, d box.Driver, id string) (*canary.Report, error) {
+	if !validID.MatchString(id) {
+		return nil, nil
+	}
+	lock, err := s.keeperLock(id)
+	if errors.Is(err, errLocked) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Close() }()
+	rec, err := s.Store.Session(ctx, id)
+	if err != nil {
+		if _, forgotten := errors.AsType[*store.NotFoundError](err); !forgotten {
+			return nil, err
+		}
+		rec = store.Session{ID: id}
+	}
+	r, err := s.concluded(ctx, b, d, rec)
+	if err != nil && ctx.Err() == nil && !canary.Pending(canary.Dir(b.Dir, id)) {
+		r, err = &canary.Report{Session: id, Frozen: true, Findings: []canary.Finding{canary.Unreadable(err)}}, nil
+	}
+	if r != nil {
+		r.Session, r.Box = id, b.Name
+	}
+	return r, err
+}
+
+// looked is frozenBy for a session that may not have been compared yet.
+func (s *Service) looked(ctx context.Context, rec store.Session) error {
+	if b, d, err := s.Boxes.Find(rec.Box); err == nil {
+		if _, err := s.canaryOf(ctx, b, d, rec.ID); err != nil {
+			return fmt.Errorf("compare after session %s: %w", rec.ID, err)
+		}
+	}
+	return s.frozenBy(rec)
+}
+
+// frozenBy refuses to bring the work of a session before somebody has looked at what else it did.
+func (s *Service) frozenBy(rec store.Session) error {
+	b, _, err := s.Boxes.Find(rec.Box)
+	if err != nil {
+		return nil //nolint:nilerr // a box that is gone holds nothing back
+	}
+	list, err := canary.Frozen(b.Dir)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if r.Session == rec.ID {
+			return &canary.FrozenError{Box: b.Name, Reports: []canary.Report{r}}
+		}
+	}
+	return nil
+}
