@@ -168,19 +168,19 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 	ctx = context.WithoutCancel(ctx)
 	link, err := s.Dial(ctx, rec.ID)
 	if err == nil {
-		defer func() { _ = link.Close() }()
-		stop := a.passInterrupts(link, rec.ID)
-		defer stop()
+		restore := func() {}
 		if interactive {
-			restore := a.passKeys(link)
-			defer restore()
+			restore = a.passKeys(link)
 		}
+		stop := a.passInterrupts(link, rec.ID)
 		out := a.io.Out
 		if asJSON {
 			out = a.io.Err
 		}
 		err = link.Follow(func(e session.Event) error { a.show(e, out, interactive); return nil })
 		_ = link.Close()
+		stop()
+		restore() // before anything is said: a raw terminal would show it askew
 	}
 	a.io.Settle()
 	now, getErr := s.Get(ctx, rec.ID)

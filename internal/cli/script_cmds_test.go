@@ -24,7 +24,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-var sessionID = regexp.MustCompile(`(?:[Ss]ession |"id": ")([0-9a-f]{8})\b`)
+var sessionID = regexp.MustCompile(`(?m)(?:[Ss]ession |"id": "|^)([0-9a-f]{8})\b`)
 
 // id VAR sets a variable to the session that the last command's output names.
 func cmdID(ts *testscript.TestScript, _ bool, args []string) {
@@ -100,14 +100,14 @@ func cmdFingerprint(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[1], sum)
 }
 
-// await FILE waits until a file is there.
+// await PATTERN waits until a file is there.
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
-		ts.Fatalf("usage: await FILE")
+		ts.Fatalf("usage: await PATTERN")
 	}
 	path := ts.MkAbs(args[0])
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Lstat(path); err == nil {
+		if found, err := filepath.Glob(path); err == nil && len(found) > 0 {
 			return
 		}
 		if time.Now().After(deadline) {

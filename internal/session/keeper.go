@@ -25,6 +25,9 @@ import (
 // publishTime bounds what a hostile workspace can make publishing take.
 const publishTime = 10 * time.Minute
 
+// ctrlC is what a terminal makes an interrupt of.
+const ctrlC = 0x03
+
 // keeper is the one host process of a session.
 type keeper struct {
 	*Service
@@ -40,6 +43,7 @@ type keeper struct {
 	mu      sync.Mutex
 	pty     *os.File
 	stopped bool               // a person asked the agent to end
+	typed   bool               // a person typed Ctrl-C on its terminal
 	kill    context.CancelFunc // ends the agent
 	killed  bool
 }
@@ -240,7 +244,8 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return ending{
-		Ran: true, Err: err, Stopped: k.stopped, Killed: k.killed,
+		// What Ctrl-C on a terminal means is the agent's to say: its exit status does.
+		Ran: true, Err: err, Stopped: k.stopped || k.typed && proc.Code(err) == 128+int(syscall.SIGINT), Killed: k.killed,
 		TimedOut: errors.Is(ctx.Err(), context.DeadlineExceeded),
 	}
 }
@@ -296,7 +301,7 @@ func (k *keeper) handle(r request) {
 	case "stop":
 		k.stopped = true
 		if k.pty != nil {
-			_, _ = k.pty.Write([]byte{3})
+			_, _ = k.pty.Write([]byte{ctrlC})
 			return
 		}
 		select {
@@ -307,6 +312,7 @@ func (k *keeper) handle(r request) {
 		k.killed = true
 		k.kill()
 	case "input":
+		k.typed = k.typed || bytes.IndexByte(r.Data, ctrlC) >= 0
 		if k.pty != nil {
 			_, _ = k.pty.Write(r.Data)
 		}

@@ -331,7 +331,7 @@ func (s *Service) close(ctx context.Context, rec store.Session, r PullResult, o 
 		}
 	}
 	r.Session, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Pulled, v.Tip, v.Wip = store.Pulled, s.Now(), r.Tip, r.wip
+		v.State, v.Reason, v.Pulled, v.Tip, v.Wip = store.Pulled, "", s.Now(), r.Tip, r.wip
 		// The next run of the same session, if there is one, starts from what the host has now.
 		if r.head != "" {
 			v.Base = r.head
