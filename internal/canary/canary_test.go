@@ -162,15 +162,17 @@ func stashed(s *scene) {
 	s.user.Git("stash")
 }
 
-// Each is something an agent must not do: it is found, told in words, not taken for ordinary, and undone byte for byte.
-func TestEachChangeIsFoundAndUndone(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		prepare func(*scene)
-		do      func(s *scene)
-		kind    canary.Kind
-		words   string
-	}{
+// change is something that an agent must not do.
+type change struct {
+	name    string
+	prepare func(*scene)
+	do      func(s *scene)
+	kind    canary.Kind
+	words   string
+}
+
+func changes() []change {
+	return []change{
 		{"a branch moved", nil, func(s *scene) { s.agent.Git("update-ref", "refs/heads/main", s.agent.Commit("x")) },
 			canary.KindRef, "refs/heads/main moved from "},
 		{"moved from the host by hand", nil, func(s *scene) {
@@ -228,7 +230,12 @@ func TestEachChangeIsFoundAndUndone(t *testing.T) {
 			canary.KindWorktree, "was added as worktrees/mine"},
 		{"a worktree led elsewhere", linked, func(s *scene) { s.put("worktrees/linked/gitdir", "/tmp/evil/.git\n", 0o644) }, canary.KindWorktree, "worktrees/linked/gitdir was changed"},
 		{"a worktree gone", linked, func(s *scene) { s.run("rm", "-r", s.gitPath("worktrees/linked")) }, canary.KindWorktree, "worktrees/linked/gitdir was removed"},
-	} {
+	}
+}
+
+// Each change is found, told in words, not taken for ordinary, and undone byte for byte.
+func TestEachChangeIsFoundAndUndone(t *testing.T) {
+	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {
 			var prepare []func(*scene)
 			if c.prepare != nil {

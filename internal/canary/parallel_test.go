@@ -207,6 +207,26 @@ func TestUndoKeepsWhatItTakesAway(t *testing.T) {
 	}
 }
 
+// Guards against two sessions at once that saw the same change: undoing it for one undoes it for the other.
+func TestUndoingTwice(t *testing.T) {
+	s := stage(t, hook)
+	s.user.Git("update-ref", "refs/heads/main", s.agent.Commit("x"))
+	s.agent.Git("branch", "mine")
+	s.put("hooks/pre-commit", "evil", 0o755)
+	s.put("hooks/new", "evil", 0o755)
+	found := s.compare()
+	for range 2 {
+		for _, o := range s.undo(found) {
+			if !o.Done {
+				t.Errorf("%s: %s", o.Finding.Words, o.Refused)
+			}
+		}
+	}
+	if again := s.compare(); len(again) != 0 {
+		t.Errorf("found:\n%s", words(again))
+	}
+}
+
 func TestAHugeHooksDirectory(t *testing.T) {
 	s := stage(t, hook)
 	before := s.state()

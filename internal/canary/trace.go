@@ -73,14 +73,14 @@ func readTrace(ctx context.Context, own Own, common string) witness {
 		w.names[c.name] = true
 		if c.outside(own, common) {
 			words := "git " + strings.Join(c.argv[min(1, len(c.argv)):], " ")
-			w.outside = append(w.outside, "`"+clean(words)+"` in "+clean(place2words(c.worktree)))
+			w.outside = append(w.outside, "`"+clean(words)+"` in "+clean(whereWords(c.worktree)))
 		}
 	}
 	slices.Sort(w.outside)
 	return w
 }
 
-func place2words(worktree string) string {
+func whereWords(worktree string) string {
 	if worktree == "" {
 		return "a git directory"
 	}

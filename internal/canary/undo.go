@@ -19,6 +19,8 @@ type Outcome struct {
 	Done    bool    `json:"done"`
 	Refused string  `json:"refused,omitempty"` // why it was left as it is
 	Kept    string  `json:"kept,omitempty"`    // where what was found is now
+
+	already bool // it is as it was: the same change was undone for another session
 }
 
 // errChanged says that something is no longer as it was found.
@@ -106,6 +108,9 @@ func (u *undo) undoRefs(ctx context.Context) (err error) {
 func (u *undo) ref(ctx context.Context, o *Outcome) error {
 	f := o.Finding
 	name, was := string(f.Ref), u.shot.Refs[f.Ref]
+	if u.refs[f.Ref] == was && name != "refs/stash" {
+		return nil // undone already, for another session that saw the same
+	}
 	if u.refs[f.Ref] != f.Is {
 		return errChanged
 	}
@@ -203,7 +208,7 @@ func (u *undo) undoFiles() {
 	slices.SortStableFunc(u.byPath, depth)
 	each := func(do func(*Outcome) error) {
 		for _, o := range u.byPath {
-			if o.Refused != "" {
+			if o.Refused != "" || o.already {
 				continue
 			}
 			if err := do(o); err != nil {
@@ -216,7 +221,9 @@ func (u *undo) undoFiles() {
 	each(u.clear)
 	slices.Reverse(u.byPath)
 	each(u.restore)
-	each(func(o *Outcome) error { o.Done = true; return nil })
+	for _, o := range u.byPath {
+		o.Done = o.Refused == ""
+	}
 }
 
 // check refuses what is not as it was found, and what was never saved.
@@ -234,6 +241,9 @@ func (u *undo) check(o *Outcome) error {
 	is, err := u.at(string(f.Path))
 	if err != nil {
 		return err
+	}
+	if o.already = same(is, entryAt(u.shot.Files, f.Path)); o.already {
+		return nil
 	}
 	if !same(is, f.Found) {
 		return errChanged

@@ -1,0 +1,124 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/worktree"
+	"github.com/cco-dev/cco/internal/canary"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// orphan makes a session in a worktree box whose keeper took its shot, whose agent wrote a hook, and that then died.
+func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error) {
+	t.Helper()
+	user := gittest.New(t)
+	base := user.Commit("start", "a.txt", "a")
+	s = service(t)
+	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: "/nowhere"})}
+	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree", box.Spec{Repo: user.Dir}, nil, func(string, ...any) {}); err != nil {
+		t.Fatal(err)
+	}
+	b, d, err := s.Boxes.Find("wt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := git.Open(t.Context(), user.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := store.Session{ID: id, Box: "wt", Repo: user.Dir, RepoKey: repo.Key(), Base: base, State: store.Running, Created: time.Now()}
+	if err := s.Store.AddSession(t.Context(), rec); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.(box.Sharer).Checkout(t.Context(), b, id, base); err != nil {
+		t.Fatal(err)
+	}
+	place, err := d.Prepare(t.Context(), b, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{Service: s, rec: rec, box: b, drv: d, place: place}
+	k.transcript, err = newTranscript(filepath.Join(t.TempDir(), "transcript"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.transcript.close() })
+	compare, err := k.watchHost(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(user.Path(".git/hooks/post-merge"), []byte("evil"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s, b, func() error {
+		end := compare(ending{Ran: true, Killed: true})
+		if state, reason := end.judge(); state != store.Failed || !strings.Contains(reason, "it made 1 change") {
+			return errors.New(reason)
+		}
+		return nil
+	}
+}
+
+// Guards against a keeper's death at any moment: before it compared, and after it froze the box but before it said so.
+func TestADeadKeepersCanaryIsHeard(t *testing.T) {
+	const id = "0badcafe"
+	for name, compared := range map[string]bool{"before comparing": false, "before recording": true} {
+		t.Run(name, func(t *testing.T) {
+			s, b, after := orphan(t, id)
+			if compared {
+				if err := after(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			v, err := s.Get(t.Context(), id)
+			if err != nil || v.State != store.Failed || !strings.HasPrefix(v.Reason, "interrupted; it made 1 change") {
+				t.Fatalf("%s %q, %v", v.State, v.Reason, err)
+			}
+			var frozen *canary.FrozenError
+			if err := canary.Check(b.Dir, b.Name); !errors.As(err, &frozen) {
+				t.Fatal(err)
+			}
+			if _, err := s.Pull(t.Context(), id, PullOptions{Partial: true, Timeout: time.Minute, Interval: time.Second}); !errors.As(err, &frozen) {
+				t.Fatal(err)
+			}
+			out, err := s.UndoFindings(t.Context(), id, false)
+			if err != nil || len(out) != 1 || !out[0].Done {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			if err := canary.Check(b.Dir, b.Name); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Guards against a push that comes before anybody has looked at the sessions.
+func TestAPushComparesForADeadKeeper(t *testing.T) {
+	s, b, _ := orphan(t, "0badcafe")
+	_, d, err := s.Boxes.Find("wt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var frozen *canary.FrozenError
+	if err := s.Thawed(t.Context(), b, d); !errors.As(err, &frozen) {
+		t.Fatal(err)
+	}
+	if err := s.AcceptFindings(t.Context(), "0badcafe"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Thawed(t.Context(), b, d); err != nil {
+		t.Fatal(err)
+	}
+	reports, err := s.Findings(t.Context(), "", "wt")
+	if err != nil || len(reports) != 1 || reports[0].Resolved != canary.Accepted {
+		t.Errorf("%+v, %v", reports, err)
+	}
+}
