@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -224,7 +223,7 @@ func (r *Repo) holds(c change) bool {
 
 // blobOID is the id that git gives to content of this size.
 func (r *Repo) blobOID(content io.Reader, size int64) string {
-	var h hash.Hash = sha1.New()
+	h := sha1.New()
 	if r.ObjectFormat == "sha256" {
 		h = sha256.New()
 	}

@@ -119,9 +119,8 @@ func isMode(v, lang string) bool {
 
 // frame is one open bracket, with the call that it belongs to.
 type frame struct {
-	call  string
-	open  int // index of the bracket
-	write bool
+	call string
+	open int // index of the bracket
 }
 
 // walk visits every call and every string with the call that it is given to.
@@ -198,7 +197,7 @@ func (p *program) literal(t codeToken, call string, i int) {
 		if !p.openWrites(p.callIndex(i)) && !isMode(t.text, p.lang) {
 			return
 		}
-	case callReads(name) && !(name == "glob" && p.mutates) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
+	case callReads(name) && (name != "glob" || !p.mutates) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
 		return
 	case !p.mutates && call == "":
 		return // a value that nothing is done with but reading
@@ -298,9 +297,7 @@ func pathShaped(v string) bool {
 
 // locate finds where a string leads if it is a path.
 func (p *program) locate(v string) (place, string) {
-	if strings.HasPrefix(v, "file://") {
-		v = v[len("file://"):]
-	}
+	v = strings.TrimPrefix(v, "file://")
 	if strings.HasPrefix(v, hole) {
 		return placeUnknown, ""
 	}

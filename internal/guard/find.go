@@ -50,7 +50,7 @@ func (s *shell) find(argv []arg) {
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
 			end := i + 1
-			for end < len(rest) && !rest[end].is(";") && !(rest[end].is("+") && rest[end-1].is("{}")) {
+			for end < len(rest) && !rest[end].is(";") && (!rest[end].is("+") || !rest[end-1].is("{}")) {
 				end++
 			}
 			s.findExec(v, roots, rest[i+1:end])

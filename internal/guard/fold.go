@@ -163,7 +163,8 @@ func (p *program) reduceName(toks []codeToken, i int) (codeToken, int, bool) {
 			return str(v, n)
 		}
 	}
-	if v, ok := p.consts[name]; ok && !(at(1).kind == 'p' && (at(1).text == "=" || at(1).text == "(")) && at(1).kind != 's' {
+	assigned := at(1).kind == 'p' && (at(1).text == "=" || at(1).text == "(")
+	if v, ok := p.consts[name]; ok && !assigned && at(1).kind != 's' {
 		return codeToken{kind: 's', text: v, path: true}, 1, true
 	}
 	return codeToken{}, 0, false

@@ -153,7 +153,7 @@ func TestInputInPieces(t *testing.T) {
 
 func TestDenialsReachTheLog(t *testing.T) {
 	for _, network := range []string{"unix", "unixgram"} {
-		dir, err := os.MkdirTemp("", "log") // short, for the limit on socket names
+		dir, err := os.MkdirTemp("", "log") //nolint:usetesting // short, for the limit on socket names
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -145,12 +145,12 @@ func TestTheFirstFailureEndsItWithItsWords(t *testing.T) {
 
 func TestBashNamesTheLineOfThePlan(t *testing.T) {
 	b := newBench(t, "# Plan\n\n## Task 1\n\n```sh\ntrue\nno-such-program\n```\n")
-	b.mustFail("plan.md: line 7: no-such-program: command not found", "exit status 127", "(plan line 6)")
+	_ = b.mustFail("plan.md: line 7: no-such-program: command not found", "exit status 127", "(plan line 6)")
 }
 
 func TestErrorTextKeepsOnlyTheEndOfTheOutput(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\nseq 1 100000\nfalse\n```\n")
-	b.mustFail("\n99999\n100000\n")
+	_ = b.mustFail("\n99999\n100000\n")
 	if n := strings.Count(b.read(b.o.Exchange, ErrorFile), "\n"); n > tailLines+5 {
 		t.Errorf("error.txt has %d lines", n)
 	}
@@ -169,7 +169,7 @@ func TestStandardInputIsEmpty(t *testing.T) {
 
 func TestStartedAgainItGoesOnAfterTheLastCommittedTask(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\necho x >> a\n```\n## Task 2\n```sh\necho x >> b\n[ -e ../go ]\n```\n## Task 3\n```sh\necho x >> c\n```\n")
-	b.mustFail("Task 2")
+	_ = b.mustFail("Task 2")
 	// A task may change the plan; what is done stays done.
 	b.write("plan.md", strings.Replace(b.read(b.o.Workspace, "plan.md"), "## Task 1\n", "## Task 1: ticked off\n", 1))
 	if err := os.WriteFile(filepath.Join(b.o.Workspace, "..", "go"), nil, 0o600); err != nil {
