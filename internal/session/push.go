@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -280,9 +281,12 @@ func (s *Service) placePlan(id string, b *box.Box, d box.Driver, p plan) (string
 func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
 	s.Report("packing %s", rec.Branch)
 	if shallow {
-		return repo.Shallow(ctx, filepath.Join(s.exchange(rec.ID), inside.InputRepo), git.ShallowRequest{
-			Branch: rec.Branch, Commit: rec.Base, Depth: depth, Progress: s.gitProgress(),
-		})
+		dir := filepath.Join(s.exchange(rec.ID), inside.InputRepo)
+		err := repo.Shallow(ctx, dir, git.ShallowRequest{Branch: rec.Branch, Commit: rec.Base, Depth: depth, Progress: s.gitProgress()})
+		if err != nil {
+			return err
+		}
+		return readable(dir)
 	}
 	have, err := s.Store.Sent(ctx, rec.Box, rec.RepoKey)
 	if err != nil {
@@ -294,10 +298,32 @@ func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, s
 func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session, have []string) error {
 	path := filepath.Join(s.exchange(rec.ID), inside.InputBundle)
 	r, err := repo.Bundle(ctx, path, git.BundleRequest{Branch: rec.Branch, Commit: rec.Base, Have: have, Progress: s.gitProgress()})
-	if err != nil || r.Nothing {
+	if err != nil {
 		return err
 	}
+	if r.Nothing {
+		s.Report("the box has %s already", rec.Branch)
+		return nil
+	}
+	what := "all of it"
+	if len(r.Prerequisites) > 0 {
+		what = "only what the box lacks"
+	}
+	s.Report("sending %d bytes, %s", r.Size, what)
 	return os.Chmod(path, 0o644) //nolint:gosec // read by the box's own uid; the directory is closed
+}
+
+// readable lets a box's own user read what was written for it. Nobody else gets past the directory above.
+func readable(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return os.Chmod(path, 0o755) //nolint:gosec // see above
+		}
+		return os.Chmod(path, 0o644) //nolint:gosec // see above
+	})
 }
 
 // sendAll sends a session's base with all its history.
