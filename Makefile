@@ -38,7 +38,8 @@ vet: ## build and vet for every platform
 	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
 		GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/... && GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit; done
 
-bench: build tools ## speed beside plain git, bwrap and others, as a table
+bench: build ## speed beside plain git, bwrap and others, as a table
+	@scripts/tools heavy
 	@go run ./internal/bench -bin bin
 
 fuzz: ## a minute of fuzzing for each target
