@@ -5,7 +5,7 @@ package box
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"strings"
 	"time"
 )
 
@@ -35,6 +35,8 @@ type Spec struct {
 	Env    []string `json:"env,omitempty"`
 	Setup  []string `json:"setup,omitempty"` // shell commands, run once when the box is provisioned
 	Limits Limits   `json:"limits"`
+	// RequireKernel refuses a box around which the kernel doesn't stand.
+	RequireKernel bool `json:"require_kernel,omitempty"`
 }
 
 // Mount is a host directory seen in a box at the same path, read-only unless it says otherwise.
@@ -69,8 +71,6 @@ func (e *Unavailable) Error() string {
 	return s
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
-
 // NameError says that something can't be the name of a box.
 type NameError struct{ Name string }
 
@@ -80,7 +80,8 @@ func (e *NameError) Error() string {
 
 // CheckName refuses names that can't be a directory, a host name and an instance name alike.
 func CheckName(name string) error {
-	if !validName.MatchString(name) {
+	inner := strings.Trim(name, "-")
+	if name == "" || len(name) > 40 || inner != name || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return &NameError{Name: name}
 	}
 	return nil

@@ -66,8 +66,19 @@ func (a *app) shell(ctx context.Context, name, id string, argv []string) error {
 	return err
 }
 
-// enter finds the box that a shell is for, and refuses one that is frozen.
+// enter finds the box that a shell is for, and refuses one that is frozen. The store is opened only where it is needed:
+// it would take longer than entering the box.
 func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, box.Driver, error) {
+	if e.Session == "" {
+		boxes, err := a.boxes()
+		if err != nil {
+			return nil, nil, err
+		}
+		b, d, err := boxes.Ready(ctx, name)
+		if _, shared := d.(box.Sharer); err != nil || !shared {
+			return b, d, err
+		}
+	}
 	s, done, err := a.sessions(ctx)
 	if err != nil {
 		return nil, nil, err
