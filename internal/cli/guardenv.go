@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,8 +41,6 @@ workspace; guard.git_env = "plain" in the settings gives the plain variables the
 	return c
 }
 
-var gitVariable = regexp.MustCompile(`^GIT_[A-Z0-9_]+$`)
-
 // envLines are the lines of shell that set env, and unset what else has been set of git's.
 func envLines(env, now []string) []string {
 	var set, unset []string
@@ -53,10 +50,16 @@ func envLines(env, now []string) []string {
 	}
 	for _, e := range now {
 		name, _, _ := strings.Cut(e, "=")
-		if gitVariable.MatchString(name) && !slices.ContainsFunc(env, func(o string) bool { return strings.HasPrefix(o, name+"=") }) {
+		if isGitVariable(name) && !slices.ContainsFunc(env, func(o string) bool { return strings.HasPrefix(o, name+"=") }) {
 			unset = append(unset, "unset "+name)
 		}
 	}
 	slices.Sort(unset)
 	return append(unset, set...)
+}
+
+// isGitVariable says whether a name steers git, and can be unset in a shell as it stands.
+func isGitVariable(name string) bool {
+	rest, ok := strings.CutPrefix(name, "GIT_")
+	return ok && rest != "" && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }

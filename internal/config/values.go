@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -232,7 +233,8 @@ func setCaches(c *Config, value any, _ string) error {
 	return nil
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// Compiled when it is first needed: every start of cco would pay for it.
+var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // setEnv takes a table, or an array of KEY=value.
 func setEnv(c *Config, value any, _ string) error {
@@ -258,7 +260,7 @@ func setEnv(c *Config, value any, _ string) error {
 		if !ok {
 			return fmt.Errorf("%s: want a string, not %s", name, kind(v))
 		}
-		if !envName.MatchString(name) || strings.ContainsRune(s, 0) {
+		if !envName().MatchString(name) || strings.ContainsRune(s, 0) {
 			return fmt.Errorf("%q can't be the name of a variable, or its value holds a NUL", name)
 		}
 		env = append(env, name+"="+s)

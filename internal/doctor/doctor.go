@@ -66,8 +66,6 @@ func Healthy(checks []Check) bool {
 	return true
 }
 
-var gitVersion = regexp.MustCompile(`^git version (\d+)\.(\d+)`)
-
 // oldest is the first git with everything that is used: NUL-separated worktree lists came last.
 const oldestMajor, oldestMinor = 2, 36
 
@@ -78,7 +76,7 @@ func checkGit(ctx context.Context) Check {
 		c.Detail = err.Error()
 		return c
 	}
-	m := gitVersion.FindSubmatch(out)
+	m := regexp.MustCompile(`^git version (\d+)\.(\d+)`).FindSubmatch(out)
 	if m == nil {
 		c.Detail = "says " + strconv.Quote(string(out))
 		return c

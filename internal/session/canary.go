@@ -203,7 +203,7 @@ func (s *Service) canaries(ctx context.Context, b *box.Box, d box.Driver) ([]can
 
 // canaryOf gives the report of one session, nil while it runs. One that can't be read is itself a finding.
 func (s *Service) canaryOf(ctx context.Context, b *box.Box, d box.Driver, id string) (*canary.Report, error) {
-	if !validID.MatchString(id) {
+	if !validID(id) {
 		return nil, nil
 	}
 	lock, err := s.keeperLock(id)

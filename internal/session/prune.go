@@ -77,7 +77,7 @@ func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if known[e.Name()] || !validID.MatchString(e.Name()) {
+			if known[e.Name()] || !validID(e.Name()) {
 				continue
 			}
 			lock, err := s.keeperLock(e.Name())

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
@@ -59,7 +60,8 @@ func codexMarks(h Hook) (begin, end string) {
 	return "# cco guard of " + compact(h.Scope) + ", removed by `cco guard uninstall`\n", "# end of cco guard of " + compact(h.Scope) + "\n"
 }
 
-var featureOff = regexp.MustCompile(`(?m)^([ \t]*(?:codex_)?hooks[ \t]*=[ \t]*)false`)
+// Patterns are compiled when they are first needed: every start of cco would pay for them.
+var featureOff = later(`(?m)^([ \t]*(?:codex_)?hooks[ \t]*=[ \t]*)false`)
 
 func mergeCodex(file string, data []byte, h Hook) ([]byte, error) {
 	c, err := parseCodex(data)
@@ -94,7 +96,7 @@ func turnOn(text string) (string, error) {
 		if i := strings.Index(text[from:], "\n["); i >= 0 {
 			to = from + i
 		}
-		on := text[:from] + featureOff.ReplaceAllString(text[from:to], "${1}true") + text[to:]
+		on := text[:from] + featureOff().ReplaceAllString(text[from:to], "${1}true") + text[to:]
 		if c, err := parseCodex([]byte(on)); err == nil && !c.off() {
 			return on, nil
 		}
@@ -117,17 +119,17 @@ func stripCodex(data []byte, h Hook) []byte {
 }
 
 var (
-	codexHeader = regexp.MustCompile(`(?m)^[ \t]*\[\[[ \t]*hooks[ \t]*\.[ \t]*PreToolUse[ \t]*\]\]`)
-	codexBlock  = regexp.MustCompile(`(?ms)^# cco guard of "[^\n]*\n.*?^# end of cco guard of "`)
-	codexState  = regexp.MustCompile(`(?m)^(\[hooks\.state\..*:pre_tool_use:)\d+(:0"\]\s*)$`)
+	codexHeader = later(`(?m)^[ \t]*\[\[[ \t]*hooks[ \t]*\.[ \t]*PreToolUse[ \t]*\]\]`)
+	codexBlock  = later(`(?ms)^# cco guard of "[^\n]*\n.*?^# end of cco guard of "`)
+	codexState  = later(`(?m)^(\[hooks\.state\..*:pre_tool_use:)\d+(:0"\]\s*)$`)
 )
 
 // renumber mends the trust of the guards of other worktrees: codex names hooks by their place, which has moved.
 func renumber(text string) string {
-	blocks := codexBlock.FindAllStringIndex(text, -1)
+	blocks := codexBlock().FindAllStringIndex(text, -1)
 	for _, at := range slices.Backward(blocks) { // what stands before a block doesn't move while it is mended
-		n := len(codexHeader.FindAllString(text[:at[0]], -1))
-		text = text[:at[0]] + codexState.ReplaceAllString(text[at[0]:at[1]], fmt.Sprintf("${1}%d${2}", n)) + text[at[1]:]
+		n := len(codexHeader().FindAllString(text[:at[0]], -1))
+		text = text[:at[0]] + codexState().ReplaceAllString(text[at[0]:at[1]], fmt.Sprintf("${1}%d${2}", n)) + text[at[1]:]
 	}
 	return text
 }
@@ -149,4 +151,8 @@ func trustHash(h Hook) string {
 		Matcher string    `json:"matcher"`
 	}{"pre_tool_use", []command{{false, h.command("codex"), hookSeconds, "command"}}, ""})))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func later(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
