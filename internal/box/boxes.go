@@ -116,6 +116,7 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, fil
 		case err == nil && b.Spec.Repo != spec.Repo:
 			return &ConflictError{Name: name, Backend: b.Backend, Repo: b.Spec.Repo}
 		case err == nil:
+			b.Spec.RequireKernel = b.Spec.RequireKernel || spec.RequireKernel
 			return s.start(ctx, b, d, report)
 		case !errors.As(err, &missing):
 			return err

@@ -36,8 +36,8 @@ type Driver interface {
 
 	// Layers reports the isolation in force for a box on this machine.
 	Layers(ctx context.Context, b *Box) ([]Layer, error)
-	// Promises names the probes of the escape suite that must hold in this backend.
-	Promises() []string
+	// Promises names the probes of the escape suite that must hold in this box.
+	Promises(b *Box) []string
 }
 
 // Sharer is a driver whose sessions share the user's own repository: nothing is sent, nothing comes back as a bundle.

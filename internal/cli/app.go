@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -102,7 +103,7 @@ func (a *app) boxes() (*box.Boxes, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, _, err := beside("cco-guard")
+	hook, _, err := beside("cco-guard")
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +111,8 @@ func (a *app) boxes() (*box.Boxes, error) {
 		Data: a.dirs.Data,
 		Now:  time.Now,
 		Drivers: map[string]box.Driver{
-			"native":   native.New(native.Options{Tool: tool, Guard: guard, Home: a.home, Path: a.env("PATH")}),
-			"worktree": worktree.New(worktree.Options{Tool: tool, Guard: guard}),
+			"native":   native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
+			"worktree": worktree.New(worktree.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home)}),
 		},
 	}, nil
 }

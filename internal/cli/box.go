@@ -18,7 +18,8 @@ func boxCommand(a *app) *cobra.Command {
 		`A box is an isolated place where agents run. Its backend is one of
 
   native     Linux kernel isolation built into cco: no daemon, no root (default on Linux)
-  worktree   git worktrees of one repository, without isolation of their own
+  worktree   git worktrees of one repository, which share its .git; on Linux the
+             kernel keeps everything else of the machine read-only
 
 A session is one hand-off of a plan to an agent in a box. Commands that take a
 box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
@@ -44,12 +45,14 @@ func named(c config.Config, args []string) string {
 func createCommand(a *app) *cobra.Command {
 	var backend string
 	var accept []string
+	var kernel bool
 	c := &cobra.Command{
 		Use: "create [NAME]", Short: "Make a box and leave it running", Args: atMost(1),
 		Long: `Make a box and leave it running. A box that exists is started instead.
 
 What the isolation needs and this machine lacks is named, and the box is refused
-(exit 6), unless the weaker mode is accepted by name with --accept.`,
+(exit 6), unless the weaker mode is accepted by name with --accept. A worktree box
+goes without the kernel where it can't be had, and says so, unless it is required.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {
@@ -59,17 +62,22 @@ What the isolation needs and this machine lacks is named, and the box is refused
 				cfg.Box.Backend = backend
 			}
 			cfg.Box.Accept = append(cfg.Box.Accept, accept...)
-			_, err = a.create(cmd.Context(), named(cfg, args), cfg)
+			_, err = a.createAs(cmd.Context(), named(cfg, args), cfg, kernel)
 			return err
 		},
 	}
 	c.Flags().StringVar(&backend, "backend", "", "native or worktree (default: what suits this machine)")
 	c.Flags().StringSliceVar(&accept, "accept", nil, "accept a weaker mode by the name that the refusal gives")
+	c.Flags().BoolVar(&kernel, "require-kernel", false, "refuse a worktree box that the kernel can't stand around")
 	return c
 }
 
 // create makes a box as the settings want it.
 func (a *app) create(ctx context.Context, name string, cfg config.Config) (made bool, err error) {
+	return a.createAs(ctx, name, cfg, false)
+}
+
+func (a *app) createAs(ctx context.Context, name string, cfg config.Config, kernel bool) (made bool, err error) {
 	boxes, err := a.boxes()
 	if err != nil {
 		return false, err
@@ -82,6 +90,7 @@ func (a *app) create(ctx context.Context, name string, cfg config.Config) (made 
 	if err != nil {
 		return false, err
 	}
+	spec.RequireKernel = kernel
 	made, err = boxes.Create(ctx, name, backend, spec, provision.Files(), a.io.Progress)
 	a.io.Settle()
 	if err != nil {
@@ -92,10 +101,13 @@ func (a *app) create(ctx context.Context, name string, cfg config.Config) (made 
 		return made, nil
 	}
 	a.io.Say("box %s created and running (%s)", name, backend)
-	if backend == "worktree" {
-		a.io.Warn("a worktree box has no isolation of its own: agents in it share this repository's .git and run as you")
+	st, err := boxes.Status(ctx, name)
+	for _, l := range st.Layers {
+		if !l.Active {
+			a.io.Warn("%s: %s", l.Name, l.Detail)
+		}
 	}
-	return made, nil
+	return made, err
 }
 
 func (a *app) spec(ctx context.Context, backend string, c config.Box) (box.Spec, error) {

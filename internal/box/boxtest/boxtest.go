@@ -177,7 +177,8 @@ func (s *suite) run(e box.Exec) (stdout, stderr string, err error) {
 func (s *suite) start(ctx context.Context, e box.Exec, ready string) (wait func() error) {
 	s.Helper()
 	done := make(chan error, 1)
-	go func() { done <- s.Driver.Run(ctx, s.box, e) }()
+	record := *s.box // another command's, as it is read before Stop or Destroy changes it
+	go func() { done <- s.Driver.Run(ctx, &record, e) }()
 	s.await(func() bool {
 		select {
 		case err := <-done:

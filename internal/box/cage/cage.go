@@ -8,6 +8,12 @@ import (
 	"os"
 )
 
+// The weaker modes that a user can accept by name.
+const (
+	AcceptNoLandlock = "no-landlock"
+	AcceptNoSeccomp  = "no-seccomp"
+)
+
 // User is who a program is on the host.
 type User struct{ UID, GID int }
 

@@ -8,12 +8,6 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-// The weaker modes that a user can accept by name.
-const (
-	AcceptNoLandlock = "no-landlock"
-	AcceptNoSeccomp  = "no-seccomp"
-)
-
 // Demand is how much a box insists on a layer: it may be missing for who has accepted that.
 func Demand(b *box.Box, accept string) jail.Demand {
 	if slices.Contains(b.Spec.Accept, accept) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
@@ -130,4 +131,11 @@ func (s *Streams) Tail() string {
 		return ""
 	}
 	return s.last.String()
+}
+
+// Abandon lets Finish wait no longer than that, for a program whose leftovers nobody could end.
+func (s *Streams) Abandon(after time.Duration) {
+	for _, f := range s.mine {
+		_ = f.SetReadDeadline(time.Now().Add(after))
+	}
 }

@@ -71,7 +71,7 @@ type trial struct {
 }
 
 func (t *trial) results() []Result {
-	promised := t.driver.Promises()
+	promised := t.driver.Promises(t.box)
 	var results []Result
 	for _, p := range probe.All() {
 		f, ok := t.found[p.Name]

@@ -85,7 +85,7 @@ func (noBox) Prepare(_ context.Context, b *box.Box, id string) (box.Place, error
 
 func (noBox) Discard(context.Context, *box.Box, string) error { return nil }
 
-func (noBox) Promises() []string { return nil }
+func (noBox) Promises(*box.Box) []string { return nil }
 
 func (noBox) Run(ctx context.Context, _ *box.Box, e box.Exec) error {
 	if e.Stdin != nil {

@@ -6,153 +6,151 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/git"
 )
 
-// Run runs a program as the user, in the session's worktree. Its process group ends with it.
+// Run runs a program as the user, in the session's worktree: behind the kernel, unless the box goes without.
 func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
-	if b.Boot != up {
-		return box.ErrNotRunning
+	if len(e.Argv) == 0 {
+		return errors.New("run: no program")
 	}
-	if e.Limits.Time == 0 {
-		e.Limits.Time = b.Spec.Limits.Time
+	if running, err := d.Running(ctx, b); err != nil || !running {
+		return errors.Join(err, notRunning(running))
 	}
-	if e.Limits.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, e.Limits.Time)
-		defer cancel()
+	if err := checkAccepted(b); err != nil {
+		return err
 	}
-	trace, err := os.CreateTemp(filepath.Join(b.Dir, "run"), "run-"+e.Session+"-*")
+	mine, done, err := ownDirs(layout{b.Dir}, e.Session)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = trace.Close()
-		_ = os.Remove(trace.Name())
-	}()
-	if err := syscall.Flock(int(trace.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return err
-	}
-	p, err := proc.Start(ctx, command(b, e))
+	defer done()
+	at, err := d.locate(ctx, b, e, mine)
 	if err != nil {
 		return err
 	}
-	// Whatever the program has left in its group goes with it.
-	defer func() { _ = syscall.Kill(-p.Pid(), syscall.SIGKILL) }()
-	if _, err := trace.WriteString(strconv.Itoa(p.Pid())); err != nil {
-		_ = p.Signal(syscall.SIGKILL)
+	if plain(b) {
+		return d.runPlain(ctx, b, e, at)
 	}
-	relay(p, e.Signals)
-	if err := p.Wait(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return err
-	}
-	return nil
+	return d.runCaged(ctx, b, e, at)
 }
 
-// relay passes signals on to the program alone, until it ends.
-func relay(p *proc.Process, signals <-chan syscall.Signal) {
-	if signals == nil {
-		return
+func notRunning(running bool) error {
+	if running {
+		return nil
 	}
-	go func() {
-		for {
-			select {
-			case s := <-signals:
-				_ = syscall.Kill(p.Pid(), s)
-			case <-p.Done():
-				return
-			}
-		}
-	}()
+	return box.ErrNotRunning
 }
 
-func command(b *box.Box, e box.Exec) proc.Cmd {
-	c := proc.Cmd{
-		Argv: e.Argv, Dir: e.Dir, Env: environment(b, e), Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, TiedToUs: true,
-	}
-	if c.Dir == "" {
-		c.Dir = b.Spec.Repo
-		if e.Session != "" {
-			c.Dir = workspace(b, e.Session)
+// ownDirs are the session's or, for a shell that belongs to none, some to throw away.
+func ownDirs(l layout, session string) (own, func(), error) {
+	if session != "" {
+		if err := cage.CheckKey("session", session); err != nil {
+			return own{}, nil, err
 		}
+		mine := own{l.session(session)}
+		if _, err := os.Lstat(mine.dir); err != nil {
+			return own{}, nil, fmt.Errorf("session %s is not in this box: %w", session, err)
+		}
+		return mine, func() {}, nil
 	}
-	if e.TTY != nil {
-		c.Stdin, c.Stdout, c.Stderr = e.TTY, e.TTY, e.TTY
-		c.Attr = func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty, a.Ctty = false, true, true, 0 }
+	if err := os.MkdirAll(l.shells(), 0o700); err != nil {
+		return own{}, nil, err
 	}
-	return c
+	dir, err := os.MkdirTemp(l.shells(), "")
+	if err != nil {
+		return own{}, nil, err
+	}
+	done := func() { _ = cage.RemoveAll(dir) }
+	if err := (own{dir}).make(l); err != nil {
+		done()
+		return own{}, nil, err
+	}
+	return own{dir}, done, nil
 }
 
-// environment is the user's own, without what would lead git elsewhere.
-func environment(b *box.Box, e box.Exec) []string {
+// site is where a run takes place, on the host and, at the same paths, for the program.
+type site struct {
+	own
+	repo      *git.Repo
+	workspace string // "" for a shell, and for a session that has no worktree
+	admin     string // where git keeps what belongs to the worktree
+	dir       string
+	home      string // the user's
+}
+
+func (d *Driver) locate(ctx context.Context, b *box.Box, e box.Exec, mine own) (site, error) {
+	at := site{own: mine, dir: e.Dir}
+	var err error
+	if at.home, err = d.home(); err != nil {
+		return at, err
+	}
+	if at.repo, err = git.Open(ctx, b.Spec.Repo); err != nil {
+		return at, err
+	}
+	if e.Session != "" {
+		if at.admin, err = adminDir(b, at.repo.CommonDir, e.Session); err != nil {
+			return at, err
+		}
+		if at.admin != "" {
+			at.workspace = workspace(b, e.Session)
+		}
+	}
+	switch {
+	case at.dir != "":
+	case at.workspace != "":
+		at.dir = at.workspace
+	case e.Session != "":
+		return at, fmt.Errorf("session %s has no worktree", e.Session)
+	default:
+		at.dir = b.Spec.Repo
+	}
+	return at, nil
+}
+
+// environment is the user's own, without what would lead git elsewhere. Git comes first on PATH as the wrapper that
+// binds it to the worktree; what it binds to is told in variables of its own.
+func (d *Driver) environment(b *box.Box, e box.Exec, at site, leave func(name string) bool, more ...string) []string {
+	path := layout{b.Dir}.bin()
 	var env []string
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") {
+		name, value, _ := strings.Cut(v, "=")
+		switch {
+		case name == "PATH":
+			path += ":" + value
+		case !strings.HasPrefix(name, "GIT_") && !leave(name):
 			env = append(env, v)
 		}
 	}
+	env = append(append(env, "PATH="+path), more...)
 	if e.Session != "" {
 		env = append(env, "CCO_SESSION="+e.Session)
 	}
-	// The skill is in the box's own configuration, which claude reads instead of the user's.
-	env = append(env, "CLAUDE_CONFIG_DIR="+filepath.Join(b.Dir, "home", ".claude"))
-	return append(append(env, b.Spec.Env...), e.Env...)
+	if at.workspace != "" {
+		ceiling := "GIT_CEILING_DIRECTORIES=" + filepath.Dir(at.workspace)
+		env = append(env, ceiling, "CCO_"+ceiling, "CCO_GIT_DIR="+at.admin, "CCO_GIT_WORK_TREE="+at.workspace)
+	}
+	// The skill is in the session's own configuration, which claude reads instead of the user's.
+	env = append(env, "CLAUDE_CONFIG_DIR="+filepath.Join(at.own.home(), ".claude"))
+	return lastOfEach(slices.Concat(env, b.Spec.Env, e.Env))
 }
 
-// end kills the process groups of a session's runs, or of all for "", and waits until they are gone.
-func (d *Driver) end(ctx context.Context, b *box.Box, session string) error {
-	traces, err := filepath.Glob(filepath.Join(b.Dir, "run", "run-"+session+"*"))
-	if err != nil {
-		return err
-	}
-	for _, name := range traces {
-		if err := endOne(ctx, name); err != nil {
-			return err
+// lastOfEach keeps of every variable the value that was said last: programs differ in which of two they believe.
+func lastOfEach(env []string) []string {
+	seen := map[string]bool{}
+	var kept []string
+	for _, kv := range slices.Backward(env) {
+		name, _, ok := strings.Cut(kv, "=")
+		if ok && !seen[name] {
+			seen[name] = true
+			kept = append(kept, kv)
 		}
 	}
-	return nil
-}
-
-// endOne kills one run. A trace that nobody holds locked was left by a starter that died; the system, or its
-// starter's death, has then ended the run already, and its number may belong to somebody else by now.
-func endOne(ctx context.Context, name string) error {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		f, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			_ = f.Close()
-			if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-			return nil
-		}
-		text := make([]byte, 32)
-		n, _ := f.Read(text)
-		_ = f.Close()
-		if pid, err := strconv.Atoi(string(text[:n])); err == nil && pid > 1 {
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("end %s: %w", filepath.Base(name), ctx.Err())
-		}
-	}
+	slices.Reverse(kept)
+	return kept
 }

@@ -1,5 +1,6 @@
-// Package worktree is the box without walls: each session is a git worktree of one repository of the user's, on a branch
-// of its own, and its agent runs as the user. It is for machines with nothing else and for users who want exactly that.
+// Package worktree keeps boxes that share a repository of the user's: each session is a git worktree of it, on a branch
+// of its own, and its agent runs as the user. On Linux the kernel stands around it: everything of the machine is there
+// to be read, and only the session's own can be written. Elsewhere, and for who accepts that, nothing stands around it.
 package worktree
 
 import (
@@ -8,17 +9,25 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/git"
 )
 
 // Options are what a Driver is made with.
 type Options struct {
-	Tool  string // cco-box on this machine
-	Guard string // cco-guard on this machine; "" if there is none
+	Tool   string   // cco-box on this machine
+	Guard  string   // cco-guard on this machine; "" if there is none
+	Home   string   // the user's; "" is what the environment says
+	Path   string   // the user's PATH: its directories stay in sight wherever they are
+	Caches []string // what tools keep below the home and an agent may write too
 }
+
+// AcceptNoKernel is the weaker mode in which nothing stands around an agent.
+const AcceptNoKernel = "no-kernel"
 
 // Driver makes worktree boxes.
 type Driver struct{ opts Options }
@@ -34,36 +43,112 @@ var (
 // up marks a box as started: it has no process of its own, so it is running until it is stopped.
 const up = "up"
 
-func workspace(b *box.Box, session string) string { return filepath.Join(b.Dir, "worktrees", session) }
+// layout says where things are below a box's directory.
+type layout struct{ dir string }
 
-func branch(session string) string { return "cco/" + session }
+func (l layout) worktrees() string           { return filepath.Join(l.dir, "worktrees") }
+func (l layout) workspace(id string) string  { return filepath.Join(l.dir, "worktrees", id) }
+func (l layout) home() string                { return filepath.Join(l.dir, "home") }
+func (l layout) run() string                 { return filepath.Join(l.dir, "run") }
+func (l layout) bin() string                 { return filepath.Join(l.dir, "bin") }
+func (l layout) shells() string              { return filepath.Join(l.dir, "shells") }
+func (l layout) sessions() string            { return filepath.Join(l.dir, "sessions") }
+func (l layout) session(id string) string    { return filepath.Join(l.dir, "sessions", id) }
+func (l layout) admin(id string) string      { return filepath.Join(l.session(id), "admin") }
+func runs(b *box.Box) cage.Registry          { return cage.Registry{Dir: layout{b.Dir}.run()} }
+func workspace(b *box.Box, id string) string { return layout{b.Dir}.workspace(id) }
+func branch(session string) string           { return "cco/" + session }
+
+// plain says whether a box goes without the kernel. It is decided when the box is made, and never silently after that.
+func plain(b *box.Box) bool { return slices.Contains(b.Spec.Accept, AcceptNoKernel) }
 
 // Check never refuses: all that is needed is git, without which cco does not run.
 func (d *Driver) Check(context.Context) error { return nil }
 
-// Create marks the box as running.
+// Create makes the box's directories. Where the kernel can't be had it is refused if the user insists on it; otherwise
+// the box is marked as one without, and says so.
 func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) error {
+	if err := checkAccepted(b); err != nil {
+		return err
+	}
 	if _, err := git.Open(ctx, b.Spec.Repo); err != nil {
 		return err
 	}
-	for _, dir := range []string{"worktrees", "run", "home"} {
-		if err := os.MkdirAll(filepath.Join(b.Dir, dir), 0o700); err != nil {
+	l := layout{b.Dir}
+	for _, dir := range []string{l.worktrees(), l.run(), l.home(), l.sessions(), l.shells()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
-	return d.Start(ctx, b, report)
+	if !plain(b) {
+		_, err := d.rehearse(ctx, b)
+		missing, ok := errors.AsType[*box.Unavailable](err)
+		if ok && !b.Spec.RequireKernel {
+			b.Spec.Accept = append(b.Spec.Accept, AcceptNoKernel)
+			report("isolation: none, because %s", missing)
+		} else if err != nil {
+			return err
+		}
+	}
+	return d.open(ctx, b)
 }
 
-// Start marks the box as running.
-func (d *Driver) Start(_ context.Context, b *box.Box, _ box.Report) error {
+func checkAccepted(b *box.Box) error {
+	known := append([]string{AcceptNoKernel}, weaker()...)
+	for _, name := range b.Spec.Accept {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("unknown weaker mode %q: there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	if plain(b) && b.Spec.RequireKernel {
+		return &box.Unavailable{What: "the kernel's isolation", Why: AcceptNoKernel + " was accepted", Mend: "ask for one of the two"}
+	}
+	return nil
+}
+
+// Start lets sessions run. A box that stands behind the kernel must find it again.
+func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
+	if err := checkAccepted(b); err != nil {
+		return err
+	}
+	if !plain(b) {
+		if _, err := d.rehearse(ctx, b); err != nil {
+			return err
+		}
+	}
+	return d.open(ctx, b)
+}
+
+func (d *Driver) open(ctx context.Context, b *box.Box) error {
+	if err := errors.Join(runs(b).Open(), runs(b).Sweep(ctx), d.linkGit(b)); err != nil {
+		return err
+	}
 	b.Boot = up
 	return nil
 }
 
-// Stop ends what the box's sessions have running.
+// linkGit puts cco-box under the name of git into a directory that agents have first on PATH.
+func (d *Driver) linkGit(b *box.Box) error {
+	dir := layout{b.Dir}.bin()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	link := filepath.Join(dir, "git")
+	if now, err := os.Readlink(link); err == nil && now == d.opts.Tool {
+		return nil
+	}
+	tmp := link + ".new"
+	_ = os.Remove(tmp)
+	if err := os.Symlink(d.opts.Tool, tmp); err != nil {
+		return err
+	}
+	return os.Rename(tmp, link)
+}
+
+// Stop ends what the box's sessions have running and lets nothing else start.
 func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 	b.Boot = ""
-	return d.end(ctx, b, "")
+	return errors.Join(runs(b).Close(ctx), cage.RemoveAll(layout{b.Dir}.shells()))
 }
 
 // Destroy removes the box's worktrees. Their branches stay: they are in the user's repository.
@@ -71,24 +156,40 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 	if err := d.Stop(ctx, b); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Join(b.Dir, "worktrees"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	l := layout{b.Dir}
+	for _, dir := range []string{l.worktrees(), l.sessions()} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if cage.CheckKey("session", e.Name()) != nil {
+				continue // half-made, and removed with the rest
+			}
+			if err := d.Discard(ctx, b, e.Name()); err != nil {
+				return err
+			}
+		}
 	}
-	for _, e := range entries {
-		if err := d.Discard(ctx, b, e.Name()); err != nil {
+	for _, dir := range []string{l.worktrees(), l.sessions(), l.shells(), l.home(), l.bin(), l.run()} {
+		if err := cage.RemoveAll(dir); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Running says whether the box was started.
-func (d *Driver) Running(_ context.Context, b *box.Box) (bool, error) { return b.Boot == up, nil }
+// Running says whether the box was started and not stopped.
+func (d *Driver) Running(_ context.Context, b *box.Box) (bool, error) {
+	if b.Boot != up {
+		return false, nil
+	}
+	return runs(b).IsOpen()
+}
 
 // Provision keeps the skill and the instructions beside the worktrees: the user's own home is not cco's to write.
 func (d *Driver) Provision(_ context.Context, b *box.Box, files []box.File, report box.Report) error {
-	root, err := os.OpenRoot(filepath.Join(b.Dir, "home"))
+	root, err := os.OpenRoot(layout{b.Dir}.home())
 	if err != nil {
 		return err
 	}
@@ -107,60 +208,3 @@ func (d *Driver) Provision(_ context.Context, b *box.Box, files []box.File, repo
 	}
 	return nil
 }
-
-// Prepare says where a session is. Its worktree is made by Checkout.
-func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Place, error) {
-	exchange := filepath.Join(b.Exchange, session)
-	if err := os.MkdirAll(exchange, 0o700); err != nil {
-		return box.Place{}, err
-	}
-	home, err := os.UserHomeDir()
-	return box.Place{Workspace: workspace(b, session), Exchange: exchange, Home: home, Tool: d.opts.Tool, Guard: d.opts.Guard}, err
-}
-
-// Checkout makes the session's worktree.
-func (d *Driver) Checkout(ctx context.Context, b *box.Box, session, base string) (string, error) {
-	repo, err := git.Open(ctx, b.Spec.Repo)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Lstat(filepath.Join(workspace(b, session), ".git")); err == nil {
-		return branch(session), nil
-	}
-	if err := repo.AddWorktree(ctx, workspace(b, session), branch(session), base); err != nil {
-		return "", fmt.Errorf("make a worktree: %w", err)
-	}
-	return branch(session), nil
-}
-
-// Halt ends what a session has running.
-func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
-	if strings.ContainsAny(session, "/.") || session == "" {
-		return fmt.Errorf("session %q: not an id", session)
-	}
-	return d.end(ctx, b, session)
-}
-
-// Discard removes a session's worktree. Its branch stays in the user's repository.
-func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error {
-	if err := d.Halt(ctx, b, session); err != nil {
-		return err
-	}
-	if _, err := os.Lstat(workspace(b, session)); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	repo, err := git.Open(ctx, b.Spec.Repo)
-	if err != nil {
-		// The repository is gone, and its worktrees are of no use without it.
-		return os.RemoveAll(workspace(b, session))
-	}
-	return repo.RemoveWorktree(ctx, workspace(b, session), true)
-}
-
-// Layers says plainly that there are none.
-func (d *Driver) Layers(context.Context, *box.Box) ([]box.Layer, error) {
-	return []box.Layer{{Name: "isolation", Detail: "none: agents share the repository's .git and run as you"}}, nil
-}
-
-// Promises is empty: nothing is kept from an agent here.
-func (d *Driver) Promises() []string { return nil }

@@ -67,6 +67,9 @@ func (p *Plan) joinCgroups() error {
 	return nil
 }
 
+// gone stands for a source that was removed meanwhile.
+const gone = -2
+
 // openTrees clones every source while we are still who started us, and what only the box's own user may reach
 // after that. It ends as the box's user.
 func (p *Plan) openTrees() ([]int, error) {
@@ -76,6 +79,9 @@ func (p *Plan) openTrees() ([]int, error) {
 			continue
 		}
 		fd, err := openTree(m)
+		if err == unix.ENOENT && m.Cover {
+			fd, err = gone, nil
+		}
 		if errors.Is(err, unix.EACCES) && p.Become {
 			fd, err = -1, nil
 		}
@@ -91,7 +97,7 @@ func (p *Plan) openTrees() ([]int, error) {
 		return nil, step("become the box's user", err)
 	}
 	for i, m := range p.Mounts {
-		if trees[i] >= 0 {
+		if trees[i] >= 0 || trees[i] == gone {
 			continue
 		}
 		fd, err := openTree(m)
@@ -201,10 +207,14 @@ func (p *Plan) mountEmpty(root int) error {
 
 func (p *Plan) place(root, tree int, m Mount) error {
 	switch {
+	case tree == gone:
+		return nil
 	case m.Empty:
 		return hide(root, m)
 	case m.Copy:
 		return p.copyIn(root, tree, m)
+	case m.Cover:
+		return coverItself(root, tree, m)
 	default:
 		return attach(root, tree, m)
 	}

@@ -75,6 +75,8 @@ type Mount struct {
 	Copy bool
 	// Empty shows a directory of the cage's own with nothing in it, in which other mounts may be placed. Nobody can write to it.
 	Empty bool
+	// Cover puts something over itself, unless it is gone by then. Nothing is made in its place.
+	Cover bool
 	// Soft leaves a mount out whose target can't be had, because the program has put something else in its place.
 	Soft bool
 }

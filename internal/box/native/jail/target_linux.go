@@ -23,6 +23,21 @@ func attach(root, tree int, m Mount) error {
 	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
+// coverItself puts a cloned tree over what it was cloned from. Whoever replaces or removes that on the host may do so
+// at any moment.
+func coverItself(root, tree int, m Mount) error {
+	defer closeFD(tree)
+	at, err := beneath(root, strings.TrimPrefix(path.Clean(m.Target), "/"))
+	if err == nil {
+		err = unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+		_ = unix.Close(at)
+	}
+	if err == unix.ENOENT {
+		return nil
+	}
+	return err
+}
+
 func closeFD(fd int) { _ = unix.Close(fd) }
 
 // target opens a place in the box, making it if need be.

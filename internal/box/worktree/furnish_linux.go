@@ -1,0 +1,163 @@
+package worktree
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// furnish says what differs from the host's root: what is hidden, what is shown all the same, what can be written.
+func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
+	v.scratch(at.own)
+	v.daemons()
+	v.secrets()
+	if v.data != "/" && !within(at.home, v.data) {
+		v.hide(v.data)
+	}
+	v.hide(b.Dir)
+	v.hide(b.Exchange)
+	// These may be below what is hidden, or below a cache.
+	for _, name := range append(filepath.SplitList(d.opts.Path), at.home) {
+		if filepath.IsAbs(name) && hiddenTop(name) {
+			v.show(name, false)
+		}
+	}
+	for _, name := range []string{at.repo.Top, at.repo.CommonDir, layout{b.Dir}.bin(), d.opts.Tool, d.opts.Guard} {
+		if name != "" {
+			v.show(name, false)
+		}
+	}
+	d.caches(v, b, at)
+	for _, m := range b.Spec.Mounts {
+		v.show(m.Path, m.Write)
+	}
+	v.show(at.own.home(), true)
+	if e.Session != "" {
+		v.show(filepath.Join(b.Exchange, e.Session), true)
+	}
+	if at.workspace != "" {
+		v.show(at.workspace, !e.ReadOnly)
+		v.show(filepath.Join(at.workspace, ".git"), false)
+	}
+}
+
+// hiddenTop says whether a path is in a directory that is made anew.
+func hiddenTop(name string) bool {
+	name, ok := real(name)
+	return ok && (within(name, "/tmp") || within(name, "/var/tmp") || within(name, "/run"))
+}
+
+// scratch gives the program a /tmp and /var/tmp that only its session has, on disk: builds need room.
+func (v *view) scratch(o own) {
+	v.mounts = append(v.mounts, jail.Mount{Source: o.tmp(), Target: "/tmp", Write: true})
+	if st, err := os.Lstat("/var/tmp"); err == nil && st.IsDir() {
+		v.mounts = append(v.mounts, jail.Mount{Source: o.varTmp(), Target: "/var/tmp", Write: true})
+	}
+}
+
+// daemons shows the little of /run without which names are not resolved or programs not found.
+func (v *view) daemons() {
+	for _, name := range []string{"/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/run/opengl-driver"} {
+		v.show(name, false)
+	}
+	if conf, ok := real("/etc/resolv.conf"); ok && within(conf, "/run") {
+		v.show(conf, false)
+	}
+}
+
+// secrets hides well-known stores of keys. Who wants an agent to have one mounts it.
+func (v *view) secrets() {
+	for _, name := range []string{
+		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".vault-token", ".netrc", ".git-credentials", ".pypirc",
+		".config/gh", ".config/hub", ".config/gcloud", ".config/op", ".config/git/credentials", ".config/sops", ".config/rclone",
+		".cargo/credentials.toml", ".cargo/credentials", ".gem/credentials", ".m2/settings-security.xml", ".terraform.d/credentials.tfrc.json",
+		".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+	} {
+		v.hide(filepath.Join(v.home, name))
+	}
+}
+
+// narrow says what of a directory below home is really a cache, where programs or settings stand beside it: those would
+// be run or obeyed outside. One that isn't named is a cache as a whole.
+func narrow() map[string][]string {
+	return map[string][]string{
+		"go":                           {"go/pkg"},
+		".cargo":                       {".cargo/registry", ".cargo/git"},
+		".gradle":                      {".gradle/caches", ".gradle/wrapper", ".gradle/daemon", ".gradle/native"},
+		".m2":                          {".m2/repository"},
+		".ivy2":                        {".ivy2/cache"},
+		".sbt":                         {".sbt/boot"},
+		".nuget":                       {".nuget/packages"},
+		".bun/install":                 {".bun/install/cache"},
+		".yarn":                        {".yarn/berry"},
+		".cabal":                       {".cabal/packages"},
+		".stack":                       {".stack/snapshots"},
+		".bundle":                      {".bundle/cache"},
+		".pub-cache":                   {".pub-cache/hosted"},
+		".deno":                        {".deno/deps"},
+		".julia":                       {".julia/compiled", ".julia/packages"},
+		".rustup":                      nil,
+		".gem":                         nil,
+		".opam":                        nil,
+		".local/share/pnpm":            {".local/share/pnpm/store"},
+		".local/share/uv":              nil,
+		".local/share/virtualenvs":     nil,
+		".pyenv/versions":              nil,
+		".nvm/versions":                nil,
+		".mix":                         nil,
+		".terraform.d/plugin-cache":    nil,
+		".local/state/fnm_multishells": nil,
+	}
+}
+
+// makers are the programs that make a cache when they first run. Where one is installed we do it in its place: it could
+// not, in a home that it can't write to.
+func makers() map[string]string {
+	return map[string]string{
+		".cache": "sh", ".npm": "npm", "go/pkg": "go", ".cargo/registry": "cargo", ".cargo/git": "cargo", ".m2/repository": "mvn",
+		".gradle/caches": "gradle", ".nuget/packages": "dotnet",
+	}
+}
+
+// caches lets the program write what tools keep. One that holds anything of the repository's or of cco's is left out.
+func (d *Driver) caches(v *view, b *box.Box, at site) {
+	narrowed := narrow()
+	for _, root := range d.opts.Caches {
+		rel, err := filepath.Rel(at.home, root)
+		if err != nil || !filepath.IsLocal(rel) || rel == "." {
+			continue
+		}
+		parts, known := narrowed[rel]
+		if !known {
+			parts = []string{rel}
+		}
+		for _, part := range parts {
+			dir := filepath.Join(at.home, part)
+			if tool := makers()[part]; tool != "" {
+				if _, err := proc.LookPath(tool); err == nil {
+					_ = os.MkdirAll(dir, 0o755) // if not, the tool says so itself
+				}
+			}
+			if name, ok := real(dir); ok && isDir(name) && !holdsAny(name, b.Dir, b.Exchange, at.repo.Top, at.repo.CommonDir, at.home) {
+				v.show(name, true)
+			}
+		}
+	}
+}
+
+func isDir(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.IsDir()
+}
+
+func holdsAny(dir string, names ...string) bool {
+	for _, name := range names {
+		if name, ok := real(name); ok && within(name, dir) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+)
+
+// runCaged runs a program behind the kernel.
+func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) error {
+	release, err := at.hold(e.Session)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c, err := d.cage(b, e, at)
+	if err != nil {
+		return err
+	}
+	return c.Run(ctx, e)
+}
+
+// rehearse builds the cage of a shell, with nobody in it.
+func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
+	mine, done, err := ownDirs(layout{b.Dir}, "")
+	if err != nil {
+		return jail.Result{}, err
+	}
+	defer done()
+	at, err := d.locate(ctx, b, box.Exec{}, mine)
+	if err != nil {
+		return jail.Result{}, err
+	}
+	if err := at.suits(); err != nil {
+		return jail.Result{}, err
+	}
+	c, err := d.cage(b, box.Exec{}, at)
+	if err != nil {
+		return jail.Result{}, err
+	}
+	return c.Rehearse(ctx)
+}
+
+// suits refuses repositories that can't be opened in part.
+func (at site) suits() error {
+	if _, err := os.Lstat(filepath.Join(at.repo.CommonDir, "reftable")); err == nil {
+		return &box.Unavailable{
+			What: "the kernel's isolation", Why: "the repository keeps its refs in a reftable, where no branch is apart from the others",
+			Mend: "git refs migrate --ref-format=files, or accept the weaker mode " + AcceptNoKernel,
+		}
+	}
+	st, err := os.Stat(at.repo.CommonDir)
+	if err != nil {
+		return err
+	}
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Getuid() {
+		return &box.Unavailable{
+			What: "the kernel's isolation", Why: fmt.Sprintf("the repository belongs to the user with id %d, whom an agent of yours is not", sys.Uid),
+			Mend: "run cco as that user, or accept the weaker mode " + AcceptNoKernel,
+		}
+	}
+	return nil
+}
+
+// cage decides what a program sees and what of it can be written.
+func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
+	limits := cage.LimitsFor(b, e)
+	me := cage.Me()
+	v := &view{data: dataDir(b), home: at.home}
+	p := &jail.Plan{
+		Shared: true, UID: me.UID, GID: me.GID, Tmp: limits.Memory / 2, Landlock: jail.IfPossible, Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
+		Argv: e.Argv, Dir: at.dir, TTY: e.TTY != nil,
+		Env: d.environment(b, e, at, leadsOut, gitSettings()...),
+	}
+	if err := v.system(p, e.Etc); err != nil {
+		return nil, err
+	}
+	d.furnish(v, b, e, at)
+	if at.admin != "" {
+		if err := v.git(at, e.Session, !e.ReadOnly); err != nil {
+			return nil, fmt.Errorf("open the repository: %w", err)
+		}
+	}
+	p.Mounts = append(p.Mounts, v.sorted()...)
+	for _, m := range p.Mounts {
+		if m.Write && !m.Device {
+			p.Write = append(p.Write, m.Target)
+		}
+	}
+	return &cage.Cage{
+		Tool: d.opts.Tool, Name: b.Name, User: me, Plan: p, Limits: limits, Registry: runs(b), Scratch: []string{"/dev/shm"},
+	}, nil
+}
+
+// leadsOut names the variables that point to sockets of the user's session. They are not in sight.
+func leadsOut(name string) bool {
+	switch name {
+	case "TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "TMUX", "TMUX_PANE", "STY",
+		"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DOCKER_HOST", "CONTAINER_HOST":
+		return true
+	}
+	return strings.HasPrefix(name, "DBUS_") || strings.HasPrefix(name, "VSCODE_IPC_") || strings.HasPrefix(name, "VSCODE_GIT_")
+}
+
+// gitSettings keep git from what can't work here, and would only confuse: packing refs that are read-only, and signing
+// with keys that are not in sight.
+func gitSettings() []string {
+	env := []string{"TMPDIR=/tmp", "GIT_CONFIG_COUNT=4"}
+	for i, kv := range [][2]string{{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}} {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
+	}
+	return env
+}
+
+// caged are the layers around a worktree box.
+func caged(b *box.Box, res jail.Result) []box.Layer {
+	user := "your own"
+	if os.Getuid() == 0 {
+		user = "root's own"
+	}
+	return append([]box.Layer{
+		{Name: "namespaces", Active: true, Detail: "user, mount, pid, ipc; network and host name are yours"},
+		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own, scratch and caches; cco's data, /run and secret stores hidden"},
+		{Name: "repository", Active: true, Detail: "read-only but objects, stash, the session's worktree and branches in cco/"},
+		{Name: "user", Active: true, Detail: user + " uid, no capabilities, no new privileges"},
+	}, cage.Layers(b, res)...)
+}

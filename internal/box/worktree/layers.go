@@ -1,0 +1,51 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/probe"
+)
+
+// weaker are the modes beside AcceptNoKernel that can be accepted.
+func weaker() []string { return []string{cage.AcceptNoLandlock, cage.AcceptNoSeccomp} }
+
+// Layers reports what is in force, by building the box once; without the kernel it says that nothing is.
+func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
+	none := box.Layer{Name: "isolation", Detail: "none: agents share the repository's .git, run as you and can write whatever you can"}
+	weak := *b
+	weak.Spec.Accept = weaker()
+	res, err := d.rehearse(ctx, &weak)
+	missing, unavailable := errors.AsType[*box.Unavailable](err)
+	switch {
+	case unavailable:
+		none.Detail += " (" + missing.What + ": " + missing.Why + ")"
+		none.Mend = missing.Mend
+	case err != nil:
+		return nil, err
+	case plain(b):
+		none.Mend = "this machine has what it takes: make the box again, without accepting " + AcceptNoKernel
+	default:
+		return caged(b, res), nil
+	}
+	return []box.Layer{none}, nil
+}
+
+// unkept are the probes that get through behind the kernel too: a worktree box shows the machine as the user sees it,
+// with the user's network and environment, and has no home and no store of its own.
+func unkept() []string {
+	return []string{
+		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket", "abstract-socket", "host-loopback", "network",
+	}
+}
+
+// Promises names the probes that must hold: behind the kernel all but those that a worktree box is open for.
+func (d *Driver) Promises(b *box.Box) []string {
+	if plain(b) {
+		return nil
+	}
+	return slices.DeleteFunc(probe.Names(), func(name string) bool { return slices.Contains(unkept(), name) })
+}
