@@ -6,6 +6,8 @@ package cage
 import (
 	"fmt"
 	"os"
+	"os/user"
+	"strconv"
 )
 
 // The weaker modes that a user can accept by name.
@@ -27,6 +29,20 @@ func (u User) Own(path string) error {
 	}
 	return os.Lchown(path, u.UID, u.GID)
 }
+
+// Nobody is a user that nobody on this machine is.
+func Nobody() User {
+	for uid := FirstUID; ; uid++ {
+		_, taken := user.LookupId(strconv.Itoa(uid))
+		_, takenGroup := user.LookupGroupId(strconv.Itoa(uid))
+		if taken != nil && takenGroup != nil {
+			return User{UID: uid, GID: uid}
+		}
+	}
+}
+
+// FirstUID is above every range that systems and container tools hand out.
+const FirstUID = 1_999_963_631
 
 // foreign says whether root acts for somebody else.
 func (u User) foreign() bool { return os.Getuid() == 0 && u.UID != 0 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -102,6 +103,7 @@ func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
 type inner struct {
 	cage    *Cage
 	entry   *run
+	trees   handed
 	streams *Streams
 	signals <-chan syscall.Signal
 	grace   time.Duration
@@ -116,6 +118,10 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	}
 	defer func() { _ = ours.Close() }()
 	defer func() { _ = theirs.Close() }()
+	defer func() { in.trees.close() }()
+	if err := in.trees.open(in.cage.Plan); err != nil {
+		return res, err
+	}
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	p, group, err := in.launch(life, theirs)
@@ -125,7 +131,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	defer group.remove()
 	_ = theirs.Close()
 	in.streams.Release()
-	if err := errors.Join(in.entry.started(p.Pid(), group.dirs), send(ours, in.cage.Plan.Encode())); err != nil {
+	if err := in.brief(ours, p, group); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		return res, errors.Join(err, p.Wait())
 	}
@@ -146,6 +152,20 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		return res, fmt.Errorf("read result: %w", err)
 	}
 	return res, nil
+}
+
+// brief makes an init that has started known, and lets it begin.
+func (in *inner) brief(control io.Writer, p *proc.Process, g *group) error {
+	if err := in.entry.started(p.Pid(), g.dirs); err != nil {
+		return err
+	}
+	if err := in.trees.give(p.Pid()); err != nil {
+		return err
+	}
+	if _, err := control.Write(in.cage.Plan.Encode()); err != nil {
+		return fmt.Errorf("send plan: %w", err)
+	}
+	return nil
 }
 
 // launch starts the init in the best group that can be had. Only the kernel knows whether a process may be born into a
@@ -175,7 +195,7 @@ func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Pr
 		Stdin:    in.streams.In,
 		Stdout:   in.streams.Out,
 		Stderr:   in.streams.Err,
-		Files:    append([]*os.File{control, in.entry.file}, g.tasks...),
+		Files:    slices.Concat([]*os.File{control, in.entry.file}, g.tasks, in.trees),
 		Attr:     func(a *syscall.SysProcAttr) { in.cage.namespaces(a); g.attr(a) },
 		TiedToUs: true,
 	})
@@ -239,13 +259,6 @@ func socketPair() (ours, theirs *os.File, err error) {
 		return nil, nil, fmt.Errorf("make control socket: %w", err)
 	}
 	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
-}
-
-func send(w io.Writer, plan []byte) error {
-	if _, err := w.Write(plan); err != nil {
-		return fmt.Errorf("send plan: %w", err)
-	}
-	return nil
 }
 
 // verdict turns the init's result into the error that Run promises.

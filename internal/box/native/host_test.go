@@ -34,7 +34,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Errorf("for a sudo user: %v", got)
 	}
 	for _, bad := range [][2]string{{"", ""}, {"0", "0"}, {"1000", ""}, {"x", "1"}, {"-1", "5"}} {
-		if got := unprivileged(bad[0], bad[1]); got.UID < firstUID || got.GID < firstUID {
+		if got := unprivileged(bad[0], bad[1]); got.UID < cage.FirstUID || got.GID < cage.FirstUID {
 			t.Errorf("for %q: %v", bad, got)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
 	user := cage.Me()
 	if user.UID == 0 {
-		user = cage.User{UID: firstUID, GID: firstUID}
+		user = cage.User{UID: cage.FirstUID, GID: cage.FirstUID}
 	}
 	limits := cage.LimitsFor(b, box.Exec{})
 	return cage.Cage{Tool: d.opts.Tool, Name: b.Name, User: user, Plan: d.basePlan(b, limits), Limits: limits}.Rehearse(ctx)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 
@@ -36,9 +35,6 @@ func (l layout) owner() string                { return filepath.Join(l.dir, "own
 // identity is the user that a box's programs are on the host.
 type identity struct{ cage.User }
 
-// firstUID is above every range that systems and container tools hand out.
-const firstUID = 1_999_963_631
-
 // claim decides who a new box's programs are, and keeps it. As an ordinary user it is that user. Root becomes the
 // user who called sudo, or else a user that nobody else is.
 func claim(b *box.Box) (identity, error) {
@@ -65,13 +61,7 @@ func unprivileged(sudoUID, sudoGID string) identity {
 	if err == nil && gerr == nil && uid > 0 && gid > 0 {
 		return identity{cage.User{UID: uid, GID: gid}}
 	}
-	for uid = firstUID; ; uid++ {
-		_, taken := user.LookupId(strconv.Itoa(uid))
-		_, takenGroup := user.LookupGroupId(strconv.Itoa(uid))
-		if taken != nil && takenGroup != nil {
-			return identity{cage.User{UID: uid, GID: uid}}
-		}
-	}
+	return identity{cage.Nobody()}
 }
 
 // owner reads who a box's programs are.

@@ -61,6 +61,23 @@ func writable(file, dir string) string {
 	return "made a file in " + dir
 }
 
+// shared tries what an agent must not change of the repository that its worktree belongs to. Where that is a linked
+// worktree itself, it has no .git directory and the files of the worktree are all there is to try.
+func shared(b *Bait) string {
+	if b.Shared == "" {
+		return ""
+	}
+	dir := filepath.Join(b.Shared, ".git")
+	escape := writable("", b.Shared)
+	for _, name := range []string{"config", "HEAD", "index", "packed-refs"} {
+		escape = first(escape, openable(filepath.Join(dir, name), os.O_WRONLY|os.O_APPEND))
+	}
+	for _, name := range []string{".", "hooks", "info", "worktrees", "refs/heads", "refs/tags", "refs/remotes", "refs/replace"} {
+		escape = first(escape, writable("", filepath.Join(dir, name)))
+	}
+	return escape
+}
+
 func closeFD(fd int) { _ = unix.Close(fd) }
 
 func changeTool(b *Bait) string {
@@ -129,10 +146,21 @@ func foreignDescriptors(open []string) string {
 	return ""
 }
 
+// initRoot looks through the links of the box's first process. The numbers of its descriptors tell nothing, what they
+// lead to would.
 func initRoot(b *Bait) string {
-	for _, name := range []string{"root/", "cwd/", "fd/"} {
+	for _, name := range []string{"root/", "cwd/"} {
 		if _, err := os.ReadDir(procFile(b.Init, name)); err == nil {
 			return "listed " + procFile(b.Init, name)
+		}
+	}
+	open, err := os.ReadDir(procFile(b.Init, "fd"))
+	if err != nil {
+		return ""
+	}
+	for _, fd := range open {
+		if to, err := os.Readlink(procFile(b.Init, "fd/"+fd.Name())); err == nil {
+			return "descriptor " + fd.Name() + " of process " + strconv.Itoa(b.Init) + " is " + to
 		}
 	}
 	return ""

@@ -83,6 +83,7 @@ type Bait struct {
 
 	Home     string   `json:"home"`      // a file
 	Repo     string   `json:"repo"`      // a directory with a file named tracked in it
+	Shared   string   `json:"shared"`    // the repository that the box's sessions share, if they do
 	Homes    []string `json:"homes"`     // files of another session, by every name that they might have
 	Works    []string `json:"works"`     //
 	Exchange []string `json:"exchanges"` //

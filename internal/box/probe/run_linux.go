@@ -75,7 +75,7 @@ func ways(open []string) []way {
 	return []way{
 		{"host-home", func(b *Bait) string { return readable(b.Home) }},
 		{"host-repository-read", func(b *Bait) string { return readable(b.Repo + "/tracked") }},
-		{"host-repository-write", func(b *Bait) string { return writable(b.Repo+"/tracked", b.Repo) }},
+		{"host-repository-write", func(b *Bait) string { return first(writable(b.Repo+"/tracked", b.Repo), shared(b)) }},
 		{"other-home", func(b *Bait) string { return readable(b.Homes...) }},
 		{"other-workspace", func(b *Bait) string { return readable(b.Works...) }},
 		{"other-exchange", func(b *Bait) string { return readable(b.Exchange...) }},

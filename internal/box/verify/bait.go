@@ -82,7 +82,8 @@ func (t *trial) layOther(ctx context.Context) error {
 	}
 	name := "bait-" + t.other
 	place := map[string]*[]string{other.Exchange: &t.bait.Exchange}
-	if _, shares := t.driver.(box.Sharer); !shares { // there home and workspace are the user's own
+	_, shares := t.driver.(box.Sharer)
+	if !shares { // there the home is the user's, and a workspace would be a worktree
 		place[other.Home], place[other.Workspace] = &t.bait.Homes, &t.bait.Works
 	}
 	for dir, list := range place {
@@ -109,7 +110,22 @@ func (t *trial) layOther(ctx context.Context) error {
 			return err
 		}
 	}
+	if shares {
+		t.bait.Shared = t.box.Spec.Repo
+		return t.layWorktree(other.Workspace, name)
+	}
 	return nil
+}
+
+// layWorktree puts a file where the other session's worktree would be. Discard removes it.
+func (t *trial) layWorktree(dir, name string) error {
+	file := filepath.Join(dir, name)
+	t.bait.Works = append(t.bait.Works, file)
+	t.host.files = append(t.host.files, baitFile{file, "theirs\n", "other-workspace"})
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte("theirs\n"), 0o644)
 }
 
 // layFiles makes a home and a repository that the box's user could read and write if they were in sight.

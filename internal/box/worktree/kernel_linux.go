@@ -70,12 +70,16 @@ func (at site) suits() error {
 }
 
 // cage decides what a program sees and what of it can be written.
+//
+// Root's program is 0 only to itself. On the host it is a user that nobody is: as root, also without any capability, it
+// could write what the kernel lets its owner write, such as core_pattern, and daemons that ask who calls would obey it.
+// Its files are root's all the same, because root hands them over in mounts that map the one to the other.
 func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 	limits := cage.LimitsFor(b, e)
 	me := cage.Me()
-	v := &view{data: dataDir(b), home: at.home}
+	v := &view{data: dataDir(b), home: at.home, foreign: me.UID == 0}
 	p := &jail.Plan{
-		Shared: true, UID: me.UID, GID: me.GID, Tmp: limits.Memory / 2, Landlock: jail.IfPossible, Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
+		Shared: true, UID: me.UID, GID: me.GID, Become: v.foreign, Tmp: limits.Memory / 2, Landlock: jail.IfPossible, Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
 		Argv: e.Argv, Dir: at.dir, TTY: e.TTY != nil,
 		Env: d.environment(b, e, at, leadsOut, gitSettings()...),
 	}
@@ -87,6 +91,10 @@ func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 		if err := v.git(at, e.Session, !e.ReadOnly); err != nil {
 			return nil, fmt.Errorf("open the repository: %w", err)
 		}
+	}
+	if v.foreign {
+		v.open()
+		me = cage.Nobody()
 	}
 	p.Mounts = append(p.Mounts, v.sorted()...)
 	for _, m := range p.Mounts {
@@ -112,7 +120,7 @@ func leadsOut(name string) bool {
 // gitSettings keep git from what can't work here, and would only confuse: packing refs that are read-only, and signing
 // with keys that are not in sight.
 func gitSettings() []string {
-	env := []string{"TMPDIR=/tmp", "GIT_CONFIG_COUNT=4"}
+	env := []string{"TMPDIR=/tmp", "IS_SANDBOX=1", "GIT_CONFIG_COUNT=4"}
 	for i, kv := range [][2]string{{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}} {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
 	}
@@ -121,14 +129,14 @@ func gitSettings() []string {
 
 // caged are the layers around a worktree box.
 func caged(b *box.Box, res jail.Result) []box.Layer {
-	user := "your own"
+	user := "your own uid"
 	if os.Getuid() == 0 {
-		user = "root's own"
+		user = "a uid that nobody has, to which root's files are mapped"
 	}
 	return append([]box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, ipc; network and host name are yours"},
 		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own, scratch and caches; cco's data, /run and secret stores hidden"},
 		{Name: "repository", Active: true, Detail: "read-only but objects, stash, the session's worktree and branches in cco/"},
-		{Name: "user", Active: true, Detail: user + " uid, no capabilities, no new privileges"},
+		{Name: "user", Active: true, Detail: user + "; no capabilities, no new privileges"},
 	}, cage.Layers(b, res)...)
 }

@@ -20,7 +20,30 @@ const hostEtc = "/.etc"
 // view is the machine as a program in the box sees it: the host's root read-only, and over it what differs.
 type view struct {
 	data, home string
+	foreign    bool // the program is not the user whose files these are
 	mounts     []jail.Mount
+}
+
+// open shows, read-only and mapped to the program's user, the outermost directory on the way to each mount that is closed
+// to others. What is mounted or hidden already is either mapped or made anew.
+func (v *view) open() {
+	v.show(v.home, false)
+	for _, m := range v.mounts {
+		var closed string
+		for dir := filepath.Dir(m.Target); dir != "/"; dir = filepath.Dir(dir) {
+			if st, err := os.Stat(dir); err == nil && st.Mode().Perm()&0o005 != 0o005 {
+				closed = dir
+			}
+		}
+		if closed != "" && !within(closed, "/run") && !v.placed(closed) {
+			v.show(closed, false)
+		}
+	}
+}
+
+// placed says whether a directory is at or below something that is mounted already.
+func (v *view) placed(dir string) bool {
+	return slices.ContainsFunc(v.mounts, func(m jail.Mount) bool { return within(dir, m.Target) })
 }
 
 // dataDir is what cco keeps, as far as the record of a box tells.
@@ -174,6 +197,7 @@ func (v *view) sorted() []jail.Mount {
 	}
 	list := make([]jail.Mount, 0, len(all))
 	for _, m := range all {
+		m.Handed = v.foreign && m.Source != "" && !m.Device
 		list = append(list, m)
 	}
 	slices.SortFunc(list, func(a, b jail.Mount) int {

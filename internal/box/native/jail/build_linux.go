@@ -74,11 +74,17 @@ const gone = -2
 // after that. It ends as the box's user.
 func (p *Plan) openTrees() ([]int, error) {
 	trees := make([]int, len(p.Mounts))
+	handed := CgroupFDs + p.Cgroups
 	for i, m := range p.Mounts {
 		if m.Empty {
 			continue
 		}
-		fd, err := openTree(m)
+		if m.Handed {
+			trees[i] = handed
+			handed++
+			continue
+		}
+		fd, err := OpenTree(m)
 		if err == unix.ENOENT && m.Cover {
 			fd, err = gone, nil
 		}
@@ -100,7 +106,7 @@ func (p *Plan) openTrees() ([]int, error) {
 		if trees[i] >= 0 || trees[i] == gone {
 			continue
 		}
-		fd, err := openTree(m)
+		fd, err := OpenTree(m)
 		if err != nil {
 			return nil, step("open "+m.Source, err)
 		}
@@ -109,7 +115,8 @@ func (p *Plan) openTrees() ([]int, error) {
 	return trees, nil
 }
 
-func openTree(m Mount) (int, error) {
+// OpenTree clones the source of a mount, with all that is mounted in it and the rights that the mount is to have.
+func OpenTree(m Mount) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
 		return -1, err
@@ -307,7 +314,7 @@ func cover(root int, source, target string) error {
 		return nil
 	}
 	m := Mount{Source: source, Target: target, Device: source == "/dev/null", File: st.Mode&unix.S_IFMT != unix.S_IFDIR}
-	fd, err := openTree(m)
+	fd, err := OpenTree(m)
 	if err != nil {
 		return step("open "+source, err)
 	}

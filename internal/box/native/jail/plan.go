@@ -18,7 +18,7 @@ const (
 const (
 	ControlFD = 3 // the plan comes in, the result goes out; it hangs up when the starter dies
 	LockFD    = 4 // held for as long as the init lives, and by nobody else in the box
-	CgroupFDs = 5 // the first of Plan.Cgroups files to write a 0 to
+	CgroupFDs = 5 // the first of Plan.Cgroups files to write a 0 to; after them come the trees of mounts that are Handed
 )
 
 // Plan is everything that the init does, decided on the host.
@@ -71,6 +71,8 @@ type Mount struct {
 	File           bool // the source is no directory
 	Write          bool
 	Device         bool
+	// Handed says that the starter has cloned the source, in ways that only it may, and hands it over as a descriptor.
+	Handed bool
 	// Copy shows a copy in memory that goes with the box.
 	Copy bool
 	// Empty shows a directory of the cage's own with nothing in it, in which other mounts may be placed. Nobody can write to it.

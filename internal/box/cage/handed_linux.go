@@ -1,0 +1,71 @@
+package cage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+)
+
+// handed are the trees that root clones for a program that is somebody else: in them what belongs to root belongs to
+// the program's user, and what that user makes belongs to root.
+type handed []*os.File
+
+// open clones the trees of all mounts that are to be handed over. What was to be covered and is gone is left out.
+func (h *handed) open(p *jail.Plan) error {
+	kept := p.Mounts[:0:0]
+	for _, m := range p.Mounts {
+		if !m.Handed {
+			kept = append(kept, m)
+			continue
+		}
+		fd, err := jail.OpenTree(m)
+		if errors.Is(err, unix.ENOENT) && m.Cover {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("open %s: %w", m.Source, err)
+		}
+		*h = append(*h, os.NewFile(uintptr(fd), m.Source))
+		kept = append(kept, m)
+		// On a system whose mounts are shared, what is mounted in the cage would appear on the host.
+		private := unix.MountAttr{Propagation: unix.MS_PRIVATE}
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &private); err != nil {
+			return fmt.Errorf("open %s: %w", m.Source, err)
+		}
+	}
+	p.Mounts = kept
+	return nil
+}
+
+// give makes the trees the property of the user of an init that has started.
+func (h handed) give(pid int) error {
+	if len(h) == 0 {
+		return nil
+	}
+	space, err := os.Open("/proc/" + strconv.Itoa(pid) + "/ns/user")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = space.Close() }()
+	for _, tree := range h {
+		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(space.Fd())}
+		if err := unix.MountSetattr(int(tree.Fd()), "", unix.AT_EMPTY_PATH, &attr); err != nil {
+			return &box.Unavailable{
+				What: "idmapped mounts", Why: fmt.Sprintf("%s: %v", tree.Name(), err), Mend: "run cco as an ordinary user",
+			}
+		}
+	}
+	return nil
+}
+
+func (h handed) close() {
+	for _, tree := range h {
+		_ = tree.Close()
+	}
+}

@@ -1,0 +1,38 @@
+package worktree
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/box/boxtest"
+	"github.com/cco-dev/cco/internal/box/verify"
+	"github.com/cco-dev/cco/internal/git/gittest"
+)
+
+// Guards against a promise that nobody keeps: each is tried from inside, as `cco box verify` does.
+func TestPromisesHold(t *testing.T) {
+	gittest.Home(t)
+	for name, accept := range map[string][]string{"behind the kernel": nil, "without it": {AcceptNoKernel}} {
+		t.Run(name, func(t *testing.T) {
+			d, b := created(t, accept...)
+			n := 0x7e570000
+			results, err := verify.Run(t.Context(), d, b, verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return fmt.Sprintf("%08x", n) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			promised := 0
+			for _, r := range results {
+				t.Logf("%-22s held %-5v promised %-5v %s", r.Probe, r.Held, r.Promised, r.Detail)
+				if r.Promised {
+					promised++
+				}
+				if r.Promised && !r.Held {
+					t.Errorf("%s (%s): %s", r.Probe, r.What, r.Detail)
+				}
+			}
+			if (promised > 0) != (accept == nil) {
+				t.Errorf("%d promises", promised)
+			}
+		})
+	}
+}
