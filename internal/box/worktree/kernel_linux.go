@@ -15,6 +15,9 @@ import (
 
 // runCaged runs a program behind the kernel.
 func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) error {
+	if err := at.suits(); err != nil {
+		return err
+	}
 	release, err := at.hold(e.Session)
 	if err != nil {
 		return err
