@@ -38,18 +38,6 @@ func newAgent(t *testing.T, shape func(host *gittest.Repo)) *agent {
 	return agentIn(t, b)
 }
 
-func newAgentHere(t *testing.T) *agent {
-	gitDir := os.Getenv("GIT_DIR")
-	if err := os.Unsetenv("GIT_DIR"); err != nil { // not for the repository that is made for the test
-		t.Fatal(err)
-	}
-	a := newAgent(t, nil)
-	if err := os.Setenv("GIT_DIR", gitDir); err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 func agentIn(t *testing.T, b *box.Box) *agent {
 	t.Helper()
 	a := &agent{T: t, d: testDriver(), b: b, host: gittest.At(t, b.Spec.Repo)}

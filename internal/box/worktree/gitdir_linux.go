@@ -24,7 +24,9 @@ func (v *view) git(at site, session string, write bool) error {
 	if err != nil {
 		return err
 	}
-	v.show(filepath.Join(common, "objects"), true)
+	if err := v.objects(filepath.Join(common, "objects")); err != nil {
+		return err
+	}
 	v.show(at.admin, true)
 	// By these a worktree and its repository find each other, and settings find both.
 	config := filepath.Join(at.admin, "config.worktree")
@@ -43,12 +45,53 @@ func (v *view) git(at site, session string, write bool) error {
 	return errors.Join(v.refs(filepath.Join(common, "refs"), session), v.refs(filepath.Join(common, "logs", "refs"), session))
 }
 
-// refs opens a tree of refs, or of their logs, for the session's branch and the stash.
-func (v *view) refs(dir, session string) error {
-	mine := filepath.Join(dir, "heads", namespace)
-	if err := os.MkdirAll(mine, 0o777); err != nil {
+// maxPacks bounds what covering packs costs at each start. A repository that is packed now and then has far fewer.
+const maxPacks = 200
+
+// objects lets new ones be written. The packs that are there can't be removed or changed: mostly they are the history.
+func (v *view) objects(dir string) error {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
 		return err
 	}
+	v.show(dir, true)
+	v.show(filepath.Join(dir, "pack"), true)
+	packs, err := packFiles(filepath.Join(dir, "pack"))
+	if err != nil || len(packs) > maxPacks {
+		return err
+	}
+	for _, pack := range packs {
+		for _, name := range []string{pack, strings.TrimSuffix(pack, "pack") + "idx"} {
+			v.mounts = append(v.mounts, jail.Mount{Source: name, Target: name, File: true, Cover: true})
+		}
+	}
+	return nil
+}
+
+func packFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var packs []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && filepath.Ext(e.Name()) == ".pack" {
+			packs = append(packs, filepath.Join(dir, e.Name()))
+		}
+	}
+	return packs, err
+}
+
+// refs opens a tree of refs, or of their logs, for the session's branch and the stash.
+func (v *view) refs(dir, session string) error {
+	if err := os.MkdirAll(filepath.Join(dir, "heads", namespace), 0o777); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	mine := filepath.Join(dir, "heads", namespace)
 	v.show(dir, true)
 	if err := v.cover(dir, "stash"); err != nil {
 		return err

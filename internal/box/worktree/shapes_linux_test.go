@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -144,10 +145,10 @@ func TestUnknownWeakerModes(t *testing.T) {
 
 // Guards against what an agent's environment could lead git, or the agent, to.
 func TestEnvironment(t *testing.T) {
+	a := newAgent(t, nil)
 	t.Setenv("GIT_DIR", "/nowhere")
 	t.Setenv("GIT_SSH_COMMAND", "evil")
 	t.Setenv("SSH_AUTH_SOCK", "/run/agent")
-	a := newAgentHere(t)
 	out := a.must(`env; command -v git; git rev-parse --show-toplevel`)
 	for _, bad := range []string{"GIT_SSH_COMMAND", "SSH_AUTH_SOCK", "/nowhere"} {
 		if strings.Contains(out, bad) {
@@ -185,5 +186,33 @@ func TestHome(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(home, name)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Guards against an agent that clears up too much: what the repository has packed can't be removed.
+func TestPacksStay(t *testing.T) {
+	a := newAgent(t, func(host *gittest.Repo) {
+		host.Commit("more", "b.txt", "b")
+		host.Git("repack", "-adq")
+	})
+	a.must(`echo x > new; git add new; git commit -qm new; cd "$HOST/.git/objects"
+		no rm -rf pack; no mv pack was; for f in pack/*.pack pack/*.idx; do no rm -f "$f"; no cp /dev/null "$f"; no mv "$f" x; done`)
+	a.host.Git("fsck", "--strict")
+	a.host.Git("checkout", "-q", "--detach")
+	a.must(`git repack -q; git log --oneline`)
+}
+
+// Guards against files of ours that take the place of a whole directory of the host's /etc.
+func TestEtcKeepsWhatTheHostHas(t *testing.T) {
+	a := newAgent(t, nil)
+	var out strings.Builder
+	err := a.d.Run(t.Context(), a.b, box.Exec{
+		Session: one, Argv: []string{"sh", "-c", `cat /etc/ssl/cco/new; ls -A /etc/ssl /etc | wc -l; cmp /etc/passwd /.etc/passwd && ls /etc/ssl/certs > /dev/null; touch /etc/ssl/x || echo kept`},
+		Etc: []box.File{{Path: "ssl/cco/new", Data: []byte("ours\n"), Mode: 0o644}}, Stdout: &out,
+	})
+	count := func(dir string) int { all, _ := os.ReadDir(dir); return len(all) }
+	want := "ours\n" + strconv.Itoa(count("/etc/ssl")+1+count("/etc")+3) + "\nkept\n"
+	if err != nil || out.String() != want {
+		t.Errorf("%v: %q, want %q", err, out.String(), want)
 	}
 }

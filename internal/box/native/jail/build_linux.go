@@ -85,7 +85,7 @@ func (p *Plan) openTrees() ([]int, error) {
 			continue
 		}
 		fd, err := OpenTree(m)
-		if err == unix.ENOENT && m.Cover {
+		if m.Cover && errors.Is(err, unix.ENOENT) {
 			fd, err = gone, nil
 		}
 		if errors.Is(err, unix.EACCES) && p.Become {

@@ -32,7 +32,7 @@ func coverItself(root, tree int, m Mount) error {
 		err = unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 		_ = unix.Close(at)
 	}
-	if err == unix.ENOENT {
+	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	return err
