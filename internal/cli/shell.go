@@ -90,6 +90,9 @@ func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, bo
 			return nil, nil, err
 		}
 		name, e.Repo = rec.Box, rec.RepoKey
+		if e.ReadOnly = rec.State.Live(); e.ReadOnly {
+			a.io.Say("session %s is at work: its workspace is read-only here", rec.ID)
+		}
 	}
 	b, d, err := s.Boxes.Ready(ctx, name)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -163,5 +164,9 @@ func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 	if _, err := os.Stat(s.orderFile(id)); err != nil {
 		return rec, &StateError{ID: id, State: rec.State, Why: "its workspace was removed"}
 	}
-	return rec, nil
+	if rec.State.Live() {
+		return rec, nil
+	}
+	// Whoever enters may change something, so what was published before is no longer what there is.
+	return rec, removeTree(filepath.Join(s.exchange(id), inside.ResultFile))
 }
