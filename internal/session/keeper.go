@@ -325,7 +325,7 @@ func (k *keeper) handle(r request) {
 
 func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {
 	state, reason := end.judge()
-	if exit := (*proc.ExitError)(nil); end.Err != nil && !(end.Ran && errors.As(end.Err, &exit)) {
+	if exit := (*proc.ExitError)(nil); end.Err != nil && (!end.Ran || !errors.As(end.Err, &exit)) {
 		k.transcript.add(KindErr, end.Err.Error()) // an agent's own status is told with the state
 	}
 	return k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
