@@ -8,7 +8,7 @@ GOBUILD   := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 PREFIX    ?= $(HOME)/.local
 CASES     ?= ../shared/guard
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
-LINT      := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
+LINT      := .cache/bin/golangci-lint
 COMMANDS  := cco cco-box cco-guard
 
 .PHONY: all build demo test test-all lint vet bench fuzz guard-eval install uninstall release clean tools
@@ -30,7 +30,10 @@ test: tools build ## the tests, with the race detector
 test-all: test ## and the heavy real parts
 	@scripts/test-heavy
 
-lint: ## golangci-lint for linux and darwin
+$(LINT):
+	@GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
+
+lint: $(LINT) ## golangci-lint for linux and darwin
 	@GOOS=linux $(LINT) run ./...
 	@GOOS=darwin $(LINT) run ./...
 
