@@ -97,6 +97,7 @@ func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) session
 	o := session.PushOptions{
 		Dir: a.cwd, Message: f.message, Box: cfg.Box.Name, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Depth: cfg.Push.Depth,
 		Resume: f.resume, Timeout: cfg.Push.Timeout, OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
+		PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
 	}
 	if len(args) == 1 {
 		o.Plan = args[0]

@@ -26,11 +26,22 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
 			e.Setenv("NO_COLOR", "1")
+			e.Defer(func() { endSessions(bin, e) })
 			gitconfig := "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitconfig), 0o644)
 		},
 		Cmds: commands(),
 	})
+}
+
+// endSessions leaves nothing running when a script fails halfway.
+func endSessions(bin string, e *testscript.Env) {
+	dirs, _ := filepath.Glob(filepath.Join(e.Getenv("XDG_DATA_HOME"), "cco", "sessions", "*"))
+	for _, dir := range dirs {
+		cmd := exec.Command(filepath.Join(bin, "cco"), "box", "kill", filepath.Base(dir)) //nolint:forbidigo // the program under test
+		cmd.Dir, cmd.Env = e.WorkDir, e.Vars
+		_ = cmd.Run() // most have ended by themselves
+	}
 }
 
 // build makes the programs once for all scripts, as they are shipped: without cgo.

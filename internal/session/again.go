@@ -46,7 +46,7 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	defer func() { _ = lock.Close() }()
 
 	order.Interactive, order.Cols, order.Rows, order.Timeout = o.Interactive, o.Cols, o.Rows, o.Timeout
-	order.OnDone, order.OnWaiting = o.OnDone, o.OnWaiting
+	order.OnDone, order.OnWaiting, order.PlainGit = o.OnDone, o.OnWaiting, o.PlainGit
 	// A session that never got as far as its clone starts from the beginning.
 	order.Again = !rec.Started.IsZero()
 	if err := s.clearExchange(rec.ID); err != nil {

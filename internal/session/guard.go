@@ -21,6 +21,7 @@ const auditSocket = "guard.sock"
 type guarded struct {
 	rules string
 	etc   []box.File
+	env   []string
 }
 
 // guard makes the policy from where the session really is. Its last layer, the kernel, does not depend on any of this.
@@ -30,6 +31,9 @@ func (k *keeper) guard() (guarded, error) {
 		return guarded{}, fmt.Errorf("make the guard's policy: %w", err)
 	}
 	g := guarded{rules: guard.Prompt(policy)}
+	if _, shared := k.drv.(box.Sharer); shared && k.order.PlainGit {
+		g.env = guard.GitEnv(policy)
+	}
 	if k.place.Guard == "" {
 		k.step("cco-guard is not beside cco: the guard's hook is off in this session")
 		return g, nil

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -227,7 +228,8 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 		Home: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: g.rules,
 	})
 	e := box.Exec{
-		Session: k.rec.ID, Argv: cmd.Argv, Env: append(cmd.Env, k.traceEnv()...), Dir: k.place.Workspace, Repo: k.rec.RepoKey, Signals: k.signals, Etc: g.etc,
+		Session: k.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, g.env, k.traceEnv()), Dir: k.place.Workspace,
+		Repo: k.rec.RepoKey, Signals: k.signals, Etc: g.etc,
 	}
 	if k.order.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -32,6 +32,7 @@ type PushOptions struct {
 	Interactive bool
 	Cols, Rows  int
 	Timeout     time.Duration
+	PlainGit    bool // in a worktree box, bind every git of the agent by its environment
 	OnDone      []string
 	OnWaiting   []string
 }
@@ -91,7 +92,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	id := s.identity(repo)
 	order := Order{
 		Session: rec.ID, Interactive: o.Interactive, Cols: o.Cols, Rows: o.Rows, Timeout: o.Timeout, Format: repo.ObjectFormat,
-		Name: id.Name, Email: id.Email, OnDone: o.OnDone, OnWaiting: o.OnWaiting, Shallow: o.Depth > 0 || repo.IsShallow(),
+		Name: id.Name, Email: id.Email, OnDone: o.OnDone, OnWaiting: o.OnWaiting, PlainGit: o.PlainGit, Shallow: o.Depth > 0 || repo.IsShallow(),
 	}
 	rec, err = s.handOver(ctx, repo, b, d, rec, order, p, o.Depth)
 	if err != nil {

@@ -160,6 +160,7 @@ type Order struct {
 	Name        string        `json:"name,omitempty"`
 	Email       string        `json:"email,omitempty"`
 	Timeout     time.Duration `json:"timeout,omitempty"`
+	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git of the agent
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
 }

@@ -1,7 +1,6 @@
 package worktree
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,19 +44,4 @@ func TestConformanceWithoutKernel(t *testing.T) {
 			boxtest.Caches, boxtest.Memory, boxtest.Procs,
 		},
 	})
-}
-
-// created is a box that is running.
-func created(t *testing.T, accept ...string) (*Driver, *box.Box) {
-	t.Helper()
-	d, b := testDriver(), testBox(t, accept...)
-	if err := d.Create(t.Context(), b, t.Logf); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
-			t.Error(err)
-		}
-	})
-	return d, b
 }
