@@ -3,9 +3,11 @@ package inside
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -132,6 +134,27 @@ func TestReceiveSaysWhatTheBoxLacks(t *testing.T) {
 	if got := f.git(f.job.Workspace, "rev-parse", "HEAD"); got != f.job.Base {
 		t.Errorf("HEAD %s", got)
 	}
+}
+
+// Guards against a session that takes a store for ready which another is only just making.
+func TestManyReceiveAtOnceIntoANewStore(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	var wg sync.WaitGroup
+	for i := range 16 {
+		job := f.job
+		job.Workspace = fmt.Sprintf("%s-%d", f.job.Workspace, i)
+		if err := os.Mkdir(job.Workspace, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			if err := Receive(t.Context(), job); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	f.git(f.job.Store, "fsck", "--strict")
 }
 
 func TestReceiveShallow(t *testing.T) {

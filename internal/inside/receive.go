@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ErrLacks says that the box no longer has what the host believed it had: send everything.
@@ -51,10 +52,8 @@ func cloneFromStore(ctx context.Context, j Job) error {
 
 func fillStore(ctx context.Context, j Job) error {
 	store := repo{dir: j.Store}
-	if _, err := os.Stat(filepath.Join(j.Store, "HEAD")); errors.Is(err, os.ErrNotExist) {
-		if err := store.run(ctx, "init", "-q", "--bare", "--template=", "--object-format="+format(j), "."); err != nil {
-			return err
-		}
+	if err := makeStore(ctx, store, j); err != nil {
+		return err
 	}
 	bundle := filepath.Join(j.Exchange, InputBundle)
 	if _, err := os.Stat(bundle); err == nil {
@@ -70,6 +69,29 @@ func fillStore(ctx context.Context, j Job) error {
 	}
 	// The ref keeps the next bundle's prerequisites reachable.
 	return store.run(ctx, "update-ref", "refs/cco/"+j.Base, j.Base)
+}
+
+// makeStore makes the store a repository, once, however many sessions come at the same time, and whenever one is killed.
+func makeStore(ctx context.Context, store repo, j Job) error {
+	ready := filepath.Join(j.Store, "cco-ready")
+	if _, err := os.Stat(ready); err == nil {
+		return nil
+	}
+	lock, err := os.OpenFile(filepath.Join(j.Store, "cco-lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock the store: %w", err)
+	}
+	if _, err := os.Stat(ready); err == nil {
+		return nil
+	}
+	if err := store.run(ctx, "init", "-q", "--bare", "--template=", "--object-format="+format(j), "."); err != nil {
+		return err
+	}
+	return os.WriteFile(ready, nil, 0o600)
 }
 
 // newHalf makes the clone's skeleton under a name that shows it to be unfinished. A half of an earlier try is removed.
