@@ -26,7 +26,7 @@ func (b *bench) many(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	memory, keepers := keeperMemory()
+	resident, share, keepers := keeperMemory()
 	for _, id := range ids {
 		if err := b.quiet(ctx, repo, b.cco, "box", "pull", id, "--quiet", "--branch", "from-"+id); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (b *bench) many(ctx context.Context) error {
 	}
 	b.rows = append(b.rows,
 		row{fmt.Sprintf("%d sessions at once, pushed and pulled, no cross-talk", len(ids)), ms(time.Since(start)), "", "", "all arrive"},
-		row{fmt.Sprintf("memory of a keeper (proportional, mean of %d)", keepers), memory, "", "", "20 MB"})
+		row{fmt.Sprintf("memory of a keeper, resident and its share of it (mean of %d)", keepers), resident, share, "", "20 MB"})
 	return nil
 }
 
@@ -60,10 +60,11 @@ func (b *bench) pushMany(ctx context.Context, repo string) ([]string, error) {
 	return ids, nil
 }
 
-// keeperMemory is what a keeper costs: its own pages and its share of those that keepers have in common.
-func keeperMemory() (mean string, n int) {
+// keeperMemory is what a keeper costs: all the pages that it has in memory, and its share of them, since keepers have
+// most of theirs in common.
+func keeperMemory() (resident, share string, n int) {
 	procs, _ := filepath.Glob("/proc/[0-9]*")
-	total := 0
+	var rss, pss int
 	for _, p := range procs {
 		cmdline, _ := os.ReadFile(filepath.Join(p, "cmdline"))
 		if !strings.HasPrefix(string(cmdline), "cco\x00keeper\x00") {
@@ -73,15 +74,24 @@ func keeperMemory() (mean string, n int) {
 		if err != nil {
 			continue
 		}
+		n++
 		for line := range strings.Lines(string(rollup)) {
-			if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" {
-				kb, _ := strconv.Atoi(f[1])
-				total, n = total+kb, n+1
+			f := strings.Fields(line)
+			if len(f) != 3 {
+				continue
+			}
+			kb, _ := strconv.Atoi(f[1])
+			switch f[0] {
+			case "Rss:":
+				rss += kb
+			case "Pss:":
+				pss += kb
 			}
 		}
 	}
 	if n == 0 {
-		return "none was seen", 0
+		return "none was seen", "", 0
 	}
-	return fmt.Sprintf("%.1f MB", float64(total)/float64(n)/1024), n
+	mean := func(kb int) string { return fmt.Sprintf("%.1f MB", float64(kb)/float64(n)/1024) }
+	return mean(rss), mean(pss), n
 }
