@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,12 +23,12 @@ func doctorCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			self, err := os.Executable()
+			guard, self, err := beside("cco-guard")
 			if err != nil {
 				return err
 			}
 			checks := doctor.Run(cmd.Context(), doctor.Input{
-				Data: a.dirs.Data, Tool: helper, Self: self, Backends: boxes.Drivers, Default: defaultBackend(), Profile: native.AppArmorProfile,
+				Data: a.dirs.Data, Tool: helper, Guard: guard, Self: self, Backends: boxes.Drivers, Default: defaultBackend(), Profile: native.AppArmorProfile,
 			})
 			if asJSON {
 				err = a.io.JSON(checks)

@@ -35,7 +35,8 @@ const (
 // Input is what the doctor looks at.
 type Input struct {
 	Data     string
-	Tool     string // cco-box, "" if it isn't beside cco
+	Tool     string // cco-box, or cco itself if that isn't beside it
+	Guard    string // cco-guard, "" if it isn't beside cco
 	Self     string
 	Backends map[string]box.Driver
 	Default  string                   // the backend that must work
@@ -44,7 +45,7 @@ type Input struct {
 
 // Run makes all checks.
 func Run(ctx context.Context, in Input) []Check {
-	checks := []Check{checkGit(ctx), checkDisk(in.Data), checkTool(in)}
+	checks := []Check{checkGit(ctx), checkDisk(in.Data), checkTool(in), checkGuard(in)}
 	for _, name := range []string{"native", "worktree"} {
 		if d, ok := in.Backends[name]; ok {
 			checks = append(checks, checkBackend(ctx, in, name, d)...)
@@ -119,6 +120,13 @@ func checkTool(in Input) Check {
 			Mend: "run `make install`, which installs both"}
 	}
 	return Check{Name: "cco-box", Level: OK, Detail: in.Tool}
+}
+
+func checkGuard(in Input) Check {
+	if in.Guard == "" {
+		return Check{Name: "cco-guard", Level: Warn, Detail: "not beside cco: agents run without the guard's hook", Mend: "run `make install`, which installs all three"}
+	}
+	return Check{Name: "cco-guard", Level: OK, Detail: in.Guard}
 }
 
 func checkBackend(ctx context.Context, in Input, name string, d box.Driver) []Check {

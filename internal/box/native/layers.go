@@ -35,7 +35,7 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	}
 	id, err := owner(b)
 	if err != nil {
-		id = identity{cage.Me()}
+		id = choose()
 	}
 	return append([]box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc, uts, cgroup"},

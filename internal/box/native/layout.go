@@ -41,10 +41,7 @@ func claim(b *box.Box) (identity, error) {
 	if id, err := owner(b); err == nil || !errors.Is(err, errNotCreated) {
 		return id, err
 	}
-	id := identity{cage.Me()}
-	if id.UID == 0 {
-		id = unprivileged(os.Getenv("SUDO_UID"), os.Getenv("SUDO_GID"))
-	}
+	id := choose()
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return identity{}, err
 	}
@@ -53,6 +50,15 @@ func claim(b *box.Box) (identity, error) {
 		return identity{}, fmt.Errorf("keep the box's user: %w", err)
 	}
 	return id, nil
+}
+
+// choose says who a new box's programs will be on the host: we ourselves, or somebody without rights if we are root.
+func choose() identity {
+	id := identity{cage.Me()}
+	if id.UID == 0 {
+		id = unprivileged(os.Getenv("SUDO_UID"), os.Getenv("SUDO_GID"))
+	}
+	return id
 }
 
 func unprivileged(sudoUID, sudoGID string) identity {
