@@ -6,7 +6,6 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 LDFLAGS   := -s -w -buildid= -X github.com/cco-dev/cco/internal/cli.release=$(VERSION)
 GOBUILD   := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 PREFIX    ?= $(HOME)/.local
-CASES     ?= ../shared/guard
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 LINT      := .cache/bin/golangci-lint
 COMMANDS  := cco cco-box cco-guard
@@ -49,6 +48,7 @@ fuzz: ## a minute of fuzzing for each target
 	@scripts/fuzz
 
 guard-eval: ## the guard's figures on a set of labelled calls
+	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }
 	@go run ./internal/guard/guardeval $(CASES)
 
 install: build ## install into PREFIX (default ~/.local)
