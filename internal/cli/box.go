@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -93,6 +94,9 @@ func (a *app) createAs(ctx context.Context, name string, cfg config.Config, kern
 	spec.RequireKernel = kernel
 	made, err = boxes.Create(ctx, name, backend, spec, provision.Files(), a.io.Progress)
 	a.io.Settle()
+	if _, missing := errors.AsType[*box.Unavailable](err); missing && backend == "native" {
+		return made, fmt.Errorf("%w\na weaker box can be had knowingly: `cco box create %s --backend worktree --accept no-kernel`", err, name)
+	}
 	if err != nil {
 		return made, err
 	}
