@@ -30,22 +30,29 @@ func doctorCommand(a *app) *cobra.Command {
 			checks := doctor.Run(cmd.Context(), doctor.Input{
 				Data: a.dirs.Data, Tool: helper, Guard: guard, Self: self, Backends: boxes.Drivers, Default: defaultBackend(), Profile: native.AppArmorProfile,
 			})
-			if asJSON {
-				err = a.io.JSON(checks)
-			} else {
-				a.diagnosis(checks)
-			}
-			if err == nil && !doctor.Healthy(checks) {
-				return &statusError{exitWrong}
-			}
-			return err
+			return a.diagnosis(checks, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
-func (a *app) diagnosis(checks []doctor.Check) {
+// diagnosis shows checks, and is an error without words if one of them has failed.
+func (a *app) diagnosis(checks []doctor.Check, asJSON bool) error {
+	if asJSON {
+		if err := a.io.JSON(checks); err != nil {
+			return err
+		}
+	} else {
+		a.listChecks(checks)
+	}
+	if !doctor.Healthy(checks) {
+		return &statusError{exitWrong}
+	}
+	return nil
+}
+
+func (a *app) listChecks(checks []doctor.Check) {
 	colours := map[doctor.Level]term.Colour{doctor.OK: term.Green, doctor.Warn: term.Yellow, doctor.Fail: term.Red}
 	for _, c := range checks {
 		level := a.io.Paint(colours[c.Level], string(c.Level)) + strings.Repeat(" ", 5-len(c.Level))

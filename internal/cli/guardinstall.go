@@ -183,15 +183,7 @@ is off.`,
 			} else {
 				checks = asChecks(i.Check(cmd.Context(), agents, a.env))
 			}
-			if asJSON {
-				err = a.io.JSON(checks)
-			} else {
-				a.diagnosis(checks)
-			}
-			if err == nil && !doctor.Healthy(checks) {
-				return &statusError{exitWrong}
-			}
-			return err
+			return a.diagnosis(checks, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -85,6 +85,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	if err := s.Thawed(ctx, b, d); err != nil {
 		return store.Session{}, err
 	}
+	s.cautionNetwork(o.Agent, d)
 	rec := store.Session{
 		ID: s.NewID(), Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
 		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),
@@ -109,6 +110,14 @@ func (s *Service) identity(repo *git.Repo) git.Identity {
 		id = git.Identity{Name: "cco", Email: "cco@localhost"}
 	}
 	return id
+}
+
+// cautionNetwork says what an agent with a model will run into in a box that has no way out yet.
+func (s *Service) cautionNetwork(name string, d box.Driver) {
+	a, err := agent.Find(name)
+	if _, shared := d.(box.Sharer); err == nil && a.Binary() != "" && !shared {
+		s.Warn("this box has no network, so %s can't reach a model there yet; a worktree box has yours", name)
+	}
 }
 
 // belongs refuses to use the box of one repository for another.
