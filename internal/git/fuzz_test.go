@@ -43,7 +43,7 @@ func FuzzReadHeader(f *testing.F) {
 
 func FuzzCheckName(f *testing.F) {
 	for _, s := range []string{".git", ".GIT ", "git~1", ".g\u200cit", `a\.git`, ".git::$INDEX_ALLOCATION", "README", "é", "\xff\xfe", ".gitmodules",
-		"GI7EBA~1", "a\x1b", "..", ".gi\u0130t", strings.Repeat("x", 300)} {
+		"GI7EBA~1", "a\x1b", "..", ".gi\u0130t", ".g\u0130t", ".g\u0130tmodules", strings.Repeat("x", 300)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

@@ -38,7 +38,7 @@ func checkName(name string) *fault {
 func isDotGit(name string) bool {
 	for part := range strings.SplitSeq(name, `\`) {
 		s := plain(part)
-		if strings.EqualFold(s, ".git") || hasShortName(s, "git", 3) {
+		if same(s, ".git") || hasShortName(s, "git", 3) {
 			return true
 		}
 	}
@@ -59,7 +59,7 @@ func isAttributes(name string) bool { return spells(name, ".gitattributes", "git
 func spells(name, want string, shorts ...string) bool {
 	for part := range strings.SplitSeq(name, `\`) {
 		s := plain(part)
-		if strings.EqualFold(s, want) {
+		if same(s, want) {
 			return true
 		}
 		for _, short := range shorts {
@@ -69,6 +69,11 @@ func spells(name, want string, shorts ...string) bool {
 		}
 	}
 	return false
+}
+
+// same compares in any case. Not every table of cases is Unicode's own: in some, İ becomes a plain i.
+func same(name, want string) bool {
+	return strings.EqualFold(name, want) || strings.ToLower(name) == want
 }
 
 // plain takes away what HFS+ ignores in a name, and NTFS at its end: a stream's name, dots and spaces.
