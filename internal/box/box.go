@@ -35,8 +35,30 @@ type Spec struct {
 	Env    []string `json:"env,omitempty"`
 	Setup  []string `json:"setup,omitempty"` // shell commands, run once when the box is provisioned
 	Limits Limits   `json:"limits"`
+	// Network is one of the modes below, "" the default. Whatever it says, a way out leads through the broker alone.
+	Network string `json:"network,omitempty"`
+	// Allow are the hosts that were allowed for this box alone, in the broker's words.
+	Allow []string `json:"allow,omitempty"`
 	// RequireKernel refuses a box around which the kernel doesn't stand.
 	RequireKernel bool `json:"require_kernel,omitempty"`
+}
+
+// How much of the network a box may reach.
+const (
+	NetworkNone      = "none"      // nothing, not even its model
+	NetworkAllowlist = "allowlist" // its model and the hosts that were allowed; the default
+	NetworkOpen      = "open"      // every public host
+)
+
+// Networks are the modes, the tightest first.
+func Networks() []string { return []string{NetworkNone, NetworkAllowlist, NetworkOpen} }
+
+// Mode is how much of the network the box may reach.
+func (s Spec) Mode() string {
+	if s.Network == "" {
+		return NetworkAllowlist
+	}
+	return s.Network
 }
 
 // Mount is a host directory seen in a box at the same path, read-only unless it says otherwise.

@@ -82,6 +82,8 @@ type Exec struct {
 	Limits   Limits
 	// Etc are files for the program to read below /etc, such as cco/policy.json. It can't change them.
 	Etc []File
+	// Binds are directories of the host that the program sees, read-only, where they are on the host.
+	Binds []Bind
 	// Grace is how long the program has between SIGTERM and SIGKILL when the context ends. Zero kills at once.
 	Grace time.Duration
 
@@ -93,6 +95,9 @@ type Exec struct {
 	// TTY is the terminal end of a pty that becomes the program's controlling terminal and its three streams.
 	TTY *os.File
 }
+
+// Bind is a directory of the host that cco itself shows to a program, such as an installed agent. Users name Mounts.
+type Bind struct{ Path string }
 
 // Limits bound what one Run may use. Zero is the box's default.
 type Limits struct {
