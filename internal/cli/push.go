@@ -188,7 +188,7 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 	if getErr != nil {
 		return errors.Join(err, getErr)
 	}
-	if now.State.Live() { // the user has let go of it
+	if now.Live() { // the user has let go of it
 		a.io.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
 		return nil
 	}

@@ -90,7 +90,7 @@ func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, bo
 			return nil, nil, err
 		}
 		name, e.Repo = rec.Box, rec.RepoKey
-		if e.ReadOnly = rec.State.Live(); e.ReadOnly {
+		if e.ReadOnly = rec.Live(); e.ReadOnly {
 			a.io.Say("session %s is at work: its workspace is read-only here", rec.ID)
 		}
 	}

@@ -19,7 +19,7 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	if err != nil {
 		return rec, err
 	}
-	if rec.State.Live() {
+	if rec.Live() {
 		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "it is still at work"}
 	}
 	if _, err := agent.Find(o.Agent); err != nil {

@@ -21,7 +21,7 @@ func (s *Service) Kill(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if !rec.State.Live() {
+	if !rec.Live() {
 		return &StateError{ID: id, State: rec.State, Why: "nothing of it is running"}
 	}
 	link, err := s.Dial(ctx, id)
@@ -66,7 +66,7 @@ func (s *Service) Events(ctx context.Context, id string, follow bool, each func(
 	if err != nil {
 		return err
 	}
-	if follow && rec.State.Live() {
+	if follow && rec.Live() {
 		if link, err := s.Dial(ctx, id); err == nil {
 			defer func() { _ = link.Close() }()
 			stop := context.AfterFunc(ctx, func() { _ = link.Close() })
@@ -95,7 +95,7 @@ func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.Di
 	if err != nil {
 		return err
 	}
-	if rec.State.Live() {
+	if rec.Live() {
 		return &StateError{ID: id, State: rec.State, Why: "its work can be seen when it has ended"}
 	}
 	repo, err := git.Open(ctx, rec.Repo)
@@ -164,7 +164,7 @@ func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 	if _, err := os.Stat(s.orderFile(id)); err != nil {
 		return rec, &StateError{ID: id, State: rec.State, Why: "its workspace was removed"}
 	}
-	if rec.State.Live() {
+	if rec.Live() {
 		return rec, nil
 	}
 	// Whoever enters may change something, so what was published before is no longer what there is.

@@ -80,7 +80,7 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 // idle ends running sessions when it is forced to.
 func (s *Service) idle(list []store.Session, force bool) error {
 	for _, v := range list {
-		if v.State.Live() && !force {
+		if v.Live() && !force {
 			return &StateError{ID: v.ID, State: v.State, Why: "end it with `cco box kill " + v.ID + "`, or use --force"}
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Service) unsaved(ctx context.Context, b *box.Box, d box.Driver, list []
 
 // atStake says what of a session would be lost with its workspace; "" if nothing.
 func (s *Service) atStake(ctx context.Context, b *box.Box, d box.Driver, v store.Session) string {
-	if v.State.Live() {
+	if v.Live() {
 		if err := s.Kill(ctx, v.ID); err != nil {
 			return "still at work, and can't be ended: " + err.Error()
 		}

@@ -32,7 +32,7 @@ func (s *Service) Remains(ctx context.Context) (free, kept []Remains, err error)
 		r, has := s.remainsOf(v)
 		switch {
 		case !has:
-		case v.State.Live():
+		case v.Live():
 		default:
 			if r.Why = s.mustStay(ctx, v); r.Why != "" {
 				kept = append(kept, r)

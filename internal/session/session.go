@@ -127,7 +127,7 @@ func (s *Service) List(ctx context.Context, boxName string) ([]store.Session, er
 
 // settle corrects the record of a session whose keeper is gone without a word: killed, or ended by a reboot.
 func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, error) {
-	if !v.State.Live() {
+	if !v.Live() {
 		return v, nil
 	}
 	lock, err := s.keeperLock(v.ID)
@@ -140,7 +140,7 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 	defer func() { _ = lock.Close() }()
 	reason := s.afterDeath(ctx, v)
 	return s.Store.UpdateSession(ctx, v.ID, func(v *store.Session) error {
-		if v.State.Live() {
+		if v.Live() {
 			v.State, v.Reason, v.Finished = store.Failed, reason, s.Now()
 		}
 		return nil

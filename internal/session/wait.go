@@ -27,7 +27,7 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 	start := s.Now()
 	for said := false; ; {
 		rec, err := s.Get(ctx, id)
-		if err != nil || !rec.State.Live() {
+		if err != nil || !rec.Live() {
 			return rec, err
 		}
 		if words := s.errorText(id); words != "" && !o.Partial {

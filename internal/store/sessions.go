@@ -31,6 +31,11 @@ type Session struct {
 	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`
 	Pulled   time.Time `json:"pulled,omitzero"`
+
+	CLISession string    `json:"cli_session,omitempty"` // what the agent's CLI calls its conversation, to go on with it
+	Question   string    `json:"question,omitempty"`    // what the agent wants to know of a person
+	Asked      time.Time `json:"asked,omitzero"`
+	Spent      Spend     `json:"spent"` // by all of its runs; kept by AddSpend
 }
 
 // State is where a session stands.
@@ -48,9 +53,10 @@ const (
 	Pulled  State = "pulled"
 )
 
-// Live says whether a session in this state has a keeper.
-func (s State) Live() bool {
-	return s == Created || s == Running || s == Waiting || s == Paused
+// Live says whether a session has a keeper. One that waits may be either: with an agent that is still there, or one that has
+// ended and is called again when the answer has come.
+func (v Session) Live() bool {
+	return v.State == Created || v.State == Running || v.State == Waiting && v.Finished.IsZero()
 }
 
 // NotFoundError names a session that was never recorded.
@@ -61,14 +67,14 @@ func (e *NotFoundError) Error() string {
 }
 
 const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin, plan, title, state, reason, tip, wip,
-	exit_code, created_at, started_at, finished_at, pulled_at`
+	exit_code, created_at, started_at, finished_at, pulled_at, cli_session, question, asked_at`
 
 // AddSession records a new session. An id that is taken is an error.
 func (s *Store) AddSession(ctx context.Context, v Session) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO sessions (`+columns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Origin, v.Plan, v.Title, v.State, v.Reason, v.Tip, v.Wip,
-		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled))
+		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.Question, stamp(v.Asked))
 	if err != nil {
 		return fmt.Errorf("record session %s: %w", v.ID, err)
 	}
@@ -77,11 +83,33 @@ func (s *Store) AddSession(ctx context.Context, v Session) error {
 
 // Session reads one session.
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	return scan(id, s.db.QueryRowContext(ctx, `SELECT `+columns+` FROM sessions WHERE id = ?`, id))
+	v, err := scan(id, s.db.QueryRowContext(ctx, `SELECT `+columns+` FROM sessions WHERE id = ?`, id))
+	if err != nil {
+		return v, err
+	}
+	return s.withSpend(ctx, v)
+}
+
+func (s *Store) withSpend(ctx context.Context, v Session) (Session, error) {
+	spent, err := s.spent(ctx, v.ID)
+	v.Spent = spent[v.ID]
+	return v, err
 }
 
 // Sessions lists the sessions of a box, or all for "", newest first.
-func (s *Store) Sessions(ctx context.Context, box string) (list []Session, err error) {
+func (s *Store) Sessions(ctx context.Context, box string) ([]Session, error) {
+	spent, err := s.spent(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.list(ctx, box)
+	for i := range list {
+		list[i].Spent = spent[list[i].ID]
+	}
+	return list, err
+}
+
+func (s *Store) list(ctx context.Context, box string) (list []Session, err error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT `+columns+` FROM sessions
 		WHERE ?1 = '' OR box = ?1 ORDER BY created_at DESC, id`, box)
 	if err != nil {
@@ -109,12 +137,15 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE sessions SET agent = ?, model = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
-			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ? WHERE id = ?`,
+			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?, cli_session = ?, question = ?, asked_at = ? WHERE id = ?`,
 			v.Agent, v.Model, v.Base, v.Plan, v.Title, v.State, v.Reason,
-			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), id)
+			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.Question, stamp(v.Asked), id)
 		return err
 	})
-	return v, err
+	if err != nil {
+		return v, err
+	}
+	return s.withSpend(ctx, v)
 }
 
 // RemoveSessions forgets sessions, after their last traces on disk are gone.
@@ -130,9 +161,9 @@ func (s *Store) RemoveSessions(ctx context.Context, ids ...string) error {
 }
 
 func scan(id string, row interface{ Scan(...any) error }) (v Session, err error) {
-	var created, started, finished, pulled int64
+	var created, started, finished, pulled, asked int64
 	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin, &v.Plan, &v.Title, &v.State, &v.Reason,
-		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled)
+		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled, &v.CLISession, &v.Question, &asked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, &NotFoundError{ID: id}
 	}
@@ -140,6 +171,7 @@ func scan(id string, row interface{ Scan(...any) error }) (v Session, err error)
 		return Session{}, fmt.Errorf("read session %s: %w", id, err)
 	}
 	v.Created, v.Started, v.Finished, v.Pulled = unstamp(created), unstamp(started), unstamp(finished), unstamp(pulled)
+	v.Asked = unstamp(asked)
 	return v, nil
 }
 

@@ -127,3 +127,57 @@ func TestSentRemembersTheNewest(t *testing.T) {
 		t.Errorf("still %v", got)
 	}
 }
+
+// Guards against a bill that is forgotten: it is added up over runs, days and processes.
+func TestSpendAddsUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cco.db")
+	s := open(t, path)
+	for _, id := range []string{"00000001", "00000002"} {
+		if err := s.AddSession(t.Context(), sample(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(id, day string, v Spend) Spend {
+		t.Helper()
+		today, err := s.AddSpend(t.Context(), id, day, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return today
+	}
+	add("00000001", "2026-11-01", Spend{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5})
+	add("00000001", "2026-11-02", Spend{Input: 10})
+	add("00000002", "2026-11-02", Spend{Output: 5, Cost: 1.25})
+	if got, want := add("00000001", "2026-11-02", Spend{Input: 1, Cost: 0.25}), (Spend{Input: 11, Output: 5, Cost: 1.5}); got != want {
+		t.Errorf("the day: %+v, want %+v", got, want)
+	}
+	want := Spend{Input: 12, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.75}
+	v, err := open(t, path).Session(t.Context(), "00000001")
+	if err != nil || v.Spent != want {
+		t.Errorf("session: %+v, %v; want %+v", v.Spent, err, want)
+	}
+	if v.Spent.Tokens() != 21 {
+		t.Errorf("%d tokens", v.Spent.Tokens())
+	}
+	list, err := s.Sessions(t.Context(), "")
+	if err != nil || len(list) != 2 || list[0].Spent != want || list[1].Spent.Cost != 1.25 {
+		t.Errorf("list: %+v, %v", list, err)
+	}
+	if today, err := s.SpentOn(t.Context(), "2026-11-03"); err != nil || today != (Spend{}) {
+		t.Errorf("a day without work: %+v, %v", today, err)
+	}
+}
+
+func TestWhoWaitsMayHaveAKeeperOrNot(t *testing.T) {
+	for _, c := range []struct {
+		v    Session
+		live bool
+	}{
+		{Session{State: Created}, true}, {Session{State: Running}, true}, {Session{State: Waiting}, true},
+		{Session{State: Waiting, Finished: time.UnixMilli(1)}, false}, {Session{State: Paused}, false}, {Session{State: Done}, false},
+	} {
+		if c.v.Live() != c.live {
+			t.Errorf("%s, finished %v: live %v", c.v.State, !c.v.Finished.IsZero(), c.v.Live())
+		}
+	}
+}

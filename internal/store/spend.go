@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Spend is what was used of a model.
+type Spend struct {
+	Input      int64   `json:"input"`
+	Output     int64   `json:"output"`
+	CacheRead  int64   `json:"cache_read"`
+	CacheWrite int64   `json:"cache_write"`
+	Cost       float64 `json:"cost"` // dollars, 0 where nobody said
+}
+
+// Tokens is all of them: each is paid for, if at different prices.
+func (s Spend) Tokens() int64 { return s.Input + s.Output + s.CacheRead + s.CacheWrite }
+
+// Add gives the sum of both.
+func (s Spend) Add(o Spend) Spend {
+	return Spend{s.Input + o.Input, s.Output + o.Output, s.CacheRead + o.CacheRead, s.CacheWrite + o.CacheWrite, s.Cost + o.Cost}
+}
+
+// Sub gives what s has more than o.
+func (s Spend) Sub(o Spend) Spend {
+	return Spend{s.Input - o.Input, s.Output - o.Output, s.CacheRead - o.CacheRead, s.CacheWrite - o.CacheWrite, s.Cost - o.Cost}
+}
+
+// Day names the day on which something is spent, in the user's own time.
+func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
+
+const sums = `COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(cache_read), 0), COALESCE(SUM(cache_write), 0), COALESCE(SUM(cost), 0.0)`
+
+// AddSpend adds to what a session has used on a day, and gives what all sessions together have used on it.
+func (s *Store) AddSpend(ctx context.Context, session, day string, v Spend) (today Spend, err error) {
+	err = s.tx(ctx, func(tx *sql.Tx) error {
+		if v != (Spend{}) {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO spend (session, day, input, output, cache_read, cache_write, cost)
+				VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
+				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost`,
+				session, day, v.Input, v.Output, v.CacheRead, v.CacheWrite, v.Cost); err != nil {
+				return err
+			}
+		}
+		today, err = scanSpend(tx.QueryRowContext(ctx, `SELECT `+sums+` FROM spend WHERE day = ?`, day))
+		return err
+	})
+	if err != nil {
+		return today, fmt.Errorf("record what session %s has spent: %w", session, err)
+	}
+	return today, nil
+}
+
+// SpentOn gives what all sessions together have used on a day.
+func (s *Store) SpentOn(ctx context.Context, day string) (Spend, error) {
+	v, err := scanSpend(s.db.QueryRowContext(ctx, `SELECT `+sums+` FROM spend WHERE day = ?`, day))
+	if err != nil {
+		return v, fmt.Errorf("read what was spent: %w", err)
+	}
+	return v, nil
+}
+
+func scanSpend(row *sql.Row) (v Spend, err error) {
+	err = row.Scan(&v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost)
+	return v, err
+}
+
+// spent gives what each session has used in all, or only one of them.
+func (s *Store) spent(ctx context.Context, id string) (all map[string]Spend, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT session, `+sums+` FROM spend WHERE ?1 = '' OR session = ?1 GROUP BY session`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read what was spent: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	all = map[string]Spend{}
+	for rows.Next() {
+		var session string
+		var v Spend
+		if err := rows.Scan(&session, &v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost); err != nil {
+			return nil, fmt.Errorf("read what was spent: %w", err)
+		}
+		all[session] = v
+	}
+	return all, rows.Err()
+}
