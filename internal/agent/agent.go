@@ -3,18 +3,38 @@ package agent
 
 import (
 	"fmt"
+	"os"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/agent/event"
 )
 
 // Adapter is what cco must know of one agent. What only some of them can do is a second, small interface.
 type Adapter interface {
 	Name() string
-	// Binary is the program that must be on PATH in the box, "" for an agent that is part of cco.
+	// Binary is the name of its program, "" for an agent that is part of cco.
 	Binary() string
-	// Install is the command that makes Binary available.
-	Install() string
+	// Provider is whose model it asks, by the broker's name, "" for none.
+	Provider() string
+	// Package is where the program comes from, zero for an agent that is part of cco.
+	Package() Package
 	// Command says how to start the agent on a task.
 	Command(Task) Command
+	// Events is a new decoder for the output of one headless run.
+	Events(event.Start) event.Decoder
+}
+
+// Package is an npm package in the version that cco was tried with.
+type Package struct {
+	Name    string
+	Version string // what `cco agent install` installs
+	Oldest  string // what still works
+	// Scripts says that the package's own install script must run, which puts its program in place.
+	Scripts bool
+	// Native are the places of the program itself below node_modules, best first, with %s for the machine as the package
+	// names it. Where there is none, Node is needed.
+	Native []string
+	Node   int // the oldest major version of Node that runs it, 0 for a native program
 }
 
 // Task is one run of an agent. Paths are as the agent sees them.
@@ -28,12 +48,30 @@ type Task struct {
 	Tool        string // cco-box, the part of cco that runs inside
 	Interactive bool   // on a terminal that a person watches and types into
 	Rules       string // added to the agent's own instructions
+
+	Program string // the agent's program, absolute; "" looks for Binary on PATH
+	State   string // a directory of the session's own that outlives a run; CLIs that can't write into home keep theirs there
+	Door    string // host:port of the way to the model, "" if there is none but the CLI's own
+	Token   string // what the door wants to see; it is worth nothing elsewhere
+
+	NewSession string // a UUID for the CLI's session, where it lets us choose
+	Resume     string // the CLI's own id of the session to go on with
+	Prompt     string // what to say instead of carrying out the plan: an answer, "continue"
 }
 
 // Command is a program to start with Workspace as its directory. It holds no secret.
 type Command struct {
 	Argv []string
 	Env  []string // in addition to the box's own
+	Etc  []File   // to be seen read-only below /etc, at a path relative to it
+	Home []File   // to be there below Task.State, at a path relative to it
+}
+
+// File is a file that an agent's program needs.
+type File struct {
+	Path string
+	Data []byte
+	Mode os.FileMode
 }
 
 // Default is the agent that works where none is named.
@@ -83,12 +121,14 @@ type MissingError struct {
 
 // Missing is the error for an agent whose Binary was looked for in a box and not found.
 func Missing(a Adapter, box string) error {
-	return &MissingError{Agent: a.Name(), Binary: a.Binary(), Install: a.Install(), Box: box}
+	return &MissingError{Agent: a.Name(), Binary: a.Binary(), Install: Install(a), Box: box}
 }
 
+// Install is the command that makes an agent's program available.
+func Install(a Adapter) string { return "cco agent install " + a.Name() }
+
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("agent %s: no program %q in box %s; install it with `%s`, "+
-		"and if it is in a directory of your home name that in box.mounts", e.Agent, e.Binary, e.Box, e.Install)
+	return fmt.Sprintf("agent %s: no program %q in box %s; install it with `%s`", e.Agent, e.Binary, e.Box, e.Install)
 }
 
 // place tells a program, whichever agent it is, where it is.
@@ -106,4 +146,20 @@ func planArg(t Task) string {
 		return "./" + t.Plan
 	}
 	return t.Plan
+}
+
+// program is what to start.
+func program(t Task, binary string) string {
+	if t.Program != "" {
+		return t.Program
+	}
+	return binary
+}
+
+// promptArg is a prompt as an argument that no program takes for an option.
+func promptArg(text string) string {
+	if strings.HasPrefix(text, "-") {
+		return " " + text
+	}
+	return text
 }

@@ -37,8 +37,8 @@ func TestEveryAgentIsFoundByItsOwnName(t *testing.T) {
 		if got := find(t, a.Name()); got != a {
 			t.Errorf("Find(%q) = %v", a.Name(), got)
 		}
-		if (a.Binary() == "") != (a.Install() == "") {
-			t.Errorf("%s: a program needs a way to install it, and nothing else does", a.Name())
+		if (a.Binary() == "") != (a.Package().Name == "") || (a.Binary() == "") != (a.Provider() == "") {
+			t.Errorf("%s: a program comes from somewhere and asks somebody, and nothing else does", a.Name())
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestFindNamesTheAgentsThatExist(t *testing.T) {
 
 func TestMissingSaysHowToMend(t *testing.T) {
 	err := Missing(find(t, "claude"), "cco-sandbox")
-	for _, part := range []string{`"claude"`, "cco-sandbox", "npm install -g @anthropic-ai/claude-code", "box.mounts"} {
+	for _, part := range []string{`"claude"`, "cco-sandbox", "cco agent install claude"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q lacks %s", err, part)
 		}

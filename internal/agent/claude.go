@@ -1,15 +1,24 @@
 package agent
 
+import "github.com/cco-dev/cco/internal/agent/event"
+
 // claude is Claude Code.
 type claude struct{}
 
-func (claude) Name() string    { return "claude" }
-func (claude) Binary() string  { return "claude" }
-func (claude) Install() string { return "npm install -g @anthropic-ai/claude-code" }
+func (claude) Name() string     { return "claude" }
+func (claude) Binary() string   { return "claude" }
+func (claude) Provider() string { return "anthropic" }
+
+func (claude) Package() Package {
+	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.200", Scripts: true,
+		Native: []string{"@anthropic-ai/claude-code-%s/claude"}}
+}
+
+func (claude) Events(s event.Start) event.Decoder { return event.NewClaude(s) }
 
 // Command invokes the provisioned skill. The prompt is one argument that begins with a slash, whatever the plan is called.
 func (claude) Command(t Task) Command {
-	argv := []string{"claude"}
+	argv := []string{program(t, "claude")}
 	if !t.Interactive {
 		argv = append(argv, "-p", "--output-format", "stream-json", "--verbose")
 	}
@@ -17,14 +26,27 @@ func (claude) Command(t Task) Command {
 	if t.Model != "" {
 		argv = append(argv, "--model", t.Model)
 	}
+	switch {
+	case t.Resume != "":
+		argv = append(argv, "--resume", t.Resume)
+	case t.NewSession != "":
+		argv = append(argv, "--session-id", t.NewSession)
+	}
 	if t.Rules != "" {
 		argv = append(argv, "--append-system-prompt", t.Rules)
 	}
-	argv = append(argv, "/executing-plans-in-sandbox "+planArg(t))
-	return Command{Argv: argv, Env: append(place(t),
+	prompt := "/executing-plans-in-sandbox " + planArg(t)
+	if t.Prompt != "" {
+		prompt = promptArg(t.Prompt)
+	}
+	env := append(place(t),
 		// As root claude refuses to skip permissions unless it is told, in exactly this way, that it is in a sandbox.
 		"IS_SANDBOX=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"DISABLE_AUTOUPDATER=1",
-	)}
+	)
+	if t.Door != "" {
+		env = append(env, "ANTHROPIC_BASE_URL=http://"+t.Door+"/anthropic", "ANTHROPIC_API_KEY="+t.Token)
+	}
+	return Command{Argv: append(argv, prompt), Env: env}
 }

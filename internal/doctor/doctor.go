@@ -171,7 +171,7 @@ func checkAgent(ctx context.Context, a agent.Adapter) Check {
 	}
 	path, err := proc.LookPath(a.Binary())
 	if err != nil {
-		return Check{Name: c.Name, Level: Warn, Detail: "not installed", Mend: "install it with `" + a.Install() + "`"}
+		return Check{Name: c.Name, Level: Warn, Detail: "not installed", Mend: "install it with `" + agent.Install(a) + "`"}
 	}
 	c.Detail = path
 	if out, err := proc.Output(ctx, proc.Cmd{Argv: []string{path, "--version"}}); err == nil {

@@ -1,0 +1,128 @@
+package event
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func statusWords(exit int) string { return fmt.Sprintf("it ended with status %d", exit) }
+
+func signalWords(exit int) string {
+	return "it was ended by a signal: " + syscall.Signal(exit-128).String()
+}
+
+// transientStatus says whether an HTTP status may be another one a little later.
+func transientStatus(status int) bool {
+	return status == 408 || status == 425 || status == 429 || status >= 500 && status <= 599
+}
+
+// fail fills in why a run failed: by the HTTP status if the agent gave one, and by its words if not.
+func (f *Finished) fail(words string, status int, now func() time.Time) {
+	f.Outcome, f.Error = Failed, clip(words)
+	if status == 0 {
+		status = statusIn(words)
+	}
+	f.ResetAt = resetIn(words, now)
+	f.Transient = transientStatus(status) || status == 0 && (dropped(words) || !f.ResetAt.IsZero())
+	if spent(words) {
+		f.Outcome, f.Transient = Limit, false
+	}
+}
+
+// SpendLimit are the words of cco's own door when a run has used what it may. Every agent shows them in its error.
+const SpendLimit = "cco spend limit"
+
+func spent(words string) bool { return strings.Contains(words, SpendLimit) }
+
+// statusIn finds the HTTP status that agents put into their messages.
+func statusIn(words string) int {
+	m := statusPattern.FindStringSubmatch(words)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+var statusPattern = regexp.MustCompile(`(?i)(?:status(?: code)?:?|API error:?|"code":|\bHTTP) ?\(?([45][0-9]{2})\b`)
+
+// dropped says whether words are about a connection that was lost or never made.
+func dropped(words string) bool { return droppedPattern.MatchString(words) }
+
+var droppedPattern = regexp.MustCompile(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang up|socket connection was closed|` +
+	`ECONNRESET|ECONNREFUSED|ETIMEDOUT|EPIPE|fetch failed|stream (?:disconnected|closed)|stream error|premature close|request timed out|unable to connect|overloaded|rate limit|too many requests|network error|terminated$`)
+
+// resetIn finds when a usage limit says that it ends: as seconds since 1970 behind a bar, as a span, or as a time of day.
+func resetIn(words string, now func() time.Time) time.Time {
+	if now == nil {
+		now = time.Now
+	}
+	if m := epochPattern.FindStringSubmatch(words); m != nil {
+		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+			return time.Unix(n, 0)
+		}
+	}
+	if m := spanPattern.FindStringSubmatch(words); m != nil {
+		return now().Add(span(m[1]))
+	}
+	if m := clockPattern.FindStringSubmatch(words); m != nil {
+		return nextClock(m, now())
+	}
+	return time.Time{}
+}
+
+var (
+	epochPattern = regexp.MustCompile(`\blimit reached\|([0-9]{10})\b`)
+	spanPattern  = regexp.MustCompile(`(?i)(?:try again|retry|resets?|reset after|quota will reset after) (?:in|after)? ?((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s|ms)\b[ ,]*)+)`)
+	partPattern  = regexp.MustCompile(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)\b`)
+	clockPattern = regexp.MustCompile(`(?i)\b(?:resets?|try again at|available again at)(?: at)? ([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
+)
+
+// maxWait bounds what a message can make us wait: a week is the longest limit that there is.
+const maxWait = 8 * 24 * time.Hour
+
+func span(text string) (d time.Duration) {
+	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
+	for _, m := range partPattern.FindAllStringSubmatch(text, 8) {
+		n, _ := strconv.ParseFloat(m[1], 64)
+		unit := units[strings.ToLower(m[2][:1])]
+		if strings.EqualFold(m[2], "ms") {
+			unit = time.Millisecond
+		}
+		if n > float64(maxWait/unit) {
+			return maxWait
+		}
+		d += time.Duration(n * float64(unit))
+	}
+	return min(d, maxWait)
+}
+
+// nextClock is the next time that a clock shows what the message says, in the message's time zone.
+func nextClock(m []string, now time.Time) time.Time {
+	hour, _ := strconv.Atoi(m[1])
+	minute, _ := strconv.Atoi(m[2])
+	switch half := strings.ToLower(m[3]); {
+	case half == "" && m[2] == "", hour > 23, half != "" && (hour < 1 || hour > 12), minute > 59:
+		return time.Time{} // "resets 5" is no time
+	case half == "pm" && hour < 12:
+		hour += 12
+	case half == "am" && hour == 12:
+		hour = 0
+	}
+	zone := now.Location()
+	if m[4] != "" {
+		if z, err := time.LoadLocation(m[4]); err == nil {
+			zone = z
+		}
+	}
+	local := now.In(zone)
+	at := time.Date(local.Year(), local.Month(), local.Day(), hour, minute, 0, 0, zone)
+	if !at.After(local) {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at
+}

@@ -1,0 +1,25 @@
+package event
+
+// plain reads a program that has no protocol: every line is text, and the exit status is all that there is to know.
+type plain struct{}
+
+// NewPlain reads an agent that writes for people.
+func NewPlain(Start) Decoder { return plain{} }
+
+func (plain) Line(line []byte) []Event { return plainText(line) }
+
+func (plain) End(exit int) Event { return finished(byStatus(exit)) }
+
+func finished(f Finished) Event { return Event{Kind: KindFinished, Session: f.Session, Finished: &f} }
+
+// byStatus judges an end by the exit status alone.
+func byStatus(exit int) Finished {
+	switch {
+	case exit == 0:
+		return Finished{Outcome: OK}
+	case exit >= 128:
+		return Finished{Outcome: Killed, Error: signalWords(exit)}
+	default:
+		return Finished{Outcome: Failed, Error: statusWords(exit)}
+	}
+}

@@ -1,0 +1,120 @@
+package event
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// MaxLine is how much of one line is kept. It is more than agents write in earnest: a model's longest answer and a picture
+// fit in.
+const MaxLine = 4 << 20
+
+// gather puts one line together, up to a size.
+type gather struct {
+	buf []byte
+	max int
+	cut bool
+}
+
+func (g *gather) add(part []byte) {
+	if room := g.max - len(g.buf); len(part) > room {
+		g.cut, part = true, part[:room]
+	}
+	g.buf = append(g.buf, part...)
+}
+
+func (g *gather) empty() bool { return len(g.buf) == 0 && !g.cut }
+
+// reset forgets the line, and the memory too if the line was far longer than usual.
+func (g *gather) reset() {
+	const usual = 256 << 10
+	g.buf, g.cut = g.buf[:0], false
+	if cap(g.buf) > usual {
+		g.buf = nil
+	}
+}
+
+// Reader splits a stream into lines with bounded memory, whatever it holds.
+type Reader struct {
+	in   *bufio.Reader
+	line gather
+}
+
+// NewReader reads the lines of r, of each at most MaxLine bytes.
+func NewReader(r io.Reader) *Reader { return newReader(r, MaxLine) }
+
+func newReader(r io.Reader, most int) *Reader {
+	return &Reader{in: bufio.NewReaderSize(r, 64<<10), line: gather{max: most}}
+}
+
+// Next gives the next line without its end, valid until the next call. Cut says that there was more of it. After the last
+// line, which need not have an end, the error is io.EOF.
+func (r *Reader) Next() (line []byte, cut bool, err error) {
+	r.line.reset()
+	for {
+		part, err := r.in.ReadSlice('\n')
+		ended := err == nil
+		if ended {
+			part = part[:len(part)-1]
+			if r.line.empty() && len(part) <= r.line.max {
+				return chomp(part), false, nil // nothing had to be copied
+			}
+		}
+		r.line.add(part)
+		switch {
+		case ended:
+			return chomp(r.line.buf), r.line.cut, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case r.line.empty():
+			return nil, false, err
+		default:
+			return chomp(r.line.buf), r.line.cut, nil // the error comes again with the next call
+		}
+	}
+}
+
+func chomp(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }
+
+// Splitter is a Reader for those who are written to. Each gets every line, valid during the call alone.
+type Splitter struct {
+	Each func(line []byte, cut bool)
+	line gather
+}
+
+// Write never fails.
+func (s *Splitter) Write(p []byte) (int, error) {
+	s.line.max = MaxLine
+	n := len(p)
+	for {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			s.line.add(p)
+			return n, nil
+		}
+		if s.line.empty() && i <= s.line.max {
+			s.Each(chomp(p[:i]), false)
+		} else {
+			s.line.add(p[:i])
+			s.Flush()
+		}
+		p = p[i+1:]
+	}
+}
+
+// Flush gives away a last line that has no end.
+func (s *Splitter) Flush() {
+	if !s.line.empty() {
+		s.Each(chomp(s.line.buf), s.line.cut)
+	}
+	s.line.reset()
+}
+
+// Decode gives a line to a decoder. A line that was cut can't be understood any more and is kept raw.
+func Decode(d Decoder, line []byte, cut bool) []Event {
+	if cut {
+		return []Event{{Kind: KindRaw, Raw: clip(string(line[:min(len(line), maxText)])), Cut: true}}
+	}
+	return d.Line(line)
+}

@@ -1,0 +1,64 @@
+package event
+
+import "bytes"
+
+// names remembers which tool a call was for, so that its result can say so. It forgets all when it has too many: an
+// agent must not be able to fill our memory with calls that never end.
+type names map[string]string
+
+const maxNames = 4096
+
+func (n names) put(id, name string) {
+	if len(n) >= maxNames {
+		clear(n)
+	}
+	n[clipName(id)] = clipName(name)
+}
+
+func (n names) take(id string) string {
+	name := n[clipName(id)]
+	delete(n, clipName(id))
+	return name
+}
+
+func clipName(s string) string { return s[:min(len(s), 256)] }
+
+// tally sums usage that comes several times for the same message, the last time being right.
+type tally struct {
+	sum  Usage
+	seen [64]struct {
+		id string
+		Usage
+	}
+	next int
+}
+
+// note says whether the sum has changed.
+func (t *tally) note(id string, u Usage) bool {
+	id = clipName(id)
+	for i := range t.seen {
+		if s := &t.seen[i]; id != "" && s.id == id {
+			if s.Usage == u {
+				return false
+			}
+			t.sum = t.sum.Add(u)
+			t.sum = minus(t.sum, s.Usage)
+			s.Usage = u
+			return true
+		}
+	}
+	t.seen[t.next].id, t.seen[t.next].Usage = id, u
+	t.next = (t.next + 1) % len(t.seen)
+	t.sum = t.sum.Add(u)
+	t.sum.Turns++
+	return true
+}
+
+func minus(a, b Usage) Usage {
+	return Usage{a.Input - b.Input, a.Output - b.Output, a.CacheRead - b.CacheRead, a.CacheWrite - b.CacheWrite, a.Cost - b.Cost, a.Turns - b.Turns}
+}
+
+func isObject(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t")
+	return len(line) > 0 && line[0] == '{'
+}

@@ -1,0 +1,55 @@
+package event
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxText is how much of one text an event keeps. The whole line is in the transcript.
+const maxText = 64 << 10
+
+// clip bounds a text, and makes it one that every reader can show.
+func clip(s string) string {
+	if len(s) > maxText {
+		cut := maxText
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// clipInput bounds a tool's input, which is of no use in part.
+func clipInput(raw json.RawMessage) (kept json.RawMessage, cut bool) {
+	if len(raw) > maxText {
+		return nil, true
+	}
+	return raw, false
+}
+
+// plainText is what a line outside of an agent's protocol gives.
+func plainText(line []byte) []Event {
+	if len(line) == 0 {
+		return nil
+	}
+	return []Event{{Kind: KindText, Text: clip(string(line))}}
+}
+
+// unknown keeps what there is no word for.
+func unknown(line []byte) []Event {
+	return []Event{{Kind: KindRaw, Raw: clip(string(line)), Cut: len(line) > maxText}}
+}
+
+// denials is how the guard's own words begin, which reach the model through every agent's hook.
+const denials = "denied ("
+
+// denial finds the guard's words in what a tool call came to.
+func denial(text string) (words string, ok bool) {
+	i := strings.Index(text, denials)
+	if i < 0 {
+		return "", false
+	}
+	return text[i:], true
+}
