@@ -24,6 +24,7 @@ type Config struct {
 	Pull   Pull
 	Notify Notify
 	Guard  Guard
+	Limits Spending
 }
 
 // Box says how boxes are made and which one is meant.
@@ -62,6 +63,18 @@ type Push struct {
 	Timeout  time.Duration // of the agent's whole run; 0 is none
 	Depth    int           // commits of history that are sent; 0 is all
 	Headless bool
+	// IdleTimeout ends an agent that nothing is heard of; 0 is never.
+	IdleTimeout time.Duration
+	// MaxWait is how long one run may wait, in all, for a model that is down or a limit that resets.
+	MaxWait time.Duration
+}
+
+// Spending bounds what agents may use of their models: one run of a session, and all of them in a day. Zero is no bound.
+type Spending struct {
+	RunCost   float64 // dollars
+	RunTokens int64
+	DayCost   float64
+	DayTokens int64
 }
 
 // Pull holds the settings of `cco box pull`.
@@ -109,9 +122,11 @@ func Defaults() Config {
 	return Config{
 		Box:    Box{Name: "cco-sandbox"},
 		Agent:  Agent{Default: "claude"},
+		Push:   Push{IdleTimeout: 30 * time.Minute, MaxWait: 6 * time.Hour},
 		Pull:   Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
 		Notify: Notify{Bell: true},
 		Guard:  Guard{GitEnv: GitEnvWrapper},
+		Limits: Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 	}
 }
 

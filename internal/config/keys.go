@@ -45,6 +45,10 @@ func keys() []key {
 			smaller(func(c *Config) *time.Duration { return &c.Push.Timeout })},
 		{"push.depth", "", count(func(c *Config) *int { return &c.Push.Depth }), smaller(func(c *Config) *int { return &c.Push.Depth })},
 		{"push.headless", "", flag(func(c *Config) *bool { return &c.Push.Headless }), nil},
+		{"push.idle_timeout", "", endless(func(c *Config) *time.Duration { return &c.Push.IdleTimeout }),
+			bounded(func(c *Config) *time.Duration { return &c.Push.IdleTimeout })},
+		{"push.max_wait", "", duration(func(c *Config) *time.Duration { return &c.Push.MaxWait }),
+			smaller(func(c *Config) *time.Duration { return &c.Push.MaxWait })},
 
 		{"pull.timeout", "CCO_PULL_TIMEOUT", duration(func(c *Config) *time.Duration { return &c.Pull.Timeout }),
 			smaller(func(c *Config) *time.Duration { return &c.Pull.Timeout })},
@@ -60,6 +64,15 @@ func keys() []key {
 
 		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
 		{"guard.git_env", "", setGitEnv, nil},
+
+		{"limits.run_cost", "", dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),
+			bounded(func(c *Config) *float64 { return &c.Limits.RunCost })},
+		{"limits.run_tokens", "", tokens(func(c *Config) *int64 { return &c.Limits.RunTokens }),
+			bounded(func(c *Config) *int64 { return &c.Limits.RunTokens })},
+		{"limits.day_cost", "", dollars(func(c *Config) *float64 { return &c.Limits.DayCost }),
+			bounded(func(c *Config) *float64 { return &c.Limits.DayCost })},
+		{"limits.day_tokens", "", tokens(func(c *Config) *int64 { return &c.Limits.DayTokens }),
+			bounded(func(c *Config) *int64 { return &c.Limits.DayTokens })},
 	}
 }
 

@@ -59,6 +59,8 @@ model = "opus"
 timeout = "1h30m"
 depth = 10
 headless = true
+idle_timeout = "45m"
+max_wait = "1h"
 [pull]
 timeout = "10m"
 interval = "500ms"
@@ -70,6 +72,11 @@ on_waiting = "say waiting | cat"
 bell = false
 [guard]
 git_env = "plain"
+[limits]
+run_cost = 2.5
+run_tokens = "500k"
+day_cost = 7
+day_tokens = 900
 `
 
 func TestUserFileSetsEverything(t *testing.T) {
@@ -80,11 +87,12 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Caches: []string{".cache/go-build", ".npm"}, Env: []string{"A=", "GOFLAGS=-mod=mod"}, Setup: []string{"npm ci"},
 			Accept: []string{"no-landlock"}, Limits: Limits{Memory: 4 << 30, Procs: 500, Time: 2 * time.Hour}},
 		Agent: Agent{Default: "script", Model: "opus"},
-		Push:  Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true},
+		Push:  Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
 		Pull:  Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
 			OnWaiting: Command{Shell: "say waiting | cat"}},
-		Guard: Guard{GitEnv: GitEnvPlain},
+		Guard:  Guard{GitEnv: GitEnvPlain},
+		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 	}
 	if !reflect.DeepEqual(c, want) || w != nil {
 		t.Errorf("got  %+v\nwant %+v\nwarnings %v", c, want, w)

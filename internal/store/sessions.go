@@ -33,6 +33,7 @@ type Session struct {
 	Pulled   time.Time `json:"pulled,omitzero"`
 
 	CLISession string    `json:"cli_session,omitempty"` // what the agent's CLI calls its conversation, to go on with it
+	CLITotal   string    `json:"-"`                     // what that CLI had counted at the end of its last run
 	Question   string    `json:"question,omitempty"`    // what the agent wants to know of a person
 	Asked      time.Time `json:"asked,omitzero"`
 	Spent      Spend     `json:"spent"` // by all of its runs; kept by AddSpend
@@ -67,14 +68,14 @@ func (e *NotFoundError) Error() string {
 }
 
 const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin, plan, title, state, reason, tip, wip,
-	exit_code, created_at, started_at, finished_at, pulled_at, cli_session, question, asked_at`
+	exit_code, created_at, started_at, finished_at, pulled_at, cli_session, cli_total, question, asked_at`
 
 // AddSession records a new session. An id that is taken is an error.
 func (s *Store) AddSession(ctx context.Context, v Session) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO sessions (`+columns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Origin, v.Plan, v.Title, v.State, v.Reason, v.Tip, v.Wip,
-		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.Question, stamp(v.Asked))
+		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question, stamp(v.Asked))
 	if err != nil {
 		return fmt.Errorf("record session %s: %w", v.ID, err)
 	}
@@ -137,9 +138,9 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE sessions SET agent = ?, model = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
-			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?, cli_session = ?, question = ?, asked_at = ? WHERE id = ?`,
+			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?, cli_session = ?, cli_total = ?, question = ?, asked_at = ? WHERE id = ?`,
 			v.Agent, v.Model, v.Base, v.Plan, v.Title, v.State, v.Reason,
-			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.Question, stamp(v.Asked), id)
+			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question, stamp(v.Asked), id)
 		return err
 	})
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *Store) RemoveSessions(ctx context.Context, ids ...string) error {
 func scan(id string, row interface{ Scan(...any) error }) (v Session, err error) {
 	var created, started, finished, pulled, asked int64
 	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin, &v.Plan, &v.Title, &v.State, &v.Reason,
-		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled, &v.CLISession, &v.Question, &asked)
+		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled, &v.CLISession, &v.CLITotal, &v.Question, &asked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, &NotFoundError{ID: id}
 	}
