@@ -61,6 +61,7 @@ type Place struct {
 	Workspace string // /workspace/<id>
 	Exchange  string // /exchange/<id>
 	Home      string
+	State     string // the session's own directory for what an agent keeps from run to run: Home, where that is its own
 	Tool      string // cco-box, the part of cco that runs inside
 	Guard     string // cco-guard, the hook; "" if it can't be had
 	Store     string // the objects that this box has of the session's repository, read-only for the agent; "" if it keeps none

@@ -159,6 +159,7 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 		Workspace: "/workspace/" + session,
 		Exchange:  "/exchange/" + session,
 		Home:      jail.Home,
+		State:     jail.Home,
 		Tool:      jail.Tool,
 		Guard:     d.guardInside(),
 		Store:     jail.Store,

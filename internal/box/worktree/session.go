@@ -49,7 +49,7 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
 	home, err := d.home()
-	return box.Place{Workspace: workspace(b, session), Exchange: exchange, Home: home, Tool: d.opts.Tool, Guard: d.opts.Guard}, err
+	return box.Place{Workspace: workspace(b, session), Exchange: exchange, Home: home, State: own{layout{b.Dir}.session(session)}.home(), Tool: d.opts.Tool, Guard: d.opts.Guard}, err
 }
 
 func (d *Driver) home() (string, error) {

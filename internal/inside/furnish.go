@@ -1,0 +1,52 @@
+package inside
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Furniture is what an agent's program must find in a directory of its session. It reaches Furnish on standard input.
+type Furniture struct {
+	Dir   string          `json:"dir"`
+	Files []FurnishedFile `json:"files"`
+}
+
+// FurnishedFile is one file, at a slash-separated path below the directory.
+type FurnishedFile struct {
+	Path string      `json:"path"`
+	Data []byte      `json:"data"`
+	Mode os.FileMode `json:"mode"`
+}
+
+// maxFurniture bounds what is read: settings are small.
+const maxFurniture = 16 << 20
+
+// Furnish puts files in place. It runs in the box because the directory is the agent's own: whatever links lie there
+// lead nowhere that the agent could not go by itself.
+func Furnish(_ context.Context, r io.Reader) error {
+	var f Furniture
+	if err := json.NewDecoder(io.LimitReader(r, maxFurniture)).Decode(&f); err != nil {
+		return fmt.Errorf("read files: %w", err)
+	}
+	for _, file := range f.Files {
+		if !filepath.IsLocal(filepath.FromSlash(file.Path)) {
+			return fmt.Errorf("%q leads out of %s", file.Path, f.Dir)
+		}
+		path := filepath.Join(f.Dir, filepath.FromSlash(file.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		// A new file each time: the old one may have been closed to its owner, or be a link.
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, file.Data, file.Mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}

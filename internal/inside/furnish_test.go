@@ -1,0 +1,42 @@
+package inside
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Guards against settings that an agent has made into a link or closed, so that the next run would do without.
+func TestFurnishPutsFilesInPlaceWhateverIsThere(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".codex", "config.toml", "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/nowhere", filepath.Join(dir, "settings.json")); err != nil {
+		t.Fatal(err)
+	}
+	job, err := json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{
+		{Path: ".codex/config.toml", Data: []byte("a"), Mode: 0o600}, {Path: "settings.json", Data: []byte("b"), Mode: 0o400},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Furnish(t.Context(), strings.NewReader(string(job))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{".codex/config.toml": "a", "settings.json": "b"} {
+		if got, err := os.ReadFile(filepath.Join(dir, path)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	for _, path := range []string{"../x", "/etc/x", ""} {
+		job, _ := json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{{Path: path}}})
+		if err := Furnish(t.Context(), strings.NewReader(string(job))); err == nil {
+			t.Errorf("%q was written", path)
+		}
+	}
+}
