@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/inside/gitwrap"
+	"github.com/cco-dev/cco/internal/inside/relay"
 	"github.com/cco-dev/cco/internal/inside/script"
 )
 
@@ -47,8 +48,15 @@ func Main(args []string) int {
 		return onJob(inside.Receive)
 	case "publish":
 		return onJob(inside.Publish)
+	case "furnish":
+		if err := inside.Furnish(context.Background(), os.Stdin); err != nil {
+			return fail(1, err)
+		}
+		return 0
 	case "git":
 		return gitwrap.Main(args)
+	case "relay":
+		return relay.Main(args[1:])
 	case "script":
 		return runScript(args[1:])
 	default:

@@ -1,0 +1,21 @@
+//go:build !linux
+
+package relay
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// apart puts the helper into a session of its own, where the signals of a terminal don't reach it. It is the program's
+// child: here nothing else can be had.
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// await returns when a process that is our parent has ended.
+func await(pid int) {
+	for os.Getppid() == pid && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		time.Sleep(200 * time.Millisecond)
+	}
+}
