@@ -53,6 +53,7 @@ var layers = map[string][]string{
 	"internal/guard/audit":     {},
 	"internal/guard/guardeval": {"internal/guard", "internal/guard/discover", "internal/guard/hook", "internal/proc"},
 	"internal/guard/guardtest": {"internal/proc"},
+	"internal/broker":          {"internal/proc"},
 	"internal/box":             {},
 	"internal/box/native/jail": {},
 	"internal/box/probe":       {},

@@ -1,0 +1,14 @@
+//go:build !darwin
+
+package broker
+
+import "strings"
+
+// keyringCommand is the desktop's own program for its keyring.
+func keyringCommand(name string) []string {
+	service, account, ok := strings.Cut(name, "/")
+	if !ok {
+		return []string{"secret-tool", "lookup", "service", service}
+	}
+	return []string{"secret-tool", "lookup", "service", service, "account", account}
+}

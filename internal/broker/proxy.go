@@ -1,0 +1,143 @@
+package broker
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// proxyToken gets the password of Proxy-Authorization: Basic cco:TOKEN.
+func proxyToken(h http.Header) (string, bool) {
+	scheme, cred, _ := strings.Cut(h.Get("Proxy-Authorization"), " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return "", false
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(cred))
+	if err != nil {
+		return "", false
+	}
+	user, token, ok := strings.Cut(string(raw), ":")
+	return token, ok && user == "cco"
+}
+
+// proxy serves CONNECT and requests for http:// URLs.
+func (d *Door) proxy(w http.ResponseWriter, r *http.Request) {
+	e := Entry{Time: d.cfg.Now(), Session: d.cfg.Session, Method: printable(r.Method, 20), Kind: "http"}
+	if r.Method == http.MethodConnect {
+		e.Kind = "connect"
+	}
+	defer func() {
+		e.Millis = d.cfg.Now().Sub(e.Time).Milliseconds()
+		d.cfg.Record(e)
+	}()
+	if token, ok := proxyToken(r.Header); !ok || !d.ours(token) {
+		e.Host = printable(r.Host, 255)
+		w.Header().Set("Proxy-Authenticate", `Basic realm="cco"`)
+		d.say(w, &e, http.StatusProxyAuthRequired, Refused, "the token of this session is missing or wrong")
+		return
+	}
+	t, err := d.wanted(r)
+	if err != nil {
+		e.Host = printable(r.RequestURI, 255)
+		d.say(w, &e, http.StatusBadRequest, Refused, err.Error())
+		return
+	}
+	e.Host, e.Port = t.host.String(), t.port
+	if r.Method == http.MethodConnect {
+		d.connectTo(w, r, t, &e)
+		return
+	}
+	d.forward(w, r, t, &e)
+}
+
+// wanted is where a request wants to go. For CONNECT that is what stands in the request line, byte by byte: a URL parser
+// would undo percent signs.
+func (d *Door) wanted(r *http.Request) (target, error) {
+	if r.Method == http.MethodConnect {
+		return parseTarget(r.RequestURI, 0)
+	}
+	if r.URL.Scheme != "http" {
+		return target{}, errors.New("the proxy takes http:// URLs, and CONNECT for everything else")
+	}
+	rest := r.RequestURI[len("http://"):]
+	authority := rest[:len(rest)-len(strings.TrimLeft(rest, "/?#"))]
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority = rest[:i]
+	} else {
+		authority = rest
+	}
+	return parseTarget(authority, 80)
+}
+
+// say answers in one plain sentence.
+func (d *Door) say(w http.ResponseWriter, e *Entry, status int, decision Decision, why string) {
+	e.Status, e.Decision = status, decision
+	if decision == Refused {
+		e.Reason = why
+	} else {
+		e.Error = why
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "cco: "+why+"\n")
+}
+
+// failed answers for a connection that could not be had.
+func (d *Door) failed(w http.ResponseWriter, e *Entry, err error) {
+	var no *refusal
+	var late net.Error
+	switch {
+	case errors.As(err, &no):
+		d.say(w, e, http.StatusForbidden, Refused, no.why)
+	case errors.As(err, &late) && late.Timeout():
+		d.say(w, e, http.StatusGatewayTimeout, Failed, printable(err.Error(), 300))
+	default:
+		d.say(w, e, http.StatusBadGateway, Failed, printable(err.Error(), 300))
+	}
+}
+
+func (d *Door) connectTo(w http.ResponseWriter, r *http.Request, t target, e *Entry) {
+	out, rule, err := d.reach(r.Context(), t)
+	e.Rule = rule
+	if err != nil {
+		d.failed(w, e, err)
+		return
+	}
+	if !d.hold(out) {
+		return
+	}
+	defer d.release(out)
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		d.failed(w, e, err)
+		return
+	}
+	if !d.hold(conn) {
+		return
+	}
+	defer d.release(conn)
+	_ = conn.SetDeadline(time.Time{})
+	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	e.Status, e.Decision = http.StatusOK, Allowed
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.In, _ = io.Copy(out, buf)
+		_ = closeWrite(out)
+	}()
+	e.Out, _ = io.Copy(conn, out)
+	_ = closeWrite(conn)
+	<-done
+}
+
+func (d *Door) plainTransport() http.RoundTripper { return http.DefaultTransport }
+
+func (d *Door) forward(w http.ResponseWriter, _ *http.Request, _ target, e *Entry) {
+	d.say(w, e, http.StatusNotImplemented, Failed, "not yet")
+}

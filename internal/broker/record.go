@@ -1,0 +1,52 @@
+package broker
+
+import (
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Decision is what became of a connection or request.
+type Decision string
+
+// The decisions that an Entry can tell of.
+const (
+	Allowed Decision = "allowed" // it was let through
+	Refused Decision = "refused" // a rule, or the lack of one, or what it said of itself
+	Limited Decision = "limited" // a limit of the session was reached
+	Failed  Decision = "failed"  // allowed, and then it went wrong outside
+)
+
+// Entry is the record of one connection or request. It never has a key or a body in it.
+type Entry struct {
+	Time     time.Time `json:"time"` // when it began
+	Session  string    `json:"session"`
+	Kind     string    `json:"kind"` // "connect", "http", "model", or "garbage" for what was no request at all
+	Host     string    `json:"host,omitempty"`
+	Port     int       `json:"port,omitempty"`
+	Method   string    `json:"method,omitempty"`
+	Path     string    `json:"path,omitempty"` // model routes only
+	Decision Decision  `json:"decision"`
+	Rule     string    `json:"rule,omitempty"`   // the rule that allowed it
+	Reason   string    `json:"reason,omitempty"` // why it was refused
+	Status   int       `json:"status,omitempty"`
+	In       int64     `json:"in"`  // bytes from the box
+	Out      int64     `json:"out"` // bytes to the box
+	Model    string    `json:"model,omitempty"`
+	Spend    *Spend    `json:"spend,omitempty"`
+	Millis   int64     `json:"ms"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// printable makes text from the box fit for a terminal and a log: bounded, and without control characters.
+func printable(s string, most int) string {
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}

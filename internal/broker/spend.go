@@ -1,0 +1,56 @@
+package broker
+
+import "sync"
+
+// Spend is what a session used at its models.
+type Spend struct {
+	Input      int64   `json:"input,omitempty"` // without what came from or went to a cache
+	Output     int64   `json:"output,omitempty"`
+	CacheRead  int64   `json:"cache_read,omitempty"`
+	CacheWrite int64   `json:"cache_write,omitempty"`
+	Cost       float64 `json:"cost,omitempty"` // US dollars, as far as prices are known
+	Requests   int     `json:"requests,omitempty"`
+	Estimated  int     `json:"estimated,omitempty"` // requests whose usage could not be read and was estimated from above
+	Unpriced   int     `json:"unpriced,omitempty"`  // requests to a model whose price is not known
+}
+
+// Tokens is what a token limit counts: all four kinds.
+func (s Spend) Tokens() int64 { return s.Input + s.Output + s.CacheRead + s.CacheWrite }
+
+func (s Spend) add(o Spend) Spend {
+	return Spend{
+		Input: s.Input + o.Input, Output: s.Output + o.Output,
+		CacheRead: s.CacheRead + o.CacheRead, CacheWrite: s.CacheWrite + o.CacheWrite,
+		Cost: s.Cost + o.Cost, Requests: s.Requests + o.Requests,
+		Estimated: s.Estimated + o.Estimated, Unpriced: s.Unpriced + o.Unpriced,
+	}
+}
+
+// ledger adds up what a door's requests cost.
+type ledger struct {
+	mu    sync.Mutex
+	total Spend
+}
+
+func (l *ledger) add(s Spend) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total = l.total.add(s)
+}
+
+func (l *ledger) sum() Spend {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
+}
+
+// reached names the limit that the session has used up, or is "".
+func (l Limits) reached(s Spend) string {
+	switch {
+	case l.Tokens > 0 && s.Tokens() >= l.Tokens:
+		return "token"
+	case l.Cost > 0 && s.Cost >= l.Cost:
+		return "spend"
+	}
+	return ""
+}
