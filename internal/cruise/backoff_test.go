@@ -1,0 +1,56 @@
+package cruise
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+)
+
+func TestTheFirstWaitIsFiveSeconds(t *testing.T) {
+	if got := (Backoff{}).Interval(); got != 5*time.Second {
+		t.Errorf("first wait is %v", got)
+	}
+}
+
+func TestEachWaitWithoutNewsIsTwiceTheLast(t *testing.T) {
+	var b Backoff
+	for _, want := range []time.Duration{10, 20, 40, 80, 160} {
+		if b = b.Slower(); b.Interval() != want*time.Second {
+			t.Errorf("wait is %v, want %vs", b.Interval(), int(want))
+		}
+	}
+}
+
+func TestNoWaitIsLongerThanFiveMinutes(t *testing.T) {
+	var b Backoff
+	for range 100 {
+		b = b.Slower()
+	}
+	if b.Interval() != 300*time.Second {
+		t.Errorf("wait is %v", b.Interval())
+	}
+	if got := (Backoff{Secs: 1 << 40}).Interval(); got != 300*time.Second {
+		t.Errorf("a wait read from a file is %v", got)
+	}
+	if got := (Backoff{Secs: -7}).Interval(); got != 5*time.Second {
+		t.Errorf("a wait read from a file is %v", got)
+	}
+}
+
+func TestNewsBringsTheWaitBackToTheStart(t *testing.T) {
+	b := Backoff{Secs: 160}.Reset()
+	if b.Interval() != 5*time.Second {
+		t.Errorf("wait after news is %v", b.Interval())
+	}
+}
+
+func TestTheWaitIsKeptAcrossARestart(t *testing.T) {
+	data, err := json.Marshal(Backoff{}.Slower().Slower())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b Backoff
+	if err := json.Unmarshal(data, &b); err != nil || b.Interval() != 20*time.Second {
+		t.Errorf("%s reads as %v, %v", data, b.Interval(), err)
+	}
+}

@@ -1,0 +1,74 @@
+package cruise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Dispatch runs the step of that name and gives what an engine records of it. An error is given back only where the step
+// must not be recorded, because the process is ending: the step will run again.
+func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o Outcome, err error) {
+	defer func() {
+		// A panic would end the process, and do so again at every restart.
+		if p := recover(); p != nil {
+			o, err = Outcome{Failure: &Failure{Msg: fmt.Sprintf("cco went wrong in step %q: %v", step, p)}}, nil
+		}
+	}()
+	out, err := dispatch(ctx, s, step, in)
+	if err == nil {
+		data, err := json.Marshal(out)
+		return Outcome{Out: data}, err
+	}
+	if ctx.Err() != nil {
+		return Outcome{}, err
+	}
+	_, temporary := errors.AsType[*Temporary](err)
+	return Outcome{Failure: &Failure{Msg: err.Error(), Temporary: temporary}}, nil
+}
+
+func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (any, error) {
+	switch step {
+	case StepMetadata:
+		return call(ctx, in, s.Metadata)
+	case StepWorkspace:
+		return call(ctx, in, s.Workspace)
+	case StepWork:
+		return call(ctx, in, s.Work)
+	case StepPublish:
+		return call(ctx, in, s.Publish)
+	case StepPush:
+		return call(ctx, in, nothing(s.Push))
+	case StepPullRequest:
+		return call(ctx, in, s.PullRequest)
+	case StepPostReview:
+		return call(ctx, in, s.PostReview)
+	case StepLook:
+		return call(ctx, in, s.Look)
+	case StepAnswer:
+		return call(ctx, in, nothing(s.Answer))
+	case StepSay:
+		return call(ctx, in, nothing(s.Say))
+	case StepClose:
+		return call(ctx, in, nothing(s.Close))
+	case StepMerge:
+		return call(ctx, in, nothing(s.Merge))
+	case StepSave:
+		return call(ctx, in, nothing(s.Save))
+	default:
+		return nil, fmt.Errorf("no step %q", step)
+	}
+}
+
+func call[I, O any](ctx context.Context, data json.RawMessage, f func(context.Context, I) (O, error)) (any, error) {
+	var in I
+	if err := json.Unmarshal(data, &in); err != nil {
+		return nil, err
+	}
+	return f(ctx, in)
+}
+
+func nothing[I any](f func(context.Context, I) error) func(context.Context, I) (struct{}, error) {
+	return func(ctx context.Context, in I) (struct{}, error) { return struct{}{}, f(ctx, in) }
+}

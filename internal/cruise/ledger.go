@@ -1,0 +1,146 @@
+package cruise
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+)
+
+// FindingState is where a finding stands.
+type FindingState string
+
+// The states of a finding. One that comes back after it was fixed is open again and counted.
+const (
+	Open     FindingState = "open"
+	Fixed    FindingState = "fixed"
+	Declined FindingState = "declined"
+)
+
+// Finding is one thing that a reviewer or a person asked for. Its id lasts across rounds.
+type Finding struct {
+	ID       string       `json:"id"`
+	Domain   string       `json:"domain,omitempty"` // "" for a person's comment
+	Path     string       `json:"path,omitempty"`
+	Line     int          `json:"line,omitempty"`
+	Severity string       `json:"severity,omitempty"`
+	Text     string       `json:"text"`
+	Author   string       `json:"author,omitempty"`
+	URL      string       `json:"url,omitempty"`
+	Comment  string       `json:"comment,omitempty"` // the forge's id of what was said; "" for what has not been posted
+	State    FindingState `json:"state"`
+	Reason   string       `json:"reason,omitempty"` // why it was declined
+	Commit   string       `json:"commit,omitempty"` // that fixed it, or at which it was declined
+	Reopened int          `json:"reopened,omitempty"`
+	Round    int          `json:"round"` // in which it was last raised
+	// Stirred says that the code there has changed since it was declined, so that it may be raised again.
+	Stirred bool `json:"stirred,omitempty"`
+}
+
+// Ledger is everything that was ever asked for in a phase, in the order in which it came.
+type Ledger struct {
+	Findings []Finding `json:"findings,omitempty"`
+	// Counts is how many were open at the end of each round.
+	Counts []int `json:"counts,omitempty"`
+}
+
+// Identity is what makes two findings the same: the domain, the place and the words. Lines move, so they don't count,
+// and neither do case, spaces and punctuation.
+func Identity(domain, file, text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r > 127)
+	})
+	if file != "" {
+		file = path.Clean(file)
+	}
+	sum := sha256.Sum256([]byte(strings.ToLower(domain) + "\x00" + file + "\x00" + strings.Join(words, " ")))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Find gives the finding of that id, nil if there is none.
+func (l *Ledger) Find(id string) *Finding {
+	i := slices.IndexFunc(l.Findings, func(f Finding) bool { return f.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &l.Findings[i]
+}
+
+// Raise takes in a finding and says whether it is work. What was declined with a reason isn't, unless the code there has
+// changed since; what was fixed and is raised again is open again. A reviewer may name the id of one that it saw.
+func (l *Ledger) Raise(f Finding) bool {
+	if f.ID == "" || l.Find(f.ID) == nil {
+		f.ID = Identity(f.Domain, f.Path, f.Text)
+		if f.Domain == "" && f.Comment != "" {
+			f.ID = Identity("", f.Comment, f.Text) // people may say the same twice and mean it
+		}
+	}
+	old := l.Find(f.ID)
+	switch {
+	case old == nil:
+		f.State, f.Reopened, f.Stirred = Open, 0, false
+		l.Findings = append(l.Findings, f)
+		return true
+	case old.State == Open:
+		old.Round = f.Round
+		return false
+	case old.State == Declined && !old.Stirred:
+		return false
+	default:
+		old.State, old.Round, old.Line, old.Stirred = Open, f.Round, f.Line, false
+		old.Reopened++
+		return true
+	}
+}
+
+// OpenOnes gives the findings that wait for an answer.
+func (l *Ledger) OpenOnes() []Finding {
+	var open []Finding
+	for _, f := range l.Findings {
+		if f.State == Open {
+			open = append(open, f)
+		}
+	}
+	return open
+}
+
+// Settle records what a round did to a finding.
+func (l *Ledger) Settle(id string, s FindingState, reason, commit string) {
+	if f := l.Find(id); f != nil {
+		f.State, f.Reason, f.Commit, f.Stirred = s, reason, commit, false
+	}
+}
+
+// Stir marks what was declined in files that have changed.
+func (l *Ledger) Stir(files []string) {
+	for i := range l.Findings {
+		if f := &l.Findings[i]; f.State == Declined && f.Path != "" && slices.Contains(files, path.Clean(f.Path)) {
+			f.Stirred = true
+		}
+	}
+}
+
+// Close ends a round.
+func (l *Ledger) Close() { l.Counts = append(l.Counts, len(l.OpenOnes())) }
+
+// Circles says why the phase goes in circles, "" while it doesn't.
+func (l *Ledger) Circles() string {
+	for _, f := range l.Findings {
+		if f.Reopened >= 2 && f.State == Open {
+			return "the same finding came back twice: " + short(f.Text)
+		}
+	}
+	if n := len(l.Counts); n >= 3 && l.Counts[n-1] > 0 && l.Counts[n-1] >= l.Counts[n-2] && l.Counts[n-2] >= l.Counts[n-3] {
+		return "two rounds went by without fewer open findings"
+	}
+	return ""
+}
+
+func short(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:79]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,324 @@
+package cruise
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+const (
+	quiet      = 10 * time.Second // comments that come closer together than this are one round
+	maxQuiets  = 30               // however long people go on, a round begins some time
+	reviewers  = 3                // at once
+	maxTries   = 2                // of an agent, before a person is asked
+	troubleTop = 300 * time.Second
+)
+
+// machine is a phase at work.
+type machine struct {
+	Run
+	st *State
+}
+
+// Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.
+// It sees the world only through r.
+func Phase(r Run, st State) (State, error) {
+	m := &machine{Run: r, st: &st}
+	if st.Started.IsZero() {
+		now, err := r.Now()
+		if err != nil {
+			return st, err
+		}
+		st.Started, st.LastActivity = now, now
+	}
+	for st.Stage != StageEnded && !r.Full() {
+		if err := m.save(); err != nil {
+			return st, err
+		}
+		if err := m.drain(); err != nil {
+			return st, err
+		}
+		if st.Stage == StageEnded {
+			break
+		}
+		if err := m.next(); err != nil {
+			return st, err
+		}
+	}
+	return st, m.save()
+}
+
+func (m *machine) next() error {
+	if m.st.Paused {
+		return m.pause()
+	}
+	switch m.st.Stage {
+	case StageName:
+		return m.name()
+	case StageOpen:
+		return m.open()
+	case StageWork:
+		return m.work()
+	case StagePublish:
+		return m.publish()
+	case StageReview:
+		return m.review()
+	case StageWatch:
+		return m.watch()
+	case StageFix:
+		return m.fix()
+	case StageAsk:
+		return m.ask()
+	case StageEnding:
+		return m.ending()
+	case StageCleaning:
+		return m.clean()
+	default:
+		return fmt.Errorf("no stage %q", m.st.Stage)
+	}
+}
+
+// save shows the state to people. That it can't be shown must not stop a phase.
+func (m *machine) save() error {
+	err := m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st}).Get(nil)
+	if _, ok := errors.AsType[*StepError](err); ok {
+		return nil
+	}
+	return err
+}
+
+func (m *machine) to(s Stage) {
+	m.st.Stage, m.st.Attempt, m.st.Trouble = s, 0, ""
+}
+
+// attempt runs a step that has to succeed. While its failure is one that passes, the phase waits and tries again; while it
+// waits it listens. done is false where the phase has turned to something else, or a person has to be asked.
+func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
+	wait := firstWait
+	for {
+		out, err = do[O](m, step, in)
+		failure, ok := errors.AsType[*StepError](err)
+		switch {
+		case err == nil:
+			m.st.Trouble = ""
+			return out, true, nil
+		case !ok:
+			return out, false, err
+		case !failure.Temporary:
+			m.askWhy(step + ": " + failure.Msg)
+			return out, false, nil
+		}
+		m.st.Trouble = step + ": " + failure.Msg
+		if err := m.save(); err != nil {
+			return out, false, err
+		}
+		before := m.st.Stage
+		if err := m.listen(wait); err != nil {
+			return out, false, err
+		}
+		if m.st.Stage != before || m.st.Paused {
+			return out, false, nil
+		}
+		if idle, err := m.idle(); err != nil || idle {
+			return out, false, err
+		}
+		wait = min(2*wait, troubleTop)
+	}
+}
+
+// askWhy stops the phase until a person says how to go on.
+func (m *machine) askWhy(question string) {
+	m.st.Question, m.st.Resume = question, m.st.Stage
+	m.st.Stage = StageAsk
+}
+
+func (m *machine) end(e End, words string) {
+	m.st.End, m.st.EndWords = e, words
+	m.to(StageEnding)
+}
+
+// active notes that something happened.
+func (m *machine) active() error {
+	now, err := m.Now()
+	m.st.LastActivity = now
+	return err
+}
+
+// idle ends a phase in which nothing has happened for too long.
+func (m *machine) idle() (bool, error) {
+	now, err := m.Now()
+	if err != nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
+		return false, err
+	}
+	m.end(EndIdle, "Nothing happened for "+m.st.Spec.Timeout.String()+".")
+	return true, nil
+}
+
+func (m *machine) name() error {
+	meta, done, err := attempt[Metadata](m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.st.Spec})
+	if err != nil || !done {
+		return err
+	}
+	m.st.Meta = meta
+	m.to(StageOpen)
+	return nil
+}
+
+func (m *machine) open() error {
+	if err := m.ensure(); err != nil || m.st.Stage != StageOpen {
+		return err
+	}
+	m.to(StageWork)
+	return nil
+}
+
+// ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
+func (m *machine) ensure() error {
+	w, done, err := attempt[Workspace](m, StepWorkspace, WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head})
+	if done {
+		m.st.Workspace = w
+	}
+	return err
+}
+
+// run has one agent do one job, and pays for it.
+func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
+	return Job{
+		Key: m.ID() + "-" + string(m.st.Kind) + "-" + name, Phase: m.ID(), Workspace: m.st.Workspace, Box: m.st.Spec.Box,
+		Role: role, Worker: w, Prompt: prompt, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost),
+	}
+}
+
+func (m *machine) pay(r Report) {
+	m.st.Cost += r.Cost
+	m.st.Tokens += r.Tokens
+}
+
+// broke says whether the money is spent, and ends the phase if it is.
+func (m *machine) broke() bool {
+	if m.st.Spec.MaxCost <= 0 || m.st.Cost < m.st.Spec.MaxCost {
+		return false
+	}
+	m.end(EndCost, fmt.Sprintf("$%.2f of $%.2f are spent.", m.st.Cost, m.st.Spec.MaxCost))
+	return true
+}
+
+func (m *machine) work() error {
+	if err := m.ensure(); err != nil || m.st.Stage != StageWork {
+		return err
+	}
+	now, err := m.Now()
+	if err != nil {
+		return err
+	}
+	m.st.Attempt++
+	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner, authorPrompt(*m.st, now.Format(time.DateOnly)))
+	report, done, err := attempt[Report](m, StepWork, job)
+	if err != nil || !done {
+		return err
+	}
+	m.pay(report)
+	if err := m.active(); err != nil {
+		return err
+	}
+	published, done, err := attempt[Published](m, StepPublish, m.publishIn(nil))
+	if err != nil || !done {
+		return err
+	}
+	fault := authorFault(*m.st, report, published)
+	if fault == "" {
+		m.take(published)
+		m.to(StagePublish)
+		return nil
+	}
+	if m.broke() {
+		return nil
+	}
+	if m.st.Attempt < maxTries {
+		return nil // once more, from the start of the stage
+	}
+	m.st.Attempt = 0
+	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.st.Spec.Planner.Agent, fault))
+	return nil
+}
+
+// authorFault says why an author's work can't stand, "" if it can.
+func authorFault(st State, r Report, p Published) string {
+	switch {
+	case !r.OK:
+		return r.Error
+	case st.Kind == Validating:
+		return ""
+	case len(p.Commits) == 0:
+		return "it committed nothing"
+	case !slices.ContainsFunc(p.Commits, func(c Commit) bool { return len(c.Files) > 0 }):
+		return "its commits change nothing"
+	case st.Kind == Planning && p.Plan == "":
+		return "there is no plan in docs/plans"
+	default:
+		return ""
+	}
+}
+
+func (m *machine) publishIn(findings []string) PublishIn {
+	since := m.st.Head
+	if since == "" {
+		since = m.st.Workspace.Base
+	}
+	return PublishIn{
+		Phase: m.ID(), Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Since: since, Round: m.st.Round, Findings: findings,
+	}
+}
+
+// take notes what came out of the workspace and is to be pushed next.
+func (m *machine) take(p Published) {
+	if p.Head != "" && p.Head != m.st.Head {
+		m.st.LastHead, m.st.Head = m.st.Head, p.Head
+	}
+	if p.Plan != "" && m.st.Plan == "" {
+		m.st.Plan = p.Plan
+	}
+	m.st.DiffLines = p.Lines
+}
+
+// publish pushes the first commits of a kind and makes sure of the pull request.
+func (m *machine) publish() error {
+	if pushed, err := m.push(); err != nil || !pushed {
+		return err
+	}
+	if m.st.PR == nil && m.st.Head != m.st.Workspace.Base {
+		pr, done, err := attempt[PullRequest](m, StepPullRequest, PullRequestIn{
+			Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Title: m.st.Meta.Title, Body: prBody(*m.st), Draft: m.st.Spec.Draft,
+		})
+		if err != nil || !done {
+			return err
+		}
+		m.st.PR = &pr
+	}
+	m.to(StageReview)
+	return nil
+}
+
+func prBody(st State) string {
+	s := st.Spec.Task
+	if len(s) > 8<<10 {
+		s = s[:8<<10] + "…"
+	}
+	body := Harmless(s)
+	if st.Plan != "" {
+		body += "\n\nPlan: `" + st.Plan + "`"
+	}
+	return body
+}
+
+func (m *machine) push() (bool, error) {
+	if m.st.Head == "" || m.st.Head == m.st.Workspace.Base {
+		return true, nil
+	}
+	_, done, err := attempt[struct{}](m, StepPush, PushIn{
+		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.LastHead, New: m.st.Head,
+	})
+	return done, err
+}

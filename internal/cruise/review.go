@@ -1,0 +1,169 @@
+package cruise
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Verdict is how a reviewer judges.
+type Verdict string
+
+// The verdicts. A review that failed has none of them.
+const (
+	Approved     Verdict = "APPROVED"
+	NeedsChanges Verdict = "NEEDS_CHANGES"
+	Skipped      Verdict = "SKIPPED"
+)
+
+// Domains are what reviewers look at where nothing else is set.
+func Domains() []string {
+	return []string{"Security", "TechnicalFeasibility", "TaskGranularity", "DependencyCompleteness", "GeneralPolish"}
+}
+
+// Review is a reviewer's answer.
+type Review struct {
+	Verdict  Verdict         `json:"verdict"`
+	Summary  string          `json:"summary,omitempty"`
+	Findings []ReviewFinding `json:"findings"`
+}
+
+// ReviewFinding is one thing in a review, as the reviewer words it.
+type ReviewFinding struct {
+	ID       string `json:"id,omitempty"` // of one in the ledger that it raises again
+	Path     string `json:"path,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
+const (
+	maxReviewBytes  = 256 << 10
+	maxFindings     = 50
+	maxFindingBytes = 4 << 10
+)
+
+// ReviewSchema tells a reviewer how to answer.
+const ReviewSchema = `{"verdict": "APPROVED" | "NEEDS_CHANGES" | "SKIPPED", "summary": "one or two sentences",` +
+	` "findings": [{"id": "only to raise a finding of the ledger again", "path": "file", "line": 12,` +
+	` "severity": "blocker" | "major" | "minor", "text": "what is wrong and what to do"}]}`
+
+// ParseReview reads a reviewer's answer: the last JSON object in it, in exactly the schema. What can't be read is an error,
+// and an error is never an approval.
+func ParseReview(answer string) (Review, error) {
+	if len(answer) > maxReviewBytes {
+		return Review{}, fmt.Errorf("an answer of more than %d bytes", maxReviewBytes)
+	}
+	object, err := lastObject(answer)
+	if err != nil {
+		return Review{}, err
+	}
+	d := json.NewDecoder(strings.NewReader(object))
+	d.DisallowUnknownFields()
+	var r Review
+	if err := d.Decode(&r); err != nil {
+		return Review{}, fmt.Errorf("not the schema: %w", err)
+	}
+	return r, r.check()
+}
+
+// lastObject finds the JSON object that ends the answer. Models like to say something before it, and to put a fence around it.
+func lastObject(answer string) (string, error) {
+	text := strings.TrimSpace(answer)
+	text = strings.TrimSpace(strings.TrimSuffix(text, "```"))
+	if !strings.HasSuffix(text, "}") {
+		return "", errors.New("no JSON object at the end")
+	}
+	tries := 0
+	for i := 0; i < len(text); i++ {
+		next := strings.IndexByte(text[i:], '{')
+		if next < 0 || tries == 1000 {
+			break
+		}
+		i += next
+		tries++
+		if atLineStart := strings.TrimLeft(lineBefore(text, i), " \t") == ""; !atLineStart {
+			continue
+		}
+		d := json.NewDecoder(bytes.NewReader([]byte(text[i:])))
+		var raw json.RawMessage
+		if d.Decode(&raw) != nil {
+			continue
+		}
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return string(raw), nil
+		}
+	}
+	return "", errors.New("no JSON object at the end")
+}
+
+func lineBefore(text string, i int) string {
+	return text[strings.LastIndexByte(text[:i], '\n')+1 : i]
+}
+
+func (r Review) check() error {
+	if !slices.Contains([]Verdict{Approved, NeedsChanges, Skipped}, r.Verdict) {
+		return fmt.Errorf("no verdict %q", r.Verdict)
+	}
+	if len(r.Findings) > maxFindings {
+		return fmt.Errorf("more than %d findings", maxFindings)
+	}
+	for _, f := range r.Findings {
+		if f.Text == "" || len(f.Text) > maxFindingBytes || f.Line < 0 {
+			return errors.New("a finding without words, with too many, or with a line below zero")
+		}
+		if f.Path != "" && (path.IsAbs(f.Path) || strings.HasPrefix(path.Clean(f.Path), "..")) {
+			return fmt.Errorf("a finding outside of the repository: %q", f.Path)
+		}
+	}
+	switch {
+	case r.Verdict == Approved && slices.ContainsFunc(r.Findings, func(f ReviewFinding) bool { return f.Severity != "minor" }):
+		return errors.New("an approval with findings that are more than minor")
+	case r.Verdict == NeedsChanges && len(r.Findings) == 0:
+		return errors.New("changes wanted, and none named")
+	}
+	return nil
+}
+
+// reviewComplete is how a trusted reviewer ends the review.
+const reviewComplete = "[REVIEW COMPLETE]"
+
+// Complete says whether words end the review. A quotation doesn't: the marker has to stand on a line of its own.
+func Complete(text string) bool {
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == reviewComplete {
+			return true
+		}
+	}
+	return false
+}
+
+// OnlyMarkers says whether words hold nothing but markers, which are no work.
+func OnlyMarkers(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line != "" && line != reviewComplete && !isVerdict(line) {
+			return false
+		}
+	}
+	return true
+}
+
+func isVerdict(line string) bool {
+	_, after, ok := strings.Cut(line, "VERDICT:")
+	return ok && slices.Contains([]Verdict{Approved, NeedsChanges, Skipped}, Verdict(strings.Trim(after, " *_`")))
+}
+
+// Harmless makes markers in a model's words mean nothing. The words stay readable.
+func Harmless(text string) string {
+	return strings.NewReplacer(
+		"<!--", "&lt;!--", "-->", "--&gt;",
+		"[REVIEW COMPLETE]", "[review complete]",
+		"VERDICT:", "verdict:",
+	).Replace(text)
+}

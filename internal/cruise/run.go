@@ -1,0 +1,87 @@
+// Package cruise carries a task from a plan to a reviewed pull request. A phase is a durable process: what happens next is
+// decided by one function over recorded state, and everything that touches the world is a step that may be repeated.
+package cruise
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Run is what a phase sees of the engine. Nothing else of the world may reach it: no clock, no randomness, no goroutines.
+type Run interface {
+	ID() string
+	// Now is recorded, so that a replay sees the same.
+	Now() (time.Time, error)
+	// Start begins a step, which runs at least once.
+	Start(step string, in any) Pending
+	// Recv waits for something sent to the phase. It is a durable timer and a signal in one; nil means that the time ran out.
+	Recv(timeout time.Duration) (*Event, error)
+	// Full says that the engine wants to go on with a new history, and the state carried over.
+	Full() bool
+}
+
+// Pending is a step that was begun.
+type Pending interface {
+	// Get waits for the step and decodes what it gave.
+	Get(out any) error
+}
+
+// Kinds of events that a phase understands.
+const (
+	EventNews    = "news"    // a webhook, or a person who wants it looked at now
+	EventComment = "comment" // said locally, without the forge
+	EventAccept  = "accept"  // a stranger's comment that the user lets through
+	EventPause   = "pause"
+	EventResume  = "resume"
+	EventCleanup = "cleanup"
+)
+
+// Event is something sent to a phase. Its id makes sending twice the same as sending once.
+type Event struct {
+	ID    string    `json:"id"`
+	Kind  string    `json:"kind"`
+	Text  string    `json:"text,omitempty"`  // what was said, or which comment is accepted
+	Force bool      `json:"force,omitempty"` // of a cleanup
+	At    time.Time `json:"at,omitzero"`
+}
+
+// do begins a step and waits for it.
+func do[O any](r Run, step string, in any) (out O, err error) {
+	if err := r.Start(step, in).Get(&out); err != nil {
+		return out, fmt.Errorf("%s: %w", step, err)
+	}
+	return out, nil
+}
+
+// StepError is a step's failure. Its words are for a person.
+type StepError struct {
+	Step      string
+	Msg       string
+	Temporary bool // it passes by itself
+}
+
+func (e *StepError) Error() string { return e.Msg }
+
+// Failure is how a step's failure travels through an engine: as data, so that every engine gives back the same.
+type Failure struct {
+	Msg       string `json:"msg"`
+	Temporary bool   `json:"temporary,omitempty"`
+}
+
+// Outcome is what an engine records of a step: what it gave, or why it failed for good.
+type Outcome struct {
+	Out     json.RawMessage `json:"out,omitempty"`
+	Failure *Failure        `json:"failure,omitempty"`
+}
+
+// Decode gives what a step gave, or its failure as a *StepError.
+func (o Outcome) Decode(step string, out any) error {
+	if o.Failure != nil {
+		return &StepError{Step: step, Msg: o.Failure.Msg, Temporary: o.Failure.Temporary}
+	}
+	if out == nil || len(o.Out) == 0 {
+		return nil
+	}
+	return json.Unmarshal(o.Out, out)
+}

@@ -1,0 +1,191 @@
+package cruise
+
+import (
+	"slices"
+	"time"
+)
+
+// Kind is what a phase is for.
+type Kind string
+
+// The kinds of phases, in the order in which a task goes through them.
+const (
+	Planning   Kind = "planning"
+	Building   Kind = "building"
+	Validating Kind = "validating"
+)
+
+// Kinds is every kind, in order.
+func Kinds() []Kind { return []Kind{Planning, Building, Validating} }
+
+// Spec is what the user asked for. It does not change.
+type Spec struct {
+	Task     string   `json:"task"`
+	Kind     Kind     `json:"kind"`
+	Through  Kind     `json:"through,omitempty"` // the last of several kinds in a row
+	Repo     string   `json:"repo"`              // the user's repository on this machine
+	Box      string   `json:"box"`
+	Planner  Worker   `json:"planner"`
+	Reviewer Worker   `json:"reviewer"`
+	Fixer    Worker   `json:"fixer"`
+	Domains  []string `json:"domains"`
+	Trusted  []string `json:"trusted,omitempty"` // names that are trusted beside owners, members and collaborators
+
+	MaxRounds  int           `json:"max_rounds"`
+	MaxCost    float64       `json:"max_cost"`
+	DiffBudget int           `json:"diff_budget"` // lines changed in all, past which a phase asks
+	Timeout    time.Duration `json:"timeout"`     // without activity
+	Draft      bool          `json:"draft,omitempty"`
+	Merge      bool          `json:"merge,omitempty"`
+	Branch     string        `json:"branch,omitempty"` // given by the user, instead of one that is made up
+}
+
+// Worker is an agent and its model.
+type Worker struct {
+	Agent string `json:"agent"`
+	Model string `json:"model,omitempty"`
+}
+
+// Stage is where a phase is.
+type Stage string
+
+// The stages. Every one of them can be begun again from its start: what it did already is found and not done twice.
+const (
+	StageName     Stage = "naming"
+	StageOpen     Stage = "preparing"
+	StageWork     Stage = "working"
+	StagePublish  Stage = "publishing"
+	StageReview   Stage = "reviewing"
+	StageWatch    Stage = "watching"
+	StageFix      Stage = "fixing"
+	StageAsk      Stage = "asking"
+	StageEnding   Stage = "ending"
+	StageEnded    Stage = "ended"
+	StageCleaning Stage = "cleaning"
+)
+
+// End is why a phase ended.
+type End string
+
+// The ends of a phase.
+const (
+	EndApproved End = "approved"
+	EndComplete End = "review complete"
+	EndMerged   End = "merged"
+	EndClosed   End = "closed"
+	EndRounds   End = "round limit"
+	EndCost     End = "spend limit"
+	EndIdle     End = "idle"
+	EndCleanup  End = "cleaned up"
+)
+
+// PullRequest is where a phase's work is looked at.
+type PullRequest struct {
+	Number int    `json:"number"`
+	URL    string `json:"url"`
+}
+
+// Workspace is where a phase's agents work.
+type Workspace struct {
+	Session string `json:"session"`
+	Path    string `json:"path"`
+	Base    string `json:"base"` // the commit that the branch began at
+}
+
+// Judgement is a reviewer's last word on a domain.
+type Judgement struct {
+	Domain  string  `json:"domain"`
+	Verdict Verdict `json:"verdict,omitempty"` // "" for a review that failed
+	Head    string  `json:"head"`              // the commit that was reviewed
+	Failure string  `json:"failure,omitempty"`
+}
+
+// State is all that a phase knows. It is kept by the engine; a copy of some of it is for people.
+type State struct {
+	Spec  Spec  `json:"spec"`
+	Kind  Kind  `json:"kind"` // the present one, where a task goes through several
+	Stage Stage `json:"stage"`
+
+	Meta      Metadata     `json:"meta"`
+	Workspace Workspace    `json:"workspace"`
+	PR        *PullRequest `json:"pr,omitempty"`
+	Head      string       `json:"head,omitempty"`      // the last commit that was pushed
+	LastHead  string       `json:"last_head,omitempty"` // the one before this round
+	Plan      string       `json:"plan,omitempty"`      // the plan's path in the repository
+	DiffLines int          `json:"diff_lines,omitempty"`
+	Budget    int          `json:"budget,omitempty"` // of lines changed; it grows when the user says so
+
+	Round      int         `json:"round"`
+	Attempt    int         `json:"attempt,omitempty"` // of the present stage
+	Judgements []Judgement `json:"judgements,omitempty"`
+	Ledger     Ledger      `json:"ledger"`
+	Held       []Comment   `json:"held,omitempty"`  // from strangers, waiting for the user
+	Mark       string      `json:"mark,omitempty"`  // what was read on the forge
+	Seen       []string    `json:"seen,omitempty"`  // ids of events and comments that were taken in
+	First      string      `json:"first,omitempty"` // the link to the first comment
+
+	Backoff      Backoff   `json:"backoff"`
+	Started      time.Time `json:"started"`
+	LastActivity time.Time `json:"last_activity"`
+	NextLook     time.Time `json:"next_look,omitzero"`
+	Cost         float64   `json:"cost"`
+	Tokens       int64     `json:"tokens"`
+
+	Paused   bool   `json:"paused,omitempty"`
+	Question string `json:"question,omitempty"` // why it asks
+	Resume   Stage  `json:"resume,omitempty"`   // where it goes on after an answer
+	Trouble  string `json:"trouble,omitempty"`  // what it waits for to get better
+	End      End    `json:"end,omitempty"`
+	EndWords string `json:"end_words,omitempty"`
+	Force    bool   `json:"force,omitempty"` // of a cleanup
+}
+
+// NewState is a phase that has not begun.
+func NewState(spec Spec) State {
+	return State{Spec: spec, Kind: spec.Kind, Stage: StageName, Budget: spec.DiffBudget}
+}
+
+// maxSeen bounds what is remembered of what was taken in. The forge's mark stands before all that is older.
+const maxSeen = 2000
+
+// see says whether an id is new, and remembers it.
+func (s *State) see(id string) bool {
+	if id == "" || slices.Contains(s.Seen, id) {
+		return false
+	}
+	s.Seen = append(s.Seen, id)
+	if len(s.Seen) > maxSeen {
+		s.Seen = slices.Clone(s.Seen[len(s.Seen)-maxSeen:])
+	}
+	return true
+}
+
+// judge keeps a reviewer's word on a domain in the place of its last.
+func (s *State) judge(j Judgement) {
+	i := slices.IndexFunc(s.Judgements, func(old Judgement) bool { return old.Domain == j.Domain })
+	if i < 0 {
+		s.Judgements = append(s.Judgements, j)
+		return
+	}
+	s.Judgements[i] = j
+}
+
+// approved says whether every domain approves of the present head. A skipped one has nothing against it; a failed one has.
+func (s *State) approved() bool {
+	approvals := 0
+	for _, d := range s.Spec.Domains {
+		i := slices.IndexFunc(s.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head })
+		if i < 0 || s.Judgements[i].Verdict != Approved && s.Judgements[i].Verdict != Skipped {
+			return false
+		}
+		if s.Judgements[i].Verdict == Approved {
+			approvals++
+		}
+	}
+	return approvals > 0
+}
+
+// Trusts says whether a comment's author may give work to an agent that writes.
+func (s *State) Trusts(c Comment) bool {
+	return slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association) || slices.Contains(s.Spec.Trusted, c.Author)
+}

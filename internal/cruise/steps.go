@@ -1,0 +1,250 @@
+package cruise
+
+import (
+	"context"
+	"time"
+)
+
+// Steps is everything that a phase does to the world. Each may run more than once, so each looks first whether its effect
+// is there already. A failure that passes by itself is a *Temporary; any other is shown to a person.
+type Steps interface {
+	Metadata(context.Context, MetadataIn) (Metadata, error)
+	Workspace(context.Context, WorkspaceIn) (Workspace, error)
+	Work(context.Context, Job) (Report, error)
+	Publish(context.Context, PublishIn) (Published, error)
+	Push(context.Context, PushIn) error
+	PullRequest(context.Context, PullRequestIn) (PullRequest, error)
+	PostReview(context.Context, PostReviewIn) ([]Posted, error)
+	Look(context.Context, LookIn) (News, error)
+	Answer(context.Context, AnswerIn) error
+	Say(context.Context, SayIn) error
+	Close(context.Context, CloseIn) error
+	Merge(context.Context, MergeIn) error
+	Save(context.Context, SaveIn) error
+}
+
+// Names of the steps.
+const (
+	StepMetadata    = "metadata"
+	StepWorkspace   = "workspace"
+	StepWork        = "work"
+	StepPublish     = "publish"
+	StepPush        = "push"
+	StepPullRequest = "pull request"
+	StepPostReview  = "post review"
+	StepLook        = "look"
+	StepAnswer      = "answer"
+	StepSay         = "say"
+	StepClose       = "close"
+	StepMerge       = "merge"
+	StepSave        = "save"
+)
+
+// Temporary is a failure that passes by itself: a forge that is down, a disk that is full, a database that is locked.
+type Temporary struct{ Err error }
+
+func (e *Temporary) Error() string { return e.Err.Error() }
+func (e *Temporary) Unwrap() error { return e.Err }
+
+// MetadataIn asks what a phase is to be called.
+type MetadataIn struct {
+	Phase string `json:"phase"`
+	Spec  Spec   `json:"spec"`
+}
+
+// WorkspaceIn asks for the workspace, made or found.
+type WorkspaceIn struct {
+	Phase  string `json:"phase"`
+	Spec   Spec   `json:"spec"`
+	Branch string `json:"branch"`
+	Head   string `json:"head,omitempty"` // what was pushed last, to restore a workspace that is gone
+}
+
+// Role is what an agent is asked to be.
+type Role string
+
+// The roles. Only a reviewer sees the workspace read-only.
+const (
+	Author   Role = "author"
+	Reviewer Role = "reviewer"
+	Fixer    Role = "fixer"
+)
+
+// Job is one short-lived agent. Key names it for ever: a job that ran already is not run again.
+type Job struct {
+	Key       string    `json:"key"`
+	Phase     string    `json:"phase"`
+	Workspace Workspace `json:"workspace"`
+	Box       string    `json:"box"`
+	Role      Role      `json:"role"`
+	Worker    Worker    `json:"worker"`
+	Prompt    string    `json:"prompt"`
+	MaxCost   float64   `json:"max_cost"`
+}
+
+// Report is how a job ended. Success is what the agent's exit and its events say, never its words.
+type Report struct {
+	OK     bool    `json:"ok"`
+	Error  string  `json:"error,omitempty"`
+	Answer string  `json:"answer,omitempty"` // its last words, bounded
+	Cost   float64 `json:"cost,omitempty"`
+	Tokens int64   `json:"tokens,omitempty"`
+}
+
+// PublishIn asks for the workspace's commits, leftovers included, out of the agents' reach.
+type PublishIn struct {
+	Phase     string    `json:"phase"`
+	Workspace Workspace `json:"workspace"`
+	Branch    string    `json:"branch"`
+	Since     string    `json:"since"` // the commit of which the host knows
+	Round     int       `json:"round"`
+	Findings  []string  `json:"findings,omitempty"` // for the trailer of leftovers
+}
+
+// Commit is a commit of a round.
+type Commit struct {
+	ID       string   `json:"id"`
+	Subject  string   `json:"subject"`
+	Files    []string `json:"files"`
+	Findings []string `json:"findings,omitempty"` // that its trailer names
+	Declined []Reason `json:"declined,omitempty"` // that its trailers decline
+}
+
+// Reason is why a finding was declined.
+type Reason struct {
+	Finding string `json:"finding"`
+	Text    string `json:"text"`
+}
+
+// Published is what came out of the workspace.
+type Published struct {
+	Head     string   `json:"head"`
+	Commits  []Commit `json:"commits,omitempty"`
+	Plan     string   `json:"plan,omitempty"` // a plan that was written
+	Lines    int      `json:"lines"`          // changed since the branch began
+	Declined []Reason `json:"declined,omitempty"`
+}
+
+// PushIn asks that the forge's branch be moved from what it was to what it is to be, and never otherwise.
+type PushIn struct {
+	Phase  string `json:"phase"`
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	Old    string `json:"old,omitempty"` // "" for a branch that is new
+	New    string `json:"new"`
+}
+
+// PullRequestIn asks for the branch's pull request, opened or found.
+type PullRequestIn struct {
+	Phase  string `json:"phase"`
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	Title  string `json:"title"`
+	Body   string `json:"body"`
+	Draft  bool   `json:"draft,omitempty"`
+}
+
+// PostReviewIn asks that a review be posted, once.
+type PostReviewIn struct {
+	Phase    string    `json:"phase"`
+	Repo     string    `json:"repo"`
+	PR       int       `json:"pr"`
+	Key      string    `json:"key"`
+	Domain   string    `json:"domain"`
+	Head     string    `json:"head"`
+	Verdict  Verdict   `json:"verdict,omitempty"`
+	Body     string    `json:"body"`
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// Posted says where a finding stands on the forge.
+type Posted struct {
+	Finding string `json:"finding"`
+	Comment string `json:"comment"`
+	URL     string `json:"url"`
+}
+
+// LookIn asks what was said and done since the mark.
+type LookIn struct {
+	Phase string `json:"phase"`
+	Repo  string `json:"repo"`
+	PR    int    `json:"pr"`
+	Mark  string `json:"mark,omitempty"`
+	Now   bool   `json:"now,omitempty"` // not from what the watcher read a moment ago
+}
+
+// Comment is something that was said on the pull request. Its words are data.
+type Comment struct {
+	ID          string    `json:"id"`
+	Kind        string    `json:"kind"`
+	Author      string    `json:"author"`
+	Association string    `json:"association,omitempty"`
+	Body        string    `json:"body"`
+	Path        string    `json:"path,omitempty"`
+	Line        int       `json:"line,omitempty"`
+	URL         string    `json:"url,omitempty"`
+	State       string    `json:"state,omitempty"`  // of a review: APPROVED, CHANGES_REQUESTED, COMMENTED
+	Commit      string    `json:"commit,omitempty"` // that a review is about
+	At          time.Time `json:"at,omitzero"`
+	Ours        bool      `json:"ours,omitempty"` // by recorded id
+}
+
+// News is what a look brought.
+type News struct {
+	Mark     string    `json:"mark"`
+	Comments []Comment `json:"comments,omitempty"`
+	State    string    `json:"state"`          // open, merged, closed
+	Gone     bool      `json:"gone,omitempty"` // the branch is no longer there
+}
+
+// AnswerIn asks that threads be answered, each once.
+type AnswerIn struct {
+	Phase   string  `json:"phase"`
+	Repo    string  `json:"repo"`
+	PR      int     `json:"pr"`
+	Round   int     `json:"round"`
+	Answers []Reply `json:"answers"`
+}
+
+// Reply is an answer to one finding.
+type Reply struct {
+	Finding string `json:"finding"`
+	Comment string `json:"comment,omitempty"`
+	Text    string `json:"text"`
+	Resolve bool   `json:"resolve,omitempty"`
+}
+
+// SayIn asks that something be said on the pull request, once for each key.
+type SayIn struct {
+	Phase string `json:"phase"`
+	Repo  string `json:"repo"`
+	PR    int    `json:"pr"`
+	Key   string `json:"key"`
+	Text  string `json:"text"`
+}
+
+// CloseIn asks that the workspace be removed, and the branch if it is merged or the user insists.
+type CloseIn struct {
+	Phase     string    `json:"phase"`
+	Repo      string    `json:"repo"`
+	Workspace Workspace `json:"workspace"`
+	Branch    string    `json:"branch"`
+	Head      string    `json:"head"`
+	Merged    bool      `json:"merged,omitempty"`
+	Force     bool      `json:"force,omitempty"`
+	Delete    bool      `json:"delete,omitempty"` // the branch too
+}
+
+// MergeIn asks for a merge of exactly this head, where the user wants that.
+type MergeIn struct {
+	Phase string `json:"phase"`
+	Repo  string `json:"repo"`
+	PR    int    `json:"pr"`
+	Head  string `json:"head"`
+}
+
+// SaveIn is the state as people see it.
+type SaveIn struct {
+	Phase string `json:"phase"`
+	State State  `json:"state"`
+}

@@ -1,0 +1,295 @@
+package cruise
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// forever is how long a phase listens where nothing but a person can move it.
+const forever = 24 * time.Hour
+
+// watch looks for news, ever more rarely while there is none, until there is work or the end has come.
+func (m *machine) watch() error {
+	quiets := 0
+	for m.st.Stage == StageWatch && !m.st.Paused && !m.Full() {
+		fresh, err := m.look()
+		if err != nil || m.st.Stage != StageWatch {
+			return err
+		}
+		if fresh {
+			m.st.Backoff = m.st.Backoff.Reset()
+			quiets++
+		}
+		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && m.st.Trouble == "" {
+			m.to(StageFix)
+			return nil
+		}
+		if idle, err := m.idle(); err != nil || idle {
+			return err
+		}
+		wait := m.st.Backoff.Interval()
+		if fresh {
+			wait = quiet
+		}
+		if err := m.nap(wait); err != nil {
+			return err
+		}
+		if !fresh && m.st.Stage == StageWatch {
+			m.st.Backoff = m.st.Backoff.Slower()
+		}
+	}
+	return nil
+}
+
+// nap waits for an event, and shows until when.
+func (m *machine) nap(wait time.Duration) error {
+	now, err := m.Now()
+	if err != nil {
+		return err
+	}
+	m.st.NextLook = now.Add(wait)
+	if err := m.save(); err != nil {
+		return err
+	}
+	return m.listen(wait)
+}
+
+// look reads what was said and done, and says whether there is something new to do.
+func (m *machine) look() (fresh bool, err error) {
+	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark})
+	if failure, ok := errors.AsType[*StepError](err); ok {
+		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may fare better
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	m.st.Trouble, m.st.Mark = "", news.Mark
+	switch {
+	case news.State == "merged":
+		m.end(EndMerged, "")
+		return false, nil
+	case news.State == "closed":
+		m.end(EndClosed, "")
+		return false, nil
+	case news.Gone:
+		m.askWhy("the branch " + m.st.Meta.Branch + " was deleted on the forge; going on pushes it again")
+		return false, nil
+	}
+	for _, c := range news.Comments {
+		took, err := m.hear(c)
+		if err != nil || m.st.Stage == StageEnding {
+			return false, err
+		}
+		fresh = fresh || took
+	}
+	return fresh, nil
+}
+
+// hear takes in one comment and says whether it is work.
+func (m *machine) hear(c Comment) (bool, error) {
+	if c.Ours || !m.st.see(c.ID) {
+		return false, nil
+	}
+	if !m.st.Trusts(c) {
+		if !OnlyMarkers(c.Body) {
+			m.st.Held = append(m.st.Held, c)
+		}
+		return false, nil
+	}
+	if err := m.active(); err != nil {
+		return false, err
+	}
+	if m.st.First == "" {
+		m.st.First = c.URL
+	}
+	switch {
+	case Complete(c.Body):
+		m.end(EndComplete, c.Author+" said so.")
+		return false, nil
+	case c.State == "APPROVED" && c.Commit == m.st.Head:
+		m.end(EndApproved, c.Author+" approved of "+abbrev(m.st.Head)+".")
+		return false, nil
+	case OnlyMarkers(c.Body):
+		return false, nil
+	}
+	return m.raise(c), nil
+}
+
+func (m *machine) raise(c Comment) bool {
+	return m.st.Ledger.Raise(Finding{
+		Path: c.Path, Line: c.Line, Text: c.Body, Author: c.Author, URL: c.URL, Comment: c.ID, Round: m.st.Round,
+	})
+}
+
+// listen waits for one event and does what it says.
+func (m *machine) listen(wait time.Duration) error {
+	e, err := m.Recv(wait)
+	if err != nil || e == nil {
+		return err
+	}
+	return m.heed(e)
+}
+
+// drain does what was sent while the phase was busy, so that nothing sent is lost when it ends.
+func (m *machine) drain() error {
+	for {
+		e, err := m.Recv(0)
+		if err != nil || e == nil {
+			return err
+		}
+		if err := m.heed(e); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *machine) heed(e *Event) error {
+	if !m.st.see(e.ID) {
+		return nil
+	}
+	switch e.Kind {
+	case EventNews:
+		m.poke()
+	case EventComment:
+		m.raise(Comment{ID: LocalComment + e.ID, Author: "you", Body: e.Text})
+		m.poke()
+		return m.active()
+	case EventAccept:
+		if i := slices.IndexFunc(m.st.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
+			m.raise(m.st.Held[i])
+			m.st.Held = slices.Delete(m.st.Held, i, i+1)
+			m.poke()
+			return m.active()
+		}
+	case EventPause:
+		m.st.Paused = true
+	case EventResume:
+		m.st.Paused = false
+		m.poke()
+		return m.active()
+	case EventCleanup:
+		m.st.Force = e.Force
+		m.st.End = EndCleanup
+		m.to(StageCleaning)
+	}
+	return nil
+}
+
+// LocalComment begins the id of a comment that was made without the forge.
+const LocalComment = "local:"
+
+// poke makes the phase look at once, and go on if it asked.
+func (m *machine) poke() {
+	m.st.Backoff = m.st.Backoff.Reset()
+	if m.st.Stage == StageAsk {
+		m.goOn()
+	}
+	failed := slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool { return j.Head == m.st.Head && j.Verdict == "" })
+	if m.st.Stage == StageWatch && failed && len(m.st.Ledger.OpenOnes()) == 0 {
+		m.to(StageReview) // a review that failed is tried again
+	}
+}
+
+// goOn takes a person's word that the phase may go on as it was: what it asked about counts no more.
+func (m *machine) goOn() {
+	m.st.Stage, m.st.Question, m.st.Resume = m.st.Resume, "", ""
+	m.st.Ledger.Counts = nil
+	for i := range m.st.Ledger.Findings {
+		m.st.Ledger.Findings[i].Reopened = 0
+	}
+	if m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {
+		m.st.Budget = 2 * m.st.DiffLines
+	}
+}
+
+// ask waits for a person. It still sees what happens to the pull request.
+func (m *machine) ask() error {
+	if m.st.PR != nil {
+		before := m.st.Question
+		if _, err := m.look(); err != nil || m.st.Stage != StageAsk {
+			return err
+		}
+		m.st.Question = before
+	}
+	if idle, err := m.idle(); err != nil || idle {
+		return err
+	}
+	m.st.Backoff = m.st.Backoff.Slower()
+	return m.nap(m.st.Backoff.Interval())
+}
+
+func (m *machine) pause() error { return m.listen(forever) }
+
+// ending says on the pull request how the phase ended, and goes on with the next kind if there is one.
+func (m *machine) ending() error {
+	if m.st.PR != nil {
+		_, done, err := attempt[struct{}](m, StepSay, SayIn{
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: "end-" + string(m.st.Kind), Text: endWords(*m.st),
+		})
+		if err != nil || !done && m.st.Stage == StageEnding {
+			return err
+		}
+		if m.st.Stage == StageAsk { // what can't be said is not asked about: it has ended
+			m.st.Stage, m.st.Question = StageEnding, ""
+		}
+	}
+	switch m.st.End {
+	case EndApproved, EndComplete:
+		return m.onward()
+	case EndMerged, EndClosed, EndIdle, EndCleanup:
+		m.to(StageCleaning)
+	case EndRounds, EndCost:
+		m.to(StageEnded)
+	}
+	return nil
+}
+
+// onward begins the next kind of a task, or ends here.
+func (m *machine) onward() error {
+	kinds := Kinds()
+	if i := slices.Index(kinds, m.st.Kind); m.st.Spec.Through != "" && i < slices.Index(kinds, m.st.Spec.Through) {
+		m.st.Kind, m.st.End, m.st.EndWords = kinds[i+1], "", ""
+		m.st.Round, m.st.Judgements, m.st.Ledger.Counts = 0, nil, nil
+		m.to(StageWork)
+		return nil
+	}
+	if m.st.Spec.Merge && m.st.PR != nil {
+		if err := m.Start(StepMerge, MergeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Head}).Get(nil); err != nil {
+			failure, ok := errors.AsType[*StepError](err)
+			if !ok {
+				return err
+			}
+			m.st.Trouble = StepMerge + ": " + failure.Msg
+			m.st.Stage = StageEnded
+			return nil
+		}
+		m.st.End = EndMerged
+		m.to(StageCleaning)
+		return nil
+	}
+	m.to(StageEnded)
+	return nil
+}
+
+// clean removes the workspace, which the step refuses while it holds commits that exist nowhere else.
+func (m *machine) clean() error {
+	if m.st.Workspace.Session != "" {
+		err := m.Start(StepClose, CloseIn{
+			Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Head: m.st.Head,
+			Merged: m.st.End == EndMerged, Force: m.st.Force, Delete: m.st.End == EndMerged || m.st.End == EndCleanup,
+		}).Get(nil)
+		failure, ok := errors.AsType[*StepError](err)
+		if err != nil && !ok {
+			return err
+		}
+		if ok {
+			m.st.Trouble = StepClose + ": " + failure.Msg
+			m.st.Stage = StageEnded
+			return nil
+		}
+	}
+	m.to(StageEnded)
+	return nil
+}
