@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 // Options are what the driver needs to know of the host.
@@ -64,17 +65,17 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if report != nil {
 		report("making box %s", b.Name)
 	}
-	id, err := claim(b)
+	id, err := rooms.Claim(b)
 	if err != nil {
 		return err
 	}
-	l := layout{b.Dir}
-	for _, dir := range []string{l.home(), l.sessions(), l.shells(), l.caches(), l.repos(), l.run()} {
+	l := rooms.Layout{Dir: b.Dir}
+	for _, dir := range []string{l.Home(), l.Sessions(), l.Shells(), l.Caches(), l.Repos(), l.Run()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("make box %s: %w", b.Name, err)
 		}
 	}
-	if err := id.Own(l.home()); err != nil {
+	if err := id.Own(l.Home()); err != nil {
 		return fmt.Errorf("make box %s: %w", b.Name, err)
 	}
 	return d.open(ctx, b)
@@ -106,7 +107,7 @@ func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 		return fmt.Errorf("stop box %s: %w", b.Name, err)
 	}
 	b.Boot = ""
-	return cage.RemoveAll(layout{b.Dir}.shells())
+	return cage.RemoveAll(rooms.Layout{Dir: b.Dir}.Shells())
 }
 
 // Destroy removes what the driver keeps for the box.
@@ -114,8 +115,8 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 	if err := d.Stop(ctx, b); err != nil {
 		return err
 	}
-	l := layout{b.Dir}
-	for _, dir := range []string{l.sessions(), l.shells(), l.home(), l.caches(), l.repos(), l.run(), l.toolDir(), l.bulky(), l.owner()} {
+	l := rooms.Layout{Dir: b.Dir}
+	for _, dir := range []string{l.Sessions(), l.Shells(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner()} {
 		if err := cage.RemoveAll(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
@@ -140,12 +141,12 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 	if err := cage.CheckKey("session", session); err != nil {
 		return box.Place{}, err
 	}
-	id, err := owner(b)
+	id, err := rooms.Owner(b)
 	if err != nil {
 		return box.Place{}, err
 	}
-	l := layout{b.Dir}
-	if err := id.prepare(l, session); err != nil {
+	l := rooms.Layout{Dir: b.Dir}
+	if err := id.Prepare(l, session); err != nil {
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
 	exchange := filepath.Join(b.Exchange, session)
@@ -182,7 +183,7 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 	if err := d.Halt(ctx, b, session); err != nil {
 		return err
 	}
-	if err := cage.RemoveAll(layout{b.Dir}.session(session)); err != nil {
+	if err := cage.RemoveAll(rooms.Layout{Dir: b.Dir}.Session(session)); err != nil {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	return nil
@@ -195,5 +196,3 @@ func bootID() (string, error) {
 	}
 	return strings.TrimSpace(string(text)), nil
 }
-
-var errNotCreated = errors.New("it has not been created")

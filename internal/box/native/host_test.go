@@ -7,12 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
-	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 func TestAppArmorProfileQuotesThePath(t *testing.T) {
@@ -26,41 +25,6 @@ func TestMissingToolIsNotAMissingKernel(t *testing.T) {
 	err := New(Options{Tool: filepath.Join(t.TempDir(), "none")}).Check(t.Context())
 	if _, ok := errors.AsType[*box.Unavailable](err); ok || err == nil {
 		t.Errorf("check says %v", err)
-	}
-}
-
-func TestUnprivileged(t *testing.T) {
-	if got := unprivileged("1000", "1001"); got != (identity{cage.User{UID: 1000, GID: 1001}}) {
-		t.Errorf("for a sudo user: %v", got)
-	}
-	for _, bad := range [][2]string{{"", ""}, {"0", "0"}, {"1000", ""}, {"x", "1"}, {"-1", "5"}} {
-		if got := unprivileged(bad[0], bad[1]); got.UID < cage.FirstUID || got.GID < cage.FirstUID {
-			t.Errorf("for %q: %v", bad, got)
-		}
-	}
-}
-
-func TestRefusedMounts(t *testing.T) {
-	b := testBox(t)
-	data := filepath.Dir(b.Exchange)
-	home := t.TempDir()
-	tools := filepath.Join(home, "tools")
-	link := filepath.Join(home, "link")
-	socket := filepath.Join(home, "fifo")
-	for _, err := range []error{os.MkdirAll(b.Dir, 0o700), os.MkdirAll(b.Exchange, 0o700), os.Mkdir(tools, 0o700), os.Symlink(data, link), syscall.Mkfifo(socket, 0o600)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, bad := range []string{"/", "/proc", "/proc/sys", "/sys/fs", "/dev", "/run", "/etc", "/home", "relative", "", data, b.Dir, filepath.Dir(data), link, socket, "/nowhere", "/run/docker.sock"} {
-		if err := checkMount(b, bad); err == nil {
-			t.Errorf("%q may be mounted", bad)
-		}
-	}
-	for _, good := range []string{tools, "/usr/share"} {
-		if err := checkMount(b, good); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -118,7 +82,7 @@ func TestClosedToolIsCopied(t *testing.T) {
 // Guards against a shell in a box whose home is too large for memory.
 func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	d, b := created(t)
-	big := box.File{Path: "big", Data: make([]byte, smallBytes+1)}
+	big := box.File{Path: "big", Data: make([]byte, rooms.SmallBytes+1)}
 	if err := d.Provision(t.Context(), b, []box.File{big}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +93,7 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	if out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big`}}); err != nil || out != "4194305\n" {
 		t.Errorf("the second shell: %v, %q", err, out)
 	}
-	if left, err := os.ReadDir(layout{b.Dir}.shells()); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(rooms.Layout{Dir: b.Dir}.Shells()); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	if err := d.Provision(t.Context(), b, []box.File{{Path: "big"}}, nil); err != nil {
@@ -160,18 +124,18 @@ func TestFillSeesNothingOfTheSession(t *testing.T) {
 // Guards against a box that another user's cco takes over.
 func TestBoxBelongsToItsUser(t *testing.T) {
 	_, b := created(t)
-	if err := os.WriteFile(layout{b.Dir}.owner(), []byte("4242 4242\n"), 0o600); err != nil {
+	if err := os.WriteFile(rooms.Layout{Dir: b.Dir}.Owner(), []byte("4242 4242\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := owner(b)
+	_, err := rooms.Owner(b)
 	if os.Getuid() != 0 && err == nil {
 		t.Error("a box of another user was opened")
 	}
 	for _, bad := range []string{"", "0 0", "x", "-1 5"} {
-		if err := os.WriteFile(layout{b.Dir}.owner(), []byte(bad), 0o600); err != nil {
+		if err := os.WriteFile(rooms.Layout{Dir: b.Dir}.Owner(), []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := owner(b); err == nil {
+		if _, err := rooms.Owner(b); err == nil {
 			t.Errorf("owner %q was believed", bad)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 // rehearse builds a box that nobody lives in and reports what it got. Its error says what is missing.
@@ -33,9 +34,9 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := owner(b)
+	id, err := rooms.Owner(b)
 	if err != nil {
-		id = choose()
+		id = rooms.Choose()
 	}
 	return append([]box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc, uts, cgroup"},

@@ -4,7 +4,6 @@ package native
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -15,12 +14,13 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 // plan decides everything that the init will do.
-func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limits box.Limits) (*jail.Plan, error) {
+func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	p := d.basePlan(b, limits)
-	l := layout{b.Dir}
+	l := rooms.Layout{Dir: b.Dir}
 	p.Mounts = append(p.Mounts, home)
 	if !e.Fill {
 		if err := d.caches(p, b, id); err != nil {
@@ -34,11 +34,11 @@ func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limi
 	p.Mounts = append(p.Mounts, extra...)
 	if e.Session != "" {
 		p.Mounts = append(p.Mounts,
-			jail.Mount{Source: l.workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
+			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
 			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
 	}
 	if e.Repo != "" {
-		dir, err := id.repoDir(l, e.Repo)
+		dir, err := id.RepoDir(l, e.Repo)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (d *Driver) plan(b *box.Box, id identity, home jail.Mount, e box.Exec, limi
 	}
 	for _, m := range p.Mounts {
 		// What is below the home is writable with it. By name it could be led astray: the program may have put links there.
-		if m.Write && !m.Device && (m.Target == jail.Home || !within(m.Target, jail.Home)) {
+		if m.Write && !m.Device && (m.Target == jail.Home || !rooms.Within(m.Target, jail.Home)) {
 			p.Write = append(p.Write, m.Target)
 		}
 	}
@@ -93,12 +93,12 @@ func workDir(e box.Exec) string {
 }
 
 // tools shows the programs of cco's own that run inside.
-func (d *Driver) tools(p *jail.Plan, l layout) error {
+func (d *Driver) tools(p *jail.Plan, l rooms.Layout) error {
 	for target, source := range map[string]string{jail.Tool: d.opts.Tool, jail.Guard: d.opts.Guard} {
 		if source == "" && target == jail.Guard {
 			continue
 		}
-		visible, err := visibleTool(source, l.tool(path.Base(target)))
+		visible, err := rooms.VisibleTool(source, l.Tool(path.Base(target)))
 		if err != nil {
 			return err
 		}
@@ -114,68 +114,18 @@ func (d *Driver) guardInside() string {
 	return jail.Guard
 }
 
-// visibleTool is a program as the box's user can read and run it: where its mode doesn't let them, a copy.
-func visibleTool(tool, copied string) (string, error) {
-	st, err := os.Stat(tool)
-	if err != nil {
-		return "", fmt.Errorf("find %s: %w", filepath.Base(copied), err)
-	}
-	if os.Getuid() != 0 || st.Mode().Perm()&0o5 == 0o5 {
-		return tool, nil
-	}
-	if have, err := os.Stat(copied); err == nil && have.Size() == st.Size() && have.ModTime().Equal(st.ModTime()) {
-		return copied, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(copied), 0o755); err != nil {
-		return "", err
-	}
-	return copied, copyTool(tool, copied, st)
-}
-
-func copyTool(from, to string, st fs.FileInfo) error {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(to), ".tool-")
-	if err != nil {
-		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.Write(data)
-	for _, then := range []func() error{
-		func() error { return tmp.Chmod(0o755) },
-		tmp.Close,
-		func() error { return os.Chtimes(tmp.Name(), st.ModTime(), st.ModTime()) },
-		func() error { return os.Rename(tmp.Name(), to) },
-	} {
-		if err == nil {
-			err = then()
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
-	}
-	return nil
-}
-
-// defaultCaches are where common tools keep what they can fetch again.
-func defaultCaches() []string {
-	return []string{".cache", ".npm", "go/pkg/mod", ".cargo/registry", ".cargo/git", ".m2/repository", ".gradle/caches"}
-}
-
 // caches puts directories that last as long as the box into the home.
-func (d *Driver) caches(p *jail.Plan, b *box.Box, id identity) error {
+func (d *Driver) caches(p *jail.Plan, b *box.Box, id rooms.Identity) error {
 	names := b.Spec.Caches
 	if names == nil {
-		names = defaultCaches()
+		names = rooms.DefaultCaches()
 	}
 	for _, name := range names {
 		name = filepath.Clean(name)
 		if !filepath.IsLocal(name) || name == "." {
 			return fmt.Errorf("cache %q: not below home", name)
 		}
-		dir := filepath.Join(layout{b.Dir}.caches(), strings.ReplaceAll(name, "/", "%"))
+		dir := filepath.Join(rooms.Layout{Dir: b.Dir}.Caches(), strings.ReplaceAll(name, "/", "%"))
 		if err := os.Mkdir(dir, 0o700); err == nil {
 			if err := id.Own(dir); err != nil {
 				return err
@@ -237,12 +187,12 @@ func (d *Driver) path(p *jail.Plan, own bool) string {
 
 func visible(p *jail.Plan, dir string) bool {
 	for _, m := range p.Mounts {
-		if !m.Device && within(dir, m.Target) && !within(m.Target, jail.Home) {
+		if !m.Device && rooms.Within(dir, m.Target) && !rooms.Within(m.Target, jail.Home) {
 			return true
 		}
 	}
 	for _, l := range p.Links {
-		if within(dir, l.Path) {
+		if rooms.Within(dir, l.Path) {
 			return true
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 // Run runs a program in the box and returns when it and everything that it started are gone.
@@ -23,11 +23,11 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if up, err := d.Running(ctx, b); err != nil || !up {
 		return errors.Join(err, notRunning(up))
 	}
-	id, err := owner(b)
+	id, err := rooms.Owner(b)
 	if err != nil {
 		return err
 	}
-	home, done, err := id.homeFor(layout{b.Dir}, e)
+	home, done, err := homeFor(id, rooms.Layout{Dir: b.Dir}, e)
 	if err != nil {
 		return err
 	}
@@ -43,36 +43,36 @@ func notRunning(up bool) error {
 }
 
 // homeFor is the session's home or, for a shell that belongs to none, a copy to throw away: in memory if it is small.
-func (id identity) homeFor(l layout, e box.Exec) (jail.Mount, func(), error) {
+func homeFor(id rooms.Identity, l rooms.Layout, e box.Exec) (jail.Mount, func(), error) {
 	home := jail.Mount{Target: jail.Home, Write: true}
 	if e.Session != "" {
 		if err := cage.CheckKey("session", e.Session); err != nil {
 			return home, nil, err
 		}
-		home.Source = l.sessionHome(e.Session)
+		home.Source = l.SessionHome(e.Session)
 		if _, err := os.Lstat(home.Source); err != nil {
 			return home, nil, fmt.Errorf("session %s is not in this box: %w", e.Session, err)
 		}
 		if e.Fill {
 			// Whoever may write the store sees nothing that an agent could have put into a home.
-			home.Source, home.Write = l.home(), false
+			home.Source, home.Write = l.Home(), false
 		}
 		return home, func() {}, nil
 	}
-	if _, err := os.Lstat(l.bulky()); errors.Is(err, fs.ErrNotExist) {
-		home.Source, home.Copy = l.home(), true
+	if _, err := os.Lstat(l.Bulky()); errors.Is(err, fs.ErrNotExist) {
+		home.Source, home.Copy = l.Home(), true
 		return home, func() {}, nil
 	}
-	if err := os.MkdirAll(l.shells(), 0o700); err != nil {
+	if err := os.MkdirAll(l.Shells(), 0o700); err != nil {
 		return home, nil, err
 	}
-	dir, err := os.MkdirTemp(l.shells(), "")
+	dir, err := os.MkdirTemp(l.Shells(), "")
 	if err != nil {
 		return home, nil, err
 	}
 	home.Source = dir
 	done := func() { _ = cage.RemoveAll(dir) }
-	if err := errors.Join(id.Own(dir), id.CopyTree(l.home(), dir)); err != nil {
+	if err := errors.Join(id.Own(dir), id.CopyTree(l.Home(), dir)); err != nil {
 		done()
 		return home, nil, fmt.Errorf("copy home: %w", err)
 	}
@@ -80,7 +80,7 @@ func (id identity) homeFor(l layout, e box.Exec) (jail.Mount, func(), error) {
 }
 
 // enter runs the program with a given home.
-func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home jail.Mount, e box.Exec) error {
+func (d *Driver) enter(ctx context.Context, b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec) error {
 	limits := cage.LimitsFor(b, e)
 	plan, err := d.plan(b, id, home, e, limits)
 	if err != nil {
@@ -93,20 +93,4 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id identity, home jail.M
 	return c.Run(ctx, e)
 }
 
-func runs(b *box.Box) cage.Registry { return cage.Registry{Dir: layout{b.Dir}.run()} }
-
-// repoDir is where a repository's objects are kept, made if need be.
-func (id identity) repoDir(l layout, key string) (string, error) {
-	if err := cage.CheckKey("repository", key); err != nil {
-		return "", err
-	}
-	dir := l.repo(key)
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return "", err
-	}
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, os.ErrExist) {
-		return dir, nil
-	}
-	return dir, errors.Join(err, id.Own(dir))
-}
+func runs(b *box.Box) cage.Registry { return cage.Registry{Dir: rooms.Layout{Dir: b.Dir}.Run()} }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 // systemDirs are what a box sees of the host's system, read-only. Those that are links, as /bin is on most systems,
@@ -88,7 +89,7 @@ func show(p *jail.Plan, name string) {
 		p.Links = append(p.Links, jail.Link{Path: name, Target: target})
 		// A link to a place that isn't shown otherwise, such as a generated file below /run or /var, brings its file along.
 		real, err := filepath.EvalSymlinks(name)
-		if err == nil && !within(real, "/usr") && !within(real, "/etc") && !strings.HasPrefix(real, "/lib") && !within(real, "/proc") {
+		if err == nil && !rooms.Within(real, "/usr") && !rooms.Within(real, "/etc") && !strings.HasPrefix(real, "/lib") && !rooms.Within(real, "/proc") {
 			show(p, real)
 		}
 	case st.IsDir(), st.Mode().IsRegular():

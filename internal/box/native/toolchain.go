@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 // toolchain is a place below home where a version manager keeps programs, and the variable that says so where the
@@ -39,7 +40,7 @@ func Toolchains(home string, path ...string) []box.Mount {
 	}
 	for _, dir := range path {
 		dir = filepath.Clean(dir)
-		if base := filepath.Base(dir); within(dir, f.home) && (base == "bin" || base == "shims") {
+		if base := filepath.Base(dir); rooms.Within(dir, f.home) && (base == "bin" || base == "shims") {
 			f.add(dir)
 		}
 	}
@@ -81,7 +82,7 @@ func (f *finder) add(name string) {
 		return
 	}
 	for _, have := range f.found {
-		if within(name, have) {
+		if rooms.Within(name, have) {
 			return
 		}
 	}
@@ -89,11 +90,11 @@ func (f *finder) add(name string) {
 }
 
 func (f *finder) allowed(name string) bool {
-	if name == "/" || within(f.home, name) {
+	if name == "/" || rooms.Within(f.home, name) {
 		return false
 	}
 	for _, dir := range private() {
-		if within(name, filepath.Join(f.home, dir)) {
+		if rooms.Within(name, filepath.Join(f.home, dir)) {
 			return false
 		}
 	}
@@ -115,7 +116,7 @@ func (f *finder) follow(dir string) {
 			continue // another name for a program beside it
 		}
 		target, err := filepath.EvalSymlinks(name)
-		if err == nil && within(target, f.home) {
+		if err == nil && rooms.Within(target, f.home) {
 			f.add(installation(target))
 		}
 	}
@@ -132,9 +133,4 @@ func installation(program string) string {
 		}
 	}
 	return program
-}
-
-// within says whether a clean path is dir or below it.
-func within(name, dir string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }

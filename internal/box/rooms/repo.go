@@ -1,0 +1,25 @@
+package rooms
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/box/cage"
+)
+
+// RepoDir is where a repository's objects are kept, made if need be.
+func (id Identity) RepoDir(l Layout, key string) (string, error) {
+	if err := cage.CheckKey("repository", key); err != nil {
+		return "", err
+	}
+	dir := l.Repo(key)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return "", err
+	}
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, os.ErrExist) {
+		return dir, nil
+	}
+	return dir, errors.Join(err, id.Own(dir))
+}
