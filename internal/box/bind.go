@@ -1,0 +1,51 @@
+package box
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Check refuses a directory that would show what is not the program's: more than one thing of the host's, or another
+// session's. What it gives is the directory without links.
+func (m Bind) Check(b *Box) (real string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("show %s: %w", m.Path, err)
+		}
+	}()
+	if !filepath.IsAbs(m.Path) || filepath.Clean(m.Path) != m.Path {
+		return "", errors.New("not a clean absolute path")
+	}
+	if real, err = filepath.EvalSymlinks(m.Path); err != nil {
+		return "", err
+	}
+	if st, err := os.Stat(real); err != nil || !st.IsDir() {
+		return "", errors.Join(err, errors.New("not a directory"))
+	}
+	for _, name := range []string{m.Path, real} {
+		for _, own := range []string{b.Dir, b.Exchange} {
+			if below(own, name) || below(name, own) {
+				return "", errors.New("it holds what belongs to sessions")
+			}
+		}
+		for _, top := range []string{"/", "/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/home", "/root", "/tmp", "/workspace", "/exchange"} {
+			if name == top {
+				return "", errors.New("it is too much of the host")
+			}
+		}
+		for _, top := range []string{"/proc", "/sys", "/dev", "/workspace", "/exchange"} {
+			if below(name, top) {
+				return "", fmt.Errorf("nothing is shown below %s", top)
+			}
+		}
+	}
+	return real, nil
+}
+
+// below says whether a clean path is dir or below it.
+func below(name, dir string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
+}

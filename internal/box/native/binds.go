@@ -1,0 +1,34 @@
+//go:build linux
+
+package native
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+)
+
+// binds are the directories that cco itself shows to one program, read-only.
+func binds(b *box.Box, e box.Exec) ([]jail.Mount, error) {
+	var mounts []jail.Mount
+	for _, m := range e.Binds {
+		real, err := m.Check(b)
+		if err != nil {
+			return nil, err
+		}
+		for _, own := range []string{jail.Home, "/run/cco", jail.Store, "/etc"} {
+			if m.Path == own || strings.HasPrefix(own, m.Path+"/") || own != jail.Home && strings.HasPrefix(m.Path, own+"/") {
+				return nil, fmt.Errorf("show %s: %w", m.Path, errors.New("the box has its own"))
+			}
+		}
+		// By the path that the host knows it by, and by the one to which links in what it holds may lead.
+		mounts = append(mounts, jail.Mount{Source: real, Target: m.Path})
+		if real != m.Path {
+			mounts = append(mounts, jail.Mount{Source: real, Target: real})
+		}
+	}
+	return mounts, nil
+}
