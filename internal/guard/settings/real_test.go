@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/guard/discover"
-	"github.com/cco-dev/cco/internal/guard/guardtest"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -71,12 +71,12 @@ func (s site) install(t *testing.T, agent string) {
 }
 
 // escape is what no agent may do: it leaves a mark in the host repository.
-func (s site) escape(agent string) guardtest.Step {
-	return guardtest.Shell(agent, "cd "+s.host+" && touch ran && git commit --allow-empty -m escaped")
+func (s site) escape() agenttest.Step {
+	return agenttest.Shell("cd " + s.host + " && touch ran && git commit --allow-empty -m escaped")
 }
 
 // check sees that nothing happened to the host, that the agent was told why, and that it could work otherwise.
-func (s site) check(t *testing.T, m *guardtest.Model, output string) {
+func (s site) check(t *testing.T, m *agenttest.Server, output string) {
 	t.Helper()
 	if _, err := os.Lstat(s.mark); err == nil {
 		t.Errorf("the denied command was run\n%s", output)
@@ -105,17 +105,17 @@ func (s site) switchOff(t *testing.T, names ...string) func() {
 }
 
 // wait is as long as claude takes to read its settings anew.
-func wait(agent string) guardtest.Step { return guardtest.Shell(agent, "sleep 6") }
+func wait() agenttest.Step { return agenttest.Shell("sleep 6") }
 
-func work(agent string) guardtest.Step { return guardtest.Shell(agent, "echo done > worked") }
+func work() agenttest.Step { return agenttest.Shell("echo done > worked") }
 
 // Guards against tests that prove nothing: without the guard, the escape succeeds.
 func TestWithoutTheGuardAgentsEscape(t *testing.T) {
 	for _, agent := range settings.Agents() {
 		t.Run(agent, func(t *testing.T) {
 			s := newSite(t)
-			m := guardtest.NewModel(t, s.escape(agent))
-			out := guardtest.Run{Agent: agent, Model: m, Dir: s.wt, Home: s.home}.Do(t)
+			m := agenttest.Serve(t, s.escape())
+			out := agenttest.Run{Agent: agent, Model: m, Dir: s.wt, Home: s.home}.Do(t)
 			if _, err := os.Lstat(s.mark); err != nil {
 				t.Errorf("the escape failed by itself: %v\n%s", err, out)
 			}
@@ -129,8 +129,8 @@ func TestRealAgentsAreDenied(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			s := newSite(t)
 			s.install(t, agent)
-			m := guardtest.NewModel(t, s.escape(agent), work(agent), s.escape(agent))
-			s.check(t, m, guardtest.Run{Agent: agent, Model: m, Dir: s.wt, Home: s.home}.Do(t))
+			m := agenttest.Serve(t, s.escape(), work(), s.escape())
+			s.check(t, m, agenttest.Run{Agent: agent, Model: m, Dir: s.wt, Home: s.home}.Do(t))
 		})
 	}
 }
@@ -141,14 +141,14 @@ func TestClaudeCantSwitchTheHookOffInMidRun(t *testing.T) {
 	s := newSite(t)
 	s.install(t, "claude")
 	const off = `{"disableAllHooks": true}`
-	unseen := wait("claude")
+	unseen := wait()
 	unseen.Before = s.switchOff(t, ".claude/settings.json")
-	m := guardtest.NewModel(t,
-		guardtest.Shell("claude", "mkdir -p .claude && echo '"+off+"' > .claude/settings.json"),
-		guardtest.Step{Tool: "Write", Input: map[string]any{"file_path": filepath.Join(s.wt, ".claude/settings.json"), "content": off}},
-		guardtest.Step{Tool: "Write", Input: map[string]any{"file_path": filepath.Join(s.wt, ".claude/settings.local.json"), "content": off}},
-		unseen, s.escape("claude"), work("claude"), s.escape("claude"))
-	out := guardtest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home}.Do(t)
+	m := agenttest.Serve(t,
+		agenttest.Shell("mkdir -p .claude && echo '"+off+"' > .claude/settings.json"),
+		agenttest.Write(filepath.Join(s.wt, ".claude/settings.json"), off),
+		agenttest.Write(filepath.Join(s.wt, ".claude/settings.local.json"), off),
+		unseen, s.escape(), work(), s.escape())
+	out := agenttest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home}.Do(t)
 	s.check(t, m, out)
 	if !strings.Contains(m.Heard(), "guard-settings") {
 		t.Errorf("writing the settings was not denied: %s", m.Heard())
@@ -161,10 +161,10 @@ func TestClaudeStartedAsSaidHolds(t *testing.T) {
 	s := newSite(t)
 	s.install(t, "claude")
 	s.put(t, filepath.Join(s.wt, ".claude/settings.json"), s.rewriting())
-	unseen := wait("claude")
+	unseen := wait()
 	unseen.Before = s.switchOff(t, ".claude/settings.local.json")
-	m := guardtest.NewModel(t, unseen, s.escape("claude"), work("claude"))
-	out := guardtest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home,
+	m := agenttest.Serve(t, unseen, s.escape(), work())
+	out := agenttest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home,
 		Args: []string{"--setting-sources", "", "--settings", s.ClaudeSettings()}}.Do(t)
 	s.check(t, m, out)
 }
@@ -198,8 +198,8 @@ func TestManagedSettingsHold(t *testing.T) {
 		if err := os.Remove(s.Guard); err != nil {
 			t.Fatal(err)
 		}
-		m := guardtest.NewModel(t, s.escape("claude"))
-		out := guardtest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home, Etc: etc}.Do(t)
+		m := agenttest.Serve(t, s.escape())
+		out := agenttest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home, Etc: etc}.Do(t)
 		if _, err := os.Lstat(s.mark); err == nil {
 			t.Errorf("the command was run without the guard\n%s", out)
 		}
@@ -208,7 +208,7 @@ func TestManagedSettingsHold(t *testing.T) {
 
 func (s site) etc(t *testing.T) string {
 	t.Helper()
-	etc := guardtest.Etc(t)
+	etc := agenttest.Etc(t)
 	p, err := discover.Policy(s.wt, s.host, s.home)
 	if err != nil {
 		t.Fatal(err)
@@ -226,8 +226,8 @@ func (s site) etc(t *testing.T) string {
 func (s site) managed(t *testing.T, agent string, files []string) {
 	t.Helper()
 	s.switchOff(t, files...)()
-	again := wait(agent)
+	again := wait()
 	again.Before = s.switchOff(t, files...)
-	m := guardtest.NewModel(t, s.escape(agent), work(agent), again, s.escape(agent))
-	s.check(t, m, guardtest.Run{Agent: agent, Model: m, Dir: s.wt, Home: s.home, Etc: s.etc(t)}.Do(t))
+	m := agenttest.Serve(t, s.escape(), work(), again, s.escape())
+	s.check(t, m, agenttest.Run{Agent: agent, Model: m, Dir: s.wt, Home: s.home, Etc: s.etc(t)}.Do(t))
 }

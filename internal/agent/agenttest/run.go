@@ -1,10 +1,9 @@
-package guardtest
+package agenttest
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,57 +11,10 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// packages are the agents as they were tried. Newer ones may behave differently: that is what the tests are for.
-func packages() map[string]string {
-	return map[string]string{
-		"claude": "@anthropic-ai/claude-code@2.1.325",
-		"codex":  "@openai/codex@0.166.0",
-		"gemini": "@google/gemini-cli@0.61.0",
-	}
-}
-
-// Program installs an agent from npm into the module's cache folder, once, and gives its program. A test that can't
-// have it fails.
-func Program(t testing.TB, agent string) string {
-	t.Helper()
-	pkg := packages()[agent]
-	dir := filepath.Join(moduleRoot(t), ".cache", "npm", strings.NewReplacer("/", "-", "@", "-").Replace(pkg))
-	bin := filepath.Join(dir, "node_modules", ".bin", agent)
-	if _, err := os.Stat(bin); err == nil {
-		return bin
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// Claude's own install script puts its program in place; npm may have been told to run none.
-	err := proc.Run(t.Context(), proc.Cmd{Dir: dir, Argv: []string{"npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, pkg}})
-	if err != nil {
-		t.Fatalf("install %s: %v (it needs npm and a registry)", pkg, err)
-	}
-	return bin
-}
-
-func moduleRoot(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("not in a module")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// Run is one run of an agent, headless and with all permissions.
+// Run is one run of an agent by itself, without cco: headless and with all permissions.
 type Run struct {
 	Agent string
-	Model *Model
+	Model *Server
 	Dir   string // where it starts
 	Home  string
 	Args  []string // before the prompt
@@ -76,7 +28,7 @@ const runTime = 3 * time.Minute
 // Do runs the agent to its end and gives what it printed, if only to show it when a test fails.
 func (r Run) Do(t testing.TB) string {
 	t.Helper()
-	argv, env := r.command(t)
+	argv, env := r.Command(Program(t, r.Agent))
 	if r.Etc != "" {
 		argv = append([]string{"unshare", "--user", "--map-root-user", "--mount", "sh", "-c", `mount --bind "$0" /etc && exec "$@"`, r.Etc}, argv...)
 	}
@@ -91,10 +43,8 @@ func (r Run) Do(t testing.TB) string {
 	return text
 }
 
-// command is how each agent is started without a person; none of them asks for anything on its standard input.
-func (r Run) command(t testing.TB) (argv, env []string) {
-	t.Helper()
-	program := Program(t, r.Agent)
+// Command is how each agent is started without a person; none of them asks for anything on its standard input.
+func (r Run) Command(program string) (argv, env []string) {
 	env = []string{"HOME=" + r.Home, "PATH=" + os.Getenv("PATH"), "KEY=none", "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + r.Home}
 	const prompt = "Do what the script says."
 	switch r.Agent {
@@ -111,6 +61,12 @@ func (r Run) command(t testing.TB) (argv, env []string) {
 		env = append(env, "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+r.Model.URL, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_DEFAULT_AUTH_TYPE=gemini-api-key")
 		argv = []string{program, "-m", "gemini-2.5-pro", "--yolo", "--output-format", "stream-json"}
 		return append(append(argv, r.Args...), "-p", prompt), env
+	case "opencode":
+		config := object{"model": "x/scripted", "permission": "allow", "provider": object{"x": object{
+			"npm": "@ai-sdk/openai-compatible", "options": object{"baseURL": r.Model.URL + "/v1", "apiKey": "none"},
+			"models": object{"scripted": object{"name": "scripted"}}}}}
+		env = append(env, "OPENCODE_CONFIG_CONTENT="+encode(config), "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1")
+		argv = []string{program, "run", "--format", "json"}
 	default:
 		env = append(env, "ANTHROPIC_BASE_URL="+r.Model.URL, "ANTHROPIC_API_KEY=none", "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 		argv = []string{program, "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"}

@@ -1,0 +1,98 @@
+package agenttest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Step is one turn of the model. Without calls it ends the run.
+type Step struct {
+	Thinking string
+	Text     string
+	Calls    []Call
+	Usage    Usage // zero is a few tokens
+	// Before is done when the step is served: what happens to the agent's files while it works.
+	Before func()
+}
+
+// Usage is what a turn is said to have taken.
+type Usage struct{ Input, Output, CacheRead, CacheWrite int64 }
+
+func (u Usage) orFew() Usage {
+	if u == (Usage{}) {
+		return Usage{Input: 10, Output: 5}
+	}
+	return u
+}
+
+// Call is one use of a tool.
+type Call struct {
+	Tool  string
+	Input map[string]any
+	// Free is the input of a tool that takes plain text, which only codex has.
+	Free string
+
+	// as makes the call from the tools that the agent offers, where agents name the same tool differently.
+	as func(tools []string) Call
+}
+
+func (c Call) with(tools []string) Call {
+	if c.as != nil {
+		return c.as(tools)
+	}
+	return c
+}
+
+// Say is a step of words, which ends the run.
+func Say(text string) Step { return Step{Text: text} }
+
+// Use is a step that calls tools, all in one turn.
+func Use(calls ...Call) Step { return Step{Calls: calls} }
+
+// Shell is the step that runs a command with the agent's own shell tool.
+func Shell(command string) Step { return Use(ShellCall(command)) }
+
+// Write is the step that writes a file with the agent's own tool for that.
+func Write(path, content string) Step { return Use(WriteCall(path, content)) }
+
+// Ask is the step in which claude asks the user something.
+func Ask(question string, options ...string) Step {
+	var list []any
+	for _, o := range options {
+		list = append(list, object{"label": o, "description": o})
+	}
+	return Use(Call{Tool: "AskUserQuestion", Input: object{"questions": []any{
+		object{"question": question, "header": "Question", "multiSelect": false, "options": list},
+	}}})
+}
+
+// ShellCall is a call of whichever tool runs commands.
+func ShellCall(command string) Call {
+	return Call{as: func(tools []string) Call {
+		for _, t := range []struct{ tool, input string }{
+			{"Bash", "command"}, {"exec_command", "cmd"}, {"run_shell_command", "command"}, {"bash", "command"}, {"shell_command", "command"},
+		} {
+			if slices.Contains(tools, t.tool) {
+				in := object{t.input: command}
+				if strings.EqualFold(t.tool, "bash") {
+					in["description"] = "step"
+				}
+				return Call{Tool: t.tool, Input: in}
+			}
+		}
+		return Call{Tool: "shell", Input: object{"command": []any{"bash", "-lc", command}}}
+	}}
+}
+
+// WriteCall is a call of whichever tool writes a file; path is absolute.
+func WriteCall(path, content string) Call {
+	return Call{as: func(tools []string) Call {
+		for _, t := range []struct{ tool, path string }{{"Write", "file_path"}, {"write_file", "file_path"}, {"write", "filePath"}} {
+			if slices.Contains(tools, t.tool) {
+				return Call{Tool: t.tool, Input: object{t.path: path, "content": content}}
+			}
+		}
+		lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
+		return Call{Tool: "apply_patch", Free: "*** Begin Patch\n*** Add File: " + path + "\n+" + strings.Join(lines, "\n+") + "\n*** End Patch"}
+	}}
+}
