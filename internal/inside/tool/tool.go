@@ -42,6 +42,11 @@ func Main(args []string) int {
 	switch args[0] {
 	case "init":
 		return jail.Main()
+	case "contain":
+		if len(args) != 2 {
+			return fail(2, errors.New("contain wants one socket"))
+		}
+		return jail.Contain(args[1])
 	case "probe":
 		return probe.Main(args[1:], os.Stdin, os.Stdout)
 	case "receive":

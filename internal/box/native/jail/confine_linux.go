@@ -2,6 +2,7 @@ package jail
 
 import (
 	"errors"
+	"fmt"
 	"syscall"
 	"unsafe"
 
@@ -36,7 +37,11 @@ func (p *Plan) confine(res *Result) error {
 	}
 	// A session keyring of our own: what the starter's login holds is not for the program. Kernels without keys say ENOSYS.
 	_, _ = unix.KeyctlJoinSessionKeyring("")
-	if err := dropBounding(); err != nil {
+	bound := dropBounding
+	if p.Contained {
+		bound = checkBounding
+	}
+	if err := bound(); err != nil {
 		return step("drop capabilities", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -104,6 +109,21 @@ func dropBounding() error {
 		return err
 	}
 	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+}
+
+// checkBounding makes sure that whoever started us has dropped them all.
+func checkBounding() error {
+	for c := uintptr(0); ; c++ {
+		held, _, errno := unix.Syscall(unix.SYS_PRCTL, unix.PR_CAPBSET_READ, c, 0)
+		switch {
+		case errno == unix.EINVAL && c > unix.CAP_AUDIT_READ:
+			return nil
+		case errno != 0:
+			return errno
+		case held != 0:
+			return fmt.Errorf("the engine has left capability %d", c)
+		}
+	}
 }
 
 func dropCapabilities() error {

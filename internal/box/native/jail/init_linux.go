@@ -39,8 +39,10 @@ func Main() int {
 
 func run(p *Plan) Result {
 	var res Result
-	if err := p.build(); err != nil {
-		return failed(res, err)
+	if !p.Contained {
+		if err := p.build(); err != nil {
+			return failed(res, err)
+		}
 	}
 	if err := p.confine(&res); err != nil {
 		return failed(res, err)

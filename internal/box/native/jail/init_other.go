@@ -12,3 +12,6 @@ func Main() int {
 	fmt.Fprintln(os.Stderr, "cco-box: native boxes need Linux")
 	return 2
 }
+
+// Contain says the same.
+func Contain(string) int { return Main() }

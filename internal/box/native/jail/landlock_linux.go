@@ -25,6 +25,9 @@ const (
 // reach by an abstract socket what is outside. It confines the thread that starts the program: done for all threads, each
 // would be in a domain of its own, and the one that relays signals could not reach the program.
 func (p *Plan) landlock(res *Result) error {
+	if p.Contained {
+		return nil // the engine's mounts and namespaces say it all, and its seccomp filter may not know these calls
+	}
 	abi, err := ll.LandlockGetABIVersion()
 	if err == nil && abi < 2 {
 		// The first version forbids to move a file to another directory, which nothing can work with.

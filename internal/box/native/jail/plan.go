@@ -23,11 +23,14 @@ const (
 
 // Plan is everything that the init does, decided on the host.
 type Plan struct {
-	Shared   bool   // the host's network and name are the program's too
+	Shared   bool   // the host's name and cgroups are the program's too
 	Hostname string // where they are not
-	UID, GID int    // who the program is, as it sees itself
-	Become   bool   // take them on after the sources of mounts were opened; false when the kernel has done so
-	Cgroups  int    // how many cgroup files are handed over
+	// Contained says that a container engine has made the namespaces and the root, and left no capability: nothing is
+	// built, and what is given up is what nobody needs a capability for.
+	Contained bool
+	UID, GID  int  // who the program is, as it sees itself
+	Become    bool // take them on after the sources of mounts were opened; false when the kernel has done so
+	Cgroups   int  // how many cgroup files are handed over
 
 	Dirs   []string
 	Files  []File

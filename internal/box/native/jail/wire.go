@@ -12,6 +12,7 @@ import (
 func (p *Plan) Encode() []byte {
 	w := &writer{buf: make([]byte, 4, 16<<10)}
 	w.flag(p.Shared)
+	w.flag(p.Contained)
 	w.text(p.Hostname)
 	w.number(int64(p.UID))
 	w.number(int64(p.GID))
@@ -54,6 +55,7 @@ func (p *Plan) Encode() []byte {
 func (p *Plan) decode(data []byte) error {
 	r := &reader{buf: data}
 	p.Shared = r.flag()
+	p.Contained = r.flag()
 	p.Hostname = r.text()
 	p.UID = int(r.number())
 	p.GID = int(r.number())
