@@ -29,6 +29,7 @@ const (
 	ReadOnly Ability = "a workspace can be shown read-only"
 	Store    Ability = "a box keeps objects of repositories"
 	Etc      Ability = "files can be shown below /etc"
+	Binds    Ability = "a directory of the host can be shown read-only"
 	Caches   Ability = "caches last as long as the box"
 	Memory   Ability = "memory is bounded"
 	Procs    Ability = "processes are bounded"
@@ -71,6 +72,7 @@ func Run(t *testing.T, s Setup) {
 		{"ReadOnly", ReadOnly, readOnly},
 		{"Store", Store, store},
 		{"Etc", Etc, etc},
+		{"Binds", Binds, binds},
 		{"Exchange", "", exchange},
 		{"Apart", Apart, apart},
 		{"Background", "", background},

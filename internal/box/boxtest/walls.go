@@ -2,6 +2,7 @@ package boxtest
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -57,6 +58,37 @@ func etc(s *suite) {
 	e.Etc = []box.File{{Path: "../evil", Data: []byte("x")}}
 	if _, _, err := s.run(e); err == nil {
 		s.Error("a file was put outside of /etc")
+	}
+}
+
+// binds shows what cco keeps beside its boxes, as an installed agent is, and nothing else of it.
+func binds(s *suite) {
+	place := s.session(one)
+	agents := filepath.Join(filepath.Dir(s.box.Exchange), "agents")
+	tool, other := filepath.Join(agents, "tool", "1.0"), filepath.Join(agents, "other")
+	for _, dir := range []string{filepath.Join(tool, "bin"), other} {
+		s.must(os.MkdirAll(dir, 0o755))
+	}
+	s.must(os.WriteFile(filepath.Join(tool, "bin", "tool"), []byte("#!/bin/sh\necho it runs\n"), 0o755))
+	e := sh(one, `"$1/bin/tool"; touch "$1/new" || echo kept; rm -f "$1/bin/tool" || echo kept; mv "$1/bin" "$1/x" || echo kept; ls "$2" || echo hidden`, tool, other)
+	e.Binds = []box.Bind{{Path: tool}}
+	stdout, _, err := s.run(e)
+	s.must(err)
+	wantText(s.T, stdout, "it runs\nkept\nkept\nkept\nhidden")
+	if _, _, err := s.run(sh(one, `ls "$1"`, tool)); err == nil {
+		s.Error("it is there for who did not ask")
+	}
+	link := filepath.Join(agents, "link")
+	s.must(os.Symlink(s.box.Dir, link))
+	for _, bad := range []string{
+		"/", "/proc", "/etc", "/dev/shm", "relative", tool + "/../1.0", filepath.Join(agents, "missing"), filepath.Join(tool, "bin", "tool"),
+		filepath.Dir(s.box.Exchange), s.box.Exchange, s.box.Dir, filepath.Join(s.box.Exchange, one), link, place.Exchange,
+	} {
+		e := sh(one, `:`)
+		e.Binds = []box.Bind{{Path: bad}}
+		if _, _, err := s.run(e); err == nil {
+			s.Errorf("%s is shown", bad)
+		}
 	}
 }
 

@@ -241,9 +241,9 @@ func (e *lost) Unwrap() error { return e.err }
 // the cage, the capabilities that building takes, and only over that world.
 func (c *Cage) namespaces(a *syscall.SysProcAttr) {
 	a.Setpgid, a.Setsid = false, true // the user's terminal stays behind
-	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
 	if !c.Plan.Shared {
-		a.Cloneflags |= unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+		a.Cloneflags |= unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	}
 	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: c.Plan.UID, HostID: c.User.UID, Size: 1}}
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: c.Plan.GID, HostID: c.User.GID, Size: 1}}

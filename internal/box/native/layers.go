@@ -42,6 +42,6 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc, uts, cgroup"},
 		{Name: "root", Active: true, Detail: "read-only system directories, nothing else of the host"},
 		{Name: "user", Active: true, Detail: fmt.Sprintf("uid %d on the host, no capabilities, no new privileges", id.UID)},
-		{Name: "network", Active: true, Detail: "none but its own loopback"},
+		{Name: "network", Active: true, Detail: "none but its own loopback, and a door of the session's: " + b.Spec.Mode()},
 	}, cage.Layers(b, res)...), nil
 }

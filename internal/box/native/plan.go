@@ -31,7 +31,11 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 	if err != nil {
 		return nil, err
 	}
-	p.Mounts = append(p.Mounts, extra...)
+	shown, err := binds(b, e)
+	if err != nil {
+		return nil, err
+	}
+	p.Mounts = append(append(p.Mounts, extra...), shown...)
 	if e.Session != "" {
 		p.Mounts = append(p.Mounts,
 			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},

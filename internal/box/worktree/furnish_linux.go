@@ -34,6 +34,9 @@ func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 	for _, m := range b.Spec.Mounts {
 		v.show(m.Path, m.Write)
 	}
+	for _, m := range e.Binds {
+		v.show(m.Path, false)
+	}
 	v.show(at.own.home(), true)
 	if e.Session != "" {
 		v.show(filepath.Join(b.Exchange, e.Session), true)

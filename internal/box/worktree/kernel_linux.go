@@ -84,7 +84,7 @@ func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 	p := &jail.Plan{
 		Shared: true, UID: me.UID, GID: me.GID, Become: v.foreign, Tmp: limits.Memory / 2, Landlock: jail.IfPossible, Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
 		Argv: e.Argv, Dir: at.dir, TTY: e.TTY != nil,
-		Env: d.environment(b, e, at, leadsOut, gitSettings()...),
+		Env: d.environment(b, e, at, func(name string) bool { return leadsOut(name) || d.isKey(name) }, gitSettings()...),
 	}
 	if err := v.system(p, e.Etc); err != nil {
 		return nil, err
@@ -137,9 +137,10 @@ func caged(b *box.Box, res jail.Result) []box.Layer {
 		user = "a uid that nobody has, to which root's files are mapped"
 	}
 	return append([]box.Layer{
-		{Name: "namespaces", Active: true, Detail: "user, mount, pid, ipc; network and host name are yours"},
+		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc; the host name is yours"},
 		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own, scratch and caches; cco's data, /run and secret stores hidden"},
 		{Name: "repository", Active: true, Detail: "read-only but objects, stash, the session's worktree and branches in cco/"},
 		{Name: "user", Active: true, Detail: user + "; no capabilities, no new privileges"},
+		{Name: "network", Active: true, Detail: "none but its own loopback, and a door of the session's: " + b.Spec.Mode()},
 	}, cage.Layers(b, res)...)
 }

@@ -35,10 +35,10 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 }
 
 // unkept are the probes that get through behind the kernel too: a worktree box shows the machine as the user sees it,
-// with the user's network and environment, and has no home and no store of its own.
+// with the user's environment and the sockets in sight, and has no home and no store of its own.
 func unkept() []string {
 	return []string{
-		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket", "abstract-socket", "host-loopback", "network",
+		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket",
 	}
 }
 

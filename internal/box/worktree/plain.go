@@ -56,7 +56,7 @@ func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) 
 
 func (d *Driver) command(b *box.Box, e box.Exec, at site, s *cage.Streams) proc.Cmd {
 	c := proc.Cmd{
-		Argv: e.Argv, Dir: at.dir, Env: d.environment(b, e, at, func(string) bool { return false }),
+		Argv: e.Argv, Dir: at.dir, Env: d.environment(b, e, at, d.isKey),
 		Stdin: s.In, Stdout: s.Out, Stderr: s.Err, TiedToUs: true, Grace: e.Grace,
 	}
 	if e.TTY != nil {

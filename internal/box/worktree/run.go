@@ -25,6 +25,11 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if err := checkAccepted(b); err != nil {
 		return err
 	}
+	for _, m := range e.Binds {
+		if _, err := m.Check(b); err != nil {
+			return err
+		}
+	}
 	mine, done, err := ownDirs(layout{b.Dir}, e.Session)
 	if err != nil {
 		return err
@@ -112,6 +117,8 @@ func (d *Driver) locate(ctx context.Context, b *box.Box, e box.Exec, mine own) (
 	}
 	return at, nil
 }
+
+func (d *Driver) isKey(name string) bool { return slices.Contains(d.opts.Keys, name) }
 
 // environment is the user's own, without what would lead git elsewhere. Git comes first on PATH as the wrapper that
 // binds it to the worktree; what it binds to is told in variables of its own.

@@ -24,6 +24,7 @@ type Options struct {
 	Home   string   // the user's; "" is what the environment says
 	Path   string   // the user's PATH: its directories stay in sight wherever they are
 	Caches []string // what tools keep below the home and an agent may write too
+	Keys   []string // variables of the user's environment that hold keys: the broker has them, agents don't
 }
 
 // AcceptNoKernel is the weaker mode in which nothing stands around an agent.

@@ -45,11 +45,10 @@ func (p *Plan) build() error {
 	if err := setAttr(root, 0, unix.MOUNT_ATTR_RDONLY); err != nil {
 		return step("make root read-only", err)
 	}
-	if p.Shared {
-		return nil
-	}
-	if err := unix.Sethostname([]byte(p.Hostname)); err != nil {
-		return step("set host name", err)
+	if !p.Shared {
+		if err := unix.Sethostname([]byte(p.Hostname)); err != nil {
+			return step("set host name", err)
+		}
 	}
 	return step("raise loopback", raiseLoopback())
 }
