@@ -62,6 +62,7 @@ var layers = map[string][]string{
 	"internal/agent/event":     {},
 	"internal/config":          {},
 	"internal/cruise":          {},
+	"internal/cruise/durable":  {"internal/cruise"},
 	"internal/guard":           {},
 	"internal/proc":            {},
 	"internal/store":           {},

@@ -1,0 +1,155 @@
+// Package durable runs phases on DBOS Transact with SQLite: a library that records every step, so that a phase goes on
+// where it was when the process was killed.
+package durable
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
+	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // DBOS on SQLite
+
+	"github.com/cco-dev/cco/internal/cruise"
+)
+
+const (
+	// version is the application version that DBOS records. Its default is a hash of the program, and a phase begun by an
+	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed.
+	version = "1"
+	// executor is one for each data directory: a lock sees to that.
+	executor = "cco"
+	workflow = "phase"
+	// attempts is how often a phase may be recovered: it may live for weeks on a laptop that is shut every evening.
+	attempts = 1 << 20
+)
+
+// Engine runs phases.
+type Engine struct {
+	dbos  dbos.Context
+	db    *sql.DB
+	steps cruise.Steps
+}
+
+// Open makes the engine ready and carries on every phase that was under way. Steps is what they do.
+func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger) (*Engine, error) {
+	// Full sync: what a phase did must be known after a power cut too.
+	dsn := (&url.URL{Scheme: "file", Path: path}).String() +
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_txlock=immediate"
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	d, err := dbos.NewContext(ctx, dbos.Config{
+		AppName: "cco", SQLiteSystemDB: db, Logger: log, ApplicationVersion: version, ExecutorID: executor,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the engine: %w", err), db.Close())
+	}
+	e := &Engine{dbos: d, db: db, steps: steps}
+	dbos.RegisterWorkflow(d, e.phase, dbos.WithWorkflowName(workflow), dbos.WithMaxRecoveryAttempts(attempts))
+	if err := dbos.Launch(d); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the engine: %w", err), db.Close())
+	}
+	return e, nil
+}
+
+// Close ends the engine. Phases that are under way go on when it is opened again.
+func (e *Engine) Close() error {
+	return errors.Join(dbos.Shutdown(e.dbos, 10*time.Second), e.db.Close())
+}
+
+// Start begins a phase. One that was begun is not begun again.
+func (e *Engine) Start(id string, st cruise.State) error {
+	if _, err := dbos.RunWorkflow(e.dbos, e.phase, st, dbos.WithWorkflowID(id)); err != nil {
+		return fmt.Errorf("start phase %s: %w", id, err)
+	}
+	return nil
+}
+
+// Send gives a phase an event. Sending it twice is the same as once.
+func (e *Engine) Send(id string, ev cruise.Event) error {
+	if err := dbos.Send(e.dbos, id, ev, "", dbos.WithIdempotencyKey(ev.ID)); err != nil {
+		return fmt.Errorf("send to phase %s: %w", id, err)
+	}
+	return nil
+}
+
+// Wait waits until a phase has ended.
+func (e *Engine) Wait(id string) (cruise.State, error) {
+	h, err := dbos.RetrieveWorkflow[cruise.State](e.dbos, id)
+	if err != nil {
+		return cruise.State{}, err
+	}
+	return h.GetResult()
+}
+
+func (e *Engine) phase(ctx dbos.Context, st cruise.State) (cruise.State, error) {
+	id, err := dbos.GetWorkflowID(ctx)
+	if err != nil {
+		return st, err
+	}
+	return cruise.Phase(&run{ctx: ctx, id: id, steps: e.steps}, st)
+}
+
+// run is the port on DBOS.
+type run struct {
+	ctx   dbos.Context
+	id    string
+	steps cruise.Steps
+}
+
+func (r *run) ID() string { return r.id }
+
+// Full never: ten thousand looks were seen to replay in seconds, and a phase ends when nothing happens.
+func (r *run) Full() bool { return false }
+
+func (r *run) Now() (time.Time, error) {
+	return dbos.RunAsStep(r.ctx, func(context.Context) (time.Time, error) { return time.Now().UTC().Round(0), nil }, dbos.WithStepName("now"))
+}
+
+// Recv turns the engine's timeout into nothing received.
+func (r *run) Recv(timeout time.Duration) (*cruise.Event, error) {
+	ev, err := dbos.Recv[cruise.Event](r.ctx, "", timeout)
+	if errors.Is(err, dbos.ErrTimeout) && r.ctx.Err() == nil {
+		return nil, nil //nolint:nilnil // the port says so: nothing came, and nothing is wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &ev, nil
+}
+
+// Start begins the step at once; several can be under way.
+func (r *run) Start(step string, in any) cruise.Pending {
+	data, err := json.Marshal(in)
+	if err != nil {
+		return &pending{step: step, err: err}
+	}
+	done, err := dbos.Go(r.ctx, func(ctx context.Context) (cruise.Outcome, error) {
+		return cruise.Dispatch(ctx, r.steps, step, data)
+	}, dbos.WithStepName(step))
+	return &pending{step: step, done: done, err: err}
+}
+
+type pending struct {
+	step string
+	done <-chan dbos.StepOutcome[cruise.Outcome]
+	err  error
+}
+
+func (p *pending) Get(out any) error {
+	if p.err != nil {
+		return p.err
+	}
+	o := <-p.done
+	if o.Err != nil {
+		return o.Err
+	}
+	return o.Result.Decode(p.step, out)
+}
