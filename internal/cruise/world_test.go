@@ -1,0 +1,239 @@
+package cruise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// memory is an engine without durability and with a clock that a test moves: what is waited for happens at once.
+type memory struct {
+	t     *testing.T
+	w     *world
+	now   time.Time
+	inbox []Event // At is when it arrives
+	steps int
+}
+
+func (r *memory) ID() string              { return "0123abcd" }
+func (r *memory) Full() bool              { return false }
+func (r *memory) Now() (time.Time, error) { return r.now, nil }
+
+func (r *memory) Recv(timeout time.Duration) (*Event, error) {
+	r.count()
+	slices.SortStableFunc(r.inbox, func(a, b Event) int { return a.At.Compare(b.At) })
+	until := r.now.Add(timeout)
+	if len(r.inbox) > 0 && !r.inbox[0].At.After(until) {
+		e := r.inbox[0]
+		r.inbox = r.inbox[1:]
+		if e.At.After(r.now) {
+			r.now = e.At
+		}
+		return &e, nil
+	}
+	r.now = until
+	return nil, nil //nolint:nilnil // as the port says
+}
+
+func (r *memory) count() {
+	if r.steps++; r.steps > 20000 {
+		panic("the phase never ends")
+	}
+}
+
+type ready struct {
+	step string
+	o    Outcome
+	err  error
+}
+
+func (p ready) Get(out any) error {
+	if p.err != nil {
+		return p.err
+	}
+	return p.o.Decode(p.step, out)
+}
+
+func (r *memory) Start(step string, in any) Pending {
+	r.count()
+	r.w.now = r.now
+	data, err := json.Marshal(in)
+	if err != nil {
+		return ready{err: err}
+	}
+	o, err := Dispatch(context.Background(), r.w, step, data)
+	return ready{step, o, err}
+}
+
+// world is a forge, a box and agents in memory. What an agent does is a function of the test.
+type world struct {
+	now      time.Time
+	agents   func(Job) (Report, []Commit)
+	news     []Comment // At is when it can be seen
+	merged   time.Time // when a person merges
+	broken   map[string]error
+	gone     bool
+	work     []Commit // in the workspace and not yet published
+	n        int
+	said     []string
+	posted   []PostReviewIn
+	replies  []Reply
+	jobs     []Job
+	saved    State
+	looks    []time.Time
+	closed   *CloseIn
+	mergedBy *MergeIn
+	pushes   []PushIn
+	opened   int
+}
+
+func (w *world) fault(step string) error { return w.broken[step] }
+
+func (w *world) Metadata(_ context.Context, in MetadataIn) (Metadata, error) {
+	return FallbackMetadata(in.Spec.Task), w.fault(StepMetadata)
+}
+
+func (w *world) Workspace(context.Context, WorkspaceIn) (Workspace, error) {
+	return Workspace{Session: "feedbeef", Path: "/workspace/feedbeef", Base: "base"}, w.fault(StepWorkspace)
+}
+
+func (w *world) Work(_ context.Context, j Job) (Report, error) {
+	w.jobs = append(w.jobs, j)
+	r, commits := w.agents(j)
+	for _, c := range commits {
+		w.n++
+		c.ID = fmt.Sprintf("c%07d", w.n)
+		w.work = append(w.work, c)
+	}
+	return r, w.fault(StepWork)
+}
+
+func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
+	p := Published{Head: in.Since, Commits: w.work}
+	for _, c := range w.work {
+		p.Head = c.ID
+		for _, f := range c.Files {
+			p.Lines += 10
+			if strings.HasPrefix(f, "docs/plans/") {
+				p.Plan = f
+			}
+		}
+	}
+	w.work = nil
+	return p, w.fault(StepPublish)
+}
+
+func (w *world) Push(_ context.Context, in PushIn) error {
+	w.pushes = append(w.pushes, in)
+	return w.fault(StepPush)
+}
+
+func (w *world) PullRequest(context.Context, PullRequestIn) (PullRequest, error) {
+	w.opened++
+	return PullRequest{Number: 7, URL: "https://forge.example/7"}, w.fault(StepPullRequest)
+}
+
+func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error) {
+	w.posted = append(w.posted, in)
+	var p []Posted
+	for _, f := range in.Findings {
+		p = append(p, Posted{Finding: f.ID, Comment: "f-" + f.ID, URL: "https://forge.example/7#" + f.ID})
+	}
+	return p, w.fault(StepPostReview)
+}
+
+func (w *world) Look(_ context.Context, in LookIn) (News, error) {
+	w.looks = append(w.looks, w.now)
+	n := News{Mark: in.Mark, State: "open", Gone: w.gone}
+	if !w.merged.IsZero() && !w.now.Before(w.merged) {
+		n.State = "merged"
+	}
+	for _, c := range w.news {
+		if !c.At.After(w.now) {
+			n.Comments = append(n.Comments, c)
+		}
+	}
+	return n, w.fault(StepLook)
+}
+
+func (w *world) Answer(_ context.Context, in AnswerIn) error {
+	w.replies = append(w.replies, in.Answers...)
+	return w.fault(StepAnswer)
+}
+
+func (w *world) Say(_ context.Context, in SayIn) error {
+	w.said = append(w.said, in.Text)
+	return w.fault(StepSay)
+}
+
+func (w *world) Close(_ context.Context, in CloseIn) error {
+	w.closed = &in
+	return w.fault(StepClose)
+}
+
+func (w *world) Merge(_ context.Context, in MergeIn) error {
+	w.mergedBy = &in
+	return w.fault(StepMerge)
+}
+
+func (w *world) Save(_ context.Context, in SaveIn) error {
+	w.saved = in.State
+	return w.fault(StepSave)
+}
+
+var errDown = &Temporary{errors.New("the forge does not answer")}
+
+func spec() Spec {
+	return Spec{
+		Task: "Add a flag", Kind: Planning, Repo: "/r", Box: "cco-sandbox", Planner: Worker{Agent: "claude"}, Reviewer: Worker{Agent: "gemini"},
+		Fixer: Worker{Agent: "claude"}, Domains: []string{"Security", "GeneralPolish"}, MaxRounds: 5, MaxCost: 20, DiffBudget: 2000, Timeout: 24 * time.Hour,
+	}
+}
+
+var begin = time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
+
+func play(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
+	t.Helper()
+	r := &memory{t: t, w: w, now: begin, inbox: events}
+	st, err := Phase(r, NewState(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, r
+}
+
+const approval = `{"verdict":"APPROVED","findings":[]}`
+
+func plan() []Commit {
+	return []Commit{{Subject: "plan", Files: []string{"docs/plans/2026-11-15-add-a-flag.md"}}}
+}
+
+// willing agents plan, approve and fix what they are told.
+func willing(j Job) (Report, []Commit) {
+	switch j.Role {
+	case Author:
+		return Report{OK: true, Cost: 1}, plan()
+	case Reviewer:
+		return Report{OK: true, Cost: 0.5, Answer: "Looks good.\n" + approval}, nil
+	default:
+		return Report{OK: true, Cost: 1}, []Commit{{Subject: "fix it", Files: []string{"a.go"}, Findings: asked(j)}}
+	}
+}
+
+// asked gives the ids of the findings in a fixer's prompt.
+func asked(j Job) []string {
+	var list []string
+	for line := range strings.Lines(j.Prompt) {
+		if id, ok := strings.CutPrefix(line, "### "); ok {
+			list = append(list, strings.TrimSpace(id))
+		}
+	}
+	return list
+}
+
+func after(d time.Duration) time.Time { return begin.Add(d) }
