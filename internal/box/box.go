@@ -38,9 +38,39 @@ type Spec struct {
 	// Network is one of the modes below, "" the default. Whatever it says, a way out leads through the broker alone.
 	Network string `json:"network,omitempty"`
 	// Allow are the hosts that were allowed for this box alone, in the broker's words.
-	Allow []string `json:"allow,omitempty"`
+	Allow     []string  `json:"allow,omitempty"`
+	Container Container `json:"container,omitzero"`
+	VM        VM        `json:"vm,omitzero"`
 	// RequireKernel refuses a box around which the kernel doesn't stand.
 	RequireKernel bool `json:"require_kernel,omitempty"`
+}
+
+// Container is what only boxes in containers have.
+type Container struct {
+	Engine   string  `json:"engine,omitempty"`    // podman or docker; "" is whichever is there
+	Runtime  string  `json:"runtime,omitempty"`   // of the engine; "" is its own choice
+	Image    string  `json:"image,omitempty"`     // "" is cco's own
+	ImageTar string  `json:"image_tar,omitempty"` // a file to take the image from, where no registry can be reached
+	CPUs     float64 `json:"cpus,omitempty"`      // 0 is all of them
+}
+
+// VM is what only boxes in virtual machines have. Zero is the driver's default.
+type VM struct {
+	CPUs     int    `json:"cpus,omitempty"`
+	Memory   int64  `json:"memory,omitempty"`   // bytes
+	Disk     int64  `json:"disk,omitempty"`     // bytes
+	Image    string `json:"image,omitempty"`    // a disk image, instead of those of the template
+	Template string `json:"template,omitempty"` // a file, instead of cco's own
+	// What is put into the machine beside cco's own: packages of its distribution, files and shell scripts, as root.
+	Packages []string `json:"packages,omitempty"`
+	Files    []VMFile `json:"files,omitempty"`
+	Scripts  []string `json:"scripts,omitempty"`
+}
+
+// VMFile is a file of the host's that is copied into a virtual machine.
+type VMFile struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // How much of the network a box may reach.

@@ -66,7 +66,7 @@ func (p *Plan) confine(res *Result) error {
 			return step("set no-new-privs", errno)
 		}
 	}
-	return tie()
+	return p.tie()
 }
 
 // limit bounds the number of processes and forbids core dumps: a core pattern is a program of the host.
@@ -138,9 +138,12 @@ func dropCapabilities() error {
 
 // tie makes the kernel kill us with our starter. A change of credentials undoes that, so it comes last, and a starter
 // that died before is noticed by the hang-up of its end of the socket: in a new pid namespace it has no pid to ask for.
-func tie() error {
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return step("tie to starter", err)
+func (p *Plan) tie() error {
+	// The parent of a container's init is a part of its engine, of which a thread may end at any time.
+	if !p.Contained {
+		if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+			return step("tie to starter", err)
+		}
 	}
 	fds := []unix.PollFd{{Fd: ControlFD, Events: unix.POLLIN}}
 	if _, err := unix.Poll(fds, 0); err != nil {
