@@ -92,6 +92,9 @@ func WriteCall(path, content string) Call {
 				return Call{Tool: t.tool, Input: object{t.path: path, "content": content}}
 			}
 		}
+		if !slices.Contains(tools, "apply_patch") { // codex has it for some models only
+			return ShellCall("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") + "\nEND_OF_FILE").as(tools)
+		}
 		lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
 		return Call{Tool: "apply_patch", Free: "*** Begin Patch\n*** Add File: " + path + "\n+" + strings.Join(lines, "\n+") + "\n*** End Patch"}
 	}}
