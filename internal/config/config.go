@@ -25,6 +25,9 @@ type Config struct {
 	Notify Notify
 	Guard  Guard
 	Limits Spending
+
+	Network Network
+	Keys    map[string]Key // of models, by the name of their provider
 }
 
 // Box says how boxes are made and which one is meant.
@@ -148,10 +151,16 @@ type Warning struct {
 	Line int
 	Key  string
 	Text string
+	// Final says that trusting the file changes nothing about it.
+	Final bool
 }
 
 func (w Warning) String() string {
-	return place(w.File, w.Line, w.Key) + printable(w.Text) + "; ignored until you accept the file with `cco trust`"
+	s := place(w.File, w.Line, w.Key) + printable(w.Text)
+	if w.Final {
+		return s + "; ignored"
+	}
+	return s + "; ignored until you accept the file with `cco trust`"
 }
 
 func place(file string, line int, key string) string {

@@ -22,7 +22,7 @@ type key struct {
 // keys is every setting that there is. A list in a repository's file is the whole list that it wants, trusted or not:
 // untrusted it gets those entries of it that the user has too.
 func keys() []key {
-	return []key{
+	return append([]key{
 		{"box.backend", "CCO_BACKEND", setBackend, tightenBackend},
 		// Not even towards a box that looks tighter: the boxes of other names may have been created with anything.
 		{"box.name", "CCO_BOX", text(func(c *Config) *string { return &c.Box.Name }), nil},
@@ -73,7 +73,12 @@ func keys() []key {
 			bounded(func(c *Config) *float64 { return &c.Limits.DayCost })},
 		{"limits.day_tokens", "", tokens(func(c *Config) *int64 { return &c.Limits.DayTokens }),
 			bounded(func(c *Config) *int64 { return &c.Limits.DayTokens })},
-	}
+
+		{"network.mode", "CCO_NETWORK", setNetworkMode, tightenNetworkMode},
+		{"network.allow", "", texts(func(c *Config) *[]string { return &c.Network.Allow }), fewer(func(c *Config) *[]string { return &c.Network.Allow })},
+		{"network.sets", "", setNetworkSets, fewer(func(c *Config) *[]string { return &c.Network.Sets })},
+		{"network.record_bodies", "", flag(func(c *Config) *bool { return &c.Network.RecordBodies }), tightenRecord},
+	}, modelKeys()...)
 }
 
 // backends is every backend, from the weakest to the strongest isolation.

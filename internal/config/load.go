@@ -90,6 +90,10 @@ func applyRepo(c *Config, s Sources, data []byte) ([]Warning, error) {
 	trusted := s.Trusted != nil && s.Trusted(data)
 	var warnings []Warning
 	for _, e := range entries {
+		if e.key.userOnly() {
+			warnings = append(warnings, Warning{File: s.RepoFile, Line: e.line, Key: e.key.name, Text: "only your own settings can name keys", Final: true})
+			continue
+		}
 		want := *c
 		if err := e.key.set(&want, e.value, s.Home); err != nil {
 			return nil, &Error{File: s.RepoFile, Line: e.line, Key: e.key.name, Err: err}

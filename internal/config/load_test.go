@@ -77,6 +77,15 @@ run_cost = 2.5
 run_tokens = "500k"
 day_cost = 7
 day_tokens = 900
+[network]
+mode = "open"
+allow = ["mirror.example"]
+sets = ["npm", "go"]
+record_bodies = true
+[keys]
+anthropic = {command = ["pass", "anthropic"], bearer = true}
+openai = {env = "WORK_KEY"}
+gemini = {file = "~/keys/gemini"}
 `
 
 func TestUserFileSetsEverything(t *testing.T) {
@@ -93,6 +102,12 @@ func TestUserFileSetsEverything(t *testing.T) {
 			OnWaiting: Command{Shell: "say waiting | cat"}},
 		Guard:  Guard{GitEnv: GitEnvPlain},
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
+
+		Network: Network{Mode: "open", Allow: []string{"mirror.example"}, Sets: []string{"npm", "go"}, RecordBodies: true},
+		Keys: map[string]Key{
+			"anthropic": {Command: Command{Argv: []string{"pass", "anthropic"}}, Bearer: true}, "openai": {Env: "WORK_KEY"},
+			"gemini": {File: home + "/keys/gemini"},
+		},
 	}
 	if !reflect.DeepEqual(c, want) || w != nil {
 		t.Errorf("got  %+v\nwant %+v\nwarnings %v", c, want, w)

@@ -22,6 +22,11 @@ timeout = "1h"
 depth = 10
 [notify]
 on_done = "bell"
+[network]
+mode = "open"
+allow = ["a.example", "b.example:8443"]
+sets = ["go", "npm"]
+record_bodies = true
 `
 
 // loose and tight are kept apart from the table in keys, and a test sees that neither misses a key.
@@ -52,6 +57,11 @@ func tight() map[string]struct {
 		"pull.timeout":      {`timeout = "1m"`, func(c *Config) { c.Pull.Timeout = time.Minute }},
 		"pull.max_bundle":   {`max_bundle = "1MiB"`, func(c *Config) { c.Pull.MaxBundle = 1 << 20 }},
 		"pull.max_blob":     {`max_blob = "1MiB"`, func(c *Config) { c.Pull.MaxBlob = 1 << 20 }},
+
+		"network.mode":          {`mode = "none"`, func(c *Config) { c.Network.Mode = "none" }},
+		"network.allow":         {`allow = ["b.example:8443"]`, func(c *Config) { c.Network.Allow = []string{"b.example:8443"} }},
+		"network.sets":          {`sets = []`, func(c *Config) { c.Network.Sets = nil }},
+		"network.record_bodies": {`record_bodies = false`, func(c *Config) { c.Network.RecordBodies = false }},
 	}
 }
 
@@ -86,6 +96,45 @@ func loose() map[string]string {
 		"notify.on_waiting": `on_waiting = ["rm", "-rf", "/"]`,
 		"notify.bell":       `bell = false`,
 		"guard.git_env":     `git_env = "plain"`,
+
+		"network.allow": `allow = ["a.example", "b.example:8443", "evil.example"]`,
+		"network.sets":  `sets = ["go", "npm", "pip"]`,
+	}
+}
+
+// never are the settings that a trusted repository does not make either.
+func never() map[string]string {
+	return map[string]string{
+		"keys.anthropic": `anthropic = {command = "cat ~/.ssh/id_ed25519"}`,
+		"keys.openai":    `openai = {env = "AWS_SECRET_ACCESS_KEY"}`,
+		"keys.gemini":    `gemini = {file = "~/.netrc"}`,
+	}
+}
+
+func TestNoRepositoryNamesKeys(t *testing.T) {
+	for key, text := range never() {
+		for _, trusted := range []bool{false, true} {
+			want, _ := mustLoad(t, sources(t, mine, ""))
+			s := sources(t, mine, inTable(key, text))
+			s.Trusted = func([]byte) bool { return trusted }
+			got, warnings := mustLoad(t, s)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: got %+v", key, got.Keys)
+			}
+			if len(warnings) != 1 || warnings[0].Key != key || strings.Contains(warnings[0].String(), "trust`") {
+				t.Errorf("%s: warnings %v", key, warnings)
+			}
+		}
+	}
+}
+
+// What the user has set as loose as it can be is not in loose: these are compared with the defaults.
+func TestTheDefaultNetworkIsNotLoosened(t *testing.T) {
+	for _, text := range []string{`mode = "open"`, `allow = ["evil.example"]`, `sets = ["npm"]`, `record_bodies = true`} {
+		got, warnings := mustLoad(t, sources(t, "", "[network]\n"+text+"\n"))
+		if !reflect.DeepEqual(got, Defaults()) || len(warnings) != 1 {
+			t.Errorf("%s: %+v, %v", text, got.Network, warnings)
+		}
 	}
 }
 
@@ -142,7 +191,8 @@ func TestATrustedRepositorySetsAnything(t *testing.T) {
 // A key that is added without saying what tightening it means must not go unnoticed.
 func TestEveryKeyIsInTheTrustTests(t *testing.T) {
 	for _, k := range keys() {
-		if _, ok := loose()[k.name]; !ok {
+		_, ok := loose()[k.name]
+		if _, no := never()[k.name]; !ok && !no && k.name != "network.mode" && k.name != "network.record_bodies" {
 			t.Errorf("%s: no test that an untrusted repository can't loosen it", k.name)
 		}
 		if _, ok := tight()[k.name]; ok != (k.tighten != nil) {

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Network says what may leave a box.
+type Network struct {
+	Mode         string   // "" is the default, allowlist
+	Allow        []string // rules, in the broker's words
+	Sets         []string // of hosts that a tool needs, as the user's own settings of that tool name them
+	RecordBodies bool     // also what is said to models, not only that something was
+}
+
+// Key says where a model's key is. Exactly one of its sources is set; the zero value has none.
+type Key struct {
+	Env     string
+	File    string // absolute
+	Keyring string
+	Command Command
+	Bearer  bool // it travels as Authorization: Bearer
+}
+
+// IsZero says whether nothing was set.
+func (k Key) IsZero() bool {
+	return k.Env == "" && k.File == "" && k.Keyring == "" && len(k.Command.Args()) == 0
+}
+
+// The tightest mode comes first.
+func networkModes() []string { return []string{"none", "allowlist", "open"} }
+
+// networkSets are the tools whose hosts can be allowed by one word.
+func networkSets() []string { return []string{"cargo", "debian", "go", "npm", "pip"} }
+
+func setNetworkMode(c *Config, value any, _ string) error {
+	s, err := asText(value)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(networkModes(), s) {
+		return fmt.Errorf("no mode %q; there are %s", s, strings.Join(networkModes(), ", "))
+	}
+	c.Network.Mode = s
+	return nil
+}
+
+func tightenNetworkMode(c *Config, want Config, _ Sources) string {
+	has := c.Network.Mode
+	if has == "" {
+		has = "allowlist"
+	}
+	if slices.Index(networkModes(), want.Network.Mode) > slices.Index(networkModes(), has) {
+		return fmt.Sprintf("%s lets out more than %s", want.Network.Mode, has)
+	}
+	c.Network.Mode = want.Network.Mode
+	return ""
+}
+
+func setNetworkSets(c *Config, value any, _ string) error {
+	list, err := asTexts(value)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if !slices.Contains(networkSets(), s) {
+			return fmt.Errorf("no set %q; there are %s", s, strings.Join(networkSets(), ", "))
+		}
+	}
+	c.Network.Sets = list
+	return nil
+}
+
+// tightenRecord lets a repository ask for less to be kept.
+func tightenRecord(c *Config, want Config, _ Sources) string {
+	if want.Network.RecordBodies {
+		return "keeps more than you do"
+	}
+	c.Network.RecordBodies = false
+	return ""
+}
+
+// userOnly are the settings that no repository makes, trusted or not: who names a key's place decides what is run for it,
+// and what is sent to a model as if it were a key.
+func (k key) userOnly() bool { return strings.HasPrefix(k.name, "keys.") }
+
+// modelKeys are the keys, by the names that the broker has for its providers.
+func modelKeys() []key {
+	var list []key
+	for _, name := range []string{"anthropic", "gemini", "openai"} {
+		list = append(list, key{"keys." + name, "", setKey(name), nil})
+	}
+	return list
+}
+
+func setKey(name string) setter {
+	return func(c *Config, value any, home string) error {
+		table, ok := value.(map[string]any)
+		if !ok {
+			return errors.New("want a table such as {env = \"NAME\"}") // not what stands there: it may be the key
+		}
+		k, err := asKey(table, home)
+		if err != nil {
+			return err
+		}
+		others := map[string]Key{name: k}
+		for n, v := range c.Keys { // the map may be another Config's too
+			if n != name {
+				others[n] = v
+			}
+		}
+		c.Keys = others
+		return nil
+	}
+}
+
+func asKey(table map[string]any, home string) (k Key, err error) {
+	sources := 0
+	for field, v := range table {
+		switch field {
+		case "env":
+			k.Env, err = asText(v)
+			if err == nil && !envName().MatchString(k.Env) {
+				err = fmt.Errorf("%q can't be the name of a variable", k.Env)
+			}
+		case "file":
+			k.File, err = keyFile(v, home)
+		case "keyring":
+			k.Keyring, err = asText(v)
+		case "command":
+			var c Config
+			err = command(func(c *Config) *Command { return &c.Notify.OnDone })(&c, v, home)
+			k.Command = c.Notify.OnDone
+		case "bearer":
+			var is bool
+			if k.Bearer, is = v.(bool); !is {
+				err = fmt.Errorf("want true or false, not %s", kind(v))
+			}
+			sources--
+		default:
+			err = errors.New("unknown key; there are env, file, keyring, command and bearer")
+		}
+		if err != nil {
+			return Key{}, fmt.Errorf("%s: %w", field, err)
+		}
+		sources++
+	}
+	if sources != 1 || k.IsZero() {
+		return Key{}, errors.New("want exactly one of env, file, keyring and command")
+	}
+	return k, nil
+}
+
+func keyFile(value any, home string) (string, error) {
+	p, err := asText(value)
+	if err != nil {
+		return "", err
+	}
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && filepath.IsAbs(home) {
+		p = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(p) {
+		return "", fmt.Errorf("%q is not absolute; begin it with / or ~/", p)
+	}
+	return filepath.Clean(p), nil
+}

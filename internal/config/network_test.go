@@ -1,0 +1,33 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWhatIsNoNetworkIsRefused(t *testing.T) {
+	for text, part := range map[string]string{
+		"[network]\nmode = \"closed\"":                        "there are none, allowlist, open",
+		"[network]\nsets = [\"npm\", \"maven\"]":              "no set \"maven\"",
+		"[network]\nallow = \"host\"":                         "want an array",
+		"[network]\nrecord_bodies = 1":                        "want true or false",
+		"[keys]\nanthropic = \"sk-ant-x\"":                    "want a table",
+		"[keys.anthropic]\nkey = \"sk-ant-x\"":                "unknown key",
+		"[keys.anthropic]\nbearer = true":                     "exactly one",
+		"[keys.anthropic]\nenv = \"A\"\nfile = \"/b\"":        "exactly one",
+		"[keys.anthropic]\nenv = \"A-B\"":                     "can't be the name",
+		"[keys.anthropic]\nenv = \"\"":                        "is empty",
+		"[keys.openai]\nfile = \"key\"":                       "not absolute",
+		"[keys.openai]\ncommand = []":                         "exactly one",
+		"[keys.openai]\ncommand = \"pass\"\nbearer = \"yes\"": "want true or false",
+		"[keys.mistral]\nenv = \"A\"":                         "there are anthropic, gemini, openai",
+	} {
+		_, _, err := Load(sources(t, text+"\n", ""))
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v, want %q", text, err, part)
+		}
+		if err != nil && strings.Contains(err.Error(), "sk-ant-x") {
+			t.Errorf("%v: a key that was written into the wrong place is shown", err)
+		}
+	}
+}
