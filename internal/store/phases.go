@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Phase is the record of a phase as people see it.
+type Phase struct {
+	ID       string          `json:"id"`
+	Repo     string          `json:"repo"`
+	Branch   string          `json:"branch"`
+	Kind     string          `json:"phase"`
+	Stage    string          `json:"stage"`
+	Ended    bool            `json:"ended"`
+	Title    string          `json:"title"`
+	PRNumber int             `json:"pr_number,omitempty"`
+	PRURL    string          `json:"pr_url,omitempty"`
+	Cost     float64         `json:"cost"`
+	Created  time.Time       `json:"created"`
+	Updated  time.Time       `json:"updated"`
+	State    json.RawMessage `json:"-"` // all of it, for one phase; not in listings
+}
+
+// PhaseNotFoundError names a phase that there is no record of.
+type PhaseNotFoundError struct{ ID string }
+
+func (e *PhaseNotFoundError) Error() string {
+	return fmt.Sprintf("no phase %s, see `cco cruise list`", e.ID)
+}
+
+// SavePhase writes a phase's record, new or not. The time at which it was created stays.
+func (s *Store) SavePhase(ctx context.Context, p Phase) error {
+	_, err := s.db.ExecContext(ctx, `INSERT INTO phases
+		(id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, created_at, updated_at, state)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET branch = excluded.branch, kind = excluded.kind, stage = excluded.stage, ended = excluded.ended,
+		title = excluded.title, pr_number = excluded.pr_number, pr_url = excluded.pr_url, cost = excluded.cost,
+		updated_at = excluded.updated_at, state = excluded.state`,
+		p.ID, p.Repo, p.Branch, p.Kind, p.Stage, p.Ended, p.Title, p.PRNumber, p.PRURL, p.Cost, p.Created.UnixMilli(), p.Updated.UnixMilli(), string(p.State))
+	if err != nil {
+		return fmt.Errorf("record phase %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+const phaseColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, created_at, updated_at`
+
+// Phase gives one phase with all its state, or a *PhaseNotFoundError.
+func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
+	var state string
+	p, err := scanPhase(s.db.QueryRowContext(ctx, `SELECT `+phaseColumns+`, state FROM phases WHERE id = ?`, id), &state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, &PhaseNotFoundError{ID: id}
+	}
+	if err != nil {
+		return p, fmt.Errorf("read phase %s: %w", id, err)
+	}
+	p.State = json.RawMessage(state)
+	return p, nil
+}
+
+// PhaseOf gives the newest phase of a branch, the living before the ended.
+func (s *Store) PhaseOf(ctx context.Context, repo, branch string) (Phase, error) {
+	var id string
+	err := s.db.QueryRowContext(ctx, `SELECT id FROM phases WHERE repo = ? AND branch = ? ORDER BY ended, created_at DESC LIMIT 1`, repo, branch).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Phase{}, &PhaseNotFoundError{ID: "of branch " + branch}
+	}
+	if err != nil {
+		return Phase{}, fmt.Errorf("find the phase of %s: %w", branch, err)
+	}
+	return s.Phase(ctx, id)
+}
+
+// Phases lists phases without their states, the living first, the newest of each before the others, at most limit.
+func (s *Store) Phases(ctx context.Context, limit int) (list []Phase, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT `+phaseColumns+` FROM phases ORDER BY ended, created_at DESC LIMIT ?`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list phases: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		p, err := scanPhase(rows)
+		if err != nil {
+			return nil, fmt.Errorf("list phases: %w", err)
+		}
+		list = append(list, p)
+	}
+	return list, rows.Err()
+}
+
+// RemovePhase forgets a phase.
+func (s *Store) RemovePhase(ctx context.Context, id string) error {
+	if _, err := s.db.ExecContext(ctx, `DELETE FROM phases WHERE id = ?`, id); err != nil {
+		return fmt.Errorf("forget phase %s: %w", id, err)
+	}
+	return nil
+}
+
+type scanner interface{ Scan(...any) error }
+
+func scanPhase(row scanner, more ...any) (p Phase, err error) {
+	var created, updated int64
+	err = row.Scan(append([]any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL, &p.Cost, &created, &updated}, more...)...)
+	p.Created, p.Updated = time.UnixMilli(created), time.UnixMilli(updated)
+	return p, err
+}
