@@ -80,11 +80,16 @@ type Exec struct {
 	Fill bool
 
 	ReadOnly bool // the workspace can be read, not written
-	Limits   Limits
+	// View is another session of the box, whose workspace is seen read-only at its own place. Whoever reads it sees what its
+	// writer sees, and can't change it.
+	View   string
+	Limits Limits
 	// Etc are files for the program to read below /etc, such as cco/policy.json. It can't change them.
 	Etc []File
 	// Binds are directories of the host that the program sees, read-only, where they are on the host.
 	Binds []Bind
+	// Way is the program's way out. Without one it has none, but for what stands in Argv.
+	Way *Way
 	// Grace is how long the program has between SIGTERM and SIGKILL when the context ends. Zero kills at once.
 	Grace time.Duration
 

@@ -27,6 +27,7 @@ const (
 	OwnHome  Ability = "each session has a home of its own, copied from the provisioned one"
 	Tree     Ability = "what leaves its process group dies too"
 	ReadOnly Ability = "a workspace can be shown read-only"
+	Views    Ability = "another session's workspace can be shown read-only"
 	Store    Ability = "a box keeps objects of repositories"
 	Etc      Ability = "files can be shown below /etc"
 	Binds    Ability = "a directory of the host can be shown read-only"
@@ -70,10 +71,12 @@ func Run(t *testing.T, s Setup) {
 		{"Terminal", "", terminal},
 		{"CtrlC", "", ctrlC},
 		{"ReadOnly", ReadOnly, readOnly},
+		{"Views", Views, views},
 		{"Store", Store, store},
 		{"Etc", Etc, etc},
 		{"Binds", Binds, binds},
 		{"Exchange", "", exchange},
+		{"WayOut", "", wayOut},
 		{"Apart", Apart, apart},
 		{"Background", "", background},
 		{"Daemons", Tree, daemons},

@@ -20,6 +20,24 @@ func readOnly(s *suite) {
 	wantText(s.T, s.out(sh(one, `cat file; ls -d file new 2> /dev/null; :`)), "text\nfile")
 }
 
+func views(s *suite) {
+	place := s.session(one)
+	s.out(sh(one, `echo text > file`))
+	s.session(two)
+	e := sh(two, `cd "$1"; cat file; touch new || echo new; echo x >> file || echo append; rm -f file || echo rm`, place.Workspace)
+	e.View = one
+	stdout, _, err := s.run(e)
+	s.must(err)
+	wantText(s.T, stdout, "text\nnew\nappend\nrm")
+	wantText(s.T, s.out(sh(one, `echo more > file2; ls`)), "file\nfile2")
+	for _, bad := range []string{"..", "a/b", "../../home", "."} {
+		e.View = bad
+		if _, _, err := s.run(e); err == nil {
+			s.Errorf("there is a session %q", bad)
+		}
+	}
+}
+
 func store(s *suite) {
 	place := s.session(one)
 	fill := sh(one, `echo object > "$1/object"`, place.Store)

@@ -41,6 +41,12 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
 			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
 	}
+	if e.View != "" {
+		if err := cage.CheckKey("session", e.View); err != nil {
+			return nil, err
+		}
+		p.Mounts = append(p.Mounts, jail.Mount{Source: l.Workspace(e.View), Target: "/workspace/" + e.View})
+	}
 	if e.Repo != "" {
 		dir, err := id.RepoDir(l, e.Repo)
 		if err != nil {

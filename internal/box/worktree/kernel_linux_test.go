@@ -12,6 +12,6 @@ func TestConformanceBehindTheKernel(t *testing.T) {
 	gittest.Home(t)
 	boxtest.Run(t, boxtest.Setup{
 		Driver: testDriver(), Base: head, New: func(t *testing.T) *box.Box { return testBox(t) },
-		Lacks: []boxtest.Ability{boxtest.OwnEnv, boxtest.OwnHome, boxtest.Store, boxtest.Caches},
+		Lacks: []boxtest.Ability{boxtest.OwnEnv, boxtest.OwnHome, boxtest.Views, boxtest.Store, boxtest.Caches},
 	})
 }

@@ -19,11 +19,15 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if len(e.Argv) == 0 {
 		return errors.New("run: no program")
 	}
+	e = e.Led(d.opts.Tool)
 	if running, err := d.Running(ctx, b); err != nil || !running {
 		return errors.Join(err, notRunning(running))
 	}
 	if err := checkAccepted(b); err != nil {
 		return err
+	}
+	if e.View != "" {
+		return errors.New("run: a worktree box can't show one session's workspace to another")
 	}
 	for _, m := range e.Binds {
 		if _, err := m.Check(b); err != nil {

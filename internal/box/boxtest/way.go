@@ -1,0 +1,63 @@
+package boxtest
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+// wayOut lets a program talk to a socket of the host through the relay. Its status is its own, and others don't find it.
+func wayOut(s *suite) {
+	s.session(one)
+	way := &box.Way{Socket: s.listen(), Env: []string{"DOOR=@cco-door@"}}
+	const ask = `exec 3<>"/dev/tcp/${DOOR%:*}/${DOOR#*:}"; echo question >&3; read -r answer <&3; echo "$answer"; exit 3`
+	for _, id := range []string{one, ""} {
+		stdout, stderr, err := s.run(box.Exec{Session: id, Argv: []string{"bash", "-c", ask}, Way: way})
+		wantText(s.T, stdout, "QUESTION")
+		wantCode(s.T, err, 3)
+		if s.Failed() {
+			s.Log(stderr)
+		}
+	}
+	if stdout, _, _ := s.run(sh(one, `echo "$DOOR"; ls "$1"`, way.Socket)); strings.TrimSpace(stdout) != "" && strings.TrimSpace(stdout) != way.Socket {
+		s.Errorf("who has no way out sees %q", stdout)
+	}
+}
+
+// listen answers each line in upper case, on a socket in a directory of its own.
+func (s *suite) listen() string {
+	s.Helper()
+	dir, err := os.MkdirTemp(filepath.Dir(s.box.Exchange), "door")
+	s.must(err)
+	s.must(os.Chmod(dir, 0o755)) //nolint:gosec // what is above it is closed
+	socket := filepath.Join(dir, "s")
+	short, err := os.MkdirTemp("", "d") // a path for a socket is short, and that of a test is not
+	s.must(err)
+	s.Cleanup(func() { _ = os.RemoveAll(short) })
+	link := filepath.Join(short, "d")
+	s.must(os.Symlink(dir, link))
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(link, "s")})
+	s.must(err)
+	s.must(os.Chmod(socket, 0o666)) //nolint:gosec // as above
+	s.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				line := make([]byte, 256)
+				n, _ := c.Read(line)
+				_, _ = io.Copy(c, bytes.NewReader(bytes.ToUpper(line[:n])))
+			}()
+		}
+	}()
+	return socket
+}
