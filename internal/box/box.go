@@ -24,6 +24,8 @@ type Box struct {
 	// Dir is where the driver keeps what belongs to the box; Exchange is the parent of the sessions' exchange directories.
 	Dir      string `json:"-"`
 	Exchange string `json:"-"`
+	// Way is what the box's setup commands get out by, while they run.
+	Way *Way `json:"-"`
 }
 
 // Spec is what the user asked for when the box was created.
@@ -38,7 +40,9 @@ type Spec struct {
 	// Network is one of the modes below, "" the default. Whatever it says, a way out leads through the broker alone.
 	Network string `json:"network,omitempty"`
 	// Allow are the hosts that were allowed for this box alone, in the broker's words.
-	Allow     []string  `json:"allow,omitempty"`
+	Allow []string `json:"allow,omitempty"`
+	// Sets are the sets of hosts that were allowed for this box alone.
+	Sets      []string  `json:"sets,omitempty"`
 	Container Container `json:"container,omitzero"`
 	VM        VM        `json:"vm,omitzero"`
 	// RequireKernel refuses a box around which the kernel doesn't stand.

@@ -18,6 +18,8 @@ type Boxes struct {
 	Data    string            // boxes/<name> and exchange/<id> are below it
 	Drivers map[string]Driver // by backend
 	Now     func() time.Time
+	// Way opens a way out for a box's setup commands. Where it is nil they have none.
+	Way func(ctx context.Context, b *Box) (way *Way, done func(), err error)
 }
 
 // Status is what a listing says of a box.
@@ -143,7 +145,7 @@ func (s *Boxes) create(ctx context.Context, b *Box, d Driver, files []File, repo
 	if err := d.Create(ctx, b, report); err != nil {
 		return fmt.Errorf("create box %s: %w", b.Name, err)
 	}
-	if err := d.Provision(ctx, b, files, report); err != nil {
+	if err := s.led(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
 		return fmt.Errorf("provision box %s: %w", b.Name, err)
 	}
 	return save(b)
@@ -195,7 +197,7 @@ func (s *Boxes) Destroy(ctx context.Context, name string) error {
 // Provision writes the home that sessions get a copy of anew.
 func (s *Boxes) Provision(ctx context.Context, name string, files []File, report Report) error {
 	return s.with(ctx, name, func(b *Box, d Driver) error {
-		if err := d.Provision(ctx, b, files, report); err != nil {
+		if err := s.led(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
 			return fmt.Errorf("provision box %s: %w", name, err)
 		}
 		return nil

@@ -27,7 +27,8 @@ func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, re
 		if report != nil {
 			report("setup: %s", command)
 		}
-		if err := d.enter(ctx, b, id, jail.Mount{Source: home, Target: jail.Home, Write: true}, box.Exec{Argv: []string{"/bin/sh", "-c", command}}); err != nil {
+		e := box.Exec{Argv: []string{"/bin/sh", "-c", command}, Way: b.Way}.Led(jail.Tool)
+		if err := d.enter(ctx, b, id, jail.Mount{Source: home, Target: jail.Home, Write: true}, e); err != nil {
 			return fmt.Errorf("setup %q: %w", command, err)
 		}
 	}

@@ -20,6 +20,7 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if len(e.Argv) == 0 {
 		return errors.New("run: no program")
 	}
+	e = e.Led(jail.Tool)
 	if up, err := d.Running(ctx, b); err != nil || !up {
 		return errors.Join(err, notRunning(up))
 	}

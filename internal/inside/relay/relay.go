@@ -108,3 +108,14 @@ func begin(socket string) (address string, err error) {
 	}
 	return l.Addr().String(), nil
 }
+
+// Proxies are the variables by which programs find a door as their proxy, in every way that they know. The token is the
+// one that the door wants to see.
+func Proxies(token string) []string {
+	var env []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		env = append(env, name+"=http://cco:"+token+"@"+Mark)
+	}
+	const loopback = "localhost,127.0.0.1,::1"
+	return append(env, "NO_PROXY="+loopback, "no_proxy="+loopback)
+}
