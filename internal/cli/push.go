@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"time"
 
 	"github.com/spf13/cobra"
 	xterm "golang.org/x/term"
@@ -23,7 +20,7 @@ type pushFlags struct {
 	message, box, agent, model, resume string
 	headless, detach, create, asJSON   bool
 	depth                              int
-	timeout                            time.Duration
+	run                                runFlags
 }
 
 func pushCommand(a *app) *cobra.Command {
@@ -62,7 +59,7 @@ changes nothing.`,
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().IntVar(&f.depth, "depth", 0, "send only the last `N` commits")
 	c.Flags().StringVar(&f.resume, "continue", "", "go on in the workspace of session `ID`")
-	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the agent after this time (default: the setting push.timeout)")
+	f.run.add(c)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")
 	return c
 }
@@ -72,7 +69,10 @@ func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := a.pushOptions(cfg, f, args)
+	o, err := a.pushOptions(cfg, f, args)
+	if err != nil {
+		return err
+	}
 	if f.create && f.resume == "" {
 		if _, err := a.create(ctx, o.Box, cfg); err != nil {
 			return err
@@ -93,12 +93,9 @@ func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
 	return a.follow(ctx, s, rec, o.Interactive, f.asJSON, cfg.Notify.Bell)
 }
 
-func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) session.PushOptions {
-	o := session.PushOptions{
-		Dir: a.cwd, Message: f.message, Box: cfg.Box.Name, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Depth: cfg.Push.Depth,
-		Resume: f.resume, Timeout: cfg.Push.Timeout, OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
-		PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
-	}
+func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) (session.PushOptions, error) {
+	o := a.runOptions(cfg)
+	o.Message, o.Box, o.Depth, o.Resume = f.message, cfg.Box.Name, cfg.Push.Depth, f.resume
 	if len(args) == 1 {
 		o.Plan = args[0]
 	}
@@ -113,14 +110,12 @@ func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) session
 	if f.depth > 0 {
 		o.Depth = f.depth
 	}
-	if f.timeout > 0 {
-		o.Timeout = f.timeout
-	}
 	o.Interactive = a.io.InTTY && a.io.OutTTY && !f.headless && !f.detach && !cfg.Push.Headless && !f.asJSON
 	if o.Interactive {
 		o.Cols, o.Rows = a.size()
 	}
-	return o
+	err := f.run.apply(&o)
+	return o, err
 }
 
 func (a *app) size() (cols, rows int) {
@@ -153,7 +148,7 @@ func (a *app) started(ctx context.Context, s *session.Service, rec store.Session
 	if err != nil {
 		return err
 	}
-	if now.State == store.Failed {
+	if now.State == store.Failed || now.State == store.Paused {
 		return s.Failure(now)
 	}
 	if asJSON {
@@ -178,7 +173,8 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 		if asJSON {
 			out = a.io.Err
 		}
-		err = link.Follow(func(e session.Event) error { a.show(e, out, interactive); return nil })
+		v := &view{a: a, out: out, raw: interactive, agent: rec.Agent}
+		err = link.Follow(func(e session.Event) error { v.show(e); return nil })
 		_ = link.Close()
 		stop()
 		restore() // before anything is said: a raw terminal would show it askew
@@ -217,25 +213,6 @@ func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
 		a.io.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
 	}
 	return nil
-}
-
-// show prints one event.
-func (a *app) show(e session.Event, out io.Writer, raw bool) {
-	switch e.Kind {
-	case session.KindStep:
-		if !raw {
-			a.io.Progress("%s", term.Clean(e.Text))
-		}
-	case session.KindOut:
-		a.io.Settle()
-		_, _ = fmt.Fprintln(out, term.Clean(e.Text))
-	case session.KindErr:
-		a.io.Settle()
-		_, _ = fmt.Fprintln(a.io.Err, term.Clean(e.Text))
-	case session.KindTTY:
-		a.io.Settle()
-		_, _ = out.Write(e.Data)
-	}
 }
 
 // passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it.

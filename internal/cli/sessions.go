@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -46,9 +45,9 @@ func sessionsCommand(a *app) *cobra.Command {
 				a.io.Say("no sessions yet, start one with `cco box push`")
 				return nil
 			}
-			rows := [][]string{{"ID", "STATE", "BOX", "AGENT", "BRANCH", "AGE", "PLAN"}}
+			rows := [][]string{{"ID", "STATE", "BOX", "AGENT", "BRANCH", "AGE", "SPENT", "PLAN"}}
 			for _, v := range list {
-				rows = append(rows, []string{v.ID, stateText(v), v.Box, v.Agent, v.Branch, age(time.Since(v.Created)), v.Title})
+				rows = append(rows, []string{v.ID, stateText(v), v.Box, v.Agent, v.Branch, age(time.Since(v.Created)), spentText(v.Spent), v.Title})
 			}
 			a.io.Table(rows)
 			return nil
@@ -57,6 +56,17 @@ func sessionsCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringVar(&boxName, "box", "", "only those of one box")
 	return c
+}
+
+// spentText is what a session has cost, in dollars where they are known.
+func spentText(s store.Spend) string {
+	switch {
+	case s.Cost > 0:
+		return dollarWords(s.Cost)
+	case s.Tokens() > 0:
+		return tokenWords(s.Tokens()) + " tokens"
+	}
+	return "-"
 }
 
 func age(d time.Duration) string {
@@ -97,19 +107,13 @@ func logsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "logs ID", Short: "Show what a session's agent said", Args: exactly(1, "session id"),
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			v := &view{a: a, out: a.io.Out, asJSON: asJSON}
 			return s.Events(ctx, args[0], follow, func(e session.Event) error {
-				if asJSON {
-					line, err := json.Marshal(e)
-					if err == nil {
-						a.io.Printf("%s\n", line)
-					}
-					return err
-				}
-				if e.Kind == session.KindTTY && !a.io.OutTTY {
+				if e.Kind == session.KindTTY && !asJSON && !a.io.OutTTY {
 					a.io.Printf("%s", term.Clean(string(e.Data)))
 					return nil
 				}
-				a.show(e, a.io.Out, false)
+				v.show(e)
 				return nil
 			})
 		}),

@@ -38,6 +38,7 @@ const (
 	ResultFile   = "result.json"
 	ErrorFile    = "error.txt"
 	QuestionFile = "question.txt" // while it is there, the agent waits for a person
+	AnswerFile   = "answer.txt"   // what the person says to an agent that is still there; it removes both
 )
 
 // The refs of an output bundle.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
@@ -25,6 +27,27 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	if _, err := agent.Find(o.Agent); err != nil {
 		return rec, err
 	}
+	return s.goOn(ctx, rec, o, func(order *Order, b *box.Box, d box.Driver) error {
+		if o.Plan == "" && o.Message == "" {
+			// The conversation is resumed where there is one; another agent has none.
+			order.Fresh = o.Agent != rec.Agent
+			if order.Again && rec.CLISession != "" && !order.Fresh {
+				order.Prompt = continuePrompt
+			}
+			return nil
+		}
+		p, err := s.planAgain(ctx, rec, o)
+		if err != nil {
+			return err
+		}
+		order.Title, order.Fresh = title(p.text), o.Agent != rec.Agent
+		order.Plan, err = s.placePlan(rec.ID, b, d, p)
+		return err
+	})
+}
+
+// goOn starts a keeper for a session that has ended, after change has said what is new about its order.
+func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
 	if err != nil {
 		return rec, err
@@ -36,6 +59,11 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	if err != nil {
 		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "its workspace was removed"}
 	}
+	asked := rec
+	asked.Agent, asked.Model = o.Agent, o.Model
+	if err := s.ready(ctx, asked, b, o.Limits); err != nil {
+		return rec, err
+	}
 	lock, err := s.keeperLock(rec.ID)
 	if errors.Is(err, errLocked) {
 		return rec, &BusyError{ID: rec.ID, What: "push or pull"}
@@ -45,22 +73,18 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	}
 	defer func() { _ = lock.Close() }()
 
-	order.Interactive, order.Cols, order.Rows, order.Timeout = o.Interactive, o.Cols, o.Rows, o.Timeout
-	order.OnDone, order.OnWaiting, order.PlainGit = o.OnDone, o.OnWaiting, o.PlainGit
+	order.take(o)
 	// A session that never got as far as its clone starts from the beginning.
 	order.Again = !rec.Started.IsZero()
 	if err := s.clearExchange(rec.ID); err != nil {
 		return rec, err
 	}
-	if o.Plan != "" || o.Message != "" {
-		p, err := s.planAgain(ctx, rec, o)
-		if err != nil {
-			return rec, err
-		}
-		if order.Plan, err = s.placePlan(rec.ID, b, d, p); err != nil {
-			return rec, err
-		}
-		rec.Title = title(p.text)
+	titled := rec.Title
+	if err := change(&order, b, d); err != nil {
+		return rec, err
+	}
+	if order.Title != "" {
+		titled = order.Title
 	}
 	if !order.Again && !order.Shallow {
 		if err := s.sendAll(ctx, rec); err != nil {
@@ -71,7 +95,11 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 		return rec, err
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", 0, o.Agent, o.Model, order.Plan, rec.Title
+		v.State, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", 0, o.Agent, o.Model, order.Plan, titled
+		v.Question, v.Asked, v.Finished = "", time.Time{}, time.Time{}
+		if order.Fresh {
+			v.CLISession, v.CLITotal = "", ""
+		}
 		return nil
 	})
 	if err != nil {
@@ -96,7 +124,7 @@ func (s *Service) clearExchange(id string) error {
 	if err := os.MkdirAll(s.exchange(id), 0o700); err != nil {
 		return err
 	}
-	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle} {
+	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle, inside.QuestionFile, inside.AnswerFile} {
 		if err := os.RemoveAll(filepath.Join(s.exchange(id), f)); err != nil {
 			return err
 		}

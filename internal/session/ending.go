@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -14,11 +17,16 @@ import (
 type ending struct {
 	Ran      bool // the agent was started
 	Err      error
-	Words    string // error.txt
-	Stopped  bool   // a person asked it to end
-	Killed   bool   // a person ended it
+	Finished event.Finished // what the agent itself says; zero where it has no way to say it
+	Words    string         // error.txt
+	Question string         // what it wants to know before it goes on
+	Limit    string         // the limit that it has reached
+	Stopped  bool           // a person asked it to end
+	Killed   bool           // a person ended it
 	TimedOut bool
-	Canary   string // what it did to the user's repository
+	Idle     time.Duration // for how long nothing was heard of it before it was ended
+	Why      string        // why it was not tried again
+	Canary   string        // what it did to the user's repository
 }
 
 // judge says which state a session ends in, and why.
@@ -32,19 +40,65 @@ func (e ending) judge() (store.State, string) {
 		return store.Killed, "stopped by the user"
 	case e.TimedOut:
 		return store.Failed, "timed out"
+	case e.Idle > 0:
+		return store.Failed, "nothing was heard of it for " + e.Idle.String()
 	case errors.Is(e.Err, context.Canceled):
 		return store.Failed, "interrupted"
+	case e.Limit != "" && !e.succeeded():
+		return store.Paused, e.Limit
 	case e.Words != "":
 		return store.Failed, "the agent gave up"
-	case e.Err == nil:
+	case e.Question != "":
+		return store.Waiting, ""
+	case e.succeeded():
 		return store.Done, ""
+	case e.Finished.Outcome == event.Limit:
+		return store.Paused, firstLine(e.Finished.Error)
 	}
-	if exit, ok := errors.AsType[*proc.ExitError](e.Err); ok && e.Ran {
-		if exit.Signal != 0 {
-			return store.Failed, "the agent was killed by " + exit.Signal.String()
-		}
-		return store.Failed, fmt.Sprintf("the agent ended with status %d", exit.Code)
+	return store.Failed, e.failure()
+}
+
+// succeeded takes both words for it: the program's status, and what the agent says of its run.
+func (e ending) succeeded() bool {
+	return e.Err == nil && (e.Finished.Outcome == "" || e.Finished.Outcome == event.OK)
+}
+
+// told says that the state and its reason tell all that there is to the error.
+func (e ending) told() bool {
+	_, exit := errors.AsType[*proc.ExitError](e.Err)
+	_, spent := errors.AsType[*SpentError](e.Err)
+	return e.Ran && (exit || spent || errors.Is(e.Err, errAsked) || errors.Is(e.Err, errSpent) || errors.Is(e.Err, errIdle) || errors.Is(e.Err, errTimedOut))
+}
+
+// failure says what went wrong, in a line.
+func (e ending) failure() string {
+	exit, ran := errors.AsType[*proc.ExitError](e.Err)
+	var words string
+	switch {
+	case e.Err != nil && !(ran && e.Ran):
+		return firstLine(e.Err.Error())
+	case ran && exit.Signal != 0:
+		words = "the agent was killed by " + exit.Signal.String()
+	case e.Finished.Error != "" && !strings.Contains(e.Finished.Error, "ended with status"):
+		words = "the agent failed: " + firstLine(e.Finished.Error)
+	case ran:
+		words = fmt.Sprintf("the agent ended with status %d", exit.Code)
+	default:
+		words = "the agent failed"
 	}
-	first, _, _ := strings.Cut(e.Err.Error(), "\n")
-	return store.Failed, first
+	if e.Why != "" {
+		words += "; " + e.Why
+	}
+	return words
+}
+
+// maxReason bounds what an agent can make a record say.
+const maxReason = 300
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > maxReason {
+		s = string(r[:maxReason-1]) + "…"
+	}
+	return git.Clean(s)
 }

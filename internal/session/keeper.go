@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -38,8 +37,12 @@ type keeper struct {
 	drv   box.Driver
 	place box.Place
 
+	program string // the agent's, "" to look for it on the box's PATH
+	binds   []box.Bind
+
 	transcript *transcript
 	signals    chan syscall.Signal
+	stopping   chan struct{} // closed when a person asks the agent to end
 
 	mu      sync.Mutex
 	pty     *os.File
@@ -55,7 +58,7 @@ func (s *Service) Keep(ctx context.Context, id string, listener net.Listener) er
 	if err != nil {
 		return err
 	}
-	k := &keeper{Service: s, transcript: t, signals: make(chan syscall.Signal, 4)}
+	k := &keeper{Service: s, transcript: t, signals: make(chan syscall.Signal, 4), stopping: make(chan struct{})}
 	agentCtx, kill := context.WithCancel(ctx)
 	defer kill()
 	k.kill = kill
@@ -69,6 +72,10 @@ func (s *Service) Keep(ctx context.Context, id string, listener net.Listener) er
 	err = errors.Join(err, t.close())
 	wire.close(10 * time.Second)
 	_ = os.Remove(s.socket(id))
+	if rec.State == store.Waiting {
+		k.notify(context.WithoutCancel(ctx), rec, k.order.OnWaiting)
+		return err
+	}
 	k.notify(context.WithoutCancel(ctx), rec, k.order.OnDone)
 	return err
 }
@@ -95,7 +102,7 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 		return ending{Err: err}
 	}
 	if _, err := k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
-		v.State, v.Started = store.Running, k.Now()
+		v.State, v.Started, v.Finished, v.Question, v.Asked = store.Running, k.Now(), time.Time{}, "", time.Time{}
 		return nil
 	}); err != nil {
 		return ending{Err: err}
@@ -206,58 +213,13 @@ func (k *keeper) lookForAgent(ctx context.Context) error {
 	if err != nil || a.Binary() == "" {
 		return err
 	}
+	if k.program, k.binds, err = k.find(ctx, a); err != nil || k.program != "" {
+		return err
+	}
 	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"sh", "-c", `command -v "$0" >/dev/null`, a.Binary()}})
 	if proc.Code(err) > 0 {
 		return agent.Missing(a, k.box.Name)
 	}
-	return err
-}
-
-func (k *keeper) runAgent(ctx context.Context) ending {
-	a, err := agent.Find(k.rec.Agent)
-	if err != nil {
-		return ending{Err: err}
-	}
-	g, err := k.guard()
-	if err != nil {
-		return ending{Err: err}
-	}
-	defer k.audits(ctx)()
-	cmd := a.Command(agent.Task{
-		Plan: k.order.Plan, Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
-		Home: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: g.rules,
-	})
-	e := box.Exec{
-		Session: k.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, g.env, k.traceEnv()), Dir: k.place.Workspace,
-		Repo: k.rec.RepoKey, Signals: k.signals, Etc: g.etc,
-	}
-	if k.order.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, k.order.Timeout)
-		defer cancel()
-	}
-	watched := k.watchQuestions(ctx)
-	defer watched()
-	if k.order.Interactive {
-		err = k.onTerminal(ctx, e)
-	} else {
-		err = k.headless(ctx, e)
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return ending{
-		// What Ctrl-C on a terminal means is the agent's to say: its exit status does.
-		Ran: true, Err: err, Stopped: k.stopped || k.typed && proc.Code(err) == 128+int(syscall.SIGINT), Killed: k.killed,
-		TimedOut: errors.Is(ctx.Err(), context.DeadlineExceeded),
-	}
-}
-
-func (k *keeper) headless(ctx context.Context, e box.Exec) error {
-	out, errs := &lines{kind: KindOut, to: k.transcript}, &lines{kind: KindErr, to: k.transcript}
-	e.Stdout, e.Stderr = out, errs
-	err := k.drv.Run(ctx, k.box, e)
-	out.flush()
-	errs.flush()
 	return err
 }
 
@@ -301,15 +263,15 @@ func (k *keeper) handle(r request) {
 	defer k.mu.Unlock()
 	switch r.Op {
 	case "stop":
+		if !k.stopped {
+			close(k.stopping)
+		}
 		k.stopped = true
 		if k.pty != nil {
 			_, _ = k.pty.Write([]byte{ctrlC})
 			return
 		}
-		select {
-		case k.signals <- syscall.SIGINT:
-		default: // it has enough of them already
-		}
+		k.interrupt()
 	case "kill":
 		k.killed = true
 		k.kill()
@@ -327,11 +289,15 @@ func (k *keeper) handle(r request) {
 
 func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {
 	state, reason := end.judge()
-	if exit := (*proc.ExitError)(nil); end.Err != nil && (!end.Ran || !errors.As(end.Err, &exit)) {
-		k.transcript.add(KindErr, end.Err.Error()) // an agent's own status is told with the state
+	if end.Err != nil && !end.told() {
+		k.transcript.add(KindErr, end.Err.Error())
 	}
 	return k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
 		v.State, v.Reason, v.ExitCode, v.Finished = state, reason, max(0, proc.Code(end.Err)), k.Now()
+		v.Question, v.Asked = "", time.Time{}
+		if state == store.Waiting {
+			v.Question, v.Asked = end.Question, k.Now()
+		}
 		return nil
 	})
 }

@@ -123,6 +123,11 @@ func (s *Service) Failure(rec store.Session) error {
 
 // failure tells what an agent that did not finish has left.
 func (s *Service) failure(rec store.Session, published inside.Result, err error) error {
+	if err == nil {
+		if pending := s.pending(rec, published); pending != nil {
+			return pending
+		}
+	}
 	f := &FailedError{ID: rec.ID, State: rec.State, Reason: rec.Reason, Words: s.errorText(rec.ID)}
 	switch {
 	case s.frozenBy(rec) != nil:

@@ -32,6 +32,10 @@ type PushOptions struct {
 	Interactive bool
 	Cols, Rows  int
 	Timeout     time.Duration
+	IdleTimeout time.Duration
+	MaxWait     time.Duration // for a model that fails for the time being
+	NoResume    bool          // don't wait for it at all
+	Limits      Limits
 	PlainGit    bool // in a worktree box, bind every git of the agent by its environment
 	OnDone      []string
 	OnWaiting   []string
@@ -41,30 +45,6 @@ type PushOptions struct {
 type UsageError struct{ Msg string }
 
 func (e *UsageError) Error() string { return e.Msg }
-
-// PlanError says that there is no plan to hand over.
-type PlanError struct {
-	Path string
-	Err  error // nil where there is simply no such file
-}
-
-func (e *PlanError) Error() string {
-	if e.Err == nil {
-		return "plan file not found: " + e.Path
-	}
-	return fmt.Sprintf("plan %s: %v", e.Path, e.Err)
-}
-
-func (e *PlanError) Unwrap() error { return e.Err }
-
-// plan is a plan that was found and can be sent.
-type plan struct {
-	rel  string // where the clone has it; "" when it travels as a file
-	text []byte
-}
-
-// maxPlan bounds a plan; what is larger is surely another file.
-const maxPlan = 4 << 20
 
 // Push hands a plan to an agent and starts its keeper. Everything is checked before anything is made.
 func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error) {
@@ -85,16 +65,16 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	if err := s.Thawed(ctx, b, d); err != nil {
 		return store.Session{}, err
 	}
-	s.cautionNetwork(o.Agent, d)
 	rec := store.Session{
 		ID: s.NewID(), Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
 		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),
 	}
-	id := s.identity(repo)
-	order := Order{
-		Session: rec.ID, Interactive: o.Interactive, Cols: o.Cols, Rows: o.Rows, Timeout: o.Timeout, Format: repo.ObjectFormat,
-		Name: id.Name, Email: id.Email, OnDone: o.OnDone, OnWaiting: o.OnWaiting, PlainGit: o.PlainGit, Shallow: o.Depth > 0 || repo.IsShallow(),
+	if err := s.ready(ctx, rec, b, o.Limits); err != nil {
+		return store.Session{}, err
 	}
+	id := s.identity(repo)
+	order := Order{Session: rec.ID, Format: repo.ObjectFormat, Name: id.Name, Email: id.Email, Shallow: o.Depth > 0 || repo.IsShallow()}
+	order.take(o)
 	rec, err = s.handOver(ctx, repo, b, d, rec, order, p, o.Depth)
 	if err != nil {
 		return rec, fmt.Errorf("push: %w", err)
@@ -112,12 +92,33 @@ func (s *Service) identity(repo *git.Repo) git.Identity {
 	return id
 }
 
-// cautionNetwork says what an agent with a model will run into in a box that has no way out yet.
-func (s *Service) cautionNetwork(name string, d box.Driver) {
-	a, err := agent.Find(name)
-	if _, shared := d.(box.Sharer); err == nil && a.Binary() != "" && !shared {
-		s.Warn("this box has no network, so %s can't reach a model there yet; a worktree box has yours", name)
+// ready refuses what the keeper would have to refuse later: an agent that isn't there, or can't reach its model.
+func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, l Limits) error {
+	a, err := agent.Find(rec.Agent)
+	if err != nil {
+		return err
 	}
+	if _, _, err := s.find(ctx, a); err != nil {
+		return err
+	}
+	if s.Door != nil {
+		if _, err := s.Door(ctx, rec, b); err != nil {
+			return err
+		}
+	}
+	if a.Provider() == "" {
+		return nil
+	}
+	_, err = s.afford(ctx, l)
+	return err
+}
+
+// take is how the user wants this run to be.
+func (o *Order) take(p PushOptions) {
+	o.Interactive, o.Cols, o.Rows, o.Timeout, o.IdleTimeout = p.Interactive, p.Cols, p.Rows, p.Timeout, p.IdleTimeout
+	o.MaxWait, o.NoResume, o.Limits = p.MaxWait, p.NoResume, p.Limits
+	o.OnDone, o.OnWaiting, o.PlainGit = p.OnDone, p.OnWaiting, p.PlainGit
+	o.Prompt, o.Fresh = "", false
 }
 
 // belongs refuses to use the box of one repository for another.
@@ -235,58 +236,6 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 	return nil
 }
 
-func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o PushOptions) (plan, error) {
-	if o.Message != "" {
-		return plan{text: []byte(o.Message + "\n")}, nil
-	}
-	path := o.Plan
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(o.Dir, path)
-	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return plan{}, &PlanError{Path: o.Plan}
-	case err != nil:
-		return plan{}, &PlanError{Path: o.Plan, Err: err}
-	case !info.Mode().IsRegular():
-		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("not a regular file")}
-	case info.Size() > maxPlan:
-		return plan{}, &PlanError{Path: o.Plan, Err: fmt.Errorf("%d bytes, more than %d", info.Size(), maxPlan)}
-	}
-	f, err := repo.FileAt(ctx, head.Commit, path)
-	if err != nil {
-		return plan{}, &PlanError{Path: o.Plan, Err: err}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return plan{}, &PlanError{Path: o.Plan, Err: err}
-	}
-	switch f.State {
-	case git.FileOutside:
-		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("outside the repository")}
-	case git.FileCommitted:
-		return plan{rel: f.Path, text: text}, nil
-	default:
-		s.Warn("plan %s is not committed as it stands, so it is sent along as a file", git.Clean(o.Plan))
-		return plan{text: text}, nil
-	}
-}
-
-// placePlan says where the agent finds the plan, and puts it there if the clone doesn't have it.
-func (s *Service) placePlan(id string, b *box.Box, d box.Driver, p plan) (string, error) {
-	if p.rel != "" {
-		return p.rel, nil
-	}
-	if err := writeNew(s.exchange(id), inside.PlanFile, p.text); err != nil {
-		return "", err
-	}
-	if _, shared := d.(box.Sharer); shared {
-		return filepath.Join(s.exchange(id), inside.PlanFile), nil
-	}
-	return "/exchange/" + id + "/" + inside.PlanFile, nil
-}
-
 // send writes what travels into the exchange directory: only what the box lacks, or a shallow repository.
 func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
 	s.Report("packing %s", rec.Branch)
@@ -360,19 +309,4 @@ func (s *Service) gitProgress() git.ProgressFunc {
 			}
 		}
 	}
-}
-
-// title is the plan's first heading or line, for listings.
-func title(text []byte) string {
-	for line := range strings.Lines(string(text[:min(len(text), 4096)])) {
-		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
-		if line == "" || line == "---" {
-			continue
-		}
-		if r := []rune(git.Clean(line)); len(r) > 60 {
-			return string(r[:59]) + "…"
-		}
-		return git.Clean(line)
-	}
-	return ""
 }

@@ -13,8 +13,11 @@ import (
 // lookForQuestions is how often a keeper looks whether its agent has one.
 const lookForQuestions = time.Second
 
+// askTime is how long an agent that can be called again may go on after it has written its question down.
+const askTime = time.Minute
+
 // watchQuestions keeps the session in state waiting for as long as its agent has a question, and tells the user once for each.
-func (k *keeper) watchQuestions(ctx context.Context) (stop func()) {
+func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -28,31 +31,53 @@ func (k *keeper) watchQuestions(ctx context.Context) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			_, err := os.Lstat(filepath.Join(k.exchange(k.rec.ID), inside.QuestionFile))
+			_, err := os.Lstat(filepath.Join(a.exchange(a.rec.ID), inside.QuestionFile))
 			if asks := err == nil; asks != waiting {
 				waiting = asks
-				k.wait(ctx, waiting)
+				a.wait(ctx, waiting)
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
 }
 
-func (k *keeper) wait(ctx context.Context, waiting bool) {
-	rec, err := k.Store.UpdateSession(ctx, k.rec.ID, func(v *store.Session) error {
-		v.State = store.Running
-		if waiting {
-			v.State = store.Waiting
-		}
+func (a *attempt) wait(ctx context.Context, waiting bool) {
+	if waiting {
+		a.idle.hold()
+		a.total.hold()
+	} else {
+		a.idle.run()
+		a.total.run()
+	}
+	if waiting && a.resumable() {
+		// It need not stay while a person thinks. Whoever has the answer calls it again.
+		a.wrapUp(errAsked, askTime)
+		return
+	}
+	state, question, asked := store.Running, "", time.Time{}
+	if waiting {
+		state, question, asked = store.Waiting, a.peek(), a.Now()
+	}
+	rec, err := a.Store.UpdateSession(ctx, a.rec.ID, func(v *store.Session) error {
+		v.State, v.Question, v.Asked = state, question, asked
 		return nil
 	})
 	if err != nil {
 		return // the record is corrected when the session ends
 	}
 	if !waiting {
-		k.step("%s goes on", k.rec.Agent)
+		a.step("%s goes on", a.rec.Agent)
 		return
 	}
-	k.step("%s waits for an answer: see %s", k.rec.Agent, filepath.Join(k.exchange(k.rec.ID), inside.QuestionFile))
-	k.notify(ctx, rec, k.order.OnWaiting)
+	a.step("%s waits for an answer: see %s", a.rec.Agent, filepath.Join(a.exchange(a.rec.ID), inside.QuestionFile))
+	a.notify(ctx, rec, a.order.OnWaiting)
+}
+
+// peek reads the question of an agent that is still there.
+func (a *attempt) peek() string {
+	data, err := a.readOut(a.rec.ID, inside.QuestionFile, maxQuestion)
+	if err != nil {
+		return ""
+	}
+	return cleanLines(string(data))
 }

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -26,6 +28,14 @@ type Service struct {
 	NewID func() string
 	// Spawn starts the keeper of a session, detached, with the files as its descriptors 3 and 4.
 	Spawn func(id string, files ...*os.File) error
+
+	// Door says what a session may reach and with which keys; nil is no way out of boxes at all.
+	Door func(ctx context.Context, rec store.Session, b *box.Box) (broker.Config, error)
+	// Program finds an agent's program on the host, and the directories that it needs to see. Without a path it is looked
+	// for on the box's own PATH; nil always is.
+	Program func(ctx context.Context, a agent.Adapter) (path string, dirs []string, err error)
+	// Clock is the real one where it is nil.
+	Clock Clock
 
 	Report box.Report // progress
 	Warn   box.Report
@@ -99,6 +109,26 @@ func (s *Service) TranscriptFile(id string) string {
 	return filepath.Join(s.dir(id), "transcript.jsonl")
 }
 
+func (s *Service) clock() Clock {
+	if s.Clock == nil {
+		return systemClock{}
+	}
+	return s.Clock
+}
+
+// find finds an agent's program.
+func (s *Service) find(ctx context.Context, a agent.Adapter) (string, []box.Bind, error) {
+	if s.Program == nil || a.Binary() == "" {
+		return "", nil, nil
+	}
+	path, dirs, err := s.Program(ctx, a)
+	var binds []box.Bind
+	for _, d := range dirs {
+		binds = append(binds, box.Bind{Path: d})
+	}
+	return path, binds, err
+}
+
 // Get reads a session and makes sure that its state is true.
 func (s *Service) Get(ctx context.Context, id string) (store.Session, error) {
 	if !validID(id) {
@@ -151,6 +181,7 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 type Order struct {
 	Session     string        `json:"session"`
 	Plan        string        `json:"plan"`
+	Title       string        `json:"title,omitempty"` // of a plan that was given later
 	Interactive bool          `json:"interactive,omitempty"`
 	Cols        int           `json:"cols,omitempty"`
 	Rows        int           `json:"rows,omitempty"`
@@ -161,6 +192,12 @@ type Order struct {
 	Email       string        `json:"email,omitempty"`
 	Timeout     time.Duration `json:"timeout,omitempty"`
 	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git of the agent
+	IdleTimeout time.Duration `json:"idle_timeout,omitempty"`
+	MaxWait     time.Duration `json:"max_wait,omitempty"`
+	NoResume    bool          `json:"no_resume,omitempty"`
+	Limits      Limits        `json:"limits"`
+	Prompt      string        `json:"prompt,omitempty"` // said instead of carrying out the plan
+	Fresh       bool          `json:"fresh,omitempty"`  // begin a new conversation, whatever there was before
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
 }

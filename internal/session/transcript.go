@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/cco-dev/cco/internal/agent/event"
 )
 
 // Event is one line of a transcript.
@@ -16,6 +18,9 @@ type Event struct {
 	Kind Kind      `json:"kind"`
 	Text string    `json:"text,omitempty"`
 	Data []byte    `json:"data,omitempty"` // what a terminal showed, as it was
+	Raw  bool      `json:"raw,omitempty"`  // a line whose meaning is in the events that follow it
+
+	Agent *event.Event `json:"agent,omitempty"`
 }
 
 // Kind says what an event is.
@@ -28,6 +33,7 @@ const (
 	KindErr   Kind = "err"   // the agent's standard error
 	KindTTY   Kind = "tty"   // the agent's terminal
 	KindAgent Kind = "agent" // the agent has started
+	KindEvent Kind = "event" // something that the agent did, in Agent
 	KindEnd   Kind = "end"   // the session has ended in the state that Text names
 )
 
@@ -55,6 +61,23 @@ func newTranscript(path string, now func() time.Time) (*transcript, error) {
 }
 
 func (t *transcript) add(kind Kind, text string) { t.append(Event{Kind: kind, Text: text}) }
+
+// raw keeps a line of the agent's output as it was.
+func (t *transcript) raw(line []byte) {
+	for len(line) > 0 {
+		n := min(len(line), maxChunk)
+		t.append(Event{Kind: KindOut, Text: string(line[:n]), Raw: true})
+		line = line[n:]
+	}
+}
+
+// event keeps what the agent did. A reader's buffer must hold it, so of one that is too long only the kind is left.
+func (t *transcript) event(e event.Event) {
+	if len(e.Text)+len(e.Input)+len(e.Raw) > 2*maxChunk {
+		e.Input, e.Raw, e.Cut = nil, "", true
+	}
+	t.append(Event{Kind: KindEvent, Agent: &e})
+}
 
 func (t *transcript) append(e Event) {
 	t.mu.Lock()

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+// view shows what an agent does while it works: what it says, each tool in a line, and what it has cost so far.
+type view struct {
+	a      *app
+	out    io.Writer
+	raw    bool // the agent has a terminal, which the user sees as it is
+	asJSON bool // lines of JSON instead of words
+
+	agent  string
+	before event.Usage // of attempts that have ended
+	now    event.Usage
+}
+
+// show prints one event of a session.
+func (v *view) show(e session.Event) {
+	if v.asJSON {
+		if line, err := json.Marshal(e); err == nil {
+			_, _ = fmt.Fprintf(v.out, "%s\n", line)
+		}
+		return
+	}
+	switch e.Kind {
+	case session.KindStep:
+		if !v.raw {
+			v.a.io.Progress("%s", term.Clean(e.Text))
+		}
+	case session.KindAgent:
+		v.agent = e.Text
+	case session.KindOut:
+		if !e.Raw { // its meaning comes in events of its own
+			v.line("", e.Text)
+		}
+	case session.KindErr:
+		v.a.io.Settle()
+		_, _ = fmt.Fprintln(v.a.io.Err, term.Clean(e.Text))
+	case session.KindTTY:
+		v.a.io.Settle()
+		_, _ = v.out.Write(e.Data)
+	case session.KindEvent:
+		if e.Agent != nil {
+			v.event(*e.Agent)
+		}
+	}
+}
+
+func (v *view) event(e event.Event) {
+	switch e.Kind {
+	case event.KindText:
+		if strings.TrimSpace(e.Text) != "" || e.Text == "" {
+			v.line("", strings.TrimRight(e.Text, "\n"))
+		}
+	case event.KindThinking:
+		if v.a.io.Verbose {
+			v.line(term.Dim, inset(e.Text))
+		}
+	case event.KindToolCall:
+		v.line(term.Dim, under(e)+"» "+e.Tool+toolWords(e.Input))
+	case event.KindToolResult:
+		if e.IsError {
+			v.line(term.Yellow, under(e)+"  ✗ "+oneLine(e.Text, 200))
+		} else if v.a.io.Verbose {
+			v.line(term.Dim, under(e)+"  "+oneLine(e.Text, 200))
+		}
+	case event.KindDenied:
+		v.line(term.Red, under(e)+"  ✗ "+strings.TrimSpace(e.Tool+" "+oneLine(e.Text, 300)))
+	case event.KindRetry:
+		v.line(term.Yellow, "… "+retryWords(e))
+	case event.KindQuestion:
+		v.line(term.Bold, "? "+e.Text)
+	case event.KindUsage:
+		if e.Usage != nil {
+			v.now = *e.Usage
+		}
+	case event.KindFinished:
+		v.finished(e)
+	case event.KindRaw:
+		if v.a.io.Verbose {
+			v.line(term.Dim, oneLine(e.Raw, 300))
+		}
+	}
+	if words := usageWords(v.before.Add(v.now)); words != "" && !v.raw && e.Kind != event.KindFinished {
+		v.a.io.Live("%s: %s", v.agent, words)
+	}
+}
+
+// finished tells how an attempt ended; how the session did is told when it has.
+func (v *view) finished(e event.Event) {
+	f := e.Finished
+	if f == nil {
+		return
+	}
+	if f.Outcome == event.Failed && f.Error != "" && f.Session != "" {
+		v.line(term.Red, "✗ "+oneLine(f.Error, 300))
+	}
+	if f.Usage.Tokens() > 0 || f.Usage.Cost > 0 {
+		v.now = f.Usage
+	}
+	v.before, v.now = v.before.Add(v.now), event.Usage{}
+	if words := usageWords(v.before); words != "" {
+		v.line(term.Dim, v.agent+": "+words)
+	}
+}
+
+func (v *view) line(c term.Colour, text string) {
+	v.a.io.Settle()
+	text = term.Clean(text)
+	if c != "" {
+		text = v.a.io.Paint(c, text)
+	}
+	_, _ = fmt.Fprintln(v.out, text)
+}
+
+// under sets apart what a subagent does.
+func under(e event.Event) string {
+	if e.Parent != "" {
+		return "  "
+	}
+	return ""
+}
+
+func inset(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+}
+
+// oneLine is the beginning of a text, without its line breaks.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// toolWords is what a tool call is about: the field of its input that says most.
+func toolWords(input json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return ""
+	}
+	for _, name := range []string{"command", "cmd", "file_path", "filePath", "absolute_path", "path", "pattern", "query", "url", "skill", "description", "prompt"} {
+		var text string
+		var list []string
+		switch {
+		case json.Unmarshal(fields[name], &text) == nil && text != "":
+			return " " + oneLine(text, 120)
+		case json.Unmarshal(fields[name], &list) == nil && len(list) > 0:
+			return " " + oneLine(strings.Join(list, " "), 120)
+		}
+	}
+	return ""
+}
+
+func retryWords(e event.Event) string {
+	words := "the model did not answer"
+	if e.Text != "" {
+		words += ": " + oneLine(e.Text, 200)
+	}
+	if r := e.Retry; r != nil && r.Attempt > 0 {
+		words += fmt.Sprintf("; retry %d", r.Attempt)
+		if r.Max > 0 {
+			words += fmt.Sprintf(" of %d", r.Max)
+		}
+		if r.Delay > 0 {
+			words += fmt.Sprintf(" in %s", r.Delay.Round(100*time.Millisecond))
+		}
+	}
+	return words
+}
+
+// usageWords is what was used so far; "" if nothing is known.
+func usageWords(u event.Usage) string {
+	var parts []string
+	if u.Turns > 0 {
+		parts = append(parts, count(u.Turns, "turn"))
+	}
+	if u.Tokens() > 0 {
+		parts = append(parts, tokenWords(u.Tokens())+" tokens")
+	}
+	if u.Cost > 0 {
+		parts = append(parts, dollarWords(u.Cost))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func tokenWords(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%.0fM", float64(n)/1e6)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n >= 1000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+func dollarWords(d float64) string {
+	if d < 0.01 {
+		return fmt.Sprintf("$%.4f", d)
+	}
+	return fmt.Sprintf("$%.2f", d)
+}

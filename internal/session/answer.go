@@ -1,0 +1,77 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// maxAnswer bounds an answer: it travels as an argument of the agent's program.
+const maxAnswer = 64 << 10
+
+// Asks reads a session and makes sure that it has a question that nobody has answered.
+func (s *Service) Asks(ctx context.Context, id string) (store.Session, error) {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return rec, err
+	}
+	if rec.State != store.Waiting && (rec.State != store.Pulled || rec.Question == "") {
+		return rec, &StateError{ID: id, State: rec.State, Why: "it has asked nothing, see `cco attention`"}
+	}
+	return rec, nil
+}
+
+// Answer gives an agent the answer to its question: the conversation goes on with it. Live says that the agent was there
+// all the time and no new run was started.
+func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (rec store.Session, live bool, err error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return rec, false, &UsageError{Msg: "the answer is empty"}
+	case len(text) > maxAnswer:
+		return rec, false, &UsageError{Msg: "the answer is too long: put it into a file of the repository and name that"}
+	case strings.ContainsRune(text, 0):
+		return rec, false, &UsageError{Msg: "the answer holds a NUL"}
+	}
+	if rec, err = s.Asks(ctx, id); err != nil {
+		return rec, false, err
+	}
+	if rec.Live() {
+		return rec, true, s.hand(rec, text)
+	}
+	// It goes on as what it was, whatever the settings say here.
+	o.Agent, o.Model, o.Interactive = rec.Agent, rec.Model, false
+	rec, err = s.goOn(ctx, rec, o, func(order *Order, _ *box.Box, _ box.Driver) error {
+		order.Prompt = answerPrompt(rec.Question, text)
+		return nil
+	})
+	return rec, false, err
+}
+
+// hand gives the answer to an agent that is still there and looks for it.
+func (s *Service) hand(rec store.Session, text string) error {
+	if order, err := s.readOrder(rec.ID); err == nil && order.Interactive {
+		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " + rec.ID + "`"}
+	}
+	if _, err := os.Lstat(filepath.Join(s.exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {
+		return &StateError{ID: rec.ID, State: rec.State, Why: "it was answered already, and has not taken it yet"}
+	}
+	return writeNew(s.exchange(rec.ID), inside.AnswerFile, []byte(text+"\n"))
+}
+
+// answerPrompt repeats the question: the run that asked may have been ended before its CLI had written it down.
+func answerPrompt(question, answer string) string {
+	var b strings.Builder
+	b.WriteString("You asked:\n\n")
+	for line := range strings.Lines(question) {
+		b.WriteString("> " + strings.TrimRight(line, "\n") + "\n")
+	}
+	b.WriteString("\nThe answer is:\n\n" + answer + "\n\nGo on with the plan.")
+	return b.String()
+}

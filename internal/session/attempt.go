@@ -1,0 +1,293 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// attempt is one start of an agent's program.
+type attempt struct {
+	*run
+	decoder event.Decoder
+	cancel  context.CancelCauseFunc
+	started bool // it has a conversation
+	moved   bool // it has done something: a failure after that is the first one again
+
+	mu     sync.Mutex
+	asked  string
+	soft   error    // why it was asked to end
+	timers []func() // stop what would end it
+}
+
+// attempt starts the agent's program and says how it ended.
+func (r *run) attempt(ctx context.Context) ending {
+	cmd := r.agent.Command(r.task)
+	if err := r.furnish(ctx, cmd); err != nil {
+		return ending{Err: err}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a := &attempt{run: r, cancel: cancel, decoder: r.agent.Events(event.Start{Before: r.before, Now: r.clock().Now})}
+	r.mu.Lock()
+	r.now = a
+	limit := r.limit
+	r.mu.Unlock()
+	if limit != "" {
+		return ending{Ran: true, Err: errSpent, Limit: limit}
+	}
+	r.idle.again()
+	r.idle.run()
+	defer r.idle.hold()
+	watched := a.watchQuestions(ctx)
+	var fin event.Finished
+	var err error
+	if r.order.Interactive {
+		err = r.onTerminal(ctx, r.exec(cmd))
+		fin.Session = a.named(cmd)
+	} else {
+		fin, err = a.headless(ctx, r.exec(cmd))
+	}
+	watched()
+	a.calm()
+	a.settle(ctx, fin)
+	return a.ending(ctx, fin, err)
+}
+
+// headless runs the program and reads what it does.
+func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, error) {
+	pr, pw := io.Pipe()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		a.read(pr)
+	}()
+	errs := &lines{kind: KindErr, to: a.transcript}
+	e.Stdout, e.Stderr = pw, errs
+	err := a.drv.Run(ctx, a.box, e)
+	_ = pw.Close()
+	<-read
+	errs.flush()
+	exit := proc.Code(err)
+	if exit < 0 {
+		exit = 128 + int(syscall.SIGKILL)
+	}
+	last := a.decoder.End(exit)
+	a.transcript.event(last)
+	if last.Finished == nil {
+		return event.Finished{Outcome: event.Failed, Error: "it ended without a word"}, err
+	}
+	return *last.Finished, err
+}
+
+func (a *attempt) read(r io.Reader) {
+	lines := event.NewReader(r)
+	for {
+		line, _, err := lines.Next()
+		if err != nil {
+			_, _ = io.Copy(io.Discard, r) // a program that can't write would wait for ever
+			return
+		}
+		a.idle.again()
+		events := a.decoder.Line(line)
+		if !says(events, line) {
+			a.transcript.raw(line)
+		}
+		for _, e := range events {
+			a.transcript.event(e)
+			a.event(e)
+		}
+	}
+}
+
+// says tells whether an event has all of its line in it, so that the line need not be kept beside it.
+func says(events []event.Event, line []byte) bool {
+	return len(events) == 1 && events[0].Kind == event.KindText && events[0].Text == string(line) || len(line) == 0
+}
+
+func (a *attempt) event(e event.Event) {
+	switch e.Kind {
+	case event.KindStarted:
+		a.started = true
+		a.converses(e.Session)
+	case event.KindToolResult, event.KindDenied:
+		a.moved = true
+	case event.KindUsage:
+		if e.Usage != nil {
+			a.moved = a.moved || e.Usage.Output > 0
+			a.meter.count(*e.Usage)
+		}
+	case event.KindQuestion:
+		a.mu.Lock()
+		if a.asked != "" {
+			a.asked += "\n"
+		}
+		a.asked = (a.asked + e.Text)[:min(len(a.asked)+len(e.Text), maxQuestion)]
+		a.mu.Unlock()
+		a.wrapUp(errAsked, 0)
+	}
+}
+
+// converses keeps the name of the conversation from its beginning: whoever goes on after a crash needs it.
+func (a *attempt) converses(session string) {
+	if session == "" || session == a.rec.CLISession || len(session) > maxName {
+		return
+	}
+	a.rec.CLISession = session
+	_, _ = a.Store.UpdateSession(context.Background(), a.rec.ID, func(v *store.Session) error { // tried again at the end
+		v.CLISession = session
+		return nil
+	})
+}
+
+// maxName bounds what an agent can make us keep as the name of its conversation.
+const maxName = 256
+
+// named is the conversation of a run that nobody could read, if it was us who named it.
+func (a *attempt) named(cmd agent.Command) string {
+	if a.task.Resume == "" && slices.Contains(cmd.Argv, a.task.NewSession) {
+		return a.task.NewSession
+	}
+	return a.task.Resume
+}
+
+// wrapUp has the attempt end: by itself within the notice, when it is asked to, or by force.
+func (a *attempt) wrapUp(cause error, notice time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.soft != nil {
+		return
+	}
+	a.soft = cause
+	force := a.clock().AfterFunc(notice+interruptTime, func() { a.cancel(cause) })
+	a.timers = append(a.timers, force)
+	if notice == 0 {
+		a.ask()
+		return
+	}
+	a.timers = append(a.timers, a.clock().AfterFunc(notice, a.ask))
+}
+
+// ask asks the program to end, as a person at its terminal would.
+func (a *attempt) ask() {
+	if a.order.Interactive {
+		a.keeper.mu.Lock()
+		defer a.keeper.mu.Unlock()
+		if a.pty != nil {
+			_, _ = a.pty.Write([]byte{ctrlC})
+		}
+		return
+	}
+	a.interrupt()
+}
+
+// calm forgets what would have ended the attempt.
+func (a *attempt) calm() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, stop := range a.timers {
+		stop()
+	}
+	a.timers = nil
+	for len(a.signals) > 0 { // meant for this program, not for the next
+		<-a.signals
+	}
+}
+
+// settle keeps what the next attempt, or the next run, has to know.
+func (a *attempt) settle(ctx context.Context, fin event.Finished) {
+	if !a.order.Interactive {
+		a.meter.count(fin.Usage)
+	}
+	a.meter.nextAttempt()
+	if a.moved {
+		a.tried.Failures = 0
+	}
+	a.before = fin.Total
+	session := fin.Session
+	if len(session) > maxName || session == "" {
+		session = a.rec.CLISession
+	}
+	total, err := json.Marshal(fin.Total)
+	if err != nil {
+		total = nil
+	}
+	a.rec.CLISession = session
+	_, _ = a.Store.UpdateSession(context.WithoutCancel(ctx), a.rec.ID, func(v *store.Session) error { // only what could be resumed is lost
+		v.CLISession, v.CLITotal = session, string(total)
+		return nil
+	})
+}
+
+// ending says how the attempt went.
+func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) ending {
+	a.mu.Lock()
+	asked, soft := a.asked, a.soft
+	a.mu.Unlock()
+	a.run.mu.Lock()
+	limit := a.run.limit
+	a.run.mu.Unlock()
+	end := ending{Ran: true, Err: err, Finished: fin}
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errIdle):
+		end.Idle, end.Err = a.idle.limit, cause
+	case errors.Is(cause, errTimedOut):
+		end.TimedOut, end.Err = true, cause
+	case errors.Is(cause, errSpent), errors.Is(cause, errAsked):
+		end.Err = cause
+	}
+	if limit != "" && !end.succeeded() {
+		end.Limit = limit
+		if end.Err == nil {
+			end.Err = errSpent
+		}
+	}
+	if a.resumable() && (end.succeeded() || fin.Asked || errors.Is(soft, errAsked)) {
+		end.Question = a.question(asked)
+	}
+	a.keeper.mu.Lock()
+	defer a.keeper.mu.Unlock()
+	end.Killed = a.killed
+	// What Ctrl-C on a terminal means is the agent's to say: its exit status does.
+	end.Stopped = a.stopped || a.typed && proc.Code(err) == 128+int(syscall.SIGINT)
+	return end
+}
+
+// resumable says whether the agent can be called again with an answer.
+func (a *attempt) resumable() bool { return a.agent.Provider() != "" && !a.order.Interactive }
+
+// maxQuestion bounds what a person is asked.
+const maxQuestion = 16 << 10
+
+// question is what the agent wants to know: in its stream, or in the file that it was told of.
+func (a *attempt) question(asked string) string {
+	path := filepath.Join(a.exchange(a.rec.ID), inside.QuestionFile)
+	asked = cleanLines(asked)
+	if _, err := os.Lstat(path); err != nil {
+		return asked
+	}
+	data, err := a.readOut(a.rec.ID, inside.QuestionFile, maxQuestion)
+	_ = removeTree(path)
+	if text := cleanLines(string(data)); err == nil && text != "" && asked == "" {
+		return text
+	}
+	if asked == "" {
+		return "(it can't be read)"
+	}
+	return asked
+}

@@ -1,0 +1,136 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Need is a session that gets no further without a person.
+type Need struct {
+	ID     string      `json:"id"`
+	Kind   NeedKind    `json:"kind"`
+	State  store.State `json:"state"`
+	Since  time.Time   `json:"since"`
+	Agent  string      `json:"agent"`
+	Box    string      `json:"box"`
+	Repo   string      `json:"repo"`
+	Branch string      `json:"branch"`
+	Title  string      `json:"title,omitempty"`
+	Words  string      `json:"words,omitempty"` // the question, or why it stands still
+	Next   string      `json:"next"`            // the command that gets it further
+}
+
+// NeedKind says what is wanted of a person.
+type NeedKind string
+
+// The kinds of needs, what blocks most first.
+const (
+	NeedAnswer NeedKind = "answer" // an agent has a question
+	NeedLimit  NeedKind = "limit"  // a limit is reached
+	NeedLook   NeedKind = "look"   // it failed, and what it did is nowhere but in its box
+)
+
+// Attention lists what waits for a person: what blocks most first, and of the same kind what has waited longest.
+func (s *Service) Attention(ctx context.Context) ([]Need, error) {
+	list, err := s.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	needs := []Need{}
+	for _, v := range list {
+		if n, ok := s.need(v); ok {
+			needs = append(needs, n)
+		}
+	}
+	order := []NeedKind{NeedAnswer, NeedLimit, NeedLook}
+	slices.SortStableFunc(needs, func(a, b Need) int {
+		if d := slices.Index(order, a.Kind) - slices.Index(order, b.Kind); d != 0 {
+			return d
+		}
+		return a.Since.Compare(b.Since)
+	})
+	return needs, nil
+}
+
+func (s *Service) need(v store.Session) (Need, bool) {
+	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Branch: v.Branch, Title: v.Title, Words: v.Reason}
+	switch {
+	case v.State == store.Waiting, v.State == store.Pulled && v.Question != "":
+		n.Kind, n.Words, n.Since = NeedAnswer, v.Question, v.Asked
+		n.Next = "cco answer " + v.ID + ` "…"`
+	case v.State == store.Paused:
+		n.Kind, n.Next = NeedLimit, goOnWith(v)
+	case v.State == store.Failed && s.leftWork(v):
+		n.Kind, n.Next = NeedLook, "cco box pull "+v.ID+" --partial"
+	default:
+		return n, false
+	}
+	return n, true
+}
+
+// leftWork says whether a session that failed has done something that is not on the host. What was never published counts:
+// nobody has looked.
+func (s *Service) leftWork(v store.Session) bool {
+	if _, err := os.Stat(s.orderFile(v.ID)); v.Started.IsZero() || errors.Is(err, os.ErrNotExist) {
+		return false
+	}
+	r, err := s.readResult(v)
+	return err != nil || r.Head != v.Base || r.Wip != "" || len(r.Others) > 0
+}
+
+// goOnWith is the command that takes a session beyond the limit that it has reached.
+func goOnWith(v store.Session) string {
+	next := "cco box push --continue " + v.ID
+	switch {
+	case strings.HasPrefix(v.Reason, limitRunCost):
+		return next + " --max-cost DOLLARS"
+	case strings.HasPrefix(v.Reason, limitRunTokens):
+		return next + " --max-tokens N"
+	}
+	return next
+}
+
+// PendingError says that a session has stopped and goes on when a person wants it to.
+type PendingError struct {
+	ID    string
+	State store.State
+	Words string
+	Next  string
+}
+
+func (e *PendingError) Error() string {
+	words := "session " + e.ID + " is " + string(e.State)
+	if e.State == store.Waiting {
+		words = "session " + e.ID + " waits for an answer"
+	}
+	if e.Words != "" {
+		words += ": " + e.Words
+	}
+	return words + "\n" + e.Next
+}
+
+// pending says of a session that has stopped what would make it go on; nil for every other.
+func (s *Service) pending(rec store.Session, published inside.Result) error {
+	kept := ""
+	if published.Head != rec.Base || published.Wip != "" {
+		kept = "its work so far is kept: bring it with `cco box pull " + rec.ID + " --partial`\n"
+	}
+	switch rec.State {
+	case store.Waiting:
+		return &PendingError{ID: rec.ID, State: rec.State, Words: rec.Question, Next: kept + "answer with `cco answer " + rec.ID + ` "…"` + "`"}
+	case store.Paused:
+		next := kept + "go on with `" + goOnWith(rec) + "`"
+		if strings.HasPrefix(rec.Reason, "limits.day_") {
+			next = kept + "go on tomorrow, or after raising it in the settings, with `" + goOnWith(rec) + "`"
+		}
+		return &PendingError{ID: rec.ID, State: rec.State, Words: rec.Reason, Next: next}
+	}
+	return nil
+}

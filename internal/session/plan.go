@@ -1,0 +1,105 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+)
+
+// PlanError says that there is no plan to hand over.
+type PlanError struct {
+	Path string
+	Err  error // nil where there is simply no such file
+}
+
+func (e *PlanError) Error() string {
+	if e.Err == nil {
+		return "plan file not found: " + e.Path
+	}
+	return fmt.Sprintf("plan %s: %v", e.Path, e.Err)
+}
+
+func (e *PlanError) Unwrap() error { return e.Err }
+
+// plan is a plan that was found and can be sent.
+type plan struct {
+	rel  string // where the clone has it; "" when it travels as a file
+	text []byte
+}
+
+// maxPlan bounds a plan; what is larger is surely another file.
+const maxPlan = 4 << 20
+
+func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o PushOptions) (plan, error) {
+	if o.Message != "" {
+		return plan{text: []byte(o.Message + "\n")}, nil
+	}
+	path := o.Plan
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(o.Dir, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return plan{}, &PlanError{Path: o.Plan}
+	case err != nil:
+		return plan{}, &PlanError{Path: o.Plan, Err: err}
+	case !info.Mode().IsRegular():
+		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("not a regular file")}
+	case info.Size() > maxPlan:
+		return plan{}, &PlanError{Path: o.Plan, Err: fmt.Errorf("%d bytes, more than %d", info.Size(), maxPlan)}
+	}
+	f, err := repo.FileAt(ctx, head.Commit, path)
+	if err != nil {
+		return plan{}, &PlanError{Path: o.Plan, Err: err}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return plan{}, &PlanError{Path: o.Plan, Err: err}
+	}
+	switch f.State {
+	case git.FileOutside:
+		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("outside the repository")}
+	case git.FileCommitted:
+		return plan{rel: f.Path, text: text}, nil
+	default:
+		s.Warn("plan %s is not committed as it stands, so it is sent along as a file", git.Clean(o.Plan))
+		return plan{text: text}, nil
+	}
+}
+
+// placePlan says where the agent finds the plan, and puts it there if the clone doesn't have it.
+func (s *Service) placePlan(id string, b *box.Box, d box.Driver, p plan) (string, error) {
+	if p.rel != "" {
+		return p.rel, nil
+	}
+	if err := writeNew(s.exchange(id), inside.PlanFile, p.text); err != nil {
+		return "", err
+	}
+	if _, shared := d.(box.Sharer); shared {
+		return filepath.Join(s.exchange(id), inside.PlanFile), nil
+	}
+	return "/exchange/" + id + "/" + inside.PlanFile, nil
+}
+
+// title is the plan's first heading or line, for listings.
+func title(text []byte) string {
+	for line := range strings.Lines(string(text[:min(len(text), 4096)])) {
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+		if line == "" || line == "---" {
+			continue
+		}
+		if r := []rune(git.Clean(line)); len(r) > 60 {
+			return string(r[:59]) + "…"
+		}
+		return git.Clean(line)
+	}
+	return ""
+}

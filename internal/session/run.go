@@ -1,0 +1,276 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// continuePrompt is said to an agent that was interrupted and is called again.
+const continuePrompt = "You were interrupted. Go on with the plan where you left off."
+
+// run is an agent at work: one attempt after the other, as long as the last one failed for a reason that passes.
+type run struct {
+	*keeper
+	agent agent.Adapter
+	guard guarded
+	task  agent.Task
+	binds []box.Bind
+	door  doorway
+	meter *meter
+	idle  *stopwatch
+	total *stopwatch
+	tried history
+
+	before event.Usage // what the CLI had counted before the present attempt
+
+	mu    sync.Mutex
+	now   *attempt // under way
+	limit string   // the spend limit that was reached
+}
+
+// runAgent has the agent work until it is done, or until waiting for it makes no sense any more.
+func (k *keeper) runAgent(ctx context.Context) ending {
+	r, err := k.newRun(ctx)
+	if spent, ok := errors.AsType[*SpentError](err); ok {
+		return ending{Ran: true, Err: err, Limit: spent.Limit}
+	}
+	if err != nil {
+		return ending{Err: err}
+	}
+	defer r.door.close()
+	defer k.audits(ctx)()
+	defer r.meter.run(ctx)()
+	r.total.run()
+	defer r.total.hold()
+	for {
+		end := r.attempt(ctx)
+		if r.lostConversation(end) {
+			continue
+		}
+		v := next(end.Finished, r.tried, r.order.patience(), r.clock().Now(), rand.Float64())
+		if !v.Resume || end.decided() {
+			end.Why = v.Why
+			return end
+		}
+		if cut, ok := r.pause(ctx, v); !ok {
+			return cut
+		}
+		r.resume(end.Finished.Session)
+	}
+}
+
+func (o Order) patience() patience {
+	return patience{NoResume: o.NoResume, Tries: maxTries, Wait: o.MaxWait}
+}
+
+// maxTries is how often in a row a model may fail before somebody has to look.
+const maxTries = 5
+
+// decided says that an attempt was ended on purpose, whatever the agent says of it.
+func (e ending) decided() bool {
+	return e.Killed || e.Stopped || e.TimedOut || e.Idle > 0 || e.Limit != "" || e.Question != "" || errors.Is(e.Err, context.Canceled)
+}
+
+func (k *keeper) newRun(ctx context.Context) (*run, error) {
+	r := &run{keeper: k}
+	var err error
+	if r.agent, err = agent.Find(k.rec.Agent); err != nil {
+		return nil, err
+	}
+	if r.guard, err = k.guard(); err != nil {
+		return nil, err
+	}
+	today, err := k.afford(ctx, k.order.Limits)
+	if err != nil && r.agent.Provider() != "" {
+		return nil, err
+	}
+	if r.door, err = k.openDoor(ctx, k.order.Limits.left(today)); err != nil {
+		return nil, err
+	}
+	r.meter = &meter{
+		limits: k.order.Limits, door: r.door.spent(), today: today, reached: r.spentAll,
+		keep: func(ctx context.Context, more store.Spend) (store.Spend, error) {
+			return k.Store.AddSpend(ctx, k.rec.ID, store.Day(k.Now()), more)
+		},
+	}
+	// On a terminal somebody is there to see that nothing happens.
+	idle := k.order.IdleTimeout
+	if k.order.Interactive {
+		idle = 0
+	}
+	r.idle = &stopwatch{clock: k.clock(), limit: idle, expired: func() { r.stop(errIdle) }}
+	r.total = &stopwatch{clock: k.clock(), limit: k.order.Timeout, expired: func() { r.stop(errTimedOut) }}
+	program, binds := k.program, k.binds
+	r.binds = binds
+	r.task = agent.Task{
+		Plan: k.order.Plan, Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
+		Home: k.place.Home, State: k.place.State, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: r.guard.rules,
+		Program: program, Door: r.door.address(), Token: r.door.token, Prompt: k.order.Prompt, NewSession: newUUID(),
+	}
+	if k.order.Again && k.rec.CLISession != "" && !k.order.Fresh {
+		r.task.Resume, r.task.NewSession = k.rec.CLISession, ""
+		_ = json.Unmarshal([]byte(k.rec.CLITotal), &r.before) // an old count is no reason not to go on
+	}
+	return r, nil
+}
+
+// exec is the program to run for the present task.
+func (r *run) exec(cmd agent.Command) box.Exec {
+	e := box.Exec{
+		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, r.guard.env, r.traceEnv()), Dir: r.place.Workspace,
+		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds,
+	}
+	for _, f := range cmd.Etc {
+		e.Etc = append(e.Etc, box.File{Path: f.Path, Data: f.Data, Mode: f.Mode})
+	}
+	return r.door.lead(e)
+}
+
+// furnish puts the files that the agent's program needs where it looks for them.
+func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
+	if len(cmd.Home) == 0 {
+		return nil
+	}
+	f := inside.Furniture{Dir: r.place.State}
+	for _, h := range cmd.Home {
+		f.Files = append(f.Files, inside.FurnishedFile{Path: h.Path, Data: h.Data, Mode: h.Mode})
+	}
+	job, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	err = r.drv.Run(ctx, r.box, box.Exec{Session: r.rec.ID, Argv: []string{r.place.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
+	if err != nil {
+		return fmt.Errorf("put the settings of %s in place: %w", r.agent.Name(), err)
+	}
+	return nil
+}
+
+// pause waits before the next attempt, with the clocks held. If it is cut short, it says how the run ends.
+func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
+	r.tried.Failures++
+	r.tried.Waited += v.Wait
+	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, r.clock().Now()), v.Why, nth(r.tried.Failures), maxTries)
+	r.step("%s", words)
+	r.note(ctx, words)
+	r.total.hold()
+	defer r.total.run()
+	over := make(chan struct{})
+	defer r.clock().AfterFunc(v.Wait, func() { close(over) })()
+	select {
+	case <-over:
+		r.note(ctx, "")
+		r.step("%s goes on", r.agent.Name())
+		return ending{}, true
+	case <-r.stopping:
+	case <-ctx.Done():
+	}
+	r.keeper.mu.Lock()
+	defer r.keeper.mu.Unlock()
+	return ending{Ran: true, Err: ctx.Err(), Stopped: r.stopped, Killed: r.killed}, false
+}
+
+// note tells whoever lists sessions what a running one is about.
+func (r *run) note(ctx context.Context, reason string) {
+	_, _ = r.Store.UpdateSession(ctx, r.rec.ID, func(v *store.Session) error { // the record is corrected when the session ends
+		v.Reason = reason
+		return nil
+	})
+}
+
+// resume makes the next attempt go on with the conversation, if there is one.
+func (r *run) resume(session string) {
+	if session == "" {
+		session = r.task.Resume
+	}
+	if session == "" {
+		r.task.NewSession = newUUID() // it never got as far as a conversation
+		return
+	}
+	r.task.Resume, r.task.NewSession, r.task.Prompt = session, "", continuePrompt
+}
+
+// lostConversation starts anew, once, where the CLI no longer knows the conversation that it should go on with.
+func (r *run) lostConversation(end ending) bool {
+	f := end.Finished
+	if r.task.Resume == "" || r.now.started || end.decided() || f.Outcome != event.Failed || f.Transient {
+		return false
+	}
+	r.step("%s no longer has its conversation, so it begins a new one in the same workspace", r.agent.Name())
+	r.task.Resume, r.task.NewSession, r.before = "", newUUID(), event.Usage{}
+	if r.task.Prompt == continuePrompt {
+		r.task.Prompt = ""
+	} else if r.task.Prompt != "" {
+		r.task.Prompt = "You have begun to carry out the plan in " + r.task.Plan + "; see what is there and in git log.\n\n" + r.task.Prompt
+	}
+	return true
+}
+
+// spentAll ends the run: the door has closed, so the agent gets a moment to notice.
+func (r *run) spentAll(words string) {
+	r.mu.Lock()
+	r.limit = words
+	a := r.now
+	r.mu.Unlock()
+	r.step("%s", words)
+	if a != nil {
+		a.wrapUp(errSpent, noticeTime)
+	}
+}
+
+// stop ends the attempt that is under way.
+func (r *run) stop(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now != nil {
+		r.now.cancel(cause)
+	}
+}
+
+// interrupt asks the agent's program to end by itself.
+func (k *keeper) interrupt() {
+	select {
+	case k.signals <- syscall.SIGINT:
+	default: // it has enough of them already
+	}
+}
+
+func nth(n int) string {
+	switch n {
+	case 1:
+		return "1st"
+	case 2:
+		return "2nd"
+	case 3:
+		return "3rd"
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+// The ways in which cco ends an attempt.
+var (
+	errIdle     = errors.New("nothing was heard of the agent")
+	errTimedOut = errors.New("the time is over")
+	errSpent    = errors.New("a limit is reached")
+	errAsked    = errors.New("the agent has a question")
+)
+
+// How long an agent has to end by itself: after its door has closed, and after it was asked to.
+const (
+	noticeTime    = 20 * time.Second
+	interruptTime = 10 * time.Second
+)

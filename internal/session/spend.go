@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Limits bound what agents may use of their models: one run, and all of a day. Zero is no bound.
+type Limits struct {
+	RunCost   float64 `json:"run_cost,omitempty"` // dollars
+	RunTokens int64   `json:"run_tokens,omitempty"`
+	DayCost   float64 `json:"day_cost,omitempty"`
+	DayTokens int64   `json:"day_tokens,omitempty"`
+}
+
+// The names of the limits, as they stand in the settings.
+const (
+	limitRunCost   = "limits.run_cost"
+	limitRunTokens = "limits.run_tokens"
+	limitDayCost   = "limits.day_cost"
+	limitDayTokens = "limits.day_tokens"
+)
+
+// reached names the limit that is used up and says how much it is; "" if none is.
+func (l Limits) reached(run, day store.Spend) string {
+	switch {
+	case l.RunCost > 0 && run.Cost >= l.RunCost:
+		return fmt.Sprintf("%s of $%.2f is reached", limitRunCost, l.RunCost)
+	case l.RunTokens > 0 && run.Tokens() >= l.RunTokens:
+		return fmt.Sprintf("%s of %d is reached", limitRunTokens, l.RunTokens)
+	case l.DayCost > 0 && day.Cost >= l.DayCost:
+		return fmt.Sprintf("%s of $%.2f is reached", limitDayCost, l.DayCost)
+	case l.DayTokens > 0 && day.Tokens() >= l.DayTokens:
+		return fmt.Sprintf("%s of %d is reached", limitDayTokens, l.DayTokens)
+	}
+	return ""
+}
+
+// left is what the door may let through: the run's own limit, or what is left of the day if that is less.
+func (l Limits) left(day store.Spend) broker.Limits {
+	out := broker.Limits{Tokens: l.RunTokens, Cost: l.RunCost}
+	if rest := l.DayTokens - day.Tokens(); l.DayTokens > 0 && (out.Tokens == 0 || rest < out.Tokens) {
+		out.Tokens = max(1, rest)
+	}
+	if rest := l.DayCost - day.Cost; l.DayCost > 0 && (out.Cost == 0 || rest < out.Cost) {
+		out.Cost = max(1e-9, rest)
+	}
+	return out
+}
+
+// SpentError says that nothing may be spent any more today.
+type SpentError struct{ Limit string }
+
+func (e *SpentError) Error() string {
+	return e.Limit + ": go on tomorrow, or raise it in the settings"
+}
+
+// afford refuses to begin what could not even ask its model once.
+func (s *Service) afford(ctx context.Context, l Limits) (today store.Spend, err error) {
+	today, err = s.Store.SpentOn(ctx, store.Day(s.Now()))
+	if err != nil {
+		return today, err
+	}
+	if words := l.reached(store.Spend{}, today); words != "" {
+		return today, &SpentError{Limit: words}
+	}
+	return today, nil
+}
+
+// keepSpend is how often what was spent is written down, at most: a crash forgets no more than that.
+const keepSpend = time.Second
+
+// meter adds up what a run spends, keeps it, and says when it is enough.
+type meter struct {
+	limits  Limits
+	door    func() broker.Spend
+	keep    func(ctx context.Context, more store.Spend) (today store.Spend, err error)
+	reached func(words string) // called once
+
+	mu      sync.Mutex
+	earlier store.Spend // of attempts that have ended, as the CLI counted them
+	now     store.Spend // of the present one
+	kept    store.Spend
+	today   store.Spend // of all sessions, when it was last looked
+	said    bool
+}
+
+// count takes the CLI's own count of the present attempt.
+func (m *meter) count(u event.Usage) {
+	m.mu.Lock()
+	m.now = store.Spend{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Cost: u.Cost}
+	m.mu.Unlock()
+	m.check()
+}
+
+// nextAttempt closes the account of an attempt.
+func (m *meter) nextAttempt() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.earlier, m.now = m.earlier.Add(m.now), store.Spend{}
+}
+
+// total is what the CLI says, or what the door has seen if that is more: an agent can be wrong or lie.
+func (m *meter) total() store.Spend {
+	cli := m.earlier.Add(m.now)
+	if m.door == nil {
+		return cli
+	}
+	seen, out := m.door(), cli
+	if seen.Tokens() > cli.Tokens() {
+		out = store.Spend{Input: seen.Input, Output: seen.Output, CacheRead: seen.CacheRead, CacheWrite: seen.CacheWrite}
+	}
+	out.Cost = max(cli.Cost, seen.Cost)
+	return out
+}
+
+// check says once that a limit is reached. What other sessions spend today is known as of the last writing.
+func (m *meter) check() {
+	m.mu.Lock()
+	total := m.total()
+	words := m.limits.reached(total, m.today.Add(total.Sub(m.kept)))
+	tell := words != "" && !m.said
+	m.said = m.said || tell
+	m.mu.Unlock()
+	if tell {
+		m.reached(words)
+	}
+}
+
+// write keeps what was spent since it was last called.
+func (m *meter) write(ctx context.Context) error {
+	m.mu.Lock()
+	total := m.total()
+	more := total.Sub(m.kept)
+	m.mu.Unlock()
+	today, err := m.keep(ctx, more)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.kept, m.today = total, today
+	m.mu.Unlock()
+	m.check()
+	return nil
+}
+
+// run writes while something is spent, until the context ends, and then once more.
+func (m *meter) run(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(keepSpend)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				_ = m.write(context.WithoutCancel(ctx))
+				return
+			case <-tick.C:
+			}
+			m.mu.Lock()
+			changed := m.total() != m.kept
+			m.mu.Unlock()
+			if changed {
+				_ = m.write(ctx) // tried again at the next tick
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
