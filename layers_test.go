@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"cmd/cco-guard": {"internal/guard/hook"},
 
 	"internal/cli": {
-		"internal/agent", "internal/box", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/canary",
+		"internal/agent", "internal/agent/event", "internal/box", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
 		"internal/config", "internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
@@ -30,8 +30,8 @@ var layers = map[string][]string{
 	"internal/bench":  {"internal/git/gittest", "internal/proc"},
 	"internal/doctor": {"internal/agent", "internal/box", "internal/proc"},
 	"internal/session": {
-		"internal/agent", "internal/box", "internal/canary", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover",
-		"internal/guard/settings", "internal/inside", "internal/proc", "internal/store",
+		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover",
+		"internal/guard/settings", "internal/inside", "internal/inside/relay", "internal/proc", "internal/store",
 	},
 	"internal/provision":       {"internal/box"},
 	"internal/box/verify":      {"internal/box", "internal/box/probe", "internal/proc"},
