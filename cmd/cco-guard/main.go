@@ -12,7 +12,7 @@ import (
 
 func main() {
 	h := hook.Hook{
-		Socket: os.Getenv("CCO_GUARD_SOCK"),
+		Socket: func() string { return os.Getenv("CCO_GUARD_SOCK") },
 		In:     hook.Input(os.Stdin, hook.MaxTime), Out: os.Stdout, Err: os.Stderr, Now: time.Now,
 	}
 	if !parse(os.Args[1:], &h) {

@@ -169,7 +169,7 @@ func guardHookCommand(a *app) *cobra.Command {
 the agents themselves: exit 0 lets the call run, exit 2 denies it. Whatever goes
 wrong is a denial.`,
 		RunE: func(*cobra.Command, []string) error {
-			h.Socket = a.env("CCO_GUARD_SOCK")
+			h.Socket = func() string { return a.env("CCO_GUARD_SOCK") }
 			h.In, h.Out, h.Err = a.io.In, a.io.Out, a.io.Err
 			if f, ok := a.io.In.(*os.File); ok {
 				h.In = hook.Input(f, hook.MaxTime)

@@ -2,24 +2,11 @@ package guard
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/jsontext"
 )
-
-// BatchCall is one line of a batch: a call with a name.
-type BatchCall struct {
-	ID string `json:"id"`
-	Call
-}
-
-// BatchVerdict is the answer to a BatchCall.
-type BatchVerdict struct {
-	ID      string `json:"id"`
-	Verdict string `json:"verdict"` // allow or deny
-	Rule    Rule   `json:"rule,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-}
 
 const maxLine = 4 << 20
 
@@ -30,13 +17,11 @@ func Batch(policy Policy, links Resolver, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 1<<16), maxLine)
 	w := bufio.NewWriter(out)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	for lines.Scan() {
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
-		if err := enc.Encode(batchLine(policy, links, lines.Bytes())); err != nil {
+		if _, err := w.WriteString(batchLine(policy, links, lines.Text()) + "\n"); err != nil {
 			return err
 		}
 	}
@@ -46,14 +31,44 @@ func Batch(policy Policy, links Resolver, in io.Reader, out io.Writer) error {
 	return w.Flush()
 }
 
-func batchLine(policy Policy, links Resolver, line []byte) BatchVerdict {
-	var c BatchCall
-	if err := json.Unmarshal(line, &c); err != nil {
-		return BatchVerdict{ID: c.ID, Verdict: "deny", Rule: RuleInput, Reason: "the line is not a call: " + err.Error()}
+// batchLine answers one line.
+func batchLine(policy Policy, links Resolver, line string) string {
+	id, call, err := batchCall(line)
+	if err != nil {
+		return batchVerdict(id, Verdict{Rule: RuleInput}, "the line is not a call: "+err.Error())
 	}
-	v := Decide(policy, links, c.Call)
+	v := Decide(policy, links, call)
+	return batchVerdict(id, v, v.Message())
+}
+
+// batchCall reads a call that has a name.
+func batchCall(line string) (id string, call Call, err error) {
+	err = jsontext.Object(line, func(name, value string) (err error) {
+		switch name {
+		case "id":
+			id, err = jsontext.String(value)
+		case "tool_name":
+			call.Tool, err = jsontext.String(value)
+		case "cwd":
+			call.Cwd, err = jsontext.String(value)
+		case "branch":
+			call.Branch, err = jsontext.String(value)
+		case "tool_input":
+			call.Input = []byte(value)
+		}
+		return err
+	})
+	return id, call, err
+}
+
+func batchVerdict(id string, v Verdict, reason string) string {
+	line := `{"id":` + jsontext.Quote(id)
 	if v.Allow {
-		return BatchVerdict{ID: c.ID, Verdict: "allow"}
+		return line + `,"verdict":"allow"}`
 	}
-	return BatchVerdict{ID: c.ID, Verdict: "deny", Rule: v.Rule, Reason: v.Message()}
+	line += `,"verdict":"deny"`
+	if v.Rule != RuleNone {
+		line += `,"rule":` + jsontext.Quote(string(v.Rule))
+	}
+	return line + `,"reason":` + jsontext.Quote(reason) + `}`
 }

@@ -1,9 +1,10 @@
 package guard
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/jsontext"
 )
 
 // toolKind is what a tool does, whatever its agent calls it.
@@ -40,18 +41,35 @@ func kindOf(name string) toolKind {
 	return toolUnknown
 }
 
-// fileInput are the fields in which tools name files and commands. They are
-// matched exactly: a decoder that ignores case would let a second spelling of
-// a name stand in for the one that the agent reads.
-type fileInput map[string]json.RawMessage
+// fileInput is an object in whose fields tools name files and commands. Names
+// are matched exactly: a decoder that ignores case would let a second spelling
+// of a name stand in for the one that the agent reads.
+type fileInput string
+
+// field returns a field as it stands. The last one of a name counts, as it
+// does for the agents.
+func (in fileInput) field(name string) (raw string, present bool) {
+	_ = jsontext.Object(string(in), func(n, value string) error { // what is no object has no fields
+		if n == name {
+			raw, present = value, true
+		}
+		return nil
+	})
+	return raw, present
+}
+
+func (in fileInput) isObject() bool {
+	return jsontext.Object(string(in), func(string, string) error { return nil }) == nil
+}
 
 // text returns a field that holds text; ok is false if it is no text.
 func (in fileInput) text(name string) (value string, present, ok bool) {
-	raw, present := in[name]
-	if !present || string(raw) == "null" {
+	raw, present := in.field(name)
+	if !present || jsontext.Null(raw) {
 		return "", false, true
 	}
-	return value, true, json.Unmarshal(raw, &value) == nil
+	value, err := jsontext.String(raw)
+	return value, true, err == nil
 }
 
 // tool judges a call of any tool.
@@ -72,14 +90,14 @@ func (s *shell) tool(call Call) {
 	case toolDenied:
 		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+" works outside the workspace", "keep notes and work in files below "+s.land.workspace)
 	}
-	var in fileInput
-	var plain string
-	switch {
-	case kind == toolFree || kind == toolRead:
+	if kind == toolFree || kind == toolRead {
 		return // nothing that it is given is written
-	case kind == toolPatch && json.Unmarshal(call.Input, &plain) == nil:
-		in = fileInput{"input": call.Input}
-	case json.Unmarshal(call.Input, &in) != nil || in == nil:
+	}
+	in := fileInput(call.Input)
+	if _, err := jsontext.String(string(in)); err == nil && kind == toolPatch {
+		in = `{"input":` + in + `}`
+	}
+	if !in.isObject() {
 		bad("the input of " + call.Tool + " is not what that tool takes")
 	}
 	switch kind {
@@ -103,22 +121,22 @@ func (s *shell) shellTool(in fileInput, bad func(string)) {
 			s.moveTo(arg{s.homed(dir), 0, 0}, false)
 		}
 	}
-	raw, found := in["command"]
+	raw, found := in.field("command")
 	if !found {
-		raw, found = in["cmd"]
+		raw, found = in.field("cmd")
 	}
-	var command string
-	var words []string
-	switch {
-	case !found:
+	if !found {
 		bad("the call holds no command")
-	case json.Unmarshal(raw, &command) == nil:
+	}
+	if command, err := jsontext.String(raw); err == nil {
 		s.topLevel(command)
-	case json.Unmarshal(raw, &words) == nil && len(words) > 0:
-		s.run(literals(arg{}, words...))
-	default:
+		return
+	}
+	words, err := jsontext.Strings(raw)
+	if err != nil || len(words) == 0 {
 		bad("the command is neither text nor words")
 	}
+	s.run(literals(arg{}, words...))
 }
 
 // topLevel interprets the command that the agent wrote.
@@ -145,13 +163,11 @@ func (s *shell) writeTool(in fileInput, bad func(string)) {
 		}
 	}
 	check(in)
-	if raw, ok := in["edits"]; ok {
-		var edits []fileInput
-		if json.Unmarshal(raw, &edits) == nil {
-			for _, e := range edits {
-				check(e)
-			}
-		}
+	if raw, ok := in.field("edits"); ok {
+		_ = jsontext.Array(raw, func(value string) error { // edits of another shape name no files
+			check(fileInput(value))
+			return nil
+		})
 	}
 	if !found {
 		bad("the call names no file")
@@ -164,8 +180,12 @@ func (s *shell) patchTool(in fileInput, bad func(string)) {
 	for _, name := range []string{"input", "patch", "patchText", "patch_text", "command"} {
 		value, present, ok := in.text(name)
 		var words []string
-		if !ok && json.Unmarshal(in[name], &words) != nil {
-			bad("the patch is neither text nor words")
+		if !ok {
+			raw, _ := in.field(name)
+			var err error
+			if words, err = jsontext.Strings(raw); err != nil {
+				bad("the patch is neither text nor words")
+			}
 		}
 		if present {
 			patch += value + strings.Join(words, "\n") + "\n"

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -94,22 +95,42 @@ func newTerrain(p Policy, r Resolver) *terrain {
 	if p.Home != "" {
 		t.home = path.Clean(p.Home)
 	}
-	t.scratch = append(append(t.scratch, p.Scratch...), p.Caches...)
+	t.scratch = slices.Concat(p.Scratch, p.Caches)
+	names := agentSettings()
+	t.protected = make([]string, 0, len(p.Protected)+(len(t.own)+1)*len(names)+len(homeSettings()))
 	t.protected = append(t.protected, p.Protected...)
 	for _, root := range t.own {
-		for _, name := range agentSettings() {
-			t.protected = append(t.protected, path.Join(root, name))
-		}
+		t.protected = allBelow(t.protected, root, names)
 		if p.Linked {
 			t.gitFile = append(t.gitFile, path.Join(root, ".git"))
 		}
 	}
 	if t.home != "" {
-		for _, name := range append(agentSettings(), homeSettings()...) {
-			t.protected = append(t.protected, path.Join(t.home, name))
-		}
+		t.protected = allBelow(allBelow(t.protected, t.home, names), t.home, homeSettings())
 	}
 	return t
+}
+
+// allBelow adds names, all of them clean, as they lie below root. They share one
+// text, because the hook pays for every piece of memory anew.
+func allBelow(list []string, root string, names []string) []string {
+	root = strings.TrimSuffix(root, "/") + "/"
+	size := 0
+	for _, name := range names {
+		size += len(root) + len(name)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, name := range names {
+		b.WriteString(root)
+		b.WriteString(name)
+	}
+	all := b.String()
+	for _, name := range names {
+		n := len(root) + len(name)
+		list, all = append(list, all[:n]), all[n:]
+	}
+	return list
 }
 
 func (t *terrain) bothForms(name string) []string {

@@ -1,9 +1,10 @@
 package guard
 
 import (
-	"encoding/json"
 	"errors"
 	"path"
+
+	"github.com/cco-dev/cco/internal/guard/jsontext"
 )
 
 // Policy says where an agent may work. It is made at run time from the box
@@ -44,57 +45,68 @@ type Policy struct {
 
 // ParsePolicy reads a policy as it stands in a box. What it does not know is
 // an error, since a misspelt key could open what its author meant to close.
-// It goes field by field: the hook reads a policy for every tool call, and
-// filling a struct by reflection takes it longer than deciding the call.
 func ParsePolicy(data []byte) (Policy, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return Policy{}, err
-	}
 	var p Policy
-	for name, raw := range fields {
-		to := p.field(name)
-		if to == nil {
-			return Policy{}, errors.New("policy has an unknown field " + name)
+	err := jsontext.Object(string(data), func(name, value string) error {
+		known, err := p.set(name, value)
+		if !known {
+			return errors.New("policy has an unknown field " + name)
 		}
-		if err := json.Unmarshal(raw, to); err != nil {
-			return Policy{}, errors.New("policy field " + name + ": " + err.Error())
+		if err != nil {
+			return errors.New("policy field " + name + ": " + err.Error())
 		}
+		return nil
+	})
+	if err != nil {
+		return Policy{}, err
 	}
 	return p, p.Validate()
 }
 
-// field is where the value of a JSON field goes.
-func (p *Policy) field(name string) any {
+// set fills in the field that has this name in JSON.
+func (p *Policy) set(name, value string) (known bool, err error) {
 	switch name {
 	case "workspace":
-		return &p.Workspace
+		p.Workspace, err = jsontext.String(value)
 	case "host":
-		return &p.Host
+		p.Host, err = jsontext.String(value)
 	case "home":
-		return &p.Home
+		p.Home, err = jsontext.String(value)
 	case "linked":
-		return &p.Linked
+		p.Linked, err = jsontext.Bool(value)
 	case "git_dir":
-		return &p.GitDir
+		p.GitDir, err = jsontext.String(value)
 	case "git_common_dir":
-		return &p.GitCommonDir
+		p.GitCommonDir, err = jsontext.String(value)
 	case "branch":
-		return &p.Branch
+		p.Branch, err = jsontext.String(value)
 	case "scratch":
-		return &p.Scratch
+		p.Scratch, err = jsontext.Strings(value)
 	case "caches":
-		return &p.Caches
+		p.Caches, err = jsontext.Strings(value)
 	case "protected":
-		return &p.Protected
+		p.Protected, err = jsontext.Strings(value)
 	case "remotes":
-		return &p.Remotes
+		p.Remotes, err = remotes(value)
 	case "tools":
-		return &p.Tools
+		p.Tools, err = jsontext.Strings(value)
 	case "audit_socket":
-		return &p.AuditSocket
+		p.AuditSocket, err = jsontext.String(value)
+	default:
+		return false, nil
 	}
-	return nil
+	return true, err
+}
+
+func remotes(text string) (map[string]string, error) {
+	if jsontext.Null(text) {
+		return nil, nil
+	}
+	found := map[string]string{}
+	return found, jsontext.Object(text, func(name, value string) (err error) {
+		found[name], err = jsontext.String(value)
+		return err
+	})
 }
 
 // Validate reports what would make verdicts under p meaningless.
@@ -102,11 +114,12 @@ func (p Policy) Validate() error {
 	if p.Workspace == "" {
 		return errors.New("policy has no workspace")
 	}
-	paths := append([]string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir}, p.Scratch...)
-	paths = append(append(paths, p.Caches...), p.Protected...)
-	for _, name := range paths {
-		if name != "" && !path.IsAbs(name) {
-			return errors.New("policy path " + name + " is not absolute")
+	single := [...]string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir}
+	for _, names := range [...][]string{single[:], p.Scratch, p.Caches, p.Protected} {
+		for _, name := range names {
+			if name != "" && !path.IsAbs(name) {
+				return errors.New("policy path " + name + " is not absolute")
+			}
 		}
 	}
 	if path.Clean(p.Workspace) == "/" {

@@ -3,12 +3,13 @@
 package hook
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"io"
 	"time"
 
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/jsontext"
 )
 
 // Bounds on one call, past which it is denied.
@@ -30,8 +31,9 @@ const DefaultPolicy = "/etc/cco/policy.json"
 type Hook struct {
 	Agent  string // claude, codex or gemini
 	Policy string // file name; DefaultPolicy if empty
-	// Socket is where denials are reported; if empty, the policy's.
-	Socket string
+	// Socket is where denials are reported; if nil or empty, the policy's.
+	// It is asked on a denial only: looking at the environment costs.
+	Socket func() string
 
 	In       io.Reader
 	Out, Err io.Writer
@@ -47,7 +49,10 @@ type result struct {
 
 // Run reads one call, prints the answer and returns the exit code. It waits
 // for its input as long as In does: see Input.
-func (h Hook) Run() int { return h.answer(h.judged()) }
+func (h Hook) Run() int {
+	grow(false)
+	return h.answer(h.judged())
+}
 
 // Deadline ends the process as a denial if it has not ended before, whatever
 // it waits for. It is for callers that can afford a timer.
@@ -119,28 +124,42 @@ func (h Hook) call() (guard.Call, error) {
 // Parse reads a hook call of claude, codex or gemini, which all name the same
 // things alike.
 func Parse(data []byte) (guard.Call, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return guard.Call{}, errors.New("it is not a JSON object")
-	}
 	var call guard.Call
 	var event string
-	for name, to := range map[string]*string{"cwd": &call.Cwd, "tool_name": &call.Tool, "hook_event_name": &event} {
-		raw, ok := fields[name]
-		if !ok && name == "hook_event_name" {
-			continue
+	var cwd, tool bool
+	err := jsontext.Object(string(data), func(name, value string) (err error) {
+		switch name {
+		case "cwd":
+			cwd = true
+			call.Cwd, err = jsontext.String(value)
+		case "tool_name":
+			tool = true
+			call.Tool, err = jsontext.String(value)
+		case "hook_event_name":
+			event, err = jsontext.String(value)
+		case "tool_input":
+			call.Input = []byte(value)
 		}
-		if err := json.Unmarshal(raw, to); !ok || err != nil {
-			return guard.Call{}, errors.New("its " + name + " is missing or no text")
+		if err != nil {
+			return errors.New("its " + name + " is no text")
 		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, jsontext.ErrSyntax) || errors.Is(err, jsontext.ErrKind):
+		return guard.Call{}, errors.New("it is not a JSON object")
+	case err != nil:
+		return guard.Call{}, err
+	case !cwd:
+		return guard.Call{}, errors.New("its cwd is missing")
+	case !tool:
+		return guard.Call{}, errors.New("its tool_name is missing")
 	}
 	switch event {
 	case "", "PreToolUse", "BeforeTool":
-	default:
-		return guard.Call{}, errors.New("it is about " + event + " and not about a tool")
+		return call, nil
 	}
-	call.Input = fields["tool_input"]
-	return call, nil
+	return guard.Call{}, errors.New("it is about " + event + " and not about a tool")
 }
 
 // answer prints the verdict so that the agent acts on it.
@@ -151,20 +170,13 @@ func (h Hook) answer(r result) int {
 	message := r.verdict.Message()
 	// Nobody is left to tell if these can't be written: the code denies.
 	_, _ = io.WriteString(h.Err, message+"\n")
-	if line, err := json.Marshal(decision{"block", message}); err == nil {
-		_, _ = h.Out.Write(append(line, '\n'))
-	}
-	socket := h.Socket
-	if socket == "" {
-		socket = r.socket
+	_, _ = io.WriteString(h.Out, `{"decision":"block","reason":`+jsontext.Quote(message)+"}\n")
+	socket := r.socket
+	if h.Socket != nil {
+		socket = cmp.Or(h.Socket(), socket)
 	}
 	if socket != "" {
 		h.report(socket, r)
 	}
 	return exitDeny
-}
-
-type decision struct {
-	Decision string `json:"decision"`
-	Reason   string `json:"reason"`
 }

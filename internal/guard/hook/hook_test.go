@@ -165,7 +165,12 @@ func TestDenialsReachTheLog(t *testing.T) {
 		if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 {
 			t.Fatalf("%s: code %d", network, code)
 		}
-		var got hook.Denial
+		var got struct {
+			Time              time.Time
+			Agent, Rule, Path string
+			Tool              string          `json:"tool_name"`
+			Input             json.RawMessage `json:"tool_input"`
+		}
 		if err := json.Unmarshal([]byte(<-lines), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +215,7 @@ func listen(t *testing.T, network, name string) <-chan string {
 }
 
 func TestLogThatIsGoneChangesNothing(t *testing.T) {
-	h := hook.Hook{Agent: "claude", Socket: filepath.Join(t.TempDir(), "none")}
+	h := hook.Hook{Agent: "claude", Socket: func() string { return filepath.Join(t.TempDir(), "none") }}
 	if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 {
 		t.Errorf("code %d", code)
 	}

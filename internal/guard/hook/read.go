@@ -3,6 +3,7 @@ package hook
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -15,9 +16,13 @@ func readFile(name string) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer func() { _ = syscall.Close(fd) }() // only read
-	var data []byte
-	for buf := make([]byte, 16<<10); ; {
-		n, err := syscall.Read(fd, buf)
+	// Every page that is touched costs; policies are smaller than this one.
+	data := make([]byte, 0, 4<<10)
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, len(data))
+		}
+		n, err := syscall.Read(fd, data[len(data):cap(data)])
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue
@@ -26,7 +31,7 @@ func readFile(name string) ([]byte, error) {
 		case n == 0:
 			return data, nil
 		}
-		if data = append(data, buf[:n]...); len(data) > MaxInput {
+		if data = data[:len(data)+n]; len(data) > MaxInput {
 			return nil, &os.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
 		}
 	}

@@ -1,24 +1,13 @@
 package hook
 
 import (
-	"encoding/json"
 	"errors"
+	"strings"
 	"syscall"
 	"time"
-)
 
-// Denial is one line of the audit log.
-type Denial struct {
-	Time   time.Time       `json:"time"`
-	Agent  string          `json:"agent"`
-	Cwd    string          `json:"cwd,omitempty"`
-	Tool   string          `json:"tool_name,omitempty"`
-	Input  json.RawMessage `json:"tool_input,omitempty"`
-	Rule   string          `json:"rule"`
-	Reason string          `json:"reason"`
-	Part   string          `json:"part,omitempty"`
-	Path   string          `json:"path,omitempty"`
-}
+	"github.com/cco-dev/cco/internal/guard/jsontext"
+)
 
 // maxReported bounds what is passed on of a tool's input.
 const maxReported = 16 << 10
@@ -26,24 +15,32 @@ const maxReported = 16 << 10
 // report sends a denial to the log, as far as that can be done at once. The
 // verdict stands whatever becomes of it.
 func (h Hook) report(socket string, r result) {
-	d := Denial{
-		Agent: h.Agent, Cwd: r.call.Cwd, Tool: r.call.Tool,
-		Rule: string(r.verdict.Rule), Reason: r.verdict.Message(), Part: r.verdict.Part, Path: r.verdict.Path,
-	}
-	if h.Now != nil {
-		d.Time = h.Now().UTC()
-	}
-	if len(r.call.Input) <= maxReported && json.Valid(r.call.Input) {
-		d.Input = r.call.Input
-	}
-	line, err := json.Marshal(d)
-	if err != nil {
-		return
-	}
-	line = append(line, '\n')
+	line := []byte(h.line(r) + "\n")
 	if errors.Is(send(socket, syscall.SOCK_STREAM, line), syscall.EPROTOTYPE) {
 		_ = send(socket, syscall.SOCK_DGRAM, line) // best effort
 	}
+}
+
+// line is the denial as the log takes it.
+func (h Hook) line(r result) string {
+	var at time.Time
+	if h.Now != nil {
+		at = h.Now().UTC()
+	}
+	line := `{"time":` + jsontext.Quote(at.Format(time.RFC3339Nano))
+	for _, f := range [...]struct{ name, text string }{
+		{"agent", h.Agent}, {"cwd", r.call.Cwd}, {"tool_name", r.call.Tool}, {"rule", string(r.verdict.Rule)},
+		{"reason", r.verdict.Message()}, {"part", r.verdict.Part}, {"path", r.verdict.Path},
+	} {
+		if f.text != "" {
+			line += `,"` + f.name + `":` + jsontext.Quote(f.text)
+		}
+	}
+	if input := string(r.call.Input); len(input) <= maxReported && jsontext.Valid(input) {
+		// White space could hold the end of a line, which ends the report.
+		line += `,"tool_input":` + strings.NewReplacer("\n", " ", "\r", " ").Replace(input)
+	}
+	return line + "}"
 }
 
 // send writes to a unix socket without waiting. It does without package net,
