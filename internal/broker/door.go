@@ -28,11 +28,12 @@ type Door struct {
 	spent  ledger
 	calls  chan struct{} // one place for each model request under way
 	routes map[string]*route
-	plain  http.RoundTripper // for requests that are proxied without CONNECT
 	server *http.Server
-	quiet  *silences
 	ctx    context.Context // ends with the door
 	cancel context.CancelFunc
+
+	buffers buffers
+	bodies  bodies
 
 	mu     sync.Mutex
 	open   map[io.Closer]struct{} // what the server has handed to us
@@ -49,10 +50,9 @@ func Open(c Config) (*Door, error) {
 	}
 	d := &Door{
 		cfg: c, token: sha256.Sum256([]byte(c.Token)), calls: make(chan struct{}, maxModelCalls),
-		routes: map[string]*route{}, open: map[io.Closer]struct{}{},
+		routes: map[string]*route{}, open: map[io.Closer]struct{}{}, bodies: bodies{to: c.RecordBodies},
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
-	d.plain = d.plainTransport()
 	for _, u := range c.Models {
 		if _, twice := d.routes[u.Provider.Name]; twice {
 			return nil, fmt.Errorf("broker: two upstreams for %s", u.Provider.Name)
@@ -63,17 +63,21 @@ func Open(c Config) (*Door, error) {
 		}
 		d.routes[u.Provider.Name] = r
 	}
-	d.quiet = newSilences(d)
-	d.server = &http.Server{
-		Handler:           http.HandlerFunc(d.serve),
-		ReadHeaderTimeout: c.Timeouts.Header,
-		IdleTimeout:       c.Timeouts.Idle,
+	d.server = d.newServer(d.serve)
+	d.server.ConnState = d.unheard
+	d.server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, guestKey{}, c) }
+	return d, nil
+}
+
+func (d *Door) newServer(handle http.HandlerFunc) *http.Server {
+	return &http.Server{
+		Handler:           handle,
+		ReadHeaderTimeout: d.cfg.Timeouts.Header,
+		IdleTimeout:       d.cfg.Timeouts.Idle,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(io.Discard, "", 0), // what the box does wrong is in the record
 		BaseContext:       func(net.Listener) context.Context { return d.ctx },
-		ConnState:         d.quiet.change,
 	}
-	return d, nil
 }
 
 func (c *Config) defaults() error {
@@ -124,7 +128,7 @@ func (t *Timeouts) defaults() {
 
 // Serve lets the box in through l until Close. Who can connect to l is not trusted for that: each request shows the token.
 func (d *Door) Serve(l net.Listener) error {
-	err := d.server.Serve(&crowd{Listener: l, places: make(chan struct{}, maxConns), done: d.ctx.Done()})
+	err := d.server.Serve(&crowd{Listener: l, places: make(chan struct{}, maxConns), done: d.ctx.Done(), now: d.cfg.Now})
 	if errors.Is(err, http.ErrServerClosed) {
 		return ErrClosed
 	}
@@ -178,53 +182,13 @@ func (d *Door) ours(token string) bool {
 }
 
 func (d *Door) serve(w http.ResponseWriter, r *http.Request) {
-	d.quiet.spoke(r)
+	if g, ok := r.Context().Value(guestKey{}).(*guest); ok {
+		g.heard.Store(true)
+	}
 	switch {
 	case r.Method == http.MethodConnect || r.URL.IsAbs():
 		d.proxy(w, r)
 	default:
 		d.model(w, r)
 	}
-}
-
-// crowd bounds the connections that are served at once.
-type crowd struct {
-	net.Listener
-	places chan struct{}
-	done   <-chan struct{}
-}
-
-func (c *crowd) Accept() (net.Conn, error) {
-	select {
-	case c.places <- struct{}{}:
-	case <-c.done:
-		return nil, net.ErrClosed
-	}
-	conn, err := c.Listener.Accept()
-	if err != nil {
-		<-c.places
-		return nil, err
-	}
-	return &guest{Conn: conn, leave: sync.OnceFunc(func() { <-c.places })}, nil
-}
-
-// guest is a connection from the box.
-type guest struct {
-	net.Conn
-	leave func()
-}
-
-func (g *guest) Close() error {
-	defer g.leave()
-	return g.Conn.Close()
-}
-
-// CloseWrite is how one side of a tunnel says that it has no more to say.
-func (g *guest) CloseWrite() error { return closeWrite(g.Conn) }
-
-func closeWrite(c net.Conn) error {
-	if h, ok := c.(interface{ CloseWrite() error }); ok {
-		return h.CloseWrite()
-	}
-	return c.Close()
 }

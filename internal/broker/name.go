@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -88,11 +89,11 @@ func parseHost(s string) (host, error) {
 		}
 		return host{addr: a.Unmap()}, nil
 	}
-	name, err := names().ToASCII(strings.TrimSuffix(s, "."))
-	if err != nil {
+	// The last dot may be one of the dots that are no ASCII: it is taken off when all are plain, and so are digits by then.
+	name, err := names().ToASCII(s)
+	if err != nil || !utf8.ValidString(s) {
 		return host{}, fmt.Errorf("host name %q: not a name that DNS can have", printable(s, 80))
 	}
-	// Full-width digits and dots have become plain ones by now, and a full-width last dot a last dot.
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if a, is, err := oldAddress(name); err != nil {
 		return host{}, fmt.Errorf("%q: %w", printable(s, 80), err)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // proxyToken gets the password of Proxy-Authorization: Basic cco:TOKEN.
@@ -60,17 +59,15 @@ func (d *Door) wanted(r *http.Request) (target, error) {
 	if r.Method == http.MethodConnect {
 		return parseTarget(r.RequestURI, 0)
 	}
-	if r.URL.Scheme != "http" {
+	const scheme = "http://"
+	if len(r.RequestURI) < len(scheme) || !strings.EqualFold(r.RequestURI[:len(scheme)], scheme) {
 		return target{}, errors.New("the proxy takes http:// URLs, and CONNECT for everything else")
 	}
-	rest := r.RequestURI[len("http://"):]
-	authority := rest[:len(rest)-len(strings.TrimLeft(rest, "/?#"))]
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority = rest[:i]
-	} else {
-		authority = rest
+	authority := r.RequestURI[len(scheme):]
+	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
+		authority = authority[:i]
 	}
-	return parseTarget(authority, 80)
+	return parseTarget(authority, portHTTP)
 }
 
 // say answers in one plain sentence.
@@ -98,46 +95,4 @@ func (d *Door) failed(w http.ResponseWriter, e *Entry, err error) {
 	default:
 		d.say(w, e, http.StatusBadGateway, Failed, printable(err.Error(), 300))
 	}
-}
-
-func (d *Door) connectTo(w http.ResponseWriter, r *http.Request, t target, e *Entry) {
-	out, rule, err := d.reach(r.Context(), t)
-	e.Rule = rule
-	if err != nil {
-		d.failed(w, e, err)
-		return
-	}
-	if !d.hold(out) {
-		return
-	}
-	defer d.release(out)
-	conn, buf, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		d.failed(w, e, err)
-		return
-	}
-	if !d.hold(conn) {
-		return
-	}
-	defer d.release(conn)
-	_ = conn.SetDeadline(time.Time{})
-	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-		return
-	}
-	e.Status, e.Decision = http.StatusOK, Allowed
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.In, _ = io.Copy(out, buf)
-		_ = closeWrite(out)
-	}()
-	e.Out, _ = io.Copy(conn, out)
-	_ = closeWrite(conn)
-	<-done
-}
-
-func (d *Door) plainTransport() http.RoundTripper { return http.DefaultTransport }
-
-func (d *Door) forward(w http.ResponseWriter, _ *http.Request, _ target, e *Entry) {
-	d.say(w, e, http.StatusNotImplemented, Failed, "not yet")
 }

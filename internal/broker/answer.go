@@ -1,0 +1,95 @@
+package broker
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+)
+
+// finalStatus answers what no repetition will change. It was found with the CLIs: claude, codex and gemini repeat a request
+// after 401 or 429 and after 5xx, and report a 400 at once.
+const finalStatus = http.StatusBadRequest
+
+// errorBody is an error as the provider itself would tell it, which is what its CLI can read.
+func (p Provider) errorBody(status int, why string) []byte {
+	why = "cco: " + why
+	var body any
+	switch p.wire {
+	case wireAnthropic:
+		kind := "invalid_request_error"
+		switch {
+		case status == http.StatusForbidden:
+			kind = "permission_error"
+		case status == http.StatusNotFound:
+			kind = "not_found_error"
+		case status >= 500:
+			kind = "api_error"
+		}
+		body = map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": why}}
+	case wireGemini:
+		word := "FAILED_PRECONDITION"
+		switch {
+		case status == http.StatusForbidden:
+			word = "PERMISSION_DENIED"
+		case status == http.StatusNotFound:
+			word = "NOT_FOUND"
+		case status >= 500:
+			word = "UNAVAILABLE"
+		}
+		body = map[string]any{"error": map[string]any{"code": status, "message": why, "status": word}}
+	default:
+		kind := "invalid_request_error"
+		if status >= 500 {
+			kind = "server_error"
+		}
+		body = map[string]any{"error": map[string]any{"message": why, "type": kind, "param": nil, "code": "cco"}}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return []byte("{}")
+	}
+	return text
+}
+
+// tell answers on a model route.
+func (x *exchange) tell(w http.ResponseWriter, status int, decision Decision, why string) {
+	why = maskText(why, x.rt.up.Key.reveal())
+	x.entry.Status, x.entry.Decision = status, decision
+	if decision == Failed {
+		x.entry.Error = why
+	} else {
+		x.entry.Reason = why
+	}
+	body := append(x.rt.up.Provider.errorBody(status, why), '\n')
+	x.entry.Out = int64(len(body))
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Should-Retry", fmt.Sprint(status >= 500)) // Anthropic's and OpenAI's own clients heed it
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// trouble is a model that can't be reached, in words for the box and the record.
+func trouble(err error) (status int, why string) {
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	var record tls.RecordHeaderError
+	var late net.Error
+	switch {
+	case errors.As(err, &dns):
+		return http.StatusBadGateway, "the model's host name can't be resolved: " + dns.Err
+	case errors.As(err, &cert), errors.As(err, &unknown):
+		return http.StatusBadGateway, "the model's certificate is not one that this host trusts: " + err.Error()
+	case errors.As(err, &record):
+		return http.StatusBadGateway, "the model's host does not speak TLS there"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
+		return http.StatusGatewayTimeout, "the model did not answer in time"
+	}
+	return http.StatusBadGateway, "the model can't be reached: " + printable(err.Error(), 300)
+}

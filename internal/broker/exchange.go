@@ -1,0 +1,237 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// exchange is one request to a model and its answer.
+type exchange struct {
+	rt    *route
+	call  call
+	entry Entry
+	mu    sync.Mutex // over asked: the transport may read the request on when there is an answer already
+	asked *asked
+	meter *meter // nil until there is an answer that may cost
+	watch *watch
+
+	sent  atomic.Int64 // bytes of the request
+	wrote atomic.Bool  // the model has the whole request
+	ended atomic.Bool  // the answer came to its end
+}
+
+func (x *exchange) begin(w http.ResponseWriter, r *http.Request, cancel func()) {
+	d := x.rt.door
+	x.watch = newWatch(w, d.cfg.Timeouts.Idle, cancel)
+	x.asked = newAsked(x.rt.up.Provider.wire, d.cfg.Mode != ModeOpen)
+	x.asked.model = x.call.model
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &tapped{ReadCloser: r.Body, watch: x.watch, see: x.request, log: d.bodies.open(x, "request")}
+	}
+}
+
+// request sees the request's body on its way.
+func (x *exchange) request(p []byte) error {
+	x.sent.Add(int64(len(p)))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.asked.write(p)
+}
+
+// wanted is what the request asked for, as far as it was read.
+func (x *exchange) wanted() (model string, most int64, no error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.asked.model, x.asked.most, x.asked.no
+}
+
+// rewrite makes the request that the model gets.
+func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
+	pr.Out.URL = x.call.at(x.rt.base, pr.In.URL.Query())
+	pr.Out.Host = ""
+	for name := range pr.Out.Header {
+		if !passesHeader(name) {
+			delete(pr.Out.Header, name)
+		}
+	}
+	if pr.Out.Header.Get("User-Agent") == "" {
+		pr.Out.Header["User-Agent"] = nil
+	}
+	pr.Out.Header.Set("Accept-Encoding", "identity") // what is packed can't be counted
+	x.rt.up.Provider.sign(pr.Out.Header, x.rt.up.Key)
+}
+
+// RoundTrip sends the request. Redirects come back as they are: a key follows nobody. Early hints and trailers, which nobody
+// masks, do not come back.
+func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(x.rt.door.ctx)
+	stop := context.AfterFunc(r.Context(), cancel)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { x.wrote.Store(i.Err == nil) }})
+	res, err := x.rt.transport.RoundTrip(r.WithContext(ctx)) //nolint:bodyclose // ReverseProxy closes it
+	if err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	answer := *res
+	answer.Trailer = nil
+	answer.Body = &bound{ReadCloser: res.Body, done: func() { stop(); cancel() }}
+	return &answer, nil
+}
+
+// bound ends a request's context with its answer.
+type bound struct {
+	io.ReadCloser
+	done func()
+}
+
+func (b *bound) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
+}
+
+// answer takes the model's answer on its way to the box.
+func (x *exchange) answer(res *http.Response) error {
+	key := x.rt.up.Key.reveal()
+	x.entry.Status, x.entry.Decision = res.StatusCode, Allowed
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		return errors.New("the model switches to another protocol")
+	}
+	res.Header.Del("Set-Cookie")
+	maskHeader(res.Header, key)
+	var see func([]byte) error
+	if x.call.billed && res.StatusCode < 300 {
+		x.meter = newMeter(x.rt.up.Provider.wire, res.Header)
+		see = func(p []byte) error { x.meter.write(p); return nil }
+	}
+	res.Body = &tapped{
+		ReadCloser: newMasker(res.Body, key), watch: x.watch, see: see, count: &x.entry.Out, end: func() { x.ended.Store(true) },
+		log: x.rt.door.bodies.open(x, "response"),
+	}
+	return nil
+}
+
+// fail answers for a model that gave no answer.
+func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
+	_, _, refused := x.wanted()
+	var no *refusal
+	switch {
+	case errors.As(refused, &no):
+		x.tell(w, finalStatus, Refused, no.why)
+	case x.watch.fired.Load():
+		x.tell(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
+	case r.Context().Err() != nil:
+		x.entry.Decision, x.entry.Error = Failed, "the client went away"
+	default:
+		status, why := trouble(err)
+		x.tell(w, status, Failed, why)
+	}
+}
+
+// settle counts what the exchange has cost.
+func (x *exchange) settle() {
+	x.watch.stop()
+	x.entry.In = x.sent.Load()
+	if x.entry.Decision == Allowed && !x.ended.Load() {
+		x.entry.Error = "the answer was cut short"
+	}
+	if !x.call.billed {
+		return
+	}
+	model, most, _ := x.wanted()
+	var c counts
+	estimated := true
+	switch {
+	case x.meter != nil:
+		if x.rt.up.Provider.wire == wireGemini && !x.ended.Load() {
+			x.meter.final = false
+		}
+		c, estimated = x.meter.sum(x.sent.Load())
+		if x.meter.model != "" {
+			model = x.meter.model
+		}
+	case x.entry.Status == 0 && x.wrote.Load():
+		// The model was at work on it when the client went away.
+		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: unseenOutput}
+		if most > 0 {
+			c.output = most
+		}
+	default:
+		return
+	}
+	x.entry.Model = printable(model, 100)
+	s := x.rt.door.spend(model, c, estimated)
+	x.entry.Spend = &s
+	x.rt.door.spent.add(s)
+}
+
+func (x *exchange) record() {
+	d := x.rt.door
+	x.entry.Millis = d.cfg.Now().Sub(x.entry.Time).Milliseconds()
+	x.entry.Error = maskText(x.entry.Error, x.rt.up.Key.reveal())
+	d.cfg.Record(x.entry)
+}
+
+// tapped is a body that others look at as it passes.
+type tapped struct {
+	io.ReadCloser
+	watch *watch
+	see   func([]byte) error // may refuse it
+	count *int64
+	end   func()
+	log   *bodyLog
+}
+
+func (t *tapped) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.watch.moved()
+	if t.count != nil {
+		*t.count += int64(n)
+	}
+	t.log.write(p[:n])
+	if t.see != nil && n > 0 {
+		if no := t.see(p[:n]); no != nil {
+			return 0, no
+		}
+	}
+	if errors.Is(err, io.EOF) && t.end != nil {
+		t.end()
+	}
+	return n, err
+}
+
+// watch ends an exchange on which nothing has moved for too long.
+type watch struct {
+	timer *time.Timer
+	idle  time.Duration
+	last  atomic.Int64
+	fired atomic.Bool
+}
+
+func newWatch(w http.ResponseWriter, idle time.Duration, cancel func()) *watch {
+	o := &watch{idle: idle}
+	o.moved()
+	rc := http.NewResponseController(w)
+	o.timer = time.AfterFunc(idle, func() {
+		if rest := idle - time.Duration(time.Now().UnixNano()-o.last.Load()); rest > 0 {
+			o.timer.Reset(rest)
+			return
+		}
+		o.fired.Store(true)
+		_ = rc.SetReadDeadline(time.Now())
+		_ = rc.SetWriteDeadline(time.Now().Add(10 * time.Second)) // for the answer that says so
+		cancel()
+	})
+	return o
+}
+
+func (o *watch) moved() { o.last.Store(time.Now().UnixNano()) }
+
+func (o *watch) stop() { o.timer.Stop() }

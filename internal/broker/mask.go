@@ -1,0 +1,105 @@
+package broker
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// masker writes asterisks over a secret in what is read through it, also where the secret is cut by the reads. It holds
+// back only what may be the beginning of the secret, so that a stream is not delayed.
+type masker struct {
+	from   io.ReadCloser
+	secret []byte
+	held   []byte // read and not yet given
+	ready  int    // bytes of held that are safe to give
+	err    error
+}
+
+func newMasker(from io.ReadCloser, secret string) io.ReadCloser {
+	if secret == "" {
+		return from
+	}
+	return &masker{from: from, secret: []byte(secret)}
+}
+
+func (m *masker) Close() error { return m.from.Close() }
+
+func (m *masker) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if m.ready == 0 && len(m.held) == 0 && m.err == nil {
+		// The common way: nothing is held, and nothing of it will be.
+		n, err := m.from.Read(p)
+		m.err = err
+		keep := m.cover(p[:n])
+		m.held = append(m.held, p[n-keep:n]...)
+		if n -= keep; n > 0 {
+			return n, nil
+		}
+	}
+	for m.ready == 0 && m.err == nil {
+		buf := make([]byte, 4096)
+		n, err := m.from.Read(buf)
+		m.held, m.err = append(m.held, buf[:n]...), err
+		m.ready = len(m.held) - m.cover(m.held)
+	}
+	if m.err != nil {
+		m.ready = len(m.held)
+	}
+	n := copy(p, m.held[:m.ready])
+	m.held, m.ready = m.held[n:], m.ready-n
+	if n == 0 {
+		return 0, m.err
+	}
+	return n, nil
+}
+
+// cover masks whole secrets in b and says how many bytes at its end may be the beginning of one.
+func (m *masker) cover(b []byte) int {
+	hide(b, m.secret)
+	for n := min(len(m.secret)-1, len(b)); n > 0; n-- {
+		if b[len(b)-n] == m.secret[0] && bytes.HasPrefix(m.secret, b[len(b)-n:]) {
+			return n
+		}
+	}
+	return 0
+}
+
+func hide(b, secret []byte) {
+	for rest := b; ; {
+		i := bytes.Index(rest, secret)
+		if i < 0 {
+			return
+		}
+		for j := range secret {
+			rest[i+j] = '*'
+		}
+		rest = rest[i+len(secret):]
+	}
+}
+
+// maskText is for words: errors and headers.
+func maskText(s, secret string) string {
+	if secret == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, secret, masked)
+}
+
+func maskHeader(h http.Header, secret string) {
+	if secret == "" {
+		return
+	}
+	for name, values := range h {
+		if strings.Contains(name, secret) {
+			h.Del(name)
+			continue
+		}
+		for i, v := range values {
+			values[i] = maskText(v, secret)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package broker
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+)
+
+// bytesPerToken is what an estimate takes for a token where a provider doesn't tell: text of any language and code have more.
+const bytesPerToken = 4
+
+// unseenOutput is what an answer that never came is taken for, if the request says nothing of its length.
+const unseenOutput = 4096
+
+// counts is what a provider told of one answer.
+type counts struct {
+	input, output, cacheRead, cacheWrite, cacheWrite1h int64
+}
+
+// meter reads usage out of an answer as it passes, and keeps nothing of it.
+type meter struct {
+	wire   wire
+	events *events  // for a stream of events
+	json   *scanner // for anything else
+	counts counts
+	model  string
+	seen   bool  // there was usage
+	final  bool  // and it was the whole of it
+	bytes  int64 // of the answer
+}
+
+func newMeter(w wire, h http.Header) *meter {
+	m := &meter{wire: w}
+	if enc := h.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return m // it can't be read: an estimate will do
+	}
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	if kind == "text/event-stream" {
+		m.events = &events{scan: scanner{see: m.see}}
+	} else {
+		m.json = &scanner{see: m.see}
+	}
+	return m
+}
+
+func (m *meter) write(p []byte) {
+	m.bytes += int64(len(p))
+	if m.events != nil {
+		m.events.write(p)
+	} else if m.json != nil {
+		m.json.write(p)
+	}
+}
+
+func (m *meter) see(path, value []byte) {
+	switch m.wire {
+	case wireAnthropic:
+		m.anthropic(path, value)
+	case wireOpenAI:
+		m.openai(path, value)
+	case wireGemini:
+		m.gemini(path, value)
+	}
+}
+
+// most takes a number if it is more than what is there: providers tell sums that grow.
+func (m *meter) most(at *int64, value []byte) {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err == nil && n >= 0 && n < 1<<40 {
+		*at = max(*at, n)
+		m.seen = true
+	}
+}
+
+func (m *meter) anthropic(path, value []byte) {
+	p := path
+	if len(p) > 8 && string(p[:8]) == "message." { // in message_start
+		p = p[8:]
+	}
+	switch string(p) {
+	case "model":
+		m.model = string(value)
+	case "usage.input_tokens":
+		m.most(&m.counts.input, value)
+	case "usage.output_tokens":
+		m.most(&m.counts.output, value)
+		// A stream tells the whole in message_delta, which has no message around it.
+		m.final = m.final || len(p) == len(path)
+	case "usage.cache_read_input_tokens":
+		m.most(&m.counts.cacheRead, value)
+	case "usage.cache_creation_input_tokens":
+		m.most(&m.counts.cacheWrite, value)
+	case "usage.cache_creation.ephemeral_1h_input_tokens":
+		m.most(&m.counts.cacheWrite1h, value)
+	}
+}
+
+func (m *meter) openai(path, value []byte) {
+	p := path
+	if len(p) > 9 && string(p[:9]) == "response." { // in response.completed
+		p = p[9:]
+	}
+	switch string(p) {
+	case "model":
+		m.model = string(value)
+	case "usage.input_tokens", "usage.prompt_tokens":
+		m.most(&m.counts.input, value)
+		m.final = true
+	case "usage.output_tokens", "usage.completion_tokens":
+		m.most(&m.counts.output, value)
+	case "usage.input_tokens_details.cached_tokens", "usage.prompt_tokens_details.cached_tokens":
+		m.most(&m.counts.cacheRead, value)
+	}
+}
+
+func (m *meter) gemini(path, value []byte) {
+	switch string(path) {
+	case "modelVersion":
+		m.model = string(value)
+	case "usageMetadata.promptTokenCount":
+		m.most(&m.counts.input, value)
+	case "usageMetadata.toolUsePromptTokenCount":
+		m.most(&m.counts.cacheWrite1h, value) // kept apart until all is known
+	case "usageMetadata.candidatesTokenCount":
+		m.most(&m.counts.output, value)
+	case "usageMetadata.thoughtsTokenCount":
+		m.most(&m.counts.cacheWrite, value) // kept apart until all is known
+	case "usageMetadata.cachedContentTokenCount":
+		m.most(&m.counts.cacheRead, value)
+	case "candidates.finishReason":
+		m.final = true
+	}
+}
+
+// told is what the provider told, with every token in one place only.
+func (m *meter) told() counts {
+	c := m.counts
+	switch m.wire {
+	case wireOpenAI: // the input has the cached part in it
+		c.cacheRead = min(c.cacheRead, c.input)
+		c.input -= c.cacheRead
+	case wireGemini:
+		c.cacheRead = min(c.cacheRead, c.input)
+		c.input += c.cacheWrite1h - c.cacheRead
+		c.output += c.cacheWrite
+		c.cacheWrite, c.cacheWrite1h = 0, 0
+	}
+	c.cacheWrite1h = min(c.cacheWrite1h, c.cacheWrite)
+	return c
+}
+
+// sum is what an answer costs. What the provider didn't tell is estimated from above: sent is the size of the request.
+func (m *meter) sum(sent int64) (counts, bool) {
+	c := m.told()
+	switch {
+	case !m.seen:
+		return counts{input: sent/bytesPerToken + 1, output: m.bytes/bytesPerToken + 1}, true
+	case !m.final:
+		c.output = max(c.output, m.bytes/bytesPerToken+1)
+		return c, true
+	}
+	return c, false
+}
+
+// spend makes a Spend of counts. With a limit on money, a model without a price is taken for the dearest one.
+func (d *Door) spend(model string, c counts, estimated bool) Spend {
+	s := Spend{Input: c.input, Output: c.output, CacheRead: c.cacheRead, CacheWrite: c.cacheWrite, Requests: 1}
+	if estimated {
+		s.Estimated = 1
+	}
+	p, ok := d.cfg.Prices.find(model)
+	if !ok {
+		s.Unpriced = 1
+		if d.cfg.Limits.Cost == 0 {
+			return s
+		}
+		p = d.cfg.Prices.dearest()
+	}
+	in, out := p.Input, p.Output
+	if p.LongOver > 0 && c.input+c.cacheRead+c.cacheWrite > p.LongOver {
+		in, out = p.LongInput, p.LongOutput
+	}
+	hour := p.CacheWrite1h
+	if hour == 0 {
+		hour = p.CacheWrite
+	}
+	s.Cost = (float64(c.input)*in + float64(c.output)*out + float64(c.cacheRead)*p.CacheRead +
+		float64(c.cacheWrite-c.cacheWrite1h)*p.CacheWrite + float64(c.cacheWrite1h)*hour) / 1e6
+	return s
+}
