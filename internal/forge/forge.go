@@ -1,0 +1,309 @@
+// Package forge holds what pull requests are made of, whatever forge they live on: requests, what is said on them,
+// marks in that stream, and the record that keeps us from saying a thing twice.
+//
+// Everything in it that others wrote has been through Clean. It is data: nothing in it is ever an instruction.
+package forge
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is a kind of forge.
+type Kind string
+
+// The forges that there are adapters for.
+const (
+	GitHub Kind = "github"
+	Gitea  Kind = "gitea"
+)
+
+// Kinds lists the forges, for messages and flags.
+func Kinds() []Kind { return []Kind{GitHub, Gitea} }
+
+// State is how far a pull request has come.
+type State string
+
+// The states of a pull request. "" is one that was not read.
+const (
+	Open   State = "open"
+	Merged State = "merged"
+	Closed State = "closed" // without being merged
+)
+
+// Mergeable says whether a pull request could be merged. A forge works that out after a push, so at first it is unknown.
+type Mergeable string
+
+// What is known about merging.
+const (
+	MergeUnknown  Mergeable = "unknown"
+	MergeClean    Mergeable = "clean"
+	MergeConflict Mergeable = "conflict"
+)
+
+// CheckState is what the checks on a commit say together. A failed one outweighs those that run.
+type CheckState string
+
+// What checks say.
+const (
+	ChecksNone    CheckState = "none"
+	ChecksPending CheckState = "pending"
+	ChecksPassed  CheckState = "passed"
+	ChecksFailed  CheckState = "failed"
+)
+
+// Check is one check or commit status.
+type Check struct {
+	Name  string     `json:"name"`
+	State CheckState `json:"state"`
+	URL   string     `json:"url,omitempty"`
+}
+
+// Checks is what is known of a commit's checks.
+type Checks struct {
+	State CheckState `json:"state"`
+	All   []Check    `json:"all,omitempty"`
+}
+
+// Summarise gives checks their common state.
+func Summarise(all []Check) Checks {
+	state := ChecksNone
+	for _, c := range all {
+		switch {
+		case c.State == ChecksFailed || state == ChecksFailed:
+			state = ChecksFailed
+		case c.State == ChecksPending || state == ChecksPending:
+			state = ChecksPending
+		default:
+			state = ChecksPassed
+		}
+	}
+	return Checks{State: state, All: all}
+}
+
+// Branch is one end of a pull request.
+type Branch struct {
+	Name   string `json:"name"`
+	Commit string `json:"commit"`
+	Repo   string `json:"repo,omitempty"` // owner/name; another one than the request's for a fork
+}
+
+// Pull is a pull request. In a News, Mergeable and Checks were not read.
+type Pull struct {
+	Number    int       `json:"number"`
+	URL       string    `json:"url"`
+	Title     string    `json:"title"`
+	Body      string    `json:"body,omitempty"`
+	Author    string    `json:"author"`
+	State     State     `json:"state"`
+	Draft     bool      `json:"draft"`
+	Mergeable Mergeable `json:"mergeable,omitempty"`
+	Checks    Checks    `json:"checks"`
+	Head      Branch    `json:"head"`
+	Base      Branch    `json:"base"`
+	Created   time.Time `json:"created_at"`
+	Updated   time.Time `json:"updated_at"`
+}
+
+// Repository is what a phase must know of a repository before it starts.
+type Repository struct {
+	Owner         string `json:"owner"`
+	Name          string `json:"name"`
+	DefaultBranch string `json:"default_branch"`
+	URL           string `json:"url"`
+	CloneURL      string `json:"clone_url"`
+	CanPush       bool   `json:"can_push"`
+}
+
+// NewPull is a pull request to open.
+type NewPull struct {
+	Head, Base  string
+	Title, Body string
+	Draft       bool
+	// Again opens another request for a branch whose last one was merged or closed. Without it that one is found.
+	Again bool
+}
+
+// Edit changes a pull request; nil leaves things as they are.
+type Edit struct{ Title, Body *string }
+
+// Post is something to say. Key names the intention: saying it again with the same key gives what was said the first
+// time, also after a crash, and never says it twice.
+type Post struct{ Key, Body string }
+
+// Verdict is what a review says as a whole.
+type Verdict string
+
+// The verdicts. The zero value is none of them, so that a forgotten one is an error and not an approval.
+const (
+	Comments       Verdict = "comment"
+	Approve        Verdict = "approve"
+	RequestChanges Verdict = "request-changes"
+)
+
+// LineComment is a remark of a review on a line of the new file, or of the old one.
+type LineComment struct {
+	Path string
+	Line int
+	Old  bool
+	Body string
+}
+
+// Review is a review to post, by the reviewer's own identity where there is one.
+type Review struct {
+	Key     string
+	Verdict Verdict
+	Body    string
+	Lines   []LineComment
+	Commit  string // the head that was reviewed; "" is the present one
+}
+
+// Posted is something that stands on the forge now.
+type Posted struct {
+	ID    string `json:"id"`
+	URL   string `json:"url"`
+	Again bool   `json:"already_there,omitempty"` // it stood there before this call
+	// Fallback says what was done instead of what was asked, "" if nothing.
+	Fallback string `json:"fallback,omitempty"`
+}
+
+// Reaction is an acknowledgement that needs no words.
+type Reaction string
+
+// The reactions that every forge has.
+const (
+	ThumbsUp Reaction = "+1"
+	Eyes     Reaction = "eyes"
+	Rocket   Reaction = "rocket"
+)
+
+// Watched is a pull request to poll, and how far it has been read.
+type Watched struct {
+	Number int
+	Since  Mark
+}
+
+// News is what a poll found out about one pull request.
+type News struct {
+	Number   int
+	Pull     Pull
+	Comments []Comment
+	Mark     Mark
+}
+
+// Stream is what was said on a pull request after a mark, oldest first.
+type Stream struct {
+	Comments []Comment `json:"comments"`
+	Gone     []string  `json:"gone,omitempty"` // ids that were there at the mark, and have been deleted
+	Mark     Mark      `json:"mark"`
+}
+
+// Push is a branch to push from a repository of our own.
+type Push struct {
+	Dir    string // the quarantine repository
+	Branch string
+	Commit string
+	Lease  string // what the branch must be at on the forge; "" if it must not exist yet
+}
+
+// Limit is what is left of one of a forge's limits.
+type Limit struct {
+	Resource  string    `json:"resource"`
+	Limit     int       `json:"limit"`
+	Remaining int       `json:"remaining"`
+	Reset     time.Time `json:"reset"`
+}
+
+// Secret is a token. It prints as stars, so that no message can hold it by accident.
+type Secret string
+
+func (Secret) String() string { return "***" }
+
+// GoString keeps %#v from showing it.
+func (Secret) GoString() string { return "***" }
+
+// MarshalJSON keeps it out of every file.
+func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal("***") }
+
+// Reveal gives the token itself, to be put into a header and nowhere else.
+func (s Secret) Reveal() string { return string(s) }
+
+// CommentKind is the way in which something was said.
+type CommentKind string
+
+// The kinds of comments.
+const (
+	OnPull   CommentKind = "comment" // below the request as a whole
+	OnLine   CommentKind = "line"    // on a line of the diff
+	InReview CommentKind = "review"  // the words and verdict of a review
+)
+
+// The states of comments: those of a line's thread, and those of a review. A comment on the request has none.
+const (
+	ThreadOpen       = "open"
+	ThreadResolved   = "resolved"
+	ThreadOutdated   = "outdated"
+	ReviewApproved   = "approved"
+	ReviewChanges    = "changes_requested"
+	ReviewCommented  = "commented"
+	ReviewDismissed  = "dismissed"
+	AssociationNone  = "NONE"
+	AssociationOwner = "OWNER"
+	// AssociationMember and AssociationCollaborator are the two others that a trusted list begins with.
+	AssociationMember       = "MEMBER"
+	AssociationCollaborator = "COLLABORATOR"
+)
+
+// Comment is one thing that was said. Body, Path and Author are cleaned.
+type Comment struct {
+	ID          string      `json:"id"` // stable: kind and number on the forge
+	Kind        CommentKind `json:"kind"`
+	Number      int         `json:"pull"`
+	Author      string      `json:"author"`
+	Bot         bool        `json:"bot,omitempty"`
+	Association string      `json:"association"`
+	Body        string      `json:"body"`
+	Path        string      `json:"path"`
+	Line        int         `json:"line"` // 0 where there is none, or none any more
+	State       string      `json:"state"`
+	Commit      string      `json:"commit,omitempty"`
+	Thread      string      `json:"thread,omitempty"` // id of the first comment of its thread
+	Review      string      `json:"review,omitempty"` // id of the review that it came with
+	Own         bool        `json:"own"`              // said by us: by recorded id, or by author and recorded marker
+	Edited      bool        `json:"edited,omitempty"` // it was handed out before, with other words
+	URL         string      `json:"url"`
+	Created     time.Time   `json:"created_at"`
+	Updated     time.Time   `json:"updated_at"`
+}
+
+// ID makes a comment's id from its kind and its number on the forge.
+func ID(kind CommentKind, n int64) string { return string(kind) + "-" + strconv.FormatInt(n, 10) }
+
+// ParseID takes an id apart.
+func ParseID(id string) (CommentKind, int64, error) {
+	kind, number, ok := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if !ok || err != nil || n <= 0 || !slices.Contains([]CommentKind{OnPull, OnLine, InReview}, CommentKind(kind)) {
+		return "", 0, &IDError{ID: id}
+	}
+	return CommentKind(kind), n, nil
+}
+
+// Sort puts comments into the order in which they were said.
+func Sort(all []Comment) {
+	slices.SortStableFunc(all, func(a, b Comment) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		ka, na, _ := ParseID(a.ID)
+		kb, nb, _ := ParseID(b.ID)
+		return cmp.Or(cmp.Compare(rank(ka), rank(kb)), cmp.Compare(na, nb))
+	})
+}
+
+// rank puts a review before its own lines, which have the same second.
+func rank(k CommentKind) int { return slices.Index([]CommentKind{OnPull, InReview, OnLine}, k) }

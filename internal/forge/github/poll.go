@@ -1,0 +1,374 @@
+package github
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	gh "github.com/google/go-github/v92/github"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/wire"
+)
+
+// pollState is what is remembered between polls of a repository: three lists that cover every pull request in it.
+type pollState struct {
+	seed    maphash.Seed
+	started bool
+	pulls   pullList
+	issues  sinceList
+	lines   sinceList
+	handed  map[int]uint64 // sums of the marks that were handed out last
+}
+
+// pullList is the list of pull requests, newest change first. A review moves its request to the front.
+type pullList struct {
+	etag   string
+	newest time.Time
+	known  map[int]pullNote
+}
+
+type pullNote struct {
+	node    string
+	updated time.Time
+	created time.Time
+}
+
+// sinceList is a repository-wide list of comments. Its since stays where it is for as long as one page holds what
+// follows it: a moved since is another address, which no ETag knows.
+type sinceList struct {
+	since time.Time
+	etag  string
+	seen  map[int64]time.Time
+}
+
+// overlap is how far back a moved since goes: a comment may show up a little after a newer one.
+const overlap = time.Minute
+
+// full is how many comments a list may hold before its since is moved.
+const full = 60
+
+// Poll finds out what is new on pull requests of this repository. Three conditional requests serve all of them; those
+// that changed cost one GraphQL request more for every 25.
+//
+// A request of which Poll can't know what was said since its mark, because the mark is not the one that it handed out
+// last, is read as a whole. Nothing is remembered of a poll that failed.
+func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News, error) {
+	f.polling.Lock()
+	defer f.polling.Unlock()
+	if len(watched) == 0 {
+		return nil, nil
+	}
+	next := f.poll.clone()
+	pulls, err := f.pollPulls(ctx, &next.pulls, watched)
+	if err != nil {
+		return nil, fmt.Errorf("poll pull requests: %w", err)
+	}
+	behind, err := f.begin(&next, watched)
+	if err != nil {
+		return nil, err
+	}
+	touched := map[int][]spoken{}
+	for n := range pulls {
+		touched[n] = nil
+	}
+	if next.issues, err = pollComments(ctx, f, "issues/comments", next.issues, touched, onPull); err != nil {
+		return nil, fmt.Errorf("poll comments: %w", err)
+	}
+	if next.lines, err = pollComments(ctx, f, "pulls/comments", next.lines, touched, onLine); err != nil {
+		return nil, fmt.Errorf("poll line comments: %w", err)
+	}
+	news, err := f.gather(ctx, &next, watched, pulls, touched, behind)
+	if err != nil {
+		return nil, err
+	}
+	f.poll = next
+	return news, nil
+}
+
+// clone copies what a failed poll must not change.
+func (s pollState) clone() pollState {
+	if !s.started {
+		s.seed, s.handed = maphash.MakeSeed(), map[int]uint64{}
+		return s
+	}
+	s.handed = maps.Clone(s.handed)
+	return s
+}
+
+// begin decides from when on the lists must be read, and which requests need to be read as a whole: those that came
+// later, and those whose mark is another than the one that was handed out.
+func (f *Forge) begin(s *pollState, watched []forge.Watched) (behind map[int]bool, err error) {
+	behind = map[int]bool{}
+	var start time.Time
+	for _, w := range watched {
+		sum := maphash.String(s.seed, string(w.Since))
+		if had, known := s.handed[w.Number]; known && had == sum {
+			continue
+		}
+		if s.started {
+			behind[w.Number] = true
+			continue
+		}
+		s.handed[w.Number] = sum
+		seen, err := w.Since.Seen()
+		if err != nil {
+			return nil, fmt.Errorf("pull request %d: %w", w.Number, err)
+		}
+		from := seen.UpTo()
+		if from.IsZero() {
+			from = s.pulls.known[w.Number].created
+		}
+		if start.IsZero() || from.Before(start) {
+			start = from
+		}
+	}
+	if !s.started {
+		s.started, s.issues.since, s.lines.since = true, start.Add(-overlap), start.Add(-overlap)
+	}
+	return behind, nil
+}
+
+// get makes a conditional request; unchanged says that nothing has changed.
+func (f *Forge) get(ctx context.Context, path string, q url.Values, etag string, into any) (resp *gh.Response, unchanged bool, err error) {
+	u := fmt.Sprintf("repos/%s/%s/%s?%s", f.remote.Owner, f.remote.Name, path, q.Encode())
+	req, err := f.author.rest.NewRequest(wire.OwnETag(ctx), http.MethodGet, u, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	if etag != "" {
+		req.Header.Set("If-None-Match", etag)
+	}
+	resp, err = f.author.rest.Do(req, into)
+	if resp != nil && resp.StatusCode == http.StatusNotModified {
+		return resp, true, nil
+	}
+	return resp, false, err
+}
+
+// pollPulls reads the pull requests that changed, those first that changed last.
+func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watched) (map[int]forge.Pull, error) {
+	next := pullList{etag: l.etag, newest: l.newest, known: map[int]pullNote{}}
+	for _, w := range watched {
+		next.known[w.Number] = l.known[w.Number]
+	}
+	changed := map[int]forge.Pull{}
+	note := func(p *gh.PullRequest) {
+		n := pullNote{p.GetNodeID(), p.GetUpdatedAt().Time, p.GetCreatedAt().Time}
+		if was, wanted := next.known[p.GetNumber()]; wanted && !was.updated.Equal(n.updated) {
+			changed[p.GetNumber()], next.known[p.GetNumber()] = pullOf(p), n
+		}
+	}
+	for pageNo := 1; pageNo <= 10; pageNo++ {
+		more, err := f.pullPage(ctx, l, &next, pageNo, note)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	for n, v := range next.known {
+		if v.node != "" {
+			continue
+		}
+		// One that nobody touched for long, or that is watched only since a moment ago.
+		p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, n)
+		if err != nil {
+			return nil, err
+		}
+		note(p)
+	}
+	*l = next
+	return changed, nil
+}
+
+// pullPage reads a page of pull requests, and says whether there may be changed ones on the next.
+func (f *Forge) pullPage(ctx context.Context, l, next *pullList, pageNo int, note func(*gh.PullRequest)) (more bool, err error) {
+	var list []*gh.PullRequest
+	q := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {strconv.Itoa(page)}}
+	ask := l.etag
+	if pageNo > 1 {
+		q.Set("page", strconv.Itoa(pageNo))
+		ask = ""
+	}
+	resp, unchanged, err := f.get(ctx, "pulls", q, ask, &list)
+	if err != nil || unchanged || len(list) == 0 {
+		return false, err
+	}
+	for _, p := range list {
+		note(p)
+	}
+	if pageNo == 1 {
+		next.etag, next.newest = resp.Header.Get("ETag"), list[0].GetUpdatedAt().Time
+	}
+	if l.newest.IsZero() {
+		return resp.NextPage != 0 && !next.complete(), nil
+	}
+	return resp.NextPage != 0 && !list[len(list)-1].GetUpdatedAt().Before(l.newest), nil
+}
+
+// complete says whether every request that is watched has been seen.
+func (l *pullList) complete() bool {
+	for _, v := range l.known {
+		if v.node == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// pollComments reads what changed in a list, by pull request. Full pages are followed by asking for what comes after
+// their last comment, not for the next number: a deleted comment would move one across the border, unseen.
+func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]spoken, read func(*T) spoken) (sinceList, error) {
+	next := sinceList{since: l.since, seen: map[int64]time.Time{}}
+	since, ask, pageNo := l.since, l.etag, 1
+	for first := true; ; first = false {
+		var list []*T
+		resp, unchanged, err := f.get(ctx, path, listQuery(since, pageNo), ask, &list)
+		if err != nil || unchanged {
+			return l, err
+		}
+		if ask = ""; first {
+			next.etag = resp.Header.Get("ETag")
+		}
+		last := since
+		for _, c := range list {
+			s := read(c)
+			_, id, err := forge.ParseID(s.ID)
+			if err != nil {
+				return l, err
+			}
+			if was, known := l.seen[id]; !known || !was.Equal(s.Updated) {
+				touched[s.Number] = append(touched[s.Number], s)
+			}
+			next.seen[id], last = s.Updated, s.Updated
+		}
+		switch {
+		case len(list) < page:
+			return next.move(), nil
+		case last.After(since):
+			since, pageNo = last, 1
+		default:
+			pageNo++ // a hundred in one second
+		}
+	}
+}
+
+func listQuery(since time.Time, pageNo int) url.Values {
+	q := url.Values{"sort": {"updated"}, "direction": {"asc"}, "per_page": {strconv.Itoa(page)}, "since": {since.UTC().Format(time.RFC3339)}}
+	if pageNo > 1 {
+		q.Set("page", strconv.Itoa(pageNo))
+	}
+	return q
+}
+
+// move moves since when the list has grown long.
+func (l sinceList) move() sinceList {
+	if len(l.seen) <= full {
+		return l
+	}
+	newest := time.Time{}
+	for _, at := range l.seen {
+		if at.After(newest) {
+			newest = at
+		}
+	}
+	moved := sinceList{since: newest.Add(-overlap), seen: map[int64]time.Time{}}
+	for id, at := range l.seen {
+		if !at.Before(moved.since) {
+			moved.seen[id] = at
+		}
+	}
+	return moved
+}
+
+// gather reads what only GraphQL tells about the requests that were touched, and finds what is new.
+func (f *Forge) gather(ctx context.Context, s *pollState, watched []forge.Watched, pulls map[int]forge.Pull, touched map[int][]spoken, behind map[int]bool) ([]forge.News, error) {
+	var nodes []string
+	for _, w := range watched {
+		if _, hit := touched[w.Number]; hit && !behind[w.Number] {
+			nodes = append(nodes, s.pulls.known[w.Number].node)
+		}
+	}
+	talks, err := f.talks(ctx, nodes)
+	if err != nil {
+		return nil, fmt.Errorf("poll reviews: %w", err)
+	}
+	var news []forge.News
+	for _, w := range watched {
+		said, hit := touched[w.Number]
+		if !hit && !behind[w.Number] {
+			continue
+		}
+		n, err := f.newsOf(ctx, w, said, talks[w.Number], behind[w.Number])
+		if err != nil {
+			return nil, err
+		}
+		var changed bool
+		if n.Pull, changed = pulls[w.Number]; !changed {
+			n.Pull = forge.Pull{Number: w.Number}
+		}
+		s.handed[w.Number] = maphash.String(s.seed, string(w.Since))
+		if changed || n.Mark != w.Since {
+			s.handed[w.Number] = maphash.String(s.seed, string(n.Mark))
+			news = append(news, n)
+		}
+	}
+	slices.SortFunc(news, func(a, b forge.News) int { return cmp.Compare(a.Number, b.Number) })
+	return news, nil
+}
+
+func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []spoken, t talk, behind bool) (forge.News, error) {
+	n := forge.News{Number: w.Number}
+	if behind {
+		s, err := f.Said(ctx, w.Number, w.Since)
+		n.Comments, n.Mark = s.Comments, s.Mark
+		return n, err
+	}
+	seen, err := w.Since.Seen()
+	if err != nil {
+		return n, err
+	}
+	if lacking(seen, t, said) {
+		// The lines of a review that was long in the making are older than what the list was asked for.
+		lines, err := f.lineComments(ctx, w.Number, time.Time{})
+		if err != nil {
+			return n, err
+		}
+		said = append(said, lines...)
+	}
+	plain, err := f.settle(ctx, t, append(unique(said), t.reviews...))
+	if err != nil {
+		return n, err
+	}
+	if n.Comments, err = seen.Take(plain); err != nil {
+		return n, err
+	}
+	for _, c := range plain {
+		seen.Advance(c.Updated)
+	}
+	n.Mark = seen.Mark()
+	return n, nil
+}
+
+// lacking says whether a new review has more lines than have been seen.
+func lacking(seen *forge.Seen, t talk, said []spoken) bool {
+	got := map[string]int{}
+	for _, c := range said {
+		got[c.Review]++
+	}
+	for id, n := range t.lines {
+		if !seen.Has(id) && got[id] < n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,237 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	gh "github.com/google/go-github/v92/github"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/wire"
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// Repository reads the repository itself.
+func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
+	r, _, err := f.author.rest.Repositories.Get(ctx, f.remote.Owner, f.remote.Name)
+	if err != nil {
+		return forge.Repository{}, fmt.Errorf("read repository: %w", err)
+	}
+	return forge.Repository{
+		Owner: r.GetOwner().GetLogin(), Name: r.GetName(), DefaultBranch: r.GetDefaultBranch(), URL: r.GetHTMLURL(), CloneURL: r.GetCloneURL(),
+		CanPush: r.GetPermissions().GetPush(),
+	}, nil
+}
+
+// Find finds the pull request of a branch: the open one, or else the newest. A *forge.NoPullError says that there is none.
+func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
+	var best *gh.PullRequest
+	err := pages(func(o gh.ListOptions) (*gh.Response, error) {
+		list, resp, err := f.author.rest.PullRequests.List(ctx, f.remote.Owner, f.remote.Name, &gh.PullRequestListOptions{
+			State: "all", Head: f.remote.Owner + ":" + branch, Sort: "created", Direction: "desc", ListOptions: o,
+		})
+		for _, p := range list {
+			// Asked with a head that it doesn't understand, GitHub gives all pull requests.
+			if p.GetHead().GetRef() != branch || !strings.EqualFold(p.GetHead().GetRepo().GetOwner().GetLogin(), f.remote.Owner) {
+				continue
+			}
+			if best == nil || p.GetState() == "open" && best.GetState() != "open" {
+				best = p
+			}
+		}
+		return resp, err
+	})
+	if err != nil {
+		return forge.Pull{}, fmt.Errorf("find the pull request of %s: %w", branch, err)
+	}
+	if best == nil {
+		return forge.Pull{}, &forge.NoPullError{Branch: branch}
+	}
+	return pullOf(best), nil
+}
+
+// Open opens a pull request, or finds the one that the branch has. Existed says which.
+func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existed bool, err error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	for try := 0; ; try++ {
+		p, err = f.Find(ctx, n.Head)
+		if err == nil && (!n.Again || p.State == forge.Open) {
+			return p, true, nil
+		}
+		if _, none := errors.AsType[*forge.NoPullError](err); err != nil && !none {
+			return p, false, err
+		}
+		made, _, err := f.author.rest.PullRequests.Create(ctx, f.remote.Owner, f.remote.Name, gh.CreatePullRequest{
+			Title: &n.Title, Head: n.Head, Base: n.Base, Body: &n.Body, Draft: &n.Draft,
+		})
+		if err == nil {
+			return pullOf(made), false, nil
+		}
+		_, unclear := errors.AsType[*forge.UnavailableError](err)
+		refused, said := errors.AsType[*forge.RejectedError](err)
+		exists := said && strings.Contains(refused.Message, "already exists")
+		if !unclear && !exists || try == 3 {
+			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
+		}
+		// It may have been opened all the same: look again, and then again before the next try.
+		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
+			return forge.Pull{}, false, err
+		}
+	}
+}
+
+// Pull reads a pull request with its checks.
+func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
+	r, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	if err != nil {
+		return forge.Pull{}, fmt.Errorf("read pull request %d: %w", number, err)
+	}
+	p := pullOf(r)
+	p.Mergeable = forge.MergeUnknown
+	if r.Mergeable != nil {
+		if p.Mergeable = forge.MergeConflict; *r.Mergeable {
+			p.Mergeable = forge.MergeClean
+		}
+	}
+	p.Checks, err = f.checks(ctx, p.Head.Commit)
+	return p, err
+}
+
+// checks reads both kinds that GitHub has: check runs and the older commit statuses.
+func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error) {
+	var all []forge.Check
+	err := pages(func(o gh.ListOptions) (*gh.Response, error) {
+		list, resp, err := f.author.rest.Checks.ListCheckRunsForRef(ctx, f.remote.Owner, f.remote.Name, commit, &gh.ListCheckRunsOptions{ListOptions: o})
+		if err == nil {
+			for _, c := range list.CheckRuns {
+				all = append(all, forge.Check{Name: forge.Name(c.GetName(), forge.MaxName), State: checkState(c.GetStatus(), c.GetConclusion()), URL: c.GetHTMLURL()})
+			}
+		}
+		return resp, err
+	})
+	if err != nil {
+		return forge.Checks{}, fmt.Errorf("read checks: %w", err)
+	}
+	err = pages(func(o gh.ListOptions) (*gh.Response, error) {
+		s, resp, err := f.author.rest.Repositories.GetCombinedStatus(ctx, f.remote.Owner, f.remote.Name, commit, &o)
+		if err == nil {
+			for _, c := range s.Statuses {
+				all = append(all, forge.Check{Name: forge.Name(c.GetContext(), forge.MaxName), State: statusState(c.GetState()), URL: c.GetTargetURL()})
+			}
+		}
+		return resp, err
+	})
+	if err != nil {
+		return forge.Checks{}, fmt.Errorf("read statuses: %w", err)
+	}
+	return forge.Summarise(all), nil
+}
+
+// checkState reads a check run. What isn't known to be good is a failure.
+func checkState(status, conclusion string) forge.CheckState {
+	if status != "completed" {
+		return forge.ChecksPending
+	}
+	switch conclusion {
+	case "success", "neutral", "skipped":
+		return forge.ChecksPassed
+	}
+	return forge.ChecksFailed
+}
+
+func statusState(s string) forge.CheckState {
+	switch s {
+	case "success":
+		return forge.ChecksPassed
+	case "pending":
+		return forge.ChecksPending
+	}
+	return forge.ChecksFailed
+}
+
+// Edit changes title and body, if they are not so already.
+func (f *Forge) Edit(ctx context.Context, number int, e forge.Edit) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	// Setting a thing to a value may be repeated.
+	_, _, err := f.author.rest.PullRequests.Edit(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, number, &gh.PullRequest{Title: e.Title, Body: e.Body})
+	if err != nil {
+		return fmt.Errorf("edit pull request %d: %w", number, err)
+	}
+	return nil
+}
+
+// Merge merges a pull request whose head is still commit.
+func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	for try := 0; ; try++ {
+		p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+		if err != nil || p.GetMerged() {
+			return err
+		}
+		_, _, err = f.author.rest.PullRequests.Merge(ctx, f.remote.Owner, f.remote.Name, number, "", &gh.PullRequestOptions{SHA: commit})
+		if refused, ok := errors.AsType[*forge.RejectedError](err); ok && refused.Status == 409 {
+			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
+		}
+		if _, unclear := errors.AsType[*forge.UnavailableError](err); !unclear || try == 3 {
+			return err
+		}
+		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
+			return err
+		}
+	}
+}
+
+// DeleteBranch deletes a branch that is still at commit. One that is gone is no error.
+func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
+	ref, _, err := f.author.rest.Git.GetRef(ctx, f.remote.Owner, f.remote.Name, "heads/"+branch)
+	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete branch %s: %w", branch, err)
+	}
+	if at := ref.GetObject().GetSHA(); at != commit {
+		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is at %.10s, not at %.10s", branch, at, commit)}
+	}
+	_, err = f.author.rest.Git.DeleteRef(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, "heads/"+branch)
+	if refused, ok := errors.AsType[*forge.RejectedError](err); ok && strings.Contains(refused.Message, "does not exist") {
+		return nil
+	}
+	return err
+}
+
+// Push pushes a branch as the author. The token goes to git in its environment and nowhere else.
+func (f *Forge) Push(ctx context.Context, p forge.Push) error {
+	token, err := f.author.identity.Token(ctx)
+	if err != nil {
+		return err
+	}
+	return git.Push(ctx, git.PushOptions{
+		Dir: p.Dir, URL: f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git",
+		User: "x-access-token", Password: token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
+	})
+}
+
+func pullOf(r *gh.PullRequest) forge.Pull {
+	p := forge.Pull{
+		Number: r.GetNumber(), URL: r.GetHTMLURL(), Title: forge.Name(r.GetTitle(), forge.MaxTitle), Body: forge.Clean(r.GetBody(), forge.MaxBody),
+		Author: forge.Name(r.GetUser().GetLogin(), forge.MaxName), State: forge.Open, Draft: r.GetDraft(),
+		Head: branchOf(r.GetHead()), Base: branchOf(r.GetBase()), Created: r.GetCreatedAt().Time, Updated: r.GetUpdatedAt().Time,
+	}
+	if r.GetState() == "closed" {
+		p.State = forge.Closed
+	}
+	if r.GetMerged() || !r.GetMergedAt().IsZero() {
+		p.State = forge.Merged
+	}
+	return p
+}
+
+func branchOf(b *gh.PullRequestBranch) forge.Branch {
+	return forge.Branch{Name: forge.Name(b.GetRef(), forge.MaxName), Commit: b.GetSHA(), Repo: b.GetRepo().GetFullName()}
+}

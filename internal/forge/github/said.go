@@ -1,0 +1,183 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	gh "github.com/google/go-github/v92/github"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// spoken is a comment with its words as they stand on GitHub, in which markers can be found.
+type spoken struct {
+	forge.Comment
+	raw string
+}
+
+// Said reads everything that was said on a pull request since a mark.
+func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error) {
+	seen, err := since.Seen()
+	if err != nil {
+		return forge.Stream{}, err
+	}
+	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	if err != nil {
+		return forge.Stream{}, fmt.Errorf("read pull request %d: %w", number, err)
+	}
+	// Reviews first: a line comment that comes in between belongs to a review that the next reading will find.
+	talks, err := f.talks(ctx, []string{p.GetNodeID()})
+	if err != nil {
+		return forge.Stream{}, fmt.Errorf("read reviews of pull request %d: %w", number, err)
+	}
+	all, err := f.issueComments(ctx, number, time.Time{})
+	if err != nil {
+		return forge.Stream{}, err
+	}
+	lines, err := f.lineComments(ctx, number, time.Time{})
+	if err != nil {
+		return forge.Stream{}, err
+	}
+	talk := talks[number]
+	all = append(append(all, lines...), talk.reviews...)
+	plain, err := f.settle(ctx, talk, all)
+	if err != nil {
+		return forge.Stream{}, err
+	}
+	s := forge.Stream{}
+	s.Gone = seen.Gone(plain)
+	if s.Comments, err = seen.Take(plain); err != nil {
+		return forge.Stream{}, err
+	}
+	for _, c := range plain {
+		seen.Advance(c.Updated)
+	}
+	s.Mark = seen.Mark()
+	return s, nil
+}
+
+// settle completes comments: what became of their threads, and whether we said them.
+func (f *Forge) settle(ctx context.Context, t talk, all []spoken) ([]forge.Comment, error) {
+	us, err := f.Us(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plain := make([]forge.Comment, 0, len(all))
+	for _, c := range all {
+		if th, ok := t.threads[c.Thread]; ok {
+			switch {
+			case th.resolved:
+				c.State = forge.ThreadResolved
+			case th.outdated:
+				c.State = forge.ThreadOutdated
+			}
+		}
+		if c.Own, err = forge.Own(ctx, f.journal, f.remote.String(), c.Comment, c.raw, us); err != nil {
+			return nil, err
+		}
+		if c.Own {
+			c.Body = forge.Clean(forge.Unmark(c.raw), forge.MaxBody)
+		}
+		plain = append(plain, c.Comment)
+	}
+	forge.Sort(plain)
+	return plain, nil
+}
+
+// issueComments reads the comments below a pull request.
+func (f *Forge) issueComments(ctx context.Context, number int, since time.Time) ([]spoken, error) {
+	var all []spoken
+	o := &gh.IssueListCommentsOptions{}
+	if !since.IsZero() {
+		o.Since = &since
+	}
+	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
+		o.ListOptions = lo
+		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number, o)
+		for _, c := range list {
+			all = append(all, onPull(c))
+		}
+		return resp, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read comments of pull request %d: %w", number, err)
+	}
+	return unique(all), nil
+}
+
+// lineComments reads the comments on lines of a pull request.
+func (f *Forge) lineComments(ctx context.Context, number int, since time.Time) ([]spoken, error) {
+	var all []spoken
+	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
+		list, resp, err := f.author.rest.PullRequests.ListComments(ctx, f.remote.Owner, f.remote.Name, number,
+			&gh.PullRequestListCommentsOptions{Since: since, ListOptions: lo})
+		for _, c := range list {
+			all = append(all, onLine(c))
+		}
+		return resp, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read line comments of pull request %d: %w", number, err)
+	}
+	return unique(all), nil
+}
+
+// unique drops what a page showed a second time because the pages moved while they were read.
+func unique(all []spoken) []spoken {
+	at := map[string]int{}
+	var kept []spoken
+	for _, c := range all {
+		if i, twice := at[c.ID]; twice {
+			kept[i] = c
+			continue
+		}
+		at[c.ID] = len(kept)
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+func onPull(c *gh.IssueComment) spoken {
+	return speak(c.GetBody(), c.GetUser(), forge.Comment{
+		ID: forge.ID(forge.OnPull, c.GetID()), Kind: forge.OnPull, Number: lastNumber(c.GetIssueURL()), Association: c.GetAuthorAssociation(),
+		URL: c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
+	})
+}
+
+func onLine(c *gh.PullRequestComment) spoken {
+	s := speak(c.GetBody(), c.GetUser(), forge.Comment{
+		ID: forge.ID(forge.OnLine, c.GetID()), Kind: forge.OnLine, Number: lastNumber(c.GetPullRequestURL()), Association: c.GetAuthorAssociation(),
+		Path: forge.Name(c.GetPath(), forge.MaxPath), Line: c.GetLine(), State: forge.ThreadOpen, Commit: c.GetCommitID(),
+		URL: c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
+	})
+	s.Thread = s.ID
+	if root := c.GetInReplyTo(); root != 0 {
+		s.Thread = forge.ID(forge.OnLine, root)
+	}
+	if r := c.GetPullRequestReviewID(); r != 0 {
+		s.Review = forge.ID(forge.InReview, r)
+	}
+	if c.Line == nil && c.GetSubjectType() != "file" {
+		s.State = forge.ThreadOutdated // what a null line means, whatever the schema says
+	}
+	return s
+}
+
+func speak(raw string, u *gh.User, c forge.Comment) spoken {
+	c.Body = forge.Clean(raw, forge.MaxBody)
+	c.Author, c.Bot = forge.Name(u.GetLogin(), forge.MaxName), u.GetType() == "Bot"
+	if c.Association == "" {
+		c.Association = forge.AssociationNone
+	}
+	c.Association = forge.Name(c.Association, 40)
+	return spoken{c, raw}
+}
+
+// lastNumber reads the number at the end of an address.
+func lastNumber(url string) int {
+	n, _ := strconv.Atoi(url[strings.LastIndexByte(url, '/')+1:])
+	return n
+}

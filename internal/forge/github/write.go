@@ -1,0 +1,250 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	gh "github.com/google/go-github/v92/github"
+	"github.com/shurcooL/githubv4"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/wire"
+)
+
+// skew is how far GitHub's clock may be from ours when we look for what we said.
+const skew = 10 * time.Minute
+
+// say says something once, as an account of ours.
+func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error), do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	me, err := f.me(ctx, a)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	r.Repo, r.Created = f.remote.String(), f.clock.Now()
+	return forge.Once{
+		Journal: f.journal,
+		Look: func(_ context.Context, r forge.Record) (forge.Posted, bool, error) {
+			all, err := look(r)
+			for _, c := range all {
+				if strings.EqualFold(c.Author, me) && slices.Contains(forge.Markers(c.raw), r.Marker) {
+					return forge.Posted{ID: c.ID, URL: c.URL}, true, err
+				}
+			}
+			return forge.Posted{}, false, err
+		},
+		Do: func(_ context.Context, r forge.Record) (forge.Posted, error) { return do(r) },
+		// GitHub gives up on a request after ten seconds, so after the last look it is not at work on ours any more.
+		Settle: func(ctx context.Context, n int) (bool, error) { return n < 3, f.clock.Sleep(ctx, time.Second<<(n+1)) },
+	}.Say(ctx, r)
+}
+
+// Comment says something below a pull request.
+func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
+	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
+		func(r forge.Record) ([]spoken, error) { return f.issueComments(ctx, number, r.Created.Add(-skew)) },
+		func(r forge.Record) (forge.Posted, error) {
+			c, _, err := f.author.rest.Issues.CreateComment(ctx, f.remote.Owner, f.remote.Name, number, gh.IssueCommentRequest{Body: r.Mark(p.Body)})
+			return forge.Posted{ID: forge.ID(forge.OnPull, c.GetID()), URL: c.GetHTMLURL()}, err
+		})
+	if err != nil {
+		return posted, fmt.Errorf("comment on pull request %d: %w", number, err)
+	}
+	return posted, nil
+}
+
+// Reply answers in the thread of a line comment. Where there is no thread it is a comment that names what it answers.
+func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error) {
+	kind, id, err := forge.ParseID(to)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	if kind != forge.OnLine {
+		posted, err := f.Comment(ctx, number, p)
+		posted.Fallback = "said below the request: " + to + " has no thread"
+		return posted, err
+	}
+	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
+		func(r forge.Record) ([]spoken, error) { return f.lineComments(ctx, number, r.Created.Add(-skew)) },
+		func(r forge.Record) (forge.Posted, error) {
+			root, _, err := f.author.rest.PullRequests.GetComment(ctx, f.remote.Owner, f.remote.Name, id)
+			if err != nil {
+				return forge.Posted{}, err
+			}
+			if first := root.GetInReplyTo(); first != 0 {
+				id = first // GitHub takes replies to the first comment of a thread alone
+			}
+			c, _, err := f.author.rest.PullRequests.CreateCommentInReplyTo(ctx, f.remote.Owner, f.remote.Name, number, r.Mark(p.Body), id)
+			return forge.Posted{ID: forge.ID(forge.OnLine, c.GetID()), URL: c.GetHTMLURL()}, err
+		})
+	if err != nil {
+		return posted, fmt.Errorf("reply to %s on pull request %d: %w", to, number, err)
+	}
+	return posted, nil
+}
+
+// Review posts a review, as the reviewer. Lines that aren't in the diff go into its body.
+func (f *Forge) Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error) {
+	posted, err := f.review(ctx, number, r)
+	if err != nil {
+		return posted, fmt.Errorf("review pull request %d: %w", number, err)
+	}
+	return posted, nil
+}
+
+func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.Posted, error) {
+	event, ok := map[forge.Verdict]string{forge.Comments: "COMMENT", forge.Approve: "APPROVE", forge.RequestChanges: "REQUEST_CHANGES"}[r.Verdict]
+	if !ok {
+		return forge.Posted{}, fmt.Errorf("no verdict %q", r.Verdict)
+	}
+	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	me, err := f.me(ctx, f.reviewer)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	var fallbacks []string
+	if event != "COMMENT" && strings.EqualFold(p.GetUser().GetLogin(), me) {
+		event, r.Body = "COMMENT", forge.Instead(r.Verdict, r.Body)
+		fallbacks = append(fallbacks, "a comment instead of a verdict: nobody can review their own request, and there is no second identity")
+	}
+	fit, moved, err := f.fit(ctx, p, r)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	posted, err := f.say(ctx, f.reviewer, forge.Record{Key: r.Key, Number: number, Kind: forge.InReview},
+		func(forge.Record) ([]spoken, error) { return f.restReviews(ctx, number) },
+		func(rec forge.Record) (forge.Posted, error) {
+			posted, err := f.postReview(ctx, number, rec, event, fit)
+			if e, refused := errors.AsType[*forge.RejectedError](err); refused && e.Status == 422 && len(fit.Lines) > 0 {
+				// The diff has changed since we read it. Refused is all or nothing, so nothing of it stands there.
+				fit, moved = forge.Diff{}.Fit(r)
+				fit.Commit = ""
+				return f.postReview(ctx, number, rec, event, fit)
+			}
+			return posted, err
+		})
+	if moved > 0 {
+		fallbacks = append(fallbacks, fmt.Sprintf("%d line comments are in the body: their lines are not in the diff", moved))
+	}
+	posted.Fallback = strings.Join(fallbacks, "; ")
+	return posted, err
+}
+
+// fit reads the diff that a review speaks of, and moves what doesn't fit into its body.
+func (f *Forge) fit(ctx context.Context, p *gh.PullRequest, r forge.Review) (forge.Review, int, error) {
+	diff := forge.Diff{}
+	head := p.GetHead().GetSHA()
+	if len(r.Lines) > 0 && (r.Commit == "" || r.Commit == head) {
+		r.Commit = head
+		err := pages(func(o gh.ListOptions) (*gh.Response, error) {
+			files, resp, err := f.reviewer.rest.PullRequests.ListFiles(ctx, f.remote.Owner, f.remote.Name, p.GetNumber(), &o)
+			for _, file := range files {
+				diff.Add(file.GetFilename(), file.GetPatch())
+			}
+			return resp, err
+		})
+		if err != nil {
+			return r, 0, err
+		}
+	} else if r.Commit != head {
+		r.Commit = "" // the head moved under the review: its lines are those of another diff
+	}
+	fit, moved := diff.Fit(r)
+	return fit, moved, nil
+}
+
+func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, event string, r forge.Review) (forge.Posted, error) {
+	body := rec.Mark(r.Body)
+	req := &gh.PullRequestReviewRequest{Event: &event, Body: &body}
+	if r.Commit != "" {
+		req.CommitID = &r.Commit
+	}
+	for _, c := range r.Lines {
+		side, words := "RIGHT", rec.Mark(c.Body)
+		if c.Old {
+			side = "LEFT"
+		}
+		req.Comments = append(req.Comments, &gh.DraftReviewComment{Path: &c.Path, Line: &c.Line, Side: &side, Body: &words})
+	}
+	v, _, err := f.reviewer.rest.PullRequests.CreateReview(ctx, f.remote.Owner, f.remote.Name, number, req)
+	return forge.Posted{ID: forge.ID(forge.InReview, v.GetID()), URL: v.GetHTMLURL()}, err
+}
+
+// restReviews reads reviews as their author's own account sees them.
+func (f *Forge) restReviews(ctx context.Context, number int) ([]spoken, error) {
+	var all []spoken
+	err := pages(func(o gh.ListOptions) (*gh.Response, error) {
+		list, resp, err := f.reviewer.rest.PullRequests.ListReviews(ctx, f.remote.Owner, f.remote.Name, number, &o)
+		for _, r := range list {
+			all = append(all, speak(r.GetBody(), r.GetUser(), forge.Comment{ID: forge.ID(forge.InReview, r.GetID()), URL: r.GetHTMLURL()}))
+		}
+		return resp, err
+	})
+	return all, err
+}
+
+// Resolve resolves the thread of a line comment, if it is not resolved.
+func (f *Forge) Resolve(ctx context.Context, number int, comment string) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	th, err := f.findThread(ctx, number, comment)
+	if err != nil || th.resolved {
+		return err
+	}
+	var m struct {
+		ResolveReviewThread struct {
+			Thread struct{ IsResolved bool }
+		} `graphql:"resolveReviewThread(input: $input)"`
+	}
+	if err := f.author.mutate(ctx, &m, githubv4.ResolveReviewThreadInput{ThreadID: th.node}); err != nil {
+		return fmt.Errorf("resolve %s: %w", comment, err)
+	}
+	return nil
+}
+
+// React acknowledges a comment. GitHub keeps one reaction of a kind from everyone, so it may be repeated.
+func (f *Forge) React(ctx context.Context, number int, comment string, r forge.Reaction) error {
+	kind, id, err := forge.ParseID(comment)
+	if err != nil {
+		return err
+	}
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	ctx = wire.AsRead(ctx)
+	switch kind {
+	case forge.OnLine:
+		_, _, err = f.author.rest.Reactions.CreatePullRequestCommentReaction(ctx, f.remote.Owner, f.remote.Name, id, string(r))
+	case forge.InReview:
+		err = f.reactReview(ctx, number, id, r)
+	default:
+		_, _, err = f.author.rest.Reactions.CreateIssueCommentReaction(ctx, f.remote.Owner, f.remote.Name, id, string(r))
+	}
+	if err != nil {
+		return fmt.Errorf("react to %s: %w", comment, err)
+	}
+	return nil
+}
+
+// reactReview goes the only way that there is for reviews.
+func (f *Forge) reactReview(ctx context.Context, number int, id int64, r forge.Reaction) error {
+	v, _, err := f.author.rest.PullRequests.GetReview(ctx, f.remote.Owner, f.remote.Name, number, id)
+	if err != nil {
+		return err
+	}
+	var m struct {
+		AddReaction struct {
+			Reaction struct{ Content string }
+		} `graphql:"addReaction(input: $input)"`
+	}
+	content := map[forge.Reaction]githubv4.ReactionContent{forge.ThumbsUp: githubv4.ReactionContentThumbsUp,
+		forge.Eyes: githubv4.ReactionContentEyes, forge.Rocket: githubv4.ReactionContentRocket}[r]
+	return f.author.mutate(ctx, &m, githubv4.AddReactionInput{SubjectID: v.GetNodeID(), Content: content})
+}

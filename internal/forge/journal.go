@@ -1,0 +1,241 @@
+package forge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Record is one thing that we said or are about to say. It is written down before it is said.
+type Record struct {
+	Key     string // names the intention; unique within a repository
+	Repo    string // host/owner/name
+	Number  int
+	Kind    CommentKind
+	Marker  string // random, hidden in what is said
+	ID      string // "" until it is known to stand on the forge
+	URL     string
+	Created time.Time
+}
+
+// Journal keeps records beyond crashes. The store has one; Memory is one for tests.
+type Journal interface {
+	// Begin keeps a record unless its key is known, and gives the one that is kept. Fresh says that it is the new one.
+	Begin(ctx context.Context, r Record) (kept Record, fresh bool, err error)
+	// Finish notes where what was said stands.
+	Finish(ctx context.Context, repo, key, id, url string) error
+	// ByID and ByMarker find records; ok says whether there is one.
+	ByID(ctx context.Context, repo, id string) (r Record, ok bool, err error)
+	ByMarker(ctx context.Context, repo, marker string) (r Record, ok bool, err error)
+}
+
+// The marker that we hide in what we say. That it is there proves nothing, since everyone can copy it.
+const (
+	markerStart = "<!-- cco:"
+	markerEnd   = " -->"
+	markerLen   = 32
+)
+
+// NewMarker makes a marker that was never used before.
+func NewMarker() string {
+	var b [markerLen / 2]byte
+	_, _ = rand.Read(b[:]) // never fails, by its own promise
+	return hex.EncodeToString(b[:])
+}
+
+// Mark hides a marker in words of ours. Markers that are in them already are made harmless first: a model may have
+// copied one from a comment.
+func (r Record) Mark(words string) string {
+	words = strings.TrimRight(strings.ReplaceAll(words, markerStart, "<!-- not-cco:"), "\n ")
+	if words == "" {
+		return markerStart + r.Marker + markerEnd
+	}
+	return words + "\n\n" + markerStart + r.Marker + markerEnd
+}
+
+// Markers finds the markers in raw words.
+func Markers(raw string) []string {
+	var found []string
+	for {
+		_, rest, ok := strings.Cut(raw, markerStart)
+		if !ok {
+			return found
+		}
+		raw = rest
+		if len(rest) < markerLen {
+			return found
+		}
+		if m := rest[:markerLen]; strings.HasPrefix(rest[markerLen:], markerEnd) && strings.Trim(m, "0123456789abcdef") == "" {
+			found = append(found, m)
+		}
+	}
+}
+
+// Unmark takes our marker out of our own words, so that nobody is shown it.
+func Unmark(raw string) string {
+	for _, m := range Markers(raw) {
+		raw = strings.ReplaceAll(raw, markerStart+m+markerEnd, "")
+	}
+	return strings.TrimRight(raw, "\n ")
+}
+
+// Own says whether something that stands on a forge was said by us: its id is recorded, or it was said by an account of
+// ours with a marker that is recorded for this very place. What is found by its marker is recorded for good.
+func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us []string) (bool, error) {
+	if _, ok, err := j.ByID(ctx, repo, c.ID); err != nil || ok {
+		return ok, err
+	}
+	if !slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, c.Author) }) {
+		return false, nil
+	}
+	for _, m := range Markers(raw) {
+		r, ok, err := j.ByMarker(ctx, repo, m)
+		if err != nil {
+			return false, err
+		}
+		if !ok || r.Number != c.Number {
+			continue
+		}
+		if r.Kind == InReview && c.Kind == OnLine && (r.ID == "" || r.ID == c.Review) {
+			return true, nil // a line of a review carries the review's marker
+		}
+		if r.Kind != c.Kind || r.ID != "" && r.ID != c.ID {
+			continue
+		}
+		return true, j.Finish(ctx, repo, r.Key, c.ID, c.URL)
+	}
+	return false, nil
+}
+
+// Once says a thing that has no other way to be safe from being said twice.
+type Once struct {
+	Journal Journal
+	// Look searches the forge for words of ours with the record's marker.
+	Look func(context.Context, Record) (Posted, bool, error)
+	// Do says it, with the record's marker in it.
+	Do func(context.Context, Record) (Posted, error)
+	// Settle waits before the n-th look (from 0) after an attempt of which it is unknown whether it happened, and says
+	// whether one more look is to follow. A forge may still be at work on a request whose connection is gone.
+	Settle func(ctx context.Context, n int) (more bool, err error)
+}
+
+// attempts bounds how often a thing is tried to be said when each time it turns out that it was not.
+const attempts = 4
+
+// Say says it, unless it was said.
+func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
+	if r.Key == "" {
+		return Posted{}, errors.New("say: no key")
+	}
+	r.Marker = NewMarker()
+	kept, fresh, err := o.Journal.Begin(ctx, r)
+	if err != nil {
+		return Posted{}, fmt.Errorf("record what is to be said: %w", err)
+	}
+	if kept.Kind != r.Kind || kept.Number != r.Number {
+		return Posted{}, fmt.Errorf("say: key %q was used for another thing", r.Key)
+	}
+	if kept.ID != "" {
+		return Posted{ID: kept.ID, URL: kept.URL, Again: true}, nil
+	}
+	if !fresh {
+		if p, ok, err := o.Look(ctx, kept); err != nil || ok {
+			p.Again = true
+			return o.finish(ctx, kept, p, err)
+		}
+	}
+	for n := 0; ; n++ {
+		p, err := o.Do(ctx, kept)
+		if err == nil {
+			return o.finish(ctx, kept, p, nil)
+		}
+		if _, unclear := errors.AsType[*UnavailableError](err); !unclear || n == attempts-1 {
+			return Posted{}, err
+		}
+		if p, ok, err := o.settle(ctx, kept); err != nil || ok {
+			return o.finish(ctx, kept, p, err)
+		}
+	}
+}
+
+// settle looks for what may have been said until it is sure that it wasn't.
+func (o Once) settle(ctx context.Context, r Record) (Posted, bool, error) {
+	for n := 0; ; n++ {
+		more, err := o.Settle(ctx, n)
+		if err != nil {
+			return Posted{}, false, err
+		}
+		if p, ok, err := o.Look(ctx, r); err != nil || ok || !more {
+			return p, ok, err
+		}
+	}
+}
+
+func (o Once) finish(ctx context.Context, r Record, p Posted, err error) (Posted, error) {
+	if err != nil {
+		return Posted{}, err
+	}
+	if err := o.Journal.Finish(ctx, r.Repo, r.Key, p.ID, p.URL); err != nil {
+		return Posted{}, fmt.Errorf("record what was said: %w", err)
+	}
+	return p, nil
+}
+
+// Memory is a journal that lasts as long as its process.
+type Memory struct {
+	mu  sync.Mutex
+	all []Record
+}
+
+func (m *Memory) find(is func(Record) bool) (int, bool) {
+	i := slices.IndexFunc(m.all, is)
+	return i, i >= 0
+}
+
+// Begin keeps a record.
+func (m *Memory) Begin(_ context.Context, r Record) (Record, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i, ok := m.find(func(x Record) bool { return x.Repo == r.Repo && x.Key == r.Key }); ok {
+		return m.all[i], false, nil
+	}
+	m.all = append(m.all, r)
+	return r, true, nil
+}
+
+// Finish completes a record.
+func (m *Memory) Finish(_ context.Context, repo, key, id, url string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.find(func(x Record) bool { return x.Repo == repo && x.Key == key })
+	if !ok {
+		return fmt.Errorf("no record %q", key)
+	}
+	m.all[i].ID, m.all[i].URL = id, url
+	return nil
+}
+
+// ByID finds a record.
+func (m *Memory) ByID(_ context.Context, repo, id string) (Record, bool, error) {
+	return m.get(func(x Record) bool { return x.Repo == repo && x.ID == id })
+}
+
+// ByMarker finds a record.
+func (m *Memory) ByMarker(_ context.Context, repo, marker string) (Record, bool, error) {
+	return m.get(func(x Record) bool { return x.Repo == repo && x.Marker == marker })
+}
+
+func (m *Memory) get(is func(Record) bool) (Record, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i, ok := m.find(is); ok {
+		return m.all[i], true, nil
+	}
+	return Record{}, false, nil
+}

@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// limits is what a forge has said about how much it will bear.
+type limits struct {
+	mu       sync.Mutex
+	known    map[string]forge.Limit
+	until    time.Time // nothing at all before this: a secondary limit
+	resource string    // that brought it about
+	written  time.Time // when the last write was let through
+}
+
+// Limits gives what is known of the forge's limits, for a person to see.
+func (t *Transport) Limits() []forge.Limit {
+	l := &t.limits
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]forge.Limit, 0, len(l.known))
+	for _, v := range l.known {
+		all = append(all, v)
+	}
+	slices.SortFunc(all, func(a, b forge.Limit) int { return cmp.Compare(a.Resource, b.Resource) })
+	return all
+}
+
+// note reads the headers that GitHub sends with every answer.
+func (l *limits) note(r *http.Response, now time.Time) {
+	limit, left, reset := atoi(r.Header.Get("X-RateLimit-Limit")), atoi(r.Header.Get("X-RateLimit-Remaining")), atoi(r.Header.Get("X-RateLimit-Reset"))
+	if limit < 0 || left < 0 || reset < 0 {
+		return
+	}
+	name := cmp.Or(forge.Name(r.Header.Get("X-RateLimit-Resource"), 40), "core")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[string]forge.Limit{}
+	}
+	had, has := l.known[name]
+	v := forge.Limit{Resource: name, Limit: limit, Remaining: left, Reset: time.Unix(int64(reset), 0)}
+	// Answers overtake each other; in one window less is newer. A forge has a handful of resources, not hundreds.
+	if has && had.Reset.Equal(v.Reset) && had.Remaining < v.Remaining && now.Before(had.Reset) || !has && len(l.known) > 32 {
+		return
+	}
+	l.known[name] = v
+}
+
+// blocked says whether a request must wait.
+func (l *limits) blocked(host, resource string, now time.Time) *forge.LimitError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Before(l.until) {
+		return &forge.LimitError{Host: host, Resource: l.resource, Secondary: true, Until: l.until}
+	}
+	if v, ok := l.known[resource]; ok && v.Remaining == 0 && now.Before(v.Reset) {
+		return &forge.LimitError{Host: host, Resource: resource, Until: v.Reset}
+	}
+	return nil
+}
+
+// refusal recognises an answer that means "too much" or "too fast", and remembers it for every request that follows.
+func (l *limits) refusal(host, resource string, r *http.Response, data []byte, now time.Time) error {
+	after := atoi(r.Header.Get("Retry-After"))
+	if r.StatusCode == http.StatusServiceUnavailable && after > 0 {
+		return l.hold(host, resource, now.Add(time.Duration(after)*time.Second))
+	}
+	if r.StatusCode != http.StatusForbidden && r.StatusCode != http.StatusTooManyRequests {
+		return nil
+	}
+	secondary := bytes.Contains(data, []byte("secondary rate limit")) || bytes.Contains(data, []byte("abuse detection")) ||
+		bytes.Contains(data, []byte("secondary-rate-limits"))
+	switch {
+	case after >= 0:
+		return l.hold(host, resource, now.Add(time.Duration(max(1, after))*time.Second))
+	case r.Header.Get("X-RateLimit-Remaining") == "0":
+		if err := l.blocked(host, resource, now); err != nil {
+			return err
+		}
+		return l.hold(host, resource, now.Add(time.Minute))
+	case secondary || r.StatusCode == http.StatusTooManyRequests:
+		return l.hold(host, resource, now.Add(time.Minute)) // what GitHub asks for where it says no time
+	}
+	return nil
+}
+
+func (l *limits) hold(host, resource string, until time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until.After(l.until) {
+		l.until, l.resource = until, resource
+	}
+	return &forge.LimitError{Host: host, Resource: resource, Secondary: true, Until: l.until}
+}
+
+// pace lets writes through one at a time, with some time between them.
+func (l *limits) pace(ctx context.Context, c Clock, least time.Duration) error {
+	if least <= 0 {
+		return nil
+	}
+	l.mu.Lock()
+	now := c.Now()
+	at := l.written.Add(least)
+	if at.Before(now) {
+		at = now
+	}
+	l.written = at
+	l.mu.Unlock()
+	if wait := at.Sub(now); wait > 0 {
+		return c.Sleep(ctx, wait)
+	}
+	return nil
+}
+
+// message is what a forge says about a refusal.
+func message(data []byte) string {
+	var m struct {
+		Message string            `json:"message"`
+		Errors  []json.RawMessage `json:"errors"`
+	}
+	if json.Unmarshal(data, &m) != nil || m.Message == "" {
+		return forge.Name(strings.TrimSpace(string(data[:min(len(data), 300)])), 300)
+	}
+	words := []string{m.Message}
+	for _, raw := range m.Errors {
+		var e struct{ Message, Field, Code string }
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			words = append(words, text)
+		} else if json.Unmarshal(raw, &e) == nil {
+			words = append(words, strings.TrimSpace(cmp.Or(e.Message, e.Field+" "+e.Code)))
+		}
+	}
+	return forge.Name(strings.Join(words, ": "), 600)
+}

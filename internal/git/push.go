@@ -1,0 +1,185 @@
+package git
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// PushOptions say what is pushed where, and as whom.
+type PushOptions struct {
+	Dir            string // a bare repository that no agent can write: a quarantine
+	URL            string // http or https
+	User, Password string
+	Branch, Commit string
+	Lease          string // what the branch must be at; "" if it must not exist
+}
+
+// LeaseError says that a branch on a remote is not where it had to be.
+type LeaseError struct{ Branch, Now, Lease string }
+
+func (e *LeaseError) Error() string {
+	at := func(s string) string {
+		if s == "" {
+			return "nowhere"
+		}
+		return short(s)
+	}
+	return fmt.Sprintf("branch %s on the remote is at %s, not at %s: somebody else has pushed or deleted it", quote(e.Branch), at(e.Now), at(e.Lease))
+}
+
+// WrongState marks a StateError.
+func (e *LeaseError) WrongState() {}
+
+// RewriteError says that a push would take commits away from a branch.
+type RewriteError struct{ Branch, Now, Commit string }
+
+func (e *RewriteError) Error() string {
+	return fmt.Sprintf("branch %s is at %s, which %s does not come after: nothing is ever pushed by force", quote(e.Branch), short(e.Now), short(e.Commit))
+}
+
+// WrongState marks a StateError.
+func (e *RewriteError) WrongState() {}
+
+// Push moves a branch on a remote forward, if it is still where the lease says. It never takes a commit away from a
+// branch. A push whose answer was lost is found to be done when it is made again.
+//
+// The password is in git's environment, bound to this one address; it is in no argument, no file and no message.
+func Push(ctx context.Context, o PushOptions) error {
+	h, err := pushHost(o)
+	if err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	err = push(ctx, h, o)
+	if err != nil {
+		return fmt.Errorf("push %s: %w", quote(o.Branch), hide(err, o.Password))
+	}
+	return nil
+}
+
+func push(ctx context.Context, h host, o PushOptions) error {
+	ref := "refs/heads/" + o.Branch
+	if err := h.run(ctx, nil, "check-ref-format", ref); err != nil {
+		return &BranchNameError{Branch: o.Branch}
+	}
+	now, err := remoteRef(ctx, h, o.URL, ref)
+	if err != nil || now == o.Commit {
+		return err
+	}
+	if now != o.Lease {
+		return &LeaseError{Branch: o.Branch, Now: now, Lease: o.Lease}
+	}
+	if o.Lease != "" {
+		if err := h.run(ctx, nil, "merge-base", "--is-ancestor", o.Lease, o.Commit); err != nil {
+			return &RewriteError{Branch: o.Branch, Now: o.Lease, Commit: o.Commit}
+		}
+	}
+	// The lease makes the remote compare once more when it writes. It comes after the check above, so it forces nothing.
+	err = h.run(ctx, nil, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no",
+		"--force-with-lease="+ref+":"+o.Lease, "--", o.URL, o.Commit+":"+ref)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	after, lookErr := remoteRef(ctx, h, o.URL, ref)
+	switch {
+	case lookErr != nil:
+		return err
+	case after == o.Commit:
+		return nil
+	case after != o.Lease:
+		return &LeaseError{Branch: o.Branch, Now: after, Lease: o.Lease}
+	}
+	return err
+}
+
+// remoteRef says where a ref on a remote is, "" if it isn't there.
+func remoteRef(ctx context.Context, h host, url, ref string) (string, error) {
+	out, err := h.line(ctx, "ls-remote", "--refs", "--", url, ref)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(out) {
+		if oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok && name == ref {
+			return oid, nil
+		}
+	}
+	return "", nil
+}
+
+// pushHost is a git with one transport switched on, to one address.
+func pushHost(o PushOptions) (host, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return host{}, errors.New("the address must be http or https, without a user")
+	}
+	for _, oid := range []string{o.Commit, o.Lease} {
+		if oid != "" && !isOID(oid, 40) && !isOID(oid, 64) || o.Commit == "" {
+			return host{}, fmt.Errorf("not a full object id: %s", quote(oid))
+		}
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return host{}, err
+	}
+	login := base64.StdEncoding.EncodeToString([]byte(o.User + ":" + o.Password))
+	settings := append(hardening(),
+		setting{"protocol." + u.Scheme + ".allow", "always"},
+		setting{"http." + o.URL + ".extraHeader", "Authorization: Basic " + login},
+		setting{"http.followRedirects", "false"},
+		setting{"http.lowSpeedLimit", "1000"},
+		setting{"http.lowSpeedTime", "60"},
+		// The longest match wins, so no insteadOf of the user's sends this elsewhere.
+		setting{"url." + o.URL + ".insteadOf", o.URL},
+		setting{"url." + o.URL + ".pushInsteadOf", o.URL},
+		setting{"push.gpgSign", "false"},
+		setting{"push.pushOption", ""},
+	)
+	return host{dir: dir, env: environment(settings)}.with("GIT_DIR=" + dir), nil
+}
+
+// hide takes a password out of what git said, in every form in which it was given to it.
+func hide(err error, password string) error {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	if !ok || password == "" {
+		return err
+	}
+	clean := *exit
+	clean.Stderr = strings.ReplaceAll(clean.Stderr, password, "***")
+	return &clean
+}
+
+// RemoteURL gives the address of a remote, after insteadOf.
+func (r *Repo) RemoteURL(ctx context.Context, name string) (string, error) {
+	out, err := r.host.line(ctx, "remote", "get-url", "--", name)
+	if err != nil {
+		return "", fmt.Errorf("read remote %s: %w", quote(name), err)
+	}
+	return out, nil
+}
+
+// Remote is the remote that a branch belongs to: its own, or else the one that there is, or else origin. "" says that
+// there is none.
+func (r *Repo) Remote(ctx context.Context, branch string) (string, error) {
+	out, err := r.host.line(ctx, "remote")
+	if err != nil {
+		return "", fmt.Errorf("list remotes: %w", err)
+	}
+	all := strings.Fields(out)
+	for _, want := range []string{r.get("branch." + branch + ".remote"), "origin"} {
+		for _, name := range all {
+			if name == want {
+				return name, nil
+			}
+		}
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	return all[0], nil
+}
