@@ -25,7 +25,9 @@ type Job struct {
 	Name      string `json:"name,omitempty"` // the host's user.name and user.email
 	Email     string `json:"email,omitempty"`
 	Format    string `json:"format,omitempty"` // object format, sha1 by default
-	Shared    bool   `json:"shared,omitempty"` // a worktree of the user's own repository: nothing is bundled
+	// Message makes leftovers a commit on the branch itself instead of one beside it: the workspace is used again.
+	Message string `json:"message,omitempty"`
+	Shared  bool   `json:"shared,omitempty"` // a worktree of the user's own repository: nothing is bundled
 }
 
 // The files of an exchange directory.

@@ -266,6 +266,28 @@ func TestPublish(t *testing.T) {
 	}
 }
 
+func TestLeftoversBecomeACommitOnTheBranchWhereTheWorkspaceIsUsedAgain(t *testing.T) {
+	f := newFixture(t)
+	f.job.Message = "Answer the findings\n\nCco-Finding: abc"
+	f.send()
+	f.receive()
+	f.write(f.job.Workspace, "new.txt", "new")
+	f.write(f.job.Workspace, ".git/index.lock", "")
+	r := f.publish()
+	if r.Wip != "" || r.Head == f.job.Base || r.Bundle == nil {
+		t.Fatalf("%+v", r)
+	}
+	if got := f.git(f.job.Workspace, "log", "-1", "--format=%s %(trailers:key=Cco-Finding,valueonly)", "main"); got != "Answer the findings abc" {
+		t.Errorf("the branch is at %q", got)
+	}
+	if got := f.git(f.job.Workspace, "status", "--porcelain"); got != "" {
+		t.Errorf("left: %q", got)
+	}
+	if again := f.publish(); again.Head != r.Head || again.Wip != "" {
+		t.Errorf("published again: %+v", again)
+	}
+}
+
 func TestPublishWithoutARepositorySaysSo(t *testing.T) {
 	f := newFixture(t)
 	f.send()

@@ -50,6 +50,12 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	if r.Wip, err = leftovers(ctx, j, at); err != nil {
 		return r, fmt.Errorf("keep uncommitted work: %w", err)
 	}
+	if r.Wip != "" && j.Message != "" {
+		if err := work.adopt(ctx, at, r.Wip); err != nil {
+			return r, fmt.Errorf("commit what was left: %w", err)
+		}
+		r.Head, r.Wip = r.Wip, ""
+	}
 	if r.Others, err = others(ctx, work, r.Head, j); err != nil {
 		return r, err
 	}
@@ -116,7 +122,25 @@ func leftovers(ctx context.Context, j Job, at place) (string, error) {
 	}
 	work.env = []string{"GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE=" + date,
 		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE=" + date}
-	return work.line(ctx, "commit-tree", tree, "-p", at.head, "-m", "Work left uncommitted in session "+j.Session)
+	message := "Work left uncommitted in session " + j.Session
+	if j.Message != "" {
+		message = j.Message
+	}
+	return work.line(ctx, "commit-tree", tree, "-p", at.head, "-m", message)
+}
+
+// adopt moves the branch on to a commit of its leftovers. The files stay as they are; the index follows.
+func (r repo) adopt(ctx context.Context, at place, commit string) error {
+	if err := r.run(ctx, "reset", "-q", "--mixed", commit, "--"); err == nil {
+		return nil
+	}
+	// An index that is corrupt or locked by a program that is gone.
+	for _, f := range []string{at.index, at.index + ".lock"} {
+		if err := os.RemoveAll(f); err != nil {
+			return err
+		}
+	}
+	return r.run(ctx, "reset", "-q", "--mixed", commit, "--")
 }
 
 func (r repo) fromHead(ctx context.Context, head string) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -111,6 +112,9 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	k.transcript.add(KindAgent, k.rec.Agent)
 	end := compare(k.runAgent(ctx))
 
+	if k.order.View != "" {
+		return end // it could only look
+	}
 	k.step("keeping what it did")
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
 	defer cancel()
@@ -135,6 +139,9 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 		return fmt.Errorf("end what an earlier run left: %w", err)
 	}
 	k.place, err = k.drv.Prepare(ctx, k.box, id)
+	if k.order.View != "" {
+		k.place.Workspace = path.Join(path.Dir(k.place.Workspace), k.order.View)
+	}
 	return err
 }
 
@@ -182,7 +189,7 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	_, shared := d.(box.Sharer)
 	job, err := json.Marshal(inside.Job{
 		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
-		Name: order.Name, Email: order.Email, Format: order.Format, Shared: shared,
+		Name: order.Name, Email: order.Email, Format: order.Format, Shared: shared, Message: order.Message,
 	})
 	if err != nil {
 		return err

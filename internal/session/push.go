@@ -119,6 +119,7 @@ func (o *Order) take(p PushOptions) {
 	o.MaxWait, o.NoResume, o.Limits = p.MaxWait, p.NoResume, p.Limits
 	o.OnDone, o.OnWaiting, o.PlainGit = p.OnDone, p.OnWaiting, p.PlainGit
 	o.Prompt, o.Fresh = "", false
+	o.Key, o.Message, o.Env = "", "", nil
 }
 
 // belongs refuses to use the box of one repository for another.

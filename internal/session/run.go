@@ -131,8 +131,8 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 // exec is the program to run for the present task.
 func (r *run) exec(cmd agent.Command) box.Exec {
 	e := box.Exec{
-		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, r.guard.env, r.traceEnv()), Dir: r.place.Workspace,
-		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds,
+		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, r.guard.env, r.traceEnv(), r.order.Env), Dir: r.place.Workspace,
+		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View,
 	}
 	for _, f := range cmd.Etc {
 		e.Etc = append(e.Etc, box.File{Path: f.Path, Data: f.Data, Mode: f.Mode})
@@ -220,16 +220,21 @@ func (r *run) lostConversation(end ending) bool {
 	return true
 }
 
-// spentAll ends the run: the door has closed, so the agent gets a moment to notice.
+// spentAll ends the run. If the door has closed by itself the agent gets a moment to notice, and to end with a last word.
 func (r *run) spentAll(words string) {
 	r.mu.Lock()
 	r.limit = words
 	a := r.now
 	r.mu.Unlock()
 	r.step("%s", words)
-	if a != nil {
-		a.wrapUp(errSpent, noticeTime)
+	if a == nil {
+		return
 	}
+	if r.door.full() {
+		a.wrapUp(errSpent, noticeTime)
+		return
+	}
+	a.wrapUp(errSpent, 0)
 }
 
 // stop ends the attempt that is under way.

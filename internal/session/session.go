@@ -200,6 +200,12 @@ type Order struct {
 	Fresh       bool          `json:"fresh,omitempty"`  // begin a new conversation, whatever there was before
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
+
+	// Of a turn in a phase.
+	Key     string   `json:"key,omitempty"`     // its name, which lasts
+	View    string   `json:"view,omitempty"`    // the session whose workspace it only looks at
+	Message string   `json:"message,omitempty"` // for a commit of what it leaves uncommitted
+	Env     []string `json:"env,omitempty"`
 }
 
 func (s *Service) writeOrder(o Order) error {

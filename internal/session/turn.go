@@ -1,0 +1,202 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Turn is one agent's turn in a phase. Its key names it for ever: a turn that has been taken is not taken again.
+type Turn struct {
+	Key       string
+	Workspace string // the session whose workspace it is
+	Agent     string
+	Model     string
+	Prompt    string
+	Title     string
+	Look      bool   // it only looks: several can do so at once, each with a session of its own
+	Message   string // for a commit of what it leaves uncommitted
+	Env       []string
+
+	IdleTimeout time.Duration
+	Timeout     time.Duration
+	Limits      Limits
+}
+
+// Taken is how a turn went.
+type Taken struct {
+	Session store.Session
+	Answer  string      // the agent's last words
+	Spent   store.Spend // by this turn's session, in all
+}
+
+// maxTurns is how often a turn is begun whose keeper was killed.
+const maxTurns = 4
+
+// Take has an agent take its turn and waits for it. If cco is killed meanwhile the turn goes on, and Take finds it again.
+func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
+	id := t.Workspace
+	if t.Look {
+		sum := sha256.Sum256([]byte(t.Key))
+		id = hex.EncodeToString(sum[:4])
+	}
+	for try := 1; ; try++ {
+		rec, err := s.begun(ctx, id, t)
+		if err != nil {
+			return Taken{}, err
+		}
+		if rec, err = s.await(ctx, id, PullOptions{Timeout: forever, Interval: time.Second, Partial: true}); err != nil {
+			return Taken{Session: rec}, err
+		}
+		if interrupted(rec) && try < maxTurns {
+			if rec, err = s.beginTurn(ctx, rec, t); err != nil {
+				return Taken{Session: rec}, err
+			}
+			continue
+		}
+		answer, err := s.lastWords(ctx, id)
+		return Taken{Session: rec, Answer: answer, Spent: rec.Spent}, err
+	}
+}
+
+// forever is longer than any turn: what bounds it are its own limits.
+const forever = 30 * 24 * time.Hour
+
+// interrupted says that a session's keeper was killed, which says nothing about its agent.
+func interrupted(rec store.Session) bool {
+	return rec.State == store.Failed && strings.HasPrefix(rec.Reason, "interrupted")
+}
+
+// begun finds a turn that was begun, or begins it.
+func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, error) {
+	rec, err := s.Get(ctx, id)
+	if _, missing := errors.AsType[*store.NotFoundError](err); missing && t.Look {
+		return s.newLook(ctx, id, t)
+	}
+	if err != nil {
+		return rec, err
+	}
+	order, err := s.readOrder(id)
+	if err != nil {
+		return rec, err
+	}
+	if order.Key == t.Key {
+		return rec, nil
+	}
+	if rec.Live() {
+		// Whoever it was that began it is gone. Two never write at once.
+		if err := s.Kill(ctx, id); err != nil {
+			return rec, err
+		}
+		if rec, err = s.Get(ctx, id); err != nil {
+			return rec, err
+		}
+	}
+	return s.beginTurn(ctx, rec, t)
+}
+
+// beginTurn starts a keeper for a turn in a session that is there.
+func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (store.Session, error) {
+	if _, _, err := s.awake(ctx, rec.Box); err != nil {
+		return rec, err
+	}
+	return s.goOn(ctx, rec, t.options(), func(o *Order, b *box.Box, d box.Driver) (err error) {
+		o.Again = true
+		return s.fillOrder(o, rec.ID, t, b, d)
+	})
+}
+
+func (t Turn) options() PushOptions {
+	return PushOptions{Agent: t.Agent, Model: t.Model, Timeout: t.Timeout, IdleTimeout: t.IdleTimeout, MaxWait: time.Hour, Limits: t.Limits}
+}
+
+func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
+	o.Key, o.Message, o.Env, o.Fresh, o.Title, o.Prompt = t.Key, t.Message, t.Env, true, t.Title, t.Prompt
+	// An agent without a model carries out what it is told as a plan.
+	o.Plan, err = s.placePlan(id, b, d, plan{text: []byte(t.Prompt)})
+	return err
+}
+
+// newLook records a session that looks at another's workspace, and starts its keeper.
+func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session, error) {
+	of, err := s.Get(ctx, t.Workspace)
+	if err != nil {
+		return of, err
+	}
+	if _, err := agent.Find(t.Agent); err != nil {
+		return of, err
+	}
+	b, d, err := s.awake(ctx, of.Box)
+	if err != nil {
+		return of, err
+	}
+	rec := of
+	rec.ID, rec.Agent, rec.Model, rec.Title, rec.State, rec.Reason, rec.Created = id, t.Agent, t.Model, t.Title, store.Created, "", s.Now()
+	rec.Started, rec.Finished, rec.Pulled, rec.CLISession, rec.CLITotal, rec.Tip, rec.Wip = time.Time{}, time.Time{}, time.Time{}, "", "", "", ""
+	if err := s.ready(ctx, rec, b, t.Limits); err != nil {
+		return rec, err
+	}
+	lock, err := s.keeperLock(id)
+	if err != nil {
+		return rec, err
+	}
+	defer func() { _ = lock.Close() }()
+	was, err := s.readOrder(t.Workspace)
+	if err != nil {
+		return rec, err
+	}
+	order := Order{Session: id, Format: was.Format, Name: was.Name, Email: was.Email, View: t.Workspace, Again: true}
+	order.take(t.options())
+	if err := os.MkdirAll(s.exchange(id), 0o700); err != nil {
+		return rec, err
+	}
+	if err := s.fillOrder(&order, id, t, b, d); err != nil {
+		return rec, err
+	}
+	rec.Plan = order.Plan
+	if err := s.writeOrder(order); err != nil {
+		return rec, err
+	}
+	if err := s.Store.AddSession(ctx, rec); err != nil {
+		return rec, err
+	}
+	return rec, s.spawn(id, lock)
+}
+
+// maxWords bounds what is kept of an agent's last words.
+const maxWords = 256 << 10
+
+// lastWords is what the agent said last, after its last tool.
+func (s *Service) lastWords(ctx context.Context, id string) (string, error) {
+	var said strings.Builder
+	final := ""
+	err := s.Events(ctx, id, false, func(e Event) error {
+		switch {
+		case e.Kind == KindAgent:
+			said.Reset()
+			final = ""
+		case e.Kind != KindEvent || e.Agent == nil || e.Agent.Parent != "":
+		case e.Agent.Kind == event.KindToolCall:
+			said.Reset()
+		case e.Agent.Kind == event.KindText && said.Len() < maxWords:
+			said.WriteString(e.Agent.Text)
+			said.WriteByte('\n')
+		case e.Agent.Kind == event.KindFinished && e.Agent.Finished != nil:
+			final = e.Agent.Finished.Text
+		}
+		return nil
+	})
+	if final != "" && len(final) <= maxWords {
+		return final, err
+	}
+	return said.String(), err
+}

@@ -1,0 +1,268 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// WorkspaceOptions say which workspace a phase works in.
+type WorkspaceOptions struct {
+	ID     string // of the session that it belongs to
+	Box    string
+	Repo   string // the user's repository
+	Branch string // new in the workspace
+	Commit string // at which the branch begins; "" is the repository's HEAD
+	Title  string
+}
+
+// Workspace makes the lasting workspace of a phase, or finds it. One that is gone is made anew at the last commit that the
+// host has of it.
+func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
+	rec, err := s.Get(ctx, o.ID)
+	if _, missing := errors.AsType[*store.NotFoundError](err); missing {
+		return s.newWorkspace(ctx, o)
+	}
+	if err != nil || rec.Live() {
+		return rec, err
+	}
+	b, d, err := s.awake(ctx, rec.Box)
+	if err != nil {
+		return rec, err
+	}
+	if !rec.Started.IsZero() && s.hasWorkspace(ctx, b, d, rec) {
+		return rec, nil
+	}
+	s.Report("the workspace of %s is gone; it is made anew", rec.ID)
+	return s.fillWorkspace(ctx, b, d, rec)
+}
+
+// awake finds a box and starts it if it is stopped.
+func (s *Service) awake(ctx context.Context, name string) (*box.Box, box.Driver, error) {
+	b, d, err := s.Boxes.Ready(ctx, name)
+	if errors.Is(err, box.ErrNotRunning) {
+		if err := s.Boxes.Start(ctx, name, s.Report); err != nil {
+			return nil, nil, err
+		}
+		b, d, err = s.Boxes.Ready(ctx, name)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, shared := d.(box.Sharer); shared {
+		return nil, nil, &UsageError{Msg: fmt.Sprintf("box %s is a %s box: a phase needs one with workspaces of its own", name, b.Backend)}
+	}
+	return b, d, nil
+}
+
+func (s *Service) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
+	return d.Run(ctx, b, box.Exec{Session: rec.ID, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"}, Repo: rec.RepoKey}) == nil
+}
+
+func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
+	repo, err := git.Open(ctx, o.Repo)
+	if err != nil {
+		return store.Session{}, err
+	}
+	commit := o.Commit
+	if commit == "" {
+		head, err := repo.Head(ctx)
+		if err != nil {
+			return store.Session{}, err
+		}
+		commit = head.Commit
+	}
+	if err := repo.CheckComplete(ctx, commit, 0); err != nil {
+		return store.Session{}, err
+	}
+	b, d, err := s.awake(ctx, o.Box)
+	if err != nil {
+		return store.Session{}, err
+	}
+	rec := store.Session{
+		ID: o.ID, Box: b.Name, Backend: b.Backend, Agent: "script", Repo: repo.Top, RepoKey: repo.Key(), Branch: o.Branch,
+		Base: commit, Origin: commit, Title: o.Title, State: store.Done, Created: s.Now(),
+	}
+	id := s.identity(repo)
+	if err := os.MkdirAll(s.dir(rec.ID), 0o700); err != nil {
+		return rec, err
+	}
+	if err := s.writeOrder(Order{Session: rec.ID, Format: repo.ObjectFormat, Name: id.Name, Email: id.Email}); err != nil {
+		return rec, err
+	}
+	if err := s.Store.AddSession(ctx, rec); err != nil {
+		return rec, err
+	}
+	return s.fillWorkspace(ctx, b, d, rec)
+}
+
+// fillWorkspace clones the session's base into its workspace.
+func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) (store.Session, error) {
+	lock, err := s.keeperLock(rec.ID)
+	if errors.Is(err, errLocked) {
+		return rec, &BusyError{ID: rec.ID, What: "push or pull"}
+	}
+	if err != nil {
+		return rec, err
+	}
+	defer func() { _ = lock.Close() }()
+	repo, err := git.Open(ctx, rec.Repo)
+	if err != nil {
+		return rec, err
+	}
+	t, err := newTranscript(s.TranscriptFile(rec.ID), s.Now)
+	if err != nil {
+		return rec, err
+	}
+	defer func() { _ = t.close() }()
+	k := &keeper{Service: s, transcript: t, rec: rec, box: b, drv: d}
+	if k.order, err = s.readOrder(rec.ID); err != nil {
+		return rec, err
+	}
+	if err := errors.Join(d.Halt(ctx, b, rec.ID), d.Discard(ctx, b, rec.ID), s.clearExchange(rec.ID)); err != nil {
+		return rec, err
+	}
+	if err := s.send(ctx, repo, rec, false, 0); err != nil {
+		return rec, err
+	}
+	if k.place, err = d.Prepare(ctx, b, rec.ID); err != nil {
+		return rec, err
+	}
+	if err := k.receive(ctx); err != nil {
+		return rec, err
+	}
+	return s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
+		v.State, v.Reason, v.Started, v.Finished = store.Done, "", s.Now(), s.Now()
+		return nil
+	})
+}
+
+// Collected is what the host has of a workspace now.
+type Collected struct {
+	Base string // where it began
+	Tip  string
+}
+
+// Collect brings a workspace's commits to the host, through quarantine, and leaves the user's branches as they are: the
+// commits are at refs/cco/<id>. It can be repeated.
+func (s *Service) Collect(ctx context.Context, id string, o PullOptions) (Collected, error) {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return Collected{}, err
+	}
+	if rec.Live() {
+		return Collected{}, &StateError{ID: id, State: rec.State, Why: "it is still at work"}
+	}
+	repo, err := git.Open(ctx, rec.Repo)
+	if err != nil {
+		return Collected{}, err
+	}
+	pub, err := s.published(ctx, rec)
+	if err != nil {
+		return Collected{}, err
+	}
+	q, err := s.quarantine(ctx, repo, rec, pub, o)
+	if err != nil {
+		return Collected{}, err
+	}
+	got := Collected{Base: rec.Origin, Tip: rec.Base}
+	if q == nil {
+		return got, nil
+	}
+	defer func() { _ = q.Close() }()
+	if _, err := q.Examine(ctx); err != nil {
+		return got, err
+	}
+	if _, err := q.Import(ctx, id); err != nil {
+		return got, err
+	}
+	got.Tip = pub.Head
+	_, err = s.Store.UpdateSession(context.WithoutCancel(ctx), id, func(v *store.Session) error {
+		v.Base, v.Tip, v.Wip = pub.Head, pub.Head, pub.Wip
+		return nil
+	})
+	if err != nil {
+		return got, err
+	}
+	return got, s.clearPublished(id)
+}
+
+// clearPublished removes what was brought, so that it is not taken for what comes next.
+func (s *Service) clearPublished(id string) error {
+	var errs []error
+	for _, f := range []string{inside.ResultFile, inside.OutputBundle} {
+		errs = append(errs, removeTree(filepath.Join(s.exchange(id), f)))
+	}
+	return errors.Join(errs...)
+}
+
+// RemoveWorkspace removes a phase's workspace and what its turns have left. Work that exists nowhere else stops it, or with
+// force is saved in the graveyard.
+func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) (buried []string, err error) {
+	rec, err := s.Get(ctx, id)
+	if _, missing := errors.AsType[*store.NotFoundError](err); missing {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec.Live() {
+		if err := s.Kill(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	b, d, err := s.awake(ctx, rec.Box)
+	if errors.Is(err, box.ErrNotCreated) {
+		return nil, nil // it went with its box
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(s.orderFile(id)); err == nil && !rec.Started.IsZero() && s.hasWorkspace(ctx, b, d, rec) {
+		if why := s.atStake(ctx, b, d, rec); why != "" {
+			if !force {
+				return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why}}}
+			}
+			if buried, err = s.buryAll(ctx, id, limit); err != nil {
+				return buried, err
+			}
+		}
+	}
+	looks, err := s.looksAt(ctx, id, rec.Box)
+	if err != nil {
+		return buried, err
+	}
+	var free []Remains
+	for _, v := range append(looks, id) {
+		free = append(free, Remains{ID: v, Box: rec.Box})
+	}
+	return buried, s.Prune(ctx, free)
+}
+
+// looksAt lists the sessions that looked at a workspace.
+func (s *Service) looksAt(ctx context.Context, id, boxName string) ([]string, error) {
+	list, err := s.List(ctx, boxName)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, v := range list {
+		if o, err := s.readOrder(v.ID); err == nil && o.View == id {
+			if v.Live() {
+				if err := s.Kill(ctx, v.ID); err != nil {
+					return nil, err
+				}
+			}
+			ids = append(ids, v.ID)
+		}
+	}
+	return slices.Compact(ids), nil
+}
