@@ -39,6 +39,7 @@ var layers = map[string][]string{
 	"internal/box/boxtest":     {"internal/box", "internal/proc"},
 	"internal/box/native":      {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/box/rooms"},
 	"internal/box/rooms":       {"internal/box", "internal/box/cage", "internal/box/native/jail"},
+	"internal/box/container":   {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/box/rooms", "internal/proc"},
 	"internal/box/worktree":    {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/git", "internal/proc"},
 	"internal/box/cage":        {"internal/box", "internal/box/native/jail", "internal/proc"},
 	"internal/inside/tool":     {"internal/box/native/jail", "internal/box/probe", "internal/inside", "internal/inside/gitwrap", "internal/inside/relay", "internal/inside/script"},

@@ -1,0 +1,267 @@
+package cage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+)
+
+// Contained is a program in a container that an engine makes. Its init calls us on a socket, over which it gets what
+// that of a native box is born with: so arguments, streams, terminals, signals and ends are the same in both.
+type Contained struct {
+	User     User // who the program is on the host
+	Plan     *jail.Plan
+	Limits   box.Limits
+	Registry Registry
+	Scratch  []string // as in Cage
+	Watchdog bool     // no cgroup bounds the memory
+	// Start has the engine make and start the container, in which Control is seen, and returns when that is done.
+	Start func(ctx context.Context) error
+	// Control is a directory of its own for the socket.
+	Control string
+}
+
+// Socket is the name of the socket in the directory Control.
+const Socket = "starter"
+
+// called is how long a container that runs may take to call.
+const called = 2 * time.Minute
+
+// Run runs the program of e, which the plan names too, and returns when it and everything that it started are gone.
+func (c *Contained) Run(ctx context.Context, e box.Exec) error {
+	entry, err := c.Registry.add(e.Session)
+	if err != nil {
+		return err
+	}
+	defer entry.done()
+	if e.TTY != nil && c.User.foreign() {
+		if err := e.TTY.Chown(c.User.UID, c.User.GID); err != nil {
+			return fmt.Errorf("hand over terminal: %w", err)
+		}
+	}
+	s, err := c.User.Connect(e)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if limit := c.Limits.Time; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &box.LimitError{What: "time", Limit: limit.String()})
+		defer cancel()
+	}
+	res, err := c.run(ctx, e, entry, s)
+	s.Finish()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(e, res, s)
+}
+
+func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams) (jail.Result, error) {
+	var res jail.Result
+	in, err := c.answer(ctx)
+	if err != nil {
+		return res, err
+	}
+	defer in.close()
+	if err := entry.started(in.pid, nil); err != nil {
+		return res, errors.Join(err, in.kill())
+	}
+	if err := in.brief(c.Plan, s, entry); err != nil {
+		return res, errors.Join(err, in.kill())
+	}
+	s.Release()
+	over := make(chan struct{})
+	defer close(over)
+	defer context.AfterFunc(ctx, func() { in.end(e.Grace, over) })()
+	go in.relay(e.Signals, over)
+	g := &group{}
+	if c.Watchdog {
+		g.watchdog = c.Limits.Memory
+	}
+	defer g.watch(ctx, in.pid, c.Scratch)()
+	if err := in.wait(); err != nil {
+		return res, err
+	}
+	data, err := io.ReadAll(in.conn)
+	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		return res, fmt.Errorf("read result: %w", err)
+	}
+	if len(data) == 0 {
+		return res, &lost{errors.New("killed")}
+	}
+	if err := json.Unmarshal(data, &res); err != nil {
+		return res, fmt.Errorf("read result: %w", err)
+	}
+	return res, nil
+}
+
+// caller is an init that has called.
+type caller struct {
+	conn  *net.UnixConn
+	pid   int // as we see it
+	pidfd int
+}
+
+// answer starts the container and takes its call.
+func (c *Contained) answer(ctx context.Context) (*caller, error) {
+	l, err := c.listen()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = l.Close() }()
+	started := make(chan error, 1)
+	go func() {
+		err := c.Start(ctx)
+		if err != nil {
+			_ = l.SetDeadline(time.Now())
+		} else {
+			_ = l.SetDeadline(time.Now().Add(called))
+		}
+		started <- err
+	}()
+	defer context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Now()) })()
+	conn, err := l.AcceptUnix()
+	startErr := <-started // the engine is done with it, one way or the other
+	if err == nil && startErr == nil {
+		return c.meet(conn)
+	}
+	if conn != nil {
+		_ = conn.Close()
+	}
+	if startErr != nil {
+		return nil, startErr
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("the container has not called back: %w", err)
+}
+
+// listen makes the socket. A unix address holds 107 bytes, so it is named by a descriptor of its directory.
+func (c *Contained) listen() (*net.UnixListener, error) {
+	dir, err := os.Open(c.Control)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	path := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + Socket
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("make control socket: %w", err)
+	}
+	l.SetUnlinkOnClose(false) // by then the descriptor is gone; the directory goes whole
+	if err := os.Chmod(filepath.Join(c.Control, Socket), 0o666); err != nil { //nolint:gosec // its directory is closed
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// meet makes sure of who calls: the box's user, as the kernel tells it, before anything of the agent runs.
+func (c *Contained) meet(conn *net.UnixConn) (*caller, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var cred *unix.Ucred
+	var credErr error
+	if err := raw.Control(func(fd uintptr) {
+		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return nil, err
+	}
+	if credErr != nil || int(cred.Uid) != c.User.UID || cred.Pid <= 0 {
+		_ = conn.Close()
+		return nil, errors.Join(credErr, errors.New("somebody else has called instead of the container"))
+	}
+	in := &caller{conn: conn, pid: int(cred.Pid)}
+	if in.pidfd, err = unix.PidfdOpen(in.pid, 0); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("open process %d: %w", in.pid, err)
+	}
+	return in, nil
+}
+
+func (in *caller) close() {
+	_ = in.conn.Close()
+	closeFD(in.pidfd)
+}
+
+// brief sends the descriptors and the plan.
+func (in *caller) brief(p *jail.Plan, s *Streams, entry *run) error {
+	rights := unix.UnixRights(int(s.In.Fd()), int(s.Out.Fd()), int(s.Err.Fd()), int(entry.file.Fd()))
+	if _, _, err := in.conn.WriteMsgUnix([]byte{0}, rights, nil); err != nil {
+		return fmt.Errorf("send descriptors: %w", err)
+	}
+	if _, err := in.conn.Write(p.Encode()); err != nil {
+		return fmt.Errorf("send plan: %w", err)
+	}
+	return nil
+}
+
+func (in *caller) relay(signals <-chan syscall.Signal, over <-chan struct{}) {
+	for {
+		select {
+		case s, ok := <-signals:
+			if !ok {
+				return
+			}
+			_, _ = in.conn.Write([]byte{byte(s)})
+		case <-over:
+			return
+		}
+	}
+}
+
+// end asks the program to stop, then kills its init and with it everything.
+func (in *caller) end(grace time.Duration, over <-chan struct{}) {
+	if grace > 0 {
+		if _, err := in.conn.Write([]byte{byte(syscall.SIGTERM)}); err == nil {
+			t := time.NewTimer(grace)
+			defer t.Stop()
+			select {
+			case <-over:
+				return
+			case <-t.C:
+			}
+		}
+	}
+	_ = in.kill()
+}
+
+func (in *caller) kill() error {
+	if err := unix.PidfdSendSignal(in.pidfd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill process %d: %w", in.pid, err)
+	}
+	return nil
+}
+
+// wait returns when the init is dead: the kernel ends everything else in its namespace before it says so.
+func (in *caller) wait() error {
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(in.pidfd), Events: unix.POLLIN}}, -1)
+		switch {
+		case err != nil && !errors.Is(err, unix.EINTR):
+			return fmt.Errorf("wait for process %d: %w", in.pid, err)
+		case n > 0:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package container
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	_ "embed" // the Containerfile
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+//go:embed Containerfile
+var containerfile []byte
+
+// Containerfile is how cco's own image is made.
+func Containerfile() string { return string(containerfile) }
+
+// image is what boxes are made of.
+type image struct {
+	ID  string   `json:"image"`
+	Env []string `json:"env,omitempty"` // as the image has it
+}
+
+// findImage gives the image that a box wants, making it if need be.
+func (e *engine) findImage(ctx context.Context, c box.Container, report box.Report) (image, error) {
+	switch {
+	case c.Image != "" && c.ImageTar != "":
+		return image{}, errors.New("an image is named or comes from a tar, not both")
+	case c.ImageTar != "":
+		return e.fromTar(ctx, c.ImageTar, report)
+	case c.Image != "":
+		return e.named(ctx, c.Image, report)
+	default:
+		return e.own(ctx, report)
+	}
+}
+
+// inspect looks an image up that the engine has.
+func (e *engine) inspect(ctx context.Context, ref string) (image, error) {
+	out, err := e.output(ctx, "image", "inspect", ref)
+	if err != nil {
+		return image{}, err
+	}
+	var found []struct {
+		ID     string `json:"Id"`
+		Config struct{ Env []string }
+	}
+	if err := json.Unmarshal(out, &found); err != nil || len(found) != 1 || found[0].ID == "" {
+		return image{}, fmt.Errorf("inspect image %s: %w", ref, errors.Join(err, errors.New("not one with an id")))
+	}
+	return image{ID: found[0].ID, Env: found[0].Config.Env}, nil
+}
+
+// has says whether the engine has an image, and what else went wrong if it could not be asked.
+func (e *engine) has(ctx context.Context, ref string) (image, bool, error) {
+	img, err := e.inspect(ctx, ref)
+	if _, exit := errors.AsType[*proc.ExitError](err); exit {
+		return img, false, nil
+	}
+	return img, err == nil, err
+}
+
+func (e *engine) named(ctx context.Context, ref string, report box.Report) (image, error) {
+	if strings.HasPrefix(ref, "-") {
+		return image{}, fmt.Errorf("%q can't name an image", ref)
+	}
+	img, ok, err := e.has(ctx, ref)
+	if err != nil || ok {
+		return img, err
+	}
+	report("pulling %s", ref)
+	if _, err := e.long(ctx, nil, "pull", "--quiet", ref); err != nil {
+		if ctx.Err() != nil {
+			return image{}, ctx.Err()
+		}
+		return image{}, noImage(e, ref, err)
+	}
+	return e.inspect(ctx, ref)
+}
+
+func noImage(e *engine, ref string, err error) error {
+	return &box.Unavailable{
+		What: "image " + ref, Why: fmt.Sprintf("%s has none of that name and can't get it: %v", e.Name, lastLine(err)),
+		Mend: e.Name + " pull " + ref + ", or make the box with --image-tar FILE",
+	}
+}
+
+func lastLine(err error) string {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	return lines[len(lines)-1]
+}
+
+// own builds cco's image, once for each content of its Containerfile.
+func (e *engine) own(ctx context.Context, report box.Report) (image, error) {
+	sum := sha256.Sum256(containerfile)
+	ref := "localhost/cco-box:" + hex.EncodeToString(sum[:6])
+	img, ok, err := e.has(ctx, ref)
+	if err != nil || ok {
+		return img, err
+	}
+	report("building the image %s, once", ref)
+	empty, err := os.MkdirTemp("", "cco-build-")
+	if err != nil {
+		return image{}, err
+	}
+	defer func() { _ = os.RemoveAll(empty) }()
+	if _, err := e.long(ctx, containerfile, "build", "--quiet", "--tag", ref, "--file", "-", empty); err != nil {
+		if ctx.Err() != nil {
+			return image{}, ctx.Err()
+		}
+		return image{}, &box.Unavailable{
+			What: "the image of container boxes", Why: "it can't be built: " + lastLine(err),
+			Mend: "check that " + e.Name + " reaches a registry, or make the box with --image NAME or --image-tar FILE",
+		}
+	}
+	return e.inspect(ctx, ref)
+}
+
+// fromTar takes an image from a file: one that an engine saved, or the files of a root. The same content is taken once.
+func (e *engine) fromTar(ctx context.Context, file string, report box.Report) (image, error) {
+	sum, saved, err := readTar(file)
+	if err != nil {
+		return image{}, fmt.Errorf("image from %s: %w", file, err)
+	}
+	ref := "localhost/cco-tar:" + sum[:16]
+	img, ok, err := e.has(ctx, ref)
+	if err != nil || ok {
+		return img, err
+	}
+	report("taking the image from %s", file)
+	if !saved {
+		if _, err := e.long(ctx, nil, "import", file, ref); err != nil {
+			return image{}, fmt.Errorf("image from %s: %w", file, err)
+		}
+		return e.inspect(ctx, ref)
+	}
+	out, err := e.long(ctx, nil, "load", "--quiet", "--input", file)
+	if err != nil {
+		return image{}, fmt.Errorf("image from %s: %w", file, err)
+	}
+	// "Loaded image: name", "Loaded image ID: sha256:…", "Loaded image(s): a,b"
+	_, name, ok := strings.Cut(strings.TrimSpace(string(out)), ": ")
+	name, _, _ = strings.Cut(name, ",")
+	name, _, _ = strings.Cut(name, "\n")
+	if !ok || name == "" {
+		return image{}, fmt.Errorf("image from %s: %s said %q", file, e.Name, out)
+	}
+	if _, err := e.output(ctx, "tag", strings.TrimSpace(name), ref); err != nil {
+		return image{}, fmt.Errorf("image from %s: %w", file, err)
+	}
+	return e.inspect(ctx, ref)
+}
+
+// readTar gives the sum of a file, and whether it is a saved image rather than the files of a root.
+func readTar(file string) (sum string, saved bool, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { _ = f.Close() }()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return "", false, errors.Join(err, errors.New("not a file"))
+	}
+	hash := sha256.New()
+	in := bufio.NewReaderSize(io.TeeReader(f, hash), 1<<20)
+	if saved, err = looksSaved(in); err != nil {
+		return "", false, err
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return "", false, err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), saved, nil
+}
+
+// looksSaved reads the names in a tar until one tells what it is.
+func looksSaved(in *bufio.Reader) (bool, error) {
+	var from io.Reader = in
+	if magic, err := in.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
+		unzipped, err := gzip.NewReader(in)
+		if err != nil {
+			return false, err
+		}
+		from = unzipped
+	}
+	for entries := tar.NewReader(from); ; {
+		h, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return false, errors.New("it holds neither an image nor a root")
+		}
+		if err != nil {
+			return false, fmt.Errorf("not a tar, or one packed in another way than gzip: %w", err)
+		}
+		switch name := path.Clean(h.Name); {
+		case name == "manifest.json", name == "oci-layout", name == "index.json":
+			return true, nil
+		case name == "bin", name == "etc", name == "usr", strings.HasPrefix(name, "bin/"), strings.HasPrefix(name, "etc/"), strings.HasPrefix(name, "usr/"):
+			return false, nil
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package container
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
+)
+
+// Provision puts files into the home that sessions get a copy of, then runs the box's setup commands there.
+func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, report box.Report) error {
+	id, err := rooms.Owner(b)
+	if err != nil {
+		return err
+	}
+	home := rooms.Layout{Dir: b.Dir}.Home()
+	for _, f := range files {
+		if err := id.Put(home, f); err != nil {
+			return fmt.Errorf("provision %s: %w", f.Path, err)
+		}
+	}
+	for _, command := range b.Spec.Setup {
+		if report != nil {
+			report("setup: %s", command)
+		}
+		e := box.Exec{Argv: []string{"/bin/sh", "-c", command}, Way: b.Way}.Led(jail.Tool)
+		err := d.enter(ctx, b, id, jail.Mount{Source: home, Target: jail.Home, Write: true}, e)
+		if err != nil {
+			return fmt.Errorf("setup %q: %w", command, err)
+		}
+	}
+	return nil
+}
+
+// Layers reports the isolation of the box, as far as its engine has it.
+func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
+	m, err := readMade(b)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.output(ctx, "version", "--format", "json"); err != nil && m.Name == podman {
+		return []box.Layer{{Name: "engine", Detail: err.Error()}}, nil
+	}
+	id, err := rooms.Owner(b)
+	if err != nil {
+		return nil, err
+	}
+	limits := cage.LimitsFor(b, box.Exec{})
+	by := func(cgroup bool, other string) string {
+		if cgroup {
+			return "cgroup"
+		}
+		return other
+	}
+	list := []box.Layer{
+		{Name: "engine", Active: true, Detail: m.Name + " " + m.Version},
+		{Name: "rootless", Active: m.Rootless, Detail: "the engine itself has no rights on this machine"},
+		{Name: "root", Active: true, Detail: "the image, read-only; of the host only the session's own directories"},
+		{Name: "user", Active: true, Detail: fmt.Sprintf("uid %d on the host, no capabilities, no new privileges", id.UID)},
+		{Name: "network", Active: true, Detail: "none but its own loopback, and a door of the session's: " + b.Spec.Mode()},
+		{Name: "seccomp", Active: true, Detail: "the engine's filter, and cco's own on top"},
+		{Name: "memory limit", Active: true, Detail: fmt.Sprintf("%d MB by %s", limits.Memory>>20, by(m.Memory, "watchdog"))},
+		{Name: "process limit", Active: true, Detail: fmt.Sprintf("%d by %s", limits.Procs, by(m.Pids, "rlimit"))},
+		{Name: "cpu limit", Active: m.CPU, Detail: "by cgroup"},
+	}
+	return d.explain(list, m), nil
+}
+
+// explain says of a missing layer why it is, and what helps.
+func (d *Driver) explain(list []box.Layer, m *made) []box.Layer {
+	for i := range list {
+		if list[i].Active {
+			continue
+		}
+		switch list[i].Name {
+		case "rootless":
+			list[i].Detail = "the engine runs as root: a flaw of it is root on this machine"
+			list[i].Mend = "use podman as an ordinary user"
+		case "cpu limit":
+			list[i].Detail = "the engine can't set one here"
+			list[i].Mend = "boot with cgroups of version 2 and delegate the cpu controller to your user"
+		}
+	}
+	if m.SELinux {
+		list = append(list, box.Layer{Name: "selinux", Detail: "switched off for these containers: their labels would keep them from the session's directories"})
+	}
+	return list
+}
