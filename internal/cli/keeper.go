@@ -21,7 +21,9 @@ func keeperCommand(a *app) *cobra.Command {
 
 func (a *app) keep(ctx context.Context, id string) error {
 	// A closed terminal changes nothing, and Ctrl-C is the business of whoever follows.
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	// They are caught and dropped: what is ignored would be ignored by every program that we start, too.
+	signal.Reset(syscall.SIGHUP, syscall.SIGINT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
 	for fd := 3; fd <= 4; fd++ {
 		syscall.CloseOnExec(fd)
 	}

@@ -30,6 +30,7 @@ type doorway struct {
 	token  string
 	tool   string // cco-box in the box
 	socket string // as the box sees it
+	limits broker.Limits
 	close  func()
 }
 
@@ -67,7 +68,7 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits) (doorway, e
 	served := make(chan struct{})
 	go func() { defer close(served); _ = door.Serve(l) }()
 	return doorway{
-		door: door, token: cfg.Token, tool: k.place.Tool, socket: path.Join(k.place.Exchange, doorSocket),
+		door: door, limits: limits, token: cfg.Token, tool: k.place.Tool, socket: path.Join(k.place.Exchange, doorSocket),
 		close: sync.OnceFunc(func() {
 			_ = door.Close()
 			_ = l.Close()
@@ -84,6 +85,15 @@ func (d doorway) spent() func() broker.Spend {
 		return nil
 	}
 	return d.door.Spent
+}
+
+// full says that the door lets no more requests through, because a limit is reached by its own count.
+func (d doorway) full() bool {
+	if d.door == nil {
+		return false
+	}
+	s := d.door.Spent()
+	return d.limits.Tokens > 0 && s.Tokens() >= d.limits.Tokens || d.limits.Cost > 0 && s.Cost >= d.limits.Cost
 }
 
 // address is what an agent is told of the door, before the relay has found a port.

@@ -25,7 +25,7 @@ const (
 	firstWait   = 5 * time.Second
 	longestWait = 10 * time.Minute
 	// resetSlack is added to the time at which a limit is said to reset: clocks differ.
-	resetSlack = 30 * time.Second
+	resetSlack = 5 * time.Second
 )
 
 // verdict is what to do after an attempt.

@@ -94,15 +94,19 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	if r.guard, err = k.guard(); err != nil {
 		return nil, err
 	}
-	today, err := k.afford(ctx, k.order.Limits)
-	if err != nil && r.agent.Provider() != "" {
+	limits := k.order.Limits
+	if r.agent.Provider() == "" {
+		limits = Limits{} // it asks no model
+	}
+	today, err := k.afford(ctx, limits)
+	if err != nil {
 		return nil, err
 	}
-	if r.door, err = k.openDoor(ctx, k.order.Limits.left(today)); err != nil {
+	if r.door, err = k.openDoor(ctx, limits.left(today)); err != nil {
 		return nil, err
 	}
 	r.meter = &meter{
-		limits: k.order.Limits, door: r.door.spent(), today: today, reached: r.spentAll,
+		limits: limits, door: r.door.spent(), today: today, reached: r.spentAll,
 		keep: func(ctx context.Context, more store.Spend) (store.Spend, error) {
 			return k.Store.AddSpend(ctx, k.rec.ID, store.Day(k.Now()), more)
 		},
