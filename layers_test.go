@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"cmd/cco-guard": {"internal/guard/hook"},
 
 	"internal/cli": {
-		"internal/agent", "internal/agent/event", "internal/box", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
+		"internal/agent", "internal/agent/event", "internal/box", "internal/box/container", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
 		"internal/config", "internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	},
 	"internal/provision":       {"internal/box", "internal/skill"},
 	"internal/skill":           {},
-	"internal/box/verify":      {"internal/box", "internal/box/probe", "internal/proc"},
+	"internal/box/verify":      {"internal/box", "internal/box/probe", "internal/broker", "internal/inside/relay", "internal/proc"},
 	"internal/box/boxtest":     {"internal/box", "internal/proc"},
 	"internal/box/native":      {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/box/rooms"},
 	"internal/box/rooms":       {"internal/box", "internal/box/cage", "internal/box/native/jail"},

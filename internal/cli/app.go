@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/container"
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/config"
@@ -111,8 +112,9 @@ func (a *app) boxes() (*box.Boxes, error) {
 		Data: a.dirs.Data,
 		Now:  time.Now,
 		Drivers: map[string]box.Driver{
-			"native":   native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
-			"worktree": worktree.New(worktree.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home)}),
+			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
+			"container": container.New(container.Options{Tool: tool, Guard: hook}),
+			"worktree":  worktree.New(worktree.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home)}),
 		},
 	}, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ func boxCommand(a *app) *cobra.Command {
 		`A box is an isolated place where agents run. Its backend is one of
 
   native     Linux kernel isolation built into cco: no daemon, no root (default on Linux)
+  container  podman or docker, hardened as far as the engine can
   worktree   git worktrees of one repository, which share its .git; on Linux the
              kernel keeps everything else of the machine read-only
 
@@ -47,6 +49,7 @@ func createCommand(a *app) *cobra.Command {
 	var backend string
 	var accept []string
 	var kernel bool
+	var machine machineFlags
 	c := &cobra.Command{
 		Use: "create [NAME]", Short: "Make a box and leave it running", Args: atMost(1),
 		Long: `Make a box and leave it running. A box that exists is started instead.
@@ -63,13 +66,17 @@ goes without the kernel where it can't be had, and says so, unless it is require
 				cfg.Box.Backend = backend
 			}
 			cfg.Box.Accept = append(cfg.Box.Accept, accept...)
+			if err := machine.apply(&cfg.Box, cmp.Or(cfg.Box.Backend, defaultBackend())); err != nil {
+				return err
+			}
 			_, err = a.createAs(cmd.Context(), named(cfg, args), cfg, kernel)
 			return err
 		},
 	}
-	c.Flags().StringVar(&backend, "backend", "", "native or worktree (default: what suits this machine)")
+	c.Flags().StringVar(&backend, "backend", "", "native, container, lima or worktree (default: what suits this machine)")
 	c.Flags().StringSliceVar(&accept, "accept", nil, "accept a weaker mode by the name that the refusal gives")
 	c.Flags().BoolVar(&kernel, "require-kernel", false, "refuse a worktree box that the kernel can't stand around")
+	machine.register(c)
 	return c
 }
 
@@ -122,6 +129,7 @@ func (a *app) spec(ctx context.Context, backend string, c config.Box) (box.Spec,
 	for _, m := range c.Mounts {
 		s.Mounts = append(s.Mounts, box.Mount{Path: m.Path, Write: m.Write})
 	}
+	a.machineSpec(backend, c, &s)
 	if backend != "worktree" {
 		return s, nil
 	}

@@ -40,7 +40,28 @@ type Box struct {
 	Setup   []string // shell commands
 	Limits  Limits
 	Accept  []string // weaker modes that the user has accepted by name
+
+	// For containers and virtual machines.
+	Engine    string // of containers: podman or docker; "" is whichever is there
+	Runtime   string // of the engine
+	Image     string // a container's, by name; a virtual machine's disk, by path
+	ImageTar  string // a file to take a container's image from
+	CPUs      int
+	Memory    int64 // bytes, of a virtual machine
+	Disk      int64 // bytes, of a virtual machine
+	Template  string
+	Provision Provision
 }
+
+// Provision is what is put into a virtual machine beside cco's own.
+type Provision struct {
+	Packages []string
+	Files    []ProvisionFile
+	Scripts  []string // files of shell, run as root
+}
+
+// ProvisionFile is a file of the host's, and where in a machine it goes.
+type ProvisionFile struct{ From, To string }
 
 // Mount is a host directory that a box sees at the same path. Path is absolute and clean.
 type Mount struct {

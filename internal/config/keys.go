@@ -38,6 +38,18 @@ func keys() []key {
 		{"box.limits.time", "", duration(func(c *Config) *time.Duration { return &c.Box.Limits.Time }),
 			within(func(c *Config) *time.Duration { return &c.Box.Limits.Time }, func(l Limits) time.Duration { return l.Time })},
 
+		{"box.engine", "CCO_ENGINE", oneOf(func(c *Config) *string { return &c.Box.Engine }, "podman", "docker"), nil},
+		{"box.runtime", "", text(func(c *Config) *string { return &c.Box.Runtime }), nil},
+		{"box.image", "", text(func(c *Config) *string { return &c.Box.Image }), nil},
+		{"box.image_tar", "", file(func(c *Config) *string { return &c.Box.ImageTar }), nil},
+		{"box.cpus", "", count(func(c *Config) *int { return &c.Box.CPUs }), nil},
+		{"box.memory", "", size(func(c *Config) *int64 { return &c.Box.Memory }), nil},
+		{"box.disk", "", size(func(c *Config) *int64 { return &c.Box.Disk }), nil},
+		{"box.template", "", file(func(c *Config) *string { return &c.Box.Template }), nil},
+		{"box.provision.packages", "", setPackages, nil},
+		{"box.provision.files", "", setProvisionFiles, nil},
+		{"box.provision.scripts", "", setProvisionScripts, nil},
+
 		{"agent.default", "CCO_AGENT", text(func(c *Config) *string { return &c.Agent.Default }), nil},
 		{"agent.model", "CCO_MODEL", text(func(c *Config) *string { return &c.Agent.Model }), nil},
 

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/config"
+)
+
+// machineFlags are what containers and virtual machines are made of.
+type machineFlags struct {
+	engine, runtime, image, imageTar, template, memory, disk string
+	cpus                                                     int
+}
+
+func (m *machineFlags) register(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&m.engine, "engine", "", "of containers: podman or docker (default: whichever is there, podman first)")
+	f.StringVar(&m.runtime, "runtime", "", "the engine's runtime, such as runc or crun")
+	f.StringVar(&m.image, "image", "", "of containers: an image's name; of lima: a disk image's path")
+	f.StringVar(&m.imageTar, "image-tar", "", "of containers: take the image from this tar, where no registry can be reached")
+	f.IntVar(&m.cpus, "cpus", 0, "how many, for containers and lima")
+	f.StringVar(&m.memory, "memory", "", "such as 4GiB: of the virtual machine, or the limit of what runs in another box")
+	f.StringVar(&m.disk, "disk", "", "of lima, such as 100GiB")
+	f.StringVar(&m.template, "template", "", "of lima: a template of your own, see `cco box template`")
+}
+
+// apply puts flags above the settings.
+func (m *machineFlags) apply(b *config.Box, backend string) error {
+	for _, s := range []struct {
+		to   *string
+		from string
+	}{{&b.Engine, m.engine}, {&b.Runtime, m.runtime}, {&b.Image, m.image}, {&b.ImageTar, m.imageTar}, {&b.Template, m.template}} {
+		if s.from != "" {
+			*s.to = s.from
+		}
+	}
+	if m.image != "" {
+		b.ImageTar = m.imageTar
+	} else if m.imageTar != "" {
+		b.Image = ""
+	}
+	if m.cpus < 0 {
+		return &usageError{fmt.Errorf("--cpus %d: not a number of cpus", m.cpus)}
+	}
+	if m.cpus > 0 {
+		b.CPUs = m.cpus
+	}
+	memory := &b.Limits.Memory
+	if backend == "lima" {
+		memory = &b.Memory
+	}
+	for _, s := range []struct {
+		name, text string
+		to         *int64
+	}{{"--memory", m.memory, memory}, {"--disk", m.disk, &b.Disk}} {
+		if s.text == "" {
+			continue
+		}
+		n, err := config.ParseSize(s.text)
+		if err != nil {
+			return &usageError{fmt.Errorf("%s: %w", s.name, err)}
+		}
+		*s.to = n
+	}
+	return nil
+}
+
+// machineSpec is what a backend of containers or virtual machines is told.
+func (a *app) machineSpec(backend string, b config.Box, s *box.Spec) {
+	abs := func(name string) string {
+		if name == "" || filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(a.cwd, name)
+	}
+	switch backend {
+	case "container":
+		s.Container = box.Container{Engine: b.Engine, Runtime: b.Runtime, Image: b.Image, ImageTar: abs(b.ImageTar), CPUs: float64(b.CPUs)}
+	case "lima":
+		s.VM = box.VM{
+			CPUs: b.CPUs, Memory: b.Memory, Disk: b.Disk, Image: b.Image, Template: abs(b.Template),
+			Packages: b.Provision.Packages, Scripts: b.Provision.Scripts,
+		}
+		for _, f := range b.Provision.Files {
+			s.VM.Files = append(s.VM.Files, box.VMFile{From: f.From, To: f.To})
+		}
+	}
+}
