@@ -14,8 +14,12 @@ COMMANDS  := cco cco-box cco-guard
 
 all: build
 
+# The linker writes through a mapping, which leaves the file in small pieces in the page cache; a copy starts faster.
 build: ## build the commands into bin/
-	@for c in $(COMMANDS); do $(GOBUILD) -o bin/$$c ./cmd/$$c || exit; done
+	@scripts/guard-mod && mkdir -p bin .cache/build
+	@for c in $(COMMANDS); do \
+		mod=; [ $$c != cco-guard ] || mod=-modfile=.cache/guard.mod; \
+		$(GOBUILD) $$mod -o .cache/build/$$c ./cmd/$$c && cp .cache/build/$$c bin/.$$c.$$$$ && mv -f bin/.$$c.$$$$ bin/$$c || exit; done
 
 demo: build ## run the main job for real: a plan goes into a box, commits come back
 	@scripts/demo
