@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/skill"
 )
 
 // Adapter is what cco must know of one agent. What only some of them can do is a second, small interface.
@@ -29,12 +30,10 @@ type Package struct {
 	Name    string
 	Version string // what `cco agent install` installs
 	Oldest  string // what still works
-	// Scripts says that the package's own install script must run, which puts its program in place.
-	Scripts bool
-	// Native are the places of the program itself below node_modules, best first, with %s for the machine as the package
-	// names it. Where there is none, Node is needed.
-	Native []string
-	Node   int // the oldest major version of Node that runs it, 0 for a native program
+	// Programs are patterns for the program itself below node_modules, best first; {machine} is the machine as npm
+	// packages name it, linux-x64.
+	Programs []string
+	Node     int // the oldest major version of Node that runs it, 0 for a program that needs none
 }
 
 // Task is one run of an agent. Paths are as the agent sees them.
@@ -81,6 +80,9 @@ const Default = "claude"
 func All() []Adapter {
 	return []Adapter{
 		claude{},
+		codex{},
+		gemini{},
+		opencode{},
 		script{},
 	}
 }
@@ -156,7 +158,29 @@ func program(t Task, binary string) string {
 	return binary
 }
 
-// promptArg is a prompt as an argument that no program takes for an option.
+// prompt is what an agent is told that can't be sent to a skill by its name: the skill itself, or what a person says now,
+// and the rules in any case.
+func prompt(t Task) string {
+	text := t.Prompt
+	if text == "" {
+		text = skill.For(planArg(t)) + "\n" + unattended(t)
+	}
+	if t.Rules != "" {
+		text = strings.TrimSpace(text) + "\n\n" + t.Rules
+	}
+	return promptArg(text)
+}
+
+// unattended says how a question reaches a person, who sees nothing else of what an agent says.
+func unattended(t Task) string {
+	if t.Interactive {
+		return ""
+	}
+	return "Nobody watches this run, and what you say is read only when it is over. If something must be answered before any work " +
+		"can go on, write the question to `" + t.Exchange + "/question.txt` and end your turn: the answer will be the next message.\n"
+}
+
+// promptArg is a prompt as an argument that no program takes for an option or a command.
 func promptArg(text string) string {
 	if strings.HasPrefix(text, "-") {
 		return " " + text

@@ -48,7 +48,7 @@ func TestFindNamesTheAgentsThatExist(t *testing.T) {
 	if nf, ok := errors.AsType[*NotFoundError](err); !ok || nf.Name != "claud" {
 		t.Fatalf("err = %v", err)
 	}
-	if want := `no agent "claud"; there are claude, script`; err.Error() != want {
+	if want := `no agent "claud"; there are claude, codex, gemini, opencode, script`; err.Error() != want {
 		t.Errorf("err = %q, want %q", err, want)
 	}
 }
@@ -64,6 +64,9 @@ func TestMissingSaysHowToMend(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	const prompt = "/executing-plans-in-sandbox docs/plan.md"
+	codex := []string{"--dangerously-bypass-approvals-and-sandbox", "--disable", "plugins", "--disable", "remote_plugin", "--disable", "apps",
+		"--disable", "plugin_discovery_prefetch", "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false"}
+	said := func(t *Task) { t.Prompt = "go on" }
 	tests := []struct {
 		name  string
 		agent string
@@ -77,17 +80,105 @@ func TestCommands(t *testing.T) {
 		{"model and rules", "claude", func(t *Task) { t.Interactive, t.Model, t.Rules = true, "opus", "SANDBOX RULES\n- stay" },
 			[]string{"claude", "--dangerously-skip-permissions", "--model", "opus",
 				"--append-system-prompt", "SANDBOX RULES\n- stay", prompt}},
+		{"new", "claude", func(t *Task) { t.Interactive, t.NewSession, t.Program = true, "uuid", "/opt/claude" },
+			[]string{"/opt/claude", "--dangerously-skip-permissions", "--session-id", "uuid", prompt}},
+		{"resumed", "claude", func(t *Task) { t.Interactive, t.NewSession, t.Resume, t.Prompt = true, "uuid", "old", "-1" },
+			[]string{"claude", "--dangerously-skip-permissions", "--resume", "old", " -1"}},
+
+		{"headless", "codex", said, slices.Concat([]string{"codex", "exec", "--json", "--skip-git-repo-check"}, codex, []string{"go on"})},
+		{"resumed", "codex", func(t *Task) { t.Prompt, t.Resume, t.Model = "go on", "old", "gpt" },
+			slices.Concat([]string{"codex", "exec", "resume", "--json", "--skip-git-repo-check"}, codex, []string{"-m", "gpt", "old", "go on"})},
+		{"interactive", "codex", func(t *Task) { t.Prompt, t.Interactive = "go on", true }, slices.Concat([]string{"codex"}, codex, []string{"go on"})},
+		{"interactive, resumed", "codex", func(t *Task) { t.Prompt, t.Interactive, t.Resume = "go on", true, "old" },
+			slices.Concat([]string{"codex", "resume"}, codex, []string{"old", "go on"})},
+
+		{"headless", "gemini", said, []string{"gemini", "--yolo", "--output-format", "stream-json", "--prompt=go on"}},
+		{"new", "gemini", func(t *Task) { t.Prompt, t.NewSession, t.Model, t.Interactive = "go on", "uuid", "pro", true },
+			[]string{"gemini", "--yolo", "-m", "pro", "--session-id", "uuid", "--prompt-interactive=go on"}},
+		{"resumed", "gemini", func(t *Task) { t.Prompt, t.Resume = "go on", "old" },
+			[]string{"gemini", "--yolo", "--resume", "old", "--output-format", "stream-json", "--prompt=go on"}},
+
+		{"headless", "opencode", said, []string{"opencode", "run", "--format", "json", "--thinking", "--", "go on"}},
+		{"resumed", "opencode", func(t *Task) { t.Prompt, t.Resume, t.Model = "go on", "old", "x/y" },
+			[]string{"opencode", "run", "--format", "json", "--thinking", "--session", "old", "--model", "x/y", "--", "go on"}},
+		{"interactive", "opencode", func(t *Task) { t.Prompt, t.Interactive = "go on", true }, []string{"opencode", "--prompt=go on"}},
+
 		{"script", "script", func(t *Task) { t.Model, t.Rules = "opus", "rules" },
 			[]string{"/run/cco/cco-box", "script", "docs/plan.md"}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.agent+" "+tt.name, func(t *testing.T) {
 			task := task("docs/plan.md")
 			tt.edit(&task)
 			if got := find(t, tt.agent).Command(task).Argv; !slices.Equal(got, tt.want) {
 				t.Errorf("argv = %q\nwant   %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// Guards against an agent that goes its own way to a model: with the user's key, past the limits.
+func TestTheDoorIsTheWayToTheModel(t *testing.T) {
+	wants := map[string][]string{
+		"claude":   {"ANTHROPIC_BASE_URL=http://door:1/anthropic", "ANTHROPIC_API_KEY=w0rthless"},
+		"codex":    {`model_providers.cco.base_url="http://door:1/openai/v1"`, `model_provider="cco"`, `model_providers.cco.env_key="CCO_DOOR_TOKEN"`, "CCO_DOOR_TOKEN=w0rthless"},
+		"gemini":   {"GOOGLE_GEMINI_BASE_URL=http://door:1/gemini", "GEMINI_API_KEY=w0rthless"},
+		"opencode": {`"baseURL":"http://door:1/openai/v1"`, `"apiKey":"w0rthless"`, "cco/gpt-5"},
+	}
+	for _, a := range All() {
+		task := task("plan.md")
+		without := a.Command(task)
+		task.Door, task.Token = "door:1", "w0rthless"
+		with := a.Command(task)
+		all := strings.Join(slices.Concat(with.Argv, with.Env), "\n")
+		for _, want := range wants[a.Name()] {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s lacks %s", a.Name(), want)
+			}
+		}
+		if strings.Contains(strings.Join(slices.Concat(without.Argv, without.Env), "\n"), "http://") {
+			t.Errorf("%s: an address without a door", a.Name())
+		}
+		if strings.Contains(strings.Join(with.Argv, "\n"), "w0rthless") {
+			t.Errorf("%s: the token is an argument, which everybody can read", a.Name())
+		}
+	}
+}
+
+func TestEveryPromptHasTheRules(t *testing.T) {
+	for _, a := range All() {
+		if a.Provider() == "" {
+			continue
+		}
+		for _, said := range []string{"", "an answer"} {
+			task := task("plan.md")
+			task.Rules, task.Prompt = "THE RULES", said
+			argv := strings.Join(a.Command(task).Argv, "\n")
+			if !strings.Contains(argv, "THE RULES") {
+				t.Errorf("%s, told %q: no rules", a.Name(), said)
+			}
+			if said != "" && !strings.Contains(argv, said) {
+				t.Errorf("%s was not told %q", a.Name(), said)
+			}
+			if said == "" && a.Name() != "claude" && !strings.Contains(argv, "/exchange/3f9c01aa/question.txt") {
+				t.Errorf("%s doesn't know where questions go", a.Name())
+			}
+		}
+	}
+}
+
+// Guards against CLIs that write into a home which isn't theirs.
+func TestStateIsWhereTheCLIsKeepTheirThings(t *testing.T) {
+	wants := map[string]string{
+		"claude": "CLAUDE_CONFIG_DIR=/state/.claude", "codex": "CODEX_HOME=/state/.codex", "gemini": "GEMINI_CLI_HOME=/state",
+		"opencode": "XDG_DATA_HOME=/state/.local/share",
+	}
+	for name, want := range wants {
+		task := task("plan.md")
+		task.State = "/state"
+		if env := find(t, name).Command(task).Env; !slices.Contains(env, want) {
+			t.Errorf("%s lacks %s: %q", name, want, env)
+		}
 	}
 }
 
@@ -98,7 +189,11 @@ func TestAnyPlanStaysOneArgumentAndNoOption(t *testing.T) {
 		for _, plan := range plans {
 			argv := a.Command(task(plan)).Argv
 			last := argv[len(argv)-1]
-			if len(argv) != usual || strings.HasPrefix(last, "-") || !strings.HasSuffix(last, plan) {
+			option, value, joined := strings.Cut(last, "=")
+			if joined && (option == "--prompt" || option == "--prompt-interactive") {
+				last = value // it can't be anything else
+			}
+			if len(argv) != usual || strings.HasPrefix(last, "-") || !strings.Contains(last, plan) {
 				t.Errorf("%s with plan %q: argv = %q", a.Name(), plan, argv)
 			}
 		}

@@ -1,6 +1,9 @@
 package agent
 
-import "github.com/cco-dev/cco/internal/agent/event"
+import (
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/skill"
+)
 
 // claude is Claude Code.
 type claude struct{}
@@ -10,8 +13,8 @@ func (claude) Binary() string   { return "claude" }
 func (claude) Provider() string { return "anthropic" }
 
 func (claude) Package() Package {
-	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.200", Scripts: true,
-		Native: []string{"@anthropic-ai/claude-code-%s/claude"}}
+	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.300",
+		Programs: []string{"@anthropic-ai/claude-code-{machine}/claude", "@anthropic-ai/claude-code-{machine}-musl/claude"}}
 }
 
 func (claude) Events(s event.Start) event.Decoder { return event.NewClaude(s) }
@@ -35,7 +38,7 @@ func (claude) Command(t Task) Command {
 	if t.Rules != "" {
 		argv = append(argv, "--append-system-prompt", t.Rules)
 	}
-	prompt := "/executing-plans-in-sandbox " + planArg(t)
+	prompt := "/" + skill.Name + " " + planArg(t)
 	if t.Prompt != "" {
 		prompt = promptArg(t.Prompt)
 	}
@@ -45,6 +48,9 @@ func (claude) Command(t Task) Command {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"DISABLE_AUTOUPDATER=1",
 	)
+	if t.State != "" {
+		env = append(env, "CLAUDE_CONFIG_DIR="+t.State+"/.claude")
+	}
 	if t.Door != "" {
 		env = append(env, "ANTHROPIC_BASE_URL=http://"+t.Door+"/anthropic", "ANTHROPIC_API_KEY="+t.Token)
 	}

@@ -6,10 +6,9 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
-	"path"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/skill"
 )
 
 // Stamp is the file below home that holds the Version of what was provisioned.
@@ -36,20 +35,32 @@ func version(list []box.File) string {
 }
 
 func contents() []box.File {
-	var list []box.File
-	err := fs.WalkDir(files, "files", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := files.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		list = append(list, box.File{Path: path.Join(".claude", name[len("files/"):]), Data: data, Mode: 0o644})
-		return nil
-	})
+	where := read("CLAUDE.md") // the same words for every agent, under the name that each looks for
+	list := []struct {
+		path string
+		data []byte
+	}{
+		{".claude/CLAUDE.md", where},
+		{".claude/settings.json", read("settings.json")},
+		{".claude/skills/" + skill.Name + "/SKILL.md", skill.File()},
+		{".codex/AGENTS.md", where},
+		{".codex/skills/" + skill.Name + "/SKILL.md", skill.File()},
+		{".gemini/GEMINI.md", where},
+		{".gemini/settings.json", read("gemini.json")},
+		{".gemini/skills/" + skill.Name + "/SKILL.md", skill.File()},
+		{".config/opencode/AGENTS.md", where},
+	}
+	var out []box.File
+	for _, f := range list {
+		out = append(out, box.File{Path: f.path, Data: f.data, Mode: 0o644})
+	}
+	return out
+}
+
+func read(name string) []byte {
+	data, err := files.ReadFile("files/" + name)
 	if err != nil {
 		panic("provision: read embedded files: " + err.Error()) // they are part of this program
 	}
-	return list
+	return data
 }

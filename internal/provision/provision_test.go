@@ -33,7 +33,10 @@ func TestFilesAreWhereTheCLIFindsThem(t *testing.T) {
 		}
 	}
 	// A flat skills/<name>.md is not found by the CLI, and an unknown skill still reports success.
-	want := []string{".claude/CLAUDE.md", ".claude/settings.json", skillPath, Stamp}
+	want := []string{".claude/CLAUDE.md", ".claude/settings.json", skillPath,
+		".codex/AGENTS.md", ".codex/skills/executing-plans-in-sandbox/SKILL.md",
+		".gemini/GEMINI.md", ".gemini/settings.json", ".gemini/skills/executing-plans-in-sandbox/SKILL.md",
+		".config/opencode/AGENTS.md", Stamp}
 	if !slices.Equal(paths, want) {
 		t.Errorf("files %q, want %q", paths, want)
 	}
@@ -153,9 +156,17 @@ func TestSkillSaysAllThatItMust(t *testing.T) {
 	}
 }
 
+func TestEveryAgentReadsTheSameWords(t *testing.T) {
+	for _, path := range []string{".codex/AGENTS.md", ".gemini/GEMINI.md", ".config/opencode/AGENTS.md"} {
+		if file(t, path) != file(t, ".claude/CLAUDE.md") {
+			t.Errorf("%s says something else than CLAUDE.md", path)
+		}
+	}
+}
+
 func TestClaudeMDIsShortAndNamesTheSkill(t *testing.T) {
 	text := file(t, ".claude/CLAUDE.md")
-	for _, part := range []string{"/workspace/<id>", "/exchange/<id>", "$CCO_EXCHANGE", "executing-plans-in-sandbox", "how long it lasts", "Do not push"} {
+	for _, part := range []string{"/workspace/<id>", "/exchange/<id>", "$CCO_EXCHANGE", "executing-plans-in-sandbox", "how long it lasts", "Do not push", "question.txt"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("CLAUDE.md lacks %q", part)
 		}

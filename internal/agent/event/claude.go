@@ -72,15 +72,17 @@ type claudeResult struct {
 	Result  string `json:"result"`
 	Errors  []any  `json:"errors"`
 	Turns   int    `json:"num_turns"`
-	// Cost and Models go on counting when a session is resumed, Usage doesn't.
-	Cost   float64     `json:"total_cost_usd"`
-	Usage  claudeUsage `json:"usage"`
-	Models map[string]struct {
-		Input      int64 `json:"inputTokens"`
-		Output     int64 `json:"outputTokens"`
-		CacheRead  int64 `json:"cacheReadInputTokens"`
-		CacheWrite int64 `json:"cacheCreationInputTokens"`
-	} `json:"modelUsage"`
+	// Cost and Models go on counting when a session is resumed, Usage doesn't, but leaves out helper models.
+	Cost   float64      `json:"total_cost_usd"`
+	Usage  claudeUsage  `json:"usage"`
+	Models claudeModels `json:"modelUsage"`
+}
+
+type claudeModels map[string]struct {
+	Input      int64 `json:"inputTokens"`
+	Output     int64 `json:"outputTokens"`
+	CacheRead  int64 `json:"cacheReadInputTokens"`
+	CacheWrite int64 `json:"cacheCreationInputTokens"`
 }
 
 func (c *claude) Line(line []byte) []Event {
@@ -89,8 +91,8 @@ func (c *claude) Line(line []byte) []Event {
 		c.last = clip(string(line))
 		return plainText(line)
 	}
-	if l.Session != "" {
-		c.session = l.Session
+	if id := sessionID(l.Session); id != "" {
+		c.session = id
 	}
 	switch {
 	case l.Type == "assistant" && l.Message != nil:
@@ -98,7 +100,7 @@ func (c *claude) Line(line []byte) []Event {
 	case l.Type == "user" && l.Message != nil:
 		return c.answered(l, line)
 	case l.Type == "system" && l.Subtype == "init":
-		return []Event{{Kind: KindStarted, Session: l.Session, Model: l.Model}}
+		return []Event{{Kind: KindStarted, Session: c.session, Model: clipName(l.Model)}}
 	case l.Type == "system" && l.Subtype == "api_retry":
 		return []Event{{Kind: KindRetry, Text: clip(retryWords(l)), Retry: &Retry{Attempt: l.Attempt, Max: l.Retries, Status: l.Status,
 			Delay: time.Duration(l.Delay * float64(time.Millisecond))}}}
@@ -256,6 +258,14 @@ func (c *claude) usage() Usage {
 	return u
 }
 
+// ErrLine keeps what claude says when it can't even start.
+func (c *claude) ErrLine(line []byte) []Event {
+	if len(line) > 0 {
+		c.last = clip(string(line))
+	}
+	return nil
+}
+
 func (c *claude) End(exit int) Event {
 	f := Finished{Session: c.session, Asked: c.asked}
 	if c.result == nil {
@@ -294,7 +304,7 @@ func (c *claude) silent(exit int) Finished {
 	f := byStatus(exit)
 	switch {
 	case exit == 0:
-		f = Finished{Outcome: Killed, Error: "it ended before it was done"}
+		f = Finished{Outcome: Killed, Error: unfinished}
 	case exit < 128 && c.last != "":
 		f.fail(c.last, 0, c.start.Now)
 	}

@@ -115,6 +115,8 @@ type Finished struct {
 type Decoder interface {
 	// Line takes one line, without its end, and keeps nothing of it. Most lines give one event, some none.
 	Line(line []byte) []Event
+	// ErrLine takes a line of its standard error, where some agents say things that they don't put into their stream.
+	ErrLine(line []byte) []Event
 	// End takes the exit status (128 + signal for a signal) after the last line and gives the one KindFinished of the run.
 	End(exit int) Event
 }

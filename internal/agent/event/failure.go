@@ -56,29 +56,51 @@ func dropped(words string) bool { return droppedPattern.MatchString(words) }
 var droppedPattern = regexp.MustCompile(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang up|socket connection was closed|` +
 	`ECONNRESET|ECONNREFUSED|ETIMEDOUT|EPIPE|fetch failed|stream (?:disconnected|closed)|stream error|premature close|request timed out|unable to connect|overloaded|rate limit|too many requests|network error|terminated$`)
 
-// resetIn finds when a usage limit says that it ends: as seconds since 1970 behind a bar, as a span, or as a time of day.
-func resetIn(words string, now func() time.Time) time.Time {
-	if now == nil {
-		now = time.Now
+// resetIn finds when a usage limit says that it ends: as a date, as seconds since 1970 behind a bar, as a span, or as a time
+// of day.
+func resetIn(words string, clock func() time.Time) time.Time {
+	now := time.Now()
+	if clock != nil {
+		now = clock()
 	}
+	at := resetTime(words, now)
+	if at.After(now.Add(maxWait)) {
+		return now.Add(maxWait)
+	}
+	return at
+}
+
+func resetTime(words string, now time.Time) time.Time {
 	if m := epochPattern.FindStringSubmatch(words); m != nil {
 		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 			return time.Unix(n, 0)
 		}
 	}
+	if m := datePattern.FindStringSubmatch(words); m != nil {
+		if at, err := time.Parse(time.RFC3339, m[1]); err == nil {
+			return at
+		}
+	}
 	if m := spanPattern.FindStringSubmatch(words); m != nil {
-		return now().Add(span(m[1]))
+		return now.Add(span(m[1]))
+	}
+	if m := dayPattern.FindStringSubmatch(words); m != nil {
+		if at, err := time.ParseInLocation("Jan 2 2006 3:04 PM", m[1]+" "+m[2]+" "+m[3]+" "+strings.ToUpper(m[4]), now.Location()); err == nil {
+			return at
+		}
 	}
 	if m := clockPattern.FindStringSubmatch(words); m != nil {
-		return nextClock(m, now())
+		return nextClock(m, now)
 	}
 	return time.Time{}
 }
 
 var (
+	datePattern  = regexp.MustCompile(`(?i)\bresets?[a-z_ ]{0,12}:? ?"?(20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](?:\.[0-9]{1,9})?(?:Z|[+-][0-2][0-9]:[0-5][0-9]))`)
 	epochPattern = regexp.MustCompile(`\blimit reached\|([0-9]{10})\b`)
-	spanPattern  = regexp.MustCompile(`(?i)(?:try again|retry|resets?|reset after|quota will reset after) (?:in|after)? ?((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s|ms)\b[ ,]*)+)`)
+	spanPattern  = regexp.MustCompile(`(?i)\b(?:try again|retry|resets?)(?: in| after)? ((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)\b[ ,]{0,2}){1,4})`)
 	partPattern  = regexp.MustCompile(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)\b`)
+	dayPattern   = regexp.MustCompile(`(?i)\btry again at ([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th)?,? (20[0-9]{2}),? ([0-9]{1,2}:[0-9]{2} (?:AM|PM))`)
 	clockPattern = regexp.MustCompile(`(?i)\b(?:resets?|try again at|available again at)(?: at)? ([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
 )
 

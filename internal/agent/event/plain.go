@@ -8,6 +8,9 @@ func NewPlain(Start) Decoder { return plain{} }
 
 func (plain) Line(line []byte) []Event { return plainText(line) }
 
+// ErrLine finds nothing: the line itself is all that there is.
+func (plain) ErrLine([]byte) []Event { return nil }
+
 func (plain) End(exit int) Event { return finished(byStatus(exit)) }
 
 func finished(f Finished) Event { return Event{Kind: KindFinished, Session: f.Session, Finished: &f} }
@@ -23,3 +26,6 @@ func byStatus(exit int) Finished {
 		return Finished{Outcome: Failed, Error: statusWords(exit)}
 	}
 }
+
+// unfinished is the end of a run that says nothing of one, whatever its status: an interrupt gives 0 with some agents.
+const unfinished = "it ended before it was done"

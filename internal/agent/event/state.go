@@ -58,6 +58,17 @@ func minus(a, b Usage) Usage {
 	return Usage{a.Input - b.Input, a.Output - b.Output, a.CacheRead - b.CacheRead, a.CacheWrite - b.CacheWrite, a.Cost - b.Cost, a.Turns - b.Turns}
 }
 
+// sessionID is an id that can stand on a command line: it comes from a stream that anything in the box may have written.
+func sessionID(s string) string {
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if i >= 128 || !letter && (i == 0 || r != '-' && r != '_') {
+			return ""
+		}
+	}
+	return s
+}
+
 func isObject(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t")
 	return len(line) > 0 && line[0] == '{'

@@ -29,7 +29,7 @@ const DefaultPolicy = "/etc/cco/policy.json"
 
 // Hook is one run of the hook.
 type Hook struct {
-	Agent  string // claude, codex or gemini
+	Agent  string // claude, codex, gemini or opencode
 	Policy string // file name; DefaultPolicy if empty
 	// Socket is where denials are reported; if nil or empty, the policy's.
 	// It is asked on a denial only: looking at the environment costs.
@@ -79,7 +79,7 @@ func broken(reason string) guard.Verdict {
 
 func (h Hook) decide() result {
 	switch h.Agent {
-	case "claude", "codex", "gemini":
+	case "claude", "codex", "gemini", "opencode":
 	default:
 		return result{verdict: broken("the guard does not know the agent " + h.Agent)}
 	}

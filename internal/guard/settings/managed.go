@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"strconv"
 
 	"github.com/cco-dev/cco/internal/guard"
 )
@@ -14,6 +15,9 @@ const (
 	claudeManaged = "/etc/claude-code/managed-settings.json"
 	codexManaged  = "/etc/codex/requirements.toml"
 	geminiManaged = "/etc/gemini-cli/settings.json"
+	// Opencode reads the settings of a machine last, and so above all others. Its hooks are functions of a plugin.
+	opencodeManaged = "/etc/opencode/opencode.json"
+	opencodePlugin  = "/etc/opencode/cco-guard.js"
 	// PolicyPath is where the hook looks for its policy inside a box.
 	PolicyPath = "/etc/cco/policy.json"
 )
@@ -34,6 +38,8 @@ func Managed(guardBinary, policyPath, nonce string) []File {
 		{claudeManaged, []byte(managedClaude(h)), 0o644},
 		{codexManaged, []byte(managedCodex(h)), 0o644},
 		{geminiManaged, []byte(managedGemini(h)), 0o644},
+		{opencodeManaged, []byte(managedOpencode()), 0o644},
+		{opencodePlugin, []byte(pluginOpencode(h)), 0o644},
 	}
 }
 
@@ -67,6 +73,26 @@ func managedGemini(h Hook) string {
 		// Gemini runs no hook at all in a directory that it doesn't trust.
 		"security": object{"folderTrust": object{"enabled": false}},
 	}) + "\n"
+}
+
+func managedOpencode() string {
+	return compact(map[string]any{"plugin": []string{"file://" + opencodePlugin}}) + "\n"
+}
+
+// pluginOpencode asks the hook before every call of a tool. Whatever goes wrong with asking refuses the call.
+func pluginOpencode(h Hook) string {
+	return `import { spawnSync } from "node:child_process"
+
+const command = ` + compact(h.command("opencode")) + `
+
+export const CcoGuard = async ({ directory, worktree }) => ({
+  "tool.execute.before": async (input, output) => {
+    const call = { hook_event_name: "PreToolUse", cwd: directory || worktree, tool_name: input.tool, tool_input: output.args }
+    const asked = spawnSync("/bin/sh", ["-c", command], { input: JSON.stringify(call), encoding: "utf8", timeout: ` + strconv.Itoa(hookSeconds*1000) + ` })
+    if (asked.status !== 0) throw new Error((asked.stderr || "").trim() || "denied (input): the guard could not be asked")
+  },
+})
+`
 }
 
 // mergeSystem makes the settings of a box hold on this machine, and keeps what its administrator has set beside them.

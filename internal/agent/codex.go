@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"strconv"
+
+	"github.com/cco-dev/cco/internal/agent/event"
+)
+
+// codex is OpenAI's Codex CLI.
+type codex struct{}
+
+func (codex) Name() string     { return "codex" }
+func (codex) Binary() string   { return "codex" }
+func (codex) Provider() string { return "openai" }
+
+func (codex) Package() Package {
+	return Package{Name: "@openai/codex", Version: "0.166.0", Oldest: "0.160.0", Programs: []string{"@openai/codex-{machine}/vendor/*/bin/codex"}}
+}
+
+func (codex) Events(s event.Start) event.Decoder { return event.NewCodex(s) }
+
+func (codex) Command(t Task) Command {
+	argv := []string{program(t, "codex")}
+	switch {
+	case t.Interactive && t.Resume != "":
+		argv = append(argv, "resume")
+	case !t.Interactive && t.Resume != "":
+		argv = append(argv, "exec", "resume", "--json", "--skip-git-repo-check")
+	case !t.Interactive:
+		argv = append(argv, "exec", "--json", "--skip-git-repo-check")
+	}
+	// The box is the sandbox. Codex's own makes .git read-only, so that nothing could be committed.
+	argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
+	// What these do needs a network that isn't there, and seconds at every start.
+	for _, f := range []string{"plugins", "remote_plugin", "apps", "plugin_discovery_prefetch"} {
+		argv = append(argv, "--disable", f)
+	}
+	// A repository's own settings could say otherwise.
+	argv = append(argv, "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false")
+	if t.Model != "" {
+		argv = append(argv, "-m", t.Model)
+	}
+	env := place(t)
+	if t.State != "" {
+		env = append(env, "CODEX_HOME="+t.State+"/.codex")
+	}
+	if t.Door != "" {
+		for _, c := range []string{`model_provider="cco"`, `model_providers.cco.name="cco"`, `model_providers.cco.env_key="` + codexToken + `"`,
+			`model_providers.cco.wire_api="responses"`, "model_providers.cco.base_url=" + strconv.Quote("http://"+t.Door+"/openai/v1")} {
+			argv = append(argv, "-c", c)
+		}
+		env = append(env, codexToken+"="+t.Token)
+	}
+	if t.Resume != "" {
+		argv = append(argv, t.Resume)
+	}
+	return Command{Argv: append(argv, prompt(t)), Env: env}
+}
+
+// codexToken is where codex looks for what the door wants to see.
+const codexToken = "CCO_DOOR_TOKEN"

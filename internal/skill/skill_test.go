@@ -1,0 +1,19 @@
+package skill
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestThePromptIsTheSkillWithItsPlan(t *testing.T) {
+	got := For("docs/my plan.md")
+	if !strings.HasPrefix(got, "# Executing") || !strings.Contains(got, "The plan to carry out is: docs/my plan.md\n") {
+		t.Errorf("it begins with %q", got[:min(len(got), 200)])
+	}
+	if strings.Contains(got, "$ARGUMENTS") || strings.Contains(got, "argument-hint") {
+		t.Error("something is left that only skills have")
+	}
+	if !strings.Contains(string(File()), "name: "+Name+"\n") {
+		t.Error("the skill has another name")
+	}
+}
