@@ -69,6 +69,7 @@ var layers = map[string][]string{
 	"internal/config":          {},
 	"internal/cruise":          {},
 	"internal/cruise/durable":  {"internal/cruise"},
+	"internal/cruise/steps":    {"internal/cruise", "internal/forge", "internal/git", "internal/session", "internal/store"},
 	"internal/guard":           {"internal/guard/jsontext"},
 	"internal/guard/jsontext":  {},
 	"internal/proc":            {},

@@ -183,11 +183,11 @@ func (m *machine) ensure() error {
 	return err
 }
 
-// run has one agent do one job, and pays for it.
+// job is what one agent is asked to do.
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
 		Key: m.ID() + "-" + string(m.st.Kind) + "-" + name, Phase: m.ID(), Workspace: m.st.Workspace, Box: m.st.Spec.Box,
-		Role: role, Worker: w, Prompt: prompt, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost),
+		Role: role, Worker: w, Prompt: prompt, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost), Kind: m.st.Kind, Round: m.st.Round,
 	}
 }
 
@@ -215,6 +215,7 @@ func (m *machine) work() error {
 	}
 	m.st.Attempt++
 	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner, authorPrompt(*m.st, now.Format(time.DateOnly)))
+	job.Message = m.st.Meta.Title
 	report, done, err := attempt[Report](m, StepWork, job)
 	if err != nil || !done {
 		return err
@@ -223,7 +224,7 @@ func (m *machine) work() error {
 	if err := m.active(); err != nil {
 		return err
 	}
-	published, done, err := attempt[Published](m, StepPublish, m.publishIn(nil))
+	published, done, err := attempt[Published](m, StepPublish, m.publishIn())
 	if err != nil || !done {
 		return err
 	}
@@ -262,13 +263,13 @@ func authorFault(st State, r Report, p Published) string {
 	}
 }
 
-func (m *machine) publishIn(findings []string) PublishIn {
+func (m *machine) publishIn() PublishIn {
 	since := m.st.Head
 	if since == "" {
 		since = m.st.Workspace.Base
 	}
 	return PublishIn{
-		Phase: m.ID(), Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Since: since, Round: m.st.Round, Findings: findings,
+		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Since: since, Round: m.st.Round,
 	}
 }
 

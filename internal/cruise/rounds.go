@@ -59,7 +59,9 @@ func (m *machine) reviewBatch(domains []string) error {
 		var pending []Pending
 		for _, d := range left {
 			name := fmt.Sprintf("review-%s-%s-%d", d, abbrev(m.st.Head), try)
-			pending = append(pending, m.Start(StepWork, m.job(Reviewer, name, m.st.Spec.Reviewer, reviewPrompt(*m.st, d))))
+			job := m.job(Reviewer, name, m.st.Spec.Reviewer, reviewPrompt(*m.st, d))
+			job.Domain = d
+			pending = append(pending, m.Start(StepWork, job))
 		}
 		var again []string
 		for i, d := range left {
@@ -182,7 +184,9 @@ func (m *machine) fix() error {
 	m.st.Attempt++
 	open := m.st.Ledger.OpenOnes()
 	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt)
-	report, done, err := attempt[Report](m, StepWork, m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open)))
+	job := m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open))
+	job.Message = leftoverMessage(m.st.Round, open)
+	report, done, err := attempt[Report](m, StepWork, job)
 	if err != nil || !done {
 		return err
 	}
@@ -190,7 +194,7 @@ func (m *machine) fix() error {
 	if err := m.active(); err != nil {
 		return err
 	}
-	published, done, err := attempt[Published](m, StepPublish, m.publishIn(ids(open)))
+	published, done, err := attempt[Published](m, StepPublish, m.publishIn())
 	if err != nil || !done {
 		return err
 	}
@@ -292,12 +296,14 @@ func (m *machine) settle(f Finding, p Published) (Reply, bool) {
 	return Reply{}, false
 }
 
-func ids(findings []Finding) []string {
-	var list []string
-	for _, f := range findings {
-		list = append(list, f.ID)
+// leftoverMessage names what a fixer was asked to do, on a commit of what it left uncommitted.
+func leftoverMessage(round int, open []Finding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Answer the findings of round %d\n\n", round)
+	for _, f := range open {
+		fmt.Fprintf(&b, "%s: %s\n", TrailerFinding, f.ID)
 	}
-	return list
+	return b.String()
 }
 
 func abbrev(commit string) string { return commit[:min(len(commit), 12)] }

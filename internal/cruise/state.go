@@ -24,6 +24,7 @@ type Spec struct {
 	Kind     Kind     `json:"kind"`
 	Through  Kind     `json:"through,omitempty"` // the last of several kinds in a row
 	Repo     string   `json:"repo"`              // the user's repository on this machine
+	Base     string   `json:"base,omitempty"`    // the commit to begin at; "" is the repository's HEAD
 	Box      string   `json:"box"`
 	Planner  Worker   `json:"planner"`
 	Reviewer Worker   `json:"reviewer"`
@@ -188,4 +189,17 @@ func (s *State) approved() bool {
 // Trusts says whether a comment's author may give work to an agent that writes.
 func (s *State) Trusts(c Comment) bool {
 	return slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association) || slices.Contains(s.Spec.Trusted, c.Author)
+}
+
+// Domain names what is being reviewed now: the first that has not judged the present head, "" if none is.
+func (s *State) Domain() string {
+	if s.Stage != StageReview {
+		return ""
+	}
+	for _, d := range s.Spec.Domains {
+		if !slices.ContainsFunc(s.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head }) {
+			return d
+		}
+	}
+	return ""
 }

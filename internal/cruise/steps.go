@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -79,7 +80,16 @@ type Job struct {
 	Role      Role      `json:"role"`
 	Worker    Worker    `json:"worker"`
 	Prompt    string    `json:"prompt"`
+	Message   string    `json:"message,omitempty"` // for a commit of what a writer leaves uncommitted
 	MaxCost   float64   `json:"max_cost"`
+	Kind      Kind      `json:"kind"`
+	Domain    string    `json:"domain,omitempty"`
+	Round     int       `json:"round"`
+}
+
+// Env tells an agent's program who it is, for agents that are scripts.
+func (j Job) Env() []string {
+	return []string{"CCO_ROLE=" + string(j.Role), "CCO_PHASE=" + string(j.Kind), "CCO_DOMAIN=" + j.Domain, "CCO_ROUND=" + strconv.Itoa(j.Round)}
 }
 
 // Report is how a job ended. Success is what the agent's exit and its events say, never its words.
@@ -94,11 +104,11 @@ type Report struct {
 // PublishIn asks for the workspace's commits, leftovers included, out of the agents' reach.
 type PublishIn struct {
 	Phase     string    `json:"phase"`
+	Repo      string    `json:"repo"`
 	Workspace Workspace `json:"workspace"`
 	Branch    string    `json:"branch"`
 	Since     string    `json:"since"` // the commit of which the host knows
 	Round     int       `json:"round"`
-	Findings  []string  `json:"findings,omitempty"` // for the trailer of leftovers
 }
 
 // Commit is a commit of a round.

@@ -202,10 +202,11 @@ type Order struct {
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
 
 	// Of a turn in a phase.
-	Key     string   `json:"key,omitempty"`     // its name, which lasts
-	View    string   `json:"view,omitempty"`    // the session whose workspace it only looks at
-	Message string   `json:"message,omitempty"` // for a commit of what it leaves uncommitted
-	Env     []string `json:"env,omitempty"`
+	Key     string      `json:"key,omitempty"`     // its name, which lasts
+	View    string      `json:"view,omitempty"`    // the session whose workspace it only looks at
+	Message string      `json:"message,omitempty"` // for a commit of what it leaves uncommitted
+	Env     []string    `json:"env,omitempty"`
+	Before  store.Spend `json:"before,omitzero"` // what the session had spent before it
 }
 
 func (s *Service) writeOrder(o Order) error {

@@ -36,7 +36,7 @@ type Turn struct {
 type Taken struct {
 	Session store.Session
 	Answer  string      // the agent's last words
-	Spent   store.Spend // by this turn's session, in all
+	Spent   store.Spend // by this turn
 }
 
 // maxTurns is how often a turn is begun whose keeper was killed.
@@ -63,8 +63,12 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 			}
 			continue
 		}
+		order, err := s.readOrder(id)
+		if err != nil {
+			return Taken{Session: rec}, err
+		}
 		answer, err := s.lastWords(ctx, id)
-		return Taken{Session: rec, Answer: answer, Spent: rec.Spent}, err
+		return Taken{Session: rec, Answer: answer, Spent: rec.Spent.Sub(order.Before)}, err
 	}
 }
 
@@ -109,8 +113,16 @@ func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (sto
 	if _, _, err := s.awake(ctx, rec.Box); err != nil {
 		return rec, err
 	}
+	was, err := s.readOrder(rec.ID)
+	if err != nil {
+		return rec, err
+	}
+	before := rec.Spent
+	if was.Key == t.Key {
+		before = was.Before // it is the same turn, begun again
+	}
 	return s.goOn(ctx, rec, t.options(), func(o *Order, b *box.Box, d box.Driver) (err error) {
-		o.Again = true
+		o.Again, o.Before = true, before
 		return s.fillOrder(o, rec.ID, t, b, d)
 	})
 }

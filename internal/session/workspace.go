@@ -1,10 +1,13 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -202,6 +205,30 @@ func (s *Service) clearPublished(id string) error {
 		errs = append(errs, removeTree(filepath.Join(s.exchange(id), f)))
 	}
 	return errors.Join(errs...)
+}
+
+// Show puts a file into a workspace for people to read. It is written inside the box, and git there passes it over.
+func (s *Service) Show(ctx context.Context, id, name string, data []byte) error {
+	rec, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	b, d, err := s.Boxes.Ready(ctx, rec.Box)
+	if err != nil {
+		return err
+	}
+	p, err := d.Prepare(ctx, b, id)
+	if err != nil {
+		return err
+	}
+	f := inside.Furniture{Dir: p.Workspace, Files: []inside.FurnishedFile{
+		{Path: name, Data: data, Mode: 0o644}, {Path: path.Join(path.Dir(name), ".gitignore"), Data: []byte("*\n"), Mode: 0o644},
+	}}
+	job, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return d.Run(ctx, b, box.Exec{Session: id, Argv: []string{p.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
 }
 
 // RemoveWorkspace removes a phase's workspace and what its turns have left. Work that exists nowhere else stops it, or with

@@ -1,0 +1,195 @@
+package steps
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// StateFile is the readable copy of a phase's state in its workspace.
+const StateFile = ".cruise/phase-state.json"
+
+// Save shows the state to people: in the store, in the phase's log, and in its workspace.
+func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) error {
+	before, _ := d.Store.Phase(ctx, in.Phase) // the first time there is none
+	rec, err := Record(in.Phase, in.State, d.Now())
+	if err != nil {
+		return err
+	}
+	if err := d.Store.SavePhase(ctx, rec); err != nil {
+		return temporary(err)
+	}
+	var was cruise.State
+	_ = json.Unmarshal(before.State, &was)
+	for _, line := range news(was, in.State) {
+		d.log(in.Phase, line)
+	}
+	if in.State.Stage == cruise.StageEnded && in.State.PR != nil {
+		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
+	}
+	return d.show(ctx, was, in.State)
+}
+
+// Record is a phase's row in the store.
+func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
+	data, err := json.Marshal(st)
+	if err != nil {
+		return store.Phase{}, err
+	}
+	p := store.Phase{
+		ID: id, Repo: st.Spec.Repo, Branch: st.Meta.Branch, Kind: string(st.Kind), Stage: string(st.Stage), Ended: st.Stage == cruise.StageEnded,
+		Title: st.Meta.Title, Cost: st.Cost, Created: st.Started, Updated: now, State: data,
+	}
+	if p.Title == "" {
+		p.Title = short(st.Spec.Task)
+	}
+	if p.Created.IsZero() {
+		p.Created = now
+	}
+	if st.PR != nil {
+		p.PRNumber, p.PRURL = st.PR.Number, st.PR.URL
+	}
+	return p, nil
+}
+
+// news says in lines what has changed between two states.
+func news(was, is cruise.State) []string {
+	var lines []string
+	if is.Stage != was.Stage || is.Kind != was.Kind {
+		lines = append(lines, fmt.Sprintf("%s: %s", is.Kind, is.Stage))
+	}
+	if is.Round != was.Round && is.Round > 0 {
+		lines = append(lines, fmt.Sprintf("round %d", is.Round))
+	}
+	if is.PR != nil && was.PR == nil {
+		lines = append(lines, "pull request "+is.PR.URL)
+	}
+	if is.Question != was.Question && is.Question != "" {
+		lines = append(lines, "asks: "+is.Question)
+	}
+	if is.Trouble != was.Trouble && is.Trouble != "" {
+		lines = append(lines, "trouble: "+is.Trouble)
+	}
+	if is.Paused != was.Paused {
+		lines = append(lines, map[bool]string{true: "paused", false: "goes on"}[is.Paused])
+	}
+	if len(is.Held) > len(was.Held) {
+		lines = append(lines, fmt.Sprintf("%d comments of strangers wait: accept one with `cco cruise fix --accept ID`", len(is.Held)))
+	}
+	if is.End != was.End && is.End != "" {
+		lines = append(lines, "ended: "+string(is.End))
+	}
+	return lines
+}
+
+// Line is one line of a phase's log.
+type Line struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
+// LogFile is where a phase's log is.
+func LogFile(data, phase string) string { return filepath.Join(data, "phases", phase, "log.jsonl") }
+
+// log adds a line to the phase's log. That it can't must not stop a phase.
+func (d *Doer) log(phase, text string) {
+	path := LogFile(d.Data, phase)
+	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	data, err := json.Marshal(Line{At: d.Now().UTC(), Text: text})
+	if err == nil {
+		_, _ = f.Write(append(data, '\n'))
+	}
+}
+
+// ReadLog gives the lines of a phase's log after the first skip.
+func ReadLog(data, phase string, skip int) ([]Line, error) {
+	f, err := os.Open(LogFile(data, phase))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var lines []Line
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<20)
+	for n := 0; s.Scan(); n++ {
+		var l Line
+		if n >= skip && json.Unmarshal(s.Bytes(), &l) == nil {
+			lines = append(lines, l)
+		}
+	}
+	return lines, s.Err()
+}
+
+// Shown is the readable copy of a state. Its fields are a contract with whoever reads it.
+type Shown struct {
+	Phase         string    `json:"phase"`
+	ID            string    `json:"id"`
+	Stage         string    `json:"stage"`
+	Task          string    `json:"task"`
+	SandboxPath   string    `json:"sandbox_path"`
+	Branch        string    `json:"branch_name"`
+	PRURL         string    `json:"pr_url"`
+	PRNumber      int       `json:"pr_number"`
+	Domain        string    `json:"current_review_domain"`
+	LastActivity  time.Time `json:"last_activity"`
+	Backoff       int       `json:"backoff_interval_secs"`
+	Pending       []string  `json:"pending_comment_ids"`
+	Rounds        int       `json:"completed_rounds"`
+	CostSoFar     float64   `json:"cost"`
+	BaseCommit    string    `json:"base_commit"`
+	HeadCommit    string    `json:"head_commit"`
+	PlanInTheRepo string    `json:"plan,omitempty"`
+}
+
+// Show makes the readable copy.
+func Show(id string, st cruise.State) Shown {
+	s := Shown{
+		Phase: string(st.Kind), ID: id, Stage: string(st.Stage), Task: st.Spec.Task, SandboxPath: st.Workspace.Path, Branch: st.Meta.Branch,
+		Domain: st.Domain(), LastActivity: st.LastActivity, Backoff: int(st.Backoff.Interval() / time.Second), Pending: []string{},
+		Rounds: st.Round, CostSoFar: st.Cost, BaseCommit: st.Workspace.Base, HeadCommit: st.Head, PlanInTheRepo: st.Plan,
+	}
+	if st.PR != nil {
+		s.PRURL, s.PRNumber = st.PR.URL, st.PR.Number
+	}
+	for _, f := range st.Ledger.OpenOnes() {
+		if f.Comment != "" {
+			s.Pending = append(s.Pending, f.Comment)
+		}
+	}
+	return s
+}
+
+// show puts the readable copy into the workspace, where it changed. Nobody depends on it, so that it can't is only noted.
+func (d *Doer) show(ctx context.Context, was, is cruise.State) error {
+	if is.Workspace.Session == "" || is.Stage == cruise.StageEnded || is.Stage == cruise.StageCleaning {
+		return nil
+	}
+	before, after := Show("", was), Show("", is)
+	a, errA := json.Marshal(before)
+	b, errB := json.Marshal(after)
+	if errA == nil && errB == nil && string(a) == string(b) {
+		return nil
+	}
+	data, err := json.MarshalIndent(after, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.Sessions.Show(ctx, is.Workspace.Session, StateFile, append(data, '\n'))
+}

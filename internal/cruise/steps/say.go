@@ -1,0 +1,141 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// PostReview posts a domain's review once, with its findings on their lines, and says where each stands.
+func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise.Posted, error) {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return nil, err
+	}
+	r := forge.Review{Key: in.Phase + "-" + in.Key, Verdict: forge.Comments, Body: in.Body, Commit: in.Head}
+	for _, v := range in.Findings {
+		if v.Path == "" || v.Line == 0 {
+			r.Body += "\n\n" + findingText(v)
+			continue
+		}
+		r.Lines = append(r.Lines, forge.LineComment{Path: v.Path, Line: v.Line, Body: findingText(v)})
+	}
+	p, err := f.Review(ctx, in.PR, r)
+	if err != nil {
+		return nil, temporary(err)
+	}
+	if len(in.Findings) == 0 {
+		return nil, nil
+	}
+	return d.places(ctx, f, in, p)
+}
+
+// findingText is a finding as people read it. Its id is how a fixer, and a person, refers to it.
+func findingText(v cruise.Finding) string {
+	where := ""
+	if v.Path != "" && v.Line == 0 {
+		where = " `" + strings.ReplaceAll(v.Path, "`", "") + "`"
+	}
+	return fmt.Sprintf("**%s**%s (%s)\n\n%s", v.ID, where, v.Severity, v.Text)
+}
+
+// places finds each finding of a review on the forge. One that has no comment of its own stands in the review.
+func (d *Doer) places(ctx context.Context, f Forge, in cruise.PostReviewIn, p forge.Posted) ([]cruise.Posted, error) {
+	said, err := f.Said(ctx, in.PR, "")
+	if err != nil {
+		return nil, temporary(err)
+	}
+	var list []cruise.Posted
+	for _, v := range in.Findings {
+		at := cruise.Posted{Finding: v.ID, Comment: p.ID, URL: p.URL}
+		for _, c := range said.Comments {
+			if c.Own && c.Kind == forge.OnLine && strings.Contains(c.Body, "**"+v.ID+"**") {
+				at.Comment, at.URL = c.ID, c.URL
+			}
+		}
+		list = append(list, at)
+	}
+	return list, nil
+}
+
+// Answer answers each thread once, and resolves those that a commit really answers.
+func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	for _, a := range in.Answers {
+		if err := d.answer(ctx, f, in, a); err != nil {
+			return temporary(err)
+		}
+	}
+	return nil
+}
+
+func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply) error {
+	post := forge.Post{Key: fmt.Sprintf("%s-answer-%d-%s", in.Phase, in.Round, a.Finding), Body: a.Text}
+	id, _, _ := strings.Cut(a.Comment, edited)
+	kind, _, err := forge.ParseID(id)
+	if err == nil && kind == forge.OnLine {
+		if _, err := f.Reply(ctx, in.PR, id, post); err != nil {
+			return err
+		}
+		if a.Resolve {
+			return f.Resolve(ctx, in.PR, id)
+		}
+		return nil
+	}
+	post.Body = "**" + a.Finding + "**: " + a.Text
+	_, err = f.Comment(ctx, in.PR, post)
+	return err
+}
+
+// Say says something on the pull request, once.
+func (d *Doer) Say(ctx context.Context, in cruise.SayIn) error {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	_, err = f.Comment(ctx, in.PR, forge.Post{Key: in.Phase + "-" + in.Key, Body: in.Text})
+	return temporary(err)
+}
+
+// edited stands between a comment's id and the time at which its words were changed: what it says then is new.
+const edited = "~"
+
+// Look asks the watcher.
+func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return cruise.News{}, err
+	}
+	n, err := d.Watch.look(ctx, f, in)
+	if err != nil {
+		return cruise.News{}, temporary(err)
+	}
+	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State)}
+	if n.Pull.State == "" {
+		news.State = string(forge.Open) // not read, because nothing has changed
+	}
+	for _, c := range n.Comments {
+		news.Comments = append(news.Comments, commentOf(c))
+	}
+	return news, nil
+}
+
+func commentOf(c forge.Comment) cruise.Comment {
+	out := cruise.Comment{
+		ID: c.ID, Kind: string(c.Kind), Author: c.Author, Association: c.Association, Body: c.Body, Path: c.Path, Line: c.Line,
+		URL: c.URL, Commit: c.Commit, At: c.Created, Ours: c.Own,
+	}
+	if c.Edited {
+		out.ID = fmt.Sprintf("%s%s%d", c.ID, edited, c.Updated.Unix())
+	}
+	if c.Kind == forge.InReview && c.State == forge.ReviewApproved {
+		out.State = "APPROVED"
+	}
+	return out
+}

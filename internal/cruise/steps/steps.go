@@ -1,0 +1,292 @@
+// Package steps does what phases decide: it opens workspaces, has agents take their turns, and speaks on the forge.
+// Every step may run more than once, so each looks first whether what it is to do is done.
+package steps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Forge is what a phase needs of the place where its pull request lives.
+type Forge interface {
+	Repository(ctx context.Context) (forge.Repository, error)
+	Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existed bool, err error)
+	Poll(ctx context.Context, watched []forge.Watched) ([]forge.News, error)
+	Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error)
+	Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
+	Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error)
+	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
+	Resolve(ctx context.Context, number int, comment string) error
+	Push(ctx context.Context, p forge.Push) error
+	Merge(ctx context.Context, number int, commit string) error
+	DeleteBranch(ctx context.Context, branch, commit string) error
+}
+
+// Sessions is what a phase needs of boxes and agents.
+type Sessions interface {
+	Workspace(ctx context.Context, o session.WorkspaceOptions) (store.Session, error)
+	Take(ctx context.Context, t session.Turn) (session.Taken, error)
+	Collect(ctx context.Context, id string, o session.PullOptions) (session.Collected, error)
+	Show(ctx context.Context, id, name string, data []byte) error
+	RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) ([]string, error)
+}
+
+// Settings are what the user set for all phases.
+type Settings struct {
+	Pull        session.PullOptions // bounds of what comes out of a workspace
+	Limits      session.Limits
+	IdleTimeout time.Duration
+}
+
+// Doer carries out steps.
+type Doer struct {
+	Data     string
+	Sessions Sessions
+	Store    *store.Store
+	Forge    func(ctx context.Context, repo string) (Forge, error) // of a repository on this machine
+	Ask      func(ctx context.Context, w cruise.Worker, prompt string) (string, error)
+	Settings Settings
+	Now      func() time.Time
+
+	Watch *Watcher
+}
+
+// SessionOf is the session that a phase's workspace belongs to.
+func SessionOf(phase string) string {
+	sum := sha256.Sum256([]byte("workspace of " + phase))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Metadata names the phase. Whatever the model does, there is a name.
+func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metadata, error) {
+	f, err := d.forge(ctx, in.Spec.Repo)
+	if err != nil {
+		return cruise.Metadata{}, err
+	}
+	remote, err := f.Repository(ctx)
+	if err != nil {
+		return cruise.Metadata{}, temporary(err)
+	}
+	if !remote.CanPush {
+		return cruise.Metadata{}, fmt.Errorf("the token may not push to %s/%s", remote.Owner, remote.Name)
+	}
+	repo, err := git.Open(ctx, in.Spec.Repo)
+	if err != nil {
+		return cruise.Metadata{}, err
+	}
+	meta := cruise.FallbackMetadata(in.Spec.Task)
+	if answer, err := d.Ask(ctx, in.Spec.Planner, cruise.MetadataPrompt(in.Spec.Task)); err == nil {
+		if m, err := cruise.ParseMetadata(answer); err == nil {
+			meta = m
+		}
+	}
+	if in.Spec.Branch != "" {
+		meta.Branch = in.Spec.Branch
+		return meta, cruise.CheckBranch(meta.Branch)
+	}
+	first := meta
+	for n := 2; taken(ctx, repo, remote, meta.Branch); n++ {
+		if n > 1000 {
+			return meta, fmt.Errorf("branch %s and a thousand like it exist", first.Branch)
+		}
+		meta = first.Another(n)
+	}
+	return meta, nil
+}
+
+func taken(ctx context.Context, repo *git.Repo, remote forge.Repository, branch string) bool {
+	_, err := repo.Branch(ctx, branch)
+	return branch == remote.DefaultBranch || err == nil
+}
+
+// Workspace makes or finds the phase's workspace.
+func (d *Doer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Workspace, error) {
+	rec, err := d.Sessions.Workspace(ctx, session.WorkspaceOptions{
+		ID: SessionOf(in.Phase), Box: in.Spec.Box, Repo: in.Spec.Repo, Branch: in.Branch, Commit: in.Spec.Base, Title: short(in.Spec.Task),
+	})
+	if err != nil {
+		return cruise.Workspace{}, temporary(err)
+	}
+	return cruise.Workspace{Session: rec.ID, Path: "/workspace/" + rec.ID, Base: rec.Origin}, nil
+}
+
+func short(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:59]) + "…"
+	}
+	return s
+}
+
+// Work has an agent take its turn.
+func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
+	limits := d.Settings.Limits
+	if j.MaxCost > 0 && (limits.RunCost == 0 || j.MaxCost < limits.RunCost) {
+		limits.RunCost = j.MaxCost
+	}
+	got, err := d.Sessions.Take(ctx, session.Turn{
+		Key: j.Key, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model, Prompt: j.Prompt,
+		Title: string(j.Role) + " of phase " + j.Phase, Look: j.Role == cruise.Reviewer, Message: j.Message, Env: j.Env(),
+		IdleTimeout: d.Settings.IdleTimeout, Limits: limits,
+	})
+	if err != nil {
+		return cruise.Report{}, temporary(err)
+	}
+	r := cruise.Report{
+		OK: got.Session.State == store.Done || got.Session.State == store.Pulled, Answer: got.Answer, Cost: got.Spent.Cost, Tokens: got.Spent.Tokens(),
+	}
+	switch {
+	case r.OK:
+	case got.Session.Question != "":
+		r.Error = fmt.Sprintf("it asks: %s (answer with `cco cruise fix --comment`)", got.Session.Question)
+	default:
+		r.Error = fmt.Sprintf("%s (%s), see `cco box logs %s`", got.Session.State, got.Session.Reason, got.Session.ID)
+	}
+	return r, nil
+}
+
+// Publish brings the workspace's commits to the host, examined.
+func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Published, error) {
+	got, err := d.Sessions.Collect(ctx, in.Workspace.Session, d.Settings.Pull)
+	if err != nil {
+		return cruise.Published{}, temporary(err)
+	}
+	repo, err := git.Open(ctx, in.Repo)
+	if err != nil {
+		return cruise.Published{}, err
+	}
+	commits, err := repo.Commits(ctx, in.Since, got.Tip)
+	if err != nil {
+		return cruise.Published{}, err
+	}
+	sum, err := repo.Summary(ctx, in.Workspace.Base, got.Tip)
+	if err != nil {
+		return cruise.Published{}, err
+	}
+	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted}
+	for _, c := range commits {
+		p.Commits = append(p.Commits, commitOf(c))
+		for _, f := range c.Files {
+			if ok, _ := filepath.Match("docs/plans/*.md", f); ok && p.Plan == "" {
+				p.Plan = f
+			}
+		}
+	}
+	return p, nil
+}
+
+func commitOf(c git.CommitText) cruise.Commit {
+	out := cruise.Commit{ID: c.Commit, Subject: c.Subject, Files: c.Files}
+	for _, t := range c.Trailers {
+		switch t.Key {
+		case cruise.TrailerFinding:
+			out.Findings = append(out.Findings, t.Value)
+		case cruise.TrailerDeclined:
+			id, text, _ := strings.Cut(t.Value, " ")
+			out.Declined = append(out.Declined, cruise.Reason{Finding: id, Text: strings.TrimSpace(text)})
+		}
+	}
+	return out
+}
+
+// Push moves the forge's branch, from a repository that no agent has ever written.
+func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (err error) {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	repo, err := git.Open(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(d.dir(in.Phase), "push")
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o700)); err != nil {
+		return temporary(err)
+	}
+	q, err := repo.Quarantine(ctx, dir, git.QuarantineOptions{})
+	if err != nil {
+		return temporary(err)
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	return temporary(f.Push(ctx, forge.Push{Dir: q.Dir, Branch: in.Branch, Commit: in.New, Lease: in.Old}))
+}
+
+// PullRequest opens the branch's pull request, or finds it.
+func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise.PullRequest, error) {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return cruise.PullRequest{}, err
+	}
+	remote, err := f.Repository(ctx)
+	if err != nil {
+		return cruise.PullRequest{}, temporary(err)
+	}
+	p, _, err := f.Open(ctx, forge.NewPull{Head: in.Branch, Base: remote.DefaultBranch, Title: in.Title, Body: in.Body, Draft: in.Draft})
+	return cruise.PullRequest{Number: p.Number, URL: p.URL}, temporary(err)
+}
+
+// Merge merges exactly the commit that was approved.
+func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) error {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	return temporary(f.Merge(ctx, in.PR, in.Head))
+}
+
+// Close removes the workspace, and the branch where that was asked for.
+func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
+	buried, err := d.Sessions.RemoveWorkspace(ctx, in.Workspace.Session, in.Force, d.Settings.Pull.Bundle)
+	if err != nil {
+		return temporary(err)
+	}
+	for _, b := range buried {
+		d.log(in.Phase, "saved "+b)
+	}
+	if in.Head == "" || !in.Delete || !in.Merged && !in.Force {
+		return nil
+	}
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	return temporary(f.DeleteBranch(ctx, in.Branch, in.Head))
+}
+
+func (d *Doer) forge(ctx context.Context, repo string) (Forge, error) {
+	f, err := d.Forge(ctx, repo)
+	return f, temporary(err)
+}
+
+func (d *Doer) dir(phase string) string { return filepath.Join(d.Data, "phases", phase) }
+
+// temporary marks failures that pass by themselves.
+func temporary(err error) error {
+	if err == nil {
+		return nil
+	}
+	_, limit := errors.AsType[*forge.LimitError](err)
+	_, down := errors.AsType[*forge.UnavailableError](err)
+	_, busy := errors.AsType[*session.BusyError](err)
+	_, op := errors.AsType[*net.OpError](err)
+	if limit || down || busy || op || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "database is locked") {
+		return &cruise.Temporary{Err: err}
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package steps
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// Watcher looks at forges for all phases: one poll of a repository serves all that it has.
+type Watcher struct {
+	// Wake tells a phase that there is news for it, found by another's look.
+	Wake func(phase string)
+	Now  func() time.Time
+
+	mu    sync.Mutex
+	repos map[string]*watched
+}
+
+// watched is one repository.
+type watched struct {
+	mu     sync.Mutex
+	phases map[int]*watchedPhase // by pull request
+}
+
+type watchedPhase struct {
+	id    string
+	mark  forge.Mark
+	ready *forge.News // found by another's look, and not yet asked for
+	at    time.Time   // when it was last looked at
+}
+
+// Forget stops watching a phase that has ended.
+func (w *Watcher) Forget(repo string, pr int) {
+	r := w.repo(repo)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.phases, pr)
+}
+
+func (w *Watcher) repo(name string) *watched {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.repos == nil {
+		w.repos = map[string]*watched{}
+	}
+	if w.repos[name] == nil {
+		w.repos[name] = &watched{phases: map[int]*watchedPhase{}}
+	}
+	return w.repos[name]
+}
+
+// fresh is how old a look may be to count for another phase: many are due at the same time after a restart.
+const fresh = time.Second
+
+// look gives what is new for a phase since its mark.
+func (w *Watcher) look(ctx context.Context, f Forge, in cruise.LookIn) (forge.News, error) {
+	r := w.repo(in.Repo)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.phases[in.PR]
+	if p == nil || p.id != in.Phase {
+		p = &watchedPhase{id: in.Phase}
+		r.phases[in.PR] = p
+	}
+	if n := p.ready; n != nil && p.mark == forge.Mark(in.Mark) {
+		p.ready, p.mark = nil, n.Mark
+		return *n, nil
+	}
+	if p.mark == forge.Mark(in.Mark) && !in.Now && w.Now().Sub(p.at) < fresh {
+		return forge.News{Number: in.PR, Mark: p.mark}, nil
+	}
+	p.mark, p.ready = forge.Mark(in.Mark), nil
+	return w.poll(ctx, f, r, in)
+}
+
+func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookIn) (forge.News, error) {
+	var all []forge.Watched
+	for n, p := range r.phases {
+		if p.ready == nil {
+			all = append(all, forge.Watched{Number: n, Since: p.mark})
+		}
+	}
+	news, err := f.Poll(ctx, all)
+	if err != nil {
+		return forge.News{}, err
+	}
+	mine := forge.News{Number: in.PR, Mark: r.phases[in.PR].mark}
+	at := w.Now()
+	for _, p := range r.phases {
+		p.at = at
+	}
+	for _, n := range news {
+		p := r.phases[n.Number]
+		switch {
+		case n.Number == in.PR:
+			mine = n
+			p.mark = n.Mark
+		case p != nil && p.ready == nil:
+			// Its own next look takes this from here, with the mark that it still has.
+			p.ready = &n
+			if w.Wake != nil && worthWaking(n) {
+				go w.Wake(p.id)
+			}
+		}
+	}
+	return mine, nil
+}
+
+// worthWaking says whether news are more than an echo of ourselves.
+func worthWaking(n forge.News) bool {
+	if n.Pull.State == forge.Merged || n.Pull.State == forge.Closed {
+		return true
+	}
+	for _, c := range n.Comments {
+		if !c.Own {
+			return true
+		}
+	}
+	return false
+}
