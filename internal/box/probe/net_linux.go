@@ -1,8 +1,15 @@
 package probe
 
 import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
 	"os"
+	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,6 +40,89 @@ func abstractSocket(b *Bait) string {
 func hostLoopback(b *Bait) string {
 	if err := connect(unix.AF_INET, unix.SOCK_STREAM, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: b.Port}); err == nil {
 		return "connected"
+	}
+	return ""
+}
+
+// Addresses for documentation: nobody has them.
+func nowhere(port int) map[int]unix.Sockaddr {
+	return map[int]unix.Sockaddr{
+		unix.AF_INET:  &unix.SockaddrInet4{Addr: [4]byte{198, 51, 100, 1}, Port: port},
+		unix.AF_INET6: &unix.SockaddrInet6{Addr: [16]byte{0x20, 0x01, 0x0d, 0xb8, 15: 1}, Port: port},
+	}
+}
+
+// directTCP begins to connect and doesn't wait: that there is a way at all is enough.
+func directTCP(*Bait) string {
+	for _, port := range []int{9, 443} {
+		for family, to := range nowhere(port) {
+			if err := connect(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, to); err == nil || errors.Is(err, unix.EINPROGRESS) {
+				return "a connection is on its way"
+			}
+		}
+	}
+	return ""
+}
+
+// directUDP sends to a name server that nobody is, and asks one that is on the host.
+func directUDP(b *Bait) string {
+	for family, to := range nowhere(53) {
+		fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		err = unix.Sendto(fd, question(), 0, to)
+		_ = unix.Close(fd)
+		if err == nil {
+			return "a datagram is on its way"
+		}
+	}
+	c, err := dialer().DialContext(context.Background(), "udp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(b.UDP)))
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	if _, err := c.Write(question()); err != nil {
+		return ""
+	}
+	if n, err := c.Read(make([]byte, 512)); err == nil && n > 0 {
+		return "the host's name server answered"
+	}
+	return ""
+}
+
+// question asks for the address of a.test.
+func question() []byte {
+	return []byte("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x04test\x00\x00\x01\x00\x01")
+}
+
+// netlink asks the kernel for changes that make no sense. Whether it says so or refuses is what matters.
+func netlink(*Bait) string {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return ""
+	}
+	defer closeFD(fd)
+	for name, kind := range map[string]uint16{"interface": unix.RTM_NEWLINK, "address": unix.RTM_NEWADDR, "route": unix.RTM_NEWROUTE} {
+		// An interface of number -1, an address or a route of length 255.
+		msg := append(make([]byte, unix.SizeofNlMsghdr), unix.AF_INET, 255, 0, 0, 255, 255, 255, 255)
+		msg = append(msg, make([]byte, 24)...)
+		binary.NativeEndian.PutUint32(msg, uint32(len(msg)))
+		binary.NativeEndian.PutUint16(msg[4:], kind)
+		binary.NativeEndian.PutUint16(msg[6:], unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+		if err := unix.Sendto(fd, msg, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+			continue
+		}
+		answer := make([]byte, 4096)
+		n, _, err := unix.Recvfrom(fd, answer, 0)
+		if err != nil || n < unix.SizeofNlMsghdr+4 {
+			continue
+		}
+		code := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:])) //nolint:gosec // a negative errno
+		if errno := syscall.Errno(-code); errno != unix.EPERM && errno != unix.EACCES {
+			return "may change the " + name + ": " + errno.Error()
+		}
 	}
 	return ""
 }

@@ -39,7 +39,19 @@ func All() []Probe {
 		{"abstract-socket", "connect to an abstract socket outside"},
 		{"host-loopback", "connect to the host's loopback"},
 		{"network", "find a way to the network"},
+		{"direct-tcp", "connect to an address outside, by TCP over IPv4 or IPv6"},
+		{"direct-udp", "send a datagram, or ask a name server"},
+		{"netlink", "change interfaces, addresses or routes"},
 		{"odd-sockets", "open a raw, packet or vsock socket"},
+		{"door-names", "get a name through the door that was not allowed, or another port"},
+		{"door-notation", "get an address through the door, however it is written"},
+		{"door-rebinding", "get to the host or its network by a name that leads there"},
+		{"door-sni", "say another name inside a connection that was let through"},
+		{"door-host", "ask an allowed host for another one's pages"},
+		{"door-token", "use the door without its token, or with another session's"},
+		{"door-other", "use another session's door"},
+		{DoorRelay, "lead somebody on the host to the door through the relay's port"},
+		{DoorOutside, "let another user of the machine reach a session's door"},
 		{"capabilities", "hold a capability"},
 		{"setuid", "gain privileges from a setuid program"},
 		{"user-namespace", "make a user namespace"},
@@ -98,5 +110,8 @@ type Bait struct {
 	Socket   string `json:"socket"`
 	Abstract string `json:"abstract"`
 	Port     int    `json:"port"`
+	UDP      int    `json:"udp"`    // a port that answers
 	Setuid   string `json:"setuid"` // a copy of id that is setuid root, if there could be one
+
+	Behind Behind `json:"behind"`
 }

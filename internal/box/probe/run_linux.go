@@ -21,6 +21,8 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		case "euid":
 			_, _ = fmt.Fprintln(out, os.Geteuid())
 			return 0
+		case "dial":
+			return dial(args[1:])
 		case "linger":
 			return linger(args[1:])
 		case "eat":
@@ -94,7 +96,19 @@ func ways(open []string) []way {
 		{"abstract-socket", abstractSocket},
 		{"host-loopback", hostLoopback},
 		{"network", network},
+		{"direct-tcp", directTCP},
+		{"direct-udp", directUDP},
+		{"netlink", netlink},
 		{"odd-sockets", oddSockets},
+		{Control, doorControl},
+		{"door-names", doorNames},
+		{"door-notation", doorNotation},
+		{"door-rebinding", doorRebinding},
+		{"door-sni", doorSNI},
+		{"door-host", doorHost},
+		{"door-token", doorToken},
+		{"door-other", doorOther},
+		{DoorRelay, doorRelay},
 		{"capabilities", capabilities},
 		{"setuid", setuid},
 		{"user-namespace", userNamespace},

@@ -25,6 +25,7 @@ type baits struct {
 	dir       string
 	files     []baitFile
 	listeners []*listener
+	closers   []io.Closer
 	process   *proc.Process
 	hold      io.Closer // by which the process ends
 	uid, gid  int       // the box's user, who could read it all
@@ -66,7 +67,7 @@ func (t *trial) lay(ctx context.Context) error {
 	}
 	t.bait.Init = 1
 	t.bait.Store, t.bait.Tool, t.bait.Mine = t.place.Store, t.place.Tool, t.place.Exchange
-	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layProcess, t.layMemory, t.laySetuid} {
+	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layNames, t.layProcess, t.layMemory, t.laySetuid, t.layDoors} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -183,6 +184,30 @@ func (t *trial) layListeners(ctx context.Context) error {
 	return os.Chmod(t.bait.Socket, 0o666)
 }
 
+// layNames answers datagrams, as a name server on the host would.
+func (t *trial) layNames(ctx context.Context) error {
+	var config net.ListenConfig
+	c, err := config.ListenPacket(ctx, "udp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	t.host.closers = append(t.host.closers, c)
+	if udp, ok := c.LocalAddr().(*net.UDPAddr); ok {
+		t.bait.UDP = udp.Port
+	}
+	go func() {
+		buf := make([]byte, 512)
+		for {
+			n, from, err := c.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			_, _ = c.WriteTo(buf[:n], from)
+		}
+	}()
+	return nil
+}
+
 // layProcess starts a process outside: of the box's own user, with the secret in its environment.
 func (t *trial) layProcess(ctx context.Context) error {
 	r, w, err := os.Pipe()
@@ -249,6 +274,9 @@ func (t *trial) laySetuid(context.Context) error {
 // clear takes everything away again, and asks a survivor to end.
 func (t *trial) clear(ctx context.Context) error {
 	_ = os.Unsetenv(secretVariable)
+	for _, c := range t.host.closers {
+		_ = c.Close()
+	}
 	for _, l := range t.host.listeners {
 		_ = l.Close()
 	}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +33,8 @@ type Result struct {
 type Options struct {
 	Tool string        // cco-box on the host
 	ID   func() string // makes the id of a session that isn't anybody's
+
+	serve func(*behind, net.Listener, string) (io.Closer, error) // in place of the broker, in a test of the probes themselves
 }
 
 // The limits that the probes run against.
@@ -50,6 +54,9 @@ func Run(ctx context.Context, d box.Driver, b *box.Box, o Options) (results []Re
 	if err := t.probeAll(ctx); err != nil {
 		return nil, err
 	}
+	if err := t.throughDoor(ctx); err != nil {
+		return nil, err
+	}
 	if err := t.bounds(ctx); err != nil {
 		return nil, err
 	}
@@ -67,6 +74,7 @@ type trial struct {
 	place       box.Place
 	bait        probe.Bait
 	host        baits
+	behind      *behind
 	found       map[string]probe.Finding
 }
 
@@ -95,30 +103,35 @@ func (t *trial) inside(args ...string) box.Exec {
 
 // probeAll lets them all loose at once, and one at a time those that an earlier one took with it.
 func (t *trial) probeAll(ctx context.Context) error {
-	if err := t.probe(ctx); err != nil {
+	var direct []string
+	for _, p := range probe.All() {
+		if p.Name != probe.Memory && p.Name != probe.Processes && p.Name != probe.DoorOutside && !slices.Contains(probe.Doors(), p.Name) {
+			direct = append(direct, p.Name)
+		}
+	}
+	if err := t.probe(ctx, t.inside(direct...)); err != nil {
 		return err
 	}
-	for _, p := range probe.All() {
-		if _, ok := t.found[p.Name]; ok || p.Name == probe.Memory || p.Name == probe.Processes {
+	for _, name := range direct {
+		if _, ok := t.found[name]; ok {
 			continue
 		}
-		if err := t.probe(ctx, p.Name); err != nil {
+		if err := t.probe(ctx, t.inside(name)); err != nil {
 			return err
 		}
-		if _, ok := t.found[p.Name]; !ok {
-			t.found[p.Name] = probe.Finding{Probe: p.Name, Held: true, Detail: "whoever tries is killed"}
+		if _, ok := t.found[name]; !ok {
+			t.found[name] = probe.Finding{Probe: name, Held: true, Detail: "whoever tries is killed"}
 		}
 	}
 	return nil
 }
 
-func (t *trial) probe(ctx context.Context, names ...string) error {
+func (t *trial) probe(ctx context.Context, e box.Exec) error {
 	input, err := json.Marshal(t.bait)
 	if err != nil {
 		return err
 	}
 	var out, words bytes.Buffer
-	e := t.inside(names...)
 	e.Stdin, e.Stdout, e.Stderr = bytes.NewReader(input), &out, &words
 	err = t.driver.Run(ctx, t.box, e)
 	for line := range bytes.Lines(out.Bytes()) {

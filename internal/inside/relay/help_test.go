@@ -41,7 +41,7 @@ func (s *screen) await(t *testing.T, text string) {
 // serving runs a server in this process.
 func serving(t *testing.T, socket string) (address string, words *screen) {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0") //nolint:noctx // closed by the test
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func serving(t *testing.T, socket string) (address string, words *screen) {
 
 func dial(t *testing.T, address string) *net.TCPConn {
 	t.Helper()
-	c, err := net.Dial("tcp", address) //nolint:noctx // on loopback
+	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

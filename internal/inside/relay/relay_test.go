@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			os.Exit(ask(os.Args[2], os.Args[3]))
 		case "reap":
 			_, err := syscall.Wait4(-1, nil, 0, nil)
-			fmt.Println(err)
+			_, _ = fmt.Fprintln(os.Stdout, err)
 			os.Exit(0)
 		}
 	}
@@ -40,15 +40,15 @@ func TestMain(m *testing.M) {
 
 // ask sends a text through the relay and prints the answer.
 func ask(address, text string) int {
-	c, err := net.Dial("tcp", address) //nolint:noctx // a program of a test, which ends with it
+	c, err := net.Dial("tcp", address)
 	if err != nil {
-		fmt.Println(err)
+		_, _ = fmt.Fprintln(os.Stdout, err)
 		return 1
 	}
 	_, _ = io.WriteString(c, text)
 	_ = c.(*net.TCPConn).CloseWrite()
 	answer, err := io.ReadAll(c)
-	fmt.Printf("%s %v\n", answer, err)
+	_, _ = fmt.Fprintf(os.Stdout, "%s %v\n", answer, err)
 	return 0
 }
 
@@ -198,7 +198,7 @@ func TestHelperEndsWithTheProgram(t *testing.T) {
 	}
 	address := strings.TrimSpace(string(out))
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		c, err := net.Dial("tcp", address) //nolint:noctx // refused at once, or open
+		c, err := net.Dial("tcp", address)
 		if err != nil {
 			return
 		}

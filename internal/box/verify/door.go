@@ -1,0 +1,213 @@
+package verify
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/inside/relay"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+const doorSocket = "door.sock"
+
+// layDoors opens a door for each of the two sessions, as their keepers would, to a network that is not there.
+func (t *trial) layDoors(ctx context.Context) (err error) {
+	if t.behind, err = newBehind(ctx); err != nil {
+		return err
+	}
+	t.host.closers = append(t.host.closers, t.behind.server)
+	mine, other := rand.Text(), rand.Text()
+	for id, token := range map[string]string{t.mine: mine, t.other: other} {
+		if err := t.layDoor(ctx, id, token); err != nil {
+			return fmt.Errorf("open a door: %w", err)
+		}
+	}
+	w := &t.bait.Behind
+	w.Allowed, w.Other, w.Token = allowedName, otherName, mine
+	w.Wrong = []string{"", other, mine + "x", mine[:len(mine)-1], strings.ToLower(mine), strings.Repeat("x", 8<<10)}
+	for name := range inside() {
+		w.Inside = append(w.Inside, name)
+	}
+	slices.Sort(w.Inside)
+	w.Doors = []string{
+		filepath.Join(t.box.Exchange, t.other, doorSocket), path.Join(path.Dir(t.place.Exchange), t.other, doorSocket),
+	}
+	if w.Hello, err = clientHello(allowedName); err != nil {
+		return err
+	}
+	w.Foreign, err = clientHello(otherName)
+	return err
+}
+
+func (t *trial) layDoor(ctx context.Context, id, token string) error {
+	dir := filepath.Join(t.box.Exchange, id)
+	// A path for a socket is short. That of an exchange directory need not be.
+	link := filepath.Join(t.host.dir, "door-"+id)
+	if err := os.Symlink(dir, link); err != nil {
+		return err
+	}
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "unix", filepath.Join(link, doorSocket))
+	if err != nil {
+		return err
+	}
+	t.host.closers = append(t.host.closers, l)
+	if err := os.Chmod(filepath.Join(dir, doorSocket), 0o666); err != nil { //nolint:gosec // its directory is closed
+		return err
+	}
+	serve := t.opts.serve
+	if serve == nil {
+		serve = serveDoor
+	}
+	door, err := serve(t.behind, l, token)
+	if err == nil {
+		t.host.closers = append(t.host.closers, door)
+	}
+	return err
+}
+
+// serveDoor is a real door.
+func serveDoor(b *behind, l net.Listener, token string) (io.Closer, error) {
+	anthropic, err := broker.FindProvider("anthropic")
+	if err != nil {
+		return nil, err
+	}
+	key, err := broker.NewKey("cco-verify-"+rand.Text(), false)
+	if err != nil {
+		return nil, err
+	}
+	var rules []broker.Rule
+	for _, name := range append([]string{allowedName}, names(inside())...) {
+		r, err := broker.ParseRule(name)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	door, err := broker.Open(broker.Config{
+		Session: "verify", Token: token, Mode: broker.ModeAllowlist, Resolver: b, Dialer: b,
+		Allowed: func() []broker.Rule { return rules },
+		Models:  []broker.Upstream{{Provider: anthropic, Base: &url.URL{Scheme: "http", Host: b.server.Addr().String()}, Key: key}},
+		Record:  func(e broker.Entry) { b.ask(e.Host) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	go func() { _ = door.Serve(l) }()
+	return door, nil
+}
+
+func names(table map[string][]string) (list []string) {
+	for name := range table {
+		list = append(list, name)
+	}
+	return list
+}
+
+// throughDoor lets the probes loose that go through a door.
+func (t *trial) throughDoor(ctx context.Context) error {
+	tried := make(chan struct{})
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(tried)
+		t.tryRelay(ctx)
+	}()
+	defer func() { stop(); <-tried }()
+	e := t.inside(probe.Doors()...)
+	e.Argv = slices.Concat([]string{t.place.Tool, "relay", path.Join(t.place.Exchange, doorSocket), "--"}, e.Argv)
+	e.Env = []string{probe.DoorVariable + "=" + relay.Mark}
+	if err := t.probe(ctx, e); err != nil {
+		return err
+	}
+	if t.found[probe.Control].Held {
+		return errors.New("the door lets through nothing at all, which shows nothing")
+	}
+	t.outside(ctx)
+	t.behind.mu.Lock()
+	defer t.behind.mu.Unlock()
+	if len(t.behind.reached) > 0 {
+		t.breach("door-rebinding", "the door connected to "+t.behind.reached[0])
+	}
+	for _, host := range t.behind.asked {
+		if strings.Contains(host, probe.RelayCheck) {
+			t.breach(probe.DoorRelay, "the host reached the door through it")
+		}
+	}
+	return nil
+}
+
+// tryRelay waits to be told the relay's port, and asks there for a name that only the door's record will show.
+func (t *trial) tryRelay(ctx context.Context) {
+	file := filepath.Join(t.box.Exchange, t.mine, probe.RelayFile)
+	var text []byte
+	for len(text) == 0 || text[len(text)-1] != '\n' {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		text, _ = os.ReadFile(file)
+	}
+	knock(ctx, strings.TrimSpace(string(text)))
+	_ = os.WriteFile(filepath.Join(t.box.Exchange, t.mine, probe.TriedFile), nil, 0o644) //nolint:gosec // for the probe
+}
+
+func knock(ctx context.Context, port string) {
+	c, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		return
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // whoever has that port on the host may be nobody of ours
+	_, _ = io.WriteString(c, "CONNECT "+probe.RelayCheck+":443 HTTP/1.1\r\nHost: "+probe.RelayCheck+":443\r\n\r\n")
+	_, _ = bufio.NewReader(c).ReadString('\n')
+}
+
+// outside asks whether another user of this machine could reach a door. Root tries it, as somebody who is nobody here.
+func (t *trial) outside(ctx context.Context) {
+	socket := filepath.Join(t.box.Exchange, t.mine, doorSocket)
+	f := probe.Finding{Probe: probe.DoorOutside, Held: true}
+	if !closedToOthers(socket) {
+		f = probe.Finding{Probe: probe.DoorOutside, Detail: "every directory above " + socket + " is open to others"}
+	}
+	if os.Getuid() == 0 {
+		err := proc.Run(ctx, proc.Cmd{
+			Path: t.opts.Tool, Argv: []string{"cco-box", "probe", "dial", socket}, Dir: "/", Env: []string{},
+			Attr: func(a *syscall.SysProcAttr) { a.Credential = &syscall.Credential{Uid: nobody, Gid: nobody} },
+		})
+		if err == nil {
+			f = probe.Finding{Probe: probe.DoorOutside, Detail: fmt.Sprintf("user %d connected to it", nobody)}
+		}
+	}
+	t.found[probe.DoorOutside] = f
+}
+
+// nobody is neither the box's user nor anybody who owns anything.
+const nobody = 65534
+
+// closedToOthers says whether a directory on the way is its owner's alone.
+func closedToOthers(file string) bool {
+	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+		if st, err := os.Stat(dir); err == nil && st.Mode().Perm()&0o077 == 0 {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
