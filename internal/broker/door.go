@@ -71,7 +71,10 @@ func Open(c Config) (*Door, error) {
 
 func (d *Door) newServer(handle http.HandlerFunc) *http.Server {
 	return &http.Server{
-		Handler:           handle,
+		Handler: handle,
+
+		DisableGeneralOptionsHandler: true,
+
 		ReadHeaderTimeout: d.cfg.Timeouts.Header,
 		IdleTimeout:       d.cfg.Timeouts.Idle,
 		MaxHeaderBytes:    maxHeader,

@@ -21,7 +21,7 @@ var errUnknownCall = errors.New("cco's door knows no such call of this provider,
 // find makes a call of what follows the provider's name in the path. Only calls whose cost stands in their answer are there:
 // a batch, a fine-tuning or a stored file would spend or keep something that no limit sees.
 func (p Provider) find(method, rest string) (call, error) {
-	parts := strings.Split(strings.Trim(rest, "/"), "/")
+	parts := strings.Split(rest, "/")
 	for _, s := range parts {
 		if !plainPart(s) {
 			return call{}, errUnknownCall
@@ -85,12 +85,11 @@ func isVersion(s string) bool { return len(s) >= 2 && s[0] == 'v' && s[1] >= '0'
 // at is the URL of a call below a base. Bases are written with the version (OpenAI's) and without: it is there once.
 func (c call) at(base *url.URL, query url.Values) *url.URL {
 	u := *base
-	path := c.path
-	last := u.Path[strings.LastIndex(strings.TrimSuffix(u.Path, "/"), "/")+1:]
-	if first, rest, ok := strings.Cut(path, "/"); ok && isVersion(first) && isVersion(strings.TrimSuffix(last, "/")) {
+	below, path := strings.Trim(u.Path, "/"), c.path
+	if first, rest, ok := strings.Cut(path, "/"); ok && isVersion(first) && isVersion(below[strings.LastIndex(below, "/")+1:]) {
 		path = rest
 	}
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+"/"+path, ""
+	u.Path, u.RawPath = strings.TrimSuffix("/"+below, "/")+"/"+path, ""
 	kept := base.Query() // a gateway may want an api-version there
 	for name, values := range query {
 		if passesQuery(name) && !kept.Has(name) {
@@ -153,7 +152,9 @@ func (a *asked) write(p []byte) error {
 func (a *asked) see(path, value []byte) {
 	switch string(path) {
 	case "model":
-		a.model = string(value)
+		if a.wire != wireGemini { // there the path says it
+			a.model = string(value)
+		}
 	case "max_tokens", "max_output_tokens", "max_completion_tokens", "generationConfig.maxOutputTokens", "generation_config.max_output_tokens":
 		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 			a.most = max(a.most, min(n, 1<<30))

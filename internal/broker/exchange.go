@@ -109,7 +109,13 @@ func (x *exchange) answer(res *http.Response) error {
 	var see func([]byte) error
 	if x.call.billed && res.StatusCode < 300 {
 		x.meter = newMeter(x.rt.up.Provider.wire, res.Header)
-		see = func(p []byte) error { x.meter.write(p); return nil }
+		see = func(p []byte) error {
+			// What is known is charged before the box has it: its next request finds it counted.
+			if x.meter.write(p); x.meter.final {
+				x.charge()
+			}
+			return nil
+		}
 	}
 	res.Body = &tapped{
 		ReadCloser: newMasker(res.Body, key), watch: x.watch, see: see, count: &x.entry.Out, end: func() { x.ended.Store(true) },
@@ -135,7 +141,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// settle counts what the exchange has cost.
+// settle ends the exchange.
 func (x *exchange) settle() {
 	x.watch.stop()
 	x.entry.In = x.sent.Load()
@@ -145,20 +151,25 @@ func (x *exchange) settle() {
 	if !x.call.billed {
 		return
 	}
+	if x.meter != nil && x.rt.up.Provider.wire == wireGemini && !x.ended.Load() {
+		x.meter.final = false
+	}
+	x.charge()
+}
+
+// charge counts what the exchange costs, as far as it is known. What was charged before is not charged again.
+func (x *exchange) charge() {
 	model, most, _ := x.wanted()
 	var c counts
 	estimated := true
 	switch {
 	case x.meter != nil:
-		if x.rt.up.Provider.wire == wireGemini && !x.ended.Load() {
-			x.meter.final = false
-		}
 		c, estimated = x.meter.sum(x.sent.Load())
 		if x.meter.model != "" {
 			model = x.meter.model
 		}
-	case x.entry.Status == 0 && x.wrote.Load():
-		// The model was at work on it when the client went away.
+	case x.entry.Decision == Failed && x.wrote.Load():
+		// The model was at work on it when somebody gave up.
 		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: unseenOutput}
 		if most > 0 {
 			c.output = most
@@ -167,9 +178,13 @@ func (x *exchange) settle() {
 		return
 	}
 	x.entry.Model = printable(model, 100)
-	s := x.rt.door.spend(model, c, estimated)
-	x.entry.Spend = &s
-	x.rt.door.spent.add(s)
+	d := x.rt.door
+	s := d.spend(model, c, estimated)
+	if x.entry.Spend == nil {
+		x.entry.Spend = &Spend{}
+	}
+	d.spent.add(s.sub(*x.entry.Spend))
+	*x.entry.Spend = s
 }
 
 func (x *exchange) record() {
@@ -219,6 +234,9 @@ func newWatch(w http.ResponseWriter, idle time.Duration, cancel func()) *watch {
 	o := &watch{idle: idle}
 	o.moved()
 	rc := http.NewResponseController(w)
+	// Else the server closes the request's body with the first byte of the answer, and the transport, which may still look
+	// whether there is more of it, breaks off the answer for that.
+	_ = rc.EnableFullDuplex()
 	o.timer = time.AfterFunc(idle, func() {
 		if rest := idle - time.Duration(time.Now().UnixNano()-o.last.Load()); rest > 0 {
 			o.timer.Reset(rest)

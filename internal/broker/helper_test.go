@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -177,6 +178,8 @@ func readAnswer(t *testing.T, r *bufio.Reader) (int, string) {
 	return res.StatusCode, string(body)
 }
 
+func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
 func basic(token string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte("cco:"+token))
 }
@@ -260,6 +263,9 @@ func (tr *trial) ask(method, path, body string, headers ...string) (int, string,
 		tr.t.Fatal(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, _ := io.ReadAll(res.Body)
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		tr.t.Errorf("the answer breaks off: %v", err)
+	}
 	return res.StatusCode, string(text), res.Header
 }

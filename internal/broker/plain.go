@@ -98,6 +98,7 @@ func (c *counted) n() int64 {
 // serveHTTP serves plain HTTP that was found inside CONNECT: each request must be for the host that CONNECT asked for, and
 // goes out by itself.
 func (t *tunnel) serveHTTP(early bool, back <-chan struct{}) error {
+	t.spare.Store(true)
 	_ = t.out.Close()
 	if early {
 		<-back

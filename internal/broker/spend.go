@@ -26,6 +26,13 @@ func (s Spend) add(o Spend) Spend {
 	}
 }
 
+func (s Spend) sub(o Spend) Spend {
+	return s.add(Spend{
+		Input: -o.Input, Output: -o.Output, CacheRead: -o.CacheRead, CacheWrite: -o.CacheWrite,
+		Cost: -o.Cost, Requests: -o.Requests, Estimated: -o.Estimated, Unpriced: -o.Unpriced,
+	})
+}
+
 // ledger adds up what a door's requests cost.
 type ledger struct {
 	mu    sync.Mutex

@@ -22,6 +22,7 @@ type tunnel struct {
 	sent   atomic.Int64 // bytes from the box
 	got    atomic.Int64 // bytes to the box
 	last   atomic.Int64 // when something moved
+	spare  atomic.Bool  // the connection outside is not needed: its end is not the tunnel's
 }
 
 func (d *Door) connectTo(w http.ResponseWriter, r *http.Request, t target, e *Entry) {
@@ -218,12 +219,14 @@ func (t *tunnel) back(done chan<- struct{}) {
 	defer close(done)
 	buf := t.door.buffers.Get()
 	defer t.door.buffers.Put(buf)
-	if err := t.copy(t.in, t.out, buf, &t.got); errors.Is(err, io.EOF) {
+	if err := t.copy(t.in, t.out, buf, &t.got); errors.Is(err, io.EOF) && !t.spare.Load() {
 		_ = closeWrite(t.in)
 		return
 	}
-	_ = t.in.Close()
-	_ = t.out.Close()
+	if !t.spare.Load() {
+		_ = t.in.Close()
+		_ = t.out.Close()
+	}
 }
 
 func (t *tunnel) copy(dst io.Writer, src io.Reader, buf []byte, count *atomic.Int64) error {
