@@ -22,13 +22,13 @@ var layers = map[string][]string{
 	"cmd/cco-guard": {"internal/guard/hook"},
 
 	"internal/cli": {
-		"internal/agent", "internal/agent/event", "internal/box", "internal/box/container", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
+		"internal/agent", "internal/agent/event", "internal/agent/install", "internal/box", "internal/box/container", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
 		"internal/config", "internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
 	},
 	"internal/bench":  {"internal/agent/agenttest", "internal/git/gittest", "internal/proc"},
-	"internal/doctor": {"internal/agent", "internal/box", "internal/proc"},
+	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},
 	"internal/session": {
 		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover",
 		"internal/guard/settings", "internal/inside", "internal/inside/relay", "internal/proc", "internal/store",
@@ -66,9 +66,11 @@ var layers = map[string][]string{
 	"internal/agent/agenttest": {"internal/proc"},
 	"internal/agent/real":      {},
 	"internal/agent/event":     {},
+	"internal/agent/install":   {"internal/agent", "internal/proc"},
 	"internal/config":          {},
 	"internal/cruise":          {},
 	"internal/cruise/durable":  {"internal/cruise"},
+	"internal/cruise/serve":    {"internal/cruise", "internal/cruise/steps", "internal/store"},
 	"internal/cruise/steps":    {"internal/cruise", "internal/forge", "internal/git", "internal/session", "internal/store"},
 	"internal/guard":           {"internal/guard/jsontext"},
 	"internal/guard/jsontext":  {},

@@ -44,6 +44,9 @@ type Event struct {
 	Text  string    `json:"text,omitempty"`  // what was said, or which comment is accepted
 	Force bool      `json:"force,omitempty"` // of a cleanup
 	At    time.Time `json:"at,omitzero"`
+	// MoreRounds and MoreCost are what a phase gets that has ended at a limit.
+	MoreRounds int     `json:"more_rounds,omitempty"`
+	MoreCost   float64 `json:"more_cost,omitempty"`
 }
 
 // do begins a step and waits for it.

@@ -1,7 +1,10 @@
 package cruise
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -132,6 +135,12 @@ type State struct {
 	Cost         float64   `json:"cost"`
 	Tokens       int64     `json:"tokens"`
 
+	// Again counts how often a person let the phase go on. It is part of the names of what agents are asked to do, so that
+	// they are asked once more.
+	Again int `json:"again,omitempty"`
+	// Flow counts how often the phase was taken up after its end. Each is a process of its own for the engine.
+	Flow int `json:"flow,omitempty"`
+
 	Paused   bool   `json:"paused,omitempty"`
 	Question string `json:"question,omitempty"` // why it asks
 	Resume   Stage  `json:"resume,omitempty"`   // where it goes on after an answer
@@ -202,4 +211,48 @@ func (s *State) Domain() string {
 		}
 	}
 	return ""
+}
+
+// FlowID names one life of a phase for the engine.
+func FlowID(phase string, flow int) string {
+	if flow == 0 {
+		return phase
+	}
+	return phase + "." + strconv.Itoa(flow)
+}
+
+// PhaseOf is the phase that a life belongs to.
+func PhaseOf(flow string) string {
+	phase, _, _ := strings.Cut(flow, ".")
+	return phase
+}
+
+// Revive takes up a phase that has ended, with higher limits if they are given: to clean it up, or to go on.
+func (s State) Revive(ev Event, now time.Time) (State, error) {
+	s.Flow++
+	s.Again++
+	s.Paused, s.Question, s.Trouble = false, "", ""
+	switch {
+	case ev.Kind == EventCleanup:
+		s.Stage, s.Force = StageCleaning, ev.Force
+		return s, nil
+	case ev.Kind != EventResume && ev.Kind != EventComment && ev.Kind != EventNews:
+		return s, fmt.Errorf("the phase has ended (%s)", s.End)
+	case s.End == EndMerged || s.End == EndClosed || s.End == EndCleanup:
+		return s, fmt.Errorf("the phase has ended (%s) and its workspace is gone", s.End)
+	}
+	if s.End == EndRounds {
+		s.Spec.MaxRounds = max(s.Spec.MaxRounds, s.Round) + max(1, ev.MoreRounds)
+	}
+	if s.End == EndCost {
+		if ev.MoreCost <= 0 {
+			return s, fmt.Errorf("$%.2f are spent: say how much more it may cost with --max-cost", s.Cost)
+		}
+		s.Spec.MaxCost = s.Cost + ev.MoreCost
+	}
+	s.Stage, s.End, s.EndWords, s.LastActivity = StageOpen, "", "", now
+	if s.PR != nil {
+		s.Stage = StageWatch
+	}
+	return s, nil
 }

@@ -188,6 +188,7 @@ func (m *machine) poke() {
 	}
 	failed := slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool { return j.Head == m.st.Head && j.Verdict == "" })
 	if m.st.Stage == StageWatch && failed && len(m.st.Ledger.OpenOnes()) == 0 {
+		m.st.Again++
 		m.to(StageReview) // a review that failed is tried again
 	}
 }
@@ -195,6 +196,7 @@ func (m *machine) poke() {
 // goOn takes a person's word that the phase may go on as it was: what it asked about counts no more.
 func (m *machine) goOn() {
 	m.st.Stage, m.st.Question, m.st.Resume = m.st.Resume, "", ""
+	m.st.Again++
 	m.st.Ledger.Counts = nil
 	for i := range m.st.Ledger.Findings {
 		m.st.Ledger.Findings[i].Reopened = 0

@@ -64,25 +64,25 @@ func (e *Engine) Close() error {
 	return errors.Join(dbos.Shutdown(e.dbos, 10*time.Second), e.db.Close())
 }
 
-// Start begins a phase. One that was begun is not begun again.
-func (e *Engine) Start(id string, st cruise.State) error {
-	if _, err := dbos.RunWorkflow(e.dbos, e.phase, st, dbos.WithWorkflowID(id)); err != nil {
-		return fmt.Errorf("start phase %s: %w", id, err)
+// Start begins a life of a phase. One that was begun is not begun again.
+func (e *Engine) Start(flow string, st cruise.State) error {
+	if _, err := dbos.RunWorkflow(e.dbos, e.phase, st, dbos.WithWorkflowID(flow)); err != nil {
+		return fmt.Errorf("start phase %s: %w", flow, err)
 	}
 	return nil
 }
 
 // Send gives a phase an event. Sending it twice is the same as once.
-func (e *Engine) Send(id string, ev cruise.Event) error {
-	if err := dbos.Send(e.dbos, id, ev, "", dbos.WithIdempotencyKey(ev.ID)); err != nil {
-		return fmt.Errorf("send to phase %s: %w", id, err)
+func (e *Engine) Send(flow string, ev cruise.Event) error {
+	if err := dbos.Send(e.dbos, flow, ev, "", dbos.WithIdempotencyKey(ev.ID)); err != nil {
+		return fmt.Errorf("send to phase %s: %w", flow, err)
 	}
 	return nil
 }
 
-// Wait waits until a phase has ended.
-func (e *Engine) Wait(id string) (cruise.State, error) {
-	h, err := dbos.RetrieveWorkflow[cruise.State](e.dbos, id)
+// Wait waits until a life of a phase has ended.
+func (e *Engine) Wait(flow string) (cruise.State, error) {
+	h, err := dbos.RetrieveWorkflow[cruise.State](e.dbos, flow)
 	if err != nil {
 		return cruise.State{}, err
 	}
@@ -94,7 +94,7 @@ func (e *Engine) phase(ctx dbos.Context, st cruise.State) (cruise.State, error) 
 	if err != nil {
 		return st, err
 	}
-	return cruise.Phase(&run{ctx: ctx, id: id, steps: e.steps}, st)
+	return cruise.Phase(&run{ctx: ctx, id: cruise.PhaseOf(id), steps: e.steps}, st)
 }
 
 // run is the port on DBOS.

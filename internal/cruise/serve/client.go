@@ -1,0 +1,111 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+)
+
+// Client talks to the server of a data directory, and starts it where it doesn't run.
+type Client struct {
+	Data string
+	// Launch starts a server, detached.
+	Launch func() error
+	Report func(format string, args ...any)
+}
+
+// patience is how long a server may take to be ready. On a busy machine an engine needs a few seconds.
+const patience = time.Minute
+
+// Start begins a phase.
+func (c *Client) Start(ctx context.Context, id string, st cruise.State) error {
+	return c.post(ctx, "start", startRequest{ID: id, State: st})
+}
+
+// Send gives a phase an event.
+func (c *Client) Send(ctx context.Context, id string, ev cruise.Event) error {
+	return c.post(ctx, "send", sendRequest{ID: id, Event: ev})
+}
+
+// Ensure makes sure that a server runs.
+func (c *Client) Ensure(ctx context.Context) error {
+	if c.ping(ctx) == nil {
+		return nil
+	}
+	if err := c.Launch(); err != nil {
+		return fmt.Errorf("start the engine: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for said := false; ; said = true {
+		err := c.ping(ctx)
+		if err == nil {
+			return nil
+		}
+		if !said {
+			c.Report("starting the engine")
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the engine did not start (see cruise.log in %s): %w", c.Data, err)
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *Client) http() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", Socket(c.Data))
+		},
+		DisableKeepAlives: true,
+	}}
+}
+
+func (c *Client) ping(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cco/ping", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http().Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+func (c *Client) post(ctx context.Context, op string, body any) error {
+	if err := c.Ensure(ctx); err != nil {
+		return err
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://cco/"+op, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	resp, err := c.http().Do(req)
+	if err != nil {
+		return fmt.Errorf("talk to the engine: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	return errors.Join(errors.New(strings.TrimSpace(string(words))), err)
+}

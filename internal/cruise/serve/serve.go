@@ -1,0 +1,243 @@
+// Package serve is the one process of a data directory that runs phases, and the way in which other commands talk to it.
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Engine runs phases durably.
+type Engine interface {
+	Start(flow string, st cruise.State) error
+	Send(flow string, ev cruise.Event) error
+	Close() error
+}
+
+// Server is the process that runs phases.
+type Server struct {
+	Data  string
+	Store *store.Store
+	// Open opens the engine, which carries on what was under way.
+	Open func(ctx context.Context) (Engine, error)
+	Now  func() time.Time
+	// Idle ends the server when it has had nothing to do for so long; zero is never.
+	Idle time.Duration
+	// Hook handles webhooks, and Listen is where they come in; both are optional.
+	Hook   http.Handler
+	Listen net.Listener
+	// Ready is called when commands can be taken.
+	Ready func()
+
+	engine Engine
+}
+
+// RunningError says that another process runs the phases of this data directory.
+type RunningError struct{ Data string }
+
+func (e *RunningError) Error() string {
+	return "another cco runs the phases of " + e.Data + " already"
+}
+
+// Socket is where the server listens.
+func Socket(data string) string { return filepath.Join(data, "cco.sock") }
+
+// maxRequest bounds what a command sends: a task, a comment.
+const maxRequest = 8 << 20
+
+// Run runs phases until the context ends, or until there is nothing to do for too long.
+func (s *Server) Run(ctx context.Context) (err error) {
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(s.Data, "cruise.lock"), flock.SetPermissions(0o600))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", s.Data, err)
+	}
+	if !ok {
+		return &RunningError{Data: s.Data}
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if s.engine, err = s.Open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.engine.Close()) }()
+	if err := s.adopt(ctx); err != nil {
+		return err
+	}
+	l, err := s.listen()
+	if err != nil {
+		return err
+	}
+	return s.serve(ctx, l)
+}
+
+// adopt begins what was recorded and never reached the engine: whoever recorded it was killed in between.
+func (s *Server) adopt(ctx context.Context) error {
+	list, err := s.Store.Phases(ctx, 1<<20)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p.Ended {
+			break // the living come first
+		}
+		full, err := s.Store.Phase(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		var st cruise.State
+		if err := json.Unmarshal(full.State, &st); err != nil {
+			return fmt.Errorf("read phase %s: %w", p.ID, err)
+		}
+		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) listen() (net.Listener, error) {
+	path := Socket(s.Data)
+	// We hold the lock, so whoever made it is gone.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen for commands: %w", err)
+	}
+	return l, os.Chmod(path, 0o600)
+}
+
+func (s *Server) serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 2)
+	go func() { failed <- srv.Serve(l) }()
+	hooks := &http.Server{Handler: s.Hook, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	if s.Listen != nil && s.Hook != nil {
+		go func() { failed <- hooks.Serve(s.Listen) }()
+	}
+	if s.Ready != nil {
+		s.Ready()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case <-s.idle(ctx):
+	case err = <-failed:
+	}
+	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, srv.Shutdown(down), hooks.Shutdown(down))
+}
+
+// idle is closed when no phase has been alive for long enough.
+func (s *Server) idle(ctx context.Context) <-chan struct{} {
+	if s.Idle <= 0 {
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(min(s.Idle, 5*time.Second))
+		defer tick.Stop()
+		last := s.Now()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			list, err := s.Store.Phases(ctx, 1)
+			if err != nil || len(list) > 0 && !list[0].Ended {
+				last = s.Now()
+			}
+			if s.Now().Sub(last) >= s.Idle {
+				close(done)
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// startRequest asks for a phase.
+type startRequest struct {
+	ID    string       `json:"id"`
+	State cruise.State `json:"state"`
+}
+
+// sendRequest asks that a phase be given an event.
+type sendRequest struct {
+	ID    string       `json:"id"`
+	Event cruise.Event `json:"event"`
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /start", handle(s.start))
+	mux.HandleFunc("POST /send", handle(s.send))
+	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	return mux
+}
+
+func (s *Server) start(ctx context.Context, r startRequest) error {
+	rec, err := steps.Record(r.ID, r.State, s.Now())
+	if err != nil {
+		return err
+	}
+	// The record first: what is recorded is begun, if need be by the next server.
+	if err := s.Store.SavePhase(ctx, rec); err != nil {
+		return err
+	}
+	return s.engine.Start(cruise.FlowID(r.ID, r.State.Flow), r.State)
+}
+
+// send gives a phase an event, or takes it up again where it has ended.
+func (s *Server) send(ctx context.Context, r sendRequest) error {
+	p, err := s.Store.Phase(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	var st cruise.State
+	if err := json.Unmarshal(p.State, &st); err != nil {
+		return fmt.Errorf("read phase %s: %w", r.ID, err)
+	}
+	if p.Ended {
+		if st, err = st.Revive(r.Event, s.Now()); err != nil {
+			return err
+		}
+		if err := s.start(ctx, startRequest{ID: r.ID, State: st}); err != nil {
+			return err
+		}
+	}
+	return s.engine.Send(cruise.FlowID(r.ID, st.Flow), r.Event)
+}
+
+func handle[R any](do func(context.Context, R) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var req R
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&req); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if err := do(r.Context(), req); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
