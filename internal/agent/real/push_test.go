@@ -1,0 +1,107 @@
+//go:build heavy
+
+package real
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/agent/agenttest"
+)
+
+// The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back.
+func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
+	each(t, append([]string{slow}, agents...), func(t *testing.T, agent string) {
+		w := newWork(t, agent,
+			agenttest.Step{Thinking: "First the plan.", Text: "I read the plan.", Calls: []agenttest.Call{agenttest.ShellCall("cat plan.md")}},
+			commit("hello.txt", "hello"), agenttest.Say("The lamp is lit."))
+		out, id := w.push(0)
+		if !strings.Contains(out, "The lamp is lit.") {
+			t.Errorf("the agent's words are not shown:\n%s", out)
+		}
+		w.run(0, "box", "pull", id)
+		w.pulled("hello.txt", "hello")
+		if got := w.git(w.repo, "log", "-1", "--format=%s %an"); got != "Add hello.txt Ada" {
+			t.Errorf("last commit: %s", got)
+		}
+		// The skill's own words, which stand nowhere but in its file, and the plan's, which only reading it gives.
+		for _, text := range []string{"Never ask", "the commits on the branch that is checked out", "lighthouse keeper greets"} {
+			if !w.model.Saw(text) {
+				t.Errorf("the model never saw %q", text)
+			}
+		}
+		if s := w.session(id); s.State != "pulled" {
+			t.Errorf("session %+v", s)
+		}
+		for _, r := range w.model.Requests() {
+			if r.Turn && r.Key() != w.key {
+				t.Errorf("the model got the key %q, not the real one", r.Key())
+			}
+		}
+	})
+}
+
+// A command that outside the workspace is denied with a reason, before the kernel has to.
+func TestADeniedCommandIsExplained(t *testing.T) {
+	each(t, agents, func(t *testing.T, agent string) {
+		mark := filepath.Join("/usr/local", "cco-real-"+agent)
+		w := newWork(t, agent, agenttest.Shell("touch "+mark), commit("hello.txt", "hello"), agenttest.Say("done"))
+		out, id := w.push(0)
+		if heard := w.model.Heard(); !strings.Contains(heard, "outside the workspace") {
+			t.Errorf("the agent was not told why: %s", heard)
+		}
+		if _, err := os.Lstat(mark); err == nil {
+			t.Error("the denied command was run")
+		}
+		if !strings.Contains(strings.ToLower(out), "denied") {
+			t.Errorf("the user doesn't see the denial:\n%s", out)
+		}
+		w.run(0, "box", "pull", id)
+		w.pulled("hello.txt", "hello")
+		if log := w.run(0, "guard", "log"); !strings.Contains(log, mark) {
+			t.Errorf("the denial is not in the log:\n%s", log)
+		}
+	})
+}
+
+// off is what an agent can run to switch its hook off: every file that a CLI reads in a workspace or a home.
+const off = `set -u
+mkdir -p .claude .codex .gemini ~/.claude ~/.codex ~/.gemini
+for d in . ~ "${CLAUDE_CONFIG_DIR:-/nowhere}/.." "${CODEX_HOME:-/nowhere}/.." "${GEMINI_CLI_HOME:-/nowhere}"; do
+	for f in .claude/settings.json .claude/settings.local.json; do echo '{"disableAllHooks": true, "hooks": {}}' > "$d/$f"; done
+	printf '[features]\nhooks = false\n' > "$d/.codex/config.toml"
+	echo '{"hooksConfig": {"enabled": false}, "hooks": {}}' > "$d/.gemini/settings.json"
+done 2>/dev/null
+[ -n "${CLAUDE_CONFIG_DIR:-}" ] && echo '{"disableAllHooks": true}' > "$CLAUDE_CONFIG_DIR/settings.json"
+[ -n "${CODEX_HOME:-}" ] && printf '[features]\nhooks = false\n' > "$CODEX_HOME/config.toml"
+for f in /etc/claude-code/managed-settings.json /etc/codex/requirements.toml /etc/gemini-cli/settings.json /etc/cco/policy.json; do
+	(echo '{}' > "$f") 2>/dev/null && echo "WROTE $f"
+done
+echo switched off
+`
+
+// An agent that switches its hook off in mid-run, by a script in the repository that the guard can't look into, does not
+// get rid of it.
+func TestTheHookStaysWhateverTheAgentWrites(t *testing.T) {
+	each(t, agents, func(t *testing.T, agent string) {
+		mark := filepath.Join("/usr/local", "cco-real-off-"+agent)
+		w := newWork(t, agent,
+			agenttest.Shell("sh off.sh"),
+			agenttest.Shell("sleep 6"), // claude reads its settings anew
+			agenttest.Shell("touch "+mark), agenttest.Say("done"))
+		w.put("off.sh", off)
+		w.push(0)
+		heard := w.model.Heard()
+		if !strings.Contains(heard, "switched off") || strings.Contains(heard, "WROTE") {
+			t.Errorf("the script did not do what it should: %s", heard)
+		}
+		if !strings.Contains(heard, "outside the workspace") {
+			t.Errorf("the hook was lost: %s", heard)
+		}
+		if _, err := os.Lstat(mark); err == nil {
+			t.Error("the denied command was run")
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// agent measures what cco adds to an agent's own time: claude by itself with a scripted model for one turn, beside the same
+// through `cco box push`, from when the keeper starts the program to when it has ended. What comes before and after, the
+// clone and the bundle, is measured by push and pull.
+func (b *bench) agent(ctx context.Context) error {
+	repo := filepath.Join(b.dir, "agent")
+	if err := b.quiet(ctx, b.dir, "git", "init", "-q", repo); err != nil {
+		return err
+	}
+	if err := b.commit(ctx, repo, "plan.md", "# Nothing\n\nSay that you are done.\n"); err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	program, err := agenttest.Install(ctx, here, "claude")
+	if err != nil {
+		return err
+	}
+	if err := b.quiet(ctx, repo, b.cco, "agent", "install", "claude"); err != nil {
+		return err
+	}
+	model := agenttest.Start(agenttest.Say("done"))
+	defer model.Close()
+	b.env = append(b.env, "ANTHROPIC_BASE_URL="+model.URL, "ANTHROPIC_API_KEY=bench")
+	ours := func() (time.Duration, error) { return b.turn(ctx, repo) }
+	bare := func() (time.Duration, error) { return b.bareTurn(ctx, repo, program, model) }
+	for _, warm := range []func() (time.Duration, error){ours, bare} {
+		if _, err := warm(); err != nil {
+			return err
+		}
+	}
+	with, without, err := alternate(7, ours, bare)
+	if err != nil {
+		return err
+	}
+	memory, err := b.turnMemory(ctx, repo, model)
+	if err != nil {
+		return err
+	}
+	b.rows = append(b.rows,
+		row{"one scripted turn of claude in a box, from the program's start to its end (p50 of 7)", ms(with), ms(without),
+			fmt.Sprintf("%+.0f ms", float64((with-without).Microseconds())/1000), "+150 ms"},
+		row{"memory of cco's processes for it, their share (keeper, relay, init, the one that follows)", memory, "", "", "30 MB"})
+	return nil
+}
+
+// turn is one push, and what its transcript says of the agent's time.
+func (b *bench) turn(ctx context.Context, repo string) (time.Duration, error) {
+	id, err := b.pushed(ctx, repo, "--headless", "--agent", "claude")
+	if err != nil {
+		return 0, err
+	}
+	return b.agentTime(id)
+}
+
+// agentTime reads when the agent was started, and when the keeper went on after its end.
+func (b *bench) agentTime(id string) (time.Duration, error) {
+	f, err := os.Open(filepath.Join(b.dir, "data", "cco", "sessions", id, "transcript.jsonl"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	var begin, end time.Time
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var e struct {
+			At         time.Time
+			Kind, Text string
+		}
+		if json.Unmarshal(s.Bytes(), &e) != nil {
+			continue
+		}
+		switch {
+		case e.Kind == "agent":
+			begin = e.At
+		case e.Kind == "step" && e.Text == "keeping what it did":
+			end = e.At
+		}
+	}
+	if begin.IsZero() || end.IsZero() {
+		return 0, fmt.Errorf("session %s: its transcript does not say when the agent ran", id)
+	}
+	return end.Sub(begin), nil
+}
+
+// bareTurn runs the same program without cco, in a new home as a session has it.
+func (b *bench) bareTurn(ctx context.Context, repo, program string, model *agenttest.Server) (time.Duration, error) {
+	home, err := os.MkdirTemp(b.dir, "home-")
+	if err != nil {
+		return 0, err
+	}
+	argv, env := agenttest.Run{Agent: "claude", Model: model, Dir: repo, Home: home}.Command(program)
+	start := time.Now()
+	_, err = proc.Output(ctx, proc.Cmd{Argv: argv, Dir: repo, Env: env})
+	return time.Since(start), err
+}
+
+// turnMemory adds up cco's processes while the model lets a run wait.
+func (b *bench) turnMemory(ctx context.Context, repo string, model *agenttest.Server) (string, error) {
+	before := model.Turns()
+	model.FailNext(agenttest.Fault{Hang: agenttest.AtStart})
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.pushed(ctx, repo, "--headless", "--agent", "claude")
+		done <- err
+	}()
+	for model.Turns() == before {
+		select {
+		case err := <-done:
+			return "", fmt.Errorf("it ended before it asked its model: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	kb := ownMemory()
+	model.Release()
+	return fmt.Sprintf("%.1f MB", float64(kb)/1024), <-done
+}
+
+// ownMemory is the share of memory of every process of ours, in kilobytes.
+func ownMemory() (kb int) {
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range procs {
+		exe, _ := os.Readlink(filepath.Join(p, "exe"))
+		switch strings.TrimSuffix(filepath.Base(exe), " (deleted)") {
+		case "cco", "cco-box", "cco-guard":
+		default:
+			continue
+		}
+		rollup, _ := os.ReadFile(filepath.Join(p, "smaps_rollup"))
+		for line := range strings.Lines(string(rollup)) {
+			if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" {
+				n, _ := strconv.Atoi(f[1])
+				kb += n
+			}
+		}
+	}
+	return kb
+}
