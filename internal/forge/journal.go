@@ -42,6 +42,9 @@ const (
 	markerLen   = 32
 )
 
+// maxWords is a little less than the 65,536 characters that GitHub takes.
+const maxWords = 65_000
+
 // NewMarker makes a marker that was never used before.
 func NewMarker() string {
 	var b [markerLen / 2]byte
@@ -53,6 +56,9 @@ func NewMarker() string {
 // copied one from a comment.
 func (r Record) Mark(words string) string {
 	words = strings.TrimRight(strings.ReplaceAll(words, markerStart, "<!-- not-cco:"), "\n ")
+	if len(words) > maxWords {
+		words = words[:boundary(words, maxWords)] + "\n\n… (cut: a forge takes no more)"
+	}
 	if words == "" {
 		return markerStart + r.Marker + markerEnd
 	}
@@ -105,7 +111,8 @@ func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us 
 		if r.Kind == InReview && c.Kind == OnLine && (r.ID == "" || r.ID == c.Review) {
 			return true, nil // a line of a review carries the review's marker
 		}
-		if r.Kind != c.Kind || r.ID != "" && r.ID != c.ID {
+		below := r.Kind == OnLine && c.Kind == OnPull // a reply that could not be said in its place
+		if r.Kind != c.Kind && !below || r.ID != "" && r.ID != c.ID {
 			continue
 		}
 		return true, j.Finish(ctx, repo, r.Key, c.ID, c.URL)

@@ -33,6 +33,8 @@ type pullList struct {
 	etag   string
 	newest time.Time
 	known  map[int]pullNote
+	read   time.Time    // by GitHub's clock
+	hot    map[int]bool // changed in the second in which they were read: more may have happened in it since
 }
 
 type pullNote struct {
@@ -46,7 +48,13 @@ type pullNote struct {
 type sinceList struct {
 	since time.Time
 	etag  string
-	seen  map[int64]time.Time
+	seen  map[int64]version
+}
+
+// version tells two states of a comment apart, also in the same second.
+type version struct {
+	at  time.Time
+	sum uint64
 }
 
 // overlap is how far back a moved since goes: a comment may show up a little after a newer one.
@@ -66,6 +74,9 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	if len(watched) == 0 {
 		return nil, nil
 	}
+	if f.poll.seed == (maphash.Seed{}) {
+		f.poll.seed = maphash.MakeSeed()
+	}
 	next := f.poll.clone()
 	pulls, err := f.pollPulls(ctx, &next.pulls, watched)
 	if err != nil {
@@ -77,6 +88,9 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	}
 	touched := map[int][]spoken{}
 	for n := range pulls {
+		touched[n] = nil
+	}
+	for n := range f.poll.pulls.hot {
 		touched[n] = nil
 	}
 	if next.issues, err = pollComments(ctx, f, "issues/comments", next.issues, touched, onPull); err != nil {
@@ -95,9 +109,8 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 
 // clone copies what a failed poll must not change.
 func (s pollState) clone() pollState {
-	if !s.started {
-		s.seed, s.handed = maphash.MakeSeed(), map[int]uint64{}
-		return s
+	if s.handed == nil {
+		s.handed = map[int]uint64{}
 	}
 	s.handed = maps.Clone(s.handed)
 	return s
@@ -155,7 +168,7 @@ func (f *Forge) get(ctx context.Context, path string, q url.Values, etag string,
 
 // pollPulls reads the pull requests that changed, those first that changed last.
 func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watched) (map[int]forge.Pull, error) {
-	next := pullList{etag: l.etag, newest: l.newest, known: map[int]pullNote{}}
+	next := pullList{etag: l.etag, newest: l.newest, known: map[int]pullNote{}, hot: map[int]bool{}}
 	for _, w := range watched {
 		next.known[w.Number] = l.known[w.Number]
 	}
@@ -186,6 +199,11 @@ func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watc
 		}
 		note(p)
 	}
+	for n, v := range next.known {
+		if v.updated.After(next.read.Add(-2 * time.Second)) {
+			next.hot[n] = true
+		}
+	}
 	*l = next
 	return changed, nil
 }
@@ -200,8 +218,16 @@ func (f *Forge) pullPage(ctx context.Context, l, next *pullList, pageNo int, not
 		ask = ""
 	}
 	resp, unchanged, err := f.get(ctx, "pulls", q, ask, &list)
-	if err != nil || unchanged || len(list) == 0 {
+	if err != nil {
 		return false, err
+	}
+	if pageNo == 1 {
+		if next.read, err = http.ParseTime(resp.Header.Get("Date")); err != nil {
+			next.read = f.clock.Now()
+		}
+	}
+	if unchanged || len(list) == 0 {
+		return false, nil
 	}
 	for _, p := range list {
 		note(p)
@@ -228,7 +254,7 @@ func (l *pullList) complete() bool {
 // pollComments reads what changed in a list, by pull request. Full pages are followed by asking for what comes after
 // their last comment, not for the next number: a deleted comment would move one across the border, unseen.
 func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]spoken, read func(*T) spoken) (sinceList, error) {
-	next := sinceList{since: l.since, seen: map[int64]time.Time{}}
+	next := sinceList{since: l.since, seen: map[int64]version{}}
 	since, ask, pageNo := l.since, l.etag, 1
 	for first := true; ; first = false {
 		var list []*T
@@ -246,10 +272,11 @@ func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList
 			if err != nil {
 				return l, err
 			}
-			if was, known := l.seen[id]; !known || !was.Equal(s.Updated) {
+			now := version{s.Updated, maphash.String(f.poll.seed, s.raw)}
+			if was, known := l.seen[id]; !known || was != now {
 				touched[s.Number] = append(touched[s.Number], s)
 			}
-			next.seen[id], last = s.Updated, s.Updated
+			next.seen[id], last = now, s.Updated
 		}
 		switch {
 		case len(list) < page:
@@ -276,15 +303,15 @@ func (l sinceList) move() sinceList {
 		return l
 	}
 	newest := time.Time{}
-	for _, at := range l.seen {
-		if at.After(newest) {
-			newest = at
+	for _, v := range l.seen {
+		if v.at.After(newest) {
+			newest = v.at
 		}
 	}
-	moved := sinceList{since: newest.Add(-overlap), seen: map[int64]time.Time{}}
-	for id, at := range l.seen {
-		if !at.Before(moved.since) {
-			moved.seen[id] = at
+	moved := sinceList{since: newest.Add(-overlap), seen: map[int64]version{}}
+	for id, v := range l.seen {
+		if !v.at.Before(moved.since) {
+			moved.seen[id] = v
 		}
 	}
 	return moved

@@ -1,0 +1,227 @@
+// Package gitea drives pull requests on Gitea, and on Forgejo where it still speaks Gitea's language.
+package gitea
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/wire"
+)
+
+// Options say which repository, as whom, and with what.
+type Options struct {
+	Remote   forge.Remote
+	Author   Identity
+	Reviewer *Identity // posts reviews; nil where there is only one identity
+	Journal  forge.Journal
+	Clock    wire.Clock
+	Base     http.RoundTripper
+	Timeout  time.Duration
+	MaxWait  time.Duration
+}
+
+// Identity is an account that we may act as.
+type Identity struct {
+	Source string
+	Token  forge.Secret
+}
+
+// Forge is one repository on Gitea.
+type Forge struct {
+	remote   forge.Remote
+	journal  forge.Journal
+	clock    wire.Clock
+	author   *account
+	reviewer *account
+
+	writing   sync.Mutex
+	noReplies bool // guarded by writing: this server has no way to reply
+	polling   sync.Mutex
+	poll      pollState
+
+	mu     sync.Mutex
+	assocs map[string]association
+}
+
+// account is one identity with its way to the server.
+type account struct {
+	identity Identity
+	base     string
+	client   *http.Client
+	wire     *wire.Transport
+
+	mu    sync.Mutex
+	login string
+}
+
+// New makes the forge. It asks nothing yet.
+func New(o Options) (*Forge, error) {
+	if o.Remote.Plain() {
+		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
+	}
+	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author), assocs: map[string]association{}}
+	f.reviewer = f.author
+	if o.Reviewer != nil {
+		f.reviewer = newAccount(o, *o.Reviewer)
+	}
+	return f, nil
+}
+
+func newAccount(o Options, id Identity) *account {
+	t := &wire.Transport{
+		Host: o.Remote.Host, Base: o.Base, Clock: o.Clock, Timeout: o.Timeout, MaxWait: o.MaxWait,
+		Authorize: func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "token "+id.Token.Reveal())
+			return nil
+		},
+		Explain: func(r *http.Response, what, message string) error {
+			return explain(o.Remote, id.Source, r, what, message)
+		},
+	}
+	if t.Base == nil {
+		t.Base = http.DefaultTransport
+	}
+	if t.Timeout == 0 {
+		t.Timeout = 30 * time.Second
+	}
+	if t.MaxWait == 0 {
+		t.MaxWait = 2 * time.Minute
+	}
+	return &account{identity: id, base: o.Remote.Base(), client: t.Client(), wire: t}
+}
+
+// explain says what a refusal means and what to do.
+func explain(remote forge.Remote, source string, r *http.Response, what, message string) error {
+	switch r.StatusCode {
+	case http.StatusUnauthorized:
+		return &forge.TokenError{Host: remote.Host, Source: source, Message: message}
+	case http.StatusForbidden:
+		return &forge.PermissionError{What: what, Message: message, Needs: "the scopes write:repository and write:issue, and its user the right to write to the repository"}
+	case http.StatusNotFound:
+		return &forge.NotFoundError{What: remote.String() + ": " + what}
+	}
+	return &forge.RejectedError{What: what, Status: r.StatusCode, Message: message}
+}
+
+// at gives a client for one call: the SDK keeps its context in the client.
+func (a *account) at(ctx context.Context) (*sdk.Client, error) {
+	// Without a version the SDK believes that the server can do everything, and does not ask.
+	return sdk.NewClient(a.base, sdk.SetHTTPClient(a.client), sdk.SetContext(ctx), sdk.SetGiteaVersion(""))
+}
+
+func (f *Forge) me(ctx context.Context, a *account) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.login != "" {
+		return a.login, nil
+	}
+	c, err := a.at(ctx)
+	if err != nil {
+		return "", err
+	}
+	u, _, err := c.GetMyUserInfo()
+	if err != nil {
+		return "", fmt.Errorf("ask who we are: %w", err)
+	}
+	a.login = u.UserName
+	return a.login, nil
+}
+
+// Us gives the logins of our identities.
+func (f *Forge) Us(ctx context.Context) ([]string, error) {
+	author, err := f.me(ctx, f.author)
+	if err != nil || f.reviewer == f.author {
+		return []string{author}, err
+	}
+	reviewer, err := f.me(ctx, f.reviewer)
+	return []string{author, reviewer}, err
+}
+
+// Limits is empty: Gitea has none that it tells of. A proxy's 429 is obeyed all the same.
+func (f *Forge) Limits() []forge.Limit { return f.author.wire.Limits() }
+
+// Remote says which repository this is.
+func (f *Forge) Remote() forge.Remote { return f.remote }
+
+// page is the size of a page that every server allows.
+const page = 50
+
+// pages calls get until a page is not full.
+func pages(get func(sdk.ListOptions) (int, error)) error {
+	for n := 1; ; n++ {
+		got, err := get(sdk.ListOptions{Page: n, PageSize: page})
+		if err != nil || got < page {
+			return err
+		}
+	}
+}
+
+// association is what somebody is to the repository, known for a while.
+type association struct {
+	word  string
+	until time.Time
+}
+
+// associationOf works out what GitHub would say: Gitea doesn't. What can't be found out is NONE.
+func (f *Forge) associationOf(ctx context.Context, login string) (string, error) {
+	f.mu.Lock()
+	a, ok := f.assocs[login]
+	f.mu.Unlock()
+	if ok && f.clock.Now().Before(a.until) {
+		return a.word, nil
+	}
+	word, err := f.askAssociation(ctx, login)
+	if err != nil {
+		return "", err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.assocs) > 1000 {
+		clear(f.assocs)
+	}
+	f.assocs[login] = association{word, f.clock.Now().Add(10 * time.Minute)}
+	return word, nil
+}
+
+func (f *Forge) askAssociation(ctx context.Context, login string) (string, error) {
+	if strings.EqualFold(login, f.remote.Owner) {
+		return forge.AssociationOwner, nil
+	}
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return "", err
+	}
+	is, _, err := c.IsCollaborator(f.remote.Owner, f.remote.Name, login)
+	if err == nil && is {
+		return forge.AssociationCollaborator, nil
+	}
+	if err != nil && !refused(err) {
+		return "", err
+	}
+	member, _, err := c.CheckOrgMembership(f.remote.Owner, login)
+	if err == nil && member {
+		return forge.AssociationMember, nil
+	}
+	if err != nil && !refused(err) {
+		return "", err
+	}
+	return forge.AssociationNone, nil
+}
+
+// refused says whether a forge answered, and the answer was no.
+func refused(err error) bool {
+	for _, no := range []any{new(*forge.NotFoundError), new(*forge.PermissionError), new(*forge.RejectedError)} {
+		if errors.As(err, no) {
+			return true
+		}
+	}
+	return false
+}

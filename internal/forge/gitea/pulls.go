@@ -1,0 +1,269 @@
+package gitea
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/wire"
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// Repository reads the repository itself.
+func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return forge.Repository{}, err
+	}
+	r, _, err := c.GetRepo(f.remote.Owner, f.remote.Name)
+	if err != nil {
+		return forge.Repository{}, fmt.Errorf("read repository: %w", err)
+	}
+	out := forge.Repository{Owner: r.Owner.UserName, Name: r.Name, DefaultBranch: r.DefaultBranch, URL: r.HTMLURL, CloneURL: r.CloneURL}
+	out.CanPush = r.Permissions != nil && r.Permissions.Push
+	return out, nil
+}
+
+// Find finds the pull request of a branch: the open one, or else the newest. Gitea can't be asked by branch, so the list
+// is walked.
+func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	for _, state := range []sdk.StateType{sdk.StateOpen, sdk.StateClosed} {
+		var best *sdk.PullRequest
+		err := pages(func(o sdk.ListOptions) (int, error) {
+			list, _, err := c.ListRepoPullRequests(f.remote.Owner, f.remote.Name, sdk.ListPullRequestsOptions{ListOptions: o, State: state})
+			for _, p := range list {
+				ours := p.Head != nil && p.Base != nil && p.Head.RepoID == p.Base.RepoID
+				// The name outlives the branch in the label; the ref becomes refs/pull/N/head.
+				if ours && (p.Head.Ref == branch || p.Head.Name == branch) && (best == nil || p.Index > best.Index) {
+					best = p
+				}
+			}
+			return len(list), err
+		})
+		if err != nil {
+			return forge.Pull{}, fmt.Errorf("find the pull request of %s: %w", branch, err)
+		}
+		if best != nil {
+			return pullOf(best), nil
+		}
+	}
+	return forge.Pull{}, &forge.NoPullError{Branch: branch}
+}
+
+// wip is how Gitea knows a draft: by its title.
+const wip = "WIP: "
+
+// Open opens a pull request, or finds the one that the branch has. Existed says which.
+func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existed bool, err error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return p, false, err
+	}
+	title := n.Title
+	if n.Draft {
+		title = wip + title
+	}
+	for try := 0; ; try++ {
+		p, err = f.Find(ctx, n.Head)
+		if err == nil && (!n.Again || p.State == forge.Open) {
+			return p, true, nil
+		}
+		if _, none := errors.AsType[*forge.NoPullError](err); err != nil && !none {
+			return p, false, err
+		}
+		made, _, err := c.CreatePullRequest(f.remote.Owner, f.remote.Name, sdk.CreatePullRequestOption{Head: n.Head, Base: n.Base, Title: title, Body: n.Body})
+		if err == nil {
+			return pullOf(made), false, nil
+		}
+		_, unclear := errors.AsType[*forge.UnavailableError](err)
+		no, said := errors.AsType[*forge.RejectedError](err)
+		if !unclear && !(said && no.Status == 409) || try == 3 {
+			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
+		}
+		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
+			return forge.Pull{}, false, err
+		}
+	}
+}
+
+func (f *Forge) get(ctx context.Context, number int) (*sdk.PullRequest, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := c.GetPullRequest(f.remote.Owner, f.remote.Name, int64(number))
+	if err != nil {
+		return nil, fmt.Errorf("read pull request %d: %w", number, err)
+	}
+	return p, nil
+}
+
+// Pull reads a pull request with its checks.
+func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
+	r, err := f.get(ctx, number)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	p := pullOf(r)
+	if p.Mergeable = forge.MergeConflict; r.Mergeable {
+		p.Mergeable = forge.MergeClean
+	}
+	if p.State != forge.Open {
+		p.Mergeable = forge.MergeUnknown
+	}
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return p, err
+	}
+	s, _, err := c.GetCombinedStatus(f.remote.Owner, f.remote.Name, p.Head.Commit)
+	if err != nil {
+		return p, fmt.Errorf("read checks: %w", err)
+	}
+	var all []forge.Check
+	for _, st := range s.Statuses {
+		all = append(all, forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State), URL: st.TargetURL})
+	}
+	p.Checks = forge.Summarise(all)
+	return p, nil
+}
+
+func checkState(s sdk.StatusState) forge.CheckState {
+	switch s {
+	case sdk.StatusSuccess, sdk.StatusWarning:
+		return forge.ChecksPassed
+	case sdk.StatusPending:
+		return forge.ChecksPending
+	}
+	return forge.ChecksFailed
+}
+
+// Edit changes title and body. A draft stays one.
+func (f *Forge) Edit(ctx context.Context, number int, e forge.Edit) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	r, err := f.get(ctx, number)
+	if err != nil {
+		return err
+	}
+	o := sdk.EditPullRequestOption{Body: e.Body}
+	if e.Title != nil {
+		if o.Title = *e.Title; r.Draft {
+			o.Title = wip + o.Title
+		}
+	}
+	c, err := f.author.at(wire.AsRead(ctx)) // setting a thing to a value may be repeated
+	if err != nil {
+		return err
+	}
+	if _, _, err := c.EditPullRequest(f.remote.Owner, f.remote.Name, int64(number), o); err != nil {
+		return fmt.Errorf("edit pull request %d: %w", number, err)
+	}
+	return nil
+}
+
+// Merge merges a pull request whose head is still commit.
+func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return err
+	}
+	for try := 0; ; try++ {
+		p, err := f.get(ctx, number)
+		if err != nil || p.HasMerged {
+			return err
+		}
+		if p.Head.Sha != commit {
+			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
+		}
+		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number), sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
+		if _, unclear := errors.AsType[*forge.UnavailableError](err); !unclear && !notYet(err) || try == 4 {
+			return err
+		}
+		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
+			return err
+		}
+	}
+}
+
+// notYet is what Gitea says while it still works out whether a request can be merged.
+func notYet(err error) bool {
+	no, ok := errors.AsType[*forge.RejectedError](err)
+	return ok && no.Status == 405 && strings.Contains(no.Message, "try again")
+}
+
+// DeleteBranch deletes a branch that is still at commit. One that is gone is no error.
+func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
+	c, err := f.author.at(wire.AsRead(ctx))
+	if err != nil {
+		return err
+	}
+	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
+	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete branch %s: %w", branch, err)
+	}
+	if b.Commit == nil || b.Commit.ID != commit {
+		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is no longer at %.10s", branch, commit)}
+	}
+	_, _, err = c.DeleteRepoBranch(f.remote.Owner, f.remote.Name, branch)
+	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+		return nil
+	}
+	return err
+}
+
+// Push pushes a branch as the author. The token goes to git in its environment and nowhere else.
+func (f *Forge) Push(ctx context.Context, p forge.Push) error {
+	return git.Push(ctx, git.PushOptions{
+		Dir: p.Dir, URL: f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git",
+		User: "oauth2", Password: f.author.identity.Token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
+	})
+}
+
+func pullOf(r *sdk.PullRequest) forge.Pull {
+	p := forge.Pull{
+		Number: int(r.Index), URL: r.HTMLURL, Title: forge.Name(r.Title, forge.MaxTitle), Body: forge.Clean(r.Body, forge.MaxBody),
+		State: forge.Open, Draft: r.Draft, Head: branchOf(r.Head), Base: branchOf(r.Base),
+	}
+	if r.Draft {
+		p.Title = strings.TrimPrefix(p.Title, wip)
+	}
+	if r.Poster != nil {
+		p.Author = forge.Name(r.Poster.UserName, forge.MaxName)
+	}
+	if r.Created != nil && r.Updated != nil {
+		p.Created, p.Updated = r.Created.UTC(), r.Updated.UTC()
+	}
+	if r.State == sdk.StateClosed {
+		p.State = forge.Closed
+	}
+	if r.HasMerged {
+		p.State = forge.Merged
+	}
+	return p
+}
+
+func branchOf(b *sdk.PRBranchInfo) forge.Branch {
+	if b == nil {
+		return forge.Branch{}
+	}
+	v := forge.Branch{Name: forge.Name(b.Ref, forge.MaxName), Commit: b.Sha}
+	if b.Repository != nil {
+		v.Repo = b.Repository.FullName
+	}
+	return v
+}

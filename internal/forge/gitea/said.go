@@ -1,0 +1,266 @@
+package gitea
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// spoken is a comment with its words as they stand on Gitea.
+type spoken struct {
+	forge.Comment
+	raw  string
+	old  bool   // on a line of the old file
+	hunk string // the diff up to the line
+}
+
+// Said reads everything that was said on a pull request since a mark.
+func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error) {
+	seen, err := since.Seen()
+	if err != nil {
+		return forge.Stream{}, err
+	}
+	all, err := f.everything(ctx, number)
+	if err != nil {
+		return forge.Stream{}, err
+	}
+	plain, err := f.settle(ctx, all)
+	if err != nil {
+		return forge.Stream{}, err
+	}
+	s := forge.Stream{Gone: seen.Gone(plain)}
+	if s.Comments, err = seen.Take(plain); err != nil {
+		return forge.Stream{}, err
+	}
+	for _, c := range plain {
+		seen.Advance(c.Updated)
+	}
+	s.Mark = seen.Mark()
+	return s, nil
+}
+
+// everything reads comments, reviews and their lines.
+func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
+	all, err := f.issueComments(ctx, number, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := f.reviews(ctx, f.author, number)
+	if err != nil {
+		return nil, err
+	}
+	var lines []spoken
+	stale := false
+	for _, r := range reviews {
+		if r.State == sdk.ReviewStatePending || r.State == sdk.ReviewStateRequestReview {
+			continue
+		}
+		if s := inReview(r, number); s.Author != "" {
+			all = append(all, s)
+		}
+		if r.CodeCommentsCount == 0 {
+			continue
+		}
+		of, err := f.lines(ctx, f.author, number, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		lines, stale = append(lines, of...), stale || r.Stale
+	}
+	thread(lines)
+	if stale {
+		if err := f.outdate(ctx, number, lines); err != nil {
+			return nil, err
+		}
+	}
+	return append(all, lines...), nil
+}
+
+// issueComments reads the comments below a pull request. Gitea gives them all at once.
+func (f *Forge) issueComments(ctx context.Context, number int, since time.Time) ([]spoken, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := c.ListIssueComments(f.remote.Owner, f.remote.Name, int64(number), sdk.ListIssueCommentOptions{Since: since})
+	if err != nil {
+		return nil, fmt.Errorf("read comments of pull request %d: %w", number, err)
+	}
+	var all []spoken
+	for _, v := range list {
+		all = append(all, speak(v.Body, v.Poster, forge.Comment{
+			ID: forge.ID(forge.OnPull, v.ID), Kind: forge.OnPull, Number: number, URL: v.HTMLURL, Created: v.Created.UTC(), Updated: v.Updated.UTC(),
+		}))
+	}
+	return all, nil
+}
+
+func (f *Forge) reviews(ctx context.Context, a *account, number int) ([]*sdk.PullReview, error) {
+	c, err := a.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*sdk.PullReview
+	err = pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := c.ListPullReviews(f.remote.Owner, f.remote.Name, int64(number), sdk.ListPullReviewsOptions{ListOptions: o})
+		for _, r := range list {
+			if !slices.ContainsFunc(all, func(x *sdk.PullReview) bool { return x.ID == r.ID }) {
+				all = append(all, r)
+			}
+		}
+		return len(list), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read reviews of pull request %d: %w", number, err)
+	}
+	return all, nil
+}
+
+// lines reads the line comments of a review.
+func (f *Forge) lines(ctx context.Context, a *account, number int, review int64) ([]spoken, error) {
+	c, err := a.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := c.ListPullReviewComments(f.remote.Owner, f.remote.Name, int64(number), review)
+	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read line comments of pull request %d: %w", number, err)
+	}
+	var all []spoken
+	for _, v := range list {
+		s := speak(v.Body, v.Reviewer, forge.Comment{
+			ID: forge.ID(forge.OnLine, v.ID), Kind: forge.OnLine, Number: number, Path: forge.Name(v.Path, forge.MaxPath),
+			Line: int(cmp.Or(v.LineNum, v.OldLineNum)), State: forge.ThreadOpen, Commit: v.CommitID, //nolint:gosec // a line number
+			Review: forge.ID(forge.InReview, v.ReviewID), URL: v.HTMLURL, Created: v.Created.UTC(), Updated: v.Updated.UTC(),
+		})
+		s.old, s.hunk = v.OldLineNum != 0, v.DiffHunk
+		if v.Resolver != nil && v.Resolver.ID != 0 {
+			s.State = forge.ThreadResolved
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// thread finds out which lines belong together: Gitea holds what is said about the same line for one conversation, and
+// the first of it for resolved.
+func thread(lines []spoken) {
+	type place struct {
+		path string
+		line int
+		old  bool
+	}
+	slices.SortFunc(lines, func(a, b spoken) int {
+		_, na, _ := forge.ParseID(a.ID)
+		_, nb, _ := forge.ParseID(b.ID)
+		return cmp.Compare(na, nb)
+	})
+	first := map[place]spoken{}
+	for i, c := range lines {
+		p := place{c.Path, c.Line, c.old}
+		if _, ok := first[p]; !ok {
+			first[p] = c
+		}
+		lines[i].Thread, lines[i].State = first[p].ID, first[p].State
+	}
+}
+
+// outdate finds lines that are no longer what they were when they were commented on. Gitea knows, and does not tell.
+func (f *Forge) outdate(ctx context.Context, number int, lines []spoken) error {
+	diff, err := f.diff(ctx, number)
+	if err != nil {
+		return err
+	}
+	for i, c := range lines {
+		now, there := diff.Line(c.Path, c.Line, c.old)
+		if there && now == lastLine(c.hunk, c.old) {
+			continue
+		}
+		lines[i].Line = 0
+		if c.State == forge.ThreadOpen {
+			lines[i].State = forge.ThreadOutdated
+		}
+	}
+	return nil
+}
+
+// lastLine is the line that a hunk ends with, which is the one that was commented on.
+func lastLine(hunk string, old bool) string {
+	lines := strings.Split(strings.TrimRight(hunk, "\n"), "\n")
+	other := "-"
+	if old {
+		other = "+"
+	}
+	for i := len(lines) - 1; i > 0; i-- {
+		if !strings.HasPrefix(lines[i], other) && !strings.HasPrefix(lines[i], `\`) && lines[i] != "" {
+			return lines[i][1:]
+		}
+	}
+	return ""
+}
+
+func (f *Forge) diff(ctx context.Context, number int) (forge.Diff, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := c.GetPullRequestDiff(f.remote.Owner, f.remote.Name, int64(number), sdk.PullRequestDiffOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read the diff of pull request %d: %w", number, err)
+	}
+	return forge.ParseDiff(string(text)), nil
+}
+
+// settle completes comments: who says them, and whether that is us.
+func (f *Forge) settle(ctx context.Context, all []spoken) ([]forge.Comment, error) {
+	us, err := f.Us(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plain := make([]forge.Comment, 0, len(all))
+	for _, c := range all {
+		if c.Association, err = f.associationOf(ctx, c.Author); err != nil {
+			return nil, fmt.Errorf("ask what %s may do: %w", c.Author, err)
+		}
+		if c.Own, err = forge.Own(ctx, f.journal, f.remote.String(), c.Comment, c.raw, us); err != nil {
+			return nil, err
+		}
+		if c.Own {
+			c.Body = forge.Clean(forge.Unmark(c.raw), forge.MaxBody)
+		}
+		plain = append(plain, c.Comment)
+	}
+	forge.Sort(plain)
+	return plain, nil
+}
+
+func inReview(r *sdk.PullReview, number int) spoken {
+	state := map[sdk.ReviewStateType]string{sdk.ReviewStateApproved: forge.ReviewApproved, sdk.ReviewStateRequestChanges: forge.ReviewChanges,
+		sdk.ReviewStateComment: forge.ReviewCommented}[r.State]
+	if r.Dismissed {
+		state = forge.ReviewDismissed
+	}
+	return speak(r.Body, r.Reviewer, forge.Comment{
+		ID: forge.ID(forge.InReview, r.ID), Kind: forge.InReview, Number: number, State: state, Commit: r.CommitID, URL: r.HTMLURL,
+		Created: r.Submitted.UTC(), Updated: r.Submitted.UTC(),
+	})
+}
+
+func speak(raw string, u *sdk.User, c forge.Comment) spoken {
+	c.Body, c.Association = forge.Clean(raw, forge.MaxBody), forge.AssociationNone
+	if u != nil {
+		c.Author = forge.Name(u.UserName, forge.MaxName)
+	}
+	return spoken{Comment: c, raw: raw}
+}

@@ -1,0 +1,73 @@
+package gitea
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// Lookup is where tokens are looked for.
+type Lookup struct {
+	Env  func(string) string
+	Read func(path string) ([]byte, error)
+	Home string
+	// Named says that the user named the host on the command line, so that a token for any host may go to it.
+	Named bool
+}
+
+// Find finds the token for a host. One from a variable goes only to the server that GITEA_SERVER_URL or the user names:
+// a cloned repository's remote must not be able to ask for it.
+func (l Lookup) Find(host string) (Identity, error) {
+	named := l.Named
+	if u, err := url.Parse(l.Env("GITEA_SERVER_URL")); err == nil && strings.EqualFold(u.Host, host) {
+		named = true
+	}
+	looked := "GITEA_TOKEN"
+	if v := strings.TrimSpace(l.Env("GITEA_TOKEN")); v != "" && named {
+		return Identity{Source: "GITEA_TOKEN", Token: forge.Secret(v)}, nil
+	} else if v != "" {
+		looked += " (set, but GITEA_SERVER_URL does not name this host)"
+	}
+	file := l.Home + "/.config/tea/config.yml"
+	if dir := l.Env("XDG_CONFIG_HOME"); dir != "" {
+		file = dir + "/tea/config.yml"
+	}
+	if data, err := l.Read(file); err == nil {
+		if t := teaToken(string(data), host); t != "" {
+			return Identity{Source: file, Token: forge.Secret(t)}, nil
+		}
+	}
+	return Identity{}, &forge.NoTokenError{Host: host, Looked: []string{looked, file},
+		Do: "set GITEA_TOKEN and GITEA_SERVER_URL, or run `tea login add`"}
+}
+
+// teaToken reads tea's logins: a list of flat entries.
+func teaToken(text, host string) string {
+	at, token := "", ""
+	found := func() bool {
+		u, err := url.Parse(at)
+		return err == nil && token != "" && strings.EqualFold(u.Host, host)
+	}
+	for line := range strings.Lines(text) {
+		body := strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(body, "- "); ok {
+			if found() {
+				return token
+			}
+			at, token, body = "", "", rest
+		}
+		key, value, _ := strings.Cut(body, ":")
+		value = strings.Trim(strings.TrimSpace(value), `"'`)
+		switch strings.TrimSpace(key) {
+		case "url":
+			at = value
+		case "token":
+			token = value
+		}
+	}
+	if found() {
+		return token
+	}
+	return ""
+}

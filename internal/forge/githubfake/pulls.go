@@ -1,0 +1,267 @@
+package githubfake
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func (s *Server) userObject(login string) object {
+	kind := "User"
+	if strings.HasSuffix(login, "[bot]") {
+		kind = "Bot"
+	}
+	return object{"login": login, "id": 1, "node_id": "U_" + login, "type": kind, "site_admin": false}
+}
+
+func (s *Server) repoObject(c *call) object {
+	r := c.repo
+	return object{
+		"id": 1, "node_id": "R_" + r.full(), "name": r.name, "full_name": r.full(), "private": r.private, "owner": s.userObject(r.owner),
+		"html_url": c.base + "/" + r.full(), "clone_url": c.base + "/" + r.full() + ".git", "default_branch": "main", "visibility": "public",
+	}
+}
+
+func (s *Server) getUser(c *call) answer { return answer{200, s.userObject(c.who.login)} }
+
+func (s *Server) getRepo(c *call) answer {
+	o := s.repoObject(c)
+	w := c.repo.canWrite(c.who.login) && !c.who.readOnly
+	o["permissions"] = object{"admin": false, "maintain": false, "push": w, "triage": w, "pull": true}
+	return answer{200, o}
+}
+
+func (s *Server) pullObject(c *call, p *pull) object {
+	u := fmt.Sprintf("%s/api/v3/repos/%s/pulls/%d", c.base, c.repo.full(), p.number)
+	state, merged := "open", any(nil)
+	if p.closed {
+		state = "closed"
+	}
+	if p.merged != nil {
+		merged = stamp(*p.merged)
+	}
+	end := func(ref, sha string) object {
+		return object{"label": c.repo.owner + ":" + ref, "ref": ref, "sha": sha, "user": s.userObject(c.repo.owner), "repo": s.repoObject(c)}
+	}
+	return object{
+		"url": u, "id": p.number, "node_id": nodeID("PR", c.repo, int64(p.number)), "html_url": s.page(c, p), "number": p.number, "state": state,
+		"title": p.title, "body": p.body, "user": s.userObject(p.author), "created_at": stamp(p.created), "updated_at": stamp(p.updated),
+		"closed_at": nil, "merged_at": merged, "draft": p.draft, "head": end(p.head, p.headSHA), "base": end(p.base, p.baseSHA),
+		"author_association": c.repo.association(p.author), "auto_merge": nil,
+	}
+}
+
+func nodeID(kind string, r *repo, n int64) string { return fmt.Sprintf("%s_%s#%d", kind, r.full(), n) }
+
+func (s *Server) page(c *call, p *pull) string {
+	return fmt.Sprintf("%s/%s/pull/%d", c.base, c.repo.full(), p.number)
+}
+
+func (s *Server) pull(c *call) *pull {
+	for _, name := range []string{"pull_number", "issue_number"} {
+		if n, err := strconv.Atoi(c.params[name]); err == nil {
+			return c.repo.find(n)
+		}
+	}
+	return nil
+}
+
+func (s *Server) getPull(c *call) answer {
+	p := s.pull(c)
+	if p == nil {
+		return fail(404, "Not Found")
+	}
+	o := s.pullObject(c, p)
+	o["merged"] = p.merged != nil
+	o["mergeable"] = nil
+	if !p.closed {
+		o["mergeable"] = c.repo.mergeTree(c.ctx, c.repo.ref(p.base), p.headSHA) != ""
+	}
+	o["mergeable_state"], o["comments"], o["review_comments"] = "unknown", len(p.comments), len(p.lines)
+	return answer{200, o}
+}
+
+func (s *Server) listPulls(c *call) answer {
+	q := c.r.URL.Query()
+	var all []*pull
+	for _, p := range c.repo.pulls {
+		state := q.Get("state")
+		if state == "" {
+			state = "open"
+		}
+		if state != "all" && (state == "closed") != p.closed {
+			continue
+		}
+		if head := q.Get("head"); head != "" && head != c.repo.owner+":"+p.head {
+			continue
+		}
+		all = append(all, p)
+	}
+	slices.SortStableFunc(all, func(a, b *pull) int {
+		if q.Get("sort") == "updated" {
+			return a.updated.Compare(b.updated)
+		}
+		return a.number - b.number
+	})
+	if q.Get("direction") == "desc" || q.Get("direction") == "" && q.Get("sort") != "updated" {
+		slices.Reverse(all)
+	}
+	return list(c, all, func(p *pull) object { return s.pullObject(c, p) })
+}
+
+func (s *Server) createPull(c *call) answer {
+	var in struct {
+		Title, Head, Base, Body string
+		Draft                   bool
+	}
+	if err := json.Unmarshal(c.body, &in); err != nil {
+		return fail(400, "Problems parsing JSON")
+	}
+	if !c.repo.canWrite(c.who.login) {
+		return fail(403, "Resource not accessible by personal access token")
+	}
+	for _, p := range c.repo.pulls {
+		if p.head == in.Head && p.base == in.Base && !p.closed {
+			return invalid("A pull request already exists for " + c.repo.owner + ":" + in.Head + ".")
+		}
+	}
+	head, base := c.repo.ref(in.Head), c.repo.ref(in.Base)
+	if head == "" || base == "" {
+		return invalid("head or base is not a branch")
+	}
+	if head == base {
+		return invalid("No commits between " + in.Base + " and " + in.Head)
+	}
+	p := &pull{
+		number: len(c.repo.pulls) + 1, title: in.Title, body: in.Body, author: c.who.login, head: in.Head, base: in.Base, headSHA: head, baseSHA: base,
+		draft: in.Draft, created: s.time(), updated: s.time(),
+	}
+	c.repo.pulls = append(c.repo.pulls, p)
+	s.hook(c.repo, "pull_request", "opened", p, nil)
+	o := s.pullObject(c, p)
+	o["merged"], o["mergeable"], o["mergeable_state"] = false, nil, "unknown"
+	return answer{201, o}
+}
+
+func invalid(message string) answer {
+	return answer{422, object{"message": "Validation Failed", "documentation_url": "https://docs.github.com/rest", "errors": []any{object{"resource": "PullRequest", "code": "custom", "message": message}}}}
+}
+
+func (s *Server) editPull(c *call) answer {
+	p := s.pull(c)
+	if p == nil {
+		return fail(404, "Not Found")
+	}
+	var in struct{ Title, Body, State *string }
+	if err := json.Unmarshal(c.body, &in); err != nil {
+		return fail(400, "Problems parsing JSON")
+	}
+	if in.Title != nil {
+		p.title = *in.Title
+	}
+	if in.Body != nil {
+		p.body = *in.Body
+	}
+	if in.State != nil {
+		p.closed = *in.State == "closed"
+	}
+	p.updated = s.time()
+	s.hook(c.repo, "pull_request", "edited", p, nil)
+	return s.getPull(c)
+}
+
+func (s *Server) mergePull(c *call) answer {
+	p := s.pull(c)
+	if p == nil {
+		return fail(404, "Not Found")
+	}
+	var in struct{ SHA string }
+	if err := json.Unmarshal(c.body, &in); err != nil {
+		return fail(400, "Problems parsing JSON")
+	}
+	if in.SHA != "" && in.SHA != p.headSHA {
+		return fail(409, "Head branch was modified. Review and try the merge again.")
+	}
+	if p.closed {
+		return fail(405, "Pull Request is not mergeable")
+	}
+	sha, err := c.repo.merge(c.ctx, p)
+	if err != nil {
+		return fail(405, "Pull Request is not mergeable")
+	}
+	now := s.time()
+	p.closed, p.merged, p.updated = true, &now, now
+	s.hook(c.repo, "pull_request", "closed", p, nil)
+	return answer{200, object{"sha": sha, "merged": true, "message": "Pull Request successfully merged"}}
+}
+
+func (s *Server) listFiles(c *call) answer {
+	p := s.pull(c)
+	if p == nil {
+		return fail(404, "Not Found")
+	}
+	_, files := s.diff(c.ctx, c.repo, p)
+	return list(c, files, func(o object) object {
+		show := object{"blob_url": s.page(c, p), "raw_url": s.page(c, p), "contents_url": s.page(c, p)}
+		for k, v := range o {
+			show[k] = v
+		}
+		return show
+	})
+}
+
+// SetCheck puts a check run on a commit: status is queued, in_progress or completed.
+func (s *Server) SetCheck(owner, name, sha, check, status, conclusion string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repos[owner+"/"+name]
+	o := object{"name": check, "status": status, "conclusion": nil, "head_sha": sha}
+	if conclusion != "" {
+		o["conclusion"] = conclusion
+	}
+	r.checks[sha] = append(slices.DeleteFunc(r.checks[sha], func(o object) bool { return o["name"] == check }), o)
+}
+
+func (s *Server) listCheckRuns(c *call) answer {
+	runs := []any{}
+	for i, o := range c.repo.checks[c.params["ref"]] {
+		run := object{"id": i + 1, "node_id": "CR", "external_id": "", "url": c.base, "html_url": c.base, "details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{}}
+		for k, v := range o {
+			run[k] = v
+		}
+		runs = append(runs, run)
+	}
+	return answer{200, object{"total_count": len(runs), "check_runs": runs}}
+}
+
+func (s *Server) getStatus(c *call) answer {
+	return answer{200, object{"state": "pending", "statuses": []any{}, "sha": c.params["ref"], "total_count": 0, "repository": s.repoObject(c), "commit_url": c.base, "url": c.base}}
+}
+
+func (s *Server) getRef(c *call) answer {
+	branch := strings.TrimPrefix(c.params["ref"], "heads/")
+	sha := c.repo.ref(branch)
+	if sha == "" {
+		return fail(404, "Not Found")
+	}
+	return answer{200, object{"ref": "refs/heads/" + branch, "node_id": "REF", "url": c.base, "object": object{"type": "commit", "sha": sha, "url": c.base}}}
+}
+
+func (s *Server) deleteRef(c *call) answer {
+	branch := strings.TrimPrefix(c.params["ref"], "heads/")
+	if c.repo.ref(branch) == "" {
+		return invalid("Reference does not exist")
+	}
+	if err := os.Remove(filepath.Join(c.repo.dir, "refs", "heads", filepath.FromSlash(branch))); err != nil {
+		return fail(http.StatusConflict, err.Error())
+	}
+	return answer{status: 204}
+}
