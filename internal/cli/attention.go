@@ -113,6 +113,7 @@ func (a *app) answer(ctx context.Context, f runFlags, args []string, detach, asJ
 	if err != nil {
 		return err
 	}
+	shown := showing{since: time.Now(), asJSON: asJSON, bell: cfg.Notify.Bell}
 	rec, live, err := s.Answer(ctx, rec.ID, text, o)
 	switch {
 	case err != nil:
@@ -121,9 +122,9 @@ func (a *app) answer(ctx context.Context, f runFlags, args []string, detach, asJ
 		a.io.Say("session %s has your answer; follow it with `cco box attach %s`", rec.ID, rec.ID)
 		return nil
 	case detach:
-		return a.started(ctx, s, rec, asJSON)
+		return a.started(ctx, s, rec, shown)
 	}
-	return a.follow(ctx, s, rec, false, asJSON, cfg.Notify.Bell)
+	return a.follow(ctx, s, rec, shown)
 }
 
 // maxAnswer bounds what is read: more than anybody answers.

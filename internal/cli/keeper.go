@@ -39,5 +39,5 @@ func (a *app) keep(ctx context.Context, id string) error {
 		return err
 	}
 	defer done()
-	return s.Keep(ctx, id, listener)
+	return s.Keep(ctx, id, listener, lock)
 }

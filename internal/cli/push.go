@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"time"
 
 	"github.com/spf13/cobra"
 	xterm "golang.org/x/term"
@@ -83,14 +84,15 @@ func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
 		return err
 	}
 	defer done()
+	shown := showing{since: time.Now(), interactive: o.Interactive, asJSON: f.asJSON, bell: cfg.Notify.Bell}
 	rec, err := s.Push(ctx, o)
 	if err != nil {
 		return err
 	}
 	if f.detach {
-		return a.started(ctx, s, rec, f.asJSON)
+		return a.started(ctx, s, rec, shown)
 	}
-	return a.follow(ctx, s, rec, o.Interactive, f.asJSON, cfg.Notify.Bell)
+	return a.follow(ctx, s, rec, shown)
 }
 
 func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) (session.PushOptions, error) {
@@ -129,13 +131,22 @@ func (a *app) size() (cols, rows int) {
 
 var errEnough = errors.New("enough")
 
+// showing says how a session is shown.
+type showing struct {
+	since       time.Time // what was before is of earlier runs
+	interactive bool
+	asJSON      bool // of the session, in the end
+	bell        bool
+}
+
 // started returns when the agent is at work, so that what goes wrong before that is still told here.
-func (a *app) started(ctx context.Context, s *session.Service, rec store.Session, asJSON bool) error {
+func (a *app) started(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	err := s.Events(ctx, rec.ID, true, func(e session.Event) error {
-		switch e.Kind {
-		case session.KindStep:
+		switch {
+		case e.At.Before(how.since):
+		case e.Kind == session.KindStep:
 			a.io.Progress("%s", term.Clean(e.Text))
-		case session.KindAgent:
+		case e.Kind == session.KindAgent:
 			return errEnough
 		}
 		return nil
@@ -151,7 +162,7 @@ func (a *app) started(ctx context.Context, s *session.Service, rec store.Session
 	if now.State == store.Failed || now.State == store.Paused {
 		return s.Failure(now)
 	}
-	if asJSON {
+	if how.asJSON {
 		return a.io.JSON(now)
 	}
 	a.io.Printf("Session %s started. Pull with: cco box pull %s\n", rec.ID, rec.ID)
@@ -159,21 +170,21 @@ func (a *app) started(ctx context.Context, s *session.Service, rec store.Session
 }
 
 // follow shows a session until it ends. It is only a reader: the keeper goes on whatever becomes of it.
-func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session, interactive, asJSON, bell bool) error {
+func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	// Ctrl-C is for the agent now, so it must not end this command's context.
 	ctx = context.WithoutCancel(ctx)
 	link, err := s.Dial(ctx, rec.ID)
 	if err == nil {
 		restore := func() {}
-		if interactive {
+		if how.interactive {
 			restore = a.passKeys(link)
 		}
 		stop := a.passInterrupts(link, rec.ID)
 		out := a.io.Out
-		if asJSON {
+		if how.asJSON {
 			out = a.io.Err
 		}
-		v := &view{a: a, out: out, raw: interactive, agent: rec.Agent}
+		v := &view{a: a, out: out, raw: how.interactive, since: how.since, agent: rec.Agent}
 		err = link.Follow(func(e session.Event) error { v.show(e); return nil })
 		_ = link.Close()
 		stop()
@@ -188,10 +199,10 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 		a.io.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
 		return nil
 	}
-	if bell {
+	if how.bell {
 		a.io.Bell()
 	}
-	return a.ended(s, now, asJSON)
+	return a.ended(s, now, how.asJSON)
 }
 
 // ended says how a session ended and what to do next.

@@ -134,7 +134,7 @@ func attachCommand(a *app) *cobra.Command {
 			if !rec.Live() {
 				return &session.StateError{ID: rec.ID, State: rec.State, Why: "nothing of it is running, see `cco box logs " + rec.ID + "`"}
 			}
-			return a.follow(ctx, s, rec, a.io.InTTY && a.io.OutTTY, false, false)
+			return a.follow(ctx, s, rec, showing{interactive: a.io.InTTY && a.io.OutTTY && s.OnTerminal(rec.ID)})
 		}),
 	}
 }

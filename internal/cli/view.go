@@ -18,14 +18,19 @@ type view struct {
 	out    io.Writer
 	raw    bool // the agent has a terminal, which the user sees as it is
 	asJSON bool // lines of JSON instead of words
+	since  time.Time
 
 	agent  string
 	before event.Usage // of attempts that have ended
 	now    event.Usage
+	asked  bool // what follows a question is only how the agent was ended
 }
 
 // show prints one event of a session.
 func (v *view) show(e session.Event) {
+	if e.At.Before(v.since) {
+		return
+	}
 	if v.asJSON {
 		if line, err := json.Marshal(e); err == nil {
 			_, _ = fmt.Fprintf(v.out, "%s\n", line)
@@ -69,6 +74,9 @@ func (v *view) event(e event.Event) {
 	case event.KindToolCall:
 		v.line(term.Dim, under(e)+"» "+e.Tool+toolWords(e.Input))
 	case event.KindToolResult:
+		if v.asked {
+			return
+		}
 		if e.IsError {
 			v.line(term.Yellow, under(e)+"  ✗ "+oneLine(e.Text, 200))
 		} else if v.a.io.Verbose {
@@ -80,6 +88,7 @@ func (v *view) event(e event.Event) {
 		v.line(term.Yellow, "… "+retryWords(e))
 	case event.KindQuestion:
 		v.line(term.Bold, "? "+e.Text)
+		v.asked = true
 	case event.KindUsage:
 		if e.Usage != nil {
 			v.now = *e.Usage
@@ -102,13 +111,13 @@ func (v *view) finished(e event.Event) {
 	if f == nil {
 		return
 	}
-	if f.Outcome == event.Failed && f.Error != "" && f.Session != "" {
+	if f.Outcome == event.Failed && f.Error != "" && f.Session != "" && !v.asked {
 		v.line(term.Red, "✗ "+oneLine(f.Error, 300))
 	}
 	if f.Usage.Tokens() > 0 || f.Usage.Cost > 0 {
 		v.now = f.Usage
 	}
-	v.before, v.now = v.before.Add(v.now), event.Usage{}
+	v.before, v.now, v.asked = v.before.Add(v.now), event.Usage{}, false
 	if words := usageWords(v.before); words != "" {
 		v.line(term.Dim, v.agent+": "+words)
 	}

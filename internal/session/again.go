@@ -64,7 +64,7 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 	if err := s.ready(ctx, asked, b, o.Limits); err != nil {
 		return rec, err
 	}
-	lock, err := s.keeperLock(rec.ID)
+	lock, err := s.lockSoon(ctx, rec.ID)
 	if errors.Is(err, errLocked) {
 		return rec, &BusyError{ID: rec.ID, What: "push or pull"}
 	}
@@ -72,6 +72,10 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 		return rec, err
 	}
 	defer func() { _ = lock.Close() }()
+	// Another one may have been faster: what was decided on the old record must not be done to the new one.
+	if now, err := s.Store.Session(ctx, rec.ID); err != nil || now.State != rec.State || !now.Finished.Equal(rec.Finished) {
+		return now, errors.Join(err, &BusyError{ID: rec.ID, What: "push or answer"})
+	}
 
 	order.take(o)
 	// A session that never got as far as its clone starts from the beginning.

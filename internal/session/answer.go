@@ -56,7 +56,7 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 
 // hand gives the answer to an agent that is still there and looks for it.
 func (s *Service) hand(rec store.Session, text string) error {
-	if order, err := s.readOrder(rec.ID); err == nil && order.Interactive {
+	if s.OnTerminal(rec.ID) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " + rec.ID + "`"}
 	}
 	if _, err := os.Lstat(filepath.Join(s.exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {

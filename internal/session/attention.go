@@ -78,7 +78,8 @@ func (s *Service) need(v store.Session) (Need, bool) {
 // leftWork says whether a session that failed has done something that is not on the host. What was never published counts:
 // nobody has looked.
 func (s *Service) leftWork(v store.Session) bool {
-	if _, err := os.Stat(s.orderFile(v.ID)); v.Started.IsZero() || errors.Is(err, os.ErrNotExist) {
+	// Without an order its workspace was removed; one that only looks has none.
+	if order, err := s.readOrder(v.ID); v.Started.IsZero() || errors.Is(err, os.ErrNotExist) || order.View != "" {
 		return false
 	}
 	r, err := s.readResult(v)

@@ -40,6 +40,12 @@ func (s *Service) Kill(ctx context.Context, id string) error {
 	return s.gone(ctx, id)
 }
 
+// OnTerminal says whether a session's agent has a terminal that a person can type into.
+func (s *Service) OnTerminal(id string) bool {
+	order, err := s.readOrder(id)
+	return err == nil && order.Interactive
+}
+
 // gone waits for a keeper that has hung up to be gone, so that its lock is free.
 func (s *Service) gone(ctx context.Context, id string) error {
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -47,7 +47,7 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits) (doorway, e
 	if len(cfg.Models) == 0 && cfg.Mode == broker.ModeNone {
 		return none, nil
 	}
-	log := &netLog{path: k.NetFile(k.rec.ID)}
+	log := &netLog{path: k.NetFile(k.rec.ID), most: maxNetLog}
 	cfg.Session, cfg.Token, cfg.Limits, cfg.Record, cfg.Now = k.rec.ID, newToken(), limits, log.add, k.Now
 	door, err := broker.Open(cfg)
 	if err != nil {
@@ -141,6 +141,7 @@ const maxNetLog = 8 << 20
 // netLog writes the record of what left a box, a line of JSON each.
 type netLog struct {
 	path string
+	most int64
 
 	mu   sync.Mutex
 	file *os.File
@@ -158,7 +159,7 @@ func (l *netLog) add(e broker.Entry) {
 		return
 	}
 	n, _ := l.file.Write(append(line, '\n'))
-	if l.size += int64(n); l.size > maxNetLog {
+	if l.size += int64(n); l.size > l.most {
 		_ = l.file.Close()
 		l.file = nil
 		_ = os.Rename(l.path, l.path+".1")

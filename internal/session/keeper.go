@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path"
@@ -53,8 +54,9 @@ type keeper struct {
 	killed  bool
 }
 
-// Keep runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it.
-func (s *Service) Keep(ctx context.Context, id string, listener net.Listener) error {
+// Keep runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it. The
+// lock is closed when nothing is done to the session any more, before the user's own command is run.
+func (s *Service) Keep(ctx context.Context, id string, listener net.Listener, lock io.Closer) error {
 	t, err := newTranscript(s.TranscriptFile(id), s.Now)
 	if err != nil {
 		return err
@@ -73,6 +75,7 @@ func (s *Service) Keep(ctx context.Context, id string, listener net.Listener) er
 	err = errors.Join(err, t.close())
 	wire.close(10 * time.Second)
 	_ = os.Remove(s.socket(id))
+	_ = lock.Close()
 	if rec.State == store.Waiting {
 		k.notify(context.WithoutCancel(ctx), rec, k.order.OnWaiting)
 		return err

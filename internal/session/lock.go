@@ -1,11 +1,13 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 var errLocked = errors.New("locked")
@@ -32,3 +34,27 @@ func (s *Service) lock(id, name string) (*os.File, error) {
 
 // keeperLock is held by a session's keeper for as long as it lives, so a free one proves that it doesn't.
 func (s *Service) keeperLock(id string) (*os.File, error) { return s.lock(id, "keeper.lock") }
+
+// endingTime is how long a keeper that has hung up may still be about its last things.
+const endingTime = 5 * time.Second
+
+// lockSoon is keeperLock for a session that has ended a moment ago, maybe.
+func (s *Service) lockSoon(ctx context.Context, id string) (*os.File, error) {
+	end := time.NewTimer(endingTime)
+	defer end.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		lock, err := s.keeperLock(id)
+		if !errors.Is(err, errLocked) {
+			return lock, err
+		}
+		select {
+		case <-tick.C:
+		case <-end.C:
+			return nil, errLocked
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
@@ -32,6 +33,7 @@ func service(t *testing.T) *Service {
 
 func TestJudge(t *testing.T) {
 	exit := &proc.ExitError{Argv: []string{"claude"}, Code: 3}
+	failed := event.Finished{Outcome: event.Failed, Error: "API Error: 401\nmore"}
 	for _, c := range []struct {
 		name   string
 		end    ending
@@ -47,6 +49,22 @@ func TestJudge(t *testing.T) {
 		{"time", ending{Ran: true, Err: context.DeadlineExceeded, TimedOut: true}, store.Failed, "timed out"},
 		{"keeper told to go", ending{Ran: true, Err: context.Canceled}, store.Failed, "interrupted"},
 		{"never ran", ending{Err: errors.New("clone into the box: no space\nmore")}, store.Failed, "clone into the box: no space"},
+		{"nothing heard of it", ending{Ran: true, Err: errIdle, Idle: 30 * time.Minute}, store.Failed, "nothing was heard of it for 30m0s"},
+		{"it says that it failed, although it exited 0", ending{Ran: true, Finished: failed}, store.Failed, "the agent failed: API Error: 401"},
+		{"it says so, and why it was not tried again", ending{Ran: true, Err: exit, Finished: failed, Why: "tried 5 times in a row"}, store.Failed,
+			"the agent failed: API Error: 401; tried 5 times in a row"},
+		{"it says that all is well, but exited 3", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.OK}}, store.Failed,
+			"the agent ended with status 3"},
+		{"it failed without a word", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed}}, store.Failed, "the agent failed"},
+		{"a question", ending{Ran: true, Err: errAsked, Question: "which?", Finished: event.Finished{Outcome: event.Killed}}, store.Waiting, ""},
+		{"a question, but it gave up", ending{Ran: true, Question: "which?", Words: "no"}, store.Failed, "the agent gave up"},
+		{"a limit", ending{Ran: true, Err: errSpent, Limit: "limits.run_cost of $1.00 is reached"}, store.Paused, "limits.run_cost of $1.00 is reached"},
+		{"a limit that was reached with the last word", ending{Ran: true, Limit: "x", Finished: event.Finished{Outcome: event.OK}}, store.Done, ""},
+		{"a limit of the agent's own", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.Limit, Error: "error max turns"}}, store.Paused,
+			"error max turns"},
+		{"a limit and a kill", ending{Ran: true, Err: context.Canceled, Limit: "x", Killed: true}, store.Killed, "by the user"},
+		{"words that could drive a terminal", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed, Error: "\x1b[31mred"}}, store.Failed,
+			"the agent failed: \ufffd[31mred"},
 		{"exit before the agent is not the agent's", ending{Err: exit}, store.Failed, "claude: exit status 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

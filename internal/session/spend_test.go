@@ -1,0 +1,99 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+func TestLimitsAreReached(t *testing.T) {
+	l := Limits{RunCost: 1, RunTokens: 100, DayCost: 5, DayTokens: 500}
+	for _, c := range []struct {
+		name     string
+		l        Limits
+		run, day store.Spend
+		want     string
+	}{
+		{"nothing spent", l, store.Spend{}, store.Spend{}, ""},
+		{"almost", l, store.Spend{Cost: 0.99, Input: 99}, store.Spend{Cost: 4.99, Output: 499}, ""},
+		{"money", l, store.Spend{Cost: 1}, store.Spend{}, "limits.run_cost of $1.00"},
+		{"tokens of every kind", l, store.Spend{Input: 25, Output: 25, CacheRead: 25, CacheWrite: 25}, store.Spend{}, "limits.run_tokens of 100"},
+		{"the day's money", l, store.Spend{}, store.Spend{Cost: 6}, "limits.day_cost of $5.00"},
+		{"the day's tokens", l, store.Spend{}, store.Spend{Input: 500}, "limits.day_tokens of 500"},
+		{"no limit at all", Limits{}, store.Spend{Cost: 1e9, Input: 1e15}, store.Spend{Cost: 1e9, Input: 1e15}, ""},
+	} {
+		if got := c.l.reached(c.run, c.day); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Guards against a door that takes "nothing is left" for "no limit".
+func TestTheDoorGetsWhatIsLeftOfTheDay(t *testing.T) {
+	l := Limits{RunCost: 10, RunTokens: 1000, DayCost: 50, DayTokens: 5000}
+	for _, c := range []struct {
+		name string
+		l    Limits
+		day  store.Spend
+		want broker.Limits
+	}{
+		{"a fresh day", l, store.Spend{}, broker.Limits{Tokens: 1000, Cost: 10}},
+		{"late in the day", l, store.Spend{Cost: 45, Input: 4900}, broker.Limits{Tokens: 100, Cost: 5}},
+		{"over it", l, store.Spend{Cost: 60, Input: 9999}, broker.Limits{Tokens: 1, Cost: 1e-9}},
+		{"only of the day", Limits{DayCost: 50}, store.Spend{Cost: 20}, broker.Limits{Cost: 30}},
+		{"none", Limits{}, store.Spend{Cost: 20}, broker.Limits{}},
+	} {
+		if got := c.l.left(c.day); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAMeterBelievesWhoeverHasSeenMore(t *testing.T) {
+	var seen broker.Spend
+	var kept store.Spend
+	var said []string
+	broken := errors.New("disk full")
+	fail := false
+	m := &meter{
+		limits: Limits{RunTokens: 1000, DayCost: 5}, door: func() broker.Spend { return seen },
+		keep: func(_ context.Context, more store.Spend) (store.Spend, error) {
+			if fail {
+				return store.Spend{}, broken
+			}
+			kept = kept.Add(more)
+			return kept.Add(store.Spend{Cost: 3}), nil // others spend too
+		},
+		reached: func(words string) { said = append(said, words) },
+	}
+	m.count(event.Usage{Input: 100, Output: 50, Cost: 0.5})
+	m.count(event.Usage{Input: 200, Output: 50, Cost: 0.75}) // so far, not in addition
+	seen = broker.Spend{Input: 100, Cost: 0.25}
+	if err := m.write(t.Context()); err != nil || kept != (store.Spend{Input: 200, Output: 50, Cost: 0.75}) {
+		t.Errorf("the agent's own count: %+v, %v", kept, err)
+	}
+	m.nextAttempt()
+	m.count(event.Usage{Input: 10, Cost: 0.25})
+	seen = broker.Spend{Input: 300, Output: 60, Cost: 0.5}
+	fail = true
+	if err := m.write(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("it says nothing of %v", err)
+	}
+	fail = false
+	if err := m.write(t.Context()); err != nil || kept != (store.Spend{Input: 300, Output: 60, Cost: 1}) {
+		t.Errorf("tokens of the door, money of the agent, nothing lost: %+v, %v", kept, err)
+	}
+	if len(said) != 0 {
+		t.Errorf("too early: %q", said)
+	}
+	m.count(event.Usage{Input: 10, Cost: 1.25}) // 3 of others, 0.75 and 1.25
+	m.count(event.Usage{Input: 9000, Cost: 2})
+	if len(said) != 1 || !strings.HasPrefix(said[0], "limits.day_cost") {
+		t.Errorf("said %q", said)
+	}
+}
