@@ -62,6 +62,7 @@ var layers = map[string][]string{
 	"internal/guard/audit":      {},
 	"internal/guard/guardeval":  {"internal/guard", "internal/guard/discover", "internal/guard/hook", "internal/proc"},
 	"internal/broker":           {"internal/proc"},
+	"internal/broker/sets":      {"internal/broker", "internal/proc"},
 	"internal/box":              {},
 	"internal/box/native/jail":  {},
 	"internal/box/probe":        {},

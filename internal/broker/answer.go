@@ -58,7 +58,7 @@ func (p Provider) errorBody(status int, why string) []byte {
 
 // tell answers on a model route.
 func (x *exchange) tell(w http.ResponseWriter, status int, decision Decision, why string) {
-	why = maskText(why, x.rt.up.Key.reveal())
+	why = maskText(why, x.rt.up.Key.mask())
 	x.entry.Status, x.entry.Decision = status, decision
 	if decision == Failed {
 		x.entry.Error = why

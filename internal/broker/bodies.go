@@ -39,7 +39,7 @@ func (b *bodies) open(x *exchange, what string) *bodyLog {
 		return nil
 	}
 	d := x.rt.door
-	return &bodyLog{b: b, now: d.cfg.Now, key: x.rt.up.Key.reveal(),
+	return &bodyLog{b: b, now: d.cfg.Now, key: x.rt.up.Key.mask(),
 		line: bodyLine{Session: d.cfg.Session, Body: b.n.Add(1), What: what, Path: x.entry.Path}}
 }
 

@@ -99,7 +99,7 @@ func (b *bound) Close() error {
 
 // answer takes the model's answer on its way to the box.
 func (x *exchange) answer(res *http.Response) error {
-	key := x.rt.up.Key.reveal()
+	key := x.rt.up.Key.mask()
 	x.entry.Status, x.entry.Decision = res.StatusCode, Allowed
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		return errors.New("the model switches to another protocol")
@@ -190,7 +190,7 @@ func (x *exchange) charge() {
 func (x *exchange) record() {
 	d := x.rt.door
 	x.entry.Millis = d.cfg.Now().Sub(x.entry.Time).Milliseconds()
-	x.entry.Error = maskText(x.entry.Error, x.rt.up.Key.reveal())
+	x.entry.Error = maskText(x.entry.Error, x.rt.up.Key.mask())
 	d.cfg.Record(x.entry)
 }
 

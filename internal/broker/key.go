@@ -56,6 +56,15 @@ func (k Key) reveal() string {
 	return k.secret()
 }
 
+// mask is what is masked wherever it shows up. What is shorter than a secret is none ("none", "dummy" for a local model), and
+// masking it would only garble answers.
+func (k Key) mask() string {
+	if s := k.reveal(); len(s) >= 12 {
+		return s
+	}
+	return ""
+}
+
 // subscription says whether this is a Claude subscription's long-lived token.
 func (k Key) subscription() bool { return strings.HasPrefix(k.reveal(), "sk-ant-oat") }
 
