@@ -84,6 +84,7 @@ answer is read from standard input.`,
 			return a.answer(cmd.Context(), f, args, detach, asJSON)
 		},
 	}
+	c.ValidArgsFunction = a.completeSession
 	f.add(c)
 	c.Flags().BoolVarP(&detach, "detach", "d", false, "return when the agent has started")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")

@@ -23,6 +23,7 @@ type view struct {
 	agent  string
 	before event.Usage // of attempts that have ended
 	now    event.Usage
+	said   string
 	asked  bool // what follows a question is only how the agent was ended
 }
 
@@ -64,9 +65,8 @@ func (v *view) show(e session.Event) {
 func (v *view) event(e event.Event) {
 	switch e.Kind {
 	case event.KindText:
-		if strings.TrimSpace(e.Text) != "" || e.Text == "" {
-			v.line("", strings.TrimRight(e.Text, "\n"))
-		}
+		v.said = e.Text
+		v.line("", strings.TrimRight(e.Text, "\n"))
 	case event.KindThinking:
 		if v.a.io.Verbose {
 			v.line(term.Dim, inset(e.Text))
@@ -111,7 +111,8 @@ func (v *view) finished(e event.Event) {
 	if f == nil {
 		return
 	}
-	if f.Outcome == event.Failed && f.Error != "" && f.Session != "" && !v.asked {
+	// Some agents say it themselves.
+	if f.Outcome != event.OK && f.Error != "" && f.Session != "" && !v.asked && !strings.Contains(v.said, f.Error) {
 		v.line(term.Red, "✗ "+oneLine(f.Error, 300))
 	}
 	if f.Usage.Tokens() > 0 || f.Usage.Cost > 0 {

@@ -239,7 +239,7 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	asked, soft := a.asked, a.soft
 	a.mu.Unlock()
 	a.run.mu.Lock()
-	limit := a.run.limit
+	limit := a.limit
 	a.run.mu.Unlock()
 	end := ending{Ran: true, Err: err, Finished: fin}
 	cause := context.Cause(ctx)

@@ -75,7 +75,7 @@ func (e ending) failure() string {
 	exit, ran := errors.AsType[*proc.ExitError](e.Err)
 	var words string
 	switch {
-	case e.Err != nil && !(ran && e.Ran):
+	case e.Err != nil && (!ran || !e.Ran):
 		return firstLine(e.Err.Error())
 	case ran && exit.Signal != 0:
 		words = "the agent was killed by " + exit.Signal.String()

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+func shown(t *testing.T, prepare func(*view, *term.Streams), events ...session.Event) (out, err string) {
+	t.Helper()
+	s, o, e := term.Test("")
+	v := &view{a: &app{io: s}, out: s.Out}
+	if prepare != nil {
+		prepare(v, s)
+	}
+	for _, ev := range events {
+		v.show(ev)
+	}
+	return o.String(), e.String()
+}
+
+func does(e event.Event) session.Event { return session.Event{Kind: session.KindEvent, Agent: &e} }
+
+func TestAViewTellsWhatAnAgentDoes(t *testing.T) {
+	out, _ := shown(t, nil,
+		session.Event{Kind: session.KindAgent, Text: "claude"},
+		session.Event{Kind: session.KindOut, Raw: true, Text: `{"type":"assistant"}`},
+		does(event.Event{Kind: event.KindThinking, Text: "hm"}),
+		does(event.Event{Kind: event.KindText, Text: "I begin.\n"}),
+		does(event.Event{Kind: event.KindToolCall, Tool: "Bash", Input: json.RawMessage(`{"command":"git\n  commit","description":"x"}`)}),
+		does(event.Event{Kind: event.KindToolResult, Text: "fine"}),
+		does(event.Event{Kind: event.KindToolCall, Tool: "shell", Input: json.RawMessage(`{"command":["ls","-l"]}`), Parent: "t1"}),
+		does(event.Event{Kind: event.KindToolResult, Text: "no such\nfile", IsError: true, Parent: "t1"}),
+		does(event.Event{Kind: event.KindToolCall, Tool: "Odd", Input: json.RawMessage(`not json`)}),
+		does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: "denied (git.push): no"}),
+		does(event.Event{Kind: event.KindRetry, Text: "529 overloaded", Retry: &event.Retry{Attempt: 2, Max: 10, Delay: 1500 * time.Millisecond}}),
+		does(event.Event{Kind: event.KindUsage, Usage: &event.Usage{Input: 1000}}),
+		does(event.Event{Kind: event.KindRaw, Raw: "?"}),
+		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s", Error: "API Error: 529", Usage: event.Usage{Input: 12000, Output: 345, Cost: 0.25, Turns: 1}}}),
+		does(event.Event{Kind: event.KindUsage, Usage: &event.Usage{Input: 1000}}),
+		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK, Session: "s", Usage: event.Usage{Input: 2_000_000, Cost: 1, Turns: 3}}}),
+	)
+	want := `I begin.
+» Bash git commit
+  » shell ls -l
+    ✗ no such file
+» Odd
+  ✗ Bash denied (git.push): no
+… the model did not answer: 529 overloaded; retry 2 of 10 in 1.5s
+✗ API Error: 529
+claude: 1 turn, 12k tokens, $0.25
+claude: 4 turns, 2.0M tokens, $1.25
+`
+	if out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
+// Guards against an agent's words that drive the user's terminal, through whichever field they come.
+func TestAViewDisarmsEverything(t *testing.T) {
+	bad := "\x1b]0;x\x07\u202e"
+	input, err := json.Marshal(map[string]string{"command": bad})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, errs := shown(t, func(_ *view, s *term.Streams) { s.Verbose, s.ErrTTY = true, false },
+		session.Event{Kind: session.KindAgent, Text: bad}, session.Event{Kind: session.KindStep, Text: bad},
+		session.Event{Kind: session.KindErr, Text: bad}, session.Event{Kind: session.KindOut, Text: bad},
+		does(event.Event{Kind: event.KindText, Text: bad}), does(event.Event{Kind: event.KindThinking, Text: bad}),
+		does(event.Event{Kind: event.KindToolCall, Tool: bad, Input: input}), does(event.Event{Kind: event.KindToolResult, Text: bad, IsError: true}),
+		does(event.Event{Kind: event.KindToolResult, Text: bad}), does(event.Event{Kind: event.KindDenied, Tool: bad, Text: bad}),
+		does(event.Event{Kind: event.KindRetry, Text: bad}), does(event.Event{Kind: event.KindRaw, Raw: bad}),
+		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s", Error: bad, Usage: event.Usage{Input: 1}}}),
+		does(event.Event{Kind: event.KindQuestion, Text: bad}),
+	)
+	if strings.ContainsAny(out+errs, "\x1b\x07\u202e") {
+		t.Errorf("%q %q", out, errs)
+	}
+}
+
+func TestAViewPaintsDenialsRedWhereThereAreColours(t *testing.T) {
+	out, _ := shown(t, func(_ *view, s *term.Streams) { s.Color = true }, does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: "no"}))
+	if out != "\x1b[31m  ✗ Bash no\x1b[0m\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestAViewAsJSONIsALineForEachEvent(t *testing.T) {
+	out, _ := shown(t, func(v *view, _ *term.Streams) { v.asJSON = true },
+		does(event.Event{Kind: event.KindText, Text: "a\nb"}), session.Event{Kind: session.KindEnd, Text: "done"})
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `"agent":{"kind":"text","text":"a\nb"}`) {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestAViewLeavesOutWhatWasBefore(t *testing.T) {
+	now := time.Now()
+	old, young := does(event.Event{Kind: event.KindText, Text: "old"}), does(event.Event{Kind: event.KindText, Text: "young"})
+	old.At, young.At = now.Add(-time.Second), now.Add(time.Second)
+	if out, _ := shown(t, func(v *view, _ *term.Streams) { v.since = now }, old, young); out != "young\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestOneLineIsBounded(t *testing.T) {
+	if got := oneLine(strings.Repeat("ä\n", 1_000_000), 50); len([]rune(got)) > 50 {
+		t.Errorf("%d runes", len([]rune(got)))
+	}
+}
