@@ -11,9 +11,14 @@ import (
 
 // TestScripts runs cco as a user types it: the real programs, real git, real boxes.
 func TestScripts(t *testing.T) {
+	testscript.Run(t, params(t, "script"))
+}
+
+// params are those of all scripts in one directory of testdata.
+func params(t *testing.T, dir string) testscript.Params {
 	bin := build(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+	return testscript.Params{
+		Dir:                 filepath.Join("testdata", dir),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
@@ -31,7 +36,7 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(gitconfig), 0o644)
 		},
 		Cmds: commands(),
-	})
+	}
 }
 
 // endSessions leaves nothing running when a script fails halfway.

@@ -47,10 +47,16 @@ func buildTool() (remove func(), err error) {
 
 // AsOrdinaryUser runs all tests of the calling package again as a user without rights, if root runs them.
 func AsOrdinaryUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		return // it is one already
-	}
 	const uid = 54321
+	AsUser(t, uid, uid)
+}
+
+// AsUser runs all tests of the calling package again as another user, if root runs them. What env says stands above
+// a home and a directory for temporary files that go with the test.
+func AsUser(t *testing.T, uid, gid int, env ...string) {
+	if os.Getuid() != 0 {
+		return // it is an ordinary one already
+	}
 	dir, err := os.MkdirTemp("", "cco-user-") //nolint:usetesting // what is above t.TempDir is closed to other users
 	if err != nil {
 		t.Fatal(err)
@@ -60,18 +66,18 @@ func AsOrdinaryUser(t *testing.T) {
 	if err := copySelf(program); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chown(dir, uid, uid); err != nil {
+	if err := os.Chown(dir, uid, gid); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{program, "-test.timeout=10m"}
+	args := []string{program, "-test.timeout=20m"}
 	if testing.Verbose() {
 		args = append(args, "-test.v")
 	}
 	out, err := proc.Output(t.Context(), proc.Cmd{
 		Argv: args,
 		Dir:  dir,
-		Env:  []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, toolVariable + "=" + Tool()},
-		Attr: func(a *syscall.SysProcAttr) { a.Credential = &syscall.Credential{Uid: uid, Gid: uid} },
+		Env:  append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, toolVariable + "=" + Tool()}, env...),
+		Attr: func(a *syscall.SysProcAttr) { a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} },
 	})
 	if err != nil {
 		t.Fatalf("as user %d: %v\n%s", uid, err, out)

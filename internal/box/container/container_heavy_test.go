@@ -4,13 +4,18 @@ package container
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/verify"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 func TestMain(m *testing.M) {
@@ -75,5 +80,38 @@ func TestHoldsWhatItPromises(t *testing.T) {
 		if !r.Held || !r.Promised {
 			t.Errorf("%s: held %v, promised %v: %s", r.Probe, r.Held, r.Promised, r.Detail)
 		}
+	}
+}
+
+// TestWithoutRoot runs all of it again with an engine that has no rights, as a user with a range of subordinate ids.
+func TestWithoutRoot(t *testing.T) {
+	if os.Getuid() != 0 || engineUnderTest() != podman {
+		return
+	}
+	const name = "cco-rootless"
+	u, err := user.Lookup(name)
+	if err != nil {
+		t.Fatalf("%v: make one with `useradd --create-home %s`", err, name)
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	t.Cleanup(func() { asUser(t, u, uid, gid, "podman", "system", "migrate") }) // ends the process that holds its namespace
+	config := filepath.Join(u.HomeDir, "storage.conf")
+	// Without it this version keeps images by copying them.
+	text := fmt.Sprintf("[storage]\ndriver = \"overlay\"\ngraphroot = %q\nrunroot = %q\n", u.HomeDir+"/.images", u.HomeDir+"/.run")
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	boxtest.AsUser(t, uid, gid, "HOME="+u.HomeDir, "CONTAINERS_STORAGE_CONF="+config, "CCO_TEST_ROOT_TAR="+root(t))
+}
+
+func asUser(t *testing.T, u *user.User, uid, gid int, argv ...string) {
+	t.Helper()
+	err := proc.Run(context.WithoutCancel(t.Context()), proc.Cmd{
+		Argv: argv, Dir: u.HomeDir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.HomeDir, "CONTAINERS_STORAGE_CONF=" + u.HomeDir + "/storage.conf"},
+		Attr: func(a *syscall.SysProcAttr) { a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} },
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

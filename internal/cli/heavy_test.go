@@ -1,0 +1,29 @@
+//go:build heavy
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestHeavyScripts runs cco as a user types it where that takes a real engine of containers.
+func TestHeavyScripts(t *testing.T) {
+	tar, err := filepath.Abs(filepath.Join("..", "..", ".cache", "box-root.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(tar); err != nil {
+		t.Fatalf("%v: make it with scripts/box-root", err)
+	}
+	p := params(t, "heavy")
+	setup := p.Setup
+	p.Setup = func(e *testscript.Env) error {
+		e.Setenv("ROOT_TAR", tar)
+		return setup(e)
+	}
+	testscript.Run(t, p)
+}
