@@ -25,6 +25,12 @@ type Adapter interface {
 	Events(event.Start) event.Decoder
 }
 
+// LoginKeeper is an agent that stores a login of its own on the host.
+type LoginKeeper interface {
+	// Login is the file below home in which the login is kept, and the variable that names another directory for it.
+	Login() (variable, file string)
+}
+
 // Package is an npm package in the version that cco was tried with.
 type Package struct {
 	Name    string

@@ -19,6 +19,9 @@ func (claude) Package() Package {
 
 func (claude) Events(s event.Start) event.Decoder { return event.NewClaude(s) }
 
+// Login is a file where there is no keychain.
+func (claude) Login() (variable, file string) { return "CLAUDE_CONFIG_DIR", ".claude/.credentials.json" }
+
 // Command invokes the provisioned skill. The prompt is one argument that begins with a slash, whatever the plan is called.
 func (claude) Command(t Task) Command {
 	argv := []string{program(t, "claude")}

@@ -19,6 +19,8 @@ func (codex) Package() Package {
 
 func (codex) Events(s event.Start) event.Decoder { return event.NewCodex(s) }
 
+func (codex) Login() (variable, file string) { return "CODEX_HOME", ".codex/auth.json" }
+
 func (codex) Command(t Task) Command {
 	argv := []string{program(t, "codex")}
 	switch {

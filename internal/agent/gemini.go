@@ -19,6 +19,8 @@ func (gemini) Package() Package {
 
 func (gemini) Events(s event.Start) event.Decoder { return event.NewGemini(s) }
 
+func (gemini) Login() (variable, file string) { return "", ".gemini/oauth_creds.json" }
+
 // Where gemini looks for the settings that no other can overrule, and what makes it believe them.
 const (
 	geminiSettings = "/etc/gemini-cli/settings.json"

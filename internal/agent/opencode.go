@@ -21,6 +21,8 @@ func (opencode) Package() Package {
 
 func (opencode) Events(s event.Start) event.Decoder { return event.NewOpencode(s) }
 
+func (opencode) Login() (variable, file string) { return "", ".local/share/opencode/auth.json" }
+
 // opencodeModel is what is asked for where the user names none: opencode has no default for a provider of ours.
 const opencodeModel = "gpt-5"
 

@@ -139,7 +139,7 @@ func (a *app) sessions(ctx context.Context) (s *session.Service, done func(), er
 	}
 	s = &session.Service{
 		Store: st, Boxes: boxes, Data: a.dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn,
-		Door: a.door, Report: a.io.Progress, Warn: a.io.Warn,
+		Door: a.door, Program: a.program, Report: a.io.Progress, Warn: a.io.Warn,
 	}
 	return s, func() { _ = st.Close() }, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/guard/settings"
@@ -72,6 +73,8 @@ func classes() []class {
 		{exitUsage, as[*session.UsageError]},
 		{exitUsage, as[*session.InvalidIDError]},
 		{exitUsage, as[*agent.NotFoundError]},
+		{exitUsage, as[*install.UnknownVersionError]},
+		{exitUsage, as[*install.NothingError]},
 		{exitUsage, as[*settings.UnknownAgentError]},
 		{exitUsage, as[*box.UnknownBackendError]},
 		{exitUsage, as[*box.NameError]},

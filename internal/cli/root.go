@@ -68,7 +68,7 @@ branch moves.
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())}
 	})
-	c.AddCommand(boxCommand(a), attentionCommand(a), answerCommand(a), guardCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
+	c.AddCommand(boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), guardCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
 	return c
 }
 

@@ -3,6 +3,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -52,7 +54,7 @@ func Run(ctx context.Context, in Input) []Check {
 		}
 	}
 	for _, a := range agent.All() {
-		checks = append(checks, checkAgent(ctx, a))
+		checks = append(checks, checkAgent(ctx, in.Data, a))
 	}
 	return checks
 }
@@ -164,27 +166,21 @@ func restricted() bool {
 	return err == nil && len(data) > 0 && data[0] == '1'
 }
 
-func checkAgent(ctx context.Context, a agent.Adapter) Check {
+func checkAgent(ctx context.Context, data string, a agent.Adapter) Check {
 	c := Check{Name: "agent " + a.Name(), Level: OK, Detail: "part of cco"}
 	if a.Binary() == "" {
 		return c
 	}
-	path, err := proc.LookPath(a.Binary())
-	if err != nil {
+	p, err := install.Find(ctx, data, a)
+	if missing := (*install.MissingError)(nil); errors.As(err, &missing) {
 		return Check{Name: c.Name, Level: Warn, Detail: "not installed", Mend: "install it with `" + agent.Install(a) + "`"}
 	}
-	c.Detail = path
-	if out, err := proc.Output(ctx, proc.Cmd{Argv: []string{path, "--version"}}); err == nil {
-		c.Detail = fmt.Sprintf("%.60s at %s", firstLine(out), path)
+	if err != nil {
+		return Check{Name: c.Name, Level: Warn, Detail: err.Error(), Mend: "install it with `" + agent.Install(a) + "`"}
+	}
+	c.Detail = p.Path
+	if p.Version != "" {
+		c.Detail = p.Version + " at " + p.Path
 	}
 	return c
-}
-
-func firstLine(b []byte) string {
-	for i, c := range b {
-		if c == '\n' {
-			return string(b[:i])
-		}
-	}
-	return string(b)
 }

@@ -36,9 +36,9 @@ type claudeLine struct {
 }
 
 type claudeMessage struct {
-	ID      string          `json:"id"`
-	Content json.RawMessage `json:"content"`
-	Usage   *claudeUsage    `json:"usage"`
+	ID      string        `json:"id"`
+	Content []claudeBlock `json:"content"`
+	Usage   *claudeUsage  `json:"usage"`
 }
 
 type claudeUsage struct {
@@ -60,7 +60,7 @@ type claudeBlock struct {
 	Name     string          `json:"name"`
 	Input    json.RawMessage `json:"input"`
 	Call     string          `json:"tool_use_id"`
-	Content  json.RawMessage `json:"content"`
+	Content  any             `json:"content"`
 	IsError  bool            `json:"is_error"`
 }
 
@@ -87,7 +87,7 @@ type claudeModels map[string]struct {
 
 func (c *claude) Line(line []byte) []Event {
 	var l claudeLine
-	if !isObject(line) || json.Unmarshal(line, &l) != nil {
+	if !parse(line, &l) {
 		c.last = clip(string(line))
 		return plainText(line)
 	}
@@ -120,11 +120,8 @@ func retryWords(l claudeLine) string {
 }
 
 func (c *claude) said(l claudeLine, line []byte) (events []Event) {
-	var blocks []claudeBlock
-	if json.Unmarshal(l.Message.Content, &blocks) != nil {
-		return unknown(line)
-	}
-	for _, b := range blocks {
+	for i := range l.Message.Content {
+		b := &l.Message.Content[i]
 		switch b.Type {
 		case "text":
 			events = append(events, Event{Kind: KindText, Text: clip(b.Text), Parent: l.Parent})
@@ -136,6 +133,9 @@ func (c *claude) said(l claudeLine, line []byte) (events []Event) {
 			events = append(events, unknown(line)...)
 		}
 	}
+	if len(l.Message.Content) == 0 {
+		return unknown(line)
+	}
 	if u := l.Message.Usage; u != nil && c.spent.note(l.Message.ID, u.usage()) {
 		sum := c.spent.sum
 		events = append(events, Event{Kind: KindUsage, Usage: &sum})
@@ -143,7 +143,7 @@ func (c *claude) said(l claudeLine, line []byte) (events []Event) {
 	return events
 }
 
-func (c *claude) called(b claudeBlock, parent string) Event {
+func (c *claude) called(b *claudeBlock, parent string) Event {
 	c.tools.put(b.ID, b.Name)
 	e := Event{Kind: KindToolCall, ID: b.ID, Tool: b.Name, Parent: parent}
 	e.Input, e.Cut = clipInput(b.Input)
@@ -182,18 +182,15 @@ func claudeQuestion(input json.RawMessage) string {
 }
 
 func (c *claude) answered(l claudeLine, line []byte) (events []Event) {
-	var blocks []claudeBlock
-	if json.Unmarshal(l.Message.Content, &blocks) != nil {
-		return unknown(line) // a prompt, as one text
-	}
-	for _, b := range blocks {
+	for i := range l.Message.Content {
+		b := &l.Message.Content[i]
 		if b.Type != "tool_result" {
 			continue
 		}
 		tool, text := c.tools.take(b.Call), contentText(b.Content)
 		e := Event{Kind: KindToolResult, ID: b.Call, Tool: tool, Text: clip(text), IsError: b.IsError, Parent: l.Parent}
 		if words, ok := denial(text); ok && b.IsError && strings.Contains(text, "hook") {
-			e.Kind, e.Text = KindDenied, clip(words)
+			e.Kind, e.Text = KindDenied, clip(strings.TrimSuffix(words, "</tool_use_error>"))
 		}
 		events = append(events, e)
 	}
@@ -204,24 +201,19 @@ func (c *claude) answered(l claudeLine, line []byte) (events []Event) {
 }
 
 // contentText is the text of a content that is either one, or a list of blocks.
-func contentText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
+func contentText(content any) string {
+	if text, ok := content.(string); ok {
 		return text
 	}
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &blocks) != nil {
-		return string(raw)
-	}
+	blocks, _ := content.([]any)
 	var parts []string
 	for _, b := range blocks {
-		if b.Type == "text" {
-			parts = append(parts, b.Text)
+		block, _ := b.(map[string]any)
+		kind, _ := block["type"].(string)
+		if text, ok := block["text"].(string); ok {
+			parts = append(parts, text)
 		} else {
-			parts = append(parts, "["+b.Type+"]")
+			parts = append(parts, "["+kind+"]")
 		}
 	}
 	return strings.Join(parts, "\n")
@@ -229,7 +221,7 @@ func contentText(raw json.RawMessage) string {
 
 func (c *claude) ended(line []byte) []Event {
 	var r claudeResult
-	if json.Unmarshal(line, &r) != nil {
+	if !parse(line, &r) {
 		return unknown(line)
 	}
 	c.result = &r

@@ -40,7 +40,7 @@ type codexLine struct {
 
 func (c *codex) Line(line []byte) []Event {
 	var l codexLine
-	if !isObject(line) || json.Unmarshal(line, &l) != nil {
+	if !parse(line, &l) {
 		c.last = clip(string(line))
 		return plainText(line)
 	}
@@ -116,7 +116,7 @@ type codexItem struct {
 
 func (c *codex) item(when string, raw json.RawMessage, line []byte) []Event {
 	var it codexItem
-	if json.Unmarshal(raw, &it) != nil {
+	if !parse(raw, &it) {
 		return unknown(line)
 	}
 	completed := when == "item.completed"

@@ -54,7 +54,7 @@ var statusPattern = regexp.MustCompile(`(?i)(?:status(?: code)?:?|API error:?|"c
 func dropped(words string) bool { return droppedPattern.MatchString(words) }
 
 var droppedPattern = regexp.MustCompile(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang up|socket connection was closed|` +
-	`ECONNRESET|ECONNREFUSED|ETIMEDOUT|EPIPE|fetch failed|stream (?:disconnected|closed)|stream error|premature close|request timed out|unable to connect|overloaded|rate limit|too many requests|network error|terminated$`)
+	`ECONNRESET|ECONNREFUSED|ETIMEDOUT|EPIPE|fetch failed|stream (?:disconnected|closed)|stream error|premature close|request timed out|unable to connect|overloaded|rate limit|too many requests|network error|error: terminated\b`)
 
 // resetIn finds when a usage limit says that it ends: as a date, as seconds since 1970 behind a bar, as a span, or as a time
 // of day.
@@ -98,8 +98,8 @@ func resetTime(words string, now time.Time) time.Time {
 var (
 	datePattern  = regexp.MustCompile(`(?i)\bresets?[a-z_ ]{0,12}:? ?"?(20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](?:\.[0-9]{1,9})?(?:Z|[+-][0-2][0-9]:[0-5][0-9]))`)
 	epochPattern = regexp.MustCompile(`\blimit reached\|([0-9]{10})\b`)
-	spanPattern  = regexp.MustCompile(`(?i)\b(?:try again|retry|resets?)(?: in| after)? ((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)\b[ ,]{0,2}){1,4})`)
-	partPattern  = regexp.MustCompile(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)\b`)
+	spanPattern  = regexp.MustCompile(`(?i)\b(?:try again|retry|resets?)(?: in| after)? ((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)[ ,]{0,2}){1,4})(?:\b|[ ,.]|$)`)
+	partPattern  = regexp.MustCompile(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)`)
 	dayPattern   = regexp.MustCompile(`(?i)\btry again at ([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th)?,? (20[0-9]{2}),? ([0-9]{1,2}:[0-9]{2} (?:AM|PM))`)
 	clockPattern = regexp.MustCompile(`(?i)\b(?:resets?|try again at|available again at)(?: at)? ([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
 )

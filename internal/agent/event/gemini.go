@@ -50,7 +50,7 @@ type geminiLine struct {
 
 func (g *gemini) Line(line []byte) []Event {
 	var l geminiLine
-	if !isObject(line) || json.Unmarshal(line, &l) != nil {
+	if !parse(line, &l) {
 		if len(line) > 0 {
 			g.last = clip(string(line))
 		}

@@ -73,7 +73,7 @@ func (e *opencodeError) words() string {
 
 func (o *opencode) Line(line []byte) []Event {
 	var l opencodeLine
-	if !isObject(line) || json.Unmarshal(line, &l) != nil {
+	if !parse(line, &l) {
 		if len(line) > 0 {
 			o.last = clip(string(line))
 		}

@@ -1,6 +1,10 @@
 package event
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
 
 // names remembers which tool a call was for, so that its result can say so. It forgets all when it has too many: an
 // agent must not be able to fill our memory with calls that never end.
@@ -69,7 +73,14 @@ func sessionID(s string) string {
 	return s
 }
 
-func isObject(line []byte) bool {
-	line = bytes.TrimLeft(line, " \t")
-	return len(line) > 0 && line[0] == '{'
+// parse reads an object into what is known of it, and says whether it was one. A field that holds something else than it
+// used to is left out: the rest is still of use.
+func parse(line []byte, to any) bool {
+	trimmed := bytes.TrimLeft(line, " \t")
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return false
+	}
+	err := json.Unmarshal(line, to)
+	_, other := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || other
 }

@@ -1,0 +1,172 @@
+// Package install finds the programs of agents on the host, and installs them from npm into cco's own directory, from
+// where boxes see them read-only.
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Program is an agent's program on the host.
+type Program struct {
+	Path    string
+	Version string // "" if it doesn't say
+	// Dir holds all that the program needs; a box must be shown it. It is "" for a program of the user's own, which a box
+	// sees if it sees its directory.
+	Dir string
+}
+
+// MissingError says that an agent's program is nowhere.
+type MissingError struct {
+	Agent  string
+	Binary string
+	Mend   string
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("agent %s: no program %q; install it with `%s`", e.Agent, e.Binary, e.Mend)
+}
+
+// OldError says that an agent's program is older than what cco knows how to drive.
+type OldError struct {
+	Agent, Path, Version, Oldest, Mend string
+}
+
+func (e *OldError) Error() string {
+	return fmt.Sprintf("agent %s: %s is version %s, and cco needs %s or newer; install it with `%s`", e.Agent, e.Path, e.Version, e.Oldest, e.Mend)
+}
+
+// record is what an installation says of itself. It is written last.
+type record struct {
+	Package string `json:"package"`
+	Version string `json:"version"`
+	Program string `json:"program"` // below the installation
+}
+
+const recordFile = "cco.json"
+
+// Dir is where the versions of an agent are installed.
+func Dir(data, name string) string { return filepath.Join(data, "agents", name) }
+
+// Find gives the program of an agent: the version that cco is tried with, any newer or still working one that cco has
+// installed, or the user's own. An agent that is part of cco has none, and needs none.
+func Find(ctx context.Context, data string, a agent.Adapter) (Program, error) {
+	if a.Binary() == "" {
+		return Program{}, nil
+	}
+	if p, ok := installed(Dir(data, a.Name()), a.Package()); ok {
+		return p, nil
+	}
+	mend := agent.Install(a)
+	path, err := proc.LookPath(a.Binary())
+	if errors.Is(err, proc.ErrNotFound) {
+		return Program{}, &MissingError{Agent: a.Name(), Binary: a.Binary(), Mend: mend}
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return Program{}, err
+	}
+	version := versionOf(ctx, path)
+	if version != "" && Compare(version, a.Package().Oldest) < 0 {
+		return Program{}, &OldError{Agent: a.Name(), Path: path, Version: version, Oldest: a.Package().Oldest, Mend: mend}
+	}
+	return Program{Path: path, Version: version}, nil
+}
+
+// installed chooses among the versions that cco has installed: the pinned one, else the newest that works.
+func installed(dir string, pkg agent.Package) (Program, bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return Program{}, false
+	}
+	var found []Program
+	for _, e := range entries {
+		if p, err := read(filepath.Join(dir, e.Name())); err == nil && Compare(p.Version, pkg.Oldest) >= 0 {
+			found = append(found, p)
+		}
+	}
+	if i := slices.IndexFunc(found, func(p Program) bool { return p.Version == pkg.Version }); i >= 0 {
+		return found[i], true
+	}
+	if len(found) == 0 {
+		return Program{}, false
+	}
+	return slices.MaxFunc(found, func(a, b Program) int { return Compare(a.Version, b.Version) }), true
+}
+
+// read reads one installation. What was begun and never finished has no record.
+func read(dir string) (Program, error) {
+	data, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if err != nil {
+		return Program{}, err
+	}
+	var r record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Program{}, err
+	}
+	p := Program{Path: filepath.Join(dir, r.Program), Version: r.Version, Dir: dir}
+	if !filepath.IsLocal(r.Program) {
+		return Program{}, fmt.Errorf("%s names a program elsewhere", filepath.Join(dir, recordFile))
+	}
+	info, err := os.Stat(p.Path)
+	if err == nil && info.Mode()&0o111 == 0 {
+		err = fmt.Errorf("%s: %w", p.Path, fs.ErrPermission)
+	}
+	return p, err
+}
+
+// versionTime is how long a program may take to say its version; Node alone takes a second.
+const versionTime = 30 * time.Second
+
+var versionPattern = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`)
+
+// versionOf asks a program for its version, "" if it gives none.
+func versionOf(ctx context.Context, argv ...string) string {
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	// Elsewhere than where we are: the program reads settings, and the directory may hold some that are not the user's.
+	out, err := proc.Output(ctx, proc.Cmd{Argv: append(argv, "--version"), Dir: os.TempDir()})
+	if err != nil {
+		return ""
+	}
+	return string(versionPattern.Find(out[:min(len(out), 4096)]))
+}
+
+// Compare orders two versions of the form 1.2.3. What follows a dash counts for nothing: agents are pinned to releases.
+func Compare(a, b string) int {
+	as, bs := strings.Split(release(a), "."), strings.Split(release(b), ".")
+	for i := range max(len(as), len(bs)) {
+		if c := part(as, i) - part(bs, i); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func release(version string) string {
+	version, _, _ = strings.Cut(version, "-")
+	return version
+}
+
+func part(parts []string, i int) int {
+	if i >= len(parts) {
+		return 0
+	}
+	n, _ := strconv.Atoi(parts[i])
+	return n
+}

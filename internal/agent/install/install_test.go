@@ -1,0 +1,280 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+)
+
+func adapter(t *testing.T, name string) agent.Adapter {
+	t.Helper()
+	a, err := agent.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func write(t *testing.T, name, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fakeNPM stands in for a registry: it puts down a program for each package that it is asked for.
+const fakeNPM = `#!/bin/sh
+set -e
+dir=$3
+echo "$@" >> "$NPM_LOG"
+for last; do case $last in
+@anthropic-ai/claude-code@*) p=$dir/node_modules/@anthropic-ai/claude-code-MACHINE/claude;;
+@google/gemini-cli@*) p=$dir/node_modules/@google/gemini-cli/bundle/gemini.js;;
+node-MACHINE@*) p=$dir/node_modules/node-MACHINE/bin/node;;
+opencode-ai@*) p=$dir/node_modules/opencode-MACHINE-baseline/bin/opencode
+	mkdir -p "$dir/node_modules/opencode-MACHINE/bin"
+	printf '#!/bin/sh\nexit 132\n' > "$dir/node_modules/opencode-MACHINE/bin/opencode"
+	chmod +x "$dir/node_modules/opencode-MACHINE/bin/opencode";;
+*) continue;;
+esac
+mkdir -p "$(dirname "$p")"
+printf '#!/bin/sh\necho "v1.2.3 of $1"\n' > "$p"
+chmod +x "$p"
+done
+if test -n "$NPM_HANG"; then touch "$NPM_HANG"; sleep 1000; fi
+if test -n "$NPM_FAIL"; then echo "npm error no such version" >&2; exit 1; fi
+`
+
+// stage makes a PATH with our npm and nothing that is installed.
+func stage(t *testing.T) (data, bin, log string) {
+	t.Helper()
+	root := t.TempDir()
+	data, bin, log = filepath.Join(root, "data"), filepath.Join(root, "bin"), filepath.Join(root, "npm.log")
+	write(t, filepath.Join(bin, "npm"), strings.ReplaceAll(fakeNPM, "MACHINE", machine()), 0o755)
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	t.Setenv("NPM_LOG", log)
+	return data, bin, log
+}
+
+func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
+	data, _, log := stage(t)
+	a := adapter(t, "claude")
+	p, err := Install(t.Context(), data, a, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Version != a.Package().Version || p.Dir != filepath.Join(data, "agents", "claude", p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
+		t.Errorf("program %+v", p)
+	}
+	if found, err := Find(t.Context(), data, a); err != nil || found != p {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if _, err := Install(t.Context(), data, a, ""); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil || strings.Count(string(text), "\n") != 1 {
+		t.Errorf("npm was asked %q, %v", text, err)
+	}
+	for _, want := range []string{"--ignore-scripts", "@anthropic-ai/claude-code@2.1.325"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("npm was asked %q, without %s", text, want)
+		}
+	}
+	if info, err := os.Stat(p.Dir); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("boxes may be somebody else: %v, %v", info.Mode(), err)
+	}
+	alone(t, data, "claude", p.Version)
+}
+
+// alone sees that nothing but versions is left.
+func alone(t *testing.T, data, name string, want ...string) {
+	t.Helper()
+	entries, _ := os.ReadDir(Dir(data, name))
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("there are %q, want %q", got, want)
+	}
+}
+
+// Guards against an interrupted installation that is taken for a whole one, or left lying about.
+func TestInterruptedInstallLeavesNothing(t *testing.T) {
+	data, _, _ := stage(t)
+	hangs := filepath.Join(t.TempDir(), "hangs")
+	t.Setenv("NPM_HANG", hangs)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for tick := time.Tick(5 * time.Millisecond); ctx.Err() == nil; <-tick {
+			if _, err := os.Stat(hangs); err == nil {
+				cancel()
+			}
+		}
+	}()
+	a := adapter(t, "claude")
+	if _, err := Install(ctx, data, a, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	alone(t, data, "claude")
+	if _, err := installedErr(data, a); err == nil {
+		t.Error("it was found all the same")
+	}
+}
+
+func installedErr(data string, a agent.Adapter) (Program, error) {
+	p, ok := installed(Dir(data, a.Name()), a.Package())
+	if !ok {
+		return p, os.ErrNotExist
+	}
+	return p, nil
+}
+
+func TestFailedInstallSaysWhy(t *testing.T) {
+	data, _, _ := stage(t)
+	t.Setenv("NPM_FAIL", "1")
+	_, err := Install(t.Context(), data, adapter(t, "claude"), "2.9.9")
+	if err == nil || !strings.Contains(err.Error(), "install claude 2.9.9") || !strings.Contains(err.Error(), "no such version") {
+		t.Errorf("err = %v", err)
+	}
+	alone(t, data, "claude")
+}
+
+func TestInstallRefusesWhatItCantBe(t *testing.T) {
+	data, _, _ := stage(t)
+	for _, version := range []string{"latest", "^2.0.0", "file:/etc", "--global", "2.1.325 x"} {
+		_, err := Install(t.Context(), data, adapter(t, "claude"), version)
+		if _, ok := errors.AsType[*UnknownVersionError](err); !ok {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+	_, err := Install(t.Context(), data, adapter(t, "claude"), "1.0.0")
+	if _, ok := errors.AsType[*OldError](err); !ok {
+		t.Errorf("old: %v", err)
+	}
+	_, err = Install(t.Context(), data, adapter(t, "script"), "")
+	if _, ok := errors.AsType[*NothingError](err); !ok {
+		t.Errorf("script: %v", err)
+	}
+}
+
+func TestTheProgramThatRunsIsTaken(t *testing.T) {
+	data, _, _ := stage(t)
+	p, err := Install(t.Context(), data, adapter(t, "opencode"), "")
+	if err != nil || !strings.Contains(p.Path, "-baseline/") {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestNodeComesWithTheAgentIfTheHostHasNone(t *testing.T) {
+	data, bin, log := stage(t)
+	write(t, filepath.Join(bin, "node"), "#!/bin/sh\necho v30.0.0\n", 0o755) // not where boxes see it
+	p, err := Install(t.Context(), data, adapter(t, "gemini"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), "node-"+machine()+"@"+nodeVersion) {
+		t.Errorf("npm was asked %q, %v", text, err)
+	}
+	// The installation works where it is, and starts its own Node.
+	text, err := os.ReadFile(p.Path)
+	if err != nil || !strings.Contains(string(text), "/node_modules/node-"+machine()+"/bin/node") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if v := versionOf(t.Context(), p.Path); v != "1.2.3" {
+		t.Errorf("version %q", v)
+	}
+}
+
+func TestFindPrefersWhatCcoInstalled(t *testing.T) {
+	data, bin, _ := stage(t)
+	a := adapter(t, "claude")
+	if _, err := Find(t.Context(), data, a); err == nil || !strings.Contains(err.Error(), "cco agent install claude") {
+		t.Errorf("nothing there: %v", err)
+	}
+	own := filepath.Join(bin, "claude")
+	write(t, own, "#!/bin/sh\necho '2.0.1 (Claude Code)'\n", 0o755)
+	_, err := Find(t.Context(), data, a)
+	if old, ok := errors.AsType[*OldError](err); !ok || old.Version != "2.0.1" || !strings.Contains(err.Error(), "cco agent install claude") {
+		t.Errorf("an old one: %v", err)
+	}
+	write(t, own, "#!/bin/sh\necho '9.0.1 (Claude Code)'\n", 0o755)
+	if p, err := Find(t.Context(), data, a); err != nil || p != (Program{Path: own, Version: "9.0.1"}) {
+		t.Errorf("a new one: %+v, %v", p, err)
+	}
+	write(t, own, "#!/bin/sh\nexit 1\n", 0o755)
+	if p, err := Find(t.Context(), data, a); err != nil || p != (Program{Path: own}) {
+		t.Errorf("one that doesn't say: %+v, %v", p, err)
+	}
+	for _, version := range []string{"2.1.400", "2.2.0"} {
+		if _, err := Install(t.Context(), data, a, version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p, err := Find(t.Context(), data, a); err != nil || p.Version != "2.2.0" {
+		t.Errorf("the newest: %+v, %v", p, err)
+	}
+	if _, err := Install(t.Context(), data, a, ""); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Find(t.Context(), data, a); err != nil || p.Version != a.Package().Version {
+		t.Errorf("the pinned one: %+v, %v", p, err)
+	}
+}
+
+func TestBrokenInstallationsAreReplaced(t *testing.T) {
+	data, _, _ := stage(t)
+	a := adapter(t, "claude")
+	dir := filepath.Join(Dir(data, "claude"), a.Package().Version)
+	write(t, filepath.Join(dir, recordFile), `{"version":"2.1.325","program":"../../../../../bin/sh"}`, 0o644)
+	if _, ok := installed(Dir(data, "claude"), a.Package()); ok {
+		t.Error("a program elsewhere was taken")
+	}
+	if p, err := Install(t.Context(), data, a, ""); err != nil || !strings.HasPrefix(p.Path, dir) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{{"1.2.3", "1.2.3", 0}, {"1.2.10", "1.2.9", 1}, {"0.160.0", "0.166.0", -1}, {"1.2.3-beta", "1.2.3", 0}, {"2", "1.9.9", 1}, {"", "1.0.0", -1}} {
+		if got := Compare(tt.a, tt.b); (got > 0) != (tt.want > 0) || (got < 0) != (tt.want < 0) {
+			t.Errorf("Compare(%q, %q) = %d", tt.a, tt.b, got)
+		}
+	}
+}
+
+func TestLogin(t *testing.T) {
+	home := t.TempDir()
+	env := map[string]string{}
+	get := func(name string) string { return env[name] }
+	a := adapter(t, "codex")
+	keys := []string{"OPENAI_API_KEY"}
+	if l := FindLogin(a, keys, get, home); l.Known {
+		t.Errorf("nothing there: %+v", l)
+	}
+	write(t, filepath.Join(home, ".codex", "auth.json"), "{}", 0o600)
+	if l := FindLogin(a, keys, get, home); l.How != filepath.Join(home, ".codex", "auth.json") {
+		t.Errorf("a file: %+v", l)
+	}
+	env["CODEX_HOME"] = filepath.Join(home, "other")
+	if l := FindLogin(a, keys, get, home); l.Known {
+		t.Errorf("another home: %+v", l)
+	}
+	env["OPENAI_API_KEY"] = "secret"
+	if l := FindLogin(a, keys, get, home); !l.Known || l.How != "OPENAI_API_KEY" {
+		t.Errorf("a variable: %+v", l)
+	}
+}
