@@ -11,9 +11,15 @@ import (
 	"net/http"
 )
 
-// finalStatus answers what no repetition will change. It was found with the CLIs: claude, codex and gemini repeat a request
-// after 401 or 429 and after 5xx, and report a 400 at once.
-const finalStatus = http.StatusBadRequest
+// final is the status of an answer that no repetition will change. It was found with the real CLIs: codex repeats a 403 five
+// times and takes a 400, claude repeats a 400 five times with less and less in it and takes a 403, gemini and opencode take
+// both; all of them repeat 401, 429 and 5xx.
+func (p Provider) final() int {
+	if p.wire == wireAnthropic {
+		return http.StatusForbidden
+	}
+	return http.StatusBadRequest
+}
 
 // errorBody is an error as the provider itself would tell it, which is what its CLI can read.
 func (p Provider) errorBody(status int, why string) []byte {

@@ -74,7 +74,7 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(x.rt.door.ctx)
 	stop := context.AfterFunc(r.Context(), cancel)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { x.wrote.Store(i.Err == nil) }})
-	res, err := x.rt.transport.RoundTrip(r.WithContext(ctx)) //nolint:bodyclose // ReverseProxy closes it
+	res, err := x.rt.transport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		stop()
 		cancel()
@@ -130,7 +130,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var no *refusal
 	switch {
 	case errors.As(refused, &no):
-		x.tell(w, finalStatus, Refused, no.why)
+		x.tell(w, x.rt.up.Provider.final(), Refused, no.why)
 	case x.watch.fired.Load():
 		x.tell(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
 	case r.Context().Err() != nil:
@@ -170,9 +170,9 @@ func (x *exchange) charge() {
 		}
 	case x.entry.Decision == Failed && x.wrote.Load():
 		// The model was at work on it when somebody gave up.
-		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: unseenOutput}
-		if most > 0 {
-			c.output = most
+		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: most}
+		if most == 0 {
+			c.output = max(unseenOutput, int64(x.rt.door.cfg.Now().Sub(x.entry.Time).Seconds()*fastestModel))
 		}
 	default:
 		return

@@ -33,11 +33,11 @@ func (d *Door) newRoute(u Upstream) (*route, error) {
 		}
 	}
 	rt := &route{door: d, up: u, base: base, host: base.Hostname()}
-	switch {
-	case base.Scheme == "https":
-		rt.port = 443
-	case base.Scheme == "http":
-		rt.port = 80
+	switch base.Scheme {
+	case "https":
+		rt.port = portTLS
+	case "http":
+		rt.port = portHTTP
 	}
 	if rt.port == 0 || rt.host == "" || base.User != nil {
 		return nil, errors.New("the base URL is not an http or https URL without a password")
@@ -117,7 +117,7 @@ func (x *exchange) pass(w http.ResponseWriter, r *http.Request) {
 	}
 	if x.call.billed {
 		if what := d.cfg.Limits.reached(d.Spent()); what != "" {
-			x.tell(w, finalStatus, Limited, fmt.Sprintf("the %s limit of this session is reached (%s): the model stays closed to it. Do not retry.", what, d.used()))
+			x.tell(w, x.rt.up.Provider.final(), Limited, fmt.Sprintf("the %s limit of this session is reached (%s): the model stays closed to it. Do not retry.", what, d.used()))
 			return
 		}
 	}

@@ -18,14 +18,13 @@ type scanner struct {
 	see    func(path, value []byte)
 	broken bool
 
-	state  scanState
-	kinds  []byte // '{' or '[' for each open container
-	lens   []int  // how long path was before each of them
-	path   []byte
-	isKey  bool
-	word   []byte // the key or value that is being read
-	hex    []byte // of a \u escape
-	scalar bool   // word is a number or literal, not a string
+	state scanState
+	kinds []byte // '{' or '[' for each open container
+	lens  []int  // how long path was before each of them
+	path  []byte
+	isKey bool
+	word  []byte // the key or value that is being read
+	hex   []byte // of a \u escape
 }
 
 type scanState byte

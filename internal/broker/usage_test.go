@@ -126,7 +126,7 @@ func TestALimitClosesTheDoorWithAFinalAnswer(t *testing.T) {
 				if i < 1 && status != 200 {
 					t.Fatalf("%s %v: %d %s", name, limit, status, body)
 				}
-				if i == 5 && (status != 400 || !strings.Contains(body, shapes[name]) || !strings.Contains(body, "limit of this session is reached") || h.Get("X-Should-Retry") != "false") {
+				if i == 5 && (status != u.Provider.final() || !strings.Contains(body, shapes[name]) || !strings.Contains(body, "limit of this session is reached") || h.Get("X-Should-Retry") != "false") {
 					t.Errorf("%s %v: %d %s", name, limit, status, body)
 				}
 			}
