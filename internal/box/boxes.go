@@ -29,6 +29,7 @@ type Status struct {
 	State   string    `json:"state"` // running, stopped, or unknown with a reason
 	Detail  string    `json:"detail,omitempty"`
 	Created time.Time `json:"created"`
+	Network string    `json:"network"` // the mode
 	Spec    Spec      `json:"spec"`
 	Layers  []Layer   `json:"layers,omitempty"`
 }
@@ -64,22 +65,31 @@ func (e *UnknownBackendError) Error() string {
 
 // Find reads the record of a box that must exist.
 func (s *Boxes) Find(name string) (*Box, Driver, error) {
-	if err := CheckName(name); err != nil {
-		return nil, nil, err
-	}
-	data, err := os.ReadFile(filepath.Join(s.Dir(name), "box.json"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, &NotFoundError{Name: name}
-	}
+	b, err := s.Record(name)
 	if err != nil {
-		return nil, nil, fmt.Errorf("box %s: %w", name, err)
-	}
-	b := &Box{Dir: s.Dir(name), Exchange: s.Exchange()}
-	if err := json.Unmarshal(data, b); err != nil {
-		return nil, nil, fmt.Errorf("box %s: read its record: %w", name, err)
+		return nil, nil, err
 	}
 	d, err := s.Driver(b.Backend)
 	return b, d, err
+}
+
+// Record reads the record alone, which needs no driver.
+func (s *Boxes) Record(name string) (*Box, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(s.Dir(name), "box.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &NotFoundError{Name: name}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("box %s: %w", name, err)
+	}
+	b := &Box{Dir: s.Dir(name), Exchange: s.Exchange()}
+	if err := json.Unmarshal(data, b); err != nil {
+		return nil, fmt.Errorf("box %s: read its record: %w", name, err)
+	}
+	return b, nil
 }
 
 // Ready finds a box that must be running, in the words that users know.
@@ -210,7 +220,7 @@ func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Spec: b.Spec, State: "stopped"}
+	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Network: b.Spec.Mode(), Spec: b.Spec, State: "stopped"}
 	running, err := d.Running(ctx, b)
 	switch {
 	case err != nil:

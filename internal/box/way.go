@@ -42,7 +42,14 @@ func (s *Boxes) led(ctx context.Context, b *Box, do func() error) error {
 
 // Change writes the record of a box anew, as change leaves it.
 func (s *Boxes) Change(ctx context.Context, name string, change func(*Spec) error) error {
-	return s.with(ctx, name, func(b *Box, _ Driver) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	return s.locked(ctx, name, func() error {
+		b, err := s.Record(name)
+		if err != nil {
+			return err
+		}
 		if err := change(&b.Spec); err != nil {
 			return err
 		}

@@ -47,12 +47,7 @@ func newApp(io *term.Streams) (*app, error) {
 
 // config reads the settings that hold in the current directory.
 func (a *app) config() (config.Config, error) {
-	s := config.Sources{UserFile: a.dirs.File(), Env: a.env, Home: a.home}
-	if top := repoTop(a.cwd); top != "" {
-		s.RepoFile = filepath.Join(top, config.RepoFile)
-		s.Trusted = config.TrustedBy(a.dirs.Data, s.RepoFile)
-	}
-	c, warnings, err := config.Load(s)
+	c, warnings, err := config.Load(a.sources(repoTop(a.cwd)))
 	for _, w := range warnings {
 		a.io.Warn("%s", w)
 	}
@@ -111,10 +106,11 @@ func (a *app) boxes() (*box.Boxes, error) {
 	return &box.Boxes{
 		Data: a.dirs.Data,
 		Now:  time.Now,
+		Way:  func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.way(ctx, b, "setup") },
 		Drivers: map[string]box.Driver{
 			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
 			"container": container.New(container.Options{Tool: tool, Guard: hook}),
-			"worktree":  worktree.New(worktree.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home)}),
+			"worktree":  worktree.New(worktree.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home), Keys: keyVariables()}),
 		},
 	}, nil
 }

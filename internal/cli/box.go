@@ -32,6 +32,7 @@ box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a)}
 	a.completions(onBoxes, onSessions)
 	c.AddCommand(createCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
+	c.AddCommand(netCommand(a))
 	c.AddCommand(onBoxes...)
 	c.AddCommand(onSessions...)
 	return c
@@ -49,6 +50,7 @@ func createCommand(a *app) *cobra.Command {
 	var backend string
 	var accept []string
 	var kernel bool
+	var network string
 	var machine machineFlags
 	c := &cobra.Command{
 		Use: "create [NAME]", Short: "Make a box and leave it running", Args: atMost(1),
@@ -66,15 +68,22 @@ goes without the kernel where it can't be had, and says so, unless it is require
 				cfg.Box.Backend = backend
 			}
 			cfg.Box.Accept = append(cfg.Box.Accept, accept...)
+			if network != "" {
+				cfg.Network.Mode = network
+			}
 			if err := machine.apply(&cfg.Box, cmp.Or(cfg.Box.Backend, defaultBackend())); err != nil {
 				return err
 			}
-			_, err = a.createAs(cmd.Context(), named(cfg, args), cfg, kernel)
+			made, err := a.createAs(cmd.Context(), named(cfg, args), cfg, kernel)
+			if err == nil && !made && network != "" {
+				err = a.setNetwork(cmd.Context(), named(cfg, args), network)
+			}
 			return err
 		},
 	}
 	c.Flags().StringVar(&backend, "backend", "", "native, container, lima or worktree (default: what suits this machine)")
 	c.Flags().StringSliceVar(&accept, "accept", nil, "accept a weaker mode by the name that the refusal gives")
+	c.Flags().StringVar(&network, "network", "", "what may leave it, through cco: none, allowlist (the default: its model and what you allow) or open")
 	c.Flags().BoolVar(&kernel, "require-kernel", false, "refuse a worktree box that the kernel can't stand around")
 	machine.register(c)
 	return c
@@ -99,6 +108,9 @@ func (a *app) createAs(ctx context.Context, name string, cfg config.Config, kern
 		return false, err
 	}
 	spec.RequireKernel = kernel
+	if spec.Network, err = networkMode(cfg.Network.Mode); err != nil {
+		return false, err
+	}
 	made, err = boxes.Create(ctx, name, backend, spec, provision.Files(), a.io.Progress)
 	a.io.Settle()
 	if _, missing := errors.AsType[*box.Unavailable](err); missing && backend == "native" {
@@ -112,6 +124,7 @@ func (a *app) createAs(ctx context.Context, name string, cfg config.Config, kern
 		return made, nil
 	}
 	a.io.Say("box %s created and running (%s)", name, backend)
+	a.warnOpen(name, spec.Network)
 	st, err := boxes.Status(ctx, name)
 	for _, l := range st.Layers {
 		if !l.Active {

@@ -2,14 +2,21 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -17,50 +24,86 @@ import (
 type keyError struct {
 	agent    string
 	provider broker.Provider
+	settings string
 }
 
 func (e *keyError) Error() string {
-	return fmt.Sprintf("agent %s: no key for %s: none of %s is set. Set one of them, or %s to a gateway on this machine that needs none",
-		e.agent, e.provider.Name, strings.Join(e.provider.KeyVars, ", "), e.provider.BaseVar)
+	return fmt.Sprintf("agent %s: no key for %s: none of %s is set. Set one of them, or say where the key is with keys.%s in %s, or set %s to a gateway on this machine that needs none",
+		e.agent, e.provider.Name, strings.Join(e.provider.KeyVars, ", "), e.provider.Name, e.settings, e.provider.BaseVar)
 }
 
-// door says what a session may reach, and with which key.
+// closedError says that an agent could not reach its model because its box is to reach nothing.
+type closedError struct{ box, agent string }
+
+func (e *closedError) Error() string {
+	return fmt.Sprintf("box %s has no network (--network none), so that agent %s can't reach its model there; with --network allowlist it reaches that and nothing else",
+		e.box, e.agent)
+}
+
+// door says what a session may reach, and with which key. The key itself goes no further than the broker.
 func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.Config, error) {
-	var c broker.Config
-	mode, err := broker.ParseMode(b.Spec.Mode())
+	cfg, err := a.configIn(rec.Repo)
+	if err != nil {
+		return broker.Config{}, err
+	}
+	c, err := a.network(ctx, b, rec.Repo, cfg)
 	if err != nil {
 		return c, err
 	}
-	c.Mode = mode
-	c.Allowed = func() []broker.Rule { return nil }
 	ag, err := agent.Find(rec.Agent)
 	if err != nil || ag.Provider() == "" {
 		return c, err
 	}
-	p, err := broker.FindProvider(ag.Provider())
+	if c.Mode == broker.ModeNone {
+		return c, &closedError{b.Name, rec.Agent}
+	}
+	up, err := a.upstream(ctx, ag.Provider(), rec.Agent, cfg)
 	if err != nil {
 		return c, err
 	}
-	up := broker.Upstream{Provider: p}
-	if base := a.env(p.BaseVar); base != "" {
+	c.Models, c.Proxy = []broker.Upstream{up}, http.ProxyFromEnvironment
+	if c.Prices, err = a.prices(); err != nil {
+		return c, err
+	}
+	if cfg.Network.RecordBodies {
+		file := filepath.Join(a.dirs.Data, "sessions", rec.ID, "bodies.jsonl")
+		// It is closed with the keeper, which is gone soon after the session.
+		c.RecordBodies, err = os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	}
+	return c, err
+}
+
+// upstream is a model with its key.
+func (a *app) upstream(ctx context.Context, provider, agentName string, cfg config.Config) (up broker.Upstream, err error) {
+	if up.Provider, err = broker.FindProvider(provider); err != nil {
+		return up, err
+	}
+	if base := a.env(up.Provider.BaseVar); base != "" {
 		if up.Base, err = url.Parse(base); err != nil {
-			return c, fmt.Errorf("%s: %w", p.BaseVar, err)
+			return up, fmt.Errorf("%s: not a URL", up.Provider.BaseVar) // what it says may have a password in it
 		}
 	}
-	for _, name := range p.KeyVars {
-		if a.env(name) == "" {
-			continue
+	source, found := a.keySource(up.Provider, cfg)
+	if !found {
+		if !loopback(up.Base) {
+			return up, &keyError{agentName, up.Provider, a.dirs.File()}
 		}
-		if up.Key, err = broker.LoadKey(ctx, broker.KeySource{Env: name}, a.env); err != nil {
-			return c, err
-		}
-		break
+		return up, nil
 	}
-	if up.Key.IsZero() && !loopback(up.Base) {
-		return c, &keyError{agent: rec.Agent, provider: p}
+	up.Key, err = broker.LoadKey(ctx, source, a.env)
+	return up, err
+}
+
+// keySource is where a provider's key is: where the user's settings say, or else in the first of its variables that is set.
+func (a *app) keySource(p broker.Provider, cfg config.Config) (broker.KeySource, bool) {
+	if k := cfg.Keys[p.Name]; !k.IsZero() {
+		return broker.KeySource{Env: k.Env, File: k.File, Keyring: k.Keyring, Command: k.Command.Args(), Bearer: k.Bearer}, true
 	}
-	c.Models = []broker.Upstream{up}
-	return c, nil
+	i := slices.IndexFunc(p.KeyVars, func(name string) bool { return a.env(name) != "" })
+	if i < 0 {
+		return broker.KeySource{}, false
+	}
+	return broker.KeySource{Env: p.KeyVars[i]}, true
 }
 
 // loopback says whether an address is on this very machine, where a model may want no key.
@@ -70,4 +113,42 @@ func loopback(u *url.URL) bool {
 	}
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// prices are those that cco knows, with the user's own in their place or beside them.
+func (a *app) prices() (broker.Prices, error) {
+	known, err := broker.DefaultPrices()
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(a.dirs.Config, "prices.toml")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return known, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	own, err := broker.ParsePrices(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	known = slices.DeleteFunc(known, func(p broker.Price) bool {
+		return slices.ContainsFunc(own, func(o broker.Price) bool { return o.Prefix == p.Prefix })
+	})
+	return append(known, own...), nil
+}
+
+// configIn reads the settings that hold in a repository. What of them was not followed was said when it was sent.
+func (a *app) configIn(repo string) (config.Config, error) {
+	c, _, err := config.Load(a.sources(repo))
+	return c, err
+}
+
+// keyVariables are all variables of the environment that hold keys of models.
+func keyVariables() (names []string) {
+	for _, p := range broker.Providers() {
+		names = append(names, p.KeyVars...)
+	}
+	return names
 }

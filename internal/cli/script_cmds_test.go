@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec" //nolint:depguard // git, to look at what cco did
 	"path/filepath"
@@ -21,6 +23,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"fingerprint": cmdFingerprint,
 		"await":       cmdAwait,
 		"code":        cmdCode,
+		"serve":       cmdServe,
 	}
 }
 
@@ -114,4 +117,16 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s never came", args[0])
 		}
 	}
+}
+
+// serve VAR starts a web server on the host that says "reached" and the name that it was asked for, and sets VAR to its address.
+func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: serve VAR")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintln(w, "reached", r.Host)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.Listener.Addr().String())
 }

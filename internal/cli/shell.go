@@ -17,10 +17,14 @@ import (
 
 func shellCommand(a *app) *cobra.Command {
 	var id string
+	var net bool
 	c := &cobra.Command{
 		Use: "shell [NAME] [-- CMD…]", Short: "Run a shell or a command in a box",
 		Long: `Run a shell, or the command after --, in a box. It has a home of its own that is
 thrown away in the end. With --session it sees that session's home and workspace.
+
+It has no network. With --net it reaches, through cco, what the box is allowed to,
+but no model.
 
 The exit status is the command's.`,
 		Example: `  cco box shell
@@ -38,18 +42,30 @@ The exit status is the command's.`,
 			if err != nil {
 				return err
 			}
-			return a.shell(cmd.Context(), named(cfg, names), id, argv)
+			return a.shell(cmd.Context(), named(cfg, names), id, net, argv)
 		},
 	}
 	c.Flags().StringVar(&id, "session", "", "in the home and workspace of session `ID`")
+	c.Flags().BoolVar(&net, "net", false, "with a way out to what the box is allowed to reach")
 	return c
 }
 
-func (a *app) shell(ctx context.Context, name, id string, argv []string) error {
+func (a *app) shell(ctx context.Context, name, id string, net bool, argv []string) error {
 	e := box.Exec{Session: id, Argv: argv}
 	b, d, err := a.enter(ctx, name, &e)
 	if err != nil {
 		return err
+	}
+	if net {
+		way, done, err := a.way(ctx, b, "shell")
+		if err != nil {
+			return err
+		}
+		defer done()
+		if way == nil {
+			return &noNetworkError{b.Name}
+		}
+		e.Way = way
 	}
 	if len(argv) == 0 {
 		e.Argv = []string{"/bin/bash", "-l"}

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/inside/relay"
+	"github.com/cco-dev/cco/internal/mirrors"
+)
+
+// sources are where the settings come from that hold in a repository; "" is none.
+func (a *app) sources(repo string) config.Sources {
+	s := config.Sources{UserFile: a.dirs.File(), Env: a.env, Home: a.home}
+	if repo != "" {
+		s.RepoFile = filepath.Join(repo, config.RepoFile)
+		s.Trusted = config.TrustedBy(a.dirs.Data, s.RepoFile)
+	}
+	return s
+}
+
+// permit is something that may leave a box, and on whose word.
+type permit struct {
+	Rule string `json:"rule"`
+	From string `json:"from"`
+}
+
+// network says what may leave a box. What is allowed is read anew at each decision.
+func (a *app) network(ctx context.Context, b *box.Box, repo string, cfg config.Config) (c broker.Config, err error) {
+	if c.Mode, err = a.mode(b, repo, cfg); err != nil || c.Mode == broker.ModeNone {
+		return c, err
+	}
+	sets := &setCache{machine: a.machine()}
+	if _, err := a.permits(ctx, b.Spec, cfg, sets); err != nil {
+		return c, err
+	}
+	boxes := &box.Boxes{Data: a.dirs.Data}
+	c.Allowed = func() []broker.Rule {
+		spec := b.Spec
+		if now, err := boxes.Record(b.Name); err == nil {
+			spec = now.Spec
+		} else if !errors.As(err, new(*box.NotFoundError)) { // it is being made
+			return nil
+		}
+		cfg, err := a.configIn(repo)
+		if err != nil {
+			return nil // closed, until somebody mends the settings
+		}
+		list, err := a.permits(context.WithoutCancel(ctx), spec, cfg, sets)
+		if err != nil {
+			return nil
+		}
+		rules := make([]broker.Rule, 0, len(list))
+		for _, p := range list {
+			if r, err := broker.ParseRule(p.Rule); err == nil {
+				rules = append(rules, r)
+			}
+		}
+		return rules
+	}
+	return c, nil
+}
+
+// mode is the box's own, or a tighter one that the repository asks for.
+func (a *app) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, error) {
+	mode := b.Spec.Mode()
+	user, err := a.configIn("")
+	if err != nil {
+		return broker.ModeNone, err
+	}
+	order := box.Networks()
+	if repo != "" && cfg.Network.Mode != user.Network.Mode && slices.Index(order, cfg.Network.Mode) < slices.Index(order, mode) {
+		mode = cfg.Network.Mode
+	}
+	return broker.ParseMode(mode)
+}
+
+// permits is everything that is allowed. An entry that is no rule is an error, and so is a set that can't be found.
+func (a *app) permits(ctx context.Context, spec box.Spec, cfg config.Config, sets *setCache) ([]permit, error) {
+	var list []permit
+	for _, s := range []struct {
+		from        string
+		rules, sets []string
+	}{
+		{"your settings", cfg.Network.Allow, cfg.Network.Sets}, {"this box", spec.Allow, spec.Sets},
+	} {
+		for _, text := range s.rules {
+			r, err := broker.ParseRule(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.from, err)
+			}
+			list = append(list, permit{r.String(), s.from})
+		}
+		for _, name := range s.sets {
+			hosts, err := sets.hosts(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			for _, h := range hosts {
+				list = append(list, permit{h, "set " + name + " of " + s.from})
+			}
+		}
+	}
+	return list, nil
+}
+
+func (a *app) machine() mirrors.Machine { return mirrors.Machine{Home: a.home, Getenv: a.env} }
+
+// setCache asks the tools for their hosts once.
+type setCache struct {
+	machine mirrors.Machine
+	mu      sync.Mutex
+	known   map[string][]string
+}
+
+func (c *setCache) hosts(ctx context.Context, name string) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if hosts, ok := c.known[name]; ok {
+		return hosts, nil
+	}
+	set, ok := mirrors.Find(name)
+	if !ok {
+		return nil, fmt.Errorf("no set %q", name)
+	}
+	found, err := set.Hosts(ctx, c.machine)
+	if err != nil {
+		return nil, err
+	}
+	var hosts []string
+	for _, h := range found {
+		r, err := broker.ParseRule(h)
+		if err != nil {
+			return nil, fmt.Errorf("the settings of %s: %w", name, err)
+		}
+		hosts = append(hosts, r.String())
+	}
+	if c.known == nil {
+		c.known = map[string][]string{}
+	}
+	c.known[name] = hosts
+	return hosts, nil
+}
+
+// way opens a door for what belongs to no session: a shell, or the commands that set a box up. It leads to no model.
+func (a *app) way(ctx context.Context, b *box.Box, who string) (*box.Way, func(), error) {
+	top := repoTop(a.cwd)
+	cfg, err := a.configIn(top)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := a.network(ctx, b, top, cfg)
+	if err != nil || c.Mode == broker.ModeNone {
+		return nil, func() {}, err
+	}
+	log := &netLog{path: filepath.Join(b.Dir, netFile)}
+	c.Session, c.Token, c.Record = who, rand.Text(), log.add
+	door, err := broker.Open(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, dir, err := a.doorway()
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open a way out: %w", err), door.Close())
+	}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = door.Serve(l) }()
+	done := func() {
+		_ = door.Close()
+		_ = l.Close()
+		<-served
+		_ = os.RemoveAll(dir)
+	}
+	return &box.Way{Socket: filepath.Join(dir, "door.sock"), Env: relay.Proxies(c.Token)}, done, nil
+}
+
+// doorway listens in a directory that only a box is shown. The box's user need not be ours: what is above it keeps others out.
+func (a *app) doorway() (l net.Listener, dir string, err error) {
+	doors := filepath.Join(a.dirs.Data, "doors")
+	if err := os.MkdirAll(doors, 0o700); err != nil {
+		return nil, "", err
+	}
+	if dir, err = os.MkdirTemp(doors, ""); err != nil {
+		return nil, "", err
+	}
+	// The address of a socket is short, and a data directory can be deep.
+	short, err := os.MkdirTemp("", "cco-")
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = os.RemoveAll(short) }()
+	link := filepath.Join(short, "d")
+	if err := os.Symlink(dir, link); err != nil {
+		return nil, "", err
+	}
+	unix, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(link, "door.sock")})
+	if err != nil {
+		return nil, "", err
+	}
+	unix.SetUnlinkOnClose(false)                                                              // the link is gone by then; the directory goes as a whole
+	err = errors.Join(os.Chmod(filepath.Join(dir, "door.sock"), 0o666), os.Chmod(dir, 0o755)) //nolint:gosec // what is above is closed
+	return unix, dir, err
+}
+
+// noNetworkError says that a box was made to have none.
+type noNetworkError struct{ box string }
+
+func (e *noNetworkError) Error() string {
+	return fmt.Sprintf("box %s has no network (--network none); give it one with `cco box create %s --network allowlist`", e.box, e.box)
+}
+
+// networkMode refuses what is no mode.
+func networkMode(s string) (string, error) {
+	if s != "" && !slices.Contains(box.Networks(), s) {
+		return "", usagef("no network %q; there are %s", s, strings.Join(box.Networks(), ", "))
+	}
+	return s, nil
+}
+
+func (a *app) warnOpen(name, mode string) {
+	if mode == box.NetworkOpen {
+		a.io.Warn("box %s reaches every public host: what an agent reads there can lead it astray, and what it reads here it can send away", name)
+	}
+}
+
+// setNetwork changes the mode of a box that is there. It holds for what is started from now on.
+func (a *app) setNetwork(ctx context.Context, name, mode string) error {
+	boxes := &box.Boxes{Data: a.dirs.Data}
+	if err := boxes.Change(ctx, name, func(s *box.Spec) error { s.Network = mode; return nil }); err != nil {
+		return err
+	}
+	a.io.Say("box %s: network %s, for what starts from now on", name, mode)
+	a.warnOpen(name, mode)
+	return nil
+}
