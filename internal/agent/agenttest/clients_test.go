@@ -192,7 +192,9 @@ func responsesRequest(turns int) string {
 				fmt.Sprintf(`,{"type":"function_call_output","call_id":"call_%04d_%02d","output":"answer %d"}`, i, n, i)
 		}
 	}
-	return `{"model":"m","stream":true,"tools":[{"type":"function","name":"exec_command"},{"type":"web_search"}],"input":[` + items + `]}`
+	// Tools stand in a namespace that is told on the way, as for newer models.
+	items = `{"type":"additional_tools","role":"developer","tools":[{"type":"namespace","name":"functions","tools":[{"type":"function","name":"exec_command"}]}]},` + items
+	return `{"model":"m","stream":true,"tools":[{"type":"web_search"}],"input":[` + items + `]}`
 }
 
 func chatRequest(turns int) string {

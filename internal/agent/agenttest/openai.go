@@ -25,11 +25,13 @@ func (responses) read(body []byte, _ string) (asked, error) {
 		Role   string          `json:"role"`
 		CallID string          `json:"call_id"`
 		Output json.RawMessage `json:"output"`
+		Tools  []any           `json:"tools"` // newer models are told of them on the way
 	}
 	_ = json.Unmarshal(req.Input, &items) // else it is a plain string
 	q := asked{model: req.Model, stream: req.Stream, tools: openaiTools(req.Tools)}
 	speaking := false // a turn may be several items
 	for _, it := range items {
+		q.tools = append(q.tools, openaiTools(it.Tools)...)
 		switch {
 		case it.Type == "function_call", it.Type == "custom_tool_call":
 			if step, ok := stepOf(it.CallID); ok {

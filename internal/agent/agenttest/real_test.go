@@ -5,19 +5,21 @@ package agenttest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Agents that were tried with this server.
-var agents = []string{"claude", "codex", "gemini", "opencode"}
+// Agents that were tried with this server. Codex has other tools for newer models.
+var agents = []string{"claude", "codex", "codex -m gpt-6.1-sol", "gemini", "opencode"}
 
 // Guards against a server that only its own tests understand: every CLI thinks, calls two tools in one turn, writes a
 // file with its own tool, goes through a dropped stream and a 529, and ends well.
 func TestRealCLIsUnderstandTheServer(t *testing.T) {
-	for _, agent := range agents {
-		t.Run(agent, func(t *testing.T) {
+	for _, name := range agents {
+		t.Run(name, func(t *testing.T) {
+			agent, args := strings.Fields(name)[0], strings.Fields(name)[1:]
 			home, dir := t.TempDir(), t.TempDir()
 			if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"git", "init", "-q", dir}}); err != nil {
 				t.Fatal(err)
@@ -36,7 +38,7 @@ func TestRealCLIsUnderstandTheServer(t *testing.T) {
 			if agent != "gemini" { // which ends when a stream is dropped, for whoever started it to go on
 				s.Fail(3, Fault{Drop: InMiddle})
 			}
-			out := Run{Agent: agent, Model: s, Dir: dir, Home: home}.Do(t)
+			out := Run{Agent: agent, Model: s, Dir: dir, Home: home, Args: args}.Do(t)
 			for name, want := range map[string]string{"one": "1\n", "two": "2\n", "three": "3\n"} {
 				if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 					t.Errorf("%s: %q, %v", name, got, err)

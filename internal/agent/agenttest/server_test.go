@@ -330,13 +330,13 @@ func TestWhatIsNoConversationTakesNoStep(t *testing.T) {
 
 func TestWritingTakesTheToolThatTheAgentHas(t *testing.T) {
 	for tools, want := range map[string]string{
-		"Bash Write": "Write", "run_shell_command write_file": "write_file", "bash write": "write", "exec_command apply_patch": "apply_patch",
+		"Bash Write": "Write", "run_shell_command write_file": "write_file", "bash write": "write", "exec_command apply_patch": "apply_patch", "exec wait": "exec", "exec_command": "exec_command",
 	} {
 		c := WriteCall("/w/a.txt", "one\ntwo\n").with(strings.Fields(tools))
 		if c.Tool != want || !strings.Contains(encode(c.Input)+c.Free, "/w/a.txt") {
 			t.Errorf("%s: %+v", tools, c)
 		}
-		if c.Free != "" && !strings.Contains(c.Free, "\n+one\n+two\n***") {
+		if c.Tool == "apply_patch" && !strings.Contains(c.Free, "\n+one\n+two\n***") {
 			t.Errorf("patch %q", c.Free)
 		}
 	}

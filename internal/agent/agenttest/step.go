@@ -80,6 +80,9 @@ func ShellCall(command string) Call {
 				return Call{Tool: t.tool, Input: in}
 			}
 		}
+		if slices.Contains(tools, "exec") { // codex, with newer models, runs JavaScript that calls its tools
+			return Call{Tool: "exec", Free: "const r = await tools.exec_command(" + encode(object{"cmd": command}) + ");\ntext(r.output ?? r);"}
+		}
 		return Call{Tool: "shell", Input: object{"command": []any{"bash", "-lc", command}}}
 	}}
 }
@@ -92,10 +95,14 @@ func WriteCall(path, content string) Call {
 				return Call{Tool: t.tool, Input: object{t.path: path, "content": content}}
 			}
 		}
-		if !slices.Contains(tools, "apply_patch") { // codex has it for some models only
-			return ShellCall("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") + "\nEND_OF_FILE").as(tools)
-		}
 		lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
-		return Call{Tool: "apply_patch", Free: "*** Begin Patch\n*** Add File: " + path + "\n+" + strings.Join(lines, "\n+") + "\n*** End Patch"}
+		patch := "*** Begin Patch\n*** Add File: " + path + "\n+" + strings.Join(lines, "\n+") + "\n*** End Patch"
+		switch { // codex: which it has depends on the model
+		case slices.Contains(tools, "apply_patch"):
+			return Call{Tool: "apply_patch", Free: patch}
+		case slices.Contains(tools, "exec"):
+			return Call{Tool: "exec", Free: "text(await tools.apply_patch(" + encode(patch) + "));"}
+		}
+		return ShellCall("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.Join(lines, "\n") + "\nEND_OF_FILE").as(tools)
 	}}
 }
