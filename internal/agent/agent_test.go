@@ -213,3 +213,22 @@ func TestEnvironmentSaysWhereTheAgentIs(t *testing.T) {
 		t.Errorf("claude refuses to run as root without IS_SANDBOX=1: %q", env)
 	}
 }
+
+// Guards against an agent on a terminal that waits for a theme to be chosen before it begins.
+func TestClaudeOnATerminalHasNothingToAskFirst(t *testing.T) {
+	task := task("plan.md")
+	task.State, task.Token = "/home/agent", "0123456789abcdef0123456789abcdef"
+	if home := find(t, "claude").Command(task).Home; home != nil {
+		t.Errorf("headless it asks nothing: %v", home)
+	}
+	task.Interactive = true
+	home := find(t, "claude").Command(task).Home
+	if len(home) != 1 || home[0].Path != ".claude/.claude.json" {
+		t.Fatalf("%+v", home)
+	}
+	for _, want := range []string{`"hasCompletedOnboarding":true`, `"cdef0123456789abcdef"`, task.Workspace} {
+		if !strings.Contains(string(home[0].Data), want) {
+			t.Errorf("%s lacks %s", home[0].Data, want)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"encoding/json"
+
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/skill"
 )
@@ -20,7 +22,9 @@ func (claude) Package() Package {
 func (claude) Events(s event.Start) event.Decoder { return event.NewClaude(s) }
 
 // Login is a file where there is no keychain.
-func (claude) Login() (variable, file string) { return "CLAUDE_CONFIG_DIR", ".claude/.credentials.json" }
+func (claude) Login() (variable, file string) {
+	return "CLAUDE_CONFIG_DIR", ".claude/.credentials.json"
+}
 
 // Command invokes the provisioned skill. The prompt is one argument that begins with a slash, whatever the plan is called.
 func (claude) Command(t Task) Command {
@@ -57,5 +61,23 @@ func (claude) Command(t Task) Command {
 	if t.Door != "" {
 		env = append(env, "ANTHROPIC_BASE_URL=http://"+t.Door+"/anthropic", "ANTHROPIC_API_KEY="+t.Token)
 	}
-	return Command{Argv: append(argv, prompt), Env: env}
+	return Command{Argv: append(argv, prompt), Env: env, Home: claudeWelcome(t)}
+}
+
+// claudeWelcome answers what claude asks at its first start on a terminal: a theme, whether the key and the directory are
+// right. Without it nothing begins until a person has typed, and not even then where its maker's own host can't be reached.
+func claudeWelcome(t Task) []File {
+	if !t.Interactive || t.State == "" {
+		return nil
+	}
+	known := t.Token[max(0, len(t.Token)-20):]
+	data, err := json.Marshal(map[string]any{
+		"hasCompletedOnboarding": true, "lastOnboardingVersion": claude{}.Package().Version, "theme": "dark", "bypassPermissionsModeAccepted": true,
+		"customApiKeyResponses": map[string]any{"approved": []string{known}, "rejected": []string{}},
+		"projects":              map[string]any{t.Workspace: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+	})
+	if err != nil {
+		return nil // strings can always be written
+	}
+	return []File{{Path: ".claude/.claude.json", Data: data, Mode: 0o600}}
 }

@@ -67,6 +67,9 @@ func (e ending) succeeded() bool {
 func (e ending) told() bool {
 	_, exit := errors.AsType[*proc.ExitError](e.Err)
 	_, spent := errors.AsType[*SpentError](e.Err)
+	if (e.Killed || e.Stopped) && errors.Is(e.Err, context.Canceled) {
+		return true
+	}
 	return e.Ran && (exit || spent || errors.Is(e.Err, errAsked) || errors.Is(e.Err, errSpent) || errors.Is(e.Err, errIdle) || errors.Is(e.Err, errTimedOut))
 }
 
