@@ -15,6 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/store"
@@ -58,6 +59,10 @@ func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 		return c, &closedError{b.Name, rec.Agent}
 	}
 	up, err := a.upstream(ctx, ag.Provider(), rec.Agent, cfg)
+	if missing, ok := errors.AsType[*keyError](err); ok && unguarded(b) {
+		a.io.Warn("%v; in this box, around which the kernel does not stand, %s uses the login that it has of its own, and no limit on spending holds", missing, rec.Agent)
+		return broker.Config{}, nil
+	}
 	if err != nil {
 		return c, err
 	}
@@ -104,6 +109,11 @@ func (a *app) keySource(p broker.Provider, cfg config.Config) (broker.KeySource,
 		return broker.KeySource{}, false
 	}
 	return broker.KeySource{Env: p.KeyVars[i]}, true
+}
+
+// unguarded says whether programs in a box have the host's network whatever cco does.
+func unguarded(b *box.Box) bool {
+	return b.Backend == "worktree" && slices.Contains(b.Spec.Accept, worktree.AcceptNoKernel)
 }
 
 // loopback says whether an address is on this very machine, where a model may want no key.
