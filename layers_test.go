@@ -51,6 +51,7 @@ var layers = map[string][]string{
 	"internal/canary":           {"internal/git"},
 	"internal/forge":            {},
 	"internal/forge/github":     {"internal/forge", "internal/forge/wire", "internal/git"},
+	"internal/forge/forgetest":  {"internal/forge", "internal/forge/wire", "internal/git", "internal/proc"},
 	"internal/forge/gitea":      {"internal/forge", "internal/forge/wire", "internal/git"},
 	"internal/forge/githubfake": {"internal/forge", "internal/proc"},
 	"internal/forge/wire":       {"internal/forge"},

@@ -1,0 +1,154 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/creack/pty"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+// run runs a program for the caller, whose next three streams are the program's.
+func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec) error {
+	if x == nil {
+		return errors.New("run: no program")
+	}
+	var streams [3]*stream
+	for i, kind := range []string{"in", "out", "err"} {
+		s, err := a.mux.accept()
+		if err != nil {
+			return err
+		}
+		if s.kind != kind {
+			return fmt.Errorf("stream %q came where %q should", s.kind, kind)
+		}
+		streams[i] = s
+	}
+	e := x.real()
+	if x.Way != nil {
+		way, done, err := a.way(x.Way)
+		if err != nil {
+			return err
+		}
+		defer done()
+		e.Way = way
+	}
+	signals := make(chan syscall.Signal)
+	e.Signals = signals
+	if x.TTY != nil {
+		return a.onTerminal(ctx, cancel, b, e, x, streams, signals)
+	}
+	if x.Stdin {
+		e.Stdin = streams[0]
+	}
+	if x.Stdout {
+		e.Stdout = streams[1]
+	}
+	if x.Stderr {
+		e.Stderr = streams[2]
+	}
+	go a.listen(ctx, cancel, signals, nil)
+	err := a.Driver.Run(ctx, b, e)
+	for _, s := range streams[1:] {
+		_ = s.CloseWrite()
+	}
+	return err
+}
+
+// onTerminal gives the program a terminal of this machine.
+func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e box.Exec, x *exec, streams [3]*stream, signals chan<- syscall.Signal) error {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return fmt.Errorf("open a terminal: %w", err)
+	}
+	defer func() { _ = master.Close() }()
+	resize := func(z size) { _ = pty.Setsize(master, &pty.Winsize{Rows: z.Rows, Cols: z.Cols}) }
+	resize(*x.TTY)
+	go a.listen(ctx, cancel, signals, resize)
+	go func() { _, _ = io.Copy(master, streams[0]) }()
+	var shown sync.WaitGroup
+	shown.Go(func() { _, _ = io.Copy(streams[1], master) })
+	e.TTY = slave
+	err = a.Driver.Run(ctx, b, e)
+	_ = slave.Close() // the last copy of it: reading the other end now ends
+	shown.Wait()
+	_ = streams[1].CloseWrite()
+	return err
+}
+
+// listen takes what the caller says while the program runs. A caller who hangs up has ended it.
+func (a *answering) listen(ctx context.Context, cancel func(), signals chan<- syscall.Signal, resize func(size)) {
+	for {
+		var w word
+		if err := decodeLine(a.in, &w); err != nil || w.Cancel {
+			cancel()
+			return
+		}
+		if w.Signal > 0 && w.Signal < 65 {
+			select {
+			case signals <- syscall.Signal(w.Signal):
+			case <-ctx.Done():
+				return
+			}
+		}
+		if w.Size != nil && resize != nil {
+			resize(*w.Size)
+		}
+	}
+}
+
+// way makes this machine's end of a way out: a socket, whose connections become streams to the caller.
+func (a *answering) way(w *way) (*box.Way, func(), error) {
+	if err := os.MkdirAll(a.Doors, 0o700); err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp(a.Doors, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket) //nolint:noctx // it is there at once
+	if err == nil {
+		err = errors.Join(os.Chmod(dir, 0o755), os.Chmod(socket, 0o666)) //nolint:gosec // what is above is closed
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, nil, fmt.Errorf("make a way out: %w", err)
+	}
+	go a.lead(l)
+	return &box.Way{Socket: socket, Env: w.Env}, func() {
+		_ = l.Close()
+		_ = os.RemoveAll(dir)
+	}, nil
+}
+
+func (a *answering) lead(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		in, ok := c.(*net.UnixConn)
+		if !ok {
+			_ = c.Close()
+			continue
+		}
+		go func() {
+			defer func() { _ = in.Close() }()
+			s, err := a.mux.open("way")
+			if err != nil {
+				return
+			}
+			defer func() { _ = s.Close() }()
+			join(s, in)
+		}()
+	}
+}

@@ -1,0 +1,250 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/term"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Run runs a program there. Its streams, its terminal, its signals and its way out are led through the connection.
+func (c *Client) Run(ctx context.Context, b *box.Box, e box.Exec) error {
+	if len(e.Argv) == 0 {
+		return errors.New("run: no program")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.takeBinds(ctx, b, e); err != nil {
+		return err
+	}
+	var tail *proc.Tail
+	if e.Stderr == nil && e.TTY == nil {
+		tail = &proc.Tail{Max: 4096}
+		e.Stderr = tail
+	}
+	r := request{Call: callRun, Box: b.Name, Spec: &b.Spec, Exec: newExec(e)}
+	if e.TTY != nil {
+		r.Exec.Stdin, r.Exec.Stdout, r.Exec.Stderr = true, true, false
+		r.Exec.TTY = sizeOf(e.TTY, pty.Getsize)
+	}
+	k, err := c.begin(ctx, b, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.mux.Close() }()
+	return k.run(ctx, e, tail)
+}
+
+func (k *call) run(ctx context.Context, e box.Exec, tail *proc.Tail) error {
+	if e.Way != nil {
+		go k.serveWay(ctx, e.Way.Socket)
+	}
+	over := make(chan struct{})
+	var copies sync.WaitGroup
+	restore, err := k.connect(e, &copies, over)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	go k.relay(e, over)
+	// The server ends the program as it was told to, and says so. Only if it doesn't, the connection goes.
+	defer context.AfterFunc(ctx, func() { k.cancel(e.Grace, over) })()
+	got, err := k.end(nil)
+	close(over)
+	if err == nil {
+		copies.Wait()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	err = got.Fault.err(e.Argv)
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok && tail != nil && exit.Stderr == "" {
+		exit.Stderr = tail.String()
+	}
+	return err
+}
+
+// lingering is how long the server has to end a program beyond its grace.
+const lingering = 30 * time.Second
+
+func (k *call) cancel(grace time.Duration, over <-chan struct{}) {
+	_ = k.say(word{Cancel: true})
+	t := time.NewTimer(grace + lingering)
+	defer t.Stop()
+	select {
+	case <-over:
+	case <-t.C:
+		_ = k.mux.Close()
+	}
+}
+
+// connect opens the program's streams: input, output and errors, always all three in this order.
+func (k *call) connect(e box.Exec, copies *sync.WaitGroup, over <-chan struct{}) (restore func(), err error) {
+	var streams [3]*stream
+	for i, kind := range []string{"in", "out", "err"} {
+		if streams[i], err = k.mux.open(kind); err != nil {
+			return nil, err
+		}
+	}
+	if e.TTY != nil {
+		return k.terminal(e.TTY, streams[0], streams[1], copies, over)
+	}
+	feed := func(from io.Reader) {
+		if from != nil {
+			_, _ = io.Copy(streams[0], from)
+		}
+		_ = streams[0].CloseWrite()
+	}
+	go feed(e.Stdin) // nobody waits for this one: a reader that never ends must not keep a finished run
+	drain := func(to io.Writer, s *stream) {
+		if to == nil {
+			to = io.Discard
+		}
+		if _, err := io.Copy(to, s); err != nil {
+			_ = s.Close() // whoever took it is gone
+		}
+	}
+	copies.Go(func() { drain(e.Stdout, streams[1]) })
+	copies.Go(func() { drain(e.Stderr, streams[2]) })
+	return func() {}, nil
+}
+
+// terminal joins our end of a terminal with the one there. That one does all the work of a terminal, so ours does none.
+func (k *call) terminal(tty *os.File, in, out *stream, copies *sync.WaitGroup, over <-chan struct{}) (func(), error) {
+	old, err := term.MakeRaw(int(tty.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("prepare the terminal: %w", err)
+	}
+	// A copy of our own, of which a read can be ended.
+	mine, err := reopen(tty)
+	if err != nil {
+		_ = term.Restore(int(tty.Fd()), old)
+		return nil, err
+	}
+	go func() {
+		_, _ = io.Copy(in, mine)
+		_ = in.CloseWrite()
+	}()
+	copies.Go(func() { _, _ = io.Copy(tty, out) })
+	go k.resize(tty, over)
+	return func() {
+		_ = mine.Close()
+		_ = term.Restore(int(tty.Fd()), old)
+	}, nil
+}
+
+// resize passes a new size on. Nobody tells us of it: we are not in the terminal's foreground.
+func (k *call) resize(tty *os.File, over <-chan struct{}) {
+	last := *sizeOf(tty, pty.Getsize)
+	for t := time.NewTicker(300 * time.Millisecond); ; {
+		select {
+		case <-over:
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		if now := *sizeOf(tty, pty.Getsize); now != last {
+			last = now
+			_ = k.say(word{Size: &now})
+		}
+	}
+}
+
+func (k *call) relay(e box.Exec, over <-chan struct{}) {
+	for {
+		select {
+		case s, ok := <-e.Signals:
+			if !ok {
+				return
+			}
+			_ = k.say(word{Signal: int(s)})
+		case <-over:
+			return
+		}
+	}
+}
+
+// takeBinds makes sure that the directories which a program is shown are there.
+func (c *Client) takeBinds(ctx context.Context, b *box.Box, e box.Exec) error {
+	for _, m := range e.Binds {
+		real, err := m.Check(b)
+		if err != nil {
+			return err
+		}
+		if c.Shared {
+			continue
+		}
+		if err := c.take(ctx, b, m.Path, real); err != nil {
+			return fmt.Errorf("show %s: %w", m.Path, err)
+		}
+	}
+	return nil
+}
+
+// take copies a directory, unless what is there is what was copied before.
+func (c *Client) take(ctx context.Context, b *box.Box, path, real string) error {
+	mark, err := treeMark(real)
+	if err != nil {
+		return err
+	}
+	k, err := c.begin(ctx, b, request{Call: callTake, Box: b.Name, Path: path, Mark: mark})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.mux.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = k.mux.Close() })()
+	var has reply
+	if err := decodeLine(k.in, &has); err != nil || has.Done {
+		return errors.Join(err, has.Fault.err(nil))
+	}
+	if has.Has {
+		return nil
+	}
+	s, err := k.mux.open("tree")
+	if err != nil {
+		return err
+	}
+	if err := packTree(s, real); err != nil {
+		return err
+	}
+	if err := s.CloseWrite(); err != nil {
+		return err
+	}
+	got, err := k.end(nil)
+	if err != nil {
+		return err
+	}
+	return got.Fault.err(nil)
+}
+
+// treeMark sums up a tree by names, sizes and times.
+func treeMark(dir string) (string, error) {
+	var files, bytes, newest int64
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := d.Info()
+		if err != nil {
+			return err
+		}
+		files, bytes, newest = files+1, bytes+st.Size(), max(newest, st.ModTime().UnixNano())
+		return nil
+	})
+	return strconv.FormatInt(files, 10) + "-" + strconv.FormatInt(bytes, 10) + "-" + strconv.FormatInt(newest, 10), err
+}

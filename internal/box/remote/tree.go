@@ -1,0 +1,116 @@
+package remote
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// packTree writes a directory as a tar: files, directories and links, nothing else.
+func packTree(to io.Writer, dir string) error {
+	w := tar.NewWriter(to)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil || name == "." {
+			return err
+		}
+		return packEntry(w, path, filepath.ToSlash(name), d)
+	})
+	return errors.Join(err, w.Close())
+}
+
+func packEntry(w *tar.Writer, path, name string, d fs.DirEntry) error {
+	st, err := d.Info()
+	if err != nil {
+		return err
+	}
+	h := &tar.Header{Name: name, Mode: int64(st.Mode().Perm())}
+	switch {
+	case st.IsDir():
+		h.Typeflag, h.Name = tar.TypeDir, name+"/"
+		return w.WriteHeader(h)
+	case st.Mode()&fs.ModeSymlink != 0:
+		h.Typeflag = tar.TypeSymlink
+		if h.Linkname, err = os.Readlink(path); err != nil {
+			return err
+		}
+		return w.WriteHeader(h)
+	case st.Mode().IsRegular():
+		h.Typeflag, h.Size = tar.TypeReg, st.Size()
+		if err := w.WriteHeader(h); err != nil {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		_, err = io.Copy(w, f)
+		return err
+	}
+	return nil
+}
+
+// unpackTree makes a directory of it, all of it or nothing.
+func unpackTree(from io.Reader, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // others must get through
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	root, err := os.OpenRoot(tmp)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for r := tar.NewReader(from); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := unpackEntry(root, r, h); err != nil {
+			return fmt.Errorf("%s: %w", h.Name, err)
+		}
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil { //nolint:gosec // what agents are installed in
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.Rename(tmp, dir)
+}
+
+func unpackEntry(root *os.Root, r io.Reader, h *tar.Header) error {
+	name := strings.TrimSuffix(h.Name, "/")
+	mode := fs.FileMode(h.Mode).Perm() //nolint:gosec // only its permissions
+	switch h.Typeflag {
+	case tar.TypeDir:
+		return root.Mkdir(name, mode|0o700)
+	case tar.TypeSymlink:
+		return root.Symlink(h.Linkname, name)
+	case tar.TypeReg:
+		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, r)
+		return errors.Join(err, f.Close())
+	default:
+		return errors.New("not a file, a directory or a link")
+	}
+}
