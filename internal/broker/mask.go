@@ -68,17 +68,36 @@ func (m *masker) cover(b []byte) int {
 	return 0
 }
 
+// hide writes over every secret in b. It looks for the secret's rarest byte first: that is several times as fast as
+// bytes.Index, through which every byte of every answer would have to go.
 func hide(b, secret []byte) {
-	for rest := b; ; {
-		i := bytes.Index(rest, secret)
+	at := rarest(secret)
+	for from := at; from < len(b); {
+		i := bytes.IndexByte(b[from:], secret[at])
 		if i < 0 {
 			return
 		}
-		for j := range secret {
-			rest[i+j] = '*'
+		start := from + i - at
+		from += i + 1
+		if bytes.HasPrefix(b[start:], secret) {
+			for j := range secret {
+				b[start+j] = '*'
+			}
+			from = start + len(secret) + at
 		}
-		rest = rest[i+len(secret):]
 	}
+}
+
+// rarest is where the secret has the byte that is least to be met in text.
+func rarest(secret []byte) (at int) {
+	const rare = "ZQXJKVBYWGPFMUCDLHRSNIOATE9876543210_-zqxjkvbywgpfmucdlhrsnioate"
+	best := len(rare)
+	for i, c := range secret {
+		if n := strings.IndexByte(rare, c); n >= 0 && n < best {
+			at, best = i, n
+		}
+	}
+	return at
 }
 
 // maskText is for words: errors and headers.

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"strconv"
 	"unicode/utf8"
 )
@@ -62,8 +63,21 @@ func (s *scanner) write(p []byte) {
 // inString reads on to the end of the string, or of p, or to an escape. It is where most bytes go.
 func (s *scanner) inString(p []byte, i int) int {
 	start := i
-	for i < len(p) && p[i] != '"' && p[i] != '\\' {
-		i++
+	// By pieces, so that text full of escapes is not searched to its end for each of them.
+	for i < len(p) {
+		piece := p[i:min(i+256, len(p))]
+		n := bytes.IndexByte(piece, '"')
+		if n >= 0 {
+			piece = piece[:n]
+		}
+		if e := bytes.IndexByte(piece, '\\'); e >= 0 {
+			i += e
+			break
+		}
+		i += len(piece)
+		if n >= 0 {
+			break
+		}
 	}
 	s.keep(p[start:i])
 	if i == len(p) {
@@ -223,11 +237,11 @@ type events struct {
 func (e *events) write(p []byte) {
 	for len(p) > 0 {
 		end := len(p)
-		for i, c := range p {
-			if c == '\n' || c == '\r' {
-				end = i
-				break
-			}
+		if n := bytes.IndexByte(p, '\n'); n >= 0 {
+			end = n
+		}
+		if n := bytes.IndexByte(p[:end], '\r'); n >= 0 {
+			end = n
 		}
 		e.part(p[:end])
 		if end == len(p) {

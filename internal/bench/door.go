@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/broker"
+)
+
+const doorToken = "token-of-a-bench"
+
+// door measures what the only way out of a box costs: beside the same model and the same server, asked directly in the same run.
+func (b *bench) door(ctx context.Context) error {
+	model := httptest.NewServer(http.HandlerFunc(playModel))
+	defer model.Close()
+	at, err := b.openDoor(model.URL, 0)
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	if err := b.firstByte(ctx, at, model.URL); err != nil {
+		return err
+	}
+	if err := b.throughput(ctx, at, model.URL); err != nil {
+		return err
+	}
+	return b.manyDoors(ctx, model.URL)
+}
+
+// playModel streams: a first event at once, and then as many bytes as the path's query asks for, or nothing until the end.
+func playModel(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "text/event-stream")
+	rc := http.NewResponseController(w)
+	_, _ = io.WriteString(w, "data: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-opus-5\",\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n")
+	_ = rc.Flush()
+	switch want := r.Header.Get("X-App"); want {
+	case "":
+	case "hold":
+		<-r.Context().Done()
+		return
+	default:
+		n, _ := strconv.Atoi(want)
+		event := []byte("data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"" + strings.Repeat("words and more ", 2000) + "\"}}\n\n")
+		for ; n > 0; n -= len(event) {
+			if _, err := w.Write(event); err != nil {
+				return
+			}
+		}
+	}
+	_, _ = io.WriteString(w, "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":20}}\n\n")
+}
+
+// doorway is a door under measurement, and a client that goes through it.
+type doorway struct {
+	door   *broker.Door
+	socket string
+	client *http.Client
+	served chan error
+}
+
+func (b *bench) openDoor(model string, n int) (*doorway, error) {
+	p, err := broker.FindProvider("anthropic")
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(model)
+	if err != nil {
+		return nil, err
+	}
+	key, err := broker.NewKey("sk-ant-of-a-bench-that-nobody-knows", false)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := broker.ParseRule(base.Host)
+	if err != nil {
+		return nil, err
+	}
+	d, err := broker.Open(broker.Config{
+		Session: fmt.Sprintf("%08x", n), Token: doorToken, Mode: broker.ModeAllowlist, Allowed: func() []broker.Rule { return []broker.Rule{rule} },
+		Models: []broker.Upstream{{Provider: p, Base: base, Key: key}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	at := &doorway{door: d, socket: filepath.Join(b.dir, fmt.Sprintf("door%d.sock", n)), served: make(chan error, 1)}
+	l, err := net.Listen("unix", at.socket) //nolint:noctx // it is there at once
+	if err != nil {
+		return nil, err
+	}
+	go func() { at.served <- d.Serve(l) }()
+	at.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", at.socket)
+	}}}
+	return at, nil
+}
+
+func (at *doorway) close() {
+	at.client.CloseIdleConnections()
+	_ = at.door.Close()
+	<-at.served
+}
+
+// ask sends a request to the model and gives its answer when the first byte is there.
+func ask(ctx context.Context, c *http.Client, base, want string) (*http.Response, *bufio.Reader, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages", strings.NewReader(`{"model":"claude-opus-5","messages":[{"role":"user","content":"`+strings.Repeat("words ", 2000)+`"}]}`))
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header.Set("X-Api-Key", doorToken)
+	if want != "" {
+		r.Header.Set("X-App", want)
+	}
+	res, err := c.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	body := bufio.NewReaderSize(res.Body, 64<<10)
+	_, err = body.Peek(1)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = errors.New(res.Status)
+	}
+	return res, body, err
+}
+
+// firstByte measures the time to the first byte of a streamed answer, by turns.
+func (b *bench) firstByte(ctx context.Context, at *doorway, model string) error {
+	once := func(c *http.Client, base string) (time.Duration, error) {
+		start := time.Now()
+		res, body, err := ask(ctx, c, base, "")
+		if err != nil {
+			return 0, err
+		}
+		took := time.Since(start)
+		_, err = io.Copy(io.Discard, body)
+		_ = res.Body.Close()
+		return took, err
+	}
+	direct := &http.Client{Transport: &http.Transport{}}
+	defer direct.CloseIdleConnections()
+	const n = 3000
+	var through, beside []time.Duration
+	for i := range n + 100 {
+		x, err := once(at.client, "http://door/anthropic")
+		if err != nil {
+			return err
+		}
+		y, err := once(direct, model)
+		if err != nil {
+			return err
+		}
+		if i >= 100 { // the first ones warm up
+			through, beside = append(through, x), append(beside, y)
+		}
+	}
+	slices.Sort(through)
+	slices.Sort(beside)
+	for _, q := range []struct {
+		name string
+		at   int
+		bar  string
+	}{{"p50", n / 2, "1 ms more"}, {"p99", n * 99 / 100, "5 ms more"}} {
+		more := through[q.at] - beside[q.at]
+		b.rows = append(b.rows, row{"first byte of a streamed answer, through a door (" + q.name + ")", fine(through[q.at]), fine(beside[q.at]), fine(more) + " more", q.bar})
+	}
+	return nil
+}
+
+func fine(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
+
+// throughput measures a long answer of the model, and a long download inside CONNECT.
+func (b *bench) throughput(ctx context.Context, at *doorway, model string) error {
+	const size = 512 << 20
+	drain := func(c *http.Client, base string) func() (time.Duration, error) {
+		return func() (time.Duration, error) {
+			start := time.Now()
+			res, body, err := ask(ctx, c, base, strconv.Itoa(size))
+			if err != nil {
+				return 0, err
+			}
+			_, err = io.Copy(io.Discard, body)
+			_ = res.Body.Close()
+			return time.Since(start), err
+		}
+	}
+	direct := &http.Client{Transport: &http.Transport{}}
+	defer direct.CloseIdleConnections()
+	ours, theirs, err := alternate(5, drain(at.client, "http://door/anthropic"), drain(direct, model))
+	if err != nil {
+		return err
+	}
+	b.rows = append(b.rows, row{"a model's answer of 512 MB through a door, counted on the way", rate(size, ours), rate(size, theirs), ratio(ours, theirs), "300 MB/s"})
+	source, err := newSource(size)
+	if err != nil {
+		return err
+	}
+	defer source.close()
+	rule, err := broker.ParseRule(source.addr())
+	if err != nil {
+		return err
+	}
+	d, err := broker.Open(broker.Config{Token: doorToken, Mode: broker.ModeAllowlist, Allowed: func() []broker.Rule { return []broker.Rule{rule} }})
+	if err != nil {
+		return err
+	}
+	socket := filepath.Join(b.dir, "tunnel.sock")
+	l, err := net.Listen("unix", socket) //nolint:noctx // it is there at once
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() { served <- d.Serve(l) }()
+	defer func() { _ = d.Close(); <-served }()
+	ours, theirs, err = alternate(5,
+		func() (time.Duration, error) { return source.through(ctx, socket) },
+		func() (time.Duration, error) { return source.directly(ctx) })
+	if err != nil {
+		return err
+	}
+	b.rows = append(b.rows, row{"512 MB inside CONNECT through a door", rate(size, ours), rate(size, theirs), ratio(ours, theirs), "300 MB/s"})
+	return nil
+}
+
+func rate(size int, d time.Duration) string {
+	return fmt.Sprintf("%.0f MB/s", float64(size)/1e6/d.Seconds())
+}
+
+// manyDoors holds 200 doors open, each with an answer under way, and looks at the memory of all that: doors, clients and model.
+func (b *bench) manyDoors(ctx context.Context, model string) error {
+	const n = 200
+	debug.FreeOSMemory()
+	before := resident()
+	for i := range n {
+		at, err := b.openDoor(model, i+1)
+		if err != nil {
+			return err
+		}
+		defer at.close()
+		res, _, err := ask(ctx, at.client, "http://door/anthropic", "hold")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = res.Body.Close() }()
+	}
+	after := resident()
+	b.rows = append(b.rows, row{fmt.Sprintf("memory of a process with %d doors, an answer under way in each (clients and model in it too)", n),
+		fmt.Sprintf("%d MB", after), fmt.Sprintf("%d MB before", before), fmt.Sprintf("%.2f MB each", float64(after-before)/n), "100 MB"})
+	return nil
+}
+
+// resident is our own memory in MB.
+func resident() int {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmRSS:" {
+			kb, _ := strconv.Atoi(f[1])
+			return kb / 1024
+		}
+	}
+	return 0
+}
