@@ -87,9 +87,12 @@ type claudeModels map[string]struct {
 
 func (c *claude) Line(line []byte) []Event {
 	var l claudeLine
-	if !parse(line, &l) {
-		c.last = clip(string(line))
-		return plainText(line)
+	if !l.quick(line) {
+		l = claudeLine{}
+		if !parse(line, &l) {
+			c.last = clip(string(line))
+			return plainText(line)
+		}
 	}
 	if id := sessionID(l.Session); id != "" {
 		c.session = id

@@ -32,7 +32,9 @@ func (e *UnknownVersionError) Error() string {
 // NothingError says that an agent is part of cco.
 type NothingError struct{ Agent string }
 
-func (e *NothingError) Error() string { return "agent " + e.Agent + " is part of cco: there is nothing to install" }
+func (e *NothingError) Error() string {
+	return "agent " + e.Agent + " is part of cco: there is nothing to install"
+}
 
 var exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`)
 
