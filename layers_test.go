@@ -27,7 +27,7 @@ var layers = map[string][]string{
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
 	},
-	"internal/bench":  {"internal/agent/agenttest", "internal/broker", "internal/git/gittest", "internal/proc"},
+	"internal/bench":  {"internal/agent/agenttest", "internal/agent/event", "internal/broker", "internal/git/gittest", "internal/proc"},
 	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},
 	"internal/session": {
 		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover",
