@@ -25,6 +25,10 @@ type Options struct {
 	Guard string // the cco-guard that agents' hooks run, on the host; "" if there is none
 	Home  string // where toolchains are looked for; "" looks for none
 	Path  string // the host's PATH, of which the box sees the directories that are in it
+	// Apart makes each session a user of its own on the host. Only root can do that.
+	Apart bool
+	// Foreign says that the exchange directory is another machine's, which may not let us say whose files are.
+	Foreign bool
 }
 
 // Driver makes and enters native boxes.
@@ -75,7 +79,10 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 			return fmt.Errorf("make box %s: %w", b.Name, err)
 		}
 	}
-	if err := id.Own(l.Home()); err != nil {
+	if id, err = d.owner(b); err == nil {
+		err = id.Own(l.Home())
+	}
+	if err != nil {
 		return fmt.Errorf("make box %s: %w", b.Name, err)
 	}
 	return d.open(ctx, b)
@@ -116,7 +123,7 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 		return err
 	}
 	l := rooms.Layout{Dir: b.Dir}
-	for _, dir := range []string{l.Sessions(), l.Shells(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner()} {
+	for _, dir := range []string{l.Sessions(), l.Shells(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner(), filepath.Join(b.Dir, "uids")} {
 		if err := cage.RemoveAll(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
@@ -141,7 +148,11 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 	if err := cage.CheckKey("session", session); err != nil {
 		return box.Place{}, err
 	}
-	id, err := rooms.Owner(b)
+	id, err := d.owner(b)
+	if err != nil {
+		return box.Place{}, err
+	}
+	who, err := d.user(b, session)
 	if err != nil {
 		return box.Place{}, err
 	}
@@ -153,7 +164,7 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 	if err := os.MkdirAll(exchange, 0o700); err != nil {
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
-	if err := id.Own(exchange); err != nil {
+	if err := who.Own(exchange); err != nil && !d.opts.Foreign {
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
 	return box.Place{
@@ -186,7 +197,7 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 	if err := cage.RemoveAll(rooms.Layout{Dir: b.Dir}.Session(session)); err != nil {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
-	return nil
+	return claims{filepath.Join(b.Dir, "uids")}.release(session)
 }
 
 func bootID() (string, error) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
+	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 func TestMain(m *testing.M) {
@@ -26,8 +28,11 @@ func TestMain(m *testing.M) {
 }
 
 func testDriver() *Driver {
-	return New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH")})
+	return New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Apart: os.Getenv(apartVariable) != ""})
 }
+
+// apartVariable has all tests run with sessions that are users of their own.
+const apartVariable = "CCO_TEST_APART"
 
 func testBox(t *testing.T) *box.Box {
 	data := t.TempDir()
@@ -62,3 +67,44 @@ func TestConformance(t *testing.T) {
 }
 
 func TestAsOrdinaryUser(t *testing.T) { boxtest.AsOrdinaryUser(t) }
+
+// Where sessions are users of their own, all holds as before, and none has another's id.
+func TestSessionsApart(t *testing.T) {
+	if os.Getuid() != 0 {
+		return // only root can make them so
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self, "-test.run=^TestConformance$"}, Env: append(os.Environ(), apartVariable+"=1")})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	d, b := New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Apart: true}), testBox(t)
+	if err := d.Create(t.Context(), b, nil); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, id := range []string{"00000001", "00000002", "00000001", ""} {
+		if id != "" {
+			if _, err := d.Prepare(t.Context(), b, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u, err := d.user(b, id)
+		if err != nil || u.UID < cage.FirstUID {
+			t.Errorf("session %q is %+v, %v", id, u, err)
+		}
+		seen[u.UID] = true
+		if out, err := shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", "id -u; stat -c %u ~"}}); err != nil || out != "1000\n1000\n" {
+			t.Errorf("%v: %q", err, out)
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("the users are %v", seen)
+	}
+	if err := d.Destroy(t.Context(), b); err != nil {
+		t.Error(err)
+	}
+}

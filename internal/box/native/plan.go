@@ -63,6 +63,7 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 	if err := d.tools(p, l); err != nil {
 		return nil, err
 	}
+	d.hand(b, p.Mounts)
 	for _, m := range p.Mounts {
 		// What is below the home is writable with it. By name it could be led astray: the program may have put links there.
 		if m.Write && !m.Device && (m.Target == jail.Home || !rooms.Within(m.Target, jail.Home)) {

@@ -13,7 +13,7 @@ import (
 
 // Provision puts files into the home that sessions get a copy of, then runs the box's setup commands there.
 func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, report box.Report) error {
-	id, err := rooms.Owner(b)
+	id, err := d.owner(b)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if up, err := d.Running(ctx, b); err != nil || !up {
 		return errors.Join(err, notRunning(up))
 	}
-	id, err := rooms.Owner(b)
+	id, err := d.owner(b)
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,12 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id rooms.Identity, home 
 	if err != nil {
 		return err
 	}
+	who, err := d.user(b, e.Session)
+	if err != nil {
+		return err
+	}
 	c := &cage.Cage{
-		Tool: d.opts.Tool, Name: b.Name, User: id.User, Plan: plan, Limits: limits, Registry: runs(b),
+		Tool: d.opts.Tool, Name: b.Name, User: who, Plan: plan, Limits: limits, Registry: runs(b),
 		Scratch: []string{"/tmp", "/dev/shm", jail.Home},
 	}
 	return c.Run(ctx, e)
