@@ -17,15 +17,21 @@ const module = "github.com/cco-dev/cco/"
 
 // layers says which of our packages each package may import. Arrows point down; whoever adds one says so here.
 var layers = map[string][]string{
-	"cmd/cco":       {"internal/cli"},
-	"cmd/cco-box":   {"internal/inside/tool"},
-	"cmd/cco-guard": {"internal/guard/hook"},
+	"cmd/cco":        {"internal/cli"},
+	"cmd/cco-box":    {"internal/inside/tool"},
+	"cmd/cco-cruise": {"internal/cli", "internal/cli/cruising"},
+	"cmd/cco-guard":  {"internal/guard/hook"},
 
 	"internal/cli": {
 		"internal/agent", "internal/agent/event", "internal/agent/install", "internal/box", "internal/box/container", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
 		"internal/config", "internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
+	},
+	"internal/cli/cruising": {
+		"commands", "internal/agent", "internal/broker", "internal/cli", "internal/config", "internal/cruise", "internal/cruise/durable",
+		"internal/cruise/serve", "internal/cruise/steps", "internal/forge", "internal/forge/gitea", "internal/forge/github", "internal/forge/wire",
+		"internal/git", "internal/proc", "internal/session", "internal/store",
 	},
 	"internal/bench":  {"internal/agent/agenttest", "internal/agent/event", "internal/broker", "internal/git/gittest", "internal/proc"},
 	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},

@@ -16,23 +16,29 @@ import (
 )
 
 // Main runs cco on the process's own arguments and streams, and gives its exit code.
-func Main() int {
+func Main(more ...Extension) int {
 	if tool.Is(os.Args[0]) {
 		return tool.Start(os.Args)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return Run(ctx, term.System(), os.Args[1:])
+	return Run(ctx, term.System(), os.Args[1:], more...)
 }
 
 // Run runs one command.
-func Run(ctx context.Context, io *term.Streams, args []string) int {
+func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension) int {
 	a, err := newApp(io)
 	if err != nil {
 		io.Fail(err)
 		return exitWrong
 	}
 	root := rootCommand(a)
+	if len(more) == 0 {
+		root.AddCommand(forwarders()...)
+	}
+	for _, m := range more {
+		root.AddCommand(m(Kit{a})...)
+	}
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
 	io.Settle()

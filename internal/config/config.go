@@ -25,9 +25,15 @@ type Config struct {
 	Notify Notify
 	Guard  Guard
 	Limits Spending
+	Cruise Cruise
 
 	Network Network
 	Keys    map[string]Key // of models, by the name of their provider
+}
+
+// Cruise says how phases are run.
+type Cruise struct {
+	Model string // that names phases; "" is a light one of the planner's provider
 }
 
 // Box says how boxes are made and which one is meant.

@@ -77,6 +77,8 @@ func keys() []key {
 		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
 		{"guard.git_env", "", setGitEnv, nil},
 
+		{"cruise.model", "CCO_CRUISE_MODEL", text(func(c *Config) *string { return &c.Cruise.Model }), nil},
+
 		{"limits.run_cost", "", dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),
 			bounded(func(c *Config) *float64 { return &c.Limits.RunCost })},
 		{"limits.run_tokens", "", tokens(func(c *Config) *int64 { return &c.Limits.RunTokens }),

@@ -186,6 +186,9 @@ func (m *machine) fix() error {
 	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt)
 	job := m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open))
 	job.Message = leftoverMessage(m.st.Round, open)
+	for _, f := range open {
+		job.Findings = append(job.Findings, f.ID)
+	}
 	report, done, err := attempt[Report](m, StepWork, job)
 	if err != nil || !done {
 		return err

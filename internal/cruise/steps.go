@@ -3,6 +3,7 @@ package cruise
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -80,16 +81,19 @@ type Job struct {
 	Role      Role      `json:"role"`
 	Worker    Worker    `json:"worker"`
 	Prompt    string    `json:"prompt"`
+	Task      string    `json:"task"`              // for agents that are scripts: they carry it out whatever their role is
 	Message   string    `json:"message,omitempty"` // for a commit of what a writer leaves uncommitted
 	MaxCost   float64   `json:"max_cost"`
 	Kind      Kind      `json:"kind"`
 	Domain    string    `json:"domain,omitempty"`
 	Round     int       `json:"round"`
+	Findings  []string  `json:"findings,omitempty"` // that a fixer is to answer
 }
 
 // Env tells an agent's program who it is, for agents that are scripts.
 func (j Job) Env() []string {
-	return []string{"CCO_ROLE=" + string(j.Role), "CCO_PHASE=" + string(j.Kind), "CCO_DOMAIN=" + j.Domain, "CCO_ROUND=" + strconv.Itoa(j.Round)}
+	return []string{"CCO_ROLE=" + string(j.Role), "CCO_PHASE=" + string(j.Kind), "CCO_DOMAIN=" + j.Domain, "CCO_ROUND=" + strconv.Itoa(j.Round),
+		"CCO_FINDINGS=" + strings.Join(j.Findings, " ")}
 }
 
 // Report is how a job ended. Success is what the agent's exit and its events say, never its words.

@@ -22,6 +22,7 @@ type Turn struct {
 	Agent     string
 	Model     string
 	Prompt    string
+	Plan      string // what an agent without a model carries out: never words that others wrote
 	Title     string
 	Look      bool   // it only looks: several can do so at once, each with a session of its own
 	Message   string // for a commit of what it leaves uncommitted
@@ -133,8 +134,7 @@ func (t Turn) options() PushOptions {
 
 func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
 	o.Key, o.Message, o.Env, o.Fresh, o.Title, o.Prompt = t.Key, t.Message, t.Env, true, t.Title, t.Prompt
-	// An agent without a model carries out what it is told as a plan.
-	o.Plan, err = s.placePlan(id, b, d, plan{text: []byte(t.Prompt)})
+	o.Plan, err = s.placePlan(id, b, d, plan{text: []byte(t.Plan)})
 	return err
 }
 
@@ -199,6 +199,7 @@ func (s *Service) lastWords(ctx context.Context, id string) (string, error) {
 		case e.Kind != KindEvent || e.Agent == nil || e.Agent.Parent != "":
 		case e.Agent.Kind == event.KindToolCall:
 			said.Reset()
+		case e.Agent.Kind == event.KindText && strings.HasPrefix(e.Agent.Text, "==> "): // what the script agent says of itself
 		case e.Agent.Kind == event.KindText && said.Len() < maxWords:
 			said.WriteString(e.Agent.Text)
 			said.WriteByte('\n')

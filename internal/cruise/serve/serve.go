@@ -99,9 +99,9 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var st cruise.State
-		if err := json.Unmarshal(full.State, &st); err != nil {
-			return fmt.Errorf("read phase %s: %w", p.ID, err)
+		st, err := stateOf(full)
+		if err != nil {
+			return err
 		}
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
 			return err
@@ -212,9 +212,9 @@ func (s *Server) send(ctx context.Context, r sendRequest) error {
 	if err != nil {
 		return err
 	}
-	var st cruise.State
-	if err := json.Unmarshal(p.State, &st); err != nil {
-		return fmt.Errorf("read phase %s: %w", r.ID, err)
+	st, err := stateOf(p)
+	if err != nil {
+		return err
 	}
 	if p.Ended {
 		if st, err = st.Revive(r.Event, s.Now()); err != nil {
@@ -240,4 +240,17 @@ func handle[R any](do func(context.Context, R) error) http.HandlerFunc {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+func stateOf(p store.Phase) (st cruise.State, err error) {
+	if err := json.Unmarshal(p.State, &st); err != nil {
+		return st, fmt.Errorf("read phase %s: %w", p.ID, err)
+	}
+	return st, nil
+}
+
+// Flow names the present life of a recorded phase.
+func Flow(p store.Phase) (string, error) {
+	st, err := stateOf(p)
+	return cruise.FlowID(p.ID, st.Flow), err
 }

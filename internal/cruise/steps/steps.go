@@ -140,7 +140,7 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 		limits.RunCost = j.MaxCost
 	}
 	got, err := d.Sessions.Take(ctx, session.Turn{
-		Key: j.Key, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model, Prompt: j.Prompt,
+		Key: j.Key, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model, Prompt: j.Prompt, Plan: j.Task,
 		Title: string(j.Role) + " of phase " + j.Phase, Look: j.Role == cruise.Reviewer, Message: j.Message, Env: j.Env(),
 		IdleTimeout: d.Settings.IdleTimeout, Limits: limits,
 	})

@@ -1,0 +1,64 @@
+package cruising
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/commands"
+	"github.com/cco-dev/cco/internal/cli"
+)
+
+func (t *tool) commands() *cobra.Command {
+	c := cli.Group("commands", "Slash commands for interactive agents", "Slash commands by which an interactive agent can talk to phases.")
+	var force bool
+	install := &cobra.Command{
+		Use: "install [DIR]", Short: "Put the slash commands into place", Args: cli.AtMost(1),
+		Long: `Put /cruise-fix, /cruise-cleanup and /cruise-resume into DIR, by default
+~/.claude/commands. Files of those names that differ stay, unless --force is given.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := filepath.Join(t.Home(), ".claude", "commands")
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return t.install(dir, force)
+		},
+	}
+	install.Flags().BoolVar(&force, "force", false, "replace files that differ")
+	c.AddCommand(install)
+	return c
+}
+
+func (t *tool) install(dir string, force bool) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // commands are no secret
+		return err
+	}
+	entries, err := commands.Files.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		data, err := commands.Files.ReadFile(e.Name())
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, e.Name())
+		old, err := os.ReadFile(path)
+		switch {
+		case err == nil && string(old) == string(data):
+			continue
+		case err == nil && !force:
+			return &StateError{ID: e.Name(), Why: path + " is there and differs: replace it with --force"}
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			return err
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // see above
+			return err
+		}
+		fmt.Fprintln(t.Streams().Out, path)
+	}
+	return nil
+}

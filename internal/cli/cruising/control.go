@@ -1,0 +1,234 @@
+package cruising
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+func (t *tool) fix() *cobra.Command {
+	var comment, accept string
+	c := &cobra.Command{
+		Use: "fix [ID]", Short: "Look for comments now, and run a round now", Args: cli.AtMost(1),
+		Long: `Look for comments now instead of at the next poll, and run a round if there is
+work. With --comment something is said without the forge; with --accept a
+stranger's comment, which waits for you, becomes work.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ev := cruise.Event{Kind: cruise.EventNews}
+			switch {
+			case comment != "" && accept != "":
+				return cli.Usage("give --comment or --accept, not both")
+			case comment != "":
+				ev.Kind, ev.Text = cruise.EventComment, comment
+			case accept != "":
+				ev.Kind, ev.Text = cruise.EventAccept, accept
+				if err := t.held(cmd.Context(), args, accept); err != nil {
+					return err
+				}
+			case cmd.Flags().Changed("comment"):
+				return cli.Usage("the comment is empty")
+			}
+			p, err := t.send(cmd.Context(), args, ev)
+			if err == nil {
+				t.Streams().Progress("phase %s looks now", p.ID)
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&comment, "comment", "", "say this to the fixer")
+	c.Flags().StringVar(&accept, "accept", "", "let the stranger's comment `ID` through")
+	return c
+}
+
+// held checks that a comment waits.
+func (t *tool) held(ctx context.Context, args []string, id string) error {
+	p, st, err := t.load(ctx, args)
+	if err != nil {
+		return err
+	}
+	for _, c := range st.Held {
+		if c.ID == id {
+			return nil
+		}
+	}
+	return &StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits, see `cco cruise status`", id)}
+}
+
+func (t *tool) resume() *cobra.Command {
+	var all bool
+	var from string
+	var rounds int
+	var cost float64
+	c := &cobra.Command{
+		Use: "resume [ID]", Short: "Let a phase go on", Args: cli.AtMost(1),
+		Long: `Let a phase go on that was paused, that asks, or that has ended at a limit. With
+--from a phase whose record is gone is taken up from the phase-state.json of its
+workspace, after that was checked against the forge.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ev := cruise.Event{Kind: cruise.EventResume, MoreRounds: rounds, MoreCost: cost}
+			switch {
+			case from != "" && (all || len(args) > 0), all && len(args) > 0:
+				return cli.Usage("give one of ID, --all and --from")
+			case from != "":
+				return t.resumeFrom(cmd.Context(), from)
+			case all:
+				return t.resumeAll(cmd.Context(), ev)
+			}
+			p, err := t.send(cmd.Context(), args, ev)
+			if err == nil {
+				t.Streams().Progress("phase %s goes on", p.ID)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "all that were paused or ask, and those whose engine is gone")
+	c.Flags().StringVar(&from, "from", "", "a `DIR` with .cruise/phase-state.json")
+	c.Flags().IntVar(&rounds, "max-rounds", 5, "so many more rounds, for a phase that ran out of them")
+	c.Flags().Float64Var(&cost, "max-cost", 0, "so many more dollars, for a phase that ran out of them")
+	return c
+}
+
+func (t *tool) resumeAll(ctx context.Context, ev cruise.Event) error {
+	db, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := db.Phases(ctx, 1<<20)
+	_ = db.Close()
+	if err != nil {
+		return err
+	}
+	// Starting the engine carries on all that lives.
+	if err := t.client().Ensure(ctx); err != nil {
+		return err
+	}
+	n := 0
+	for _, p := range list {
+		if p.Ended {
+			break
+		}
+		_, st, err := t.load(ctx, []string{p.ID})
+		if err != nil {
+			return err
+		}
+		n++
+		if !st.Paused && st.Question == "" {
+			continue
+		}
+		if _, err := t.send(ctx, []string{p.ID}, ev); err != nil {
+			return err
+		}
+	}
+	t.Streams().Progress("%d phases go on", n)
+	return nil
+}
+
+func (t *tool) pause() *cobra.Command {
+	return &cobra.Command{
+		Use: "pause [ID]", Short: "Let a phase stand still", Args: cli.AtMost(1),
+		Long: "Let a phase stand still until `cco cruise resume`. An agent that is at work finishes its turn first.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := t.send(cmd.Context(), args, cruise.Event{Kind: cruise.EventPause})
+			if err == nil {
+				t.Streams().Progress("phase %s pauses", p.ID)
+			}
+			return err
+		},
+	}
+}
+
+func (t *tool) cleanup() *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use: "cleanup [ID]", Short: "End a phase and remove its workspace", Args: cli.AtMost(1),
+		Long: `End a phase and remove its workspace, and its branch on the forge if that is
+merged. It refuses while the workspace holds work that exists nowhere else;
+--force saves that in the graveyard, and removes the branch in any case.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return t.clean(cmd.Context(), args, force) },
+	}
+	c.Flags().BoolVar(&force, "force", false, "also what is not merged; unsaved work goes to the graveyard")
+	return c
+}
+
+// clean asks for the cleanup and waits for it.
+func (t *tool) clean(ctx context.Context, args []string, force bool) error {
+	p, err := t.send(ctx, args, cruise.Event{Kind: cruise.EventCleanup, Force: force})
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		rec, st, err := t.load(ctx, []string{p.ID})
+		if err != nil {
+			return err
+		}
+		if rec.Ended && rec.Updated.After(p.Updated) {
+			if st.Trouble != "" {
+				return &StateError{ID: p.ID, Why: st.Trouble}
+			}
+			t.Streams().Progress("phase %s is cleaned up", p.ID)
+			return nil
+		}
+		t.Streams().Progress("phase %s: %s", p.ID, st.Stage)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (t *tool) logs() *cobra.Command {
+	var follow bool
+	c := &cobra.Command{
+		Use: "logs [ID]", Short: "Show what a phase did", Args: cli.AtMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, _, err := t.load(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return t.showLog(cmd.Context(), p.ID, follow)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the phase ends or asks")
+	return c
+}
+
+func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for seen := 0; ; {
+		// The state first: what it says is in the log by then.
+		p, st, err := t.load(ctx, []string{id})
+		if err != nil {
+			return err
+		}
+		lines, err := steps.ReadLog(t.Data(), id, seen)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			fmt.Fprintf(t.Streams().Out, "%s  %s\n", l.At.Local().Format("15:04:05"), l.Text)
+		}
+		seen += len(lines)
+		if !follow || over(p, st) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// over says whether nothing more happens by itself.
+func over(p store.Phase, st cruise.State) bool { return p.Ended || st.Question != "" || st.Paused }

@@ -1,0 +1,237 @@
+package cruising
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/session"
+)
+
+type startFlags struct {
+	file, phase, through, box, branch       string
+	planner, reviewer, fixer                string
+	domains, trusted                        []string
+	rounds, budget                          int
+	cost                                    float64
+	timeout                                 time.Duration
+	detach, draft, merge, create, asJSON    bool
+	plannerModel, reviewerModel, fixerModel string
+}
+
+func (t *tool) start() *cobra.Command {
+	var f startFlags
+	c := &cobra.Command{
+		Use: "start [TASK | --file F]", Short: "Begin a phase", Args: cli.AtMost(1),
+		Long: `Begin a phase: a planner writes a plan, a pull request is opened, reviewers of
+another model comment on it, and fresh fixers answer, round after round.
+
+The phase is run by an engine of its own, so it goes on when this command ends;
+with --detach it ends at once. cco never merges unless --merge is given.`,
+		Example: `  cco cruise start "Add a --force flag to rm"
+  cco cruise start --file task.md --reviewer gemini --max-cost 5 --detach`,
+		RunE: func(cmd *cobra.Command, args []string) error { return t.begin(cmd.Context(), f, args) },
+	}
+	c.Flags().StringVar(&f.file, "file", "", "a file with the task, - for standard input")
+	c.Flags().StringVar(&f.phase, "phase", string(cruise.Planning), "planning, building or validating")
+	c.Flags().StringVar(&f.through, "through", "", "go on through these phases up to the named one, with an approval between them")
+	c.Flags().StringVar(&f.box, "box", "", "the box (default: the setting box.name)")
+	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
+	c.Flags().StringVar(&f.branch, "branch", "", "the branch, instead of one named after the task")
+	c.Flags().StringVar(&f.planner, "planner", "", "the agent that plans or builds (default: the setting agent.default)")
+	c.Flags().StringVar(&f.reviewer, "reviewer", "", "the agent that reviews (default: the planner's)")
+	c.Flags().StringVar(&f.fixer, "fixer", "", "the agent that answers findings (default: the planner's)")
+	c.Flags().StringVar(&f.plannerModel, "planner-model", "", "its model")
+	c.Flags().StringVar(&f.reviewerModel, "reviewer-model", "", "its model")
+	c.Flags().StringVar(&f.fixerModel, "fixer-model", "", "its model")
+	c.Flags().StringSliceVar(&f.domains, "domains", cruise.Domains(), "what is reviewed, a reviewer for each")
+	c.Flags().StringSliceVar(&f.trusted, "trust", nil, "names whose comments are work, beside owners, members and collaborators")
+	c.Flags().IntVar(&f.rounds, "max-rounds", 5, "end after so many rounds")
+	c.Flags().Float64Var(&f.cost, "max-cost", 20, "end after so many dollars")
+	c.Flags().IntVar(&f.budget, "diff-budget", 2000, "ask when more lines than this are changed; 0 never asks")
+	c.Flags().DurationVar(&f.timeout, "timeout", 24*time.Hour, "end when nothing has happened for so long")
+	c.Flags().BoolVar(&f.draft, "draft", false, "open the pull request as a draft")
+	c.Flags().BoolVar(&f.merge, "merge", false, "merge when it is approved")
+	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the phase has begun")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print the phase as JSON")
+	return c
+}
+
+func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
+	task, err := t.task(f, args)
+	if err != nil {
+		return err
+	}
+	cfg, err := t.Config()
+	if err != nil {
+		return err
+	}
+	spec, err := t.spec(ctx, f, cfg, task)
+	if err != nil {
+		return err
+	}
+	if f.create {
+		if err := t.CreateBox(ctx, spec.Box, cfg); err != nil {
+			return err
+		}
+	}
+	if err := t.check(ctx, spec); err != nil {
+		return err
+	}
+	id := session.NewID()
+	if err := t.client().Start(ctx, id, cruise.NewState(spec)); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return t.printStatus(ctx, []string{id}, true)
+	}
+	fmt.Fprintf(t.Streams().Out, "phase %s has begun\n", id)
+	if f.detach {
+		fmt.Fprintf(t.Streams().Out, "follow it with `cco cruise logs -f %s`\n", id)
+		return nil
+	}
+	return t.follow(ctx, id)
+}
+
+func (t *tool) task(f startFlags, args []string) (string, error) {
+	switch {
+	case len(args) == 1 && f.file != "":
+		return "", cli.Usage("give a task or --file, not both")
+	case len(args) == 0 && f.file == "":
+		return "", cli.Usage("what is to be done? Give a task or --file F")
+	}
+	text := ""
+	if len(args) == 1 {
+		text = args[0]
+	} else {
+		data, err := t.read(f.file)
+		if err != nil {
+			return "", err
+		}
+		text = string(data)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return "", cli.Usage("the task is empty")
+	}
+	if len(text) > 1<<20 {
+		return "", cli.Usage("the task is larger than 1 MiB")
+	}
+	return text, nil
+}
+
+func (t *tool) read(file string) ([]byte, error) {
+	if file == "-" {
+		return readAll(t.Streams().In)
+	}
+	return os.ReadFile(file)
+}
+
+func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task string) (cruise.Spec, error) {
+	repo, err := git.Open(ctx, t.Dir())
+	if err != nil {
+		return cruise.Spec{}, err
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return cruise.Spec{}, err
+	}
+	s := cruise.Spec{
+		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit, Box: or(f.box, cfg.Box.Name),
+		Planner: cruise.Worker{Agent: or(f.planner, cfg.Agent.Default), Model: or(f.plannerModel, cfg.Agent.Model)},
+		Domains: f.domains, Trusted: f.trusted, MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget, Timeout: f.timeout,
+		Draft: f.draft, Merge: f.merge, Branch: f.branch,
+	}
+	s.Reviewer = cruise.Worker{Agent: or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
+	s.Fixer = cruise.Worker{Agent: or(f.fixer, s.Planner.Agent), Model: or(f.fixerModel, s.Planner.Model)}
+	return s, checkSpec(s)
+}
+
+func checkSpec(s cruise.Spec) error {
+	kinds := cruise.Kinds()
+	for _, w := range []cruise.Worker{s.Planner, s.Reviewer, s.Fixer} {
+		if _, err := agent.Find(w.Agent); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !slices.Contains(kinds, s.Kind):
+		return cli.Usage("no phase %q; there are planning, building and validating", s.Kind)
+	case s.Through != "" && slices.Index(kinds, s.Through) < slices.Index(kinds, s.Kind):
+		return cli.Usage("--through %s comes before %s, or is no phase", s.Through, s.Kind)
+	case len(s.Domains) == 0 || slices.Contains(s.Domains, ""):
+		return cli.Usage("--domains: at least one domain is needed, and none can be empty")
+	case s.MaxRounds < 1 || s.MaxCost <= 0 || s.Timeout <= 0 || s.DiffBudget < 0:
+		return cli.Usage("--max-rounds, --max-cost and --timeout must be more than zero")
+	case s.Branch != "":
+		if err := cruise.CheckBranch(s.Branch); err != nil {
+			return cli.Usage("--branch: %v", err)
+		}
+	}
+	return nil
+}
+
+// check refuses at once what the phase would only ask about later: a box that isn't there, a forge that can't be reached.
+func (t *tool) check(ctx context.Context, s cruise.Spec) error {
+	svc, done, err := t.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, _, err := svc.Boxes.Ready(ctx, s.Box); err != nil {
+		return err
+	}
+	list, err := svc.Store.Phases(ctx, 1000)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if s.Branch != "" && p.Repo == s.Repo && p.Branch == s.Branch && !p.Ended {
+			return &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
+		}
+	}
+	f, err := t.forge(ctx, svc.Store, s.Repo)
+	if err != nil {
+		return err
+	}
+	remote, err := f.Repository(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Branch == remote.DefaultBranch {
+		return cli.Usage("--branch %s is the default branch of the repository", s.Branch)
+	}
+	return nil
+}
+
+// StateError says that a phase is not in a state for what was asked.
+type StateError struct{ ID, Why string }
+
+func (e *StateError) Error() string { return "phase " + e.ID + ": " + e.Why }
+
+// follow shows a phase's log until it ends or asks. Ctrl-C ends the showing, and nothing else.
+func (t *tool) follow(ctx context.Context, id string) error {
+	err := t.showLog(ctx, id, true)
+	if errors.Is(err, context.Canceled) {
+		t.Streams().Progress("the phase goes on: see `cco cruise status %s`", id)
+		return nil
+	}
+	return err
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,248 @@
+package cruising
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 2<<20)) }
+
+func (t *tool) status() *cobra.Command {
+	var asJSON, watch bool
+	c := &cobra.Command{
+		Use: "status [ID]", Short: "Say where a phase stands", Args: cli.AtMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if watch {
+				return t.watchStatus(cmd.Context(), args, asJSON)
+			}
+			return t.printStatus(cmd.Context(), args, asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "print it again whenever it changes, until the phase ends")
+	return c
+}
+
+// shown is a phase in JSON.
+type shown struct {
+	steps.Shown
+	Title     string             `json:"title"`
+	Ended     bool               `json:"ended"`
+	End       cruise.End         `json:"end,omitempty"`
+	Paused    bool               `json:"paused,omitempty"`
+	Question  string             `json:"question,omitempty"`
+	Trouble   string             `json:"trouble,omitempty"`
+	NextPoll  time.Time          `json:"next_poll,omitzero"`
+	Findings  []cruise.Finding   `json:"findings"`
+	Verdicts  []cruise.Judgement `json:"verdicts"`
+	Held      []cruise.Comment   `json:"held"` // of strangers, waiting to be accepted
+	MaxRounds int                `json:"max_rounds"`
+	MaxCost   float64            `json:"max_cost"`
+	Tokens    int64              `json:"tokens"`
+}
+
+func show(p store.Phase, st cruise.State) shown {
+	s := shown{
+		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question, Trouble: st.Trouble,
+		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held, MaxRounds: st.Spec.MaxRounds,
+		MaxCost: st.Spec.MaxCost, Tokens: st.Tokens,
+	}
+	if s.Findings == nil {
+		s.Findings = []cruise.Finding{}
+	}
+	if s.Verdicts == nil {
+		s.Verdicts = []cruise.Judgement{}
+	}
+	if s.Held == nil {
+		s.Held = []cruise.Comment{}
+	}
+	return s
+}
+
+func (t *tool) load(ctx context.Context, args []string) (store.Phase, cruise.State, error) {
+	var st cruise.State
+	db, err := t.open(ctx)
+	if err != nil {
+		return store.Phase{}, st, err
+	}
+	defer func() { _ = db.Close() }()
+	p, err := t.phase(ctx, db, args)
+	if err != nil {
+		return p, st, err
+	}
+	if err := json.Unmarshal(p.State, &st); err != nil {
+		return p, st, fmt.Errorf("read phase %s: %w", p.ID, err)
+	}
+	return p, st, nil
+}
+
+func (t *tool) printStatus(ctx context.Context, args []string, asJSON bool) error {
+	p, st, err := t.load(ctx, args)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		enc := json.NewEncoder(t.Streams().Out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(show(p, st))
+	}
+	return t.describe(p, st)
+}
+
+func (t *tool) describe(p store.Phase, st cruise.State) error {
+	w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); text != "" {
+			fmt.Fprintf(w, "%s\t%s\n", name, text)
+		}
+	}
+	row("phase", "%s, %s", p.ID, st.Kind)
+	row("title", "%s", p.Title)
+	row("stage", "%s", stageWords(st))
+	row("branch", "%s", st.Meta.Branch)
+	if st.PR != nil {
+		row("pull request", "%s", st.PR.URL)
+	}
+	row("reviewing", "%s", st.Domain())
+	row("round", "%d of %d", st.Round, st.Spec.MaxRounds)
+	row("cost", "$%.2f of $%.2f, %d tokens", st.Cost, st.Spec.MaxCost, st.Tokens)
+	row("findings", "%s", findingWords(st))
+	for _, f := range st.Ledger.OpenOnes() {
+		row("", "%s  %s", f.ID, clip(f.Text))
+	}
+	for _, j := range st.Judgements {
+		row("", "%s: %s", j.Domain, or(string(j.Verdict), "failed: "+clip(j.Failure)))
+	}
+	for _, h := range st.Held {
+		row("waits for you", "%s by %s (%s): %s", h.ID, h.Author, strings.ToLower(h.Association), clip(h.Body))
+	}
+	row("last activity", "%s", when(st.LastActivity))
+	if !p.Ended {
+		row("next look", "%s", when(st.NextLook))
+	}
+	row("workspace", "%s in box %s", st.Workspace.Path, st.Spec.Box)
+	return w.Flush()
+}
+
+func stageWords(st cruise.State) string {
+	switch {
+	case st.Stage == cruise.StageEnded:
+		return strings.TrimSpace(fmt.Sprintf("ended: %s. %s %s", st.End, st.EndWords, st.Trouble))
+	case st.Paused:
+		return "paused: go on with `cco cruise resume`"
+	case st.Question != "":
+		return "asks: " + clip(st.Question) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
+	case st.Trouble != "":
+		return string(st.Stage) + ", waiting: " + clip(st.Trouble)
+	default:
+		return string(st.Stage)
+	}
+}
+
+func findingWords(st cruise.State) string {
+	n := map[cruise.FindingState]int{}
+	for _, f := range st.Ledger.Findings {
+		n[f.State]++
+	}
+	return fmt.Sprintf("%d open, %d fixed, %d declined", n[cruise.Open], n[cruise.Fixed], n[cruise.Declined])
+}
+
+func clip(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 100 {
+		return string(r[:99]) + "…"
+	}
+	return s
+}
+
+func when(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Local().Format("2006-01-02 15:04:05")
+}
+
+// watchStatus prints the state whenever it changes.
+func (t *tool) watchStatus(ctx context.Context, args []string, asJSON bool) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var last time.Time
+	for {
+		p, st, err := t.load(ctx, args)
+		if err != nil {
+			return err
+		}
+		if !p.Updated.Equal(last) {
+			last = p.Updated
+			if asJSON {
+				if err := json.NewEncoder(t.Streams().Out).Encode(show(p, st)); err != nil {
+					return err
+				}
+			} else {
+				fmt.Fprintf(t.Streams().Out, "%s\n", strings.Repeat("─", 60))
+				if err := t.describe(p, st); err != nil {
+					return err
+				}
+			}
+		}
+		if p.Ended {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (t *tool) list() *cobra.Command {
+	var asJSON, all bool
+	c := &cobra.Command{
+		Use: "list", Short: "List phases", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			db, err := t.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer func() { _ = db.Close() }()
+			limit := 50
+			if all {
+				limit = 1 << 20
+			}
+			list, err := db.Phases(cmd.Context(), limit)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if list == nil {
+					list = []store.Phase{}
+				}
+				enc := json.NewEncoder(t.Streams().Out)
+				enc.SetIndent("", "  ")
+				return enc.Encode(list)
+			}
+			w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")
+			for _, p := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t$%.2f\t%s\n", p.ID, p.Kind, p.Stage, p.Branch, p.Cost, p.PRURL)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
+	c.Flags().BoolVar(&all, "all", false, "all of them, not only the last 50")
+	return c
+}
