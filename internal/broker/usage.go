@@ -18,7 +18,16 @@ const fastestModel = 2000
 // counts is what a provider told of one answer.
 type counts struct {
 	input, output, cacheRead, cacheWrite, cacheWrite1h int64
+	searches                                           int64   // of the web, by the provider
+	dearer                                             float64 // how many times the list price, where the answer says so; 0 is once
 }
+
+// What is paid beside tokens, and for haste: list prices, rounded up.
+const (
+	searchPrice = 0.01 // US dollars for one
+	fastClaude  = 6
+	fastOpenAI  = 2.5
+)
 
 // meter reads usage out of an answer as it passes, and keeps nothing of it.
 type meter struct {
@@ -95,6 +104,12 @@ func (m *meter) anthropic(path, value []byte) {
 		m.most(&m.counts.cacheWrite, value)
 	case "usage.cache_creation.ephemeral_1h_input_tokens":
 		m.most(&m.counts.cacheWrite1h, value)
+	case "usage.server_tool_use.web_search_requests":
+		m.most(&m.counts.searches, value)
+	case "usage.speed":
+		if string(value) == "fast" {
+			m.counts.dearer = fastClaude
+		}
 	}
 }
 
@@ -113,6 +128,10 @@ func (m *meter) openai(path, value []byte) {
 		m.most(&m.counts.output, value)
 	case "usage.input_tokens_details.cached_tokens", "usage.prompt_tokens_details.cached_tokens":
 		m.most(&m.counts.cacheRead, value)
+	case "service_tier":
+		if string(value) == "priority" {
+			m.counts.dearer = fastOpenAI
+		}
 	}
 }
 
@@ -188,6 +207,7 @@ func (d *Door) spend(model string, c counts, estimated bool) Spend {
 		hour = p.CacheWrite
 	}
 	s.Cost = (float64(c.input)*in + float64(c.output)*out + float64(c.cacheRead)*p.CacheRead +
-		float64(c.cacheWrite-c.cacheWrite1h)*p.CacheWrite + float64(c.cacheWrite1h)*hour) / 1e6
+		float64(c.cacheWrite-c.cacheWrite1h)*p.CacheWrite + float64(c.cacheWrite1h)*hour) / 1e6 * max(c.dearer, 1)
+	s.Cost += float64(c.searches) * searchPrice
 	return s
 }
