@@ -155,12 +155,12 @@ func placeOf(id string) (place, error) {
 	return place{kind[0], n}, nil
 }
 
-// fingerprint changes when somebody says something else: other words, or another verdict. That a thread was resolved or
-// became outdated is not something said.
+// fingerprint changes when somebody says something else: other words, or an approval that is taken back. That a thread
+// was resolved, that a line is outdated, or that a newer review stands for an older one is not something said.
 func fingerprint(c Comment) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(c.Body))
-	if c.Kind == InReview {
+	if c.Kind == InReview && c.State == ReviewApproved {
 		_, _ = h.Write([]byte("\x00" + c.State))
 	}
 	return h.Sum32()

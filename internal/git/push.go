@@ -66,6 +66,9 @@ func Push(ctx context.Context, o PushOptions) error {
 func push(ctx context.Context, h host, o PushOptions) error {
 	ref := "refs/heads/" + o.Branch
 	if err := h.run(ctx, nil, "check-ref-format", ref); err != nil {
+		if proc.Code(err) < 0 || ctx.Err() != nil {
+			return err
+		}
 		return &BranchNameError{Branch: o.Branch}
 	}
 	now, err := remoteRef(ctx, h, o.URL, ref)
@@ -77,6 +80,9 @@ func push(ctx context.Context, h host, o PushOptions) error {
 	}
 	if o.Lease != "" {
 		if err := h.run(ctx, nil, "merge-base", "--is-ancestor", o.Lease, o.Commit); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
 			return &RewriteError{Branch: o.Branch, Now: o.Lease, Commit: o.Commit}
 		}
 	}

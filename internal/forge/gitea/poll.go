@@ -18,7 +18,7 @@ import (
 // pollState is what is remembered between polls of a repository.
 type pollState struct {
 	seed    maphash.Seed
-	updated map[int]time.Time
+	updated map[int]version
 	newest  time.Time
 	hot     map[int]bool      // changed in the second in which they were read
 	handed  map[int]uint64    // sums of the marks that were handed out last
@@ -42,7 +42,7 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	if f.poll.seed == (maphash.Seed{}) {
 		f.poll.seed = maphash.MakeSeed()
 	}
-	next := pollState{seed: f.poll.seed, updated: map[int]time.Time{}, newest: f.poll.newest, hot: map[int]bool{}, handed: map[int]uint64{}}
+	next := pollState{seed: f.poll.seed, updated: map[int]version{}, newest: f.poll.newest, hot: map[int]bool{}, handed: map[int]uint64{}}
 	maps.Copy(next.handed, f.poll.handed)
 	pulls, err := f.pollPulls(ctx, &next, watched)
 	if err != nil {
@@ -87,8 +87,9 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 	changed := map[int]forge.Pull{}
 	note := func(p forge.Pull, read time.Time) {
 		was, wanted := next.updated[p.Number]
-		if wanted && !was.Equal(p.Updated) {
-			changed[p.Number], next.updated[p.Number] = p, p.Updated
+		now := version{p.Updated, maphash.String(f.poll.seed, fmt.Sprint(p.State, p.Draft, p.Head, p.Title, p.Body))}
+		if wanted && was != now {
+			changed[p.Number], next.updated[p.Number] = p, now
 		}
 		if wanted && p.Updated.After(read.Add(-2*time.Second)) {
 			next.hot[p.Number] = true
@@ -114,8 +115,8 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 		}
 		more = len(list) == page && (f.poll.newest.IsZero() || !last.Before(f.poll.newest))
 	}
-	for n, at := range next.updated {
-		if at.IsZero() {
+	for n, v := range next.updated {
+		if v.at.IsZero() {
 			p, err := f.get(ctx, n)
 			if err != nil {
 				return nil, err

@@ -42,8 +42,11 @@ func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
 			for _, p := range list {
 				ours := p.Head != nil && p.Base != nil && p.Head.RepoID == p.Base.RepoID
 				// The name outlives the branch in the label; the ref becomes refs/pull/N/head.
-				if ours && (p.Head.Ref == branch || p.Head.Name == branch) && (best == nil || p.Index > best.Index) {
-					best = p
+				if !ours || p.Head.Ref != branch && p.Head.Name != branch || strings.HasPrefix(p.Title, duplicate) {
+					continue
+				}
+				if best == nil || (state == sdk.StateOpen) == (p.Index < best.Index) {
+					best = p // of open ones the first, of those that ended the last
 				}
 			}
 			return len(list), err
@@ -60,6 +63,9 @@ func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
 
 // wip is how Gitea knows a draft: by its title.
 const wip = "WIP: "
+
+// duplicate begins the title of a request that somebody else was quicker with.
+const duplicate = "[duplicate of #"
 
 // Open opens a pull request, or finds the one that the branch has. Existed says which.
 func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existed bool, err error) {
@@ -83,7 +89,7 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 		}
 		made, _, err := c.CreatePullRequest(f.remote.Owner, f.remote.Name, sdk.CreatePullRequestOption{Head: n.Head, Base: n.Base, Title: title, Body: n.Body})
 		if err == nil {
-			return pullOf(made), false, nil
+			return f.onlyOne(ctx, n.Head, pullOf(made))
 		}
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
 		no, said := errors.AsType[*forge.RejectedError](err)
@@ -94,6 +100,23 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 			return forge.Pull{}, false, err
 		}
 	}
+}
+
+// onlyOne closes a request that was opened at the same moment as another for the same branch: Gitea lets that happen.
+// The first of them stays, so everyone who looks comes to the same end.
+func (f *Forge) onlyOne(ctx context.Context, branch string, made forge.Pull) (forge.Pull, bool, error) {
+	first, err := f.Find(ctx, branch)
+	if err != nil || first.Number >= made.Number || first.State != forge.Open {
+		return made, false, err
+	}
+	c, err := f.author.at(wire.AsRead(ctx))
+	if err != nil {
+		return first, true, err
+	}
+	closed := sdk.StateClosed
+	_, _, err = c.EditPullRequest(f.remote.Owner, f.remote.Name, int64(made.Number),
+		sdk.EditPullRequestOption{Title: fmt.Sprintf("%s%d] %s", duplicate, first.Number, made.Title), State: &closed})
+	return first, true, err
 }
 
 func (f *Forge) get(ctx context.Context, number int) (*sdk.PullRequest, error) {

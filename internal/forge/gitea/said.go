@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
 
@@ -49,7 +48,7 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 
 // everything reads comments, reviews and their lines.
 func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
-	all, err := f.issueComments(ctx, number, time.Time{})
+	all, err := f.issueComments(ctx, number)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +84,12 @@ func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
 }
 
 // issueComments reads the comments below a pull request. Gitea gives them all at once.
-func (f *Forge) issueComments(ctx context.Context, number int, since time.Time) ([]spoken, error) {
+func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error) {
 	c, err := f.author.at(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := c.ListIssueComments(f.remote.Owner, f.remote.Name, int64(number), sdk.ListIssueCommentOptions{Since: since})
+	list, _, err := c.ListIssueComments(f.remote.Owner, f.remote.Name, int64(number), sdk.ListIssueCommentOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read comments of pull request %d: %w", number, err)
 	}

@@ -14,9 +14,6 @@ import (
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
-// skew is how far the server's clock may be from ours when we look for what we said.
-const skew = 10 * time.Minute
-
 // say says something once, as an account of ours. The caller holds f.writing.
 func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error), do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
 	me, err := f.me(ctx, a)
@@ -49,7 +46,7 @@ func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Po
 
 func (f *Forge) comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
 	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
-		func(r forge.Record) ([]spoken, error) { return f.issueComments(ctx, number, r.Created.Add(-skew)) },
+		func(forge.Record) ([]spoken, error) { return f.issueComments(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
 			c, err := f.author.at(ctx)
 			if err != nil {

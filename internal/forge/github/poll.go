@@ -41,6 +41,7 @@ type pullNote struct {
 	node    string
 	updated time.Time
 	created time.Time
+	sum     uint64 // of what can change twice in one second
 }
 
 // sinceList is a repository-wide list of comments. Its since stays where it is for as long as one page holds what
@@ -174,9 +175,10 @@ func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watc
 	}
 	changed := map[int]forge.Pull{}
 	note := func(p *gh.PullRequest) {
-		n := pullNote{p.GetNodeID(), p.GetUpdatedAt().Time, p.GetCreatedAt().Time}
-		if was, wanted := next.known[p.GetNumber()]; wanted && !was.updated.Equal(n.updated) {
-			changed[p.GetNumber()], next.known[p.GetNumber()] = pullOf(p), n
+		v := pullOf(p)
+		n := pullNote{p.GetNodeID(), v.Updated, v.Created, maphash.String(f.poll.seed, fmt.Sprint(v.State, v.Draft, v.Head, v.Title, v.Body))}
+		if was, wanted := next.known[p.GetNumber()]; wanted && was != n {
+			changed[p.GetNumber()], next.known[p.GetNumber()] = v, n
 		}
 	}
 	for pageNo := 1; pageNo <= 10; pageNo++ {
@@ -366,7 +368,7 @@ func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []spoken, t ta
 	}
 	if lacking(seen, t, said) {
 		// The lines of a review that was long in the making are older than what the list was asked for.
-		lines, err := f.lineComments(ctx, w.Number, time.Time{})
+		lines, err := f.lineComments(ctx, w.Number)
 		if err != nil {
 			return n, err
 		}

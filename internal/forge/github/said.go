@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	gh "github.com/google/go-github/v92/github"
 
@@ -33,11 +32,11 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 	if err != nil {
 		return forge.Stream{}, fmt.Errorf("read reviews of pull request %d: %w", number, err)
 	}
-	all, err := f.issueComments(ctx, number, time.Time{})
+	all, err := f.issueComments(ctx, number)
 	if err != nil {
 		return forge.Stream{}, err
 	}
-	lines, err := f.lineComments(ctx, number, time.Time{})
+	lines, err := f.lineComments(ctx, number)
 	if err != nil {
 		return forge.Stream{}, err
 	}
@@ -88,15 +87,10 @@ func (f *Forge) settle(ctx context.Context, t talk, all []spoken) ([]forge.Comme
 }
 
 // issueComments reads the comments below a pull request.
-func (f *Forge) issueComments(ctx context.Context, number int, since time.Time) ([]spoken, error) {
+func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error) {
 	var all []spoken
-	o := &gh.IssueListCommentsOptions{}
-	if !since.IsZero() {
-		o.Since = &since
-	}
 	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
-		o.ListOptions = lo
-		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number, o)
+		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number, &gh.IssueListCommentsOptions{ListOptions: lo})
 		for _, c := range list {
 			all = append(all, onPull(c))
 		}
@@ -109,11 +103,11 @@ func (f *Forge) issueComments(ctx context.Context, number int, since time.Time) 
 }
 
 // lineComments reads the comments on lines of a pull request.
-func (f *Forge) lineComments(ctx context.Context, number int, since time.Time) ([]spoken, error) {
+func (f *Forge) lineComments(ctx context.Context, number int) ([]spoken, error) {
 	var all []spoken
 	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
 		list, resp, err := f.author.rest.PullRequests.ListComments(ctx, f.remote.Owner, f.remote.Name, number,
-			&gh.PullRequestListCommentsOptions{Since: since, ListOptions: lo})
+			&gh.PullRequestListCommentsOptions{ListOptions: lo})
 		for _, c := range list {
 			all = append(all, onLine(c))
 		}

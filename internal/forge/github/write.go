@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +15,6 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
-
-// skew is how far GitHub's clock may be from ours when we look for what we said.
-const skew = 10 * time.Minute
 
 // say says something once, as an account of ours.
 func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error), do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
@@ -47,7 +45,7 @@ func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(f
 // Comment says something below a pull request.
 func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
 	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
-		func(r forge.Record) ([]spoken, error) { return f.issueComments(ctx, number, r.Created.Add(-skew)) },
+		func(forge.Record) ([]spoken, error) { return f.issueComments(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
 			c, _, err := f.author.rest.Issues.CreateComment(ctx, f.remote.Owner, f.remote.Name, number, gh.IssueCommentRequest{Body: r.Mark(p.Body)})
 			return forge.Posted{ID: forge.ID(forge.OnPull, c.GetID()), URL: c.GetHTMLURL()}, err
@@ -70,7 +68,7 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 		return posted, err
 	}
 	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
-		func(r forge.Record) ([]spoken, error) { return f.lineComments(ctx, number, r.Created.Add(-skew)) },
+		func(forge.Record) ([]spoken, error) { return f.lineComments(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
 			root, _, err := f.author.rest.PullRequests.GetComment(ctx, f.remote.Owner, f.remote.Name, id)
 			if err != nil {
@@ -79,7 +77,13 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 			if first := root.GetInReplyTo(); first != 0 {
 				id = first // GitHub takes replies to the first comment of a thread alone
 			}
-			c, _, err := f.author.rest.PullRequests.CreateCommentInReplyTo(ctx, f.remote.Owner, f.remote.Name, number, r.Mark(p.Body), id)
+			req, err := f.author.rest.NewRequest(ctx, http.MethodPost, fmt.Sprintf("repos/%s/%s/pulls/%d/comments/%d/replies", f.remote.Owner, f.remote.Name, number, id),
+				map[string]string{"body": r.Mark(p.Body)})
+			if err != nil {
+				return forge.Posted{}, err
+			}
+			c := new(gh.PullRequestComment)
+			_, err = f.author.rest.Do(req, c)
 			return forge.Posted{ID: forge.ID(forge.OnLine, c.GetID()), URL: c.GetHTMLURL()}, err
 		})
 	if err != nil {

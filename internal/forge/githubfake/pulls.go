@@ -30,7 +30,11 @@ func (s *Server) repoObject(c *call) object {
 	}
 }
 
-func (s *Server) getUser(c *call) answer { return answer{200, s.userObject(c.who.login)} }
+func (s *Server) getUser(c *call) answer {
+	o := s.userObject(c.who.login)
+	o["user_view_type"] = "private"
+	return answer{200, o}
+}
 
 func (s *Server) getRepo(c *call) answer {
 	o := s.repoObject(c)
@@ -186,6 +190,9 @@ func (s *Server) mergePull(c *call) answer {
 	var in struct{ SHA string }
 	if err := json.Unmarshal(c.body, &in); err != nil {
 		return fail(400, "Problems parsing JSON")
+	}
+	if !c.repo.canWrite(c.who.login) {
+		return fail(403, "Must have write access")
 	}
 	if in.SHA != "" && in.SHA != p.headSHA {
 		return fail(409, "Head branch was modified. Review and try the merge again.")

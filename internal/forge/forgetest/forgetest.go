@@ -1,0 +1,293 @@
+// Package forgetest is the suite that every forge passes, against a real server or one that is held to the real one's
+// word: what a pull request needs, and what happens when the network and the forge misbehave.
+package forgetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/wire"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Forge is everything that the suite asks of a forge.
+type Forge interface {
+	Repository(context.Context) (forge.Repository, error)
+	Us(context.Context) ([]string, error)
+	Find(ctx context.Context, branch string) (forge.Pull, error)
+	Open(context.Context, forge.NewPull) (p forge.Pull, existed bool, err error)
+	Pull(ctx context.Context, number int) (forge.Pull, error)
+	Edit(ctx context.Context, number int, e forge.Edit) error
+	Merge(ctx context.Context, number int, commit string) error
+	DeleteBranch(ctx context.Context, branch, commit string) error
+	Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error)
+	Poll(context.Context, []forge.Watched) ([]forge.News, error)
+	Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
+	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
+	Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error)
+	Resolve(ctx context.Context, number int, comment string) error
+	React(ctx context.Context, number int, comment string, r forge.Reaction) error
+	Push(context.Context, forge.Push) error
+	Limits() []forge.Limit
+}
+
+// The people of the suite. Ada and Rob may write to the repositories, Eve may only comment.
+const (
+	Ada = "ada"
+	Rob = "rob"
+	Eve = "eve"
+)
+
+// As is who is at work, and with what.
+type As struct {
+	Who      string
+	Reviewer string // "" for none
+	Journal  forge.Journal
+	Clock    wire.Clock
+	Timeout  time.Duration
+	MaxWait  time.Duration
+}
+
+// Server is a forge that the suite can be run against.
+type Server struct {
+	URL string
+	// NewRepo makes an empty repository.
+	NewRepo func(t *testing.T) (owner, name string)
+	// Connect makes the forge under test.
+	Connect func(t *testing.T, r forge.Remote, as As) Forge
+	Token   func(who string) string
+	// Change edits a comment as its author; "" deletes it.
+	Change func(t *testing.T, r forge.Remote, who, id, body string)
+	// Hook has events of a repository posted to url.
+	Hook func(t *testing.T, r forge.Remote, url, secret string)
+	// SaysLimits is set where the forge tells how much is left.
+	SaysLimits bool
+}
+
+// place is one repository, with a proxy before its server that can misbehave.
+type place struct {
+	*testing.T
+	server  Server
+	proxy   *Proxy
+	remote  forge.Remote
+	journal *forge.Memory
+	clock   *Clock
+	work    string // a clone to commit in
+}
+
+// Clock runs as real time does, and jumps when somebody sleeps.
+type Clock struct {
+	mu   sync.Mutex
+	skip time.Duration
+}
+
+// Now is real time and all the sleep so far.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.skip)
+}
+
+// Sleep takes a moment, and lets the clock jump. The moment lets a slow server get on.
+func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(min(d/20, time.Second))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skip += d
+	return nil
+}
+
+// Wire is the clock as a forge takes it.
+func (c *Clock) Wire() wire.Clock {
+	return wire.Clock{Now: c.Now, Sleep: c.Sleep, Chance: rand.Float64}
+}
+
+func newPlace(t *testing.T, s Server) *place {
+	t.Helper()
+	owner, name := s.NewRepo(t)
+	p := &place{T: t, server: s, proxy: NewProxy(t, s.URL), journal: &forge.Memory{}, clock: &Clock{}}
+	p.remote = forge.Remote{Scheme: "http", Host: strings.TrimPrefix(p.proxy.URL(), "http://"), Owner: owner, Name: name}
+	p.work = filepath.Join(t.TempDir(), "work")
+	p.git("init", "-q", "-b", "main", p.work)
+	p.commit("main", "first", map[string]string{"code.txt": lines(1, 30), "other.txt": "one\n"})
+	p.push("main")
+	return p
+}
+
+func lines(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	return b.String()
+}
+
+// git runs git in the clone, as somebody who works on the repository.
+func (p *place) git(args ...string) string {
+	p.Helper()
+	dir := p.work
+	if args[0] == "init" {
+		dir = filepath.Dir(p.work)
+	}
+	out, err := proc.Output(p.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: dir, Env: append(os.Environ(),
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org")})
+	if err != nil {
+		p.Fatalf("git %v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit commits files on a branch, which is made if it isn't there.
+func (p *place) commit(branch, message string, files map[string]string) string {
+	p.Helper()
+	if p.git("branch", "--list", branch) != "" || p.git("symbolic-ref", "--short", "HEAD") == branch {
+		p.git("symbolic-ref", "HEAD", "refs/heads/"+branch)
+	} else {
+		p.git("branch", "-q", branch)
+		p.git("symbolic-ref", "HEAD", "refs/heads/"+branch)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(p.work, name), []byte(text), 0o644); err != nil {
+			p.Fatal(err)
+		}
+	}
+	p.git("add", "-A")
+	p.git("commit", "-q", "--allow-empty", "-m", message)
+	return p.git("rev-parse", "HEAD")
+}
+
+// push pushes as a person would, with force where it is needed.
+func (p *place) push(branch string) {
+	p.Helper()
+	p.git("push", "-q", "--force", p.address(), branch)
+}
+
+func (p *place) address() string {
+	return fmt.Sprintf("http://%s:%s@%s/%s/%s.git", Ada, p.server.Token(Ada), p.remote.Host, p.remote.Owner, p.remote.Name)
+}
+
+func (p *place) as(who, reviewer string) Forge {
+	p.Helper()
+	journal := forge.Journal(p.journal)
+	if who != Ada {
+		journal = &forge.Memory{} // others have records of their own
+	}
+	return p.connect(As{Who: who, Reviewer: reviewer, Journal: journal})
+}
+
+func (p *place) connect(as As) Forge {
+	p.Helper()
+	as.Clock = p.clock.Wire()
+	if as.Timeout == 0 {
+		as.Timeout = 30 * time.Second
+	}
+	if as.MaxWait == 0 {
+		as.MaxWait = 2 * time.Minute
+	}
+	return p.server.Connect(p.T, p.remote, as)
+}
+
+// open makes a branch that changes the middle of code.txt, and a pull request of it by Ada.
+func (p *place) open(f Forge, branch string) forge.Pull {
+	p.Helper()
+	p.git("symbolic-ref", "HEAD", "refs/heads/main")
+	p.git("reset", "-q", "--hard")
+	p.commit(branch, "change for "+branch, map[string]string{"code.txt": lines(1, 10) + "new a\nnew b\nnew c\n" + lines(11, 30)})
+	p.push(branch)
+	pull, _, err := f.Open(p.Context(), forge.NewPull{Head: branch, Base: "main", Title: "Change " + branch, Body: "Please look."})
+	p.must(err)
+	return pull
+}
+
+func (p *place) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// post comments as somebody.
+func (p *place) post(f Forge, number int, words string) forge.Posted {
+	p.Helper()
+	v, err := f.Comment(p.Context(), number, forge.Post{Key: fmt.Sprintf("%d %.100s", number, words), Body: words})
+	p.must(err)
+	return v
+}
+
+// said reads all that was said. The markers of others, who are made to speak by the same code as we, are left out.
+func (p *place) said(f Forge, number int, since forge.Mark) forge.Stream {
+	p.Helper()
+	s, err := f.Said(p.Context(), number, since)
+	p.must(err)
+	for i, c := range s.Comments {
+		s.Comments[i].Body = words(c)
+	}
+	return s
+}
+
+func words(c forge.Comment) string {
+	return regexp.MustCompile(`\n*\[hidden: cco:[0-9a-f]{32}\]$`).ReplaceAllString(c.Body, "")
+}
+
+// bodies are the words of comments, for comparing.
+func bodies(all []forge.Comment) []string {
+	out := []string{}
+	for _, c := range all {
+		out = append(out, words(c))
+	}
+	return out
+}
+
+// Run runs the suite.
+func Run(t *testing.T, s Server) {
+	for _, test := range []struct {
+		name string
+		do   func(*place)
+	}{
+		{"OpensOnePullRequestForABranch", opensOne},
+		{"ReadsStateAndMerges", readsState},
+		{"ReadsOneOrderedStream", readsStream},
+		{"HandsOutEditsAgainAndTellsOfDeletions", handsOutEdits},
+		{"KnowsItsOwnWordsAndNoCopies", knowsOwn},
+		{"SaysAThingOnce", saysOnce},
+		{"FindsWhatItSaidBeforeACrash", findsAfterCrash},
+		{"MovesLinesOutsideTheDiffIntoTheBody", movesLines},
+		{"ApprovesWithASecondIdentityAlone", approves},
+		{"RepliesResolvesAndReacts", replies},
+		{"EditsTitleAndBody", edits},
+		{"PushesWithALeaseAndNeverByForce", pushes},
+		{"PollsEveryRequestOfARepository", polls},
+		{"PollsWithMarksThatWereNotItsLast", pollsOldMarks},
+		{"OutdatesLinesUnderAForcePush", outdates},
+		{"CleansWordsOfOthers", cleans},
+		{"ReadsAllPages", readsPages},
+		{"ReadsPagesThatChange", readsChangingPages},
+		{"TakesWebhooks", takesHooks},
+		{"SaysWhatToDo", saysWhatToDo},
+		{"SurvivesFaultsOfWrites", survivesWrites},
+		{"SurvivesFaultsOfReads", survivesReads},
+		{"ObeysLimits", obeysLimits},
+		{"NeverShowsTheToken", neverShowsToken},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // each has a repository of its own, and mostly waits
+			test.do(newPlace(t, s))
+		})
+	}
+}

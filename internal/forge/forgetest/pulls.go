@@ -1,0 +1,189 @@
+package forgetest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+)
+
+func opensOne(p *place) {
+	f := p.as(Ada, "")
+	_, err := f.Find(p.Context(), "topic")
+	if _, none := errors.AsType[*forge.NoPullError](err); !none {
+		p.Fatalf("a branch without a request gives %v", err)
+	}
+	first := p.open(f, "topic")
+	if first.State != forge.Open || first.Head.Name != "topic" || first.Base.Name != "main" || first.Author != Ada || first.Draft {
+		p.Errorf("opened %+v", first)
+	}
+	// Two at once, by two processes, for a branch that has none yet.
+	p.commit("both", "both", map[string]string{"both.txt": "x\n"})
+	p.push("both")
+	var wg sync.WaitGroup
+	var pulls [2]forge.Pull
+	var errs [2]error
+	for i, f := range []Forge{p.as(Ada, ""), p.as(Ada, "")} {
+		wg.Go(func() {
+			pulls[i], _, errs[i] = f.Open(p.Context(), forge.NewPull{Head: "both", Base: "main", Title: "Both", Draft: true})
+		})
+	}
+	wg.Wait()
+	p.must(errors.Join(errs[:]...))
+	if pulls[0].Number != pulls[1].Number || !pulls[0].Draft || pulls[0].Title != "Both" {
+		p.Errorf("two at once: %+v and %+v", pulls[0], pulls[1])
+	}
+	again, existed, err := f.Open(p.Context(), forge.NewPull{Head: "topic", Base: "main", Title: "Other"})
+	p.must(err)
+	if !existed || again.Number != first.Number || again.Title != first.Title {
+		p.Errorf("opened again: %v %+v", existed, again)
+	}
+	// The server did its work and the answer was lost.
+	for _, fault := range []Fault{{Lose: 500}, {DropAfter: true}, {DropBefore: true}} {
+		name := "lost" + p.git("rev-list", "--count", "--all")
+		p.commit(name, name, map[string]string{name: "x\n"})
+		p.push(name)
+		p.proxy.Inject(fault, 1, api("POST", "/pulls"))
+		made, _, err := f.Open(p.Context(), forge.NewPull{Head: name, Base: "main", Title: name})
+		p.must(err)
+		if p.proxy.Heal() != 0 {
+			p.Error("the fault did not come to pass")
+		}
+		found, err := f.Find(p.Context(), name)
+		p.must(err)
+		if found.Number != made.Number {
+			p.Errorf("%+v: made %d, found %d", fault, made.Number, found.Number)
+		}
+	}
+}
+
+func readsState(p *place) {
+	f := p.as(Ada, "")
+	pull := p.open(f, "topic")
+	r, err := f.Repository(p.Context())
+	p.must(err)
+	if r.DefaultBranch != "main" || !r.CanPush || r.Name != p.remote.Name {
+		p.Errorf("repository %+v", r)
+	}
+	now := p.settled(f, pull.Number)
+	if now.Mergeable != forge.MergeClean || now.Checks.State != forge.ChecksNone || now.Head.Commit != p.git("rev-parse", "topic") {
+		p.Errorf("open request: %+v", now)
+	}
+	err = f.Merge(p.Context(), pull.Number, strings.Repeat("1", 40))
+	if _, moved := errors.AsType[*forge.ConflictError](err); !moved {
+		p.Errorf("merging another head gives %v", err)
+	}
+	p.must(f.Merge(p.Context(), pull.Number, now.Head.Commit))
+	p.must(f.Merge(p.Context(), pull.Number, now.Head.Commit)) // it is merged: nothing to do
+	if now, err = f.Pull(p.Context(), pull.Number); err != nil || now.State != forge.Merged {
+		p.Errorf("merged request: %+v %v", now, err)
+	}
+	err = f.DeleteBranch(p.Context(), "topic", strings.Repeat("1", 40))
+	if _, moved := errors.AsType[*forge.ConflictError](err); !moved {
+		p.Errorf("deleting a branch that is elsewhere gives %v", err)
+	}
+	p.must(f.DeleteBranch(p.Context(), "topic", now.Head.Commit))
+	p.must(f.DeleteBranch(p.Context(), "topic", now.Head.Commit)) // it is gone: nothing to do
+	found, err := f.Find(p.Context(), "topic")
+	if err != nil || found.State != forge.Merged {
+		p.Errorf("after the merge the branch's request is %+v %v", found, err)
+	}
+	// Two that change the same lines.
+	one, two := p.open(f, "one"), p.open(f, "two")
+	p.git("reset", "-q", "--hard")
+	p.commit("two", "conflict", map[string]string{"code.txt": "all new\n"})
+	p.push("two")
+	p.must(f.Merge(p.Context(), one.Number, p.settled(f, one.Number).Head.Commit))
+	if now := p.settled(f, two.Number); now.Mergeable != forge.MergeConflict {
+		p.Errorf("a request in conflict is %q", now.Mergeable)
+	}
+}
+
+// settled waits until the forge has worked out whether a request can be merged.
+func (p *place) settled(f Forge, number int) forge.Pull {
+	p.Helper()
+	var last forge.Pull
+	for range 100 {
+		pull, err := f.Pull(p.Context(), number)
+		p.must(err)
+		if pull.Mergeable != forge.MergeUnknown && pull.Mergeable == last.Mergeable && pull.Head.Commit == p.git("rev-parse", pull.Head.Name) {
+			return pull
+		}
+		last = pull
+		p.must(p.clock.Sleep(p.Context(), 4e9))
+	}
+	return last
+}
+
+func edits(p *place) {
+	f := p.as(Ada, "")
+	pull := p.open(f, "topic")
+	title, body := "Another title", "Another body"
+	p.proxy.Inject(Fault{Lose: 502}, 1, api("PATCH", "/pulls"))
+	p.must(f.Edit(p.Context(), pull.Number, forge.Edit{Title: &title}))
+	p.must(f.Edit(p.Context(), pull.Number, forge.Edit{Body: &body}))
+	now, err := f.Pull(p.Context(), pull.Number)
+	p.must(err)
+	if now.Title != title || now.Body != body {
+		p.Errorf("edited: %+v", now)
+	}
+}
+
+func pushes(p *place) {
+	f := p.as(Ada, "")
+	dir := filepath.Join(p.TempDir(), "quarantine.git")
+	base := p.git("rev-parse", "main")
+	first := p.commit("topic", "first", map[string]string{"a.txt": "a\n"})
+	second := p.commit("topic", "second", map[string]string{"a.txt": "b\n"})
+	p.git("symbolic-ref", "HEAD", "refs/heads/main")
+	p.git("reset", "-q", "--hard")
+	other := p.commit("aside", "other", map[string]string{"b.txt": "b\n"})
+	p.git("clone", "-q", "--mirror", p.work, dir)
+	// A hook that must not run, in the repository that is pushed from.
+	hook := filepath.Join(dir, "hooks", "pre-push")
+	p.must(os.MkdirAll(filepath.Dir(hook), 0o755))
+	p.must(os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+filepath.Join(dir, "ran")+"\n"), 0o755)) //nolint:gosec // a hook must be executable
+
+	push := func(commit, lease string) error {
+		return f.Push(p.Context(), forge.Push{Dir: dir, Branch: "topic", Commit: commit, Lease: lease})
+	}
+	p.must(push(first, ""))
+	p.must(push(first, "")) // it is there: nothing to do
+	err := push(second, "")
+	if stale, ok := errors.AsType[*git.LeaseError](err); !ok || stale.Now != first {
+		p.Errorf("a branch that exists unexpectedly gives %v", err)
+	}
+	err = push(second, base)
+	if _, ok := errors.AsType[*git.LeaseError](err); !ok {
+		p.Errorf("a stale lease gives %v", err)
+	}
+	p.must(push(second, first))
+	err = push(other, second)
+	if _, ok := errors.AsType[*git.RewriteError](err); !ok {
+		p.Errorf("another history gives %v", err)
+	}
+	err = push(first, second)
+	if _, ok := errors.AsType[*git.RewriteError](err); !ok {
+		p.Errorf("going back gives %v", err)
+	}
+	if got := strings.Fields(p.git("ls-remote", p.address(), "refs/heads/topic"))[0]; got != second {
+		p.Errorf("the branch is at %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		p.Error("a hook ran")
+	}
+	err = p.as(Eve, "").Push(p.Context(), forge.Push{Dir: dir, Branch: "eve", Commit: first})
+	if err == nil {
+		p.Error("a stranger pushed")
+	}
+	ctx, cancel := context.WithCancel(p.Context())
+	cancel()
+	if err := f.Push(ctx, forge.Push{Dir: dir, Branch: "late", Commit: first}); !errors.Is(err, context.Canceled) {
+		p.Errorf("a push that was called off gives %v", err)
+	}
+}

@@ -1,0 +1,105 @@
+package github_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/forgetest"
+	"github.com/cco-dev/cco/internal/forge/github"
+	"github.com/cco-dev/cco/internal/forge/githubfake"
+)
+
+func secret(who string) string { return "ghp_secretOf" + who }
+
+// start starts a fake that must keep GitHub's word to its end.
+func start(t *testing.T) *githubfake.Server {
+	t.Helper()
+	s, err := githubfake.New(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		for _, b := range s.Broken() {
+			t.Errorf("GitHub's schema does not hold: %s", b)
+		}
+	})
+	for _, who := range []string{forgetest.Ada, forgetest.Rob, forgetest.Eve} {
+		s.AddUser(who, secret(who))
+	}
+	return s
+}
+
+func server(s *githubfake.Server) forgetest.Server {
+	var repos atomic.Int64
+	return forgetest.Server{
+		URL: s.URL(), SaysLimits: true, Token: secret,
+		NewRepo: func(t *testing.T) (string, string) {
+			t.Helper()
+			name := fmt.Sprintf("repo%d", repos.Add(1))
+			if err := s.AddRepo(t.Context(), "acme", name, forgetest.Ada, forgetest.Rob); err != nil {
+				t.Fatal(err)
+			}
+			return "acme", name
+		},
+		Connect: func(t *testing.T, r forge.Remote, as forgetest.As) forgetest.Forge {
+			t.Helper()
+			o := github.Options{Remote: r, Author: github.Fixed("a test", forge.Secret(secret(as.Who))), Journal: as.Journal, Clock: as.Clock,
+				Timeout: as.Timeout, MaxWait: as.MaxWait}
+			if as.Reviewer != "" {
+				id := github.Fixed("a test", forge.Secret(secret(as.Reviewer)))
+				o.Reviewer = &id
+			}
+			f, err := github.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		},
+		Change: func(t *testing.T, r forge.Remote, who, id, body string) {
+			t.Helper()
+			change(t, s.URL(), r, who, id, body)
+		},
+		Hook: func(_ *testing.T, r forge.Remote, url, key string) { s.AddHook(r.Owner, r.Name, url, key) },
+	}
+}
+
+// change edits or deletes a comment, without the adapter.
+func change(t *testing.T, base string, r forge.Remote, who, id, body string) {
+	t.Helper()
+	kind, n, err := forge.ParseID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := map[forge.CommentKind]string{forge.OnPull: "issues", forge.OnLine: "pulls"}[kind]
+	method := http.MethodPatch
+	if body == "" {
+		method = http.MethodDelete
+	}
+	data := strings.NewReader(fmt.Sprintf(`{"body":%q}`, body))
+	req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/api/v3/repos/%s/%s/%s/comments/%d", base, r.Owner, r.Name, group, n), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+secret(who))
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= 300 {
+		var b bytes.Buffer
+		_, _ = b.ReadFrom(resp.Body)
+		t.Fatalf("change %s: %d %s", id, resp.StatusCode, b.String())
+	}
+}
+
+func TestGitHubPassesTheSuite(t *testing.T) {
+	forgetest.Run(t, server(start(t)))
+}
