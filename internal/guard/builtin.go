@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -68,7 +69,10 @@ func (s *shell) runVariableBuiltin(name string, argv []arg) bool {
 		s.echo(args)
 	case "declare", "typeset", "local", "export", "readonly":
 		s.declareArgs(args)
-	case "unset", "let", "getopts", "wait":
+	case "unset":
+		s.evaluated(texts(args))
+		s.unset(args)
+	case "let", "getopts", "wait":
 		s.evaluated(texts(args))
 	case "test", "[":
 		s.testArgs(args)
@@ -84,6 +88,19 @@ func (s *shell) runVariableBuiltin(name string, argv []arg) bool {
 		return false
 	}
 	return true
+}
+
+// unset makes names hold nothing, or still what they held: whether the line
+// runs is not always known.
+func (s *shell) unset(args []arg) {
+	for _, a := range args {
+		name, ok := a.literal()
+		if !ok || strings.HasPrefix(name, "-") {
+			continue
+		}
+		name = s.referred(name)
+		s.sc.vars[name] = variable{alts: append(slices.Clone(s.lookup(name).alts), nil)}
+	}
 }
 
 func (s *shell) execBuiltin(argv []arg) {

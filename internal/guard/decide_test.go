@@ -294,7 +294,7 @@ func TestPolicyIsChecked(t *testing.T) {
 
 func TestPolicySurvivesJSON(t *testing.T) {
 	s := newSite(t, false)
-	s.policy.Protected, s.policy.Tools, s.policy.AuditSocket = []string{"/etc/cco"}, []string{"x"}, "/run/a.sock"
+	s.policy.Protected, s.policy.Tools, s.policy.AuditSocket, s.policy.Exchange = []string{"/etc/cco"}, []string{"x"}, "/run/a.sock", "/exchange/x"
 	data, err := json.Marshal(s.policy)
 	if err != nil {
 		t.Fatal(err)
@@ -309,10 +309,49 @@ func TestPolicySurvivesJSON(t *testing.T) {
 	}
 }
 
+// Guards against a directory that turns out to be the root when its variable is taken away.
+func TestUnsetVariablesHoldNothing(t *testing.T) {
+	s := newSite(t, false)
+	for command, allow := range map[string]bool{
+		`unset TMPDIR; rm -rf $TMPDIR/etc`:            false,
+		`x=build; unset -v x; rm -rf "$x/usr"`:        false,
+		`if false; then unset x; fi; rm -rf build/$x`: true,
+		`unset GOFLAGS; go build ./...`:               true,
+		`x=a; unset x; x=build; rm -rf $x/b`:          true,
+	} {
+		if v := s.decide(command); v.Allow != allow {
+			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
+		}
+	}
+}
+
 func TestProtectedPathsOfThePolicy(t *testing.T) {
 	s := newSite(t, false)
 	s.policy.Protected = []string{s.worktree + "/locked"}
 	for command, allow := range map[string]bool{"echo x > locked/a": false, "rm -rf locked": false, "cat locked/a": true, "touch lockedx": true} {
+		if v := s.decide(command); v.Allow != allow {
+			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
+		}
+	}
+}
+
+// An agent is told to put its questions into $CCO_EXCHANGE. Where it has none, nobody knows what that is.
+func TestTheExchangeIsKnownByItsVariable(t *testing.T) {
+	s := newSite(t, false)
+	exchange := t.TempDir()
+	const ask = `echo 'which one?' > "$CCO_EXCHANGE/question.txt"`
+	if v := s.decide(ask); v.Allow {
+		t.Error("a variable that nobody knows was trusted")
+	}
+	s.policy.Exchange = exchange
+	s.policy.Scratch = append(s.policy.Scratch, exchange)
+	for command, allow := range map[string]bool{
+		ask:                                  true,
+		`echo x > $CCO_WORKSPACE/x.txt`:      true,
+		`CCO_EXCHANGE=/etc; ` + ask:          false,
+		`echo x > $CCO_EXCHANGE/../../x.txt`: false,
+		`unset CCO_EXCHANGE; ` + ask:         false,
+	} {
 		if v := s.decide(command); v.Allow != allow {
 			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
 		}

@@ -186,6 +186,14 @@ func (s *shell) special(name string) looked {
 		if s.land.home != "" {
 			return is(lit(s.land.home))
 		}
+	case "CCO_EXCHANGE":
+		if s.policy.Exchange != "" {
+			return is(lit(s.policy.Exchange))
+		}
+	case "CCO_WORKSPACE":
+		if s.policy.Exchange != "" { // both are set, or neither
+			return is(lit(s.policy.Workspace))
+		}
 	case "PWD":
 		return dirs(s.sc.dirs)
 	case "OLDPWD":

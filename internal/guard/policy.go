@@ -39,6 +39,9 @@ type Policy struct {
 	// Tools are further tools that the agent may call, by name: those of its
 	// MCP servers. A tool that nobody named is denied.
 	Tools []string `json:"tools,omitempty"`
+	// Exchange is what the agent's CCO_EXCHANGE holds, where it has one. What
+	// may be written there is for Scratch to say.
+	Exchange string `json:"exchange,omitempty"`
 	// AuditSocket is where denials are reported.
 	AuditSocket string `json:"audit_socket,omitempty"`
 }
@@ -90,6 +93,8 @@ func (p *Policy) set(name, value string) (known bool, err error) {
 		p.Remotes, err = remotes(value)
 	case "tools":
 		p.Tools, err = jsontext.Strings(value)
+	case "exchange":
+		p.Exchange, err = jsontext.String(value)
 	case "audit_socket":
 		p.AuditSocket, err = jsontext.String(value)
 	default:
@@ -114,7 +119,7 @@ func (p Policy) Validate() error {
 	if p.Workspace == "" {
 		return errors.New("policy has no workspace")
 	}
-	single := [...]string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir}
+	single := [...]string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir, p.Exchange}
 	for _, names := range [...][]string{single[:], p.Scratch, p.Caches, p.Protected} {
 		for _, name := range names {
 			if name != "" && !path.IsAbs(name) {

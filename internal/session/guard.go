@@ -61,6 +61,7 @@ func (k *keeper) policy() (p guard.Policy, err error) {
 		}
 	}
 	p.Scratch = append(p.Scratch, k.place.Exchange)
+	p.Exchange = k.place.Exchange
 	p.AuditSocket = path.Join(k.place.Exchange, auditSocket)
 	return p, err
 }
