@@ -19,6 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
@@ -27,6 +28,25 @@ import (
 
 // With -record the streams of the real CLIs are written to event/testdata, where the decoders are tested on them.
 var record = flag.Bool("record", false, "write the streams to event/testdata")
+
+// With -oldest the oldest versions that adapters claim to work with are run instead of the pinned ones.
+var oldest = flag.Bool("oldest", false, "run the oldest versions that should work")
+
+func cli(t *testing.T, a agent.Adapter) string {
+	t.Helper()
+	if !*oldest {
+		return agenttest.Program(t, a.Name())
+	}
+	p, err := install.Install(t.Context(), filepath.Join("..", "..", ".cache", "oldest"), a, a.Package().Oldest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := filepath.Abs(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // stage is a repository, a worktree of it with the guard around it, and all that an adapter wants to be told.
 type stage struct {
@@ -60,7 +80,7 @@ func newStage(t *testing.T, name string, steps ...agenttest.Step) *stage {
 	s.put(t, filepath.Join(root, "exchange", ".keep"), "")
 	s.task = agent.Task{
 		Plan: "plan.md", Session: "3f9c01aa", Workspace: wt, Exchange: filepath.Join(root, "exchange"), Home: home, State: home,
-		Program: agenttest.Program(t, name), Door: strings.TrimPrefix(s.model.URL, "http://"), Token: "worthless-token",
+		Program: cli(t, a), Door: strings.TrimPrefix(s.model.URL, "http://"), Token: "worthless-token",
 		Model: map[string]string{"codex": "gpt-5", "gemini": "gemini-2.5-pro"}[name],
 	}
 	s.put(t, filepath.Join(wt, "plan.md"), "Do it.\n")
@@ -267,6 +287,18 @@ func TestRealDenial(t *testing.T) {
 				t.Error("the agent could not work")
 			}
 		})
+	}
+}
+
+// Guards against a test that proves nothing: without the preload gemini doesn't believe its system settings here.
+func TestRealGeminiNeedsThePreload(t *testing.T) {
+	s := newStage(t, "gemini")
+	s.model = agenttest.Serve(t, agenttest.Shell("cd "+s.host+" && touch ran"), agenttest.Say("over"))
+	s.task.Door = strings.TrimPrefix(s.model.URL, "http://")
+	s.env = []string{"NODE_OPTIONS="}
+	events := s.play(t, "unguarded")
+	if _, err := os.Lstat(filepath.Join(s.host, "ran")); err != nil {
+		t.Errorf("the escape failed by itself: %v\n%s", err, show(events))
 	}
 }
 

@@ -33,8 +33,8 @@ func (f *Finished) fail(words string, status int, now func() time.Time) {
 	}
 }
 
-// SpendLimit are the words of cco's own door when a run has used what it may. Every agent shows them in its error.
-const SpendLimit = "cco spend limit"
+// SpendLimit is part of what cco's own door says when a session has used what it may. Every agent shows it in its error.
+const SpendLimit = "limit of this session is reached"
 
 func spent(words string) bool { return strings.Contains(words, SpendLimit) }
 
