@@ -86,7 +86,7 @@ var layers = map[string][]string{
 	"internal/guard":            {"internal/guard/jsontext"},
 	"internal/guard/jsontext":   {},
 	"internal/proc":             {},
-	"internal/store":            {},
+	"internal/store":            {"internal/forge"},
 	"internal/term":             {},
 }
 

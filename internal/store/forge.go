@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// Journal is the record of what we said on forges.
+type Journal struct{ store *Store }
+
+// Journal gives the record of what we said on forges.
+func (s *Store) Journal() *Journal { return &Journal{s} }
+
+const writeColumns = `repo, key, number, kind, marker, id, url, created_at`
+
+// Begin keeps a record unless its key is known, and gives the one that is kept.
+func (j *Journal) Begin(ctx context.Context, r forge.Record) (kept forge.Record, fresh bool, err error) {
+	err = j.store.tx(ctx, func(tx *sql.Tx) error {
+		var ok bool
+		kept, ok, err = scanWrite(tx.QueryRowContext(ctx, `SELECT `+writeColumns+` FROM forge_writes WHERE repo = ? AND key = ?`, r.Repo, r.Key))
+		if err != nil || ok {
+			return err
+		}
+		kept, fresh = r, true
+		_, err := tx.ExecContext(ctx, `INSERT INTO forge_writes (`+writeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			r.Repo, r.Key, r.Number, string(r.Kind), r.Marker, r.ID, r.URL, stamp(r.Created))
+		return err
+	})
+	if err != nil {
+		return forge.Record{}, false, fmt.Errorf("begin %s: %w", r.Key, err)
+	}
+	return kept, fresh, nil
+}
+
+// Finish notes where what was said stands.
+func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
+	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET id = ?, url = ? WHERE repo = ? AND key = ?`, id, url, repo, key)
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", key, err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("finish %s: no such record", key)
+	}
+	return nil
+}
+
+// ByID finds a record by where it stands.
+func (j *Journal) ByID(ctx context.Context, repo, id string) (forge.Record, bool, error) {
+	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+` FROM forge_writes WHERE repo = ? AND id = ? AND id <> ''`, repo, id))
+}
+
+// ByMarker finds a record by its marker.
+func (j *Journal) ByMarker(ctx context.Context, repo, marker string) (forge.Record, bool, error) {
+	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+` FROM forge_writes WHERE repo = ? AND marker = ?`, repo, marker))
+}
+
+func scanWrite(row *sql.Row) (r forge.Record, ok bool, err error) {
+	var at int64
+	var kind string
+	err = row.Scan(&r.Repo, &r.Key, &r.Number, &kind, &r.Marker, &r.ID, &r.URL, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return forge.Record{}, false, nil
+	}
+	if err != nil {
+		return forge.Record{}, false, fmt.Errorf("read what was said: %w", err)
+	}
+	r.Kind, r.Created = forge.CommentKind(kind), unstamp(at)
+	return r, true, nil
+}
