@@ -20,12 +20,13 @@ var layers = map[string][]string{
 	"cmd/cco":        {"internal/cli"},
 	"cmd/cco-box":    {"internal/inside/tool"},
 	"cmd/cco-cruise": {"internal/cli", "internal/cli/cruising"},
+	"cmd/cco-guest":  {"internal/guest"},
 	"cmd/cco-guard":  {"internal/guard/hook"},
 
 	"internal/cli": {
-		"internal/agent", "internal/agent/event", "internal/agent/install", "internal/box", "internal/box/container", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
+		"internal/agent", "internal/agent/event", "internal/agent/install", "internal/box", "internal/box/container", "internal/box/lima", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
 		"internal/config", "internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
-		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/provision",
+		"internal/guard/settings", "internal/guest", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
 	},
 	"internal/cli/cruising": {
@@ -47,6 +48,9 @@ var layers = map[string][]string{
 	"internal/box/native":       {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/box/rooms"},
 	"internal/box/rooms":        {"internal/box", "internal/box/cage", "internal/box/native/jail"},
 	"internal/box/container":    {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/box/rooms", "internal/proc"},
+	"internal/box/remote":       {"internal/box", "internal/box/probe", "internal/proc"},
+	"internal/box/lima":         {"internal/box", "internal/box/remote", "internal/proc"},
+	"internal/guest":            {"internal/box/cage", "internal/box/native", "internal/box/remote", "internal/proc"},
 	"internal/box/worktree":     {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/git", "internal/proc"},
 	"internal/box/cage":         {"internal/box", "internal/box/native/jail", "internal/proc"},
 	"internal/inside/tool":      {"internal/box/native/jail", "internal/box/probe", "internal/inside", "internal/inside/gitwrap", "internal/inside/relay", "internal/inside/script"},

@@ -172,6 +172,11 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("box %s exists already, %s: choose another name, or `cco box destroy %s` first", e.Name, what, e.Name)
 }
 
+// StaleError says that what a box stands on is not what it should be, and what the user can do.
+type StaleError struct{ Name, Why, Mend string }
+
+func (e *StaleError) Error() string { return "box " + e.Name + ": " + e.Why + "; " + e.Mend }
+
 // Start starts a box that exists.
 func (s *Boxes) Start(ctx context.Context, name string, report Report) error {
 	return s.with(ctx, name, func(b *Box, d Driver) error { return s.start(ctx, b, d, report) })

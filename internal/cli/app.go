@@ -110,6 +110,7 @@ func (a *app) boxes() (*box.Boxes, error) {
 		Drivers: map[string]box.Driver{
 			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
 			"container": container.New(container.Options{Tool: tool, Guard: hook}),
+			"lima":      a.machines(),
 			"worktree":  worktree.New(worktree.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home), Keys: keyVariables()}),
 		},
 	}, nil
@@ -120,7 +121,7 @@ func defaultBackend() string {
 	if runtime.GOOS == "linux" {
 		return "native"
 	}
-	return "worktree"
+	return "lima"
 }
 
 // sessions gives the hand-off. The store stays open until done is called.

@@ -21,6 +21,7 @@ func boxCommand(a *app) *cobra.Command {
 
   native     Linux kernel isolation built into cco: no daemon, no root (default on Linux)
   container  podman or docker, hardened as far as the engine can
+  lima       a virtual machine of Lima's (default on macOS)
   worktree   git worktrees of one repository, which share its .git; on Linux the
              kernel keeps everything else of the machine read-only
 
@@ -31,7 +32,7 @@ box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 	}
 	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a)}
 	a.completions(onBoxes, onSessions)
-	c.AddCommand(createCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
+	c.AddCommand(createCommand(a), templateCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
 	c.AddCommand(netCommand(a))
 	c.AddCommand(onBoxes...)
 	c.AddCommand(onSessions...)

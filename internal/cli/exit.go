@@ -90,6 +90,7 @@ func classes() []class {
 		{exitState, is(box.ErrNotCreated)},
 		{exitState, is(box.ErrNotRunning)},
 		{exitState, as[*box.ConflictError]},
+		{exitState, as[*box.StaleError]},
 		{exitState, as[*session.StateError]},
 		{exitState, as[*session.BusyError]},
 		{exitState, as[*session.PendingError]},

@@ -203,7 +203,7 @@ func (k *call) serveWay(ctx context.Context, socket string) {
 		}
 		go func() {
 			defer func() { _ = s.Close() }()
-			out, err := dialSocket(ctx, socket)
+			out, err := DialSocket(ctx, socket)
 			if err != nil {
 				return
 			}

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// dialSocket connects to a unix socket however deep it is: an address holds 107 bytes, so its directory is named by a
+// DialSocket connects to a unix socket however deep it is: an address holds 107 bytes, so its directory is named by a
 // descriptor.
-func dialSocket(ctx context.Context, path string) (*net.UnixConn, error) {
+func DialSocket(ctx context.Context, path string) (*net.UnixConn, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err

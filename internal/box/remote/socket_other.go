@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-func dialSocket(ctx context.Context, path string) (*net.UnixConn, error) { return dial(ctx, path) }
+// DialSocket connects to a unix socket.
+func DialSocket(ctx context.Context, path string) (*net.UnixConn, error) { return dial(ctx, path) }
 
 // reopen opens a terminal again, so that its reads can be ended without it.
 func reopen(tty *os.File) (*os.File, error) {

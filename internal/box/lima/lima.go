@@ -1,0 +1,257 @@
+// Package lima keeps boxes in virtual machines that Lima runs, one for each. In the machine a part of cco's own keeps a
+// native box, in which each session is a user of its own.
+package lima
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/remote"
+)
+
+// guestSocket is where cco's part in the machine listens.
+const guestSocket = "/run/cco-guest/cco.sock"
+
+// Options are what the driver needs to know of the host.
+type Options struct {
+	Limactl string // the program; "" looks on PATH
+	Home    string // the user's
+	Root    bool   // root runs cco, which limactl refuses
+	Getenv  func(string) string
+	// Parts gives the directory with cco's programs for a machine of an architecture, in Go's words.
+	Parts func(arch string) (string, error)
+	// Version sums those programs up.
+	Version func(dir string) (string, error)
+	Names   []string // what they are called
+}
+
+// Driver makes and enters boxes in virtual machines.
+type Driver struct {
+	opts   Options
+	inside *remote.Client
+}
+
+var _ box.Driver = (*Driver)(nil)
+
+// New makes a driver. Nothing is looked at before it is used.
+func New(o Options) *Driver {
+	if o.Limactl == "" {
+		o.Limactl = "limactl"
+	}
+	d := &Driver{opts: o}
+	d.inside = &remote.Client{Dial: d.dial}
+	return d
+}
+
+// Inside is the driver of what is in the machine, which has to run.
+func (d *Driver) Inside() *remote.Client { return d.inside }
+
+// Check says whether limactl can be used.
+func (d *Driver) Check(ctx context.Context) error { return d.checkLimactl(ctx) }
+
+// ours marks a machine as one that we made, so that no other is ever removed.
+func ours(b *box.Box) string { return filepath.Join(b.Dir, "lima.yaml") }
+
+func isOurs(b *box.Box) bool {
+	_, err := os.Lstat(ours(b))
+	return err == nil
+}
+
+// Create makes the machine, starts it, puts cco's part into it and makes the box there. What an earlier try has left is
+// gone on with.
+func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) error {
+	if report == nil {
+		report = func(string, ...any) {}
+	}
+	if err := d.checkLimactl(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.Exchange, 0o700); err != nil { // before any machine could miss it
+		return err
+	}
+	i, err := d.find(ctx, b.Name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case i == nil:
+		if err := d.make(ctx, b, report); err != nil {
+			return err
+		}
+	case !isOurs(b):
+		return &box.StaleError{Name: b.Name, Why: "Lima has a machine of that name that this cco did not make", Mend: "choose another name, or `limactl delete " + b.Name + "` first"}
+	case i.Status == uninitialized, i.Status == installing:
+		report("removing what an earlier try has left")
+		if err := d.remove(ctx, b); err != nil {
+			return err
+		}
+		if err := d.make(ctx, b, report); err != nil {
+			return err
+		}
+	}
+	if err := d.up(ctx, b, report); err != nil {
+		return err
+	}
+	if err := d.install(ctx, b, report); err != nil {
+		return err
+	}
+	return d.inside.Create(ctx, inner(b), report)
+}
+
+// inner is the box as it is in the machine. What is the machine's own to know stays outside.
+func inner(b *box.Box) *box.Box {
+	in := *b
+	in.Spec.VM, in.Spec.Container = box.VM{}, box.Container{}
+	return &in
+}
+
+func (d *Driver) make(ctx context.Context, b *box.Box, report box.Report) error {
+	text, err := Template(b)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(ours(b), []byte(text), 0o600); err != nil {
+		return err
+	}
+	report("making the machine %s", b.Name)
+	_, err = d.limactl(ctx, report, nil, "create", "--name", b.Name, ours(b))
+	return err
+}
+
+// startTime bounds the first boot, in which packages are installed.
+const startTime = "30m"
+
+// up starts the machine if it doesn't run, and makes sure that it sees the exchange directory.
+func (d *Driver) up(ctx context.Context, b *box.Box, report box.Report) error {
+	i, err := d.find(ctx, b.Name)
+	if err != nil {
+		return err
+	}
+	if i == nil {
+		return &box.StaleError{Name: b.Name, Why: "its machine is gone", Mend: "`cco box destroy " + b.Name + "`, then create it again"}
+	}
+	if !i.shows(b.Exchange) {
+		return &box.StaleError{
+			Name: b.Name, Why: "its machine does not see " + b.Exchange + ": it was made before, or for another data directory",
+			Mend: "make it anew: `cco box destroy " + b.Name + " && cco box create " + b.Name + " --backend lima`",
+		}
+	}
+	switch i.Status {
+	case running:
+		return nil
+	case broken:
+		// Its host agent died, or was killed: stopping it by force makes it a stopped one.
+		if _, err := d.limactl(ctx, report, nil, "stop", "--force", b.Name); err != nil {
+			return err
+		}
+	}
+	report("starting the machine %s", b.Name)
+	_, err = d.limactl(ctx, report, nil, "start", "--timeout", startTime, b.Name)
+	return err
+}
+
+// Start starts the machine and the box in it.
+func (d *Driver) Start(ctx context.Context, b *box.Box, report box.Report) error {
+	if report == nil {
+		report = func(string, ...any) {}
+	}
+	if err := d.checkLimactl(ctx); err != nil {
+		return err
+	}
+	if err := d.up(ctx, b, report); err != nil {
+		return err
+	}
+	if _, err := d.hello(ctx, b); err != nil {
+		return err
+	}
+	return d.inside.Start(ctx, inner(b), report)
+}
+
+// Stop stops the machine, and with it everything in it. A machine that is not there is stopped.
+func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
+	i, err := d.find(ctx, b.Name)
+	if err != nil || i == nil || !isOurs(b) || i.Status == stopped || i.Status == uninitialized {
+		return err
+	}
+	if i.Status == running {
+		soon, cancel := context.WithTimeout(ctx, time.Minute)
+		_ = d.inside.Stop(soon, inner(b)) // so that its sessions end as sessions do
+		cancel()
+		if _, err := d.limactl(ctx, nil, nil, "stop", b.Name); err == nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+	}
+	_, err = d.limactl(ctx, nil, nil, "stop", "--force", b.Name)
+	return err
+}
+
+// Destroy removes the machine, if it is ours, and everything in it.
+func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
+	if !isOurs(b) {
+		return nil
+	}
+	return d.remove(ctx, b)
+}
+
+func (d *Driver) remove(ctx context.Context, b *box.Box) error {
+	i, err := d.find(ctx, b.Name)
+	if err != nil {
+		return err
+	}
+	if i != nil {
+		if _, err := d.limactl(ctx, nil, nil, "delete", "--force", b.Name); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(ours(b)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Running asks limactl.
+func (d *Driver) Running(ctx context.Context, b *box.Box) (bool, error) {
+	if !isOurs(b) {
+		return false, nil
+	}
+	i, err := d.find(ctx, b.Name)
+	if err != nil || i == nil {
+		return false, err
+	}
+	return i.Status == running, nil
+}
+
+// dial reaches cco's part in the machine through the socket that Lima leads to us.
+func (d *Driver) dial(ctx context.Context, b *box.Box) (net.Conn, error) {
+	path := filepath.Join(limaHome(d.opts.Getenv, d.opts.Home), b.Name, "sock", "cco.sock")
+	conn, err := remote.DialSocket(ctx, path)
+	if err == nil {
+		return conn, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if up, runErr := d.Running(ctx, b); runErr == nil && !up {
+		return nil, box.ErrNotRunning
+	}
+	return nil, fmt.Errorf("reach the machine %s: %w", b.Name, err)
+}
+
+// goArch is what Go calls an architecture of Lima's.
+func goArch(arch string) string {
+	if known, ok := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[arch]; ok {
+		return known
+	}
+	return runtime.GOARCH
+}
