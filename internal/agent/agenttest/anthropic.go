@@ -1,17 +1,11 @@
 package agenttest
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "encoding/json"
 
 // anthropic is the Messages protocol, which claude speaks.
 type anthropic struct{}
 
 func (anthropic) name() string { return "anthropic" }
-
-// resumed is what claude itself puts into the model's mouth when it resumes a session that was cut off.
-const resumed = "No response requested."
 
 func (anthropic) read(body []byte, _ string) (asked, error) {
 	var req struct {
@@ -37,7 +31,7 @@ func (anthropic) read(body []byte, _ string) (asked, error) {
 			Content json.RawMessage `json:"content"`
 		}
 		_ = json.Unmarshal(m.Content, &blocks) // else it is a plain string
-		if m.Role == "assistant" && !strings.Contains(string(m.Content), resumed) {
+		if m.Role == "assistant" && !putIn(string(m.Content)) {
 			q.turns++
 		}
 		for _, b := range blocks {

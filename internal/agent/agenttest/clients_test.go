@@ -212,5 +212,8 @@ func geminiRequest(turns int) string {
 		contents += `,{"role":"model","parts":[{"functionCall":{"name":"run_shell_command","args":{}}}]}` +
 			fmt.Sprintf(`,{"role":"user","parts":[{"functionResponse":{"name":"run_shell_command","response":{"output":"answer %d"}}}]}`, i)
 	}
+	if turns > 0 { // as gemini resumes
+		contents += `,{"role":"model","parts":[{"text":"[The previous response was interrupted before it completed.]"}]},{"role":"user","parts":[{"text":"go on"}]}`
+	}
 	return `{"tools":[{"functionDeclarations":[{"name":"run_shell_command"}]}],"contents":[` + contents + `]}`
 }

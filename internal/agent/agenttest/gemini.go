@@ -22,6 +22,7 @@ func (gemini) read(body []byte, url string) (asked, error) {
 		Contents []struct {
 			Role  string `json:"role"`
 			Parts []struct {
+				Text     string          `json:"text"`
 				Response json.RawMessage `json:"functionResponse"`
 			} `json:"parts"`
 		} `json:"contents"`
@@ -37,7 +38,7 @@ func (gemini) read(body []byte, url string) (asked, error) {
 		}
 	}
 	for _, c := range req.Contents {
-		if c.Role == "model" {
+		if c.Role == "model" && (len(c.Parts) == 0 || !putIn(c.Parts[0].Text)) {
 			q.turns++
 		}
 		for _, p := range c.Parts {

@@ -103,12 +103,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	// CLIs ask for titles, summaries and the like beside the conversation, without tools.
 	beside := len(q.tools) == 0
 	fault := s.record(r, body, p.name(), q, !beside)
-	step := Step{Text: "{}"}
+	step := Step{Text: besides}
 	if !beside {
 		step = s.step(q.turns)
 	}
 	s.reply(w, r, p, turn{asked: q, Step: step}, fault)
 }
+
+// besides answers whatever is asked beside the conversation: how hard a task is, what to call it, whose turn it is.
+const besides = `{"title":"Scripted","reasoning":"scripted","complexity_reasoning":"scripted","complexity_score":90,"next_speaker":"user"}`
 
 // speaks finds the protocol of a request by the end of its path.
 func speaks(r *http.Request) protocol {
