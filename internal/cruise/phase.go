@@ -9,10 +9,9 @@ import (
 )
 
 const (
-	quiet      = 10 * time.Second // comments that come closer together than this are one round
-	maxQuiets  = 30               // however long people go on, a round begins some time
-	reviewers  = 3                // at once
-	maxTries   = 2                // of an agent, before a person is asked
+	maxQuiets  = 30 // however long people go on, a round begins some time
+	reviewers  = 3  // at once
+	maxTries   = 2  // of an agent, before a person is asked
 	troubleTop = 300 * time.Second
 )
 

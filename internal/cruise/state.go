@@ -42,6 +42,14 @@ type Spec struct {
 	Draft      bool          `json:"draft,omitempty"`
 	Merge      bool          `json:"merge,omitempty"`
 	Branch     string        `json:"branch,omitempty"` // given by the user, instead of one that is made up
+	Quiet      time.Duration `json:"quiet,omitempty"`  // comments that come closer together than this are one round; 0 is ten seconds
+}
+
+func (s Spec) quiet() time.Duration {
+	if s.Quiet > 0 {
+		return s.Quiet
+	}
+	return 10 * time.Second
 }
 
 // Worker is an agent and its model.

@@ -30,7 +30,7 @@ func (m *machine) watch() error {
 		}
 		wait := m.st.Backoff.Interval()
 		if fresh {
-			wait = quiet
+			wait = m.st.Spec.quiet()
 		}
 		if err := m.nap(wait); err != nil {
 			return err

@@ -20,13 +20,30 @@ import (
 )
 
 // Commands are those that cco-cruise adds to cco's own.
-func Commands(k cli.Kit) []*cobra.Command {
-	t := &tool{Kit: k}
-	return []*cobra.Command{t.cruise()}
+func Commands(k cli.Kit) []*cobra.Command { return Variant{}.Commands(k) }
+
+// Variant is cco-cruise with a difference, for tests that put trouble into it.
+type Variant struct {
+	// Steps stands between the engine and what phases do.
+	Steps func(cruise.Steps) cruise.Steps
+	// Quiet is how long comments are waited for that belong together; 0 is the usual time.
+	Quiet time.Duration
+}
+
+// Commands are those of the variant.
+func (v Variant) Commands(k cli.Kit) []*cobra.Command {
+	if v.Steps == nil {
+		v.Steps = func(s cruise.Steps) cruise.Steps { return s }
+	}
+	t := &tool{Kit: k, variant: v}
+	return []*cobra.Command{t.cruise(), t.pr()}
 }
 
 // tool is what the commands are wired to.
-type tool struct{ cli.Kit }
+type tool struct {
+	cli.Kit
+	variant Variant
+}
 
 func (t *tool) cruise() *cobra.Command {
 	c := cli.Group("cruise", "Carry a task from a plan to a reviewed pull request",

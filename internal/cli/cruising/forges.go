@@ -14,6 +14,7 @@ type fullForge interface {
 	steps.Forge
 	Find(ctx context.Context, branch string) (forge.Pull, error)
 	Pull(ctx context.Context, number int) (forge.Pull, error)
+	Limits() []forge.Limit
 }
 
 // forges opens each repository's forge once: what it has read and what is left of its limits is kept with it.

@@ -7,10 +7,15 @@ import (
 	"os"
 	"os/exec" //nolint:depguard // builds and runs the program under test
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
+	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/git/gittest"
 )
@@ -58,12 +63,39 @@ func newRig(t *testing.T) *rig {
 // end leaves nothing running.
 func (r *rig) end() {
 	data := filepath.Join(r.home, "data", "cco")
-	_ = exec.Command("pkill", "-KILL", "-f", filepath.Join(r.bin, "cco-cruise")).Run() //nolint:forbidigo // the program under test
+	r.killEngine()
 	dirs, _ := filepath.Glob(filepath.Join(data, "sessions", "*"))
 	for _, dir := range dirs {
 		_, _ = r.try("box", "kill", filepath.Base(dir)) // most have ended by themselves
 	}
 	_, _ = r.try("box", "destroy", "--force")
+}
+
+// killEngine ends the engine of this data directory as a crash would, and says whether there was one.
+func (r *rig) killEngine() bool {
+	r.Helper()
+	data := filepath.Join(r.home, "data", "cco")
+	lock := flock.New(serve.Lock(data))
+	if free, err := lock.TryLock(); err != nil || free {
+		_ = lock.Close()
+		return false
+	}
+	words, err := os.ReadFile(serve.Lock(data))
+	if err != nil {
+		r.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(words)))
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		r.Fatal(err)
+	}
+	if err := lock.Lock(); err != nil { // it has ended when the lock is free
+		r.Fatal(err)
+	}
+	_ = lock.Close()
+	return true
 }
 
 func build(t *testing.T) string {

@@ -58,7 +58,7 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 	}
 	s := &serve.Server{Data: t.Data(), Store: svc.Store, Now: time.Now, Idle: idle, Ready: func() { t.Streams().Progress("phases are being run") }}
 	s.Open = func(ctx context.Context) (serve.Engine, error) {
-		e, err := durable.Open(ctx, filepath.Join(t.Data(), "cruise.db"), doer, slog.New(slog.DiscardHandler))
+		e, err := durable.Open(ctx, filepath.Join(t.Data(), "cruise.db"), t.variant.Steps(doer), slog.New(slog.DiscardHandler))
 		if err != nil {
 			return nil, err
 		}

@@ -150,7 +150,7 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit, Box: or(f.box, cfg.Box.Name),
 		Planner: cruise.Worker{Agent: or(f.planner, cfg.Agent.Default), Model: or(f.plannerModel, cfg.Agent.Model)},
 		Domains: f.domains, Trusted: f.trusted, MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget, Timeout: f.timeout,
-		Draft: f.draft, Merge: f.merge, Branch: f.branch,
+		Draft: f.draft, Merge: f.merge, Branch: f.branch, Quiet: t.variant.Quiet,
 	}
 	s.Reviewer = cruise.Worker{Agent: or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
 	s.Fixer = cruise.Worker{Agent: or(f.fixer, s.Planner.Agent), Model: or(f.fixerModel, s.Planner.Model)}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -54,6 +55,9 @@ func (e *RunningError) Error() string {
 // Socket is where the server listens.
 func Socket(data string) string { return filepath.Join(data, "cco.sock") }
 
+// Lock is what the server holds while it runs. It names the process.
+func Lock(data string) string { return filepath.Join(data, "cruise.lock") }
+
 // maxRequest bounds what a command sends: a task, a comment.
 const maxRequest = 8 << 20
 
@@ -62,7 +66,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(s.Data, "cruise.lock"), flock.SetPermissions(0o600))
+	lock := flock.New(Lock(s.Data), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", s.Data, err)
@@ -71,6 +75,10 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return &RunningError{Data: s.Data}
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	// Whoever wonders which process it is finds it in the lock.
+	if err := os.WriteFile(Lock(s.Data), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return err
+	}
 	if s.engine, err = s.Open(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,215 @@
+package cruising
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+// maxReply bounds what is read from standard input: a forge takes less.
+const maxReply = 64 << 10
+
+func (t *tool) pr() *cobra.Command {
+	c := cli.Group("pr", "Look at the pull request of the current branch, and answer on it",
+		`Show the pull request of the branch that is checked out, as cruise sees it.
+The forge is found by the git remote; --forge and --repo say otherwise.
+
+  cco pr status              its state, its checks, and what is left of limits
+  cco pr comments            everything that was said on it
+  cco pr reply ID "Done."    answer a comment, in its thread if it has one`)
+	var w where
+	c.PersistentFlags().StringVar(&w.forge, "forge", "", "github or gitea, where the host doesn't tell; with an address: gitea=https://git.example.org")
+	c.PersistentFlags().StringVar(&w.repo, "repo", "", "OWNER/NAME or HOST/OWNER/NAME, instead of what the remote says")
+	c.PersistentFlags().StringVar(&w.remote, "remote", "", "the git remote that is meant")
+	c.PersistentFlags().StringVar(&w.branch, "branch", "", "the branch that is meant, instead of the current one")
+	c.AddCommand(t.prStatus(&w), t.prComments(&w), t.prReply(&w))
+	return c
+}
+
+// onPull is the shape of commands about the pull request of a branch.
+func (t *tool) onPull(w *where, do func(ctx context.Context, f fullForge, p forge.Pull, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		if w.branch == "" {
+			repo, err := git.Open(ctx, t.Dir())
+			if err != nil {
+				return err
+			}
+			head, err := repo.Head(ctx)
+			if err != nil {
+				return err
+			}
+			w.branch = head.Branch
+		}
+		st, err := t.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = st.Close() }()
+		f, err := t.connect(ctx, st, t.Dir(), *w)
+		if err != nil {
+			return err
+		}
+		p, err := f.Find(ctx, w.branch)
+		if err != nil {
+			return err
+		}
+		return do(ctx, f, p, args)
+	}
+}
+
+// prStatus is what `cco pr status` shows.
+type prStatus struct {
+	forge.Pull
+	Limits []forge.Limit `json:"limits,omitempty"`
+}
+
+func (t *tool) prStatus(w *where) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "status", Short: "Show the state of the pull request", Args: cli.AtMost(0),
+		RunE: t.onPull(w, func(ctx context.Context, f fullForge, p forge.Pull, _ []string) error {
+			p, err := f.Pull(ctx, p.Number)
+			if err != nil {
+				return err
+			}
+			s := prStatus{p, f.Limits()}
+			if asJSON {
+				return t.Streams().JSON(s)
+			}
+			showStatus(t.Streams(), s)
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func showStatus(out *term.Streams, s prStatus) {
+	state := string(s.State)
+	if s.Draft {
+		state += ", draft"
+	}
+	out.Printf("#%d %s\n", s.Number, term.Clean(s.Title))
+	rows := [][]string{{"STATE", "MERGE", "CHECKS", "FROM", "INTO", "HEAD", "BY"},
+		{state, string(s.Mergeable), string(s.Checks.State), s.Head.Name, s.Base.Name, fmt.Sprintf("%.10s", s.Head.Commit), s.Author}}
+	out.Table(rows)
+	for _, c := range s.Checks.All {
+		if c.State != forge.ChecksPassed {
+			out.Printf("%s: %s %s\n", c.State, term.Clean(c.Name), term.Clean(c.URL))
+		}
+	}
+	out.Printf("%s\n", term.Clean(s.URL))
+	for _, l := range s.Limits {
+		out.Detail("limit %s: %d of %d left until %s", l.Resource, l.Remaining, l.Limit, l.Reset.Local().Format("15:04"))
+	}
+}
+
+func (t *tool) prComments(w *where) *cobra.Command {
+	var asJSON bool
+	var since string
+	c := &cobra.Command{
+		Use: "comments", Short: "Show everything that was said on the pull request", Args: cli.AtMost(0),
+		Long: `Show comments, line comments and reviews, oldest first. The words are those of
+others: what a page would hide in them is made visible.
+
+With --json the mark at the end can be given to --since to see only what is new.`,
+		RunE: t.onPull(w, func(ctx context.Context, f fullForge, p forge.Pull, _ []string) error {
+			s, err := f.Said(ctx, p.Number, forge.Mark(since))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if s.Comments == nil {
+					s.Comments = []forge.Comment{}
+				}
+				return t.Streams().JSON(s)
+			}
+			if len(s.Comments) == 0 {
+				t.Streams().Say("nothing was said on #%d", p.Number)
+			}
+			for _, c := range s.Comments {
+				showComment(t.Streams(), c)
+			}
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().StringVar(&since, "since", "", "only what is new since this mark")
+	return c
+}
+
+func showComment(out *term.Streams, c forge.Comment) {
+	who := c.Author + " (" + strings.ToLower(c.Association) + ")"
+	if c.Own {
+		who += ", us"
+	}
+	head := fmt.Sprintf("%s  %s  %s", c.ID, c.Created.Local().Format("2006-01-02 15:04"), who)
+	if c.Path != "" {
+		head += "  " + c.Path
+		if c.Line > 0 {
+			head += fmt.Sprintf(":%d", c.Line)
+		}
+	}
+	if c.State != "" {
+		head += "  " + c.State
+	}
+	out.Printf("%s\n", out.Paint(term.Bold, strings.ReplaceAll(term.Clean(head), "\n", " ")))
+	for line := range strings.Lines(term.Clean(c.Body)) {
+		out.Printf("    %s\n", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+func (t *tool) prReply(w *where) *cobra.Command {
+	return &cobra.Command{
+		Use: "reply ID TEXT|-", Short: "Answer a comment, in its thread if it has one", Args: cli.AtMost(2),
+		Long: `Answer a comment, in its thread if it has one. With - the text is read from
+standard input. Giving the same answer again changes nothing, so a command that
+was interrupted can be repeated.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return cli.Usage("the id of a comment and a text are needed, see `cco pr reply --help`")
+			}
+			text := args[1]
+			if text == "-" {
+				data, err := io.ReadAll(io.LimitReader(t.Streams().In, maxReply+1))
+				if err != nil {
+					return err
+				}
+				text = string(data)
+			}
+			if strings.TrimSpace(text) == "" || len(text) > maxReply {
+				return cli.Usage("an answer has between 1 and %d bytes", maxReply)
+			}
+			return t.onPull(w, func(ctx context.Context, f fullForge, p forge.Pull, args []string) error {
+				return t.reply(ctx, f, p, args[0], text)
+			})(cmd, args)
+		},
+	}
+}
+
+func (t *tool) reply(ctx context.Context, f fullForge, p forge.Pull, to, text string) error {
+	sum := sha256.Sum256([]byte(text))
+	posted, err := f.Reply(ctx, p.Number, to, forge.Post{Key: fmt.Sprintf("pr-reply/%d/%s/%s", p.Number, to, hex.EncodeToString(sum[:8])), Body: text})
+	if err != nil {
+		return err
+	}
+	switch {
+	case posted.Again:
+		t.Streams().Say("it was said before")
+	case posted.Fallback != "":
+		t.Streams().Say("%s", posted.Fallback)
+	}
+	t.Streams().Printf("%s %s\n", posted.ID, term.Clean(posted.URL))
+	return nil
+}
