@@ -24,7 +24,8 @@ type view struct {
 	before event.Usage // of attempts that have ended
 	now    event.Usage
 	said   string
-	asked  bool // what follows a question is only how the agent was ended
+	errs   []string // the last that it wrote to standard error, shown if it fails
+	asked  bool     // what follows a question is only how the agent was ended
 }
 
 // show prints one event of a session.
@@ -50,8 +51,11 @@ func (v *view) show(e session.Event) {
 			v.line("", e.Text)
 		}
 	case session.KindErr:
-		v.a.io.Settle()
-		_, _ = fmt.Fprintln(v.a.io.Err, term.Clean(e.Text))
+		if e.Raw && !v.a.io.Verbose {
+			v.errs = append(v.errs, e.Text)[max(0, len(v.errs)-maxErrs+1):]
+			return
+		}
+		v.complain(e.Text)
 	case session.KindTTY:
 		v.a.io.Settle()
 		_, _ = v.out.Write(e.Data)
@@ -111,6 +115,12 @@ func (v *view) finished(e event.Event) {
 	if f == nil {
 		return
 	}
+	if f.Outcome != event.OK && !v.asked {
+		for _, line := range v.errs {
+			v.complain(line)
+		}
+	}
+	v.errs = nil
 	// Some agents say it themselves.
 	if f.Outcome != event.OK && f.Error != "" && f.Session != "" && !v.asked && !strings.Contains(v.said, f.Error) {
 		v.line(term.Red, "✗ "+oneLine(f.Error, 300))
@@ -122,6 +132,14 @@ func (v *view) finished(e event.Event) {
 	if words := usageWords(v.before); words != "" {
 		v.line(term.Dim, v.agent+": "+words)
 	}
+}
+
+// maxErrs is how much of an agent's standard error is shown when it fails.
+const maxErrs = 5
+
+func (v *view) complain(text string) {
+	v.a.io.Settle()
+	_, _ = fmt.Fprintln(v.a.io.Err, term.Clean(text))
 }
 
 func (v *view) line(c term.Colour, text string) {

@@ -108,6 +108,26 @@ func TestAViewLeavesOutWhatWasBefore(t *testing.T) {
 	}
 }
 
+// Guards against a screen full of an agent's own noise, and against its last words missing when it fails.
+func TestAViewShowsStandardErrorOnlyOfAFailure(t *testing.T) {
+	noise := []session.Event{}
+	for _, line := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		noise = append(noise, session.Event{Kind: session.KindErr, Raw: true, Text: line})
+	}
+	end := func(o event.Outcome) session.Event {
+		return does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: o}})
+	}
+	if _, err := shown(t, nil, append(noise, end(event.OK))...); err != "" {
+		t.Errorf("noise: %q", err)
+	}
+	if _, err := shown(t, nil, append(noise, end(event.Failed))...); err != "3\n4\n5\n6\n7\n" {
+		t.Errorf("last words: %q", err)
+	}
+	if _, err := shown(t, func(_ *view, s *term.Streams) { s.Verbose = true }, noise...); err != "1\n2\n3\n4\n5\n6\n7\n" {
+		t.Errorf("with --verbose: %q", err)
+	}
+}
+
 func TestOneLineIsBounded(t *testing.T) {
 	if got := oneLine(strings.Repeat("ä\n", 1_000_000), 50); len([]rune(got)) > 50 {
 		t.Errorf("%d runes", len([]rune(got)))

@@ -76,7 +76,8 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 		defer close(read)
 		a.read(pr)
 	}()
-	errs := &lines{kind: KindErr, to: a.transcript}
+	// What an agent with events of its own writes beside them is for its makers.
+	errs := &lines{kind: KindErr, raw: a.agent.Provider() != "", to: a.transcript}
 	e.Stdout, e.Stderr = pw, errs
 	err := a.drv.Run(ctx, a.box, e)
 	_ = pw.Close()

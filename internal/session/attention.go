@@ -60,6 +60,10 @@ func (s *Service) Attention(ctx context.Context) ([]Need, error) {
 }
 
 func (s *Service) need(v store.Session) (Need, bool) {
+	order, err := s.readOrder(v.ID)
+	if errors.Is(err, os.ErrNotExist) {
+		return Need{}, false // its workspace was removed: nothing can be done about it
+	}
 	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Branch: v.Branch, Title: v.Title, Words: v.Reason}
 	switch {
 	case v.State == store.Waiting, v.State == store.Pulled && v.Question != "":
@@ -67,7 +71,7 @@ func (s *Service) need(v store.Session) (Need, bool) {
 		n.Next = "cco answer " + v.ID + ` "…"`
 	case v.State == store.Paused:
 		n.Kind, n.Next = NeedLimit, goOnWith(v)
-	case v.State == store.Failed && s.leftWork(v):
+	case v.State == store.Failed && order.View == "" && s.leftWork(v):
 		n.Kind, n.Next = NeedLook, "cco box pull "+v.ID+" --partial"
 	default:
 		return n, false
@@ -78,8 +82,7 @@ func (s *Service) need(v store.Session) (Need, bool) {
 // leftWork says whether a session that failed has done something that is not on the host. What was never published counts:
 // nobody has looked.
 func (s *Service) leftWork(v store.Session) bool {
-	// Without an order its workspace was removed; one that only looks has none.
-	if order, err := s.readOrder(v.ID); v.Started.IsZero() || errors.Is(err, os.ErrNotExist) || order.View != "" {
+	if v.Started.IsZero() {
 		return false
 	}
 	r, err := s.readResult(v)

@@ -18,7 +18,7 @@ type Event struct {
 	Kind Kind      `json:"kind"`
 	Text string    `json:"text,omitempty"`
 	Data []byte    `json:"data,omitempty"` // what a terminal showed, as it was
-	Raw  bool      `json:"raw,omitempty"`  // a line whose meaning is in the events that follow it
+	Raw  bool      `json:"raw,omitempty"`  // a line whose meaning is in the events beside it
 
 	Agent *event.Event `json:"agent,omitempty"`
 }
@@ -136,6 +136,7 @@ func (t *transcript) copyTo(w io.Writer, stop <-chan struct{}) error {
 // lines is a writer that makes an event of each line, or of each maxChunk of a longer one.
 type lines struct {
 	kind Kind
+	raw  bool
 	to   *transcript
 
 	mu   sync.Mutex
@@ -150,10 +151,10 @@ func (l *lines) Write(p []byte) (int, error) {
 		i := bytes.IndexByte(l.rest, '\n')
 		switch {
 		case i >= 0 && i <= maxChunk:
-			l.to.add(l.kind, string(l.rest[:i]))
+			l.to.append(Event{Kind: l.kind, Text: string(l.rest[:i]), Raw: l.raw})
 			l.rest = l.rest[i+1:]
 		case len(l.rest) > maxChunk:
-			l.to.add(l.kind, string(l.rest[:maxChunk]))
+			l.to.append(Event{Kind: l.kind, Text: string(l.rest[:maxChunk]), Raw: l.raw})
 			l.rest = l.rest[maxChunk:]
 		default:
 			l.rest = bytes.Clone(l.rest)
@@ -166,7 +167,7 @@ func (l *lines) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.rest) > 0 {
-		l.to.add(l.kind, string(l.rest))
+		l.to.append(Event{Kind: l.kind, Text: string(l.rest), Raw: l.raw})
 		l.rest = nil
 	}
 }
