@@ -25,7 +25,7 @@ var layers = map[string][]string{
 
 	"internal/cli": {
 		"internal/agent", "internal/agent/event", "internal/agent/install", "internal/box", "internal/box/container", "internal/box/lima", "internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/canary",
-		"internal/config", "internal/doctor", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
+		"internal/config", "internal/doctor", "internal/forge", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/settings", "internal/guest", "internal/inside/tool", "internal/proc", "internal/provision",
 		"internal/session", "internal/store", "internal/term",
 	},

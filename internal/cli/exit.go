@@ -7,6 +7,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
@@ -78,6 +79,10 @@ func classes() []class {
 		{exitUsage, as[*settings.UnknownAgentError]},
 		{exitUsage, as[*box.UnknownBackendError]},
 		{exitUsage, as[*box.NameError]},
+		{exitUsage, as[*forge.IDError]},
+		{exitUsage, as[*forge.RemoteError]},
+		{exitUsage, as[*forge.HostError]},
+		{exitNotFound, as[*forge.NoPullError]},
 		{exitNotFound, as[*store.NotFoundError]},
 		{exitNotFound, as[*box.NotFoundError]},
 		{exitNotFound, as[*notAllowedError]},
