@@ -1,0 +1,325 @@
+package lima
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/remote"
+)
+
+// nobody is a driver with no box in it, as far as these tests go.
+type nobody struct{ box.Driver }
+
+func (nobody) Create(context.Context, *box.Box, box.Report) error { return nil }
+func (nobody) Start(context.Context, *box.Box, box.Report) error  { return nil }
+func (nobody) Stop(context.Context, *box.Box) error               { return nil }
+func (nobody) Halt(context.Context, *box.Box, string) error       { return nil }
+func (nobody) Prepare(_ context.Context, _ *box.Box, id string) (box.Place, error) {
+	return box.Place{Workspace: "/workspace/" + id}, nil
+}
+
+// fake is a limactl that replays, and cco's part in its machine.
+type fake struct {
+	*testing.T
+	dir string
+	d   *Driver
+	b   *box.Box
+}
+
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "l") //nolint:usetesting // an address of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	f := &fake{T: t, dir: dir}
+	list, err := os.ReadFile(filepath.Join("testdata", "list.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.set("list.json", string(list))
+	f.set("version", "limactl version 1.2.1\n")
+	limactl, err := filepath.Abs(filepath.Join("testdata", "limactl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKE", dir)
+	parts := t.TempDir()
+	if err := os.WriteFile(filepath.Join(parts, "cco-guest"), []byte("program"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f.d = New(Options{
+		Limactl: limactl, Home: dir, Getenv: func(name string) string { return map[string]string{"LIMA_HOME": filepath.Join(dir, "lima")}[name] },
+		Parts: func(string) (string, error) { return parts, nil }, Version: func(string) (string, error) { return "v1", nil }, Names: []string{"cco-guest"},
+	})
+	data := t.TempDir()
+	f.b = &box.Box{Name: "cco-sandbox", Dir: filepath.Join(data, "boxes", "cco-sandbox"), Exchange: filepath.Join(data, "exchange")}
+	return f
+}
+
+func (f *fake) set(name, text string) {
+	f.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fake) get(name string) string {
+	text, _ := os.ReadFile(filepath.Join(f.dir, name))
+	return strings.TrimSpace(string(text))
+}
+
+func (f *fake) forget() { _ = os.Remove(filepath.Join(f.dir, "calls")) }
+
+// part plays cco's part in the machine.
+func (f *fake) part(version string) {
+	f.Helper()
+	sock := filepath.Join(f.dir, "lima", f.b.Name, "sock")
+	if err := os.MkdirAll(sock, 0o700); err != nil {
+		f.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(sock, "cco.sock"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	s := &remote.Server{Driver: nobody{}, Dir: f.TempDir(), Exchange: "/exchange", Version: version}
+	done := make(chan struct{})
+	go func() { _ = s.Serve(context.Background(), l); close(done) }()
+	f.Cleanup(func() { _ = l.Close(); <-done })
+}
+
+func TestLifecycle(t *testing.T) {
+	f := newFake(t)
+	f.part("v1")
+	var said []string
+	report := func(format string, args ...any) { said = append(said, strings.TrimSpace(format)) }
+	for range 2 {
+		if err := f.d.Create(t.Context(), f.b, report); err != nil {
+			t.Fatal(err)
+		}
+		if up, err := f.d.Running(t.Context(), f.b); err != nil || !up {
+			t.Errorf("running %v, %v", up, err)
+		}
+	}
+	if n := strings.Count(f.get("calls"), " create "); n != 1 {
+		t.Errorf("%d machines were made:\n%s", n, f.get("calls"))
+	}
+	if _, err := os.Stat(f.b.Exchange); err != nil {
+		t.Errorf("the machine was made before what it sees: %v", err)
+	}
+	if len(said) < 3 {
+		t.Errorf("little was said: %q", said)
+	}
+	for range 2 {
+		if err := f.d.Stop(t.Context(), f.b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if up, err := f.d.Running(t.Context(), f.b); err != nil || up {
+		t.Errorf("running %v, %v", up, err)
+	}
+	for range 2 {
+		if err := f.d.Start(t.Context(), f.b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := f.d.Destroy(t.Context(), f.b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.get("status") != "" {
+		t.Error("the machine is still there")
+	}
+	for line := range strings.Lines(f.get("calls")) {
+		if !strings.HasPrefix(line, "--tty=false ") && !strings.HasPrefix(line, "--version") {
+			t.Errorf("limactl %s", line)
+		}
+	}
+}
+
+// Guards against a machine that passes for one that was never made, and is made again over what is in it.
+func TestOddStatesAreErrors(t *testing.T) {
+	f := newFake(t)
+	f.part("v1")
+	if err := f.d.Create(t.Context(), f.b, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []string{"Paused", "", "running"} {
+		f.set("status", status)
+		if _, err := f.d.Running(t.Context(), f.b); err == nil {
+			t.Errorf("%q was understood", status)
+		}
+		f.forget()
+		if err := f.d.Create(t.Context(), f.b, nil); err == nil || strings.Contains(f.get("calls"), " create ") {
+			t.Errorf("%q: a machine was made: %v", status, err)
+		}
+	}
+	f.set("status", "Running")
+	for _, line := range []string{"not json\n", `{"status":"Running"}` + "\n", "[]\n"} {
+		f.set("odd", line)
+		if _, err := f.d.Running(t.Context(), f.b); err == nil {
+			t.Errorf("%q was understood", line)
+		}
+	}
+}
+
+func TestMissingAndOldLimactl(t *testing.T) {
+	f := newFake(t)
+	for _, c := range []struct{ says, why string }{
+		{"limactl version 1.0.7\n", "the first usable one is"}, {"limactl version 0.23.2", "0.23.2"},
+	} {
+		f.set("version", c.says)
+		u, ok := errors.AsType[*box.Unavailable](f.d.Check(t.Context()))
+		if !ok || !strings.Contains(u.Why, c.why) || !strings.Contains(u.Mend, "install") {
+			t.Errorf("%q: %+v", c.says, u)
+		}
+	}
+	f.set("version", "limactl version 2.0.1-17-gabc\n")
+	if err := f.d.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.set("version", "what?\n")
+	if err := f.d.Check(t.Context()); err == nil {
+		t.Error("a version that is none was accepted")
+	}
+	for _, o := range []Options{{Limactl: "/no/limactl"}, {Limactl: f.d.opts.Limactl, Root: true}} {
+		if _, ok := errors.AsType[*box.Unavailable](New(o).Check(t.Context())); !ok {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+// Guards against a box in whose machine nothing that is handed over would ever be seen.
+func TestMachineWithoutTheExchange(t *testing.T) {
+	f := newFake(t)
+	f.part("v1")
+	if err := f.d.Create(t.Context(), f.b, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.set("exchange", "/home/ada/other")
+	for _, err := range []error{f.d.Create(t.Context(), f.b, nil), f.d.Start(t.Context(), f.b, nil)} {
+		stale, ok := errors.AsType[*box.StaleError](err)
+		if !ok || !strings.Contains(stale.Mend, "cco box destroy cco-sandbox && cco box create cco-sandbox") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// Guards against a user's own machine that happens to have the name.
+func TestForeignMachineIsLeftAlone(t *testing.T) {
+	f := newFake(t)
+	f.set("status", "Running")
+	f.set("exchange", f.b.Exchange)
+	if _, ok := errors.AsType[*box.StaleError](f.d.Create(t.Context(), f.b, nil)); !ok {
+		t.Error("it was taken over")
+	}
+	if up, err := f.d.Running(t.Context(), f.b); up || err != nil {
+		t.Errorf("%v, %v", up, err)
+	}
+	if err := errors.Join(f.d.Stop(t.Context(), f.b), f.d.Destroy(t.Context(), f.b)); err != nil || f.get("status") != "Running" {
+		t.Errorf("%v, it is %s", err, f.get("status"))
+	}
+}
+
+// Guards against Ctrl-C during the minutes of a first start.
+func TestInterruptedCreate(t *testing.T) {
+	f := newFake(t)
+	f.set("hang", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.d.Create(ctx, f.b, nil) }()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(f.dir, "hanging")); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it never began")
+		}
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	if f.get("status") != "Broken" {
+		t.Fatalf("the machine is %s", f.get("status"))
+	}
+	_ = os.Remove(filepath.Join(f.dir, "hang"))
+	f.part("v1")
+	if err := f.d.Create(t.Context(), f.b, nil); err != nil || f.get("status") != "Running" {
+		t.Errorf("create goes on: %v, %s", err, f.get("status"))
+	}
+	f.set("status", "Uninitialized")
+	if err := f.d.Create(t.Context(), f.b, nil); err != nil {
+		t.Errorf("create makes it anew: %v", err)
+	}
+	f.set("status", "Broken")
+	if err := f.d.Destroy(t.Context(), f.b); err != nil || f.get("status") != "" {
+		t.Errorf("destroy removes it: %v", err)
+	}
+}
+
+func TestPartsAreCheckedByVersion(t *testing.T) {
+	f := newFake(t)
+	f.part("v0")
+	f.set("status", "Running")
+	f.set("exchange", f.b.Exchange)
+	if err := errors.Join(os.MkdirAll(f.b.Dir, 0o700), os.WriteFile(ours(f.b), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.d.Prepare(t.Context(), f.b, "0000aaaa")
+	if stale, ok := errors.AsType[*box.StaleError](err); !ok || !strings.Contains(stale.Mend, "cco box provision") {
+		t.Errorf("%v", err)
+	}
+	// What is put in is checked too.
+	if err := f.d.install(t.Context(), f.b, t.Logf); err == nil || !strings.Contains(err.Error(), "v0") {
+		t.Errorf("%v", err)
+	}
+	if !strings.Contains(f.get("stdin"), "program") {
+		t.Error("the programs did not travel")
+	}
+}
+
+func TestFailuresSayWhatLimactlSaid(t *testing.T) {
+	f := newFake(t)
+	f.set("fail-create", "no image for this machine")
+	if err := f.d.Create(t.Context(), f.b, nil); err == nil || !strings.Contains(err.Error(), "no image for this machine") {
+		t.Errorf("%v", err)
+	}
+	f.set("fail-list", "cannot read LIMA_HOME")
+	if err := f.d.Destroy(t.Context(), f.b); err == nil || !strings.Contains(err.Error(), "cannot read LIMA_HOME") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStoppedMachineRunsNothing(t *testing.T) {
+	f := newFake(t)
+	if err := f.d.Run(t.Context(), f.b, box.Exec{Argv: []string{"true"}}); !errors.Is(err, box.ErrNotRunning) {
+		t.Errorf("%v", err)
+	}
+	if err := f.d.Halt(t.Context(), f.b, "0000aaaa"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLogLines(t *testing.T) {
+	for line, want := range map[string][2]string{
+		`time="2026-11-15T07:12:10Z" level=info msg="SSH Local Port: 37759"`:          {"info", "SSH Local Port: 37759"},
+		`time="x" level=fatal msg="failed to find \"lima-guestagent\" binary" name=x`: {"fatal", `failed to find "lima-guestagent" binary`},
+		`time="x" level=warning msg=short`:                                            {"warning", "short"},
+		`plain words`:                                                                 {"", "plain words"},
+		``:                                                                            {"", ""},
+	} {
+		if level, msg := parseLog(line); level != want[0] || msg != want[1] {
+			t.Errorf("%s: %q %q", line, level, msg)
+		}
+	}
+}
