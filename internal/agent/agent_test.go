@@ -64,8 +64,8 @@ func TestMissingSaysHowToMend(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	const prompt = "/executing-plans-in-sandbox docs/plan.md"
-	codex := []string{"--dangerously-bypass-approvals-and-sandbox", "--disable", "plugins", "--disable", "remote_plugin", "--disable", "apps",
-		"--disable", "plugin_discovery_prefetch", "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false"}
+	codex := []string{"--dangerously-bypass-approvals-and-sandbox", "-c", "features.plugins=false", "-c", "features.remote_plugin=false", "-c", "features.apps=false",
+		"-c", "features.plugin_discovery_prefetch=false", "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false"}
 	said := func(t *Task) { t.Prompt = "go on" }
 	tests := []struct {
 		name  string

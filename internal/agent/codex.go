@@ -34,8 +34,9 @@ func (codex) Command(t Task) Command {
 	// The box is the sandbox. Codex's own makes .git read-only, so that nothing could be committed.
 	argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
 	// What these do needs a network that isn't there, and seconds at every start.
+	// Said as settings, of which it forgives those that it doesn't know; --disable with another version's name ends it.
 	for _, f := range []string{"plugins", "remote_plugin", "apps", "plugin_discovery_prefetch"} {
-		argv = append(argv, "--disable", f)
+		argv = append(argv, "-c", "features."+f+"=false")
 	}
 	// A repository's own settings could say otherwise.
 	argv = append(argv, "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false")

@@ -37,15 +37,15 @@ func cli(t *testing.T, a agent.Adapter) string {
 	if !*oldest {
 		return agenttest.Program(t, a.Name())
 	}
-	p, err := install.Install(t.Context(), filepath.Join("..", "..", ".cache", "oldest"), a, a.Package().Oldest)
+	cache, err := filepath.Abs(filepath.Join("..", "..", ".cache", "oldest"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := filepath.Abs(p.Path)
+	p, err := install.Install(t.Context(), cache, a, a.Package().Oldest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return p.Path
 }
 
 // stage is a repository, a worktree of it with the guard around it, and all that an adapter wants to be told.

@@ -190,6 +190,9 @@ func (c *codex) ErrLine(line []byte) []Event {
 	if _, words, ok := strings.Cut(text, "blocked by PreToolUse hook: "); ok {
 		return []Event{{Kind: KindDenied, Text: clip(words)}}
 	}
+	if strings.HasPrefix(text, "Error: ") {
+		c.last = clip(text) // all that it says when it can't even start
+	}
 	return nil
 }
 

@@ -53,6 +53,9 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string) 
 	if Compare(version, pkg.Oldest) < 0 {
 		return Program{}, &OldError{Agent: a.Name(), Path: pkg.Name, Version: version, Oldest: pkg.Oldest, Mend: agent.Install(a)}
 	}
+	if data, err = filepath.Abs(data); err != nil { // npm runs elsewhere
+		return Program{}, err
+	}
 	home := Dir(data, a.Name())
 	dir := filepath.Join(home, version)
 	if p, err := read(dir); err == nil {
