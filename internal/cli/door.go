@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
@@ -71,11 +72,29 @@ func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 		return c, err
 	}
 	if cfg.Network.RecordBodies {
-		file := filepath.Join(a.dirs.Data, "sessions", rec.ID, "bodies.jsonl")
-		// It is closed with the keeper, which is gone soon after the session.
-		c.RecordBodies, err = os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		c.RecordBodies = &lateFile{path: filepath.Join(a.dirs.Data, "sessions", rec.ID, "bodies.jsonl")}
 	}
 	return c, err
+}
+
+// lateFile is made when there is something to write: a push asks for the door before anything of its session is there. It
+// is closed with the keeper, which is gone soon after the session.
+type lateFile struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+}
+
+func (l *lateFile) Write(p []byte) (n int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+			return 0, err
+		}
+	}
+	return l.file.Write(p)
 }
 
 // upstream is a model with its key.
