@@ -10,7 +10,7 @@ GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 LINT      := .cache/bin/golangci-lint
 COMMANDS  := cco cco-box cco-guard cco-guest cco-cruise
 
-.PHONY: all build demo test test-all lint vet bench fuzz guard-eval install uninstall release clean tools
+.PHONY: all build demo test test-all test-lima lint vet bench fuzz guard-eval install uninstall release clean tools
 
 all: build
 
@@ -29,6 +29,9 @@ tools: ## install what the tests need, or say what is missing
 
 test: tools build ## the tests, with the race detector
 	@CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -race -timeout 20m ./...
+
+test-lima: ## boot a real virtual machine of Lima's and run the suite in it
+	@scripts/test-lima
 
 test-all: test ## and the heavy real parts
 	@scripts/test-heavy
