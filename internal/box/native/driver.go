@@ -69,8 +69,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if report != nil {
 		report("making box %s", b.Name)
 	}
-	id, err := rooms.Claim(b)
-	if err != nil {
+	if _, err := rooms.Claim(b); err != nil {
 		return err
 	}
 	l := rooms.Layout{Dir: b.Dir}
@@ -79,7 +78,8 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 			return fmt.Errorf("make box %s: %w", b.Name, err)
 		}
 	}
-	if id, err = d.owner(b); err == nil {
+	id, err := d.owner(b)
+	if err == nil {
 		err = id.Own(l.Home())
 	}
 	if err != nil {
