@@ -42,7 +42,6 @@ var layers = map[string][]string{
 	},
 	"internal/provision":        {"internal/box", "internal/skill"},
 	"internal/skill":            {},
-	"internal/mirrors":          {"internal/proc"},
 	"internal/box/verify":       {"internal/box", "internal/box/probe", "internal/broker", "internal/inside/relay", "internal/proc"},
 	"internal/box/boxtest":      {"internal/box", "internal/proc"},
 	"internal/box/native":       {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe", "internal/box/rooms"},

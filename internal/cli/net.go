@@ -11,8 +11,8 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/broker/sets"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/mirrors"
 )
 
 func netCommand(a *app) *cobra.Command {
@@ -75,16 +75,17 @@ func someHosts(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) netAllow(ctx context.Context, name string, args []string) error {
-	rules, sets, err := readRules(args)
+	rules, named, err := readRules(args)
 	if err != nil {
 		return err
 	}
-	for _, s := range sets {
-		hosts, err := s.Hosts(ctx, a.machine())
+	known := &setCache{}
+	for _, name := range named {
+		s, err := known.load(ctx, name)
 		if err != nil {
 			return err
 		}
-		a.io.Say("%s: %v", s.Name, hosts)
+		a.io.Say("%s: %v", s.Name, s.Rules)
 		if s.Caution != "" {
 			a.io.Warn("%s: %s", s.Name, s.Caution)
 		}
@@ -96,8 +97,8 @@ func (a *app) netAllow(ctx context.Context, name string, args []string) error {
 		for _, r := range rules {
 			spec.Allow = with(spec.Allow, r)
 		}
-		for _, s := range sets {
-			spec.Sets = with(spec.Sets, s.Name)
+		for _, name := range named {
+			spec.Sets = with(spec.Sets, name)
 		}
 		return nil
 	})
@@ -122,10 +123,10 @@ func with(list []string, s string) []string {
 }
 
 // readRules tells hosts from sets, and puts each host into its one normal form.
-func readRules(args []string) (rules []string, sets []mirrors.Set, err error) {
+func readRules(args []string) (rules, named []string, err error) {
 	for _, arg := range args {
-		if s, ok := mirrors.Find(arg); ok {
-			sets = append(sets, s)
+		if slices.Contains(sets.Names(), arg) {
+			named = append(named, arg)
 			continue
 		}
 		r, err := broker.ParseRule(arg)
@@ -134,7 +135,7 @@ func readRules(args []string) (rules []string, sets []mirrors.Set, err error) {
 		}
 		rules = append(rules, r.String())
 	}
-	return rules, sets, nil
+	return rules, named, nil
 }
 
 // notAllowedError says that there is nothing to take back.
@@ -156,13 +157,11 @@ Connections that are open stay open. What your settings allow is taken back ther
 		if err != nil {
 			return err
 		}
-		rules, sets, err := readRules(args)
+		rules, named, err := readRules(args)
 		if err != nil {
 			return err
 		}
-		for _, s := range sets {
-			rules = append(rules, s.Name)
-		}
+		rules = append(rules, named...)
 		boxes := &box.Boxes{Data: a.dirs.Data}
 		err = boxes.Change(cmd.Context(), name, func(spec *box.Spec) error {
 			for _, r := range rules {
@@ -266,7 +265,7 @@ func (a *app) netListing(ctx context.Context, cfg config.Config, name string) (n
 			l.Allowed = append(l.Allowed, permit{base, "the model of " + ag.Name() + ", with your key added on the way"})
 		}
 	}
-	more, err := a.permits(ctx, b.Spec, cfg, &setCache{machine: a.machine()})
+	more, err := a.permits(ctx, b.Spec, cfg, &setCache{})
 	l.Allowed = append(l.Allowed, more...)
 	return l, err
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/broker/sets"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/inside/relay"
-	"github.com/cco-dev/cco/internal/mirrors"
 )
 
 // sources are where the settings come from that hold in a repository; "" is none.
@@ -40,8 +40,8 @@ func (a *app) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 	if c.Mode, err = a.mode(b, repo, cfg); err != nil || c.Mode == broker.ModeNone {
 		return c, err
 	}
-	sets := &setCache{machine: a.machine()}
-	if _, err := a.permits(ctx, b.Spec, cfg, sets); err != nil {
+	known := &setCache{}
+	if _, err := a.permits(ctx, b.Spec, cfg, known); err != nil {
 		return c, err
 	}
 	boxes := &box.Boxes{Data: a.dirs.Data}
@@ -56,7 +56,7 @@ func (a *app) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 		if err != nil {
 			return nil // closed, until somebody mends the settings
 		}
-		list, err := a.permits(context.WithoutCancel(ctx), spec, cfg, sets)
+		list, err := a.permits(context.WithoutCancel(ctx), spec, cfg, known)
 		if err != nil {
 			return nil
 		}
@@ -86,7 +86,7 @@ func (a *app) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, err
 }
 
 // permits is everything that is allowed. An entry that is no rule is an error, and so is a set that can't be found.
-func (a *app) permits(ctx context.Context, spec box.Spec, cfg config.Config, sets *setCache) ([]permit, error) {
+func (a *app) permits(ctx context.Context, spec box.Spec, cfg config.Config, known *setCache) ([]permit, error) {
 	var list []permit
 	for _, s := range []struct {
 		from        string
@@ -102,54 +102,43 @@ func (a *app) permits(ctx context.Context, spec box.Spec, cfg config.Config, set
 			list = append(list, permit{r.String(), s.from})
 		}
 		for _, name := range s.sets {
-			hosts, err := sets.hosts(ctx, name)
+			set, err := known.load(ctx, name)
 			if err != nil {
 				return nil, err
 			}
-			for _, h := range hosts {
-				list = append(list, permit{h, "set " + name + " of " + s.from})
+			for _, r := range set.Rules {
+				list = append(list, permit{r.String(), "set " + name + " of " + s.from})
 			}
 		}
 	}
 	return list, nil
 }
 
-func (a *app) machine() mirrors.Machine { return mirrors.Machine{Home: a.home, Getenv: a.env} }
-
 // setCache asks the tools for their hosts once.
 type setCache struct {
-	machine mirrors.Machine
-	mu      sync.Mutex
-	known   map[string][]string
+	mu    sync.Mutex
+	known map[string]sets.Set
 }
 
-func (c *setCache) hosts(ctx context.Context, name string) ([]string, error) {
+func (c *setCache) load(ctx context.Context, name string) (sets.Set, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if hosts, ok := c.known[name]; ok {
-		return hosts, nil
+	if set, ok := c.known[name]; ok {
+		return set, nil
 	}
-	set, ok := mirrors.Find(name)
-	if !ok {
-		return nil, fmt.Errorf("no set %q", name)
-	}
-	found, err := set.Hosts(ctx, c.machine)
+	host, err := sets.Host()
 	if err != nil {
-		return nil, err
+		return sets.Set{}, err
 	}
-	var hosts []string
-	for _, h := range found {
-		r, err := broker.ParseRule(h)
-		if err != nil {
-			return nil, fmt.Errorf("the settings of %s: %w", name, err)
-		}
-		hosts = append(hosts, r.String())
+	set, err := host.Load(ctx, name)
+	if err != nil {
+		return set, err
 	}
 	if c.known == nil {
-		c.known = map[string][]string{}
+		c.known = map[string]sets.Set{}
 	}
-	c.known[name] = hosts
-	return hosts, nil
+	c.known[name] = set
+	return set, nil
 }
 
 // way opens a door for what belongs to no session: a shell, or the commands that set a box up. It leads to no model.
