@@ -100,7 +100,7 @@ func (c *Client) ask(ctx context.Context, b *box.Box, r request, report box.Repo
 	defer func() { _ = k.mux.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = k.mux.Close() })()
 	if r.Way != nil && b.Way != nil {
-		go k.serveWay(ctx, b.Way.Socket)
+		go k.lead(ctx, map[string]string{kindWay: b.Way.Socket})
 	}
 	got, err := k.end(report)
 	if ctx.Err() != nil {
@@ -194,8 +194,14 @@ func (c *Client) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 // Promises names all probes: what is there is a native box.
 func (c *Client) Promises(*box.Box) []string { return slices.Clone(probe.Names()) }
 
-// serveWay leads each stream that the other side opens to a socket of ours, and to nothing else.
-func (k *call) serveWay(ctx context.Context, socket string) {
+// The streams that the other side opens, by where they lead on ours.
+const (
+	kindWay  = "way"
+	kindDoor = "door"
+)
+
+// lead leads each stream that the other side opens to the socket of its kind, and to nothing else.
+func (k *call) lead(ctx context.Context, sockets map[string]string) {
 	for {
 		s, err := k.mux.accept()
 		if err != nil {
@@ -203,6 +209,10 @@ func (k *call) serveWay(ctx context.Context, socket string) {
 		}
 		go func() {
 			defer func() { _ = s.Close() }()
+			socket, ok := sockets[s.kind]
+			if !ok {
+				return
+			}
 			out, err := DialSocket(ctx, socket)
 			if err != nil {
 				return

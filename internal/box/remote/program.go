@@ -41,6 +41,14 @@ func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec)
 		defer done()
 		e.Way = way
 	}
+	if x.Door {
+		socket, done, err := a.leading(kindDoor)
+		if err != nil {
+			return err
+		}
+		defer done()
+		e.Door = socket
+	}
 	signals := make(chan syscall.Signal)
 	e.Signals = signals
 	if x.TTY != nil {
@@ -105,32 +113,38 @@ func (a *answering) listen(ctx context.Context, cancel func(), signals chan<- sy
 	}
 }
 
-// way makes this machine's end of a way out: a socket, whose connections become streams to the caller.
+// way makes this machine's end of a way out.
 func (a *answering) way(w *way) (*box.Way, func(), error) {
+	socket, done, err := a.leading(kindWay)
+	return &box.Way{Socket: socket, Env: w.Env}, done, err
+}
+
+// leading makes a socket whose connections become streams to the caller.
+func (a *answering) leading(kind string) (socket string, done func(), err error) {
 	if err := os.MkdirAll(a.Doors, 0o700); err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
 	dir, err := os.MkdirTemp(a.Doors, "")
 	if err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
-	socket := filepath.Join(dir, "s")
+	socket = filepath.Join(dir, "s")
 	l, err := net.Listen("unix", socket) //nolint:noctx // it is there at once
 	if err == nil {
 		err = errors.Join(os.Chmod(dir, 0o755), os.Chmod(socket, 0o666)) //nolint:gosec // what is above is closed
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
-		return nil, nil, fmt.Errorf("make a way out: %w", err)
+		return "", nil, fmt.Errorf("make a way out: %w", err)
 	}
-	go a.lead(l)
-	return &box.Way{Socket: socket, Env: w.Env}, func() {
+	go a.lead(l, kind)
+	return socket, func() {
 		_ = l.Close()
 		_ = os.RemoveAll(dir)
 	}, nil
 }
 
-func (a *answering) lead(l net.Listener) {
+func (a *answering) lead(l net.Listener, kind string) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -143,7 +157,7 @@ func (a *answering) lead(l net.Listener) {
 		}
 		go func() {
 			defer func() { _ = in.Close() }()
-			s, err := a.mux.open("way")
+			s, err := a.mux.open(kind)
 			if err != nil {
 				return
 			}
