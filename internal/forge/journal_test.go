@@ -1,0 +1,173 @@
+package forge_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// world is a forge with one place to speak, on which each attempt can go wrong in its own way.
+type world struct {
+	forge.Memory
+	said   []string // markers
+	plan   []string // what becomes of each attempt: "ok", "lost", "dropped", "no"
+	looks  int
+	hidden int // looks for which the last thing said can't be seen yet
+}
+
+func (w *world) once() forge.Once {
+	return forge.Once{
+		Journal: &w.Memory,
+		Look: func(_ context.Context, r forge.Record) (forge.Posted, bool, error) {
+			w.looks++
+			if w.hidden--; w.hidden >= 0 {
+				return forge.Posted{}, false, nil
+			}
+			for _, m := range w.said {
+				if m == r.Marker {
+					return forge.Posted{ID: "comment-1"}, true, nil
+				}
+			}
+			return forge.Posted{}, false, nil
+		},
+		Do: func(_ context.Context, r forge.Record) (forge.Posted, error) {
+			what := w.plan[0]
+			w.plan = w.plan[1:]
+			switch what {
+			case "no":
+				return forge.Posted{}, &forge.RejectedError{Status: 422}
+			case "dropped":
+				return forge.Posted{}, &forge.UnavailableError{}
+			}
+			w.said = append(w.said, r.Marker)
+			if what == "lost" {
+				return forge.Posted{}, &forge.UnavailableError{Status: 500}
+			}
+			return forge.Posted{ID: "comment-1"}, nil
+		},
+		Settle: func(_ context.Context, n int) (bool, error) { return n < 3, nil },
+	}
+}
+
+func TestOnceSaysOnceWhateverHappens(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan   []string
+		hidden int
+		said   int
+		fails  bool
+	}{
+		"at once":                  {plan: []string{"ok"}, said: 1},
+		"lost answer":              {plan: []string{"lost"}, said: 1},
+		"lost, and late to appear": {plan: []string{"lost"}, hidden: 3, said: 1},
+		"dropped, then done":       {plan: []string{"dropped", "ok"}, said: 1},
+		"dropped twice, then lost": {plan: []string{"dropped", "dropped", "lost"}, said: 1},
+		"refused":                  {plan: []string{"no"}, fails: true},
+		"down for good":            {plan: []string{"dropped", "dropped", "dropped", "dropped"}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{plan: c.plan, hidden: c.hidden}
+			_, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull})
+			if len(w.said) != c.said || (err != nil) != c.fails {
+				t.Fatalf("said %d times, %v", len(w.said), err)
+			}
+			// Whatever it was, saying it again says it at most once.
+			w.plan = []string{"ok"}
+			p, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull})
+			if err != nil || len(w.said) != 1 || p.Again != (c.said == 1) {
+				t.Errorf("again: said %d times, %+v %v", len(w.said), p, err)
+			}
+		})
+	}
+}
+
+func TestOnceKeepsKeysApart(t *testing.T) {
+	w := &world{plan: []string{"ok", "ok"}}
+	if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull, Number: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull, Number: 2}); err == nil {
+		t.Error("a key was used for two things")
+	}
+	if _, err := w.once().Say(t.Context(), forge.Record{}); err == nil {
+		t.Error("something was said without a key")
+	}
+}
+
+func TestMarkersInWordsOfOthersAreHarmless(t *testing.T) {
+	r := forge.Record{Marker: forge.NewMarker()}
+	stolen := forge.Record{Marker: forge.NewMarker()}.Mark("copied")
+	marked := r.Mark("words " + stolen)
+	if got := forge.Markers(marked); len(got) != 1 || got[0] != r.Marker {
+		t.Errorf("markers: %v", got)
+	}
+	if got := forge.Unmark(r.Mark("words")); got != "words" {
+		t.Errorf("unmarked: %q", got)
+	}
+	if got := forge.Markers(r.Mark("")); len(got) != 1 {
+		t.Errorf("alone: %v", got)
+	}
+	if long := r.Mark(strings.Repeat("ä", 100_000)); len(long) > 65_200 || len(forge.Markers(long)) != 1 {
+		t.Errorf("long words have %d bytes", len(long))
+	}
+}
+
+func TestOwnNeedsMoreThanAMarker(t *testing.T) {
+	const repo = "h/o/r"
+	marker, other := forge.NewMarker(), forge.NewMarker()
+	text := forge.Record{Marker: marker}.Mark("x")
+	base := forge.Comment{ID: "comment-9", Kind: forge.OnPull, Number: 1, Author: "ada"}
+	change := func(do func(*forge.Comment)) forge.Comment { c := base; do(&c); return c }
+	for name, c := range map[string]struct {
+		comment forge.Comment
+		raw     string
+		own     bool
+	}{
+		"author and marker":                 {base, text, true},
+		"a recorded id":                     {change(func(c *forge.Comment) { c.ID, c.Author = "comment-5", "somebody" }), "no marker", true},
+		"another author":                    {change(func(c *forge.Comment) { c.Author = "eve" }), text, false},
+		"another request":                   {change(func(c *forge.Comment) { c.Number = 2 }), text, false},
+		"another kind":                      {change(func(c *forge.Comment) { c.Kind, c.ID = forge.OnLine, "line-9" }), text, false},
+		"an unknown marker":                 {base, forge.Record{Marker: forge.NewMarker()}.Mark("x"), false},
+		"a marker of what stands elsewhere": {base, forge.Record{Marker: other}.Mark("x"), false},
+		"no marker":                         {base, "x", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &forge.Memory{}
+			for _, r := range []forge.Record{{Key: "a", Repo: repo, Number: 1, Kind: forge.OnPull, Marker: marker}, {Key: "b", Repo: repo, Number: 1, Kind: forge.OnPull, Marker: other, ID: "comment-5"}} {
+				if _, _, err := j.Begin(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			own, err := forge.Own(t.Context(), j, repo, c.comment, c.raw, []string{"Ada"})
+			if err != nil || own != c.own {
+				t.Errorf("own is %v %v", own, err)
+			}
+		})
+	}
+}
+
+func TestLinesOfAReviewAreOwnByTheReviewsMarker(t *testing.T) {
+	j := &forge.Memory{}
+	r := forge.Record{Key: "a", Repo: "r", Number: 1, Kind: forge.InReview, Marker: forge.NewMarker(), ID: "review-3"}
+	if _, _, err := j.Begin(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for review, want := range map[string]bool{"review-3": true, "review-4": false} {
+		c := forge.Comment{ID: "line-7", Kind: forge.OnLine, Number: 1, Author: "ada", Review: review}
+		if own, err := forge.Own(t.Context(), j, "r", c, r.Mark("x"), []string{"ada"}); err != nil || own != want {
+			t.Errorf("%s: %v %v", review, own, err)
+		}
+	}
+	if _, err := forge.Own(t.Context(), &broken{}, "r", forge.Comment{}, "", nil); err == nil {
+		t.Error("a journal that can't be read says whose words these are")
+	}
+}
+
+type broken struct{ forge.Memory }
+
+func (*broken) ByID(context.Context, string, string) (forge.Record, bool, error) {
+	return forge.Record{}, false, errors.New("disk")
+}
