@@ -135,13 +135,25 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 // exec is the program to run for the present task.
 func (r *run) exec(cmd agent.Command) box.Exec {
 	e := box.Exec{
-		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, r.guard.env, r.traceEnv(), r.order.Env), Dir: r.place.Workspace,
+		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(r.identityEnv(), cmd.Env, r.guard.env, r.traceEnv(), r.order.Env), Dir: r.place.Workspace,
 		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View,
 	}
 	for _, f := range cmd.Etc {
 		e.Etc = append(e.Etc, box.File{Path: f.Path, Data: f.Data, Mode: f.Mode})
 	}
 	return r.door.lead(e)
+}
+
+// identityEnv says who commits where the repository is the user's own. Elsewhere the clone's settings say it. The user's
+// settings are not enough: gemini hides them from the git that its commands start.
+func (k *keeper) identityEnv() (env []string) {
+	if _, shared := k.drv.(box.Sharer); !shared || k.order.Name == "" || k.order.Email == "" {
+		return nil
+	}
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		env = append(env, "GIT_"+who+"_NAME="+k.order.Name, "GIT_"+who+"_EMAIL="+k.order.Email)
+	}
+	return env
 }
 
 // furnish puts the files that the agent's program needs where it looks for them.
