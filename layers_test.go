@@ -77,7 +77,7 @@ var layers = map[string][]string{
 	"internal/box/native/jail":  {},
 	"internal/box/probe":        {},
 	"internal/agent":            {"internal/agent/event", "internal/skill"},
-	"internal/agent/agenttest":  {"internal/proc"},
+	"internal/agent/agenttest":  {"internal/agent", "internal/proc"},
 	"internal/agent/real":       {},
 	"internal/agent/event":      {},
 	"internal/agent/install":    {"internal/agent", "internal/proc"},

@@ -9,20 +9,11 @@ import (
 	"syscall"
 	"testing"
 
+	adapters "github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// packages are the agents as they were tried. Newer ones may behave differently: that is what the tests are for.
-func packages() map[string]string {
-	return map[string]string{
-		"claude":   "@anthropic-ai/claude-code@2.1.325",
-		"codex":    "@openai/codex@0.166.0",
-		"gemini":   "@google/gemini-cli@0.61.0",
-		"opencode": "opencode-ai@1.18.33",
-	}
-}
-
-// Program installs an agent from npm into the module's cache folder, once, and gives its program. A test that can't
+// Program installs an agent from npm, in the version that cco pins, into the module's cache folder, once, and gives its program. A test that can't
 // have it fails.
 func Program(t testing.TB, agent string) string {
 	t.Helper()
@@ -38,10 +29,11 @@ func Program(t testing.TB, agent string) string {
 
 // Install is Program for those that are no tests; dir is somewhere in the module.
 func Install(ctx context.Context, dir, agent string) (program string, err error) {
-	pkg, known := packages()[agent]
-	if !known {
-		return "", fmt.Errorf("no agent %q to install", agent)
+	a, err := adapters.Find(agent)
+	if err != nil {
+		return "", err
 	}
+	pkg := a.Package().Name + "@" + a.Package().Version
 	root, err := moduleRoot(dir)
 	if err != nil {
 		return "", err

@@ -3,11 +3,13 @@
 package real
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	adapters "github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 )
 
@@ -43,7 +45,43 @@ func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
 	})
 }
 
-// A command that outside the workspace is denied with a reason, before the kernel has to.
+// Where the agent works in a worktree of the user's own repository, it gets to its model in the same way.
+func TestAPushIntoAWorktreeBox(t *testing.T) {
+	each(t, agents, func(t *testing.T, agent string) {
+		w := newWork(t, agent, commit("hello.txt", "hello"), agenttest.Say("done"))
+		box := "tree-" + agent
+		w.run(0, "box", "create", box, "--backend", "worktree")
+		t.Cleanup(func() { _, _ = w.cco(context.Background(), w.repo, w.env, "box", "destroy", box, "--force") })
+		_, id := w.push(0, "--box", box)
+		w.run(0, "box", "pull", id)
+		w.pulled("hello.txt", "hello")
+		for _, r := range w.model.Requests() {
+			if r.Turn && r.Key() != w.key {
+				t.Errorf("the model got the key %q, not the real one", r.Key())
+			}
+		}
+		if text := w.kept(id, "transcript.jsonl"); strings.Contains(text, w.key) {
+			t.Error("the key is in the transcript")
+		}
+	})
+}
+
+// What was installed is listed, in the version that cco pins.
+func TestAgentsAreListed(t *testing.T) {
+	w := newWork(t, "claude")
+	list := w.run(0, "agent", "list", "--json")
+	for _, name := range append([]string{slow}, agents...) {
+		a, err := adapters.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(list, `"`+a.Package().Version+`"`) {
+			t.Errorf("%s %s is not listed:\n%s", name, a.Package().Version, list)
+		}
+	}
+}
+
+// A command that leaves the workspace is denied with a reason, before the kernel has to.
 func TestADeniedCommandIsExplained(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
 		mark := filepath.Join("/usr/local", "cco-real-"+agent)

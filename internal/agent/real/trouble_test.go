@@ -42,6 +42,23 @@ func TestAKilledAgentsWorkIsKept(t *testing.T) {
 	})
 }
 
+// An agent whose program dies with everything beside it, in the middle of a call, has failed; its work is kept as well.
+func TestADeadAgentsWorkIsKept(t *testing.T) {
+	each(t, agents, func(t *testing.T, agent string) {
+		w := newWork(t, agent, agenttest.Shell("sh die.sh"), agenttest.Say("never said"))
+		w.put("die.sh", "echo half > half.txt; git add half.txt; git commit -q -m Half; echo rest > rest.txt; kill -9 -1\n")
+		out, id := w.push(1, "--no-resume")
+		if s := w.session(id); s.State != "failed" || !strings.Contains(out, "--partial") {
+			t.Errorf("session %+v\n%s", s, out)
+		}
+		w.run(0, "box", "pull", id, "--partial")
+		w.pulled("half.txt", "half")
+		if got := w.git(w.repo, "show", "refs/cco/"+id+"-wip:rest.txt"); got != "rest" {
+			t.Errorf("what was not committed: %q", got)
+		}
+	})
+}
+
 // An agent that asks is answered later, by its own conversation.
 func TestAQuestionIsAnswered(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
