@@ -48,7 +48,7 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 	// It goes on as what it was, whatever the settings say here.
 	o.Agent, o.Model, o.Interactive = rec.Agent, rec.Model, false
 	rec, err = s.goOn(ctx, rec, o, func(order *Order, _ *box.Box, _ box.Driver) error {
-		order.Prompt = answerPrompt(rec.Question, text)
+		order.Prompt, order.Asked = answerPrompt(rec.Question, text), rec.Question
 		return nil
 	})
 	return rec, false, err

@@ -47,8 +47,11 @@ func (r *run) attempt(ctx context.Context) ending {
 	r.now = a
 	limit := r.limit
 	r.mu.Unlock()
-	if limit != "" {
+	switch { // while nothing ran that could be ended
+	case limit != "":
 		return ending{Ran: true, Err: errSpent, Limit: limit}
+	case r.total.rang():
+		return ending{Ran: true, Err: errTimedOut, TimedOut: true}
 	}
 	r.idle.again()
 	r.idle.run()

@@ -58,6 +58,13 @@ func (w *stopwatch) hold() {
 	w.disarm()
 }
 
+// rang says that the time is over.
+func (w *stopwatch) rang() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.over
+}
+
 // again starts it from the beginning. It is called for each event, so it moves no timer: the one that is set sees later
 // that it was too early.
 func (w *stopwatch) again() {

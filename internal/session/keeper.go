@@ -299,6 +299,10 @@ func (k *keeper) handle(r request) {
 
 func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {
 	state, reason := end.judge()
+	if k.order.Asked != "" && !end.Ran && state == store.Failed {
+		// The answer never reached the agent, so its question stands.
+		state, end.Question = store.Waiting, k.order.Asked
+	}
 	if end.Err != nil && !end.told() {
 		k.transcript.add(KindErr, end.Err.Error())
 	}
@@ -320,6 +324,6 @@ func (k *keeper) notify(ctx context.Context, rec store.Session, argv []string) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	env := append(os.Environ(), "CCO_SESSION="+rec.ID, "CCO_STATE="+string(rec.State), "CCO_REASON="+rec.Reason,
-		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo)
+		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo, "CCO_QUESTION="+rec.Question)
 	_ = proc.Run(ctx, proc.Cmd{Argv: argv, Env: env, Dir: rec.Repo})
 }

@@ -56,6 +56,9 @@ func (s *Service) mustStay(ctx context.Context, v store.Session) string {
 	if v.Started.IsZero() {
 		return ""
 	}
+	if v.State == store.Waiting || v.State == store.Paused {
+		return "it goes on when you want it to, see `cco attention`"
+	}
 	if err := s.frozenBy(v); err != nil {
 		return err.Error()
 	}

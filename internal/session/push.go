@@ -118,7 +118,7 @@ func (o *Order) take(p PushOptions) {
 	o.Interactive, o.Cols, o.Rows, o.Timeout, o.IdleTimeout = p.Interactive, p.Cols, p.Rows, p.Timeout, p.IdleTimeout
 	o.MaxWait, o.NoResume, o.Limits = p.MaxWait, p.NoResume, p.Limits
 	o.OnDone, o.OnWaiting, o.PlainGit = p.OnDone, p.OnWaiting, p.PlainGit
-	o.Prompt, o.Fresh = "", false
+	o.Prompt, o.Asked, o.Fresh = "", "", false
 	o.Key, o.Message, o.Env = "", "", nil
 }
 

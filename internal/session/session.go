@@ -197,6 +197,7 @@ type Order struct {
 	NoResume    bool          `json:"no_resume,omitempty"`
 	Limits      Limits        `json:"limits"`
 	Prompt      string        `json:"prompt,omitempty"` // said instead of carrying out the plan
+	Asked       string        `json:"asked,omitempty"`  // the question that Prompt answers
 	Fresh       bool          `json:"fresh,omitempty"`  // begin a new conversation, whatever there was before
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`

@@ -132,6 +132,35 @@ func TestLinesAreBounded(t *testing.T) {
 	}
 }
 
+// Guards against an agent that fills the user's disk with words.
+func TestATranscriptIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	tr, err := newTranscript(path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.most = 10_000
+	for range 1000 {
+		tr.raw([]byte(strings.Repeat("x", 100)))
+		tr.event(event.Event{Kind: event.KindText, Text: "much"})
+		tr.add(KindErr, "and more")
+	}
+	tr.event(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK}})
+	tr.add(KindEnd, "done")
+	if err := tr.close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) > 11_000 || strings.Count(string(data), "is full") != 1 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	for _, want := range []string{`"outcome":"ok"`, `"text":"done"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s is lost", want)
+		}
+	}
+}
+
 // Guards against a follower that misses what was said before it came, or waits after the end.
 func TestFollowersSeeEverything(t *testing.T) {
 	tr, err := newTranscript(filepath.Join(t.TempDir(), "t.jsonl"), time.Now)

@@ -40,15 +40,20 @@ const (
 // maxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.
 const maxChunk = 64 << 10
 
+// maxTranscript bounds what an agent can make a transcript of.
+const maxTranscript = 1 << 30
+
 // transcript appends events to a file and lets any number of readers follow it.
 type transcript struct {
-	now func() time.Time
+	now  func() time.Time
+	most int64
 
 	mu     sync.Mutex
 	file   *os.File
 	size   int64
 	more   chan struct{} // closed and replaced at each append
 	closed bool
+	full   bool
 }
 
 func newTranscript(path string, now func() time.Time) (*transcript, error) {
@@ -57,7 +62,7 @@ func newTranscript(path string, now func() time.Time) (*transcript, error) {
 		return nil, err
 	}
 	size, err := f.Seek(0, io.SeekEnd)
-	return &transcript{now: now, file: f, size: size, more: make(chan struct{})}, err
+	return &transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}, err
 }
 
 func (t *transcript) add(kind Kind, text string) { t.append(Event{Kind: kind, Text: text}) }
@@ -82,9 +87,30 @@ func (t *transcript) event(e event.Event) {
 func (t *transcript) append(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
+	if t.closed || t.size > t.most && !e.matters() {
 		return
 	}
+	if t.size > t.most && !t.full {
+		t.full = true
+		t.write(Event{Kind: KindStep, Text: "the transcript is full: only what matters is kept from here on"})
+	}
+	t.write(e)
+	close(t.more)
+	t.more = make(chan struct{})
+}
+
+// matters says of an event that it is kept even if an agent has filled the transcript.
+func (e Event) matters() bool {
+	switch e.Kind {
+	case KindOut, KindErr, KindTTY:
+		return false
+	case KindEvent:
+		return e.Agent != nil && (e.Agent.Kind == event.KindFinished || e.Agent.Kind == event.KindQuestion || e.Agent.Kind == event.KindStarted)
+	}
+	return true
+}
+
+func (t *transcript) write(e Event) {
 	e.At = t.now().UTC()
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -92,8 +118,6 @@ func (t *transcript) append(e Event) {
 	}
 	n, _ := t.file.Write(append(line, '\n'))
 	t.size += int64(n)
-	close(t.more)
-	t.more = make(chan struct{})
 }
 
 func (t *transcript) close() error {
