@@ -66,6 +66,7 @@ func TestCommands(t *testing.T) {
 	const prompt = "/executing-plans-in-sandbox docs/plan.md"
 	codex := []string{"--dangerously-bypass-approvals-and-sandbox", "-c", "features.plugins=false", "-c", "features.remote_plugin=false", "-c", "features.apps=false",
 		"-c", "features.plugin_discovery_prefetch=false", "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false"}
+	trusted := []string{"-c", `projects={"/workspace/3f9c01aa"={trust_level="trusted"}}`}
 	said := func(t *Task) { t.Prompt = "go on" }
 	tests := []struct {
 		name  string
@@ -88,9 +89,9 @@ func TestCommands(t *testing.T) {
 		{"headless", "codex", said, slices.Concat([]string{"codex", "exec", "--json", "--skip-git-repo-check"}, codex, []string{"go on"})},
 		{"resumed", "codex", func(t *Task) { t.Prompt, t.Resume, t.Model = "go on", "old", "gpt" },
 			slices.Concat([]string{"codex", "exec", "resume", "--json", "--skip-git-repo-check"}, codex, []string{"-m", "gpt", "old", "go on"})},
-		{"interactive", "codex", func(t *Task) { t.Prompt, t.Interactive = "go on", true }, slices.Concat([]string{"codex"}, codex, []string{"go on"})},
+		{"interactive", "codex", func(t *Task) { t.Prompt, t.Interactive = "go on", true }, slices.Concat([]string{"codex"}, codex, trusted, []string{"go on"})},
 		{"interactive, resumed", "codex", func(t *Task) { t.Prompt, t.Interactive, t.Resume = "go on", true, "old" },
-			slices.Concat([]string{"codex", "resume"}, codex, []string{"old", "go on"})},
+			slices.Concat([]string{"codex", "resume"}, codex, trusted, []string{"old", "go on"})},
 
 		{"headless", "gemini", said, []string{"gemini", "--yolo", "--output-format", "stream-json", "--prompt=go on"}},
 		{"new", "gemini", func(t *Task) { t.Prompt, t.NewSession, t.Model, t.Interactive = "go on", "uuid", "pro", true },

@@ -40,6 +40,11 @@ func (codex) Command(t Task) Command {
 	}
 	// A repository's own settings could say otherwise.
 	argv = append(argv, "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false")
+	if t.Interactive {
+		// On a terminal it asks whether the directory is trusted, and waits. What a repository's settings can start is held
+		// by the box; the guard's hook they can't switch off.
+		argv = append(argv, "-c", "projects={"+strconv.Quote(t.Workspace)+"={trust_level=\"trusted\"}}")
+	}
 	if t.Model != "" {
 		argv = append(argv, "-m", t.Model)
 	}
