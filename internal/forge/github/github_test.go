@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/forge/forgetest"
@@ -19,7 +20,12 @@ func secret(who string) string { return "ghp_secretOf" + who }
 // start starts a fake that must keep GitHub's word to its end.
 func start(t *testing.T) *githubfake.Server {
 	t.Helper()
-	s, err := githubfake.New(t.Context(), t.TempDir(), nil)
+	return startAt(t, nil)
+}
+
+func startAt(t *testing.T, now func() time.Time) *githubfake.Server {
+	t.Helper()
+	s, err := githubfake.New(t.Context(), t.TempDir(), now)
 	if err != nil {
 		t.Fatal(err)
 	}

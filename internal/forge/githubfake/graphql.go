@@ -231,6 +231,7 @@ func (s *Server) resolveThread(c *call, args map[string]any) any {
 		for _, v := range p.lines {
 			if v.id == id {
 				v.resolved = true
+				r.version++
 				return node{"ResolveReviewThreadPayload", object{"thread": s.threadNode(c, p, v)}}
 			}
 		}

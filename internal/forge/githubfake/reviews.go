@@ -267,7 +267,9 @@ func unprocessable(message string) answer {
 func (s *Server) AddLateReview(owner, name string, number int, author, body, path string, line int, drafted time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.repos[owner+"/"+name].find(number)
+	r := s.repos[owner+"/"+name]
+	p := r.find(number)
+	r.version++
 	rv := &review{id: s.id(), author: author, state: "COMMENTED", commit: p.headSHA, submitted: s.time(), updated: s.time()}
 	p.reviews, p.updated = append(p.reviews, rv), s.time()
 	p.lines = append(p.lines, &lineComment{

@@ -6,11 +6,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,7 +157,7 @@ func (s *Server) AddRepo(ctx context.Context, owner, name string, writers ...str
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	r := &repo{owner: owner, name: name, dir: dir, writers: writers, checks: map[string][]object{}, diffs: map[string]forge.Diff{}, patches: map[string][]object{}}
+	r := &repo{owner: owner, name: name, dir: dir, writers: writers, checks: map[string][]object{}, diffs: map[string]forge.Diff{}, patches: map[string][]object{}, lists: map[string]listed{}}
 	if _, err := r.git(ctx, "init", "-q", "--bare", "-b", "main"); err != nil {
 		return err
 	}
@@ -295,8 +295,32 @@ func (s *Server) handle(c *call, rt *route) answer {
 		c.header.Set("X-Accepted-GitHub-Permissions", "pull_requests=write")
 		return fail(http.StatusForbidden, "Resource not accessible by personal access token")
 	}
+	if c.repo != nil && c.r.Method != http.MethodGet {
+		c.repo.version++
+	}
+	key := c.r.Host + c.r.URL.String()
+	if rt.list {
+		if l, ok := c.repo.lists[key]; ok && l.version == c.repo.version {
+			if l.link != "" {
+				c.header.Set("Link", l.link)
+			}
+			return l.answer
+		}
+	}
 	s.contract.checkRequest(c.r, c.body, rt.path, c.params)
-	return rt.do(c)
+	a := rt.do(c)
+	if rt.list && a.status == http.StatusOK {
+		// Completed and checked once, and then sent again as it is.
+		a.value = s.contract.complete(c.r, rt.path, a.status, a.value)
+		s.contract.checkResponse(c.r, rt.path, c.params, a.status, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, encode(a.value))
+		reallyNull(a.value)
+		a = answer{a.status, json.RawMessage(encode(a.value))}
+		if len(c.repo.lists) > 64 {
+			clear(c.repo.lists)
+		}
+		c.repo.lists[key] = listed{c.repo.version, a, c.header.Get("Link")}
+	}
+	return a
 }
 
 // send writes an answer: completed, checked, tagged, and counted unless nothing has changed.
@@ -306,14 +330,15 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, rt *route, params 
 	}
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	var body []byte
+	_, ready := a.value.(json.RawMessage)
 	if a.value != nil {
-		if rt != nil {
+		if rt != nil && !ready {
 			a.value = s.contract.complete(r, rt.path, a.status, a.value)
 		}
 		body = encode(a.value)
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	}
-	if rt != nil && a.status != http.StatusUnauthorized {
+	if rt != nil && !ready && a.status != http.StatusUnauthorized {
 		s.contract.checkResponse(r, rt.path, params, a.status, w.Header(), body)
 	}
 	if reallyNull(a.value) {
@@ -340,40 +365,4 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, rt *route, params 
 	}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(body)
-}
-
-// list answers with a page of a list.
-func list[T any](c *call, all []T, show func(T) object) answer {
-	size, no := number(c.r.URL.Query(), "per_page", 30), number(c.r.URL.Query(), "page", 1)
-	size = min(size, 100)
-	last := max(1, (len(all)+size-1)/size)
-	if len(all) > size {
-		link := func(n int, rel string) string {
-			u := *c.r.URL
-			q := u.Query()
-			q.Set("page", strconv.Itoa(n))
-			u.RawQuery = q.Encode()
-			return fmt.Sprintf(`<%s%s>; rel="%s"`, c.base, u.RequestURI(), rel)
-		}
-		var links []string
-		if no < last {
-			links = append(links, link(no+1, "next"), link(last, "last"))
-		}
-		if no > 1 {
-			links = append(links, link(1, "first"), link(no-1, "prev"))
-		}
-		c.header.Set("Link", strings.Join(links, ", "))
-	}
-	page := []any{}
-	for i := (no - 1) * size; i < min(no*size, len(all)); i++ {
-		page = append(page, show(all[i]))
-	}
-	return answer{http.StatusOK, page}
-}
-
-func number(q url.Values, name string, other int) int {
-	if n, err := strconv.Atoi(q.Get(name)); err == nil && n > 0 {
-		return n
-	}
-	return other
 }

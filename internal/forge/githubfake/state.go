@@ -26,6 +26,14 @@ type repo struct {
 	diffs       map[string]forge.Diff
 	patches     map[string][]object
 	hooks       []hook
+	version     int               // goes up with every change
+	lists       map[string]listed // answers to long lists, which most polls find unchanged
+}
+
+type listed struct {
+	version int
+	answer  answer
+	link    string
 }
 
 type pull struct {
@@ -131,6 +139,7 @@ func (s *Server) refresh(ctx context.Context, r *repo, p *pull) {
 		return
 	}
 	p.headSHA, p.baseSHA, p.updated = head, base, s.time()
+	r.version++
 	if len(p.lines) == 0 {
 		return
 	}

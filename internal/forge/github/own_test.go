@@ -1,0 +1,284 @@
+package github_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/forgetest"
+	"github.com/cco-dev/cco/internal/forge/github"
+	"github.com/cco-dev/cco/internal/forge/githubfake"
+	"github.com/cco-dev/cco/internal/git/gittest"
+)
+
+// topic makes a repository with a branch that adds a line, and gives its remote.
+func topic(t *testing.T, s *githubfake.Server, name string) (forge.Remote, *gittest.Repo) {
+	t.Helper()
+	if err := s.AddRepo(t.Context(), "acme", name, forgetest.Ada, forgetest.Rob); err != nil {
+		t.Fatal(err)
+	}
+	r := gittest.New(t)
+	r.Commit("first", "a.txt", "one\n")
+	r.Git("branch", "topic")
+	r.Git("checkout", "-q", "topic")
+	r.Commit("second", "a.txt", "one\ntwo\n")
+	r.Git("push", "-q", s.Dir("acme", name), "topic", "topic~1:refs/heads/main")
+	return s.Remote("acme", name), r
+}
+
+func connect(t *testing.T, r forge.Remote, who string, change func(*github.Options)) *github.Forge {
+	t.Helper()
+	o := github.Options{Remote: r, Author: github.Fixed("a test", forge.Secret(secret(who))), Journal: &forge.Memory{}, Clock: (&forgetest.Clock{}).Wire()}
+	if change != nil {
+		change(&o)
+	}
+	f, err := github.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func open(t *testing.T, f *github.Forge) forge.Pull {
+	t.Helper()
+	p, _, err := f.Open(t.Context(), forge.NewPull{Head: "topic", Base: "main", Title: "Topic"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Guards against line comments that are lost because they were drafted long before their review was submitted.
+func TestPollFindsLinesThatWereDraftedLongAgo(t *testing.T) {
+	s := start(t)
+	r, _ := topic(t, s, "late")
+	f := connect(t, r, forgetest.Ada, nil)
+	p := open(t, f)
+	mark := forge.Mark("")
+	poll := func() (all []string) {
+		news, err := f.Poll(t.Context(), []forge.Watched{{Number: p.Number, Since: mark}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range news {
+			mark = n.Mark
+			for _, c := range n.Comments {
+				all = append(all, c.Body)
+			}
+		}
+		return all
+	}
+	poll()
+	s.AddLateReview("acme", "late", p.Number, forgetest.Rob, "drafted yesterday", "a.txt", 2, time.Now().Add(-24*time.Hour))
+	if got := poll(); len(got) != 1 || got[0] != "drafted yesterday" {
+		t.Errorf("heard %v", got)
+	}
+	if got := append(poll(), poll()...); len(got) != 0 {
+		t.Errorf("heard again: %v", got)
+	}
+}
+
+// Guards against polls that cost something when nothing happens.
+func TestPollCostsNothingWhenNothingHappens(t *testing.T) {
+	var ahead atomic.Int64 // in seconds
+	s := startAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load()) * time.Second) })
+	r, _ := topic(t, s, "quiet")
+	f := connect(t, r, forgetest.Ada, nil)
+	w := []forge.Watched{{Number: open(t, f).Number}}
+	for range 3 { // until the second in which it was opened is over for the poll
+		news, err := f.Poll(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range news {
+			w[0].Since = n.Mark
+		}
+		ahead.Add(3)
+	}
+	s.Reset()
+	for range 10 {
+		if news, err := f.Poll(t.Context(), w); err != nil || len(news) != 0 {
+			t.Fatalf("%+v %v", news, err)
+		}
+	}
+	if c := s.Counts(); c.Requests != 30 || c.Counted != 0 || c.Points != 0 {
+		t.Errorf("ten polls: %+v", c)
+	}
+	// Other reads are conditional too.
+	for range 2 {
+		if _, err := f.Pull(t.Context(), w[0].Number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := s.Counts(); c.Counted > 3 {
+		t.Errorf("the second reading was counted: %+v", c)
+	}
+}
+
+func TestChecksAreRead(t *testing.T) {
+	s := start(t)
+	r, _ := topic(t, s, "checks")
+	f := connect(t, r, forgetest.Ada, nil)
+	p := open(t, f)
+	for _, step := range []struct {
+		status, conclusion string
+		want               forge.CheckState
+	}{{"in_progress", "", forge.ChecksPending}, {"completed", "success", forge.ChecksPassed}, {"completed", "timed_out", forge.ChecksFailed}} {
+		s.SetCheck("acme", "checks", p.Head.Commit, "build", step.status, step.conclusion)
+		got, err := f.Pull(t.Context(), p.Number)
+		if err != nil || got.Checks.State != step.want || got.Checks.All[0].Name != "build" {
+			t.Errorf("%s %s: %+v %v", step.status, step.conclusion, got.Checks, err)
+		}
+	}
+}
+
+func TestATokenThatMayOnlyReadSaysWhatItLacks(t *testing.T) {
+	s := start(t)
+	r, _ := topic(t, s, "reader")
+	p := open(t, connect(t, r, forgetest.Ada, nil))
+	s.AddReader("zoe", secret("zoe"))
+	_, err := connect(t, r, "zoe", nil).Comment(t.Context(), p.Number, forge.Post{Key: "k", Body: "x"})
+	if e, ok := errors.AsType[*forge.PermissionError](err); !ok || !strings.Contains(e.Error(), "pull_requests=write") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheHourlyLimitIsObeyed(t *testing.T) {
+	s := start(t)
+	r, _ := topic(t, s, "limit")
+	f := connect(t, r, forgetest.Ada, nil)
+	open(t, f)
+	s.Exhaust(forgetest.Ada, time.Now().Add(30*time.Minute))
+	for range 2 {
+		_, err := f.Repository(t.Context())
+		if e, ok := errors.AsType[*forge.LimitError](err); !ok || e.Secondary || time.Until(e.Until) < 20*time.Minute {
+			t.Errorf("%v", err)
+		}
+	}
+	if l := f.Limits(); len(l) == 0 || l[0].Resource != "core" || l[0].Remaining != 0 {
+		t.Errorf("shown: %+v", l)
+	}
+}
+
+func TestAnAppReviewsAsItself(t *testing.T) {
+	s := start(t)
+	r, _ := topic(t, s, "app")
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.AddApp("12345", "cco-reviewer", &key.PublicKey)
+	file := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	clock := (&forgetest.Clock{}).Wire()
+	id, err := github.App{ID: "12345", Key: file}.Identity(t.Context(), r, http.DefaultTransport, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := connect(t, r, forgetest.Ada, func(o *github.Options) { o.Reviewer = &id })
+	p := open(t, f)
+	posted, err := f.Review(t.Context(), p.Number, forge.Review{Key: "k", Verdict: forge.Approve, Body: "fine"})
+	if err != nil || posted.Fallback != "" {
+		t.Fatalf("%+v %v", posted, err)
+	}
+	all, err := f.Said(t.Context(), p.Number, "")
+	if err != nil || len(all.Comments) != 1 || all.Comments[0].Author != "cco-reviewer[bot]" || !all.Comments[0].Bot || !all.Comments[0].Own || all.Comments[0].State != forge.ReviewApproved {
+		t.Errorf("%+v %v", all.Comments, err)
+	}
+	if _, err := (github.App{ID: "999", Key: file}).Identity(t.Context(), r, http.DefaultTransport, clock); !errors.As(err, new(*forge.TokenError)) {
+		t.Errorf("an unknown app gives %v", err)
+	}
+	if _, err := (github.App{ID: "1", Key: []byte("x")}).Identity(t.Context(), r, http.DefaultTransport, clock); err == nil {
+		t.Error("a key that is none was taken")
+	}
+}
+
+func TestACertificateThatIsNotTrustedSaysSo(t *testing.T) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	f := connect(t, forge.Remote{Scheme: "https", Host: strings.TrimPrefix(srv.URL, "https://"), Owner: "a", Name: "b"}, forgetest.Ada, nil)
+	_, err := f.Repository(t.Context())
+	if e, ok := errors.AsType[*forge.CertificateError](err); !ok || !strings.Contains(e.Error(), "SSL_CERT_FILE") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Guards against a token that follows a redirect to somebody else's server.
+func TestTheTokenStaysWithItsHost(t *testing.T) {
+	asked := 0
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, _ *http.Request) { asked++ }))
+	defer thief.Close()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer srv.Close()
+	f := connect(t, forge.Remote{Scheme: "http", Host: strings.TrimPrefix(srv.URL, "http://"), Owner: "a", Name: "b"}, forgetest.Ada, nil)
+	if _, err := f.Repository(t.Context()); err == nil || asked != 0 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+}
+
+func TestTokensAreFoundAsGhFindsThem(t *testing.T) {
+	hosts := "github.com:\n    users:\n        ada:\n            oauth_token: gho_other\n    user: ada\n    oauth_token: gho_file\nghe.example.org:\n    oauth_token: \"gho_ghe\"\n"
+	for name, c := range map[string]struct {
+		env   map[string]string
+		file  string
+		gh    string
+		host  string
+		named bool
+		want  string
+	}{
+		"GH_TOKEN first":            {env: map[string]string{"GH_TOKEN": "a", "GITHUB_TOKEN": "b"}, host: "github.com", want: "a from GH_TOKEN"},
+		"then GITHUB_TOKEN":         {env: map[string]string{"GITHUB_TOKEN": "b"}, host: "github.com", file: hosts, want: "b from GITHUB_TOKEN"},
+		"then gh's file":            {file: hosts, host: "github.com", gh: "k", want: "gho_file from /home/ada/.config/gh/hosts.yml"},
+		"of each host":              {file: hosts, host: "ghe.example.org", want: "gho_ghe from /home/ada/.config/gh/hosts.yml"},
+		"then gh's keyring":         {file: "github.com:\n    user: ada\n", host: "github.com", gh: "k", want: "k from `gh auth token`"},
+		"data residency":            {env: map[string]string{"GH_TOKEN": "a"}, host: "acme.ghe.com", want: "a from GH_TOKEN"},
+		"not for other hosts":       {env: map[string]string{"GH_TOKEN": "a", "GITHUB_TOKEN": "b"}, host: "ghe.example.org", want: "none"},
+		"Enterprise by GH_HOST":     {env: map[string]string{"GH_ENTERPRISE_TOKEN": "e", "GH_HOST": "ghe.example.org"}, host: "ghe.example.org", want: "e from GH_ENTERPRISE_TOKEN"},
+		"not by a remote alone":     {env: map[string]string{"GH_ENTERPRISE_TOKEN": "e"}, host: "evil.example.org", want: "none"},
+		"Enterprise that was named": {env: map[string]string{"GITHUB_ENTERPRISE_TOKEN": "e"}, host: "ghe.example.org", named: true, want: "e from GITHUB_ENTERPRISE_TOKEN"},
+		"gh's other folder":         {env: map[string]string{"GH_CONFIG_DIR": "/x"}, file: hosts, host: "github.com", want: "gho_file from /x/hosts.yml"},
+		"nothing":                   {host: "github.com", want: "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := github.Lookup{
+				Env: func(k string) string { return c.env[k] }, Home: "/home/ada", Named: c.named,
+				Read: func(string) ([]byte, error) {
+					if c.file == "" {
+						return nil, fs.ErrNotExist
+					}
+					return []byte(c.file), nil
+				},
+				Run: func(context.Context, ...string) (string, error) {
+					if c.gh == "" {
+						return "", errors.New("not logged in")
+					}
+					return c.gh + "\n", nil
+				},
+			}
+			id, err := l.Find(t.Context(), c.host)
+			got := "none"
+			if err == nil {
+				token, _ := id.Token(t.Context())
+				got = fmt.Sprintf("%s from %s", token.Reveal(), id.Source)
+			} else if _, ok := errors.AsType[*forge.NoTokenError](err); !ok {
+				t.Fatal(err)
+			}
+			if got != c.want {
+				t.Errorf("%s (%v), want %s", got, err, c.want)
+			}
+		})
+	}
+}
