@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,6 +16,9 @@ import (
 // handed are the trees that root clones for a program that is somebody else: in them what belongs to root belongs to
 // the program's user, and what that user makes belongs to root.
 type handed []*os.File
+
+// plain names the trees that keep their owners.
+const plain = "plain:"
 
 // open clones the trees of all mounts that are to be handed over. What was to be covered and is gone is left out.
 func (h *handed) open(p *jail.Plan) error {
@@ -31,7 +35,11 @@ func (h *handed) open(p *jail.Plan) error {
 		if err != nil {
 			return fmt.Errorf("open %s: %w", m.Source, err)
 		}
-		*h = append(*h, os.NewFile(uintptr(fd), m.Source))
+		name := m.Source
+		if m.Plain {
+			name = plain + name
+		}
+		*h = append(*h, os.NewFile(uintptr(fd), name))
 		kept = append(kept, m)
 		// On a system whose mounts are shared, what is mounted in the cage would appear on the host.
 		private := unix.MountAttr{Propagation: unix.MS_PRIVATE}
@@ -54,6 +62,9 @@ func (h handed) give(pid int) error {
 	}
 	defer func() { _ = space.Close() }()
 	for _, tree := range h {
+		if strings.HasPrefix(tree.Name(), plain) {
+			continue
+		}
 		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(space.Fd())}
 		if err := unix.MountSetattr(int(tree.Fd()), "", unix.AT_EMPTY_PATH, &attr); err != nil {
 			return &box.Unavailable{

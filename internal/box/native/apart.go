@@ -34,7 +34,9 @@ func (d *Driver) hand(b *box.Box, mounts []jail.Mount) {
 	}
 	tools := rooms.Layout{Dir: b.Dir}.ToolDir()
 	for i, m := range mounts {
-		mounts[i].Handed = rooms.Within(m.Source, b.Dir) && !rooms.Within(m.Source, tools)
+		// What is another machine's is behind a directory that neither root without its rights nor the session may enter.
+		mounts[i].Plain = rooms.Within(m.Source, b.Exchange)
+		mounts[i].Handed = mounts[i].Plain || rooms.Within(m.Source, b.Dir) && !rooms.Within(m.Source, tools)
 	}
 }
 

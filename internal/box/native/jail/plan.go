@@ -76,6 +76,8 @@ type Mount struct {
 	Device         bool
 	// Handed says that the starter has cloned the source, in ways that only it may, and hands it over as a descriptor.
 	Handed bool
+	// Plain says of what is Handed that its owners stay who they are.
+	Plain bool
 	// Copy shows a copy in memory that goes with the box.
 	Copy bool
 	// Empty shows a directory of the cage's own with nothing in it, in which other mounts may be placed. Nobody can write to it.

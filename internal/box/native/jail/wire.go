@@ -34,7 +34,7 @@ func (p *Plan) Encode() []byte {
 	for _, m := range p.Mounts {
 		w.text(m.Source)
 		w.text(m.Target)
-		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Copy, m.Empty, m.Cover, m.Soft} {
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Cover, m.Soft} {
 			w.flag(b)
 		}
 	}
@@ -73,7 +73,7 @@ func (p *Plan) decode(data []byte) error {
 	p.Mounts = make([]Mount, r.count())
 	for i := range p.Mounts {
 		m := Mount{Source: r.text(), Target: r.text()}
-		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Copy, &m.Empty, &m.Cover, &m.Soft} {
+		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty, &m.Cover, &m.Soft} {
 			*b = r.flag()
 		}
 		p.Mounts[i] = m
