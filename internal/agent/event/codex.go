@@ -2,7 +2,6 @@ package event
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -81,11 +80,11 @@ func (c *codex) usage() Usage {
 	return u
 }
 
-var reconnecting = regexp.MustCompile(`^Reconnecting\.\.\. ([0-9]{1,3})/([0-9]{1,3}) ?`)
+var reconnecting = pattern(`^Reconnecting\.\.\. ([0-9]{1,3})/([0-9]{1,3}) ?`)
 
 // trouble is a failure that codex may still get over; the end of the turn says whether it did.
 func (c *codex) trouble(words string) []Event {
-	m := reconnecting.FindStringSubmatch(words)
+	m := reconnecting().FindStringSubmatch(words)
 	if m == nil {
 		c.last = clip(words)
 		return []Event{{Kind: KindText, Text: clip(words), IsError: true}}

@@ -2,7 +2,6 @@ package event
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,7 +39,7 @@ func spent(words string) bool { return strings.Contains(words, SpendLimit) }
 
 // statusIn finds the HTTP status that agents put into their messages.
 func statusIn(words string) int {
-	m := statusPattern.FindStringSubmatch(words)
+	m := statusPattern().FindStringSubmatch(words)
 	if m == nil {
 		return 0
 	}
@@ -48,12 +47,12 @@ func statusIn(words string) int {
 	return n
 }
 
-var statusPattern = regexp.MustCompile(`(?i)(?:status(?: code)?:?|API error:?|"code":|\bHTTP) ?\(?([45][0-9]{2})\b`)
+var statusPattern = pattern(`(?i)(?:status(?: code)?:?|API error:?|"code":|\bHTTP) ?\(?([45][0-9]{2})\b`)
 
 // dropped says whether words are about a connection that was lost or never made.
-func dropped(words string) bool { return droppedPattern.MatchString(words) }
+func dropped(words string) bool { return droppedPattern().MatchString(words) }
 
-var droppedPattern = regexp.MustCompile(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang up|socket connection was closed|` +
+var droppedPattern = pattern(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang up|socket connection was closed|` +
 	`ECONNRESET|ECONNREFUSED|ETIMEDOUT|EPIPE|fetch failed|stream (?:disconnected|closed)|stream error|premature close|request timed out|unable to connect|overloaded|rate limit|too many requests|network error|error: terminated\b`)
 
 // resetIn finds when a usage limit says that it ends: as a date, as seconds since 1970 behind a bar, as a span, or as a time
@@ -71,37 +70,37 @@ func resetIn(words string, clock func() time.Time) time.Time {
 }
 
 func resetTime(words string, now time.Time) time.Time {
-	if m := epochPattern.FindStringSubmatch(words); m != nil {
+	if m := epochPattern().FindStringSubmatch(words); m != nil {
 		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 			return time.Unix(n, 0)
 		}
 	}
-	if m := datePattern.FindStringSubmatch(words); m != nil {
+	if m := datePattern().FindStringSubmatch(words); m != nil {
 		if at, err := time.Parse(time.RFC3339, m[1]); err == nil {
 			return at
 		}
 	}
-	if m := spanPattern.FindStringSubmatch(words); m != nil {
+	if m := spanPattern().FindStringSubmatch(words); m != nil {
 		return now.Add(span(m[1]))
 	}
-	if m := dayPattern.FindStringSubmatch(words); m != nil {
+	if m := dayPattern().FindStringSubmatch(words); m != nil {
 		if at, err := time.ParseInLocation("Jan 2 2006 3:04 PM", m[1]+" "+m[2]+" "+m[3]+" "+strings.ToUpper(m[4]), now.Location()); err == nil {
 			return at
 		}
 	}
-	if m := clockPattern.FindStringSubmatch(words); m != nil {
+	if m := clockPattern().FindStringSubmatch(words); m != nil {
 		return nextClock(m, now)
 	}
 	return time.Time{}
 }
 
 var (
-	datePattern  = regexp.MustCompile(`(?i)\bresets?[a-z_ ]{0,12}:? ?"?(20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](?:\.[0-9]{1,9})?(?:Z|[+-][0-2][0-9]:[0-5][0-9]))`)
-	epochPattern = regexp.MustCompile(`\blimit reached\|([0-9]{10})\b`)
-	spanPattern  = regexp.MustCompile(`(?i)\b(?:try again|retry|resets?)(?: in| after)? ((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)[ ,]{0,2}){1,4})(?:\b|[ ,.]|$)`)
-	partPattern  = regexp.MustCompile(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)`)
-	dayPattern   = regexp.MustCompile(`(?i)\btry again at ([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th)?,? (20[0-9]{2}),? ([0-9]{1,2}:[0-9]{2} (?:AM|PM))`)
-	clockPattern = regexp.MustCompile(`(?i)\b(?:resets?|try again at|available again at)(?: at)? ([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
+	datePattern  = pattern(`(?i)\bresets?[a-z_ ]{0,12}:? ?"?(20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](?:\.[0-9]{1,9})?(?:Z|[+-][0-2][0-9]:[0-5][0-9]))`)
+	epochPattern = pattern(`\blimit reached\|([0-9]{10})\b`)
+	spanPattern  = pattern(`(?i)\b(?:try again|retry|resets?)(?: in| after)? ((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)[ ,]{0,2}){1,4})(?:\b|[ ,.]|$)`)
+	partPattern  = pattern(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)`)
+	dayPattern   = pattern(`(?i)\btry again at ([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th)?,? (20[0-9]{2}),? ([0-9]{1,2}:[0-9]{2} (?:AM|PM))`)
+	clockPattern = pattern(`(?i)\b(?:resets?|try again at|available again at)(?: at)? ([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
 )
 
 // maxWait bounds what a message can make us wait: a week is the longest limit that there is.
@@ -109,7 +108,7 @@ const maxWait = 8 * 24 * time.Hour
 
 func span(text string) (d time.Duration) {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
-	for _, m := range partPattern.FindAllStringSubmatch(text, 8) {
+	for _, m := range partPattern().FindAllStringSubmatch(text, 8) {
 		n, _ := strconv.ParseFloat(m[1], 64)
 		unit := units[strings.ToLower(m[2][:1])]
 		if strings.EqualFold(m[2], "ms") {

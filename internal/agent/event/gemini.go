@@ -2,7 +2,6 @@ package event
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -130,12 +129,12 @@ func (g *gemini) spoken(text string) []Event {
 	return []Event{{Kind: KindText, Text: g.text}}
 }
 
-var failedAttempt = regexp.MustCompile(`^Attempt ([0-9]{1,3}) failed(?: with status ([0-9]{3}))?`)
+var failedAttempt = pattern(`^Attempt ([0-9]{1,3}) failed(?: with status ([0-9]{3}))?`)
 
 // ErrLine finds retries: gemini tells them to its standard error alone.
 func (g *gemini) ErrLine(line []byte) []Event {
 	text := string(line[:min(len(line), 4096)])
-	if m := failedAttempt.FindStringSubmatch(text); m != nil {
+	if m := failedAttempt().FindStringSubmatch(text); m != nil {
 		attempt, _ := strconv.Atoi(m[1])
 		status, _ := strconv.Atoi(m[2])
 		return []Event{{Kind: KindRetry, Text: clip(text), Retry: &Retry{Attempt: attempt, Status: status}}}

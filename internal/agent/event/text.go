@@ -2,7 +2,9 @@ package event
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -52,4 +54,9 @@ func denial(text string) (words string, ok bool) {
 		return "", false
 	}
 	return text[i:], true
+}
+
+// pattern is a regular expression that is compiled when it is first needed: most starts of cco need none.
+func pattern(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
@@ -133,7 +134,7 @@ func read(dir string) (Program, error) {
 // versionTime is how long a program may take to say its version; Node alone takes a second.
 const versionTime = 30 * time.Second
 
-var versionPattern = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`)
+var versionPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`) })
 
 // versionOf asks a program for its version, "" if it gives none.
 func versionOf(ctx context.Context, argv ...string) string {
@@ -144,7 +145,7 @@ func versionOf(ctx context.Context, argv ...string) string {
 	if err != nil {
 		return ""
 	}
-	return string(versionPattern.Find(out[:min(len(out), 4096)]))
+	return string(versionPattern().Find(out[:min(len(out), 4096)]))
 }
 
 // Compare orders two versions of the form 1.2.3. What follows a dash counts for nothing: agents are pinned to releases.

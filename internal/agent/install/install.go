@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
@@ -36,7 +37,7 @@ func (e *NothingError) Error() string {
 	return "agent " + e.Agent + " is part of cco: there is nothing to install"
 }
 
-var exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`)
+var exactVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`) })
 
 // Install installs a version of an agent, "" being the pinned one, and gives its program. One that is there already is left
 // as it is. What is begun under another name is seen by nobody, and removed if it doesn't come to an end.
@@ -47,7 +48,7 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string) 
 		return Program{}, &NothingError{a.Name()}
 	case version == "":
 		version = pkg.Version
-	case !exactVersion.MatchString(version):
+	case !exactVersion().MatchString(version):
 		return Program{}, &UnknownVersionError{version}
 	}
 	if Compare(version, pkg.Oldest) < 0 {
