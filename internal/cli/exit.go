@@ -84,6 +84,7 @@ func classes() []class {
 		{exitUsage, as[*forge.HostError]},
 		{exitNotFound, as[*forge.NoPullError]},
 		{exitNotFound, as[*store.NotFoundError]},
+		{exitNotFound, as[*store.PhaseNotFoundError]},
 		{exitNotFound, as[*box.NotFoundError]},
 		{exitNotFound, as[*notAllowedError]},
 		{exitIsolation, as[*box.Unavailable]},

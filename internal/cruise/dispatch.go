@@ -55,7 +55,7 @@ func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (an
 	case StepMerge:
 		return call(ctx, in, nothing(s.Merge))
 	case StepSave:
-		return call(ctx, in, nothing(s.Save))
+		return call(ctx, in, s.Save)
 	default:
 		return nil, fmt.Errorf("no step %q", step)
 	}

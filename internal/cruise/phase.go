@@ -12,6 +12,7 @@ const (
 	maxQuiets  = 30 // however long people go on, a round begins some time
 	reviewers  = 3  // at once
 	maxTries   = 2  // of an agent, before a person is asked
+	maxLate    = 3  // waits for what was sent while the phase ended
 	troubleTop = 300 * time.Second
 )
 
@@ -32,21 +33,38 @@ func Phase(r Run, st State) (State, error) {
 		}
 		st.Started, st.LastActivity = now, now
 	}
-	for st.Stage != StageEnded && !r.Full() {
-		if err := m.save(); err != nil {
+	for late := 0; ; late++ {
+		if err := m.live(); err != nil || r.Full() {
 			return st, err
 		}
-		if err := m.drain(); err != nil {
+		saved, err := m.record(late == maxLate)
+		if err != nil || !saved.Unread {
 			return st, err
 		}
-		if st.Stage == StageEnded {
-			break
-		}
-		if err := m.next(); err != nil {
+		// Something was sent while it ended, and whoever sent it was told that it is taken in.
+		if err := m.listen(firstWait); err != nil {
 			return st, err
 		}
 	}
-	return st, m.save()
+}
+
+// live goes from stage to stage to the end.
+func (m *machine) live() error {
+	for m.st.Stage != StageEnded && !m.Full() {
+		if err := m.save(); err != nil {
+			return err
+		}
+		if err := m.drain(); err != nil {
+			return err
+		}
+		if m.st.Stage == StageEnded {
+			break
+		}
+		if err := m.next(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *machine) next() error {
@@ -68,6 +86,8 @@ func (m *machine) next() error {
 		return m.watch()
 	case StageFix:
 		return m.fix()
+	case StageAnswer:
+		return m.answer()
 	case StageAsk:
 		return m.ask()
 	case StageEnding:
@@ -79,13 +99,19 @@ func (m *machine) next() error {
 	}
 }
 
-// save shows the state to people. That it can't be shown must not stop a phase.
+// save shows the state to people.
 func (m *machine) save() error {
-	err := m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st}).Get(nil)
-	if _, ok := errors.AsType[*StepError](err); ok {
-		return nil
-	}
+	_, err := m.record(false)
 	return err
+}
+
+// record shows the state to people. That it can't be shown must not stop a phase.
+func (m *machine) record(last bool) (saved Saved, err error) {
+	err = m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st, Last: last}).Get(&saved)
+	if _, ok := errors.AsType[*StepError](err); ok {
+		return saved, nil
+	}
+	return saved, err
 }
 
 func (m *machine) to(s Stage) {
@@ -109,21 +135,55 @@ func attempt[O any](m *machine, step string, in any) (out O, done bool, err erro
 			m.askWhy(step + ": " + failure.Msg)
 			return out, false, nil
 		}
-		m.st.Trouble = step + ": " + failure.Msg
-		if err := m.save(); err != nil {
-			return out, false, err
-		}
-		before := m.st.Stage
-		if err := m.listen(wait); err != nil {
-			return out, false, err
-		}
-		if m.st.Stage != before || m.st.Paused {
-			return out, false, nil
-		}
-		if idle, err := m.idle(); err != nil || idle {
+		if same, err := m.endure(step+": "+failure.Msg, wait); err != nil || !same {
 			return out, false, err
 		}
 		wait = min(2*wait, troubleTop)
+	}
+}
+
+// endure waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
+// stands still here, because half of a stage may be done.
+func (m *machine) endure(trouble string, wait time.Duration) (same bool, err error) {
+	m.st.Trouble = trouble
+	if err := m.save(); err != nil {
+		return false, err
+	}
+	before := m.st.Stage
+	if err := m.listen(wait); err != nil {
+		return false, err
+	}
+	for m.st.Paused && m.st.Stage == before {
+		if err := m.save(); err != nil {
+			return false, err
+		}
+		if err := m.pause(); err != nil {
+			return false, err
+		}
+	}
+	if m.st.Stage != before {
+		return false, nil
+	}
+	idle, err := m.idle()
+	return !idle, err
+}
+
+// turn has an agent do its job. While its model is down the phase waits and has it tried again.
+func (m *machine) turn(job Job) (r Report, done bool, err error) {
+	key, wait := job.Key, firstWait
+	for n := 2; ; n++ {
+		if r, done, err = attempt[Report](m, StepWork, job); err != nil || !done {
+			return r, false, err
+		}
+		m.pay(r)
+		if r.OK || !r.Transient || m.spent() {
+			return r, true, nil
+		}
+		if same, err := m.endure("the model of "+job.Worker.Agent+": "+r.Error, wait); err != nil || !same {
+			return r, false, err
+		}
+		wait = min(2*wait, troubleTop)
+		job.Key = key + "-" + strconv.Itoa(n)
 	}
 }
 
@@ -147,6 +207,9 @@ func (m *machine) active() error {
 
 // idle ends a phase in which nothing has happened for too long.
 func (m *machine) idle() (bool, error) {
+	if m.st.Stage == StageEnding || m.st.Stage == StageCleaning {
+		return false, nil // why it ends is decided
+	}
 	now, err := m.Now()
 	if err != nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
 		return false, err
@@ -195,9 +258,11 @@ func (m *machine) pay(r Report) {
 	m.st.Tokens += r.Tokens
 }
 
+func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Cost >= m.st.Spec.MaxCost }
+
 // broke says whether the money is spent, and ends the phase if it is.
 func (m *machine) broke() bool {
-	if m.st.Spec.MaxCost <= 0 || m.st.Cost < m.st.Spec.MaxCost {
+	if !m.spent() {
 		return false
 	}
 	m.end(EndCost, fmt.Sprintf("$%.2f of $%.2f are spent.", m.st.Cost, m.st.Spec.MaxCost))
@@ -215,11 +280,10 @@ func (m *machine) work() error {
 	m.st.Attempt++
 	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner, authorPrompt(*m.st, now.Format(time.DateOnly)))
 	job.Message = m.st.Meta.Title
-	report, done, err := attempt[Report](m, StepWork, job)
+	report, done, err := m.turn(job)
 	if err != nil || !done {
 		return err
 	}
-	m.pay(report)
 	if err := m.active(); err != nil {
 		return err
 	}
@@ -318,7 +382,10 @@ func (m *machine) push() (bool, error) {
 		return true, nil
 	}
 	_, done, err := attempt[struct{}](m, StepPush, PushIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.LastHead, New: m.st.Head,
+		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.LastHead, New: m.st.Head, Anew: m.st.Anew,
 	})
+	if done {
+		m.st.Anew = false
+	}
 	return done, err
 }

@@ -30,14 +30,7 @@ func (m *machine) review() error {
 	if m.broke() {
 		return nil
 	}
-	if err := m.drain(); err != nil || m.st.Stage != StageReview {
-		return err
-	}
-	if m.st.approved() && len(m.st.Ledger.OpenOnes()) == 0 {
-		m.end(EndApproved, "Every domain approved of "+abbrev(m.st.Head)+".")
-		return nil
-	}
-	m.to(StageWatch)
+	m.to(StageWatch) // where people are heard before an approval ends it
 	return nil
 }
 
@@ -53,72 +46,111 @@ func (m *machine) unjudged() []string {
 }
 
 func (m *machine) reviewBatch(domains []string) error {
-	left := domains
-	failures := map[string]string{}
-	for try := 1; try <= maxTries && len(left) > 0; try++ {
-		var pending []Pending
-		for _, d := range left {
-			name := fmt.Sprintf("review-%s-%s-%d", d, abbrev(m.st.Head), try)
-			job := m.job(Reviewer, name, m.st.Spec.Reviewer, reviewPrompt(*m.st, d))
-			job.Domain = d
-			pending = append(pending, m.Start(StepWork, job))
+	left, wait := domains, firstWait
+	faults := map[string]fault{}
+	for n, try := 1, 1; try <= maxTries && len(left) > 0; n++ {
+		again, err := m.reviewOnce(left, n, faults)
+		if err != nil || m.st.Stage != StageReview {
+			return err
 		}
-		var again []string
-		for i, d := range left {
-			review, fault, err := m.reviewOf(pending[i])
-			if err != nil {
-				return err
-			}
-			if fault != "" {
-				failures[d] = fault
-				again = append(again, d)
-				continue
-			}
-			if err := m.record(d, review); err != nil || m.st.Stage != StageReview {
-				return err
-			}
+		passing := slices.IndexFunc(again, func(d string) bool { return faults[d].passes })
+		if left = again; passing < 0 || m.spent() {
+			try++
+			continue
 		}
-		left = again
+		if same, err := m.endure("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[again[passing]].words, wait); err != nil || !same {
+			return err
+		}
+		wait = min(2*wait, troubleTop)
 	}
 	for _, d := range left {
-		if err := m.recordFailure(d, failures[d]); err != nil || m.st.Stage != StageReview {
+		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
 			return err
 		}
 	}
 	return nil
 }
 
+// reviewOnce asks every reviewer of a batch at once, and gives those that have to be asked again.
+func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (again []string, err error) {
+	var pending []Pending
+	for _, d := range domains {
+		job := m.job(Reviewer, fmt.Sprintf("review-%s-%s-%d", d, abbrev(m.st.Head), n), m.st.Spec.Reviewer, reviewPrompt(*m.st, d))
+		job.Domain = d
+		pending = append(pending, m.Start(StepWork, job))
+	}
+	// All are waited for before anything else is done, so that none is left alone.
+	reviews := make([]Review, len(domains))
+	for i, d := range domains {
+		var f fault
+		if reviews[i], f, err = m.reviewOf(pending[i]); err != nil {
+			return nil, err
+		}
+		if f.words != "" {
+			faults[d] = f
+			again = append(again, d)
+		}
+	}
+	for i, d := range domains {
+		if slices.Contains(again, d) {
+			continue
+		}
+		if err := m.judged(d, reviews[i]); err != nil || m.st.Stage != StageReview {
+			return again, err
+		}
+	}
+	return again, nil
+}
+
+// fault is what is wrong with a review.
+type fault struct {
+	words  string
+	passes bool
+}
+
 // reviewOf waits for a reviewer. Whatever goes wrong with it is its fault, and never an approval.
-func (m *machine) reviewOf(p Pending) (r Review, fault string, err error) {
+func (m *machine) reviewOf(p Pending) (r Review, f fault, err error) {
 	var report Report
 	if err := p.Get(&report); err != nil {
 		failure, ok := errors.AsType[*StepError](err)
 		if !ok {
-			return r, "", err
+			return r, f, err
 		}
-		return r, failure.Msg, nil
+		return r, fault{failure.Msg, failure.Temporary}, nil
 	}
 	m.pay(report)
 	if !report.OK {
-		return r, report.Error, nil
+		return r, fault{or(report.Error, "it failed"), report.Transient}, nil
 	}
 	r, bad := ParseReview(report.Answer)
 	if bad != nil {
-		return r, "its answer can't be read: " + bad.Error(), nil
+		return r, fault{words: "its answer can't be read: " + bad.Error()}, nil
 	}
-	return r, "", nil
+	return r, fault{}, nil
 }
 
-// record takes a review into the ledger and posts what of it is new.
-func (m *machine) record(domain string, r Review) error {
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// judged takes a review into the ledger and posts what of it is new.
+func (m *machine) judged(domain string, r Review) error {
 	var fresh []Finding
 	for _, f := range r.Findings {
 		found := Finding{
 			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: f.Severity, Text: Harmless(f.Text),
 			Author: m.st.Spec.Reviewer.Agent, Round: m.st.Round,
 		}
-		if r.Verdict == NeedsChanges && m.st.Ledger.Raise(found) {
-			last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
+		if r.Verdict != NeedsChanges {
+			continue
+		}
+		raised := m.st.Ledger.Raise(found)
+		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
+		unsaid := last.State == Open && last.Comment == "" && !slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
+		if raised || unsaid {
 			fresh = append(fresh, *last)
 		}
 	}
@@ -126,8 +158,7 @@ func (m *machine) record(domain string, r Review) error {
 	if verdict == NeedsChanges && len(fresh) == 0 && !slices.ContainsFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain == domain }) {
 		verdict = Approved // all that it wants was declined with a reason before
 	}
-	m.st.judge(Judgement{Domain: domain, Verdict: verdict, Head: m.st.Head})
-	return m.post(domain, verdict, reviewBody(domain, verdict, r), fresh)
+	return m.post(Judgement{Domain: domain, Verdict: verdict, Head: m.st.Head}, reviewBody(domain, verdict, r), fresh)
 }
 
 // idOf finds what a finding was taken in as.
@@ -146,19 +177,21 @@ func reviewBody(domain string, v Verdict, r Review) string {
 	return body
 }
 
-func (m *machine) recordFailure(domain, fault string) error {
-	m.st.judge(Judgement{Domain: domain, Head: m.st.Head, Failure: fault})
-	return m.post(domain, "", fmt.Sprintf("**%s**: the review failed and is no approval: %s", domain, Harmless(short(fault))), nil)
+func (m *machine) reviewFailed(domain, why string) error {
+	body := fmt.Sprintf("**%s**: the review failed and is no approval: %s", domain, Harmless(short(why)))
+	return m.post(Judgement{Domain: domain, Head: m.st.Head, Failure: why}, body, nil)
 }
 
-func (m *machine) post(domain string, v Verdict, body string, findings []Finding) error {
+// post says a judgement on the forge. It counts when it stands there.
+func (m *machine) post(j Judgement, body string, findings []Finding) error {
 	posted, done, err := attempt[[]Posted](m, StepPostReview, PostReviewIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s", m.st.Kind, domain, m.st.Head),
-		Domain: domain, Head: m.st.Head, Verdict: v, Body: body, Findings: findings,
+		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain, m.st.Head, m.st.Again),
+		Domain: j.Domain, Head: m.st.Head, Verdict: j.Verdict, Body: body, Findings: findings,
 	})
 	if err != nil || !done {
 		return err
 	}
+	m.st.judge(j)
 	for _, p := range posted {
 		if f := m.st.Ledger.Find(p.Finding); f != nil {
 			f.Comment, f.URL = p.Comment, p.URL
@@ -189,11 +222,10 @@ func (m *machine) fix() error {
 	for _, f := range open {
 		job.Findings = append(job.Findings, f.ID)
 	}
-	report, done, err := attempt[Report](m, StepWork, job)
+	report, done, err := m.turn(job)
 	if err != nil || !done {
 		return err
 	}
-	m.pay(report)
 	if err := m.active(); err != nil {
 		return err
 	}
@@ -204,7 +236,9 @@ func (m *machine) fix() error {
 	if len(published.Commits) == 0 {
 		return m.nothingDone(report)
 	}
-	return m.closeRound(open, published)
+	m.st.Published, m.st.Replies = &published, nil
+	m.to(StageAnswer)
+	return nil
 }
 
 // mayFix says whether the phase stops before another round.
@@ -245,33 +279,61 @@ func (m *machine) nothingDone(r Report) error {
 	return nil
 }
 
-func (m *machine) closeRound(open []Finding, p Published) error {
-	m.take(p)
+// answer pushes what a round brought and says what became of its findings.
+func (m *machine) answer() error {
+	p := m.st.Published
+	if p == nil {
+		m.to(StageReview)
+		return nil
+	}
+	if open, err := m.stillOpen(); err != nil || !open {
+		return err
+	}
+	m.take(*p)
 	if pushed, err := m.push(); err != nil || !pushed {
 		return err
 	}
-	var files []string
-	var replies []Reply
-	for _, c := range p.Commits {
-		files = append(files, c.Files...)
-	}
-	for _, f := range open {
-		if r, ok := m.settle(f, p); ok {
-			replies = append(replies, r)
+	if m.st.Replies == nil {
+		for _, f := range m.st.Ledger.OpenOnes() {
+			if r, ok := m.settle(f, *p); ok {
+				m.st.Replies = append(m.st.Replies, r)
+			}
 		}
 	}
-	if len(replies) > 0 && m.st.PR != nil {
+	if len(m.st.Replies) > 0 {
 		if _, done, err := attempt[struct{}](m, StepAnswer, AnswerIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: replies,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies,
 		}); err != nil || !done {
 			return err
 		}
 	}
+	var files []string
+	for _, c := range p.Commits {
+		files = append(files, c.Files...)
+	}
 	m.st.Ledger.Stir(files)
 	m.st.Ledger.Close()
+	m.st.Published, m.st.Replies = nil, nil
 	m.st.Backoff = m.st.Backoff.Reset()
 	m.to(StageReview)
 	return nil
+}
+
+// stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one that was:
+// whoever closed it did not see that work. It is kept in the user's repository.
+func (m *machine) stillOpen() (bool, error) {
+	news, done, err := attempt[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark, Now: true})
+	if err != nil || !done {
+		return false, err
+	}
+	end := map[string]End{"merged": EndMerged, "closed": EndClosed}[news.State]
+	if end == "" {
+		return true, nil
+	}
+	m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the repository that the phase was started in.",
+		m.st.Round, m.st.Workspace.Session))
+	m.st.Published = nil
+	return false, nil
 }
 
 // settle says what became of a finding in a round. What no commit names stays open, and nothing is said of it.

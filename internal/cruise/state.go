@@ -70,6 +70,7 @@ const (
 	StageReview   Stage = "reviewing"
 	StageWatch    Stage = "watching"
 	StageFix      Stage = "fixing"
+	StageAnswer   Stage = "answering"
 	StageAsk      Stage = "asking"
 	StageEnding   Stage = "ending"
 	StageEnded    Stage = "ended"
@@ -142,6 +143,12 @@ type State struct {
 	NextLook     time.Time `json:"next_look,omitzero"`
 	Cost         float64   `json:"cost"`
 	Tokens       int64     `json:"tokens"`
+
+	// Published and Replies are what a round brought and what is still to be said about it.
+	Published *Published `json:"published,omitempty"`
+	Replies   []Reply    `json:"replies,omitempty"`
+	// Anew says that a person lets a branch be pushed again that was deleted on the forge.
+	Anew bool `json:"anew,omitempty"`
 
 	// Again counts how often a person let the phase go on. It is part of the names of what agents are asked to do, so that
 	// they are asked once more.
@@ -235,6 +242,22 @@ func PhaseOf(flow string) string {
 	return phase
 }
 
+// EndedError says that a phase has ended and can't go on as asked.
+type EndedError struct {
+	End End
+	Why string
+}
+
+func (e *EndedError) Error() string {
+	if e.Why == "" {
+		return fmt.Sprintf("the phase has ended (%s)", e.End)
+	}
+	return fmt.Sprintf("the phase has ended (%s): %s", e.End, e.Why)
+}
+
+// WrongState marks an error about a state.
+func (e *EndedError) WrongState() {}
+
 // Revive takes up a phase that has ended, with higher limits if they are given: to clean it up, or to go on.
 func (s State) Revive(ev Event, now time.Time) (State, error) {
 	s.Flow++
@@ -245,16 +268,16 @@ func (s State) Revive(ev Event, now time.Time) (State, error) {
 		s.Stage, s.Force = StageCleaning, ev.Force
 		return s, nil
 	case ev.Kind != EventResume && ev.Kind != EventComment && ev.Kind != EventNews:
-		return s, fmt.Errorf("the phase has ended (%s)", s.End)
+		return s, &EndedError{End: s.End}
 	case s.End == EndMerged || s.End == EndClosed || s.End == EndCleanup:
-		return s, fmt.Errorf("the phase has ended (%s) and its workspace is gone", s.End)
+		return s, &EndedError{End: s.End, Why: "its workspace is gone"}
 	}
 	if s.End == EndRounds {
 		s.Spec.MaxRounds = max(s.Spec.MaxRounds, s.Round) + max(1, ev.MoreRounds)
 	}
 	if s.End == EndCost {
 		if ev.MoreCost <= 0 {
-			return s, fmt.Errorf("$%.2f are spent: say how much more it may cost with --max-cost", s.Cost)
+			return s, &EndedError{End: s.End, Why: fmt.Sprintf("$%.2f are spent: say how much more it may cost with --max-cost", s.Cost)}
 		}
 		s.Spec.MaxCost = s.Cost + ev.MoreCost
 	}

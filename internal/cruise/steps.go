@@ -22,7 +22,7 @@ type Steps interface {
 	Say(context.Context, SayIn) error
 	Close(context.Context, CloseIn) error
 	Merge(context.Context, MergeIn) error
-	Save(context.Context, SaveIn) error
+	Save(context.Context, SaveIn) (Saved, error)
 }
 
 // Names of the steps.
@@ -103,6 +103,8 @@ type Report struct {
 	Answer string  `json:"answer,omitempty"` // its last words, bounded
 	Cost   float64 `json:"cost,omitempty"`
 	Tokens int64   `json:"tokens,omitempty"`
+	// Transient says that it failed because its model is down or overloaded, which passes.
+	Transient bool `json:"transient,omitempty"`
 }
 
 // PublishIn asks for the workspace's commits, leftovers included, out of the agents' reach.
@@ -146,6 +148,7 @@ type PushIn struct {
 	Branch string `json:"branch"`
 	Old    string `json:"old,omitempty"` // "" for a branch that is new
 	New    string `json:"new"`
+	Anew   bool   `json:"anew,omitempty"` // make the branch again if it was deleted there
 }
 
 // PullRequestIn asks for the branch's pull request, opened or found.
@@ -261,4 +264,10 @@ type MergeIn struct {
 type SaveIn struct {
 	Phase string `json:"phase"`
 	State State  `json:"state"`
+	Last  bool   `json:"last,omitempty"` // it ends, whatever was sent to it
+}
+
+// Saved says whether the end of a phase has to wait, because something was sent to it that it has not read.
+type Saved struct {
+	Unread bool `json:"unread,omitempty"`
 }

@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -23,6 +24,10 @@ func (m *machine) watch() error {
 		}
 		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && m.st.Trouble == "" {
 			m.to(StageFix)
+			return nil
+		}
+		if !fresh && m.st.Trouble == "" && m.st.approved() {
+			m.end(EndApproved, "Every domain approved of "+abbrev(m.st.Head)+".")
 			return nil
 		}
 		if idle, err := m.idle(); err != nil || idle {
@@ -149,6 +154,11 @@ func (m *machine) heed(e *Event) error {
 	if !m.st.see(e.ID) {
 		return nil
 	}
+	if m.st.Stage == StageEnded {
+		if gone, err := m.revive(e); err != nil || gone {
+			return err
+		}
+	}
 	switch e.Kind {
 	case EventNews:
 		m.poke()
@@ -177,6 +187,22 @@ func (m *machine) heed(e *Event) error {
 	return nil
 }
 
+// revive goes on for the sake of something that was sent while the phase ended, and says if it can't.
+func (m *machine) revive(e *Event) (gone bool, err error) {
+	now, err := m.Now()
+	if err != nil {
+		return false, err
+	}
+	st, err := m.st.Revive(*e, now)
+	if err != nil {
+		m.st.Trouble = e.Kind + " came too late: " + err.Error()
+		return true, nil //nolint:nilerr // it is shown
+	}
+	st.Flow = m.st.Flow // it is still the same life
+	*m.st = st
+	return false, nil
+}
+
 // LocalComment begins the id of a comment that was made without the forge.
 const LocalComment = "local:"
 
@@ -197,6 +223,7 @@ func (m *machine) poke() {
 func (m *machine) goOn() {
 	m.st.Stage, m.st.Question, m.st.Resume = m.st.Resume, "", ""
 	m.st.Again++
+	m.st.Anew = true
 	m.st.Ledger.Counts = nil
 	for i := range m.st.Ledger.Findings {
 		m.st.Ledger.Findings[i].Reopened = 0
@@ -228,7 +255,7 @@ func (m *machine) pause() error { return m.listen(forever) }
 func (m *machine) ending() error {
 	if m.st.PR != nil {
 		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: "end-" + string(m.st.Kind), Text: endWords(*m.st),
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("end-%s-%d", m.st.Kind, m.st.Again), Text: endWords(*m.st),
 		})
 		if err != nil || !done && m.st.Stage == StageEnding {
 			return err

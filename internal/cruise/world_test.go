@@ -181,9 +181,9 @@ func (w *world) Merge(_ context.Context, in MergeIn) error {
 	return w.fault(StepMerge)
 }
 
-func (w *world) Save(_ context.Context, in SaveIn) error {
+func (w *world) Save(_ context.Context, in SaveIn) (Saved, error) {
 	w.saved = in.State
-	return w.fault(StepSave)
+	return Saved{}, w.fault(StepSave)
 }
 
 var errDown = &Temporary{errors.New("the forge does not answer")}

@@ -38,6 +38,8 @@ type Taken struct {
 	Session store.Session
 	Answer  string      // the agent's last words
 	Spent   store.Spend // by this turn
+	// Transient says that the agent ended for a reason that passes: its model is down or overloaded.
+	Transient bool
 }
 
 // maxTurns is how often a turn is begun whose keeper was killed.
@@ -68,8 +70,8 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 		if err != nil {
 			return Taken{Session: rec}, err
 		}
-		answer, err := s.lastWords(ctx, id)
-		return Taken{Session: rec, Answer: answer, Spent: rec.Spent.Sub(order.Before)}, err
+		answer, last, err := s.lastWords(ctx, id)
+		return Taken{Session: rec, Answer: answer, Spent: rec.Spent.Sub(order.Before), Transient: last.Transient}, err
 	}
 }
 
@@ -187,15 +189,15 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 // maxWords bounds what is kept of an agent's last words.
 const maxWords = 256 << 10
 
-// lastWords is what the agent said last, after its last tool.
-func (s *Service) lastWords(ctx context.Context, id string) (string, error) {
+// lastWords is what the agent said last, after its last tool, and how it says that it ended.
+func (s *Service) lastWords(ctx context.Context, id string) (words string, last event.Finished, err error) {
 	var said strings.Builder
 	final := ""
-	err := s.Events(ctx, id, false, func(e Event) error {
+	err = s.Events(ctx, id, false, func(e Event) error {
 		switch {
 		case e.Kind == KindAgent:
 			said.Reset()
-			final = ""
+			final, last = "", event.Finished{}
 		case e.Kind != KindEvent || e.Agent == nil || e.Agent.Parent != "":
 		case e.Agent.Kind == event.KindToolCall:
 			said.Reset()
@@ -204,12 +206,12 @@ func (s *Service) lastWords(ctx context.Context, id string) (string, error) {
 			said.WriteString(e.Agent.Text)
 			said.WriteByte('\n')
 		case e.Agent.Kind == event.KindFinished && e.Agent.Finished != nil:
-			final = e.Agent.Finished.Text
+			final, last = e.Agent.Finished.Text, *e.Agent.Finished
 		}
 		return nil
 	})
 	if final != "" && len(final) <= maxWords {
-		return final, err
+		return final, last, err
 	}
-	return said.String(), err
+	return said.String(), last, err
 }

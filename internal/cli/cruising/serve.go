@@ -48,15 +48,16 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 		return err
 	}
 	run := t.RunOptions(cfg)
+	inbox := &steps.Inbox{Data: t.Data()}
 	doer := &steps.Doer{
-		Data: t.Data(), Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: t.ask(),
+		Data: t.Data(), Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: t.ask(), Inbox: inbox,
 		Forge: t.forges(svc.Store),
 		Settings: steps.Settings{
 			Pull:   session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: git.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}},
 			Limits: run.Limits, IdleTimeout: run.IdleTimeout,
 		},
 	}
-	s := &serve.Server{Data: t.Data(), Store: svc.Store, Now: time.Now, Idle: idle, Ready: func() { t.Streams().Progress("phases are being run") }}
+	s := &serve.Server{Data: t.Data(), Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle, Ready: func() { t.Streams().Progress("phases are being run") }}
 	s.Open = func(ctx context.Context) (serve.Engine, error) {
 		e, err := durable.Open(ctx, filepath.Join(t.Data(), "cruise.db"), t.variant.Steps(doer), slog.New(slog.DiscardHandler))
 		if err != nil {

@@ -219,6 +219,9 @@ type StateError struct{ ID, Why string }
 
 func (e *StateError) Error() string { return "phase " + e.ID + ": " + e.Why }
 
+// WrongState marks an error about a state.
+func (e *StateError) WrongState() {}
+
 // follow shows a phase's log until it ends or asks. Ctrl-C ends the showing, and nothing else.
 func (t *tool) follow(ctx context.Context, id string) error {
 	err := t.showLog(ctx, id, true)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
@@ -78,6 +79,20 @@ func (e *Engine) Send(flow string, ev cruise.Event) error {
 		return fmt.Errorf("send to phase %s: %w", flow, err)
 	}
 	return nil
+}
+
+// Ended says whether a life of a phase is over for the engine, whatever it was that ended it.
+func (e *Engine) Ended(flow string) (bool, error) {
+	h, err := dbos.RetrieveWorkflow[cruise.State](e.dbos, flow)
+	if err != nil {
+		return false, err
+	}
+	s, err := h.GetStatus()
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains([]dbos.WorkflowStatusType{dbos.WorkflowStatusSuccess, dbos.WorkflowStatusError, dbos.WorkflowStatusCancelled,
+		dbos.WorkflowStatusMaxRecoveryAttemptsExceeded}, s.Status), nil
 }
 
 // Wait waits until a life of a phase has ended.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,6 +36,14 @@ func (c *Client) Start(ctx context.Context, id string, st cruise.State) error {
 func (c *Client) Send(ctx context.Context, id string, ev cruise.Event) error {
 	return c.post(ctx, "send", sendRequest{ID: id, Event: ev})
 }
+
+// RefusedError says that a phase is not in a state for what was asked, in the server's words.
+type RefusedError struct{ Words string }
+
+func (e *RefusedError) Error() string { return e.Words }
+
+// WrongState marks an error about a state.
+func (e *RefusedError) WrongState() {}
 
 // Ensure makes sure that a server runs.
 func (c *Client) Ensure(ctx context.Context) error {
@@ -86,14 +95,27 @@ func (c *Client) ping(ctx context.Context) error {
 	return resp.Body.Close()
 }
 
+// retries is how often something is sent to servers that die before they have answered. It has an id of its own, so that
+// many times is the same as once.
+const retries = 10
+
 func (c *Client) post(ctx context.Context, op string, body any) error {
-	if err := c.Ensure(ctx); err != nil {
-		return err
-	}
 	data, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
+	for n := 1; ; n++ {
+		if err := c.Ensure(ctx); err != nil {
+			return err
+		}
+		err := c.try(ctx, op, data)
+		if _, dead := errors.AsType[*url.Error](err); !dead || n == retries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (c *Client) try(ctx context.Context, op string, data []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://cco/"+op, bytes.NewReader(data))
 	if err != nil {
 		return err
@@ -107,5 +129,8 @@ func (c *Client) post(ctx context.Context, op string, body any) error {
 		return nil
 	}
 	words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if resp.StatusCode == http.StatusConflict {
+		return errors.Join(&RefusedError{Words: strings.TrimSpace(string(words))}, err)
+	}
 	return errors.Join(errors.New(strings.TrimSpace(string(words))), err)
 }

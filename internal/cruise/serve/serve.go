@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,6 +26,7 @@ import (
 type Engine interface {
 	Start(flow string, st cruise.State) error
 	Send(flow string, ev cruise.Event) error
+	Ended(flow string) (bool, error)
 	Close() error
 }
 
@@ -34,6 +37,8 @@ type Server struct {
 	// Open opens the engine, which carries on what was under way.
 	Open func(ctx context.Context) (Engine, error)
 	Now  func() time.Time
+	// Inbox keeps what was sent to phases until they have read it.
+	Inbox *steps.Inbox
 	// Idle ends the server when it has had nothing to do for so long; zero is never.
 	Idle time.Duration
 	// Hook handles webhooks, and Listen is where they come in; both are optional.
@@ -51,6 +56,9 @@ type RunningError struct{ Data string }
 func (e *RunningError) Error() string {
 	return "another cco runs the phases of " + e.Data + " already"
 }
+
+// WrongState marks an error about a state.
+func (e *RunningError) WrongState() {}
 
 // Socket is where the server listens.
 func Socket(data string) string { return filepath.Join(data, "cco.sock") }
@@ -114,8 +122,80 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
 			return err
 		}
+		if err := s.deliver(p.ID, st); err != nil {
+			return err
+		}
+	}
+	return s.tend(ctx)
+}
+
+// deliver sends once more what a phase has not read: whoever took it in was killed before it was sent.
+func (s *Server) deliver(id string, st cruise.State) error {
+	unread, err := s.Inbox.Unread(id, st.Seen)
+	if err != nil {
+		return err
+	}
+	for _, ev := range unread {
+		if err := s.engine.Send(cruise.FlowID(id, st.Flow), ev); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// tend takes up phases that live by their record and are dead for the engine: it could not write down what they did,
+// because its disk was full or its database locked for too long. They go on from what was last shown of them; what they
+// did since is found to be done.
+func (s *Server) tend(ctx context.Context) error {
+	list, err := s.Store.Phases(ctx, 1<<20)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p.Ended {
+			break
+		}
+		full, err := s.Store.Phase(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		st, err := stateOf(full)
+		if err != nil {
+			return err
+		}
+		over, err := s.engine.Ended(cruise.FlowID(p.ID, st.Flow))
+		if err != nil || !over {
+			continue // it lives, or it can't be told
+		}
+		// Its last word may have been on its way when the record was read.
+		if now, err := s.Store.Phase(ctx, p.ID); err != nil || now.Ended {
+			continue
+		}
+		st.Flow++
+		if err := s.start(ctx, startRequest{ID: p.ID, State: st}); err != nil {
+			return err
+		}
+		if err := s.deliver(p.ID, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tending is how often phases are looked after.
+const tending = 10 * time.Second
+
+func (s *Server) tendAlways(ctx context.Context) {
+	tick := time.NewTicker(tending)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = s.tend(ctx) // the next time may go better
+		}
+	}
 }
 
 func (s *Server) listen() (net.Listener, error) {
@@ -139,6 +219,9 @@ func (s *Server) serve(ctx context.Context, l net.Listener) error {
 	if s.Listen != nil && s.Hook != nil {
 		go func() { failed <- hooks.Serve(s.Listen) }()
 	}
+	tended, stop := context.WithCancel(ctx)
+	defer stop()
+	go s.tendAlways(tended)
 	if s.Ready != nil {
 		s.Ready()
 	}
@@ -203,6 +286,12 @@ func (s *Server) routes() http.Handler {
 }
 
 func (s *Server) start(ctx context.Context, r startRequest) error {
+	flow := cruise.FlowID(r.ID, r.State.Flow)
+	if p, err := s.Store.Phase(ctx, r.ID); err == nil {
+		if was, err := stateOf(p); err == nil && was.Flow >= r.State.Flow {
+			return s.engine.Start(flow, r.State) // asked for again, because the answer was lost
+		}
+	}
 	rec, err := steps.Record(r.ID, r.State, s.Now())
 	if err != nil {
 		return err
@@ -211,11 +300,21 @@ func (s *Server) start(ctx context.Context, r startRequest) error {
 	if err := s.Store.SavePhase(ctx, rec); err != nil {
 		return err
 	}
-	return s.engine.Start(cruise.FlowID(r.ID, r.State.Flow), r.State)
+	return s.engine.Start(flow, r.State)
 }
 
 // send gives a phase an event, or takes it up again where it has ended.
 func (s *Server) send(ctx context.Context, r sendRequest) error {
+	if !eventID.MatchString(r.Event.ID) {
+		return fmt.Errorf("%q is no id of an event", r.Event.ID)
+	}
+	return s.Inbox.Send(r.ID, r.Event, func() error { return s.hand(ctx, r) })
+}
+
+// eventID is what an event's id looks like. It is the name of a file too.
+var eventID = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
+
+func (s *Server) hand(ctx context.Context, r sendRequest) error {
 	p, err := s.Store.Phase(ctx, r.ID)
 	if err != nil {
 		return err
@@ -223,6 +322,9 @@ func (s *Server) send(ctx context.Context, r sendRequest) error {
 	st, err := stateOf(p)
 	if err != nil {
 		return err
+	}
+	if slices.Contains(st.Seen, r.Event.ID) {
+		return nil // sent again, because the answer was lost
 	}
 	if p.Ended {
 		if st, err = st.Revive(r.Event, s.Now()); err != nil {
@@ -243,7 +345,11 @@ func handle[R any](do func(context.Context, R) error) http.HandlerFunc {
 			return
 		}
 		if err := do(r.Context(), req); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			code := http.StatusInternalServerError
+			if _, ended := errors.AsType[*cruise.EndedError](err); ended {
+				code = http.StatusConflict
+			}
+			http.Error(w, err.Error(), code)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)

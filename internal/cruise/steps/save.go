@@ -17,7 +17,14 @@ import (
 const StateFile = ".cruise/phase-state.json"
 
 // Save shows the state to people: in the store, in the phase's log, and in its workspace.
-func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) error {
+func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {
+	if in.State.Stage == cruise.StageEnded {
+		return d.Inbox.end(in.Phase, in.State.Seen, in.Last, func() error { return d.save(ctx, in) })
+	}
+	return cruise.Saved{}, d.save(ctx, in)
+}
+
+func (d *Doer) save(ctx context.Context, in cruise.SaveIn) error {
 	before, _ := d.Store.Phase(ctx, in.Phase) // the first time there is none
 	rec, err := Record(in.Phase, in.State, d.Now())
 	if err != nil {

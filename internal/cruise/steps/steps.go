@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -64,6 +65,7 @@ type Doer struct {
 	Now      func() time.Time
 
 	Watch *Watcher
+	Inbox *Inbox
 }
 
 // SessionOf is the session that a phase's workspace belongs to.
@@ -152,6 +154,8 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 	}
 	switch {
 	case r.OK:
+	case got.Session.State == store.Failed && got.Transient:
+		r.Transient, r.Error = true, got.Session.Reason
 	case got.Session.Question != "":
 		r.Error = fmt.Sprintf("it asks: %s (answer with `cco cruise fix --comment`)", got.Session.Question)
 	default:
@@ -223,7 +227,16 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (err error) {
 		return temporary(err)
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
-	return temporary(f.Push(ctx, forge.Push{Dir: q.Dir, Branch: in.Branch, Commit: in.New, Lease: in.Old}))
+	p := forge.Push{Dir: q.Dir, Branch: in.Branch, Commit: in.New, Lease: in.Old}
+	err = f.Push(ctx, p)
+	if moved, ok := errors.AsType[*git.LeaseError](err); ok && moved.Now == "" && in.Old != "" {
+		if !in.Anew {
+			return fmt.Errorf("branch %s was deleted on the forge; going on pushes it again", in.Branch)
+		}
+		p.Lease = ""
+		err = f.Push(ctx, p)
+	}
+	return temporary(err)
 }
 
 // PullRequest opens the branch's pull request, or finds it.
@@ -284,9 +297,19 @@ func temporary(err error) error {
 	_, down := errors.AsType[*forge.UnavailableError](err)
 	_, busy := errors.AsType[*session.BusyError](err)
 	_, op := errors.AsType[*net.OpError](err)
-	if limit || down || busy || op || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "database is locked") {
+	said := slices.ContainsFunc(passing(), func(words string) bool { return strings.Contains(err.Error(), words) })
+	if limit || down || busy || op || said || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return &cruise.Temporary{Err: err}
 	}
 	return err
+}
+
+// passing are words of programs that have no other way to say that something passes by itself: SQLite, git and its curl.
+func passing() []string {
+	return []string{
+		"database is locked", "database or disk is full", "No space left on device", "no space left on device", "disk quota exceeded",
+		"Could not resolve host", "Failed to connect", "Connection timed out", "Connection refused", "Recv failure", "early EOF",
+		"the remote end hung up unexpectedly", "returned error: 429", "returned error: 5",
+	}
 }

@@ -1,0 +1,271 @@
+//go:build heavy
+
+package crash_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/cruisetest"
+	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// life is how a phase is disturbed.
+type life struct {
+	name    string
+	every   int // kill at one of so many boundaries of steps; 0 at none
+	most    int // kills at boundaries
+	seed    int
+	random  int  // kills of the engine at random moments
+	keepers bool // kills of keepers at random moments too
+}
+
+// lives are as many disturbed phases as are needed for so many kills.
+func lives(kills int) []life {
+	if kills < 60 {
+		return []life{
+			{name: "some boundaries", every: 4, most: kills / 2, seed: 1},
+			{name: "random moments", random: kills - kills/2, seed: 2, keepers: true},
+		}
+	}
+	list := []life{{name: "every boundary", every: 1, most: 1000, seed: 1}}
+	for i := 0; i < (kills-80)/30+1; i++ {
+		list = append(list,
+			life{name: fmt.Sprintf("a third of the boundaries %d", i), every: 3, most: 1000, seed: 10 + i},
+			life{name: fmt.Sprintf("random moments %d", i), random: 12, seed: 20 + i, keepers: i%2 == 1})
+	}
+	return list
+}
+
+// Guards against everything that a crash can do: work lost, words said twice, agents that nobody waits for.
+func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
+	want := 20
+	if s := os.Getenv("CRASH_KILLS"); s != "" {
+		var err error
+		if want, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := cruisetest.Build(t, "internal/cruise/crash/engine")
+	calm := play(t, bin, life{name: "undisturbed"})
+	t.Logf("undisturbed:\n%s", calm.words)
+	counts := make(chan int, 100)
+	t.Run("killed", func(t *testing.T) {
+		for _, l := range lives(want) {
+			t.Run(l.name, func(t *testing.T) {
+				t.Parallel()
+				got := play(t, bin, l)
+				counts <- got.kills
+				t.Logf("%d kills in %v", got.kills, got.took.Round(time.Second))
+				if got.words != calm.words {
+					t.Errorf("it ends differently\n--- killed (seed %d)\n%s\n--- undisturbed\n%s", l.seed, got.words, calm.words)
+				}
+			})
+		}
+	})
+	close(counts)
+	sum := 0
+	for n := range counts {
+		sum += n
+	}
+	t.Logf("%d kills in all", sum)
+	if sum < want {
+		t.Errorf("%d kills, want %d", sum, want)
+	}
+}
+
+// outcome is how a phase ended, in words that are the same for every run.
+type outcome struct {
+	words string
+	kills int
+	took  time.Duration
+}
+
+const injected, commented = "mention the manual", "name the owner of T1"
+
+// play runs a whole phase under kills: planned, commented on by a person on the forge and by the user without it, reviewed,
+// fixed, reviewed again, merged and cleaned up.
+func play(t *testing.T, bin string, l life) outcome {
+	start := time.Now()
+	r := cruisetest.New(t, bin)
+	log := filepath.Join(r.Home, "kills.log")
+	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed), "CRASH_MAX="+strconv.Itoa(l.most))
+	r.CCO("box", "create")
+	before := checkout(t, r)
+	stop := supervise(t, r)
+	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--merge")
+	r.CCO("cruise", "fix", id, "--comment", injected)
+	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed), 0))} //nolint:gosec // the same each time is what is wanted
+	said := false
+	r.Await(id, "over", func(s cruisetest.Status) bool {
+		if !said && s.PR != 0 {
+			said = true
+			r.Say(cruisetest.Token, s.PR, commented)
+		}
+		random.maybe()
+		return s.Over()
+	})
+	stop()
+	if after := checkout(t, r); !maps.Equal(before, after) {
+		t.Errorf("the user's checkout was touched:\n%v\n%v", before, after)
+	}
+	data, _ := os.ReadFile(log)
+	o := outcome{kills: strings.Count(string(data), "\n") + random.kills, took: time.Since(start)}
+	o.words = describe(t, r, r.Status(id))
+	if t.Failed() {
+		t.Log(r.Story(id))
+	}
+	return o
+}
+
+// supervise starts the engine whenever none runs, as a service manager would.
+func supervise(t *testing.T, r *cruisetest.Rig) (stop func()) {
+	t.Helper()
+	quit, done := make(chan struct{}), make(chan struct{})
+	log, err := os.OpenFile(filepath.Join(r.Home, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(done)
+		for {
+			p, err := proc.Start(t.Context(), proc.Cmd{
+				Argv: []string{filepath.Join(r.Bin, "cco-cruise"), "cruise", "serve"}, Dir: r.Home, Env: r.Env, Stdout: log, Stderr: log, TiedToUs: true,
+			})
+			if err != nil {
+				return
+			}
+			select {
+			case <-p.Done():
+			case <-quit:
+				_ = p.Signal(syscall.SIGKILL)
+				<-p.Done()
+				return
+			}
+			select {
+			case <-quit:
+				return
+			case <-time.After(20 * time.Millisecond): // another one may run that a command has started
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+		_ = log.Close()
+	}
+}
+
+// disturber kills at random moments.
+type disturber struct {
+	*cruisetest.Rig
+	life  life
+	rng   *rand.Rand
+	next  time.Time
+	kills int
+}
+
+func (d *disturber) maybe() {
+	if d.kills >= d.life.random || time.Now().Before(d.next) {
+		return
+	}
+	d.next = time.Now().Add(time.Duration(100+d.rng.IntN(1500)) * time.Millisecond)
+	if d.life.keepers && d.rng.IntN(4) == 0 {
+		for pid, what := range d.Left() {
+			if strings.HasPrefix(what, "keeper ") && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				d.kills++
+				return
+			}
+		}
+	}
+	if d.KillEngine() {
+		d.kills++
+	}
+}
+
+// checkout is what the user has: the worktree, the index, the branches.
+func checkout(t *testing.T, r *cruisetest.Rig) map[string]string {
+	t.Helper()
+	all := gittest.Fingerprint(t, r.Repo)
+	maps.DeleteFunc(all, func(name, _ string) bool {
+		// Objects come in, and refs/cco/ is ours.
+		inner, ok := strings.CutPrefix(name, ".git/")
+		return name == ".git" || ok && (strings.HasPrefix(inner, "objects") || strings.HasPrefix(inner, "refs/cco") || inner == "refs")
+	})
+	return all
+}
+
+var (
+	marker  = regexp.MustCompile(`<!-- cco:[0-9a-f]{32} -->`)
+	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	hexID   = regexp.MustCompile(`\b[0-9a-f]{12}\b|\b[0-9a-f]{40}\b`)
+)
+
+// describe says how all stands, without what is different in each run.
+func describe(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) string {
+	t.Helper()
+	g := gittest.At(t, r.Fake.Dir("ada", "demo"))
+	names := map[string]string{}
+	for i, c := range strings.Fields(g.Git("log", "--all", "--topo-order", "--reverse", "--format=%H")) {
+		names[c], names[c[:12]] = fmt.Sprintf("COMMIT%d", i), fmt.Sprintf("COMMIT%d", i)
+	}
+	for _, f := range s.Findings {
+		names[f.ID] = "FINDING(" + f.Text + ")"
+	}
+	clean := func(text string) string {
+		text = address.ReplaceAllString(marker.ReplaceAllString(text, ""), "URL")
+		return strings.TrimSpace(hexID.ReplaceAllStringFunc(text, func(id string) string {
+			if name, ok := names[id]; ok {
+				return name
+			}
+			return "UNKNOWN " + id
+		}))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %q, %d rounds, trouble %q, question %q, backoff %d, %d pull requests\n", s.Stage, s.End, s.Rounds, s.Trouble, s.Question, s.Backoff, r.Pulls())
+	fmt.Fprintf(&b, "refs: %s\n", strings.ReplaceAll(g.Git("for-each-ref", "--format=%(refname)"), "\n", " "))
+	lines := func(title string, list []string) {
+		slices.Sort(list)
+		fmt.Fprintf(&b, "-- %s\n%s\n", title, strings.Join(list, "\n.\n"))
+	}
+	var findings []string
+	for _, f := range s.Findings {
+		findings = append(findings, f.Domain+" "+f.Text+": "+f.State)
+	}
+	lines("findings", findings)
+	var commits []string
+	for _, c := range strings.Split(g.Git("log", "main", "--topo-order", "--format=%T%n%B%x00"), "\x00") {
+		commits = append(commits, sortLines(clean(c)))
+	}
+	fmt.Fprintf(&b, "-- commits\n%s\n", strings.Join(commits, "\n.\n"))
+	var said []string
+	for _, v := range r.Said(s.PR) {
+		said = append(said, clean(v))
+	}
+	lines("said", said)
+	if left := r.Left(); len(left) > 0 {
+		fmt.Fprintf(&b, "processes left: %v\n", left)
+	}
+	for _, broken := range r.Fake.Broken() {
+		fmt.Fprintf(&b, "the forge's rules were broken: %s\n", broken)
+	}
+	return b.String()
+}
+
+// sortLines puts the trailers of a commit in order: findings come in the order in which they were heard of.
+func sortLines(text string) string {
+	list := strings.Split(text, "\n")
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}

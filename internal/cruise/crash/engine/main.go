@@ -1,0 +1,140 @@
+// Command engine is cco-cruise that kills itself with SIGKILL at the boundaries of steps, each time at another. CRASH_EVERY
+// says at how many of them (1 is at all, 0 at none), CRASH_SEED which, CRASH_LOG where it writes down those that it was killed at,
+// and CRASH_MAX how many there may be.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/cli/cruising"
+	"github.com/cco-dev/cco/internal/cruise"
+)
+
+func main() {
+	v := cruising.Variant{Quiet: 300 * time.Millisecond}
+	if log := os.Getenv("CRASH_LOG"); log != "" {
+		v.Steps = func(s cruise.Steps) cruise.Steps {
+			k := &killer{Steps: s, log: log, every: number("CRASH_EVERY"), most: number("CRASH_MAX"), seed: os.Getenv("CRASH_SEED")}
+			return k
+		}
+	}
+	os.Exit(cli.Main(v.Commands))
+}
+
+func number(name string) int {
+	n, _ := strconv.Atoi(os.Getenv(name)) // what is not set is zero
+	return n
+}
+
+// killer ends its process around steps.
+type killer struct {
+	cruise.Steps
+	log         string
+	every, most int
+	seed        string
+	mu          sync.Mutex
+}
+
+// at is one boundary. A step that is repeated has the same input, so a boundary is known again, and passed.
+func (k *killer) at(when, step string, in any) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	data, err := json.Marshal(in)
+	if err != nil {
+		return
+	}
+	sum := sha256.Sum256(append([]byte(when+step), data...))
+	key := when + " " + step + " " + hex.EncodeToString(sum[:6])
+	chosen := sha256.Sum256([]byte(k.seed + key))
+	if k.every == 0 || binary.BigEndian.Uint32(chosen[:])%uint32(k.every) != 0 { //nolint:gosec // it is small
+		return
+	}
+	before, _ := os.ReadFile(k.log) // there is none at first
+	if strings.Contains(string(before), key+"\n") || strings.Count(string(before), "\n") >= k.most {
+		return
+	}
+	f, err := os.OpenFile(k.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	if _, err := f.WriteString(key + "\n"); err != nil {
+		return
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {} // not one step further
+}
+
+func around[I, O any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) (O, error)) (O, error) { //nolint:revive // the killer is the receiver
+	k.at("before", step, in)
+	out, err := do(ctx, in)
+	k.at("after", step, in)
+	return out, err
+}
+
+func alone[I any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) error) error { //nolint:revive // see above
+	_, err := around(k, ctx, step, in, func(ctx context.Context, in I) (struct{}, error) { return struct{}{}, do(ctx, in) })
+	return err
+}
+
+func (k *killer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metadata, error) {
+	return around(k, ctx, cruise.StepMetadata, in, k.Steps.Metadata)
+}
+
+func (k *killer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Workspace, error) {
+	return around(k, ctx, cruise.StepWorkspace, in, k.Steps.Workspace)
+}
+
+func (k *killer) Work(ctx context.Context, in cruise.Job) (cruise.Report, error) {
+	return around(k, ctx, cruise.StepWork, in, k.Steps.Work)
+}
+
+func (k *killer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Published, error) {
+	return around(k, ctx, cruise.StepPublish, in, k.Steps.Publish)
+}
+
+func (k *killer) Push(ctx context.Context, in cruise.PushIn) error {
+	return alone(k, ctx, cruise.StepPush, in, k.Steps.Push)
+}
+
+func (k *killer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise.PullRequest, error) {
+	return around(k, ctx, cruise.StepPullRequest, in, k.Steps.PullRequest)
+}
+
+func (k *killer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise.Posted, error) {
+	return around(k, ctx, cruise.StepPostReview, in, k.Steps.PostReview)
+}
+
+func (k *killer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) {
+	return around(k, ctx, cruise.StepLook, in, k.Steps.Look)
+}
+
+func (k *killer) Answer(ctx context.Context, in cruise.AnswerIn) error {
+	return alone(k, ctx, cruise.StepAnswer, in, k.Steps.Answer)
+}
+
+func (k *killer) Say(ctx context.Context, in cruise.SayIn) error {
+	return alone(k, ctx, cruise.StepSay, in, k.Steps.Say)
+}
+
+func (k *killer) Close(ctx context.Context, in cruise.CloseIn) error {
+	return alone(k, ctx, cruise.StepClose, in, k.Steps.Close)
+}
+
+func (k *killer) Merge(ctx context.Context, in cruise.MergeIn) error {
+	return alone(k, ctx, cruise.StepMerge, in, k.Steps.Merge)
+}
+
+func (k *killer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {
+	return around(k, ctx, cruise.StepSave, in, k.Steps.Save)
+}

@@ -1,0 +1,192 @@
+package cruisetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Status is what `cco cruise status --json` says.
+type Status struct {
+	ID       string    `json:"id"`
+	Stage    string    `json:"stage"`
+	Ended    bool      `json:"ended"`
+	End      string    `json:"end"`
+	Paused   bool      `json:"paused"`
+	Question string    `json:"question"`
+	Trouble  string    `json:"trouble"`
+	Rounds   int       `json:"completed_rounds"`
+	PR       int       `json:"pr_number"`
+	Branch   string    `json:"branch_name"`
+	Head     string    `json:"head_commit"`
+	Backoff  int       `json:"backoff_interval_secs"`
+	NextPoll time.Time `json:"next_poll"`
+	Path     string    `json:"sandbox_path"`
+	Cost     float64   `json:"cost"`
+	Findings []struct {
+		ID     string `json:"id"`
+		Text   string `json:"text"`
+		State  string `json:"state"`
+		Domain string `json:"domain"`
+	} `json:"findings"`
+	Verdicts []struct {
+		Domain  string `json:"domain"`
+		Verdict string `json:"verdict"`
+	} `json:"verdicts"`
+	Held []struct {
+		ID string `json:"id"`
+	} `json:"held"`
+}
+
+// Over says that nothing more happens by itself.
+func (s Status) Over() bool { return s.Ended || s.Question != "" }
+
+// Session is the session that the workspace belongs to.
+func (s Status) Session() string { return filepath.Base(s.Path) }
+
+// Status asks where a phase stands.
+func (r *Rig) Status(id string) (s Status) {
+	r.Helper()
+	if err := json.Unmarshal([]byte(r.CCO("cruise", "status", "--json", id)), &s); err != nil {
+		r.Fatal(err)
+	}
+	return s
+}
+
+// Await waits until a phase is as wanted. Only a failure waits long.
+func (r *Rig) Await(id, what string, ok func(Status) bool) Status {
+	r.Helper()
+	var s Status
+	if !r.Until(func() bool { s = r.Status(id); return ok(s) }) {
+		r.Fatalf("the phase is never %s: %+v\n%s", what, s, r.Story(id))
+	}
+	return s
+}
+
+// Until asks again and again, and says whether it became true.
+func (r *Rig) Until(ok func() bool) bool {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
+		if ok() {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // asks again, depends on nothing
+	}
+	return false
+}
+
+// Story is all that there is to read about a phase, for a test that has failed.
+func (r *Rig) Story(id string) string {
+	var b strings.Builder
+	out, words, _ := r.Run("cruise", "logs", id)
+	b.WriteString(out + words)
+	engine, _ := os.ReadFile(filepath.Join(r.Data, "cruise.log"))
+	b.Write(engine)
+	files, _ := filepath.Glob(filepath.Join(r.Data, "sessions", "*", "transcript.jsonl"))
+	for _, f := range files {
+		data, _ := os.ReadFile(f)
+		fmt.Fprintf(&b, "== %s\n%s\n", filepath.Base(filepath.Dir(f)), data[:min(len(data), 20_000)])
+	}
+	return b.String()
+}
+
+// Call asks the forge as somebody would, and reads the answer.
+func (r *Rig) Call(token, method, path string, body, out any) {
+	r.Helper()
+	var content io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			r.Fatal(err)
+		}
+		content = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(r.Context(), method, r.Fake.URL()+"/api/v3/repos/ada/demo/"+path, content)
+	if err != nil {
+		r.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		r.Fatalf("%s %s: %d: %s", method, path, resp.StatusCode, answer)
+	}
+	if out != nil {
+		if err := json.Unmarshal(answer, out); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// Say comments on a pull request.
+func (r *Rig) Say(token string, pr int, words string) {
+	r.Helper()
+	r.Call(token, http.MethodPost, fmt.Sprintf("issues/%d/comments", pr), map[string]string{"body": words}, nil)
+}
+
+// Said is everything that stands on a pull request.
+func (r *Rig) Said(pr int) []string {
+	r.Helper()
+	var all []string
+	for _, path := range []string{"issues/%d/comments", "pulls/%d/reviews", "pulls/%d/comments"} {
+		var list []struct {
+			Body string `json:"body"`
+			Path string `json:"path"`
+			Line int    `json:"line"`
+		}
+		r.Call(Token, http.MethodGet, fmt.Sprintf(path, pr)+"?per_page=100", nil, &list)
+		for _, v := range list {
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", fmt.Sprintf(path, pr), v.Path, v.Body)))
+		}
+	}
+	return all
+}
+
+// Pulls counts the pull requests.
+func (r *Rig) Pulls() int {
+	r.Helper()
+	var list []struct{ Number int }
+	r.Call(Token, http.MethodGet, "pulls?state=all", nil, &list)
+	return len(list)
+}
+
+// Left lists the processes that work for this user: keepers, and whatever runs in the sessions of its boxes.
+func (r *Rig) Left() map[int]string {
+	sessions := map[string]bool{}
+	dirs, _ := filepath.Glob(filepath.Join(r.Data, "sessions", "*"))
+	for _, d := range dirs {
+		sessions[filepath.Base(d)] = true
+	}
+	left := map[int]string{}
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range procs {
+		pid, _ := strconv.Atoi(filepath.Base(p))
+		cmdline, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		argv := strings.Split(string(cmdline), "\x00")
+		if len(argv) >= 3 && argv[1] == "keeper" && sessions[argv[2]] {
+			left[pid] = "keeper " + argv[2]
+			continue
+		}
+		environ, _ := os.ReadFile(filepath.Join(p, "environ"))
+		for v := range strings.SplitSeq(string(environ), "\x00") {
+			if id, ok := strings.CutPrefix(v, "CCO_SESSION="); ok && sessions[id] {
+				left[pid] = strings.Join(argv, " ")
+			}
+		}
+	}
+	return left
+}

@@ -1,0 +1,201 @@
+// Package cruisetest is a user with a repository on a forge, and the real programs of cco, for tests of whole phases.
+package cruisetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/forge/githubfake"
+	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Rig is the user. Each has a home, a data directory, a forge and a box of its own.
+type Rig struct {
+	testing.TB
+	Bin, Home, Data, Repo string
+	Env                   []string
+	Fake                  *githubfake.Server
+	// Down makes the forge answer nothing but that it is in trouble.
+	Down atomic.Bool
+
+	front *httptest.Server
+}
+
+// The accounts of the forge: ada owns the repository, eve is a stranger.
+const (
+	Token    = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+	Stranger = "ghp_zyxwvutsrqponmlkjihgfedcba9876543210"
+)
+
+// Build builds the programs into a directory of their own. Engine is the package that cco-cruise is built from.
+func Build(t testing.TB, engine string) string {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.Chmod(bin, 0o755); err != nil { //nolint:gosec // boxes run programs from there
+		t.Fatal(err)
+	}
+	const module = "github.com/cco-dev/cco/"
+	for out, pkg := range map[string]string{"cco": "cmd/cco", "cco-box": "cmd/cco-box", "cco-guard": "cmd/cco-guard", "cco-cruise": engine} {
+		err := proc.Run(t.Context(), proc.Cmd{
+			Argv: []string{"go", "build", "-o", filepath.Join(bin, out), module + pkg}, Env: append(os.Environ(), "CGO_ENABLED=0"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bin
+}
+
+// New makes a user with the programs in bin.
+func New(t testing.TB, bin string) *Rig {
+	t.Helper()
+	home := t.TempDir()
+	r := &Rig{TB: t, Bin: bin, Home: home, Data: filepath.Join(home, "data", "cco"), Repo: filepath.Join(home, "demo")}
+	fake, err := githubfake.New(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Fake = fake
+	t.Cleanup(fake.Close)
+	r.front = httptest.NewServer(http.HandlerFunc(r.answer))
+	t.Cleanup(r.front.Close)
+	fake.AddUser("ada", Token)
+	fake.AddUser("eve", Stranger)
+	if err := fake.AddRepo(t.Context(), "ada", "demo", "ada"); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(home, ".gitconfig")
+	r.Env = append(os.Environ(), "HOME="+home, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "NO_COLOR=1",
+		"XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "CCO_FORGE=github",
+		"GH_ENTERPRISE_TOKEN="+Token, "GH_HOST="+strings.TrimPrefix(r.front.URL, "http://"), "GIT_CONFIG_GLOBAL="+config)
+	identity := "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(config, []byte(identity), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.repository()
+	t.Cleanup(r.end)
+	return r
+}
+
+func (r *Rig) answer(w http.ResponseWriter, q *http.Request) {
+	if r.Down.Load() {
+		http.Error(w, "down", http.StatusBadGateway)
+		return
+	}
+	r.Fake.ServeHTTP(w, q)
+}
+
+func (r *Rig) repository() {
+	r.Helper()
+	g := gittest.Init(r.TB, r.Repo, "-b", "main")
+	g.Git("config", "user.name", "Ada")
+	g.Git("config", "user.email", "ada@example.org")
+	g.Commit("start", "README.md", "demo\n")
+	g.Git("push", "-q", r.Fake.Dir("ada", "demo"), "HEAD:refs/heads/main")
+	g.Git("remote", "add", "origin", r.front.URL+"/ada/demo.git")
+	// What a user has lying about must still lie there in the end.
+	g.Write("README.md", "demo, half rewritten\n")
+	g.Write("staged.txt", "staged\n")
+	g.Git("add", "staged.txt")
+	g.Write("loose.txt", "loose\n")
+}
+
+// end leaves nothing running.
+func (r *Rig) end() {
+	r.KillEngine()
+	dirs, _ := filepath.Glob(filepath.Join(r.Data, "sessions", "*"))
+	for _, dir := range dirs {
+		_, _, _ = r.Run("box", "kill", filepath.Base(dir)) // most have ended by themselves
+	}
+	_, _, _ = r.Run("box", "destroy", "--force")
+}
+
+// EnginePid is the process of the engine, 0 where none runs.
+func (r *Rig) EnginePid() int {
+	lock := flock.New(serve.Lock(r.Data), flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryLock()
+	_ = lock.Close()
+	if err != nil || free {
+		return 0
+	}
+	words, err := os.ReadFile(serve.Lock(r.Data))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(words)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// KillEngine ends the engine as a crash would, and says whether there was one.
+func (r *Rig) KillEngine() bool {
+	pid := r.EnginePid()
+	if pid == 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		return false
+	}
+	for syscall.Kill(pid, 0) == nil && r.EnginePid() == pid {
+		time.Sleep(time.Millisecond) //nolint:forbidigo // until the kernel has done it
+	}
+	return true
+}
+
+// Run gives a command, and what it printed, what it said, and how it ended.
+func (r *Rig) Run(args ...string) (out, words string, err error) {
+	var stdout, stderr bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	err = proc.Run(ctx, proc.Cmd{Argv: append([]string{filepath.Join(r.Bin, "cco")}, args...), Dir: r.Repo, Env: r.Env, Stdout: &stdout, Stderr: &stderr})
+	return stdout.String(), stderr.String(), err
+}
+
+// CCO gives a command that has to succeed.
+func (r *Rig) CCO(args ...string) string {
+	r.Helper()
+	out, words, err := r.Run(args...)
+	if err != nil {
+		r.Fatalf("cco %s: %v\n%s", strings.Join(args, " "), err, words)
+	}
+	return out
+}
+
+// Fails gives a command that has to fail with that code, and what it said.
+func (r *Rig) Fails(code int, args ...string) string {
+	r.Helper()
+	out, words, err := r.Run(args...)
+	if got := proc.Code(err); got != code {
+		r.Fatalf("cco %s: ends with %d, not %d\n%s%s", strings.Join(args, " "), got, code, out, words)
+	}
+	return words
+}
+
+// Start begins a phase with agents that are scripts and gives its id.
+func (r *Rig) Start(task string, args ...string) string {
+	r.Helper()
+	file := filepath.Join(r.Home, "task.md")
+	if err := os.WriteFile(file, []byte(task), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	out := r.CCO(append([]string{"cruise", "start", "--file", file, "--planner", "script", "--detach", "--json"}, args...)...)
+	var s Status
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		r.Fatalf("%v: %s", err, out)
+	}
+	return s.ID
+}

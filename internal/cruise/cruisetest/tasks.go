@@ -1,0 +1,41 @@
+package cruisetest
+
+// Picky is a task whose agents are one script: a reviewer that wants a word in the plan, and a fixer that puts it there.
+// What the script does can be done twice, as an agent looks first at what is there.
+const Picky = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
+save() { git add -A; git diff --cached --quiet || git commit -qm "$1"; }
+case "$CCO_ROLE" in
+author)
+	mkdir -p docs/plans
+	echo "T1: add it" > $plan
+	save "plan: add a flag" ;;
+reviewer)
+	touch nothing 2> /dev/null && exit 9
+	if grep -q tested $plan; then
+		echo '{"verdict":"APPROVED","findings":[]}'
+	else
+		echo '{"verdict":"NEEDS_CHANGES","findings":[{"path":"docs/plans/2026-11-15-add-a-flag.md","line":1,"severity":"major","text":"say how it is tested by '"$CCO_DOMAIN"'"}]}'
+	fi ;;
+fixer)
+	printf 'T1: add it\nT2: it is tested\n' > $plan
+	save "plan: say how it is tested
+
+$(for f in $CCO_FINDINGS; do echo "Cco-Finding: $f"; done)"
+	echo "left lying about" > leftover.txt ;;
+esac
+` + "```\n"
+
+// Unsure is a task whose reviewers leave the verdict to people.
+const Unsure = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
+case "$CCO_ROLE" in
+author)
+	mkdir -p docs/plans
+	echo "T1: add it" > $plan
+	git add -A
+	git diff --cached --quiet || git commit -qm "plan: add a flag" ;;
+reviewer)
+	echo '{"verdict":"SKIPPED","findings":[]}' ;;
+fixer)
+	echo "round $CCO_ROUND" > round.txt ;;
+esac
+` + "```\n"
