@@ -19,6 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -176,6 +177,7 @@ func (a *app) configIn(repo string) (config.Config, error) {
 
 // keyVariables are all variables of the environment that hold keys of models.
 func keyVariables() (names []string) {
+	names = forge.TokenVars()
 	for _, p := range broker.Providers() {
 		names = append(names, p.KeyVars...)
 	}

@@ -232,6 +232,12 @@ func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal("***") }
 // Reveal gives the token itself, to be put into a header and nowhere else.
 func (s Secret) Reveal() string { return string(s) }
 
+// TokenVars names the variables that hold what opens a forge. They are the host's: no agent is to have them.
+func TokenVars() []string {
+	return []string{"GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITEA_TOKEN",
+		"CCO_REVIEWER_TOKEN", "CCO_GITHUB_APP_KEY", "CCO_WEBHOOK_SECRET"}
+}
+
 // CommentKind is the way in which something was said.
 type CommentKind string
 

@@ -111,7 +111,12 @@ func showStatus(out *term.Streams, s prStatus) {
 	}
 	out.Printf("%s\n", term.Clean(s.URL))
 	for _, l := range s.Limits {
-		out.Detail("limit %s: %d of %d left until %s", l.Resource, l.Remaining, l.Limit, l.Reset.Local().Format("15:04"))
+		left := fmt.Sprintf("limit %s: %d of %d left until %s", l.Resource, l.Remaining, l.Limit, l.Reset.Local().Format("15:04"))
+		if l.Remaining*10 < l.Limit || l.Limit == 0 {
+			out.Warn("%s", left)
+		} else {
+			out.Detail("%s", left)
+		}
 	}
 }
 

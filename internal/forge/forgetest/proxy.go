@@ -135,7 +135,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	time.Sleep(f.Slow) // it is what the test is about
-	resp, data, err := p.pass(r, body)
+	status, header, data, err := p.pass(r, body)
 	switch {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadGateway)
@@ -147,35 +147,35 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"message":"Server Error"}`, f.Lose)
 		return
 	}
-	for k, v := range resp.Header {
+	for k, v := range header {
 		w.Header()[k] = v
 	}
 	if f.DropAmid {
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)+10))
-		w.WriteHeader(resp.StatusCode)
+		w.WriteHeader(status)
 		_, _ = w.Write(data[:len(data)/2])
 		_ = http.NewResponseController(w).Flush()
 		drop(w)
 		return
 	}
-	w.WriteHeader(resp.StatusCode)
+	w.WriteHeader(status)
 	_, _ = w.Write(data)
 }
 
 // pass hands a request on, and waits for its end even if the client does not.
-func (p *Proxy) pass(r *http.Request, body []byte) (*http.Response, []byte, error) {
+func (p *Proxy) pass(r *http.Request, body []byte) (int, http.Header, []byte, error) {
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.RequestURI, out.URL.Scheme, out.URL.Host = "", p.target.Scheme, p.target.Host
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	out.Header.Del("Accept-Encoding")
 	resp, err := http.DefaultTransport.RoundTrip(out)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	resp.Header.Del("Content-Length")
-	return resp, data, err
+	return resp.StatusCode, resp.Header, data, err
 }
 
 func drop(w http.ResponseWriter) {

@@ -93,7 +93,8 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 		}
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
 		no, said := errors.AsType[*forge.RejectedError](err)
-		if !unclear && !(said && no.Status == 409) || try == 3 {
+		exists := said && no.Status == 409
+		if !unclear && !exists || try == 3 {
 			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
 		}
 		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 // node is an object of GraphQL: fields are values, or functions of their arguments.
@@ -29,7 +30,7 @@ func (s *Server) graphql(c *call) answer {
 	if err := json.Unmarshal(c.body, &in); err != nil {
 		return fail(400, "Problems parsing JSON")
 	}
-	doc, errs := gqlparser.LoadQuery(s.contract.graph, in.Query)
+	doc, errs := gqlparser.LoadQueryWithRules(s.contract.graph, in.Query, rules.NewDefaultRules())
 	if errs != nil {
 		s.contract.complain("GraphQL %s: %v", in.Query, errs)
 		return refuse(errs.Error())

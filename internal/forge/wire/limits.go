@@ -23,6 +23,9 @@ type limits struct {
 	written  time.Time // when the last write was let through
 }
 
+// Secondary is the resource under which Limits shows that the forge has told us to slow down.
+const Secondary = "secondary"
+
 // Limits gives what is known of the forge's limits, for a person to see.
 func (t *Transport) Limits() []forge.Limit {
 	l := &t.limits
@@ -31,6 +34,9 @@ func (t *Transport) Limits() []forge.Limit {
 	all := make([]forge.Limit, 0, len(l.known))
 	for _, v := range l.known {
 		all = append(all, v)
+	}
+	if t.Clock.Now().Before(l.until) {
+		all = append(all, forge.Limit{Resource: Secondary, Reset: l.until})
 	}
 	slices.SortFunc(all, func(a, b forge.Limit) int { return cmp.Compare(a.Resource, b.Resource) })
 	return all
