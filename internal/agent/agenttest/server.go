@@ -19,9 +19,10 @@ type Server struct {
 	// URL is the address that CLIs are told. Any path before the protocol's own is ignored.
 	URL string
 
-	steps []Step
-	http  *httptest.Server
-	gone  chan struct{} // closed when the server ends
+	steps  []Step
+	decide func(Request) (Step, bool) // instead of steps
+	http   *httptest.Server
+	gone   chan struct{} // closed when the server ends
 
 	mu       sync.Mutex
 	requests []Request
@@ -35,6 +36,16 @@ type Server struct {
 func Serve(t testing.TB, steps ...Step) *Server {
 	t.Helper()
 	s := Start(steps...)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Play starts a server whose answers are decided by what is asked, for tests in which several agents talk with one model.
+// Where decide says false the answer is the usual one. It is called by several requests at once.
+func Play(t testing.TB, decide func(Request) (Step, bool)) *Server {
+	t.Helper()
+	s := Start()
+	s.decide = decide
 	t.Cleanup(s.Close)
 	return s
 }
@@ -102,10 +113,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// CLIs ask for titles, summaries and the like beside the conversation, without tools.
 	beside := len(q.tools) == 0
-	fault := s.record(r, body, p.name(), q, !beside)
+	request, fault := s.record(r, body, p.name(), q, !beside)
 	step := Step{Text: besides}
 	if !beside {
 		step = s.step(q.turns)
+	}
+	if s.decide != nil {
+		if decided, ok := s.decide(request); ok {
+			step = decided
+		}
 	}
 	s.reply(w, r, p, turn{asked: q, Step: step}, fault)
 }
@@ -169,6 +185,8 @@ type Request struct {
 	// Turn is whether it belongs to the conversation, and Step which step it asks for.
 	Turn bool
 	Step int
+	// Heard is what tools answered, as far as this request tells it.
+	Heard string
 }
 
 // Key is the key or token that came with the request, in whichever way the protocol sends it.
@@ -188,19 +206,20 @@ func (r Request) Key() string {
 func (r Request) Text() string { return stringsIn(r.Body) }
 
 // record keeps a request and says what is to go wrong with it.
-func (s *Server) record(r *http.Request, body []byte, protocol string, q asked, conversation bool) Fault {
+func (s *Server) record(r *http.Request, body []byte, protocol string, q asked, conversation bool) (Request, Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, Request{
+	got := Request{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header.Clone(), Body: body,
-		Protocol: protocol, Model: q.model, Turn: conversation, Step: q.turns,
-	})
+		Protocol: protocol, Model: q.model, Turn: conversation, Step: q.turns, Heard: strings.Join(q.heard, "\n"),
+	}
+	s.requests = append(s.requests, got)
 	if !conversation {
-		return Fault{}
+		return got, Fault{}
 	}
 	s.turns++
 	s.heard = append(s.heard, q.heard...)
-	return s.faults[s.turns]
+	return got, s.faults[s.turns]
 }
 
 // Requests is everything that was received until now.

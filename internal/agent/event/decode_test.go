@@ -246,3 +246,21 @@ func TestTheQuickWayReadsTheSame(t *testing.T) {
 		t.Errorf("only %d lines of %d were read the quick way", quick, len(lines))
 	}
 }
+
+// Guards against a review of which only its last line is kept, because gemini tells its words in pieces.
+func TestGeminiEndsWithAllThatItSaidLast(t *testing.T) {
+	d := NewGemini(Start{})
+	for _, line := range []string{
+		`{"type":"message","role":"assistant","content":"I look.\n","delta":true}`,
+		`{"type":"tool_use","tool_name":"run_shell_command","tool_id":"1","parameters":{}}`,
+		`{"type":"tool_result","tool_id":"1","status":"success","output":"x"}`,
+		"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"```json\\n{\\\"verdict\\\":\\n \\\"APP\",\"delta\":true}",
+		"{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"ROVED\\\"}\\n```\",\"delta\":true}",
+		`{"type":"result","status":"success","stats":{}}`,
+	} {
+		d.Line([]byte(line))
+	}
+	if got, want := d.End(0).Finished.Text, "```json\n{\"verdict\":\n \"APPROVED\"}\n```"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -12,7 +12,7 @@ type gemini struct {
 	session string
 	tools   names
 	said    strings.Builder // words that came in pieces and are not yet a line
-	text    string
+	answer  strings.Builder // all words since the last tool, whole
 	result  *geminiLine
 	last    string
 	turns   int
@@ -70,10 +70,11 @@ func (g *gemini) whole(l geminiLine, line []byte) []Event {
 		if l.Role != "assistant" {
 			return nil // the prompt
 		}
-		g.text = clip(l.Content)
-		return []Event{{Kind: KindText, Text: g.text}}
+		g.hear(l.Content + "\n")
+		return []Event{{Kind: KindText, Text: clip(l.Content)}}
 	case "tool_use":
 		g.turns++
+		g.answer.Reset()
 		g.tools.put(l.ID, l.Tool)
 		e := Event{Kind: KindToolCall, ID: clipName(l.ID), Tool: clipName(l.Tool)}
 		e.Input, e.Cut = clipInput(l.Input)
@@ -101,6 +102,7 @@ func (g *gemini) answered(l geminiLine) Event {
 
 // piece puts words together until there is a line of them.
 func (g *gemini) piece(words string) []Event {
+	g.hear(words)
 	g.said.WriteString(words)
 	if g.said.Len() > maxText {
 		return g.flush()
@@ -125,8 +127,14 @@ func (g *gemini) spoken(text string) []Event {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	g.text = clip(text)
-	return []Event{{Kind: KindText, Text: g.text}}
+	return []Event{{Kind: KindText, Text: clip(text)}}
+}
+
+// hear keeps what the run may end with: a review is of no use in part.
+func (g *gemini) hear(words string) {
+	if g.answer.Len() <= maxText {
+		g.answer.WriteString(words)
+	}
 }
 
 var failedAttempt = pattern(`^Attempt ([0-9]{1,3}) failed(?: with status ([0-9]{3}))?`)
@@ -172,7 +180,7 @@ func (g *gemini) End(exit int) Event {
 	case g.result == nil && exit > 0 && exit < 128 && g.last != "":
 		f.fail(g.last, 0, g.start.Now)
 	}
-	f.Session, f.Text = g.session, g.text
+	f.Session, f.Text = g.session, clip(strings.TrimSpace(g.answer.String()))
 	if g.result != nil {
 		f.Usage = g.usage()
 	}
