@@ -175,7 +175,7 @@ func (a *app) configIn(repo string) (config.Config, error) {
 	return c, err
 }
 
-// keyVariables are all variables of the environment that hold keys of models.
+// keyVariables are all variables of the environment that hold keys of models and tokens of forges.
 func keyVariables() (names []string) {
 	names = forge.TokenVars()
 	for _, p := range broker.Providers() {

@@ -44,26 +44,6 @@ type pullNote struct {
 	sum     uint64 // of what can change twice in one second
 }
 
-// sinceList is a repository-wide list of comments. Its since stays where it is for as long as one page holds what
-// follows it: a moved since is another address, which no ETag knows.
-type sinceList struct {
-	since time.Time
-	etag  string
-	seen  map[int64]version
-}
-
-// version tells two states of a comment apart, also in the same second.
-type version struct {
-	at  time.Time
-	sum uint64
-}
-
-// overlap is how far back a moved since goes: a comment may show up a little after a newer one.
-const overlap = time.Minute
-
-// full is how many comments a list may hold before its since is moved.
-const full = 60
-
 // Poll finds out what is new on pull requests of this repository. Three conditional requests serve all of them; those
 // that changed cost one GraphQL request more for every 25.
 //
@@ -251,72 +231,6 @@ func (l *pullList) complete() bool {
 		}
 	}
 	return true
-}
-
-// pollComments reads what changed in a list, by pull request. Full pages are followed by asking for what comes after
-// their last comment, not for the next number: a deleted comment would move one across the border, unseen.
-func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]spoken, read func(*T) spoken) (sinceList, error) {
-	next := sinceList{since: l.since, seen: map[int64]version{}}
-	since, ask, pageNo := l.since, l.etag, 1
-	for first := true; ; first = false {
-		var list []*T
-		resp, unchanged, err := f.get(ctx, path, listQuery(since, pageNo), ask, &list)
-		if err != nil || unchanged {
-			return l, err
-		}
-		if ask = ""; first {
-			next.etag = resp.Header.Get("ETag")
-		}
-		last := since
-		for _, c := range list {
-			s := read(c)
-			_, id, err := forge.ParseID(s.ID)
-			if err != nil {
-				return l, err
-			}
-			now := version{s.Updated, maphash.String(f.poll.seed, s.raw)}
-			if was, known := l.seen[id]; !known || was != now {
-				touched[s.Number] = append(touched[s.Number], s)
-			}
-			next.seen[id], last = now, s.Updated
-		}
-		switch {
-		case len(list) < page:
-			return next.move(), nil
-		case last.After(since):
-			since, pageNo = last, 1
-		default:
-			pageNo++ // a hundred in one second
-		}
-	}
-}
-
-func listQuery(since time.Time, pageNo int) url.Values {
-	q := url.Values{"sort": {"updated"}, "direction": {"asc"}, "per_page": {strconv.Itoa(page)}, "since": {since.UTC().Format(time.RFC3339)}}
-	if pageNo > 1 {
-		q.Set("page", strconv.Itoa(pageNo))
-	}
-	return q
-}
-
-// move moves since when the list has grown long.
-func (l sinceList) move() sinceList {
-	if len(l.seen) <= full {
-		return l
-	}
-	newest := time.Time{}
-	for _, v := range l.seen {
-		if v.at.After(newest) {
-			newest = v.at
-		}
-	}
-	moved := sinceList{since: newest.Add(-overlap), seen: map[int64]version{}}
-	for id, v := range l.seen {
-		if !v.at.Before(moved.since) {
-			moved.seen[id] = v
-		}
-	}
-	return moved
 }
 
 // gather reads what only GraphQL tells about the requests that were touched, and finds what is new.

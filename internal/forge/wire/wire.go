@@ -37,7 +37,7 @@ type Clock struct {
 // Backoff is how long to wait before try n (from 0) of something that failed: it doubles, and is spread by chance so that
 // many who failed together don't come back together.
 func (c Clock) Backoff(n int) time.Duration {
-	most := min(500*time.Millisecond<<n, 30*time.Second)
+	most := min(500*time.Millisecond<<min(n, 10), 30*time.Second)
 	return most/2 + time.Duration(c.Chance()*float64(most/2))
 }
 

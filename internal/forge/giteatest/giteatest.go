@@ -1,0 +1,190 @@
+// Package giteatest runs a real Gitea for tests.
+package giteatest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Server is a Gitea that was started for a test.
+type Server struct {
+	URL string
+	// Dir is where it keeps everything that it was told.
+	Dir    string
+	Tokens map[string]string // by user
+
+	bin string
+	env []string
+}
+
+// Start starts the Gitea that scripts/gitea has built, with these users, as whoever runs the test. It ends with the test.
+func Start(t testing.TB, users ...string) *Server {
+	t.Helper()
+	home := built(t)
+	s := &Server{bin: filepath.Join(home, "gitea"), Dir: t.TempDir(), Tokens: map[string]string{}}
+	addr := free(t)
+	s.URL = "http://" + addr
+	host, port, _ := net.SplitHostPort(addr)
+	ini := fmt.Sprintf(settings, s.Dir, host, port, s.URL, filepath.Join(home, "src"))
+	if err := os.WriteFile(filepath.Join(s.Dir, "app.ini"), []byte(ini), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(os.Environ(), "HOME="+s.Dir, "GITEA_WORK_DIR="+s.Dir)
+	s.run(t, "migrate")
+	for _, who := range users {
+		s.run(t, "admin", "user", "create", "--username", who, "--password", "pass-of-"+who, "--email", who+"@example.org", "--must-change-password=false")
+		s.Tokens[who] = s.run(t, "admin", "user", "generate-access-token", "--username", who, "--token-name", "test", "--scopes", "all", "--raw")
+	}
+	s.serve(t)
+	return s
+}
+
+const settings = `I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
+RUN_MODE = prod
+WORK_PATH = %[1]s
+[server]
+HTTP_ADDR = %[2]s
+HTTP_PORT = %[3]s
+ROOT_URL = %[4]s/
+STATIC_ROOT_PATH = %[5]s
+APP_DATA_PATH = %[1]s/data
+DISABLE_SSH = true
+OFFLINE_MODE = true
+LFS_START_SERVER = false
+[database]
+DB_TYPE = sqlite3
+PATH = %[1]s/gitea.db
+[repository]
+ROOT = %[1]s/repos
+[security]
+INSTALL_LOCK = true
+SECRET_KEY = of-a-test
+PASSWORD_HASH_ALGO = pbkdf2_hi
+[service]
+DISABLE_REGISTRATION = true
+[webhook]
+ALLOWED_HOST_LIST = loopback
+[log]
+LEVEL = Error
+[indexer]
+ISSUE_INDEXER_TYPE = db
+[cron]
+ENABLED = false
+`
+
+// built builds Gitea if need be, and gives the folder that it is in.
+func built(t testing.TB) string {
+	t.Helper()
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		t.Fatal("where is scripts/gitea?")
+	}
+	script := filepath.Join(filepath.Dir(here), "..", "..", "..", "scripts", "gitea")
+	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{script}, Stderr: os.Stderr})
+	if err != nil {
+		t.Fatalf("build Gitea: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// free gives an address that nobody listens on at this moment.
+func free(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // ends at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func (s *Server) cmd(args ...string) proc.Cmd {
+	return proc.Cmd{Argv: append([]string{s.bin, "--config", filepath.Join(s.Dir, "app.ini")}, args...), Dir: s.Dir, Env: s.env}
+}
+
+func (s *Server) run(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := proc.Output(t.Context(), s.cmd(args...))
+	if err != nil {
+		t.Fatalf("gitea %v: %v\n%s", args, err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines[len(lines)-1]
+}
+
+func (s *Server) serve(t testing.TB) {
+	t.Helper()
+	c := s.cmd("web")
+	c.TiedToUs = true
+	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	p, err := proc.Start(context.WithoutCancel(t.Context()), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Signal(syscall.SIGTERM)
+		select {
+		case <-p.Done():
+		case <-time.After(30 * time.Second):
+			_ = p.Signal(syscall.SIGKILL)
+			_ = p.Wait()
+		}
+	})
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { //nolint:forbidigo // asks again
+		if s.healthy(t.Context()) {
+			return
+		}
+	}
+	t.Fatal("Gitea did not start within two minutes")
+}
+
+func (s *Server) healthy(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/healthz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// As speaks to it as one of its users.
+func (s *Server) As(t testing.TB, who string) *sdk.Client {
+	t.Helper()
+	c, err := sdk.NewClient(s.URL, sdk.SetToken(s.Tokens[who]), sdk.SetContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// NewRepo makes a repository with a first commit, and lets some users write to it.
+func (s *Server) NewRepo(t testing.TB, owner, name string, writers ...string) {
+	t.Helper()
+	c := s.As(t, owner)
+	if _, _, err := c.CreateRepo(sdk.CreateRepoOption{Name: name, DefaultBranch: "main", AutoInit: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range writers {
+		write := sdk.AccessModeWrite
+		if _, err := c.AddCollaborator(owner, name, who, sdk.AddCollaboratorOption{Permission: &write}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
