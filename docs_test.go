@@ -66,8 +66,9 @@ func TestDocsNameMakeTargetsThatExist(t *testing.T) {
 
 // Guards against docs that name commands which cco doesn't have. cco itself is asked.
 func TestDocsNameCommandsThatExist(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "cco")
-	if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"go", "build", "-o", bin, "./cmd/cco"}, Env: append(os.Environ(), "CGO_ENABLED=0")}); err != nil {
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "cco")
+	if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"go", "build", "-o", dir, "./cmd/cco", "./cmd/cco-cruise"}, Env: append(os.Environ(), "CGO_ENABLED=0")}); err != nil {
 		t.Fatal(err)
 	}
 	asked := map[string]bool{}
