@@ -10,7 +10,7 @@ GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 LINT      := .cache/bin/golangci-lint
 COMMANDS  := cco cco-box cco-guard cco-guest cco-cruise
 
-.PHONY: all build demo test test-all test-lima lint vet bench fuzz guard-eval install uninstall release clean tools
+.PHONY: all build demo test test-all test-lima lint vet bench fuzz crash guard-eval install uninstall release clean tools
 
 all: build
 
@@ -53,6 +53,10 @@ bench: build ## speed beside plain git, bwrap and others, as a table
 
 fuzz: ## a minute of fuzzing for each target
 	@scripts/fuzz
+
+CRASH_KILLS ?= 200
+crash: ## kill phases again and again, CRASH_KILLS times or a few more, and compare with one that was left alone
+	@set -o pipefail; CRASH_KILLS=$(CRASH_KILLS) go test -tags heavy -count=1 -v -parallel 3 -timeout 60m ./internal/cruise/crash | grep -v '^=== '
 
 guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }
