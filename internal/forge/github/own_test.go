@@ -90,6 +90,26 @@ func TestPollFindsLinesThatWereDraftedLongAgo(t *testing.T) {
 	}
 }
 
+// Guards against a first poll that misses what was said before its lists begin.
+func TestTheFirstPollReadsOldRequestsToo(t *testing.T) {
+	var ahead atomic.Int64 // in hours
+	s := startAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load()) * time.Hour) })
+	r, _ := topic(t, s, "old")
+	p := open(t, connect(t, r, forgetest.Ada, nil))
+	s.Say("acme", "old", p.Number, forgetest.Eve, "last month")
+	ahead.Store(24 * 30)
+	f := connect(t, r, forgetest.Ada, nil)
+	news, err := f.Poll(t.Context(), []forge.Watched{{Number: p.Number}})
+	if err != nil || len(news) != 1 || len(news[0].Comments) != 1 {
+		t.Fatalf("%+v %v", news, err)
+	}
+	s.Say("acme", "old", p.Number, forgetest.Eve, "now")
+	news, err = f.Poll(t.Context(), []forge.Watched{{Number: p.Number, Since: news[0].Mark}})
+	if err != nil || len(news) != 1 || len(news[0].Comments) != 1 || news[0].Comments[0].Body != "now" {
+		t.Errorf("%+v %v", news, err)
+	}
+}
+
 // Guards against polls that cost something when nothing happens.
 func TestPollCostsNothingWhenNothingHappens(t *testing.T) {
 	var ahead atomic.Int64 // in seconds
@@ -159,8 +179,12 @@ func TestTheHourlyLimitIsObeyed(t *testing.T) {
 	s := start(t)
 	r, _ := topic(t, s, "limit")
 	f := connect(t, r, forgetest.Ada, nil)
-	open(t, f)
-	s.Exhaust(forgetest.Ada, time.Now().Add(30*time.Minute))
+	p := open(t, f)
+	s.Exhaust(forgetest.Ada, "graphql", time.Now().Add(30*time.Minute))
+	if _, err := f.Said(t.Context(), p.Number, ""); !errors.As(err, new(*forge.LimitError)) {
+		t.Errorf("without points: %v", err)
+	}
+	s.Exhaust(forgetest.Ada, "core", time.Now().Add(30*time.Minute))
 	for range 2 {
 		_, err := f.Repository(t.Context())
 		if e, ok := errors.AsType[*forge.LimitError](err); !ok || e.Secondary || time.Until(e.Until) < 20*time.Minute {

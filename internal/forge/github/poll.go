@@ -97,8 +97,12 @@ func (s pollState) clone() pollState {
 	return s
 }
 
+// horizon is how far back the first poll reads lists of the whole repository. What was not read for longer is read as a
+// whole: the list of all that happened meanwhile would be longer.
+const horizon = 3 * 24 * time.Hour
+
 // begin decides from when on the lists must be read, and which requests need to be read as a whole: those that came
-// later, and those whose mark is another than the one that was handed out.
+// later, those that were not read for long, and those whose mark is another than the one that was handed out.
 func (f *Forge) begin(s *pollState, watched []forge.Watched) (behind map[int]bool, err error) {
 	behind = map[int]bool{}
 	var start time.Time
@@ -120,11 +124,18 @@ func (f *Forge) begin(s *pollState, watched []forge.Watched) (behind map[int]boo
 		if from.IsZero() {
 			from = s.pulls.known[w.Number].created
 		}
+		if from.Before(s.pulls.read.Add(-horizon)) {
+			behind[w.Number] = true
+			continue
+		}
 		if start.IsZero() || from.Before(start) {
 			start = from
 		}
 	}
 	if !s.started {
+		if start.IsZero() {
+			start = s.pulls.read
+		}
 		s.started, s.issues.since, s.lines.since = true, start.Add(-overlap), start.Add(-overlap)
 	}
 	return behind, nil

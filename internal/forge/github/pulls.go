@@ -73,6 +73,10 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
 		refused, said := errors.AsType[*forge.RejectedError](err)
 		exists := said && strings.Contains(refused.Message, "already exists")
+		if said && n.Draft && strings.Contains(refused.Message, "Draft pull requests are not supported") {
+			n.Draft = false // a private repository on a plan without them
+			continue
+		}
 		if !unclear && !exists || try == 3 {
 			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
 		}

@@ -167,15 +167,15 @@ func idFrom(url, mark string, kind forge.CommentKind) string {
 
 // query asks GraphQL. Its refusals come with status 200.
 func (a *account) query(ctx context.Context, q any, vars map[string]any) error {
-	return graphError(a.graph.Query(wire.AsRead(ctx), q, vars))
+	return a.graphError(a.graph.Query(wire.AsRead(ctx), q, vars))
 }
 
 // mutate changes something that may be set twice.
 func (a *account) mutate(ctx context.Context, m any, input githubv4.Input) error {
-	return graphError(a.graph.Mutate(wire.AsRead(ctx), m, input, nil))
+	return a.graphError(a.graph.Mutate(wire.AsRead(ctx), m, input, nil))
 }
 
-func graphError(err error) error {
+func (a *account) graphError(err error) error {
 	for _, known := range []any{new(*forge.UnavailableError), new(*forge.LimitError), new(*forge.TokenError), new(*forge.PermissionError),
 		new(*forge.NotFoundError), new(*forge.RejectedError), new(*forge.CertificateError)} {
 		if errors.As(err, known) {
@@ -184,6 +184,9 @@ func graphError(err error) error {
 	}
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
+	}
+	if limit := a.transport.Blocked("graphql"); limit != nil {
+		return limit
 	}
 	return &forge.RejectedError{What: "GraphQL", Status: 200, Message: forge.Name(err.Error(), 600)}
 }

@@ -144,11 +144,11 @@ func (s *Server) AddReader(login, secret string) {
 	s.tokens[secret] = token{login: login, readOnly: true}
 }
 
-// Exhaust uses up what is left of a user's hourly limit.
-func (s *Server) Exhaust(login string, until time.Time) {
+// Exhaust uses up what is left of a user's hourly limit for core or graphql.
+func (s *Server) Exhaust(login, resource string, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limits[login+"/core"] = &limit{max: hourly, used: hourly, reset: until}
+	s.limits[login+"/"+resource] = &limit{max: hourly, used: hourly, reset: until}
 }
 
 // AddRepo makes an empty repository whose writers may push.
@@ -247,7 +247,11 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	l := s.limitOf(who.login, resource)
 	if l.used >= l.max {
 		s.limitHeader(c.header, resource, l)
-		s.send(w, r, nil, nil, fail(http.StatusForbidden, "API rate limit exceeded for user."), c.header)
+		refusal := fail(http.StatusForbidden, "API rate limit exceeded for user.")
+		if resource == "graphql" {
+			refusal = refuse("API rate limit exceeded for user.") // with status 200, as GitHub does
+		}
+		s.send(w, r, nil, nil, refusal, c.header)
 		return
 	}
 	if resource == "graphql" {

@@ -42,6 +42,14 @@ func (t *Transport) Limits() []forge.Limit {
 	return all
 }
 
+// Blocked is a *forge.LimitError while a resource is used up, nil otherwise.
+func (t *Transport) Blocked(resource string) error {
+	if err := t.limits.blocked(t.Host, resource, t.Clock.Now()); err != nil {
+		return err
+	}
+	return nil
+}
+
 // note reads the headers that GitHub sends with every answer.
 func (l *limits) note(r *http.Response, now time.Time) {
 	limit, left, reset := atoi(r.Header.Get("X-RateLimit-Limit")), atoi(r.Header.Get("X-RateLimit-Remaining")), atoi(r.Header.Get("X-RateLimit-Reset"))
