@@ -63,6 +63,7 @@ var layers = map[string][]string{
 	"internal/forge/github":        {"internal/forge", "internal/forge/wire", "internal/git"},
 	"internal/forge/forgetest":     {"internal/forge", "internal/forge/wire", "internal/git", "internal/proc"},
 	"internal/forge/gitea":         {"internal/forge", "internal/forge/wire", "internal/git"},
+	"internal/forge/giteatest":     {"internal/proc"},
 	"internal/forge/githubfake":    {"internal/forge", "internal/proc"},
 	"internal/forge/wire":          {"internal/forge"},
 	"internal/git":                 {"internal/proc"},
