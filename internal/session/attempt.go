@@ -23,6 +23,7 @@ import (
 // attempt is one start of an agent's program.
 type attempt struct {
 	*run
+	reading sync.Mutex // both of the program's streams are read at once
 	decoder event.Decoder
 	cancel  context.CancelCauseFunc
 	started bool // it has a conversation
@@ -80,7 +81,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 		a.read(pr)
 	}()
 	// What an agent with events of its own writes beside them is for its makers.
-	errs := &lines{kind: KindErr, raw: a.agent.Provider() != "", to: a.transcript}
+	errs := &lines{kind: KindErr, raw: a.agent.Provider() != "", to: a.transcript, each: a.errLine}
 	e.Stdout, e.Stderr = pw, errs
 	err := a.drv.Run(ctx, a.box, e)
 	_ = pw.Close()
@@ -107,14 +108,31 @@ func (a *attempt) read(r io.Reader) {
 			return
 		}
 		a.idle.again()
-		events := a.decoder.Line(line)
-		if !says(events, line) {
-			a.transcript.raw(line)
-		}
-		for _, e := range events {
-			a.transcript.event(e)
-			a.event(e)
-		}
+		a.line(line)
+	}
+}
+
+func (a *attempt) line(line []byte) {
+	a.reading.Lock()
+	defer a.reading.Unlock()
+	events := a.decoder.Line(line)
+	if !says(events, line) {
+		a.transcript.raw(line)
+	}
+	for _, e := range events {
+		a.transcript.event(e)
+		a.event(e)
+	}
+}
+
+// errLine hears what some agents say on their standard error alone: that a call was denied, that they try again.
+func (a *attempt) errLine(line []byte) {
+	a.reading.Lock()
+	defer a.reading.Unlock()
+	for _, e := range a.decoder.ErrLine(line) {
+		a.idle.again()
+		a.transcript.event(e)
+		a.event(e)
 	}
 }
 

@@ -162,6 +162,7 @@ type lines struct {
 	kind Kind
 	raw  bool
 	to   *transcript
+	each func(line []byte) // hears them too, if set
 
 	mu   sync.Mutex
 	rest []byte
@@ -175,10 +176,10 @@ func (l *lines) Write(p []byte) (int, error) {
 		i := bytes.IndexByte(l.rest, '\n')
 		switch {
 		case i >= 0 && i <= maxChunk:
-			l.to.append(Event{Kind: l.kind, Text: string(l.rest[:i]), Raw: l.raw})
+			l.add(l.rest[:i])
 			l.rest = l.rest[i+1:]
 		case len(l.rest) > maxChunk:
-			l.to.append(Event{Kind: l.kind, Text: string(l.rest[:maxChunk]), Raw: l.raw})
+			l.add(l.rest[:maxChunk])
 			l.rest = l.rest[maxChunk:]
 		default:
 			l.rest = bytes.Clone(l.rest)
@@ -191,8 +192,15 @@ func (l *lines) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.rest) > 0 {
-		l.to.append(Event{Kind: l.kind, Text: string(l.rest), Raw: l.raw})
+		l.add(l.rest)
 		l.rest = nil
+	}
+}
+
+func (l *lines) add(line []byte) {
+	l.to.append(Event{Kind: l.kind, Text: string(line), Raw: l.raw})
+	if l.each != nil {
+		l.each(line)
 	}
 }
 
