@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -305,7 +306,13 @@ func outdates(p *place) {
 	p.commit("topic", "rewritten", map[string]string{"code.txt": lines(1, 10) + "new a\nother b\n" + lines(11, 30)})
 	p.push("topic")
 	p.settled(ada, pull.Number)
-	after := p.said(ada, pull.Number, "")
+	var after forge.Stream
+	for range 30 { // a forge may take a moment to look at what was pushed
+		if after = p.said(ada, pull.Number, ""); !slices.ContainsFunc(after.Comments, func(c forge.Comment) bool { return c.Body == "goes" && c.Line != 0 }) {
+			break
+		}
+		p.must(p.clock.Sleep(p.Context(), 10*time.Second))
+	}
 	for _, c := range after.Comments {
 		if c.Body == "stays" && (c.Line != 11 || c.State != forge.ThreadOpen) || c.Body == "goes" && (c.Line != 0 || c.State != forge.ThreadOutdated) {
 			p.Errorf("after the push: %+v", c)

@@ -57,7 +57,7 @@ func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
 		return nil, err
 	}
 	var lines []spoken
-	stale := false
+	var commits []string
 	for _, r := range reviews {
 		if r.State == sdk.ReviewStatePending || r.State == sdk.ReviewStateRequestReview {
 			continue
@@ -72,13 +72,11 @@ func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines, stale = append(lines, of...), stale || r.Stale
+		lines, commits = append(lines, of...), append(commits, r.CommitID)
 	}
 	thread(lines)
-	if stale {
-		if err := f.outdate(ctx, number, lines); err != nil {
-			return nil, err
-		}
+	if err := f.outdate(ctx, number, lines, commits); err != nil {
+		return nil, err
 	}
 	return append(all, lines...), nil
 }
@@ -176,7 +174,18 @@ func thread(lines []spoken) {
 }
 
 // outdate finds lines that are no longer what they were when they were commented on. Gitea knows, and does not tell.
-func (f *Forge) outdate(ctx context.Context, number int, lines []spoken) error {
+func (f *Forge) outdate(ctx context.Context, number int, lines []spoken, commits []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	p, err := f.get(ctx, number)
+	if err != nil {
+		return err
+	}
+	// Gitea calls reviews stale too, but only a while after the push.
+	if !slices.ContainsFunc(commits, func(c string) bool { return c != p.Head.Sha }) {
+		return nil
+	}
 	diff, err := f.diff(ctx, number)
 	if err != nil {
 		return err
