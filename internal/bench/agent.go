@@ -12,24 +12,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/provision"
 )
 
 // agent measures what cco adds to an agent's own time: claude by itself with a scripted model for one turn, beside the same
-// through `cco box push`, from when the keeper starts the program to when it has ended. What comes before and after, the
-// clone and the bundle, is measured by push and pull.
+// command through `cco box push`, from when the keeper starts the program to when it has ended. What comes before and
+// after, the clone and the bundle, is measured by push and pull.
 func (b *bench) agent(ctx context.Context) error {
 	on, done, err := b.onDisk(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	program, err := agenttest.Install(ctx, here, "claude")
+	program, err := on.output(ctx, on.dir, on.cco, "agent", "install", "claude")
 	if err != nil {
 		return err
 	}
@@ -44,23 +42,32 @@ func (b *bench) agent(ctx context.Context) error {
 	defer model.Close()
 	on.env = append(on.env, "ANTHROPIC_BASE_URL="+model.URL, "ANTHROPIC_API_KEY=bench")
 	ours := func() (time.Duration, error) { return on.turn(ctx, repo) }
-	bare := func() (time.Duration, error) { return on.bareTurn(ctx, repo, program, model) }
+	bare := func() (time.Duration, error) { return on.bareTurn(ctx, repo, strings.TrimSpace(program), model) }
 	for _, warm := range []func() (time.Duration, error){ours, bare} {
 		if _, err := warm(); err != nil {
 			return err
 		}
 	}
-	with, without, err := alternate(15, ours, bare)
-	if err != nil {
-		return err
+	// By turns, and each pair compared: a busy machine slows both of a pair, but not all pairs alike.
+	var with, without, added []time.Duration
+	for range 15 {
+		x, err := ours()
+		if err != nil {
+			return err
+		}
+		y, err := bare()
+		if err != nil {
+			return err
+		}
+		with, without, added = append(with, x), append(without, y), append(added, x-y)
 	}
 	memory, err := on.turnMemory(ctx, repo, model)
 	if err != nil {
 		return err
 	}
 	b.rows = append(b.rows,
-		row{"one scripted turn of claude in a box, from the program's start to its end (p50 of 15)", ms(with), ms(without),
-			fmt.Sprintf("%+.0f ms", float64((with-without).Microseconds())/1000), "+150 ms"},
+		row{"one scripted turn of claude in a box, from the program's start to its end (p50 of 15)", ms(median(with)), ms(median(without)),
+			fmt.Sprintf("%+.0f ms", float64(median(added).Microseconds())/1000), "+150 ms"},
 		row{"memory of cco's processes for it, their share (keeper, relay, init, the one that follows)", memory, "", "", "30 MB"})
 	return nil
 }
@@ -78,11 +85,9 @@ func (b *bench) onDisk(ctx context.Context) (on *bench, done func(), err error) 
 		_ = on.quiet(context.WithoutCancel(ctx), dir, on.cco, "box", "destroy", "--force")
 		_ = os.RemoveAll(dir)
 	}
-	for _, args := range [][]string{{"box", "create"}, {"agent", "install", "claude"}} {
-		if err := on.quiet(ctx, dir, append([]string{on.cco}, args...)...); err != nil {
-			done()
-			return nil, nil, err
-		}
+	if err := on.quiet(ctx, dir, on.cco, "box", "create"); err != nil {
+		done()
+		return nil, nil, err
 	}
 	return on, done, nil
 }
@@ -125,15 +130,30 @@ func (b *bench) agentTime(id string) (time.Duration, error) {
 	return end.Sub(begin), nil
 }
 
-// bareTurn runs the same program without cco, in a new home as a session has it.
+// bareTurn runs the same command without cco, in a new home with what a session's has.
 func (b *bench) bareTurn(ctx context.Context, repo, program string, model *agenttest.Server) (time.Duration, error) {
 	home, err := os.MkdirTemp(b.dir, "home-")
 	if err != nil {
 		return 0, err
 	}
-	argv, env := agenttest.Run{Agent: "claude", Model: model, Dir: repo, Home: home}.Command(program)
+	for _, f := range provision.Files() {
+		path := filepath.Join(home, f.Path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(path, f.Data, f.Mode); err != nil {
+			return 0, err
+		}
+	}
+	claude, err := agent.Find("claude")
+	if err != nil {
+		return 0, err
+	}
+	cmd := claude.Command(agent.Task{Plan: "plan.md", Session: "00000000", Workspace: repo, Exchange: home, Home: home, State: home,
+		Program: program, Door: strings.TrimPrefix(model.URL, "http://"), Token: "bench"})
+	env := append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + home}, cmd.Env...)
 	start := time.Now()
-	_, err = proc.Output(ctx, proc.Cmd{Argv: argv, Dir: repo, Env: env})
+	_, err = proc.Output(ctx, proc.Cmd{Argv: cmd.Argv, Dir: repo, Env: env})
 	return time.Since(start), err
 }
 
