@@ -58,7 +58,7 @@ func (b *bench) forge(ctx context.Context) error {
 		row{fmt.Sprintf("%d phases in %d repositories watched for an hour, every %s, %d things said: requests that count (of them GraphQL points)", watchRepos*watchEach, watchRepos, watchEvery, watchNews),
 			fmt.Sprintf("%d (%d)", c.Counted+c.Points, c.Points), "5000", fmt.Sprintf("%.1f %%", float64(c.Counted+c.Points)/50), "10 %"},
 		row{"the same: most requests in a minute, uncounted ones included", fmt.Sprint(c.MostAMinute), "", "", "600"},
-		row{"the same: longest from said to heard, in simulated time", w.worst.Round(100*time.Millisecond).String(), "", "", "one interval, " + watchEvery.String()},
+		row{"the same: longest from said to heard, in simulated time", w.worst.Round(100 * time.Millisecond).String(), "", "", "one interval, " + watchEvery.String()},
 		row{"memory of a watched phase", fmt.Sprintf("%.1f KB", each/1024), "", "", "64 KB"})
 	return nil
 }
