@@ -51,14 +51,11 @@ func Phase(r Run, st State) (State, error) {
 // live goes from stage to stage to the end.
 func (m *machine) live() error {
 	for m.st.Stage != StageEnded && !m.Full() {
-		if err := m.save(); err != nil {
-			return err
-		}
 		if err := m.drain(); err != nil {
 			return err
 		}
-		if m.st.Stage == StageEnded {
-			break
+		if err := m.save(); err != nil {
+			return err
 		}
 		if err := m.next(); err != nil {
 			return err

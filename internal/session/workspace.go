@@ -45,7 +45,25 @@ func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Sess
 		return rec, nil
 	}
 	s.Report("the workspace of %s is gone; it is made anew", rec.ID)
+	if _, err := s.readOrder(rec.ID); errors.Is(err, os.ErrNotExist) { // it went with its box
+		repo, err := git.Open(ctx, rec.Repo)
+		if err != nil {
+			return rec, err
+		}
+		if err := s.orderWorkspace(repo, rec.ID); err != nil {
+			return rec, err
+		}
+	}
 	return s.fillWorkspace(ctx, b, d, rec)
+}
+
+// orderWorkspace writes what is needed to make a workspace.
+func (s *Service) orderWorkspace(repo *git.Repo, id string) error {
+	who := s.identity(repo)
+	if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
+		return err
+	}
+	return s.writeOrder(Order{Session: id, Format: repo.ObjectFormat, Name: who.Name, Email: who.Email})
 }
 
 // awake finds a box and starts it if it is stopped.
@@ -94,11 +112,7 @@ func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.S
 		ID: o.ID, Box: b.Name, Backend: b.Backend, Agent: "script", Repo: repo.Top, RepoKey: repo.Key(), Branch: o.Branch,
 		Base: commit, Origin: commit, Title: o.Title, State: store.Done, Created: s.Now(),
 	}
-	id := s.identity(repo)
-	if err := os.MkdirAll(s.dir(rec.ID), 0o700); err != nil {
-		return rec, err
-	}
-	if err := s.writeOrder(Order{Session: rec.ID, Format: repo.ObjectFormat, Name: id.Name, Email: id.Email}); err != nil {
+	if err := s.orderWorkspace(repo, rec.ID); err != nil {
 		return rec, err
 	}
 	if err := s.Store.AddSession(ctx, rec); err != nil {

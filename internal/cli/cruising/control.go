@@ -66,6 +66,8 @@ func (t *tool) resume() *cobra.Command {
 	var from string
 	var rounds int
 	var cost float64
+	var asJSON bool
+	var who workers
 	c := &cobra.Command{
 		Use: "resume [ID]", Short: "Let a phase go on", Args: cli.AtMost(1),
 		Long: `Let a phase go on that was paused, that asks, or that has ended at a limit. With
@@ -77,7 +79,7 @@ workspace, after that was checked against the forge.`,
 			case from != "" && (all || len(args) > 0), all && len(args) > 0:
 				return cli.Usage("give one of ID, --all and --from")
 			case from != "":
-				return t.resumeFrom(cmd.Context(), from)
+				return t.resumeFrom(cmd.Context(), from, who, asJSON)
 			case all:
 				return t.resumeAll(cmd.Context(), ev)
 			}
@@ -90,6 +92,10 @@ workspace, after that was checked against the forge.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that were paused or ask, and those whose engine is gone")
 	c.Flags().StringVar(&from, "from", "", "a `DIR` with .cruise/phase-state.json")
+	c.Flags().StringVar(&who.planner, "planner", "", "the agent that plans or builds, with --from (default: the setting agent.default)")
+	c.Flags().StringVar(&who.reviewer, "reviewer", "", "the agent that reviews, with --from (default: the planner's)")
+	c.Flags().StringVar(&who.fixer, "fixer", "", "the agent that answers findings, with --from (default: the planner's)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the phase that goes on as JSON, with --from")
 	c.Flags().IntVar(&rounds, "max-rounds", 5, "so many more rounds, for a phase that ran out of them")
 	c.Flags().Float64Var(&cost, "max-cost", 0, "so many more dollars, for a phase that ran out of them")
 	return c
@@ -165,7 +171,7 @@ func (t *tool) clean(ctx context.Context, args []string, force bool) error {
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for said := cruise.Stage(""); ; {
 		rec, st, err := t.load(ctx, []string{p.ID})
 		if err != nil {
 			return err
@@ -177,7 +183,10 @@ func (t *tool) clean(ctx context.Context, args []string, force bool) error {
 			t.Streams().Progress("phase %s is cleaned up", p.ID)
 			return nil
 		}
-		t.Streams().Progress("phase %s: %s", p.ID, st.Stage)
+		if st.Stage != said {
+			said = st.Stage
+			t.Streams().Progress("phase %s: %s", p.ID, st.Stage)
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -14,6 +14,7 @@ type fullForge interface {
 	steps.Forge
 	Find(ctx context.Context, branch string) (forge.Pull, error)
 	Pull(ctx context.Context, number int) (forge.Pull, error)
+	Us(ctx context.Context) ([]string, error)
 	Limits() []forge.Limit
 }
 

@@ -127,7 +127,7 @@ func play(t *testing.T, bin string, l life) outcome {
 	log := filepath.Join(r.Home, "kills.log")
 	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed), "CRASH_MAX="+strconv.Itoa(l.most))
 	r.CCO("box", "create")
-	before := checkout(t, r)
+	before := r.Checkout()
 	stop := supervise(t, r)
 	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--merge")
 	r.CCO("cruise", "fix", id, "--comment", injected)
@@ -142,7 +142,7 @@ func play(t *testing.T, bin string, l life) outcome {
 		return s.Over()
 	})
 	stop()
-	if after := checkout(t, r); !maps.Equal(before, after) {
+	if after := r.Checkout(); !maps.Equal(before, after) {
 		t.Errorf("the user's checkout was touched:\n%v\n%v", before, after)
 	}
 	data, _ := os.ReadFile(log)
@@ -217,18 +217,6 @@ func (d *disturber) maybe() {
 	if d.KillEngine() {
 		d.kills++
 	}
-}
-
-// checkout is what the user has: the worktree, the index, the branches.
-func checkout(t *testing.T, r *cruisetest.Rig) map[string]string {
-	t.Helper()
-	all := gittest.Fingerprint(t, r.Repo)
-	maps.DeleteFunc(all, func(name, _ string) bool {
-		// Objects come in, and refs/cco/ is ours.
-		inner, ok := strings.CutPrefix(name, ".git/")
-		return name == ".git" || ok && (strings.HasPrefix(inner, "objects") || strings.HasPrefix(inner, "refs/cco") || inner == "refs")
-	})
-	return all
 }
 
 var (

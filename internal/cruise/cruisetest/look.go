@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/git/gittest"
 )
 
 // Status is what `cco cruise status --json` says.
@@ -72,7 +75,7 @@ func (r *Rig) Await(id, what string, ok func(Status) bool) Status {
 
 // Until asks again and again, and says whether it became true.
 func (r *Rig) Until(ok func() bool) bool {
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		if ok() {
 			return true
 		}
@@ -94,6 +97,39 @@ func (r *Rig) Story(id string) string {
 		fmt.Fprintf(&b, "== %s\n%s\n", filepath.Base(filepath.Dir(f)), data[:min(len(data), 20_000)])
 	}
 	return b.String()
+}
+
+// Decode reads what a command printed as JSON.
+func (r *Rig) Decode(out string, v any) {
+	r.Helper()
+	if err := json.Unmarshal([]byte(out), v); err != nil {
+		r.Fatalf("%v: %s", err, out)
+	}
+}
+
+// Workspace is where the files of a phase's workspace are on this machine.
+func (r *Rig) Workspace(s Status) string {
+	r.Helper()
+	found, err := filepath.Glob(filepath.Join(r.Data, "boxes", "*", "*", s.Session(), "workspace"))
+	if err != nil || len(found) > 1 {
+		r.Fatalf("%v %v", found, err)
+	}
+	if len(found) == 0 {
+		return filepath.Join(r.Data, "no", "workspace")
+	}
+	return found[0]
+}
+
+// Checkout is what the user has: the worktree, the index, the branches.
+func (r *Rig) Checkout() map[string]string {
+	r.Helper()
+	all := gittest.Fingerprint(r.TB, r.Repo)
+	maps.DeleteFunc(all, func(name, _ string) bool {
+		// Objects come in, and refs/cco/ is ours.
+		inner, ok := strings.CutPrefix(name, ".git/")
+		return name == ".git" || ok && (strings.HasPrefix(inner, "objects") || strings.HasPrefix(inner, "refs/cco") || inner == "refs")
+	})
+	return all
 }
 
 // Call asks the forge as somebody would, and reads the answer.

@@ -46,19 +46,27 @@ const (
 func Build(t testing.TB, engine string) string {
 	t.Helper()
 	bin := t.TempDir()
-	if err := os.Chmod(bin, 0o755); err != nil { //nolint:gosec // boxes run programs from there
+	if err := BuildInto(t.Context(), bin, engine); err != nil {
 		t.Fatal(err)
+	}
+	return bin
+}
+
+// BuildInto builds the programs into a directory.
+func BuildInto(ctx context.Context, bin, engine string) error {
+	if err := os.Chmod(bin, 0o755); err != nil { //nolint:gosec // boxes run programs from there
+		return err
 	}
 	const module = "github.com/cco-dev/cco/"
 	for out, pkg := range map[string]string{"cco": "cmd/cco", "cco-box": "cmd/cco-box", "cco-guard": "cmd/cco-guard", "cco-cruise": engine} {
-		err := proc.Run(t.Context(), proc.Cmd{
+		err := proc.Run(ctx, proc.Cmd{
 			Argv: []string{"go", "build", "-o", filepath.Join(bin, out), module + pkg}, Env: append(os.Environ(), "CGO_ENABLED=0"),
 		})
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
-	return bin
+	return nil
 }
 
 // New makes a user with the programs in bin.

@@ -25,6 +25,20 @@ $(for f in $CCO_FINDINGS; do echo "Cco-Finding: $f"; done)"
 esac
 ` + "```\n"
 
+// Through is a task for all phases: it is planned, built and checked.
+const Through = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `case "$CCO_ROLE-$CCO_PHASE" in
+author-planning)
+	mkdir -p docs/plans
+	echo "T1: add it" > docs/plans/2026-11-15-add-a-flag.md ;;
+author-building)
+	echo "T1 is done" > built.txt ;;
+author-validating)
+	grep done built.txt ;;
+reviewer-*)
+	echo '{"verdict":"APPROVED","findings":[]}' ;;
+esac
+` + "```\n"
+
 // Unsure is a task whose reviewers leave the verdict to people.
 const Unsure = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
 case "$CCO_ROLE" in

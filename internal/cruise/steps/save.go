@@ -41,7 +41,7 @@ func (d *Doer) save(ctx context.Context, in cruise.SaveIn) error {
 	if in.State.Stage == cruise.StageEnded && in.State.PR != nil {
 		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
 	}
-	return d.show(ctx, was, in.State)
+	return d.show(ctx, in.Phase, was, in.State)
 }
 
 // Record is a phase's row in the store.
@@ -184,11 +184,11 @@ func Show(id string, st cruise.State) Shown {
 }
 
 // show puts the readable copy into the workspace, where it changed. Nobody depends on it, so that it can't is only noted.
-func (d *Doer) show(ctx context.Context, was, is cruise.State) error {
+func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) error {
 	if is.Workspace.Session == "" || is.Stage == cruise.StageEnded || is.Stage == cruise.StageCleaning {
 		return nil
 	}
-	before, after := Show("", was), Show("", is)
+	before, after := Show(phase, was), Show(phase, is)
 	a, errA := json.Marshal(before)
 	b, errB := json.Marshal(after)
 	if errA == nil && errB == nil && string(a) == string(b) {

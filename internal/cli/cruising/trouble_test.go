@@ -1,0 +1,212 @@
+package cruising_test
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver that the store uses
+
+	"github.com/cco-dev/cco/internal/cruise/cruisetest"
+	"github.com/cco-dev/cco/internal/git/gittest"
+)
+
+func TestAPhaseWaitsForADatabaseThatIsLocked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Picky, "--domains", "Security")
+	for _, name := range []string{"cco.db", "cruise.db"} {
+		db, err := sql.Open("sqlite", "file:"+filepath.Join(r.Data, name)+"?_pragma=busy_timeout(60000)&_txlock=immediate")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }()
+		if _, err := tx.ExecContext(t.Context(), "CREATE TABLE held (x)"); err != nil {
+			t.Fatal(err)
+		}
+		// Longer than anybody waits for a lock.
+		time.AfterFunc(12*time.Second, func() { _ = tx.Rollback() })
+	}
+	time.Sleep(12 * time.Second) //nolint:forbidigo // the trouble lasts so long
+	if s := r.Await(id, "over", over); s.End != "approved" || s.Rounds != 1 {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+}
+
+func TestAPhaseWaitsForAForgeThatIsDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Picky, "--domains", "Security")
+	r.Await(id, "working", func(s cruisetest.Status) bool { return s.Stage == "working" })
+	r.Down.Store(true)
+	s := r.Await(id, "waiting for the forge", func(s cruisetest.Status) bool { return s.Trouble != "" || s.Over() })
+	if s.Over() || !strings.Contains(r.CCO("cruise", "status", id), "waiting") {
+		t.Errorf("%+v", s)
+	}
+	r.Down.Store(false)
+	if s = r.Await(id, "over", over); s.End != "approved" || s.Trouble != "" || r.Pulls() != 1 {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+}
+
+func TestAWorkspaceThatWasDeletedByHandIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security")
+	was := r.Await(id, "watching", watching)
+	if err := os.RemoveAll(r.Workspace(was)); err != nil {
+		t.Fatal(err)
+	}
+	r.CCO("cruise", "fix", id, "--comment", "go on")
+	s := r.Await(id, "done with it", fixed(1))
+	if s.Over() || s.Head == was.Head {
+		t.Fatalf("%+v\n%s", s, r.Story(id))
+	}
+	if parent := forge(r).Git("rev-parse", s.Branch+"^"); parent != was.Head {
+		t.Errorf("the branch goes on after %s, not after %s", parent, was.Head)
+	}
+}
+
+func TestABoxThatIsGoneIsAskedAboutAndTheWorkGoesOnInANewOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security")
+	was := r.Await(id, "watching", watching)
+	r.CCO("box", "destroy", "--force")
+	r.CCO("cruise", "fix", id, "--comment", "go on")
+	s := r.Await(id, "asking", over)
+	if s.Ended || !strings.Contains(s.Question, "box") {
+		t.Fatalf("%+v", s)
+	}
+	r.CCO("box", "create")
+	r.CCO("cruise", "resume", id)
+	s = r.Await(id, "done with it", fixed(1))
+	if s.Over() || forge(r).Git("rev-parse", s.Branch+"^") != was.Head {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+}
+
+func TestABranchThatWasDeletedOnTheForgeIsPushedAgainOnlyIfAPersonSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security")
+	was := r.Await(id, "watching", watching)
+	forge(r).Git("update-ref", "-d", "refs/heads/"+was.Branch)
+	r.CCO("cruise", "fix", id, "--comment", "go on")
+	s := r.Await(id, "asking", over)
+	if s.Ended || !strings.Contains(s.Question, "was deleted on the forge") {
+		t.Fatalf("%+v\n%s", s, r.Story(id))
+	}
+	r.CCO("cruise", "resume", id)
+	s = r.Await(id, "done with it", fixed(1))
+	if s.Over() || forge(r).Git("rev-parse", s.Branch) != s.Head || s.Findings[0].State != "fixed" {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+}
+
+func TestNothingIsPushedToAPullRequestThatWasClosedWhileAFixerRan(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(strings.Replace(cruisetest.Unsure, "fixer)", "fixer)\n\tsleep 4", 1), "--domains", "Security")
+	was := r.Await(id, "watching", watching)
+	r.CCO("cruise", "fix", id, "--comment", "go on")
+	r.Await(id, "fixing", func(s cruisetest.Status) bool { return s.Stage == "fixing" && len(r.Left()) > 0 })
+	r.Call(cruisetest.Token, http.MethodPatch, fmt.Sprintf("pulls/%d", was.PR), map[string]string{"state": "closed"}, nil)
+	s := r.Await(id, "over", over)
+	if s.End != "closed" || forge(r).Git("rev-parse", s.Branch) != was.Head {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+	kept := gittest.At(t, r.Repo).Git("show", "refs/cco/"+s.Session()+":round.txt")
+	if said := strings.Join(r.Said(s.PR), "\n"); kept != "round 1" || strings.Count(said, "refs/cco/"+s.Session()) != 1 {
+		t.Errorf("kept %q, said:\n%s", kept, said)
+	}
+}
+
+func TestASecondEngineIsRefusedAndCommandsTalkToTheFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security")
+	first := r.EnginePid()
+	if words := r.Fails(4, "cruise", "serve"); !strings.Contains(words, "already") {
+		t.Errorf("it said %q", words)
+	}
+	r.CCO("cruise", "pause", id)
+	r.Await(id, "paused", func(s cruisetest.Status) bool { return s.Paused })
+	if now := r.EnginePid(); now != first || first == 0 {
+		t.Errorf("engine %d, then %d", first, now)
+	}
+	r.KillEngine()
+	r.CCO("cruise", "resume", id) // starts one
+	if r.Await(id, "watching", watching); r.EnginePid() == 0 {
+		t.Error("no engine runs")
+	}
+}
+
+func TestAnEngineThatIsToldToEndLeavesPhasesThatGoOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Picky, "--domains", "Security")
+	r.Await(id, "working", func(s cruisetest.Status) bool { return s.Stage == "working" })
+	pid := r.EnginePid()
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if !r.Until(func() bool { return r.EnginePid() != pid }) {
+		t.Fatal("the engine does not end")
+	}
+	r.CCO("cruise", "resume", "--all")
+	if s := r.Await(id, "over", over); s.End != "approved" || r.Pulls() != 1 {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+}
+
+func TestAPhaseWhoseRecordIsGoneGoesOnFromItsWorkspace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security")
+	was := r.Await(id, "watching", watching)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(r.Workspace(was))); err != nil {
+		t.Fatal(err)
+	}
+	if words := r.Fails(4, "cruise", "resume", "--from", dir); !strings.Contains(words, "its record is there") {
+		t.Errorf("it said %q", words)
+	}
+	r.KillEngine()
+	lost, _ := filepath.Glob(filepath.Join(r.Data, "*.db*"))
+	for _, f := range lost {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Fails(3, "cruise", "status", id)
+	r.Fails(3, "cruise", "resume", "--from", t.TempDir())
+	var s cruisetest.Status
+	out := r.CCO("cruise", "resume", "--from", dir, "--json", "--planner", "script")
+	r.Decode(out, &s)
+	r.CCO("cruise", "fix", s.ID, "--comment", "go on")
+	s = r.Await(s.ID, "done with it", fixed(was.Rounds+1))
+	if s.Over() || s.PR != was.PR || r.Pulls() != 1 || forge(r).Git("rev-parse", s.Branch+"^") != was.Head {
+		t.Errorf("%+v\n%s", s, r.Story(s.ID))
+	}
+}
