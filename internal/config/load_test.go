@@ -45,6 +45,14 @@ func mustLoad(t *testing.T, s Sources) (Config, []Warning) {
 const everything = `
 [box]
 backend = "native"
+engine = "podman"
+runtime = "runc"
+image = "debian"
+image_tar = "~/image.tar"
+cpus = 3
+memory = "2GiB"
+disk = "30GiB"
+template = "~/lima.yaml"
 name = "work"
 mounts = ["~/go", "~/cache:rw", "/opt/x:ro", {path = "~/odd:rw", write = true}]
 caches = [".cache/go-build", "~/.npm/"]
@@ -52,6 +60,10 @@ env = {GOFLAGS = "-mod=mod", A = ""}
 setup = ["npm ci"]
 accept = ["no-landlock"]
 limits = {memory = "4GiB", procs = 500, time = "2h"}
+[box.provision]
+packages = ["jq"]
+files = {"/etc/x" = "~/x"}
+scripts = ["~/setup.sh"]
 [agent]
 default = "script"
 model = "opus"
@@ -72,6 +84,8 @@ on_waiting = "say waiting | cat"
 bell = false
 [guard]
 git_env = "plain"
+[cruise]
+model = "small"
 [limits]
 run_cost = 2.5
 run_tokens = "500k"
@@ -94,10 +108,14 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Box: Box{Backend: "native", Name: "work",
 			Mounts: []Mount{{home + "/go", false}, {home + "/cache", true}, {"/opt/x", false}, {home + "/odd:rw", true}},
 			Caches: []string{".cache/go-build", ".npm"}, Env: []string{"A=", "GOFLAGS=-mod=mod"}, Setup: []string{"npm ci"},
-			Accept: []string{"no-landlock"}, Limits: Limits{Memory: 4 << 30, Procs: 500, Time: 2 * time.Hour}},
-		Agent: Agent{Default: "script", Model: "opus"},
-		Push:  Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
-		Pull:  Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20},
+			Accept: []string{"no-landlock"}, Limits: Limits{Memory: 4 << 30, Procs: 500, Time: 2 * time.Hour},
+			Engine: "podman", Runtime: "runc", Image: "debian", ImageTar: home + "/image.tar", CPUs: 3, Memory: 2 << 30, Disk: 30 << 30,
+			Template:  home + "/lima.yaml",
+			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}}, Scripts: []string{home + "/setup.sh"}}},
+		Cruise: Cruise{Model: "small"},
+		Agent:  Agent{Default: "script", Model: "opus"},
+		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
+		Pull:   Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
 			OnWaiting: Command{Shell: "say waiting | cat"}},
 		Guard:  Guard{GitEnv: GitEnvPlain},
