@@ -45,7 +45,7 @@ lint: $(LINT) ## golangci-lint for linux and darwin
 
 vet: ## build and vet for every platform
 	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
-		GOOS=$${p%/*} GOARCH=$${p#*/} go build -o /dev/null ./cmd/... && GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./... || exit; done
+		export GOOS=$${p%/*} GOARCH=$${p#*/}; go build -trimpath -o /dev/null ./cmd/... && go vet -trimpath ./... || exit; done
 
 bench: build ## speed beside plain git, bwrap and others, as a table
 	@scripts/tools heavy
