@@ -132,7 +132,7 @@ func TestRealMachine(t *testing.T) {
 		run  func(*world)
 	}{
 		{"HandOff", handOff}, {"Verify", func(w *world) { w.must("box", "verify", machine) }}, {"TwoSessions", twoSessions}, {"Conformance", conformance},
-		{"StopAndStart", stopAndStart}, {"KilledMachine", killedMachine},
+		{"KilledMachine", killedMachine}, {"StopAndDestroy", stopAndDestroy},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			began := time.Now()
@@ -252,23 +252,9 @@ func conformance(w *world) {
 	}})
 }
 
-func stopAndStart(w *world) {
-	id := w.id(w.must("box", "push", "-m", "## Task 1: Leave something\n\n```sh\necho kept > kept.txt\n```", "--box", machine, "--agent", "script"))
-	w.must("box", "stop", machine)
-	w.must("box", "stop", machine)
-	if out, err := w.cco("box", "push", "plan.md", "--box", machine, "--agent", "script"); proc.Code(err) != 4 || !strings.Contains(out, "sandbox not running") {
-		w.Errorf("%v: %s", err, out)
-	}
-	w.must("box", "start", machine)
-	if out := w.must("box", "shell", "--session", id, "--", "cat", "kept.txt"); !strings.Contains(out, "kept") {
-		w.Error(out)
-	}
-	w.must("box", "pull", id)
-}
-
 // killedMachine kills the machine in the middle of a run. What was done by then is published after the next start.
 func killedMachine(w *world) {
-	plan := "## Task 1: Commit\n\n```sh\necho saved > saved.txt\n```\n\n## Task 2: Never end\n\n```sh\n: > \"$CCO_EXCHANGE/beat\"; sleep 1000\n```"
+	plan := "## Task 1: Commit\n\n```sh\necho saved > saved.txt\n```\n\n## Task 2: Never end\n\n```sh\nsync; : > \"$CCO_EXCHANGE/beat\"; sleep 1000\n```"
 	id := w.id(w.must("box", "push", "-m", plan, "--box", machine, "--agent", "script", "--detach"))
 	w.await(filepath.Join(w.box().Exchange, id, "beat"))
 	for _, name := range []string{"qemu.pid", "ha.pid"} {
@@ -292,10 +278,24 @@ func killedMachine(w *world) {
 			w.Fatal("the session never ended")
 		}
 	}
+	if out, err := w.cco("box", "push", "plan.md", "--box", machine, "--agent", "script"); proc.Code(err) != 4 || !strings.Contains(out, "sandbox not running") {
+		w.Errorf("%v: %s", err, out)
+	}
 	w.must("box", "start", machine)
-	w.must("box", "pull", id)
+	if out := w.must("box", "shell", "--session", id, "--", "cat", "saved.txt"); !strings.Contains(out, "saved") {
+		w.Error(out)
+	}
+	w.must("box", "pull", id, "--partial")
 	if text, err := os.ReadFile(filepath.Join(w.repo, "saved.txt")); err != nil || string(text) != "saved\n" {
 		w.Errorf("%q, %v", text, err)
+	}
+}
+
+func stopAndDestroy(w *world) {
+	w.must("box", "stop", machine)
+	w.must("box", "stop", machine)
+	if out := w.must("box", "status", machine); !strings.Contains(out, "stopped") {
+		w.Error(out)
 	}
 	w.must("box", "destroy", machine, "--force")
 	if out, err := w.cco("box", "status", machine); proc.Code(err) != 3 {
