@@ -89,6 +89,7 @@ var layers = map[string][]string{
 	"internal/cruise/crash/engine": {"internal/cli", "internal/cli/cruising", "internal/cruise"},
 	"internal/cruise/cruisetest":   {"internal/cruise/serve", "internal/forge/githubfake", "internal/git/gittest", "internal/proc"},
 	"internal/cruise/durable":      {"internal/cruise"},
+	"internal/cruise/real":         {},
 	"internal/cruise/serve":        {"internal/cruise", "internal/cruise/steps", "internal/store"},
 	"internal/cruise/steps":        {"internal/cruise", "internal/forge", "internal/git", "internal/session", "internal/store"},
 	"internal/guard":               {"internal/guard/jsontext"},

@@ -31,7 +31,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "cco-cruise-real-")
+	dir, err := os.MkdirTemp("", "cco-cruise-") //nolint:usetesting // sockets need a short path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,10 +111,18 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// nowhere looks for texts in every file under a directory, but for programs that were installed.
+// nowhere checks that no file under a directory holds one of these texts, which are named.
 func nowhere(t *testing.T, dir string, texts map[string]string) {
 	t.Helper()
-	seen := 0
+	for what, paths := range holding(t, dir, texts) {
+		t.Errorf("%s is in %v", what, paths)
+	}
+}
+
+// holding looks for texts in every file under a directory, but for programs that were installed.
+func holding(t *testing.T, dir string, texts map[string]string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -128,17 +136,17 @@ func nowhere(t *testing.T, dir string, texts map[string]string) {
 		if err != nil {
 			return nil
 		}
-		seen++
 		for what, text := range texts {
 			if strings.Contains(string(data), text) {
-				t.Errorf("%s is in %s", what, path)
+				found[what] = append(found[what], path)
 			}
 		}
 		return nil
 	})
-	if err != nil || seen == 0 {
-		t.Errorf("%s: %d files, %v", dir, seen, err)
+	if err != nil {
+		t.Error(err)
 	}
+	return found
 }
 
 // checkout sums up what is a user's own in a repository: refs but cco's own, config, index, files.

@@ -143,7 +143,7 @@ func (s *Server) serve(t testing.TB) {
 			_ = p.Wait()
 		}
 	})
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { //nolint:forbidigo // asks again
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if s.healthy(t.Context()) {
 			return
 		}
