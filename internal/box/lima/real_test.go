@@ -297,8 +297,16 @@ func stopAndDestroy(w *world) {
 	if out := w.must("box", "status", machine); !strings.Contains(out, "stopped") {
 		w.Error(out)
 	}
-	w.must("box", "destroy", machine, "--force")
-	if out, err := w.cco("box", "status", machine); proc.Code(err) != 3 {
-		w.Errorf("%v: %s", err, out)
+	// Not by cco, which would start it once more to look for work that is nowhere else.
+	for range 2 {
+		if err := driver().Destroy(w.Context(), w.box()); err != nil {
+			w.Error(err)
+		}
+	}
+	if up, err := driver().Running(w.Context(), w.box()); up || err != nil {
+		w.Errorf("running %v, %v", up, err)
+	}
+	if _, err := os.Stat(filepath.Join(os.Getenv("LIMA_HOME"), machine)); err == nil {
+		w.Error("the machine is still there")
 	}
 }
