@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -115,81 +116,6 @@ func (m *machine) to(s Stage) {
 	m.st.Stage, m.st.Attempt, m.st.Trouble = s, 0, ""
 }
 
-// attempt runs a step that has to succeed. While its failure is one that passes, the phase waits and tries again; while it
-// waits it listens. done is false where the phase has turned to something else, or a person has to be asked.
-func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
-	wait := firstWait
-	for {
-		out, err = do[O](m, step, in)
-		failure, ok := errors.AsType[*StepError](err)
-		switch {
-		case err == nil:
-			m.st.Trouble = ""
-			return out, true, nil
-		case !ok:
-			return out, false, err
-		case !failure.Temporary:
-			m.askWhy(step + ": " + failure.Msg)
-			return out, false, nil
-		}
-		if same, err := m.endure(step+": "+failure.Msg, wait); err != nil || !same {
-			return out, false, err
-		}
-		wait = min(2*wait, troubleTop)
-	}
-}
-
-// endure waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
-// stands still here, because half of a stage may be done.
-func (m *machine) endure(trouble string, wait time.Duration) (same bool, err error) {
-	m.st.Trouble = trouble
-	if err := m.save(); err != nil {
-		return false, err
-	}
-	before := m.st.Stage
-	if err := m.listen(wait); err != nil {
-		return false, err
-	}
-	for m.st.Paused && m.st.Stage == before {
-		if err := m.save(); err != nil {
-			return false, err
-		}
-		if err := m.pause(); err != nil {
-			return false, err
-		}
-	}
-	if m.st.Stage != before {
-		return false, nil
-	}
-	idle, err := m.idle()
-	return !idle, err
-}
-
-// turn has an agent do its job. While its model is down the phase waits and has it tried again.
-func (m *machine) turn(job Job) (r Report, done bool, err error) {
-	key, wait := job.Key, firstWait
-	for n := 2; ; n++ {
-		if r, done, err = attempt[Report](m, StepWork, job); err != nil || !done {
-			return r, false, err
-		}
-		m.pay(r)
-		if r.OK || !r.Transient || m.spent() {
-			return r, true, nil
-		}
-		if same, err := m.endure("the model of "+job.Worker.Agent+": "+r.Error, wait); err != nil || !same {
-			return r, false, err
-		}
-		wait = min(2*wait, troubleTop)
-		job.Key = key + "-" + strconv.Itoa(n)
-	}
-}
-
-// askWhy stops the phase until a person says how to go on.
-func (m *machine) askWhy(question string) {
-	m.st.Question, m.st.Resume = question, m.st.Stage
-	m.st.Stage = StageAsk
-}
-
 func (m *machine) end(e End, words string) {
 	m.st.End, m.st.EndWords = e, words
 	m.to(StageEnding)
@@ -290,6 +216,9 @@ func (m *machine) work() error {
 	}
 	fault := authorFault(*m.st, report, published)
 	if fault == "" {
+		if m.st.Kind == Validating {
+			m.st.Report = Harmless(cut(strings.TrimSpace(report.Answer), maxReport))
+		}
 		m.take(published)
 		m.to(StagePublish)
 		return nil
@@ -358,16 +287,35 @@ func (m *machine) publish() error {
 		}
 		m.st.PR = &pr
 	}
+	if m.st.Report != "" && m.st.PR != nil {
+		_, done, err := attempt[struct{}](m, StepSay, SayIn{
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("report-%s-%d", m.st.Kind, m.st.Again),
+			Text: "**cco**: the project's checks, as the " + m.st.Spec.Planner.Agent + " agent reports them:\n\n" + m.st.Report,
+		})
+		if err != nil || !done {
+			return err
+		}
+	}
 	m.to(StageReview)
 	return nil
 }
 
-func prBody(st State) string {
-	s := st.Spec.Task
-	if len(s) > 8<<10 {
-		s = s[:8<<10] + "…"
+// Bounds of what is copied onto the forge.
+const (
+	maxBody   = 8 << 10
+	maxReport = 8 << 10
+)
+
+// cut bounds a text at a whole character.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	body := Harmless(s)
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func prBody(st State) string {
+	body := Harmless(cut(st.Spec.Task, maxBody))
 	if st.Plan != "" {
 		body += "\n\nPlan: `" + st.Plan + "`"
 	}

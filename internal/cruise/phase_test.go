@@ -367,7 +367,7 @@ func TestATaskGoesThroughItsKinds(t *testing.T) {
 		return willing(j)
 	}}
 	st, _ := play(t, w, s)
-	if st.Kind != Validating || st.End != EndMerged || len(w.said) != 3 || w.opened != 1 || w.mergedBy == nil || w.mergedBy.Head != st.Head {
+	if st.Kind != Validating || st.End != EndMerged || len(w.said) != 4 || w.opened != 1 || w.mergedBy == nil || w.mergedBy.Head != st.Head {
 		t.Errorf("kind %s, end %q, said %d, opened %d, merged %+v", st.Kind, st.End, len(w.said), w.opened, w.mergedBy)
 	}
 }

@@ -144,6 +144,8 @@ type State struct {
 	Cost         float64   `json:"cost"`
 	Tokens       int64     `json:"tokens"`
 
+	// Report is what a validating agent says of the project's checks, made harmless and bounded.
+	Report string `json:"report,omitempty"`
 	// Published and Replies are what a round brought and what is still to be said about it.
 	Published *Published `json:"published,omitempty"`
 	Replies   []Reply    `json:"replies,omitempty"`

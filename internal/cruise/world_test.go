@@ -78,6 +78,9 @@ type world struct {
 	merged   time.Time // when a person merges
 	broken   map[string]error
 	gone     bool
+	state    string   // of the pull request, where it is not open
+	asked    string   // the last question
+	unread   int      // how often an end has to wait
 	work     []Commit // in the workspace and not yet published
 	n        int
 	said     []string
@@ -153,6 +156,9 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = "merged"
 	}
+	if w.state != "" {
+		n.State = w.state
+	}
 	for _, c := range w.news {
 		if !c.At.After(w.now) {
 			n.Comments = append(n.Comments, c)
@@ -182,7 +188,13 @@ func (w *world) Merge(_ context.Context, in MergeIn) error {
 }
 
 func (w *world) Save(_ context.Context, in SaveIn) (Saved, error) {
-	w.saved = in.State
+	if w.saved = in.State; in.State.Question != "" {
+		w.asked = in.State.Question
+	}
+	if in.State.Stage == StageEnded && w.unread > 0 && !in.Last {
+		w.unread--
+		return Saved{Unread: true}, nil
+	}
 	return Saved{}, w.fault(StepSave)
 }
 

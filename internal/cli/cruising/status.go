@@ -47,6 +47,7 @@ type shown struct {
 	NextPoll  time.Time          `json:"next_poll,omitzero"`
 	Findings  []cruise.Finding   `json:"findings"`
 	Verdicts  []cruise.Judgement `json:"verdicts"`
+	Report    string             `json:"report,omitempty"`
 	Held      []cruise.Comment   `json:"held"` // of strangers, waiting to be accepted
 	MaxRounds int                `json:"max_rounds"`
 	MaxCost   float64            `json:"max_cost"`
@@ -57,7 +58,7 @@ func show(p store.Phase, st cruise.State) shown {
 	s := shown{
 		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question, Trouble: st.Trouble,
 		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held, MaxRounds: st.Spec.MaxRounds,
-		MaxCost: st.Spec.MaxCost, Tokens: st.Tokens,
+		MaxCost: st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report,
 	}
 	if s.Findings == nil {
 		s.Findings = []cruise.Finding{}
@@ -128,6 +129,7 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	for _, h := range st.Held {
 		row("waits for you", "%s by %s (%s): %s", h.ID, h.Author, strings.ToLower(h.Association), clip(h.Body))
 	}
+	row("report", "%s", clip(st.Report))
 	row("last activity", "%s", when(st.LastActivity))
 	if !p.Ended {
 		row("next look", "%s", when(st.NextLook))

@@ -102,7 +102,7 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 		return meta, cruise.CheckBranch(meta.Branch)
 	}
 	first := meta
-	for n := 2; taken(ctx, repo, remote, meta.Branch); n++ {
+	for n := 2; taken(ctx, repo, remote, meta.Branch) || d.inUse(ctx, in, meta.Branch); n++ {
 		if n > 1000 {
 			return meta, fmt.Errorf("branch %s and a thousand like it exist", first.Branch)
 		}
@@ -114,6 +114,12 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 func taken(ctx context.Context, repo *git.Repo, remote forge.Repository, branch string) bool {
 	_, err := repo.Branch(ctx, branch)
 	return branch == remote.DefaultBranch || err == nil
+}
+
+// inUse says whether another phase has the branch: it is on the forge then, and not in the user's repository.
+func (d *Doer) inUse(ctx context.Context, in cruise.MetadataIn, branch string) bool {
+	p, err := d.Store.PhaseOf(ctx, in.Spec.Repo, branch)
+	return err == nil && p.ID != in.Phase
 }
 
 // Workspace makes or finds the phase's workspace.

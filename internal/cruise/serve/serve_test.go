@@ -1,0 +1,212 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// engine remembers what it was asked.
+type engine struct {
+	mu      sync.Mutex
+	started []string
+	sent    []string
+	ended   map[string]bool
+}
+
+func (e *engine) Start(flow string, _ cruise.State) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.started = append(e.started, flow)
+	return nil
+}
+
+func (e *engine) Send(flow string, ev cruise.Event) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sent = append(e.sent, flow+" "+ev.ID)
+	return nil
+}
+
+func (e *engine) Ended(flow string) (bool, error) { return e.ended[flow], nil }
+func (e *engine) Close() error                    { return nil }
+
+func newServer(t *testing.T) (*Server, *engine) {
+	t.Helper()
+	data := t.TempDir()
+	db, err := store.Open(t.Context(), filepath.Join(data, "cco.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	e := &engine{ended: map[string]bool{}}
+	s := &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Data: data}, engine: e}
+	s.Open = func(context.Context) (Engine, error) { return e, nil }
+	return s, e
+}
+
+func state(stage cruise.Stage) cruise.State {
+	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Repo: "/r"})
+	st.Stage = stage
+	return st
+}
+
+func save(t *testing.T, s *Server, id string, st cruise.State) {
+	t.Helper()
+	rec, err := steps.Record(id, st, time.Now())
+	if err == nil {
+		err = s.Store.SavePhase(t.Context(), rec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs the server until the test ends.
+func run(t *testing.T, s *Server) {
+	t.Helper()
+	ready, done := make(chan struct{}), make(chan error, 1)
+	s.Ready = func() { close(ready) }
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { done <- s.Run(ctx) }()
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func client(s *Server, launch func() error) *Client {
+	return &Client{Data: s.Data, Launch: launch, Report: func(string, ...any) {}}
+}
+
+// Guards against a phase that the engine has given up, because it could not write: its record says that it lives.
+func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
+	s, e := newServer(t)
+	save(t, s, "aaaaaaaa", state(cruise.StageFix))
+	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
+	save(t, s, "cccccccc", state(cruise.StageEnded))
+	e.ended["aaaaaaaa"], e.ended["cccccccc"] = true, true
+	if err := s.Inbox.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment}, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	slices.Sort(e.started)
+	if want := []string{"aaaaaaaa", "aaaaaaaa.1", "bbbbbbbb"}; !slices.Equal(e.started, want) {
+		t.Errorf("started %v, want %v", e.started, want)
+	}
+	if want := []string{"aaaaaaaa e1", "aaaaaaaa.1 e1"}; !slices.Equal(e.sent, want) {
+		t.Errorf("sent %v, want %v", e.sent, want)
+	}
+}
+
+func TestASecondServerOfADirectoryIsRefused(t *testing.T) {
+	s, _ := newServer(t)
+	run(t, s)
+	other := &Server{Data: s.Data, Store: s.Store, Now: time.Now, Inbox: s.Inbox, Open: s.Open}
+	if _, ok := errors.AsType[*RunningError](other.Run(t.Context())); !ok {
+		t.Error("two run at once")
+	}
+}
+
+func TestSendingAndStartingTwiceIsTheSameAsOnce(t *testing.T) {
+	s, e := newServer(t)
+	run(t, s)
+	c := client(s, func() error { return errors.New("there is one") })
+	for range 2 {
+		if err := c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := state(cruise.StageWatch)
+	st.Seen = []string{"e1"}
+	save(t, s, "aaaaaaaa", st)
+	if err := c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Store.Phase(t.Context(), "aaaaaaaa"); err != nil || p.Stage != "watching" {
+		t.Errorf("started again, it stands at %s, %v", p.Stage, err)
+	}
+	for _, id := range []string{"e1", "e2", "e2"} {
+		if err := c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: id, Kind: cruise.EventNews}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"aaaaaaaa e2", "aaaaaaaa e2"}; !slices.Equal(e.sent, want) { // the engine knows it by its id
+		t.Errorf("sent %v", e.sent)
+	}
+}
+
+func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
+	s, e := newServer(t)
+	run(t, s)
+	c := client(s, func() error { return errors.New("there is one") })
+	st := state(cruise.StageEnded)
+	st.End = cruise.EndRounds
+	save(t, s, "aaaaaaaa", st)
+	if err := c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment, Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(e.started, []string{"aaaaaaaa.1"}) || !slices.Equal(e.sent, []string{"aaaaaaaa.1 e1"}) {
+		t.Errorf("started %v, sent %v", e.started, e.sent)
+	}
+	st.End = cruise.EndMerged
+	save(t, s, "bbbbbbbb", st)
+	if _, ok := errors.AsType[*RefusedError](c.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "e1", Kind: cruise.EventResume})); !ok {
+		t.Error("a merged phase goes on")
+	}
+	if left, _ := s.Inbox.Unread("bbbbbbbb", nil); len(left) > 0 {
+		t.Errorf("what was refused is kept: %v", left)
+	}
+	if err := c.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "../../x", Kind: cruise.EventResume}); err == nil {
+		t.Error("an id that is a path is taken")
+	}
+}
+
+// Guards against a command that fails because the engine died under it.
+func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
+	s, e := newServer(t)
+	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
+	l, err := net.Listen("unix", Socket(s.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dying := &http.Server{ReadHeaderTimeout: time.Minute}
+	dying.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/ping" {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		_ = l.Close()
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_ = conn.Close()
+		}
+	})
+	go func() { _ = dying.Serve(l) }()
+	defer func() { _ = dying.Close() }()
+	launched := 0
+	c := client(s, func() error { launched++; run(t, s); return nil })
+	if err := c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventNews}); err != nil {
+		t.Fatal(err)
+	}
+	if launched != 1 || !slices.Equal(e.sent, []string{"aaaaaaaa e1"}) {
+		t.Errorf("launched %d, sent %v", launched, e.sent)
+	}
+}

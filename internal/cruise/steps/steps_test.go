@@ -1,0 +1,131 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/session"
+)
+
+func TestWhatPassesByItselfIsKnown(t *testing.T) {
+	for _, err := range []error{
+		&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, fmt.Errorf("save: %w", syscall.EDQUOT), errors.New("record: database is locked (5) (SQLITE_BUSY)"),
+		errors.New("database or disk is full (13)"), &forge.UnavailableError{Host: "h", Status: 502}, &forge.LimitError{Host: "h"},
+		&session.BusyError{ID: "x"}, context.DeadlineExceeded, errors.New("push: git push: exit status 128: fatal: unable to access 'http://h/': The requested URL returned error: 502"),
+		errors.New("fatal: unable to access 'https://h/': Could not resolve host: h"),
+	} {
+		if _, ok := errors.AsType[*cruise.Temporary](temporary(err)); !ok {
+			t.Errorf("%v is not known to pass", err)
+		}
+	}
+	for _, err := range []error{&forge.PermissionError{}, &forge.TokenError{}, errors.New("fatal: unable to access: The requested URL returned error: 403"), os.ErrNotExist} {
+		if _, ok := errors.AsType[*cruise.Temporary](temporary(err)); ok {
+			t.Errorf("%v would be waited for", err)
+		}
+	}
+	if temporary(nil) != nil {
+		t.Error("nothing is something")
+	}
+}
+
+func TestAnEventIsKeptUntilItIsRead(t *testing.T) {
+	b := &Inbox{Data: t.TempDir()}
+	ev := cruise.Event{ID: "aa", Kind: cruise.EventComment, Text: "words", At: time.Unix(2, 0).UTC()}
+	first := cruise.Event{ID: "bb", Kind: cruise.EventNews, At: time.Unix(1, 0).UTC()}
+	for _, e := range []cruise.Event{ev, first, ev} {
+		if err := b.Send("p", e, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Send("p", cruise.Event{ID: "cc"}, func() error { return errors.New("refused") }); err == nil {
+		t.Error("a refusal is taken for a yes")
+	}
+	got, err := b.Unread("p", nil)
+	if err != nil || len(got) != 2 || got[0].ID != "bb" || got[1] != ev {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	ended := false
+	end := func() error { ended = true; return nil }
+	if s, err := b.end("p", []string{"bb"}, false, end); err != nil || !s.Unread || ended {
+		t.Errorf("it ends with something unread: %+v, %v", s, err)
+	}
+	if s, err := b.end("p", []string{"aa", "bb"}, false, end); err != nil || s.Unread || !ended {
+		t.Errorf("it does not end: %+v, %v", s, err)
+	}
+	if got, err := b.Unread("p", nil); err != nil || len(got) != 0 {
+		t.Errorf("left: %+v, %v", got, err)
+	}
+}
+
+// polls is a forge that is only looked at.
+type polls struct {
+	Forge
+	asked [][]forge.Watched
+	news  []forge.News
+	err   error
+}
+
+func (p *polls) Poll(_ context.Context, w []forge.Watched) ([]forge.News, error) {
+	p.asked = append(p.asked, w)
+	return p.news, p.err
+}
+
+func TestOneLookServesAllPhasesOfARepository(t *testing.T) {
+	now := time.Unix(100, 0)
+	woken := make(chan string, 10)
+	w := &Watcher{Now: func() time.Time { return now }, Wake: func(id string) { woken <- id }}
+	f := &polls{}
+	look := func(phase string, pr int, mark string) forge.News {
+		t.Helper()
+		n, err := w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Mark: mark})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	look("a", 1, "")
+	look("b", 2, "") // within the same second, but never looked at
+	if now = now.Add(5 * time.Second); len(f.asked) != 2 || len(f.asked[1]) != 2 {
+		t.Fatalf("asked %+v", f.asked)
+	}
+	f.news = []forge.News{{Number: 2, Mark: "m2", Comments: []forge.Comment{{ID: "c1", Body: "hello"}}}}
+	look("a", 1, "")
+	if got := <-woken; got != "b" {
+		t.Errorf("woke %s", got)
+	}
+	f.news = nil
+	if n := look("b", 2, ""); len(n.Comments) != 1 || n.Mark != "m2" || len(f.asked) != 3 {
+		t.Errorf("b sees %+v after %d looks", n, len(f.asked))
+	}
+	// A phase that was killed before it could take that in has the old mark still, and asks the forge.
+	f.news = []forge.News{{Number: 2, Mark: "m2", Comments: []forge.Comment{{ID: "c1", Body: "hello"}}}}
+	if n := look("b", 2, ""); len(n.Comments) != 1 || len(f.asked) != 4 {
+		t.Errorf("b sees %+v after %d looks", n, len(f.asked))
+	}
+	w.Forget("/r", 1)
+	now = now.Add(5 * time.Second)
+	if look("b", 2, "m2"); len(f.asked[4]) != 1 {
+		t.Errorf("asked %+v", f.asked[4])
+	}
+	f.err = &forge.UnavailableError{Host: "h"}
+	now = now.Add(5 * time.Second)
+	if _, err := w.look(t.Context(), f, cruise.LookIn{Phase: "b", Repo: "/r", PR: 2, Mark: "m2"}); err == nil {
+		t.Error("a forge that is down has no news")
+	}
+}
+
+func TestTheReadableCopyNamesWhatIsPending(t *testing.T) {
+	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning})
+	st.Ledger.Raise(cruise.Finding{Text: "a", Comment: "c1"})
+	s := Show("id", st)
+	if s.ID != "id" || s.Phase != "planning" || len(s.Pending) != 1 || s.Pending[0] != "c1" || s.Backoff != 5 {
+		t.Errorf("%+v", s)
+	}
+}

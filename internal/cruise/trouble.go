@@ -1,0 +1,82 @@
+package cruise
+
+import (
+	"errors"
+	"strconv"
+	"time"
+)
+
+// attempt runs a step that has to succeed. While its failure is one that passes, the phase waits and tries again; while it
+// waits it listens. done is false where the phase has turned to something else, or a person has to be asked.
+func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
+	wait := firstWait
+	for {
+		out, err = do[O](m, step, in)
+		failure, ok := errors.AsType[*StepError](err)
+		switch {
+		case err == nil:
+			m.st.Trouble = ""
+			return out, true, nil
+		case !ok:
+			return out, false, err
+		case !failure.Temporary:
+			m.askWhy(step + ": " + failure.Msg)
+			return out, false, nil
+		}
+		if same, err := m.endure(step+": "+failure.Msg, wait); err != nil || !same {
+			return out, false, err
+		}
+		wait = min(2*wait, troubleTop)
+	}
+}
+
+// endure waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
+// stands still here, because half of a stage may be done.
+func (m *machine) endure(trouble string, wait time.Duration) (same bool, err error) {
+	m.st.Trouble = trouble
+	if err := m.save(); err != nil {
+		return false, err
+	}
+	before := m.st.Stage
+	if err := m.listen(wait); err != nil {
+		return false, err
+	}
+	for m.st.Paused && m.st.Stage == before {
+		if err := m.save(); err != nil {
+			return false, err
+		}
+		if err := m.pause(); err != nil {
+			return false, err
+		}
+	}
+	if m.st.Stage != before {
+		return false, nil
+	}
+	idle, err := m.idle()
+	return !idle, err
+}
+
+// turn has an agent do its job. While its model is down the phase waits and has it tried again.
+func (m *machine) turn(job Job) (r Report, done bool, err error) {
+	key, wait := job.Key, firstWait
+	for n := 2; ; n++ {
+		if r, done, err = attempt[Report](m, StepWork, job); err != nil || !done {
+			return r, false, err
+		}
+		m.pay(r)
+		if r.OK || !r.Transient || m.spent() {
+			return r, true, nil
+		}
+		if same, err := m.endure("the model of "+job.Worker.Agent+": "+r.Error, wait); err != nil || !same {
+			return r, false, err
+		}
+		wait = min(2*wait, troubleTop)
+		job.Key = key + "-" + strconv.Itoa(n)
+	}
+}
+
+// askWhy stops the phase until a person says how to go on.
+func (m *machine) askWhy(question string) {
+	m.st.Question, m.st.Resume = question, m.st.Stage
+	m.st.Stage = StageAsk
+}

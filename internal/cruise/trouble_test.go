@@ -1,0 +1,165 @@
+package cruise
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mended plays a phase in a world that is mended after an hour.
+func mended(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
+	t.Helper()
+	r := &memory{t: t, w: w, now: begin, inbox: events}
+	st, err := Phase(&healer{memory: r, at: after(time.Hour)}, NewState(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, r
+}
+
+// A disk that is full, a database that is locked and a forge that is down are all the same to a phase: they pass.
+func TestWhateverPassesByItselfIsWaitedForInEveryStep(t *testing.T) {
+	for _, step := range []string{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview, StepLook, StepAnswer, StepSay, StepSave} {
+		t.Run(step, func(t *testing.T) {
+			w := &world{agents: picky, broken: map[string]error{step: &Temporary{errors.New("no space left on device")}}}
+			st, r := mended(t, w, spec())
+			if st.End != EndApproved || st.Round != 1 || st.Trouble != "" {
+				t.Errorf("end %q, round %d, trouble %q, question %q", st.End, st.Round, st.Trouble, st.Question)
+			}
+			if step != StepSave && (r.now.Before(after(time.Hour)) || r.now.After(after(70*time.Minute))) {
+				t.Errorf("it ended at %v", r.now)
+			}
+		})
+	}
+}
+
+func TestAModelThatIsDownForAnHourIsWaitedFor(t *testing.T) {
+	for _, role := range []Role{Author, Reviewer, Fixer} {
+		t.Run(string(role), func(t *testing.T) {
+			w := &world{}
+			keys := map[string]bool{}
+			w.agents = func(j Job) (Report, []Commit) {
+				if keys[j.Key] {
+					t.Errorf("%s was asked for twice: the second would not run", j.Key)
+				}
+				keys[j.Key] = true
+				if j.Role == role && w.now.Before(after(time.Hour)) {
+					return Report{Error: "overloaded", Transient: true}, nil
+				}
+				return picky(j)
+			}
+			st, r := mended(t, w, spec())
+			if st.End != EndApproved || st.Round != 1 || r.now.After(after(70*time.Minute)) {
+				t.Errorf("end %q, round %d, question %q at %v", st.End, st.Round, st.Question, r.now)
+			}
+			if slices.ContainsFunc(w.posted, func(p PostReviewIn) bool { return p.Verdict == "" }) {
+				t.Error("a review was reported as failed")
+			}
+		})
+	}
+}
+
+func TestAFailureInTheMiddleOfARoundRunsNoSecondFixer(t *testing.T) {
+	for _, step := range []string{StepPush, StepAnswer} {
+		for name, fault := range map[string]error{"for good": errors.New("not allowed"), "for a while": errDown} {
+			t.Run(step+" "+name, func(t *testing.T) {
+				w := &world{broken: map[string]error{}}
+				fixers := 0
+				w.agents = func(j Job) (Report, []Commit) {
+					if j.Role == Fixer {
+						fixers++
+						w.broken[step] = fault
+					}
+					return picky(j)
+				}
+				st, _ := mended(t, w, spec(), Event{ID: "p", Kind: EventPause, At: after(time.Minute)}, Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
+				if st.End != EndApproved || fixers != 1 || st.Ledger.Findings[0].State != Fixed {
+					t.Errorf("end %q, %d fixers, question %q, %+v", st.End, fixers, st.Question, st.Ledger.Findings)
+				}
+				if last := w.replies[len(w.replies)-1]; last.Finding != st.Ledger.Findings[0].ID {
+					t.Errorf("replies %+v", w.replies)
+				}
+			})
+		}
+	}
+}
+
+func TestAReviewThatCanNotBePostedIsPostedLater(t *testing.T) {
+	w := &world{agents: picky, broken: map[string]error{StepPostReview: errors.New("locked")}}
+	st, _ := mended(t, w, spec(), Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
+	said := slices.IndexFunc(w.posted[1:], func(p PostReviewIn) bool { return len(p.Findings) == 1 })
+	if st.End != EndApproved || said < 0 || st.Ledger.Findings[0].Comment == "" {
+		t.Errorf("end %q, question %q, posted %+v", st.End, st.Question, w.posted)
+	}
+}
+
+func TestNothingIsPushedOnceThePullRequestIsClosed(t *testing.T) {
+	for state, end := range map[string]End{"closed": EndClosed, "merged": EndMerged} {
+		w := &world{}
+		w.agents = func(j Job) (Report, []Commit) {
+			if j.Role == Fixer {
+				w.state = state
+			}
+			return picky(j)
+		}
+		st, _ := play(t, w, spec())
+		if st.End != end || len(w.pushes) != 1 || len(w.replies) != 0 || len(w.said) != 1 || !strings.Contains(w.said[0], "refs/cco/feedbeef") {
+			t.Errorf("%s: end %q, pushes %v, said %q", state, st.End, w.pushes, w.said)
+		}
+		if w.closed == nil || w.closed.Head != "c0000001" {
+			t.Errorf("closed %+v", w.closed)
+		}
+	}
+}
+
+func TestABranchThatIsGoneIsAskedAbout(t *testing.T) {
+	w := &world{agents: unsure, gone: true}
+	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "c", Kind: EventCleanup, At: after(time.Hour)}}}
+	st, err := Phase(r, NewState(spec()))
+	if err != nil || st.End != EndCleanup || !strings.Contains(w.asked, "deleted on the forge") {
+		t.Errorf("end %q, asked %q, %v", st.End, w.asked, err)
+	}
+}
+
+func TestWhatIsSentWhileAPhaseEndsIsNotLost(t *testing.T) {
+	w := &world{agents: willing, unread: 1}
+	st, _ := play(t, w, spec(), Event{ID: "e1", Kind: EventComment, Text: "one more thing", At: after(time.Second)})
+	if st.End != EndApproved || st.Round != 1 || len(st.Ledger.Findings) != 1 || st.Ledger.Findings[0].State != Fixed {
+		t.Errorf("end %q, round %d, %+v", st.End, st.Round, st.Ledger.Findings)
+	}
+	if len(w.said) != 2 {
+		t.Errorf("said %q", w.said)
+	}
+}
+
+func TestAnEndThatNobodyWaitsForIsAnEnd(t *testing.T) {
+	w := &world{agents: willing, unread: 1000}
+	if st, r := play(t, w, spec()); st.End != EndApproved || r.now.After(after(time.Minute)) {
+		t.Errorf("end %q at %v", st.End, r.now)
+	}
+}
+
+func TestAnApprovedPhaseStaysSoHoweverLongItCanNotSaySo(t *testing.T) {
+	w := &world{agents: willing, broken: map[string]error{StepSay: errDown}}
+	r := &memory{t: t, w: w, now: begin}
+	st, err := Phase(&healer{memory: r, at: after(30 * time.Hour)}, NewState(spec()))
+	if err != nil || st.End != EndApproved || w.closed != nil {
+		t.Errorf("end %q, closed %+v, %v", st.End, w.closed, err)
+	}
+}
+
+func TestAPanicInAStepIsShownAndEndsNothing(t *testing.T) {
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Fixer {
+			panic(fmt.Sprintf("in %s", j.Key))
+		}
+		return picky(j)
+	}}
+	st, _ := play(t, w, spec(), Event{ID: "c", Kind: EventCleanup, At: after(time.Hour)})
+	if st.End != EndCleanup || !strings.Contains(w.asked, "cco went wrong") {
+		t.Errorf("end %q, asked %q", st.End, w.asked)
+	}
+}
