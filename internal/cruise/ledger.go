@@ -49,7 +49,7 @@ type Ledger struct {
 // and neither do case, spaces and punctuation.
 func Identity(domain, file, text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r > 127)
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r <= 127
 	})
 	if file != "" {
 		file = path.Clean(file)

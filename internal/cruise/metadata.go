@@ -87,7 +87,7 @@ func FallbackMetadata(task string) Metadata {
 		title = strings.TrimSpace(string(r[:maxTitle-1])) + "…"
 	}
 	branch := ""
-	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9') }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 		if len(branch)+1+len(w) > maxBranch-6 { // room for a number that makes it new
 			break
 		}

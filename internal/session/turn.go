@@ -53,11 +53,11 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 		id = hex.EncodeToString(sum[:4])
 	}
 	for try := 1; ; try++ {
-		rec, err := s.begun(ctx, id, t)
-		if err != nil {
+		if _, err := s.begun(ctx, id, t); err != nil {
 			return Taken{}, err
 		}
-		if rec, err = s.await(ctx, id, PullOptions{Timeout: forever, Interval: time.Second, Partial: true}); err != nil {
+		rec, err := s.await(ctx, id, PullOptions{Timeout: forever, Interval: time.Second, Partial: true})
+		if err != nil {
 			return Taken{Session: rec}, err
 		}
 		if interrupted(rec) && try < maxTurns {

@@ -58,7 +58,7 @@ func (t *tool) install(dir string, force bool) error {
 		if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // see above
 			return err
 		}
-		fmt.Fprintln(t.Streams().Out, path)
+		_, _ = fmt.Fprintln(t.Streams().Out, path)
 	}
 	return nil
 }

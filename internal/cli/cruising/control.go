@@ -225,7 +225,7 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 			return err
 		}
 		for _, l := range lines {
-			fmt.Fprintf(t.Streams().Out, "%s  %s\n", l.At.Local().Format("15:04:05"), l.Text)
+			_, _ = fmt.Fprintf(t.Streams().Out, "%s  %s\n", l.At.Local().Format("15:04:05"), l.Text)
 		}
 		seen += len(lines)
 		if !follow || over(p, st) {

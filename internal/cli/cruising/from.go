@@ -78,7 +78,7 @@ func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON b
 	if asJSON {
 		return t.printStatus(ctx, []string{id}, true)
 	}
-	fmt.Fprintf(t.Streams().Out, "phase %s goes on with %s\n", id, pull.URL)
+	_, _ = fmt.Fprintf(t.Streams().Out, "phase %s goes on with %s\n", id, pull.URL)
 	return nil
 }
 

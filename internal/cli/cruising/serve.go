@@ -67,7 +67,7 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 		return e, nil
 	}
 	if hook != "" {
-		if s.Listen, s.Hook, err = t.hooks(hook, svc.Store, doer.Watch); err != nil {
+		if s.Listen, s.Hook, err = t.hooks(ctx, hook, svc.Store, doer.Watch); err != nil {
 			return err
 		}
 	}
@@ -88,12 +88,12 @@ func wake(st *store.Store, e serve.Engine, phase string) error {
 }
 
 // hooks listens for webhooks. What they say is only a hint to look: nothing in them is believed.
-func (t *tool) hooks(address string, st *store.Store, w *steps.Watcher) (net.Listener, http.Handler, error) {
+func (t *tool) hooks(ctx context.Context, address string, st *store.Store, w *steps.Watcher) (net.Listener, http.Handler, error) {
 	secret := t.Env("CCO_WEBHOOK_SECRET")
 	if secret == "" {
 		return nil, nil, cli.Usage("--webhook needs a secret that the forge signs with, in CCO_WEBHOOK_SECRET")
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -96,9 +96,9 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 	if f.asJSON {
 		return t.printStatus(ctx, []string{id}, true)
 	}
-	fmt.Fprintf(t.Streams().Out, "phase %s has begun\n", id)
+	_, _ = fmt.Fprintf(t.Streams().Out, "phase %s has begun\n", id)
 	if f.detach {
-		fmt.Fprintf(t.Streams().Out, "follow it with `cco cruise logs -f %s`\n", id)
+		_, _ = fmt.Fprintf(t.Streams().Out, "follow it with `cco cruise logs -f %s`\n", id)
 		return nil
 	}
 	return t.follow(ctx, id)

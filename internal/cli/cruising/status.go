@@ -106,7 +106,7 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, text)
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, text)
 		}
 	}
 	row("phase", "%s, %s", p.ID, st.Kind)
@@ -193,7 +193,7 @@ func (t *tool) watchStatus(ctx context.Context, args []string, asJSON bool) erro
 					return err
 				}
 			} else {
-				fmt.Fprintf(t.Streams().Out, "%s\n", strings.Repeat("─", 60))
+				_, _ = fmt.Fprintf(t.Streams().Out, "%s\n", strings.Repeat("─", 60))
 				if err := t.describe(p, st); err != nil {
 					return err
 				}
@@ -237,9 +237,9 @@ func (t *tool) list() *cobra.Command {
 				return enc.Encode(list)
 			}
 			w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")
+			_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")
 			for _, p := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t$%.2f\t%s\n", p.ID, p.Kind, p.Stage, p.Branch, p.Cost, p.PRURL)
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t$%.2f\t%s\n", p.ID, p.Kind, p.Stage, p.Branch, p.Cost, p.PRURL)
 			}
 			return w.Flush()
 		},

@@ -94,7 +94,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if err := s.adopt(ctx); err != nil {
 		return err
 	}
-	l, err := s.listen()
+	l, err := s.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -198,13 +198,13 @@ func (s *Server) tendAlways(ctx context.Context) {
 	}
 }
 
-func (s *Server) listen() (net.Listener, error) {
+func (s *Server) listen(ctx context.Context) (net.Listener, error) {
 	path := Socket(s.Data)
 	// We hold the lock, so whoever made it is gone.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	l, err := net.Listen("unix", path)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen for commands: %w", err)
 	}
