@@ -45,6 +45,9 @@ type Setup struct {
 	// Base gives the commit at which a driver that shares the box's repository checks sessions out.
 	Base  func(t *testing.T, b *box.Box) string
 	Lacks []Ability
+	// Deep is how many directories deep an agent goes to make removing hard. Machines without the processor's help take minutes
+	// for the default.
+	Deep int
 }
 
 // Run runs the suite.

@@ -1,10 +1,13 @@
 package boxtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -68,9 +71,10 @@ func sessions(s *suite) {
 			s.Errorf("session %q was discarded", bad)
 		}
 	}
-	// What an agent makes hard to remove is removed.
+	// What an agent makes hard to remove is removed, also where its path is longer than any call takes.
+	deep := cmp.Or(s.Deep, 3000)
 	s.out(sh(one, `mkdir -p a/b/c && touch a/b/c/d && chmod 0 a/b/c a/b a; mkdir ro && touch ro/x && chmod 555 ro
-		i=0; while [ $i -lt 3000 ]; do mkdir d && cd d || break; i=$((i+1)); done`))
+		i=0; while [ $i -lt $1 ]; do mkdir $2 && cd $2 || break; i=$((i+1)); done`, strconv.Itoa(deep), strings.Repeat("d", max(1, 6000/deep-1))))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	if _, _, err := s.run(sh(one, `:`)); err == nil {

@@ -234,7 +234,7 @@ func (w *world) await(file string) {
 // conformance runs the whole suite against boxes in the machine. They share one exchange directory, so they are run in turn.
 func conformance(w *world) {
 	n := 0
-	boxtest.Run(w.T, boxtest.Setup{Driver: inside(), New: func(t *testing.T) *box.Box {
+	boxtest.Run(w.T, boxtest.Setup{Driver: inside(), Deep: 200, New: func(t *testing.T) *box.Box {
 		n++
 		b := w.box()
 		left, err := filepath.Glob(filepath.Join(b.Exchange, "*"))
