@@ -35,7 +35,7 @@ var layers = map[string][]string{
 		"internal/cruise/serve", "internal/cruise/steps", "internal/forge", "internal/forge/gitea", "internal/forge/github", "internal/forge/wire",
 		"internal/git", "internal/proc", "internal/session", "internal/store", "internal/term",
 	},
-	"internal/bench":  {"internal/agent", "internal/agent/agenttest", "internal/agent/event", "internal/broker", "internal/forge", "internal/forge/github", "internal/forge/githubfake", "internal/forge/wire", "internal/git/gittest", "internal/proc", "internal/provision"},
+	"internal/bench":  {"internal/agent", "internal/agent/agenttest", "internal/agent/event", "internal/broker", "internal/cruise", "internal/cruise/steps", "internal/forge", "internal/forge/github", "internal/forge/githubfake", "internal/forge/wire", "internal/git/gittest", "internal/proc", "internal/provision", "internal/store"},
 	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},
 	"internal/session": {
 		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover",

@@ -20,7 +20,8 @@ const (
 // machine is a phase at work.
 type machine struct {
 	Run
-	st *State
+	st    *State
+	heard time.Time // when the last comment was made that is work
 }
 
 // Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.
@@ -34,15 +35,15 @@ func Phase(r Run, st State) (State, error) {
 		}
 		st.Started, st.LastActivity = now, now
 	}
-	for late := 0; ; late++ {
+	for late := 0; ; late = min(late+1, maxLate) {
 		if err := m.live(); err != nil || r.Full() {
 			return st, err
 		}
 		saved, err := m.record(late == maxLate)
-		if err != nil || !saved.Unread {
+		if err != nil || saved.Shown && !saved.Unread {
 			return st, err
 		}
-		// Something was sent while it ended, and whoever sent it was told that it is taken in.
+		// Its end could not be recorded; or something was sent meanwhile, and whoever sent it was told that it is taken in.
 		if err := m.listen(firstWait); err != nil {
 			return st, err
 		}
@@ -107,8 +108,9 @@ func (m *machine) save() error {
 func (m *machine) record(last bool) (saved Saved, err error) {
 	err = m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st, Last: last}).Get(&saved)
 	if _, ok := errors.AsType[*StepError](err); ok {
-		return saved, nil
+		return Saved{}, nil
 	}
+	saved.Shown = err == nil
 	return saved, err
 }
 

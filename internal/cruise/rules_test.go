@@ -113,6 +113,22 @@ func TestAPersonIsHeardBeforeAnApprovalEndsThePhase(t *testing.T) {
 	}
 }
 
+func TestACommentThatIsOldEnoughIsNotWaitedOver(t *testing.T) {
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "rename it", 30*time.Second), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour)}}
+	var fixed time.Time
+	w.agents = func(j Job) (Report, []Commit) {
+		if j.Role == Fixer {
+			fixed = w.now
+		}
+		return unsure(j)
+	}
+	play(t, w, spec())
+	// It looks after 5, 15 and 35 seconds, when the comment is 5 seconds old.
+	if want := after(40 * time.Second); !fixed.Equal(want) {
+		t.Errorf("fixed at %v, want %v", fixed, want)
+	}
+}
+
 func TestEveryEndIsSaidOnceAndShown(t *testing.T) {
 	stubborn := func(j Job) (Report, []Commit) {
 		if j.Role == Reviewer {

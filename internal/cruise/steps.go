@@ -270,4 +270,5 @@ type SaveIn struct {
 // Saved says whether the end of a phase has to wait, because something was sent to it that it has not read.
 type Saved struct {
 	Unread bool `json:"unread,omitempty"`
+	Shown  bool `json:"-"` // it was saved at all
 }

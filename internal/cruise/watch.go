@@ -18,9 +18,14 @@ func (m *machine) watch() error {
 		if err != nil || m.st.Stage != StageWatch {
 			return err
 		}
+		wait := m.st.Backoff.Interval()
 		if fresh {
 			m.st.Backoff = m.st.Backoff.Reset()
 			quiets++
+			if wait, err = m.quiet(); err != nil {
+				return err
+			}
+			fresh = wait > 0
 		}
 		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && m.st.Trouble == "" {
 			m.to(StageFix)
@@ -33,10 +38,6 @@ func (m *machine) watch() error {
 		if idle, err := m.idle(); err != nil || idle {
 			return err
 		}
-		wait := m.st.Backoff.Interval()
-		if fresh {
-			wait = m.st.Spec.quiet()
-		}
 		if err := m.nap(wait); err != nil {
 			return err
 		}
@@ -45,6 +46,15 @@ func (m *machine) watch() error {
 		}
 	}
 	return nil
+}
+
+// quiet is how long to wait for comments that belong to the last one: until it is old enough by the forge's own clock.
+func (m *machine) quiet() (time.Duration, error) {
+	now, err := m.Now()
+	if err != nil || m.heard.IsZero() {
+		return m.st.Spec.quiet(), err
+	}
+	return min(m.heard.Add(m.st.Spec.quiet()).Sub(now), m.st.Spec.quiet()), nil
 }
 
 // nap waits for an event, and shows until when.
@@ -118,6 +128,9 @@ func (m *machine) hear(c Comment) (bool, error) {
 		return false, nil
 	case OnlyMarkers(c.Body):
 		return false, nil
+	}
+	if c.At.After(m.heard) {
+		m.heard = c.At
 	}
 	return m.raise(c), nil
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
@@ -81,18 +80,19 @@ func (e *Engine) Send(flow string, ev cruise.Event) error {
 	return nil
 }
 
-// Ended says whether a life of a phase is over for the engine, whatever it was that ended it.
-func (e *Engine) Ended(flow string) (bool, error) {
-	h, err := dbos.RetrieveWorkflow[cruise.State](e.dbos, flow)
+// Dead lists the lives of phases that the engine has given up, because it could not write down what they did.
+func (e *Engine) Dead() ([]string, error) {
+	list, err := dbos.ListWorkflows(e.dbos,
+		dbos.WithFilterStatus(dbos.WorkflowStatusError, dbos.WorkflowStatusCancelled, dbos.WorkflowStatusMaxRecoveryAttemptsExceeded),
+		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
 	if err != nil {
-		return false, err
+		return nil, fmt.Errorf("look after phases: %w", err)
 	}
-	s, err := h.GetStatus()
-	if err != nil {
-		return false, err
+	var dead []string
+	for _, w := range list {
+		dead = append(dead, w.ID)
 	}
-	return slices.Contains([]dbos.WorkflowStatusType{dbos.WorkflowStatusSuccess, dbos.WorkflowStatusError, dbos.WorkflowStatusCancelled,
-		dbos.WorkflowStatusMaxRecoveryAttemptsExceeded}, s.Status), nil
+	return dead, nil
 }
 
 // Wait waits until a life of a phase has ended.

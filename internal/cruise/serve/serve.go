@@ -26,7 +26,7 @@ import (
 type Engine interface {
 	Start(flow string, st cruise.State) error
 	Send(flow string, ev cruise.Event) error
-	Ended(flow string) (bool, error)
+	Dead() ([]string, error)
 	Close() error
 }
 
@@ -147,29 +147,24 @@ func (s *Server) deliver(id string, st cruise.State) error {
 // because its disk was full or its database locked for too long. They go on from what was last shown of them; what they
 // did since is found to be done.
 func (s *Server) tend(ctx context.Context) error {
-	list, err := s.Store.Phases(ctx, 1<<20)
+	dead, err := s.engine.Dead()
 	if err != nil {
 		return err
 	}
-	for _, p := range list {
-		if p.Ended {
-			break
-		}
-		full, err := s.Store.Phase(ctx, p.ID)
-		if err != nil {
-			return err
-		}
-		st, err := stateOf(full)
-		if err != nil {
-			return err
-		}
-		over, err := s.engine.Ended(cruise.FlowID(p.ID, st.Flow))
-		if err != nil || !over {
-			continue // it lives, or it can't be told
-		}
-		// Its last word may have been on its way when the record was read.
-		if now, err := s.Store.Phase(ctx, p.ID); err != nil || now.Ended {
+	for _, flow := range dead {
+		p, err := s.Store.Phase(ctx, cruise.PhaseOf(flow))
+		if _, gone := errors.AsType[*store.PhaseNotFoundError](err); gone || err == nil && p.Ended {
 			continue
+		}
+		if err != nil {
+			return err
+		}
+		st, err := stateOf(p)
+		if err != nil {
+			return err
+		}
+		if cruise.FlowID(p.ID, st.Flow) != flow {
+			continue // it has another life by now
 		}
 		st.Flow++
 		if err := s.start(ctx, startRequest{ID: p.ID, State: st}); err != nil {

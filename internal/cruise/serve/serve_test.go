@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -21,7 +22,7 @@ type engine struct {
 	mu      sync.Mutex
 	started []string
 	sent    []string
-	ended   map[string]bool
+	dead    map[string]bool
 }
 
 func (e *engine) Start(flow string, _ cruise.State) error {
@@ -38,8 +39,8 @@ func (e *engine) Send(flow string, ev cruise.Event) error {
 	return nil
 }
 
-func (e *engine) Ended(flow string) (bool, error) { return e.ended[flow], nil }
-func (e *engine) Close() error                    { return nil }
+func (e *engine) Dead() ([]string, error) { return slices.Sorted(maps.Keys(e.dead)), nil }
+func (e *engine) Close() error            { return nil }
 
 func newServer(t *testing.T) (*Server, *engine) {
 	t.Helper()
@@ -49,7 +50,7 @@ func newServer(t *testing.T) (*Server, *engine) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	e := &engine{ended: map[string]bool{}}
+	e := &engine{dead: map[string]bool{}}
 	s := &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Data: data}, engine: e}
 	s.Open = func(context.Context) (Engine, error) { return e, nil }
 	return s, e
@@ -102,7 +103,7 @@ func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
 	save(t, s, "aaaaaaaa", state(cruise.StageFix))
 	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
 	save(t, s, "cccccccc", state(cruise.StageEnded))
-	e.ended["aaaaaaaa"], e.ended["cccccccc"] = true, true
+	e.dead["aaaaaaaa"], e.dead["cccccccc"], e.dead["dddddddd"] = true, true, true
 	if err := s.Inbox.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment}, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}

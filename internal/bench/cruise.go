@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/forge/githubfake"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// What is measured of phases.
+const (
+	waitingPhases = 200
+	waitingWatch  = time.Minute
+	endedPhases   = 1000
+	cruiseToken   = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+)
+
+// cruising is a user with many phases.
+type cruising struct {
+	*bench
+	fake  *githubfake.Server
+	store *store.Store
+	repo  string
+	head  string
+	data  string
+}
+
+// cruise measures an engine with many phases that wait, how soon a comment is answered, and status among many that ended.
+func (b *bench) cruise(ctx context.Context) (err error) {
+	c := &cruising{bench: b, repo: filepath.Join(b.dir, "cruise"), data: filepath.Join(b.dir, "data", "cco")}
+	if c.fake, err = githubfake.New(ctx, filepath.Join(b.dir, "cruise-forge"), nil); err != nil {
+		return err
+	}
+	defer c.fake.Close()
+	if c.store, err = store.Open(ctx, filepath.Join(c.data, "cco.db")); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.store.Close()) }()
+	env := b.env
+	defer func() { b.env = env }()
+	b.env = append(b.env, "GH_ENTERPRISE_TOKEN="+cruiseToken, "GH_HOST="+strings.TrimPrefix(c.fake.URL(), "http://"), "CCO_FORGE=github")
+	if err := c.prepare(ctx); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(b.dir, "serve.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	serve, err := proc.Start(ctx, proc.Cmd{
+		Argv: []string{b.cco, "cruise", "serve"}, Dir: b.dir, Env: b.env, Stdout: log, Stderr: log, TiedToUs: true, Grace: 20 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = serve.Signal(syscall.SIGKILL)
+		<-serve.Done()
+	}()
+	return errors.Join(c.waiting(ctx, serve.Pid()), c.answering(ctx), c.asking(ctx))
+}
+
+// prepare makes the repository and its pull requests, and records the phases that are about them.
+func (c *cruising) prepare(ctx context.Context) error {
+	c.fake.AddUser("ada", cruiseToken)
+	if err := c.fake.AddRepo(ctx, "ada", "demo", "ada"); err != nil {
+		return err
+	}
+	if err := c.quiet(ctx, c.dir, "git", "init", "-q", c.repo); err != nil {
+		return err
+	}
+	if err := c.commit(ctx, c.repo, "README.md", "demo\n"); err != nil {
+		return err
+	}
+	if err := c.quiet(ctx, c.repo, "git", "remote", "add", "origin", c.fake.URL()+"/ada/demo.git"); err != nil {
+		return err
+	}
+	bare := c.fake.Dir("ada", "demo")
+	if err := c.quiet(ctx, c.repo, "git", "push", "-q", bare, "HEAD:refs/heads/main"); err != nil {
+		return err
+	}
+	if err := c.commit(ctx, c.repo, "more.txt", "more\n"); err != nil {
+		return err
+	}
+	if err := c.quiet(ctx, c.repo, "git", "push", "-q", bare, "HEAD:refs/heads/topic"); err != nil {
+		return err
+	}
+	head, err := c.output(ctx, c.repo, "git", "rev-parse", "HEAD")
+	if err != nil {
+		return err
+	}
+	c.head = strings.TrimSpace(head)
+	for i := range waitingPhases {
+		branch := fmt.Sprintf("topic-%d", i)
+		if err := c.quiet(ctx, bare, "git", "-c", "safe.directory=*", "update-ref", "refs/heads/"+branch, c.head); err != nil {
+			return err
+		}
+		var p struct{ Number int }
+		if err := c.call(ctx, "pulls", map[string]string{"title": branch, "head": branch, "base": "main"}, &p); err != nil {
+			return err
+		}
+		if err := c.save(ctx, fmt.Sprintf("%08x", 0xa0000000+i), branch, p.Number, cruise.StageWatch); err != nil {
+			return err
+		}
+	}
+	for i := range endedPhases {
+		if err := c.save(ctx, fmt.Sprintf("%08x", 0xe0000000+i), fmt.Sprintf("ended-%d", i), 0, cruise.StageEnded); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save records a phase. One that waits has done so for a while, and has a long memory.
+func (c *cruising) save(ctx context.Context, id, branch string, pr int, stage cruise.Stage) error {
+	w := cruise.Worker{Agent: "script"}
+	st := cruise.NewState(cruise.Spec{
+		Task: "Wait", Kind: cruise.Planning, Repo: c.repo, Box: "cco-sandbox", Planner: w, Reviewer: w, Fixer: w, Domains: cruise.Domains(),
+		MaxRounds: 5, MaxCost: 20, Timeout: 24 * time.Hour,
+	})
+	now := time.Now().UTC()
+	st.Stage, st.Meta, st.Head = stage, cruise.Metadata{Title: branch, Branch: branch}, c.head
+	st.Started, st.LastActivity, st.Backoff = now, now, cruise.Backoff{Secs: 80}
+	if pr > 0 {
+		st.PR = &cruise.PullRequest{Number: pr, URL: fmt.Sprintf("%s/ada/demo/pull/%d", c.fake.URL(), pr)}
+	}
+	for i := range 20 {
+		st.Ledger.Findings = append(st.Ledger.Findings, cruise.Finding{
+			ID: fmt.Sprintf("%012x", i), Domain: "Security", Path: "more.txt", Text: strings.Repeat("words ", 30), State: cruise.Fixed, Commit: c.head,
+		})
+	}
+	rec, err := steps.Record(id, st, now)
+	if err != nil {
+		return err
+	}
+	return c.store.SavePhase(ctx, rec)
+}
+
+func (c *cruising) call(ctx context.Context, path string, body, out any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.fake.URL()+"/api/v3/repos/ada/demo/"+path, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+cruiseToken)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusCreated {
+		return fmt.Errorf("%s: %s", path, resp.Status)
+	}
+	return json.NewDecoder(resp.Body).Decode(out)
+}
+
+// until asks again until it is so.
+func until(ctx context.Context, every time.Duration, ok func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if done, err := ok(); err != nil || done {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *cruising) state(ctx context.Context, id string) (st cruise.State, err error) {
+	p, err := c.store.Phase(ctx, id)
+	if err != nil {
+		return st, err
+	}
+	return st, json.Unmarshal(p.State, &st)
+}
+
+// waiting measures the engine while all its phases wait.
+func (c *cruising) waiting(ctx context.Context, pid int) error {
+	for i := range waitingPhases {
+		if err := until(ctx, 100*time.Millisecond, func() (bool, error) {
+			st, err := c.state(ctx, fmt.Sprintf("%08x", 0xa0000000+i))
+			return !st.NextLook.IsZero(), err
+		}); err != nil {
+			return err
+		}
+	}
+	before, start := cpu(pid), time.Now()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(waitingWatch):
+	}
+	share := 100 * (cpu(pid) - before).Seconds() / time.Since(start).Seconds()
+	c.rows = append(c.rows,
+		row{fmt.Sprintf("%d phases wait in one process: memory", waitingPhases), fmt.Sprintf("%d MB", heldBy(pid)>>20), "", "", "150 MB"},
+		row{"the same, with a look every 80 s each: of a core", fmt.Sprintf("%.1f %%", share), "", "", "2 %"})
+	return nil
+}
+
+// cpu is the time that a process has spent.
+func cpu(pid int) time.Duration {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(data), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+func heldBy(pid int) int {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(data), "VmRSS:")
+	kb, _ := strconv.Atoi(strings.Fields(rest + " 0")[0])
+	return kb << 10
+}
+
+const patient = "# Wait\n\n## Task 1: play the part\n\n```sh\n" + `case "$CCO_ROLE" in
+author) mkdir -p docs/plans; echo T1 > docs/plans/p.md ;;
+reviewer) echo '{"verdict":"SKIPPED","findings":[]}' ;;
+fixer) echo done > done.txt ;;
+esac
+` + "```\n"
+
+// answering measures how soon a fixer starts after a comment that was made just after a look.
+func (c *cruising) answering(ctx context.Context) error {
+	task := filepath.Join(c.dir, "task.md")
+	if err := os.WriteFile(task, []byte(patient), 0o600); err != nil {
+		return err
+	}
+	out, err := c.output(ctx, c.repo, c.cco, "cruise", "start", "--file", task, "--planner", "script", "--domains", "Security", "--detach", "--json")
+	if err != nil {
+		return err
+	}
+	var phase struct{ ID string }
+	if err := json.Unmarshal([]byte(out), &phase); err != nil {
+		return err
+	}
+	var st cruise.State
+	if err := until(ctx, 20*time.Millisecond, func() (bool, error) {
+		st, err = c.state(ctx, phase.ID)
+		return st.Stage == cruise.StageWatch && st.Backoff.Secs >= 20 && time.Until(st.NextLook) > 19*time.Second, err
+	}); err != nil {
+		return err
+	}
+	said := time.Now()
+	var posted struct{ ID int64 }
+	if err := c.call(ctx, fmt.Sprintf("issues/%d/comments", st.PR.Number), map[string]string{"body": "do it"}, &posted); err != nil {
+		return err
+	}
+	if err := until(ctx, 10*time.Millisecond, func() (bool, error) {
+		v, err := c.store.Session(ctx, st.Workspace.Session)
+		return strings.HasPrefix(v.Title, "fixer") && v.Live(), err
+	}); err != nil {
+		return err
+	}
+	c.rows = append(c.rows, row{"a comment just after a look, the next in 20 s: until the fixer starts", ms(time.Since(said)), "", "", "21 s"})
+	return c.quiet(ctx, c.repo, c.cco, "cruise", "cleanup", phase.ID, "--force")
+}
+
+// asking measures status among many phases.
+func (c *cruising) asking(ctx context.Context) error {
+	var all []time.Duration
+	for range 15 {
+		d, err := c.took(ctx, c.repo, c.cco, "cruise", "status", "--json", fmt.Sprintf("%08x", 0xe0000000))
+		if err != nil {
+			return err
+		}
+		all = append(all, d)
+	}
+	c.rows = append(c.rows, row{fmt.Sprintf("cco cruise status with %d ended phases", endedPhases), ms(median(all)), "", "", "100 ms"})
+	return nil
+}
