@@ -238,6 +238,18 @@ func (s *suite) stillBeats(file string) bool {
 	return false
 }
 
+// wantBeating waits for a heart to beat on, however slow its machine is.
+func (s *suite) wantBeating(file string) {
+	s.Helper()
+	size := func() int64 {
+		st, err := os.Stat(file)
+		s.must(err)
+		return st.Size()
+	}
+	before := size()
+	s.await(func() bool { return size() > before+4 })
+}
+
 func (s *suite) wantStopped(file string) {
 	s.Helper()
 	if s.stillBeats(file) {
