@@ -39,7 +39,7 @@ func TestAPhaseWaitsForADatabaseThatIsLocked(t *testing.T) {
 		// Longer than anybody waits for a lock.
 		time.AfterFunc(12*time.Second, func() { _ = tx.Rollback() })
 	}
-	time.Sleep(12 * time.Second) //nolint:forbidigo // the trouble lasts so long
+	time.Sleep(12 * time.Second) // the trouble lasts so long
 	if s := r.Await(id, "over", over); s.End != "approved" || s.Rounds != 1 {
 		t.Errorf("%+v\n%s", s, r.Story(id))
 	}

@@ -79,7 +79,7 @@ func (r *Rig) Until(ok func() bool) bool {
 		if ok() {
 			return true
 		}
-		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // asks again, depends on nothing
+		time.Sleep(50 * time.Millisecond) // asks again, depends on nothing
 	}
 	return false
 }

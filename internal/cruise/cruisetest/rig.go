@@ -159,7 +159,7 @@ func (r *Rig) KillEngine() bool {
 		return false
 	}
 	for syscall.Kill(pid, 0) == nil && r.EnginePid() == pid {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // until the kernel has done it
+		time.Sleep(time.Millisecond) // until the kernel has done it
 	}
 	return true
 }

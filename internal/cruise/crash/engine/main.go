@@ -75,14 +75,14 @@ func (k *killer) at(when, step string, in any) {
 	select {} // not one step further
 }
 
-func around[I, O any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) (O, error)) (O, error) { //nolint:revive // the killer is the receiver
+func around[I, O any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) (O, error)) (O, error) {
 	k.at("before", step, in)
 	out, err := do(ctx, in)
 	k.at("after", step, in)
 	return out, err
 }
 
-func alone[I any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) error) error { //nolint:revive // see above
+func alone[I any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) error) error {
 	_, err := around(k, ctx, step, in, func(ctx context.Context, in I) (struct{}, error) { return struct{}{}, do(ctx, in) })
 	return err
 }
