@@ -43,6 +43,7 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 		return err
 	}
 	defer done()
+	svc.Report = t.Streams().Detail // what phases do is in their own logs
 	cfg, err := t.Config()
 	if err != nil {
 		return err
