@@ -17,8 +17,8 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// nodeVersion is the Node that is put beside an agent which needs one, where the host's can't be used. The package node
-// itself would fetch one of these by a script.
+// nodeVersion is the Node that is put beside an agent which needs one. The host's own is no use: a box of containers or
+// another machine has none, or another. The package node itself would fetch one of these by a script.
 const nodeVersion = "22.23.3"
 
 func nodePackage() string { return "node-" + machine() }
@@ -115,16 +115,13 @@ func build(ctx context.Context, dir string, a agent.Adapter, version string) err
 		return err
 	}
 	packages := []string{pkg.Name + "@" + version}
-	node := ""
 	if pkg.Node > 0 {
-		if node = hostNode(ctx, pkg.Node); node == "" {
-			packages = append(packages, nodePackage()+"@"+nodeVersion)
-		}
+		packages = append(packages, nodePackage()+"@"+nodeVersion)
 	}
 	if err := npm(ctx, dir, packages...); err != nil {
 		return err
 	}
-	program, err := choose(ctx, dir, a.Name(), pkg, node)
+	program, err := choose(ctx, dir, a.Name(), pkg)
 	if err != nil {
 		return err
 	}
@@ -161,7 +158,7 @@ func machine() string {
 }
 
 // choose takes the first program that runs: packages bring several, not all of which do everywhere.
-func choose(ctx context.Context, dir, name string, pkg agent.Package, node string) (string, error) {
+func choose(ctx context.Context, dir, name string, pkg agent.Package) (string, error) {
 	var tried []string
 	for _, pattern := range pkg.Programs {
 		pattern = strings.ReplaceAll(pattern, "{machine}", machine())
@@ -172,7 +169,7 @@ func choose(ctx context.Context, dir, name string, pkg agent.Package, node strin
 		for _, path := range found {
 			program, err := filepath.Rel(dir, path)
 			if err == nil && pkg.Node > 0 {
-				program, err = launcher(dir, name, program, node)
+				program, err = launcher(dir, name, program)
 			}
 			if err != nil {
 				return "", err
@@ -192,33 +189,13 @@ func choose(ctx context.Context, dir, name string, pkg agent.Package, node strin
 	return "", fmt.Errorf("nothing of %s runs here: tried %s", pkg.Name, strings.Join(tried, ", "))
 }
 
-// launcher writes a program that starts a script with its Node: the host's, or the one beside it.
-func launcher(dir, name, script, node string) (string, error) {
-	if node == "" {
-		node = `"$dir/node_modules/` + nodePackage() + `/bin/node"`
-	} else {
-		node = "'" + strings.ReplaceAll(node, "'", `'\''`) + "'"
-	}
+// launcher writes a program that starts a script with the Node beside it.
+func launcher(dir, name, script string) (string, error) {
 	program := filepath.Join("bin", name)
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil { //nolint:gosec // no secret
 		return "", err
 	}
 	text := "#!/bin/sh\n# The directory may have been moved since it was made.\ndir=$(dirname \"$(dirname \"$0\")\")\n" +
-		"exec " + node + ` "$dir/` + filepath.ToSlash(script) + `" "$@"` + "\n"
+		`exec "$dir/node_modules/` + nodePackage() + `/bin/node" "$dir/` + filepath.ToSlash(script) + `" "$@"` + "\n"
 	return program, os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755) //nolint:gosec // a program
-}
-
-// hostNode is the host's Node if it is new enough and where every box sees it, "" if not.
-func hostNode(ctx context.Context, oldest int) string {
-	path, err := proc.LookPath("node")
-	if err == nil {
-		path, err = filepath.EvalSymlinks(path)
-	}
-	if err != nil || !strings.HasPrefix(path, "/usr/") {
-		return ""
-	}
-	if Compare(versionOf(ctx, path), fmt.Sprintf("%d.0.0", oldest)) < 0 {
-		return ""
-	}
-	return path
 }

@@ -176,9 +176,9 @@ func TestTheProgramThatRunsIsTaken(t *testing.T) {
 	}
 }
 
-func TestNodeComesWithTheAgentIfTheHostHasNone(t *testing.T) {
+func TestNodeComesWithTheAgentWhateverTheHostHas(t *testing.T) {
 	data, bin, log := stage(t)
-	write(t, filepath.Join(bin, "node"), "#!/bin/sh\necho v30.0.0\n", 0o755) // not where boxes see it
+	write(t, filepath.Join(bin, "node"), "#!/bin/sh\necho v30.0.0\n", 0o755) // not for boxes of containers
 	p, err := Install(t.Context(), data, adapter(t, "gemini"), "")
 	if err != nil {
 		t.Fatal(err)
