@@ -39,7 +39,7 @@ echo searched
 
 // The real key is used, and is nowhere to be found: not by what runs in the box, and not in anything that cco leaves on disk.
 func TestTheKeyIsNowhere(t *testing.T) {
-	each(t, agents, func(t *testing.T, agent string) {
+	eachBox(t, agents, func(t *testing.T, agent, box string) {
 		var w *work
 		// The bracket keeps the pattern from finding itself in command lines and transcripts.
 		hide := func(s string) string { return s[:4] + "[" + s[4:5] + "]" + s[5:] }
@@ -49,6 +49,7 @@ func TestTheKeyIsNowhere(t *testing.T) {
 			agenttest.Shell("env; sh search.sh '"+hide(key)+"'"),
 			agenttest.Shell("sh search.sh '"+hide(decoy)+"'"),
 			agenttest.Say("done"))
+		w.box = box
 		for i, v := range w.env {
 			w.env[i] = strings.Replace(v, w.key, key, 1)
 		}

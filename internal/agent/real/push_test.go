@@ -15,13 +15,17 @@ import (
 
 // The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back.
 func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
-	each(t, append([]string{slow}, agents...), func(t *testing.T, agent string) {
+	eachBox(t, append([]string{slow}, agents...), func(t *testing.T, agent, box string) {
 		w := newWork(t, agent,
-			agenttest.Step{Thinking: "First the plan.", Text: "I read the plan.", Calls: []agenttest.Call{agenttest.ShellCall("cat plan.md")}},
+			agenttest.Step{Thinking: "First the plan.", Text: "I read the plan.", Calls: []agenttest.Call{agenttest.ShellCall("cat plan.md; uname -n")}},
 			commit("hello.txt", "hello"), agenttest.Say("The lamp is lit."))
+		w.box = box
 		out, id := w.push(0)
 		if !strings.Contains(out, "The lamp is lit.") {
 			t.Errorf("the agent's words are not shown:\n%s", out)
+		}
+		if !strings.Contains(w.model.Heard(), box) {
+			t.Errorf("it did not run in the box %s: %s", box, w.model.Heard())
 		}
 		w.run(0, "box", "pull", id)
 		w.pulled("hello.txt", "hello")

@@ -91,6 +91,9 @@ func (s *stage) build(ctx context.Context) error {
 	if home, err := os.UserHomeDir(); err == nil {
 		s.env = append(s.env, "npm_config_userconfig="+filepath.Join(home, ".npmrc"))
 	}
+	if err := s.images(ctx); err != nil {
+		return err
+	}
 	for _, args := range [][]string{{"box", "create"}, {"agent", "install", "claude"}, {"agent", "install", "codex"},
 		{"agent", "install", "gemini"}, {"agent", "install", slow}} {
 		if out, err := s.cco(ctx, s.dir, nil, args...); err != nil {
@@ -113,6 +116,7 @@ type work struct {
 	*stage
 	t     *testing.T
 	agent string
+	box   string // "" for the one that all share
 	model *agenttest.Server
 	repo  string
 	key   string // the real one, of which nothing in a box may know
@@ -184,6 +188,9 @@ var sessionID = regexp.MustCompile(`(?:[Ss]ession |"id": ")([0-9a-f]{8})\b`)
 // push hands the plan over, headless, and gives what was shown and the session's id.
 func (w *work) push(code int, args ...string) (out, id string) {
 	w.t.Helper()
+	if w.box != "" {
+		args = append(args, "--box", w.box)
+	}
 	out = w.run(code, append([]string{"box", "push", "plan.md", "--headless", "--agent", w.agent}, args...)...)
 	m := sessionID.FindStringSubmatch(out)
 	if m == nil {
