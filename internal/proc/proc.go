@@ -33,6 +33,9 @@ type Cmd struct {
 	Grace time.Duration
 	// TiedToUs kills the program when this process dies, however it dies (Linux; elsewhere it is ignored).
 	TiedToUs bool
+	// Started is called with the program's pid before anybody waits for it: until it returns the pid is the program's own,
+	// even if that is over already.
+	Started func(pid int)
 }
 
 // ExitError says that a program ran and did not succeed.
@@ -77,7 +80,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 		p.cmd.Stderr = p.tail
 	}
 	started := make(chan error, 1)
-	go p.run(c.TiedToUs, started)
+	go p.run(c, started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
@@ -106,12 +109,15 @@ func prepare(c Cmd) *exec.Cmd {
 }
 
 // run stays on one thread for a tied program: the kernel sends the death signal when the thread that forked ends.
-func (p *Process) run(tied bool, started chan<- error) {
-	if tied {
+func (p *Process) run(c Cmd, started chan<- error) {
+	if c.TiedToUs {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
 	err := p.cmd.Start()
+	if err == nil && c.Started != nil {
+		c.Started(p.cmd.Process.Pid)
+	}
 	started <- err
 	if err != nil {
 		close(p.done)

@@ -32,13 +32,16 @@ func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) 
 		return errors.Join(err, entry.Done(ctx))
 	}
 	defer s.Close()
-	p, err := proc.Start(ctx, d.command(b, e, at, s))
+	c := d.command(b, e, at, s)
+	var unknown error
+	c.Started = func(pid int) { unknown = entry.Started(pid) }
+	p, err := proc.Start(ctx, c)
 	if err != nil {
 		return errors.Join(cantStart(e, err), entry.Done(ctx))
 	}
 	s.Release()
-	if entry.Started(p.Pid()) != nil {
-		_ = p.Signal(syscall.SIGKILL) // it can't be let run unknown; most likely it is over already
+	if unknown != nil {
+		_ = p.Signal(syscall.SIGKILL) // it can't be let run unknown
 	}
 	relay(p, e.Signals)
 	err = p.Wait()
