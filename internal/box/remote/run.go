@@ -151,8 +151,13 @@ func (k *call) terminal(tty *os.File, in, out *stream, copies *sync.WaitGroup, o
 		_ = in.CloseWrite()
 	}()
 	copies.Go(func() { _, _ = io.Copy(tty, out) })
-	go k.resize(tty, over)
+	resized := make(chan struct{})
+	go func() {
+		defer close(resized)
+		k.resize(tty, over)
+	}()
 	return func() {
+		<-resized // it looks at a terminal that is the caller's to close
 		_ = mine.Close()
 		_ = term.Restore(int(tty.Fd()), old)
 	}, nil
