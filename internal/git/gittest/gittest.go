@@ -52,6 +52,10 @@ func Init(t testing.TB, dir string, args ...string) *Repo {
 	}
 	r := At(t, dir)
 	r.Git(append([]string{"init", "-q"}, args...)...)
+	if _, err := r.Try("", "config", "user.email"); err != nil { // the home is empty, as on a new machine
+		r.Git("config", "user.name", "Test")
+		r.Git("config", "user.email", "test@example.org")
+	}
 	return r
 }
 
