@@ -22,6 +22,7 @@ type machine struct {
 	Run
 	st    *State
 	heard time.Time // when the last comment was made that is work
+	asked bool      // somebody wants it looked at now
 }
 
 // Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.

@@ -135,6 +135,17 @@ func TestWhatIsSentWhileAPhaseEndsIsNotLost(t *testing.T) {
 	}
 }
 
+// Guards against `cco cruise fix` that comes just too late and keeps a phase alive whose review is complete.
+func TestALookThatWasAskedForWhileAPhaseEndsDoesNotReviveIt(t *testing.T) {
+	for _, kind := range []string{EventNews, EventPause, EventResume} {
+		w := &world{agents: unsure, unread: 1, news: []Comment{comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", 0)}}
+		st, r := play(t, w, spec(), Event{ID: "e", Kind: kind, At: after(time.Second)})
+		if st.End != EndComplete || len(w.said) != 1 || r.now.After(after(time.Minute)) {
+			t.Errorf("%s: end %q at %v, said %q", kind, st.End, r.now, w.said)
+		}
+	}
+}
+
 func TestAnEndThatNobodyWaitsForIsAnEnd(t *testing.T) {
 	w := &world{agents: willing, unread: 1000}
 	if st, r := play(t, w, spec()); st.End != EndApproved || r.now.After(after(time.Minute)) {

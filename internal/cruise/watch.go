@@ -72,7 +72,8 @@ func (m *machine) nap(wait time.Duration) error {
 
 // look reads what was said and done, and says whether there is something new to do.
 func (m *machine) look() (fresh bool, err error) {
-	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark})
+	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark, Now: m.asked})
+	m.asked = false
 	if failure, ok := errors.AsType[*StepError](err); ok {
 		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may fare better
 		return false, nil
@@ -200,13 +201,21 @@ func (m *machine) heed(e *Event) error {
 	return nil
 }
 
-// revive goes on for the sake of something that was sent while the phase ended, and says if it can't.
+// revive goes on for the sake of something that was sent while the phase ended, and says if it doesn't: words are work,
+// but whoever only wanted it to look, to stand still or to go on sees that it has ended.
 func (m *machine) revive(e *Event) (gone bool, err error) {
+	if e.Kind != EventComment && e.Kind != EventAccept && e.Kind != EventCleanup {
+		return true, nil
+	}
 	now, err := m.Now()
 	if err != nil {
 		return false, err
 	}
-	st, err := m.st.Revive(*e, now)
+	as := *e
+	if as.Kind == EventAccept {
+		as.Kind = EventComment
+	}
+	st, err := m.st.Revive(as, now)
 	if err != nil {
 		m.st.Trouble = e.Kind + " came too late: " + err.Error()
 		return true, nil //nolint:nilerr // it is shown
@@ -221,6 +230,7 @@ const LocalComment = "local:"
 
 // poke makes the phase look at once, and go on if it asked.
 func (m *machine) poke() {
+	m.asked = true
 	m.st.Backoff = m.st.Backoff.Reset()
 	if m.st.Stage == StageAsk {
 		m.goOn()

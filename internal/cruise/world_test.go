@@ -89,6 +89,7 @@ type world struct {
 	jobs     []Job
 	saved    State
 	looks    []time.Time
+	asks     []int // which of them were asked for
 	closed   *CloseIn
 	mergedBy *MergeIn
 	pushes   []PushIn
@@ -151,6 +152,9 @@ func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error)
 }
 
 func (w *world) Look(_ context.Context, in LookIn) (News, error) {
+	if in.Now {
+		w.asks = append(w.asks, len(w.looks))
+	}
 	w.looks = append(w.looks, w.now)
 	n := News{Mark: in.Mark, State: "open", Gone: w.gone}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {

@@ -60,7 +60,7 @@ func BuildInto(ctx context.Context, bin, engine string) error {
 	const module = "github.com/cco-dev/cco/"
 	for out, pkg := range map[string]string{"cco": "cmd/cco", "cco-box": "cmd/cco-box", "cco-guard": "cmd/cco-guard", "cco-cruise": engine} {
 		err := proc.Run(ctx, proc.Cmd{
-			Argv: []string{"go", "build", "-o", filepath.Join(bin, out), module + pkg}, Env: append(os.Environ(), "CGO_ENABLED=0"),
+			Argv: []string{"go", "build", "-buildvcs=false", "-o", filepath.Join(bin, out), module + pkg}, Env: append(os.Environ(), "CGO_ENABLED=0"),
 		})
 		if err != nil {
 			return err
