@@ -71,7 +71,7 @@ func (s *stage) build(ctx context.Context) error {
 		return err
 	}
 	err := proc.Run(ctx, proc.Cmd{Env: append(os.Environ(), "CGO_ENABLED=0"), Argv: []string{
-		"go", "build", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box", "../../../cmd/cco-guard"}})
+		"go", "build", "-buildvcs=false", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box", "../../../cmd/cco-guard"}})
 	if err != nil {
 		return err
 	}
