@@ -61,7 +61,8 @@ func (s *stage) images(ctx context.Context) error {
 	if os.Getuid() == 0 {
 		return nil
 	}
-	const format = "driver = \"{{.Store.GraphDriverName}}\"\ngraphroot = \"{{.Store.GraphRoot}}\"\nrunroot = \"{{.Store.RunRoot}}\"\n"
+	const format = "driver = \"{{.Store.GraphDriverName}}\"\ngraphroot = \"{{.Store.GraphRoot}}\"\n" +
+		"rootless_storage_path = \"{{.Store.GraphRoot}}\"\nrunroot = \"{{.Store.RunRoot}}\"\n"
 	out, err := proc.Output(ctx, proc.Cmd{Argv: []string{"podman", "info", "--format", format}})
 	if err != nil {
 		return fmt.Errorf("podman is needed: %w", err)
