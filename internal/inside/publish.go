@@ -40,6 +40,7 @@ func Publish(ctx context.Context, j Job) error {
 }
 
 func collect(ctx context.Context, j Job) (Result, error) {
+	unlock(j)
 	work := repo{dir: j.Workspace}
 	r := Result{Session: j.Session, Base: j.Base}
 	at, err := look(ctx, work, j)
@@ -67,6 +68,16 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	}
 	r.Rest, err = rest(ctx, work, j, r)
 	return r, err
+}
+
+// unlock removes locks of a git that was killed. Whoever publishes is alone: the agent has ended.
+func unlock(j Job) {
+	if j.Shared {
+		return // the repository is the user's own
+	}
+	for _, f := range []string{"index", "HEAD", "packed-refs", OutRef, WipRef, "refs/heads/" + j.Branch} {
+		_ = os.Remove(filepath.Join(j.Workspace, ".git", filepath.FromSlash(f)+".lock")) // mostly there is none
+	}
 }
 
 // place is where a workspace stands.
@@ -200,7 +211,8 @@ func bundle(ctx context.Context, work repo, path string, revs []string, refs int
 		return nil, nil
 	}
 	tmp := path + ".tmp"
-	if err := os.RemoveAll(tmp); err != nil {
+	// git's own lock stays when it is killed, and would stand in the way for ever.
+	if err := errors.Join(os.RemoveAll(tmp), os.RemoveAll(tmp+".lock")); err != nil {
 		return nil, err
 	}
 	if err := work.run(ctx, append([]string{"bundle", "create", "-q", tmp}, revs...)...); err != nil {

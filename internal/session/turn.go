@@ -61,6 +61,7 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 			return Taken{Session: rec}, err
 		}
 		if interrupted(rec) && try < maxTurns {
+			s.unlock(ctx, rec)
 			if rec, err = s.beginTurn(ctx, rec, t); err != nil {
 				return Taken{Session: rec}, err
 			}
@@ -73,6 +74,16 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 		answer, last, err := s.lastWords(ctx, id)
 		return Taken{Session: rec, Answer: answer, Spent: rec.Spent.Sub(order.Before), Transient: last.Transient}, err
 	}
+}
+
+// unlock removes locks that a killed git has left in a workspace: the next one would fail, and take them for another's.
+// Where it can't, the agent sees them.
+func (s *Service) unlock(ctx context.Context, rec store.Session) {
+	b, d, err := s.awake(ctx, rec.Box)
+	if err != nil || d.Halt(ctx, b, rec.ID) != nil {
+		return
+	}
+	_ = d.Run(ctx, b, box.Exec{Session: rec.ID, Repo: rec.RepoKey, Argv: []string{"find", ".git", "-name", "*.lock", "-type", "f", "-delete"}})
 }
 
 // forever is longer than any turn: what bounds it are its own limits.

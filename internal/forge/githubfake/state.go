@@ -158,7 +158,8 @@ func (s *Server) diff(ctx context.Context, r *repo, p *pull) (forge.Diff, []obje
 	if d, ok := r.diffs[key]; ok {
 		return d, r.patches[key]
 	}
-	text, err := r.git(ctx, "diff", "--no-color", "--no-ext-diff", "--no-renames", p.baseSHA+"..."+p.headSHA)
+	// It is kept, so a client that hangs up must not cut it short.
+	text, err := r.git(context.WithoutCancel(ctx), "diff", "--no-color", "--no-ext-diff", "--no-renames", p.baseSHA+"..."+p.headSHA)
 	if err != nil {
 		s.contract.complain("diff %s: %v", key, err)
 	}
