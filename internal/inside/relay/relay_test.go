@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -157,6 +158,10 @@ func TestWhatCantBeRunSaysSo(t *testing.T) {
 
 // Guards against a relay that is ended by a key meant for the program, or takes the terminal from it.
 func TestKeysAreTheProgramsBusiness(t *testing.T) {
+	// Below nohup a shell can't trap it: what is caught here is not ignored by those whom we start.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	door(t, socket)
 	master, slave, err := pty.Open()
