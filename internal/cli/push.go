@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	xterm "golang.org/x/term"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/session"
@@ -53,7 +55,7 @@ changes nothing.`,
 	}
 	c.Flags().StringVarP(&f.message, "message", "m", "", "the plan itself, instead of a file")
 	c.Flags().StringVar(&f.box, "box", "", "the box (default "+box.DefaultName+", or the setting box.name)")
-	c.Flags().StringVar(&f.agent, "agent", "", "claude, or script, which carries out a plan's shell fences (default: the setting agent.default)")
+	c.Flags().StringVar(&f.agent, "agent", "", strings.Join(agent.Names(), ", ")+"; script carries out a plan's shell fences (default: the setting agent.default)")
 	c.Flags().StringVar(&f.model, "model", "", "the model that the agent uses")
 	c.Flags().BoolVar(&f.headless, "headless", false, "print the agent's output instead of giving it a terminal")
 	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the agent has started")

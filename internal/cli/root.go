@@ -62,7 +62,9 @@ branch moves.
 
   cco box create               make a box
   cco box push plan.md         hand a plan to an agent in it
-  cco box pull ID              bring its commits back`)
+  cco box pull ID              bring its commits back
+  cco cruise start "TASK"      carry a task to a reviewed pull request
+  cco attention                see what waits for you`)
 	c.Version = version()
 	c.SetVersionTemplate("cco {{.Version}}\n")
 	c.SilenceErrors, c.SilenceUsage = true, true

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,15 +99,21 @@ func (t *tool) hooks(ctx context.Context, address string, st *store.Store, w *st
 	if err != nil {
 		return nil, nil, err
 	}
-	return l, &forge.Receiver{Secret: forge.Secret(secret), Got: func(e forge.Event) {
+	t.Streams().Say("webhooks are taken at http://%s/", l.Addr())
+	return l, receiver(forge.Secret(secret), st, func(phase string) { w.Wake(phase) }), nil
+}
+
+// receiver wakes the living phases of the pull request that a webhook is about.
+func receiver(secret forge.Secret, st *store.Store, wake func(phase string)) http.Handler {
+	return &forge.Receiver{Secret: secret, Got: func(e forge.Event) {
 		list, err := st.Phases(context.Background(), 1<<20)
 		if err != nil {
-			return
+			return // the next look finds what there is
 		}
 		for _, p := range list {
-			if !p.Ended && p.PRNumber == e.Number && e.Number != 0 {
-				w.Wake(p.ID)
+			if !p.Ended && e.Number != 0 && p.PRNumber == e.Number && strings.Contains(p.PRURL, "/"+e.Repo+"/") {
+				wake(p.ID)
 			}
 		}
-	}}, nil
+	}}
 }
