@@ -19,6 +19,8 @@ type Box struct {
 	Created time.Time `json:"created"`
 	// Boot is the boot of the machine in which the box was last started, "" when it was stopped.
 	Boot string `json:"boot,omitempty"`
+	// Unfinished is a box whose creation goes on, or was broken off.
+	Unfinished bool `json:"unfinished,omitempty"`
 	Spec Spec   `json:"spec"`
 
 	// Dir is where the driver keeps what belongs to the box; Exchange is the parent of the sessions' exchange directories.

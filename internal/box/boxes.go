@@ -26,7 +26,7 @@ type Boxes struct {
 type Status struct {
 	Name    string    `json:"name"`
 	Backend string    `json:"backend"`
-	State   string    `json:"state"` // running, stopped, or unknown with a reason
+	State   string    `json:"state"` // running, stopped, or unfinished or unknown with a reason
 	Detail  string    `json:"detail,omitempty"`
 	Created time.Time `json:"created"`
 	Network string    `json:"network"` // the mode
@@ -101,6 +101,9 @@ func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if b.Unfinished {
+		return nil, nil, ErrNotCreated
+	}
 	running, err := d.Running(ctx, b)
 	if err != nil {
 		return nil, nil, fmt.Errorf("box %s: %w", name, err)
@@ -111,7 +114,8 @@ func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 	return b, d, nil
 }
 
-// Create makes a box and leaves it running. One that exists is started; asked for with another backend, it is refused.
+// Create makes a box and leaves it running. One that exists is started, one whose creation was broken off is gone on with;
+// asked for with another backend, it is refused.
 func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, files []File, report Report) (made bool, err error) {
 	if err := CheckName(name); err != nil {
 		return false, err
@@ -127,10 +131,10 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, fil
 			return &ConflictError{Name: name, Backend: b.Backend}
 		case err == nil && b.Spec.Repo != spec.Repo:
 			return &ConflictError{Name: name, Backend: b.Backend, Repo: b.Spec.Repo}
-		case err == nil:
+		case err == nil && !b.Unfinished:
 			b.Spec.RequireKernel = b.Spec.RequireKernel || spec.RequireKernel
 			return s.start(ctx, b, d, report)
-		case !errors.As(err, &missing):
+		case err != nil && !errors.As(err, &missing):
 			return err
 		}
 		made = true
@@ -139,12 +143,12 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, fil
 	})
 }
 
-// create undoes what it has begun when any part of it goes wrong.
+// create undoes what it has begun when any part of it goes wrong. The record comes first: what is left when there is no time
+// to undo anything can be found by it.
 func (s *Boxes) create(ctx context.Context, b *Box, d Driver, files []File, report Report) (err error) {
 	defer func() {
 		if err != nil {
-			undo := context.WithoutCancel(ctx)
-			err = errors.Join(err, d.Destroy(undo, b), os.RemoveAll(b.Dir))
+			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), b, d))
 		}
 	}()
 	for _, dir := range []string{b.Dir, b.Exchange} {
@@ -152,13 +156,37 @@ func (s *Boxes) create(ctx context.Context, b *Box, d Driver, files []File, repo
 			return err
 		}
 	}
+	b.Unfinished = true
+	if err := save(b); err != nil {
+		return err
+	}
 	if err := d.Create(ctx, b, report); err != nil {
 		return fmt.Errorf("create box %s: %w", b.Name, err)
 	}
 	if err := s.led(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
 		return fmt.Errorf("provision box %s: %w", b.Name, err)
 	}
+	b.Unfinished = false
 	return save(b)
+}
+
+// remove forgets a box only when nothing is left of it.
+func (s *Boxes) remove(ctx context.Context, b *Box, d Driver) error {
+	if err := d.Destroy(ctx, b); err != nil {
+		return fmt.Errorf("destroy box %s: %w", b.Name, err)
+	}
+	return os.RemoveAll(b.Dir)
+}
+
+// finished refuses a box whose creation was broken off.
+func (b *Box) finished() error {
+	if !b.Unfinished {
+		return nil
+	}
+	return &StaleError{
+		Name: b.Name, Why: "its creation goes on, or was broken off",
+		Mend: "go on with `cco box create " + b.Name + " --backend " + b.Backend + "`, or remove what is there with `cco box destroy " + b.Name + "`",
+	}
 }
 
 // ConflictError says that a box of that name exists and is another one.
@@ -179,7 +207,12 @@ func (e *StaleError) Error() string { return "box " + e.Name + ": " + e.Why + ";
 
 // Start starts a box that exists.
 func (s *Boxes) Start(ctx context.Context, name string, report Report) error {
-	return s.with(ctx, name, func(b *Box, d Driver) error { return s.start(ctx, b, d, report) })
+	return s.with(ctx, name, func(b *Box, d Driver) error {
+		if err := b.finished(); err != nil {
+			return err
+		}
+		return s.start(ctx, b, d, report)
+	})
 }
 
 func (s *Boxes) start(ctx context.Context, b *Box, d Driver, report Report) error {
@@ -201,17 +234,15 @@ func (s *Boxes) Stop(ctx context.Context, name string) error {
 
 // Destroy removes a box. What may be lost by it is its caller's to check first.
 func (s *Boxes) Destroy(ctx context.Context, name string) error {
-	return s.with(ctx, name, func(b *Box, d Driver) error {
-		if err := d.Destroy(ctx, b); err != nil {
-			return fmt.Errorf("destroy box %s: %w", name, err)
-		}
-		return os.RemoveAll(b.Dir)
-	})
+	return s.with(ctx, name, func(b *Box, d Driver) error { return s.remove(ctx, b, d) })
 }
 
 // Provision writes the home that sessions get a copy of anew.
 func (s *Boxes) Provision(ctx context.Context, name string, files []File, report Report) error {
 	return s.with(ctx, name, func(b *Box, d Driver) error {
+		if err := b.finished(); err != nil {
+			return err
+		}
 		if err := s.led(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
 			return fmt.Errorf("provision box %s: %w", name, err)
 		}
@@ -226,6 +257,10 @@ func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 		return Status{}, err
 	}
 	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Network: b.Spec.Mode(), Spec: b.Spec, State: "stopped"}
+	if err := b.finished(); err != nil {
+		st.State, st.Detail = "unfinished", err.Error()
+		return st, nil
+	}
 	running, err := d.Running(ctx, b)
 	switch {
 	case err != nil:
