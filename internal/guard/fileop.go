@@ -16,20 +16,20 @@ func (s *shell) copy(name string, args []arg) {
 		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
 	}
 	linked := name != "install" && o.has("-l", "--link", "-s", "--symbolic-link")
+	for _, a := range targets { // first, so that a denial names what the agent wrote
+		s.check(opWrite, a)
+		for _, source := range sources {
+			if source.worst() == matched || strings.HasSuffix(source.known(), "/.") {
+				s.fills(a)
+			}
+		}
+	}
 	for _, a := range sources {
 		if linked {
 			s.check(opLinkTo, a)
 		}
 		for _, t := range targets {
 			s.intoDirectory(t, a)
-		}
-	}
-	for _, a := range targets {
-		s.check(opWrite, a)
-		for _, source := range sources {
-			if source.worst() == matched || strings.HasSuffix(source.known(), "/.") {
-				s.fills(a)
-			}
 		}
 	}
 	s.carry(sources, targets)
