@@ -29,7 +29,8 @@ type Pending interface {
 
 // Kinds of events that a phase understands.
 const (
-	EventNews    = "news"    // a webhook, or a person who wants it looked at now
+	EventWake    = "wake"    // a webhook, or another's look, says that there is news; anybody can cause it
+	EventNews    = "news"    // a person wants it looked at now
 	EventComment = "comment" // said locally, without the forge
 	EventAccept  = "accept"  // a stranger's comment that the user lets through
 	EventPause   = "pause"

@@ -174,6 +174,8 @@ func (m *machine) heed(e *Event) error {
 		}
 	}
 	switch e.Kind {
+	case EventWake:
+		m.wake()
 	case EventNews:
 		m.poke()
 	case EventComment:
@@ -228,10 +230,15 @@ func (m *machine) revive(e *Event) (gone bool, err error) {
 // LocalComment begins the id of a comment that was made without the forge.
 const LocalComment = "local:"
 
-// poke makes the phase look at once, and go on if it asked.
-func (m *machine) poke() {
+// wake makes the phase look at once. It decides nothing: a stranger's comment is enough to cause it.
+func (m *machine) wake() {
 	m.asked = true
 	m.st.Backoff = m.st.Backoff.Reset()
+}
+
+// poke is a person's word: the phase looks at once, and goes on if it asked.
+func (m *machine) poke() {
+	m.wake()
 	if m.st.Stage == StageAsk {
 		m.goOn()
 	}

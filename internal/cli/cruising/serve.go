@@ -86,7 +86,7 @@ func wake(st *store.Store, e serve.Engine, phase string) error {
 	if err != nil {
 		return err
 	}
-	return e.Send(flow, cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventNews, At: time.Now().UTC()})
+	return e.Send(flow, cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()})
 }
 
 // hooks listens for webhooks. What they say is only a hint to look: nothing in them is believed.

@@ -1,0 +1,42 @@
+package cruise
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Guards against a stranger's comment, which a webhook or another phase's look tells of, being taken for a person's word
+// that a phase which asks may go on.
+func TestNewsThatAnybodyCanCauseLetNoAskingPhaseGoOn(t *testing.T) {
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Fixer {
+			return Report{OK: true}, nil
+		}
+		return picky(j)
+	}}
+	st, _ := play(t, w, spec(),
+		Event{ID: "a1", Kind: EventWake, At: after(time.Hour)}, Event{ID: "a2", Kind: EventWake, At: after(2 * time.Hour)},
+		Event{ID: "c", Kind: EventCleanup, At: after(3 * time.Hour)})
+	fixers := slices.DeleteFunc(w.jobs, func(j Job) bool { return j.Role != Fixer })
+	if st.End != EndCleanup || len(fixers) != maxTries || st.Again != 0 || !strings.Contains(w.asked, "committed nothing") {
+		t.Errorf("end %q, %d fixers, went on %d times, asked %q", st.End, len(fixers), st.Again, w.asked)
+	}
+	if !slices.ContainsFunc(w.asks, func(n int) bool { return w.looks[n].Equal(after(time.Hour)) }) {
+		t.Errorf("it did not look when it was woken: %v", w.looks)
+	}
+}
+
+func TestNewsThatAnybodyCanCauseRepeatNoFailedReview(t *testing.T) {
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer {
+			return Report{Error: "no"}, nil
+		}
+		return willing(j)
+	}}
+	play(t, w, spec(), Event{ID: "a", Kind: EventWake, At: after(time.Hour)}, Event{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)})
+	if n := len(w.jobs); n != 1+2*maxTries {
+		t.Errorf("%d jobs", n)
+	}
+}
