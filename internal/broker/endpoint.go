@@ -1,11 +1,9 @@
 package broker
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 )
 
@@ -92,7 +90,7 @@ func (c call) at(base *url.URL, query url.Values) *url.URL {
 	u.Path, u.RawPath = strings.TrimSuffix("/"+below, "/")+"/"+path, ""
 	kept := base.Query() // a gateway may want an api-version there
 	for name, values := range query {
-		if passesQuery(name) && !kept.Has(name) {
+		if passesQuery(name, values) && !kept.Has(name) {
 			kept[name] = values
 		}
 	}
@@ -101,9 +99,11 @@ func (c call) at(base *url.URL, query url.Values) *url.URL {
 }
 
 // passesQuery says which parameters of a call mean something and can't carry a credential.
-func passesQuery(name string) bool {
+func passesQuery(name string, values []string) bool {
 	switch name {
-	case "beta", "alt", "pageSize", "pageToken", "limit", "before_id", "after_id", "client_version", "api-version":
+	case "alt": // Google's servers answer in protobuf too, in which nobody here finds what it cost
+		return len(values) == 1 && (values[0] == "json" || values[0] == "sse")
+	case "beta", "pageSize", "pageToken", "limit", "before_id", "after_id", "client_version", "api-version":
 		return true
 	}
 	return false
@@ -113,7 +113,7 @@ func passesQuery(name string) bool {
 // or change what the request is, is among them.
 func passesHeader(name string) bool {
 	switch strings.ToLower(name) {
-	case "accept", "accept-language", "content-type", "user-agent", "x-app", "openai-beta", "originator", "version",
+	case "accept", "accept-language", "user-agent", "x-app", "openai-beta", "originator", "version",
 		"session_id", "session-id", "conversation_id", "thread_id", "thread-id", "idempotency-key", "x-request-id", "x-client-request-id", "traceparent",
 		"x-goog-api-client", "http-referer", "x-title":
 		return true
@@ -124,69 +124,4 @@ func passesHeader(name string) bool {
 		}
 	}
 	return false
-}
-
-// asked reads a request's body as it passes, for what it asks for.
-type asked struct {
-	wire   wire
-	strict bool // the provider may not fetch for the box what the box may not fetch
-	scan   scanner
-	model  string
-	most   int64 // the longest answer that it wants
-	no     error // why it is refused
-}
-
-func newAsked(w wire, strict bool) *asked {
-	a := &asked{wire: w, strict: strict}
-	a.scan.see = a.see
-	return a
-}
-
-func (a *asked) write(p []byte) error {
-	if a.no == nil {
-		a.scan.write(p)
-	}
-	return a.no
-}
-
-func (a *asked) see(path, value []byte) {
-	switch string(path) {
-	case "model":
-		if a.wire != wireGemini { // there the path says it
-			a.model = string(value)
-		}
-	case "max_tokens", "max_output_tokens", "max_completion_tokens", "generationConfig.maxOutputTokens", "generation_config.max_output_tokens":
-		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-			a.most = max(a.most, min(n, 1<<30))
-		}
-	case "background":
-		if string(value) == "true" {
-			a.no = refuse("an answer in the background can't be counted: ask for it in the foreground")
-		}
-	}
-	if a.strict && a.fetches(path, value) {
-		a.no = refuse("the model's provider may not fetch for this box what its network setting keeps it from (%s)", printable(string(path), 80))
-	}
-}
-
-// fetches says whether the provider is asked to connect to an address of the box's choice.
-func (a *asked) fetches(path, value []byte) bool {
-	p := string(path)
-	switch a.wire {
-	case wireAnthropic:
-		return p == "mcp_servers.url" ||
-			p == "tools.type" && bytes.HasPrefix(value, []byte("web_fetch")) ||
-			strings.HasSuffix(p, "content.source.url")
-	case wireOpenAI:
-		return p == "tools.type" && string(value) == "mcp" || p == "tools.server_url" ||
-			(strings.HasSuffix(p, ".image_url") || strings.HasSuffix(p, ".image_url.url") || strings.HasSuffix(p, ".file_url")) && isWeb(value)
-	case wireGemini:
-		return p == "tools.urlContext" || p == "tools.url_context" ||
-			(strings.HasSuffix(p, ".fileUri") || strings.HasSuffix(p, ".file_uri")) && isWeb(value)
-	}
-	return false
-}
-
-func isWeb(value []byte) bool {
-	return len(value) > 4 && strings.EqualFold(string(value[:4]), "http")
 }

@@ -65,6 +65,9 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 		pr.Out.Header["User-Agent"] = nil
 	}
 	pr.Out.Header.Set("Accept-Encoding", "identity") // what is packed can't be counted
+	if pr.Out.Method == http.MethodPost {
+		pr.Out.Header.Set("Content-Type", "application/json") // as what it was read
+	}
 	x.rt.up.Provider.sign(pr.Out.Header, x.rt.up.Key)
 }
 

@@ -1,0 +1,82 @@
+package broker
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// asked reads a request's body as it passes, for what it asks for. What it can't read does not pass: a provider may be able to.
+type asked struct {
+	wire   wire
+	strict bool // the provider may not fetch for the box what the box may not fetch
+	scan   scanner
+	begun  bool // there was a byte that is no blank
+	model  string
+	most   int64 // the longest answer that it wants
+	no     error // why it is refused
+}
+
+func newAsked(w wire, strict bool) *asked {
+	a := &asked{wire: w, strict: strict}
+	a.scan.see = a.see
+	return a
+}
+
+func (a *asked) write(p []byte) error {
+	if a.no != nil {
+		return a.no
+	}
+	if !a.begun {
+		first := bytes.TrimLeft(p, " \t\r\n")
+		a.begun = len(first) > 0
+		a.scan.broken = a.begun && first[0] != '{'
+	}
+	a.scan.write(p)
+	if a.scan.broken && a.no == nil {
+		a.no = refuse("the door can't read this request: it takes one JSON object in UTF-8, nested at most %d deep", scanDepth)
+	}
+	return a.no
+}
+
+func (a *asked) see(path, value []byte) {
+	p := strings.ToLower(string(path)) // some gateways don't care
+	switch p {
+	case "model":
+		if a.wire != wireGemini { // there the path says it
+			a.model = string(value)
+		}
+	case "max_tokens", "max_output_tokens", "max_completion_tokens", "generationconfig.maxoutputtokens", "generation_config.max_output_tokens":
+		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			a.most = max(a.most, min(n, 1<<30))
+		}
+	case "background":
+		if string(value) == "true" {
+			a.no = refuse("an answer in the background can't be counted: ask for it in the foreground")
+		}
+	}
+	if a.strict && a.fetches(p, value) {
+		a.no = refuse("the model's provider may not fetch for this box what its network setting keeps it from (%s)", printable(string(path), 80))
+	}
+}
+
+// fetches says whether the provider is asked to connect to an address of the box's choice. The path is in lower case.
+func (a *asked) fetches(p string, value []byte) bool {
+	switch a.wire {
+	case wireAnthropic:
+		return p == "mcp_servers.url" ||
+			p == "tools.type" && bytes.HasPrefix(value, []byte("web_fetch")) ||
+			strings.HasSuffix(p, "content.source.url")
+	case wireOpenAI:
+		return p == "tools.type" && string(value) == "mcp" || p == "tools.server_url" ||
+			(strings.HasSuffix(p, ".image_url") || strings.HasSuffix(p, ".image_url.url") || strings.HasSuffix(p, ".file_url")) && isWeb(value)
+	case wireGemini:
+		return p == "tools.urlcontext" || p == "tools.url_context" ||
+			(strings.HasSuffix(p, ".fileuri") || strings.HasSuffix(p, ".file_uri")) && isWeb(value)
+	}
+	return false
+}
+
+func isWeb(value []byte) bool {
+	return len(value) > 4 && strings.EqualFold(string(value[:4]), "http")
+}

@@ -1,0 +1,72 @@
+package broker
+
+import (
+	"encoding/binary"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+// asks sends requests to a model and says which of them it got whole.
+func asks(t *testing.T, path string, mode Mode, body string, headers ...string) (status int, got *http.Request) {
+	t.Helper()
+	whole := make(chan *http.Request, 1)
+	u, _ := upstream(t, strings.Split(path, "/")[1], func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			whole <- r
+		}
+		_, _ = io.WriteString(w, "{}")
+	})
+	status, _, _ = open(t, Config{Mode: mode, Models: []Upstream{u}}).ask("POST", path, body, headers...)
+	select {
+	case got = <-whole:
+	default:
+	}
+	return status, got
+}
+
+// Guards against requests that a provider can read and the door can't: what is not read is not refused.
+func TestWhatTheDoorCantReadDoesNotPass(t *testing.T) {
+	const evil = `{"mcp_servers":[{"url":"https://evil.example"}]}`
+	wide := func(order binary.AppendByteOrder) string {
+		var b []byte
+		for _, c := range utf16.Encode([]rune(evil)) {
+			b = order.AppendUint16(b, c)
+		}
+		return string(b)
+	}
+	for name, body := range map[string]string{
+		"a byte order mark": "\xef\xbb\xbf" + evil,
+		"UTF-16":            wide(binary.LittleEndian),
+		"UTF-16, turned":    wide(binary.BigEndian),
+		"deep":              `{"a":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `,` + evil[1:],
+		"an array":          "[" + evil + "]",
+		"a comment":         `{/* */` + evil[1:],
+		"a word":            "nothing",
+		"protobuf":          "\x0a\x05hello",
+		"odd case":          strings.Replace(evil, "mcp_servers", "Mcp_Servers", 1),
+		"escapes":           strings.Replace(evil, "mcp", `\u006dcp`, 1),
+	} {
+		if status, got := asks(t, "/anthropic/v1/messages", ModeAllowlist, body); status != http.StatusForbidden || got != nil {
+			t.Errorf("%s: %d, the model got it: %t", name, status, got != nil)
+		}
+	}
+	for _, body := range []string{" \r\n{}\n", `{"a":[{}],"b":"ü\n"}`, ""} {
+		if status, got := asks(t, "/anthropic/v1/messages", ModeAllowlist, body); status != http.StatusOK || got == nil {
+			t.Errorf("%q: %d", body, status)
+		}
+	}
+}
+
+// Guards against bodies and answers in forms that Google's servers know besides JSON.
+func TestOnlyJSONIsSpokenToModels(t *testing.T) {
+	const path = "/gemini/v1beta/models/m:generateContent"
+	for query, want := range map[string]string{"?alt=proto": "", "?alt=media": "", "?alt=json": "alt=json", "?alt=sse": "alt=sse"} {
+		_, got := asks(t, path+query, ModeAllowlist, "{}", "Content-Type", "application/x-protobuf")
+		if got == nil || got.URL.RawQuery != want || got.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+}
