@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // asked reads a request's body as it passes, for what it asks for. What it can't read does not pass: a provider may be able to.
@@ -62,21 +63,31 @@ func (a *asked) see(path, value []byte) {
 
 // fetches says whether the provider is asked to connect to an address of the box's choice. The path is in lower case.
 func (a *asked) fetches(p string, value []byte) bool {
+	ends := func(with string) bool { return strings.HasSuffix("."+p, "."+with) }
 	switch a.wire {
 	case wireAnthropic:
 		return p == "mcp_servers.url" ||
 			p == "tools.type" && bytes.HasPrefix(value, []byte("web_fetch")) ||
-			strings.HasSuffix(p, "content.source.url")
+			ends("content.source.url")
 	case wireOpenAI:
-		return p == "tools.type" && string(value) == "mcp" || p == "tools.server_url" ||
-			(strings.HasSuffix(p, ".image_url") || strings.HasSuffix(p, ".image_url.url") || strings.HasSuffix(p, ".file_url")) && isWeb(value)
+		return ends("tools.type") && string(value) == "mcp" || ends("tools.server_url") ||
+			ends("network_policy.type") && string(value) != "disabled" || // of a container at the provider's
+			(ends("image_url") || ends("image_url.url") || ends("file_url")) && isWeb(value)
 	case wireGemini:
 		return p == "tools.urlcontext" || p == "tools.url_context" ||
-			(strings.HasSuffix(p, ".fileuri") || strings.HasSuffix(p, ".file_uri")) && isWeb(value)
+			strings.HasPrefix(p, "tools.mcpservers.") || strings.HasPrefix(p, "tools.mcp_servers.") ||
+			(ends("fileuri") || ends("file_uri")) && isWeb(value)
 	}
 	return false
 }
 
+// isWeb reads as those do who take blanks out of a URL before they look at it.
 func isWeb(value []byte) bool {
-	return len(value) > 4 && strings.EqualFold(string(value[:4]), "http")
+	plain := bytes.Map(func(r rune) rune {
+		if r <= ' ' || unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, value)
+	return len(plain) > 4 && strings.EqualFold(string(plain[:4]), "http")
 }

@@ -70,3 +70,32 @@ func TestOnlyJSONIsSpokenToModels(t *testing.T) {
 		}
 	}
 }
+
+// Guards against newer ways to have the provider connect to an address of the box's choice.
+func TestAProviderIsNoWayAroundTheList(t *testing.T) {
+	const openai, gemini = "/openai/v1/responses", "/gemini/v1beta/models/m:generateContent"
+	for _, c := range []struct {
+		path, body string
+		refused    bool
+	}{
+		{openai, `{"tools":[{"type":"shell","environment":{"type":"container_auto","network_policy":{"type":"allowlist","allowed_domains":["evil.example"]}}}]}`, true},
+		{openai, `{"tools":[{"type":"code_interpreter","container":{"type":"auto","network_policy":{"type":"disabled"}}}]}`, false},
+		{openai, `{"tools":[{"type":"namespace","tools":[{"type":"mcp","connector_id":"x"}]}]}`, true},
+		{openai, `{"input":[{"content":[{"type":"input_image","image_url":" \thttps://evil.example"}]}]}`, true},
+		{openai, `{"input":[{"content":[{"type":"input_image","image_url":"ht\ntps://evil.example"}]}]}`, true},
+		{openai, `{"input":[{"content":[{"type":"input_image","image_url":"data:image/png;base64,aHR0cA=="}]}]}`, false},
+		{openai, `{"tools":[{"type":"function","parameters":{"properties":{"type":{"type":"mcp"}}}}]}`, false},
+		{gemini, `{"tools":[{"mcpServers":[{"name":"x","streamableHttpTransport":{"url":"https://evil.example"}}]}]}`, true},
+		{gemini, `{"tools":{"mcp_servers":{"streamable_http_transport":{"url":"https://evil.example"}}}}`, true},
+		{gemini, `{"tools":[{"mcpServers":[]}]}`, false},
+		{gemini, `{"contents":[{"parts":[{"fileData":{"fileUri":"\u00a0https://evil.example"}}]}]}`, true},
+	} {
+		status, got := asks(t, c.path, ModeAllowlist, c.body)
+		if c.refused != (status == http.StatusBadRequest) || c.refused != (got == nil) {
+			t.Errorf("%s: %d", c.body, status)
+		}
+		if _, got := asks(t, c.path, ModeOpen, c.body); got == nil {
+			t.Errorf("%s: refused in mode open", c.body)
+		}
+	}
+}
