@@ -72,6 +72,28 @@ func remove1(t *testing.T, name string) {
 	}
 }
 
+// Guards against settings of an older guard, under which commands in a skill are run without asking the hook.
+func TestCheckReportsSkillsThatRunCommands(t *testing.T) {
+	i := place(t)
+	i.mustInstall(t, false, "claude")
+	reported := func() bool {
+		for _, f := range i.Check(t.Context(), []string{"claude"}, func(string) string { return "" }) {
+			if f.What == "skills" && f.State == Loose {
+				return true
+			}
+		}
+		return false
+	}
+	if reported() {
+		t.Error("reported though they are off")
+	}
+	file := i.Places.file("claude", i.Dir)
+	write(t, file, strings.Replace(content(t, file), `"disableSkillShellExecution": true`, `"disableSkillShellExecution": false`, 1))
+	if !reported() {
+		t.Errorf("not reported: %s", content(t, file))
+	}
+}
+
 // Guards against a repository's own hook, which can rewrite a call after the guard has seen it, going unnoticed.
 func TestCheckReportsOtherHooksOfTheRepository(t *testing.T) {
 	i := place(t)

@@ -108,11 +108,7 @@ func (i Installation) writePolicy(p guard.Policy, o Options) error {
 	if err := replaceFile(i.Policy(), append(data, '\n'), 0o600); err != nil {
 		return err
 	}
-	launch := i.hook("claude", "")
-	return replaceFile(i.ClaudeSettings(), []byte(compact(struct {
-		Disable bool               `json:"disableAllHooks"`
-		Hooks   map[string][]group `json:"hooks"`
-	}{false, map[string][]group{"PreToolUse": {claudeGroup(launch)}}})+"\n"), 0o600)
+	return replaceFile(i.ClaudeSettings(), []byte(compact(claudeFor(i.hook("claude", "")))+"\n"), 0o600)
 }
 
 func (i Installation) target(agent string, system bool) string {

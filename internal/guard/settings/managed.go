@@ -54,10 +54,20 @@ func PolicyFile(p guard.Policy) (File, error) {
 
 func managedClaude(h Hook) string {
 	return compact(struct {
-		ManagedOnly bool               `json:"allowManagedHooksOnly"`
-		Disable     bool               `json:"disableAllHooks"`
-		Hooks       map[string][]group `json:"hooks"`
-	}{true, false, map[string][]group{"PreToolUse": {claudeGroup(h)}}}) + "\n"
+		ManagedOnly bool `json:"allowManagedHooksOnly"`
+		claudeSettings
+	}{true, claudeFor(h)}) + "\n"
+}
+
+// claudeSettings are settings of claude's that hold nothing but the guard.
+type claudeSettings struct {
+	Disable     bool               `json:"disableAllHooks"`
+	PlainSkills bool               `json:"disableSkillShellExecution"` // see claudeKeys
+	Hooks       map[string][]group `json:"hooks"`
+}
+
+func claudeFor(h Hook) claudeSettings {
+	return claudeSettings{false, true, map[string][]group{"PreToolUse": {claudeGroup(h)}}}
 }
 
 func managedCodex(h Hook) string {

@@ -32,14 +32,21 @@ func merge(agent, file string, data []byte, h Hook) ([]byte, error) {
 	return data, nil
 }
 
-// mergeClaude also says in so many words that hooks are not disabled: local settings stand above those of the
-// repository and of the user, whose disableAllHooks would otherwise hold.
+// claudeKeys are what is said to claude beside the hook. Local settings stand above those of the repository and of the
+// user, whose disableAllHooks would otherwise hold. Commands that stand in a skill are run when it is loaded, without
+// asking any hook, and an agent may write skills.
+func claudeKeys() [2]struct{ name, value string } {
+	return [...]struct{ name, value string }{{"disableAllHooks", "false"}, {"disableSkillShellExecution", "true"}}
+}
+
 func mergeClaude(data []byte, h Hook) ([]byte, error) {
 	data, err := add(orEmpty(data), compact(claudeGroup(h)), "hooks", "PreToolUse")
-	if err != nil {
-		return nil, err
+	for _, k := range claudeKeys() {
+		if err == nil {
+			data, err = put(data, k.value, k.name)
+		}
 	}
-	return put(data, "false", "disableAllHooks")
+	return data, err
 }
 
 func mergeGemini(data []byte, h Hook) ([]byte, error) {
@@ -68,12 +75,15 @@ func strip(agent string, data, before []byte, h Hook) []byte {
 	}
 	data = drop(data, ours, "hooks", "PreToolUse")
 	was, err := parseJSON(orEmpty(before))
-	if _, had := was.get("disableAllHooks"); err != nil || had {
+	if err != nil {
 		return data
 	}
-	now, err := parseJSON(data)
-	if v, _ := now.get("disableAllHooks"); err == nil && v.is("false") {
-		return remove(data, "disableAllHooks")
+	for _, k := range claudeKeys() {
+		now, err := parseJSON(data)
+		_, had := was.get(k.name)
+		if v, _ := now.get(k.name); err == nil && !had && v.is(k.value) {
+			data = remove(data, k.name)
+		}
 	}
 	return data
 }

@@ -231,3 +231,31 @@ func (s site) managed(t *testing.T, agent string, files []string) {
 	m := agenttest.Serve(t, s.escape(), work(), again, s.escape())
 	s.check(t, m, agenttest.Run{Agent: agent, Model: m, Dir: s.wt, Home: s.home, Etc: s.etc(t)}.Do(t))
 }
+
+// Commands that stand in a skill are run when it is loaded, and no hook is asked about them. An agent may write skills, so
+// they must not be run at all.
+func TestClaudeRunsNoCommandsOfSkills(t *testing.T) {
+	for name, guarded := range map[string]func(*testing.T, site, *agenttest.Run){
+		"worktree settings": func(t *testing.T, s site, _ *agenttest.Run) { s.install(t, "claude") },
+		"managed settings":  func(t *testing.T, s site, r *agenttest.Run) { r.Etc = s.etc(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			for _, file := range []string{".claude/skills/one/SKILL.md", ".claude/commands/two.md"} {
+				s.put(t, filepath.Join(s.wt, file), "---\ndescription: works\n---\n\nNow: !`touch "+s.mark+"`\n")
+			}
+			load := func(skill string) agenttest.Step {
+				return agenttest.Use(agenttest.Call{Tool: "Skill", Input: map[string]any{"skill": skill}})
+			}
+			r := agenttest.Run{Agent: "claude", Model: agenttest.Serve(t, load("one"), load("two")), Dir: s.wt, Home: s.home}
+			guarded(t, s, &r)
+			out := r.Do(t)
+			if _, err := os.Lstat(s.mark); err == nil {
+				t.Errorf("the command was run\n%s", out)
+			}
+			if !r.Model.Saw("Launching skill: two") {
+				t.Errorf("the skills were not loaded: %s", r.Model.Heard())
+			}
+		})
+	}
+}

@@ -87,6 +87,9 @@ func (i Installation) claudeSwitches(r *registration, files []layer, managed, ma
 		}
 		decided = true
 	}
+	if skillsRun(files) {
+		r.add("claude", "skills", Loose, "commands that stand in a skill are run without asking the hook", "cco guard install --agent claude")
+	}
 	for _, l := range files {
 		if l.name != "project" || managedOnly {
 			continue
@@ -95,6 +98,17 @@ func (i Installation) claudeSwitches(r *registration, files []layer, managed, ma
 			r.add("claude", "other hooks", Loose, l.file+" has hooks that can rewrite a call after the guard has seen it", "start it with: "+i.Launch("claude"))
 		}
 	}
+}
+
+// skillsRun says whether claude runs the commands that stand in skills: the strongest
+// file that says so decides.
+func skillsRun(files []layer) bool {
+	for _, l := range files {
+		if v, ok := l.root.get("disableSkillShellExecution"); ok {
+			return !v.is("true")
+		}
+	}
+	return true
 }
 
 func (i Installation) findGemini(r *registration) {
