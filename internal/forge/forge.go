@@ -6,7 +6,9 @@ package forge
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,8 +126,22 @@ type NewPull struct {
 	Head, Base  string
 	Title, Body string
 	Draft       bool
-	// Again opens another request for a branch whose last one was merged or closed. Without it that one is found.
-	Again bool
+	// Key names the intention, as in a Post. With it, a request that has ended is found only if it was opened for this very
+	// key: another branch of the same name may have had one. Without it, whatever the branch had is found.
+	Key string
+}
+
+// Begin records that a request is to be opened, and gives it the marker that its body will hold.
+func (n *NewPull) Begin(ctx context.Context, j Journal, repo string, now time.Time) (Record, error) {
+	if n.Key == "" {
+		return Record{}, nil
+	}
+	r, _, err := j.Begin(ctx, Record{Key: n.Key, Repo: repo, Kind: OfPull, Marker: NewMarker(), Created: now})
+	if err != nil {
+		return r, fmt.Errorf("record what is to be opened: %w", err)
+	}
+	n.Body = r.Mark(n.Body)
+	return r, nil
 }
 
 // Edit changes a pull request; nil leaves things as they are.
@@ -246,6 +262,7 @@ const (
 	OnPull   CommentKind = "comment" // below the request as a whole
 	OnLine   CommentKind = "line"    // on a line of the diff
 	InReview CommentKind = "review"  // the words and verdict of a review
+	OfPull   CommentKind = "pull"    // the words that a request was opened with; no comment, but recorded like one
 )
 
 // The states of comments: those of a line's thread, and those of a review. A comment on the request has none.

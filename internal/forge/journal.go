@@ -83,6 +83,11 @@ func Markers(raw string) []string {
 	}
 }
 
+// Opened says whether a request with that body was opened for this record; without a record every one will do.
+func (r Record) Opened(raw string) bool {
+	return r.Key == "" || slices.Contains(Markers(raw), r.Marker)
+}
+
 // Unmark takes our marker out of our own words, so that nobody is shown it.
 func Unmark(raw string) string {
 	for _, m := range Markers(raw) {

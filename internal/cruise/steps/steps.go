@@ -255,7 +255,7 @@ func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise
 	if err != nil {
 		return cruise.PullRequest{}, temporary(err)
 	}
-	p, _, err := f.Open(ctx, forge.NewPull{Head: in.Branch, Base: remote.DefaultBranch, Title: in.Title, Body: in.Body, Draft: in.Draft})
+	p, _, err := f.Open(ctx, forge.NewPull{Key: in.Phase + "-pull", Head: in.Branch, Base: remote.DefaultBranch, Title: in.Title, Body: in.Body, Draft: in.Draft})
 	return cruise.PullRequest{Number: p.Number, URL: p.URL}, temporary(err)
 }
 

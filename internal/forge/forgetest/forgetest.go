@@ -261,6 +261,7 @@ func Run(t *testing.T, s Server) {
 		do   func(*place)
 	}{
 		{"OpensOnePullRequestForABranch", opensOne},
+		{"OpensAnewForANameThatWasUsedBefore", opensAnew},
 		{"ReadsStateAndMerges", readsState},
 		{"ReadsOneOrderedStream", readsStream},
 		{"HandsOutEditsAgainAndTellsOfDeletions", handsOutEdits},

@@ -62,6 +62,29 @@ func opensOne(p *place) {
 	}
 }
 
+// Guards against a branch that has the name of one that was merged and deleted: its request is not the old one.
+func opensAnew(p *place) {
+	f := p.as(Ada, "")
+	old := p.open(f, "topic")
+	p.must(f.Merge(p.Context(), old.Number, p.settled(f, old.Number).Head.Commit))
+	p.must(f.DeleteBranch(p.Context(), "topic", old.Head.Commit))
+	head := p.commit("topic", "the name again", map[string]string{"again.txt": "x\n"})
+	p.push("topic")
+	n := forge.NewPull{Key: "phase 2", Head: "topic", Base: "main", Title: "Anew", Body: "words"}
+	made, existed, err := f.Open(p.Context(), n)
+	p.must(err)
+	if existed || made.Number == old.Number || made.State != forge.Open || made.Body != "words" || made.Head.Commit != head {
+		p.Fatalf("opened %v %+v, the old one is %d", existed, made, old.Number)
+	}
+	// Ours is found again by the record, also by a process that comes after a crash and a merge.
+	p.must(f.Merge(p.Context(), made.Number, p.settled(f, made.Number).Head.Commit))
+	again, existed, err := p.as(Ada, "").Open(p.Context(), n)
+	p.must(err)
+	if !existed || again.Number != made.Number || again.State != forge.Merged {
+		p.Errorf("found %v %+v", existed, again)
+	}
+}
+
 func readsState(p *place) {
 	f := p.as(Ada, "")
 	pull := p.open(f, "topic")

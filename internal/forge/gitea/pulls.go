@@ -31,6 +31,10 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 // Find finds the pull request of a branch: the open one, or else the newest. Gitea can't be asked by branch, so the list
 // is walked.
 func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
+	return f.find(ctx, branch, forge.Record{})
+}
+
+func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (forge.Pull, error) {
 	c, err := f.author.at(ctx)
 	if err != nil {
 		return forge.Pull{}, err
@@ -43,6 +47,9 @@ func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
 				ours := p.Head != nil && p.Base != nil && p.Head.RepoID == p.Base.RepoID
 				// The name outlives the branch in the label; the ref becomes refs/pull/N/head.
 				if !ours || p.Head.Ref != branch && p.Head.Name != branch || strings.HasPrefix(p.Title, duplicate) {
+					continue
+				}
+				if state == sdk.StateClosed && !opened.Opened(p.Body) {
 					continue
 				}
 				if best == nil || (state == sdk.StateOpen) == (p.Index < best.Index) {
@@ -79,12 +86,15 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 	if n.Draft {
 		title = wip + title
 	}
+	rec, err := n.Begin(ctx, f.journal, f.remote.String(), f.clock.Now())
+	if err != nil {
+		return p, false, err
+	}
 	for try := 0; ; try++ {
-		p, err = f.Find(ctx, n.Head)
-		if err == nil && (!n.Again || p.State == forge.Open) {
+		if p, err = f.find(ctx, n.Head, rec); err == nil {
 			return p, true, nil
 		}
-		if _, none := errors.AsType[*forge.NoPullError](err); err != nil && !none {
+		if _, none := errors.AsType[*forge.NoPullError](err); !none {
 			return p, false, err
 		}
 		made, _, err := c.CreatePullRequest(f.remote.Owner, f.remote.Name, sdk.CreatePullRequestOption{Head: n.Head, Base: n.Base, Title: title, Body: n.Body})
@@ -260,7 +270,7 @@ func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 
 func pullOf(r *sdk.PullRequest) forge.Pull {
 	p := forge.Pull{
-		Number: int(r.Index), URL: r.HTMLURL, Title: forge.Name(r.Title, forge.MaxTitle), Body: forge.Clean(r.Body, forge.MaxBody),
+		Number: int(r.Index), URL: r.HTMLURL, Title: forge.Name(r.Title, forge.MaxTitle), Body: forge.Clean(forge.Unmark(r.Body), forge.MaxBody),
 		State: forge.Open, Draft: r.Draft, Head: branchOf(r.Head), Base: branchOf(r.Base),
 	}
 	if r.Draft {

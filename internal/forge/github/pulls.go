@@ -27,6 +27,10 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 
 // Find finds the pull request of a branch: the open one, or else the newest. A *forge.NoPullError says that there is none.
 func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
+	return f.find(ctx, branch, forge.Record{})
+}
+
+func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (forge.Pull, error) {
 	var best *gh.PullRequest
 	err := pages(func(o gh.ListOptions) (*gh.Response, error) {
 		list, resp, err := f.author.rest.PullRequests.List(ctx, f.remote.Owner, f.remote.Name, &gh.PullRequestListOptions{
@@ -35,6 +39,9 @@ func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
 		for _, p := range list {
 			// Asked with a head that it doesn't understand, GitHub gives all pull requests.
 			if p.GetHead().GetRef() != branch || !strings.EqualFold(p.GetHead().GetRepo().GetOwner().GetLogin(), f.remote.Owner) {
+				continue
+			}
+			if p.GetState() != "open" && !opened.Opened(p.GetBody()) {
 				continue
 			}
 			if best == nil || p.GetState() == "open" && best.GetState() != "open" {
@@ -56,12 +63,15 @@ func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
 func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existed bool, err error) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
+	rec, err := n.Begin(ctx, f.journal, f.remote.String(), f.clock.Now())
+	if err != nil {
+		return p, false, err
+	}
 	for try := 0; ; try++ {
-		p, err = f.Find(ctx, n.Head)
-		if err == nil && (!n.Again || p.State == forge.Open) {
+		if p, err = f.find(ctx, n.Head, rec); err == nil {
 			return p, true, nil
 		}
-		if _, none := errors.AsType[*forge.NoPullError](err); err != nil && !none {
+		if _, none := errors.AsType[*forge.NoPullError](err); !none {
 			return p, false, err
 		}
 		made, _, err := f.author.rest.PullRequests.Create(ctx, f.remote.Owner, f.remote.Name, gh.CreatePullRequest{
@@ -223,7 +233,7 @@ func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 
 func pullOf(r *gh.PullRequest) forge.Pull {
 	p := forge.Pull{
-		Number: r.GetNumber(), URL: r.GetHTMLURL(), Title: forge.Name(r.GetTitle(), forge.MaxTitle), Body: forge.Clean(r.GetBody(), forge.MaxBody),
+		Number: r.GetNumber(), URL: r.GetHTMLURL(), Title: forge.Name(r.GetTitle(), forge.MaxTitle), Body: forge.Clean(forge.Unmark(r.GetBody()), forge.MaxBody),
 		Author: forge.Name(r.GetUser().GetLogin(), forge.MaxName), State: forge.Open, Draft: r.GetDraft(),
 		Head: branchOf(r.GetHead()), Base: branchOf(r.GetBase()), Created: r.GetCreatedAt().Time, Updated: r.GetUpdatedAt().Time,
 	}
