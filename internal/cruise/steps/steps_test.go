@@ -121,6 +121,42 @@ func TestOneLookServesAllPhasesOfARepository(t *testing.T) {
 	}
 }
 
+// Guards against a merge that is told of once, to a phase that could not write it down.
+func TestAMergeIsToldOfUntilItIsTakenIn(t *testing.T) {
+	now := time.Unix(100, 0)
+	w := &Watcher{Now: func() time.Time { now = now.Add(5 * time.Second); return now }}
+	f := &polls{news: []forge.News{{Number: 1, Mark: "m", Pull: forge.Pull{State: forge.Merged}}}}
+	d := &Doer{Watch: w, Forge: func(context.Context, string) (Forge, error) { return f, nil }}
+	for n := range 3 {
+		got, err := d.Look(t.Context(), cruise.LookIn{Phase: "a", Repo: "/r", PR: 1, Mark: "m"})
+		if err != nil || got.State != string(forge.Merged) {
+			t.Errorf("look %d: %+v, %v", n, got, err)
+		}
+		f.news = nil
+	}
+}
+
+// Guards against a push to a request that was closed after another's look had brought news of it.
+func TestALookThatIsAskedForIsANewOne(t *testing.T) {
+	w := &Watcher{Now: func() time.Time { return time.Unix(100, 0) }}
+	f := &polls{}
+	look := func(phase string, pr int, ask bool) forge.News {
+		t.Helper()
+		n, err := w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Now: ask})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	look("a", 1, false)
+	f.news = []forge.News{{Number: 1, Mark: "m", Pull: forge.Pull{State: forge.Open}}}
+	look("b", 2, false)
+	f.news = []forge.News{{Number: 1, Mark: "m", Pull: forge.Pull{State: forge.Closed}}}
+	if n := look("a", 1, true); n.Pull.State != forge.Closed {
+		t.Errorf("it sees %+v", n)
+	}
+}
+
 func TestTheReadableCopyNamesWhatIsPending(t *testing.T) {
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning})
 	st.Ledger.Raise(cruise.Finding{Text: "a", Comment: "c1"})

@@ -30,6 +30,7 @@ type watchedPhase struct {
 	mark  forge.Mark
 	ready *forge.News // found by another's look, and not yet asked for
 	at    time.Time   // when it was last looked at
+	pull  forge.Pull  // as it was last read: a forge tells of it when it changes, and a phase may ask again
 }
 
 // Forget stops watching a phase that has ended.
@@ -65,7 +66,13 @@ func (w *Watcher) look(ctx context.Context, f Forge, in cruise.LookIn) (forge.Ne
 		p = &watchedPhase{id: in.Phase}
 		r.phases[in.PR] = p
 	}
-	if n := p.ready; n != nil && p.mark == forge.Mark(in.Mark) {
+	n, err := w.lookAt(ctx, f, r, p, in)
+	n.Pull = p.pull
+	return n, err
+}
+
+func (w *Watcher) lookAt(ctx context.Context, f Forge, r *watched, p *watchedPhase, in cruise.LookIn) (forge.News, error) {
+	if n := p.ready; n != nil && !in.Now && p.mark == forge.Mark(in.Mark) {
 		p.ready, p.mark = nil, n.Mark
 		return *n, nil
 	}
@@ -94,6 +101,9 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookI
 	}
 	for _, n := range news {
 		p := r.phases[n.Number]
+		if p != nil && n.Pull.State != "" {
+			p.pull = n.Pull
+		}
 		switch {
 		case n.Number == in.PR:
 			mine = n
