@@ -320,10 +320,13 @@ func cut(s string, most int) string {
 func prBody(st State) string {
 	body := Harmless(cut(st.Spec.Task, maxBody))
 	if st.Plan != "" {
-		body += "\n\nPlan: `" + st.Plan + "`"
+		body += "\n\nPlan: " + code(st.Plan)
 	}
 	return body
 }
+
+// code shows a name that an agent chose, so that it can be nothing but a name.
+func code(name string) string { return "`" + strings.ReplaceAll(Harmless(name), "`", "") + "`" }
 
 func (m *machine) push() (bool, error) {
 	if m.st.Head == "" || m.st.Head == m.st.Workspace.Base {

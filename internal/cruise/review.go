@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Verdict is how a reviewer judges.
@@ -116,6 +117,9 @@ func (r Review) check() error {
 	for _, f := range r.Findings {
 		if f.Text == "" || len(f.Text) > maxFindingBytes || f.Line < 0 {
 			return errors.New("a finding without words, with too many, or with a line below zero")
+		}
+		if strings.ContainsFunc(f.Path, unicode.IsControl) {
+			return fmt.Errorf("a finding in a file whose name has control characters: %q", f.Path)
 		}
 		if f.Path != "" && (path.IsAbs(f.Path) || strings.HasPrefix(path.Clean(f.Path), "..")) {
 			return fmt.Errorf("a finding outside of the repository: %q", f.Path)

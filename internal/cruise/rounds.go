@@ -141,7 +141,7 @@ func (m *machine) judged(domain string, r Review) error {
 	var fresh []Finding
 	for _, f := range r.Findings {
 		found := Finding{
-			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: f.Severity, Text: Harmless(f.Text),
+			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(Harmless(f.Severity)), Text: Harmless(f.Text),
 			Author: m.st.Spec.Reviewer.Agent, Round: m.st.Round,
 		}
 		if r.Verdict != NeedsChanges {
@@ -346,7 +346,7 @@ func (m *machine) settle(f Finding, p Published) (Reply, bool) {
 		touches := f.Path == "" || slices.Contains(c.Files, path.Clean(f.Path))
 		text := fmt.Sprintf("Done in %s: %s", c.ID, Harmless(c.Subject))
 		if !touches {
-			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", "`"+strings.ReplaceAll(f.Path, "`", "")+"`")
+			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", code(f.Path))
 		}
 		return Reply{Finding: f.ID, Comment: f.Comment, Text: text, Resolve: touches}, true
 	}
