@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -21,8 +22,9 @@ func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise
 			r.Body += "\n\n" + findingText(v)
 			continue
 		}
-		r.Lines = append(r.Lines, forge.LineComment{Path: v.Path, Line: v.Line, Body: findingText(v)})
+		r.Lines = append(r.Lines, forge.LineComment{Path: v.Path, Line: v.Line, Body: unaddressed(findingText(v))})
 	}
+	r.Body = unaddressed(r.Body)
 	p, err := f.Review(ctx, in.PR, r)
 	if err != nil {
 		return nil, temporary(err)
@@ -33,11 +35,23 @@ func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise
 	return d.places(ctx, f, in, p)
 }
 
+var (
+	mention = regexp.MustCompile(`(^|\W)@([A-Za-z0-9])`)
+	command = regexp.MustCompile(`(?m)^([ \t]*)/([A-Za-z])`)
+)
+
+// unaddressed keeps an agent's words from calling people, teams or bots in the user's name: a bot that takes "/approve" or
+// "@bot merge" from the user would take it from cco too. A mark without width stands in between; the words look the same.
+func unaddressed(text string) string {
+	text = mention.ReplaceAllString(text, "$1@\u200b$2")
+	return command.ReplaceAllString(text, "$1\u200b/$2")
+}
+
 // findingText is a finding as people read it. Its id is how a fixer, and a person, refers to it.
 func findingText(v cruise.Finding) string {
 	where := ""
 	if v.Path != "" && v.Line == 0 {
-		where = " `" + strings.ReplaceAll(v.Path, "`", "") + "`"
+		where = " `" + strings.ReplaceAll(cruise.Harmless(v.Path), "`", "") + "`"
 	}
 	return fmt.Sprintf("**%s**%s (%s)\n\n%s", v.ID, where, v.Severity, v.Text)
 }
@@ -76,7 +90,7 @@ func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
 }
 
 func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply) error {
-	post := forge.Post{Key: fmt.Sprintf("%s-answer-%d-%s", in.Phase, in.Round, a.Finding), Body: a.Text}
+	post := forge.Post{Key: fmt.Sprintf("%s-answer-%d-%s", in.Phase, in.Round, a.Finding), Body: unaddressed(a.Text)}
 	id, _, _ := strings.Cut(a.Comment, edited)
 	kind, _, err := forge.ParseID(id)
 	if err == nil && kind == forge.OnLine {
@@ -88,7 +102,7 @@ func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise
 		}
 		return nil
 	}
-	post.Body = "**" + a.Finding + "**: " + a.Text
+	post.Body = "**" + a.Finding + "**: " + post.Body
 	_, err = f.Comment(ctx, in.PR, post)
 	return err
 }
@@ -99,7 +113,7 @@ func (d *Doer) Say(ctx context.Context, in cruise.SayIn) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Comment(ctx, in.PR, forge.Post{Key: in.Phase + "-" + in.Key, Body: in.Text})
+	_, err = f.Comment(ctx, in.PR, forge.Post{Key: in.Phase + "-" + in.Key, Body: unaddressed(in.Text)})
 	return temporary(err)
 }
 
