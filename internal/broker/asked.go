@@ -40,6 +40,9 @@ func (a *asked) write(p []byte) error {
 	return a.no
 }
 
+// whole says that the request was read to its end.
+func (a *asked) whole() bool { return a.begun && a.scan.idle() }
+
 func (a *asked) see(path, value []byte) {
 	p := strings.ToLower(string(path)) // some gateways don't care
 	switch p {

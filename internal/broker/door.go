@@ -138,11 +138,12 @@ func (d *Door) Serve(l net.Listener) error {
 	return err
 }
 
-// Close closes the door at once, with everything that passes through it.
+// Close closes the door at once, with everything that passes through it. After it Spent is the last word.
 func (d *Door) Close() error {
 	d.cancel()
 	err := d.server.Close()
 	d.mu.Lock()
+	first := !d.closed
 	d.closed = true
 	open := d.open
 	d.open = map[io.Closer]struct{}{}
@@ -152,6 +153,9 @@ func (d *Door) Close() error {
 	}
 	for _, r := range d.routes {
 		r.transport.CloseIdleConnections()
+	}
+	for i := 0; first && i < maxModelCalls; i++ {
+		d.calls <- struct{}{} // each request gives its place back when it is settled
 	}
 	return err
 }

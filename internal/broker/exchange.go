@@ -24,6 +24,7 @@ type exchange struct {
 
 	sent  atomic.Int64 // bytes of the request
 	wrote atomic.Bool  // the model has the whole request
+	left  bool         // it was us, or the box, who gave up
 	ended atomic.Bool  // the answer came to its end
 }
 
@@ -50,6 +51,13 @@ func (x *exchange) wanted() (model string, most int64, no error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.asked.model, x.asked.most, x.asked.no
+}
+
+// given says that the model has the request. If it was not its host that broke off, that is so when all of it was read.
+func (x *exchange) given() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.wrote.Load() || x.left && x.asked.whole()
 }
 
 // rewrite makes the request that the model gets.
@@ -135,8 +143,10 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(refused, &no):
 		x.tell(w, x.rt.up.Provider.final(), Refused, no.why)
 	case x.watch.fired.Load():
+		x.left = true
 		x.tell(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
 	case r.Context().Err() != nil:
+		x.left = true
 		x.entry.Decision, x.entry.Error = Failed, "the client went away"
 	default:
 		status, why := trouble(err)
@@ -171,7 +181,7 @@ func (x *exchange) charge() {
 		if x.meter.model != "" {
 			model = x.meter.model
 		}
-	case x.entry.Decision == Failed && x.wrote.Load():
+	case x.entry.Decision == Failed && x.given():
 		// The model was at work on it when somebody gave up.
 		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: most}
 		if most == 0 {

@@ -212,3 +212,26 @@ func TestMoreConnectionsThanThereArePlacesWait(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 }
+
+// Guards against money that is forgotten when a session ends with requests under way: who closes the door asks it next what
+// was spent.
+func TestWhatIsUnderWayIsPaidWhenTheDoorCloses(t *testing.T) {
+	begun := make(chan struct{}, maxModelCalls)
+	u, _ := upstream(t, "openai", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		begun <- struct{}{}
+		<-r.Context().Done()
+	})
+	tr := open(t, Config{Models: []Upstream{u}})
+	const body = `{"max_output_tokens":1000}`
+	for range maxModelCalls + 3 { // those that wait for a place cost nothing
+		_, _ = fmt.Fprintf(tr.dial(), "POST /openai/v1/responses HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s", theToken, len(body), body)
+	}
+	for range maxModelCalls {
+		<-begun
+	}
+	_ = tr.door.Close()
+	if s := tr.door.Spent(); s.Output != maxModelCalls*1000 || s.Requests != maxModelCalls {
+		t.Errorf("spent %+v", s)
+	}
+}

@@ -51,9 +51,9 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	if err != nil {
 		return ending{Err: err}
 	}
-	defer r.door.close()
-	defer k.audits(ctx)()
 	defer r.meter.run(ctx)()
+	defer k.audits(ctx)()
+	defer r.door.close() // before the meter looks for the last time: what is cut off costs too
 	r.total.run()
 	defer r.total.hold()
 	for {

@@ -150,9 +150,10 @@ func (m *meter) write(ctx context.Context) error {
 	return nil
 }
 
-// run writes while something is spent, until the context ends, and then once more.
+// run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: what is
+// under way then is still to be counted.
 func (m *meter) run(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
