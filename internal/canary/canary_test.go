@@ -223,6 +223,10 @@ func changes() []change {
 		{"a name that is no text", nil, func(s *scene) { s.put("hooks/\x1b[31m\xff\n", "x", 0o755) }, canary.KindHook, "was added"},
 		{"info", nil, func(s *scene) { s.put("info/attributes", "* filter=evil\n", 0o644) }, canary.KindInfo, "info/attributes was added"},
 		{"alternates", nil, func(s *scene) { s.put("objects/info/alternates", "/tmp/evil\n", 0o644) }, canary.KindFile, "objects/info/alternates was added"},
+		{"an object that is another", nil, func(s *scene) {
+			oid := s.user.Object("blob", "the user's, made meanwhile\n")
+			s.put("objects/"+oid[:2]+"/"+oid[2:], "evil", 0o644)
+		}, canary.KindFile, " is not the object that its name says"},
 		{"a hidden file", nil, func(s *scene) { s.user.Git("update-index", "--skip-worktree", "a.txt") }, canary.KindIndex, "the index of the main worktree was changed"},
 		{"a broken index", nil, func(s *scene) { s.put("index", "DIRC", 0o644) }, canary.KindIndex, "the index of the main worktree was changed"},
 		{"no index", nil, func(s *scene) { s.run("rm", s.gitPath("index")) }, canary.KindIndex, "index was removed"},

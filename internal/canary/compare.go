@@ -23,7 +23,7 @@ func refsOf(ctx context.Context, repo *git.Repo) (map[Raw]git.Ref, error) {
 }
 
 // Compare says what changed since the shot but for what is the agent's own: its branch, its worktree's directory, its
-// refs/cco/, and objects. The repository must have been opened after the agent's end.
+// refs/cco/, and new objects. The repository must have been opened after the agent's end.
 //
 // A user works on while an agent does, and nothing in a repository says who did what. So a change is Ordinary if it is
 // of a kind that people make all day and nothing is thrown away by it: branches that went forward by commits, merges and
@@ -41,7 +41,7 @@ func compare(ctx context.Context, repo *git.Repo, shot *Shot, own Own) ([]Findin
 	c := &comparison{lore: learn(ctx, repo, shot, own)}
 	parts := []func(context.Context) error{c.worktrees, c.files}
 	if repo != nil {
-		parts = append(parts, c.refs)
+		parts = append(parts, c.refs, c.objects)
 	}
 	var errs []error
 	for _, part := range parts {

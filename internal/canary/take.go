@@ -25,6 +25,7 @@ type Shot struct {
 	Refs    map[Raw]git.Ref `json:"refs"`
 	Places  []place         `json:"places"` // all worktrees but the agent's
 	Stash   string          `json:"stash"`  // the sum of the list of stashes, which is a reflog
+	Bad     []string        `json:"bad"`    // loose objects that were none before
 
 	dir string
 }
@@ -89,6 +90,9 @@ func (s *Shot) fill(ctx context.Context, repo *git.Repo) (err error) {
 		if err := scan.mark(dir); err != nil {
 			return err
 		}
+	}
+	if _, s.Bad, err = repo.CheckLoose(ctx); err != nil {
+		return err
 	}
 	log, err := readBounded(stashLog(s.Common), maxLog)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -264,8 +264,10 @@ func (u *undo) at(path string) (*Entry, error) {
 
 // watched keeps a report that somebody has changed from leading us elsewhere.
 func (u *undo) watched(path string) bool {
-	if within(filepath.Join(u.shot.Common, "worktrees"), path) || within(filepath.Join(u.shot.Common, "modules"), path) {
-		return path == filepath.Clean(path)
+	for _, dir := range []string{"worktrees", "modules", "objects"} {
+		if within(filepath.Join(u.shot.Common, dir), path) {
+			return path == filepath.Clean(path)
+		}
 	}
 	return slices.ContainsFunc(slices.Concat(u.shot.Roots, u.shot.Outside), func(root string) bool { return within(root, path) })
 }

@@ -266,7 +266,7 @@ func (x *examiner) explained() error {
 		oids = append(oids, oid)
 	}
 	return kinds(x.ctx, x.q.repo.host, oids, func(o object) error {
-		if o.kind == "missing" {
+		if o.kind == "missing" || x.q.adopted {
 			return refuse(RuleObject, "git found a fault: %s", Clean(x.complaints[o.oid]))
 		}
 		return nil

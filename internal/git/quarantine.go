@@ -35,6 +35,7 @@ type Quarantine struct {
 	commits  map[string]bool // in the pack
 	tolerate []string        // what git's own checks said about objects, where it may be about old ones
 	used     bool
+	adopted  bool // all that came was in the user's repository before, so that this is no excuse
 	examined bool
 }
 

@@ -264,7 +264,7 @@ func (q *Quarantine) measure(ctx context.Context) error {
 	}
 	// A thin pack is completed with objects that the user had before, and those may be of any size.
 	return kinds(ctx, q.repo.host, large, func(o object) error {
-		if o.kind == "missing" {
+		if o.kind == "missing" || q.adopted {
 			return refuse(RuleTooLarge, "object %s is larger than the limit (%d bytes, and %d for a commit)", short(o.oid),
 				q.limits.ObjectBytes, maxCommitBytes)
 		}

@@ -165,6 +165,10 @@ func TestTheRepositoryIsOutOfReach(t *testing.T) {
 		`cd "$HOST/.git" && rm -rf refs/heads/main`,
 		`cd "$HOST/.git" && mv refs was`,
 		`mkdir "$TMPDIR/r" && mv "$TMPDIR/r" "$HOST/.git/refs/tags"`,
+		`echo x > "$HOST/.git/objects/pack/multi-pack-index"`,
+		`rm -f "$HOST"/.git/objects/pack/*.idx`,
+		`echo x > "$HOST/.git/objects/info/commit-graph"`,
+		`echo /tmp > "$HOST/.git/objects/info/alternates"`,
 		`ls "$OTHER"`,
 		`echo x > "$OTHER/evil"`,
 		`ls "$DATA/exchange/` + two + `"`,
@@ -182,6 +186,25 @@ func TestTheRepositoryIsOutOfReach(t *testing.T) {
 	t.Log(out)
 	if after := a.state(); after != before {
 		t.Errorf("the repository was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// Guards against an agent that writes another content under the name of a loose object of the user's, which git believes.
+func TestTheUsersObjectsStayWhatTheyAre(t *testing.T) {
+	a := newAgent(t, nil)
+	a.host.Write("staged.txt", "staged\n")
+	a.host.Git("add", "staged.txt")
+	oids := []string{a.host.Git("rev-parse", "HEAD:a.txt"), a.host.Git("rev-parse", ":staged.txt")}
+	want := a.host.Git("cat-file", "-p", oids[0]) + a.host.Git("cat-file", "-p", oids[1])
+	out, err := a.sh(`for oid; do
+		f="$HOST/.git/objects/${oid:0:2}/${oid:2}"; mkdir -p "$(dirname "$f")"; rm -f "$f"
+		cp "$HOST/.git/objects/$(echo evil | git hash-object -w --stdin | sed 's|..|&/|')" "$f"
+	done`, oids...)
+	if err != nil {
+		t.Fatal(err, out)
+	}
+	if got := a.host.Git("cat-file", "-p", oids[0]) + a.host.Git("cat-file", "-p", oids[1]); got != want {
+		t.Errorf("the objects hold %q, and held %q", got, want)
 	}
 }
 

@@ -45,41 +45,22 @@ func (v *view) git(at site, session string, write bool) error {
 	return errors.Join(v.refs(filepath.Join(common, "refs"), session), v.refs(filepath.Join(common, "logs", "refs"), session))
 }
 
-// maxPacks bounds what covering packs costs at each start. A repository that is packed now and then has far fewer.
-const maxPacks = 200
-
-// objects lets new ones be written. The packs that are there can't be removed or changed: mostly they are the history.
+// objects lets new ones be written, one by one. Packs are read-only, and so is what says where else objects are and how
+// commits follow each other: by a pack, an index of packs or a graph of its own an agent could give any object, and any
+// history, another content than it has. Loose objects were packed before, see Repo.PackLoose.
 func (v *view) objects(dir string) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}
 	v.show(dir, true)
-	v.show(filepath.Join(dir, "pack"), true)
-	packs, err := packFiles(filepath.Join(dir, "pack"))
-	if err != nil || len(packs) > maxPacks {
-		return err
-	}
-	for _, pack := range packs {
-		for _, name := range []string{pack, strings.TrimSuffix(pack, "pack") + "idx"} {
-			v.mounts = append(v.mounts, jail.Mount{Source: name, Target: name, File: true, Cover: true})
+	for _, name := range []string{"info", "pack"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+			return err
 		}
+		v.show(filepath.Join(dir, name), false)
 	}
 	return nil
-}
-
-func packFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var packs []string
-	for _, e := range entries {
-		if e.Type().IsRegular() && filepath.Ext(e.Name()) == ".pack" {
-			packs = append(packs, filepath.Join(dir, e.Name()))
-		}
-	}
-	return packs, err
 }
 
 // refs opens a tree of refs, or of their logs, for the session's branch and the stash.

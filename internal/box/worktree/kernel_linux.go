@@ -23,6 +23,11 @@ func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) 
 		return err
 	}
 	defer release()
+	if at.admin != "" && !e.ReadOnly {
+		if err := at.repo.PackLoose(ctx); err != nil {
+			return fmt.Errorf("keep the repository's objects safe: %w", err)
+		}
+	}
 	c, err := d.cage(b, e, at)
 	if err != nil {
 		return err
@@ -120,11 +125,15 @@ func leadsOut(name string) bool {
 	return strings.HasPrefix(name, "DBUS_") || strings.HasPrefix(name, "VSCODE_IPC_") || strings.HasPrefix(name, "VSCODE_GIT_")
 }
 
-// gitSettings keep git from what can't work here, and would only confuse: packing refs that are read-only, and signing
-// with keys that are not in sight.
+// gitSettings keep git from what can't work here, and would only confuse: packing refs and objects where that is
+// read-only, and signing with keys that are not in sight.
 func gitSettings() []string {
-	env := []string{"TMPDIR=/tmp", "IS_SANDBOX=1", "GIT_CONFIG_COUNT=4"}
-	for i, kv := range [][2]string{{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"}} {
+	settings := [][2]string{
+		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
+		{"fetch.unpackLimit", "10000000"}, {"core.bigFileThreshold", "100g"},
+	}
+	env := []string{"TMPDIR=/tmp", "IS_SANDBOX=1", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings))}
+	for i, kv := range settings {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
 	}
 	return env

@@ -1,0 +1,31 @@
+package canary
+
+import (
+	"context"
+	"slices"
+)
+
+// objects finds loose ones that are not what their names say: git would take them for what the user committed. Those of
+// before the run are in packs by now, but not those that the user has made meanwhile.
+func (c *comparison) objects(ctx context.Context) error {
+	_, bad, err := c.repo.CheckLoose(ctx)
+	if err != nil {
+		return err
+	}
+	for _, path := range bad[:min(len(bad), maxShown)] {
+		if slices.Contains(c.shot.Bad, path) {
+			continue
+		}
+		is, err := now(path)
+		if err != nil {
+			return err
+		}
+		if is == nil {
+			continue
+		}
+		f := fileFinding(KindFile, label(c.shot.Common, path), path, nil, is)
+		f.Words = f.What + " is not the object that its name says"
+		c.add(f)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/sha1" //nolint:gosec // it is what git names objects by
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// PackLoose moves every loose object into a pack, if it is what its name says. Git reads loose objects without looking
+// whether they are, and takes those of packs first: where packs are out of an agent's reach, nothing that is packed
+// can be replaced by something else.
+func (r *Repo) PackLoose(ctx context.Context) error {
+	good, _, err := r.CheckLoose(ctx)
+	if err != nil || len(good) == 0 {
+		return err
+	}
+	if err := r.packList(ctx, good); err != nil {
+		return fmt.Errorf("pack loose objects: %w", err)
+	}
+	return nil
+}
+
+// CheckLoose lists the loose objects that are what their names say, and the paths in the repository of what is not.
+func (r *Repo) CheckLoose(ctx context.Context) (good, bad []string, err error) {
+	names, err := r.looseNames()
+	if err != nil {
+		return nil, nil, fmt.Errorf("list loose objects: %w", err)
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		oid := strings.ReplaceAll(name, "/", "")
+		switch path := filepath.Join(r.CommonDir, "objects", name); {
+		case r.checkLoose(path, oid) == nil:
+			good = append(good, oid)
+		case exists(path): // otherwise it was packed or collected meanwhile
+			bad = append(bad, path)
+		}
+	}
+	return good, bad, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// looseNames lists what is where loose objects are, as "ab/cdef…".
+func (r *Repo) looseNames() ([]string, error) {
+	objects := filepath.Join(r.CommonDir, "objects")
+	var names []string
+	for i := range 256 {
+		dir := fmt.Sprintf("%02x", i)
+		entries, err := os.ReadDir(filepath.Join(objects, dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+			return nil, err
+		}
+		for _, e := range entries {
+			if isOID(e.Name(), r.oidLen()-2) {
+				names = append(names, dir+"/"+e.Name())
+			}
+		}
+	}
+	return names, nil
+}
+
+// maxLoose bounds what a small file can make us expand.
+const maxLoose = 4 << 30
+
+var errNotLoose = errors.New("not the object that its name says")
+
+// checkLoose reads a loose object as strictly as git does, and compares it with its name. It opens nothing but files.
+func (r *Repo) checkLoose(path, oid string) error {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer func() { _ = f.Close() }()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return errors.Join(err, errNotLoose)
+	}
+	raw := bufio.NewReader(f)
+	z, err := zlib.NewReader(raw)
+	if err != nil {
+		return err
+	}
+	text := bufio.NewReader(io.LimitReader(z, maxLoose))
+	header, err := looseHeader(text)
+	if err != nil {
+		return err
+	}
+	sum := sha1.New() //nolint:gosec // as above
+	if r.ObjectFormat == "sha256" {
+		sum = sha256.New()
+	}
+	sum.Write(header)
+	n, err := io.Copy(sum, text)
+	if err != nil {
+		return err
+	}
+	_, size, _ := bytes.Cut(header[:len(header)-1], []byte(" "))
+	if string(size) != strconv.FormatInt(n, 10) || hex.EncodeToString(sum.Sum(nil)) != oid {
+		return errNotLoose
+	}
+	if _, err := raw.ReadByte(); err != io.EOF {
+		return errNotLoose // git wants nothing after it
+	}
+	return nil
+}
+
+// looseHeader reads "<kind> <size>" and the zero byte after it.
+func looseHeader(text *bufio.Reader) ([]byte, error) {
+	peek, err := text.Peek(32)
+	end := bytes.IndexByte(peek, 0)
+	if end < 0 {
+		return nil, errors.Join(err, errNotLoose)
+	}
+	kind, _, _ := bytes.Cut(peek[:end], []byte(" "))
+	switch string(kind) {
+	case "blob", "tree", "commit", "tag":
+	default:
+		return nil, errNotLoose
+	}
+	header := bytes.Clone(peek[:end+1])
+	_, err = text.Discard(len(header))
+	return header, err
+}
+
+// packList packs objects, and removes the loose ones. The names in a pack's index are reckoned anew from what is in the
+// pack, so that nothing can be slipped in between.
+func (r *Repo) packList(ctx context.Context, oids []string) error {
+	f, err := os.CreateTemp(filepath.Join(r.CommonDir, "objects", "pack"), "tmp_cco_")
+	if err != nil {
+		return err
+	}
+	defer func() { _, _ = f.Close(), os.Remove(f.Name()) }()
+	c := r.host.cmd("pack-objects", "--stdout", "--incremental", "--window=0", "-q")
+	c.Stdin, c.Stdout = strings.NewReader(strings.Join(oids, "\n")+"\n"), f
+	if err := r.host.finish(ctx, c); err != nil {
+		return err
+	}
+	// The last bytes of a pack's header count its objects: all of them may have been in packs already.
+	var count [4]byte
+	if _, err := f.ReadAt(count[:], 8); err != nil {
+		return err
+	}
+	if binary.BigEndian.Uint32(count[:]) > 0 {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if err := r.host.run(ctx, f, "index-pack", "--stdin"); err != nil {
+			return err
+		}
+	}
+	return r.host.run(ctx, nil, "prune-packed", "-q")
+}

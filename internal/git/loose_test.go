@@ -1,0 +1,148 @@
+package git_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/gittest"
+)
+
+// forge writes content under the name of another loose object.
+func forge(t *testing.T, r *gittest.Repo, oid, content string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	_, _ = fmt.Fprintf(z, "blob %d\x00%s", len(content), content)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := loose(r, oid)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func loose(r *gittest.Repo, oid string) string {
+	return r.Path(".git/objects/" + oid[:2] + "/" + oid[2:])
+}
+
+// Guards against an agent in a worktree box that replaces objects of the user's: git does not look whether a loose
+// object is what its name says.
+func TestPackedObjectsCannotBeReplaced(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) {
+			gittest.Home(t)
+			user := gittest.New(t, "--object-format="+format)
+			user.Commit("start", "a.txt", "a\n", "dir/b.txt", strings.Repeat("b", 1<<20))
+			user.Write("staged.txt", "staged\n")
+			user.Git("add", "staged.txt")
+			if err := openRepo(t, user.Dir).PackLoose(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			user.Git("fsck", "--strict")
+			for _, name := range []string{"HEAD:a.txt", ":staged.txt"} {
+				forge(t, user, user.Git("rev-parse", name), "evil\n")
+			}
+			if got := user.Git("cat-file", "-p", "HEAD:a.txt") + user.Git("cat-file", "-p", ":staged.txt"); got != "astaged" {
+				t.Errorf("the files hold %q", got)
+			}
+		})
+	}
+}
+
+func TestLooseObjectsThatAreNoneAreFoundAndLeftAlone(t *testing.T) {
+	gittest.Home(t)
+	user := gittest.New(t)
+	user.Commit("start", "a.txt", "a\n")
+	fifo := loose(user, strings.Repeat("ab", 20))
+	if err := os.MkdirAll(filepath.Dir(fifo), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{fifo: true, forge(t, user, strings.Repeat("cd", 20), "x"): true}
+	cut := loose(user, user.Object("blob", "to be cut\n"))
+	tail := loose(user, user.Object("blob", "with something after it\n"))
+	for path, change := range map[string]func([]byte) []byte{
+		cut:  func(b []byte) []byte { return b[:len(b)-6] },
+		tail: func(b []byte) []byte { return append(b, 'x') },
+	} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Remove(path)
+		if err := os.WriteFile(path, change(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want[path] = true
+	}
+	repo := openRepo(t, user.Dir)
+	if err := repo.PackLoose(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	good, bad, err := repo.CheckLoose(t.Context())
+	if err != nil || len(good) != 0 || len(bad) != len(want) {
+		t.Fatalf("good %v, bad %v, %v", good, bad, err)
+	}
+	for _, path := range bad {
+		if !want[path] {
+			t.Errorf("%s is called bad", path)
+		}
+	}
+}
+
+// Guards against objects that are taken over without a look, because they are in the user's repository already.
+func TestAdoptedCommitsPassTheChecksOfABundle(t *testing.T) {
+	gittest.Home(t)
+	user := gittest.New(t)
+	base := user.Commit("start", "a.txt", "a\n")
+	tip := user.Commit("work", "new.txt", "new\n", "b.txt", "b\n")
+	adopt := func(tip string, limits git.Limits) error {
+		q, err := openRepo(t, user.Dir).Quarantine(t.Context(), filepath.Join(t.TempDir(), "q"), git.QuarantineOptions{Limits: limits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = q.Close() }()
+		if _, err := q.Adopt(t.Context(), base, tip, ""); err != nil {
+			return err
+		}
+		_, err = q.Examine(t.Context())
+		return err
+	}
+	if err := adopt(tip, git.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	wantRule(t, adopt(tip, git.Limits{Objects: 3}), git.RulePackLimit)
+	wantRule(t, adopt(tip, git.Limits{ObjectBytes: 3}), git.RuleTooLarge)
+
+	blob := user.Git("rev-parse", "HEAD:b.txt")
+	twice := user.Tree(gittest.Entry{Mode: "100644", Name: "a", OID: blob}, gittest.Entry{Mode: "100644", Name: "a", OID: blob})
+	wantRule(t, adopt(user.CommitTree(twice, base), git.Limits{}), git.RulePack)
+
+	forge(t, user, blob, "evil\n")
+	wantRule(t, adopt(tip, git.Limits{}), git.RuleObject)
+}
+
+func wantRule(t *testing.T, err error, rule git.Rule) {
+	t.Helper()
+	if no, ok := errors.AsType[*git.RefusedError](err); !ok || no.Rule != rule {
+		t.Errorf("err = %v, want a refusal by %s", err, rule)
+	}
+}
