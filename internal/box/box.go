@@ -21,7 +21,7 @@ type Box struct {
 	Boot string `json:"boot,omitempty"`
 	// Unfinished is a box whose creation goes on, or was broken off.
 	Unfinished bool `json:"unfinished,omitempty"`
-	Spec Spec   `json:"spec"`
+	Spec       Spec `json:"spec"`
 
 	// Dir is where the driver keeps what belongs to the box; Exchange is the parent of the sessions' exchange directories.
 	Dir      string `json:"-"`
@@ -67,6 +67,8 @@ type VM struct {
 	Disk     int64  `json:"disk,omitempty"`     // bytes
 	Image    string `json:"image,omitempty"`    // a disk image, instead of those of the template
 	Template string `json:"template,omitempty"` // a file, instead of cco's own
+	// Containers lets sessions run containers of their own.
+	Containers bool `json:"containers,omitempty"`
 	// What is put into the machine beside cco's own: packages of its distribution, files and shell scripts, as root.
 	Packages []string `json:"packages,omitempty"`
 	Files    []VMFile `json:"files,omitempty"`

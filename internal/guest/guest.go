@@ -85,7 +85,7 @@ func serve(ctx context.Context, owner string) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	server := &remote.Server{
 		Driver: native.New(native.Options{
-			Tool: filepath.Join(Dir, "cco-box"), Guard: filepath.Join(Dir, "cco-guard"), Path: os.Getenv("PATH"), Apart: true, Foreign: true,
+			Tool: filepath.Join(Dir, "cco-box"), Guard: filepath.Join(Dir, "cco-guard"), Path: os.Getenv("PATH"), Apart: true, Foreign: true, Nested: true,
 		}),
 		Dir: boxes, Exchange: Exchange, Doors: doors, Version: version,
 	}

@@ -34,14 +34,26 @@ func Layers(b *box.Box, res jail.Result) []box.Layer {
 	g := limitBy(b.Name, limits, true)
 	defer g.remove()
 	return []box.Layer{
-		landlockLayer(res),
-		{Name: "seccomp", Active: res.Seccomp, Detail: onOff(res.Seccomp, "mounts, namespaces, keys, bpf, io_uring, odd sockets refused", "this kernel has no filters")},
+		landlockLayer(b, res),
+		{Name: "seccomp", Active: res.Seccomp, Detail: onOff(res.Seccomp, refused(b)+" refused", "this kernel has no filters")},
 		{Name: "memory limit", Active: true, Detail: fmt.Sprintf("%d MB by %s", limits.Memory>>20, g.memory)},
 		{Name: "process limit", Active: true, Detail: fmt.Sprintf("%d by %s", limits.Procs, g.procs)},
 	}
 }
 
-func landlockLayer(res jail.Result) box.Layer {
+// refused is what the filter keeps out.
+func refused(b *box.Box) string {
+	const always = "keys, bpf, io_uring, odd sockets"
+	if b.Spec.VM.Containers {
+		return "networks and cgroups of its own, " + always
+	}
+	return "mounts, namespaces, " + always
+}
+
+func landlockLayer(b *box.Box, res jail.Result) box.Layer {
+	if b.Spec.VM.Containers {
+		return box.Layer{Name: "landlock", Detail: "off, for containers: sessions make namespaces, mount in them and see all of /proc"}
+	}
 	if res.LandlockABI == 0 {
 		return box.Layer{Name: "landlock", Detail: "this kernel has none that is usable", Mend: "boot with lsm=landlock,… on Linux 5.19 or newer"}
 	}

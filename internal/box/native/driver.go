@@ -29,6 +29,9 @@ type Options struct {
 	Apart bool
 	// Foreign says that the exchange directory is another machine's, which may not let us say whose files are.
 	Foreign bool
+	// Nested allows boxes whose sessions run containers. What is let go for that is the kernel's to hold alone, so this is for
+	// machines that have nothing but boxes.
+	Nested bool
 }
 
 // Driver makes and enters native boxes.

@@ -11,11 +11,11 @@ import (
 
 // Options are what the driver needs to know of the host.
 type Options struct {
-	Tool           string
-	Guard          string
-	Home           string
-	Path           string
-	Apart, Foreign bool
+	Tool                   string
+	Guard                  string
+	Home                   string
+	Path                   string
+	Apart, Foreign, Nested bool
 }
 
 // Driver refuses everything.

@@ -15,6 +15,9 @@ import (
 
 // rehearse builds a box that nobody lives in and reports what it got. Its error says what is missing.
 func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
+	if err := d.checkNested(b); err != nil {
+		return jail.Result{}, err
+	}
 	user := cage.Me()
 	if user.UID == 0 {
 		user = cage.User{UID: cage.FirstUID, GID: cage.FirstUID}

@@ -93,6 +93,9 @@ func (d *Driver) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 		Dirs:     []string{"/home", "/run", "/var/empty", "/var/lib", "/mnt", "/srv", "/root", "/etc"},
 	}
 	system(p)
+	if b.Spec.VM.Containers && d.opts.Nested {
+		nest(p)
+	}
 	return p
 }
 

@@ -5,5 +5,10 @@ import (
 	"github.com/cco-dev/cco/internal/box/probe"
 )
 
-// Promises names the probes of the escape suite that must hold: all of them.
-func (d *Driver) Promises(*box.Box) []string { return probe.Names() }
+// Promises names the probes of the escape suite that must hold: all of them, where sessions don't run containers.
+func (d *Driver) Promises(b *box.Box) []string {
+	if b.Spec.VM.Containers {
+		return probe.Nested()
+	}
+	return probe.Names()
+}

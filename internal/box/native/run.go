@@ -82,6 +82,9 @@ func homeFor(id rooms.Identity, l rooms.Layout, e box.Exec) (jail.Mount, func(),
 
 // enter runs the program with a given home.
 func (d *Driver) enter(ctx context.Context, b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec) error {
+	if err := d.checkNested(b); err != nil {
+		return err
+	}
 	limits := cage.LimitsFor(b, e)
 	plan, err := d.plan(b, id, home, e, limits)
 	if err != nil {

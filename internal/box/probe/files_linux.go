@@ -166,11 +166,14 @@ func initRoot(b *Bait) string {
 	return ""
 }
 
-func procSys(*Bait) string {
+func procSys(b *Bait) string {
 	for _, name := range []string{
 		"sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hotplug", "sys/vm/panic_on_oom", "sys/vm/overcommit_memory",
 		"sys/fs/binfmt_misc/register", "sys/kernel/domainname", "sys/net/ipv4/ip_forward", "sys/user/max_user_namespaces", "sysrq-trigger",
 	} {
+		if b.Rooted && strings.HasPrefix(name, "sys/user/") {
+			continue // these are each namespace's own
+		}
 		if escape := openable("/proc/"+name, os.O_WRONLY); escape != "" {
 			return escape
 		}

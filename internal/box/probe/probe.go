@@ -2,17 +2,21 @@
 // Nothing that it tries does harm where it succeeds: it opens and looks, and undoes what it did.
 package probe
 
+import "slices"
+
 // Probe is one way out that is tried.
 type Probe struct {
 	Name string
 	What string // what must not be possible
 }
 
-// The probes that the host takes part in.
+// The probes that the host takes part in, or does something about.
 const (
-	Survivor  = "survivor"
-	Memory    = "memory"
-	Processes = "processes"
+	Capabilities  = "capabilities"
+	UserNamespace = "user-namespace"
+	Survivor      = "survivor"
+	Memory        = "memory"
+	Processes     = "processes"
 )
 
 // All are the probes, in the order in which they are shown.
@@ -52,9 +56,9 @@ func All() []Probe {
 		{"door-other", "use another session's door"},
 		{DoorRelay, "lead somebody on the host to the door through the relay's port"},
 		{DoorOutside, "let another user of the machine reach a session's door"},
-		{"capabilities", "hold a capability"},
+		{Capabilities, "hold a capability"},
 		{"setuid", "gain privileges from a setuid program"},
-		{"user-namespace", "make a user namespace"},
+		{UserNamespace, "make a user namespace"},
 		{"mount", "mount a filesystem"},
 		{"remount", "make a read-only directory writable"},
 		{"chroot", "change the root"},
@@ -80,6 +84,14 @@ func Names() []string {
 		names = append(names, p.Name)
 	}
 	return names
+}
+
+// InNamespaces are the names of the probes that get through where a session may make namespaces, to run containers in them.
+func InNamespaces() []string { return []string{UserNamespace, "mount", "chroot"} }
+
+// Nested are the names of the others, which hold there too, for who is root of such a namespace as well.
+func Nested() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(InNamespaces(), name) })
 }
 
 // Finding is what one probe found.
@@ -112,6 +124,9 @@ type Bait struct {
 	Port     int    `json:"port"`
 	UDP      int    `json:"udp"`    // a port that answers
 	Setuid   string `json:"setuid"` // a copy of id that is setuid root, if there could be one
+
+	// Rooted says that it is root of a user namespace who tries, made in the box.
+	Rooted bool `json:"rooted,omitempty"`
 
 	Behind Behind `json:"behind"`
 }

@@ -21,6 +21,8 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		case "euid":
 			_, _ = fmt.Fprintln(out, os.Geteuid())
 			return 0
+		case "rooted":
+			return rooted(args[1:])
 		case "dial":
 			return dial(args[1:])
 		case "linger":
@@ -109,9 +111,9 @@ func ways(open []string) []way {
 		{"door-token", doorToken},
 		{"door-other", doorOther},
 		{DoorRelay, doorRelay},
-		{"capabilities", capabilities},
+		{Capabilities, capabilities},
 		{"setuid", setuid},
-		{"user-namespace", userNamespace},
+		{UserNamespace, userNamespace},
 		{"mount", mount},
 		{"remount", remount},
 		{"chroot", chroot},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -191,8 +190,13 @@ func (c *Client) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	return r.Layers, err
 }
 
-// Promises names all probes: what is there is a native box.
-func (c *Client) Promises(*box.Box) []string { return slices.Clone(probe.Names()) }
+// Promises are those of the native box that is there.
+func (c *Client) Promises(b *box.Box) []string {
+	if b.Spec.VM.Containers {
+		return probe.Nested()
+	}
+	return probe.Names()
+}
 
 // The streams that the other side opens, by where they lead on ours.
 const (

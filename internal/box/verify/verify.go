@@ -123,6 +123,33 @@ func (t *trial) probeAll(ctx context.Context) error {
 			t.found[name] = probe.Finding{Probe: name, Held: true, Detail: "whoever tries is killed"}
 		}
 	}
+	if !t.found[probe.UserNamespace].Held {
+		return t.probeRooted(ctx, direct)
+	}
+	return nil
+}
+
+// probeRooted tries again as root of a namespace that was made in the box, where one can be had.
+func (t *trial) probeRooted(ctx context.Context, names []string) error {
+	args := []string{"rooted"}
+	for _, name := range names {
+		if name != probe.Capabilities && name != probe.Survivor {
+			args = append(args, name)
+		}
+	}
+	before := t.found
+	t.found, t.bait.Rooted = map[string]probe.Finding{}, true
+	err := t.probe(ctx, t.inside(args...))
+	found := t.found
+	t.found, t.bait.Rooted = before, false
+	if err != nil {
+		return err
+	}
+	for name, f := range found {
+		if !f.Held {
+			t.breach(name, "as root of a user namespace: "+f.Detail)
+		}
+	}
 	return nil
 }
 

@@ -36,8 +36,11 @@ func (p *Plan) build() error {
 			return step("mount "+m.Target, err)
 		}
 	}
-	if err := closeProc(root); err != nil {
-		return err
+	// The kernel lets nobody mount a proc of his own who does not see all of ours.
+	if !p.Nested {
+		if err := closeProc(root); err != nil {
+			return err
+		}
 	}
 	if err := p.closeEmpty(root); err != nil {
 		return err

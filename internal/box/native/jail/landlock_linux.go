@@ -28,6 +28,9 @@ func (p *Plan) landlock(res *Result) error {
 	if p.Contained {
 		return nil // the engine's mounts and namespaces say it all, and its seccomp filter may not know these calls
 	}
+	if p.Nested {
+		return nil // who is in a domain of Landlock's can't mount
+	}
 	abi, err := ll.LandlockGetABIVersion()
 	if err == nil && abi < 2 {
 		// The first version forbids to move a file to another directory, which nothing can work with.

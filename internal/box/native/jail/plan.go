@@ -28,9 +28,12 @@ type Plan struct {
 	// Contained says that a container engine has made the namespaces and the root, and left no capability: nothing is
 	// built, and what is given up is what nobody needs a capability for.
 	Contained bool
-	UID, GID  int  // who the program is, as it sees itself
-	Become    bool // take them on after the sources of mounts were opened; false when the kernel has done so
-	Cgroups   int  // how many cgroup files are handed over
+	// Nested lets the program make namespaces of its own and mount in them, as containers need. Where the kernel is the
+	// only wall towards the user's own files, nobody sets it.
+	Nested   bool
+	UID, GID int  // who the program is, as it sees itself
+	Become   bool // take them on after the sources of mounts were opened; false when the kernel has done so
+	Cgroups  int  // how many cgroup files are handed over
 
 	Dirs   []string
 	Files  []File

@@ -15,6 +15,10 @@ const lastKnown = unix.SYS_RSEQ_SLICE_YIELD
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
+// ofContainers are those of them that a nested program may make. Its containers share its network and its cgroup: a network
+// of its own would open to it what the kernel has for those who administer one.
+const ofContainers = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID
+
 // Offsets in struct seccomp_data. Both machines are little-endian: the low half of an argument comes first.
 const (
 	offNr   = 0
@@ -27,11 +31,9 @@ const (
 // doesn't have; the filter stands in for the kernel bug that forgets to ask.
 func denied() []uint32 {
 	return []uint32{
-		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
-		unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
-		unix.SYS_SETNS, unix.SYS_LISTNS,
+		unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSPICK, unix.SYS_LISTNS,
 		unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
-		unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_SYSLOG,
+		unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_SYSLOG,
 		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
 		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
@@ -39,6 +41,15 @@ func denied() []uint32 {
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL,
 		unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+	}
+}
+
+// inNamespaces are denied to all but nested programs, who can use them in namespaces of their own alone.
+func inNamespaces() []uint32 {
+	return []uint32{
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
+		unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_MOUNT_SETATTR,
+		unix.SYS_SETNS, unix.SYS_SETHOSTNAME,
 	}
 }
 
@@ -98,7 +109,13 @@ func (a *assembly) deny(nrs []uint32) {
 func refuse(errno uint32) uint32 { return unix.SECCOMP_RET_ERRNO | errno }
 
 // filter assembles the whole filter for this machine.
-func filter() []unix.SockFilter {
+func filter(nested bool) []unix.SockFilter {
+	calls, spaces := append(denied(), deniedHere()...), uint32(newNamespaces)
+	if nested {
+		spaces &^= ofContainers
+	} else {
+		calls = append(calls, inNamespaces()...)
+	}
 	var a assembly
 	a.load(offArch)
 	a.skip(unix.BPF_JEQ, nativeArch, 1, true)
@@ -107,11 +124,11 @@ func filter() []unix.SockFilter {
 	// Above everything known is also where the x32 calls are, with their bit 30.
 	a.skip(unix.BPF_JGT, lastKnown, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
-	a.deny(append(denied(), deniedHere()...))
+	a.deny(calls)
 	// The flags of clone3 are behind a pointer. Without it everyone falls back to clone.
 	a.skip(unix.BPF_JEQ, unix.SYS_CLONE3, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
-	for _, c := range []struct{ nr, flags uint32 }{{unix.SYS_CLONE, newNamespaces}, {unix.SYS_UNSHARE, newNamespaces | unix.CLONE_NEWTIME}} {
+	for _, c := range []struct{ nr, flags uint32 }{{unix.SYS_CLONE, spaces}, {unix.SYS_UNSHARE, spaces | unix.CLONE_NEWTIME}} {
 		a.call(c.nr, func(b *assembly) {
 			b.load(offArg0)
 			b.skip(unix.BPF_JSET, c.flags, 1, false)
@@ -145,7 +162,7 @@ func allowOnly(values []uint32, errno uint32) func(*assembly) {
 
 // seccomp installs the filter in every thread.
 func (p *Plan) seccomp(res *Result) error {
-	code := filter()
+	code := filter(p.Nested)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {

@@ -13,6 +13,7 @@ func (p *Plan) Encode() []byte {
 	w := &writer{buf: make([]byte, 4, 16<<10)}
 	w.flag(p.Shared)
 	w.flag(p.Contained)
+	w.flag(p.Nested)
 	w.text(p.Hostname)
 	w.number(int64(p.UID))
 	w.number(int64(p.GID))
@@ -56,6 +57,7 @@ func (p *Plan) decode(data []byte) error {
 	r := &reader{buf: data}
 	p.Shared = r.flag()
 	p.Contained = r.flag()
+	p.Nested = r.flag()
 	p.Hostname = r.text()
 	p.UID = int(r.number())
 	p.GID = int(r.number())
