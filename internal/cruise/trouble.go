@@ -6,9 +6,19 @@ import (
 	"time"
 )
 
-// attempt runs a step that has to succeed. While its failure is one that passes, the phase waits and tries again; while it
-// waits it listens. done is false where the phase has turned to something else, or a person has to be asked.
+// attempt runs a step that has to succeed. done is false where the phase has turned to something else, or a person has to
+// be asked.
 func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
+	out, failure, done, err := persist[O](m, step, in)
+	if failure != nil {
+		m.askWhy(step + ": " + failure.Msg)
+	}
+	return out, done, err
+}
+
+// persist runs a step until it has succeeded or failed for good. While its failure is one that passes, the phase waits and
+// tries again; while it waits it listens. Neither done nor failed is one that turned to something else meanwhile.
+func persist[O any](m *machine, step string, in any) (out O, failed *StepError, done bool, err error) {
 	wait := firstWait
 	for {
 		out, err = do[O](m, step, in)
@@ -16,15 +26,14 @@ func attempt[O any](m *machine, step string, in any) (out O, done bool, err erro
 		switch {
 		case err == nil:
 			m.st.Trouble = ""
-			return out, true, nil
+			return out, nil, true, nil
 		case !ok:
-			return out, false, err
+			return out, nil, false, err
 		case !failure.Temporary:
-			m.askWhy(step + ": " + failure.Msg)
-			return out, false, nil
+			return out, failure, false, nil
 		}
 		if same, err := m.endure(step+": "+failure.Msg, wait); err != nil || !same {
-			return out, false, err
+			return out, nil, false, err
 		}
 		wait = min(2*wait, troubleTop)
 	}

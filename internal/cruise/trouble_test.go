@@ -22,11 +22,15 @@ func mended(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
 
 // A disk that is full, a database that is locked and a forge that is down are all the same to a phase: they pass.
 func TestWhateverPassesByItselfIsWaitedForInEveryStep(t *testing.T) {
-	for _, step := range []string{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview, StepLook, StepAnswer, StepSay, StepSave} {
+	for _, step := range []string{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview, StepLook, StepAnswer, StepSay, StepSave, StepMerge, StepClose} {
 		t.Run(step, func(t *testing.T) {
 			w := &world{agents: picky, broken: map[string]error{step: &Temporary{errors.New("no space left on device")}}}
-			st, r := mended(t, w, spec())
-			if st.End != EndApproved || st.Round != 1 || st.Trouble != "" {
+			s, end := spec(), EndApproved
+			if step == StepMerge || step == StepClose {
+				s.Merge, end = true, EndMerged
+			}
+			st, r := mended(t, w, s)
+			if st.End != end || st.Round != 1 || st.Trouble != "" {
 				t.Errorf("end %q, round %d, trouble %q, question %q", st.End, st.Round, st.Trouble, st.Question)
 			}
 			if step != StepSave && (r.now.Before(after(time.Hour)) || r.now.After(after(70*time.Minute))) {

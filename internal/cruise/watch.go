@@ -314,27 +314,31 @@ func (m *machine) onward() error {
 		m.to(StageWork)
 		return nil
 	}
-	if m.st.Spec.Merge && m.st.PR != nil {
-		if err := m.Start(StepMerge, MergeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Head}).Get(nil); err != nil {
-			failure, ok := errors.AsType[*StepError](err)
-			if !ok {
-				return err
-			}
-			m.st.Trouble = StepMerge + ": " + failure.Msg
-			m.st.Stage = StageEnded
-			return nil
-		}
-		m.st.End = EndMerged
-		m.to(StageCleaning)
+	if !m.st.Spec.Merge || m.st.PR == nil {
+		m.to(StageEnded)
 		return nil
 	}
-	m.to(StageEnded)
-	return nil
+	_, failure, done, err := persist[struct{}](m, StepMerge, MergeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Head})
+	switch {
+	case failure != nil:
+		m.endIn(StepMerge, failure)
+	case done:
+		m.st.End = EndMerged
+		m.to(StageCleaning)
+	}
+	return err
 }
 
-// clean removes the workspace, which the step refuses while it holds commits that exist nowhere else.
+// endIn ends a phase whose last step failed. It is shown, and a person may have the step tried again.
+func (m *machine) endIn(step string, failure *StepError) {
+	m.to(StageEnded)
+	m.st.Trouble = step + ": " + failure.Msg
+}
+
+// clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. Trouble that passes
+// is waited for, but not where a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() error {
-	if m.st.Workspace.Session != "" {
+	for wait := firstWait; m.st.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
 		err := m.Start(StepClose, CloseIn{
 			Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Head: m.st.Head,
 			Merged: m.st.End == EndMerged, Force: m.st.Force, Delete: m.st.End == EndMerged || m.st.End == EndCleanup,
@@ -343,10 +347,15 @@ func (m *machine) clean() error {
 		if err != nil && !ok {
 			return err
 		}
-		if ok {
-			m.st.Trouble = StepClose + ": " + failure.Msg
-			m.st.Stage = StageEnded
+		if !ok {
+			break
+		}
+		if !failure.Temporary || m.st.End == EndCleanup {
+			m.endIn(StepClose, failure)
 			return nil
+		}
+		if same, err := m.endure(StepClose+": "+failure.Msg, wait); err != nil || !same {
+			return err
 		}
 	}
 	m.to(StageEnded)
