@@ -150,6 +150,17 @@ func TestALookThatWasAskedForWhileAPhaseEndsDoesNotReviveIt(t *testing.T) {
 	}
 }
 
+// Guards against words that are taken in while a phase says how it ended, and then forgotten.
+func TestWhatIsSaidWhileAnEndCanNotBeSaidIsWorkStill(t *testing.T) {
+	for _, kind := range []string{EventComment, EventAccept} {
+		w := &world{agents: willing, broken: map[string]error{StepSay: errDown}, news: []Comment{comment("9", "eve", "NONE", "one more thing", 0)}}
+		st, _ := mended(t, w, spec(), Event{ID: "e1", Kind: kind, Text: "9", At: after(time.Minute)})
+		if st.End != EndApproved || st.Round != 1 || len(st.Ledger.Findings) != 1 || st.Ledger.Findings[0].State != Fixed {
+			t.Errorf("%s: end %q, round %d, %+v", kind, st.End, st.Round, st.Ledger.Findings)
+		}
+	}
+}
+
 func TestAnEndThatNobodyWaitsForIsAnEnd(t *testing.T) {
 	w := &world{agents: willing, unread: 1000}
 	if st, r := play(t, w, spec()); st.End != EndApproved || r.now.After(after(time.Minute)) {

@@ -168,6 +168,13 @@ func (m *machine) heed(e *Event) error {
 	if !m.st.see(e.ID) {
 		return nil
 	}
+	// Words are work also while the end is being said. Where it can't go on they are in the ledger for whoever resumes it.
+	ending := m.st.Stage == StageEnding || m.st.Stage == StageCleaning
+	if ending && (e.Kind == EventComment || e.Kind == EventAccept) {
+		if _, err := m.revive(e); err != nil {
+			return err
+		}
+	}
 	if m.st.Stage == StageEnded {
 		if gone, err := m.revive(e); err != nil || gone {
 			return err
