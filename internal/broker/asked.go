@@ -15,6 +15,7 @@ type asked struct {
 	begun  bool // there was a byte that is no blank
 	model  string
 	most   int64 // the longest answer that it wants
+	times  int64 // how many of them; 0 is one
 	no     error // why it is refused
 }
 
@@ -51,9 +52,9 @@ func (a *asked) see(path, value []byte) {
 			a.model = string(value)
 		}
 	case "max_tokens", "max_output_tokens", "max_completion_tokens", "generationconfig.maxoutputtokens", "generation_config.max_output_tokens":
-		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-			a.most = max(a.most, min(n, 1<<30))
-		}
+		a.most = more(a.most, value)
+	case "n", "best_of", "generationconfig.candidatecount", "generation_config.candidate_count":
+		a.times = more(a.times, value)
 	case "background":
 		if string(value) == "true" {
 			a.no = refuse("an answer in the background can't be counted: ask for it in the foreground")
@@ -62,6 +63,15 @@ func (a *asked) see(path, value []byte) {
 	if a.strict && a.fetches(p, value) {
 		a.no = refuse("the model's provider may not fetch for this box what its network setting keeps it from (%s)", printable(string(path), 80))
 	}
+}
+
+// more is the larger of two numbers, up to what no model gives.
+func more(n int64, value []byte) int64 {
+	v, err := strconv.ParseFloat(string(value), 64) // a provider may take 1e5
+	if err != nil || !(v > float64(n)) {
+		return n
+	}
+	return int64(min(v, 1<<30))
 }
 
 // fetches says whether the provider is asked to connect to an address of the box's choice. The path is in lower case.

@@ -1,11 +1,15 @@
 package broker
 
 import (
+	"bufio"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unicode/utf16"
 )
 
@@ -96,6 +100,52 @@ func TestAProviderIsNoWayAroundTheList(t *testing.T) {
 		}
 		if _, got := asks(t, c.path, ModeOpen, c.body); got == nil {
 			t.Errorf("%s: refused in mode open", c.body)
+		}
+	}
+}
+
+// Guards against answers in which a model thinks for long, unseen, and which are broken off before they say what they cost.
+func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	for _, c := range []struct {
+		name, body, answer string
+		from, to           int64
+	}{
+		{"thinking", `{"model":"gpt-5"}`, "data: {\"type\":\"response.created\"}\n\n", 60 * fastestModel, 120 * fastestModel},
+		{"thinking within bounds", `{"model":"gpt-5","max_output_tokens":1e3}`, "data: {\"type\":\"response.created\"}\n\n", 1000, 1000},
+		{"many answers", `{"model":"gpt-5","n":8,"max_tokens":1000}`, "", 8000, 8000},
+		{"complete", `{"model":"gpt-5"}`, "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}}\n\n", 2, 2},
+	} {
+		begun := make(chan struct{})
+		u, _ := upstream(t, "openai", func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if c.answer != "" {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, c.answer)
+				_ = http.NewResponseController(w).Flush()
+			}
+			close(begun)
+			<-r.Context().Done()
+		})
+		ahead.Store(0)
+		tr := open(t, Config{Models: []Upstream{u}, Now: now})
+		conn := tr.dial()
+		_, _ = fmt.Fprintf(conn, "POST /openai/v1/responses HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s", theToken, len(c.body), c.body)
+		<-begun
+		if c.answer != "" {
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err == nil {
+				_, err = io.ReadFull(res.Body, make([]byte, len(c.answer)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		ahead.Store(int64(time.Minute))
+		_ = conn.Close()
+		if e := tr.entry(1); e.Spend == nil || e.Spend.Output < c.from || e.Spend.Output > c.to {
+			t.Errorf("%s: %+v", c.name, e.Spend)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type exchange struct {
 	meter *meter // nil until there is an answer that may cost
 	watch *watch
 
+	since time.Time    // when it was let through
 	sent  atomic.Int64 // bytes of the request
 	wrote atomic.Bool  // the model has the whole request
 	left  bool         // it was us, or the box, who gave up
@@ -30,6 +31,7 @@ type exchange struct {
 
 func (x *exchange) begin(w http.ResponseWriter, r *http.Request, cancel func()) {
 	d := x.rt.door
+	x.since = d.cfg.Now()
 	x.watch = newWatch(w, d.cfg.Timeouts.Idle, cancel)
 	x.asked = newAsked(x.rt.up.Provider.wire, d.cfg.Mode != ModeOpen)
 	x.asked.model = x.call.model
@@ -50,7 +52,7 @@ func (x *exchange) request(p []byte) error {
 func (x *exchange) wanted() (model string, most int64, no error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.asked.model, x.asked.most, x.asked.no
+	return x.asked.model, x.asked.most * max(1, x.asked.times), x.asked.no
 }
 
 // given says that the model has the request. If it was not its host that broke off, that is so when all of it was read.
@@ -170,6 +172,15 @@ func (x *exchange) settle() {
 	x.charge()
 }
 
+// unseen is how long an answer may have become until now. What a model thinks does not show, and is paid.
+func (x *exchange) unseen(most int64) int64 {
+	n := int64(x.rt.door.cfg.Now().Sub(x.since).Seconds() * fastestModel)
+	if most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
 // charge counts what the exchange costs, as far as it is known. What was charged before is not charged again.
 func (x *exchange) charge() {
 	model, most, _ := x.wanted()
@@ -178,6 +189,9 @@ func (x *exchange) charge() {
 	switch {
 	case x.meter != nil:
 		c, estimated = x.meter.sum(x.sent.Load())
+		if !x.meter.final && !x.ended.Load() {
+			c.output = max(c.output, x.unseen(most))
+		}
 		if x.meter.model != "" {
 			model = x.meter.model
 		}
@@ -185,7 +199,7 @@ func (x *exchange) charge() {
 		// The model was at work on it when somebody gave up.
 		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: most}
 		if most == 0 {
-			c.output = max(unseenOutput, int64(x.rt.door.cfg.Now().Sub(x.entry.Time).Seconds()*fastestModel))
+			c.output = max(unseenOutput, x.unseen(most))
 		}
 	default:
 		return

@@ -12,8 +12,8 @@ const bytesPerToken = 4
 // unseenOutput is what an answer that never came is taken for, if the request says nothing of its length.
 const unseenOutput = 4096
 
-// fastestModel is more tokens in a second than any model gives.
-const fastestModel = 2000
+// fastestModel is more tokens in a second than a model gives that costs much.
+const fastestModel = 500
 
 // counts is what a provider told of one answer.
 type counts struct {
