@@ -16,11 +16,14 @@ type asked struct {
 	model  string
 	most   int64 // the longest answer that it wants
 	times  int64 // how many of them; 0 is one
+	coy    bool  // a stream of this call tells what it cost only to those who ask
+	stream bool
+	usage  bool  // it asks
 	no     error // why it is refused
 }
 
-func newAsked(w wire, strict bool) *asked {
-	a := &asked{wire: w, strict: strict}
+func newAsked(w wire, c call, strict bool) *asked {
+	a := &asked{wire: w, strict: strict, model: c.model, coy: strings.HasSuffix(c.path, "completions")}
 	a.scan.see = a.see
 	return a
 }
@@ -37,6 +40,9 @@ func (a *asked) write(p []byte) error {
 	a.scan.write(p)
 	if a.scan.broken && a.no == nil {
 		a.no = refuse("the door can't read this request: it takes one JSON object in UTF-8, nested at most %d deep", scanDepth)
+	}
+	if a.coy && a.stream && !a.usage && a.whole() && a.no == nil {
+		a.no = refuse(`a stream of this call tells what it cost only with "stream_options": {"include_usage": true}`)
 	}
 	return a.no
 }
@@ -55,6 +61,10 @@ func (a *asked) see(path, value []byte) {
 		a.most = more(a.most, value)
 	case "n", "best_of", "generationconfig.candidatecount", "generation_config.candidate_count":
 		a.times = more(a.times, value)
+	case "stream":
+		a.stream = a.stream || string(value) == "true"
+	case "stream_options", "stream_options.include_usage":
+		a.usage = string(value) == "true"
 	case "background":
 		if string(value) == "true" {
 			a.no = refuse("an answer in the background can't be counted: ask for it in the foreground")

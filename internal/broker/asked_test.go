@@ -149,3 +149,27 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 		}
 	}
 }
+
+// Guards against streams that never say what they cost.
+func TestAStreamMustTellWhatItCost(t *testing.T) {
+	const chat = "/openai/v1/chat/completions"
+	for _, c := range []struct {
+		path, body string
+		refused    bool
+	}{
+		{chat, `{"stream":true}`, true},
+		{chat, `{"stream":true,"stream_options":{"include_usage":false}}`, true},
+		{chat, `{"stream_options":{"include_usage":true},"stream":true,"stream_options":{}}`, true},
+		{chat, `{"stream_options":{"include_usage":true},"stream":true,"stream_options":null}`, true},
+		{"/openai/v1/completions", `{"stream":true}`, true},
+		{chat, `{"stream":true,"stream_options":{"include_usage":true}}`, false},
+		{chat, `{"stream":false}`, false},
+		{chat, `{"messages":[{"stream":true}]}`, false},
+		{"/openai/v1/responses", `{"stream":true}`, false},
+		{"/anthropic/v1/messages", `{"stream":true}`, false},
+	} {
+		if status, got := asks(t, c.path, ModeOpen, c.body); c.refused != (status == http.StatusBadRequest) || c.refused != (got == nil) {
+			t.Errorf("%s %s: %d", c.path, c.body, status)
+		}
+	}
+}

@@ -33,8 +33,7 @@ func (x *exchange) begin(w http.ResponseWriter, r *http.Request, cancel func()) 
 	d := x.rt.door
 	x.since = d.cfg.Now()
 	x.watch = newWatch(w, d.cfg.Timeouts.Idle, cancel)
-	x.asked = newAsked(x.rt.up.Provider.wire, d.cfg.Mode != ModeOpen)
-	x.asked.model = x.call.model
+	x.asked = newAsked(x.rt.up.Provider.wire, x.call, d.cfg.Mode != ModeOpen)
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &tapped{ReadCloser: r.Body, watch: x.watch, see: x.request, log: d.bodies.open(x, "request")}
 	}
