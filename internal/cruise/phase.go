@@ -95,8 +95,17 @@ func (m *machine) next() error {
 	case StageCleaning:
 		return m.clean()
 	default:
-		return fmt.Errorf("no stage %q", m.st.Stage)
+		return m.strange()
 	}
+}
+
+// strange stands still in a stage that only a newer cco knows. An error would have the engine begin again and again.
+func (m *machine) strange() error {
+	m.st.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise cleanup`", m.st.Stage)
+	if err := m.save(); err != nil {
+		return err
+	}
+	return m.listen(forever)
 }
 
 // save shows the state to people.

@@ -161,6 +161,30 @@ func TestWhatIsSaidWhileAnEndCanNotBeSaidIsWorkStill(t *testing.T) {
 	}
 }
 
+// Guards against a phase of a newer cco that this one begins again every few seconds.
+func TestAStageThatIsNotKnownIsShownAndWaits(t *testing.T) {
+	w := &world{agents: willing}
+	st := NewState(spec())
+	st.Stage = "deploying"
+	shown := ""
+	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "a", Kind: EventResume, At: after(time.Hour)}, {ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)}}}
+	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Trouble) }}, st)
+	if err != nil || end.End != EndCleanup || !strings.Contains(shown, "newer cco") || r.steps > 50 {
+		t.Errorf("end %q after %d steps, shown %q, %v", end.End, r.steps, shown, err)
+	}
+}
+
+// watchful looks at what is shown before each wait.
+type watchful struct {
+	*memory
+	look func()
+}
+
+func (w *watchful) Recv(d time.Duration) (*Event, error) {
+	w.look()
+	return w.memory.Recv(d)
+}
+
 func TestAnEndThatNobodyWaitsForIsAnEnd(t *testing.T) {
 	w := &world{agents: willing, unread: 1000}
 	if st, r := play(t, w, spec()); st.End != EndApproved || r.now.After(after(time.Minute)) {

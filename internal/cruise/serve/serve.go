@@ -117,7 +117,7 @@ func (s *Server) adopt(ctx context.Context) error {
 		}
 		st, err := stateOf(full)
 		if err != nil {
-			return err
+			continue // `cco cruise status` says what is wrong with it, and the others must go on
 		}
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
 			return err
@@ -160,11 +160,8 @@ func (s *Server) tend(ctx context.Context) error {
 			return err
 		}
 		st, err := stateOf(p)
-		if err != nil {
-			return err
-		}
-		if cruise.FlowID(p.ID, st.Flow) != flow {
-			continue // it has another life by now
+		if err != nil || cruise.FlowID(p.ID, st.Flow) != flow {
+			continue // it can't be read, or has another life by now
 		}
 		st.Flow++
 		if err := s.start(ctx, startRequest{ID: p.ID, State: st}); err != nil {

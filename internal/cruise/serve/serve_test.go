@@ -117,6 +117,24 @@ func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
 	}
 }
 
+// Guards against one record that can't be read, which keeps every phase from running.
+func TestOnePhaseThatCanNotBeReadStopsNoOther(t *testing.T) {
+	s, e := newServer(t)
+	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
+	rec, err := steps.Record("aaaaaaaa", state(cruise.StageWatch), time.Now())
+	if rec.State = []byte(`{"round":"many"}`); err == nil {
+		err = s.Store.SavePhase(t.Context(), rec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.dead["aaaaaaaa"], e.dead["bbbbbbbb"] = true, true
+	run(t, s)
+	if want := []string{"bbbbbbbb", "bbbbbbbb.1"}; !slices.Equal(e.started, want) {
+		t.Errorf("started %v, want %v", e.started, want)
+	}
+}
+
 func TestASecondServerOfADirectoryIsRefused(t *testing.T) {
 	s, _ := newServer(t)
 	run(t, s)
