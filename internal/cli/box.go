@@ -143,7 +143,9 @@ func (a *app) spec(ctx context.Context, backend string, c config.Box) (box.Spec,
 	for _, m := range c.Mounts {
 		s.Mounts = append(s.Mounts, box.Mount{Path: m.Path, Write: m.Write})
 	}
-	a.machineSpec(backend, c, &s)
+	if err := a.machineSpec(backend, c, &s); err != nil {
+		return s, err
+	}
 	if backend != "worktree" {
 		return s, nil
 	}

@@ -14,6 +14,7 @@ import (
 type machineFlags struct {
 	engine, runtime, image, imageTar, template, memory, disk string
 	cpus                                                     int
+	containers                                               bool
 }
 
 func (m *machineFlags) register(c *cobra.Command) {
@@ -25,6 +26,7 @@ func (m *machineFlags) register(c *cobra.Command) {
 	f.IntVar(&m.cpus, "cpus", 0, "how many, for containers and lima")
 	f.StringVar(&m.memory, "memory", "", "such as 4GiB: of the virtual machine, or the limit of what runs in another box")
 	f.StringVar(&m.disk, "disk", "", "of lima, such as 100GiB")
+	f.BoolVar(&m.containers, "containers", false, "of lima: sessions can run containers of their own, which takes layers of their isolation")
 	f.StringVar(&m.template, "template", "", "of lima: a template of your own, see `cco box template`")
 }
 
@@ -43,6 +45,7 @@ func (m *machineFlags) apply(b *config.Box, backend string) error {
 	} else if m.imageTar != "" {
 		b.Image = ""
 	}
+	b.Provision.Containers = b.Provision.Containers || m.containers
 	if m.cpus < 0 {
 		return &usageError{fmt.Errorf("--cpus %d: not a number of cpus", m.cpus)}
 	}
@@ -70,7 +73,10 @@ func (m *machineFlags) apply(b *config.Box, backend string) error {
 }
 
 // machineSpec is what a backend of containers or virtual machines is told.
-func (a *app) machineSpec(backend string, b config.Box, s *box.Spec) {
+func (a *app) machineSpec(backend string, b config.Box, s *box.Spec) error {
+	if b.Provision.Containers && backend != "lima" {
+		return &usageError{fmt.Errorf("sessions of a %s box can't run containers: that is for lima boxes alone, where a kernel of its own stands before the host (--containers, or box.provision.containers in the settings)", backend)}
+	}
 	abs := func(name string) string {
 		if name == "" || filepath.IsAbs(name) {
 			return name
@@ -83,10 +89,11 @@ func (a *app) machineSpec(backend string, b config.Box, s *box.Spec) {
 	case "lima":
 		s.VM = box.VM{
 			CPUs: b.CPUs, Memory: b.Memory, Disk: b.Disk, Image: b.Image, Template: abs(b.Template),
-			Packages: b.Provision.Packages, Scripts: b.Provision.Scripts,
+			Packages: b.Provision.Packages, Scripts: b.Provision.Scripts, Containers: b.Provision.Containers,
 		}
 		for _, f := range b.Provision.Files {
 			s.VM.Files = append(s.VM.Files, box.VMFile{From: f.From, To: f.To})
 		}
 	}
+	return nil
 }

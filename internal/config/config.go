@@ -64,6 +64,8 @@ type Provision struct {
 	Packages []string
 	Files    []ProvisionFile
 	Scripts  []string // files of shell, run as root
+	// Containers lets the sessions in it run containers of their own.
+	Containers bool
 }
 
 // ProvisionFile is a file of the host's, and where in a machine it goes.

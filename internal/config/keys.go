@@ -49,6 +49,7 @@ func keys() []key {
 		{"box.provision.packages", "", setPackages, nil},
 		{"box.provision.files", "", setProvisionFiles, nil},
 		{"box.provision.scripts", "", setProvisionScripts, nil},
+		{"box.provision.containers", "", flag(func(c *Config) *bool { return &c.Box.Provision.Containers }), nil},
 
 		{"agent.default", "CCO_AGENT", text(func(c *Config) *string { return &c.Agent.Default }), nil},
 		{"agent.model", "CCO_MODEL", text(func(c *Config) *string { return &c.Agent.Model }), nil},

@@ -64,6 +64,7 @@ limits = {memory = "4GiB", procs = 500, time = "2h"}
 packages = ["jq"]
 files = {"/etc/x" = "~/x"}
 scripts = ["~/setup.sh"]
+containers = true
 [agent]
 default = "script"
 model = "opus"
@@ -111,7 +112,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Accept: []string{"no-landlock"}, Limits: Limits{Memory: 4 << 30, Procs: 500, Time: 2 * time.Hour},
 			Engine: "podman", Runtime: "runc", Image: "debian", ImageTar: home + "/image.tar", CPUs: 3, Memory: 2 << 30, Disk: 30 << 30,
 			Template:  home + "/lima.yaml",
-			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}}, Scripts: []string{home + "/setup.sh"}}},
+			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}}, Scripts: []string{home + "/setup.sh"}, Containers: true}},
 		Cruise: Cruise{Model: "small"},
 		Agent:  Agent{Default: "script", Model: "opus"},
 		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},

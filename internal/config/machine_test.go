@@ -32,12 +32,13 @@ template = "/etc/base.yaml"
 packages = ["git", "g++", "libc6:i386"]
 files = { "/opt/b" = "~/b", "/opt/a" = "/a" }
 scripts = ["~/x.sh"]
+containers = true
 `)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Provision{
-		Packages: []string{"git", "g++", "libc6:i386"}, Scripts: []string{"/home/ada/x.sh"},
+		Packages: []string{"git", "g++", "libc6:i386"}, Scripts: []string{"/home/ada/x.sh"}, Containers: true,
 		Files: []ProvisionFile{{From: "/a", To: "/opt/a"}, {From: "/home/ada/b", To: "/opt/b"}},
 	}
 	if got.Engine != "podman" || got.Runtime != "runc" || got.ImageTar != "/home/ada/root.tar" || got.CPUs != 3 || got.Memory != 6<<30 ||

@@ -109,7 +109,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 // inner is the box as it is in the machine. What is the machine's own to know stays outside.
 func inner(b *box.Box) *box.Box {
 	in := *b
-	in.Spec.VM, in.Spec.Container = box.VM{}, box.Container{}
+	in.Spec.VM, in.Spec.Container = box.VM{Containers: b.Spec.VM.Containers}, box.Container{}
 	return &in
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -19,6 +20,9 @@ var templateText string
 
 //go:embed packages.sh
 var packagesScript string
+
+//go:embed containers.sh
+var containersScript string
 
 //go:embed install.sh
 var installScript string
@@ -34,6 +38,9 @@ const (
 func packages() []string {
 	return []string{"build-essential", "ca-certificates", "curl", "git", "jq", "nftables", "nodejs", "npm", "ripgrep", "unzip", "wget"}
 }
+
+// containerPackages are what sessions run containers with.
+func containerPackages() []string { return []string{"podman", "crun", "catatonit"} }
 
 // diskImage is a disk that a machine can be made from.
 type diskImage struct{ Location, Arch, Digest string }
@@ -94,7 +101,13 @@ func scripts(v box.VM) ([]string, error) {
 	if want == nil {
 		want = packages()
 	}
+	if v.Containers {
+		want = slices.Concat(want, containerPackages())
+	}
 	list := []string{strings.ReplaceAll(packagesScript, "@PACKAGES@", strings.Join(want, " "))}
+	if v.Containers {
+		list = append(list, containersScript)
+	}
 	for _, f := range v.Files {
 		data, err := os.ReadFile(f.From)
 		if err != nil {

@@ -27,6 +27,25 @@ func TestTemplateOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestTemplateWithContainers(t *testing.T) {
+	for _, c := range []struct {
+		vm   box.VM
+		want string
+	}{
+		{box.VM{Containers: true}, "unzip wget podman crun catatonit; do"},
+		{box.VM{Containers: true, Packages: []string{"git"}}, "for package in git podman crun catatonit; do"},
+	} {
+		text, err := Template(&box.Box{Exchange: "/e", Spec: box.Spec{VM: c.vm}})
+		if err != nil || !strings.Contains(text, c.want) || !strings.Contains(text, "apparmor_restrict_unprivileged_userns") {
+			t.Errorf("%v: no %q in\n%s", err, c.want, text)
+		}
+	}
+	text, err := Template(&box.Box{Exchange: "/e"})
+	if err != nil || strings.Contains(text, "podman") || strings.Contains(text, "apparmor") {
+		t.Errorf("without them: %v\n%s", err, text)
+	}
+}
+
 func TestTemplateOfTheUsers(t *testing.T) {
 	dir := t.TempDir()
 	script, file := filepath.Join(dir, "setup.sh"), filepath.Join(dir, "file")
