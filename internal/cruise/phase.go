@@ -23,6 +23,7 @@ type machine struct {
 	st    *State
 	heard time.Time // when the last comment was made that is work
 	asked bool      // somebody wants it looked at now
+	head  string    // the commit that the pull request is at, as the last look says
 }
 
 // Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.

@@ -152,6 +152,9 @@ type State struct {
 	// Anew says that a person lets a branch be pushed again that was deleted on the forge.
 	Anew bool `json:"anew,omitempty"`
 
+	// Foreign is a commit of somebody else on the branch, of which the user was told.
+	Foreign string `json:"foreign,omitempty"`
+
 	// Again counts how often a person let the phase go on. It is part of the names of what agents are asked to do, so that
 	// they are asked once more.
 	Again int `json:"again,omitempty"`

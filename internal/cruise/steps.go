@@ -211,7 +211,7 @@ type News struct {
 	Mark     string    `json:"mark"`
 	Comments []Comment `json:"comments,omitempty"`
 	State    string    `json:"state"`          // open, merged, closed
-	Gone     bool      `json:"gone,omitempty"` // the branch is no longer there
+	Head     string    `json:"head,omitempty"` // the commit that the request is at, "" where that is not known
 }
 
 // AnswerIn asks that threads be answered, each once.

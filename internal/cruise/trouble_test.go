@@ -119,12 +119,24 @@ func TestNothingIsPushedOnceThePullRequestIsClosed(t *testing.T) {
 	}
 }
 
-func TestABranchThatIsGoneIsAskedAbout(t *testing.T) {
-	w := &world{agents: unsure, gone: true}
-	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "c", Kind: EventCleanup, At: after(time.Hour)}}}
-	st, err := Phase(r, NewState(spec()))
-	if err != nil || st.End != EndCleanup || !strings.Contains(w.asked, "deleted on the forge") {
-		t.Errorf("end %q, asked %q, %v", st.End, w.asked, err)
+// Guards against a phase that says that all is approved while the request is at a commit that nobody has reviewed.
+func TestACommitOfSomebodyElseIsAskedAboutOnce(t *testing.T) {
+	w := &world{agents: willing, head: "ffffffff"}
+	st, _ := play(t, w, spec(), Event{ID: "r", Kind: EventResume, At: after(time.Hour)})
+	if !strings.Contains(w.asked, "somebody else pushed ffffffff") || st.End != EndApproved || st.Again != 1 {
+		t.Errorf("end %q, asked %q, went on %d times", st.End, w.asked, st.Again)
+	}
+	w = &world{agents: willing, head: "ffffffff"}
+	w.news = []Comment{comment("1", "ann", "OWNER", "", time.Hour), comment("2", "eve", "NONE", "", time.Minute)}
+	for i := range w.news {
+		w.news[i].State, w.news[i].Commit = "APPROVED", "ffffffff"
+	}
+	if st, r := play(t, w, spec()); st.End != EndApproved || !strings.Contains(st.EndWords, "ann approved of ffffffff") || r.now.Before(after(time.Hour)) {
+		t.Errorf("end %q: %s", st.End, st.EndWords)
+	}
+	w = &world{agents: picky, head: "c0000001"} // the forge is slow to show our own second push
+	if st, _ := play(t, w, spec()); st.End != EndApproved || w.asked != "" {
+		t.Errorf("end %q, asked %q", st.End, w.asked)
 	}
 }
 

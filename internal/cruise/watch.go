@@ -81,16 +81,13 @@ func (m *machine) look() (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	m.st.Trouble, m.st.Mark = "", news.Mark
+	m.st.Trouble, m.st.Mark, m.head = "", news.Mark, news.Head
 	switch {
 	case news.State == "merged":
 		m.end(EndMerged, "")
 		return false, nil
 	case news.State == "closed":
 		m.end(EndClosed, "")
-		return false, nil
-	case news.Gone:
-		m.askWhy("the branch " + m.st.Meta.Branch + " was deleted on the forge; going on pushes it again")
 		return false, nil
 	}
 	for _, c := range news.Comments {
@@ -100,7 +97,19 @@ func (m *machine) look() (fresh bool, err error) {
 		}
 		fresh = fresh || took
 	}
+	m.meet()
 	return fresh, nil
+}
+
+// meet asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is built on them. A forge
+// may still show the head from before our own last push.
+func (m *machine) meet() {
+	if m.st.Stage != StageWatch || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
+		return
+	}
+	m.st.Foreign = m.head
+	m.askWhy(fmt.Sprintf("somebody else pushed %s to branch %s, which no reviewer has seen: approve or merge it as it is, or put the branch back to %s and go on",
+		abbrev(m.head), m.st.Meta.Branch, abbrev(m.st.Head)))
 }
 
 // hear takes in one comment and says whether it is work.
@@ -124,8 +133,8 @@ func (m *machine) hear(c Comment) (bool, error) {
 	case Complete(c.Body):
 		m.end(EndComplete, c.Author+" said so.")
 		return false, nil
-	case c.State == "APPROVED" && c.Commit == m.st.Head:
-		m.end(EndApproved, c.Author+" approved of "+abbrev(m.st.Head)+".")
+	case c.State == "APPROVED" && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
+		m.end(EndApproved, c.Author+" approved of "+abbrev(c.Commit)+".")
 		return false, nil
 	case OnlyMarkers(c.Body):
 		return false, nil

@@ -77,7 +77,7 @@ type world struct {
 	news     []Comment // At is when it can be seen
 	merged   time.Time // when a person merges
 	broken   map[string]error
-	gone     bool
+	head     string   // of the branch, where somebody else pushed
 	state    string   // of the pull request, where it is not open
 	asked    string   // the last question
 	unread   int      // how often an end has to wait
@@ -156,7 +156,7 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.asks = append(w.asks, len(w.looks))
 	}
 	w.looks = append(w.looks, w.now)
-	n := News{Mark: in.Mark, State: "open", Gone: w.gone}
+	n := News{Mark: in.Mark, State: "open", Head: w.head}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = "merged"
 	}

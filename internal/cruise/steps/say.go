@@ -130,7 +130,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	if err != nil {
 		return cruise.News{}, temporary(err)
 	}
-	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State)}
+	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit}
 	if n.Pull.State == "" {
 		news.State = string(forge.Open) // not read, because nothing has changed
 	}

@@ -235,10 +235,16 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (err error) {
 	defer func() { err = errors.Join(err, q.Close()) }()
 	p := forge.Push{Dir: q.Dir, Branch: in.Branch, Commit: in.New, Lease: in.Old}
 	err = f.Push(ctx, p)
-	if moved, ok := errors.AsType[*git.LeaseError](err); ok && moved.Now == "" && in.Old != "" {
-		if !in.Anew {
-			return fmt.Errorf("branch %s was deleted on the forge; going on pushes it again", in.Branch)
-		}
+	moved, ok := errors.AsType[*git.LeaseError](err)
+	switch {
+	case !ok:
+	case in.Old == "":
+		return fmt.Errorf("branch %s is on the forge already: end this with `cco cruise cleanup` and start with another --branch", in.Branch)
+	case moved.Now != "":
+		return fmt.Errorf("somebody else pushed to branch %s: put it back with `git push --force-with-lease=%[1]s:%s REMOTE %s:%[1]s` and go on", in.Branch, moved.Now, in.Old)
+	case !in.Anew:
+		return fmt.Errorf("branch %s was deleted on the forge; going on pushes it again", in.Branch)
+	default:
 		p.Lease = ""
 		err = f.Push(ctx, p)
 	}
