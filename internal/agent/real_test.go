@@ -41,7 +41,7 @@ func cli(t *testing.T, a agent.Adapter) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := install.Install(t.Context(), cache, a, a.Package().Oldest)
+	p, err := install.Install(t.Context(), cache, a, a.Package().Oldest, install.Host())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,8 +59,10 @@ type record struct {
 
 const recordFile = "cco.json"
 
-// Dir is where the versions of an agent are installed.
-func Dir(data, name string) string { return filepath.Join(data, "agents", name) }
+// Dir is where the versions of an agent for a platform are installed: those of one are never taken for another's.
+func Dir(data, name string, at Platform) string {
+	return filepath.Join(data, "agents", name, at.OS+"-"+at.Arch)
+}
 
 // Find gives the program of an agent: the version that cco is tried with, any newer or still working one that cco has
 // installed, or the user's own. An agent that is part of cco has none, and needs none.
@@ -68,7 +70,7 @@ func Find(ctx context.Context, data string, a agent.Adapter) (Program, error) {
 	if a.Binary() == "" {
 		return Program{}, nil
 	}
-	if p, ok := installed(Dir(data, a.Name()), a.Package()); ok {
+	if p, ok := Installed(data, a, Host()); ok {
 		return p, nil
 	}
 	mend := agent.Install(a)
@@ -89,8 +91,9 @@ func Find(ctx context.Context, data string, a agent.Adapter) (Program, error) {
 	return Program{Path: path, Version: version}, nil
 }
 
-// installed chooses among the versions that cco has installed: the pinned one, else the newest that works.
-func installed(dir string, pkg agent.Package) (Program, bool) {
+// Installed chooses among the versions that cco has installed for a platform: the pinned one, else the newest that works.
+func Installed(data string, a agent.Adapter, at Platform) (Program, bool) {
+	dir, pkg := Dir(data, a.Name(), at), a.Package()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return Program{}, false
@@ -145,8 +148,11 @@ func versionOf(ctx context.Context, argv ...string) string {
 	if err != nil {
 		return ""
 	}
-	return string(versionPattern().Find(out[:min(len(out), 4096)]))
+	return Version(out)
 }
+
+// Version is the version in what a program says of itself, "" if there is none.
+func Version(said []byte) string { return string(versionPattern().Find(said[:min(len(said), 4096)])) }
 
 // Compare orders two versions of the form 1.2.3. What follows a dash counts for nothing: agents are pinned to releases.
 func Compare(a, b string) int {

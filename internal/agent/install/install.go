@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -19,9 +18,7 @@ import (
 
 // nodeVersion is the Node that is put beside an agent which needs one. The host's own is no use: a box of containers or
 // another machine has none, or another. The package node itself would fetch one of these by a script.
-const nodeVersion = "22.23.3"
-
-func nodePackage() string { return "node-" + machine() }
+const nodeVersion = "22.23.2"
 
 // UnknownVersionError is a version that can't be one.
 type UnknownVersionError struct{ Version string }
@@ -39,9 +36,9 @@ func (e *NothingError) Error() string {
 
 var exactVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`) })
 
-// Install installs a version of an agent, "" being the pinned one, and gives its program. One that is there already is left
-// as it is. What is begun under another name is seen by nobody, and removed if it doesn't come to an end.
-func Install(ctx context.Context, data string, a agent.Adapter, version string) (p Program, err error) {
+// Install installs a version of an agent for a platform, "" being the pinned one, and gives its program. One that is there
+// already is left as it is. What is begun under another name is seen by nobody, and removed if it doesn't come to an end.
+func Install(ctx context.Context, data string, a agent.Adapter, version string, at Platform) (p Program, err error) {
 	pkg := a.Package()
 	switch {
 	case pkg.Name == "":
@@ -54,10 +51,13 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string) 
 	if Compare(version, pkg.Oldest) < 0 {
 		return Program{}, &OldError{Agent: a.Name(), Path: pkg.Name, Version: version, Oldest: pkg.Oldest, Mend: agent.Install(a)}
 	}
+	if err := at.check(); err != nil {
+		return Program{}, err
+	}
 	if data, err = filepath.Abs(data); err != nil { // npm runs elsewhere
 		return Program{}, err
 	}
-	home := Dir(data, a.Name())
+	home := Dir(data, a.Name(), at)
 	dir := filepath.Join(home, version)
 	if p, err := read(dir); err == nil {
 		return p, nil
@@ -71,8 +71,8 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string) 
 		return Program{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(half)) }()
-	if err := build(ctx, half, a, version); err != nil {
-		return Program{}, fmt.Errorf("install %s %s: %w", a.Name(), version, err)
+	if err := build(ctx, half, a, version, at); err != nil {
+		return Program{}, fmt.Errorf("install %s %s for %s: %w", a.Name(), version, at, err)
 	}
 	if err := put(half, dir); err != nil {
 		return Program{}, err
@@ -108,20 +108,16 @@ func sweep(home string) {
 }
 
 // build makes an installation in a directory of its own.
-func build(ctx context.Context, dir string, a agent.Adapter, version string) error {
+func build(ctx context.Context, dir string, a agent.Adapter, version string, at Platform) error {
 	pkg := a.Package()
 	// Boxes may run as somebody else.
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // what npm publishes is no secret
 		return err
 	}
-	packages := []string{pkg.Name + "@" + version}
-	if pkg.Node > 0 {
-		packages = append(packages, nodePackage()+"@"+nodeVersion)
-	}
-	if err := npm(ctx, dir, packages...); err != nil {
+	if err := npm(ctx, dir, pkg, version, at); err != nil {
 		return err
 	}
-	program, err := choose(ctx, dir, a.Name(), pkg)
+	program, err := choose(ctx, dir, a.Name(), pkg, at)
 	if err != nil {
 		return err
 	}
@@ -132,49 +128,66 @@ func build(ctx context.Context, dir string, a agent.Adapter, version string) err
 	return os.WriteFile(filepath.Join(dir, recordFile), append(data, '\n'), 0o644) //nolint:gosec // as above
 }
 
-// npm installs packages. None of them needs a script of its own: the programs are whole as they are published.
-func npm(ctx context.Context, dir string, packages ...string) error {
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{\"private\": true}\n"), 0o644); err != nil { //nolint:gosec // no secret
+// npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the programs are whole
+// as they are published.
+func npm(ctx context.Context, dir string, pkg agent.Package, version string, at Platform) error {
+	want := map[string]any{"private": true, "dependencies": map[string]string{pkg.Name: version}}
+	if pkg.Node > 0 {
+		// Only what is optional may be for another platform than npm's own.
+		want["optionalDependencies"] = map[string]string{at.node(): nodeVersion}
+	}
+	data, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), data, 0o644); err != nil { //nolint:gosec // no secret
 		return err
 	}
 	if _, err := proc.LookPath("npm"); err != nil {
 		return errors.New("npm is not on PATH: install Node.js, which brings it")
 	}
-	argv := append([]string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier",
-		"--omit=dev", "--global=false", "--loglevel=error", "--progress=false"}, packages...)
+	argv := []string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier",
+		"--omit=dev", "--global=false", "--loglevel=error", "--progress=false"}
+	if at != Host() { // which npm knows better, also its C library
+		argv = append(argv, "--os="+at.OS, "--cpu="+at.cpu(), "--libc=glibc")
+	}
 	if err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: dir, Grace: 2 * time.Second}); err != nil {
 		return err
+	}
+	if _, err := os.Stat(nodeProgram(dir, at)); err != nil && pkg.Node > 0 {
+		return fmt.Errorf("npm has no %s@%s", at.node(), nodeVersion)
 	}
 	return nil
 }
 
-// machine is this machine in the names of npm packages.
-func machine() string {
-	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
-	return runtime.GOOS + "-" + arch
+func nodeProgram(dir string, at Platform) string {
+	return filepath.Join(dir, "node_modules", at.node(), "bin", "node")
 }
 
-// choose takes the first program that runs: packages bring several, not all of which do everywhere.
-func choose(ctx context.Context, dir, name string, pkg agent.Package) (string, error) {
+// choose takes the first program that works: packages bring several, not all of which do everywhere.
+func choose(ctx context.Context, dir, name string, pkg agent.Package, at Platform) (string, error) {
 	var tried []string
 	for _, pattern := range pkg.Programs {
-		pattern = strings.ReplaceAll(pattern, "{machine}", machine())
+		pattern = strings.ReplaceAll(pattern, "{machine}", at.machine())
 		found, err := filepath.Glob(filepath.Join(dir, "node_modules", filepath.FromSlash(pattern)))
 		if err != nil {
 			return "", err
 		}
 		for _, path := range found {
 			program, err := filepath.Rel(dir, path)
+			native := path
 			if err == nil && pkg.Node > 0 {
-				program, err = launcher(dir, name, program)
+				native = nodeProgram(dir, at)
+				program, err = launcher(dir, name, program, at)
 			}
 			if err != nil {
 				return "", err
 			}
-			if versionOf(ctx, filepath.Join(dir, program)) != "" {
+			works := at.built(native)
+			if at == Host() {
+				works = versionOf(ctx, filepath.Join(dir, program)) != ""
+			}
+			if works {
 				return program, nil
 			}
 			tried = append(tried, program)
@@ -184,18 +197,18 @@ func choose(ctx context.Context, dir, name string, pkg agent.Package) (string, e
 		return "", err
 	}
 	if tried == nil {
-		return "", fmt.Errorf("%s has no program for %s", pkg.Name, machine())
+		return "", fmt.Errorf("%s has no program for %s", pkg.Name, at)
 	}
-	return "", fmt.Errorf("nothing of %s runs here: tried %s", pkg.Name, strings.Join(tried, ", "))
+	return "", fmt.Errorf("nothing of %s runs on %s: tried %s", pkg.Name, at, strings.Join(tried, ", "))
 }
 
 // launcher writes a program that starts a script with the Node beside it.
-func launcher(dir, name, script string) (string, error) {
+func launcher(dir, name, script string, at Platform) (string, error) {
 	program := filepath.Join("bin", name)
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil { //nolint:gosec // no secret
 		return "", err
 	}
 	text := "#!/bin/sh\n# The directory may have been moved since it was made.\ndir=$(dirname \"$(dirname \"$0\")\")\n" +
-		`exec "$dir/node_modules/` + nodePackage() + `/bin/node" "$dir/` + filepath.ToSlash(script) + `" "$@"` + "\n"
+		`exec "$dir/node_modules/` + at.node() + `/bin/node" "$dir/` + filepath.ToSlash(script) + `" "$@"` + "\n"
 	return program, os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755) //nolint:gosec // a program
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -31,25 +32,29 @@ func write(t *testing.T, name, text string, mode os.FileMode) {
 	}
 }
 
-// fakeNPM stands in for a registry: it puts down a program for each package that it is asked for.
+// fakeNPM stands in for a registry: it puts down a program for each package that it is asked for, for the platform that it
+// is told, with $NPM_ELF for another than its own.
 const fakeNPM = `#!/bin/sh
 set -e
-dir=$3
-echo "$@" >> "$NPM_LOG"
-for last; do case $last in
-@anthropic-ai/claude-code@*) p=$dir/node_modules/@anthropic-ai/claude-code-MACHINE/claude;;
-@google/gemini-cli@*) p=$dir/node_modules/@google/gemini-cli/bundle/gemini.js;;
-node-MACHINE@*) p=$dir/node_modules/node-MACHINE/bin/node;;
-opencode-ai@*) p=$dir/node_modules/opencode-MACHINE-baseline/bin/opencode
-	mkdir -p "$dir/node_modules/opencode-MACHINE/bin"
-	printf '#!/bin/sh\nexit 132\n' > "$dir/node_modules/opencode-MACHINE/bin/opencode"
-	chmod +x "$dir/node_modules/opencode-MACHINE/bin/opencode";;
-*) continue;;
+dir=$3 machine=MACHINE other=
+for arg; do case $arg in
+--os=*) machine=${arg#--os=}; other=yes;;
+--cpu=*) machine=$machine-${arg#--cpu=};;
+esac; done
+echo "$@" "$(cat "$dir/package.json")" >> "$NPM_LOG"
+program() {
+	mkdir -p "$(dirname "$dir/node_modules/$1")"
+	if test -n "$other"; then cp "$NPM_ELF" "$dir/node_modules/$1"; else printf '#!/bin/sh\n%s\n' "$2" > "$dir/node_modules/$1"; fi
+	chmod +x "$dir/node_modules/$1"
+}
+says='echo "v1.2.3 of $1"'
+case $(cat "$dir/package.json") in
+*@anthropic-ai/claude-code*) program @anthropic-ai/claude-code-$machine/claude "$says";;
+*@google/gemini-cli*) program @google/gemini-cli/bundle/gemini.js "$says"
+	test -n "$NPM_NODELESS" || program "$(sed 's/.*"\(node-[^"]*\)".*/\1/' "$dir/package.json")/bin/node" "$says";;
+*opencode-ai*) program opencode-$machine/bin/opencode 'exit 132'
+	program opencode-$machine-baseline/bin/opencode "$says";;
 esac
-mkdir -p "$(dirname "$p")"
-printf '#!/bin/sh\necho "v1.2.3 of $1"\n' > "$p"
-chmod +x "$p"
-done
 if test -n "$NPM_HANG"; then touch "$NPM_HANG"; sleep 1000; fi
 if test -n "$NPM_FAIL"; then echo "npm error no such version" >&2; exit 1; fi
 `
@@ -59,7 +64,7 @@ func stage(t *testing.T) (data, bin, log string) {
 	t.Helper()
 	root := t.TempDir()
 	data, bin, log = filepath.Join(root, "data"), filepath.Join(root, "bin"), filepath.Join(root, "npm.log")
-	write(t, filepath.Join(bin, "npm"), strings.ReplaceAll(fakeNPM, "MACHINE", machine()), 0o755)
+	write(t, filepath.Join(bin, "npm"), strings.ReplaceAll(fakeNPM, "MACHINE", Host().machine()), 0o755)
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	t.Setenv("NPM_LOG", log)
 	return data, bin, log
@@ -68,24 +73,24 @@ func stage(t *testing.T) (data, bin, log string) {
 func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
 	data, _, log := stage(t)
 	a := adapter(t, "claude")
-	p, err := Install(t.Context(), data, a, "")
+	p, err := Install(t.Context(), data, a, "", Host())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Version != a.Package().Version || p.Dir != filepath.Join(data, "agents", "claude", p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
+	if p.Version != a.Package().Version || p.Dir != filepath.Join(data, "agents", "claude", runtime.GOOS+"-"+runtime.GOARCH, p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
 		t.Errorf("program %+v", p)
 	}
 	if found, err := Find(t.Context(), data, a); err != nil || found != p {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if _, err := Install(t.Context(), data, a, ""); err != nil {
+	if _, err := Install(t.Context(), data, a, "", Host()); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(log)
 	if err != nil || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("npm was asked %q, %v", text, err)
 	}
-	for _, want := range []string{"--ignore-scripts", "@anthropic-ai/claude-code@2.1.325"} {
+	for _, want := range []string{"--ignore-scripts", `"@anthropic-ai/claude-code":"2.1.325"`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("npm was asked %q, without %s", text, want)
 		}
@@ -99,7 +104,7 @@ func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
 // alone sees that nothing but versions is left.
 func alone(t *testing.T, data, name string, want ...string) {
 	t.Helper()
-	entries, _ := os.ReadDir(Dir(data, name))
+	entries, _ := os.ReadDir(Dir(data, name, Host()))
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -123,28 +128,20 @@ func TestInterruptedInstallLeavesNothing(t *testing.T) {
 		}
 	}()
 	a := adapter(t, "claude")
-	if _, err := Install(ctx, data, a, ""); !errors.Is(err, context.Canceled) {
+	if _, err := Install(ctx, data, a, "", Host()); !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}
 	alone(t, data, "claude")
-	if _, err := installedErr(data, a); err == nil {
+	if _, ok := Installed(data, a, Host()); ok {
 		t.Error("it was found all the same")
 	}
-}
-
-func installedErr(data string, a agent.Adapter) (Program, error) {
-	p, ok := installed(Dir(data, a.Name()), a.Package())
-	if !ok {
-		return p, os.ErrNotExist
-	}
-	return p, nil
 }
 
 func TestFailedInstallSaysWhy(t *testing.T) {
 	data, _, _ := stage(t)
 	t.Setenv("NPM_FAIL", "1")
-	_, err := Install(t.Context(), data, adapter(t, "claude"), "2.9.9")
-	if err == nil || !strings.Contains(err.Error(), "install claude 2.9.9") || !strings.Contains(err.Error(), "no such version") {
+	_, err := Install(t.Context(), data, adapter(t, "claude"), "2.9.9", Host())
+	if err == nil || !strings.Contains(err.Error(), "install claude 2.9.9 for "+Host().String()+": ") || !strings.Contains(err.Error(), "no such version") {
 		t.Errorf("err = %v", err)
 	}
 	alone(t, data, "claude")
@@ -153,16 +150,16 @@ func TestFailedInstallSaysWhy(t *testing.T) {
 func TestInstallRefusesWhatItCantBe(t *testing.T) {
 	data, _, _ := stage(t)
 	for _, version := range []string{"latest", "^2.0.0", "file:/etc", "--global", "2.1.325 x"} {
-		_, err := Install(t.Context(), data, adapter(t, "claude"), version)
+		_, err := Install(t.Context(), data, adapter(t, "claude"), version, Host())
 		if _, ok := errors.AsType[*UnknownVersionError](err); !ok {
 			t.Errorf("%q: %v", version, err)
 		}
 	}
-	_, err := Install(t.Context(), data, adapter(t, "claude"), "1.0.0")
+	_, err := Install(t.Context(), data, adapter(t, "claude"), "1.0.0", Host())
 	if _, ok := errors.AsType[*OldError](err); !ok {
 		t.Errorf("old: %v", err)
 	}
-	_, err = Install(t.Context(), data, adapter(t, "script"), "")
+	_, err = Install(t.Context(), data, adapter(t, "script"), "", Host())
 	if _, ok := errors.AsType[*NothingError](err); !ok {
 		t.Errorf("script: %v", err)
 	}
@@ -170,7 +167,7 @@ func TestInstallRefusesWhatItCantBe(t *testing.T) {
 
 func TestTheProgramThatRunsIsTaken(t *testing.T) {
 	data, _, _ := stage(t)
-	p, err := Install(t.Context(), data, adapter(t, "opencode"), "")
+	p, err := Install(t.Context(), data, adapter(t, "opencode"), "", Host())
 	if err != nil || !strings.Contains(p.Path, "-baseline/") {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -179,16 +176,16 @@ func TestTheProgramThatRunsIsTaken(t *testing.T) {
 func TestNodeComesWithTheAgentWhateverTheHostHas(t *testing.T) {
 	data, bin, log := stage(t)
 	write(t, filepath.Join(bin, "node"), "#!/bin/sh\necho v30.0.0\n", 0o755) // not for boxes of containers
-	p, err := Install(t.Context(), data, adapter(t, "gemini"), "")
+	p, err := Install(t.Context(), data, adapter(t, "gemini"), "", Host())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), "node-"+machine()+"@"+nodeVersion) {
+	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), `"`+Host().node()+`":"`+nodeVersion+`"`) {
 		t.Errorf("npm was asked %q, %v", text, err)
 	}
 	// The installation works where it is, and starts its own Node.
 	text, err := os.ReadFile(p.Path)
-	if err != nil || !strings.Contains(string(text), "/node_modules/node-"+machine()+"/bin/node") {
+	if err != nil || !strings.Contains(string(text), "/node_modules/"+Host().node()+"/bin/node") {
 		t.Errorf("%s, %v", text, err)
 	}
 	if v := versionOf(t.Context(), p.Path); v != "1.2.3" {
@@ -217,14 +214,14 @@ func TestFindPrefersWhatCcoInstalled(t *testing.T) {
 		t.Errorf("one that doesn't say: %+v, %v", p, err)
 	}
 	for _, version := range []string{"2.1.400", "2.2.0"} {
-		if _, err := Install(t.Context(), data, a, version); err != nil {
+		if _, err := Install(t.Context(), data, a, version, Host()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if p, err := Find(t.Context(), data, a); err != nil || p.Version != "2.2.0" {
 		t.Errorf("the newest: %+v, %v", p, err)
 	}
-	if _, err := Install(t.Context(), data, a, ""); err != nil {
+	if _, err := Install(t.Context(), data, a, "", Host()); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := Find(t.Context(), data, a); err != nil || p.Version != a.Package().Version {
@@ -235,12 +232,12 @@ func TestFindPrefersWhatCcoInstalled(t *testing.T) {
 func TestBrokenInstallationsAreReplaced(t *testing.T) {
 	data, _, _ := stage(t)
 	a := adapter(t, "claude")
-	dir := filepath.Join(Dir(data, "claude"), a.Package().Version)
+	dir := filepath.Join(Dir(data, "claude", Host()), a.Package().Version)
 	write(t, filepath.Join(dir, recordFile), `{"version":"2.1.325","program":"../../../../../bin/sh"}`, 0o644)
-	if _, ok := installed(Dir(data, "claude"), a.Package()); ok {
+	if _, ok := Installed(data, a, Host()); ok {
 		t.Error("a program elsewhere was taken")
 	}
-	if p, err := Install(t.Context(), data, a, ""); err != nil || !strings.HasPrefix(p.Path, dir) {
+	if p, err := Install(t.Context(), data, a, "", Host()); err != nil || !strings.HasPrefix(p.Path, dir) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -3,6 +3,11 @@
 package install
 
 import (
+	"debug/elf"
+	"debug/macho"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/agent"
@@ -16,7 +21,7 @@ func TestRealInstall(t *testing.T) {
 			continue
 		}
 		t.Run(a.Name(), func(t *testing.T) {
-			p, err := Install(t.Context(), data, a, "")
+			p, err := Install(t.Context(), data, a, "", Host())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -24,5 +29,56 @@ func TestRealInstall(t *testing.T) {
 				t.Errorf("%s says %q", p.Path, v)
 			}
 		})
+	}
+}
+
+// The pinned versions can be installed for machines that can't be tried here. opencode is left out: not every registry has
+// its packages for them.
+func TestRealInstallForAnotherPlatform(t *testing.T) {
+	data := t.TempDir()
+	for _, at := range []Platform{{"linux", "arm64"}, {"darwin", "arm64"}} {
+		for _, name := range []string{"claude", "codex", "gemini"} {
+			t.Run(at.String()+"/"+name, func(t *testing.T) {
+				p, err := Install(t.Context(), data, adapter(t, name), "", at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				program := p.Path
+				if name == "gemini" {
+					program = nodeProgram(p.Dir, at)
+					if text, err := os.ReadFile(p.Path); err != nil || !strings.Contains(string(text), strings.TrimPrefix(program, p.Dir)) {
+						t.Errorf("%v: %s", err, text)
+					}
+				}
+				checkMachine(t, at.OS, program)
+				// Megabytes each, and nothing here runs them.
+				if err := os.RemoveAll(filepath.Join(p.Dir, "node_modules")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func checkMachine(t *testing.T, goos, program string) {
+	t.Helper()
+	if goos == "darwin" {
+		f, err := macho.Open(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		if f.Cpu != macho.CpuArm64 || f.Type != macho.TypeExec {
+			t.Errorf("%s is a %v for %v", program, f.Type, f.Cpu)
+		}
+		return
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if f.Machine != elf.EM_AARCH64 || f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
+		t.Errorf("%s is a %v for %v", program, f.Type, f.Machine)
 	}
 }
