@@ -46,6 +46,12 @@ type Sharer interface {
 	Checkout(ctx context.Context, b *Box, session, base string) (branch string, err error)
 }
 
+// Machine is a driver whose boxes are machines of their own: the host's programs are not there, and may not run there.
+type Machine interface {
+	// Platform is what programs for a box must be built for, in Go's words: "linux", "arm64".
+	Platform(ctx context.Context, b *Box) (os, arch string, err error)
+}
+
 // Report tells the user what is being done, a short line at a time.
 type Report func(format string, args ...any)
 

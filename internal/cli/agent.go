@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/install"
+	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 func agentCommand(a *app) *cobra.Command {
@@ -119,12 +122,15 @@ func orDash(s string) string {
 }
 
 func agentInstallCommand(a *app) *cobra.Command {
-	var version string
+	var version, platform string
 	c := &cobra.Command{
-		Use: "install NAME [--version V]", Short: "Install an agent's program into cco's own directory", Args: exactly(1, "the agent's name"),
+		Use: "install NAME [--version V] [--platform OS/ARCH]", Short: "Install an agent's program into cco's own directory", Args: exactly(1, "the agent's name"),
 		Long: `Install an agent's program from npm into cco's own directory, in the version that
 cco was tried with unless another is given. Nothing else on the machine changes,
-no script of a package is run, and an interrupted installation leaves nothing.`,
+no script of a package is run, and an interrupted installation leaves nothing.
+
+With --platform it is installed for another machine, such as that of a lima box.
+A push to such a box does so by itself.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return agent.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -133,26 +139,73 @@ no script of a package is run, and an interrupted installation leaves nothing.`,
 			if err != nil {
 				return err
 			}
-			a.io.Progress("installing %s", strings.TrimSpace(ad.Name()+" "+version))
-			p, err := install.Install(cmd.Context(), a.dirs.Data, ad, version)
+			at := install.Host()
+			if platform != "" {
+				if at, err = install.ParsePlatform(platform); err != nil {
+					return err
+				}
+			}
+			p, err := a.install(cmd.Context(), ad, version, at)
 			if err != nil {
 				return err
 			}
-			a.io.Say("%s %s is installed", ad.Name(), p.Version)
+			a.io.Say("%s %s is installed for %s", ad.Name(), p.Version, at)
 			a.io.Printf("%s\n", p.Path)
 			return nil
 		},
 	}
 	c.Flags().StringVar(&version, "version", "", "another version than the one that cco was tried with")
+	c.Flags().StringVar(&platform, "platform", "", "another platform than this machine's, such as linux/arm64")
 	return c
+}
+
+func (a *app) install(ctx context.Context, ad agent.Adapter, version string, at install.Platform) (install.Program, error) {
+	a.io.Progress("installing %s %s for %s", ad.Name(), cmp.Or(version, ad.Package().Version), at)
+	return install.Install(ctx, a.dirs.Data, ad, version, at)
 }
 
 // program finds an agent's program for a session, and the directories that its box must be shown. A program that isn't
 // on the host may still be in the box.
-func (a *app) program(ctx context.Context, ad agent.Adapter) (path string, dirs []string, err error) {
+func (a *app) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error) {
+	if m, ok := d.(box.Machine); ok {
+		return a.machineProgram(ctx, ad, b, d, m)
+	}
 	p, err := install.Find(ctx, a.dirs.Data, ad)
 	if _, ok := errors.AsType[*install.MissingError](err); ok || err == nil && p.Dir == "" {
 		return "", nil, nil
 	}
 	return p.Path, []string{p.Dir}, err
+}
+
+// machineProgram is program for a box that is a machine of its own: what is installed for its platform, else what it has
+// itself, else the pinned version, which is installed now.
+func (a *app) machineProgram(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver, m box.Machine) (path string, dirs []string, err error) {
+	goos, arch, err := m.Platform(ctx, b)
+	if err != nil {
+		return "", nil, err
+	}
+	at := install.Platform{OS: goos, Arch: arch}
+	p, ok := install.Installed(a.dirs.Data, ad, at)
+	if !ok {
+		if own, err := machineHas(ctx, ad, b, d); own || err != nil {
+			return "", nil, err
+		}
+		if p, err = a.install(ctx, ad, "", at); err != nil {
+			return "", nil, err
+		}
+	}
+	return p.Path, []string{p.Dir}, nil
+}
+
+// askTime is how long a program in a machine without the processor's help may take to say its version.
+const askTime = 2 * time.Minute
+
+// machineHas asks a machine whether it has an agent's program, in a version that cco can drive.
+func machineHas(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (bool, error) {
+	said := &proc.Tail{Max: 4096}
+	err := d.Run(ctx, b, box.Exec{Argv: []string{ad.Binary(), "--version"}, Stdout: said, Limits: box.Limits{Time: askTime}})
+	if _, late := errors.AsType[*box.LimitError](err); late || proc.Code(err) > 0 {
+		return false, nil
+	}
+	return err == nil && install.Compare(install.Version([]byte(said.String())), ad.Package().Oldest) >= 0, err
 }

@@ -75,6 +75,7 @@ func classes() []class {
 		{exitUsage, as[*session.InvalidIDError]},
 		{exitUsage, as[*agent.NotFoundError]},
 		{exitUsage, as[*install.UnknownVersionError]},
+		{exitUsage, as[*install.UnknownPlatformError]},
 		{exitUsage, as[*install.NothingError]},
 		{exitUsage, as[*settings.UnknownAgentError]},
 		{exitUsage, as[*box.UnknownBackendError]},

@@ -61,7 +61,7 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 	}
 	asked := rec
 	asked.Agent, asked.Model = o.Agent, o.Model
-	if err := s.ready(ctx, asked, b, o.Limits); err != nil {
+	if err := s.ready(ctx, asked, b, d, o.Limits); err != nil {
 		return rec, err
 	}
 	lock, err := s.lockSoon(ctx, rec.ID)

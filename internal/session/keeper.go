@@ -223,7 +223,7 @@ func (k *keeper) lookForAgent(ctx context.Context) error {
 	if err != nil || a.Binary() == "" {
 		return err
 	}
-	if k.program, k.binds, err = k.find(ctx, a); err != nil || k.program != "" {
+	if k.program, k.binds, err = k.find(ctx, a, k.box, k.drv); err != nil || k.program != "" {
 		return err
 	}
 	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"sh", "-c", `command -v "$0" >/dev/null`, a.Binary()}})

@@ -69,7 +69,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 		ID: s.NewID(), Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
 		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),
 	}
-	if err := s.ready(ctx, rec, b, o.Limits); err != nil {
+	if err := s.ready(ctx, rec, b, d, o.Limits); err != nil {
 		return store.Session{}, err
 	}
 	id := s.identity(repo)
@@ -93,12 +93,9 @@ func (s *Service) identity(repo *git.Repo) git.Identity {
 }
 
 // ready refuses what the keeper would have to refuse later: an agent that isn't there, or can't reach its model.
-func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, l Limits) error {
+func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, d box.Driver, l Limits) error {
 	a, err := agent.Find(rec.Agent)
 	if err != nil {
-		return err
-	}
-	if _, _, err := s.find(ctx, a); err != nil {
 		return err
 	}
 	if s.Door != nil {
@@ -106,10 +103,12 @@ func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, l Li
 			return err
 		}
 	}
-	if a.Provider() == "" {
-		return nil
+	if a.Provider() != "" {
+		if _, err := s.afford(ctx, l); err != nil {
+			return err
+		}
 	}
-	_, err = s.afford(ctx, l)
+	_, _, err = s.find(ctx, a, b, d) // last: it may have to be installed
 	return err
 }
 

@@ -31,9 +31,9 @@ type Service struct {
 
 	// Door says what a session may reach and with which keys; nil is no way out of boxes at all.
 	Door func(ctx context.Context, rec store.Session, b *box.Box) (broker.Config, error)
-	// Program finds an agent's program on the host, and the directories that it needs to see. Without a path it is looked
-	// for on the box's own PATH; nil always is.
-	Program func(ctx context.Context, a agent.Adapter) (path string, dirs []string, err error)
+	// Program finds an agent's program for a box, and the directories of the host that it needs to see. Without a path it
+	// is looked for on the box's own PATH; nil always is.
+	Program func(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error)
 	// Clock is the real one where it is nil.
 	Clock Clock
 
@@ -117,11 +117,11 @@ func (s *Service) clock() Clock {
 }
 
 // find finds an agent's program.
-func (s *Service) find(ctx context.Context, a agent.Adapter) (string, []box.Bind, error) {
+func (s *Service) find(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (string, []box.Bind, error) {
 	if s.Program == nil || a.Binary() == "" {
 		return "", nil, nil
 	}
-	path, dirs, err := s.Program(ctx, a)
+	path, dirs, err := s.Program(ctx, a, b, d)
 	var binds []box.Bind
 	for _, d := range dirs {
 		binds = append(binds, box.Bind{Path: d})

@@ -167,7 +167,7 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 	rec := of
 	rec.ID, rec.Agent, rec.Model, rec.Title, rec.State, rec.Reason, rec.Created = id, t.Agent, t.Model, t.Title, store.Created, "", s.Now()
 	rec.Started, rec.Finished, rec.Pulled, rec.CLISession, rec.CLITotal, rec.Tip, rec.Wip = time.Time{}, time.Time{}, time.Time{}, "", "", "", ""
-	if err := s.ready(ctx, rec, b, t.Limits); err != nil {
+	if err := s.ready(ctx, rec, b, d, t.Limits); err != nil {
 		return rec, err
 	}
 	lock, err := s.keeperLock(id)

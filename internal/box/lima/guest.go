@@ -21,7 +21,11 @@ func (d *Driver) wanted(ctx context.Context, b *box.Box) (i *instance, dir, vers
 	if i == nil {
 		return nil, "", "", box.ErrNotRunning
 	}
-	if dir, err = d.opts.Parts(goArch(i.Arch)); err != nil {
+	arch, err := i.goArch()
+	if err != nil {
+		return nil, "", "", err
+	}
+	if dir, err = d.opts.Parts(arch); err != nil {
 		return nil, "", "", err
 	}
 	version, err = d.opts.Version(dir)

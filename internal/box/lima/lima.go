@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -248,10 +247,17 @@ func (d *Driver) dial(ctx context.Context, b *box.Box) (net.Conn, error) {
 	return nil, fmt.Errorf("reach the machine %s: %w", b.Name, err)
 }
 
-// goArch is what Go calls an architecture of Lima's.
-func goArch(arch string) string {
-	if known, ok := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[arch]; ok {
-		return known
+var _ box.Machine = (*Driver)(nil)
+
+// Platform is that of the machine, which need not be the host's.
+func (d *Driver) Platform(ctx context.Context, b *box.Box) (goos, arch string, err error) {
+	i, err := d.find(ctx, b.Name)
+	if err != nil {
+		return "", "", err
 	}
-	return runtime.GOARCH
+	if i == nil {
+		return "", "", box.ErrNotRunning
+	}
+	arch, err = i.goArch()
+	return "linux", arch, err
 }

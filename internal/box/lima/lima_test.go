@@ -288,6 +288,28 @@ func TestPartsAreCheckedByVersion(t *testing.T) {
 	}
 }
 
+// Guards against programs of the host's platform in a machine of another.
+func TestPlatformIsTheMachines(t *testing.T) {
+	f := newFake(t)
+	if _, _, err := f.d.Platform(t.Context(), f.b); !errors.Is(err, box.ErrNotRunning) {
+		t.Errorf("no machine: %v", err)
+	}
+	f.set("status", "Running")
+	f.set("exchange", f.b.Exchange)
+	list := f.get("list.json")
+	for arch, want := range map[string]string{"x86_64": "amd64", "aarch64": "arm64", "armv7l": "", "": ""} {
+		f.set("list.json", strings.Replace(list, `"arch":"x86_64"`, `"arch":"`+arch+`"`, 1)+"\n")
+		goos, got, err := f.d.Platform(t.Context(), f.b)
+		if got != want || (err == nil) != (want != "") || err == nil && goos != "linux" {
+			t.Errorf("%q: %s/%s, %v", arch, goos, got, err)
+		}
+	}
+	f.set("odd", "not json\n")
+	if _, _, err := f.d.Platform(t.Context(), f.b); err == nil {
+		t.Error("nothing was understood, and it said all the same")
+	}
+}
+
 func TestFailuresSayWhatLimactlSaid(t *testing.T) {
 	f := newFake(t)
 	f.set("fail-create", "no image for this machine")

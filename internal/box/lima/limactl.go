@@ -54,6 +54,14 @@ func (i *instance) check() error {
 	return fmt.Errorf("limactl says that machine %s is %q, which this cco doesn't know", i.Name, i.Status)
 }
 
+// goArch is what Go calls the machine's architecture.
+func (i *instance) goArch() (string, error) {
+	if arch, ok := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[i.Arch]; ok {
+		return arch, nil
+	}
+	return "", fmt.Errorf("machine %s is of the architecture %q, for which there is no cco", i.Name, i.Arch)
+}
+
 // shows says whether the machine sees a directory as its exchange.
 func (i *instance) shows(exchange string) bool {
 	for _, m := range i.Config.Mounts {
