@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -20,6 +21,7 @@ type Price struct {
 	LongOver     int64   `toml:"long_over"`        // a prompt of more tokens than this costs what follows
 	LongInput    float64 `toml:"long_input"`
 	LongOutput   float64 `toml:"long_output"`
+	list         bool    // one of ours: it fits that model alone, not what else its name may begin
 }
 
 // Prices is a table of prices, in no order.
@@ -29,7 +31,13 @@ type Prices []Price
 var priceTable string
 
 // DefaultPrices are the list prices of well-known families, as of the date in prices.toml.
-func DefaultPrices() (Prices, error) { return ParsePrices(priceTable) }
+func DefaultPrices() (Prices, error) {
+	ps, err := ParsePrices(priceTable)
+	for i := range ps {
+		ps[i].list = true
+	}
+	return ps, err
+}
 
 // ParsePrices reads a table of [[price]] entries.
 func ParsePrices(text string) (Prices, error) {
@@ -62,11 +70,27 @@ func (ps Prices) check() error {
 func (ps Prices) find(model string) (Price, bool) {
 	best, found := Price{}, false
 	for _, p := range ps {
-		if strings.HasPrefix(model, p.Prefix) && (!found || len(p.Prefix) > len(best.Prefix)) {
+		rest, fits := strings.CutPrefix(model, p.Prefix)
+		if fits && (!p.list || same(p.Prefix, rest)) && (!found || len(p.Prefix) > len(best.Prefix)) {
 			best, found = p, true
 		}
 	}
 	return best, found
+}
+
+// same says whether what follows a prefix makes no other model of it, with a price of its own: a version, a date, or a word
+// that has never cost anything. gpt-5.9, o3-pro and gemini-3-pro-image are others than gpt-5, o3 and gemini-3-pro.
+func same(prefix, rest string) bool {
+	const between = "-@:"
+	if rest != "" && !strings.ContainsAny(prefix[len(prefix)-1:]+rest[:1], between) {
+		return false
+	}
+	for word := range strings.FieldsFuncSeq(rest, func(r rune) bool { return strings.ContainsRune(between, r) }) {
+		if strings.Trim(word, "0123456789") != "" && !slices.Contains([]string{"latest", "preview", "exp", "codex", "max", "chat"}, word) {
+			return false
+		}
+	}
+	return true
 }
 
 // dearest is the price that no other of the table exceeds, kind by kind: for models that are not in it.

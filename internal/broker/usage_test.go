@@ -222,11 +222,26 @@ func TestPrices(t *testing.T) {
 			t.Errorf("%s costs %+v, %v", model, p, ok)
 		}
 	}
-	if _, ok := ps.find("llama-5"); ok {
-		t.Error("llama-5 has a price")
+	for model, output := range map[string]float64{
+		"gpt-5.6-sol": 30, "gpt-5.6-terra-2026-07-09": 15, "gpt-6-astra": 50, "o3-pro-2025-06-10": 80, "o3-deep-research": 40, "gpt-5.1-codex-max": 10,
+		"gpt-5.1-codex-mini": 2, "gemini-3-pro-image-preview": 120, "gemini-3.5-flash": 9, "claude-opus-5-5": 25, "claude-mythos-5-1": 50, "claude-sonnet-4-5@20250929": 15, "claude-opus-4@20250514": 75,
+	} {
+		if p, ok := ps.find(model); !ok || p.Output != output {
+			t.Errorf("%s costs %+v, %v", model, p, ok)
+		}
+	}
+	// Guards against dear models that pass for a cheap one whose name theirs begins with.
+	for _, other := range []string{"llama-5", "gpt-5.9", "gpt-50", "gpt-5.6-sol-ultra", "gpt-4o-audio-preview", "o1-pro", "gemini-2.5-pro-preview-tts", "gemini-3.9-pro", "claude-opus-6-giga"} {
+		if p, ok := ps.find(other); ok {
+			t.Errorf("%s has the price of %s", other, p.Prefix)
+		}
+	}
+	own, err := ParsePrices("[[price]]\nprefix='gpt-5'\ninput=7")
+	if p, ok := own.find("gpt-5.9-giga"); err != nil || !ok || p.Input != 7 {
+		t.Errorf("a user's prefix is a prefix: %+v, %v", p, err)
 	}
 	for _, p := range ps {
-		if p.Prefix == "" || p.Input <= 0 || p.Output < p.Input || p.CacheRead <= 0 {
+		if p.Prefix == "" || p.Input <= 0 || p.Output < p.Input || p.CacheRead <= 0 || p.LongOver > 0 && (p.LongInput < p.Input || p.LongOutput < p.Output) {
 			t.Errorf("an odd price: %+v", p)
 		}
 	}
