@@ -70,6 +70,9 @@ func (a *asked) see(path, value []byte) {
 			a.no = refuse("an answer in the background can't be counted: ask for it in the foreground")
 		}
 	}
+	if a.wire == wireOpenAI && strings.HasPrefix(p, "tools.") && strings.HasSuffix(p, ".memory_limit") && len(value) > 1 && string(value) != "1g" {
+		a.no = refuse("what a large container costs can't be counted: take one of 1g")
+	}
 	if a.strict && a.fetches(p, value) {
 		a.no = refuse("the model's provider may not fetch for this box what its network setting keeps it from (%s)", printable(string(path), 80))
 	}

@@ -135,10 +135,11 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 		<-begun
 		if c.answer != "" {
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err == nil {
-				_, err = io.ReadFull(res.Body, make([]byte, len(c.answer)))
-			}
 			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = res.Body.Close() }()
+			if _, err := io.ReadFull(res.Body, make([]byte, len(c.answer))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,8 +151,8 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 	}
 }
 
-// Guards against streams that never say what they cost.
-func TestAStreamMustTellWhatItCost(t *testing.T) {
+// Guards against streams and tools that never say what they cost.
+func TestWhatWontTellItsCostDoesNotPass(t *testing.T) {
 	const chat = "/openai/v1/chat/completions"
 	for _, c := range []struct {
 		path, body string
@@ -162,6 +163,9 @@ func TestAStreamMustTellWhatItCost(t *testing.T) {
 		{chat, `{"stream_options":{"include_usage":true},"stream":true,"stream_options":{}}`, true},
 		{chat, `{"stream_options":{"include_usage":true},"stream":true,"stream_options":null}`, true},
 		{"/openai/v1/completions", `{"stream":true}`, true},
+		{"/openai/v1/responses", `{"tools":[{"type":"code_interpreter","container":{"type":"auto","memory_limit":"64g"}}]}`, true},
+		{"/openai/v1/responses", `{"tools":[{"type":"code_interpreter","container":{"type":"auto","memory_limit":"1g"}}]}`, false},
+		{"/openai/v1/responses", `{"tools":[{"type":"function","parameters":{"properties":{"memory_limit":{"type":"string"}}}}]}`, false},
 		{chat, `{"stream":true,"stream_options":{"include_usage":true}}`, false},
 		{chat, `{"stream":false}`, false},
 		{chat, `{"messages":[{"stream":true}]}`, false},

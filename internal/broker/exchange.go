@@ -206,6 +206,13 @@ func (x *exchange) charge() {
 	x.entry.Model = printable(model, 100)
 	d := x.rt.door
 	s := d.spend(model, c, estimated)
+	if x.meter != nil {
+		for _, other := range x.meter.others { // who had which part is not told everywhere: the dearest had all
+			if dear := d.spend(other, c, estimated); dear.Cost > s.Cost {
+				s = dear
+			}
+		}
+	}
 	if x.entry.Spend == nil {
 		x.entry.Spend = &Spend{}
 	}

@@ -3,6 +3,7 @@ package broker
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -18,16 +19,33 @@ const fastestModel = 500
 // counts is what a provider told of one answer.
 type counts struct {
 	input, output, cacheRead, cacheWrite, cacheWrite1h int64
-	searches                                           int64   // of the web, by the provider
+	searches                                           int64   // of the web, by Anthropic
 	dearer                                             float64 // how many times the list price, where the answer says so; 0 is once
+	fees                                               float64 // US dollars for what is no token
 }
 
-// What is paid beside tokens, and for haste: list prices, rounded up.
+// What is paid beside tokens, and for haste or a place: list prices, rounded up.
 const (
-	searchPrice = 0.01 // US dollars for one
-	fastClaude  = 6
-	fastOpenAI  = 2.5
+	searchPrice   = 0.01 // US dollars for one
+	geminiSearch  = 0.035
+	containerFee  = 0.03 // with the least memory, see asked
+	fastClaude    = 6
+	fastOpenAI    = 2.5
+	claudeAtPlace = 1.1
 )
+
+// openaiFee is what a call of one of OpenAI's own tools costs.
+func openaiFee(call []byte) float64 {
+	switch string(call) {
+	case "web_search_call":
+		return 0.025
+	case "file_search_call":
+		return 0.0025
+	case "image_generation_call":
+		return 0.3 // large and of high quality
+	}
+	return 0
+}
 
 // meter reads usage out of an answer as it passes, and keeps nothing of it.
 type meter struct {
@@ -35,10 +53,14 @@ type meter struct {
 	events *events  // for a stream of events
 	json   *scanner // for anything else
 	counts counts
+	rounds counts  // Anthropic's, which are in no other sum: a summary, an adviser's words
+	place  bool    // somewhere in particular, which costs more
+	begun  float64 // fees of what OpenAI's stream has told of, each of them twice
 	model  string
-	seen   bool  // there was usage
-	final  bool  // and it was the whole of it
-	bytes  int64 // of the answer
+	others []string // models that had a part in it
+	seen   bool     // there was usage
+	final  bool     // and it was the whole of it
+	bytes  int64    // of the answer
 }
 
 func newMeter(w wire, h http.Header) *meter {
@@ -110,7 +132,37 @@ func (m *meter) anthropic(path, value []byte) {
 		if string(value) == "fast" {
 			m.counts.dearer = fastClaude
 		}
+	case "usage.inference_geo":
+		m.place = m.place || string(value) == "us"
+	case "usage.iterations":
+		if string(value) == "[" {
+			m.rounds = counts{} // they are told as a whole, again and again
+		}
+	case "usage.iterations.input_tokens":
+		m.more(&m.rounds.input, value)
+	case "usage.iterations.output_tokens":
+		m.more(&m.rounds.output, value)
+	case "usage.iterations.cache_read_input_tokens":
+		m.more(&m.rounds.cacheRead, value)
+	case "usage.iterations.cache_creation_input_tokens":
+		m.more(&m.rounds.cacheWrite, value)
+	case "usage.iterations.cache_creation.ephemeral_1h_input_tokens":
+		m.more(&m.rounds.cacheWrite1h, value)
+	case "usage.iterations.model":
+		if name := string(value); len(m.others) < maxOthers && !slices.Contains(m.others, name) {
+			m.others = append(m.others, name)
+		}
 	}
+}
+
+// maxOthers bounds how many models are asked for their price beside the one of an answer.
+const maxOthers = 8
+
+// more adds a number.
+func (m *meter) more(at *int64, value []byte) {
+	var n int64
+	m.most(&n, value)
+	*at += n
 }
 
 func (m *meter) openai(path, value []byte) {
@@ -128,10 +180,20 @@ func (m *meter) openai(path, value []byte) {
 		m.most(&m.counts.output, value)
 	case "usage.input_tokens_details.cached_tokens", "usage.prompt_tokens_details.cached_tokens":
 		m.most(&m.counts.cacheRead, value)
+	case "usage.input_tokens_details.cache_write_tokens", "usage.prompt_tokens_details.cache_write_tokens":
+		m.most(&m.counts.cacheWrite, value)
 	case "service_tier":
-		if string(value) == "priority" {
+		if string(value) == "priority" || string(value) == "fast" {
 			m.counts.dearer = fastOpenAI
 		}
+	case "output.type":
+		m.counts.fees += openaiFee(value)
+	case "output.container_id", "output.environment.container_id":
+		m.counts.fees += containerFee
+	case "item.type": // when it begins and when it is done
+		m.begun += openaiFee(value)
+	case "item.container_id", "item.environment.container_id":
+		m.begun += containerFee
 	}
 }
 
@@ -149,6 +211,10 @@ func (m *meter) gemini(path, value []byte) {
 		m.most(&m.counts.cacheWrite, value) // kept apart until all is known
 	case "usageMetadata.cachedContentTokenCount":
 		m.most(&m.counts.cacheRead, value)
+	case "candidates.groundingMetadata.webSearchQueries":
+		if string(value) != "[" {
+			m.counts.fees += geminiSearch
+		}
 	case "candidates.finishReason":
 		m.final = true
 	}
@@ -158,9 +224,18 @@ func (m *meter) gemini(path, value []byte) {
 func (m *meter) told() counts {
 	c := m.counts
 	switch m.wire {
-	case wireOpenAI: // the input has the cached part in it
+	case wireAnthropic:
+		c.input, c.output = max(c.input, m.rounds.input), max(c.output, m.rounds.output)
+		c.cacheRead, c.cacheWrite = max(c.cacheRead, m.rounds.cacheRead), max(c.cacheWrite, m.rounds.cacheWrite)
+		c.cacheWrite1h = max(c.cacheWrite1h, m.rounds.cacheWrite1h)
+		if m.place {
+			c.dearer = max(c.dearer, 1) * claudeAtPlace
+		}
+	case wireOpenAI: // the input has the cached parts in it
 		c.cacheRead = min(c.cacheRead, c.input)
-		c.input -= c.cacheRead
+		c.cacheWrite = min(c.cacheWrite, c.input-c.cacheRead)
+		c.input -= c.cacheRead + c.cacheWrite
+		c.fees = max(c.fees, m.begun/2)
 	case wireGemini:
 		c.cacheRead = min(c.cacheRead, c.input)
 		c.input += c.cacheWrite1h - c.cacheRead
@@ -176,7 +251,8 @@ func (m *meter) sum(sent int64) (counts, bool) {
 	c := m.told()
 	switch {
 	case !m.seen:
-		return counts{input: sent/bytesPerToken + 1, output: m.bytes/bytesPerToken + 1}, true
+		c.input, c.output = sent/bytesPerToken+1, m.bytes/bytesPerToken+1
+		return c, true
 	case !m.final:
 		c.output = max(c.output, m.bytes/bytesPerToken+1)
 		return c, true
@@ -207,7 +283,7 @@ func (d *Door) spend(model string, c counts, estimated bool) Spend {
 		hour = p.CacheWrite
 	}
 	s.Cost = (float64(c.input)*in + float64(c.output)*out + float64(c.cacheRead)*p.CacheRead +
-		float64(c.cacheWrite-c.cacheWrite1h)*p.CacheWrite + float64(c.cacheWrite1h)*hour) / 1e6 * max(c.dearer, 1)
-	s.Cost += float64(c.searches) * searchPrice
+		float64(c.cacheWrite-c.cacheWrite1h)*max(p.CacheWrite, in) + float64(c.cacheWrite1h)*hour) / 1e6 * max(c.dearer, 1)
+	s.Cost += float64(c.searches)*searchPrice + c.fees
 	return s
 }
