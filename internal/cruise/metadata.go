@@ -68,7 +68,9 @@ func (m Metadata) Check() error {
 
 // CheckBranch takes kebab-case and nothing else, so that no tool sees an option, a path or a pattern in it.
 func CheckBranch(name string) error {
-	if len(name) > maxBranch || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(name) {
+	// Forty hexadecimal digits are a commit's name for git, whatever branch has it.
+	commit := len(name) == 40 && strings.Trim(name, "0123456789abcdef") == ""
+	if commit || len(name) > maxBranch || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(name) {
 		return fmt.Errorf("%q is no branch name of at most %d characters in kebab-case", name, maxBranch)
 	}
 	return nil
@@ -93,7 +95,7 @@ func FallbackMetadata(task string) Metadata {
 		}
 		branch = strings.TrimPrefix(branch+"-"+w, "-")
 	}
-	if branch == "" {
+	if CheckBranch(branch) != nil {
 		branch = "task"
 	}
 	if title == "" {

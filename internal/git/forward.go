@@ -49,14 +49,22 @@ func (r *Repo) CanFastForward(ctx context.Context, branch, from, to string) erro
 	return err
 }
 
+// CheckBranch gives a *BranchNameError for what git takes for no branch's name.
+func (r *Repo) CheckBranch(ctx context.Context, branch string) error {
+	err := r.host.run(ctx, nil, "check-ref-format", "refs/heads/"+branch)
+	if err != nil && ctx.Err() == nil || strings.HasPrefix(branch, "-") || branch == "HEAD" {
+		return &BranchNameError{Branch: branch}
+	}
+	return nil
+}
+
 // CreateBranch makes a branch at a commit. One that exists is fast-forwarded, or it is a *BranchExistsError.
 func (r *Repo) CreateBranch(ctx context.Context, branch, to string) (Forwarded, error) {
 	if err := r.checkOID(to); err != nil {
 		return Forwarded{}, err
 	}
-	err := r.host.run(ctx, nil, "check-ref-format", "refs/heads/"+branch)
-	if err != nil && ctx.Err() == nil || strings.HasPrefix(branch, "-") || branch == "HEAD" {
-		return Forwarded{}, &BranchNameError{Branch: branch}
+	if err := r.CheckBranch(ctx, branch); err != nil {
+		return Forwarded{}, err
 	}
 	now, err := r.Branch(ctx, branch)
 	if err == nil {

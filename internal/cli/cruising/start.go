@@ -211,7 +211,14 @@ func (t *tool) check(ctx context.Context, s cruise.Spec) error {
 	if s.Branch == remote.DefaultBranch {
 		return cli.Usage("--branch %s is the default branch of the repository", s.Branch)
 	}
-	return nil
+	if s.Branch == "" {
+		return nil
+	}
+	at, err := f.Branch(ctx, s.Branch)
+	if err == nil && at != "" {
+		return cli.Usage("--branch %s is on the forge already", s.Branch)
+	}
+	return err
 }
 
 // StateError says that a phase is not in a state for what was asked.

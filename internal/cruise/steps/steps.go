@@ -35,6 +35,7 @@ type Forge interface {
 	Resolve(ctx context.Context, number int, comment string) error
 	Push(ctx context.Context, p forge.Push) error
 	Merge(ctx context.Context, number int, commit string) error
+	Branch(ctx context.Context, branch string) (commit string, err error)
 	DeleteBranch(ctx context.Context, branch, commit string) error
 }
 
@@ -99,27 +100,34 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 	}
 	if in.Spec.Branch != "" {
 		meta.Branch = in.Spec.Branch
-		return meta, cruise.CheckBranch(meta.Branch)
+		return meta, errors.Join(cruise.CheckBranch(meta.Branch), repo.CheckBranch(ctx, meta.Branch))
 	}
 	first := meta
-	for n := 2; taken(ctx, repo, remote, meta.Branch) || d.inUse(ctx, in, meta.Branch); n++ {
+	for n := 2; ; n++ {
 		if n > 1000 {
 			return meta, fmt.Errorf("branch %s and a thousand like it exist", first.Branch)
 		}
+		free, err := d.free(ctx, in, f, repo, meta.Branch)
+		if err != nil || free && meta.Branch != remote.DefaultBranch {
+			return meta, temporary(err)
+		}
 		meta = first.Another(n)
 	}
-	return meta, nil
 }
 
-func taken(ctx context.Context, repo *git.Repo, remote forge.Repository, branch string) bool {
-	_, err := repo.Branch(ctx, branch)
-	return branch == remote.DefaultBranch || err == nil
-}
-
-// inUse says whether another phase has the branch: it is on the forge then, and not in the user's repository.
-func (d *Doer) inUse(ctx context.Context, in cruise.MetadataIn, branch string) bool {
-	p, err := d.Store.PhaseOf(ctx, in.Spec.Repo, branch)
-	return err == nil && p.ID != in.Phase
+// free says whether nobody has a branch: not the user, not another phase, and nobody on the forge.
+func (d *Doer) free(ctx context.Context, in cruise.MetadataIn, f Forge, repo *git.Repo, branch string) (bool, error) {
+	if err := repo.CheckBranch(ctx, branch); err != nil {
+		return false, err
+	}
+	if _, err := repo.Branch(ctx, branch); err == nil {
+		return false, nil
+	}
+	if p, err := d.Store.PhaseOf(ctx, in.Spec.Repo, branch); err == nil && p.ID != in.Phase {
+		return false, nil
+	}
+	at, err := f.Branch(ctx, branch)
+	return at == "", err
 }
 
 // Workspace makes or finds the phase's workspace.

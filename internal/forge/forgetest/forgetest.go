@@ -28,6 +28,7 @@ type Forge interface {
 	Pull(ctx context.Context, number int) (forge.Pull, error)
 	Edit(ctx context.Context, number int, e forge.Edit) error
 	Merge(ctx context.Context, number int, commit string) error
+	Branch(ctx context.Context, branch string) (commit string, err error)
 	DeleteBranch(ctx context.Context, branch, commit string) error
 	Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error)
 	Poll(context.Context, []forge.Watched) ([]forge.News, error)

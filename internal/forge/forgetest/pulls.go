@@ -110,7 +110,15 @@ func readsState(p *place) {
 	if _, moved := errors.AsType[*forge.ConflictError](err); !moved {
 		p.Errorf("deleting a branch that is elsewhere gives %v", err)
 	}
+	if at, err := f.Branch(p.Context(), "topic"); err != nil || at != now.Head.Commit {
+		p.Errorf("the branch is at %q %v", at, err)
+	}
 	p.must(f.DeleteBranch(p.Context(), "topic", now.Head.Commit))
+	for _, none := range []string{"topic", "top"} {
+		if at, err := f.Branch(p.Context(), none); err != nil || at != "" {
+			p.Errorf("a branch %s that there isn't is at %q %v", none, at, err)
+		}
+	}
 	p.must(f.DeleteBranch(p.Context(), "topic", now.Head.Commit)) // it is gone: nothing to do
 	found, err := f.Find(p.Context(), "topic")
 	if err != nil || found.State != forge.Merged {

@@ -1,6 +1,7 @@
 package gitea
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -237,21 +238,34 @@ func notYet(err error) bool {
 	return ok && no.Status == 405 && strings.Contains(no.Message, "try again")
 }
 
+// Branch says where a branch is, "" if there is none.
+func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return "", err
+	}
+	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
+	if _, none := errors.AsType[*forge.NotFoundError](err); none {
+		return "", nil
+	}
+	if err != nil || b.Commit == nil {
+		return "", fmt.Errorf("look for branch %s: %w", branch, cmp.Or(err, errors.New("it has no commit")))
+	}
+	return b.Commit.ID, nil
+}
+
 // DeleteBranch deletes a branch that is still at commit. One that is gone is no error.
 func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
+	at, err := f.Branch(ctx, branch)
+	if err != nil || at == "" {
+		return err
+	}
+	if at != commit {
+		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is no longer at %.10s", branch, commit)}
+	}
 	c, err := f.author.at(wire.AsRead(ctx))
 	if err != nil {
 		return err
-	}
-	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
-	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("delete branch %s: %w", branch, err)
-	}
-	if b.Commit == nil || b.Commit.ID != commit {
-		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is no longer at %.10s", branch, commit)}
 	}
 	_, _, err = c.DeleteRepoBranch(f.remote.Owner, f.remote.Name, branch)
 	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {

@@ -200,16 +200,25 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 	}
 }
 
-// DeleteBranch deletes a branch that is still at commit. One that is gone is no error.
-func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
+// Branch says where a branch is, "" if there is none.
+func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
 	ref, _, err := f.author.rest.Git.GetRef(ctx, f.remote.Owner, f.remote.Name, "heads/"+branch)
-	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
-		return nil
+	if _, none := errors.AsType[*forge.NotFoundError](err); none {
+		return "", nil
 	}
 	if err != nil {
-		return fmt.Errorf("delete branch %s: %w", branch, err)
+		return "", fmt.Errorf("look for branch %s: %w", branch, err)
 	}
-	if at := ref.GetObject().GetSHA(); at != commit {
+	return ref.GetObject().GetSHA(), nil
+}
+
+// DeleteBranch deletes a branch that is still at commit. One that is gone is no error.
+func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
+	at, err := f.Branch(ctx, branch)
+	if err != nil || at == "" {
+		return err
+	}
+	if at != commit {
 		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is at %.10s, not at %.10s", branch, at, commit)}
 	}
 	_, err = f.author.rest.Git.DeleteRef(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, "heads/"+branch)
