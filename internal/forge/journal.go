@@ -157,13 +157,16 @@ func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 		return Posted{ID: kept.ID, URL: kept.URL, Again: true}, nil
 	}
 	if !fresh {
-		if p, ok, err := o.Look(ctx, kept); err != nil || ok {
+		if p, ok, err := o.find(ctx, kept); err != nil || ok {
 			p.Again = true
 			return o.finish(ctx, kept, p, err)
 		}
 	}
 	for n := 0; ; n++ {
 		p, err := o.Do(ctx, kept)
+		if _, _, bad := ParseID(p.ID); err == nil && bad != nil {
+			err = &UnavailableError{Err: errors.New("its answer does not say where that stands")}
+		}
 		if err == nil {
 			return o.finish(ctx, kept, p, nil)
 		}
@@ -174,6 +177,14 @@ func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 			return o.finish(ctx, kept, p, err)
 		}
 	}
+}
+
+// find looks for what another process began to say. That may have been killed a moment ago, with the forge still at work.
+func (o Once) find(ctx context.Context, r Record) (Posted, bool, error) {
+	if p, ok, err := o.Look(ctx, r); err != nil || ok {
+		return p, ok, err
+	}
+	return o.settle(ctx, r)
 }
 
 // settle looks for what may have been said until it is sure that it wasn't.

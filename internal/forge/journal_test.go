@@ -43,6 +43,9 @@ func (w *world) once() forge.Once {
 				return forge.Posted{}, &forge.UnavailableError{}
 			}
 			w.said = append(w.said, r.Marker)
+			if what == "empty" {
+				return forge.Posted{ID: "comment-0"}, nil
+			}
 			if what == "lost" {
 				return forge.Posted{}, &forge.UnavailableError{Status: 500}
 			}
@@ -61,6 +64,7 @@ func TestOnceSaysOnceWhateverHappens(t *testing.T) {
 	}{
 		"at once":                  {plan: []string{"ok"}, said: 1},
 		"lost answer":              {plan: []string{"lost"}, said: 1},
+		"empty answer":             {plan: []string{"empty"}, said: 1},
 		"lost, and late to appear": {plan: []string{"lost"}, hidden: 3, said: 1},
 		"dropped, then done":       {plan: []string{"dropped", "ok"}, said: 1},
 		"dropped twice, then lost": {plan: []string{"dropped", "dropped", "lost"}, said: 1},
@@ -80,6 +84,23 @@ func TestOnceSaysOnceWhateverHappens(t *testing.T) {
 				t.Errorf("again: said %d times, %+v %v", len(w.said), p, err)
 			}
 		})
+	}
+}
+
+// Guards against a process that was killed while the forge was at work on what it said, and the next that says it again.
+func TestOnceWaitsForWhatAKilledProcessSaid(t *testing.T) {
+	w := &world{hidden: 3}
+	r := forge.Record{Key: "k", Kind: forge.OnPull, Marker: forge.NewMarker()}
+	if _, _, err := w.Begin(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	w.said = []string{r.Marker}
+	p, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull})
+	if err != nil || !p.Again || p.ID != "comment-1" || len(w.said) != 1 {
+		t.Errorf("said %d times, %+v %v", len(w.said), p, err)
+	}
+	if kept, ok, err := w.ByID(t.Context(), "", "comment-1"); !ok || err != nil || kept.Key != "k" {
+		t.Errorf("recorded %+v %v", kept, err)
 	}
 }
 
