@@ -132,10 +132,12 @@ type State struct {
 	Attempt    int         `json:"attempt,omitempty"` // of the present stage
 	Judgements []Judgement `json:"judgements,omitempty"`
 	Ledger     Ledger      `json:"ledger"`
-	Held       []Comment   `json:"held,omitempty"`  // from strangers, waiting for the user
-	Mark       string      `json:"mark,omitempty"`  // what was read on the forge
-	Seen       []string    `json:"seen,omitempty"`  // ids of events and comments that were taken in
-	First      string      `json:"first,omitempty"` // the link to the first comment
+	Held       []Comment   `json:"held,omitempty"`    // from strangers, waiting for the user
+	Dropped    int         `json:"dropped,omitempty"` // of those, because there were too many
+	Mark       string      `json:"mark,omitempty"`    // what was read on the forge
+	Seen       []string    `json:"seen,omitempty"`    // ids of events that were taken in
+	Heard      []string    `json:"heard,omitempty"`   // ids of comments that were taken in
+	First      string      `json:"first,omitempty"`   // the link to the first comment
 
 	Backoff      Backoff   `json:"backoff"`
 	Started      time.Time `json:"started"`
@@ -178,16 +180,42 @@ func NewState(spec Spec) State {
 // maxSeen bounds what is remembered of what was taken in. The forge's mark stands before all that is older.
 const maxSeen = 2000
 
-// see says whether an id is new, and remembers it.
-func (s *State) see(id string) bool {
-	if id == "" || slices.Contains(s.Seen, id) {
+// see says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of them must not
+// make us forget what the user sent.
+func (s *State) see(id string) bool { return remember(&s.Seen, id) }
+
+// hear says whether a comment is new, and remembers it.
+func (s *State) hear(id string) bool { return !slices.Contains(s.Seen, id) && remember(&s.Heard, id) }
+
+func remember(list *[]string, id string) bool {
+	if id == "" || slices.Contains(*list, id) {
 		return false
 	}
-	s.Seen = append(s.Seen, id)
-	if len(s.Seen) > maxSeen {
-		s.Seen = slices.Clone(s.Seen[len(s.Seen)-maxSeen:])
+	*list = append(*list, id)
+	if n := len(*list); n > maxSeen {
+		*list = slices.Clone((*list)[n-maxSeen:])
 	}
 	return true
+}
+
+// Bounds of what is kept of strangers: all of it is written down with every step.
+const (
+	maxHeld      = 100
+	maxHeldBytes = 512 << 10
+)
+
+// hold keeps a stranger's comment until the user decides. Of too many the oldest are left to the forge.
+func (s *State) hold(c Comment) {
+	s.Held = append(s.Held, c)
+	size := 0
+	for _, h := range s.Held {
+		size += len(h.Body)
+	}
+	for len(s.Held) > maxHeld || size > maxHeldBytes {
+		size -= len(s.Held[0].Body)
+		s.Held = slices.Delete(s.Held, 0, 1)
+		s.Dropped++
+	}
 }
 
 // judge keeps a reviewer's word on a domain in the place of its last.
@@ -217,7 +245,8 @@ func (s *State) approved() bool {
 
 // Trusts says whether a comment's author may give work to an agent that writes.
 func (s *State) Trusts(c Comment) bool {
-	return slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association) || slices.Contains(s.Spec.Trusted, c.Author)
+	return slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association) ||
+		c.Author != "" && slices.ContainsFunc(s.Spec.Trusted, func(name string) bool { return strings.EqualFold(name, c.Author) })
 }
 
 // Domain names what is being reviewed now: the first that has not judged the present head, "" if none is.

@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,5 +50,41 @@ func TestAReviewCanNotBreakOutOfAFilesName(t *testing.T) {
 	st.Plan = "docs/plans/x` <!-- .md"
 	if body := prBody(st); strings.Contains(body, "<!--") || strings.Count(body, "`") != 2 {
 		t.Errorf("the request says %q", body)
+	}
+}
+
+// Guards against a stranger who makes the record of a phase grow without end, or makes it forget what its user sent.
+func TestAFloodOfStrangersWordsIsBounded(t *testing.T) {
+	st := NewState(spec())
+	st.see("e1")
+	const flood = maxSeen + 100
+	words := strings.Repeat("x", 64<<10)
+	for i := range flood {
+		c := comment(strconv.Itoa(i), "eve", "NONE", words, 0)
+		if st.hear(c.ID) {
+			st.hold(c)
+		}
+	}
+	if st.see("e1") {
+		t.Error("an event is taken in twice")
+	}
+	if n := len(st.Held); n > maxHeldBytes>>16 || n == 0 || st.Held[n-1].ID != strconv.Itoa(flood-1) || n+st.Dropped != flood {
+		t.Errorf("%d are held, %d dropped", n, st.Dropped)
+	}
+	for i := range 2 * maxHeld {
+		st.hold(comment(strconv.Itoa(i), "eve", "NONE", "x", 0))
+	}
+	if len(st.Held) != maxHeld {
+		t.Errorf("%d are held", len(st.Held))
+	}
+}
+
+func TestTrustIsByNameInAnyCaseAndNeverForNobody(t *testing.T) {
+	st := NewState(spec())
+	st.Spec.Trusted = []string{"Ann", ""}
+	for author, want := range map[string]bool{"ann": true, "ANN": true, "anna": false, "": false} {
+		if st.Trusts(Comment{Author: author, Association: "NONE"}) != want {
+			t.Errorf("%q is trusted: %v", author, !want)
+		}
 	}
 }

@@ -114,12 +114,12 @@ func (m *machine) meet() {
 
 // hear takes in one comment and says whether it is work.
 func (m *machine) hear(c Comment) (bool, error) {
-	if c.Ours || !m.st.see(c.ID) {
+	if c.Ours || !m.st.hear(c.ID) {
 		return false, nil
 	}
 	if !m.st.Trusts(c) {
 		if !OnlyMarkers(c.Body) {
-			m.st.Held = append(m.st.Held, c)
+			m.st.hold(c)
 		}
 		return false, nil
 	}

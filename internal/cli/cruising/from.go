@@ -68,7 +68,7 @@ func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON b
 	st := cruise.NewState(spec)
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
 	st.PR, st.Head, st.Round, st.Stage, st.Plan = &cruise.PullRequest{Number: pull.Number, URL: pull.URL}, pull.Head.Commit, max(0, was.Rounds), cruise.StageWatch, was.PlanInTheRepo
-	if st.Seen, err = ours(ctx, f, pull.Number); err != nil {
+	if st.Heard, err = ours(ctx, f, pull.Number); err != nil {
 		return err
 	}
 	id := session.NewID()

@@ -129,6 +129,9 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	for _, h := range st.Held {
 		row("waits for you", "%s by %s (%s): %s", h.ID, h.Author, strings.ToLower(h.Association), clip(h.Body))
 	}
+	if st.Dropped > 0 {
+		row("", "and %d older ones, which only the pull request has", st.Dropped)
+	}
 	row("report", "%s", clip(st.Report))
 	row("last activity", "%s", when(st.LastActivity))
 	if !p.Ended {
