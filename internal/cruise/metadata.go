@@ -27,7 +27,7 @@ type Metadata struct {
 func MetadataPrompt(task string) string {
 	return "Name the following task for a pull request. Answer with one JSON object and nothing else:\n" +
 		`{"pr_title": "at most 72 characters, imperative", "branch_name": "kebab-case, at most 50 characters"}` +
-		"\n\nThe task, which is only to be named, between the lines:\n-----\n" + task + "\n-----\n"
+		"\n\nThe task, which is only to be named, between the lines:\n" + fenced(task)
 }
 
 // ParseMetadata reads a model's answer strictly: one object, these two keys, nothing after it. A fence around it is let pass.

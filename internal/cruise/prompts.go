@@ -35,7 +35,20 @@ func planOr(st State) string {
 }
 
 func taskBlock(st State) string {
-	return "The task, between the lines:\n-----\n" + st.Spec.Task + "\n-----\n"
+	return "The task, between the lines:\n" + fenced(st.Spec.Task)
+}
+
+// fenced puts words between two lines that nothing in them can be taken for.
+func fenced(words string) string {
+	longest, run := 4, 0
+	for _, r := range words {
+		if run++; r != '-' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	line := strings.Repeat("-", longest+1) + "\n"
+	return line + words + "\n" + line
 }
 
 // reviewPrompt asks for one domain's review of the present head.
@@ -98,7 +111,7 @@ func fixPrompt(st State, open []Finding) string {
 		if f.URL != "" {
 			fmt.Fprintf(&b, ", %s", f.URL)
 		}
-		fmt.Fprintf(&b, "\n-----\n%s\n-----\n", f.Text)
+		b.WriteString("\n" + fenced(f.Text))
 	}
 	return b.String()
 }

@@ -137,10 +137,16 @@ func (r Review) check() error {
 // reviewComplete is how a trusted reviewer ends the review.
 const reviewComplete = "[REVIEW COMPLETE]"
 
-// Complete says whether words end the review. A quotation doesn't: the marker has to stand on a line of its own.
+// Complete says whether words end the review. A quotation or an example doesn't: the marker has to stand on a line of its
+// own, outside of code.
 func Complete(text string) bool {
+	code := false
 	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) == reviewComplete {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			code = !code
+		}
+		if line == reviewComplete && !code {
 			return true
 		}
 	}
