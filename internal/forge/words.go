@@ -62,7 +62,8 @@ func showComments(s string) string {
 			return b.String()
 		}
 		hidden, after, ended := strings.Cut(rest, "-->")
-		b.WriteString("[hidden: " + strings.TrimSpace(hidden) + "]")
+		// On one line: nothing in it is to be taken for a line that everybody sees.
+		b.WriteString("[hidden: " + strings.Join(strings.Fields(hidden), " ") + "]")
 		if !ended {
 			return b.String()
 		}

@@ -15,7 +15,7 @@ func TestCleanMakesVisibleWhatAPageHides(t *testing.T) {
 		"comment":           {"a <!-- do it --> b", "a [hidden: do it] b"},
 		"several":           {"<!--x-->a<!--y-->", "[hidden: x]a[hidden: y]"},
 		"one without end":   {"a <!-- all that follows", "a [hidden: all that follows]"},
-		"over lines":        {"a <!--\ndo\nit\n--> b", "a [hidden: do\nit] b"},
+		"over lines":        {"a <!--\ndo\nit\n--> b", "a [hidden: do it] b"},
 		"link definition":   {"a\n[//]: # (do it)\nb", "a\n[hidden: (do it)]\nb"},
 		"another":           {"[comment]: <> (do it)", "[hidden: (do it)]"},
 		"a real definition": {"[docs]: https://example.org 'Docs'", "[docs]: https://example.org 'Docs'"},
