@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"regexp"
 	"strings"
 
@@ -146,7 +147,10 @@ func commentOf(c forge.Comment) cruise.Comment {
 		URL: c.URL, Commit: c.Commit, At: c.Created, Ours: c.Own,
 	}
 	if c.Edited {
-		out.ID = fmt.Sprintf("%s%s%d", c.ID, edited, c.Updated.Unix())
+		// The words too: it may have been changed twice in one second.
+		sum := fnv.New32a()
+		_, _ = sum.Write([]byte(c.Body))
+		out.ID = fmt.Sprintf("%s%s%d-%08x", c.ID, edited, c.Updated.Unix(), sum.Sum32())
 	}
 	if c.Kind == forge.InReview && c.State == forge.ReviewApproved {
 		out.State = "APPROVED"

@@ -1,6 +1,11 @@
 package steps
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
 
 // Guards against an agent that has the host tell bots, in the user's name, to merge or to approve.
 func TestWordsOfAgentsAddressNobody(t *testing.T) {
@@ -16,5 +21,15 @@ func TestWordsOfAgentsAddressNobody(t *testing.T) {
 		if got := unaddressed(said); got != want {
 			t.Errorf("%q becomes %q", said, got)
 		}
+	}
+}
+
+// Guards against the second of two changes that were made in one second.
+func TestEachChangeOfACommentIsNew(t *testing.T) {
+	one := forge.Comment{ID: "comment-7", Body: "a", Edited: true, Updated: time.Unix(100, 0)}
+	two := one
+	two.Body = "b"
+	if a, b := commentOf(one).ID, commentOf(two).ID; a == b || commentOf(one).ID != a {
+		t.Errorf("%s and %s", a, b)
 	}
 }
