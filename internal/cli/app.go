@@ -103,6 +103,10 @@ func (a *app) boxes() (*box.Boxes, error) {
 	if err != nil {
 		return nil, err
 	}
+	user, err := a.configIn("")
+	if err != nil {
+		return nil, err
+	}
 	return &box.Boxes{
 		Data: a.dirs.Data,
 		Now:  time.Now,
@@ -111,7 +115,9 @@ func (a *app) boxes() (*box.Boxes, error) {
 			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
 			"container": container.New(container.Options{Tool: tool, Guard: hook}),
 			"lima":      a.machines(),
-			"worktree":  worktree.New(worktree.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home), Keys: keyVariables()}),
+			"worktree": worktree.New(worktree.Options{
+				Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home), Keys: keyVariables(user), KeyFiles: keyFiles(user),
+			}),
 		},
 	}, nil
 }

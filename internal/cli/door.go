@@ -176,10 +176,25 @@ func (a *app) configIn(repo string) (config.Config, error) {
 }
 
 // keyVariables are all variables of the environment that hold keys of models and tokens of forges.
-func keyVariables() (names []string) {
+func keyVariables(cfg config.Config) (names []string) {
 	names = forge.TokenVars()
 	for _, p := range broker.Providers() {
 		names = append(names, p.KeyVars...)
 	}
+	for _, k := range cfg.Keys {
+		if k.Env != "" {
+			names = append(names, k.Env)
+		}
+	}
 	return names
+}
+
+// keyFiles are all files that hold keys of models, as far as the settings name them.
+func keyFiles(cfg config.Config) (files []string) {
+	for _, k := range cfg.Keys {
+		if k.File != "" {
+			files = append(files, k.File)
+		}
+	}
+	return files
 }

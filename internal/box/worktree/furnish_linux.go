@@ -14,6 +14,9 @@ func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 	v.scratch(at.own)
 	v.daemons()
 	v.secrets()
+	for _, name := range d.opts.KeyFiles {
+		v.hide(name)
+	}
 	if v.data != "/" && !within(at.home, v.data) {
 		v.hide(v.data)
 	}

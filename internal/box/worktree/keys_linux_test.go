@@ -3,6 +3,7 @@ package worktree
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,5 +29,25 @@ func TestKeysStayOutside(t *testing.T) {
 				t.Errorf("the environment is %s", out.String())
 			}
 		})
+	}
+}
+
+// Guards against a key that lies in a file of the user's home, which agents can read.
+func TestFilesWithKeysAreHidden(t *testing.T) {
+	home := gittest.Home(t)
+	file := filepath.Join(home, "key")
+	if err := os.WriteFile(file, []byte("sk-secret"), 0o644); err != nil { //nolint:gosec // readable, so that only hiding helps
+		t.Fatal(err)
+	}
+	_, b := created(t)
+	for name, c := range map[string]struct {
+		hidden []string
+		want   string
+	}{"named": {[]string{file}, ""}, "not named": {nil, "sk-secret"}} {
+		d := New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Home: home, KeyFiles: c.hidden})
+		var out bytes.Buffer
+		if err := d.Run(t.Context(), b, box.Exec{Argv: []string{"sh", "-c", "cat " + file + " || true"}, Stdout: &out}); err != nil || out.String() != c.want {
+			t.Errorf("%s: %q, %v", name, out.String(), err)
+		}
 	}
 }

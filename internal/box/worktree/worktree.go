@@ -25,6 +25,8 @@ type Options struct {
 	Path   string   // the user's PATH: its directories stay in sight wherever they are
 	Caches []string // what tools keep below the home and an agent may write too
 	Keys   []string // variables of the user's environment that hold keys: the broker has them, agents don't
+
+	KeyFiles []string // files that hold them
 }
 
 // AcceptNoKernel is the weaker mode in which nothing stands around an agent.
