@@ -18,10 +18,15 @@ const StateFile = ".cruise/phase-state.json"
 
 // Save shows the state to people: in the store, in the phase's log, and in its workspace.
 func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {
-	if in.State.Stage == cruise.StageEnded {
-		return d.Inbox.end(in.Phase, in.State.Seen, in.Last, func() error { return d.save(ctx, in) })
+	if in.State.Stage != cruise.StageEnded {
+		return cruise.Saved{}, d.save(ctx, in)
 	}
-	return cruise.Saved{}, d.save(ctx, in)
+	saved, err := d.Inbox.end(in.Phase, in.State.Seen, in.Last, func() error { return d.save(ctx, in) })
+	if err == nil && !saved.Unread && in.State.PR != nil {
+		// Not while the inbox is shut: this waits for a look that is under way, and that for a forge.
+		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
+	}
+	return saved, err
 }
 
 func (d *Doer) save(ctx context.Context, in cruise.SaveIn) error {
@@ -37,9 +42,6 @@ func (d *Doer) save(ctx context.Context, in cruise.SaveIn) error {
 	_ = json.Unmarshal(before.State, &was)
 	for _, line := range news(was, in.State) {
 		d.log(in.Phase, line)
-	}
-	if in.State.Stage == cruise.StageEnded && in.State.PR != nil {
-		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
 	}
 	return d.show(ctx, in.Phase, was, in.State)
 }

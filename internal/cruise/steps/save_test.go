@@ -1,0 +1,46 @@
+package steps
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Guards against a phase that ends during a slow look, and keeps every command of the user waiting for the forge.
+func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
+	data := t.TempDir()
+	db, err := store.Open(t.Context(), filepath.Join(data, "cco.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	d := &Doer{Data: data, Store: db, Now: time.Now, Watch: &Watcher{Now: time.Now}, Inbox: &Inbox{Data: data}}
+	look := d.Watch.repo("/r")
+	look.mu.Lock() // somebody looks
+	st := cruise.NewState(cruise.Spec{Repo: "/r"})
+	st.Stage, st.PR = cruise.StageEnded, &cruise.PullRequest{Number: 1}
+	saved, sent := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := d.Save(t.Context(), cruise.SaveIn{Phase: "aaaaaaaa", State: st})
+		saved <- err
+	}()
+	for {
+		if p, err := db.Phase(t.Context(), "aaaaaaaa"); err == nil && p.Ended {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	go func() { sent <- d.Inbox.Send("bbbbbbbb", cruise.Event{ID: "e"}, func() error { return nil }) }()
+	select {
+	case err = <-sent:
+	case <-time.After(30 * time.Second):
+		t.Error("a command waits for a look at another phase's request")
+	}
+	look.mu.Unlock()
+	if again := <-saved; err != nil || again != nil {
+		t.Error(err, again)
+	}
+}
