@@ -143,7 +143,7 @@ func Complete(text string) bool {
 	code := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+		if strings.HasPrefix(line, "~~~") || strings.HasPrefix(line, "```") && !strings.Contains(strings.TrimLeft(line, "`"), "`") {
 			code = !code
 		}
 		if line == reviewComplete && !code {

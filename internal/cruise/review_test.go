@@ -39,6 +39,7 @@ func TestAMarkerCountsOnALineOfItsOwn(t *testing.T) {
 		"[REVIEW COMPLETE]": true, "fine\n\n  [REVIEW COMPLETE]  \n": true, "> [REVIEW COMPLETE]": false,
 		"say [REVIEW COMPLETE] when done": false, "`[REVIEW COMPLETE]`": false, "[review complete]": false, "": false,
 		"write\n```\n[REVIEW COMPLETE]\n```\nto end it": false, "```\nx\n```\n[REVIEW COMPLETE]": true,
+		"```x```\n[REVIEW COMPLETE]": true, "~~~ text\n[REVIEW COMPLETE]": false,
 	} {
 		if Complete(text) != want {
 			t.Errorf("%q: %v", text, !want)
