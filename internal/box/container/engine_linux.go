@@ -1,7 +1,6 @@
 package container
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -162,15 +161,17 @@ func (e *engine) output(ctx context.Context, args ...string) ([]byte, error) {
 func (e *engine) in(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	return e.run(ctx, dir, nil, args...)
+	c := e.command(args...)
+	c.Dir = dir
+	return e.run(ctx, c)
 }
 
 // long is output without a bound of its own on time, for work that takes minutes.
-func (e *engine) long(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	return e.run(ctx, "", stdin, args...)
+func (e *engine) long(ctx context.Context, args ...string) ([]byte, error) {
+	return e.run(ctx, e.command(args...))
 }
 
-func (e *engine) run(ctx context.Context, dir string, stdin []byte, args ...string) ([]byte, error) {
+func (e *engine) command(args ...string) proc.Cmd {
 	argv := []string{e.Name}
 	if e.Name == podman {
 		argv = append(argv, "--log-level=error")
@@ -178,10 +179,10 @@ func (e *engine) run(ctx context.Context, dir string, stdin []byte, args ...stri
 			argv = append(argv, "--runtime", e.Runtime)
 		}
 	}
-	c := proc.Cmd{Argv: append(argv, args...), Dir: dir, TiedToUs: true}
-	if stdin != nil {
-		c.Stdin = bytes.NewReader(stdin)
-	}
+	return proc.Cmd{Argv: append(argv, args...), TiedToUs: true}
+}
+
+func (e *engine) run(ctx context.Context, c proc.Cmd) ([]byte, error) {
 	out, err := proc.Output(ctx, c)
 	if err != nil && ctx.Err() == nil {
 		err = e.explain(err)

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	_ "embed" // the Containerfile
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -19,12 +18,6 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
 )
-
-//go:embed Containerfile
-var containerfile []byte
-
-// Containerfile is how cco's own image is made.
-func Containerfile() string { return string(containerfile) }
 
 // image is what boxes are made of.
 type image struct {
@@ -80,48 +73,16 @@ func (e *engine) named(ctx context.Context, ref string, report box.Report) (imag
 		return img, err
 	}
 	report("pulling %s", ref)
-	if _, err := e.long(ctx, nil, "pull", "--quiet", ref); err != nil {
-		if ctx.Err() != nil {
-			return image{}, ctx.Err()
-		}
-		return image{}, noImage(e, ref, err)
-	}
-	return e.inspect(ctx, ref)
-}
-
-func noImage(e *engine, ref string, err error) error {
-	return &box.Unavailable{
-		What: "image " + ref, Why: fmt.Sprintf("%s has none of that name and can't get it: %v", e.Name, lastLine(err)),
-		Mend: e.Name + " pull " + ref + ", or make the box with --image-tar FILE",
-	}
-}
-
-func lastLine(err error) string {
-	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
-	return lines[len(lines)-1]
-}
-
-// own builds cco's image, once for each content of its Containerfile.
-func (e *engine) own(ctx context.Context, report box.Report) (image, error) {
-	sum := sha256.Sum256(containerfile)
-	ref := "localhost/cco-box:" + hex.EncodeToString(sum[:6])
-	img, ok, err := e.has(ctx, ref)
-	if err != nil || ok {
-		return img, err
-	}
-	report("building the image %s, once", ref)
-	empty, err := os.MkdirTemp("", "cco-build-")
-	if err != nil {
-		return image{}, err
-	}
-	defer func() { _ = os.RemoveAll(empty) }()
-	if _, err := e.long(ctx, containerfile, "build", "--quiet", "--tag", ref, "--file", "-", empty); err != nil {
+	said := e.listen(report)
+	c := e.command("pull", ref)
+	c.Stdout, c.Stderr = said, said
+	if err := proc.Run(ctx, c); err != nil {
 		if ctx.Err() != nil {
 			return image{}, ctx.Err()
 		}
 		return image{}, &box.Unavailable{
-			What: "the image of container boxes", Why: "it can't be built: " + lastLine(err),
-			Mend: "check that " + e.Name + " reaches a registry, or make the box with --image NAME or --image-tar FILE",
+			What: "image " + ref, Why: e.Name + " has none of that name and can't get it: " + said.cause(),
+			Mend: "check that " + e.Name + " reaches the registry, or make the box with another --image NAME, or with --image-tar FILE",
 		}
 	}
 	return e.inspect(ctx, ref)
@@ -140,12 +101,12 @@ func (e *engine) fromTar(ctx context.Context, file string, report box.Report) (i
 	}
 	report("taking the image from %s", file)
 	if !saved {
-		if _, err := e.long(ctx, nil, "import", file, ref); err != nil {
+		if _, err := e.long(ctx, "import", file, ref); err != nil {
 			return image{}, fmt.Errorf("image from %s: %w", file, err)
 		}
 		return e.inspect(ctx, ref)
 	}
-	out, err := e.long(ctx, nil, "load", "--quiet", "--input", file)
+	out, err := e.long(ctx, "load", "--quiet", "--input", file)
 	if err != nil {
 		return image{}, fmt.Errorf("image from %s: %w", file, err)
 	}

@@ -1,0 +1,131 @@
+//go:build heavy && linux
+
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+// TestOwnImage builds the image that boxes are made of when none is named, with Debian's packages. Of the registry there is
+// no need: what its Containerfile starts from is made here.
+func TestOwnImage(t *testing.T) {
+	if os.Getuid() == 0 && engineUnderTest() == podman {
+		return // TestWithoutRoot comes here, as podman is meant to be used
+	}
+	e, err := findEngine(t.Context(), box.Container{Engine: engineUnderTest()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := e.has(t.Context(), base()); err != nil {
+		t.Fatal(err)
+	} else if !ok {
+		if _, err := e.long(t.Context(), "import", root(t), base()); err != nil {
+			t.Fatal(err)
+		}
+		removeImage(t, e, base())
+	}
+	ref := fmt.Sprintf("localhost/cco-test:%d", os.Getpid()) // not the name of one that is in use
+	removeImage(t, e, ref)
+
+	t.Run("BrokenOff", func(t *testing.T) { brokenOff(t, e, ref) })
+	t.Run("Built", func(t *testing.T) { built(t, e, ref) })
+	t.Run("NoRegistry", func(t *testing.T) {
+		_, err := e.named(t.Context(), "registry.invalid/debian:none", t.Logf)
+		if u, ok := errors.AsType[*box.Unavailable](err); !ok || !strings.Contains(u.Why, "registry.invalid") || !strings.Contains(u.Mend, "--image-tar") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func removeImage(t *testing.T, e *engine, ref string) {
+	t.Cleanup(func() {
+		if _, ok, err := e.has(context.WithoutCancel(t.Context()), ref); err == nil && !ok {
+			return
+		}
+		if _, err := e.long(context.WithoutCancel(t.Context()), "rmi", ref); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// brokenOff is what Ctrl-C does, while a step of the build runs.
+func brokenOff(t *testing.T, e *engine, ref string) {
+	before := containers(t, e)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := e.built(ctx, ref, func(format string, args ...any) {
+		if strings.Contains(fmt.Sprintf(format, args...), "http://") {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if _, ok, err := e.has(t.Context(), ref); ok || err != nil {
+		t.Errorf("there is an image: %v, %v", ok, err)
+	}
+	// Docker's daemon cleans up when it sees that nobody waits any more.
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		after := containers(t, e)
+		if after == before {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("left over:\n%s\nbefore:\n%s", after, before)
+		}
+	}
+}
+
+// containers are those that the engine knows of, with what podman calls a working container of a build.
+func containers(t *testing.T, e *engine) string {
+	t.Helper()
+	args := []string{"ps", "--all", "--quiet"}
+	if e.Name == podman {
+		args = append(args, "--external")
+	}
+	out, err := e.output(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func built(t *testing.T, e *engine, ref string) {
+	told := 0
+	if _, err := e.built(t.Context(), ref, func(format string, args ...any) {
+		told++
+		t.Logf(format, args...)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if told < 3 {
+		t.Errorf("a build of many seconds was told of %d times", told)
+	}
+	d, b := testDriver(), testBox(t)
+	b.Spec.Container.Image, b.Spec.Container.ImageTar = ref, ""
+	if err := d.Create(t.Context(), b, t.Logf); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
+			t.Error(err)
+		}
+	})
+	const script = `set -e
+for program in bash gcc curl git jq less node npm ssh ps python3 rg unzip wget; do command -v $program >/dev/null || echo no $program; done
+cd "$HOME" && git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
+node -e 'console.log(JSON.stringify({log: "six times seven"}))' | jq -r .log | rg -o seven`
+	var out, words bytes.Buffer
+	if err := d.Run(t.Context(), b, box.Exec{Argv: []string{"sh", "-c", script}, Stdout: &out, Stderr: &words}); err != nil || out.String() != "seven\n" {
+		t.Errorf("%v, %q\n%s", err, out.String(), words.String())
+	}
+}
