@@ -10,10 +10,14 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 )
 
-// maxHook is more than GitHub sends.
-const maxHook = 25 << 20
+// maxHook is more than GitHub sends. A body is read before it is known who sent it, so only a few are at once.
+const (
+	maxHook  = 25 << 20
+	maxHooks = 8
+)
 
 // Event says that something happened, and where. It holds no words: those are read from the forge, so that there is one
 // way for them, whoever sent the event and however often.
@@ -29,11 +33,18 @@ type Event struct {
 type Receiver struct {
 	Secret Secret
 	Got    func(Event)
+
+	reading atomic.Int32
 }
 
 func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		http.Error(w, "webhooks are posted", http.StatusMethodNotAllowed)
+		return
+	}
+	defer h.reading.Add(-1)
+	if h.reading.Add(1) > maxHooks {
+		http.Error(w, "too many at once: polls find what this is about", http.StatusServiceUnavailable)
 		return
 	}
 	e, err := ReadHook(http.MaxBytesReader(w, r.Body, maxHook), r.Header, h.Secret)
@@ -51,12 +62,18 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // ReadHook checks the signature of a webhook and reads it. Nothing is parsed before it is known to be signed.
 func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) {
+	sent, err := signature(header, secret)
+	if err != nil {
+		return Event{}, err
+	}
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return Event{}, fmt.Errorf("read webhook: %w", err)
 	}
-	if err := checkSignature(data, header, secret); err != nil {
-		return Event{}, err
+	mac := hmac.New(sha256.New, []byte(secret.Reveal()))
+	_, _ = mac.Write(data)
+	if !hmac.Equal(mac.Sum(nil), sent) {
+		return Event{}, &SignatureError{Why: "its signature does not match"}
 	}
 	var p struct {
 		Action     string `json:"action"`
@@ -93,26 +110,21 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 	return e, nil
 }
 
-// checkSignature wants the HMAC that both forges send, or the older header of Gitea's.
-func checkSignature(data []byte, header http.Header, secret Secret) error {
+// signature reads the HMAC that both forges send, or the older header of Gitea's. What has none is not read any further.
+func signature(header http.Header, secret Secret) ([]byte, error) {
 	if secret == "" {
-		return &SignatureError{Why: "no secret is set"}
+		return nil, &SignatureError{Why: "no secret is set"}
 	}
 	sent, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
 	if !ok {
 		sent = header.Get("X-Gitea-Signature")
 	}
 	if sent == "" {
-		return &SignatureError{Why: "it has no signature (set the same secret on the forge)"}
+		return nil, &SignatureError{Why: "it has no signature (set the same secret on the forge)"}
 	}
-	got, err := hex.DecodeString(sent)
-	if err != nil {
-		return &SignatureError{Why: "its signature is not hex"}
+	sum, err := hex.DecodeString(sent)
+	if err != nil || len(sum) != sha256.Size {
+		return nil, &SignatureError{Why: "its signature is no HMAC with SHA-256 in hex"}
 	}
-	mac := hmac.New(sha256.New, []byte(secret.Reveal()))
-	_, _ = mac.Write(data)
-	if !hmac.Equal(mac.Sum(nil), got) {
-		return &SignatureError{Why: "its signature does not match"}
-	}
-	return nil
+	return sum, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,7 +42,8 @@ func TestWebhooksAreTakenOnlyWhenSigned(t *testing.T) {
 		"not posted":        {"GET", nil, "", "s", 405, 0},
 		"an issue":          {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(`{"issue":{"number":3}}`, "s")}, `{"issue":{"number":3}}`, "s", 202, 0},
 		"a pull request":    {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(`{"pull_request":{"number":4}}`, "s")}, `{"pull_request":{"number":4}}`, "s", 202, 4},
-		"a very large body": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=00"}, strings.Repeat("x", 26<<20), "s", 400, 0},
+		"a very large body": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("", "s")}, strings.Repeat("x", 26<<20), "s", 400, 0},
+		"half a signature":  {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "s")[:32]}, body, "s", 401, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []forge.Event
@@ -59,5 +61,41 @@ func TestWebhooksAreTakenOnlyWhenSigned(t *testing.T) {
 				t.Errorf("%+v", got[0])
 			}
 		})
+	}
+}
+
+// Guards against strangers who fill the memory with bodies that are never signed.
+func TestOnlyAFewWebhooksAreReadAtOnce(t *testing.T) {
+	h := &forge.Receiver{Secret: "s", Got: func(e forge.Event) { t.Errorf("taken: %+v", e) }}
+	post := func(body io.Reader) int {
+		r := httptest.NewRequest(http.MethodPost, "/", body)
+		r.Header.Set("X-Hub-Signature-256", "sha256="+sign("another", "s"))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	var slow []*io.PipeWriter
+	codes := make(chan int)
+	for range 8 {
+		r, w := io.Pipe()
+		slow = append(slow, w)
+		go func() { codes <- post(r) }()
+	}
+	for _, w := range slow {
+		if _, err := w.Write([]byte("x")); err != nil { // it is being read
+			t.Fatal(err)
+		}
+	}
+	if code := post(strings.NewReader("x")); code != http.StatusServiceUnavailable {
+		t.Errorf("one more gives %d", code)
+	}
+	for _, w := range slow {
+		_ = w.Close()
+		if code := <-codes; code != http.StatusUnauthorized {
+			t.Errorf("%d", code)
+		}
+	}
+	if code := post(strings.NewReader("x")); code != http.StatusUnauthorized {
+		t.Errorf("afterwards: %d", code)
 	}
 }
