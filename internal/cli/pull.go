@@ -100,6 +100,9 @@ func (a *app) pulled(r session.PullResult) {
 	for _, f := range r.Raw {
 		a.io.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it", term.Clean(f))
 	}
+	if r.Salvaged {
+		a.io.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as uncommitted work")
+	}
 	if len(r.Others) > 0 {
 		a.io.Warn("the agent left commits on %d other branches; they are kept in %s", len(r.Others), r.Rest)
 	}

@@ -58,6 +58,8 @@ type Result struct {
 	Bundle  *Sum     `json:"bundle,omitempty"`
 	Rest    *Sum     `json:"rest,omitempty"`
 	Others  []string `json:"others,omitempty"` // branches whose commits are not in HEAD
+	// Salvaged says that the workspace's repository was gone or broken: its files are in Wip, its commits are not here.
+	Salvaged bool `json:"salvaged,omitempty"`
 }
 
 // Sum identifies a file of the exchange.
@@ -80,9 +82,10 @@ func ReadJob(r io.Reader) (Job, error) {
 // repo is a repository in the box. Its configuration is the agent's, so what would run programs is switched off:
 // not for safety, which the box gives, but so that publishing does not hang or lie.
 type repo struct {
-	dir   string
-	index string // another index file than the repository's
-	env   []string
+	dir    string
+	gitDir string // another one than the directory's own
+	index  string // another index file than the repository's
+	env    []string
 }
 
 func (r repo) cmd(args ...string) proc.Cmd {
@@ -99,6 +102,9 @@ func (r repo) cmd(args ...string) proc.Cmd {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
 	}
 	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(quiet())))
+	if r.gitDir != "" {
+		env = append(env, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.dir)
+	}
 	if r.index != "" {
 		env = append(env, "GIT_INDEX_FILE="+r.index)
 	}

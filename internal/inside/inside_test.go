@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -288,11 +289,47 @@ func TestLeftoversBecomeACommitOnTheBranchWhereTheWorkspaceIsUsedAgain(t *testin
 	}
 }
 
-func TestPublishWithoutARepositorySaysSo(t *testing.T) {
+// Guards against files that are lost because the repository around them is: agents remove .git, and worse.
+func TestFilesAreKeptWhereTheRepositoryIsBroken(t *testing.T) {
+	for name, ruin := range map[string]func(git string) error{
+		"gone":           os.RemoveAll,
+		"a file":         func(git string) error { return errors.Join(os.RemoveAll(git), os.WriteFile(git, []byte("x"), 0o600)) },
+		"no HEAD":        func(git string) error { return os.Remove(filepath.Join(git, "HEAD")) },
+		"FIFO as config": func(git string) error { return fifo(filepath.Join(git, "config")) },
+		"FIFO as index":  func(git string) error { return fifo(filepath.Join(git, "index")) },
+		"no objects":     func(git string) error { return os.RemoveAll(filepath.Join(git, "objects")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.send()
+			f.receive()
+			f.write(f.job.Workspace, "work.txt", "work")
+			f.commit(f.job.Workspace, "work")
+			if err := ruin(filepath.Join(f.job.Workspace, ".git")); err != nil {
+				t.Fatal(err)
+			}
+			r := f.publish()
+			if !r.Salvaged || r.Head != f.job.Base || r.Wip == "" {
+				t.Fatalf("published %+v", r)
+			}
+			f.git(f.host, "fetch", "-q", filepath.Join(f.job.Exchange, OutputBundle), WipRef)
+			if got := f.git(f.host, "show", "FETCH_HEAD:work.txt"); got != "work" {
+				t.Errorf("the file holds %q", got)
+			}
+			if entries, _ := os.ReadDir(f.job.Exchange); len(entries) > 3 { // what was sent and what was published
+				t.Errorf("left behind: %v", entries)
+			}
+		})
+	}
+}
+
+func fifo(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) }
+
+func TestPublishWithoutARepositoryAndWithoutAStoreSaysSo(t *testing.T) {
 	f := newFixture(t)
 	f.send()
 	f.receive()
-	if err := os.RemoveAll(filepath.Join(f.job.Workspace, ".git")); err != nil {
+	if err := errors.Join(os.RemoveAll(filepath.Join(f.job.Workspace, ".git")), os.RemoveAll(f.job.Store)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Publish(t.Context(), f.job); err == nil {
@@ -300,5 +337,38 @@ func TestPublishWithoutARepositorySaysSo(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(f.job.Exchange, ResultFile)); err == nil {
 		t.Error("a result stands there all the same")
+	}
+}
+
+// Guards against bundles that git refuses to make, because there is nothing new in them: the work beside it was lost.
+func TestPublishWhereHistoryWasSetBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		do        func(f *fixture)
+		head, wip bool // there is something new
+	}{
+		"behind the base":                {func(f *fixture) { f.git(f.job.Workspace, "reset", "-q", "--hard", "HEAD~1") }, false, true},
+		"behind it, with the files left": {func(f *fixture) { f.git(f.job.Workspace, "reset", "-q", "HEAD~1") }, false, false},
+		"on another line": {func(f *fixture) {
+			f.git(f.job.Workspace, "checkout", "-q", "-b", "side", "HEAD~1")
+			f.write(f.job.Workspace, "side.txt", "x")
+			f.commit(f.job.Workspace, "side")
+		}, true, false},
+		"with no history": {func(f *fixture) {
+			f.git(f.job.Workspace, "checkout", "-q", "--orphan", "alone")
+			f.commit(f.job.Workspace, "alone")
+		}, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.write(f.host, "b.txt", "b")
+			f.job.Base = f.commit(f.host, "second")
+			f.send()
+			f.receive()
+			c.do(f)
+			r := f.publish()
+			if (r.Head != f.job.Base) != c.head || (r.Wip != "") != c.wip || (r.Bundle != nil) != (c.head || c.wip) || len(r.Others) != 0 {
+				t.Errorf("published %+v", r)
+			}
+		})
 	}
 }

@@ -45,10 +45,18 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	r := Result{Session: j.Session, Base: j.Base}
 	at, err := look(ctx, work, j)
 	if err != nil {
-		return r, fmt.Errorf("find HEAD: %w", err)
+		var saved error
+		if work.gitDir, saved = salvage(ctx, j); saved != nil {
+			return r, fmt.Errorf("find HEAD: %w", errors.Join(err, saved))
+		}
+		defer func() { _ = os.RemoveAll(work.gitDir) }()
+		r.Salvaged = true
+		if at, err = find(ctx, work, j.Base); err != nil {
+			return r, fmt.Errorf("find the base: %w", err)
+		}
 	}
 	r.Head = at.head
-	if r.Wip, err = leftovers(ctx, j, at); err != nil {
+	if r.Wip, err = leftovers(ctx, j, work, at); err != nil {
 		return r, fmt.Errorf("keep uncommitted work: %w", err)
 	}
 	if r.Wip != "" && j.Message != "" {
@@ -84,30 +92,76 @@ func unlock(j Job) {
 type place struct{ head, tree, index string }
 
 // look finds HEAD. An agent may have left it unborn or broken; its branch is then the next best thing.
-func look(ctx context.Context, work repo, j Job) (place, error) {
-	var out string
-	var err error
+func look(ctx context.Context, work repo, j Job) (at place, err error) {
+	if err := usable(j); err != nil {
+		return place{}, err
+	}
 	for _, rev := range []string{"HEAD", "refs/heads/" + j.Branch} {
-		out, err = work.line(ctx, "rev-parse", rev+"^{commit}", rev+"^{tree}", "--git-path", "index")
-		if f := strings.Split(out, "\n"); err == nil && len(f) == 3 {
-			index := f[2]
-			if !filepath.IsAbs(index) {
-				index = filepath.Join(work.dir, index)
-			}
-			return place{f[0], f[1], index}, nil
+		if at, err = find(ctx, work, rev); err == nil {
+			break
 		}
 	}
-	return place{}, errors.Join(err, errors.New("the workspace has no commit"))
+	// Set back behind the base it has no commits to offer, but what differs from the base is work.
+	if err == nil && at.head != j.Base && work.run(ctx, "merge-base", "--is-ancestor", at.head, j.Base) == nil {
+		return find(ctx, work, j.Base)
+	}
+	return at, err
+}
+
+func find(ctx context.Context, work repo, rev string) (place, error) {
+	out, err := work.line(ctx, "rev-parse", rev+"^{commit}", rev+"^{tree}", "--git-path", "index")
+	f := strings.Split(out, "\n")
+	if err != nil || len(f) != 3 {
+		return place{}, errors.Join(err, errors.New("the workspace has no commit"))
+	}
+	index := f[2]
+	if !filepath.IsAbs(index) {
+		index = filepath.Join(work.dir, index)
+	}
+	return place{f[0], f[1], index}, nil
+}
+
+// usable refuses what git would wait for without end: a FIFO where it reads a file.
+func usable(j Job) error {
+	if j.Shared {
+		return nil // out of the agent's reach
+	}
+	for _, name := range []string{"HEAD", "config", "index", "packed-refs", "shallow", "objects/info/alternates", "info/exclude", "info/attributes"} {
+		info, err := os.Stat(filepath.Join(j.Workspace, ".git", filepath.FromSlash(name)))
+		if err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf(".git/%s is not a file", name)
+		}
+	}
+	return nil
+}
+
+// salvage makes a repository in place of one that is gone or broken, so that at least the files are kept. It has what the
+// store has.
+func salvage(ctx context.Context, j Job) (gitDir string, err error) {
+	if j.Shared || j.Store == "" {
+		return "", errors.New("there is nothing to start from")
+	}
+	if gitDir, err = os.MkdirTemp(j.Exchange, ".cco-salvage-"); err != nil {
+		return "", err
+	}
+	err = errors.Join(skeleton(gitDir, j), borrow(gitDir, j))
+	if err == nil {
+		err = repo{dir: j.Workspace, gitDir: gitDir}.run(ctx, "cat-file", "-e", j.Base+"^{commit}")
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(gitDir))
+	}
+	return gitDir, nil
 }
 
 // leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index.
-func leftovers(ctx context.Context, j Job, at place) (string, error) {
+func leftovers(ctx context.Context, j Job, work repo, at place) (string, error) {
 	dir, err := os.MkdirTemp("", "cco-index-")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	work := repo{dir: j.Workspace, index: filepath.Join(dir, "index")}
+	work.index = filepath.Join(dir, "index")
 	// The agent's index is copied, so that unchanged files need not be hashed again.
 	seed, err := os.ReadFile(at.index)
 	if err == nil {
@@ -174,7 +228,7 @@ func others(ctx context.Context, work repo, head string, j Job) ([]string, error
 	if j.Shared {
 		return nil, nil // a shared repository is full of branches that are none of this session's
 	}
-	out, err := work.line(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--no-merged=" + head}, patterns...)...)
+	out, err := work.line(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--no-merged=" + head, "--no-merged=" + j.Base}, patterns...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list branches: %w", err)
 	}

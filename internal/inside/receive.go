@@ -40,14 +40,18 @@ func cloneFromStore(ctx context.Context, j Job) error {
 		return err
 	}
 	half, err := newHalf(j)
+	if err == nil {
+		err = borrow(half, j)
+	}
 	if err != nil {
 		return err
 	}
-	alternates := filepath.Join(half, "objects", "info", "alternates")
-	if err := os.WriteFile(alternates, []byte(filepath.Join(j.Store, "objects")+"\n"), 0o600); err != nil {
-		return err
-	}
 	return finish(ctx, half, j)
+}
+
+// borrow makes the store's objects visible in a skeleton.
+func borrow(half string, j Job) error {
+	return os.WriteFile(filepath.Join(half, "objects", "info", "alternates"), []byte(filepath.Join(j.Store, "objects")+"\n"), 0o600)
 }
 
 func fillStore(ctx context.Context, j Job) error {
@@ -101,9 +105,14 @@ func newHalf(j Job) (half string, err error) {
 	if err := os.RemoveAll(half); err != nil {
 		return "", err
 	}
+	return half, skeleton(half, j)
+}
+
+// skeleton writes a repository whose branch is at the base.
+func skeleton(half string, j Job) error {
 	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
 		if err := os.MkdirAll(filepath.Join(half, dir), 0o700); err != nil {
-			return "", err
+			return err
 		}
 	}
 	files := map[string]string{
@@ -113,10 +122,10 @@ func newHalf(j Job) (half string, err error) {
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(half, name), []byte(text), 0o600); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return half, nil
+	return nil
 }
 
 // configText is a new repository's configuration with the host's identity.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -125,11 +124,11 @@ func (s *Service) planAgain(ctx context.Context, rec store.Session, o PushOption
 
 // clearExchange removes what the last run said, so that a wait can't take it for this run's answer.
 func (s *Service) clearExchange(id string) error {
-	if err := os.MkdirAll(s.exchange(id), 0o700); err != nil {
+	if err := s.reopen(id); err != nil {
 		return err
 	}
 	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle, inside.QuestionFile, inside.AnswerFile} {
-		if err := os.RemoveAll(filepath.Join(s.exchange(id), f)); err != nil {
+		if err := removeTree(filepath.Join(s.exchange(id), f)); err != nil {
 			return err
 		}
 	}

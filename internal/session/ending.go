@@ -27,6 +27,8 @@ type ending struct {
 	Idle     time.Duration // for how long nothing was heard of it before it was ended
 	Why      string        // why it was not tried again
 	Canary   string        // what it did to the user's repository
+
+	Unpublished error // why its work could not be kept
 }
 
 // judge says which state a session ends in, and why.
@@ -48,6 +50,8 @@ func (e ending) judge() (store.State, string) {
 		return store.Paused, e.Limit
 	case e.Words != "":
 		return store.Failed, "the agent gave up"
+	case e.Unpublished != nil:
+		return store.Failed, "its work could not be kept: " + firstLine(e.Unpublished.Error())
 	case e.Question != "":
 		return store.Waiting, ""
 	case e.succeeded():

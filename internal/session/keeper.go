@@ -119,10 +119,8 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 		return end // it could only look
 	}
 	k.step("keeping what it did")
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
-	defer cancel()
-	if err := k.publish(after, k.box, k.drv, k.rec); err != nil {
-		end.Err = errors.Join(end.Err, err)
+	if err := k.publish(context.WithoutCancel(ctx), k.box, k.drv, k.rec); err != nil {
+		end.Unpublished = err
 	}
 	end.Words = k.errorText(id)
 	return end
@@ -204,10 +202,12 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 
 // publish has the session's work written into its exchange directory, inside the box.
 func (s *Service) publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
 	if err := d.Halt(ctx, b, rec.ID); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.exchange(rec.ID), 0o700); err != nil {
+	if err := s.reopen(rec.ID); err != nil {
 		return err
 	}
 	p, err := d.Prepare(ctx, b, rec.ID)
@@ -215,6 +215,30 @@ func (s *Service) publish(ctx context.Context, b *box.Box, d box.Driver, rec sto
 		return err
 	}
 	return s.inside(ctx, b, d, rec, p, "publish", false)
+}
+
+// reopen makes room in an exchange directory that an agent may have closed, with directories where files belong that it
+// can't remove itself.
+func (s *Service) reopen(id string) error {
+	dir := s.exchange(id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(dir); err == nil && info.Mode().Perm()&0o700 != 0o700 {
+		if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+			return err
+		}
+	}
+	for _, name := range []string{inside.ResultFile, inside.OutputBundle, inside.RestBundle} {
+		for _, name := range []string{name, name + ".tmp", name + ".tmp.lock"} {
+			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+				if err := removeTree(filepath.Join(dir, name)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // lookForAgent says what to install before anything is run, instead of "not found" from within.
@@ -305,6 +329,9 @@ func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Sessi
 	}
 	if end.Err != nil && !end.told() {
 		k.transcript.add(KindErr, end.Err.Error())
+	}
+	if end.Unpublished != nil {
+		k.transcript.add(KindErr, "its work could not be kept: "+end.Unpublished.Error())
 	}
 	return k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
 		v.State, v.Reason, v.ExitCode, v.Finished = state, reason, max(0, proc.Code(end.Err)), k.Now()

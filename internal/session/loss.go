@@ -33,7 +33,7 @@ func (e *UnsavedError) Error() string {
 	for _, w := range e.Work {
 		fmt.Fprintf(&b, "\n  session %s: %s", w.ID, w.Why)
 	}
-	b.WriteString("\npull it first, or use --force, which leaves bundles in the graveyard")
+	b.WriteString("\npull it first, or use --force, which leaves it in the graveyard")
 	return b.String()
 }
 
@@ -68,7 +68,7 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 		return nil, &UnsavedError{Box: name, Work: work}
 	}
 	for _, w := range work {
-		files, err := s.buryAll(ctx, w.ID, limit)
+		files, err := s.buryAll(ctx, b, w.ID, limit)
 		if err != nil {
 			return buried, fmt.Errorf("save session %s: %w", w.ID, err)
 		}
@@ -146,7 +146,11 @@ func (s *Service) atStake(ctx context.Context, b *box.Box, d box.Driver, v store
 	return strings.Join(lost, "; ")
 }
 
-func (s *Service) buryAll(ctx context.Context, id string, limit int64) ([]string, error) {
+// buryAll saves what a session has published, or its workspace as it is where nothing could be published.
+func (s *Service) buryAll(ctx context.Context, b *box.Box, id string, limit int64) ([]string, error) {
+	if _, err := s.readOut(id, inside.ResultFile, maxResult); err != nil {
+		return s.buryWorkspace(b, id)
+	}
 	var files []string
 	for _, name := range []string{inside.OutputBundle, inside.RestBundle} {
 		if _, err := os.Lstat(filepath.Join(s.exchange(id), name)); err != nil {
@@ -159,6 +163,28 @@ func (s *Service) buryAll(ctx context.Context, id string, limit int64) ([]string
 		files = append(files, f)
 	}
 	return files, nil
+}
+
+// buryWorkspace moves a workspace that nobody could make a bundle of. Nothing in it is read.
+func (s *Service) buryWorkspace(b *box.Box, id string) ([]string, error) {
+	from := filepath.Join(b.Dir, "sessions", id, "workspace")
+	if _, err := os.Lstat(from); err != nil {
+		return nil, ignoreMissing(err) // it is in another machine
+	}
+	to, err := s.grave(id, "workspace")
+	if err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []string{to}, nil
+}
+
+// grave is a new name in the graveyard, from where nothing is ever removed by itself.
+func (s *Service) grave(id, name string) (string, error) {
+	dir := filepath.Join(s.Data, "graveyard")
+	return filepath.Join(dir, fmt.Sprintf("%s-%s-%s", id, s.Now().UTC().Format("20060102T150405"), name)), os.MkdirAll(dir, 0o700)
 }
 
 // removeTree removes a directory that an agent could write: no link is followed, and directories that it has closed

@@ -45,6 +45,7 @@ type PullResult struct {
 	Warnings []git.Warning `json:"warnings,omitempty"`
 	Others   []string      `json:"others,omitempty"` // other branches in the workspace, saved in Rest
 	Rest     string        `json:"rest,omitempty"`
+	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
 	Took     time.Duration `json:"took"`
 
 	head, wip string // as they were published
@@ -163,9 +164,7 @@ func (s *Service) published(ctx context.Context, rec store.Session) (inside.Resu
 		return inside.Result{}, err
 	}
 	s.Report("publishing what session %s left", rec.ID)
-	after, cancel := context.WithTimeout(ctx, publishTime)
-	defer cancel()
-	if err := s.publish(after, b, d, rec); err != nil {
+	if err := s.publish(ctx, b, d, rec); err != nil {
 		return inside.Result{}, err
 	}
 	return s.readResult(rec)
@@ -264,7 +263,7 @@ func (s *Service) fill(ctx context.Context, q *git.Quarantine, rec store.Session
 
 // land examines, imports and moves the branch.
 func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, rec store.Session, pub inside.Result, o PullOptions) (PullResult, error) {
-	r := PullResult{Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others}
+	r := PullResult{Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Salvaged: pub.Salvaged}
 	if o.Branch != "" {
 		r.Branch = o.Branch
 	}
@@ -273,6 +272,10 @@ func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, r
 	}
 	r.Tip, r.head, r.wip = pub.Head, pub.Head, pub.Wip
 	report, err := q.Examine(ctx)
+	if no, ok := errors.AsType[*git.RefusedError](err); ok && no.Rule == git.RuleBase {
+		return r, fmt.Errorf("%w\nnothing was changed; have the agent put its work on top with `cco box push --continue %s -m \"Rebase your work onto %s\"`",
+			err, rec.ID, rec.Base)
+	}
 	if err != nil {
 		return r, fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.exchange(rec.ID))
 	}
@@ -349,13 +352,11 @@ func (s *Service) close(ctx context.Context, rec store.Session, r PullResult, o 
 	return r, removeTree(s.exchange(rec.ID))
 }
 
-// bury copies a bundle of the exchange into the graveyard, from where nothing is ever removed by itself.
+// bury copies a bundle of the exchange into the graveyard.
 func (s *Service) bury(ctx context.Context, id, name string, limit int64) (string, error) {
-	dir := filepath.Join(s.Data, "graveyard")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+	dst, err := s.grave(id, name)
+	if err == nil {
+		_, err = git.CopyOut(ctx, s.exchange(id), name, dst, limit)
 	}
-	dst := filepath.Join(dir, fmt.Sprintf("%s-%s-%s", id, s.Now().UTC().Format("20060102T150405"), name))
-	_, err := git.CopyOut(ctx, s.exchange(id), name, dst, limit)
 	return dst, err
 }
