@@ -250,9 +250,9 @@ func (s *shell) client(name string, argv []arg) {
 		for _, a := range append(o.values("-D", "-O"), o.values("--dir", "--output-dir", "--destination")...) {
 			s.check(opWrite, a)
 		}
-		if strings.HasPrefix(words, "repo clone") {
-			for _, a := range o.operands[min(2, len(o.operands)):] {
-				s.operand(a)
+		if strings.HasPrefix(words, "repo clone") || strings.HasPrefix(words, "gist clone") {
+			for _, a := range o.operands[min(3, len(o.operands)):] {
+				s.loose(a)
 			}
 		}
 		s.print(unknown(dynamic))

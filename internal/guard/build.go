@@ -28,6 +28,8 @@ func (s *shell) make(argv []arg) {
 		}
 		if a.is("-") && s.sc.stdin != nil {
 			s.recipe(s.sc.stdin.text, a)
+		} else if a.is("-") {
+			s.awaits(a, "make")
 		}
 	}
 	if len(files) == 0 {
@@ -44,7 +46,7 @@ func (s *shell) make(argv []arg) {
 		}
 		value := arg{a.cut(len(name) + 1), a.start, a.end}
 		if strings.TrimRight(name, ":?+") == "SHELL" {
-			s.run([]arg{value})
+			s.isolated(func() { s.withStdin(&stream{}, func() { s.runText(value.text, value, "make") }) })
 			continue
 		}
 		if strings.ContainsAny(value.known(), " ;$(`") {

@@ -13,6 +13,9 @@ type Call struct {
 	// Branch is the branch that HEAD of the workspace is on, if the caller
 	// knows it. On another branch than the policy's nothing may be committed.
 	Branch string
+	// Typed says that the agent can type into a program that it has started,
+	// without being asked about it again.
+	Typed bool
 }
 
 // Command makes the call of a shell tool.

@@ -81,6 +81,9 @@ func (s *shell) checkFrom(o op, a arg, dir string) {
 			where = placeGit
 		}
 	}
+	if o == opRedirect && where.writable() && tiesRepository(abs) {
+		where = placeGit
+	}
 	switch {
 	case where.writable():
 		return
@@ -88,6 +91,12 @@ func (s *shell) checkFrom(o op, a arg, dir string) {
 		return // data: refusing every variable would refuse ordinary work
 	}
 	s.refuse(o, a, where, abs)
+}
+
+// tiesRepository says that a file makes a directory part of some repository:
+// git in it would then work on that one.
+func tiesRepository(abs string) bool {
+	return strings.HasSuffix(abs, "/.git") || strings.HasSuffix(abs, "/.git/commondir")
 }
 
 // refuse says why an operation on a path is denied.
@@ -101,7 +110,7 @@ func (s *shell) refuse(o op, a arg, where place, abs string) {
 	case where == placeProtected:
 		s.deny(RuleSelf, a, abs, shown+" belongs to the guard and may not be changed", "leave it as it is and go on with the task")
 	case where == placeGit:
-		s.deny(RuleGitShared, a, abs, shown+" ties the workspace to its repository", "use git commands on the current branch")
+		s.deny(RuleGitShared, a, abs, shown+" ties a directory to its repository", "use git commands on the current branch")
 	case o == opLinkTo:
 		s.deny(RuleLink, a, abs, "a link to "+shown+" would open a way out of the workspace", "copy the file, or link below "+s.land.workspace)
 	case o == opRemove:

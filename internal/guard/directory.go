@@ -27,12 +27,25 @@ func (s *shell) cd(argv []arg) {
 	case !given:
 		target = arg{lit(s.land.home), argv[0].start, argv[len(argv)-1].end}
 	case target.is("-"):
-		s.sc.dirs, s.sc.old = s.sc.old, s.sc.dirs
+		s.back(target)
 		return
 	case len(target.text) == 0:
 		return // cd "" stays
 	}
 	s.moveTo(target, physical)
+}
+
+// back goes where OLDPWD says, which a command may have set itself.
+func (s *shell) back(at arg) {
+	from := s.sc.dirs
+	var to []string
+	for _, t := range s.lookup("OLDPWD").alts {
+		for _, dir := range from {
+			to = union(to, []string{s.directory(arg{t, at.start, at.end}, dir, false)})
+		}
+	}
+	s.sc.old, s.sc.dirs = from, to
+	delete(s.sc.vars, "OLDPWD")
 }
 
 // moveTo makes target the current directory.
@@ -48,6 +61,7 @@ func (s *shell) moveTo(target arg, physical bool) {
 		to = union(to, from) // this cd will fail, and the shell stays
 	}
 	s.sc.old, s.sc.dirs = from, to
+	delete(s.sc.vars, "OLDPWD")
 }
 
 // directory checks one directory that is about to be entered.

@@ -29,6 +29,9 @@ func (s *shell) editor(name string, argv []arg) {
 			s.operand(a)
 		}
 	}
+	if !onlyAsks(argv) && !contains([]string{"--batch", "-batch", "-es", "-Es"}, argv[min(1, len(argv)-1)].known()) {
+		s.awaits(argv[0], name)
+	}
 	if s.sc.stdin != nil && (name == "ed" || name == "ex" || name == "vi" || name == "vim") {
 		for _, line := range s.sc.stdin.text.lines() {
 			s.editorCommand(line, argv[0])
@@ -100,12 +103,15 @@ func (s *shell) lisp(a arg) {
 // database follows the shell escapes and output files of SQL clients.
 func (s *shell) database(name string, argv []arg) {
 	args := argv[1:]
+	given := false // what to do, rather than only with what
 	for i, a := range args {
 		prev := ""
 		if i > 0 {
 			prev, _ = args[i-1].literal()
 		}
 		v := a.known()
+		given = given || contains([]string{"-c", "-f", "-e", "-l"}, prev) || strings.HasPrefix(v, "--command") || strings.HasPrefix(v, "--execute") || strings.HasPrefix(v, "--file") ||
+			strings.ContainsAny(v, " (") || strings.HasPrefix(v, ".")
 		switch {
 		case prev == "-o" || prev == "--output" || prev == "-L" || prev == "--log-file" || prev == "--tee":
 			s.check(opWrite, a)
@@ -119,6 +125,8 @@ func (s *shell) database(name string, argv []arg) {
 	}
 	if s.sc.stdin != nil {
 		s.sql(s.sc.stdin.text.known(), argv[0])
+	} else if !given && !onlyAsks(argv) {
+		s.awaits(argv[0], name)
 	}
 	s.print(unknown(dynamic))
 }

@@ -29,7 +29,7 @@ func (s *shell) setting(name string, value arg, lasting bool) {
 		for _, t := range value.split(":") {
 			s.pathEntry(arg{t, value.start, value.end})
 		}
-	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "MAKEFLAGS", "CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
+	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "MAKEFLAGS", "TAR_OPTIONS", "CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
 		s.suspicious(value)
 	case "GOFLAGS":
 		if v := value.known(); strings.Contains(v, "exec") || strings.Contains(v, "vettool") {

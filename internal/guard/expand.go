@@ -319,19 +319,23 @@ func (s *shell) tilde(pieces []piece, w *syntax.Word) []piece {
 	if rest != "" || strings.HasSuffix(value, "/") {
 		rest = "/" + rest
 	}
-	dir := s.land.home
-	switch user {
-	case "":
-	case "+":
-		dir = s.sc.dirs[0]
-	case "-":
-		dir = s.sc.old[0]
-	default:
-		dir = "/home/" + user // someone's home, and not the workspace
-	}
 	out := append([]piece{}, pieces...)
-	out[0].text = value[:at] + dir + rest
-	return out
+	name, known := map[string]string{"": "HOME", "+": "PWD", "-": "OLDPWD"}[user]
+	if !known {
+		out[0].text = value[:at] + "/home/" + user + rest // someone's home, and not the workspace
+		return out
+	}
+	alts := s.lookup(name).alts
+	dir, sure := "", len(alts) == 1
+	if sure && alts[0].first() != environ { // without a known home it is at least not the workspace
+		dir, sure = alts[0].literal()
+	}
+	if sure {
+		out[0].text = value[:at] + dir + rest
+		return out
+	}
+	out[0].text = value[:at]
+	return append([]piece{out[0], {seg: seg{kind: dynamic}}, {seg: seg{literal, rest}}}, out[1:]...)
 }
 
 // braces expands {a,b} and {1..3}.

@@ -30,9 +30,31 @@ func (s *shell) copy(name string, args []arg) {
 		}
 		for _, t := range targets {
 			s.intoDirectory(t, a)
+			s.overTies(a, t, o.has("-r", "-R", "-a", "--recursive", "--archive"))
 		}
 	}
 	s.carry(sources, targets)
+}
+
+// overTies denies putting a file where it would tie a directory to another
+// repository, or a tree where guarded files stand.
+func (s *shell) overTies(source, target arg, tree bool) {
+	from, ok1 := source.literal()
+	to, ok2 := target.literal()
+	if !ok1 || !ok2 {
+		return
+	}
+	e, _ := s.land.lookup(s.absolute(from))
+	tree = tree || e == EntryDir || s.sc.made[s.absolute(from)]
+	for _, to := range [...]string{s.absolute(to), path.Join(s.absolute(to), path.Base(from))} {
+		switch where := s.land.place(to); {
+		case !where.writable():
+		case tree && s.isSettingsDir(to):
+			s.refuse(opWrite, target, placeProtected, to)
+		case !tree && tiesRepository(to):
+			s.refuse(opWrite, target, placeGit, to)
+		}
+	}
 }
 
 // intoDirectory checks where a source lands if the target is a directory:
@@ -74,6 +96,7 @@ func (s *shell) move(args []arg) {
 		}
 		for _, t := range targets {
 			s.intoDirectory(t, a)
+			s.overTies(a, t, false)
 		}
 	}
 	for _, a := range targets {
@@ -258,6 +281,11 @@ func (s *shell) scp(argv []arg) {
 	o := parseOptions(argv[1:], "cDFiJloPSX")
 	for _, a := range o.values("-S") {
 		s.isolated(func() { s.runText(a.text, a, "scp") })
+	}
+	for i, a := range o.operands {
+		if host, rest, ok := strings.Cut(a.known(), ":"); ok && isHere(host) && i > 0 && i == len(o.operands)-1 {
+			s.checkFrom(opWrite, arg{lit(rest), a.start, a.end}, s.land.home)
+		}
 	}
 	s.lastWritten(o)
 }

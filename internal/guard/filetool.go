@@ -17,6 +17,9 @@ const (
 	toolPatch
 	toolRead
 	toolFree // touches no file
+	toolAgent
+	toolMessage
+	toolInput
 	toolDenied
 )
 
@@ -31,12 +34,27 @@ func kindOf(name string) toolKind {
 		return toolPatch
 	case "Read", "NotebookRead", "Grep", "Glob", "LS", "LSP", "read", "read_file", "read_many_files", "list_directory", "ls", "list", "list_dir", "glob", "grep", "grep_files", "search_file_content", "grep_search", "ripgrep", "find", "lsp", "view_image", "codesearch", "read_folder", "ReadFile", "ReadManyFiles", "FindFiles", "SearchText", "lsp_hover", "lsp_diagnostics":
 		return toolRead
-	case "TodoWrite", "TodoRead", "WebFetch", "WebSearch", "Task", "Agent", "ExitPlanMode", "EnterPlanMode", "exit_plan_mode", "AskUserQuestion", "Skill", "SlashCommand", "BashOutput", "KillShell", "KillBash", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
-		"ListMcpResources", "ListMcpResourcesTool", "ReadMcpResource", "ReadMcpResourceTool", "ToolSearch", "StructuredOutput", "SendMessage", "Brief", "Sleep", "todowrite", "todoread", "webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "task", "skill", "question", "invalid", "batch_todo", "plan", "plan_enter", "plan_exit",
-		"update_plan", "write_todos", "todo_write", "activate_skill", "ask_user", "get_internal_docs", "codebase_investigator", "cli_help", "complete_task", "delegate_to_agent", "request_user_input", "spawn_agent", "wait", "wait_agent", "close_agent", "send_input", "resume_agent", "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "write_stdin_poll", "tool_search":
+	case "TodoWrite", "TodoRead", "WebFetch", "WebSearch", "ExitPlanMode", "EnterPlanMode", "exit_plan_mode", "enter_plan_mode", "AskUserQuestion", "Skill", "SlashCommand", "BashOutput", "KillShell", "KillBash", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
+		"ListMcpResources", "ListMcpResourcesTool", "ReadMcpResource", "ReadMcpResourceTool", "ToolSearch", "DeferredToolPlaceholder", "StructuredOutput", "ReportFindings", "ListAgents", "CronList", "ScheduleWakeup", "Brief", "Sleep",
+		"todowrite", "todoread", "webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "task", "skill", "question", "invalid", "batch_todo", "plan", "plan_enter", "plan_exit",
+		"update_plan", "write_todos", "todo_write", "activate_skill", "ask_user", "get_internal_docs", "codebase_investigator", "cli_help", "complete_task", "delegate_to_agent", "invoke_agent", "update_topic", "list_background_processes", "read_background_output",
+		"request_user_input", "request_user_input_async", "get_goal", "create_goal", "update_goal", "spawn_agent", "wait", "wait_agent", "close_agent", "send_input", "send_message", "resume_agent", "followup_task", "interrupt_agent", "list_agents", "sleep", "curr_time",
+		"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "write_stdin_poll", "tool_search":
 		return toolFree
-	case "save_memory", "EnterWorktree", "ExitWorktree", "CronCreate", "Config":
+	case "Task", "Agent":
+		return toolAgent
+	case "SendMessage":
+		return toolMessage
+	case "write_stdin":
+		return toolInput
+	case "save_memory", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "Config", "Workflow":
 		return toolDenied
+	}
+	// Codex writes a namespace and the name of a tool in it as one word.
+	for _, space := range [...]string{"clock", "collaboration", "multi_agent_v1"} {
+		if rest, ok := strings.CutPrefix(name, space); ok && kindOf(rest) == toolFree {
+			return toolFree
+		}
 	}
 	return toolUnknown
 }
@@ -88,7 +106,7 @@ func (s *shell) tool(call Call) {
 	case toolUnknown:
 		s.deny(RuleTool, arg{}, "", "the guard does not know the tool "+clip(call.Tool, 80), "use the shell and file tools, or ask the user to name it in the policy")
 	case toolDenied:
-		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+" works outside the workspace", "keep notes and work in files below "+s.land.workspace)
+		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+" works outside the workspace, or starts what the guard can't follow", "work with the shell and in files below "+s.land.workspace)
 	}
 	if kind == toolFree || kind == toolRead {
 		return // nothing that it is given is written
@@ -107,6 +125,12 @@ func (s *shell) tool(call Call) {
 		s.writeTool(in, bad)
 	case toolPatch:
 		s.patchTool(in, bad)
+	case toolAgent:
+		s.agentTool(in, bad)
+	case toolMessage:
+		s.messageTool(in, bad)
+	case toolInput:
+		s.inputTool(in, bad)
 	}
 }
 

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"path"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func findRoots(args []arg) (roots, rest []arg) {
 // find looks only, unless an action of its says otherwise.
 func (s *shell) find(argv []arg) {
 	roots, rest := findRoots(argv[1:])
-	filtered := false
+	filtered, guarded := false, s.guardedBelow(roots, rest)
 	for i := 0; i < len(rest); i++ {
 		v, _ := rest[i].literal()
 		switch v {
@@ -43,6 +44,9 @@ func (s *shell) find(argv []arg) {
 		case "-delete":
 			for _, r := range roots {
 				s.findDelete(r, filtered)
+			}
+			for _, a := range guarded {
+				s.check(opRemove, a)
 			}
 		case "-fprint", "-fprint0", "-fls", "-fprintf":
 			if i+1 < len(rest) {
@@ -54,10 +58,37 @@ func (s *shell) find(argv []arg) {
 				end++
 			}
 			s.findExec(v, roots, rest[i+1:end])
+			for _, a := range guarded {
+				s.isolated(func() { s.run(substituted(rest[i+1:end], "{}", a.text)) })
+			}
 			i = end
 		}
 	}
 	s.printed("find", argv)
+}
+
+// guardedBelow lists the files of the guard that stand below the roots and have
+// one of the names that find looks for.
+func (s *shell) guardedBelow(roots, rest []arg) (list []arg) {
+	for i, a := range rest {
+		if i == 0 || !rest[i-1].is("-name") && !rest[i-1].is("-iname") || a.worst() > matched {
+			continue
+		}
+		for _, p := range s.land.protected {
+			if !globMatch(a.known(), path.Base(p)) {
+				continue
+			}
+			for _, r := range roots {
+				if e, _ := s.land.lookup(p); e != EntryFile && e != EntryDir {
+					continue
+				}
+				if _, root := s.locate(r.text, s.sc.dirs[0], false); within(p, root) {
+					list = append(list, arg{lit(p), a.start, a.end})
+				}
+			}
+		}
+	}
+	return list
 }
 
 func (s *shell) findDelete(root arg, filtered bool) {

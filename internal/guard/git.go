@@ -33,7 +33,8 @@ func (s *shell) git(argv []arg) {
 	}
 	g := &gitCall{s: s, argv: argv, sub: sub, args: rest[1:], at: cover(argv)}
 	for _, dir := range s.sc.dirs {
-		g.own = g.own || withinAny(s.land.resolve(dir), s.land.own)
+		dir = s.land.resolve(dir)
+		g.own = g.own || withinAny(dir, s.land.own) && !s.ownRepository(dir)
 	}
 	if alias, ok := s.sc.aliases["git "+sub]; ok {
 		g.alias(alias)
@@ -41,6 +42,24 @@ func (s *shell) git(argv []arg) {
 	}
 	g.run()
 	s.print(g.output())
+}
+
+// ownRepository says that a directory of the workspace is in a repository of
+// its own, which shares nothing.
+func (s *shell) ownRepository(dir string) bool {
+	for ; withinAny(dir, s.land.own) && !contains(s.land.own, dir); dir = path.Dir(dir) {
+		git := dir + "/.git"
+		if s.sc.made[git] {
+			return true
+		}
+		if e, _ := s.land.lookup(git); e == EntryDir {
+			e, _ = s.land.lookup(git + "/commondir") // by which it would be part of another
+			return e == EntryMissing
+		} else if e != EntryMissing {
+			return false
+		}
+	}
+	return false
 }
 
 // gitGlobals reads the options before the subcommand and returns the rest.

@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // shared judges the subcommands that change what a linked worktree has in
 // common with its host; true if nothing more is to be looked at.
@@ -238,9 +241,16 @@ func (g *gitCall) executes() {
 	}
 	switch g.sub {
 	case "apply", "am":
+		if parseOptions(g.args, "").has("--unsafe-paths") {
+			s.deny(RuleGitOutside, g.at, "", "--unsafe-paths lets a patch write outside the workspace", "leave it out")
+		}
 		if s.sc.stdin != nil {
 			s.patchText(s.sc.stdin.text, g.at)
 		}
+	case "init":
+		g.makes(parseOptions(g.args, "b", "--initial-branch", "--template", "--separate-git-dir", "--object-format").operands, 0)
+	case "clean", "stash":
+		g.sweeps()
 	case "rebase":
 		each("xsXCS", []string{"--exec", "--onto"}, "-x", "--exec")
 	case "difftool":
@@ -254,6 +264,7 @@ func (g *gitCall) executes() {
 		}
 		if ops := parseOptions(g.args, "uobcj", "--upload-pack", "--branch", "--origin", "--config", "--depth", "--reference", "--template", "--separate-git-dir", "--jobs").operands; g.sub == "clone" && len(ops) > 0 {
 			g.remote(ops[0])
+			g.makes(ops, 1)
 		}
 	case "bisect":
 		if len(g.args) > 1 && g.args[0].is("run") {
@@ -262,7 +273,7 @@ func (g *gitCall) executes() {
 	case "submodule":
 		g.submodule()
 	case "send-email":
-		each("", []string{"--smtp-server", "--sendmail-cmd"}, "--sendmail-cmd")
+		each("", []string{"--smtp-server", "--sendmail-cmd"}, "--sendmail-cmd", "--smtp-server")
 	case "subtree":
 		for i, a := range g.args {
 			if i > 0 && strings.ContainsAny(a.known(), "/.:") && !strings.HasPrefix(a.prefix(), "-") {
@@ -271,6 +282,44 @@ func (g *gitCall) executes() {
 		}
 	case "for-each-repo", "hook", "instaweb", "daemon", "http-backend", "shell", "cvsserver", "remote-ext", "remote-fd":
 		s.deny(RuleGitShared, g.at, "", "git "+g.sub+" reaches beyond this repository", "leave it out")
+	}
+}
+
+// makes remembers the repository that operand i names.
+func (g *gitCall) makes(operands []arg, i int) {
+	dir := "."
+	if i < len(operands) {
+		dir = operands[i].known()
+	} else if i > 0 {
+		dir = strings.TrimSuffix(path.Base(operands[0].known()), ".git")
+	}
+	dir = g.s.absolute(dir)
+	g.s.sc.made[dir], g.s.sc.made[dir+"/.git"] = true, true
+}
+
+// sweeps denies taking away the hook's registration with everything else that
+// is not in the repository.
+func (g *gitCall) sweeps() {
+	s := g.s
+	o := parseOptions(g.args, "em", "--exclude", "--message")
+	acts := g.sub == "clean" && o.has("-f", "--force") && !o.has("-n", "--dry-run")
+	acts = acts || g.sub == "stash" && o.has("-u", "--include-untracked", "-a", "--all")
+	spared := false
+	for _, a := range o.values("-e", "--exclude") {
+		spared = spared || strings.HasPrefix(strings.TrimPrefix(a.known(), "/"), ".claude")
+	}
+	for _, a := range o.operands {
+		spared = spared || strings.HasPrefix(a.known(), ":!.claude") || strings.HasPrefix(a.known(), ":^.claude")
+	}
+	if !acts || spared || !g.own {
+		return
+	}
+	for _, dir := range s.sc.dirs {
+		name := dir + "/.claude/settings.local.json"
+		if e, _ := s.land.lookup(name); e == EntryFile {
+			s.deny(RuleSelf, g.at, name, "git "+g.sub+" would take away .claude/settings.local.json, which belongs to the guard",
+				"leave it out: git clean -e .claude, git stash push -u -- ':!.claude'")
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func (s *shell) shellProgram(argv []arg) {
 			break
 		}
 	}
-	if parseOnly {
+	if parseOnly || onlyAsks(argv) {
 		return
 	}
 	s.isolated(func() {
@@ -132,6 +132,11 @@ func (s *shell) scriptFile(lang string, args []arg) {
 		}
 	} else {
 		abs := s.absolute(v)
+		if _, pkg, ok := strings.Cut(abs, "/node_modules/@"); ok {
+			if parts := strings.Split(pkg, "/"); len(parts) > 2 && contains(agentPrograms(), parts[1]) {
+				s.agentCommand(parts[1], args)
+			}
+		}
 		if content, found := s.sc.files[abs]; found {
 			if lang == "shell" {
 				s.sc.self, s.sc.params = name.text, texts(args[1:])
@@ -204,18 +209,31 @@ func (s *shell) program(lang string, argv []arg) {
 	case len(texts0) > 0:
 		s.programTexts(lang, texts0, args, inPlace)
 	case module:
+		s.writtenModule(argv, args)
 		for _, a := range args {
 			s.loose(a)
 			if strings.ContainsAny(a.known(), "(") {
 				s.code(lang, a.text, a, nil) // timeit and its like take statements
 			}
 		}
+	case len(args) == 0 && onlyAsks(argv):
 	case len(args) == 0 || args[0].is("-") || args[0].is("/dev/stdin"):
 		s.programStdin(lang, argv[0], args)
 	case lang == "javascript" && (args[0].is("run") || args[0].is("test") || args[0].is("eval") || args[0].is("task") || args[0].is("fmt") || args[0].is("lint") || args[0].is("check")):
 		s.deno(args)
 	default:
 		s.scriptFile(lang, args)
+	}
+}
+
+// writtenModule reads the module of python -m if this command has written it.
+func (s *shell) writtenModule(argv, args []arg) {
+	name := argv[len(argv)-len(args)-1].known()
+	name = strings.ReplaceAll(strings.TrimPrefix(name, "-m"), ".", "/")
+	for _, file := range [...]string{name + ".py", name + "/__main__.py"} {
+		if content, ok := s.sc.files[s.absolute(file)]; ok {
+			s.code("python", content, argv[0], texts(args))
+		}
 	}
 }
 
@@ -299,8 +317,15 @@ func (s *shell) programTexts(lang string, programs, args []arg, inPlace bool) {
 	}
 }
 
+// onlyAsks says that a program is only asked what it is, or knows what to do
+// without being told.
+func onlyAsks(argv []arg) bool {
+	return len(argv) > 1 && contains([]string{"--version", "-V", "-v", "-VV", "--help", "-h", "-version", "--versions", "--test"}, argv[1].known())
+}
+
 func (s *shell) programStdin(lang string, at arg, args []arg) {
 	in := s.sc.stdin
+	s.awaits(at, at.String())
 	if in != nil && in.script {
 		for _, a := range args[min(1, len(args)):] {
 			s.loose(a)

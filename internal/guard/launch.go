@@ -19,8 +19,14 @@ func (s *shell) launch(name string, argv []arg) bool {
 	case "flock":
 		s.flock(args)
 	case "script":
+		if !parseOptions(args, "cOIBTmEo", "--command").has("-c", "--command") && !onlyAsks(argv) {
+			s.awaits(argv[0], name)
+		}
 		s.textOption(argv, "cOIBTmEo", []string{"--command"}, "-c", "--command")
 	case "su", "runuser", "sg", "newgrp":
+		if !parseOptions(args, "cgGsw", "--command", "--shell").has("-c", "--command") {
+			s.awaits(argv[0], name)
+		}
 		s.textOption(argv, "cgGsw", []string{"--command", "--shell"}, "-c", "--command")
 	case "concurrently", "npm-run-all", "run-p", "run-s", "hyperfine":
 		s.eachText(argv)
@@ -233,55 +239,6 @@ func (s *shell) watcher(argv []arg) {
 	s.generic(argv)
 }
 
-// multiplexer runs arguments in a terminal of its own.
-func (s *shell) multiplexer(name string, argv []arg) {
-	for i, a := range argv[1:] {
-		if prev := argv[i]; prev.is("-c") && name == "tmux" {
-			s.isolated(func() { s.moveTo(a, false) })
-			continue
-		}
-		if strings.ContainsAny(a.known(), " ;&|") {
-			s.isolated(func() { s.runText(a.text, a, name) })
-		} else {
-			s.loose(a)
-		}
-	}
-	for i, a := range argv {
-		if v, _ := a.literal(); i > 0 && (interpreterOf(v) != "" || v == "git" || v == "cd") {
-			s.isolated(func() { s.run(argv[i:]) })
-			return
-		}
-	}
-}
-
-// ssh runs elsewhere, unless elsewhere is here.
-func (s *shell) ssh(argv []arg) {
-	o, rest := leading(argv[1:], "BbcDEeFIiJLlmOopQRSWw", nil)
-	for _, a := range o.values("-o") {
-		if key, _, ok := strings.Cut(a.prefix(), "="); ok && strings.HasSuffix(strings.ToLower(key), "command") {
-			value := arg{a.cut(len(key) + 1), a.start, a.end}
-			s.isolated(func() { s.runText(value.text, value, "ssh") })
-		}
-	}
-	for _, a := range o.values("-E") {
-		s.check(opWrite, a)
-	}
-	s.print(unknown(dynamic))
-	if len(rest) < 2 {
-		return
-	}
-	host, _ := rest[0].literal()
-	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		host = host[i+1:]
-	}
-	if host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") || host == "" || rest[0].worst() > literal {
-		s.isolated(func() {
-			s.sc.dirs = []string{s.land.home}
-			s.runText(joinArgs(rest[1:]), cover(rest[1:]), "ssh")
-		})
-	}
-}
-
 // plumbing finds the commands in the arguments of socat, nc and expect.
 func (s *shell) plumbing(name string, argv []arg) {
 	for i, a := range argv[1:] {
@@ -332,8 +289,14 @@ func (s *shell) startStop(argv []arg) {
 
 // debugger runs a program under control, with commands of its own.
 func (s *shell) debugger(name string, argv []arg) {
+	if (name == "gdb" || name == "lldb") && !onlyAsks(argv) && !strings.Contains(joinArgs(argv[1:]).known(), "-batch") {
+		s.awaits(argv[0], name)
+	}
 	for i, a := range argv[1:] {
 		prev, _ := argv[i].literal()
+		if (prev == "-p" || prev == "--pid" || prev == "attach") && s.sought && a.worst() >= dynamic {
+			s.deny(RuleSelf, a, "", "this may change a process of the guard or the agent", "look only at processes that you started")
+		}
 		if contains([]string{"-ex", "-iex", "--eval-command", "-o", "--one-line", "--ex"}, prev) && (name == "gdb" || name == "lldb") {
 			v := strings.TrimSpace(a.known())
 			for _, word := range []string{"shell ", "!", "platform shell ", "pipe "} {

@@ -197,6 +197,9 @@ func (s *shell) special(name string) looked {
 	case "PWD":
 		return dirs(s.sc.dirs)
 	case "OLDPWD":
+		if len(s.sc.old) == 0 {
+			return is(unknown(dynamic)) // where an earlier call, or whoever started the agent, has been
+		}
 		return dirs(s.sc.old)
 	case "DIRSTACK":
 		return dirs(s.sc.dirs)
@@ -231,6 +234,9 @@ func (s *shell) modify(pe *syntax.ParamExp, v looked, quoted bool) []text {
 		alts := defaulted(v, word)
 		if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
 			s.sc.vars[pe.Param.Value] = variable{alts: alts}
+			for _, t := range alts {
+				s.setting(pe.Param.Value, arg{t, 0, 0}, true)
+			}
 		}
 		return alts
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:

@@ -74,7 +74,8 @@ func (s *shell) sourceFile(argv []arg) {
 func (s *shell) runStdin(at arg, by string) {
 	in := s.sc.stdin
 	if in == nil {
-		return // nothing is piped in: the agent's input is empty
+		s.awaits(at, by)
+		return
 	}
 	if in.script {
 		return // a file of the workspace
@@ -89,6 +90,15 @@ func (s *shell) runStdin(at arg, by string) {
 	s.isolated(func() {
 		s.withStdin(nil, func() { s.runText(t, at, by) })
 	})
+}
+
+// awaits judges a program that takes commands from an input that nobody knows.
+// It is empty, unless the agent can type into it later.
+func (s *shell) awaits(at arg, by string) {
+	if s.typed && s.sc.stdin == nil {
+		s.deny(RuleUnknownCode, at, "", by+" would wait for commands that nobody is asked about when they are typed",
+			"give it what it is to do as an argument, a file or a here-document")
+	}
 }
 
 // trap runs its text now, since nobody knows when the shell will, unless it is

@@ -34,6 +34,7 @@ type shell struct {
 	pipes   int // process substitutions so far
 	traps   []trapped
 	sought  bool // the command has looked for processes of the guard
+	typed   bool // the standard input of the call is what the agent types later
 }
 
 // scope is what a subshell has a copy of.
@@ -78,9 +79,9 @@ type variable struct {
 }
 
 func newShell(p Policy, links Resolver, call Call) *shell {
-	s := &shell{policy: p, land: newTerrain(p, links)}
+	s := &shell{policy: p, land: newTerrain(p, links), typed: call.Typed}
 	s.sc = &scope{
-		dirs: []string{path.Clean(call.Cwd)}, old: []string{path.Clean(call.Cwd)},
+		dirs: []string{path.Clean(call.Cwd)},
 		vars: map[string]variable{}, funcs: map[string]*syntax.Stmt{}, aliases: map[string]string{},
 		files: map[string]text{}, made: map[string]bool{}, branch: call.Branch, self: lit("bash"),
 	}

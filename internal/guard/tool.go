@@ -94,6 +94,15 @@ func (s *shell) runService(name string, argv []arg) bool {
 		s.database(name, argv)
 	case "kill", "pkill", "killall", "skill":
 		s.kill(argv)
+	case "dc":
+		s.calculator(argv)
+	case "fuser":
+		if parseOptions(argv[1:], "nM", "--namespace").has("-k", "--kill") {
+			for _, a := range argv[1:] {
+				s.loose(a)
+			}
+		}
+		s.print(unknown(dynamic))
 	case "patch", "apply_patch":
 		s.patch(name, argv)
 	case "kubectl", "oc":
@@ -138,8 +147,12 @@ func (s *shell) reader(name string, argv []arg) bool {
 	}
 	switch name {
 	case "sort", "iconv", "msgcat", "shuf", "tree":
-		for _, a := range parseOptions(args, "okStTfP", "--output").values("-o", "--output") {
+		o := parseOptions(args, "okStTfP", "--output", "--compress-program")
+		for _, a := range o.values("-o", "--output") {
 			s.check(opWrite, a)
+		}
+		for _, a := range o.values("--compress-program") {
+			s.run([]arg{a})
 		}
 	case "uniq", "xxd":
 		if ops := parseOptions(args, "fswlcs").operands; len(ops) > 1 {
@@ -154,7 +167,8 @@ func (s *shell) reader(name string, argv []arg) bool {
 		if parseOptions(args, "s", "--set").has("-s", "--set") {
 			s.deny(RuleSystem, cover(argv), "", "setting the clock alters the system", "leave it out")
 		}
-	case "less", "man", "more":
+	case "less", "man", "more", "most":
+		s.awaits(argv[0], name)
 		for _, a := range parseOptions(args, "oOP", "--log-file").values("-o", "-O", "--log-file", "-P") {
 			if strings.Contains(a.known(), " ") {
 				s.isolated(func() { s.runText(a.text, a, name) })
@@ -167,6 +181,22 @@ func (s *shell) reader(name string, argv []arg) bool {
 		s.print(unknown(dynamic))
 	}
 	return true
+}
+
+// calculator finds the commands that a program of dc runs.
+func (s *shell) calculator(argv []arg) {
+	program := joinArgs(argv[1:])
+	if s.sc.stdin != nil {
+		program = program.with(seg{literal, "\n"}).with(s.sc.stdin.text...)
+	} else if len(argv) == 1 {
+		s.awaits(argv[0], "dc")
+	}
+	for _, line := range strings.Split(program.known(), "\n") {
+		if _, command, ok := strings.Cut(line, "!"); ok && !strings.ContainsAny(command[:min(1, len(command))], "<>=") {
+			s.isolated(func() { s.runText(lit(command), cover(argv), "dc") })
+		}
+	}
+	s.print(unknown(dynamic))
 }
 
 // compress handles filters that replace their operand unless told to print.

@@ -91,6 +91,7 @@ func (h Hook) decide() result {
 	if err != nil {
 		return result{verdict: broken("the guard can't read the call: " + err.Error()), socket: policy.AuditSocket}
 	}
+	call.Typed = h.Agent == "codex" // its write_stdin asks no hook
 	if policy.Linked && policy.GitDir != "" {
 		call.Branch = branch(policy.GitDir)
 	}
