@@ -106,11 +106,18 @@ func (m *meter) nextAttempt() {
 	m.earlier, m.now = m.earlier.Add(m.now), store.Spend{}
 }
 
-// total is what the CLI says, or what the door has seen if that is more: an agent can be wrong or lie.
+// total is what the CLI says, or what the door has seen if that is more: an agent can be wrong or lie. It can write its
+// CLI's words itself, so that they count up to twice the run's limit: else one claim would use up the day of all sessions.
 func (m *meter) total() store.Spend {
 	cli := m.earlier.Add(m.now)
 	if m.door == nil {
 		return cli
+	}
+	if most := 2 * m.limits.RunTokens; most > 0 && cli.Tokens() > most {
+		cli = store.Spend{Input: most, Cost: cli.Cost}
+	}
+	if most := 2 * m.limits.RunCost; most > 0 {
+		cli.Cost = min(cli.Cost, most)
 	}
 	seen, out := m.door(), cli
 	if seen.Tokens() > cli.Tokens() {

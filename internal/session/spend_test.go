@@ -121,3 +121,17 @@ func TestAMeterCountsUntilItIsStopped(t *testing.T) {
 		t.Errorf("%d of 7 tokens are kept", kept.Load())
 	}
 }
+
+// Guards against an agent that claims to have spent what all other sessions were to have today.
+func TestAClaimUsesUpNoMoreThanTheRunMight(t *testing.T) {
+	seen := broker.Spend{Input: 5, Cost: 1}
+	m := &meter{limits: Limits{RunTokens: 1000, RunCost: 10}, door: func() broker.Spend { return seen }, reached: func(string) {}}
+	m.count(event.Usage{Input: 1e12, Output: 1e12, Cost: 1e9})
+	if got := m.total(); got != (store.Spend{Input: 2000, Cost: 20}) {
+		t.Errorf("a claim: %+v", got)
+	}
+	seen = broker.Spend{Input: 3000, Output: 1, Cost: 25}
+	if got := m.total(); got != (store.Spend{Input: 3000, Output: 1, Cost: 25}) {
+		t.Errorf("what was really spent: %+v", got)
+	}
+}
