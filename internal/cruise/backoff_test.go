@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 )
@@ -52,5 +53,16 @@ func TestTheWaitIsKeptAcrossARestart(t *testing.T) {
 	var b Backoff
 	if err := json.Unmarshal(data, &b); err != nil || b.Interval() != 20*time.Second {
 		t.Errorf("%s reads as %v, %v", data, b.Interval(), err)
+	}
+}
+
+func TestWhoeverWakesAPhaseHasItLookOftenAgain(t *testing.T) {
+	for _, kind := range []string{EventWake, EventNews, EventResume} {
+		w := &world{agents: unsure}
+		play(t, w, spec(), Event{ID: "a", Kind: kind, At: after(time.Hour)}, Event{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)})
+		i := slices.IndexFunc(w.looks, func(at time.Time) bool { return at.Equal(after(time.Hour)) })
+		if i < 0 || !w.looks[i+1].Equal(after(time.Hour+firstWait)) || !w.looks[i+2].Equal(after(time.Hour+3*firstWait)) {
+			t.Errorf("%s: looks at %v", kind, w.looks)
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (m *machine) watch() error {
 		if err := m.nap(wait); err != nil {
 			return err
 		}
-		if !fresh && m.st.Stage == StageWatch {
+		if !fresh && !m.asked && m.st.Stage == StageWatch {
 			m.st.Backoff = m.st.Backoff.Slower()
 		}
 	}
