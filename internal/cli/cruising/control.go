@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
 )
 
 func (t *tool) fix() *cobra.Command {
@@ -178,7 +179,7 @@ func (t *tool) clean(ctx context.Context, args []string, force bool) error {
 		}
 		if rec.Ended && rec.Updated.After(p.Updated) {
 			if st.Trouble != "" {
-				return &StateError{ID: p.ID, Why: st.Trouble}
+				return &StateError{ID: p.ID, Why: term.Clean(st.Trouble)}
 			}
 			t.Streams().Progress("phase %s is cleaned up", p.ID)
 			return nil
@@ -225,7 +226,7 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 			return err
 		}
 		for _, l := range lines {
-			_, _ = fmt.Fprintf(t.Streams().Out, "%s  %s\n", l.At.Local().Format("15:04:05"), l.Text)
+			_, _ = fmt.Fprintf(t.Streams().Out, "%s  %s\n", l.At.Local().Format("15:04:05"), term.Clean(l.Text))
 		}
 		seen += len(lines)
 		if !follow || over(p, st) {

@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
 )
 
 func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 2<<20)) }
@@ -105,7 +106,8 @@ func (t *tool) printStatus(ctx context.Context, args []string, asJSON bool) erro
 func (t *tool) describe(p store.Phase, st cruise.State) error {
 	w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
-		if text := fmt.Sprintf(format, args...); text != "" {
+		// Much of it was written by agents and strangers.
+		if text := term.Clean(fmt.Sprintf(format, args...)); text != "" {
 			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, text)
 		}
 	}
@@ -127,7 +129,10 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 		row("", "%s: %s", j.Domain, or(string(j.Verdict), "failed: "+clip(j.Failure)))
 	}
 	for _, h := range st.Held {
-		row("waits for you", "%s by %s (%s): %s", h.ID, h.Author, strings.ToLower(h.Association), clip(h.Body))
+		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, strings.ToLower(h.Association), len([]rune(h.Body)), clip(h.Body))
+	}
+	if len(st.Held) > 0 {
+		row("", "read all of it with --json, or on the pull request, before `cco cruise fix --accept ID`")
 	}
 	if st.Dropped > 0 {
 		row("", "and %d older ones, which only the pull request has", st.Dropped)
@@ -148,9 +153,9 @@ func stageWords(st cruise.State) string {
 	case st.Paused:
 		return "paused: go on with `cco cruise resume`"
 	case st.Question != "":
-		return "asks: " + clip(st.Question) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
+		return "asks: " + cut(st.Question, maxWords) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
 	case st.Trouble != "":
-		return string(st.Stage) + ", waiting: " + clip(st.Trouble)
+		return string(st.Stage) + ", waiting: " + cut(st.Trouble, maxWords)
 	default:
 		return string(st.Stage)
 	}
@@ -164,10 +169,16 @@ func findingWords(st cruise.State) string {
 	return fmt.Sprintf("%d open, %d fixed, %d declined", n[cruise.Open], n[cruise.Fixed], n[cruise.Declined])
 }
 
-func clip(s string) string {
+// maxWords is enough for a reason with the command that mends it.
+const maxWords = 1000
+
+func clip(s string) string { return cut(s, 100) }
+
+// cut puts words on one line of at most so many characters.
+func cut(s string, most int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 100 {
-		return string(r[:99]) + "…"
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return s
 }

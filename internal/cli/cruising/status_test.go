@@ -1,0 +1,63 @@
+package cruising_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Guards against agents that write to the terminal of whoever looks how they are doing, and against reasons that are cut
+// before the command that mends them.
+func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const evil = "\x1b]0;gone\x07\u202e and more"
+	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Repo: r.Repo, Box: "b"})
+	st.Stage, st.Question = cruise.StageAsk, evil+strings.Repeat(" why", 60)+", so run `mend it`"
+	st.Ledger.Raise(cruise.Finding{Text: evil})
+	st.Held = []cruise.Comment{{ID: "comment-5", Author: "eve", Association: "NONE", Body: strings.Repeat("nice ", 30) + "rm -rf"}}
+	st.Dropped = 7
+	rec, err := steps.Record("0123abcd", st, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Title = evil
+	if err := os.MkdirAll(r.Data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), filepath.Join(r.Data, "cco.db"))
+	if err == nil {
+		err = db.SavePhase(t.Context(), rec)
+		_ = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := steps.LogFile(r.Data, rec.ID)
+	line, err := json.Marshal(steps.Line{At: time.Now(), Text: "asks: " + evil})
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(log), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(log, append(line, '\n'), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, logs := r.CCO("cruise", "status", rec.ID), r.CCO("cruise", "logs", rec.ID)
+	if strings.ContainsAny(status+logs, "\x1b\x07\u202e") {
+		t.Errorf("status:\n%q\nlogs:\n%q", status, logs)
+	}
+	for _, want := range []string{"so run `mend it`", "comment-5 by eve (none), 156 characters: nice", "fix --accept", "7 older ones", "and more"} {
+		if !strings.Contains(status, want) {
+			t.Errorf("status does not say %q:\n%s", want, status)
+		}
+	}
+}
