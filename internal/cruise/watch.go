@@ -82,11 +82,11 @@ func (m *machine) look() (fresh bool, err error) {
 		return false, err
 	}
 	m.st.Trouble, m.st.Mark, m.head = "", news.Mark, news.Head
-	switch {
-	case news.State == "merged":
+	switch news.State {
+	case "merged":
 		m.end(EndMerged, "")
 		return false, nil
-	case news.State == "closed":
+	case "closed":
 		m.end(EndClosed, "")
 		return false, nil
 	}
