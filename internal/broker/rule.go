@@ -32,6 +32,9 @@ func ParseRule(s string) (Rule, error) {
 
 func parseRule(s string) (r Rule, err error) {
 	s = strings.TrimSpace(s)
+	if strings.Contains(s, "://") {
+		return r, errors.New("it is a URL: name the host alone, with :PORT if that is not 443 or 80")
+	}
 	body := s
 	if h, p, err := net.SplitHostPort(s); err == nil {
 		if r.port, err = parsePort(p); err != nil {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -125,5 +126,13 @@ func TestAddressesThatOnlyARuleByAddressOpens(t *testing.T) {
 	}
 	if err := p.resolved(target{host{name: "db.example"}, 5432}, nil); err == nil {
 		t.Error("a name without an address is allowed")
+	}
+}
+
+func TestAURLIsNoRuleAndIsToldSo(t *testing.T) {
+	for _, s := range []string{"http://example.org", "https://example.org:8443/path"} {
+		if _, err := ParseRule(s); err == nil || !strings.Contains(err.Error(), "it is a URL") {
+			t.Errorf("%s: %v", s, err)
+		}
 	}
 }
