@@ -73,7 +73,8 @@ func (s *Service) afford(ctx context.Context, l Limits) (today store.Spend, err 
 	return today, nil
 }
 
-// keepSpend is how often what was spent is written down, at most: a crash forgets no more than that.
+// keepSpend is how often what was spent is written down, at most: a keeper that is killed forgets that much, and what was
+// under way.
 const keepSpend = time.Second
 
 // meter adds up what a run spends, keeps it, and says when it is enough.
