@@ -36,6 +36,7 @@ func faults() []Fault {
 		{Name: "500 before", Refuse: 500, Body: "{}"},
 		{Name: "500 after the work", Lose: 500},
 		{Name: "502 after the work", Lose: 502},
+		{Name: "503 with Retry-After after the work", Lose: 503, Header: map[string]string{"Retry-After": "1"}},
 		{Name: "dropped before", DropBefore: true},
 		{Name: "dropped after", DropAfter: true},
 		{Name: "dropped amid the answer", DropAmid: true},

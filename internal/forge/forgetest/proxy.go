@@ -144,6 +144,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		drop(w)
 		return
 	case f.Lose != 0:
+		for k, v := range f.Header {
+			w.Header().Set(k, v)
+		}
 		http.Error(w, `{"message":"Server Error"}`, f.Lose)
 		return
 	}

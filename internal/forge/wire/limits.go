@@ -84,9 +84,12 @@ func (l *limits) blocked(host, resource string, now time.Time) *forge.LimitError
 	return nil
 }
 
+// longest is how long a forge is taken at its word: its limits are those of an hour.
+const longest = time.Hour
+
 // refusal recognises an answer that means "too much" or "too fast", and remembers it for every request that follows.
 func (l *limits) refusal(host, resource string, r *http.Response, data []byte, now time.Time) error {
-	after := atoi(r.Header.Get("Retry-After"))
+	after := min(atoi(r.Header.Get("Retry-After")), int(longest/time.Second))
 	if r.StatusCode == http.StatusServiceUnavailable && after > 0 {
 		return l.hold(host, resource, now.Add(time.Duration(after)*time.Second))
 	}

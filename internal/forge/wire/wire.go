@@ -213,7 +213,9 @@ func (t *Transport) broken(ctx context.Context, err error) error {
 
 // explain turns a refusal into an error.
 func (t *Transport) explain(r *http.Request, resp *http.Response, data []byte) error {
-	if err := t.limits.refusal(t.Host, resource(r), resp, data, t.Clock.Now()); err != nil {
+	err := t.limits.refusal(t.Host, resource(r), resp, data, t.Clock.Now())
+	// A proxy in trouble may say when to come back, and have passed a write on: that is not refused, but unclear.
+	if err != nil && (resp.StatusCode < 500 || isRead(r)) {
 		return err
 	}
 	if resp.StatusCode >= 500 {

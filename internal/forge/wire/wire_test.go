@@ -82,6 +82,28 @@ func TestReadsAreRepeatedAndWritesAreNot(t *testing.T) {
 	}
 }
 
+// Guards against a write that a proxy passed on before it said when to come back.
+func TestAnAnswerOfTroubleWithATimeIsObeyedAndRefusesNoWrite(t *testing.T) {
+	var asked atomic.Int64
+	p := newPlace(t, func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1)%2 == 1 {
+			w.Header().Set("Retry-After", "5")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	start := p.now
+	if _, err := p.do(t, http.MethodGet, "/"); err != nil || asked.Load() != 2 || p.now.Sub(start) != 5*time.Second {
+		t.Errorf("a read: %v after %d and %s", err, asked.Load(), p.now.Sub(start))
+	}
+	if _, err := p.do(t, http.MethodPost, "/"); !errors.As(err, new(*forge.UnavailableError)) || asked.Load() != 3 {
+		t.Errorf("a write: %v after %d", err, asked.Load()-2)
+	}
+	start = p.now
+	if _, err := p.do(t, http.MethodGet, "/"); err != nil || p.now.Sub(start) != 5*time.Second {
+		t.Errorf("what follows waits for %s, %v", p.now.Sub(start), err)
+	}
+}
+
 func TestBackoffGrowsAndIsBounded(t *testing.T) {
 	for _, chance := range []float64{0, 0.999} {
 		c := wire.Clock{Chance: func() float64 { return chance }}
@@ -166,8 +188,8 @@ func TestLimitsAreWaitedForOrTold(t *testing.T) {
 		"403 secondary":        {403, nil, `{"message":"You have exceeded a secondary rate limit"}`, time.Minute, false},
 		"403 with a time":      {403, map[string]string{"Retry-After": "30"}, "", 30 * time.Second, false},
 		"403 with none left":   {403, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1800000120"}, "", 2 * time.Minute, false},
-		"503 with a time":      {503, map[string]string{"Retry-After": "5"}, "", 5 * time.Second, false},
 		"403 for good":         {403, nil, `{"message":"Must have admin rights"}`, 0, false},
+		"a limit of ages":      {429, map[string]string{"Retry-After": "99999999999"}, "", 0, true},
 		"a limit that is long": {429, map[string]string{"Retry-After": "3600"}, "", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
