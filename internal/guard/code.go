@@ -38,16 +38,31 @@ func (s *shell) code(lang string, t text, at arg, args []text) bool {
 			b.WriteString(hole)
 		}
 	}
+	source := s.homes(b.String())
 	p := &program{s: s, lang: lang, at: at, args: args, consts: map[string]string{}, dir: s.sc.dirs[0]}
 	if lang == "other" { // unknown grammar: any outside path in it counts
-		s.suspicious(arg{lit(b.String()), at.start, at.end})
+		s.suspicious(arg{lit(source), at.start, at.end})
 	}
-	p.toks = tokenize(lang, b.String())
+	p.toks = tokenize(lang, source)
 	s.steps += len(p.toks)
 	p.survey()
 	p.fold()
 	p.walk()
 	return p.mutates
+}
+
+// homes puts the home where programs write it into a string.
+func (s *shell) homes(source string) string {
+	if s.land.home == "" || !strings.Contains(source, "HOME") && !strings.Contains(source, "home") {
+		return source
+	}
+	for _, name := range [...]string{
+		"${process.env.HOME}", "${os.homedir()}", "${homedir()}", "{os.environ['HOME']}", `{os.environ["HOME"]}`, "{Path.home()}", "{pathlib.Path.home()}",
+		"#{Dir.home}", "#{ENV['HOME']}", `#{ENV["HOME"]}`, "$ENV{HOME}",
+	} {
+		source = strings.ReplaceAll(source, name, s.land.home)
+	}
+	return source
 }
 
 // survey looks for calls that do more than read.
@@ -137,8 +152,8 @@ func (p *program) walk() {
 			if t.text == "(" && i > 0 && p.toks[i-1].kind == 'i' {
 				f.call = p.toks[i-1].text
 				p.called(f.call, i)
-			} else if t.text == "(" && i > 0 && p.toks[i-1].kind == 'p' && p.toks[i-1].text == ")" {
-				f.call = "?" // what another call returned
+			} else if t.text == "(" && i > 0 && p.toks[i-1].kind == 'p' && (p.toks[i-1].text == ")" || p.toks[i-1].text == "]") {
+				f.call = "?" // what another call returned, or a table holds
 			} else if len(stack) > 0 {
 				f.call = stack[len(stack)-1].call
 			}

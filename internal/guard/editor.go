@@ -184,10 +184,10 @@ func (s *shell) patch(name string, argv []arg) {
 	args := argv[1:]
 	if name == "apply_patch" {
 		for _, a := range args {
-			s.patchText(a.text, a)
+			s.agentPatch(a.text, a)
 		}
 		if s.sc.stdin != nil {
-			s.patchText(s.sc.stdin.text, argv[0])
+			s.agentPatch(s.sc.stdin.text, argv[0])
 		}
 		return
 	}
@@ -209,17 +209,33 @@ func (s *shell) patch(name string, argv []arg) {
 	s.sc.dirs = outer
 }
 
+// agentPatch checks the files of a patch as agents write it. Agents forgive
+// white space before the marks and after them.
+func (s *shell) agentPatch(t text, at arg) {
+	for _, line := range strings.Split(t.known(), "\n") {
+		mark, ok := strings.CutPrefix(strings.TrimSpace(line), "***")
+		if !ok {
+			continue
+		}
+		what, name, _ := strings.Cut(mark, ":")
+		switch strings.TrimSpace(what) {
+		case "Update File", "Add File", "Delete File", "Move to":
+			s.check(opRedirect, arg{s.homed(strings.TrimSpace(name)), at.start, at.end})
+		}
+	}
+}
+
 // patchText checks the names of the files in a patch, where they are known.
 func (s *shell) patchText(t text, at arg) {
 	for _, line := range strings.Split(t.known(), "\n") {
-		for _, mark := range []string{"+++ ", "--- ", "*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "rename to "} {
+		for _, mark := range []string{"+++ ", "--- ", "rename to ", "copy to ", "*** "} {
 			rest, ok := strings.CutPrefix(line, mark)
 			if !ok {
 				continue
 			}
 			name, _, _ := strings.Cut(rest, "\t")
 			name = strings.TrimSpace(name)
-			if name == "/dev/null" || name == "" {
+			if name == "/dev/null" || name == "" || strings.Trim(name, "0123456789,* -") == "" {
 				continue
 			}
 			s.check(opWrite, arg{lit(name), at.start, at.end})

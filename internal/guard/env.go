@@ -14,6 +14,9 @@ func (s *shell) setting(name string, value arg, lasting bool) {
 		s.gitSetting(name, value)
 		return
 	}
+	if strings.HasPrefix(name, bashFunction) {
+		s.deny(RuleEnvironment, value, "", "this would put a function in the place of a command of other shells", "write the command out")
+	}
 	switch name {
 	case "PS4", "PS1", "PS0", "PS2":
 		s.isolated(func() { s.document(value.text) })
@@ -29,7 +32,16 @@ func (s *shell) setting(name string, value arg, lasting bool) {
 		for _, t := range value.split(":") {
 			s.pathEntry(arg{t, value.start, value.end})
 		}
-	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "MAKEFLAGS", "TAR_OPTIONS", "CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
+	case "MAKEFILES":
+		for _, t := range value.split(" ") {
+			s.loadedFile(arg{t, value.start, value.end})
+		}
+	case "MAKEFLAGS", "GNUMAKEFLAGS":
+		s.suspicious(value)
+		s.isolated(func() {
+			s.make(append(literals(value, "make"), literals(value, strings.Fields(value.known())...)...))
+		})
+	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "TAR_OPTIONS", "CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
 		s.suspicious(value)
 	case "GOFLAGS":
 		if v := value.known(); strings.Contains(v, "exec") || strings.Contains(v, "vettool") {
@@ -39,6 +51,9 @@ func (s *shell) setting(name string, value arg, lasting bool) {
 	case "SHELLOPTS", "BASHOPTS", "IFS":
 	}
 }
+
+// bashFunction begins the names of variables by which shells get functions.
+const bashFunction = "BASH_FUNC_"
 
 // programSetting reads a variable that names a command to be run.
 func (s *shell) programSetting(value arg) {

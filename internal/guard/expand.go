@@ -143,6 +143,10 @@ func (s *shell) part(p syntax.WordPart, quoted bool) [][]piece {
 	case *syntax.ProcSubst:
 		return one(literal, s.processSubst(p))
 	case *syntax.ExtGlob:
+		s.document(lit(p.Pattern.Value)) // the parser leaves what is in it as it stands
+		if strings.Contains(p.Pattern.Value, "..") {
+			return one(literal, "..")
+		}
 		return one(matched, "*")
 	}
 	return one(dynamic, "")

@@ -77,6 +77,9 @@ func (s *shell) carry(sources, targets []arg) {
 	if !ok1 || !ok2 {
 		return
 	}
+	if e, target := s.land.lookup(s.land.resolveParent(s.joined(from))); e == EntryLink {
+		s.standsFor(to, target)
+	}
 	if content, ok := s.sc.files[s.absolute(from)]; ok {
 		s.sc.files[s.absolute(to)] = content
 		s.sc.files[s.absolute(path.Join(to, path.Base(from)))] = content
@@ -141,8 +144,33 @@ func (s *shell) link(args []arg) {
 		s.intoDirectory(place, a)
 		if v, ok := a.literal(); ok {
 			s.remember(place, v, dir)
+			if at, ok := place.literal(); ok && o.has("-s", "--symbolic") {
+				s.standsFor(at, v)
+			}
 		}
 	}
+}
+
+// standsFor makes a link known before it is made.
+func (s *shell) standsFor(name, target string) {
+	at := s.land.resolveParent(s.joined(name))
+	if e, _ := s.land.lookup(at); e == EntryDir || s.sc.made[at] {
+		at = path.Join(at, path.Base(target))
+	}
+	s.land.seen[at] = found{EntryLink, target}
+	for dir := path.Dir(at); s.sc.made[dir]; dir = path.Dir(dir) {
+		if e, _ := s.land.lookup(dir); e == EntryMissing {
+			s.land.seen[dir] = found{entry: EntryDir}
+		}
+	}
+}
+
+// joined is a path from the current directory, with links left as they are.
+func (s *shell) joined(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(s.sc.dirs[0], name)
 }
 
 // remember keeps in mind that a link was made, by refusing nothing but

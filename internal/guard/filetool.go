@@ -3,6 +3,7 @@ package guard
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cco-dev/cco/internal/guard/jsontext"
 )
@@ -145,13 +146,19 @@ func (s *shell) shellTool(in fileInput, bad func(string)) {
 			s.moveTo(arg{s.homed(dir), 0, 0}, false)
 		}
 	}
-	raw, found := in.field("command")
-	if !found {
-		raw, found = in.field("cmd")
+	found := false
+	for _, name := range [...]string{"command", "cmd"} {
+		if raw, ok := in.field(name); ok {
+			found = true
+			s.isolated(func() { s.shellCommand(raw, bad) })
+		}
 	}
 	if !found {
 		bad("the call holds no command")
 	}
+}
+
+func (s *shell) shellCommand(raw string, bad func(string)) {
 	if command, err := jsontext.String(raw); err == nil {
 		s.topLevel(command)
 		return
@@ -183,6 +190,10 @@ func (s *shell) writeTool(in fileInput, bad func(string)) {
 			if present {
 				found = true
 				s.check(opRedirect, arg{s.homed(value), 0, 0})
+				// Some agents take away what surrounds a path.
+				if bare := strings.TrimPrefix(strings.TrimFunc(value, trimmable), "file://"); bare != value && bare != "" {
+					s.check(opRedirect, arg{s.homed(bare), 0, 0})
+				}
 			}
 		}
 	}
@@ -197,6 +208,9 @@ func (s *shell) writeTool(in fileInput, bad func(string)) {
 		bad("the call names no file")
 	}
 }
+
+// trimmable says what JavaScript trims.
+func trimmable(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // patchTool judges the files that a patch names.
 func (s *shell) patchTool(in fileInput, bad func(string)) {
@@ -215,8 +229,12 @@ func (s *shell) patchTool(in fileInput, bad func(string)) {
 			patch += value + strings.Join(words, "\n") + "\n"
 		}
 	}
-	if !strings.Contains(patch, "\n") || !strings.Contains(patch, "***") && !strings.Contains(patch, "+++") {
+	switch {
+	case strings.Contains(patch, "*** Begin Patch"):
+		s.agentPatch(lit(patch), arg{})
+	case strings.Contains(patch, "+++"):
+		s.patchText(lit(patch), arg{})
+	default:
 		bad("the call holds no patch")
 	}
-	s.patchText(lit(patch), arg{})
 }

@@ -117,6 +117,12 @@ func (s *shell) findExec(action string, roots, command []arg) {
 			}
 			s.run(substituted(command, "{}", found))
 		})
+		if dir { // what stands in the root itself is found too
+			s.isolated(func() {
+				s.moveTo(r, false)
+				s.run(substituted(command, "{}", unknown(token)))
+			})
+		}
 	}
 }
 

@@ -172,10 +172,13 @@ func takesNext(v string, a arg, valued string, long []string) bool {
 }
 
 // isAssignment says whether an argument is VAR=value.
-func isAssignment(a arg) bool {
+func isAssignment(a arg) bool { // in env's sense, whose names may be odd
 	name, _, ok := strings.Cut(a.prefix(), "=")
 	if !ok || name == "" {
 		return false
+	}
+	if strings.HasPrefix(name, bashFunction) {
+		return true
 	}
 	for i, c := range name {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
