@@ -26,6 +26,7 @@ type Door struct {
 	cfg    Config
 	token  [sha256.Size]byte
 	spent  ledger
+	held   holds
 	calls  chan struct{} // one place for each model request under way
 	routes map[string]*route
 	server *http.Server

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,6 +22,8 @@ type exchange struct {
 	asked *asked
 	meter *meter // nil until there is an answer that may cost
 	watch *watch
+	held  *Spend // the most that it may cost, if there are limits
+	over  bool   // nothing is held for it any more
 
 	since time.Time    // when it was let through
 	sent  atomic.Int64 // bytes of the request
@@ -29,22 +32,31 @@ type exchange struct {
 	ended atomic.Bool  // the answer came to its end
 }
 
-func (x *exchange) begin(w http.ResponseWriter, r *http.Request, cancel func()) {
+func (x *exchange) begin(ctx context.Context, w http.ResponseWriter, r *http.Request, cancel func()) {
 	d := x.rt.door
 	x.since = d.cfg.Now()
 	x.watch = newWatch(w, d.cfg.Timeouts.Idle, cancel)
 	x.asked = newAsked(x.rt.up.Provider.wire, x.call, d.cfg.Mode != ModeOpen)
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &tapped{ReadCloser: r.Body, watch: x.watch, see: x.request, log: d.bodies.open(x, "request")}
+		r.Body = &tapped{ReadCloser: r.Body, watch: x.watch, see: func(p []byte) error { return x.request(ctx, p) }, log: d.bodies.open(x, "request")}
 	}
 }
 
 // request sees the request's body on its way.
-func (x *exchange) request(p []byte) error {
+func (x *exchange) request(ctx context.Context, p []byte) error {
 	x.sent.Add(int64(len(p)))
+	whole, err := x.read(p)
+	if err != nil || !whole {
+		return err
+	}
+	return x.waitForRoom(ctx)
+}
+
+func (x *exchange) read(p []byte) (whole bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.asked.write(p)
+	err = x.asked.write(p)
+	return x.asked.whole(), err
 }
 
 // wanted is what the request asked for, as far as it was read.
@@ -142,7 +154,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var no *refusal
 	switch {
 	case errors.As(refused, &no):
-		x.tell(w, x.rt.up.Provider.final(), Refused, no.why)
+		x.tell(w, x.rt.up.Provider.final(), cmp.Or(no.as, Refused), no.why)
 	case x.watch.fired.Load():
 		x.left = true
 		x.tell(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
@@ -158,6 +170,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 // settle ends the exchange.
 func (x *exchange) settle() {
 	x.watch.stop()
+	defer x.giveRoom()
 	x.entry.In = x.sent.Load()
 	if x.entry.Decision == Allowed && !x.ended.Load() {
 		x.entry.Error = "the answer was cut short"

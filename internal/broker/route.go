@@ -116,14 +116,14 @@ func (x *exchange) pass(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if x.call.billed {
-		if what := d.cfg.Limits.reached(d.Spent()); what != "" {
-			x.tell(w, x.rt.up.Provider.final(), Limited, fmt.Sprintf("the %s limit of this session is reached (%s): the model stays closed to it. Do not retry.", what, d.used()))
+		if words := d.limited(); words != "" {
+			x.tell(w, x.rt.up.Provider.final(), Limited, words)
 			return
 		}
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	x.begin(w, r, cancel)
+	x.begin(ctx, w, r, cancel)
 	defer x.settle()
 	proxy := httputil.ReverseProxy{
 		FlushInterval: -1, Transport: x, BufferPool: &d.buffers, ErrorLog: d.server.ErrorLog,

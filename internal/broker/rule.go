@@ -127,11 +127,14 @@ type policy struct {
 }
 
 // refusal is an error that says why something is not let out; it is also the answer that the box gets.
-type refusal struct{ why string }
+type refusal struct {
+	why string
+	as  Decision // "" is Refused
+}
 
 func (r *refusal) Error() string { return r.why }
 
-func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
+func refuse(format string, args ...any) error { return &refusal{why: fmt.Sprintf(format, args...)} }
 
 // named decides before anything is resolved: a name that is not allowed is never looked up, because a look-up tells it to
 // whoever runs its domain. It gives the rule that allows the target, if one was needed.

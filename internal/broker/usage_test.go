@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -262,5 +263,51 @@ func TestPrices(t *testing.T) {
 		if _, err := ParsePrices(bad); err == nil {
 			t.Errorf("%q is taken for prices", bad)
 		}
+	}
+}
+
+// Guards against many dear requests that are all let through because none of them has cost anything yet.
+func TestRequestsThatCouldPassALimitTogetherGoOneByOne(t *testing.T) {
+	const body = `{"model":"claude-opus-4-1","max_tokens":10000}`
+	for name, c := range map[string]struct {
+		limits Limits
+		most   int64 // at once
+	}{
+		"none":          {Limits{}, 4},
+		"room for all":  {Limits{Tokens: 1_000_000}, 4},
+		"room for two":  {Limits{Tokens: 20_500}, 2},
+		"room for none": {Limits{Cost: 0.001}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var now, most atomic.Int64
+			arrived, release := make(chan struct{}, 4), make(chan struct{})
+			u, _ := upstream(t, "anthropic", func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				n := now.Add(1)
+				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+				}
+				arrived <- struct{}{}
+				<-release
+				now.Add(-1)
+				_, _ = io.WriteString(w, `{"model":"claude-opus-4-1","usage":{"input_tokens":1,"output_tokens":1}}`)
+			})
+			tr := open(t, Config{Models: []Upstream{u}, Limits: c.limits})
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() {
+					if status, _, text := tr.ask("POST", "/anthropic/v1/messages", body); status != 200 {
+						t.Errorf("%d %s", status, text)
+					}
+				})
+			}
+			for range c.most {
+				<-arrived
+			}
+			close(release)
+			all.Wait()
+			if most.Load() != c.most {
+				t.Errorf("%d at once, want %d", most.Load(), c.most)
+			}
+		})
 	}
 }

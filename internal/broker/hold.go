@@ -1,0 +1,108 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// longestAnswer is what an answer may come to if its request says nothing of its length.
+const longestAnswer = 128_000
+
+// holds keeps requests back which together could pass the session's limits. A model begins when it has all of a request: the
+// last part of one waits until what is under way leaves room for it, or has ended. One alone always passes.
+type holds struct {
+	mu    sync.Mutex
+	sum   Spend // the most that all that is under way may come to
+	n     int
+	freed chan struct{} // closed when one of them ends
+}
+
+// reserve waits for room, or until the session has nothing left.
+func (d *Door) reserve(ctx context.Context, most Spend) error {
+	h := &d.held
+	for {
+		h.mu.Lock()
+		if h.n == 0 || d.cfg.Limits.reached(d.Spent().add(h.sum).add(most)) == "" {
+			h.n, h.sum = h.n+1, h.sum.add(most)
+			h.mu.Unlock()
+			return nil
+		}
+		if h.freed == nil {
+			h.freed = make(chan struct{})
+		}
+		freed := h.freed
+		h.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if words := d.limited(); words != "" {
+			return &refusal{why: words, as: Limited}
+		}
+	}
+}
+
+// free gives back what was held.
+func (d *Door) free(most Spend) {
+	h := &d.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n, h.sum = h.n-1, h.sum.sub(most)
+	if h.n == 0 {
+		h.sum = Spend{} // sums of fractions drift
+	}
+	if h.freed != nil {
+		close(h.freed)
+		h.freed = nil
+	}
+}
+
+// limited says that the session has nothing left to spend, or is "".
+func (d *Door) limited() string {
+	what := d.cfg.Limits.reached(d.Spent())
+	if what == "" {
+		return ""
+	}
+	return fmt.Sprintf("the %s limit of this session is reached (%s): the model stays closed to it. Do not retry.", what, d.used())
+}
+
+// waitForRoom holds a request that was read to its end, once.
+func (x *exchange) waitForRoom(ctx context.Context) error {
+	d := x.rt.door
+	x.mu.Lock()
+	held := x.held != nil
+	x.mu.Unlock()
+	if held || d.cfg.Limits == (Limits{}) || !x.call.billed {
+		return nil
+	}
+	model, most, _ := x.wanted()
+	if most == 0 {
+		most = longestAnswer
+	}
+	worst := d.spend(model, counts{input: x.sent.Load()/bytesPerToken + 1, output: most}, true)
+	err := d.reserve(ctx, worst)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case err != nil:
+		x.asked.no = err
+	case x.over: // it was answered before it was read to its end
+		d.free(worst)
+	default:
+		x.held = &worst
+		x.watch.moved()
+	}
+	return err
+}
+
+// giveRoom ends the hold, and every later one.
+func (x *exchange) giveRoom() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.over = true
+	if x.held != nil {
+		x.rt.door.free(*x.held)
+	}
+}
