@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -70,10 +71,14 @@ type polls struct {
 	asked [][]forge.Watched
 	news  []forge.News
 	err   error
+	gone  int // a request that was deleted
 }
 
 func (p *polls) Poll(_ context.Context, w []forge.Watched) ([]forge.News, error) {
 	p.asked = append(p.asked, w)
+	if slices.ContainsFunc(w, func(w forge.Watched) bool { return w.Number == p.gone }) {
+		return nil, &forge.NotFoundError{What: "pull request"}
+	}
 	return p.news, p.err
 }
 
@@ -154,6 +159,20 @@ func TestALookThatIsAskedForIsANewOne(t *testing.T) {
 	f.news = []forge.News{{Number: 1, Mark: "m", Pull: forge.Pull{State: forge.Closed}}}
 	if n := look("a", 1, true); n.Pull.State != forge.Closed {
 		t.Errorf("it sees %+v", n)
+	}
+}
+
+func TestARequestThatWasDeletedHidesNoOther(t *testing.T) {
+	now := time.Unix(100, 0)
+	w := &Watcher{Now: func() time.Time { now = now.Add(5 * time.Second); return now }}
+	f := &polls{gone: 1, news: []forge.News{{Number: 2, Mark: "m"}}}
+	for range 2 {
+		if _, err := w.look(t.Context(), f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1}); err == nil {
+			t.Error("a request that is gone has news")
+		}
+		if n, err := w.look(t.Context(), f, cruise.LookIn{Phase: "b", Repo: "/r", PR: 2}); err != nil || n.Mark != "m" {
+			t.Errorf("%+v, %v", n, err)
+		}
 	}
 }
 

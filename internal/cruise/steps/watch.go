@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -91,6 +92,10 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookI
 		}
 	}
 	news, err := f.Poll(ctx, all)
+	if _, gone := errors.AsType[*forge.NotFoundError](err); gone && len(all) > 1 {
+		// One request that was deleted must not keep the others from being looked at.
+		news, err = f.Poll(ctx, []forge.Watched{{Number: in.PR, Since: r.phases[in.PR].mark}})
+	}
 	if err != nil {
 		return forge.News{}, err
 	}
