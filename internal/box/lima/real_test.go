@@ -109,9 +109,9 @@ func (w *world) box() *box.Box {
 
 const greeting = "# Greet\n\n## Task 1: Write a greeting\n\n```sh\necho hello > hello.txt\nuname -r > kernel.txt\n```\n"
 
-// TestRealMachine boots one and does everything in it that a user would, in an order in which each part finds what the
-// one before has left.
-func TestRealMachine(t *testing.T) {
+// boot makes a repository and a machine, for as long as a test runs.
+func boot(t *testing.T) *world {
+	t.Helper()
 	w := &world{T: t, data: t.TempDir()}
 	w.repo = filepath.Join(w.data, "repo")
 	w.write(filepath.Join(w.data, "gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
@@ -127,6 +127,13 @@ func TestRealMachine(t *testing.T) {
 		}
 	})
 	w.must("box", "create", machine, "--backend", "lima", "--template", os.Getenv(templateVariable), "--cpus", "2", "--memory", "2GiB", "--disk", "8GiB")
+	return w
+}
+
+// TestRealMachine boots one and does everything in it that a user would, in an order in which each part finds what the
+// one before has left.
+func TestRealMachine(t *testing.T) {
+	w := boot(t)
 	for _, step := range []struct {
 		name string
 		run  func(*world)
