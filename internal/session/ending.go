@@ -51,7 +51,7 @@ func (e ending) judge() (store.State, string) {
 	case e.Words != "":
 		return store.Failed, "the agent gave up"
 	case e.Unpublished != nil:
-		return store.Failed, "its work could not be kept: " + firstLine(e.Unpublished.Error())
+		return store.Failed, "its work could not be kept"
 	case e.Question != "":
 		return store.Waiting, ""
 	case e.succeeded():

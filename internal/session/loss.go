@@ -167,18 +167,20 @@ func (s *Service) buryAll(ctx context.Context, b *box.Box, id string, limit int6
 
 // buryWorkspace moves a workspace that nobody could make a bundle of. Nothing in it is read.
 func (s *Service) buryWorkspace(b *box.Box, id string) ([]string, error) {
-	from := filepath.Join(b.Dir, "sessions", id, "workspace")
-	if _, err := os.Lstat(from); err != nil {
-		return nil, ignoreMissing(err) // it is in another machine
-	}
 	to, err := s.grave(id, "workspace")
-	if err == nil {
-		err = os.Rename(from, to)
-	}
 	if err != nil {
 		return nil, err
 	}
-	return []string{to}, nil
+	for _, from := range []string{filepath.Join(b.Dir, "sessions", id, "workspace"), filepath.Join(b.Dir, "worktrees", id)} {
+		err := os.Rename(from, to)
+		if err == nil {
+			return []string{to}, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, nil // it is in another machine
 }
 
 // grave is a new name in the graveyard, from where nothing is ever removed by itself.

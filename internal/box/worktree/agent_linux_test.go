@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 const (
@@ -206,6 +208,23 @@ func TestTheUsersObjectsStayWhatTheyAre(t *testing.T) {
 	if got := a.host.Git("cat-file", "-p", oids[0]) + a.host.Git("cat-file", "-p", oids[1]); got != want {
 		t.Errorf("the objects hold %q, and held %q", got, want)
 	}
+}
+
+// Guards against an agent that makes the user's own git wait for ever.
+func TestGitOnTheHostNeverMeetsAFIFO(t *testing.T) {
+	a := newAgent(t, nil)
+	a.must(`cd "$(git rev-parse --git-dir)"; rm HEAD; mkfifo HEAD; rm index; ln -s /etc/passwd index; mkfifo ../../refs/heads/cco/fifo ../../refs/fifo`)
+	for _, args := range [][]string{{"branch", "--list"}, {"worktree", "list"}, {"for-each-ref"}} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if _, err := proc.Output(ctx, proc.Cmd{Argv: append([]string{"git"}, args...), Dir: a.host.Dir}); ctx.Err() != nil {
+			t.Errorf("git %v: %v", args, err)
+		}
+		cancel()
+	}
+	if _, err := os.Lstat(filepath.Join(a.host.Dir, ".git/worktrees", one, "index")); err == nil {
+		t.Error("the link is still there")
+	}
+	a.must(`git log -1; git status`)
 }
 
 // state is everything of the host's that must stay as it is.

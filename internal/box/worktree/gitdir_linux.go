@@ -139,3 +139,24 @@ func (at site) hold(session string) (release func(), err error) {
 	}
 	return release, nil
 }
+
+// disarm removes FIFOs, links and the like from where an agent can write and git on the host looks for files: git would
+// wait for a FIFO without end, and every `git branch` of the user's with it.
+func (at site) disarm(session string) {
+	if at.admin == "" {
+		return
+	}
+	for _, dir := range []string{at.admin, filepath.Join(at.repo.CommonDir, "refs"), filepath.Join(at.repo.CommonDir, "logs", "refs")} {
+		_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && !e.Type().IsRegular() && (within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
+				_ = os.Remove(name) // what can't be removed was not made by an agent
+			}
+			return nil //nolint:nilerr // what can't be read is passed over
+		})
+	}
+	// Without this one git would not know the worktree for one, and what is in it could not be kept.
+	head := filepath.Join(at.admin, "HEAD")
+	if _, err := os.Lstat(head); errors.Is(err, fs.ErrNotExist) {
+		_ = os.WriteFile(head, []byte("ref: refs/heads/"+branch(session)+"\n"), 0o644) //nolint:gosec // as git makes it
+	}
+}

@@ -23,6 +23,8 @@ func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) 
 		return err
 	}
 	defer release()
+	at.disarm(e.Session)
+	defer at.disarm(e.Session)
 	if at.admin != "" && !e.ReadOnly {
 		if err := at.repo.PackLoose(ctx); err != nil {
 			return fmt.Errorf("keep the repository's objects safe: %w", err)
