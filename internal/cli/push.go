@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -175,6 +176,7 @@ func (a *app) started(ctx context.Context, s *session.Service, rec store.Session
 func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	// Ctrl-C is for the agent now, so it must not end this command's context.
 	ctx = context.WithoutCancel(ctx)
+	letGo := false
 	link, err := s.Dial(ctx, rec.ID)
 	if err == nil {
 		restore := func() {}
@@ -189,7 +191,7 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 		v := &view{a: a, out: out, raw: how.interactive, since: how.since, agent: rec.Agent}
 		err = link.Follow(func(e session.Event) error { v.show(e); return nil })
 		_ = link.Close()
-		stop()
+		letGo = stop()
 		restore() // before anything is said: a raw terminal would show it askew
 	}
 	a.io.Settle()
@@ -199,6 +201,9 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 	}
 	if now.Live() { // the user has let go of it
 		a.io.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
+		if letGo {
+			return &statusError{exitInterrupted}
+		}
 		return nil
 	}
 	if how.bell {
@@ -228,25 +233,33 @@ func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
 	return nil
 }
 
-// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it.
-func (a *app) passInterrupts(link *session.Link, id string) (stop func()) {
-	keys := make(chan os.Signal, 4)
-	signal.Notify(keys, os.Interrupt)
-	quit := make(chan struct{})
+// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Who ends this command in another way
+// means this command alone; stop says whether somebody did.
+func (a *app) passInterrupts(link *session.Link, id string) (stop func() (letGo bool)) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	quit, done := make(chan struct{}), make(chan bool)
 	go func() {
-		for n := 0; ; n++ {
+		letGo := false
+		defer func() { done <- letGo }()
+		for n := 0; ; {
 			select {
 			case <-quit:
 				return
-			case <-keys:
-				if n == 0 {
+			case sig := <-signals:
+				switch {
+				case sig == syscall.SIGTERM:
+					letGo = true
+					_ = link.Close() // ends the reading
+				case n == 0:
+					n++
 					a.io.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)
 					_ = link.Stop()
-				} else {
+				default:
 					_ = link.Kill()
 				}
 			}
 		}
 	}()
-	return func() { signal.Stop(keys); close(quit) }
+	return func() bool { signal.Stop(signals); close(quit); return <-done }
 }
