@@ -190,6 +190,10 @@ func (s *shell) writeTool(in fileInput, bad func(string)) {
 			if present {
 				found = true
 				s.check(opRedirect, arg{s.homed(value), 0, 0})
+				for _, field := range [...]string{"content", "new_string", "newString"} {
+					content, _, _ := in.text(field)
+					s.gitContent(s.joined(value), lit(content))
+				}
 				// Some agents take away what surrounds a path.
 				if bare := strings.TrimPrefix(strings.TrimFunc(value, trimmable), "file://"); bare != value && bare != "" {
 					s.check(opRedirect, arg{s.homed(bare), 0, 0})

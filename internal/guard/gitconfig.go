@@ -248,7 +248,10 @@ func (g *gitCall) executes() {
 			s.patchText(s.sc.stdin.text, g.at)
 		}
 	case "init":
-		g.makes(parseOptions(g.args, "b", "--initial-branch", "--template", "--separate-git-dir", "--object-format").operands, 0)
+		o := parseOptions(g.args, "b", "--initial-branch", "--template", "--separate-git-dir", "--object-format")
+		if made := g.makes(o.operands, 0); o.has("--separate-git-dir") && contains(s.land.own, made) {
+			s.deny(RuleGitShared, g.at, "", "--separate-git-dir would move the repository of the workspace", "leave it out")
+		}
 	case "clean", "stash":
 		g.sweeps()
 	case "rebase":
@@ -285,8 +288,8 @@ func (g *gitCall) executes() {
 	}
 }
 
-// makes remembers the repository that operand i names.
-func (g *gitCall) makes(operands []arg, i int) {
+// makes remembers the repository that operand i names, and says where it is.
+func (g *gitCall) makes(operands []arg, i int) string {
 	dir := "."
 	if i < len(operands) {
 		dir = operands[i].known()
@@ -295,6 +298,7 @@ func (g *gitCall) makes(operands []arg, i int) {
 	}
 	dir = g.s.absolute(dir)
 	g.s.sc.made[dir], g.s.sc.made[dir+"/.git"] = true, true
+	return dir
 }
 
 // sweeps denies taking away the hook's registration with everything else that

@@ -26,6 +26,7 @@ func (s *shell) redirected(st *syntax.Stmt) {
 	s.command(st.Cmd)
 	if file != "" {
 		s.sc.files[file] = previous.with(target...)
+		s.gitContent(file, s.sc.files[file])
 	}
 	s.out = outerOut
 	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) == 1 && call.Args[0].Lit() == "exec" {
