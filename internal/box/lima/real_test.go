@@ -126,7 +126,7 @@ func boot(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w.must("box", "create", machine, "--backend", "lima", "--template", os.Getenv(templateVariable), "--cpus", "2", "--memory", "2GiB", "--disk", "8GiB")
+	w.must("box", "create", machine, "--backend", "lima", "--template", os.Getenv(templateVariable), "--cpus", "2", "--memory", "2GiB", "--disk", "8GiB", "--containers")
 	return w
 }
 
@@ -138,7 +138,7 @@ func TestRealMachine(t *testing.T) {
 		name string
 		run  func(*world)
 	}{
-		{"HandOff", handOff}, {"Verify", func(w *world) { w.must("box", "verify", machine) }}, {"TwoSessions", twoSessions}, {"Conformance", conformance},
+		{"HandOff", handOff}, {"Containers", containers}, {"Verify", verifyBoth}, {"TwoSessions", twoSessions}, {"Conformance", conformance},
 		{"KilledMachine", killedMachine}, {"StopAndDestroy", stopAndDestroy},
 	} {
 		t.Run(step.name, func(t *testing.T) {
