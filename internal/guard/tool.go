@@ -145,6 +145,16 @@ func (s *shell) reader(name string, argv []arg) bool {
 	if !readsOnly(name) {
 		return false
 	}
+	s.readerOptions(name, argv)
+	if !s.printed(name, argv) {
+		s.print(unknown(dynamic))
+	}
+	return true
+}
+
+// readerOptions judges the options by which such programs write or run.
+func (s *shell) readerOptions(name string, argv []arg) {
+	args := argv[1:]
 	switch name {
 	case "sort", "iconv", "msgcat", "shuf", "tree":
 		o := parseOptions(args, "okStTfP", "--output", "--compress-program")
@@ -177,10 +187,6 @@ func (s *shell) reader(name string, argv []arg) bool {
 			}
 		}
 	}
-	if !s.printed(name, argv) {
-		s.print(unknown(dynamic))
-	}
-	return true
 }
 
 // calculator finds the commands that a program of dc runs.
