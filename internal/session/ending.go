@@ -50,10 +50,10 @@ func (e ending) judge() (store.State, string) {
 		return store.Paused, e.Limit
 	case e.Words != "":
 		return store.Failed, "the agent gave up"
-	case e.Unpublished != nil:
-		return store.Failed, "its work could not be kept"
 	case e.Question != "":
 		return store.Waiting, ""
+	case e.Unpublished != nil:
+		return store.Failed, "its work could not be kept"
 	case e.succeeded():
 		return store.Done, ""
 	case e.Finished.Outcome == event.Limit:

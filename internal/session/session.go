@@ -169,12 +169,19 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 	}
 	defer func() { _ = lock.Close() }()
 	reason := s.afterDeath(ctx, v)
-	return s.Store.UpdateSession(ctx, v.ID, func(v *store.Session) error {
+	end := func(v *store.Session) error {
 		if v.Live() {
 			v.State, v.Reason, v.Finished = store.Failed, reason, s.Now()
 		}
 		return nil
-	})
+	}
+	now, err := s.Store.UpdateSession(ctx, v.ID, end)
+	if err == nil || ctx.Err() != nil {
+		return now, err
+	}
+	// A full disk must not keep anybody from seeing, and removing, what fills it.
+	s.Warn("the record of session %s can't be written: %v", v.ID, err)
+	return v, end(&v)
 }
 
 // Order is what a keeper has to do. It stays on the host.

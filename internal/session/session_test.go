@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -65,6 +66,7 @@ func TestJudge(t *testing.T) {
 		{"a limit and a kill", ending{Ran: true, Err: context.Canceled, Limit: "x", Killed: true}, store.Killed, "by the user"},
 		{"words that could drive a terminal", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed, Error: "\x1b[31mred"}}, store.Failed,
 			"the agent failed: \ufffd[31mred"},
+		{"done, but its work could not be kept", ending{Ran: true, Unpublished: exit}, store.Failed, "its work could not be kept"},
 		{"exit before the agent is not the agent's", ending{Err: exit}, store.Failed, "claude: exit status 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,6 +74,29 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %s %q, want %s %q", state, reason, c.state, c.reason)
 			}
 		})
+	}
+}
+
+// Guards against a full disk that keeps its owner from listing sessions and destroying the box that fills it.
+func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
+	s := service(t)
+	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", Box: "b", State: store.Running, Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(s.dir("0badcafe"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(s.Data, "cco.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk is full'); END`); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.List(t.Context(), "")
+	if err != nil || len(list) != 1 || list[0].State != store.Failed || list[0].Reason != "interrupted" {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	_ "modernc.org/sqlite" // the driver, which database/sql wants registered
 )
@@ -38,6 +39,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	s := &Store{db: db}
 	if err := s.migrate(ctx); err != nil {
 		_ = db.Close()
+		if words := err.Error(); strings.Contains(words, "disk I/O error") || strings.Contains(words, "disk is full") {
+			err = fmt.Errorf("%w: is there room left on its file system?", err)
+		}
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	return s, nil
