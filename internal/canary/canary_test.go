@@ -225,6 +225,7 @@ func changes() []change {
 		{"alternates", nil, func(s *scene) { s.put("objects/info/alternates", "/tmp/evil\n", 0o644) }, canary.KindFile, "objects/info/alternates was added"},
 		{"an object that is another", nil, func(s *scene) {
 			oid := s.user.Object("blob", "the user's, made meanwhile\n")
+			s.run("rm", "-f", s.gitPath("objects/"+oid[:2]+"/"+oid[2:])) // git makes them read-only
 			s.put("objects/"+oid[:2]+"/"+oid[2:], "evil", 0o644)
 		}, canary.KindFile, " is not the object that its name says"},
 		{"a hidden file", nil, func(s *scene) { s.user.Git("update-index", "--skip-worktree", "a.txt") }, canary.KindIndex, "the index of the main worktree was changed"},

@@ -196,12 +196,12 @@ func removeTree(dir string) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	root, openErr := os.OpenRoot(dir)
+	root, openErr := os.OpenRoot(filepath.Dir(dir)) // the directory itself may be closed
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
 	defer func() { _ = root.Close() }()
-	openDirs(root, ".")
+	openDirs(root, filepath.Base(dir))
 	return os.RemoveAll(dir)
 }
 

@@ -103,10 +103,9 @@ func TestAPhaseIsListedShownPausedAndFollowed(t *testing.T) {
 	if out := r.CCO("cruise", "logs", "-f", id); !strings.Contains(out, "paused") { // ends, because nothing happens by itself
 		t.Errorf("logs: %s", out)
 	}
+	r.Say(cruisetest.Token, s.PR, "looks fine\n[REVIEW COMPLETE]\n")
 	r.CCO("cruise", "resume", "--all")
 	r.Await(id, "going on", func(s cruisetest.Status) bool { return !s.Paused })
-	r.Say(cruisetest.Token, s.PR, "looks fine\n[REVIEW COMPLETE]\n")
-	r.CCO("cruise", "fix")
 	if out := r.CCO("cruise", "status", "--watch", "--json", id); !strings.Contains(out, `"end":"review complete"`) {
 		t.Errorf("watched: %s", out)
 	}
