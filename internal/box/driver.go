@@ -94,6 +94,8 @@ type Exec struct {
 	Etc []File
 	// Binds are directories of the host that the program sees, read-only, where they are on the host.
 	Binds []Bind
+	// Report is told what takes long before the program starts, such as the copying of Binds to another machine.
+	Report Report
 	// Door is a socket that is shown in the session's exchange directory as DoorSocket. Only where that directory is another
 	// machine's has it to be named: its own socket can't be reached from there.
 	Door string

@@ -136,7 +136,7 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 func (r *run) exec(cmd agent.Command) box.Exec {
 	e := box.Exec{
 		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(r.identityEnv(), cmd.Env, r.guard.env, r.traceEnv(), r.order.Env), Dir: r.place.Workspace,
-		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View,
+		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View, Report: r.step,
 	}
 	for _, f := range cmd.Etc {
 		e.Etc = append(e.Etc, box.File{Path: f.Path, Data: f.Data, Mode: f.Mode})

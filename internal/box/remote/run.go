@@ -204,7 +204,7 @@ func (c *Client) takeBinds(ctx context.Context, b *box.Box, e box.Exec) error {
 		if c.Shared {
 			continue
 		}
-		if err := c.take(ctx, b, m.Path, real); err != nil {
+		if err := c.take(ctx, b, m.Path, real, e.Report); err != nil {
 			return fmt.Errorf("show %s: %w", m.Path, err)
 		}
 	}
@@ -212,7 +212,7 @@ func (c *Client) takeBinds(ctx context.Context, b *box.Box, e box.Exec) error {
 }
 
 // take copies a directory, unless what is there is what was copied before.
-func (c *Client) take(ctx context.Context, b *box.Box, path, real string) error {
+func (c *Client) take(ctx context.Context, b *box.Box, path, real string, report box.Report) error {
 	mark, err := treeMark(real)
 	if err != nil {
 		return err
@@ -229,6 +229,9 @@ func (c *Client) take(ctx context.Context, b *box.Box, path, real string) error 
 	}
 	if has.Has {
 		return nil
+	}
+	if report != nil {
+		report("copying %s to where %s runs, once", path, b.Name)
 	}
 	s, err := k.mux.open("tree")
 	if err != nil {
