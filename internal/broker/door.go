@@ -133,7 +133,7 @@ func (t *Timeouts) defaults() {
 // Serve lets the box in through l until Close. Who can connect to l is not trusted for that: each request shows the token.
 func (d *Door) Serve(l net.Listener) error {
 	err := d.server.Serve(&crowd{Listener: l, places: make(chan struct{}, maxConns), done: d.ctx.Done(), now: d.cfg.Now})
-	if errors.Is(err, http.ErrServerClosed) {
+	if errors.Is(err, http.ErrServerClosed) || d.ctx.Err() != nil { // who waits for a place may be told first
 		return ErrClosed
 	}
 	return err
