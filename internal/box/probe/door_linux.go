@@ -138,7 +138,7 @@ func doorNotation(b *Bait) string {
 			if c.tunnel(target) {
 				return target + " was let through"
 			}
-			if c.get("http://"+target+"/", target) != "" {
+			if c.get("http://"+target+"/cco", target) != "" { // by that word the host knows a probe
 				return "http://" + target + " was let through"
 			}
 		}
