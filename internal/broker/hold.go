@@ -23,6 +23,10 @@ func (d *Door) reserve(ctx context.Context, most Spend) error {
 	h := &d.held
 	for {
 		h.mu.Lock()
+		if words := d.limited(); words != "" { // it may have been so since the request began
+			h.mu.Unlock()
+			return &refusal{why: words, as: Limited}
+		}
 		if h.n == 0 || d.cfg.Limits.reached(d.Spent().add(h.sum).add(most)) == "" {
 			h.n, h.sum = h.n+1, h.sum.add(most)
 			h.mu.Unlock()
@@ -37,9 +41,6 @@ func (d *Door) reserve(ctx context.Context, most Spend) error {
 		case <-freed:
 		case <-ctx.Done():
 			return ctx.Err()
-		}
-		if words := d.limited(); words != "" {
-			return &refusal{why: words, as: Limited}
 		}
 	}
 }
