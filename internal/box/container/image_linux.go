@@ -82,7 +82,7 @@ func (e *engine) named(ctx context.Context, ref string, report box.Report) (imag
 		}
 		return image{}, &box.Unavailable{
 			What: "image " + ref, Why: e.Name + " has none of that name and can't get it: " + said.cause(),
-			Mend: "check that " + e.Name + " reaches the registry, or make the box with another --image NAME, or with --image-tar FILE",
+			Mend: e.Name + " pull " + ref + ", where the registry can be reached, or make the box with another --image NAME, or with --image-tar FILE",
 		}
 	}
 	return e.inspect(ctx, ref)
