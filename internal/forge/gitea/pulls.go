@@ -223,14 +223,18 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
 		}
 		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number), sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
-		if _, unclear := errors.AsType[*forge.UnavailableError](err); !unclear && !notYet(err) || try == 4 {
+		_, unclear := errors.AsType[*forge.UnavailableError](err)
+		if early := notYet(err); !unclear && !early || unclear && try >= 4 || try >= mergeTries {
 			return err
 		}
-		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
+		if err := f.clock.Sleep(ctx, f.clock.Backoff(min(try+1, 4))); err != nil {
 			return err
 		}
 	}
 }
+
+// mergeTries are some minutes: a busy Gitea takes its time to work out whether a request can be merged.
+const mergeTries = 40
 
 // notYet is what Gitea says while it still works out whether a request can be merged.
 func notYet(err error) bool {
