@@ -201,7 +201,10 @@ func (e *ConflictError) Error() string {
 }
 
 // StaleError says that what a box stands on is not what it should be, and what the user can do.
-type StaleError struct{ Name, Why, Mend string }
+type StaleError struct {
+	Name, Why, Mend string
+	Gone            bool // nothing is left of what was in it
+}
 
 func (e *StaleError) Error() string { return "box " + e.Name + ": " + e.Why + "; " + e.Mend }
 

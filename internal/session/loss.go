@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -55,8 +56,11 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 		return nil, err // what is needed to undo goes with the box
 	}
 	// A stopped box has to be entered once more to see what is in it.
+	gone := false
 	if len(list) > 0 {
-		if err := s.Boxes.Start(ctx, name, s.Report); err != nil && !force {
+		err := s.Boxes.Start(ctx, name, s.Report)
+		stale, _ := errors.AsType[*box.StaleError](err)
+		if gone = stale != nil && stale.Gone; err != nil && !gone && !force {
 			return nil, err
 		}
 	}
@@ -68,8 +72,8 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 		return nil, &UnsavedError{Box: name, Work: work}
 	}
 	for _, w := range work {
-		files, err := s.buryAll(ctx, b, w.ID, limit)
-		if err != nil {
+		files, err := s.buryAll(ctx, b, d, w.ID, limit)
+		if err != nil && !gone {
 			return buried, fmt.Errorf("save session %s: %w", w.ID, err)
 		}
 		buried = append(buried, files...)
@@ -147,9 +151,9 @@ func (s *Service) atStake(ctx context.Context, b *box.Box, d box.Driver, v store
 }
 
 // buryAll saves what a session has published, or its workspace as it is where nothing could be published.
-func (s *Service) buryAll(ctx context.Context, b *box.Box, id string, limit int64) ([]string, error) {
+func (s *Service) buryAll(ctx context.Context, b *box.Box, d box.Driver, id string, limit int64) ([]string, error) {
 	if _, err := s.readOut(id, inside.ResultFile, maxResult); err != nil {
-		return s.buryWorkspace(b, id)
+		return s.buryWorkspace(ctx, b, d, id)
 	}
 	var files []string
 	for _, name := range []string{inside.OutputBundle, inside.RestBundle} {
@@ -166,7 +170,7 @@ func (s *Service) buryAll(ctx context.Context, b *box.Box, id string, limit int6
 }
 
 // buryWorkspace moves a workspace that nobody could make a bundle of. Nothing in it is read.
-func (s *Service) buryWorkspace(b *box.Box, id string) ([]string, error) {
+func (s *Service) buryWorkspace(ctx context.Context, b *box.Box, d box.Driver, id string) ([]string, error) {
 	to, err := s.grave(id, "workspace")
 	if err != nil {
 		return nil, err
@@ -180,7 +184,28 @@ func (s *Service) buryWorkspace(b *box.Box, id string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return nil, nil // it is in another machine
+	if _, afar := d.(box.Machine); afar {
+		return s.fetchWorkspace(ctx, b, d, id)
+	}
+	return nil, nil // there is none any more
+}
+
+// fetchWorkspace saves one that is in another machine. What can't be saved keeps the box from being destroyed.
+func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, id string) (_ []string, err error) {
+	to, err := s.grave(id, "workspace.tar")
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	words := &proc.Tail{Max: 1 << 10}
+	err = d.Run(ctx, b, box.Exec{Session: id, Argv: []string{"tar", "-cf", "-", "."}, Stdout: f, Stderr: words})
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, git.Clean(words.String())), os.Remove(to))
+	}
+	return []string{to}, nil
 }
 
 // grave is a new name in the graveyard, from where nothing is ever removed by itself.

@@ -267,8 +267,10 @@ func TestRemoveTreeOpensClosedDirectories(t *testing.T) {
 	if err := os.Symlink(victim, filepath.Join(dir, "a", "link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "a"), 0); err != nil {
-		t.Fatal(err)
+	for _, closed := range []string{filepath.Join(dir, "a"), dir} {
+		if err := os.Chmod(closed, 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := removeTree(dir); err != nil {
 		t.Fatal(err)

@@ -272,7 +272,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, li
 			if !force {
 				return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why}}}
 			}
-			if buried, err = s.buryAll(ctx, b, id, limit); err != nil {
+			if buried, err = s.buryAll(ctx, b, d, id, limit); err != nil {
 				return buried, err
 			}
 		}

@@ -76,23 +76,27 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if err := os.MkdirAll(b.Exchange, 0o700); err != nil { // before any machine could miss it
 		return err
 	}
+	text, err := Template(b)
+	if err != nil {
+		return err
+	}
 	i, err := d.find(ctx, b.Name)
 	if err != nil {
 		return err
 	}
 	switch {
 	case i == nil:
-		if err := d.make(ctx, b, report); err != nil {
+		if err := d.make(ctx, b, text, report); err != nil {
 			return err
 		}
 	case !isOurs(b):
 		return &box.StaleError{Name: b.Name, Why: "Lima has a machine of that name that this cco did not make", Mend: "choose another name, or `limactl delete " + b.Name + "` first"}
-	case i.Status == uninitialized, i.Status == installing:
+	case i.Status == uninitialized, i.Status == installing, !madeFrom(b, text):
 		report("removing what an earlier try has left")
 		if err := d.remove(ctx, b); err != nil {
 			return err
 		}
-		if err := d.make(ctx, b, report); err != nil {
+		if err := d.make(ctx, b, text, report); err != nil {
 			return err
 		}
 	}
@@ -112,11 +116,13 @@ func inner(b *box.Box) *box.Box {
 	return &in
 }
 
-func (d *Driver) make(ctx context.Context, b *box.Box, report box.Report) error {
-	text, err := Template(b)
-	if err != nil {
-		return err
-	}
+// madeFrom says whether the machine is what is wanted now: an earlier try may have been for another one.
+func madeFrom(b *box.Box, text string) bool {
+	was, err := os.ReadFile(ours(b))
+	return err == nil && string(was) == text
+}
+
+func (d *Driver) make(ctx context.Context, b *box.Box, text string, report box.Report) error {
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return err
 	}
@@ -124,7 +130,7 @@ func (d *Driver) make(ctx context.Context, b *box.Box, report box.Report) error 
 		return err
 	}
 	report("making the machine %s", b.Name)
-	_, err = d.limactl(ctx, report, nil, "create", "--name", b.Name, ours(b))
+	_, err := d.limactl(ctx, report, nil, "create", "--name", b.Name, ours(b))
 	return err
 }
 
@@ -138,7 +144,7 @@ func (d *Driver) up(ctx context.Context, b *box.Box, report box.Report) error {
 		return err
 	}
 	if i == nil {
-		return &box.StaleError{Name: b.Name, Why: "its machine is gone", Mend: "`cco box destroy " + b.Name + "`, then create it again"}
+		return &box.StaleError{Name: b.Name, Gone: true, Why: "its machine is gone", Mend: "`cco box destroy " + b.Name + "`, then create it again"}
 	}
 	if !i.shows(b.Exchange) {
 		return &box.StaleError{

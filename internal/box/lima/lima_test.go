@@ -261,6 +261,11 @@ func TestInterruptedCreate(t *testing.T) {
 	if err := f.d.Create(t.Context(), f.b, nil); err != nil {
 		t.Errorf("create makes it anew: %v", err)
 	}
+	f.forget()
+	f.b.Spec.VM.CPUs = 7
+	if err := f.d.Create(t.Context(), f.b, nil); err != nil || !strings.Contains(f.get("template"), "cpus: 7\n") || !strings.Contains(f.get("calls"), " delete ") {
+		t.Errorf("create makes what is asked for now: %v\n%s", err, f.get("calls"))
+	}
 	f.set("status", "Broken")
 	if err := f.d.Destroy(t.Context(), f.b); err != nil || f.get("status") != "" {
 		t.Errorf("destroy removes it: %v", err)

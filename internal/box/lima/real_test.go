@@ -116,7 +116,7 @@ func boot(t *testing.T) *world {
 	w.repo = filepath.Join(w.data, "repo")
 	w.write(filepath.Join(w.data, "gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
 	// The machine has no network: what the tests need is in it.
-	w.write(filepath.Join(w.data, "config", "cco", "config.toml"), "[box.provision]\npackages = [\"git\"]\n")
+	w.write(filepath.Join(w.data, "config", "cco", "config.toml"), "[box.provision]\npackages = []\n")
 	w.write(filepath.Join(w.repo, "plan.md"), greeting)
 	for _, argv := range [][]string{{"git", "init", "-q"}, {"git", "add", "."}, {"git", "commit", "-qm", "start"}} {
 		w.run(argv...)

@@ -34,9 +34,12 @@ const (
 	defaultDisk   = 100 << 30
 )
 
-// packages are what every machine has.
-func packages() []string {
-	return []string{"build-essential", "ca-certificates", "curl", "git", "jq", "nftables", "nodejs", "npm", "ripgrep", "unzip", "wget"}
+// needed are what cco itself uses in a machine.
+func needed() []string { return []string{"ca-certificates", "git", "nftables"} }
+
+// tools are what agents expect. They are there unless the user's list of packages is an empty one.
+func tools() []string {
+	return []string{"build-essential", "curl", "jq", "nodejs", "npm", "ripgrep", "unzip", "wget"}
 }
 
 // containerPackages are what sessions run containers with.
@@ -97,12 +100,17 @@ func Template(b *box.Box) (string, error) {
 
 // scripts are what runs in the machine as root: packages, the user's files, the user's scripts.
 func scripts(v box.VM) ([]string, error) {
-	want := v.Packages
-	if want == nil {
-		want = packages()
+	want := needed()
+	if v.Packages == nil || len(v.Packages) > 0 {
+		want = slices.Concat(want, tools())
 	}
 	if v.Containers {
-		want = slices.Concat(want, containerPackages())
+		want = append(want, containerPackages()...)
+	}
+	for _, name := range v.Packages {
+		if !slices.Contains(want, name) {
+			want = append(want, name)
+		}
 	}
 	list := []string{strings.ReplaceAll(packagesScript, "@PACKAGES@", strings.Join(want, " "))}
 	if v.Containers {

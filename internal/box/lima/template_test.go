@@ -33,7 +33,8 @@ func TestTemplateWithContainers(t *testing.T) {
 		want string
 	}{
 		{box.VM{Containers: true}, "unzip wget podman crun catatonit; do"},
-		{box.VM{Containers: true, Packages: []string{"git"}}, "for package in git podman crun catatonit; do"},
+		{box.VM{Containers: true, Packages: []string{"git", "vim"}}, "unzip wget podman crun catatonit vim; do"},
+		{box.VM{Containers: true, Packages: []string{}}, "for package in ca-certificates git nftables podman crun catatonit; do"},
 	} {
 		text, err := Template(&box.Box{Exchange: "/e", Spec: box.Spec{VM: c.vm}})
 		if err != nil || !strings.Contains(text, c.want) || !strings.Contains(text, "apparmor_restrict_unprivileged_userns") {
@@ -64,7 +65,7 @@ func TestTemplateOfTheUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`base: "/home/ada/base.yaml"`, "cpus: 2\n", "for package in git vim; do", `- location: "/srv/data"`, "writable: false",
+		`base: "/home/ada/base.yaml"`, "cpus: 2\n", "unzip wget vim; do", `- location: "/srv/data"`, "writable: false",
 		"    \techo: - odd yaml\n", "base64 -d >'/etc/it'\\''s' <<'END'\n    AGJpbmFyeQ==",
 	} {
 		if !strings.Contains(text, want) {

@@ -6,9 +6,4 @@ import (
 )
 
 // Promises names the probes of the escape suite that must hold: all of them, where sessions don't run containers.
-func (d *Driver) Promises(b *box.Box) []string {
-	if b.Spec.VM.Containers {
-		return probe.Nested()
-	}
-	return probe.Names()
-}
+func (d *Driver) Promises(b *box.Box) []string { return probe.Promised(b.Spec.VM.Containers) }

@@ -89,8 +89,12 @@ func Names() []string {
 // InNamespaces are the names of the probes that get through where a session may make namespaces, to run containers in them.
 func InNamespaces() []string { return []string{UserNamespace, "mount", "chroot"} }
 
-// Nested are the names of the others, which hold there too, for who is root of such a namespace as well.
-func Nested() []string {
+// Promised are the names of the probes that must hold in a native box: all, or where sessions may make namespaces the others,
+// for who is root of such a namespace as well.
+func Promised(namespaces bool) []string {
+	if !namespaces {
+		return Names()
+	}
 	return slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(InNamespaces(), name) })
 }
 

@@ -191,12 +191,7 @@ func (c *Client) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 }
 
 // Promises are those of the native box that is there.
-func (c *Client) Promises(b *box.Box) []string {
-	if b.Spec.VM.Containers {
-		return probe.Nested()
-	}
-	return probe.Names()
-}
+func (c *Client) Promises(b *box.Box) []string { return probe.Promised(b.Spec.VM.Containers) }
 
 // The streams that the other side opens, by where they lead on ours.
 const (

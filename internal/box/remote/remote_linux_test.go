@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -30,15 +31,8 @@ func client() *remote.Client {
 		}
 		defer func() { _ = dir.Close() }()
 		var d net.Dialer
-		return d.DialContext(ctx, "unix", "/proc/self/fd/"+itoa(dir.Fd())+"/s")
+		return d.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(dir.Fd()))+"/s")
 	}}
-}
-
-func itoa(n uintptr) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }
 
 // newBox starts a server with a native driver of its own.
@@ -53,7 +47,7 @@ func newBox(t *testing.T) *box.Box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", "/proc/self/fd/"+itoa(dir.Fd())+"/s")
+	l, err := net.Listen("unix", "/proc/self/fd/"+strconv.Itoa(int(dir.Fd()))+"/s")
 	_ = dir.Close()
 	if err != nil {
 		t.Fatal(err)

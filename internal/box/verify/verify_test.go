@@ -38,8 +38,9 @@ func testBox(t *testing.T) *box.Box {
 	return &box.Box{Name: "test", Dir: filepath.Join(data, "boxes", "test"), Exchange: filepath.Join(data, "exchange")}
 }
 
-func TestNativeBoxHolds(t *testing.T) {
-	d, b := driver(), testBox(t)
+// tryAll makes a box and tries every way out of it.
+func tryAll(t *testing.T, d box.Driver, b *box.Box) []Result {
+	t.Helper()
 	if err := d.Create(t.Context(), b, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +53,12 @@ func TestNativeBoxHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return results
+}
+
+func TestNativeBoxHolds(t *testing.T) {
+	b := testBox(t)
+	results := tryAll(t, driver(), b)
 	if len(results) != len(probe.All()) {
 		t.Errorf("%d results of %d probes", len(results), len(probe.All()))
 	}

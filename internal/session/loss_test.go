@@ -1,0 +1,49 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+)
+
+// afar is a machine that answers, or doesn't, when its workspace is asked for.
+type afar struct {
+	box.Driver
+	says string
+	err  error
+}
+
+func (a afar) Platform(context.Context, *box.Box) (goos, arch string, err error) {
+	return "linux", "amd64", nil
+}
+
+func (a afar) Run(_ context.Context, _ *box.Box, e box.Exec) error {
+	_, _ = io.WriteString(e.Stdout, a.says)
+	return a.err
+}
+
+// Guards against losing, without a word, what is in a machine and could not be published.
+func TestAWorkspaceInAMachineIsSavedOrStopsTheDestroying(t *testing.T) {
+	s := &Service{Data: t.TempDir(), Now: time.Now}
+	b := &box.Box{Name: "m", Dir: t.TempDir()}
+	files, err := s.buryAll(t.Context(), b, afar{says: "a tar"}, "0a1b2c3d", 0)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || string(text) != "a tar" {
+		t.Errorf("%q, %v", text, err)
+	}
+	broken := errors.New("the connection has ended")
+	if files, err := s.buryAll(t.Context(), b, afar{says: "half", err: broken}, "0a1b2c3e", 0); !errors.Is(err, broken) || len(files) != 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+	left, err := os.ReadDir(s.Data + "/graveyard")
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
