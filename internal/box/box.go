@@ -106,16 +106,25 @@ type Mount struct {
 	Write bool   `json:"write,omitempty" toml:"write"`
 }
 
-// What commands say of a box that isn't ready, in words that users know.
-var (
-	ErrNotCreated = errors.New("sandbox not created, run `cco box create`")
-	ErrNotRunning = errors.New("sandbox not running, run `cco box start`")
-)
+// ErrNotRunning is what drivers say of a box that was stopped meanwhile.
+var ErrNotRunning = errors.New("sandbox not running")
 
-// NotFoundError names a box that does not exist, where one had to be named.
+// NotRunningError names a box that is stopped. It is an ErrNotRunning.
+type NotRunningError struct{ Name string }
+
+func (e *NotRunningError) Error() string {
+	return fmt.Sprintf("%v, run `cco box start %s`", ErrNotRunning, e.Name)
+}
+
+// Is makes it known by what drivers say.
+func (e *NotRunningError) Is(target error) bool { return target == ErrNotRunning }
+
+// NotFoundError names a box that does not exist.
 type NotFoundError struct{ Name string }
 
-func (e *NotFoundError) Error() string { return fmt.Sprintf("no box %q, see `cco box list`", e.Name) }
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("sandbox not created, run `cco box create %s`", e.Name)
+}
 
 // Unavailable says that the isolation asked for can't be had here.
 type Unavailable struct {

@@ -95,21 +95,18 @@ func (s *Boxes) Record(name string) (*Box, error) {
 // Ready finds a box that must be running, in the words that users know.
 func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 	b, d, err := s.Find(name)
-	if missing := (*NotFoundError)(nil); errors.As(err, &missing) {
-		return nil, nil, ErrNotCreated
-	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if b.Unfinished {
-		return nil, nil, ErrNotCreated
+	if err := b.finished(); err != nil {
+		return nil, nil, err
 	}
 	running, err := d.Running(ctx, b)
 	if err != nil {
 		return nil, nil, fmt.Errorf("box %s: %w", name, err)
 	}
 	if !running {
-		return nil, nil, ErrNotRunning
+		return nil, nil, &NotRunningError{Name: name}
 	}
 	return b, d, nil
 }

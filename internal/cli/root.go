@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/inside/tool"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -40,7 +41,7 @@ func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension
 		root.AddCommand(m(Kit{a})...)
 	}
 	root.SetArgs(args)
-	err = root.ExecuteContext(ctx)
+	err = a.mistaken(ctx, root.ExecuteContext(ctx))
 	io.Settle()
 	code := ExitCode(err)
 	switch quiet := (*statusError)(nil); {
@@ -51,6 +52,30 @@ func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension
 		io.Fail(err)
 	}
 	return code
+}
+
+// mistaken tells a session's id in place of a box's name from a box that is missing.
+func (a *app) mistaken(ctx context.Context, err error) error {
+	missing, ok := errors.AsType[*box.NotFoundError](err)
+	if !ok {
+		return err
+	}
+	s, done, openErr := a.sessions(ctx)
+	if openErr != nil {
+		return err
+	}
+	defer done()
+	if _, getErr := s.Get(ctx, missing.Name); getErr != nil {
+		return err
+	}
+	return &notABoxError{ID: missing.Name}
+}
+
+// notABoxError names a session where a box had to be named.
+type notABoxError struct{ ID string }
+
+func (e *notABoxError) Error() string {
+	return fmt.Sprintf("%s is a session, not a box: `cco box shell --session %s` enters it, see `cco box --help`", e.ID, e.ID)
 }
 
 func rootCommand(a *app) *cobra.Command {

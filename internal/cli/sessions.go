@@ -31,6 +31,11 @@ func sessionsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "sessions", Short: "List sessions, newest first", Args: atMost(0),
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
+			if boxName != "" {
+				if _, err := s.Boxes.Record(boxName); err != nil {
+					return err
+				}
+			}
 			list, err := s.List(ctx, boxName)
 			if err != nil {
 				return err

@@ -261,7 +261,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, li
 		}
 	}
 	b, d, err := s.awake(ctx, rec.Box)
-	if errors.Is(err, box.ErrNotCreated) {
+	if _, gone := errors.AsType[*box.NotFoundError](err); gone {
 		return nil, nil // it went with its box
 	}
 	if err != nil {
