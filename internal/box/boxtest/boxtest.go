@@ -72,6 +72,7 @@ func Run(t *testing.T, s Setup) {
 		{"HostEnvironment", OwnEnv, hostEnvironment},
 		{"Directory", "", directory},
 		{"Terminal", "", terminal},
+		{"Pseudoterminal", "", pseudoterminal},
 		{"CtrlC", "", ctrlC},
 		{"ReadOnly", ReadOnly, readOnly},
 		{"Views", Views, views},

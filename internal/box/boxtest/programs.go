@@ -198,6 +198,18 @@ func terminal(s *suite) {
 	}
 }
 
+// pseudoterminal makes one inside, as script, tmux and agents do for what they run, without a terminal around it and on one.
+func pseudoterminal(s *suite) {
+	place := s.session(one)
+	e := box.Exec{Session: one, Argv: []string{place.Tool, "probe", "pty"}}
+	wantText(s.T, s.out(e), "a terminal\nwords and back")
+	shown, err := s.onTerminal(e, nil)
+	s.must(err)
+	wantText(s.T, shown, "a terminal\nwords and back")
+	e.Session, e.Dir = "", "/"
+	wantText(s.T, s.out(e), "a terminal\nwords and back")
+}
+
 func ctrlC(s *suite) {
 	place := s.session(one)
 	ready := s.host(one, "ready")

@@ -3,7 +3,6 @@ package probe
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -77,34 +76,6 @@ func hostSettings(*Bait) string {
 	zone := [2]int32{1 << 16, 0}
 	if _, _, errno := unix.Syscall(unix.SYS_SETTIMEOFDAY, 0, uintptr(unsafe.Pointer(&zone)), 0); errno == unix.EINVAL {
 		return "may set the clock"
-	}
-	return ""
-}
-
-// terminal makes one of its own and types into it.
-func terminal(*Bait) string {
-	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return ""
-	}
-	defer closeFD(master)
-	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
-		return ""
-	}
-	n, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
-	if err != nil {
-		return ""
-	}
-	slave, err := unix.Open("/dev/pts/"+strconv.Itoa(n), unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return ""
-	}
-	defer closeFD(slave)
-	for _, high := range []uintptr{0, 1 << 32} { // the kernel ignores the upper half, and so must whoever filters
-		c := byte('x')
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(slave), unix.TIOCSTI|high, uintptr(unsafe.Pointer(&c))); errno == 0 {
-			return "typed into a terminal"
-		}
 	}
 	return ""
 }

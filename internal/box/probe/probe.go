@@ -67,7 +67,7 @@ func All() []Probe {
 		{"host-settings", "set the host's name or clock"},
 		{"cgroup", "change a cgroup"},
 		{"devices", "make or open a device of the host"},
-		{"terminal", "type into a terminal with TIOCSTI"},
+		{"terminal", "type with TIOCSTI into a terminal, of which one must work"},
 		{"keyring", "use the kernel's keyrings"},
 		{"kernel-surface", "reach bpf, io_uring, perf or userfaultfd"},
 		{"foreign-calls", "make system calls of another architecture"},

@@ -21,6 +21,8 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		case "euid":
 			_, _ = fmt.Fprintln(out, os.Geteuid())
 			return 0
+		case "pty":
+			return usePty(out)
 		case "rooted":
 			return rooted(args[1:])
 		case "dial":

@@ -199,15 +199,19 @@ func (p *Plan) furnish(root int) error {
 func (p *Plan) mountEmpty(root int) error {
 	tmp := "mode=1777,size=" + strconv.FormatInt(p.Tmp, 10)
 	shm := "mode=1777,size=" + strconv.FormatInt(p.Tmp/2, 10)
-	for _, m := range []struct{ kind, at, opts string }{
-		{"tmpfs", "/tmp", tmp},
-		{"tmpfs", "/dev/shm", shm},
-		{"devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=0620"},
+	for _, m := range []struct {
+		kind, at, opts string
+		flags          uintptr
+	}{
+		{"tmpfs", "/tmp", tmp, unix.MS_NODEV},
+		{"tmpfs", "/dev/shm", shm, unix.MS_NODEV},
+		// Its terminals are devices. Nobody can make another one there, and they are this box's own.
+		{"devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=0620", unix.MS_NOEXEC},
 	} {
 		if err := makeDir(root, m.at); err != nil {
 			return step("make "+m.at, err)
 		}
-		if err := unix.Mount(m.kind, m.at, m.kind, unix.MS_NOSUID|unix.MS_NODEV, m.opts); err != nil {
+		if err := unix.Mount(m.kind, m.at, m.kind, unix.MS_NOSUID|m.flags, m.opts); err != nil {
 			return step("mount "+m.at, err)
 		}
 	}
