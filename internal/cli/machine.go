@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +29,39 @@ func (m *machineFlags) register(c *cobra.Command) {
 	f.StringVar(&m.memory, "memory", "", "such as 4GiB: of the virtual machine, or the limit of what runs in another box")
 	f.StringVar(&m.disk, "disk", "", "of lima, such as 100GiB")
 	f.BoolVar(&m.containers, "containers", false, "of lima: sessions can run containers of their own, which takes layers of their isolation")
-	f.StringVar(&m.template, "template", "", "of lima: a template of your own, see `cco box template`")
+	f.StringVar(&m.template, "template", "", "of lima: a template of your own in this `FILE`; cco box template prints cco's")
 }
 
-// apply puts flags above the settings.
+// only says which backends heed a flag; all heed the others.
+func (m *machineFlags) only() []struct {
+	flag     string
+	given    bool
+	backends []string
+} {
+	containers, machines := []string{"container"}, []string{"lima"}
+	both := []string{"container", "lima"}
+	return []struct {
+		flag     string
+		given    bool
+		backends []string
+	}{
+		{"--engine", m.engine != "", containers},
+		{"--runtime", m.runtime != "", containers},
+		{"--image", m.image != "", both},
+		{"--image-tar", m.imageTar != "", containers},
+		{"--cpus", m.cpus != 0, both},
+		{"--disk", m.disk != "", machines},
+		{"--template", m.template != "", machines},
+	}
+}
+
+// apply puts flags above the settings. One that the backend would not heed is refused.
 func (m *machineFlags) apply(b *config.Box, backend string) error {
+	for _, o := range m.only() {
+		if o.given && !slices.Contains(o.backends, backend) {
+			return usagef("%s has no meaning for a %s box, only for backend %s", o.flag, backend, strings.Join(o.backends, " and "))
+		}
+	}
 	for _, s := range []struct {
 		to   *string
 		from string

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,7 @@ What the agent left uncommitted is at refs/cco/ID-wip.`,
 			if cmd.Flags().Changed("branch") && o.Branch == "" {
 				return usagef("--branch needs a name")
 			}
+			o.Branch = strings.TrimPrefix(o.Branch, "refs/heads/")
 			if timeout < 0 || interval < 0 {
 				return usagef("--timeout and --interval can't be negative")
 			}

@@ -30,8 +30,8 @@ type pushFlags struct {
 func pushCommand(a *app) *cobra.Command {
 	var f pushFlags
 	c := &cobra.Command{
-		Use: "push [PLAN | -m TEXT]", Short: "Hand a plan to an agent in a box", Args: atMost(1),
-		Long: `Hand a plan, a file of this repository or the text given with -m, to an agent in
+		Use: "push [PLAN | - | -m TEXT]", Short: "Hand a plan to an agent in a box", Args: atMost(1),
+		Long: `Hand a plan, a file, standard input (-) or the text given with -m, to an agent in
 a box. Only committed work travels; a plan that isn't committed is sent along as
 a file. The agent works in a clone of its own, on the branch that is checked out.
 
@@ -41,6 +41,7 @@ asks it to stop and keeps its work; a second one kills it. Closing the terminal
 changes nothing.`,
 		Example: `  cco box push docs/plan.md
   cco box push -m "Make the tests pass" --agent claude --detach
+  git show other:plan.md | cco box push -
   cco box push --continue 3f9c01aa`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -101,7 +102,13 @@ func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
 func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) (session.PushOptions, error) {
 	o := a.runOptions(cfg)
 	o.Message, o.Box, o.Depth, o.Resume = f.message, cfg.Box.Name, cfg.Push.Depth, f.resume
-	if len(args) == 1 {
+	if len(args) == 1 && args[0] == "-" {
+		text, err := session.ReadPlan(a.io.In)
+		if err != nil {
+			return o, err
+		}
+		o.Message = text
+	} else if len(args) == 1 {
 		o.Plan = args[0]
 	}
 	for _, v := range []struct {
@@ -119,8 +126,13 @@ func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) (sessio
 	if o.Interactive {
 		o.Cols, o.Rows = a.size()
 	}
-	err := f.run.apply(&o)
-	return o, err
+	if err := f.run.apply(&o); err != nil {
+		return o, err
+	}
+	if ag, err := agent.Find(o.Agent); err == nil && f.model != "" && f.resume == "" && ag.Provider() == "" {
+		return o, usagef("--model %s: the agent %s uses no model", f.model, o.Agent)
+	}
+	return o, nil
 }
 
 func (a *app) size() (cols, rows int) {

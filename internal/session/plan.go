@@ -1,9 +1,11 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +33,7 @@ func (e *PlanError) Unwrap() error { return e.Err }
 // plan is a plan that was found and can be sent.
 type plan struct {
 	rel  string // where the clone has it; "" when it travels as a file
+	here string // where the worktree has it; "" when it comes from elsewhere
 	text []byte
 }
 
@@ -66,13 +69,27 @@ func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o
 	}
 	switch f.State {
 	case git.FileOutside:
-		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("outside the repository")}
+		return plan{text: text}, nil
 	case git.FileCommitted:
-		return plan{rel: f.Path, text: text}, nil
+		return plan{rel: f.Path, here: f.Path, text: text}, nil
 	default:
 		s.Warn("plan %s is not committed as it stands, so it is sent along as a file", git.Clean(o.Plan))
-		return plan{text: text}, nil
+		return plan{here: f.Path, text: text}, nil
 	}
+}
+
+// ReadPlan reads a plan from a stream.
+func ReadPlan(r io.Reader) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxPlan+1))
+	switch {
+	case err != nil:
+		return "", &PlanError{Path: "-", Err: err}
+	case len(text) > maxPlan:
+		return "", &PlanError{Path: "-", Err: fmt.Errorf("more than %d bytes", maxPlan)}
+	case len(bytes.TrimSpace(text)) == 0:
+		return "", &PlanError{Path: "-", Err: errors.New("nothing was written to standard input")}
+	}
+	return strings.TrimSuffix(string(text), "\n"), nil
 }
 
 // placePlan says where the agent finds the plan, and puts it there if the clone doesn't have it.

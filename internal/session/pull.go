@@ -91,6 +91,11 @@ func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (
 	if err != nil {
 		return PullResult{}, err
 	}
+	if o.Branch != "" {
+		if err := repo.CheckBranch(ctx, o.Branch); err != nil {
+			return PullResult{}, err
+		}
+	}
 	published, err := s.published(ctx, rec)
 	if rec.State != store.Done && !o.Partial {
 		return PullResult{}, s.failure(rec, published, err)

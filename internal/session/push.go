@@ -217,8 +217,9 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 	if err != nil {
 		return err
 	}
-	if p.rel == "" && len(dirty) == 1 && len(p.text) > 0 {
-		dirty = nil // the plan itself, of which the user has been told
+	// Of the plan itself the user has been told. A directory that holds nothing else is named with a slash at its end.
+	if len(dirty) == 1 && (dirty[0] == p.here || strings.HasSuffix(dirty[0], "/") && strings.HasPrefix(p.here, dirty[0])) {
+		dirty = nil
 	}
 	if len(dirty) > 0 {
 		s.Warn("uncommitted changes stay here, only committed work travels (%d files, e.g. %s)", len(dirty), git.Clean(dirty[0]))
