@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Boxes is all boxes of one data directory.
@@ -172,7 +174,7 @@ func (s *Boxes) remove(ctx context.Context, b *Box, d Driver) error {
 	if err := d.Destroy(ctx, b); err != nil {
 		return fmt.Errorf("destroy box %s: %w", b.Name, err)
 	}
-	return os.RemoveAll(b.Dir)
+	return tree.Remove(b.Dir)
 }
 
 // finished refuses a box whose creation was broken off.

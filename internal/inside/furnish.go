@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Furniture is what an agent's program must find in a directory of its session. It reaches Furnish on standard input.
@@ -41,7 +43,7 @@ func Furnish(_ context.Context, r io.Reader) error {
 			return err
 		}
 		// A new file each time: the old one may have been closed to its owner, or be a link.
-		if err := os.RemoveAll(path); err != nil {
+		if err := tree.Remove(path); err != nil {
 			return err
 		}
 		if err := os.WriteFile(path, file.Data, file.Mode); err != nil {

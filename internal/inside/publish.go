@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Publish writes what the session has to offer into its exchange directory: the commits from the base to HEAD, what was
@@ -21,7 +22,7 @@ import (
 func Publish(ctx context.Context, j Job) error {
 	if err := os.Remove(filepath.Join(j.Exchange, ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		// The agent may have put a directory in its place.
-		if err := os.RemoveAll(filepath.Join(j.Exchange, ResultFile)); err != nil {
+		if err := tree.Remove(filepath.Join(j.Exchange, ResultFile)); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
 	}
@@ -49,7 +50,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 		if work.gitDir, saved = salvage(ctx, j); saved != nil {
 			return r, fmt.Errorf("find HEAD: %w", errors.Join(err, saved))
 		}
-		defer func() { _ = os.RemoveAll(work.gitDir) }()
+		defer func() { _ = tree.Remove(work.gitDir) }()
 		r.Salvaged = true
 		if at, err = find(ctx, work, j.Base); err != nil {
 			return r, fmt.Errorf("find the base: %w", err)
@@ -149,7 +150,7 @@ func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 		err = repo{dir: j.Workspace, gitDir: gitDir}.run(ctx, "cat-file", "-e", j.Base+"^{commit}")
 	}
 	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(gitDir))
+		return "", errors.Join(err, tree.Remove(gitDir))
 	}
 	return gitDir, nil
 }
@@ -160,7 +161,7 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() { _ = tree.Remove(dir) }()
 	work.index = filepath.Join(dir, "index")
 	// The agent's index is copied, so that unchanged files need not be hashed again.
 	seed, err := os.ReadFile(at.index)
@@ -201,7 +202,7 @@ func (r repo) adopt(ctx context.Context, at place, commit string) error {
 	}
 	// An index that is corrupt or locked by a program that is gone.
 	for _, f := range []string{at.index, at.index + ".lock"} {
-		if err := os.RemoveAll(f); err != nil {
+		if err := tree.Remove(f); err != nil {
 			return err
 		}
 	}
@@ -258,7 +259,7 @@ func rest(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
 
 // bundle writes a bundle whole or not at all. With no refs there is none, and an old one goes.
 func bundle(ctx context.Context, work repo, path string, revs []string, refs int) (*Sum, error) {
-	if err := os.RemoveAll(path); err != nil {
+	if err := tree.Remove(path); err != nil {
 		return nil, err
 	}
 	if refs == 0 {
@@ -266,7 +267,7 @@ func bundle(ctx context.Context, work repo, path string, revs []string, refs int
 	}
 	tmp := path + ".tmp"
 	// git's own lock stays when it is killed, and would stand in the way for ever.
-	if err := errors.Join(os.RemoveAll(tmp), os.RemoveAll(tmp+".lock")); err != nil {
+	if err := errors.Join(tree.Remove(tmp), tree.Remove(tmp+".lock")); err != nil {
 		return nil, err
 	}
 	if err := work.run(ctx, append([]string{"bundle", "create", "-q", tmp}, revs...)...); err != nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // ErrLacks says that the box no longer has what the host believed it had: send everything.
@@ -102,7 +104,7 @@ func makeStore(ctx context.Context, store repo, j Job) error {
 // It is written by hand: a handful of git processes would cost more than the rest of a small clone.
 func newHalf(j Job) (half string, err error) {
 	half = filepath.Join(j.Workspace, ".git.half")
-	if err := os.RemoveAll(half); err != nil {
+	if err := tree.Remove(half); err != nil {
 		return "", err
 	}
 	return half, skeleton(half, j)
@@ -155,7 +157,7 @@ func cloneShallow(ctx context.Context, j Job) error {
 		return err
 	}
 	source := filepath.Join(j.Exchange, InputRepo)
-	if err := os.RemoveAll(filepath.Join(half, "objects")); err != nil {
+	if err := tree.Remove(filepath.Join(half, "objects")); err != nil {
 		return err
 	}
 	if err := os.CopyFS(filepath.Join(half, "objects"), os.DirFS(filepath.Join(source, "objects"))); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // again lets an agent go on in the workspace of an earlier session, with its plan or a new one.
@@ -128,7 +129,7 @@ func (s *Service) clearExchange(id string) error {
 		return err
 	}
 	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle, inside.QuestionFile, inside.AnswerFile} {
-		if err := removeTree(filepath.Join(s.exchange(id), f)); err != nil {
+		if err := tree.Remove(filepath.Join(s.exchange(id), f)); err != nil {
 			return err
 		}
 	}

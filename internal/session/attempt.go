@@ -18,6 +18,7 @@ import (
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // attempt is one start of an agent's program.
@@ -304,7 +305,7 @@ func (a *attempt) question(asked string) string {
 		return asked
 	}
 	data, err := a.readOut(a.rec.ID, inside.QuestionFile, maxQuestion)
-	_ = removeTree(path)
+	_ = tree.Remove(path)
 	if text := cleanLines(string(data)); err == nil && text != "" && asked == "" {
 		return text
 	}

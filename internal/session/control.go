@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Kill ends a session's agent and waits until its work is kept.
@@ -174,5 +175,5 @@ func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 		return rec, nil
 	}
 	// Whoever enters may change something, so what was published before is no longer what there is.
-	return rec, removeTree(filepath.Join(s.exchange(id), inside.ResultFile))
+	return rec, tree.Remove(filepath.Join(s.exchange(id), inside.ResultFile))
 }

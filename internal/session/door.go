@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/inside/relay"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // doorSocket is the way out of a box, in the exchange directory because that is what both sides see.
@@ -55,7 +56,7 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits) (doorway, e
 	}
 	socket := filepath.Join(k.exchange(k.rec.ID), doorSocket)
 	// What an agent may have put in its place is of no interest.
-	if err := removeTree(socket); err != nil {
+	if err := tree.Remove(socket); err != nil {
 		return none, errors.Join(err, door.Close())
 	}
 	l, err := listen(socket)

@@ -22,6 +22,7 @@ import (
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // publishTime bounds what a hostile workspace can make publishing take.
@@ -171,7 +172,7 @@ func (k *keeper) receive(ctx context.Context) error {
 		return fmt.Errorf("clone into the box: %w", err)
 	}
 	for _, f := range []string{inside.InputBundle, inside.InputRepo} {
-		if err := os.RemoveAll(filepath.Join(k.exchange(k.rec.ID), f)); err != nil {
+		if err := tree.Remove(filepath.Join(k.exchange(k.rec.ID), f)); err != nil {
 			return err
 		}
 	}
@@ -232,7 +233,7 @@ func (s *Service) reopen(id string) error {
 	for _, name := range []string{inside.ResultFile, inside.OutputBundle, inside.RestBundle} {
 		for _, name := range []string{name, name + ".tmp", name + ".tmp.lock"} {
 			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.IsDir() {
-				if err := removeTree(filepath.Join(dir, name)); err != nil {
+				if err := tree.Remove(filepath.Join(dir, name)); err != nil {
 					return err
 				}
 			}

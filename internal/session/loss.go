@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Unsaved is work that exists in a box and nowhere else.
@@ -97,7 +98,7 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 	}
 	var errs []error
 	for _, v := range list {
-		errs = append(errs, removeTree(s.exchange(v.ID)), removeTree(filepath.Join(s.dir(v.ID), "quarantine")),
+		errs = append(errs, tree.Remove(s.exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
 			ignoreMissing(os.Remove(s.orderFile(v.ID))))
 	}
 	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
@@ -212,37 +213,6 @@ func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, 
 func (s *Service) grave(id, name string) (string, error) {
 	dir := filepath.Join(s.Data, "graveyard")
 	return filepath.Join(dir, fmt.Sprintf("%s-%s-%s", id, s.Now().UTC().Format("20060102T150405"), name)), os.MkdirAll(dir, 0o700)
-}
-
-// removeTree removes a directory that an agent could write: no link is followed, and directories that it has closed
-// to its owner are opened first.
-func removeTree(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil || !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	root, openErr := os.OpenRoot(filepath.Dir(dir)) // the directory itself may be closed
-	if openErr != nil {
-		return errors.Join(err, openErr)
-	}
-	defer func() { _ = root.Close() }()
-	openDirs(root, filepath.Base(dir))
-	return os.RemoveAll(dir)
-}
-
-func openDirs(root *os.Root, dir string) {
-	_ = root.Chmod(dir, 0o700)
-	f, err := root.Open(dir)
-	if err != nil {
-		return
-	}
-	entries, _ := f.ReadDir(-1)
-	_ = f.Close()
-	for _, e := range entries {
-		if e.IsDir() {
-			openDirs(root, filepath.Join(dir, e.Name()))
-		}
-	}
 }
 
 func ignoreMissing(err error) error {

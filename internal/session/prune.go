@@ -9,6 +9,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Remains is what an old session has left on disk.
@@ -101,13 +102,13 @@ func (s *Service) Prune(ctx context.Context, free []Remains) error {
 	var errs []error
 	for _, r := range free {
 		if r.Box == "" {
-			errs = append(errs, removeTree(s.exchange(r.ID)), removeTree(s.dir(r.ID)))
+			errs = append(errs, tree.Remove(s.exchange(r.ID)), tree.Remove(s.dir(r.ID)))
 			continue
 		}
 		if b, d, err := s.Boxes.Find(r.Box); err == nil {
 			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
 		}
-		errs = append(errs, removeTree(s.exchange(r.ID)), ignoreMissing(os.Remove(s.orderFile(r.ID))))
+		errs = append(errs, tree.Remove(s.exchange(r.ID)), ignoreMissing(os.Remove(s.orderFile(r.ID))))
 	}
 	return errors.Join(errs...)
 }

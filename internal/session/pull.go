@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // PullOptions say how a session's work is brought back.
@@ -195,7 +196,7 @@ func (s *Service) readOut(id, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() { _ = tree.Remove(dir) }()
 	dst := filepath.Join(dir, name)
 	if _, err := git.CopyOut(context.Background(), s.exchange(id), name, dst, limit); err != nil { //nolint:contextcheck // at most 64 KiB
 		return nil, err
@@ -229,7 +230,7 @@ func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Sess
 		return nil, nil
 	}
 	dir := filepath.Join(s.dir(rec.ID), "quarantine")
-	if err := os.RemoveAll(dir); err != nil {
+	if err := tree.Remove(dir); err != nil {
 		return nil, err
 	}
 	s.Report("checking what came")
@@ -354,7 +355,7 @@ func (s *Service) close(ctx context.Context, rec store.Session, r PullResult, o 
 	if err != nil || o.Keep {
 		return r, err
 	}
-	return r, removeTree(s.exchange(rec.ID))
+	return r, tree.Remove(s.exchange(rec.ID))
 }
 
 // bury copies a bundle of the exchange into the graveyard.

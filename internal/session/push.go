@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // PushOptions say what is handed over, and to whom.
@@ -146,7 +147,7 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 		_ = lock.Close()
 		if err != nil {
 			undo := context.WithoutCancel(ctx)
-			err = errors.Join(err, s.Store.RemoveSessions(undo, rec.ID), os.RemoveAll(s.dir(rec.ID)), os.RemoveAll(s.exchange(rec.ID)))
+			err = errors.Join(err, s.Store.RemoveSessions(undo, rec.ID), tree.Remove(s.dir(rec.ID)), tree.Remove(s.exchange(rec.ID)))
 		}
 	}()
 	if err := os.MkdirAll(s.exchange(rec.ID), 0o700); err != nil {
@@ -292,7 +293,7 @@ func (s *Service) sendAll(ctx context.Context, rec store.Session) error {
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(s.exchange(rec.ID), inside.InputBundle)); err != nil {
+	if err := tree.Remove(filepath.Join(s.exchange(rec.ID), inside.InputBundle)); err != nil {
 		return err
 	}
 	return s.bundle(ctx, repo, rec, nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 func service(t *testing.T) *Service {
@@ -272,7 +273,7 @@ func TestRemoveTreeOpensClosedDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := removeTree(dir); err != nil {
+	if err := tree.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o500 {

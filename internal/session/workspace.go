@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // WorkspaceOptions say which workspace a phase works in.
@@ -216,7 +217,7 @@ func (s *Service) Collect(ctx context.Context, id string, o PullOptions) (Collec
 func (s *Service) clearPublished(id string) error {
 	var errs []error
 	for _, f := range []string{inside.ResultFile, inside.OutputBundle} {
-		errs = append(errs, removeTree(filepath.Join(s.exchange(id), f)))
+		errs = append(errs, tree.Remove(filepath.Join(s.exchange(id), f)))
 	}
 	return errors.Join(errs...)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Cage is one init and the program in it, decided and not yet started.
@@ -71,7 +72,7 @@ func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
 	if err != nil {
 		return jail.Result{}, err
 	}
-	defer func() { _ = RemoveAll(dir) }()
+	defer func() { _ = tree.Remove(dir) }()
 	c.Registry = Registry{dir}
 	if err := c.Registry.Open(); err != nil {
 		return jail.Result{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Driver makes and enters boxes of containers.
@@ -154,7 +155,7 @@ func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 		return err
 	}
 	l := rooms.Layout{Dir: b.Dir}
-	return errors.Join(m.sweep(ctx, b), cage.RemoveAll(l.Shells()), cage.RemoveAll(controls(b)))
+	return errors.Join(m.sweep(ctx, b), tree.Remove(l.Shells()), tree.Remove(controls(b)))
 }
 
 // sweep removes containers of the box, none of which runs any more. With an engine that doesn't answer there are none.
@@ -195,7 +196,7 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 	}
 	l := rooms.Layout{Dir: b.Dir}
 	for _, dir := range []string{l.Sessions(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner(), stateFile(b)} {
-		if err := cage.RemoveAll(dir); err != nil {
+		if err := tree.Remove(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
 	}
@@ -254,7 +255,7 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 	if err := d.Halt(ctx, b, session); err != nil {
 		return err
 	}
-	if err := cage.RemoveAll(rooms.Layout{Dir: b.Dir}.Session(session)); err != nil {
+	if err := tree.Remove(rooms.Layout{Dir: b.Dir}.Session(session)); err != nil {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	return nil

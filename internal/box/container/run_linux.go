@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Run runs a program in a container of its own and returns when it and everything that it started are gone.
@@ -66,7 +67,7 @@ func homeFor(id rooms.Identity, l rooms.Layout, e box.Exec) (jail.Mount, func(),
 		return home, nil, err
 	}
 	home.Source = dir
-	done := func() { _ = cage.RemoveAll(dir) }
+	done := func() { _ = tree.Remove(dir) }
 	if err := errors.Join(id.Own(dir), id.CopyTree(l.Home(), dir)); err != nil {
 		done()
 		return home, nil, fmt.Errorf("copy home: %w", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Options are what the driver needs to know of the host.
@@ -117,7 +118,7 @@ func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 		return fmt.Errorf("stop box %s: %w", b.Name, err)
 	}
 	b.Boot = ""
-	return cage.RemoveAll(rooms.Layout{Dir: b.Dir}.Shells())
+	return tree.Remove(rooms.Layout{Dir: b.Dir}.Shells())
 }
 
 // Destroy removes what the driver keeps for the box.
@@ -127,7 +128,7 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 	}
 	l := rooms.Layout{Dir: b.Dir}
 	for _, dir := range []string{l.Sessions(), l.Shells(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner(), filepath.Join(b.Dir, "uids")} {
-		if err := cage.RemoveAll(dir); err != nil {
+		if err := tree.Remove(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
 	}
@@ -197,7 +198,7 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 	if err := d.Halt(ctx, b, session); err != nil {
 		return err
 	}
-	if err := cage.RemoveAll(rooms.Layout{Dir: b.Dir}.Session(session)); err != nil {
+	if err := tree.Remove(rooms.Layout{Dir: b.Dir}.Session(session)); err != nil {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	return claims{filepath.Join(b.Dir, "uids")}.release(session)

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Run runs a program in the box and returns when it and everything that it started are gone.
@@ -72,7 +73,7 @@ func homeFor(id rooms.Identity, l rooms.Layout, e box.Exec) (jail.Mount, func(),
 		return home, nil, err
 	}
 	home.Source = dir
-	done := func() { _ = cage.RemoveAll(dir) }
+	done := func() { _ = tree.Remove(dir) }
 	if err := errors.Join(id.Own(dir), id.CopyTree(l.Home(), dir)); err != nil {
 		done()
 		return home, nil, fmt.Errorf("copy home: %w", err)

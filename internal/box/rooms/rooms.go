@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Layout says where things are below a box's directory.
@@ -104,7 +105,7 @@ func (id Identity) Prepare(l Layout, session string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cage.RemoveAll(tmp) }()
+	defer func() { _ = tree.Remove(tmp) }()
 	for _, name := range []string{"home", "workspace"} {
 		dir := filepath.Join(tmp, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Run runs a program as the user, in the session's worktree: behind the kernel, unless the box goes without.
@@ -75,7 +76,7 @@ func ownDirs(l layout, session string) (own, func(), error) {
 	if err != nil {
 		return own{}, nil, err
 	}
-	done := func() { _ = cage.RemoveAll(dir) }
+	done := func() { _ = tree.Remove(dir) }
 	if err := (own{dir}).make(l); err != nil {
 		done()
 		return own{}, nil, err

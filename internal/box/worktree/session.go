@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // own are the directories that belong to one session, or to one shell: the agent's settings, copied from the provisioned
@@ -71,7 +72,7 @@ func prepare(l layout, session string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cage.RemoveAll(tmp) }()
+	defer func() { _ = tree.Remove(tmp) }()
 	if err := (own{tmp}).make(l); err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 		}
 	}
 	// First what is there, by a way that also removes what an agent has made hard to remove; then git's record of it.
-	if err := cage.RemoveAll(l.workspace(session)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := tree.Remove(l.workspace(session)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	if _, err := os.Lstat(admin); admin != "" && err == nil {
@@ -199,7 +200,7 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 			return fmt.Errorf("discard session %s: %w", session, err)
 		}
 	}
-	if err := cage.RemoveAll(l.session(session)); err != nil {
+	if err := tree.Remove(l.session(session)); err != nil {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	return nil

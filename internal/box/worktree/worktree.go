@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Options are what a Driver is made with.
@@ -151,7 +152,7 @@ func (d *Driver) linkGit(b *box.Box) error {
 // Stop ends what the box's sessions have running and lets nothing else start.
 func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 	b.Boot = ""
-	return errors.Join(runs(b).Close(ctx), cage.RemoveAll(layout{b.Dir}.shells()))
+	return errors.Join(runs(b).Close(ctx), tree.Remove(layout{b.Dir}.shells()))
 }
 
 // Destroy removes the box's worktrees. Their branches stay: they are in the user's repository.
@@ -175,7 +176,7 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 		}
 	}
 	for _, dir := range []string{l.worktrees(), l.sessions(), l.shells(), l.home(), l.bin(), l.run()} {
-		if err := cage.RemoveAll(dir); err != nil {
+		if err := tree.Remove(dir); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,112 @@
+// Package tree removes what an agent could write. It is the only remover of such trees: they may be closed to their
+// owner, lead out by links, and be deeper than any path or table of descriptors.
+package tree
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+)
+
+// Remove removes what is at name, whatever it is. No link is followed. It is no error if nothing is there.
+func Remove(name string) error {
+	// The common case is quick: it holds one descriptor a level.
+	err := os.RemoveAll(name)
+	if err == nil {
+		return nil
+	}
+	parent, openErr := os.OpenRoot(filepath.Dir(name))
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	defer func() { _ = parent.Close() }()
+	if err := empty(parent, filepath.Base(name)); err != nil {
+		return err
+	}
+	return os.RemoveAll(name)
+}
+
+// empty leaves nothing in a directory but files.
+func empty(parent *os.Root, name string) error {
+	if err := open(parent, name); err != nil {
+		return err
+	}
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return flatten(root)
+}
+
+// flatten removes the directories in root one by one, after bringing what is below each up to its own level.
+func flatten(root *os.Root) error {
+	todo, err := directories(root, ".")
+	if err != nil {
+		return err
+	}
+	prefix := ".cco-" + rand.Text() + "-" // a name that nobody can have taken
+	for n := 0; len(todo) > 0; {
+		dir := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if err := open(root, dir); err != nil {
+			return err
+		}
+		below, err := directories(root, dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range below {
+			old := path.Join(dir, name)
+			// A directory can be moved only by who may write it.
+			if err := open(root, old); err != nil {
+				return err
+			}
+			n++
+			up := prefix + strconv.Itoa(n)
+			if err := root.Rename(old, up); err != nil {
+				return err
+			}
+			todo = append(todo, up)
+		}
+		if err := root.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open gives the owner all rights to a directory. What is no directory stays as it is.
+func open(root *os.Root, name string) error {
+	if info, err := root.Lstat(name); err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
+		return err
+	}
+	return root.Chmod(name, 0o700)
+}
+
+func directories(root *os.Root, dir string) ([]string, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var dirs []string
+	for {
+		entries, err := f.ReadDir(1 << 10)
+		for _, e := range entries {
+			if e.IsDir() {
+				dirs = append(dirs, e.Name())
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return dirs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
