@@ -88,7 +88,7 @@ func (b *bench) run(ctx context.Context, only string) error {
 	for _, m := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull}, {"many", b.many}, {"guard", b.guard}, {"forge", b.forge}, {"cruise", b.cruise}, {"agent", b.agent}, {"door", b.door}, {"events", b.events}} {
+	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull}, {"many", b.many}, {"keep", b.keep}, {"guard", b.guard}, {"forge", b.forge}, {"cruise", b.cruise}, {"agent", b.agent}, {"door", b.door}, {"events", b.events}} {
 		if !strings.Contains(m.name, only) {
 			continue
 		}

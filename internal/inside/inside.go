@@ -36,7 +36,7 @@ const (
 	InputRepo    = "input.git" // a shallow bare repository, which a bundle can't carry
 	PlanFile     = "plan.md"
 	OutputBundle = "output.bundle"
-	RestBundle   = "rest.bundle" // commits on branches other than HEAD, kept when a box is destroyed by force
+	RestBundle   = "rest.bundle" // what is not on the branch, for the graveyard
 	ResultFile   = "result.json"
 	ErrorFile    = "error.txt"
 	QuestionFile = "question.txt" // while it is there, the agent waits for a person
@@ -57,7 +57,10 @@ type Result struct {
 	Wip     string   `json:"wip,omitempty"` // a commit of what was left uncommitted
 	Bundle  *Sum     `json:"bundle,omitempty"`
 	Rest    *Sum     `json:"rest,omitempty"`
-	Others  []string `json:"others,omitempty"` // branches whose commits are not in HEAD
+	Others  []string `json:"others,omitempty"` // what is beside it, in Rest: branches, stashes and more, the first of them
+	Beside  int      `json:"beside,omitempty"` // how many they are
+	Lost    []string `json:"lost,omitempty"`   // what could not be saved
+	Ignored Ignored  `json:"ignored,omitzero"` // what is never saved
 	// Salvaged says that the workspace's repository was gone or broken: its files are in Wip, its commits are not here.
 	Salvaged bool `json:"salvaged,omitempty"`
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -44,7 +43,10 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	unlock(j)
 	work := repo{dir: j.Workspace}
 	r := Result{Session: j.Session, Base: j.Base}
-	at, err := look(ctx, work, j)
+	at, err := place{}, sweep(j)
+	if err == nil {
+		at, err = look(ctx, work, j)
+	}
 	if err != nil {
 		var saved error
 		if work.gitDir, saved = salvage(ctx, j); saved != nil {
@@ -57,7 +59,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 		}
 	}
 	r.Head = at.head
-	if r.Wip, err = leftovers(ctx, j, work, at); err != nil {
+	if r.Wip, r.Lost, err = leftovers(ctx, j, work, at); err != nil {
 		return r, fmt.Errorf("keep uncommitted work: %w", err)
 	}
 	if r.Wip != "" && j.Message != "" {
@@ -66,17 +68,29 @@ func collect(ctx context.Context, j Job) (Result, error) {
 		}
 		r.Head, r.Wip = r.Wip, ""
 	}
-	if r.Others, err = others(ctx, work, r.Head, j); err != nil {
-		return r, err
-	}
+	r.Ignored = ignored(ctx, work)
 	if j.Shared {
-		return r, nil
+		r.bound()
+		return r, nil // a shared repository is full of branches that are none of this session's
 	}
+	if r.Salvaged {
+		r.Lost = append(r.Lost, broken(j)...)
+	}
+	beside := keep(ctx, work, j, &r)
 	if r.Bundle, err = output(ctx, work, j, r); err != nil {
 		return r, err
 	}
-	r.Rest, err = rest(ctx, work, j, r)
+	err = rest(ctx, work, j, &r, beside)
+	r.bound()
 	return r, err
+}
+
+// broken names a repository that is there and can't be read. One that was removed holds nothing any more.
+func broken(j Job) []string {
+	if _, err := os.Lstat(filepath.Join(j.Workspace, ".git")); err != nil {
+		return nil
+	}
+	return []string{"what else is in its repository, which is broken"}
 }
 
 // unlock removes locks of a git that was killed. Whoever publishes is alone: the agent has ended.
@@ -155,44 +169,141 @@ func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 	return gitDir, nil
 }
 
-// leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index.
-func leftovers(ctx context.Context, j Job, work repo, at place) (string, error) {
+// leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index. What
+// could not be taken is named.
+func leftovers(ctx context.Context, j Job, work repo, at place) (commit string, lost []string, err error) {
 	dir, err := os.MkdirTemp("", "cco-index-")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer func() { _ = tree.Remove(dir) }()
 	work.index = filepath.Join(dir, "index")
+	// What is outside a sparse checkout is work as well.
+	work.env = []string{"GIT_CONFIG_PARAMETERS='core.sparseCheckout=false'"}
 	// The agent's index is copied, so that unchanged files need not be hashed again.
 	seed, err := os.ReadFile(at.index)
 	if err == nil {
 		err = os.WriteFile(work.index, seed, 0o600)
 	}
 	if err == nil {
-		err = work.run(ctx, "add", "-A", "--ignore-errors", ".")
+		err = work.unhide(ctx)
 	}
 	if err != nil {
 		// One that is missing, corrupt or half-written must not cost the agent's work: start from HEAD instead.
 		if err := work.fromHead(ctx, at.head); err != nil {
-			return "", err
+			return "", nil, err
 		}
+	}
+	if lost, err = work.addAll(ctx); err != nil {
+		return "", nil, err
 	}
 	tree, err := work.line(ctx, "write-tree")
 	if err != nil || tree == at.tree {
-		return "", err
+		return "", lost, err
 	}
-	// The date is HEAD's, so that the same leftovers are the same commit whenever they are published.
-	date, err := work.line(ctx, "show", "-s", "--format=@%ct +0000", at.head)
-	if err != nil {
-		return "", err
-	}
-	work.env = []string{"GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE=" + date,
-		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE=" + date}
 	message := "Work left uncommitted in session " + j.Session
 	if j.Message != "" {
 		message = j.Message
 	}
-	return work.line(ctx, "commit-tree", tree, "-p", at.head, "-m", message)
+	commit, err = work.commitTree(ctx, tree, at.head, message)
+	return commit, lost, err
+}
+
+// unhide lets an index see the files that git was told to look away from. One that a sparse checkout has left out stays out.
+func (r repo) unhide(ctx context.Context) error {
+	out, err := r.text(ctx, nil, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	var assumed, skipped strings.Builder
+	for entry := range strings.SplitSeq(out, "\x00") {
+		tag, name, _ := strings.Cut(entry, " ")
+		if tag == "" {
+			continue
+		}
+		if strings.ToLower(tag) == tag {
+			assumed.WriteString(name + "\x00")
+		}
+		if strings.EqualFold(tag, "S") {
+			if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
+				skipped.WriteString(name + "\x00")
+			}
+		}
+	}
+	for flag, list := range map[string]*strings.Builder{"--no-assume-unchanged": &assumed, "--no-skip-worktree": &skipped} {
+		if list.Len() > 0 {
+			if _, err := r.text(ctx, strings.NewReader(list.String()), "update-index", flag, "-z", "--stdin"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addAll takes all files into the index, and names what can't be taken: a file that can't be read, the inside of a repository.
+func (r repo) addAll(ctx context.Context) (lost []string, err error) {
+	c := r.cmd("add", "-A", "--ignore-errors", ".")
+	words := &proc.Tail{Max: 16 << 10}
+	c.Stderr = words
+	if err := proc.Run(ctx, c); err != nil {
+		if proc.Code(err) < 0 || ctx.Err() != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(words.String()) {
+			if what, ok := strings.CutPrefix(line, "error: "); ok {
+				lost = append(lost, strings.TrimSpace(what))
+			}
+		}
+		if len(lost) == 0 {
+			lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
+		}
+	}
+	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var inner strings.Builder
+	for entry := range strings.SplitSeq(out, "\x00") {
+		meta, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(meta, "160000 ") {
+			continue
+		}
+		switch info, err := os.Lstat(filepath.Join(r.dir, name, ".git")); {
+		case err != nil: // a submodule that was not sent
+		case !info.IsDir() && r.worktreeOf(filepath.Join(r.dir, name)):
+			inner.WriteString(name + "\x00")
+		default:
+			lost = append(lost, "the repository in "+name)
+		}
+	}
+	if inner.Len() > 0 {
+		_, err = r.text(ctx, strings.NewReader(inner.String()), "update-index", "--force-remove", "-z", "--stdin")
+	}
+	return lost, err
+}
+
+// worktreeOf says whether a directory is a worktree of this repository, which is looked into by itself.
+func (r repo) worktreeOf(dir string) bool {
+	main := r.gitDir
+	if main == "" {
+		main = adminDir(r.dir)
+	}
+	if above := filepath.Dir(main); filepath.Base(above) == "worktrees" {
+		main = filepath.Dir(above)
+	}
+	return filepath.Dir(adminDir(dir)) == filepath.Join(main, "worktrees")
+}
+
+// commitTree makes a commit of ours. Its date is its parent's, so that the same content is the same commit whenever it is
+// published.
+func (r repo) commitTree(ctx context.Context, tree, parent, message string) (string, error) {
+	date, err := r.line(ctx, "show", "-s", "--format=@%ct +0000", parent)
+	if err != nil {
+		return "", err
+	}
+	r.env = append(r.env, "GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE="+date,
+		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE="+date)
+	return r.line(ctx, "commit-tree", tree, "-p", parent, "-m", message)
 }
 
 // adopt moves the branch on to a commit of its leftovers. The files stay as they are; the index follows.
@@ -213,27 +324,7 @@ func (r repo) fromHead(ctx context.Context, head string) error {
 	if err := os.Remove(r.index); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := r.run(ctx, "read-tree", head); err != nil {
-		return err
-	}
-	// A file that can't be read stays in the workspace; all others are kept.
-	if err := r.run(ctx, "add", "-A", "--ignore-errors", "."); proc.Code(err) < 0 || ctx.Err() != nil {
-		return err
-	}
-	return nil
-}
-
-// others lists branches, tags and stashes whose commits are neither in HEAD nor in the base.
-func others(ctx context.Context, work repo, head string, j Job) ([]string, error) {
-	patterns := []string{"refs/heads", "refs/tags", "refs/stash"}
-	if j.Shared {
-		return nil, nil // a shared repository is full of branches that are none of this session's
-	}
-	out, err := work.line(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--no-merged=" + head, "--no-merged=" + j.Base}, patterns...)...)
-	if err != nil {
-		return nil, fmt.Errorf("list branches: %w", err)
-	}
-	return slices.DeleteFunc(strings.Split(out, "\n"), func(s string) bool { return s == "" }), nil
+	return r.run(ctx, "read-tree", head)
 }
 
 func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
@@ -250,11 +341,6 @@ func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
 		refs = append(refs, ref[0])
 	}
 	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), append(refs, "^"+j.Base), len(refs))
-}
-
-func rest(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
-	revs := append(slices.Clone(r.Others), "^"+j.Base, "^"+r.Head)
-	return bundle(ctx, work, filepath.Join(j.Exchange, RestBundle), revs, len(r.Others))
 }
 
 // bundle writes a bundle whole or not at all. With no refs there is none, and an old one goes.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// keptSessions is how many sessions prune, destroy and the listings are measured with.
+const keptSessions = 200
+
+// keep measures what looks at every session: listings, a refusal to destroy, and removing what has arrived. One session in
+// ten was not pulled.
+func (b *bench) keep(ctx context.Context) error {
+	repo := filepath.Join(b.dir, "keep")
+	if err := b.quiet(ctx, b.dir, "git", "init", "-q", repo); err != nil {
+		return err
+	}
+	if err := b.commit(ctx, repo, "plan.md", trivial); err != nil {
+		return err
+	}
+	if err := b.quiet(ctx, repo, b.cco, "box", "create", "keep"); err != nil {
+		return err
+	}
+	for i := range keptSessions {
+		id, err := b.pushed(ctx, repo, "--box", "keep")
+		if err != nil {
+			return err
+		}
+		if i%10 == 0 {
+			continue
+		}
+		if err := b.quiet(ctx, repo, b.cco, "box", "pull", id, "--quiet", "--branch", "from-"+id); err != nil {
+			return err
+		}
+	}
+	for _, c := range []struct {
+		what, bar string
+		times     int
+		argv      []string
+	}{
+		{"`cco box sessions`", "50 ms", 20, []string{"sessions"}},
+		{"`cco box list`", "50 ms", 20, []string{"list"}},
+		{"`cco box destroy`, refused", "1 s", 3, []string{"destroy", "keep"}},
+		{"`cco box prune --yes`", "3 s", 1, []string{"prune", "--yes"}},
+	} {
+		var all []time.Duration
+		for range c.times {
+			start := time.Now()
+			err := b.quiet(ctx, repo, append([]string{b.cco, "box"}, c.argv...)...)
+			if refused := c.argv[0] == "destroy"; (err != nil) != refused {
+				return fmt.Errorf("%s: %w", c.what, err)
+			}
+			all = append(all, time.Since(start))
+		}
+		b.rows = append(b.rows, row{fmt.Sprintf("%s with %d sessions", c.what, keptSessions), ms(median(all)), "", "", c.bar})
+	}
+	return b.quiet(ctx, repo, b.cco, "box", "destroy", "keep", "--force")
+}

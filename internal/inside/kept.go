@@ -1,0 +1,424 @@
+package inside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// KeptRef is above the refs that hold what no branch of the session leads to: they travel in the rest bundle.
+const KeptRef = "refs/cco/kept/"
+
+// What a hostile workspace can make of keeping is bounded; what is beyond it is named as lost.
+const (
+	keepTime  = 2 * time.Minute
+	maxKept   = 1000     // things that are kept
+	maxNamed  = 100      // of them, by name in a result
+	maxLost   = 20       // things that can't be kept, by name in a result
+	maxWords  = 200      // bytes, of one name
+	maxTrees  = 64       // worktrees that are looked into
+	maxTries  = 100      // runs of git, to find out what it fails for
+	maxListed = 64 << 20 // bytes, of one listing of git's
+)
+
+// found is something that exists in this workspace alone: a commit, the name that it is kept by below KeptRef, and where it is.
+type found struct{ name, from, oid string }
+
+// keeping collects them.
+type keeping struct {
+	repo
+	job  Job
+	not  []string // commits that are saved anyway, with all before them
+	all  []found
+	old  []string // commits that were kept before, and need a new name only if nothing else leads to them
+	drop []string // refs in our own part of the names
+	lost []string
+}
+
+// keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: what can't be kept
+// is named.
+func keep(ctx context.Context, work repo, j Job, r *Result) []found {
+	ctx, cancel := context.WithTimeout(ctx, keepTime)
+	defer cancel()
+	k := &keeping{repo: work, job: j, lost: r.Lost}
+	for _, oid := range []string{j.Base, r.Head, r.Wip} {
+		if oid != "" {
+			k.not = append(k.not, oid)
+		}
+	}
+	k.worktrees(ctx)
+	k.refs(ctx)
+	k.halfway()
+	k.peel(ctx)
+	k.fresh(ctx)
+	k.reflogs(ctx)
+	k.write(ctx)
+	if ctx.Err() != nil {
+		k.lose("there was no time to look at everything")
+	}
+	r.Lost = k.lost
+	return k.all
+}
+
+func (k *keeping) lose(format string, args ...any) {
+	k.lost = append(k.lost, fmt.Sprintf(format, args...))
+}
+
+// refs takes every ref. Our own part of the names is cleared, but not of what it leads to.
+func (k *keeping) refs(ctx context.Context) {
+	out, err := k.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)")
+	if err != nil {
+		k.lose("its refs can't be listed: %v", err)
+		return
+	}
+	stash := false
+	for line := range strings.Lines(out) {
+		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch {
+		case ref == OutRef || ref == WipRef:
+		case ref == "refs/cco" || strings.HasPrefix(ref, "refs/cco/"):
+			k.old, k.drop = append(k.old, oid), append(k.drop, ref)
+		case ref == "refs/stash":
+			stash = true
+		default:
+			k.all = append(k.all, found{keptName(ref, oid), ref, oid})
+		}
+	}
+	if !stash {
+		return
+	}
+	if out, err = k.text(ctx, nil, "rev-list", "--walk-reflogs", "refs/stash"); err != nil {
+		k.lose("its stashes can't be read: %v", err)
+	}
+	for i, oid := range strings.Fields(out) {
+		k.all = append(k.all, found{fmt.Sprintf("stash/%d", i), fmt.Sprintf("stash@{%d}", i), oid})
+	}
+}
+
+// keptName is a ref's name below KeptRef, or one made of its commit where an agent's choice could be in the way of others.
+func keptName(ref, oid string) string {
+	name := strings.TrimPrefix(ref, "refs/")
+	first, _, deep := strings.Cut(name, "/")
+	odd := func(r rune) bool {
+		return r > 'z' || !strings.ContainsRune("/._@+=-0123456789", r) && (r|0x20 < 'a' || r|0x20 > 'z')
+	}
+	// The names that are made here and on the host.
+	taken := []string{"stash", "reflog", "worktree", "halfway", "other", "head", "uncommitted"}
+	if !deep || slices.Contains(taken, strings.ToLower(first)) || len(name) > maxWords || strings.ContainsFunc(name, odd) {
+		return "other/" + oid
+	}
+	return name
+}
+
+// halfway takes the commits that git itself has put aside in the middle of something.
+func (k *keeping) halfway() {
+	for _, name := range []string{"ORIG_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash", "rebase-merge/orig-head"} {
+		text, err := readSmall(filepath.Join(adminDir(k.job.Workspace), filepath.FromSlash(name)))
+		if oid := strings.TrimSpace(text); err == nil && isHex(oid) {
+			k.old = append(k.old, oid)
+		}
+	}
+}
+
+func isHex(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// peel turns what refs lead to into commits: a tag into what it is of, a file or directory into a commit of its own.
+func (k *keeping) peel(ctx context.Context) {
+	var in strings.Builder
+	for _, f := range k.all {
+		in.WriteString(f.oid + "^{}\n")
+	}
+	for _, oid := range k.old {
+		in.WriteString(oid + "^{commit}\n")
+	}
+	if in.Len() == 0 {
+		return
+	}
+	out, err := k.text(ctx, strings.NewReader(in.String()), "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if err != nil || len(lines) != len(k.all)+len(k.old) {
+		k.lose("what its refs lead to can't be read: %v", err)
+		k.all, k.old = nil, nil
+		return
+	}
+	var all []found
+	for i, f := range k.all {
+		oid, kind, _ := strings.Cut(lines[i], " ")
+		switch kind {
+		case "commit":
+		case "tree", "blob":
+			if oid, err = k.wrap(ctx, oid, kind); err != nil {
+				k.lose("%s: %v", f.from, err)
+				continue
+			}
+		default:
+			k.lose("%s leads to nothing that can be read", f.from)
+			continue
+		}
+		all = append(all, found{f.name, f.from, oid})
+	}
+	old := k.old
+	k.old = nil
+	for i := range old {
+		if oid, kind, _ := strings.Cut(lines[len(k.all)+i], " "); kind == "commit" {
+			k.old = append(k.old, oid)
+		}
+	}
+	k.all = all
+}
+
+// wrap makes a commit of a file or a directory.
+func (k *keeping) wrap(ctx context.Context, oid, kind string) (_ string, err error) {
+	if kind == "blob" {
+		if oid, err = k.text(ctx, strings.NewReader("100644 blob "+oid+"\tcontent\n"), "mktree"); err != nil {
+			return "", err
+		}
+	}
+	return k.commitTree(ctx, strings.TrimSpace(oid), k.job.Base, "Kept by session "+k.job.Session)
+}
+
+// fresh drops what is saved anyway, and what git can't follow.
+func (k *keeping) fresh(ctx context.Context) {
+	news, err := k.news(ctx, k.all...)
+	if err != nil {
+		news = map[string]bool{}
+		k.all = slices.DeleteFunc(k.all, func(f found) bool {
+			more, err := k.news(ctx, f)
+			if err != nil {
+				k.lose("%s: %v", f.from, err)
+			}
+			for oid := range more {
+				news[oid] = true
+			}
+			return err != nil
+		})
+	}
+	k.all = slices.DeleteFunc(k.all, func(f found) bool { return !news[f.oid] })
+}
+
+// news are the commits that some have and nothing else does.
+func (k *keeping) news(ctx context.Context, of ...found) (map[string]bool, error) {
+	news := map[string]bool{}
+	if len(of) == 0 {
+		return news, nil
+	}
+	var tips []string
+	for _, f := range of {
+		tips = append(tips, f.oid)
+	}
+	out, err := k.text(ctx, revisions(tips, k.not), "rev-list", "--stdin")
+	for oid := range strings.FieldsSeq(out) {
+		news[oid] = true
+	}
+	return news, err
+}
+
+func revisions(tips, not []string) io.Reader {
+	var b strings.Builder
+	for _, oid := range tips {
+		b.WriteString(oid + "\n")
+	}
+	for _, oid := range not {
+		b.WriteString("^" + oid + "\n")
+	}
+	return strings.NewReader(b.String())
+}
+
+// reflogs takes the commits that only a reflog knows, or that were kept before: of each line of them the last.
+func (k *keeping) reflogs(ctx context.Context) {
+	not := slices.Clone(k.not)
+	for _, f := range k.all {
+		not = append(not, f.oid)
+	}
+	c := k.cmd("rev-list", "--reflog", "--parents", "--stdin")
+	words := &proc.Tail{Max: 4 << 10}
+	out := &limited{max: maxListed}
+	c.Stdin, c.Stdout, c.Stderr = revisions(k.old, not), out, words
+	if err := proc.Run(ctx, c); err != nil {
+		k.lose("commits that only its reflogs know can't be read: %v", firstOf(words.String(), err))
+		return
+	}
+	if strings.Contains(words.String(), "references pruned commits") {
+		k.lose("its reflogs know commits that can't be read")
+	}
+	parents := map[string]bool{}
+	var oids []string
+	for line := range strings.Lines(out.String()) {
+		f := strings.Fields(line)
+		oids = append(oids, f[0])
+		for _, p := range f[1:] {
+			parents[p] = true
+		}
+	}
+	for _, oid := range oids {
+		if !parents[oid] {
+			k.all = append(k.all, found{"reflog/" + oid[:12], "commit " + oid[:12], oid})
+		}
+	}
+}
+
+// write gives all that was found its refs, and takes away those that were there before.
+func (k *keeping) write(ctx context.Context) {
+	seen := map[string]bool{}
+	k.all = slices.DeleteFunc(k.all, func(f found) bool {
+		again := seen[f.name]
+		seen[f.name] = true
+		return again && strings.HasPrefix(f.name, "other/") // the same commit by two odd names
+	})
+	if more := len(k.all) - maxKept; more > 0 {
+		k.lose("%s and %d more: too many to keep", k.all[maxKept].from, more)
+		k.all = k.all[:maxKept]
+	}
+	var in strings.Builder
+	for _, ref := range k.drop {
+		in.WriteString("delete " + ref + "\n")
+	}
+	if in.Len() > 0 {
+		if _, err := k.text(ctx, strings.NewReader(in.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
+			k.lose("refs in the place of cco's can't be removed: %v", err)
+		}
+		in.Reset()
+	}
+	for _, f := range k.all {
+		in.WriteString("update " + KeptRef + f.name + " " + f.oid + "\n")
+	}
+	if in.Len() == 0 {
+		return
+	}
+	if _, err := k.text(ctx, strings.NewReader(in.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
+		k.lose("%s and what else is beside the branch (%d) can't be kept: %v", k.all[0].from, len(k.all), err)
+		k.all = nil
+	}
+}
+
+// rest bundles what is beside the branch. Where git fails for some of it, that is named and all else is bundled.
+func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (err error) {
+	path := filepath.Join(j.Exchange, RestBundle)
+	not := []string{"^" + j.Base, "^" + r.Head}
+	make := func(all []found) error {
+		var revs []string
+		for _, f := range all {
+			revs = append(revs, KeptRef+f.name)
+		}
+		r.Rest, err = bundle(ctx, work, path, append(revs, not...), len(all))
+		return err
+	}
+	if make(all) != nil {
+		tries := maxTries
+		all = sound(ctx, work, j, r, all, &tries)
+		if err := make(all); err != nil {
+			return err
+		}
+	}
+	r.Beside = len(all)
+	for _, f := range all[:min(maxNamed, len(all))] {
+		r.Others = append(r.Others, clip(f.from))
+	}
+	return nil
+}
+
+// sound gives those that git can pack, and names the others.
+func sound(ctx context.Context, work repo, j Job, r *Result, all []found, tries *int) []found {
+	if len(all) == 0 {
+		return nil
+	}
+	var tips []string
+	for _, f := range all {
+		tips = append(tips, f.oid)
+	}
+	err := errors.New("too much of it is broken")
+	if *tries--; *tries >= 0 {
+		c := work.cmd("pack-objects", "--revs", "--stdout", "-q")
+		c.Stdin, c.Stdout = revisions(tips, []string{j.Base, r.Head}), io.Discard
+		if err = proc.Run(ctx, c); err == nil {
+			return all
+		}
+	}
+	if len(all) == 1 || *tries < 0 {
+		r.Lost = append(r.Lost, fmt.Sprintf("%s (%d of such): %v", all[0].from, len(all), firstOf("", err)))
+		return nil
+	}
+	half := len(all) / 2
+	return append(sound(ctx, work, j, r, all[:half], tries), sound(ctx, work, j, r, all[half:], tries)...)
+}
+
+// bound makes what is named fit into a result.
+func (r *Result) bound() {
+	if more := len(r.Lost) - maxLost; more > 0 {
+		r.Lost = append(r.Lost[:maxLost], fmt.Sprintf("%d more", more))
+	}
+	for i := range r.Lost {
+		r.Lost[i] = clip(r.Lost[i])
+	}
+}
+
+func clip(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if len(s) > maxWords {
+		s = strings.ToValidUTF8(s[:maxWords], "") + "…"
+	}
+	return s
+}
+
+// firstOf is the first line of what git said, or the error itself.
+func firstOf(words string, err error) string {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok && words == "" {
+		words = exit.Stderr
+	}
+	if words = clip(words); words != "" {
+		return words
+	}
+	return err.Error()
+}
+
+// text is what git writes, if it isn't too much.
+func (r repo) text(ctx context.Context, in io.Reader, args ...string) (string, error) {
+	c := r.cmd(args...)
+	out := &limited{max: maxListed}
+	c.Stdin, c.Stdout = in, out
+	err := proc.Run(ctx, c)
+	if out.full {
+		err = errors.New("it is too much")
+	}
+	return out.String(), err
+}
+
+// limited takes no more than max bytes.
+type limited struct {
+	strings.Builder
+	max  int
+	full bool
+}
+
+// Write fails when it is full, so that git ends.
+func (l *limited) Write(p []byte) (int, error) {
+	if l.full = l.full || l.Len()+len(p) > l.max; l.full {
+		return 0, errors.New("too much")
+	}
+	return l.Builder.Write(p)
+}
+
+// readSmall reads a file of the agent's that must be a small one.
+func readSmall(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.Join(err, errors.New("not a file"))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	return string(data), err
+}

@@ -1,0 +1,310 @@
+package inside
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// got fetches both bundles into the host's repository and gives the refs that came.
+func (f *fixture) got() string {
+	f.t.Helper()
+	for _, name := range []string{OutputBundle, RestBundle} {
+		if path := filepath.Join(f.job.Exchange, name); exists(path) {
+			f.git(f.host, "fetch", "-q", path, "+refs/cco/*:refs/got/*")
+		}
+	}
+	return f.git(f.host, "for-each-ref", "--format=%(refname)", "refs/got")
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// has says whether some ref that came leads to a commit with this file and this text.
+func (f *fixture) has(file, text string) bool {
+	f.t.Helper()
+	for _, ref := range strings.Fields(f.got()) {
+		for _, oid := range strings.Fields(f.git(f.host, "rev-list", ref, "^"+f.job.Base)) {
+			names := strings.Split(f.git(f.host, "ls-tree", "-r", "--name-only", oid), "\n")
+			if slices.Contains(names, file) && f.git(f.host, "cat-file", "-p", oid+":"+file) == text {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Guards against losing with a workspace what no branch of it leads to.
+func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
+	stash := func(f *fixture, w, text string) {
+		f.write(w, "a.txt", text)
+		f.git(w, "stash", "-q")
+	}
+	for _, c := range []struct {
+		name  string
+		agent func(*fixture, string)
+		file  string
+		text  []string
+	}{
+		{"all stashes", func(f *fixture, w string) {
+			for _, text := range []string{"one", "two", "three"} {
+				stash(f, w, text)
+			}
+		}, "a.txt", []string{"one", "two", "three"}},
+		{"what was staged or untracked in a stash", func(f *fixture, w string) {
+			f.write(w, "new.txt", "untracked")
+			f.git(w, "stash", "-q", "-u")
+			stash(f, w, "another")
+		}, "new.txt", []string{"untracked"}},
+		{"commits that only a reflog knows", func(f *fixture, w string) {
+			f.git(w, "checkout", "-q", "--detach")
+			f.write(w, "lone.txt", "lone")
+			f.commit(w, "lone")
+			f.git(w, "checkout", "-q", "main")
+		}, "lone.txt", []string{"lone"}},
+		{"commits of a branch that was deleted", func(f *fixture, w string) {
+			f.git(w, "checkout", "-q", "-b", "gone")
+			f.write(w, "lone.txt", "lone")
+			f.commit(w, "lone")
+			f.git(w, "checkout", "-q", "main")
+			f.git(w, "branch", "-q", "-D", "gone")
+		}, "lone.txt", []string{"lone"}},
+		{"refs outside heads and tags", func(f *fixture, w string) {
+			f.write(w, "wip.txt", "wip")
+			f.commit(w, "wip")
+			f.git(w, "update-ref", "refs/wip/one", "HEAD")
+			f.git(w, "reset", "-q", "--hard", "HEAD~1")
+			f.git(w, "reflog", "expire", "--expire=now", "--all")
+		}, "wip.txt", []string{"wip"}},
+		{"a file without a commit", func(f *fixture, w string) {
+			f.write(w, "b.txt", "blob")
+			f.git(w, "update-ref", "refs/blobs/b", f.git(w, "hash-object", "-w", "b.txt"))
+			f.write(w, "b.txt", "other")
+		}, "content", []string{"blob"}},
+		{"an annotated tag", func(f *fixture, w string) {
+			f.write(w, "tagged.txt", "tagged")
+			f.commit(w, "tagged")
+			f.git(w, "tag", "-a", "-m", "v1", "v1")
+			f.git(w, "reset", "-q", "--hard", "HEAD~1")
+			f.git(w, "reflog", "expire", "--expire=now", "--all")
+		}, "tagged.txt", []string{"tagged"}},
+		{"a change behind assume-unchanged", func(f *fixture, w string) {
+			f.git(w, "update-index", "--assume-unchanged", "a.txt")
+			f.write(w, "a.txt", "hidden")
+		}, "a.txt", []string{"hidden"}},
+		{"a change behind skip-worktree", func(f *fixture, w string) {
+			f.git(w, "update-index", "--skip-worktree", "a.txt")
+			f.write(w, "a.txt", "hidden")
+		}, "a.txt", []string{"hidden"}},
+		{"a new file outside a sparse checkout", func(f *fixture, w string) {
+			f.git(w, "sparse-checkout", "set", "--no-cone", "only")
+			f.write(w, "outside.txt", "outside")
+		}, "outside.txt", []string{"outside"}},
+		{"what was left in a worktree inside", func(f *fixture, w string) {
+			f.git(w, "worktree", "add", "-q", "--detach", "inner")
+			f.write(filepath.Join(w, "inner"), "inner.txt", "left")
+		}, "inner.txt", []string{"left"}},
+		{"commits in a worktree inside that is ignored", func(f *fixture, w string) {
+			f.write(w, ".git/info/exclude", "inner\n")
+			f.git(w, "worktree", "add", "-q", "--detach", "inner")
+			f.write(filepath.Join(w, "inner"), "inner.txt", "committed")
+			f.commit(filepath.Join(w, "inner"), "inner")
+			if err := os.RemoveAll(filepath.Join(w, ".git/worktrees/inner/logs")); err != nil {
+				f.t.Fatal(err)
+			}
+		}, "inner.txt", []string{"committed"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			f.send()
+			f.receive()
+			c.agent(f, f.job.Workspace)
+			for _, round := range []string{"once", "again"} { // it can be repeated
+				r := f.publish()
+				for _, text := range c.text {
+					if !f.has(c.file, text) {
+						t.Errorf("%s: %s with %q did not come: %+v\n%s", round, c.file, text, r, f.got())
+					}
+				}
+				if len(r.Lost) > 0 {
+					t.Errorf("%s: lost %q", round, r.Lost)
+				}
+			}
+		})
+	}
+}
+
+// Guards against files that a sparse checkout leaves out being taken for deleted ones.
+func TestPublishLeavesOutWhatIsSparse(t *testing.T) {
+	f := newFixture(t)
+	f.write(f.host, "only", "in")
+	f.job.Base = f.commit(f.host, "more")
+	f.send()
+	f.receive()
+	f.git(f.job.Workspace, "sparse-checkout", "set", "--no-cone", "only")
+	if r := f.publish(); r.Wip != "" || r.Bundle != nil || r.Rest != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Guards against saving what the branch has anyway, which would fill the graveyard.
+func TestPublishKeepsNothingTwice(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	f.receive()
+	w := f.job.Workspace
+	f.write(w, "b.txt", "b")
+	f.commit(w, "work")
+	f.git(w, "branch", "same")
+	f.git(w, "tag", "-a", "-m", "here", "here")
+	f.git(w, "update-ref", "refs/wip/here", "HEAD~1")
+	if r := f.publish(); r.Rest != nil || r.Beside != 0 || len(r.Others) != 0 || len(r.Lost) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Guards against silence about what can't be saved.
+func TestPublishNamesWhatItCannotSave(t *testing.T) {
+	side := func(f *fixture, w, file string) string {
+		f.git(w, "checkout", "-q", "-b", "side-"+file)
+		f.write(w, file, file)
+		oid := f.commit(w, file)
+		f.git(w, "checkout", "-q", "main")
+		return oid
+	}
+	for _, c := range []struct {
+		name  string
+		agent func(*fixture, string)
+		lost  string
+		saved []string // files that come all the same
+	}{
+		{"a repository inside", func(f *fixture, w string) {
+			inner := filepath.Join(w, "inner")
+			if err := os.Mkdir(inner, 0o700); err != nil {
+				f.t.Fatal(err)
+			}
+			f.git(inner, "init", "-q")
+			f.write(inner, "x", "x")
+			f.commit(inner, "x")
+			side(f, w, "good.txt")
+		}, "inner", []string{"good.txt"}},
+		{"a repository inside without a commit", func(f *fixture, w string) {
+			inner := filepath.Join(w, "inner")
+			if err := os.Mkdir(inner, 0o700); err != nil {
+				f.t.Fatal(err)
+			}
+			f.git(inner, "init", "-q")
+			f.write(inner, "x", "x")
+			f.write(w, "z.txt", "z.txt")
+		}, "inner", []string{"z.txt"}},
+		{"a branch with a broken object", func(f *fixture, w string) {
+			side(f, w, "good.txt")
+			side(f, w, "bad.txt")
+			oid := f.git(w, "rev-parse", "side-bad.txt:bad.txt")
+			path := filepath.Join(w, ".git/objects", oid[:2], oid[2:])
+			if err := os.Chmod(path, 0o600); err != nil {
+				f.t.Fatal(err)
+			}
+			f.write(filepath.Dir(path), oid[2:], "broken")
+		}, "side-bad.txt", []string{"good.txt"}},
+		{"a branch with a missing commit", func(f *fixture, w string) {
+			side(f, w, "good.txt")
+			oid := side(f, w, "bad.txt")
+			if err := os.Remove(filepath.Join(w, ".git/objects", oid[:2], oid[2:])); err != nil {
+				f.t.Fatal(err)
+			}
+		}, "side-bad.txt", []string{"good.txt"}},
+		{"too many branches", func(f *fixture, w string) {
+			var in strings.Builder
+			for i := range maxKept + 10 {
+				_, _ = fmt.Fprintf(&in, "commit refs/heads/b%d\ncommitter T <t@example.org> %d +0000\ndata 0\nfrom %s\n", i, i, f.job.Base)
+			}
+			f.write(w, ".git/in", in.String())
+			f.git(w, "-c", "core.logAllRefUpdates=false", "config", "x.y", "z")
+			file, err := os.Open(filepath.Join(w, ".git/in"))
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			defer func() { _ = file.Close() }()
+			f.feed(w, file, "fast-import", "--quiet")
+		}, "10 more", nil},
+		{"a file that nobody may read", func(f *fixture, w string) {
+			f.write(w, "closed", "closed")
+			f.write(w, "good.txt", "good.txt")
+			if err := os.Chmod(filepath.Join(w, "closed"), 0); err != nil {
+				f.t.Fatal(err)
+			}
+			if os.Getuid() == 0 { // root may: a repository inside stands in for it
+				_ = os.Remove(filepath.Join(w, "closed"))
+				_ = os.Mkdir(filepath.Join(w, "closed"), 0o700)
+				f.git(filepath.Join(w, "closed"), "init", "-q")
+			}
+		}, "closed", []string{"good.txt"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			f.send()
+			f.receive()
+			c.agent(f, f.job.Workspace)
+			r := f.publish()
+			if !strings.Contains(strings.Join(r.Lost, "\n"), c.lost) {
+				t.Errorf("lost %q, want %q", r.Lost, c.lost)
+			}
+			for _, file := range c.saved {
+				if !f.has(file, file) {
+					t.Errorf("%s did not come: %+v", file, r)
+				}
+			}
+			if data, err := os.ReadFile(filepath.Join(f.job.Exchange, ResultFile)); err != nil || len(data) > 32<<10 {
+				t.Errorf("a result of %d bytes, %v", len(data), err)
+			}
+		})
+	}
+}
+
+// Guards against a publisher that waits for ever for what an agent has put in the place of git's files.
+func TestPublishDoesNotWaitForPipes(t *testing.T) {
+	for _, name := range []string{"refs/heads/pipe", "logs/refs/heads/main", "logs/pipe", "worktrees/x/HEAD", "info/sparse-checkout", "ORIG_HEAD", "refs/stash",
+		"config", "index"} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.send()
+			f.receive()
+			f.write(f.job.Workspace, "b.txt", "b")
+			f.commit(f.job.Workspace, "work")
+			path := filepath.Join(f.job.Workspace, ".git", name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := fifo(path); err != nil {
+				t.Fatal(err)
+			}
+			if r := f.publish(); r.Head == f.job.Base || r.Salvaged {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// Guards against removing gigabytes without a word, and against saving them.
+func TestPublishCountsWhatIsIgnored(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	f.receive()
+	w := f.job.Workspace
+	f.write(w, ".git/info/exclude", "*.o\nbuild/\n")
+	if err := os.MkdirAll(filepath.Join(w, "build/deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.write(w, "x.o", "12345")
+	f.write(w, "build/deep/y", "1234567")
+	r := f.publish()
+	if r.Ignored.Files != 2 || r.Ignored.Bytes != 12 || r.Wip != "" || r.Rest != nil {
+		t.Errorf("%+v", r)
+	}
+}

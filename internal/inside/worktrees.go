@@ -1,0 +1,185 @@
+package inside
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// adminDir is where a workspace's repository is, also where .git is a file that names it.
+func adminDir(workspace string) string {
+	dir := filepath.Join(workspace, ".git")
+	if text, err := readSmall(dir); err == nil {
+		if to, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: "); ok {
+			dir = to
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(workspace, dir)
+			}
+		}
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// maxSwept is how many files of a repository are looked at.
+const maxSwept = 500_000
+
+// sweep removes from a repository what git would wait for without end, and what holds nothing: pipes, sockets, devices, and
+// locks in our own part of the names. A directory of refs that leads elsewhere makes the repository unusable.
+func sweep(j Job) (err error) {
+	if j.Shared {
+		return nil // out of the agent's reach
+	}
+	top, n := adminDir(j.Workspace), 0
+	walk := filepath.WalkDir(top, func(path string, e fs.DirEntry, werr error) error {
+		if n++; n > maxSwept {
+			return filepath.SkipAll
+		}
+		if werr != nil || e.IsDir() || path == top {
+			return nil //nolint:nilerr // what can't be read is git's to complain about
+		}
+		rel, _ := filepath.Rel(top, path)
+		kind := e.Type()
+		if kind&fs.ModeSymlink != 0 {
+			info, err := os.Stat(path)
+			if err != nil {
+				return nil //nolint:nilerr // leads nowhere
+			}
+			kind = info.Mode().Type()
+		}
+		part, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+		names := part == "refs" || part == "logs" || part == "worktrees"
+		switch {
+		case kind.IsDir() && names:
+			err = fmt.Errorf(".git/%s leads elsewhere", filepath.ToSlash(rel))
+		case kind&^fs.ModeDir != 0, strings.HasPrefix(filepath.ToSlash(rel), "refs/cco/") && strings.HasSuffix(rel, ".lock"):
+			_ = os.Remove(path) // what stays in the way is git's to complain about
+		}
+		return nil
+	})
+	return errors.Join(err, walk)
+}
+
+// worktrees keeps what was left, and what HEAD is, in the worktrees that the agent made of its repository.
+func (k *keeping) worktrees(ctx context.Context) {
+	if k.gitDir != "" {
+		return // a repository of our own
+	}
+	parent := filepath.Join(adminDir(k.job.Workspace), "worktrees")
+	entries, err := os.ReadDir(parent)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		k.lose("its worktrees can't be listed: %v", err)
+	}
+	for i, e := range entries {
+		if i == maxTrees {
+			k.lose("%d more worktrees: too many to look into", len(entries)-i)
+			return
+		}
+		if err := k.worktree(ctx, filepath.Join(parent, e.Name()), fmt.Sprintf("worktree/%d", i+1)); err != nil {
+			k.lose("worktree %s: %v", e.Name(), firstOf("", err))
+		}
+	}
+}
+
+func (k *keeping) worktree(ctx context.Context, admin, name string) error {
+	w := repo{dir: k.dir, gitDir: admin}
+	files, ok := checkedOut(admin)
+	if ok {
+		w.dir = files
+	}
+	from := "worktree " + filepath.Base(admin)
+	at, err := find(ctx, w, "HEAD")
+	if err != nil {
+		if !ok {
+			return nil // nothing is left of it
+		}
+		return err
+	}
+	k.all = append(k.all, found{name + "/head", from, at.head})
+	if !ok {
+		return nil
+	}
+	j := k.job
+	j.Message, j.Workspace = "", w.dir
+	left, lost, err := leftovers(ctx, j, w, at)
+	for _, words := range lost {
+		k.lose("%s: %s", from, words)
+	}
+	if left != "" {
+		k.all = append(k.all, found{name + "/uncommitted", from, left})
+	}
+	return err
+}
+
+// checkedOut is where a worktree's files are.
+func checkedOut(admin string) (dir string, ok bool) {
+	text, err := readSmall(filepath.Join(admin, "gitdir"))
+	dir = filepath.Dir(strings.TrimSpace(text))
+	if err != nil || !filepath.IsAbs(dir) {
+		return "", false
+	}
+	info, err := os.Stat(dir)
+	return dir, err == nil && info.IsDir()
+}
+
+// maxIgnored is how many ignored files are counted.
+const maxIgnored = 200_000
+
+// Ignored are files that are never saved.
+type Ignored struct {
+	Files int   `json:"files,omitempty"`
+	Bytes int64 `json:"bytes,omitempty"`
+	More  bool  `json:"more,omitempty"` // there are more of them
+}
+
+// ignored counts what git was told to look away from.
+func ignored(ctx context.Context, work repo) (n Ignored) {
+	ctx, cancel := context.WithTimeout(ctx, keepTime)
+	defer cancel()
+	c := work.cmd("ls-files", "-z", "--others", "--ignored", "--exclude-standard")
+	c.Stdout = &names{do: func(name string) error {
+		if n.Files == maxIgnored {
+			n.More = true
+			return errors.New("enough")
+		}
+		if info, err := os.Lstat(filepath.Join(work.dir, name)); err == nil && !info.IsDir() {
+			n.Files, n.Bytes = n.Files+1, n.Bytes+info.Size()
+		}
+		return nil
+	}}
+	if err := proc.Run(ctx, c); err != nil {
+		n.More = true
+	}
+	return n
+}
+
+// names calls do for each of the names that git writes, ended by NUL.
+type names struct {
+	do   func(string) error
+	rest []byte
+}
+
+func (n *names) Write(p []byte) (int, error) {
+	whole := append(n.rest, p...)
+	for {
+		name, rest, ok := bytes.Cut(whole, []byte{0})
+		if !ok {
+			n.rest = slices.Clone(whole)
+			return len(p), nil
+		}
+		whole = rest
+		if err := n.do(string(name)); err != nil {
+			return 0, err
+		}
+	}
+}
