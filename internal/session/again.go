@@ -24,6 +24,12 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	if rec.Live() {
 		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "it is still at work"}
 	}
+	if o.Agent == "" {
+		o.Agent = rec.Agent
+	}
+	if o.Model == "" && o.Agent == rec.Agent { // another agent has other models
+		o.Model = rec.Model
+	}
 	if _, err := agent.Find(o.Agent); err != nil {
 		return rec, err
 	}

@@ -25,8 +25,8 @@ type PushOptions struct {
 	Plan    string // a file
 	Message string // the plan itself, instead of a file
 	Box     string
-	Agent   string
-	Model   string
+	Agent   string // with Resume, "" is the session's own
+	Model   string // likewise
 	Depth   int
 	Resume  string // the session whose workspace is used again
 
