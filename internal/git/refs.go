@@ -13,9 +13,9 @@ type Ref struct {
 	Symref string `json:"symref,omitempty"` // the ref that it stands for, if it is symbolic
 }
 
-// Refs lists every ref of the repository that can be resolved.
-func (r *Repo) Refs(ctx context.Context) (map[string]Ref, error) {
-	out, err := r.host.out(ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)")
+// Refs lists every ref of the repository that can be resolved, or those below some names.
+func (r *Repo) Refs(ctx context.Context, below ...string) (map[string]Ref, error) {
+	out, err := r.host.out(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"}, below...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list refs: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,14 +68,14 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 		return store.Session{}, err
 	}
 	rec := store.Session{
-		ID: s.NewID(), Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
+		Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
 		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),
 	}
 	if err := s.ready(ctx, rec, b, d, o.Limits); err != nil {
 		return store.Session{}, err
 	}
 	id := s.identity(repo)
-	order := Order{Session: rec.ID, Format: repo.ObjectFormat, Name: id.Name, Email: id.Email, Shallow: o.Depth > 0 || repo.IsShallow()}
+	order := Order{Format: repo.ObjectFormat, Name: id.Name, Email: id.Email, Shallow: o.Depth > 0 || repo.IsShallow()}
 	order.take(o)
 	rec, err = s.handOver(ctx, repo, b, d, rec, order, p, o.Depth)
 	if err != nil {
@@ -139,26 +140,35 @@ func (s *Service) belongs(ctx context.Context, repo *git.Repo, b *box.Box) error
 
 // handOver fills the exchange directory, records the session and starts its keeper, or leaves nothing behind.
 func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d box.Driver, rec store.Session, o Order, p plan, depth int) (_ store.Session, err error) {
-	lock, err := s.keeperLock(rec.ID)
+	id, lock, err := s.draw(ctx, repo)
 	if err != nil {
 		return rec, err
 	}
+	rec.ID, o.Session = id, id
+	// What is undone is what was made here: nothing else has the id, or it would not have been drawn.
+	made := []func(context.Context) error{func(context.Context) error { return tree.Remove(s.dir(id)) }}
 	defer func() {
 		_ = lock.Close()
-		if err != nil {
-			undo := context.WithoutCancel(ctx)
-			err = errors.Join(err, s.Store.RemoveSessions(undo, rec.ID), tree.Remove(s.dir(rec.ID)), tree.Remove(s.exchange(rec.ID)))
+		if err == nil {
+			return
+		}
+		for _, undo := range slices.Backward(made) {
+			err = errors.Join(err, undo(context.WithoutCancel(ctx)))
 		}
 	}()
-	if err := os.MkdirAll(s.exchange(rec.ID), 0o700); err != nil {
+	if err := os.MkdirAll(s.Boxes.Exchange(), 0o700); err != nil {
 		return rec, err
 	}
+	if err := os.Mkdir(s.exchange(id), 0o700); err != nil {
+		return rec, err
+	}
+	made = append(made, func(context.Context) error { return tree.Remove(s.exchange(id)) })
 	if _, shared := d.(box.Sharer); !shared {
 		if err := s.send(ctx, repo, rec, o.Shallow, depth); err != nil {
 			return rec, err
 		}
 	}
-	if o.Plan, err = s.placePlan(rec.ID, b, d, p); err != nil {
+	if o.Plan, err = s.placePlan(id, b, d, p); err != nil {
 		return rec, err
 	}
 	rec.Plan = o.Plan
@@ -168,7 +178,8 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 	if err := s.Store.AddSession(ctx, rec); err != nil {
 		return rec, err
 	}
-	return rec, s.spawn(rec.ID, lock)
+	made = append(made, func(ctx context.Context) error { return s.Store.RemoveSessions(ctx, id) })
+	return rec, s.spawn(id, lock)
 }
 
 // spawn starts the keeper with the lock and a listening socket that are ready before it is.

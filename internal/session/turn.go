@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"os"
 	"strings"
@@ -49,8 +47,10 @@ const maxTurns = 4
 func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 	id := t.Workspace
 	if t.Look {
-		sum := sha256.Sum256([]byte(t.Key))
-		id = hex.EncodeToString(sum[:4])
+		var err error
+		if id, err = s.lookID(ctx, t.Key); err != nil {
+			return Taken{}, err
+		}
 	}
 	for try := 1; ; try++ {
 		if _, err := s.begun(ctx, id, t); err != nil {

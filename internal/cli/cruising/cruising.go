@@ -4,6 +4,7 @@ package cruising
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
@@ -88,6 +90,36 @@ func (t *tool) launch() error {
 // open opens the store alone: most commands need no more.
 func (t *tool) open(ctx context.Context) (*store.Store, error) {
 	return store.Open(ctx, filepath.Join(t.Data(), "cco.db"))
+}
+
+func (t *tool) newPhase(ctx context.Context) (string, error) {
+	st, err := t.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = st.Close() }()
+	return drawPhase(ctx, st, session.NewID)
+}
+
+// drawPhase gives an id that no phase has, with a workspace that no session has: either would be taken for the new one's.
+func drawPhase(ctx context.Context, st *store.Store, draw func() string) (string, error) {
+	const most = 100
+	for range most {
+		id := draw()
+		_, phaseErr := st.Phase(ctx, id)
+		_, sessionErr := st.Session(ctx, steps.SessionOf(id))
+		_, noPhase := errors.AsType[*store.PhaseNotFoundError](phaseErr)
+		_, noSession := errors.AsType[*store.NotFoundError](sessionErr)
+		switch {
+		case noPhase && noSession:
+			return id, nil
+		case phaseErr != nil && !noPhase:
+			return "", phaseErr
+		case sessionErr != nil && !noSession:
+			return "", sessionErr
+		}
+	}
+	return "", fmt.Errorf("no free id of a phase in %d draws", most)
 }
 
 // phase finds the phase that is meant: the named one, or that of the branch that is checked out.

@@ -71,7 +71,10 @@ func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON b
 	if st.Heard, err = ours(ctx, f, pull.Number); err != nil {
 		return err
 	}
-	id := session.NewID()
+	id, err := drawPhase(ctx, svc.Store, session.NewID)
+	if err != nil {
+		return err
+	}
 	if err := t.client().Start(ctx, id, st); err != nil {
 		return err
 	}

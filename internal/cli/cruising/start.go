@@ -16,7 +16,6 @@ import (
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/session"
 )
 
 type startFlags struct {
@@ -89,7 +88,10 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 	if err := t.check(ctx, spec); err != nil {
 		return err
 	}
-	id := session.NewID()
+	id, err := t.newPhase(ctx)
+	if err != nil {
+		return err
+	}
 	if err := t.client().Start(ctx, id, cruise.NewState(spec)); err != nil {
 		return err
 	}

@@ -1,0 +1,34 @@
+package cruising
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Guards against a phase that is given the id, or the workspace, of another.
+func TestAPhaseIDThatIsKnownIsDrawnAgain(t *testing.T) {
+	t.Parallel()
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	if err := st.SavePhase(t.Context(), store.Phase{ID: "0badcafe", Created: time.Now(), Updated: time.Now(), State: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.AddSession(t.Context(), store.Session{ID: steps.SessionOf("12345678"), State: store.Done, Created: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{"0badcafe", "12345678", "0badcafe", "23456789"}
+	id, err := drawPhase(t.Context(), st, func() string { id := ids[0]; ids = ids[1:]; return id })
+	if err != nil || id != "23456789" {
+		t.Errorf("%q, %v", id, err)
+	}
+	if id, err := drawPhase(t.Context(), st, func() string { return "0badcafe" }); err == nil {
+		t.Errorf("%q, although it is taken", id)
+	}
+}
