@@ -106,7 +106,11 @@ func (a *app) pulled(r session.PullResult) {
 		a.io.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as uncommitted work")
 	}
 	if len(r.Others) > 0 {
-		a.io.Warn("the agent left commits on %d other branches; they are kept in %s", len(r.Others), r.Rest)
+		kept := ""
+		if r.Rest != "" {
+			kept = "; they are kept in " + r.Rest
+		}
+		a.io.Warn("the agent left commits on %s beside%s", counted(len(r.Others), "branch", "branches"), kept)
 	}
 	for _, k := range r.Kept {
 		a.io.Say("what the ref held before is kept at %s", k)
@@ -150,15 +154,17 @@ func (a *app) diffstat(s git.Summary) {
 		a.io.Printf("  %s %s %s\n", f.Path, a.io.Paint(term.Green, fmt.Sprintf("+%d", f.Added)), a.io.Paint(term.Red, fmt.Sprintf("-%d", f.Deleted)))
 	}
 	if len(s.Files) > 0 {
-		a.io.Printf("%s changed, %d insertions, %d deletions\n", count(len(s.Files), "file"), s.Added, s.Deleted)
+		a.io.Printf("%s changed, %s, %s\n", count(len(s.Files), "file"), count(s.Added, "insertion"), count(s.Deleted, "deletion"))
 	}
 }
 
-func count(n int, what string) string {
+func count(n int, what string) string { return counted(n, what, what+"s") }
+
+func counted(n int, one, more string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 func short(sha string) string { return sha[:min(10, len(sha))] }

@@ -242,7 +242,11 @@ func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
 		}
 		return err
 	}
-	if !asJSON {
+	switch {
+	case asJSON:
+	case s.MadeNothing(rec):
+		a.io.Printf("Session %s ended and changed nothing. See what it said: cco box logs %s\n", rec.ID, rec.ID)
+	default:
 		a.io.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
 	}
 	return nil

@@ -101,7 +101,7 @@ func diffCommand(a *app) *cobra.Command {
 			if a.io.OutTTY {
 				style = git.DiffPlain // can't drive a terminal
 			}
-			return s.Diff(ctx, a.io.Out, args[0], style, o)
+			return s.Diff(ctx, a.io.Results(), args[0], style, o)
 		}),
 	}
 	return c

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/session"
@@ -76,7 +77,7 @@ func (v *view) event(e event.Event) {
 			v.line(term.Dim, inset(e.Text))
 		}
 	case event.KindToolCall:
-		v.line(term.Dim, under(e)+"» "+e.Tool+toolWords(e.Input))
+		v.line(term.Dim, under(e)+"» "+e.Tool+toolWords(e.Input, v.room(under(e)+"» "+e.Tool+" ")))
 	case event.KindToolResult:
 		if v.asked {
 			return
@@ -139,7 +140,7 @@ const maxErrs = 5
 
 func (v *view) complain(text string) {
 	v.a.io.Settle()
-	_, _ = fmt.Fprintln(v.a.io.Err, term.Clean(text))
+	v.a.io.Sign(v.a.io.Err, term.Clean(text))
 }
 
 func (v *view) line(c term.Colour, text string) {
@@ -148,7 +149,7 @@ func (v *view) line(c term.Colour, text string) {
 	if c != "" {
 		text = v.a.io.Paint(c, text)
 	}
-	_, _ = fmt.Fprintln(v.out, text)
+	v.a.io.Sign(v.out, text)
 }
 
 // under sets apart what a subagent does.
@@ -172,8 +173,18 @@ func oneLine(text string, most int) string {
 	return text
 }
 
+// room is how much of a line the terminal has left behind what begins it.
+func (v *view) room(begun string) int {
+	const least, without = 20, 120 // columns, at least and where there is no terminal
+	if !v.a.io.OutTTY {
+		return without
+	}
+	cols, _ := v.a.size()
+	return max(least, cols-utf8.RuneCountInString(begun))
+}
+
 // toolWords is what a tool call is about: the field of its input that says most.
-func toolWords(input json.RawMessage) string {
+func toolWords(input json.RawMessage, most int) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
 		return ""
@@ -183,9 +194,9 @@ func toolWords(input json.RawMessage) string {
 		var list []string
 		switch {
 		case json.Unmarshal(fields[name], &text) == nil && text != "":
-			return " " + oneLine(text, 120)
+			return " " + oneLine(text, most)
 		case json.Unmarshal(fields[name], &list) == nil && len(list) > 0:
-			return " " + oneLine(strings.Join(list, " "), 120)
+			return " " + oneLine(strings.Join(list, " "), most)
 		}
 	}
 	return ""

@@ -128,6 +128,12 @@ func (s *Service) Failure(rec store.Session) error {
 	return s.failure(rec, published, err)
 }
 
+// MadeNothing says that a session has ended and left neither commits nor changes.
+func (s *Service) MadeNothing(rec store.Session) bool {
+	r, err := s.readResult(rec)
+	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Others) == 0
+}
+
 // failure tells what an agent that did not finish has left.
 func (s *Service) failure(rec store.Session, published inside.Result, err error) error {
 	if err == nil {

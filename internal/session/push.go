@@ -234,7 +234,7 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 		dirty = nil
 	}
 	if len(dirty) > 0 {
-		s.Warn("uncommitted changes stay here, only committed work travels (%d files, e.g. %s)", len(dirty), git.Clean(dirty[0]))
+		s.Warn("uncommitted changes stay here, only committed work travels (%d changed, e.g. %s)", len(dirty), git.Clean(dirty[0]))
 	}
 	survey, err := repo.Survey(ctx, head.Commit)
 	if err != nil {

@@ -28,6 +28,10 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
+	// SQLite makes files that others can read; those beside it, of the write-ahead log, get the rights of this one.
+	if err := private(path); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
 	// synchronous=FULL: a session that was announced must be there after a power cut.
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate"
@@ -45,6 +49,23 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// private makes a file that only its owner can read, or closes one that is there to others. One that is there is not
+// opened: closing it would let go of the locks that this process may have on it.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		return f.Close()
+	}
+	info, statErr := os.Stat(path)
+	switch {
+	case statErr != nil:
+		return errors.Join(err, statErr)
+	case info.Mode().Perm()&0o077 != 0:
+		return os.Chmod(path, 0o600)
+	}
+	return nil
 }
 
 // Close closes the database.

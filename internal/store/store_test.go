@@ -2,6 +2,8 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,6 +27,25 @@ func sample(id string) Session {
 	return Session{
 		ID: id, Box: "cco-sandbox", Backend: "native", Agent: "script", Repo: "/r", RepoKey: "k", Branch: "main",
 		Base: strings.Repeat("a", 40), Plan: "plan.md", State: Created, Created: time.UnixMilli(1_700_000_000_000).UTC(),
+	}
+}
+
+// Guards against a record of plans, questions and spending that other users of the machine can read.
+func TestOnlyTheOwnerCanRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cco.db")
+	for i := range 2 {
+		s := open(t, path)
+		if err := s.AddSession(t.Context(), sample(fmt.Sprintf("3f9c01a%d", i))); err != nil {
+			t.Fatal(err)
+		}
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if info, err := os.Stat(path + suffix); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s%s: %v, %v", path, suffix, info.Mode(), err)
+			}
+		}
+		if err := errors.Join(s.Close(), os.Chmod(path, 0o644)); err != nil { // as an older cco left it
+			t.Fatal(err)
+		}
 	}
 }
 

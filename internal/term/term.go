@@ -3,6 +3,7 @@ package term
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type Streams struct {
 	InTTY, OutTTY, ErrTTY bool
 	Quiet, Verbose        bool
 	Color                 bool
+	Plain                 bool // the terminal's locale has no signs but ASCII's
 
 	mu   sync.Mutex
 	live bool // a progress line stands unfinished on Err
@@ -34,7 +36,25 @@ func System() *Streams {
 	s.OutTTY = xterm.IsTerminal(int(os.Stdout.Fd()))
 	s.ErrTTY = xterm.IsTerminal(int(os.Stderr.Fd()))
 	s.Color = s.OutTTY && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	s.Plain = plainLocale(os.Getenv)
 	return s
+}
+
+// plainLocale says whether the user has asked for a locale without UTF-8. Where none is set, most terminals have it.
+func plainLocale(env func(string) string) bool {
+	locale := strings.ToLower(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
+	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
+}
+
+// asciiSigns stand for the few signs beyond ASCII that cco's own words have.
+var asciiSigns = strings.NewReplacer("…", "...", "»", ">", "✗", "x", "·", "-", "─", "-", "×", "x", "→", "->")
+
+// signs replaces signs that the terminal can't show.
+func (s *Streams) signs(words string) string {
+	if !s.Plain {
+		return words
+	}
+	return asciiSigns.Replace(words)
 }
 
 // Test gives streams that a test can read.
@@ -48,7 +68,19 @@ func (s *Streams) Printf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	_, _ = fmt.Fprintf(s.Out, format, args...)
+	_, _ = io.WriteString(s.Out, s.signs(fmt.Sprintf(format, args...)))
+}
+
+// Results is Out for what is written in pieces or by others: an unfinished progress line goes before each of them.
+func (s *Streams) Results() io.Writer { return settled{s} }
+
+type settled struct{ s *Streams }
+
+func (w settled) Write(p []byte) (int, error) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.s.clear()
+	return w.s.Out.Write(p)
 }
 
 // JSON writes a result as indented JSON.
@@ -87,29 +119,30 @@ func (s *Streams) line(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	_, _ = fmt.Fprintf(s.Err, "cco: %s\n", words)
+	_, _ = fmt.Fprintf(s.Err, "cco: %s\n", s.signs(words))
 }
 
-// Progress shows what is going on: a line that is rewritten on a terminal, a line each otherwise.
+// Progress shows what is going on: a line that is rewritten on a terminal, a line each otherwise. Where the output goes
+// through a pipe, its end may be on the same terminal and would be glued to an unfinished line.
 func (s *Streams) Progress(format string, args ...any) {
 	if s.Quiet {
 		return
 	}
 	words := fmt.Sprintf(format, args...)
-	if !s.ErrTTY {
+	if !s.ErrTTY || !s.OutTTY {
 		s.line(words)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	_, _ = fmt.Fprintf(s.Err, "\x1b[2m%s\x1b[0m", s.fit(words))
+	_, _ = io.WriteString(s.Err, s.Paint(Dim, s.fit(words)))
 	s.live = true
 }
 
 // Live shows passing figures (per cent, seconds) on a terminal and nothing otherwise.
 func (s *Streams) Live(format string, args ...any) {
-	if s.ErrTTY {
+	if s.ErrTTY && s.OutTTY {
 		s.Progress(format, args...)
 	}
 }
@@ -142,12 +175,15 @@ func (s *Streams) fit(words string) string {
 			width = w
 		}
 	}
-	runes := []rune(Clean(words))
+	runes := []rune(Clean(s.signs(words)))
 	if len(runes) >= width {
-		runes = append(runes[:max(0, width-2)], '…')
+		runes = append(runes[:max(0, width-4)], []rune(s.signs("…"))...)
 	}
 	return string(runes)
 }
+
+// Sign writes a line of cco's own to w, in signs that the terminal can show.
+func (s *Streams) Sign(w io.Writer, line string) { _, _ = io.WriteString(w, s.signs(line)+"\n") }
 
 // Paint colours words where the output is a terminal that shows colours.
 func (s *Streams) Paint(c Colour, words string) string {

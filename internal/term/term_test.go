@@ -36,12 +36,15 @@ func TestQuietKeepsResultsAndWarnings(t *testing.T) {
 
 func TestProgressIsOneLiveLineOnATerminal(t *testing.T) {
 	s, out, err := Test("")
-	s.ErrTTY = true
+	s.OutTTY, s.ErrTTY = true, true
 	s.Progress("cloning")
 	s.Progress("running %s", strings.Repeat("x", 200))
 	s.Printf("done\n")
 	if strings.Contains(err.String(), "\n") {
 		t.Errorf("progress left lines behind: %q", err)
+	}
+	if strings.Contains(err.String(), "\x1b[2m") {
+		t.Errorf("dim although there are to be no colours: %q", err)
 	}
 	if !strings.HasSuffix(err.String(), "\r\x1b[K") || out.String() != "done\n" {
 		t.Errorf("the live line was not cleared: %q", err)
@@ -54,5 +57,48 @@ func TestTableAlignsColumns(t *testing.T) {
 	want := "ID        STATE\n3f9c01aa  done\nä         x y\n"
 	if out.String() != want {
 		t.Errorf("got\n%s", out)
+	}
+}
+
+// Guards against output glued to a progress line: what is written by others clears it, and a pipe's end can't.
+func TestProgressIsNeverGluedToOutput(t *testing.T) {
+	s, _, err := Test("")
+	s.OutTTY, s.ErrTTY = true, true
+	s.Progress("reading")
+	if _, e := s.Results().Write([]byte("diff\n")); e != nil || !strings.HasSuffix(err.String(), "\r\x1b[K") {
+		t.Errorf("%v, %q", e, err)
+	}
+	s, _, err = Test("")
+	s.ErrTTY = true
+	s.Progress("reading")
+	s.Live("50 %%")
+	if err.String() != "cco: reading\n" {
+		t.Errorf("beside a pipe: %q", err)
+	}
+}
+
+func TestSignsFollowTheLocale(t *testing.T) {
+	for _, c := range []struct {
+		env   map[string]string
+		plain bool
+	}{
+		{nil, false},
+		{map[string]string{"LANG": "C"}, true},
+		{map[string]string{"LANG": "POSIX"}, true},
+		{map[string]string{"LANG": "de_DE.ISO-8859-1"}, true},
+		{map[string]string{"LANG": "C.UTF-8"}, false},
+		{map[string]string{"LANG": "en_GB.utf8", "LC_ALL": "C"}, true},
+		{map[string]string{"LANG": "C", "LC_ALL": "en_GB.UTF-8"}, false},
+	} {
+		if got := plainLocale(func(name string) string { return c.env[name] }); got != c.plain {
+			t.Errorf("%v: plain %v", c.env, got)
+		}
+	}
+	s, out, err := Test("")
+	s.Plain = true
+	s.Printf("… and 2 more\n")
+	s.Say("a → b")
+	if out.String() != "... and 2 more\n" || err.String() != "cco: a -> b\n" {
+		t.Errorf("%q %q", out, err)
 	}
 }

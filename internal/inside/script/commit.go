@@ -64,8 +64,16 @@ func (r *runner) commit(ctx context.Context, t Task) (string, error) {
 	if err := r.loud(ctx, message, "commit", "--quiet", "--cleanup=whitespace", "--file=-"); err != nil {
 		return "", err
 	}
-	out, err := proc.Output(ctx, r.git("rev-parse", "HEAD"))
-	return strings.TrimSpace(string(out)), err
+	return r.head(ctx), nil
+}
+
+// head is the commit that is checked out; "" where there is none.
+func (r *runner) head(ctx context.Context) string {
+	out, err := proc.Output(ctx, r.git("rev-parse", "--verify", "--quiet", "HEAD"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func (r *runner) git(args ...string) proc.Cmd {

@@ -146,6 +146,7 @@ func (r *runner) tasks(ctx context.Context, tasks []Task) error {
 
 func (r *runner) task(ctx context.Context, t Task) error {
 	r.say("%s", t.Title)
+	before := r.head(ctx)
 	for i, f := range t.Fences {
 		if err := r.fence(ctx, f); err != nil {
 			return &Failure{Task: t, Fence: i + 1, Line: f.Line, Err: err}
@@ -158,10 +159,14 @@ func (r *runner) task(ctx context.Context, t Task) error {
 	if err != nil {
 		return &Failure{Task: t, Line: t.Line, Err: err}
 	}
-	if commit == "" {
-		r.say("%s: nothing changed", t.Title)
-	} else {
+	now := r.head(ctx)
+	switch {
+	case commit != "":
 		r.say("%s: committed %.12s", t.Title, commit)
+	case now != before:
+		r.say("%s: committed by itself, now at %.12s", t.Title, now)
+	default:
+		r.say("%s: nothing changed", t.Title)
 	}
 	return nil
 }

@@ -126,6 +126,15 @@ func TestOneCommitForEachTaskThatChangedSomething(t *testing.T) {
 	}
 }
 
+// Guards against "nothing changed" for a task whose own commands have committed.
+func TestATaskThatCommitsByItself(t *testing.T) {
+	b := newBench(t, "## Task 1: own\n```sh\necho a > a; git add a; git commit -qm mine\n```\n")
+	b.mustRun()
+	if out := b.out.String(); !strings.Contains(out, "Task 1: own: committed by itself, now at ") {
+		t.Error(out)
+	}
+}
+
 func TestTheFirstFailureEndsItWithItsWords(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\necho 1 > a\n```\n## Task 2: break\n```sh\necho fine\n```\n```sh\necho out\necho err >&2\n(exit 7)\necho not reached\n```\n## Task 3\n```sh\necho 3 > c\n```\n")
 	f := b.mustFail("Task 2: break (plan line 10): fence 2: exit status 7", "out\n", "err\n")
