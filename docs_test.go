@@ -89,6 +89,29 @@ func TestDocsNameCommandsThatExist(t *testing.T) {
 	}
 }
 
+// Guards against commands on boxes that the README's table leaves out.
+func TestTheReadmeHasEveryCommandOfBox(t *testing.T) {
+	out, err := proc.Output(t.Context(), proc.Cmd{
+		Argv: []string{"go", "run", "./cmd/cco", "box", "--help"}, Env: append(os.Environ(), "CGO_ENABLED=0"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(out), "Available Commands:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	commands := strings.Split(list, "\n")
+	if len(commands) < 15 {
+		t.Fatalf("only %d commands: is the pattern still right?\n%s", len(commands), out)
+	}
+	readme := docs(t)["README.md"]
+	for _, line := range commands {
+		name := strings.Fields(line)[0]
+		if !regexp.MustCompile("(?m)^\\|.*`cco box " + name + "`").MatchString(readme) {
+			t.Errorf("the README's table lacks `cco box %s`", name)
+		}
+	}
+}
+
 // knows asks for the help of ever shorter commands: what follows a command may be its arguments.
 func knows(t *testing.T, bin string, words []string) bool {
 	t.Helper()

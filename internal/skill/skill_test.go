@@ -13,6 +13,9 @@ func TestThePromptIsTheSkillWithItsPlan(t *testing.T) {
 	if strings.Contains(got, "$ARGUMENTS") || strings.Contains(got, "argument-hint") {
 		t.Error("something is left that only skills have")
 	}
+	if !strings.Contains(got, "The subject is a conventional one (`feat: …`") {
+		t.Error("it doesn't ask for conventional commits")
+	}
 	if !strings.Contains(string(File()), "name: "+Name+"\n") {
 		t.Error("the skill has another name")
 	}

@@ -17,6 +17,7 @@ func TestTemplateOfItsOwn(t *testing.T) {
 	for _, want := range []string{
 		"cpus: 4\n", `memory: "4096MiB"`, `disk: "102400MiB"`, `- location: "/data/it's \"odd\"/exchange"`, "mountPoint: /exchange\n  writable: true",
 		"build-essential", "ripgrep", "arch: \"x86_64\"\n  digest: \"sha256:", "arch: \"aarch64\"\n  digest: \"sha256:", guestSocket, `"{{.Dir}}/sock/cco.sock"`, "forwardAgent: false",
+		"message: |\n", "cco box shell {{.Name}} ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
