@@ -117,10 +117,7 @@ func (a *app) check(policy guard.Policy, command string, asJSON bool) error {
 	if rest, err := filepath.Rel(policy.Workspace, a.cwd); err == nil && filepath.IsLocal(rest) {
 		cwd = a.cwd
 	}
-	call := guard.Command(cwd, command)
-	if policy.Linked && policy.GitDir != "" {
-		call.Branch = discover.Branch(policy.GitDir)
-	}
+	call := hook.OnBranch(policy, guard.Command(cwd, command))
 	v := guard.Decide(policy, hook.Links{}, call)
 	if asJSON {
 		out := verdict{"deny", v.Rule, v.Reason, v.Instead, v.Part, v.Start, v.End, v.Path}

@@ -224,6 +224,11 @@ func (s *shell) kubectl(argv []arg) {
 			s.operand(a)
 		}
 	}
+	for i, a := range argv[1:] {
+		if v, _ := argv[i].literal(); (v == "-o" || v == "--output" || v == "--output-directory" || v == "--dump") && strings.Contains(a.known(), "/") {
+			s.check(opWrite, a)
+		}
+	}
 	if len(rest) > 0 && rest[0].is("config") && len(rest) > 1 && (strings.HasPrefix(rest[1].known(), "set") || strings.HasPrefix(rest[1].known(), "use") || strings.HasPrefix(rest[1].known(), "delete")) {
 		s.homeConfig(argv)
 	}
@@ -259,6 +264,9 @@ func (s *shell) client(name string, argv []arg) {
 		return
 	}
 	for _, a := range args {
+		if where, _ := s.locate(a.text, s.sc.dirs[0], false); where == placeSystem {
+			continue
+		}
 		if strings.HasPrefix(a.prefix(), "/") || strings.HasPrefix(a.prefix(), "..") || strings.HasPrefix(a.prefix(), "--") {
 			s.loose(a)
 		}

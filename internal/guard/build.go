@@ -120,10 +120,23 @@ func (s *shell) compiler(argv []arg) {
 			s.run(commaWords(a))
 		case strings.HasPrefix(v, "--out-dir=") || strings.HasPrefix(v, "-Clinker=") || strings.HasPrefix(v, "--emit="):
 			s.loose(a)
+		case strings.HasPrefix(v, "-") && !compilerReads(v) || strings.HasPrefix(prev, "-") && !compilerReads(prev) && !strings.Contains(prev, "=") && len(prev) > 3:
+			s.unmentioned(a.text, a)
 		}
 	}
 	s.runOperands(argv)
 	s.print(unknown(dynamic))
+}
+
+// compilerReads names the options of compilers that say where to look.
+func compilerReads(v string) bool {
+	for _, name := range []string{"-I", "-L", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-F", "-B", "-l", "--sysroot", "-isysroot", "-Wl,-rpath", "-D", "-Wall", "-x", "-T",
+		"--extern", "--cfg", "-std", "-ffile-prefix-map", "-fdebug-prefix-map", "-fmacro-prefix-map", "--remap-path-prefix", "-target", "--target"} {
+		if strings.HasPrefix(v, name) {
+			return true
+		}
+	}
+	return false
 }
 
 func commaWords(a arg) []arg {
@@ -159,10 +172,21 @@ func (s *shell) golang(argv []arg) {
 		s.homeConfig(argv)
 	}
 	for i, a := range argv[1:] {
-		if readsByOption(argv[i], a) || strings.HasPrefix(a.prefix(), "-ldflags") || argv[i].is("-ldflags") || argv[i].is("-run") || argv[i].is("-bench") {
+		if a.is("-args") || a.is("--args") {
+			break // the test's own, and it is a program of the workspace
+		}
+		switch option := optionOf(argv, i+1); option {
+		case "run", "bench", "skip", "tags", "fuzz", "list":
+			continue
+		case "ldflags", "gcflags", "asmflags":
+			s.linkerFlags(a)
+			continue
+		}
+		if readsByOption(argv[i], a) {
 			continue
 		}
 		s.loose(a)
+		s.unmentioned(a.text, a)
 	}
 	s.runOperands(argv)
 	s.sc.dirs = outer
@@ -171,6 +195,17 @@ func (s *shell) golang(argv []arg) {
 		return
 	}
 	s.print(unknown(dynamic))
+}
+
+// linkerFlags judges -ldflags, in which -X sets a string.
+func (s *shell) linkerFlags(a arg) {
+	skip := false
+	for _, t := range a.split(" \t\n") {
+		if !skip {
+			s.unmentioned(t, a)
+		}
+		skip = t.is("-X") || strings.HasSuffix(t.known(), "=-X")
+	}
 }
 
 // cargo knows cargo's subcommands that run text.
@@ -342,7 +377,7 @@ func (s *shell) runFile(content text, argv []arg) {
 		return
 	}
 	s.isolated(func() {
-		s.sc.params = texts(argv[1:])
+		s.sc.self, s.sc.params = argv[0].text, texts(argv[1:])
 		s.runText(content, argv[0], "a script")
 	})
 }

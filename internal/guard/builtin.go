@@ -68,7 +68,7 @@ func (s *shell) runVariableBuiltin(name string, argv []arg) bool {
 	case "echo":
 		s.echo(args)
 	case "declare", "typeset", "local", "export", "readonly":
-		s.declareArgs(args)
+		s.declareArgs(name, args)
 	case "unset":
 		s.evaluated(texts(args))
 		s.unset(args)
@@ -278,7 +278,7 @@ func (s *shell) echo(args []arg) {
 
 // declareArgs handles declare and its like when they are called through
 // something else and so did not parse as a clause.
-func (s *shell) declareArgs(args []arg) {
+func (s *shell) declareArgs(builtin string, args []arg) {
 	for _, a := range args {
 		s.document(a.text)
 		name, _, ok := strings.Cut(a.prefix(), "=")
@@ -286,8 +286,20 @@ func (s *shell) declareArgs(args []arg) {
 			value := a.cut(len(name) + 1)
 			s.setting(name, arg{value, a.start, a.end}, true)
 			s.set(name, []text{value}, false, false)
+			if builtin == "export" {
+				s.export(name, a)
+			}
 		}
 	}
+}
+
+// isBuiltin says that a name means something that the shell does itself.
+func (s *shell) isBuiltin(name string) bool {
+	switch name {
+	case "cd", "echo", "printf", "read", "test", "[", ":", "true", "false", "set", "shift", "pwd", "local", "declare", "type", "wait", "exit", "return", "unset", "command", "builtin", "pushd", "popd":
+		return true
+	}
+	return false
 }
 
 func (s *shell) testArgs(args []arg) {

@@ -13,6 +13,9 @@ type Call struct {
 	// Branch is the branch that HEAD of the workspace is on, if the caller
 	// knows it. On another branch than the policy's nothing may be committed.
 	Branch string
+	// MadeHere says that this branch was made in the workspace, and so is the
+	// agent's own like the policy's.
+	MadeHere bool
 	// Typed says that the agent can type into a program that it has started,
 	// without being asked about it again.
 	Typed bool

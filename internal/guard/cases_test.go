@@ -40,6 +40,9 @@ func newSite(t *testing.T, nested bool) site {
 	mustWrite(t, gitDir+"/commondir", "../..\n")
 	mustWrite(t, gitDir+"/HEAD", "ref: refs/heads/agent/task-1\n")
 	mustWrite(t, s.host+"/.git/config", "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/o/r\n[remote \"up\"]\n\turl = "+s.host+"\n")
+	for _, branch := range []string{"main", "release", "agent/task-1"} {
+		mustWrite(t, s.host+"/.git/refs/heads/"+branch, strings.Repeat("1", 40)+"\n")
+	}
 	mustWrite(t, s.worktree+"/README.md", "x\n")
 	for name, target := range map[string]string{"link-out": s.out, "link-host": s.host, "link-in": "src", "link-file": s.out + "/notes.txt", "deep/up": "../.."} {
 		if err := os.Symlink(target, filepath.Join(s.worktree, name)); err != nil {
@@ -85,8 +88,9 @@ func (s site) decide(command string) guard.Verdict {
 	return guard.Decide(s.policy, hook.Links{}, guard.Command(s.worktree, s.fill(command)))
 }
 
-// labelled is one line of a file of cases.
-type labelled struct{ class, command string }
+// labelled is one line of a file of cases. A call that must be denied has the
+// rule in front that must do so.
+type labelled struct{ class, rule, command string }
 
 func readCases(t *testing.T, name string) []labelled {
 	t.Helper()
@@ -105,7 +109,11 @@ func readCases(t *testing.T, name string) []labelled {
 		if line == "" || class == "" {
 			continue // the heading of the file
 		}
-		out = append(out, labelled{class, line})
+		c := labelled{class: class, command: line}
+		if name == "block.txt" {
+			c.rule, c.command, _ = strings.Cut(line, "\t")
+		}
+		out = append(out, c)
 	}
 	if len(out) < 300 {
 		t.Fatalf("%s holds %d cases; 300 are the least", name, len(out))
@@ -122,8 +130,8 @@ func TestBlockCases(t *testing.T) {
 		for _, c := range cases {
 			if v := s.decide(c.command); v.Allow {
 				t.Errorf("%s, %s: allowed: %s", name, c.class, c.command)
-			} else if v.Rule == guard.RuleInternal {
-				t.Errorf("%s, %s: the guard failed on: %s", name, c.class, c.command)
+			} else if string(v.Rule) != c.rule {
+				t.Errorf("%s, %s: denied by %s, want %q: %s", name, c.class, v.Rule, c.rule, c.command)
 			}
 		}
 	}

@@ -162,12 +162,12 @@ func pathLike(t text) bool {
 // generic is the rule for commands that nothing more is known of: whatever
 // argument of theirs resolves to the outside is denied.
 func (s *shell) generic(argv []arg) {
-	for i, a := range argv[1:] {
-		if readsByOption(argv[i], a) {
-			continue
-		}
-		s.loose(a)
+	for i := range argv[1:] {
+		s.argument(argv, i+1)
 	}
+	s.inFront(argv)
+	s.inputText(argv)
+	s.written(argv)
 	s.runOperands(argv)
 	s.print(unknown(dynamic))
 }
@@ -202,21 +202,58 @@ func (s *shell) loose(a arg) {
 // setTo checks the value of a named option or variable. A place of the system
 // is taken as something to be used, unless the name says that it is written.
 func (s *shell) setTo(name string, a arg) {
-	if where, _ := s.locate(a.text, s.sc.dirs[0], false); where == placeSystem && !namesOutput(name) {
+	if where, _ := s.locate(a.text, s.sc.dirs[0], false); where == placeSystem && !s.namesOutput(name) || a.is("/") && !s.namesOutput(name) || recordsOnly(name) && !s.installs() {
 		return
 	}
 	s.guess(a)
 }
 
 // namesOutput says whether an option's name speaks of something written.
-func namesOutput(name string) bool {
-	lower := strings.ToLower(name)
-	for _, word := range []string{"prefix", "out", "dest", "install", "target", "log", "save", "dump", "export", "report", "cache", "write", "datadir", "workdir", "state"} {
+// A prefix is only noted down, until something is installed.
+func (s *shell) namesOutput(name string) bool {
+	lower := strings.ToLower(strings.TrimLeft(name, "-"))
+	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {
+		return s.installs()
+	}
+	for _, word := range []string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache", "write", "datadir", "workdir", "state"} {
 		if strings.Contains(lower, word) {
 			return true
 		}
 	}
-	return lower == "of" || lower == "o" || lower == "-o" || lower == "-d"
+	return lower == "of" || lower == "o" || lower == "d"
+}
+
+// recordsOnly names the directories that a build is told of and that only an
+// installation writes.
+func recordsOnly(name string) bool {
+	switch strings.TrimLeft(name, "-") {
+	case "localstatedir", "runstatedir", "sharedstatedir":
+		return true
+	}
+	return false
+}
+
+// installs says that the command being judged installs something.
+func (s *shell) installs() bool {
+	for _, a := range s.current {
+		switch v, _ := a.literal(); {
+		case v == "-n" || v == "--dry-run" || v == "--just-print":
+			return false
+		case strings.HasPrefix(strings.TrimLeft(v, "-"), "install"):
+			return !s.staged()
+		}
+	}
+	return false
+}
+
+// staged says that DESTDIR sends what is installed into the workspace.
+func (s *shell) staged() bool {
+	v, ok := s.sc.vars["DESTDIR"]
+	if !ok || len(v.alts) != 1 || len(v.alts[0]) == 0 {
+		return false
+	}
+	where, _ := s.locate(v.alts[0], s.sc.dirs[0], false)
+	return where.writable()
 }
 
 // guess checks an argument that may be a path.

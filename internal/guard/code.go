@@ -40,15 +40,70 @@ func (s *shell) code(lang string, t text, at arg, args []text) bool {
 	}
 	source := s.homes(b.String())
 	p := &program{s: s, lang: lang, at: at, args: args, consts: map[string]string{}, dir: s.sc.dirs[0]}
-	if lang == "other" { // unknown grammar: any outside path in it counts
-		s.suspicious(arg{lit(source), at.start, at.end})
-	}
 	p.toks = tokenize(lang, source)
 	s.steps += len(p.toks)
+	if lang == "other" {
+		p.foreign(source)
+	}
 	p.survey()
 	p.fold()
 	p.walk()
 	return p.mutates
+}
+
+// foreign judges text of which the grammar is not known: any outside path in it
+// counts, but for those in strings that are only printed or read.
+func (p *program) foreign(source string) {
+	lisp := strings.HasPrefix(strings.TrimSpace(source), "(")
+	for i, t := range p.toks {
+		if t.kind != 's' || !strings.ContainsAny(t.text, "/~.") {
+			continue
+		}
+		if name := lastName(p.callAround(i, lisp)); callReads(name) || printsText(name) {
+			source = strings.Replace(source, t.text, "", 1)
+		}
+	}
+	p.s.unmentioned(lit(source), p.at)
+}
+
+// callAround names the call that token i is given to.
+func (p *program) callAround(i int, lisp bool) string {
+	depth := 0
+	for j := i - 1; j >= 0; j-- {
+		t := p.toks[j]
+		switch {
+		case t.kind == 'p' && t.text == ")":
+			depth++
+		case t.kind == 'p' && t.text == "(":
+			if depth--; depth >= 0 {
+				continue
+			}
+			if lisp && j+1 < len(p.toks) {
+				name := p.toks[j+1].text
+				for k := j + 2; k < i && p.toks[k].kind != 's' && (p.toks[k].kind == 'i' || p.toks[k].text == "-"); k++ {
+					name += p.toks[k].text
+				}
+				return name
+			}
+			if j > 0 && p.toks[j-1].kind == 'i' {
+				return p.toks[j-1].text
+			}
+			return ""
+		case t.kind == 'i' && depth == 0 && j == i-1 && !lisp:
+			return t.text // a call without brackets
+		}
+	}
+	return ""
+}
+
+// printsText names calls of other languages that print or read what they get.
+func printsText(name string) bool {
+	switch name {
+	case "displayln", "display", "inspect", "putStrLn", "putStr", "print_endline", "print_string", "disp", "message", "writeln", "WriteLine",
+		"slurp", "read_file", "readString", "readLines", "list_dir", "ls", "isfile", "isdir", "readtext", "newline", "write-line", "pr", "prn":
+		return true
+	}
+	return false
 }
 
 // homes puts the home where programs write it into a string.
@@ -134,8 +189,9 @@ func isMode(v, lang string) bool {
 
 // frame is one open bracket, with the call that it belongs to.
 type frame struct {
-	call string
-	open int // index of the bracket
+	call   string
+	open   int  // index of the bracket
+	judged bool // what the call runs was judged as a command
 }
 
 // walk visits every call and every string with the call that it is given to.
@@ -151,11 +207,11 @@ func (p *program) walk() {
 			f := frame{open: i}
 			if t.text == "(" && i > 0 && p.toks[i-1].kind == 'i' {
 				f.call = p.toks[i-1].text
-				p.called(f.call, i)
+				f.judged = p.called(f.call, i)
 			} else if t.text == "(" && i > 0 && p.toks[i-1].kind == 'p' && (p.toks[i-1].text == ")" || p.toks[i-1].text == "]") {
 				f.call = "?" // what another call returned, or a table holds
 			} else if len(stack) > 0 {
-				f.call = stack[len(stack)-1].call
+				f.call, f.judged = stack[len(stack)-1].call, stack[len(stack)-1].judged && t.text == "["
 			}
 			stack = append(stack, f)
 		case t.kind == 'p' && (t.text == ")" || t.text == "]" || t.text == "}"):
@@ -168,7 +224,14 @@ func (p *program) walk() {
 			i++
 		case t.kind == 's':
 			call := ""
+			if i > 0 && p.lang == "javascript" && p.toks[i-1].kind == 'i' && strings.HasSuffix(p.toks[i-1].text, "$") {
+				p.run(p.text(t.text)) // $`command`
+				continue
+			}
 			if len(stack) > 0 {
+				if stack[len(stack)-1].judged {
+					continue
+				}
 				call = stack[len(stack)-1].call
 			}
 			if call == "" && (p.lang == "perl" || p.lang == "ruby") {
@@ -207,6 +270,8 @@ func (p *program) literal(t codeToken, call string, i int) {
 	switch {
 	case copies(name) && p.laterString(i):
 		return // what is copied is only read
+	case takesContent(name, call) && p.argumentIndex(i) > 0:
+		return // what is written, not where
 	case chained || callWrites(name) || writesByOwner(call):
 	case opensFile(name):
 		if !p.openWrites(p.callIndex(i)) && !isMode(t.text, p.lang) {
@@ -239,6 +304,43 @@ func (p *program) pipeOpen(command string) {
 // startsPrograms says that the program has what it takes to run others.
 func (p *program) startsPrograms() bool {
 	return p.mentions("subprocess") || p.mentions("child_process")
+}
+
+// takesContent names calls whose first argument alone is a path.
+func takesContent(name, call string) bool {
+	switch name {
+	case "writeFile", "writeFileSync", "appendFile", "appendFileSync", "outputFile", "outputFileSync", "outputJson", "outputJsonSync", "writeJson", "writeJsonSync",
+		"file_put_contents", "WriteFile", "writeTextFile", "writeTextFileSync", "spew", "binwrite", "write_file":
+		return true
+	}
+	return call == "File.write" || call == "IO.write" || call == "Bun.write" || call == "fs::write" || call == "std::fs::write"
+}
+
+// argumentIndex counts the commas before token i in the innermost call.
+func (p *program) argumentIndex(i int) int {
+	depth, commas := 0, 0
+	for j := i - 1; j >= 0; j-- {
+		if p.toks[j].kind != 'p' {
+			continue
+		}
+		switch p.toks[j].text {
+		case ")", "]", "}":
+			depth++
+		case "[", "{":
+			if depth--; depth < 0 {
+				depth, commas = 0, 0 // of a list within the call
+			}
+		case "(":
+			if depth--; depth < 0 {
+				return commas
+			}
+		case ",":
+			if depth == 0 {
+				commas++
+			}
+		}
+	}
+	return 0
 }
 
 // laterString says whether another string follows in the same call.

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// called follows calls that change directory or run something.
-func (p *program) called(call string, open int) {
+// called follows calls that change directory or run something. It says whether
+// what the call runs was judged.
+func (p *program) called(call string, open int) bool {
 	name := lastName(call)
 	first, list, dynamicArg := p.arguments(open)
 	switch {
@@ -15,7 +16,7 @@ func (p *program) called(call string, open int) {
 			if p.decodes {
 				p.unreadable()
 			}
-			return
+			return false
 		}
 		where, abs := p.locate(first[0])
 		if !where.writable() && where != placeUnknown {
@@ -25,7 +26,7 @@ func (p *program) called(call string, open int) {
 			p.dir = abs
 		}
 	case callRuns(p, call):
-		p.runCall(name, first, list, dynamicArg)
+		return p.runCall(name, first, list, dynamicArg)
 	case name == "exec" || name == "eval" || name == "Function" || name == "compile" || name == "instance_eval" || name == "loadstring" || name == "load" && p.lang == "lua":
 		if dynamicArg && p.decodes {
 			p.unreadable()
@@ -38,6 +39,7 @@ func (p *program) called(call string, open int) {
 	case (callWrites(name) || opensFile(name)) && p.decodes && (dynamicArg || p.indexed(open)):
 		p.unreadable()
 	}
+	return false
 }
 
 // indexed says that the first argument is a string that is cut or turned round.
@@ -109,21 +111,21 @@ func (p *program) enters(v string) {
 }
 
 // runCall runs what a call starts.
-func (p *program) runCall(name string, strs []string, list, dynamicArg bool) {
+func (p *program) runCall(name string, strs []string, list, dynamicArg bool) bool {
 	if len(strs) == 0 || dynamicArg && !list {
 		if p.decodes {
 			p.unreadable()
 		}
 	}
 	if len(strs) == 0 {
-		return
+		return false
 	}
 	argvForm := list || len(strs) > 1 && (strings.HasPrefix(name, "exec") || strings.HasPrefix(name, "spawn") || name == "Command" || p.lang == "perl" || p.lang == "ruby" || name == "arg")
 	if !argvForm {
 		if !dynamicArg {
 			p.run(p.text(strs[0]))
 		}
-		return
+		return !dynamicArg && len(strs) == 1
 	}
 	var argv []arg
 	for _, v := range strs {
@@ -133,9 +135,10 @@ func (p *program) runCall(name string, strs []string, list, dynamicArg bool) {
 		for _, a := range argv[1:] {
 			p.s.loose(a)
 		}
-		return
+		return false
 	}
 	p.nested(func() { p.s.run(argv) })
+	return true
 }
 
 // text turns a string with holes into text.

@@ -283,7 +283,13 @@ func (s *shell) caseClause(c *syntax.CaseClause) {
 }
 
 func (s *shell) funcDecl(c *syntax.FuncDecl) {
+	for _, name := range c.Names {
+		s.sc.funcs[name.Value] = c.Body
+	}
 	if c.Name == nil {
+		if len(c.Names) == 0 {
+			s.stmt(c.Body) // zsh runs a function without a name at once
+		}
 		return
 	}
 	s.sc.funcs[c.Name.Value] = c.Body

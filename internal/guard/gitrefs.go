@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // refs judges the subcommands that move refs; true if nothing more is to be
 // looked at. In a repository that is not shared, refs are the agent's own.
@@ -49,17 +52,44 @@ func (g *gitCall) denyRef(a arg, what string) {
 	g.s.deny(RuleGitRefs, a, "", what+" is a ref of the repository that this worktree shares with the host", instead)
 }
 
-// isOwn says whether a name means the agent's own branch.
+// isOwn says whether a name means the agent's own branch, or one that was made
+// in the workspace.
 func (g *gitCall) isOwn(a arg) bool {
 	own := g.s.policy.Branch
 	v, ok := a.literal()
-	return ok && (v == "HEAD" || own != "" && (v == own || v == "refs/heads/"+own || v == "heads/"+own))
+	v = strings.TrimPrefix(strings.TrimPrefix(v, "refs/"), "heads/")
+	return ok && (v == "HEAD" || own != "" && v == own || g.s.sc.made[madeBranch+v])
+}
+
+// madeBranch begins the entry of a branch among the things that were made.
+const madeBranch = "branch "
+
+// newBranch allows a branch that does not exist yet, which moves nobody's. Git
+// itself refuses a name that is taken, but a script may go on after that.
+func (g *gitCall) newBranch(a arg, switches bool) {
+	s := g.s
+	name, ok := a.literal()
+	if ok && s.policy.GitCommonDir != "" {
+		if e, _ := s.land.lookup(path.Join(s.policy.GitCommonDir, "refs/heads", name)); e == EntryFile || e == EntryLink {
+			g.denyRef(a, "the branch "+a.String())
+		}
+	}
+	if known := a.prefix(); known == "" || known[0] == '-' || known[0] == '/' || strings.Contains(known, "..") {
+		g.denyRef(a, "the branch "+a.String())
+	}
+	if !ok {
+		return // git refuses it if it is there, and the shell stays on its branch
+	}
+	s.sc.made[madeBranch+name] = true
+	if switches {
+		s.sc.branch = name
+	}
 }
 
 // onOwnBranch denies moving a branch that an earlier checkout switched to.
 func (g *gitCall) onOwnBranch() {
 	own := g.s.policy.Branch
-	if own == "" || g.s.sc.branch == "" || g.s.sc.branch == own {
+	if own == "" || g.s.sc.branch == "" || g.s.sc.branch == own || g.s.sc.made[madeBranch+g.s.sc.branch] {
 		return
 	}
 	if g.sub == "reset" && len(parseOptions(g.args, "").operands) == 0 {
@@ -79,11 +109,11 @@ func (g *gitCall) branch() {
 	case o.has("-u", "--set-upstream-to", "--unset-upstream", "--edit-description", "-t", "--track"):
 		g.denyConfig(g.at, "a branch's settings")
 	case !lists && len(o.operands) > 0 && !g.isOwn(o.operands[0]):
-		g.denyRef(o.operands[0], "a new branch")
+		g.newBranch(o.operands[0], false)
 	}
 }
 
-// checkout allows files and other commits; a new branch or a moved one is a
+// checkout allows files, other commits and new branches; one that is moved is a
 // ref of the host's.
 func (g *gitCall) checkout() {
 	s := g.s
@@ -96,10 +126,16 @@ func (g *gitCall) checkout() {
 		valued = "cC"
 	}
 	o := parseOptions(g.args, valued, "--orphan", "--create", "--force-create", "--conflict", "--source", "--pathspec-from-file")
-	for _, a := range o.values("-b", "-B", "-c", "-C", "--orphan", "--create", "--force-create") {
+	for _, a := range o.values("-B", "-C", "--force-create") {
 		if !g.isOwn(a) {
 			g.denyRef(a, "the branch "+a.String())
 		}
+	}
+	for _, a := range o.values("-b", "-c", "--orphan", "--create") {
+		if !g.isOwn(a) {
+			g.newBranch(a, true)
+		}
+		return
 	}
 	if o.has("-t", "--track") {
 		g.denyRef(g.at, "a new branch")
@@ -113,6 +149,9 @@ func (g *gitCall) checkout() {
 		s.sc.branch = "an unknown branch"
 	case name == "-" || g.isOwn(o.operands[0]):
 		s.sc.branch = s.policy.Branch
+		if s.sc.made[madeBranch+name] {
+			s.sc.branch = name
+		}
 	case name == "." || strings.HasPrefix(name, "HEAD") || strings.ContainsAny(name, "~^@:*") || s.land.isFile(s.absolute(name)) || strings.Contains(name, "."):
 	default:
 		s.sc.branch = name

@@ -8,7 +8,7 @@ import (
 func interpreterOf(name string) string {
 	name = strings.TrimRight(strings.TrimSuffix(name, ".exe"), "0123456789.-")
 	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "yash", "posh":
+	case "sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "yash", "posh", "csh", "tcsh", "osh", "oil", "ysh", "rc", "ion":
 		return "shell"
 	case "python", "pypy", "ipython", "jython", "micropython":
 		return "python"
@@ -59,7 +59,7 @@ func (s *shell) runInterpreter(name string, argv []arg) bool {
 	case "":
 		return false
 	case "shell":
-		s.shellProgram(argv)
+		s.speaking(strings.TrimRight(name, "0123456789.-"), func() { s.shellProgram(argv) })
 	case "awk":
 		s.awk(argv)
 	default:
@@ -106,6 +106,7 @@ func (s *shell) shellProgram(argv []arg) {
 		s.sc.errexit = false
 		s.sc.aliases = map[string]string{}
 		switch {
+		case s.dialect == dialectFish && s.fishProgram(argv):
 		case command && len(args) > 0:
 			s.sc.params = nil
 			if len(args) > 1 {
@@ -148,9 +149,10 @@ func (s *shell) scriptFile(lang string, args []arg) {
 			s.checkProgram(abs, name)
 		}
 	}
-	for _, a := range args[1:] {
-		s.loose(a)
+	for i := range args[1:] {
+		s.argument(args, i+1)
 	}
+	s.inputText(args)
 	s.print(unknown(dynamic))
 }
 
@@ -177,7 +179,7 @@ func optionsOf(lang string) programOptions {
 	case "lua":
 		return programOptions{text: "e", valued: "l"}
 	}
-	return programOptions{text: "ec", long: []string{"--eval", "-Command", "-command"}, valued: ""}
+	return programOptions{long: []string{"-e", "-c", "-E", "--eval", "-eval", "--execute", "--expression", "-Command", "-command"}}
 }
 
 // program runs an interpreter other than a shell.
@@ -192,6 +194,9 @@ func (s *shell) program(lang string, argv []arg) {
 			break
 		}
 		used, prog, mod, edits := s.programOption(lang, po, args)
+		if lang == "other" && prog == nil {
+			s.argument(args, 0)
+		}
 		if prog != nil {
 			texts0 = append(texts0, *prog)
 		}
@@ -210,8 +215,8 @@ func (s *shell) program(lang string, argv []arg) {
 		s.programTexts(lang, texts0, args, inPlace)
 	case module:
 		s.writtenModule(argv, args)
-		for _, a := range args {
-			s.loose(a)
+		for i, a := range args {
+			s.argument(argv, len(argv)-len(args)+i)
 			if strings.ContainsAny(a.known(), "(") {
 				s.code(lang, a.text, a, nil) // timeit and its like take statements
 			}
@@ -247,7 +252,7 @@ func (s *shell) programOption(lang string, po programOptions, args []arg) (used 
 		}
 		return nil
 	}
-	if strings.HasPrefix(v, "--") || contains(po.long, v) {
+	if strings.HasPrefix(v, "--") || contains(po.long, v) || lang == "other" {
 		name, _, glued := strings.Cut(v, "=")
 		value := &arg{args[0].cut(len(name) + 1), args[0].start, args[0].end}
 		used = 1
@@ -313,6 +318,9 @@ func (s *shell) programTexts(lang string, programs, args []arg, inPlace bool) {
 	for _, a := range args {
 		if inPlace || mutates {
 			s.loose(a)
+		}
+		if lang == "other" {
+			s.unmentioned(a.text, a)
 		}
 	}
 }

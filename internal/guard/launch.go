@@ -226,6 +226,11 @@ func (s *shell) eachText(argv []arg) {
 
 // watcher runs commands when files change.
 func (s *shell) watcher(argv []arg) {
+	if argv[0].is("entr") && len(argv) > 2 && strings.HasPrefix(argv[1].prefix(), "-") && strings.Contains(argv[1].prefix(), "s") {
+		a := argv[2]
+		s.isolated(func() { s.runText(a.text, a, "entr") })
+		return
+	}
 	o, rest := leading(argv[1:], "xewic", []string{"--exec", "--ext", "--watch", "--ignore", "--delay", "--exts", "--command"})
 	for _, a := range o.values("-x", "--exec", "-c", "--command") {
 		s.isolated(func() { s.runText(a.text, a, argv[0].known()) })

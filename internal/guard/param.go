@@ -31,6 +31,14 @@ func (s *shell) param(pe *syntax.ParamExp, quoted bool) [][]piece {
 	case pe.Slice != nil:
 		s.arith(pe.Slice.Offset)
 		s.arith(pe.Slice.Length)
+		if v.list {
+			first := 0
+			if name := pe.Param.Value; pe.Index == nil && (name == "@" || name == "*") {
+				first = 1 // $0 comes before them
+			}
+			alts = sliceList(alts, pe.Slice, first)
+			break
+		}
 		alts = mapTexts(alts, func(t text) text { return slice(t, pe.Slice) })
 	case pe.Repl != nil:
 		alts = s.replace(alts, pe.Repl)
@@ -123,7 +131,12 @@ func (s *shell) element(name string, index syntax.ArithmExpr) looked {
 			}
 			return looked{alts: v.values(), list: true}
 		}
-		if n, err := strconv.Atoi(w.Lit()); err == nil && ok && v.isList && n >= 0 && n < len(v.list) {
+	}
+	if n, fixed := number(index, 0); fixed && ok && v.isList && s.dialect == dialectBash {
+		if n < 0 {
+			n += len(v.list)
+		}
+		if n >= 0 && n < len(v.list) {
 			return looked{alts: []text{v.list[n]}}
 		}
 	}
@@ -217,7 +230,12 @@ func (s *shell) special(name string) looked {
 		"EPOCHSECONDS", "EPOCHREALTIME", "HOSTNAME", "HOSTTYPE", "OSTYPE", "MACHTYPE", "USER", "LOGNAME",
 		"SHLVL", "COLUMNS", "LINES", "BASH_VERSION", "BASH_VERSINFO", "OPTIND", "BASH_SUBSHELL", "LANG", "TERM":
 		return is(unknown(token))
-	case "_", "REPLY", "BASH_COMMAND", "BASH_EXECUTION_STRING":
+	case "_":
+		if s.sc.last != nil {
+			return is(s.sc.last)
+		}
+		return is(unknown(dynamic))
+	case "REPLY", "BASH_COMMAND", "BASH_EXECUTION_STRING":
 		return is(unknown(dynamic))
 	case "BASH_SOURCE", "FUNCNAME":
 		return is(s.sc.self)

@@ -91,17 +91,6 @@ func slice(t text, sl *syntax.Slice) text {
 	if !ok {
 		return t
 	}
-	number := func(x syntax.ArithmExpr, unset int) (int, bool) {
-		if x == nil {
-			return unset, true
-		}
-		w, ok := x.(*syntax.Word)
-		if !ok {
-			return 0, false
-		}
-		n, err := strconv.Atoi(w.Lit())
-		return n, err == nil
-	}
 	from, ok1 := number(sl.Offset, 0)
 	length, ok2 := number(sl.Length, len(v))
 	if !ok1 || !ok2 || from < 0 || length < 0 {
@@ -109,6 +98,38 @@ func slice(t text, sl *syntax.Slice) text {
 	}
 	from = min(from, len(v))
 	return lit(v[from:min(from+length, len(v))])
+}
+
+// number is the value of a plain number, which may have a minus.
+func number(x syntax.ArithmExpr, unset int) (int, bool) {
+	switch x := x.(type) {
+	case nil:
+		return unset, true
+	case *syntax.Word:
+		n, err := strconv.Atoi(x.Lit())
+		return n, err == nil
+	case *syntax.UnaryArithm:
+		n, ok := number(x.X, 0)
+		return -n, ok && x.Op == syntax.Minus
+	case *syntax.ParenArithm:
+		return number(x.X, unset)
+	}
+	return 0, false
+}
+
+// sliceList is ${a[@]:from:length}, or all of the list where that is not known.
+// The list counts from first.
+func sliceList(list []text, sl *syntax.Slice, first int) []text {
+	from, ok1 := number(sl.Offset, 0)
+	length, ok2 := number(sl.Length, len(list)+1)
+	if !ok1 || !ok2 || length < 0 {
+		return list
+	}
+	if from < 0 {
+		from += len(list) + first
+	}
+	from = min(max(from-first, 0), len(list))
+	return list[from:min(from+length, len(list))]
 }
 
 // replace applies ${x/orig/with} where both are plain text.

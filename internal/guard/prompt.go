@@ -12,19 +12,23 @@ func Prompt(p Policy) string {
 	b.WriteString(PromptHeading + "\n\n")
 	line := func(s string) { b.WriteString("- " + s + "\n") }
 	line("You work in an isolated workspace: `" + p.Workspace + "`. All of your work belongs there.")
-	line("Never `cd` to an absolute path outside `" + p.Workspace + "`. Use relative paths.")
+	outside := "`" + p.Workspace + "`"
+	if len(p.Scratch) > 0 {
+		outside += " and the directories for temporary files"
+	}
+	line("Never `cd` to an absolute path outside " + outside + ". Use relative paths.")
 	if p.Host != "" {
 		line("Never aim a git command at the host repository `" + p.Host + "`: no `git -C`, `--git-dir`, `--work-tree`, `GIT_DIR` or path that leads there.")
 	} else {
 		line("Never aim a git command at a repository outside the workspace.")
 	}
 	if p.Branch != "" {
-		line("Commit only to the current branch, `" + p.Branch + "`. Do not create, move or delete other branches or tags, and do not change git's configuration.")
+		line("Commit only to the current branch, `" + p.Branch + "`, or to a new one that you make. Do not move, delete or check out other branches, make no tags, and do not change git's configuration.")
 	} else {
 		line("Commit only to the current branch.")
 	}
 	if len(p.Scratch) > 0 {
-		line("Temporary files may go to `" + strings.Join(p.Scratch, "`, `") + "`.")
+		line("Temporary files may go to `" + strings.Join(p.Scratch, "`, `") + "`, and you may work there.")
 	}
 	line("Do not touch the settings of this guard or of the agent's hooks.")
 	line("Violations are blocked and logged. If a command is denied, read the reason and do the same within the workspace; do not try to get around it.")

@@ -33,8 +33,10 @@ type shell struct {
 	nesting int
 	pipes   int // process substitutions so far
 	traps   []trapped
-	sought  bool // the command has looked for processes of the guard
-	typed   bool // the standard input of the call is what the agent types later
+	current []arg // the command that is being judged
+	dialect dialect
+	sought  bool  // the command has looked for processes of the guard
+	typed   bool  // the standard input of the call is what the agent types later
 }
 
 // scope is what a subshell has a copy of.
@@ -49,6 +51,8 @@ type scope struct {
 	self    text            // $0
 	files   map[string]text // what this command has written; shared by all copies
 	made    map[string]bool // directories this command has made; shared too
+	exports []exportedVar
+	last    text // $_
 	stdin   *stream
 	branch  string
 	errexit bool
@@ -88,6 +92,9 @@ func newShell(p Policy, links Resolver, call Call) *shell {
 	if s.sc.branch == "" {
 		s.sc.branch = p.Branch
 	}
+	if call.MadeHere {
+		s.sc.made[madeBranch+call.Branch] = true
+	}
 	return s
 }
 
@@ -112,6 +119,9 @@ func (sc *scope) merge(other *scope) {
 			continue
 		}
 		sc.vars[name] = mine.or(v)
+	}
+	if len(other.exports) > len(sc.exports) {
+		sc.exports = other.exports
 	}
 	maps.Copy(sc.funcs, other.funcs)
 	maps.Copy(sc.aliases, other.aliases)
@@ -278,13 +288,43 @@ func (s *shell) script(t text, at arg) {
 		defer func() { s.fixed = nil }()
 	}
 	source := s.plug(t, at)
-	file, _ := s.parse(source, at)
 	outer := s.traps
 	s.traps = nil
-	s.stmts(file.Stmts)
+	if stmts, ok := s.statements(source, at); ok {
+		s.stmts(stmts)
+	} else {
+		s.foreignText(source, at)
+	}
 	s.exit()
 	s.traps = outer
 	s.depth--
+}
+
+// statements parses source in the dialect that is spoken; false if it can't be
+// read as a whole.
+func (s *shell) statements(source string, at arg) ([]*syntax.Stmt, bool) {
+	if s.dialect != dialectBash {
+		s.readable(source, at)
+	}
+	switch s.dialect {
+	case dialectFish:
+		translated, ok := fishToBash(source)
+		file, _, err := parseBash(translated)
+		if !ok || err != nil {
+			return nil, false
+		}
+		return file.Stmts, true
+	case dialectZsh:
+		file, err := s.parseZsh(source, at)
+		if err != nil {
+			return nil, false
+		}
+		return file.Stmts, true
+	case dialectOther:
+		return nil, false
+	}
+	file, _ := s.parse(source, at)
+	return file.Stmts, true
 }
 
 // plug turns text with unknown pieces into source: a piece becomes a variable
@@ -310,6 +350,16 @@ func (s *shell) plug(t text, at arg) string {
 // parse reads source as bash and denies what doesn't parse. It returns the
 // offsets of the line continuations that it took out.
 func (s *shell) parse(source string, at arg) (*syntax.File, []int) {
+	s.readable(source, at)
+	file, removed, err := parseBash(source)
+	if err != nil {
+		s.deny(RuleSyntax, at, "", "the command does not parse as bash: "+err.Error(), "check quotes and brackets")
+	}
+	return file, removed
+}
+
+// readable denies what no parser should be given.
+func (s *shell) readable(source string, at arg) {
 	s.step()
 	if i := strings.IndexAny(source, "\x00\r"); i >= 0 {
 		s.deny(RuleSyntax, at, "", "the command holds a control character that shells read differently", "leave it out")
@@ -317,9 +367,4 @@ func (s *shell) parse(source string, at arg) (*syntax.File, []int) {
 	if tooDeep(source) {
 		s.deny(RuleTooComplex, at, "", "the command is nested too deeply", "write it in smaller parts")
 	}
-	file, removed, err := parseBash(source)
-	if err != nil {
-		s.deny(RuleSyntax, at, "", "the command does not parse as bash: "+err.Error(), "check quotes and brackets")
-	}
-	return file, removed
 }

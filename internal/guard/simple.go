@@ -30,6 +30,9 @@ func (s *shell) call(c *syntax.CallExpr) {
 			}
 			s.run(argv)
 			s.restore(c.Assigns, before)
+			if n := len(argv); n > 0 {
+				s.sc.last = argv[n-1].text
+			}
 		}
 	}
 	s.branches(runs...)
@@ -143,8 +146,15 @@ func (s *shell) assignList(a *syntax.Assign, name string) {
 // declare handles declare, local, export, readonly and typeset.
 func (s *shell) declare(d *syntax.DeclClause) {
 	nameref, integer := d.Variant.Value == "nameref", false
+	exports := d.Variant.Value == "export"
 	for _, a := range d.Args {
+		if a.Name != nil && exports {
+			s.export(a.Name.Value, nodeArg(a))
+		}
 		if a.Name == nil {
+			if v := s.textOf(a.Value).prefix(); strings.HasPrefix(v, "-") && strings.Contains(v, "x") {
+				exports = true
+			}
 			nameref = s.declareWord(a, nameref)
 			integer = integer || strings.HasPrefix(s.textOf(a.Value).prefix(), "-") && strings.Contains(s.textOf(a.Value).prefix(), "i")
 			continue
@@ -280,14 +290,18 @@ func (s *shell) runNamed(name string, argv []arg) {
 		return
 	}
 	s.settled(name, argv)
+	s.inherited(argv)
 	if strings.Contains(name, "/") {
 		s.checkProgram(name, argv[0])
 		if content, ok := s.sc.files[s.absolute(name)]; ok {
 			s.runFile(content, argv)
 		}
 	}
+	outer := s.current
+	s.current = argv
+	defer func() { s.current = outer }()
 	base := path.Base(name)
-	if s.runSelf(base, argv) || s.runWrapper(base, argv) || s.runInterpreter(base, argv) || s.runTool(base, argv) {
+	if s.runSelf(base, argv) || s.runWrapper(base, argv) || s.runInterpreter(base, argv) || s.runTool(base, argv) || s.byRow(base, argv) {
 		return
 	}
 	s.generic(argv)

@@ -123,7 +123,10 @@ func (s *shell) wrapperFlags(w wrapper, flags options) {
 	}
 	for _, f := range flags.flags {
 		if f.has && !contains(w.dirs, f.name) && !contains(w.texts, f.name) {
-			s.loose(f.value)
+			if !s.usesSystem(f.name, f.value) {
+				s.loose(f.value)
+				s.unmentioned(f.value.text, f.value)
+			}
 		}
 	}
 	for _, a := range flags.values(w.texts...) {

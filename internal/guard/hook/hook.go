@@ -92,9 +92,7 @@ func (h Hook) decide() result {
 		return result{verdict: broken("the guard can't read the call: " + err.Error()), socket: policy.AuditSocket}
 	}
 	call.Typed = h.Agent == "codex" // its write_stdin asks no hook
-	if policy.Linked && policy.GitDir != "" {
-		call.Branch = branch(policy.GitDir)
-	}
+	call = OnBranch(policy, call)
 	return result{guard.Decide(policy, Links{}, call), call, policy.AuditSocket}
 }
 
