@@ -100,6 +100,7 @@ func classes() []class {
 		{exitState, as[*box.StaleError]},
 		{exitState, as[*session.StateError]},
 		{exitState, as[*session.BusyError]},
+		{exitState, as[*session.RepositoryError]},
 		{exitState, as[*session.PendingError]},
 		{exitState, as[*session.SpentError]},
 		{exitState, as[*agent.MissingError]},

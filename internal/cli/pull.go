@@ -24,7 +24,12 @@ func pullCommand(a *app) *cobra.Command {
 quarantine and examined, written to refs/cco/ID, and the branch that was pushed is
 fast-forwarded to them. If anything is wrong, nothing changes and what came is kept.
 
-What the agent left uncommitted is at refs/cco/ID-wip.`,
+What the agent left uncommitted is at refs/cco/ID-wip.
+
+The work goes to the repository that it was pushed from. Where that has moved, or was
+a linked worktree that is gone, it goes to the checkout of it that you are in, or to
+the one that --into names: a repository is the same if it has the commit that the
+session began with.`,
 		Example: `  cco box pull 3f9c01aa
   cco box pull 3f9c01aa --dry-run
   cco box pull 3f9c01aa --branch agents-work --partial`,
@@ -39,6 +44,10 @@ What the agent left uncommitted is at refs/cco/ID-wip.`,
 				return usagef("--branch needs a name")
 			}
 			o.Branch = strings.TrimPrefix(o.Branch, "refs/heads/")
+			if cmd.Flags().Changed("into") && o.Into == "" {
+				return usagef("--into needs a directory")
+			}
+			o.Dir = a.cwd
 			if timeout < 0 || interval < 0 {
 				return usagef("--timeout and --interval can't be negative")
 			}
@@ -62,12 +71,17 @@ What the agent left uncommitted is at refs/cco/ID-wip.`,
 	c.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the session to end (default 30m)")
 	c.Flags().DurationVar(&interval, "interval", 0, "how often to look (default 3s)")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "examine and show, change nothing")
+	addInto(c, &o)
 	c.Flags().StringVar(&o.Branch, "branch", "", "put the commits on branch `NAME` instead of the one that was pushed")
 	c.Flags().BoolVar(&o.Partial, "partial", false, "also bring what a failed or killed agent has committed")
 	c.Flags().BoolVar(&o.WithWip, "with-wip", false, "also bring what was left uncommitted, as a commit on the branch")
 	c.Flags().BoolVar(&o.Keep, "keep", false, "leave the exchange directory in place")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+func addInto(c *cobra.Command, o *session.PullOptions) {
+	c.Flags().StringVar(&o.Into, "into", "", "the repository is the one in `DIR`: a checkout of what was pushed")
 }
 
 // bounds are the user's limits on what may come out of a box.

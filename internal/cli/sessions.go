@@ -96,6 +96,7 @@ func diffCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			o.Dir = a.cwd
 			o.Bundle, o.Limits = bounds(cfg)
 			style := git.DiffRaw // can be applied
 			if a.io.OutTTY {
@@ -104,6 +105,7 @@ func diffCommand(a *app) *cobra.Command {
 			return s.Diff(ctx, a.io.Results(), args[0], style, o)
 		}),
 	}
+	addInto(c, &o)
 	return c
 }
 

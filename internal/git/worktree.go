@@ -105,7 +105,7 @@ func (r *Repo) use(ctx context.Context, branch string) (*CheckedOutError, error)
 	}
 	var elsewhere *CheckedOutError
 	for _, w := range list {
-		if w.Branch != branch || w.Bare {
+		if w.Branch != branch || w.Bare || w.Prunable && !w.Locked { // what was removed has nothing checked out
 			continue
 		}
 		use := &CheckedOutError{Branch: branch, Worktree: w.Path, How: checkedOut}

@@ -65,7 +65,12 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 	if err != nil {
 		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "its workspace was removed"}
 	}
+	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
+	if err != nil {
+		return rec, err // what it tightens could not be read, and nothing could be brought back to it
+	}
 	asked := rec
+	asked.Repo = repo.Top
 	asked.Agent, asked.Model = o.Agent, o.Model
 	if err := s.ready(ctx, asked, b, d, o.Limits); err != nil {
 		return rec, err
@@ -97,7 +102,7 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 		titled = order.Title
 	}
 	if !order.Again && !order.Shallow {
-		if err := s.sendAll(ctx, rec); err != nil {
+		if err := s.sendAll(ctx, rec, where{dir: o.Dir}); err != nil {
 			return rec, fmt.Errorf("push: %w", err)
 		}
 	}
@@ -106,7 +111,7 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
 		v.State, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", 0, o.Agent, o.Model, order.Plan, titled
-		v.Question, v.Asked, v.Finished = "", time.Time{}, time.Time{}
+		v.Question, v.Asked, v.Finished, v.Repo = "", time.Time{}, time.Time{}, repo.Top
 		if order.Fresh {
 			v.CLISession, v.CLITotal = "", ""
 		}
@@ -120,7 +125,7 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 
 // planAgain finds a new plan for an old workspace. It always travels as a file: the workspace has its own commits by now.
 func (s *Service) planAgain(ctx context.Context, rec store.Session, o PushOptions) (plan, error) {
-	repo, err := git.Open(ctx, o.Dir)
+	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
 	if err != nil {
 		return plan{}, err
 	}

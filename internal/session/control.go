@@ -105,7 +105,7 @@ func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.Di
 	if rec.Live() {
 		return &StateError{ID: id, State: rec.State, Why: "its work can be seen when it has ended"}
 	}
-	repo, err := git.Open(ctx, rec.Repo)
+	repo, err := s.repository(ctx, rec, o.where())
 	if err != nil {
 		return err
 	}

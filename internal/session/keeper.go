@@ -160,7 +160,7 @@ func (k *keeper) receive(ctx context.Context) error {
 		if err := k.Store.ForgetSent(ctx, k.rec.Box, k.rec.RepoKey); err != nil {
 			return err
 		}
-		if err := k.sendAll(ctx, k.rec); err != nil {
+		if err := k.sendAll(ctx, k.rec, where{}); err != nil {
 			return err
 		}
 		if k.place, err = k.drv.Prepare(ctx, k.box, k.rec.ID); err != nil {
@@ -353,5 +353,9 @@ func (k *keeper) notify(ctx context.Context, rec store.Session, argv []string) {
 	defer cancel()
 	env := append(os.Environ(), "CCO_SESSION="+rec.ID, "CCO_STATE="+string(rec.State), "CCO_REASON="+rec.Reason,
 		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo, "CCO_QUESTION="+rec.Question)
-	_ = proc.Run(ctx, proc.Cmd{Argv: argv, Env: env, Dir: rec.Repo})
+	dir := rec.Repo
+	if _, err := os.Stat(dir); err != nil {
+		dir = k.Data // it was moved or removed, which is no reason to be silent
+	}
+	_ = proc.Run(ctx, proc.Cmd{Argv: argv, Env: env, Dir: dir})
 }

@@ -18,6 +18,8 @@ import (
 
 // PullOptions say how a session's work is brought back.
 type PullOptions struct {
+	Dir      string // where the command was given: the repository may be there if it is no longer where it was
+	Into     string // a checkout of the repository, in place of the one that was pushed from
 	Timeout  time.Duration
 	Interval time.Duration
 	DryRun   bool
@@ -88,10 +90,11 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 
 func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (PullResult, error) {
 	start := s.Now()
-	repo, err := git.Open(ctx, rec.Repo)
+	repo, err := s.repository(ctx, rec, o.where())
 	if err != nil {
 		return PullResult{}, err
 	}
+	rec.Repo = repo.Top
 	if o.Branch != "" {
 		if err := repo.CheckBranch(ctx, o.Branch); err != nil {
 			return PullResult{}, err
@@ -329,7 +332,10 @@ func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session
 func (s *Service) explain(err error, rec store.Session, ref string) error {
 	var gone *git.BranchGoneError
 	var diverged *git.DivergedError
+	var out *git.CheckedOutError
 	switch {
+	case errors.As(err, &out):
+		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --into DIR` brings it to the worktree that has the branch", err, ref, rec.ID)
 	case errors.As(err, &diverged):
 		return fmt.Errorf("%w\nthe work is at %s: `git merge %s` joins it, `git cherry-pick %s..%s` puts it on top; `cco box pull %s --branch NAME` makes a branch of it",
 			err, ref, ref, rec.Base[:10], ref, rec.ID)
@@ -351,7 +357,7 @@ func (s *Service) close(ctx context.Context, rec store.Session, r PullResult, o 
 		}
 	}
 	r.Session, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Reason, v.Pulled, v.Tip, v.Wip = store.Pulled, "", s.Now(), r.Tip, r.wip
+		v.State, v.Reason, v.Pulled, v.Tip, v.Wip, v.Repo = store.Pulled, "", s.Now(), r.Tip, r.wip, rec.Repo
 		// The next run of the same session, if there is one, starts from what the host has now.
 		if r.head != "" {
 			v.Base = r.head

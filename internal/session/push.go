@@ -299,8 +299,8 @@ func readable(dir string) error {
 }
 
 // sendAll sends a session's base with all its history.
-func (s *Service) sendAll(ctx context.Context, rec store.Session) error {
-	repo, err := git.Open(ctx, rec.Repo)
+func (s *Service) sendAll(ctx context.Context, rec store.Session, w where) error {
+	repo, err := s.repository(ctx, rec, w)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Sess
 	}
 	s.Report("the workspace of %s is gone; it is made anew", rec.ID)
 	if _, err := s.readOrder(rec.ID); errors.Is(err, os.ErrNotExist) { // it went with its box
-		repo, err := git.Open(ctx, rec.Repo)
+		repo, err := s.repository(ctx, rec, where{})
 		if err != nil {
 			return rec, err
 		}
@@ -132,7 +132,7 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver, r
 		return rec, err
 	}
 	defer func() { _ = lock.Close() }()
-	repo, err := git.Open(ctx, rec.Repo)
+	repo, err := s.repository(ctx, rec, where{})
 	if err != nil {
 		return rec, err
 	}
@@ -179,7 +179,7 @@ func (s *Service) Collect(ctx context.Context, id string, o PullOptions) (Collec
 	if rec.Live() {
 		return Collected{}, &StateError{ID: id, State: rec.State, Why: "it is still at work"}
 	}
-	repo, err := git.Open(ctx, rec.Repo)
+	repo, err := s.repository(ctx, rec, where{})
 	if err != nil {
 		return Collected{}, err
 	}

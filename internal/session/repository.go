@@ -1,0 +1,76 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// RepositoryError says that a session's repository is not where it was, or that another was named in its place.
+type RepositoryError struct {
+	ID   string
+	Why  string
+	Next string
+}
+
+func (e *RepositoryError) Error() string { return e.Why + "\n" + e.Next }
+
+// where says where a session's repository may be besides where it was pushed from.
+type where struct {
+	dir  string // the command was given there
+	into string // it is there and nowhere else
+}
+
+// repository finds a session's repository: where it was, or else where the command was given. A worktree may have been
+// removed since, a repository may have moved, and another may stand in its place. What makes it the same is the commit that
+// the session began with: that names all the history below it, and without it nothing could be brought there.
+func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*git.Repo, error) {
+	if w.into != "" {
+		repo, err := git.Open(ctx, w.into)
+		if err != nil {
+			return nil, err
+		}
+		if !repo.HasObject(ctx, rec.Base) {
+			return nil, &RepositoryError{ID: rec.ID, Why: lacks(repo.Top, rec), Next: "name a checkout of the repository that it was pushed from"}
+		}
+		return repo, nil
+	}
+	was, err := git.Open(ctx, rec.Repo)
+	if err == nil && was.HasObject(ctx, rec.Base) {
+		return was, nil
+	}
+	if w.dir != "" {
+		if here, err := git.Open(ctx, w.dir); err == nil && here.HasObject(ctx, rec.Base) {
+			return here, nil
+		}
+	}
+	gone := &RepositoryError{ID: rec.ID, Next: "do this in a checkout of it, or name one: `cco box pull " + rec.ID + " --into DIR`"}
+	_, none := errors.AsType[*git.NotRepositoryError](err)
+	switch {
+	case err == nil:
+		gone.Why = lacks(was.Top, rec)
+	case none, errors.Is(err, fs.ErrNotExist):
+		gone.Why = fmt.Sprintf("the repository of session %s is no longer at %s", rec.ID, git.Clean(rec.Repo))
+	default:
+		return nil, err
+	}
+	return nil, gone
+}
+
+func lacks(top string, rec store.Session) string {
+	return fmt.Sprintf("the repository at %s has not the commit %s that the session began with", git.Clean(top), rec.Base[:min(10, len(rec.Base))])
+}
+
+// where makes a named directory that of the command, as a user means it.
+func (o PullOptions) where() where {
+	into := o.Into
+	if into != "" && !filepath.IsAbs(into) {
+		into = filepath.Join(o.Dir, into)
+	}
+	return where{dir: o.Dir, into: into}
+}
