@@ -126,7 +126,10 @@ func (x *exchange) answer(res *http.Response) error {
 	key := x.rt.up.Key.mask()
 	x.entry.Status, x.entry.Decision = res.StatusCode, Allowed
 	if res.StatusCode == http.StatusSwitchingProtocols {
-		return errors.New("the model switches to another protocol")
+		return &refusal{why: "the model's host switches to another protocol"}
+	}
+	if err := plain(res); err != nil {
+		return &refusal{why: err.Error()}
 	}
 	res.Header.Del("Set-Cookie")
 	maskHeader(res.Header, key)
@@ -142,10 +145,18 @@ func (x *exchange) answer(res *http.Response) error {
 		}
 	}
 	res.Body = &tapped{
-		ReadCloser: newMasker(res.Body, key), watch: x.watch, see: see, count: &x.entry.Out, end: func() { x.ended.Store(true) },
+		ReadCloser: newMasker(res.Body, key), watch: x.watch, see: see, count: &x.entry.Out, end: x.end,
 		log: x.rt.door.bodies.open(x, "response"),
 	}
 	return nil
+}
+
+// end is told how reading the answer ended.
+func (x *exchange) end(err error) {
+	x.ended.Store(errors.Is(err, io.EOF))
+	if errors.Is(err, errNoText) {
+		x.entry.Error = err.Error()
+	}
 }
 
 // fail answers for a model that gave no answer.
@@ -155,6 +166,9 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(refused, &no):
 		x.tell(w, x.rt.up.Provider.final(), cmp.Or(no.as, Refused), no.why)
+	case errors.As(err, &no): // the answer was: the model has worked for it, and a repetition would be paid again
+		x.left = true
+		x.tell(w, x.rt.up.Provider.final(), Failed, no.why)
 	case x.watch.fired.Load():
 		x.left = true
 		x.tell(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
@@ -173,7 +187,7 @@ func (x *exchange) settle() {
 	defer x.giveRoom()
 	x.entry.In = x.sent.Load()
 	if x.entry.Decision == Allowed && !x.ended.Load() {
-		x.entry.Error = "the answer was cut short"
+		x.entry.Error = cmp.Or(x.entry.Error, "the answer was cut short")
 	}
 	if !x.call.billed {
 		return
@@ -246,7 +260,7 @@ type tapped struct {
 	watch *watch
 	see   func([]byte) error // may refuse it
 	count *int64
-	end   func()
+	end   func(error)
 	log   *bodyLog
 }
 
@@ -262,8 +276,8 @@ func (t *tapped) Read(p []byte) (int, error) {
 			return 0, no
 		}
 	}
-	if errors.Is(err, io.EOF) && t.end != nil {
-		t.end()
+	if err != nil && t.end != nil {
+		t.end(err)
 	}
 	return n, err
 }

@@ -11,6 +11,12 @@ import (
 
 // forward sends one plain HTTP request to its target, over a connection of its own: the decision is made for each.
 func (d *Door) forward(w http.ResponseWriter, r *http.Request, t target, e *Entry) {
+	if r.Header.Get("Upgrade") != "" {
+		// What follows would be a raw connection, on which nobody sees whose host is asked for. No rule can allow that.
+		w.Header().Set("Connection", "close")
+		d.say(w, e, http.StatusForbidden, Refused, "another protocol behind a plain request (Upgrade) is not let through: use TLS")
+		return
+	}
 	conn, rule, err := d.reach(r.Context(), t)
 	e.Rule = rule
 	if err != nil {
@@ -41,10 +47,11 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, t target, e *Entr
 			}
 		},
 		ModifyResponse: func(res *http.Response) error {
-			e.Status, e.Decision = res.StatusCode, Allowed
-			if res.StatusCode != http.StatusSwitchingProtocols {
-				res.Body = &tapped{ReadCloser: res.Body, watch: watch, count: &e.Out}
+			if res.StatusCode == http.StatusSwitchingProtocols { // which nobody asked for
+				return refuse("the server switches to another protocol")
 			}
+			e.Status, e.Decision = res.StatusCode, Allowed
+			res.Body = &tapped{ReadCloser: res.Body, watch: watch, count: &e.Out}
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { d.failed(w, e, err) },
@@ -154,9 +161,6 @@ func (c *tunnelled) Write(p []byte) (int, error) {
 	c.t.got.Add(int64(n))
 	return n, err
 }
-
-// CloseWrite is for connections that change their protocol.
-func (c *tunnelled) CloseWrite() error { return closeWrite(c.Conn) }
 
 // single is a listener for one connection that is there already.
 type single struct {

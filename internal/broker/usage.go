@@ -65,9 +65,6 @@ type meter struct {
 
 func newMeter(w wire, h http.Header) *meter {
 	m := &meter{wire: w}
-	if enc := h.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return m // it can't be read: an estimate will do
-	}
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	if kind == "text/event-stream" {
 		m.events = &events{scan: scanner{see: m.see}}
