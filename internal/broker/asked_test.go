@@ -110,12 +110,18 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	for _, c := range []struct {
 		name, body, answer string
+		ran                time.Duration
 		from, to           int64
 	}{
-		{"thinking", `{"model":"gpt-5"}`, "data: {\"type\":\"response.created\"}\n\n", 60 * fastestModel, 120 * fastestModel},
-		{"thinking within bounds", `{"model":"gpt-5","max_output_tokens":1e3}`, "data: {\"type\":\"response.created\"}\n\n", 1000, 1000},
-		{"many answers", `{"model":"gpt-5","n":8,"max_tokens":1000}`, "", 8000, 8000},
-		{"complete", `{"model":"gpt-5"}`, "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}}\n\n", 2, 2},
+		{"thinking", `{"model":"gpt-5"}`, "data: {\"type\":\"response.created\"}\n\n", time.Minute, 60 * fastestModel, longestAnswer},
+		{"thinking within bounds", `{"model":"gpt-5","max_output_tokens":1e3}`, "data: {\"type\":\"response.created\"}\n\n", time.Minute, 1000, 1000},
+		{"given up at once", `{"model":"gpt-5","max_output_tokens":128000}`, "", 0, 1, 20 * fastestModel},
+		{"given up after a while", `{"model":"gpt-5","max_output_tokens":128000}`, "", 40 * time.Second, 40 * fastestModel, 60 * fastestModel},
+		{"given up late", `{"model":"gpt-5","max_output_tokens":1000}`, "", time.Hour, 1000, 1000},
+		{"given up late, without a bound", `{"model":"gpt-5"}`, "", time.Hour, longestAnswer, longestAnswer},
+		{"many answers", `{"model":"gpt-5","n":8,"max_tokens":1000}`, "", time.Minute, 8000, 8000},
+		{"many answers, given up soon", `{"model":"gpt-5","n":8,"max_tokens":128000}`, "", 10 * time.Second, 80 * fastestModel, 240 * fastestModel},
+		{"complete", `{"model":"gpt-5"}`, "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}}\n\n", time.Minute, 2, 2},
 	} {
 		begun := make(chan struct{})
 		u, _ := upstream(t, "openai", func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +149,7 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ahead.Store(int64(time.Minute))
+		ahead.Store(int64(c.ran))
 		_ = conn.Close()
 		if e := tr.entry(1); e.Spend == nil || e.Spend.Output < c.from || e.Spend.Output > c.to {
 			t.Errorf("%s: %+v", c.name, e.Spend)

@@ -25,7 +25,7 @@ type exchange struct {
 	held  *Spend // the most that it may cost, if there are limits
 	over  bool   // nothing is held for it any more
 
-	since time.Time    // when it was let through
+	since time.Time    // when it was let through; the model can't have begun before
 	sent  atomic.Int64 // bytes of the request
 	wrote atomic.Bool  // the model has the whole request
 	left  bool         // it was us, or the box, who gave up
@@ -63,7 +63,7 @@ func (x *exchange) read(p []byte) (whole bool, err error) {
 func (x *exchange) wanted() (model string, most int64, no error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.asked.model, x.asked.most * max(1, x.asked.times), x.asked.no
+	return x.asked.model, cmp.Or(x.asked.most, longestAnswer) * max(1, x.asked.times), x.asked.no
 }
 
 // given says that the model has the request. If it was not its host that broke off, that is so when all of it was read.
@@ -198,44 +198,41 @@ func (x *exchange) settle() {
 	x.charge()
 }
 
-// unseen is how long an answer may have become until now. What a model thinks does not show, and is paid.
-func (x *exchange) unseen(most int64) int64 {
-	n := int64(x.rt.door.cfg.Now().Sub(x.since).Seconds() * fastestModel)
-	if most > 0 {
-		n = min(n, most)
-	}
-	return n
+// unseen is how long an answer may have become until now, if nobody tells. What a model thinks does not show, and is paid.
+func (x *exchange) unseen() int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	times := max(1, x.asked.times) // made side by side
+	each := int64(x.rt.door.cfg.Now().Sub(x.since).Seconds()*fastestModel) + 1
+	return times * min(each, cmp.Or(x.asked.most, longestAnswer))
 }
 
 // charge counts what the exchange costs, as far as it is known. What was charged before is not charged again.
 func (x *exchange) charge() {
-	model, most, _ := x.wanted()
+	model, _, _ := x.wanted()
 	var c counts
 	estimated := true
 	switch {
 	case x.meter != nil:
 		c, estimated = x.meter.sum(x.sent.Load())
 		if !x.meter.final && !x.ended.Load() {
-			c.output = max(c.output, x.unseen(most))
+			c.output = max(c.output, x.unseen())
 		}
 		if x.meter.model != "" {
 			model = x.meter.model
 		}
 	case x.entry.Decision == Failed && x.given():
 		// The model was at work on it when somebody gave up.
-		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: most}
-		if most == 0 {
-			c.output = max(unseenOutput, x.unseen(most))
-		}
+		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: x.unseen()}
 	default:
 		return
 	}
 	x.entry.Model = printable(model, 100)
 	d := x.rt.door
-	s := d.spend(model, c, estimated)
+	s := x.spend(model, c, estimated)
 	if x.meter != nil {
 		for _, other := range x.meter.others { // who had which part is not told everywhere: the dearest had all
-			if dear := d.spend(other, c, estimated); dear.Cost > s.Cost {
+			if dear := x.spend(other, c, estimated); dear.Cost > s.Cost {
 				s = dear
 			}
 		}

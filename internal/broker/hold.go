@@ -79,10 +79,7 @@ func (x *exchange) waitForRoom(ctx context.Context) error {
 		return nil
 	}
 	model, most, _ := x.wanted()
-	if most == 0 {
-		most = longestAnswer
-	}
-	worst := d.spend(model, counts{input: x.sent.Load()/bytesPerToken + 1, output: most}, true)
+	worst := x.spend(model, counts{input: x.sent.Load()/bytesPerToken + 1, output: most}, true)
 	err := d.reserve(ctx, worst)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -93,6 +90,7 @@ func (x *exchange) waitForRoom(ctx context.Context) error {
 		d.free(worst)
 	default:
 		x.held = &worst
+		x.since = d.cfg.Now()
 		x.watch.moved()
 	}
 	return err

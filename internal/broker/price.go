@@ -4,23 +4,29 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
 
 // Price is what a family of models costs, in US dollars for a million tokens.
 type Price struct {
-	Prefix       string  `toml:"prefix"` // of the model's name; the longest that fits counts, "" fits all
+	Prefix       string  `toml:"prefix"`   // of the model's name; the longest that fits counts, "" fits all
+	Provider     string  `toml:"provider"` // whose unknown models may cost as much; "" is every one's
+	Source       string  `toml:"source"`   // the CLI and its version whose package carries this price
+	Like         string  `toml:"like"`     // no price is known: it is counted like the model of this prefix, and called an estimate
 	Input        float64 `toml:"input"`
 	Output       float64 `toml:"output"`
-	CacheRead    float64 `toml:"cache_read"`
-	CacheWrite   float64 `toml:"cache_write"`      // for five minutes, where there is a choice
+	CacheRead    float64 `toml:"cache_read"`       // 0 is as much as input
+	CacheWrite   float64 `toml:"cache_write"`      // for five minutes, where there is a choice; at least as much as input
 	CacheWrite1h float64 `toml:"cache_write_hour"` // for an hour
-	LongOver     int64   `toml:"long_over"`        // a prompt of more tokens than this costs what follows
+	LongOver     int64   `toml:"long_over"`        // a prompt of more tokens than this costs what follows, and caches rise as input does
 	LongInput    float64 `toml:"long_input"`
 	LongOutput   float64 `toml:"long_output"`
+	Alone        bool    `toml:"alone"` // no unknown model is taken for this one
 	list         bool    // one of ours: it fits that model alone, not what else its name may begin
 }
 
@@ -30,7 +36,7 @@ type Prices []Price
 //go:embed prices.toml
 var priceTable string
 
-// DefaultPrices are the list prices of well-known families, as of the date in prices.toml.
+// DefaultPrices are the prices that the pinned CLIs' own packages carry, see prices.toml.
 func DefaultPrices() (Prices, error) {
 	ps, err := ParsePrices(priceTable)
 	for i := range ps {
@@ -52,7 +58,19 @@ func ParsePrices(text string) (Prices, error) {
 	if odd := meta.Undecoded(); len(odd) > 0 {
 		return nil, fmt.Errorf("prices: %s is not known", odd[0])
 	}
-	return file.Price, Prices(file.Price).check()
+	ps := Prices(file.Price)
+	for i, p := range ps {
+		if p.Like == "" {
+			continue
+		}
+		at := slices.IndexFunc(ps, func(o Price) bool { return o.Prefix == p.Like && o.Like == "" })
+		if at < 0 {
+			return nil, fmt.Errorf("prices: %s is to cost as much as %s, which has no price", p.Prefix, p.Like)
+		}
+		ps[i] = ps[at]
+		ps[i].Prefix, ps[i].Like = p.Prefix, p.Like
+	}
+	return ps, ps.check()
 }
 
 func (ps Prices) check() error {
@@ -78,29 +96,52 @@ func (ps Prices) find(model string) (Price, bool) {
 	return best, found
 }
 
-// same says whether what follows a prefix makes no other model of it, with a price of its own: a version, a date, or a word
-// that has never cost anything. gpt-5.9, o3-pro and gemini-3-pro-image are others than gpt-5, o3 and gemini-3-pro.
+// same says whether what follows a prefix makes no other model of it, with a price of its own: a date, or a word that has never
+// cost anything. claude-opus-5-7, gpt-5.9, o3-pro and gemini-3-pro-image are others than claude-opus-5, gpt-5, o3 and gemini-3-pro.
 func same(prefix, rest string) bool {
-	const between = "-@:"
-	if rest != "" && !strings.ContainsAny(prefix[len(prefix)-1:]+rest[:1], between) {
-		return false
-	}
-	for word := range strings.FieldsFuncSeq(rest, func(r rune) bool { return strings.ContainsRune(between, r) }) {
-		if strings.Trim(word, "0123456789") != "" && !slices.Contains([]string{"latest", "preview", "exp", "codex", "max", "chat"}, word) {
-			return false
-		}
-	}
-	return true
+	return rest == "" || prefix != "" && nothingNew().MatchString(rest)
 }
 
-// dearest is the price that no other of the table exceeds, kind by kind: for models that are not in it.
-func (ps Prices) dearest() (d Price) {
+var nothingNew = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([-@:](\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,4}|latest|preview|exp|codex|max|chat))+$`)
+})
+
+// dearest is the price that no other of the provider exceeds, kind by kind, for prompts of an ordinary length: for models that
+// are not in the table. Who makes images is in it only for names that say so.
+func (ps Prices) dearest(provider, model string) (d Price) {
+	const image = "image"
 	for _, p := range ps {
-		d.Input = max(d.Input, p.Input, p.LongInput)
-		d.Output = max(d.Output, p.Output, p.LongOutput)
-		d.CacheRead = max(d.CacheRead, p.CacheRead)
-		d.CacheWrite = max(d.CacheWrite, p.CacheWrite)
+		if p.Alone || p.Provider != "" && p.Provider != provider || strings.Contains(p.Prefix, image) && !strings.Contains(model, image) {
+			continue
+		}
+		read, write := p.caches()
+		d.Input = max(d.Input, p.Input)
+		d.Output = max(d.Output, p.Output)
+		d.CacheRead = max(d.CacheRead, read)
+		d.CacheWrite = max(d.CacheWrite, write)
 		d.CacheWrite1h = max(d.CacheWrite1h, p.CacheWrite1h)
 	}
 	return d
+}
+
+// caches are the prices of reading from a cache and of writing to one.
+func (p Price) caches() (read, write float64) {
+	if read = p.CacheRead; read == 0 {
+		read = p.Input
+	}
+	return read, max(p.CacheWrite, p.Input)
+}
+
+// of is what counts cost.
+func (p Price) of(c counts) float64 {
+	read, write := p.caches()
+	hour := max(p.CacheWrite1h, write)
+	in, out := p.Input, p.Output
+	if p.LongOver > 0 && c.input+c.cacheRead+c.cacheWrite > p.LongOver && p.Input > 0 {
+		more := p.LongInput / p.Input
+		in, out, read, write, hour = p.LongInput, p.LongOutput, read*more, write*more, hour*more
+	}
+	sum := float64(c.input)*in + float64(c.output)*out + float64(c.cacheRead)*read +
+		float64(c.cacheWrite-c.cacheWrite1h)*write + float64(c.cacheWrite1h)*hour
+	return sum/1e6*max(c.dearer, 1) + float64(c.searches)*searchPrice + c.fees
 }

@@ -11,8 +11,11 @@ type Spend struct {
 	Cost       float64 `json:"cost,omitempty"` // US dollars, as far as prices are known
 	Requests   int     `json:"requests,omitempty"`
 	Estimated  int     `json:"estimated,omitempty"` // requests whose usage could not be read and was estimated from above
-	Unpriced   int     `json:"unpriced,omitempty"`  // requests to a model whose price is not known
+	Unpriced   int     `json:"unpriced,omitempty"`  // requests to a model whose price is not known, and taken from another's
 }
+
+// Guesses is how many requests make Cost an estimate.
+func (s Spend) Guesses() int { return max(s.Estimated, s.Unpriced) }
 
 // Tokens is what a token limit counts: all four kinds.
 func (s Spend) Tokens() int64 { return s.Input + s.Output + s.CacheRead + s.CacheWrite }

@@ -10,11 +10,8 @@ import (
 // bytesPerToken is what an estimate takes for a token where a provider doesn't tell: text of any language and code have more.
 const bytesPerToken = 4
 
-// unseenOutput is what an answer that never came is taken for, if the request says nothing of its length.
-const unseenOutput = 4096
-
-// fastestModel is more tokens in a second than a model gives that costs much.
-const fastestModel = 500
+// fastestModel is more tokens in a second than a model gives: the fastest that the table has gives somewhat over a thousand.
+const fastestModel = 1500
 
 // counts is what a provider told of one answer.
 type counts struct {
@@ -257,30 +254,20 @@ func (m *meter) sum(sent int64) (counts, bool) {
 	return c, false
 }
 
-// spend makes a Spend of counts. With a limit on money, a model without a price is taken for the dearest one.
-func (d *Door) spend(model string, c counts, estimated bool) Spend {
+// spend makes a Spend of counts. A model without a price is taken for the dearest one of its provider.
+func (x *exchange) spend(model string, c counts, estimated bool) Spend {
+	prices, provider := x.rt.door.cfg.Prices, x.rt.up.Provider.Name
 	s := Spend{Input: c.input, Output: c.output, CacheRead: c.cacheRead, CacheWrite: c.cacheWrite, Requests: 1}
 	if estimated {
 		s.Estimated = 1
 	}
-	p, ok := d.cfg.Prices.find(model)
+	p, ok := prices.find(model)
 	if !ok {
+		p = prices.dearest(provider, model)
+	}
+	if !ok || p.Like != "" {
 		s.Unpriced = 1
-		if d.cfg.Limits.Cost == 0 {
-			return s
-		}
-		p = d.cfg.Prices.dearest()
 	}
-	in, out := p.Input, p.Output
-	if p.LongOver > 0 && c.input+c.cacheRead+c.cacheWrite > p.LongOver {
-		in, out = p.LongInput, p.LongOutput
-	}
-	hour := p.CacheWrite1h
-	if hour == 0 {
-		hour = p.CacheWrite
-	}
-	s.Cost = (float64(c.input)*in + float64(c.output)*out + float64(c.cacheRead)*p.CacheRead +
-		float64(c.cacheWrite-c.cacheWrite1h)*max(p.CacheWrite, in) + float64(c.cacheWrite1h)*hour) / 1e6 * max(c.dearer, 1)
-	s.Cost += float64(c.searches)*searchPrice + c.fees
+	s.Cost = p.of(c)
 	return s
 }
