@@ -21,6 +21,8 @@ type Box struct {
 	Boot string `json:"boot,omitempty"`
 	// Unfinished is a box whose creation goes on, or was broken off.
 	Unfinished bool `json:"unfinished,omitempty"`
+	// Provisioned is the version of the files that were put into its home.
+	Provisioned string `json:"provisioned,omitempty"`
 	Spec       Spec `json:"spec"`
 
 	// Dir is where the driver keeps what belongs to the box; Exchange is the parent of the sessions' exchange directories.

@@ -2,6 +2,8 @@ package box
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +22,7 @@ type Boxes struct {
 	Data    string            // boxes/<name> and exchange/<id> are below it
 	Drivers map[string]Driver // by backend
 	Now     func() time.Time
+	Files   func() []File // that go into a box's home; nil is none
 	// Way opens a way out for a box's setup commands. Where it is nil they have none.
 	Way func(ctx context.Context, b *Box) (way *Way, done func(), err error)
 }
@@ -115,7 +118,7 @@ func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 
 // Create makes a box and leaves it running. One that exists is started, one whose creation was broken off is gone on with;
 // asked for with another backend, it is refused.
-func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, files []File, report Report) (made bool, err error) {
+func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, report Report) (made bool, err error) {
 	if err := CheckName(name); err != nil {
 		return false, err
 	}
@@ -138,13 +141,13 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, fil
 		}
 		made = true
 		b = &Box{Name: name, Backend: backend, Created: s.Now().UTC(), Spec: spec, Dir: s.Dir(name), Exchange: s.Exchange()}
-		return s.create(ctx, b, d, files, report)
+		return s.create(ctx, b, d, report)
 	})
 }
 
 // create undoes what it has begun when any part of it goes wrong. The record comes first: what is left when there is no time
 // to undo anything can be found by it.
-func (s *Boxes) create(ctx context.Context, b *Box, d Driver, files []File, report Report) (err error) {
+func (s *Boxes) create(ctx context.Context, b *Box, d Driver, report Report) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), b, d))
@@ -162,11 +165,31 @@ func (s *Boxes) create(ctx context.Context, b *Box, d Driver, files []File, repo
 	if err := d.Create(ctx, b, report); err != nil {
 		return fmt.Errorf("create box %s: %w", b.Name, err)
 	}
+	b.Unfinished = false
+	return s.provision(ctx, b, d, report)
+}
+
+// provision puts the files of this build into a box's home, runs its setup commands and notes what it has now.
+func (s *Boxes) provision(ctx context.Context, b *Box, d Driver, report Report) error {
+	files, version := s.files()
 	if err := s.led(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
 		return fmt.Errorf("provision box %s: %w", b.Name, err)
 	}
-	b.Unfinished = false
+	b.Provisioned = version
 	return save(b)
+}
+
+// files are those of this build, with a version that changes whenever one of them does.
+func (s *Boxes) files() (list []File, version string) {
+	if s.Files == nil {
+		return nil, ""
+	}
+	list = s.Files()
+	h := sha256.New()
+	for _, f := range list {
+		_, _ = fmt.Fprintf(h, "%s\n%o\n%d\n%s", f.Path, f.Mode, len(f.Data), f.Data)
+	}
+	return list, hex.EncodeToString(h.Sum(nil))[:16]
 }
 
 // remove forgets a box only when nothing is left of it.
@@ -240,15 +263,30 @@ func (s *Boxes) Destroy(ctx context.Context, name string) error {
 }
 
 // Provision writes the home that sessions get a copy of anew.
-func (s *Boxes) Provision(ctx context.Context, name string, files []File, report Report) error {
+func (s *Boxes) Provision(ctx context.Context, name string, report Report) error {
 	return s.with(ctx, name, func(b *Box, d Driver) error {
 		if err := b.finished(); err != nil {
 			return err
 		}
-		if err := s.led(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
-			return fmt.Errorf("provision box %s: %w", name, err)
+		return s.provision(ctx, b, d, report)
+	})
+}
+
+// Refresh puts the files of this build into a box that has those of another. Its setup commands, which may take long and
+// were the user's, are not run again.
+func (s *Boxes) Refresh(ctx context.Context, b *Box, report Report) (anew bool, err error) {
+	files, version := s.files()
+	if b.Provisioned == version {
+		return false, nil
+	}
+	return true, s.with(ctx, b.Name, func(b *Box, d Driver) error {
+		spec := b.Spec
+		b.Spec.Setup = nil
+		if err := d.Provision(ctx, b, files, report); err != nil {
+			return fmt.Errorf("provision box %s: %w", b.Name, err)
 		}
-		return nil
+		b.Spec, b.Provisioned = spec, version
+		return save(b)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/provision"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
@@ -108,8 +109,9 @@ func (a *app) boxes() (*box.Boxes, error) {
 		return nil, err
 	}
 	return &box.Boxes{
-		Data: a.dirs.Data,
-		Now:  time.Now,
+		Data:  a.dirs.Data,
+		Now:   time.Now,
+		Files: provision.Files,
 		Way:  func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.way(ctx, b, "setup") },
 		Drivers: map[string]box.Driver{
 			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),

@@ -12,7 +12,6 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/provision"
 )
 
 func boxCommand(a *app) *cobra.Command {
@@ -112,7 +111,7 @@ func (a *app) createAs(ctx context.Context, name string, cfg config.Config, kern
 	if spec.Network, err = networkMode(cfg.Network.Mode); err != nil {
 		return false, err
 	}
-	made, err = boxes.Create(ctx, name, backend, spec, provision.Files(), a.io.Progress)
+	made, err = boxes.Create(ctx, name, backend, spec, a.io.Progress)
 	a.io.Settle()
 	if _, missing := errors.AsType[*box.Unavailable](err); missing && backend == "native" {
 		return made, fmt.Errorf("%w\na weaker box can be had knowingly: `cco box create %s --backend worktree --accept no-kernel`", err, name)
@@ -187,7 +186,7 @@ func provisionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "provision [NAME]", Short: "Put cco's instructions and skill into a box, and run its setup commands", Args: atMost(1),
 		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
-			if err := boxes.Provision(ctx, name, provision.Files(), a.io.Progress); err != nil {
+			if err := boxes.Provision(ctx, name, a.io.Progress); err != nil {
 				return err
 			}
 			a.io.Say("box %s is provisioned", name)

@@ -2,39 +2,17 @@
 package provision
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"fmt"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/skill"
 )
 
-// Stamp is the file below home that holds the Version of what was provisioned.
-const Stamp = ".cco/provision"
-
 //go:embed files
 var files embed.FS
 
-// Files is everything that goes into the home of a box, the stamp last: where it stands, all else does.
+// Files is everything that goes into the home of a box.
 func Files() []box.File {
-	list := contents()
-	return append(list, box.File{Path: Stamp, Data: []byte(version(list) + "\n"), Mode: 0o644})
-}
-
-// Version changes whenever one of the files does. A box whose stamp says something else has been provisioned by another cco.
-func Version() string { return version(contents()) }
-
-func version(list []box.File) string {
-	h := sha256.New()
-	for _, f := range list {
-		_, _ = fmt.Fprintf(h, "%s\n%o\n%d\n%s", f.Path, f.Mode, len(f.Data), f.Data)
-	}
-	return hex.EncodeToString(h.Sum(nil))[:16]
-}
-
-func contents() []box.File {
 	where := read("CLAUDE.md") // the same words for every agent, under the name that each looks for
 	list := []struct {
 		path string

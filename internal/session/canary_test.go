@@ -23,7 +23,7 @@ func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error
 	base := user.Commit("start", "a.txt", "a")
 	s = service(t)
 	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: "/nowhere"})}
-	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree", box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}, nil, func(string, ...any) {}); err != nil {
+	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree", box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}, func(string, ...any) {}); err != nil {
 		t.Fatal(err)
 	}
 	b, d, err := s.Boxes.Find("wt")

@@ -21,7 +21,7 @@ func drawing(t *testing.T, ids ...string) (*Service, *gittest.Repo, PushOptions)
 	s := service(t)
 	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: "/nowhere"})}
 	spec := box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}
-	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree", spec, nil, func(string, ...any) {}); err != nil {
+	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree", spec, func(string, ...any) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.Spawn = func(string, ...*os.File) error { return nil }

@@ -64,6 +64,9 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	if err := s.belongs(ctx, repo, b); err != nil {
 		return store.Session{}, err
 	}
+	if err := s.refresh(ctx, b); err != nil {
+		return store.Session{}, err
+	}
 	if err := s.Thawed(ctx, b, d); err != nil {
 		return store.Session{}, err
 	}
@@ -82,6 +85,15 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 		return rec, fmt.Errorf("push: %w", err)
 	}
 	return rec, nil
+}
+
+// refresh brings a box that another cco has provisioned up to date: its agents would be told what is no longer true.
+func (s *Service) refresh(ctx context.Context, b *box.Box) error {
+	anew, err := s.Boxes.Refresh(ctx, b, s.Report)
+	if anew && err == nil {
+		s.Report("box %s had the instructions of another cco; it has been provisioned anew", b.Name)
+	}
+	return err
 }
 
 // identity is the user's own, so that the agent's commits are theirs. An agent without one could not commit at all.

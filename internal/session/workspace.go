@@ -79,6 +79,9 @@ func (s *Service) awake(ctx context.Context, name string) (*box.Box, box.Driver,
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := s.refresh(ctx, b); err != nil {
+		return nil, nil, err
+	}
 	if _, shared := d.(box.Sharer); shared {
 		return nil, nil, &UsageError{Msg: fmt.Sprintf("box %s is a %s box: a phase needs one with workspaces of its own", name, b.Backend)}
 	}
