@@ -23,7 +23,7 @@ type Box struct {
 	Unfinished bool `json:"unfinished,omitempty"`
 	// Provisioned is the version of the files that were put into its home.
 	Provisioned string `json:"provisioned,omitempty"`
-	Spec       Spec `json:"spec"`
+	Spec        Spec   `json:"spec"`
 
 	// Dir is where the driver keeps what belongs to the box; Exchange is the parent of the sessions' exchange directories.
 	Dir      string `json:"-"`

@@ -112,7 +112,7 @@ func (a *app) boxes() (*box.Boxes, error) {
 		Data:  a.dirs.Data,
 		Now:   time.Now,
 		Files: provision.Files,
-		Way:  func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.way(ctx, b, "setup") },
+		Way:   func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.way(ctx, b, "setup") },
 		Drivers: map[string]box.Driver{
 			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
 			"container": container.New(container.Options{Tool: tool, Guard: hook}),
