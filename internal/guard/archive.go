@@ -147,6 +147,14 @@ func (s *shell) container(argv []arg) {
 			return
 		}
 	}
+	if rest[0].is("compose") {
+		for i, a := range rest {
+			if a.is("exec") || a.is("run") {
+				rest = rest[:i] // what follows is the container's
+				break
+			}
+		}
+	}
 	switch sub, _ := rest[0].literal(); sub {
 	case "run", "create":
 		s.containerRun(rest)

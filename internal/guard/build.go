@@ -45,6 +45,9 @@ func (s *shell) make(argv []arg) {
 			continue
 		}
 		value := arg{a.cut(len(name) + 1), a.start, a.end}
+		if !carriesText(lastWord(name), value) {
+			s.unmentioned(value.text, value)
+		}
 		if strings.TrimRight(name, ":?+") == "SHELL" {
 			s.isolated(func() { s.withStdin(&stream{}, func() { s.runText(value.text, value, "make") }) })
 			continue
@@ -289,8 +292,8 @@ func (s *shell) settings(argv []arg) {
 
 // passedOn checks the arguments that a package script is given.
 func (s *shell) passedOn(argv []arg) {
-	for _, a := range argv[1:] {
-		s.loose(a)
+	for i := range argv[1:] {
+		s.argument(argv, i+1)
 	}
 }
 

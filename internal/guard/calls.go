@@ -32,7 +32,7 @@ func copies(name string) bool {
 // writesByOwner knows calls of common names that write by whose they are.
 func writesByOwner(call string) bool {
 	switch call {
-	case "File.write", "IO.write", "File.binwrite", "IO.binwrite", "Bun.write", "os.replace", "shutil.copy", "fs.copy", "fs.link", "os.link", "File.rename", "File.delete", "File.symlink", "File.link", "FileUtils.copy", "fs.promises.cp", "fs::write", "fs::copy", "std::fs::write", "File.new":
+	case "File.write", "IO.write", "File.binwrite", "IO.binwrite", "Bun.write", "os.replace", "shutil.copy", "fs.copy", "fs.link", "os.link", "File.rename", "File.delete", "File.symlink", "File.link", "FileUtils.copy", "fs.promises.cp", "fs::write", "fs::copy", "std::fs::write", "File.new", "shelve.open", "dbm.open":
 		return true
 	}
 	return strings.HasPrefix(call, "FileUtils.") || strings.HasPrefix(call, "shutil.copy")

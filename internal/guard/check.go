@@ -212,6 +212,9 @@ func (s *shell) setTo(name string, a arg) {
 // A prefix is only noted down, until something is installed.
 func (s *shell) namesOutput(name string) bool {
 	lower := strings.ToLower(strings.TrimLeft(name, "-"))
+	if strings.Contains(lower, "conf") {
+		return false
+	}
 	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {
 		return s.installs()
 	}

@@ -17,6 +17,7 @@ type program struct {
 	consts  map[string]string
 	mutates bool // some call in it writes, runs or changes directory
 	decodes bool // some call in it makes text out of something unreadable
+	aims    bool // some call in it gets its target from elsewhere than a string in place
 	dir     string
 }
 
@@ -47,6 +48,7 @@ func (s *shell) code(lang string, t text, at arg, args []text) bool {
 	}
 	p.survey()
 	p.fold()
+	p.targets()
 	p.walk()
 	return p.mutates
 }
@@ -59,7 +61,7 @@ func (p *program) foreign(source string) {
 		if t.kind != 's' || !strings.ContainsAny(t.text, "/~.") {
 			continue
 		}
-		if name := lastName(p.callAround(i, lisp)); callReads(name) || printsText(name) {
+		if name := lastName(p.callAround(i, lisp)); printsText(name) {
 			source = strings.Replace(source, t.text, "", 1)
 		}
 	}
@@ -90,6 +92,9 @@ func (p *program) callAround(i int, lisp bool) string {
 			}
 			return ""
 		case t.kind == 'i' && depth == 0 && j == i-1 && !lisp:
+			if j > 1 && p.toks[j-1].text == "-" && p.toks[j-2].kind == 'i' {
+				return p.toks[j-2].text + "-" + t.text
+			}
 			return t.text // a call without brackets
 		}
 	}
@@ -99,8 +104,10 @@ func (p *program) callAround(i int, lisp bool) string {
 // printsText names calls of other languages that print or read what they get.
 func printsText(name string) bool {
 	switch name {
-	case "displayln", "display", "inspect", "putStrLn", "putStr", "print_endline", "print_string", "disp", "message", "writeln", "WriteLine",
-		"slurp", "read_file", "readString", "readLines", "list_dir", "ls", "isfile", "isdir", "readtext", "newline", "write-line", "pr", "prn":
+	case "print", "println", "puts", "printf", "say", "format", "pprint", "echo", "exists", "exist", "isfile", "is_file", "is_dir", "read", "readFile", "read_text", "readdir", "readlines",
+		"Write-Output", "Write-Host", "Get-Content", "Test-Path", "Get-ChildItem", "Get-Item", "Println", "log", "info", "warn", "error",
+		"displayln", "display", "inspect", "putStrLn", "putStr", "print_endline", "print_string", "disp", "message", "writeln", "WriteLine",
+		"slurp", "read_file", "readString", "readLines", "list_dir", "ls", "isdir", "readtext", "newline", "write-line", "pr", "prn":
 		return true
 	}
 	return false
@@ -145,6 +152,46 @@ func (p *program) survey() {
 	}
 }
 
+// targets looks for calls that act on something else than a string that stands
+// right in them. Without one, no other string of the program can be a target.
+func (p *program) targets() {
+	if p.lang != "python" && p.lang != "javascript" && p.lang != "php" || p.decodes {
+		p.aims = true
+		return
+	}
+	for i, t := range p.toks {
+		if t.kind != 'i' {
+			continue
+		}
+		name := lastName(t.text)
+		acts := callWrites(name) || copies(name) || writesByOwner(t.text) || callRuns(p, t.text) || callEnters(name) || opensFile(name)
+		called := i+1 < len(p.toks) && p.toks[i+1].text == "("
+		if !called || !acts {
+			p.aims = p.aims || acts && !called && !strings.HasPrefix(t.text, "import") || name == "eval" || name == "exec" || name == "getattr"
+			continue
+		}
+		if strings.HasPrefix(t.text, ".") && p.lang == "python" { // a method of what stands before it
+			p.aims = p.aims || p.toks[i-1].kind != 's'
+			continue
+		}
+		p.aims = p.aims || !p.given(i+1, takesContent(name, t.text) || opensFile(name))
+	}
+}
+
+// given says that the arguments of the call that opens at i are strings; with
+// first, that the first one is.
+func (p *program) given(i int, first bool) bool {
+	for i++; i+1 < len(p.toks); i += 2 {
+		if p.toks[i].kind != 's' && p.toks[i].kind != 'n' || p.toks[i].tail || strings.Contains(p.toks[i].text, hole) {
+			return false
+		}
+		if end := p.toks[i+1].text; first || end != "," {
+			return end == "," || end == ")"
+		}
+	}
+	return false
+}
+
 // lastName is the name after the last dot or colon.
 func lastName(name string) string {
 	if i := strings.LastIndexAny(name, ".:>"); i >= 0 {
@@ -184,7 +231,10 @@ func isMode(v, lang string) bool {
 	if lang == "perl" && v != "" && (strings.ContainsAny(v[:1], ">|+") || strings.HasSuffix(v, "|")) {
 		return true
 	}
-	return v != "" && len(v) <= 4 && strings.Trim(v, "rwaxbtU+") == "" && strings.ContainsAny(v, "wax+")
+	if before, _, ok := strings.Cut(v, ":"); ok && len(v) <= 5 {
+		v = before // w:gz
+	}
+	return v != "" && len(v) <= 4 && strings.Trim(v, "rwaxcbtUs+") == "" && strings.ContainsAny(v, "waxc+")
 }
 
 // frame is one open bracket, with the call that it belongs to.
@@ -272,14 +322,14 @@ func (p *program) literal(t codeToken, call string, i int) {
 		return // what is copied is only read
 	case takesContent(name, call) && p.argumentIndex(i) > 0:
 		return // what is written, not where
-	case chained || callWrites(name) || writesByOwner(call):
+	case chained || callWrites(name) || writesByOwner(call) || name == "replace" && p.ofPath(i):
 	case opensFile(name):
 		if !p.openWrites(p.callIndex(i)) && !isMode(t.text, p.lang) {
 			return
 		}
 	case callReads(name) && (name != "glob" || !p.mutates) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
 		return
-	case !p.mutates && call == "":
+	case call == "" && (!p.mutates || !p.aims):
 		return // a value that nothing is done with but reading
 	}
 	p.refuse(where, abs)
@@ -304,6 +354,12 @@ func (p *program) pipeOpen(command string) {
 // startsPrograms says that the program has what it takes to run others.
 func (p *program) startsPrograms() bool {
 	return p.mentions("subprocess") || p.mentions("child_process")
+}
+
+// ofPath says that the call around token i is a method of a path.
+func (p *program) ofPath(i int) bool {
+	call := p.callIndex(i)
+	return call > 0 && call < i && p.toks[call-1].kind == 's' && p.toks[call-1].path
 }
 
 // takesContent names calls whose first argument alone is a path.

@@ -312,6 +312,16 @@ func (g *gitCall) fileOptions(o options) {
 			g.remote(f.value)
 		}
 	}
+	_, texts := textOptions()
+	for _, a := range g.args {
+		name, _, glued := strings.Cut(a.prefix(), "=")
+		if !glued || !strings.HasPrefix(name, "--") || contains(texts, name) {
+			continue
+		}
+		if m, ok := g.s.mentioned(a.cut(len(name) + 1)); ok && m.where != placeProtected && !g.s.isOwnGit(m.abs) {
+			g.s.denyGit(a, m.abs)
+		}
+	}
 	// Short options mean different things to different commands.
 	short := map[string]string{"archive": "o", "format-patch": "o", "commit": "F", "tag": "F", "notes": "F", "merge": "F", "diff": "O", "log": "O", "am": "", "blame": "S", "ls-files": "X"}[g.sub]
 	for i, a := range g.args {
@@ -325,6 +335,11 @@ func (g *gitCall) fileOptions(o options) {
 			g.optionPath(g.args[i+1])
 		}
 	}
+}
+
+// isOwnGit says that a path lies in the git directory of the workspace.
+func (s *shell) isOwnGit(abs string) bool {
+	return s.policy.GitDir != "" && within(abs, s.land.resolve(s.policy.GitDir))
 }
 
 // optionPath checks a file named by an option: scratch is fine, outside not.

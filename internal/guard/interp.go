@@ -126,6 +126,10 @@ func (s *shell) shellProgram(argv []arg) {
 func (s *shell) scriptFile(lang string, args []arg) {
 	name := args[0]
 	v, ok := name.literal()
+	if lang == "other" && strings.ContainsAny(v, "( \n") {
+		s.code(lang, name.text, name, texts(args[1:]))
+		return
+	}
 	if !ok {
 		where, _ := s.locate(name.text, s.sc.dirs[0], false)
 		if where == placeUnknown && name.first() != environ || where == placeHost || where == placeOutside {
@@ -194,6 +198,11 @@ func (s *shell) program(lang string, argv []arg) {
 			break
 		}
 		used, prog, mod, edits := s.programOption(lang, po, args)
+		if prog == nil {
+			for _, a := range args[:used] {
+				s.unmentioned(a.text, a)
+			}
+		}
 		if lang == "other" && prog == nil {
 			s.argument(args, 0)
 		}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -131,10 +132,13 @@ func (s *shell) unmentioned(t text, at arg) {
 func (s *shell) argument(argv []arg, i int) {
 	a := argv[i]
 	option := optionOf(argv, i)
-	if option != "" && carriesText(option, a) {
+	if option != "" && (carriesText(option, a) || recordsOnly(option) && !s.installs() || option == "socket") {
 		return
 	}
 	if !strings.HasPrefix(a.prefix(), "-") && option != "" && s.usesSystem(option, a) {
+		return
+	}
+	if option == "" && s.readsShared(argv, i) {
 		return
 	}
 	if isCode(option, a) {
@@ -169,9 +173,11 @@ func carriesText(option string, a arg) bool {
 	switch strings.ToLower(option) {
 	case "message", "msg", "body", "title", "description", "comment", "reason", "subject", "summary", "annotation", "changelog",
 		"pattern", "regex", "regexp", "grep", "filter", "match", "query", "tests", "test-name-pattern", "testnamepattern", "header",
-		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer":
+		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer", "exclude", "exclude-dir", "ignore", "ignore-path-pattern", "skip", "k":
 		return true
-	case "m", "t", "b", "n", "k", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail", "details", "tag", "jql":
+	case "m":
+		return a.worst() == literal && strings.Contains(a.known(), " ") && !strings.ContainsAny(a.known(), "=;|<>$`")
+	case "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail", "details", "tag", "jql":
 		return a.worst() == literal && isProse(a.known())
 	}
 	return false
@@ -198,7 +204,17 @@ func isProse(v string) bool {
 // usesSystem says that an option is given a place of the system to be used.
 func (s *shell) usesSystem(option string, a arg) bool {
 	where, _ := s.locate(a.text, s.sc.dirs[0], false)
-	return where == placeSystem && !s.namesOutput(option) || a.is("/") && !s.namesOutput(option)
+	return (where == placeSystem || a.is("/") || strings.Contains(option, "sock")) && !s.namesOutput(option)
+}
+
+// readsShared says that a bare operand lies where a system keeps what programs
+// share and read. What is written is named last.
+func (s *shell) readsShared(argv []arg, i int) bool {
+	v, ok := argv[i].literal()
+	if !ok || !withinAny(path.Clean(v), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib", "/lib64", "/nix", "/proc", "/sys"}) {
+		return false
+	}
+	return i < len(argv)-1 || i == 1 || !s.land.missing(v)
 }
 
 // isCode says that the value of an option is program text.
@@ -208,6 +224,26 @@ func isCode(option string, a arg) bool {
 		return !strings.HasPrefix(a.prefix(), "-") && strings.Contains(a.known(), "(") && strings.ContainsAny(a.known(), "\"'")
 	}
 	return false
+}
+
+// outputOptions denies options whose name speaks of output and whose value
+// leads outside, whatever the program is. Not so where another machine or a
+// container is told of its own places.
+func (s *shell) outputOptions(name string, argv []arg) {
+	switch name {
+	case "docker", "podman", "nerdctl", "kubectl", "oc", "ssh", "gh", "glab", "grep", "rg", "egrep", "fgrep", "git":
+		return
+	}
+	for i, a := range argv[1:] {
+		option := optionOf(argv, i+1)
+		named := option == "o" && readsOnly(name) && !strings.HasPrefix(a.prefix(), "-")
+		for _, word := range [...]string{"output", "outfile", "out-file", "out", "logfile", "log-file", "save-to", "dump-to", "export-to", "destination"} {
+			named = named || option == word
+		}
+		if named {
+			s.unmentioned(a.text, a)
+		}
+	}
 }
 
 // takesCommand says that the value of an option is run.

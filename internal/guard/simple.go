@@ -297,6 +297,7 @@ func (s *shell) runNamed(name string, argv []arg) {
 			s.runFile(content, argv)
 		}
 	}
+	s.outputOptions(path.Base(name), argv)
 	outer := s.current
 	s.current = argv
 	defer func() { s.current = outer }()

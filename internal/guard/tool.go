@@ -211,7 +211,7 @@ func (s *shell) compress(name string, args []arg) {
 	for _, a := range o.values("-o", "--output", "-out", "-keyout") {
 		s.check(opWrite, a)
 	}
-	if name == "openssl" || name == "gpg" || o.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test") {
+	if name == "zstd" && o.has("-o", "--output") && !o.has("--rm") || name == "openssl" || name == "gpg" || o.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test") {
 		return
 	}
 	for _, a := range o.operands {
