@@ -128,6 +128,17 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("sandbox not created, run `cco box create %s`", e.Name)
 }
 
+// AcceptNoGuard is the weaker mode of any backend in which agents run without the guard's hook.
+const AcceptNoGuard = "no-guard"
+
+// NoGuard says that the hook is missing and was not accepted to be.
+func NoGuard() error {
+	return &Unavailable{
+		What: "the guard's hook", Why: "cco-guard is not beside cco",
+		Mend: "install it there, or accept the weaker mode " + AcceptNoGuard,
+	}
+}
+
 // Unavailable says that the isolation asked for can't be had here.
 type Unavailable struct {
 	What string // the layer or backend

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,6 +109,11 @@ func (a *app) createAs(ctx context.Context, name string, cfg config.Config, kern
 		return false, err
 	}
 	spec.RequireKernel = kernel
+	if hook, _, err := beside("cco-guard"); err != nil {
+		return false, err
+	} else if hook == "" && backend != "lima" && !slices.Contains(spec.Accept, box.AcceptNoGuard) {
+		return false, box.NoGuard()
+	}
 	if spec.Network, err = networkMode(cfg.Network.Mode); err != nil {
 		return false, err
 	}

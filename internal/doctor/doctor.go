@@ -126,7 +126,7 @@ func checkTool(in Input) Check {
 
 func checkGuard(in Input) Check {
 	if in.Guard == "" {
-		return Check{Name: "cco-guard", Level: Warn, Detail: "not beside cco: agents run without the guard's hook", Mend: "run `make install`, which installs all three"}
+		return Check{Name: "cco-guard", Level: Warn, Detail: "not beside cco: boxes are refused, unless their hook is done without by `--accept no-guard`", Mend: "run `make install`, which installs all three"}
 	}
 	return Check{Name: "cco-guard", Level: OK, Detail: in.Guard}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -35,7 +36,10 @@ func (k *keeper) guard() (guarded, error) {
 		g.env = guard.GitEnv(policy)
 	}
 	if k.place.Guard == "" {
-		k.step("cco-guard is not beside cco: the guard's hook is off in this session")
+		if !slices.Contains(k.box.Spec.Accept, box.AcceptNoGuard) {
+			return g, box.NoGuard()
+		}
+		k.step("cco-guard is not beside cco: the guard's hook is off in this session, as was accepted")
 		return g, nil
 	}
 	file, err := settings.PolicyFile(policy)

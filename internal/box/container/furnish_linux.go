@@ -233,8 +233,8 @@ func checkSpec(b *box.Box) error {
 		}
 	}
 	for _, name := range b.Spec.Accept {
-		if name != cage.AcceptNoSeccomp {
-			return fmt.Errorf("unknown weaker mode %q: there is %s", name, cage.AcceptNoSeccomp)
+		if name != cage.AcceptNoSeccomp && name != box.AcceptNoGuard {
+			return fmt.Errorf("unknown weaker mode %q: there are %s and %s", name, cage.AcceptNoSeccomp, box.AcceptNoGuard)
 		}
 	}
 	return nil

@@ -54,8 +54,8 @@ func checkSpec(b *box.Box) error {
 		}
 	}
 	for _, name := range b.Spec.Accept {
-		if name != cage.AcceptNoLandlock && name != cage.AcceptNoSeccomp {
-			return fmt.Errorf("unknown weaker mode %q: there are %s and %s", name, cage.AcceptNoLandlock, cage.AcceptNoSeccomp)
+		if name != cage.AcceptNoLandlock && name != cage.AcceptNoSeccomp && name != box.AcceptNoGuard {
+			return fmt.Errorf("unknown weaker mode %q: there are %s, %s and %s", name, cage.AcceptNoLandlock, cage.AcceptNoSeccomp, box.AcceptNoGuard)
 		}
 	}
 	return nil

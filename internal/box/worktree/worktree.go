@@ -98,7 +98,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 }
 
 func checkAccepted(b *box.Box) error {
-	known := append([]string{AcceptNoKernel}, weaker()...)
+	known := append([]string{AcceptNoKernel, box.AcceptNoGuard}, weaker()...)
 	for _, name := range b.Spec.Accept {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("unknown weaker mode %q: there are %s", name, strings.Join(known, ", "))
