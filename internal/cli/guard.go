@@ -54,7 +54,7 @@ func (a *app) policyOf(dir, host string) (guard.Policy, error) {
 }
 
 func guardCheckCommand(a *app) *cobra.Command {
-	var worktree, host, batch string
+	var worktree, host, batch, program string
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "check [flags] -- 'COMMAND'", Short: "Say whether a command would be allowed, and why not (exit 7)",
@@ -62,8 +62,16 @@ func guardCheckCommand(a *app) *cobra.Command {
 which part of it is wrong, by which rule, and where it really leads. Nothing is run.
 
 With --batch, calls are read as JSON lines {"id","cwd","tool_name","tool_input"}
-and answered in the same order.`,
+and answered in the same order. With --explain, what the guard knows of a program
+is told in words.`,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if program != "" {
+				if len(args) > 0 || batch != "" {
+					return usagef("--explain takes the name of a program and nothing else")
+				}
+				a.io.Printf("%s", guard.ExplainProgram(filepath.Base(program)))
+				return nil
+			}
 			policy, err := a.policyOf(worktree, host)
 			if err != nil {
 				return err
@@ -83,6 +91,7 @@ and answered in the same order.`,
 	c.Flags().StringVar(&worktree, "worktree", "", "the agent's workspace (default: the repository that you are in)")
 	c.Flags().StringVar(&host, "host", "", "the repository that it must not touch (default: a linked worktree's main one)")
 	c.Flags().StringVar(&batch, "batch", "", "read calls from a file of JSON lines, or - for standard input")
+	c.Flags().StringVar(&program, "explain", "", "tell what the guard knows of a program")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -4,32 +4,6 @@ import (
 	"strings"
 )
 
-// interpreterOf returns the language that a program of this name runs, or "".
-func interpreterOf(name string) string {
-	name = strings.TrimRight(strings.TrimSuffix(name, ".exe"), "0123456789.-")
-	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "yash", "posh", "csh", "tcsh", "osh", "oil", "ysh", "rc", "ion":
-		return "shell"
-	case "python", "pypy", "ipython", "jython", "micropython":
-		return "python"
-	case "node", "nodejs", "deno", "tsx", "ts-node", "qjs", "esno", "jsc", "d":
-		return "javascript"
-	case "perl", "raku":
-		return "perl"
-	case "ruby", "irb", "jruby", "crystal":
-		return "ruby"
-	case "php":
-		return "php"
-	case "lua", "luajit", "texlua":
-		return "lua"
-	case "awk", "gawk", "mawk", "nawk", "original-awk":
-		return "awk"
-	case "tclsh", "wish", "Rscript", "R", "julia", "osascript", "elixir", "groovy", "scala", "guile", "swift", "pwsh", "powershell", "sbcl", "clojure", "bb", "racket", "jshell", "octave", "ghc", "runghc", "ocaml", "erl":
-		return "other"
-	}
-	return ""
-}
-
 // languageOf returns the language of a source file by its extension.
 func languageOf(ext string) string {
 	switch ext {

@@ -7,14 +7,14 @@ import (
 // launch handles the programs that run commands in a way of their own.
 func (s *shell) launch(name string, argv []arg) bool {
 	args := argv[1:]
-	switch name {
-	case "xargs", "gxargs":
+	switch familyOf(name, launcherRow) {
+	case "xargs":
 		s.xargs(argv)
 	case "parallel":
 		s.parallel(argv)
-	case "find", "gfind", "bfs":
+	case "find":
 		s.find(argv)
-	case "fd", "fdfind":
+	case "fd":
 		s.fd(argv)
 	case "flock":
 		s.flock(args)
@@ -23,36 +23,36 @@ func (s *shell) launch(name string, argv []arg) bool {
 			s.awaits(argv[0], name)
 		}
 		s.textOption(argv, "cOIBTmEo", []string{"--command"}, "-c", "--command")
-	case "su", "runuser", "sg", "newgrp":
+	case "su":
 		if !parseOptions(args, "cgGsw", "--command", "--shell").has("-c", "--command") {
 			s.awaits(argv[0], name)
 		}
 		s.textOption(argv, "cgGsw", []string{"--command", "--shell"}, "-c", "--command")
-	case "concurrently", "npm-run-all", "run-p", "run-s", "hyperfine":
+	case "concurrently":
 		s.eachText(argv)
-	case "nodemon", "entr", "watchexec", "reflex", "air", "chokidar":
+	case "nodemon":
 		s.watcher(argv)
-	case "npx", "npm", "pnpm", "yarn", "bun":
+	case "npx":
 		return s.packageRunner(name, argv)
-	case "tmux", "screen", "zellij":
+	case "tmux":
 		s.multiplexer(name, argv)
-	case "ssh", "mosh":
+	case "ssh":
 		s.ssh(argv)
-	case "at", "batch":
+	case "at":
 		if len(args) == 0 || !args[0].is("-l") {
 			s.denySystem(argv) // it would run when nobody watches
 		}
-	case "expect", "socat", "nc", "ncat", "netcat":
+	case "expect":
 		s.plumbing(name, argv)
 	case "start-stop-daemon":
 		s.startStop(argv)
-	case "nix-shell", "nix", "nix-build":
+	case "nix-shell":
 		s.textOption(argv, "pAIc", []string{"--run", "--command"}, "--run", "--command", "-c")
 	case "direnv":
 		if len(args) > 2 && args[0].is("exec") {
 			s.isolated(func() { s.moveTo(args[1], false); s.run(args[2:]) })
 		}
-	case "mpirun", "mpiexec", "srun", "perf", "gdb", "lldb":
+	case "mpirun":
 		s.debugger(name, argv)
 	default:
 		return false

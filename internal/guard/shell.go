@@ -35,8 +35,8 @@ type shell struct {
 	traps   []trapped
 	current []arg // the command that is being judged
 	dialect dialect
-	sought  bool  // the command has looked for processes of the guard
-	typed   bool  // the standard input of the call is what the agent types later
+	sought  bool // the command has looked for processes of the guard
+	typed   bool // the standard input of the call is what the agent types later
 }
 
 // scope is what a subshell has a copy of.

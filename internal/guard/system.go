@@ -13,19 +13,19 @@ func (s *shell) systemTool(name string, argv []arg) bool {
 		}
 	}
 	looks := func(words ...string) bool { return first == "" || contains(words, first) }
-	switch name {
-	case "apt", "apt-get", "aptitude", "yum", "dnf", "zypper", "apk", "pacman", "brew", "port", "snap", "flatpak", "emerge", "pkg", "winget", "choco":
+	switch familyOf(name, systemRow) {
+	case "apt":
 		if looks("list", "show", "search", "info", "policy", "depends", "--version", "outdated", "config", "doctor", "help", "leaves", "deps", "--prefix", "madison") {
 			break
 		}
 		s.denySystem(argv)
-	case "dpkg", "rpm":
+	case "dpkg":
 		o := parseOptions(argv[1:], "")
 		if o.has("-i", "-U", "-e", "-r", "-P", "--install", "--remove", "--purge", "--erase", "--upgrade") {
 			s.denySystem(argv)
 		}
 		return false
-	case "systemctl", "service", "launchctl", "initctl", "rc-service", "supervisorctl":
+	case "systemctl":
 		if looks("status", "list-units", "list-unit-files", "is-active", "is-enabled", "show", "cat", "list", "print", "is-failed") || strings.Contains(cover(argv).known(), " status") {
 			break
 		}
@@ -40,12 +40,12 @@ func (s *shell) systemTool(name string, argv []arg) bool {
 			s.denySystem(argv)
 		}
 		return false
-	case "mount", "swapon":
+	case "mount":
 		if len(parseOptions(argv[1:], "to").operands) == 0 {
 			return false
 		}
 		s.denyMount(argv)
-	case "umount", "losetup", "mount.nfs", "sshfs", "fusermount", "bindfs", "pivot_root", "chroot", "nsenter", "unshare", "bwrap", "proot", "switch_root", "systemd-nspawn", "swapoff", "overlayroot-chroot":
+	case "umount":
 		s.denyMount(argv)
 	default:
 		return s.machineTool(name, first, argv)
@@ -57,21 +57,18 @@ func (s *shell) systemTool(name string, argv []arg) bool {
 // machineTool handles tools for users, devices and settings.
 func (s *shell) machineTool(name, first string, argv []arg) bool {
 	looks := func(words ...string) bool { return first == "" || contains(words, first) }
-	switch name {
-	case "useradd", "userdel", "usermod", "groupadd", "groupdel", "adduser", "deluser", "passwd", "chpasswd", "chsh", "chfn", "visudo", "vipw",
-		"reboot", "shutdown", "poweroff", "halt", "init", "telinit", "modprobe", "insmod", "rmmod", "mkfs", "mkswap", "fdisk", "parted", "sfdisk", "wipefs",
-		"iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "update-alternatives", "update-rc.d", "ldconfig", "setcap", "xcode-select", "scutil", "csrutil", "nvram", "spctl", "tccutil",
-		"setenforce", "semanage", "loadkeys", "hwclock", "netplan", "nmcli", "swaplabel", "tune2fs", "resize2fs", "debugfs", "mkfs.ext4", "mkfs.xfs", "cryptsetup", "lvcreate", "vgcreate", "pvcreate":
+	switch familyOf(name, systemRow) {
+	case "useradd":
 		if name == "ldconfig" && parseOptions(argv[1:], "").has("-p") {
 			break
 		}
 		s.denySystem(argv)
-	case "defaults", "dconf", "gsettings", "kwriteconfig5", "xdg-settings", "xdg-mime":
+	case "defaults":
 		if looks("read", "get", "list", "list-keys", "list-schemas", "query", "dump") {
 			break
 		}
 		s.homeConfig(argv)
-	case "pip", "pip3", "poetry", "conda", "composer", "bundle", "gem", "helm", "terraform", "twine", "ssh-keygen", "ssh-copy-id", "ssh-add", "code", "codium", "pre-commit", "stack", "opam":
+	case "pip":
 		s.homeTool(name, first, argv)
 		return false
 	default:

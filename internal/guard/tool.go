@@ -4,70 +4,48 @@ import (
 	"strings"
 )
 
-// readsOnly names programs whose operands are only read or are no paths.
-func readsOnly(name string) bool {
-	switch name {
-	case "cat", "ls", "dir", "vdir", "head", "tail", "less", "more", "most", "wc", "stat", "file", "diff", "cmp", "comm", "join",
-		"paste", "cut", "tr", "od", "hexdump", "strings", "nm", "objdump", "readelf", "ldd", "size", "which", "whereis",
-		"basename", "dirname", "realpath", "readlink", "pwd", "printenv", "id", "whoami", "who", "w", "groups", "hostname", "uname", "date",
-		"cal", "uptime", "df", "du", "free", "ps", "top", "htop", "lsof", "pgrep", "pidof", "man", "info", "apropos", "whatis", "tree",
-		"locate", "rg", "ag", "ack", "jq", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum",
-		"cksum", "sum", "shasum", "md5", "column", "fold", "fmt", "nl", "tac", "rev", "expand", "unexpand", "seq", "sleep", "tput", "tty",
-		"stty", "locale", "getconf", "lscpu", "lsblk", "lspci", "lsusb", "lsmod", "ss", "netstat", "ping", "dig", "nslookup", "host",
-		"traceroute", "nproc", "arch", "zcat", "bzcat", "xzcat", "zgrep", "zless", "bat", "batcat", "exa", "eza", "lsd", "hexyl", "cloc", "tokei",
-		"scc", "shellcheck", "grep", "egrep", "fgrep", "test", "[", "true", "false", "yes", "env", "getent", "tsort", "factor",
-		"numfmt", "pr", "uuidgen", "nc", "vmstat", "iostat", "mpstat", "dmesg", "journalctl", "last", "ipcs", "pstree", "fuser", "cmake-lint",
-		"base32", "base64", "zipinfo", "ffprobe", "identify", "exiftool", "mediainfo", "sw_vers", "sysctl", "logname", "users", "tldr", "diffstat", "colordiff", "delta",
-		"difft", "xxd", "uniq", "iconv", "sort", "sha3sum", "tokenize", "gettext", "msgcat", "otool", "lipo", "codesign", "vercmp", "dpkg-query", "rpmquery", "rpm", "dpkg", "apt-cache",
-		"echo", "printf", "cd", "pushd", "popd", ":", "type", "command", "help", "wslpath", "cygpath", "test-path", "pkg-config", "ldconfig", "lsb_release", "hostnamectl", "timedatectl", "loginctl",
-		"whoami.sh", "pygmentize", "zdiff", "sdiff", "vimdiff", "look", "strace-log-merge", "fc-list", "xdpyinfo", "mount", "findmnt", "swapon", "blkid":
-		return true
-	}
-	return false
-}
-
 // runTool handles the programs whose arguments need to be understood.
 func (s *shell) runTool(name string, argv []arg) bool {
 	if s.systemTool(name, argv) {
 		return true
 	}
 	args := argv[1:]
-	switch name {
+	switch familyOf(name, toolRow) {
 	case "git":
 		s.git(argv)
-	case "cp", "gcp", "install", "ginstall":
+	case "cp":
 		s.copy(name, args)
-	case "mv", "gmv", "rename":
+	case "mv":
 		s.move(args)
-	case "ln", "gln", "link", "symlink":
+	case "ln":
 		s.link(args)
-	case "rm", "grm", "rmdir", "unlink", "shred", "srm", "trash", "trash-put", "rimraf", "del-cli", "wipe":
+	case "rm":
 		s.remove(args)
-	case "mkdir", "gmkdir":
+	case "mkdir":
 		s.mkdir(args)
-	case "chmod", "chown", "chgrp", "gchmod":
+	case "chmod":
 		s.change(args)
-	case "touch", "truncate", "tee", "mkfifo", "mknod", "sponge", "fallocate":
+	case "touch":
 		s.touch(name, argv)
 	case "dd":
 		s.dd(args)
 	case "rsync":
 		s.rsync(argv)
-	case "scp", "sftp":
+	case "scp":
 		s.scp(argv)
-	case "tar", "gtar", "bsdtar":
+	case "tar":
 		s.tar(argv)
 	case "zip":
 		s.zip(argv)
-	case "unzip", "bsdunzip":
+	case "unzip":
 		s.unzip(argv)
-	case "ssh-agent", "dircolors", "lesspipe", "opam", "fnm", "starship", "zoxide", "luarocks", "minikube", "thefuck", "keychain":
+	case "ssh-agent":
 		s.settings(argv)
-	case "bazel", "bazelisk", "buck", "buck2", "pants", "plz":
+	case "bazel":
 		s.labels(argv)
-	case "sed", "gsed":
+	case "sed":
 		s.sed(argv)
-	case "make", "gmake", "bmake", "remake":
+	case "make":
 		s.make(argv)
 	default:
 		return s.runService(name, argv)
@@ -77,22 +55,22 @@ func (s *shell) runTool(name string, argv []arg) bool {
 
 // runService handles programs that build, talk to services or run text.
 func (s *shell) runService(name string, argv []arg) bool {
-	switch name {
-	case "docker", "podman", "nerdctl":
+	switch familyOf(name, toolRow) {
+	case "docker":
 		s.container(argv)
-	case "curl", "wget", "aria2c":
+	case "curl":
 		s.download(name, argv)
-	case "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as", "rustc", "tcc":
+	case "gcc":
 		s.compiler(argv)
 	case "go":
 		s.golang(argv)
 	case "cargo":
 		s.cargo(argv)
-	case "vim", "vi", "nvim", "ex", "view", "gvim", "ed", "emacs", "emacsclient", "nano", "kak", "hx":
+	case "vim":
 		s.editor(name, argv)
-	case "sqlite3", "psql", "mysql", "mariadb", "duckdb":
+	case "sqlite3":
 		s.database(name, argv)
-	case "kill", "pkill", "killall", "skill":
+	case "kill":
 		s.kill(argv)
 	case "dc":
 		s.calculator(argv)
@@ -103,11 +81,11 @@ func (s *shell) runService(name string, argv []arg) bool {
 			}
 		}
 		s.print(unknown(dynamic))
-	case "patch", "apply_patch":
+	case "patch":
 		s.patch(name, argv)
-	case "kubectl", "oc":
+	case "kubectl":
 		s.kubectl(argv)
-	case "gh", "glab", "aws", "gcloud", "az", "http", "https", "httpie", "redis-cli", "ab", "hey", "wrk", "vegeta", "logger", "notify-send":
+	case "gh":
 		s.client(name, argv)
 	default:
 		return s.reader(name, argv)

@@ -17,68 +17,16 @@ type wrapper struct {
 	sub    []string // subcommands of which one must come first
 }
 
-// wrapperFor finds the description of a wrapper.
-func wrapperFor(name string) (wrapper, bool) {
-	switch name {
-	case "nohup", "setsid", "chronic", "unbuffer", "catchsegv", "ccache", "sccache", "distcc", "fakeroot", "linux64",
-		"linux32", "busybox", "toybox", "dbus-run-session", "rlwrap", "eatmydata", "winpty", "proxychains", "proxychains4",
-		"torsocks", "tsocks", "uvx", "pnpx", "bunx", "xvfb-run", "daemonize", "pipx":
-		return wrapper{valued: "aoneupslcE", long: []string{"--server-args", "--from", "--with", "--python"}, dirs: []string{"-c"}}, true
-	case "nice":
-		return wrapper{valued: "n", long: []string{"--adjustment"}}, true
-	case "ionice":
-		return wrapper{valued: "cnpPu", long: []string{"--class", "--classdata"}}, true
-	case "timeout", "gtimeout":
-		return wrapper{valued: "ks", long: []string{"--signal", "--kill-after"}, skip: 1}, true
-	case "stdbuf", "gstdbuf":
-		return wrapper{valued: "ioe", long: []string{"--input", "--output", "--error"}}, true
-	case "time", "gtime":
-		return wrapper{valued: "of", long: []string{"--output", "--format"}, files: []string{"-o", "--output"}}, true
-	case "sudo", "doas", "pkexec":
-		return wrapper{valued: "ugpCrtTUDRhac", long: []string{"--user", "--group", "--chdir", "--host", "--prompt", "--role", "--type", "--chroot"},
-			dirs: []string{"-D", "--chdir", "-R", "--chroot"}, vars: true}, true
-	case "taskset", "chrt", "setarch", "numactl":
-		return wrapper{valued: "cpTPDmNCl", long: []string{"--cpu-list"}, skip: b2i(name != "numactl")}, true
-	case "prlimit", "setpriv", "caffeinate", "arch", "choom", "cgexec", "cpulimit":
-		return wrapper{valued: "twndvmpeglg"}, true
-	case "strace", "ltrace":
-		return wrapper{valued: "oepPsauEbISUXO", long: []string{"--output", "--trace", "--attach"}, files: []string{"-o", "--output"}}, true
-	case "valgrind", "firejail", "rr", "heaptrack", "kcov":
-		return wrapper{}, true
-	case "watch":
-		return wrapper{valued: "nqd", long: []string{"--interval"}, joined: true}, true
-	case "systemd-run":
-		return wrapper{valued: "pEHMut", long: []string{"--unit", "--property", "--description", "--slice", "--setenv", "--working-directory", "--uid", "--gid", "--on-calendar", "--on-active"},
-			dirs: []string{"--working-directory"}}, true
-	case "env", "genv":
-		return wrapper{valued: "uCSP", long: []string{"--unset", "--chdir", "--split-string"}, dirs: []string{"-C", "--chdir"},
-			texts: []string{"-S", "--split-string"}, vars: true}, true
-	case "cross-env", "cross-env-shell", "env-cmd", "dotenv", "dotenvx", "doppler", "op", "chamber":
-		return wrapper{valued: "fep", vars: true, sub: []string{"run", "exec"}}, true
-	case "bundle", "poetry", "uv", "pipenv", "rye", "hatch", "pdm", "conda", "mamba", "micromamba", "mise", "asdf", "rbenv", "pyenv", "nodenv",
-		"rtx", "devbox", "flox", "pixi", "volta", "corepack", "fnm", "rustup":
-		return wrapper{valued: "npCm", long: []string{"--directory", "--project", "--python", "--with", "--env", "--name", "--extra", "--group", "--package", "--using"},
-			dirs: []string{"-C", "--directory", "--project"}, sub: []string{"exec", "run", "x", "tool"}}, true
-	}
-	return wrapper{}, false
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // runWrapper runs a command through the program in front of it.
 func (s *shell) runWrapper(name string, argv []arg) bool {
 	if s.launch(name, argv) {
 		return true
 	}
-	w, ok := wrapperFor(name)
-	if !ok {
+	r := rowFor(name, wrapperRow)
+	if r == nil {
 		return false
 	}
+	w := r.wrap
 	args := argv[1:]
 	if w.sub != nil {
 		flags, rest := leading(args, w.valued, w.long)
