@@ -39,7 +39,7 @@ func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (an
 	case StepPublish:
 		return call(ctx, in, s.Publish)
 	case StepPush:
-		return call(ctx, in, nothing(s.Push))
+		return call(ctx, in, s.Push)
 	case StepPullRequest:
 		return call(ctx, in, s.PullRequest)
 	case StepPostReview:
@@ -53,7 +53,11 @@ func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (an
 	case StepClose:
 		return call(ctx, in, nothing(s.Close))
 	case StepMerge:
-		return call(ctx, in, nothing(s.Merge))
+		return call(ctx, in, s.Merge)
+	case StepVerdict:
+		return call(ctx, in, nothing(s.Verdict))
+	case StepBase:
+		return call(ctx, in, s.Base)
 	case StepSave:
 		return call(ctx, in, s.Save)
 	default:

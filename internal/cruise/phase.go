@@ -24,6 +24,7 @@ type machine struct {
 	heard time.Time // when the last comment was made that is work
 	asked bool      // somebody wants it looked at now
 	head  string    // the commit that the pull request is at, as the last look says
+	yes   *Approval // that the present look brought
 }
 
 // Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.
@@ -61,6 +62,9 @@ func (m *machine) live() error {
 		if err := m.save(); err != nil {
 			return err
 		}
+		if err := m.tell(); err != nil {
+			return err
+		}
 		if err := m.next(); err != nil {
 			return err
 		}
@@ -89,6 +93,8 @@ func (m *machine) next() error {
 		return m.fix()
 	case StageAnswer:
 		return m.answer()
+	case StageMerge:
+		return m.merge()
 	case StageAsk:
 		return m.ask()
 	case StageEnding:
@@ -126,7 +132,7 @@ func (m *machine) record(last bool) (saved Saved, err error) {
 }
 
 func (m *machine) to(s Stage) {
-	m.st.Stage, m.st.Attempt, m.st.Trouble = s, 0, ""
+	m.st.Stage, m.st.Attempt, m.st.Trouble, m.st.Waits = s, 0, "", ""
 }
 
 func (m *machine) end(e End, words string) {
@@ -272,6 +278,7 @@ func (m *machine) publishIn() PublishIn {
 	}
 	return PublishIn{
 		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Since: since, Round: m.st.Round,
+		Base: m.st.From,
 	}
 }
 
@@ -298,7 +305,7 @@ func (m *machine) publish() error {
 		if err != nil || !done {
 			return err
 		}
-		m.st.PR = &pr
+		m.st.PR, m.st.Target = &pr, pr.Base
 	}
 	if m.st.Report != "" && m.st.PR != nil {
 		_, done, err := attempt[struct{}](m, StepSay, SayIn{
@@ -342,11 +349,14 @@ func (m *machine) push() (bool, error) {
 	if m.st.Head == "" || m.st.Head == m.st.Workspace.Base {
 		return true, nil
 	}
-	_, done, err := attempt[struct{}](m, StepPush, PushIn{
+	if done, err := m.withdraw(); err != nil || !done {
+		return false, err
+	}
+	pushed, done, err := attempt[Pushed](m, StepPush, PushIn{
 		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.LastHead, New: m.st.Head, Anew: m.st.Anew,
 	})
 	if done {
-		m.st.Anew = false
+		m.st.Anew, m.st.Pushed = false, pushed.At
 	}
 	return done, err
 }

@@ -136,7 +136,8 @@ func TestAReviewThatFailsIsNeverAnApproval(t *testing.T) {
 }
 
 func comment(id, author, association, body string, at time.Duration) Comment {
-	return Comment{ID: id, Author: author, Association: association, Body: body, URL: "https://forge.example/" + id, At: after(at)}
+	return Comment{ID: id, Author: author, Association: association, Body: body, URL: "https://forge.example/" + id, At: after(at), Changed: after(at),
+		Write: slices.Contains([]string{"OWNER", "MEMBER"}, association)}
 }
 
 // unsure reviewers skip, so that only people end the review.

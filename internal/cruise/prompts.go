@@ -54,7 +54,7 @@ func fenced(words string) string {
 // reviewPrompt asks for one domain's review of the present head.
 func reviewPrompt(st State, domain string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Review the work on this branch since %s, for %s and nothing else. You see the workspace read-only: change nothing, commit nothing.\n", st.Workspace.Base, domain)
+	fmt.Fprintf(&b, "Review the work on this branch since %s, for %s and nothing else. You see the workspace read-only: change nothing, commit nothing.\n", st.since(), domain)
 	if st.Plan != "" {
 		fmt.Fprintf(&b, "The plan is %s.\n", st.Plan)
 	}

@@ -30,6 +30,9 @@ func (m *machine) review() error {
 	if m.broke() {
 		return nil
 	}
+	if done, err := m.judge(); err != nil || !done {
+		return err
+	}
 	m.to(StageWatch) // where people are heard before an approval ends it
 	return nil
 }

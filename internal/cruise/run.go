@@ -48,6 +48,8 @@ type Event struct {
 	// MoreRounds and MoreCost are what a phase gets that has ended at a limit.
 	MoreRounds int     `json:"more_rounds,omitempty"`
 	MoreCost   float64 `json:"more_cost,omitempty"`
+	// Over names somebody whose request for changes a merge goes past.
+	Over string `json:"over,omitempty"`
 }
 
 // do begins a step and waits for it.

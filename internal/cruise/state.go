@@ -33,7 +33,7 @@ type Spec struct {
 	Reviewer Worker   `json:"reviewer"`
 	Fixer    Worker   `json:"fixer"`
 	Domains  []string `json:"domains"`
-	Trusted  []string `json:"trusted,omitempty"` // names that are trusted beside owners, members and collaborators
+	Trusted  []string `json:"trusted,omitempty"` // names that are heard beside those who may write
 
 	MaxRounds  int           `json:"max_rounds"`
 	MaxCost    float64       `json:"max_cost"`
@@ -71,6 +71,7 @@ const (
 	StageWatch    Stage = "watching"
 	StageFix      Stage = "fixing"
 	StageAnswer   Stage = "answering"
+	StageMerge    Stage = "merging"
 	StageAsk      Stage = "asking"
 	StageEnding   Stage = "ending"
 	StageEnded    Stage = "ended"
@@ -96,6 +97,7 @@ const (
 type PullRequest struct {
 	Number int    `json:"number"`
 	URL    string `json:"url"`
+	Base   string `json:"base,omitempty"` // the branch that it was opened for
 }
 
 // Workspace is where a phase's agents work.
@@ -124,6 +126,9 @@ type State struct {
 	PR        *PullRequest `json:"pr,omitempty"`
 	Head      string       `json:"head,omitempty"`      // the last commit that was pushed
 	LastHead  string       `json:"last_head,omitempty"` // the one before this round
+	Pushed    time.Time    `json:"pushed,omitzero"`     // the forge's time at which the head was there
+	Target    string       `json:"target,omitempty"`    // the branch that the pull request goes into
+	From      string       `json:"from,omitempty"`      // where the branch left its target, if that is another than at its beginning
 	Plan      string       `json:"plan,omitempty"`      // the plan's path in the repository
 	DiffLines int          `json:"diff_lines,omitempty"`
 	Budget    int          `json:"budget,omitempty"` // of lines changed; it grows when the user says so
@@ -154,8 +159,18 @@ type State struct {
 	// Anew says that a person lets a branch be pushed again that was deleted on the forge.
 	Anew bool `json:"anew,omitempty"`
 
-	// Foreign is a commit of somebody else on the branch, of which the user was told.
-	Foreign string `json:"foreign,omitempty"`
+	// Foreign is a commit of somebody else on the branch, of which the user was told, and the forge's time when it was there.
+	Foreign   string    `json:"foreign,omitempty"`
+	ForeignAt time.Time `json:"foreign_at,omitzero"`
+
+	// Approval is what a merge rests on, Over are those whose requests for changes the user goes past, and Verdict is what the
+	// reviewer's own account said last.
+	Approval *Approval `json:"approval,omitempty"`
+	Over     []string  `json:"over,omitempty"`
+	Verdict  *Given    `json:"verdict,omitempty"`
+	// Notes are still to be said on the pull request.
+	Notes []Note `json:"notes,omitempty"`
+	Waits string `json:"waits,omitempty"` // for whom or what a merge waits
 
 	// Again counts how often a person let the phase go on. It is part of the names of what agents are asked to do, so that
 	// they are asked once more.
@@ -243,10 +258,26 @@ func (s *State) approved() bool {
 	return approvals > 0
 }
 
-// Trusts says whether a comment's author may give work to an agent that writes.
-func (s *State) Trusts(c Comment) bool {
-	return slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.Association) ||
-		c.Author != "" && slices.ContainsFunc(s.Spec.Trusted, func(name string) bool { return strings.EqualFold(name, c.Author) })
+// Trusts says whether a comment's author may give work to an agent that writes: whoever may write to the repository, and
+// whom the user names. What somebody is to a repository says little of what they may do there.
+func (s *State) Trusts(c Comment) bool { return c.Write || s.names(c.Author) }
+
+// names says whether the user wants somebody to be heard.
+func (s *State) names(author string) bool {
+	return author != "" && slices.ContainsFunc(s.Spec.Trusted, func(name string) bool { return strings.EqualFold(name, author) })
+}
+
+// since is the commit that reviews and the size of the change begin at.
+func (s *State) since() string {
+	if s.From != "" {
+		return s.From
+	}
+	return s.Workspace.Base
+}
+
+// lastKind says whether no other kind of the task follows.
+func (s *State) lastKind() bool {
+	return s.Spec.Through == "" || slices.Index(Kinds(), s.Kind) >= slices.Index(Kinds(), s.Spec.Through)
 }
 
 // Domain names what is being reviewed now: the first that has not judged the present head, "" if none is.

@@ -14,14 +14,16 @@ type Steps interface {
 	Workspace(context.Context, WorkspaceIn) (Workspace, error)
 	Work(context.Context, Job) (Report, error)
 	Publish(context.Context, PublishIn) (Published, error)
-	Push(context.Context, PushIn) error
+	Push(context.Context, PushIn) (Pushed, error)
 	PullRequest(context.Context, PullRequestIn) (PullRequest, error)
 	PostReview(context.Context, PostReviewIn) ([]Posted, error)
 	Look(context.Context, LookIn) (News, error)
 	Answer(context.Context, AnswerIn) error
 	Say(context.Context, SayIn) error
 	Close(context.Context, CloseIn) error
-	Merge(context.Context, MergeIn) error
+	Merge(context.Context, MergeIn) (Merged, error)
+	Verdict(context.Context, VerdictIn) error
+	Base(context.Context, BaseIn) (string, error)
 	Save(context.Context, SaveIn) (Saved, error)
 }
 
@@ -39,6 +41,8 @@ const (
 	StepSay         = "say"
 	StepClose       = "close"
 	StepMerge       = "merge"
+	StepVerdict     = "verdict"
+	StepBase        = "base"
 	StepSave        = "save"
 )
 
@@ -115,6 +119,7 @@ type PublishIn struct {
 	Branch    string    `json:"branch"`
 	Since     string    `json:"since"` // the commit of which the host knows
 	Round     int       `json:"round"`
+	Base      string    `json:"base,omitempty"` // of the whole change, where it is not the workspace's
 }
 
 // Commit is a commit of a round.
@@ -149,6 +154,11 @@ type PushIn struct {
 	Old    string `json:"old,omitempty"` // "" for a branch that is new
 	New    string `json:"new"`
 	Anew   bool   `json:"anew,omitempty"` // make the branch again if it was deleted there
+}
+
+// Pushed says when a push was there for certain, by the forge's own clock.
+type Pushed struct {
+	At time.Time `json:"at"`
 }
 
 // PullRequestIn asks for the branch's pull request, opened or found.
@@ -203,7 +213,10 @@ type Comment struct {
 	State       string    `json:"state,omitempty"`  // of a review: APPROVED, CHANGES_REQUESTED, COMMENTED
 	Commit      string    `json:"commit,omitempty"` // that a review is about
 	At          time.Time `json:"at,omitzero"`
-	Ours        bool      `json:"ours,omitempty"` // by recorded id
+	Changed     time.Time `json:"changed,omitzero"` // when it was said or last edited, by the forge's clock
+	Ours        bool      `json:"ours,omitempty"`   // by recorded id
+	Write       bool      `json:"write,omitempty"`  // its author may write to the repository
+	Why         string    `json:"why,omitempty"`    // why that is not known
 }
 
 // News is what a look brought.
@@ -212,6 +225,8 @@ type News struct {
 	Comments []Comment `json:"comments,omitempty"`
 	State    string    `json:"state"`          // open, merged, closed
 	Head     string    `json:"head,omitempty"` // the commit that the request is at, "" where that is not known
+	Base     string    `json:"base,omitempty"` // the branch that it goes into, "" where that is not known
+	Updated  time.Time `json:"updated,omitzero"`
 }
 
 // AnswerIn asks that threads be answered, each once.
@@ -252,12 +267,33 @@ type CloseIn struct {
 	Delete    bool      `json:"delete,omitempty"` // the branch too
 }
 
-// MergeIn asks for a merge of exactly this head, where the user wants that.
+// MergeIn asks for a merge of exactly the commit that was approved, if that approval still holds and nobody objects.
 type MergeIn struct {
+	Phase    string   `json:"phase"`
+	Repo     string   `json:"repo"`
+	PR       int      `json:"pr"`
+	Head     string   `json:"head"`
+	Base     string   `json:"base,omitempty"`
+	Approval Approval `json:"approval"`
+	Over     []string `json:"over,omitempty"`
+}
+
+// VerdictIn asks that the reviewer's own account, where there is one, judge a commit as a whole.
+type VerdictIn struct {
+	Phase   string `json:"phase"`
+	Repo    string `json:"repo"`
+	PR      int    `json:"pr"`
+	Key     string `json:"key"`
+	Head    string `json:"head"`
+	Approve bool   `json:"approve,omitempty"`
+	Body    string `json:"body"`
+}
+
+// BaseIn asks where a pull request's branch left the branch that it goes into now.
+type BaseIn struct {
 	Phase string `json:"phase"`
 	Repo  string `json:"repo"`
 	PR    int    `json:"pr"`
-	Head  string `json:"head"`
 }
 
 // SaveIn is the state as people see it.

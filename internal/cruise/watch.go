@@ -32,7 +32,7 @@ func (m *machine) watch() error {
 			return nil
 		}
 		if !fresh && m.st.Trouble == "" && m.st.approved() {
-			m.end(EndApproved, "Every domain approved of "+abbrev(m.st.Head)+".")
+			m.approve(Approval{Commit: m.st.Head, End: EndApproved, Words: "Every domain approved of " + abbrev(m.st.Head) + "."})
 			return nil
 		}
 		if idle, err := m.idle(); err != nil || idle {
@@ -81,33 +81,35 @@ func (m *machine) look() (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	m.st.Trouble, m.st.Mark, m.head = "", news.Mark, news.Head
-	switch news.State {
-	case "merged":
-		m.end(EndMerged, "")
-		return false, nil
-	case "closed":
-		m.end(EndClosed, "")
-		return false, nil
-	}
+	m.st.Trouble, m.head, m.yes = "", news.Head, nil
 	for _, c := range news.Comments {
 		took, err := m.hear(c)
-		if err != nil || m.st.Stage == StageEnding {
+		if err != nil {
 			return false, err
 		}
 		fresh = fresh || took
 	}
-	m.meet()
+	// The mark goes on when all that it stands for is in the ledger, is held, or was no work.
+	m.st.Mark = news.Mark
+	if m.conclude(news.State); m.st.Stage == StageEnding {
+		return false, nil
+	}
+	if err := m.retargeted(news.Base); err != nil {
+		return fresh, err
+	}
+	m.meet(news.Updated)
 	return fresh, nil
 }
 
 // meet asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is built on them. A forge
 // may still show the head from before our own last push.
-func (m *machine) meet() {
-	if m.st.Stage != StageWatch || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
+func (m *machine) meet(at time.Time) {
+	waiting := m.st.Stage == StageWatch || m.st.Stage == StageMerge
+	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
+	if !waiting || approved || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
 		return
 	}
-	m.st.Foreign = m.head
+	m.st.Foreign, m.st.ForeignAt = m.head, at
 	m.askWhy(fmt.Sprintf("somebody else pushed %s to branch %s, which no reviewer has seen: approve or merge it as it is, or put the branch back to %s and go on",
 		abbrev(m.head), m.st.Meta.Branch, abbrev(m.st.Head)))
 }
@@ -131,10 +133,11 @@ func (m *machine) hear(c Comment) (bool, error) {
 	}
 	switch {
 	case Complete(c.Body):
-		m.end(EndComplete, c.Author+" said so.")
-		return false, nil
+		return false, m.complete(c)
 	case c.State == "APPROVED" && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
-		m.end(EndApproved, c.Author+" approved of "+abbrev(c.Commit)+".")
+		if m.yes == nil || !m.yes.Word {
+			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author + " approved of " + abbrev(c.Commit) + "."}
+		}
 		return false, nil
 	case OnlyMarkers(c.Body):
 		return false, nil
@@ -209,6 +212,7 @@ func (m *machine) heed(e *Event) error {
 		m.st.Paused = true
 	case EventResume:
 		m.st.Paused = false
+		m.goPast(e.Over)
 		m.poke()
 		return m.active()
 	case EventCleanup:
@@ -312,7 +316,7 @@ func (m *machine) ending() error {
 	}
 	switch m.st.End {
 	case EndApproved, EndComplete:
-		return m.onward()
+		m.onward()
 	case EndMerged, EndClosed, EndIdle, EndCleanup:
 		m.to(StageCleaning)
 	case EndRounds, EndCost:
@@ -322,27 +326,14 @@ func (m *machine) ending() error {
 }
 
 // onward begins the next kind of a task, or ends here.
-func (m *machine) onward() error {
-	kinds := Kinds()
-	if i := slices.Index(kinds, m.st.Kind); m.st.Spec.Through != "" && i < slices.Index(kinds, m.st.Spec.Through) {
-		m.st.Kind, m.st.End, m.st.EndWords = kinds[i+1], "", ""
-		m.st.Round, m.st.Judgements, m.st.Ledger.Counts = 0, nil, nil
-		m.to(StageWork)
-		return nil
-	}
-	if !m.st.Spec.Merge || m.st.PR == nil {
+func (m *machine) onward() {
+	if m.st.lastKind() {
 		m.to(StageEnded)
-		return nil
+		return
 	}
-	_, failure, done, err := persist[struct{}](m, StepMerge, MergeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Head})
-	switch {
-	case failure != nil:
-		m.endIn(StepMerge, failure)
-	case done:
-		m.st.End = EndMerged
-		m.to(StageCleaning)
-	}
-	return err
+	m.st.Kind, m.st.End, m.st.EndWords = Kinds()[slices.Index(Kinds(), m.st.Kind)+1], "", ""
+	m.st.Round, m.st.Judgements, m.st.Ledger.Counts = 0, nil, nil
+	m.to(StageWork)
 }
 
 // endIn ends a phase whose last step failed. It is shown, and a person may have the step tried again.

@@ -89,7 +89,12 @@ type world struct {
 	jobs     []Job
 	saved    State
 	looks    []time.Time
-	asks     []int // which of them were asked for
+	asks     []int           // which of them were asked for
+	base     string          // that the request goes into, where it is not main
+	objects  map[string]bool // people whose requests for changes stand
+	failing  []string        // checks
+	order    []string        // pushes and verdicts, as they came
+	during   func(Job)       // happens while an agent works
 	closed   *CloseIn
 	mergedBy *MergeIn
 	pushes   []PushIn
@@ -108,6 +113,9 @@ func (w *world) Workspace(context.Context, WorkspaceIn) (Workspace, error) {
 
 func (w *world) Work(_ context.Context, j Job) (Report, error) {
 	w.jobs = append(w.jobs, j)
+	if w.during != nil {
+		w.during(j)
+	}
 	r, commits := w.agents(j)
 	for _, c := range commits {
 		w.n++
@@ -132,14 +140,15 @@ func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
 	return p, w.fault(StepPublish)
 }
 
-func (w *world) Push(_ context.Context, in PushIn) error {
+func (w *world) Push(_ context.Context, in PushIn) (Pushed, error) {
 	w.pushes = append(w.pushes, in)
-	return w.fault(StepPush)
+	w.order = append(w.order, "push "+in.New)
+	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush) // whoever speaks now saw it
 }
 
 func (w *world) PullRequest(context.Context, PullRequestIn) (PullRequest, error) {
 	w.opened++
-	return PullRequest{Number: 7, URL: "https://forge.example/7"}, w.fault(StepPullRequest)
+	return PullRequest{Number: 7, URL: "https://forge.example/7", Base: "main"}, w.fault(StepPullRequest)
 }
 
 func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error) {
@@ -156,7 +165,7 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.asks = append(w.asks, len(w.looks))
 	}
 	w.looks = append(w.looks, w.now)
-	n := News{Mark: in.Mark, State: "open", Head: w.head}
+	n := News{Mark: in.Mark, State: "open", Head: w.head, Base: w.base, Updated: w.now}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = "merged"
 	}
@@ -186,10 +195,41 @@ func (w *world) Close(_ context.Context, in CloseIn) error {
 	return w.fault(StepClose)
 }
 
-func (w *world) Merge(_ context.Context, in MergeIn) error {
+func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
+	s := Stand{Head: w.pushes[len(w.pushes)-1].New, Base: "main", Failed: w.failing}
+	if w.head != "" {
+		s.Head = w.head
+	}
+	if w.base != "" {
+		s.Base = w.base
+	}
+	for who := range w.objects {
+		s.Verdicts = append(s.Verdicts, Opinion{Name: who, Write: true})
+	}
+	for _, c := range w.news {
+		if c.At.After(w.now) {
+			continue
+		}
+		if c.State == "APPROVED" {
+			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Comment: c.ID, Commit: c.Commit, Approves: true, Write: c.Write})
+		}
+		if c.ID == in.Approval.Comment {
+			s.Word = &c
+		}
+	}
+	if m := in.May(s); m != (Merged{}) {
+		return m, w.fault(StepMerge)
+	}
 	w.mergedBy = &in
-	return w.fault(StepMerge)
+	return Merged{Done: true}, w.fault(StepMerge)
 }
+
+func (w *world) Verdict(_ context.Context, in VerdictIn) error {
+	w.order = append(w.order, fmt.Sprintf("verdict %s %v", in.Head, in.Approve))
+	return w.fault(StepVerdict)
+}
+
+func (w *world) Base(context.Context, BaseIn) (string, error) { return "forkpoint", w.fault(StepBase) }
 
 func (w *world) Save(_ context.Context, in SaveIn) (Saved, error) {
 	if w.saved = in.State; in.State.Question != "" {

@@ -119,6 +119,26 @@ type Repository struct {
 	URL           string `json:"url"`
 	CloneURL      string `json:"clone_url"`
 	CanPush       bool   `json:"can_push"`
+	// Now is the forge's own time at which it said so.
+	Now time.Time `json:"now,omitzero"`
+}
+
+// Access is what somebody may do in a repository. The zero value is that the forge doesn't tell us.
+type Access string
+
+// What people may do. Whoever may write may approve for a merge; whoever may not may only be heard.
+const (
+	AccessUnknown Access = ""
+	AccessWrite   Access = "write"
+	AccessRead    Access = "read" // or less
+)
+
+// AccessOf reads the word that forges have for a permission.
+func AccessOf(permission string) Access {
+	if slices.Contains([]string{"write", "maintain", "admin", "owner"}, permission) {
+		return AccessWrite
+	}
+	return AccessRead
 }
 
 // NewPull is a pull request to open.
@@ -294,13 +314,16 @@ type Comment struct {
 	Line        int         `json:"line"` // 0 where there is none, or none any more
 	State       string      `json:"state"`
 	Commit      string      `json:"commit,omitempty"`
-	Thread      string      `json:"thread,omitempty"` // id of the first comment of its thread
-	Review      string      `json:"review,omitempty"` // id of the review that it came with
-	Own         bool        `json:"own"`              // said by us: by recorded id, or by author and recorded marker
-	Edited      bool        `json:"edited,omitempty"` // it was handed out before, with other words
-	URL         string      `json:"url"`
-	Created     time.Time   `json:"created_at"`
-	Updated     time.Time   `json:"updated_at"`
+	Thread      string      `json:"thread,omitempty"`   // id of the first comment of its thread
+	Review      string      `json:"review,omitempty"`   // id of the review that it came with
+	Resolver    string      `json:"resolver,omitempty"` // who resolved its thread
+	// Official says of a review, and of its lines, that the forge counts it as one by somebody who may write.
+	Official bool      `json:"official,omitempty"`
+	Own      bool      `json:"own"`              // said by us: by recorded id, or by author and recorded marker
+	Edited   bool      `json:"edited,omitempty"` // it was handed out before, with other words
+	URL      string    `json:"url"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
 }
 
 // ID makes a comment's id from its kind and its number on the forge.

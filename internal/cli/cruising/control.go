@@ -68,6 +68,7 @@ func (t *tool) resume() *cobra.Command {
 	var rounds int
 	var cost float64
 	var asJSON bool
+	var over string
 	var who workers
 	c := &cobra.Command{
 		Use: "resume [ID]", Short: "Let a phase go on", Args: cli.AtMost(1),
@@ -75,10 +76,12 @@ func (t *tool) resume() *cobra.Command {
 --from a phase whose record is gone is taken up from the phase-state.json of its
 workspace, after that was checked against the forge.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ev := cruise.Event{Kind: cruise.EventResume, MoreRounds: rounds, MoreCost: cost}
+			ev := cruise.Event{Kind: cruise.EventResume, MoreRounds: rounds, MoreCost: cost, Over: over}
 			switch {
 			case from != "" && (all || len(args) > 0), all && len(args) > 0:
 				return cli.Usage("give one of ID, --all and --from")
+			case over != "" && (all || from != ""):
+				return cli.Usage("--over is about one phase that lives")
 			case from != "":
 				return t.resumeFrom(cmd.Context(), from, who, asJSON)
 			case all:
@@ -97,6 +100,7 @@ workspace, after that was checked against the forge.`,
 	c.Flags().StringVar(&who.reviewer, "reviewer", "", "the agent that reviews, with --from (default: the planner's)")
 	c.Flags().StringVar(&who.fixer, "fixer", "", "the agent that answers findings, with --from (default: the planner's)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the phase that goes on as JSON, with --from")
+	c.Flags().StringVar(&over, "over", "", "merge although `NAME` requested changes; that is said on the pull request")
 	c.Flags().IntVar(&rounds, "max-rounds", 5, "so many more rounds, for a phase that ran out of them")
 	c.Flags().Float64Var(&cost, "max-cost", 0, "so many more dollars, for a phase that ran out of them")
 	return c

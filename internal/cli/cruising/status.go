@@ -45,6 +45,7 @@ type shown struct {
 	Paused    bool               `json:"paused,omitempty"`
 	Question  string             `json:"question,omitempty"`
 	Trouble   string             `json:"trouble,omitempty"`
+	Waits     string             `json:"waits_for,omitempty"` // before it is merged
 	NextPoll  time.Time          `json:"next_poll,omitzero"`
 	Findings  []cruise.Finding   `json:"findings"`
 	Verdicts  []cruise.Judgement `json:"verdicts"`
@@ -59,7 +60,7 @@ func show(p store.Phase, st cruise.State) shown {
 	s := shown{
 		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question, Trouble: st.Trouble,
 		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held, MaxRounds: st.Spec.MaxRounds,
-		MaxCost: st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report,
+		MaxCost: st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report, Waits: st.Waits,
 	}
 	if s.Findings == nil {
 		s.Findings = []cruise.Finding{}
@@ -129,7 +130,7 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 		row("", "%s: %s", j.Domain, or(string(j.Verdict), "failed: "+clip(j.Failure)))
 	}
 	for _, h := range st.Held {
-		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, strings.ToLower(h.Association), len([]rune(h.Body)), clip(h.Body))
+		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, or(h.Why, "may not write here"), len([]rune(h.Body)), clip(h.Body))
 	}
 	if len(st.Held) > 0 {
 		row("", "read all of it with --json, or on the pull request, before `cco cruise fix --accept ID`")
@@ -154,6 +155,8 @@ func stageWords(st cruise.State) string {
 		return "paused: go on with `cco cruise resume`"
 	case st.Question != "":
 		return "asks: " + cut(st.Question, maxWords) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
+	case st.Waits != "":
+		return "approved, and waits for " + cut(st.Waits, maxWords)
 	case st.Trouble != "":
 		return string(st.Stage) + ", waiting: " + cut(st.Trouble, maxWords)
 	default:

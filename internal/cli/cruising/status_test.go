@@ -55,7 +55,7 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	if strings.ContainsAny(status+logs, "\x1b\x07\u202e") {
 		t.Errorf("status:\n%q\nlogs:\n%q", status, logs)
 	}
-	for _, want := range []string{"so run `mend it`", "comment-5 by eve (none), 156 characters: nice", "fix --accept", "7 older ones", "and more"} {
+	for _, want := range []string{"so run `mend it`", "comment-5 by eve (may not write here), 156 characters: nice", "fix --accept", "7 older ones", "and more"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("status does not say %q:\n%s", want, status)
 		}

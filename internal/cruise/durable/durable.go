@@ -20,8 +20,10 @@ import (
 
 const (
 	// version is the application version that DBOS records. Its default is a hash of the program, and a phase begun by an
-	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed.
-	version = "1"
+	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed: when the order
+	// of steps, or what is decided from what they gave, has changed. Such a phase is given as dead by Dead, and goes on in a
+	// new life from the state that was last shown of it.
+	version = "2"
 	// executor is one for each data directory: a lock sees to that.
 	executor = "cco"
 	workflow = "phase"
@@ -92,7 +94,29 @@ func (e *Engine) Dead() ([]string, error) {
 	for _, w := range list {
 		dead = append(dead, w.ID)
 	}
-	return dead, nil
+	old, err := e.outdated()
+	return append(dead, old...), err
+}
+
+// outdated lists the lives that another version of cco recorded and nobody can replay. They are given up for good, so that
+// they don't go on beside their next life if that version should run again.
+func (e *Engine) outdated() ([]string, error) {
+	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusPending, dbos.WorkflowStatusEnqueued),
+		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+	if err != nil {
+		return nil, fmt.Errorf("look for phases of another version: %w", err)
+	}
+	var old []string
+	for _, w := range list {
+		if w.ApplicationVersion == version {
+			continue
+		}
+		if err := dbos.CancelWorkflow(e.dbos, w.ID); err != nil {
+			return old, fmt.Errorf("give up phase %s of version %s: %w", w.ID, w.ApplicationVersion, err)
+		}
+		old = append(old, w.ID)
+	}
+	return old, nil
 }
 
 // Wait waits until a life of a phase has ended.

@@ -96,3 +96,27 @@ func TestAPhaseGoesOnAfterTheEngineWasClosed(t *testing.T) {
 		t.Errorf("named %d times, %v: %s", c.named.Load(), err, data)
 	}
 }
+
+// Guards against phases that an older cco recorded, whose steps come in another order: replayed they would fail, or wait for ever.
+func TestAPhaseOfAnotherVersionIsGivenUpAndNotReplayed(t *testing.T) {
+	dir := t.TempDir()
+	c := &calm{saved: make(chan cruise.State, 1000)}
+	e := open(t, dir, c)
+	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})); err != nil {
+		t.Fatal(err)
+	}
+	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
+	if _, err := e.db.ExecContext(t.Context(), "UPDATE workflow_status SET application_version = '1'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, dir, c)
+	defer func() { _ = e.Close() }()
+	for range 2 { // whoever takes it up may be killed before it has
+		if dead, err := e.Dead(); err != nil || !slices.Equal(dead, []string{"aaaaaaaa"}) {
+			t.Errorf("dead: %v, %v", dead, err)
+		}
+	}
+}

@@ -103,6 +103,10 @@ func (s *Server) Run(ctx context.Context) (err error) {
 
 // adopt begins what was recorded and never reached the engine: whoever recorded it was killed in between.
 func (s *Server) adopt(ctx context.Context) error {
+	// First those whose life was recorded by another version: what is adopted must be one that can go on.
+	if err := s.tend(ctx); err != nil {
+		return err
+	}
 	list, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return err
@@ -126,7 +130,7 @@ func (s *Server) adopt(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.tend(ctx)
+	return nil
 }
 
 // deliver sends once more what a phase has not read: whoever took it in was killed before it was sent.

@@ -86,6 +86,9 @@ func news(was, is cruise.State) []string {
 	if is.Trouble != was.Trouble && is.Trouble != "" {
 		lines = append(lines, "trouble: "+is.Trouble)
 	}
+	if is.Waits != was.Waits && is.Waits != "" {
+		lines = append(lines, "waits for "+is.Waits)
+	}
 	if is.Paused != was.Paused {
 		lines = append(lines, map[bool]string{true: "paused", false: "goes on"}[is.Paused])
 	}

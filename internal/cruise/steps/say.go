@@ -131,12 +131,16 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	if err != nil {
 		return cruise.News{}, temporary(err)
 	}
-	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit}
+	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit, Base: n.Pull.Base.Name, Updated: n.Pull.Updated}
 	if n.Pull.State == "" {
 		news.State = string(forge.Open) // not read, because nothing has changed
 	}
 	for _, c := range n.Comments {
-		news.Comments = append(news.Comments, commentOf(c))
+		said := commentOf(c)
+		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
+			return cruise.News{}, temporary(err)
+		}
+		news.Comments = append(news.Comments, said)
 	}
 	return news, nil
 }
@@ -144,7 +148,10 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 func commentOf(c forge.Comment) cruise.Comment {
 	out := cruise.Comment{
 		ID: c.ID, Kind: string(c.Kind), Author: c.Author, Association: c.Association, Body: c.Body, Path: c.Path, Line: c.Line,
-		URL: c.URL, Commit: c.Commit, At: c.Created, Ours: c.Own,
+		URL: c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own,
+	}
+	if c.Updated.After(out.Changed) {
+		out.Changed = c.Updated
 	}
 	if c.Edited {
 		// The words too: it may have been changed twice in one second.

@@ -3,6 +3,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,7 +35,11 @@ type Forge interface {
 	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
 	Resolve(ctx context.Context, number int, comment string) error
 	Push(ctx context.Context, p forge.Push) error
+	Pull(ctx context.Context, number int) (forge.Pull, error)
 	Merge(ctx context.Context, number int, commit string) error
+	MergeBase(ctx context.Context, number int) (string, error)
+	Access(ctx context.Context, login string) (forge.Access, error)
+	Us(ctx context.Context) ([]string, error)
 	Branch(ctx context.Context, branch string) (commit string, err error)
 	DeleteBranch(ctx context.Context, branch, commit string) error
 }
@@ -192,7 +197,7 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 	if err != nil {
 		return cruise.Published{}, err
 	}
-	sum, err := repo.Summary(ctx, in.Workspace.Base, got.Tip)
+	sum, err := repo.Summary(ctx, cmp.Or(in.Base, in.Workspace.Base), got.Tip)
 	if err != nil {
 		return cruise.Published{}, err
 	}
@@ -223,11 +228,20 @@ func commitOf(c git.CommitText) cruise.Commit {
 }
 
 // Push moves the forge's branch, from a repository that no agent has ever written.
-func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (err error) {
+func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error) {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
-		return err
+		return cruise.Pushed{}, err
 	}
+	if err := d.push(ctx, f, in); err != nil {
+		return cruise.Pushed{}, err
+	}
+	// The forge's own clock after the push: whatever was said later was said of this commit.
+	remote, err := f.Repository(ctx)
+	return cruise.Pushed{At: remote.Now}, temporary(err)
+}
+
+func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) {
 	repo, err := git.Open(ctx, in.Repo)
 	if err != nil {
 		return err
@@ -270,16 +284,7 @@ func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise
 		return cruise.PullRequest{}, temporary(err)
 	}
 	p, _, err := f.Open(ctx, forge.NewPull{Key: in.Phase + "-pull", Head: in.Branch, Base: remote.DefaultBranch, Title: in.Title, Body: in.Body, Draft: in.Draft})
-	return cruise.PullRequest{Number: p.Number, URL: p.URL}, temporary(err)
-}
-
-// Merge merges exactly the commit that was approved.
-func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) error {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return err
-	}
-	return temporary(f.Merge(ctx, in.PR, in.Head))
+	return cruise.PullRequest{Number: p.Number, URL: p.URL, Base: p.Base.Name}, temporary(err)
 }
 
 // Close removes the workspace, and the branch where that was asked for.

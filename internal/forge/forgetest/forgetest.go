@@ -38,14 +38,17 @@ type Forge interface {
 	Resolve(ctx context.Context, number int, comment string) error
 	React(ctx context.Context, number int, comment string, r forge.Reaction) error
 	Push(context.Context, forge.Push) error
+	Access(ctx context.Context, login string) (forge.Access, error)
+	MergeBase(ctx context.Context, number int) (commit string, err error)
 	Limits() []forge.Limit
 }
 
-// The people of the suite. Ada and Rob may write to the repositories, Eve may only comment.
+// The people of the suite. Ada and Rob may write to the repositories, Eve may only comment, Acme owns them.
 const (
-	Ada = "ada"
-	Rob = "rob"
-	Eve = "eve"
+	Acme = "acme"
+	Ada  = "ada"
+	Rob  = "rob"
+	Eve  = "eve"
 )
 
 // As is who is at work, and with what.
@@ -70,8 +73,16 @@ type Server struct {
 	Change func(t *testing.T, r forge.Remote, who, id, body string)
 	// Hook has events of a repository posted to url.
 	Hook func(t *testing.T, r forge.Remote, url, secret string)
+	// Reader makes somebody a collaborator who may only read.
+	Reader func(t *testing.T, r forge.Remote, who string)
+	// Retarget has a request go into another branch.
+	Retarget func(t *testing.T, r forge.Remote, number int, base string)
+	// Dismiss takes back a review, as somebody who may.
+	Dismiss func(t *testing.T, r forge.Remote, number int, review string)
 	// SaysLimits is set where the forge tells how much is left.
 	SaysLimits bool
+	// SaysAccess is set where the forge tells everyone who may write what others may do.
+	SaysAccess bool
 }
 
 // place is one repository, with a proxy before its server that can misbehave.
@@ -281,6 +292,10 @@ func Run(t *testing.T, s Server) {
 		{"ReadsAllPages", readsPages},
 		{"ReadsPagesThatChange", readsChangingPages},
 		{"TakesWebhooks", takesHooks},
+		{"SaysWhoMayWrite", saysAccess},
+		{"KnowsWhichVerdictsStand", knowsVerdicts},
+		{"NoticesAnotherBase", noticesBase},
+		{"JudgesTheCommitThatWasReviewed", judgesCommit},
 		{"SaysWhatToDo", saysWhatToDo},
 		{"SurvivesFaultsOfWrites", survivesWrites},
 		{"SurvivesFaultsOfReads", survivesReads},

@@ -49,6 +49,7 @@ type Forge struct {
 
 	mu     sync.Mutex
 	assocs map[string]association
+	access map[string]access
 }
 
 // account is one identity with its way to the server.
@@ -67,7 +68,7 @@ func New(o Options) (*Forge, error) {
 	if o.Remote.Plain() {
 		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
 	}
-	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author), assocs: map[string]association{}}
+	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author), assocs: map[string]association{}, access: map[string]access{}}
 	f.reviewer = f.author
 	if o.Reviewer != nil {
 		f.reviewer = newAccount(o, *o.Reviewer)
@@ -214,6 +215,51 @@ func (f *Forge) askAssociation(ctx context.Context, login string) (string, error
 		return "", err
 	}
 	return forge.AssociationNone, nil
+}
+
+// access is what somebody may do, known for a moment.
+type access struct {
+	is    forge.Access
+	until time.Time
+}
+
+// accessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
+const accessFor = time.Minute
+
+// Access says what somebody may do in the repository. Gitea tells that only to those who administer it, and to everyone of
+// themselves; to others it is unknown.
+func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
+	if strings.EqualFold(login, f.remote.Owner) {
+		return forge.AccessWrite, nil
+	}
+	f.mu.Lock()
+	a, ok := f.access[login]
+	f.mu.Unlock()
+	if ok && f.clock.Now().Before(a.until) {
+		return a.is, nil
+	}
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return forge.AccessUnknown, err
+	}
+	p, _, err := c.CollaboratorPermission(f.remote.Owner, f.remote.Name, login)
+	a = access{until: f.clock.Now().Add(accessFor)}
+	_, gone := errors.AsType[*forge.NotFoundError](err)
+	switch {
+	case err == nil && p != nil:
+		a.is = forge.AccessOf(string(p.Permission))
+	case err == nil, gone:
+		a.is = forge.AccessRead
+	case !refused(err):
+		return forge.AccessUnknown, fmt.Errorf("ask what %s may do: %w", login, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.access) > 1000 {
+		clear(f.access)
+	}
+	f.access[login] = a
+	return a.is, nil
 }
 
 // refused says whether a forge answered, and the answer was no.

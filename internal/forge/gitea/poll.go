@@ -87,7 +87,7 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 	changed := map[int]forge.Pull{}
 	note := func(p forge.Pull, read time.Time) {
 		was, wanted := next.updated[p.Number]
-		now := version{p.Updated, maphash.String(f.poll.seed, fmt.Sprint(p.State, p.Draft, p.Head, p.Title, p.Body))}
+		now := version{p.Updated, maphash.String(f.poll.seed, fmt.Sprint(p.State, p.Draft, p.Head, p.Base.Name, p.Title, p.Body))}
 		if wanted && was != now {
 			changed[p.Number], next.updated[p.Number] = p, now
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	sdk "code.gitea.io/sdk/gitea"
@@ -20,12 +21,16 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 	if err != nil {
 		return forge.Repository{}, err
 	}
-	r, _, err := c.GetRepo(f.remote.Owner, f.remote.Name)
+	r, resp, err := c.GetRepo(f.remote.Owner, f.remote.Name)
 	if err != nil {
 		return forge.Repository{}, fmt.Errorf("read repository: %w", err)
 	}
 	out := forge.Repository{Owner: r.Owner.UserName, Name: r.Name, DefaultBranch: r.DefaultBranch, URL: r.HTMLURL, CloneURL: r.CloneURL}
 	out.CanPush = r.Permissions != nil && r.Permissions.Push
+	out.Now, err = http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return out, fmt.Errorf("read the forge's time: %w", err)
+	}
 	return out, nil
 }
 
@@ -204,6 +209,15 @@ func (f *Forge) Edit(ctx context.Context, number int, e forge.Edit) error {
 		return fmt.Errorf("edit pull request %d: %w", number, err)
 	}
 	return nil
+}
+
+// MergeBase is the commit at which a pull request's branch left its base, as the base is now.
+func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
+	p, err := f.get(ctx, number)
+	if err != nil {
+		return "", err
+	}
+	return p.MergeBase, nil
 }
 
 // Merge merges a pull request whose head is still commit.

@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge/giteatest"
 )
 
-const owner = "acme"
+const owner = forgetest.Acme
 
 func server(g *giteatest.Server) forgetest.Server {
 	var repos atomic.Int64
@@ -47,6 +47,29 @@ func server(g *giteatest.Server) forgetest.Server {
 				_, err = g.As(t, who).DeleteIssueComment(r.Owner, r.Name, n)
 			} else if err == nil {
 				_, _, err = g.As(t, who).EditIssueComment(r.Owner, r.Name, n, sdk.EditIssueCommentOption{Body: body})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		Reader: func(t *testing.T, r forge.Remote, who string) {
+			t.Helper()
+			read := sdk.AccessModeRead
+			if _, err := g.As(t, owner).AddCollaborator(r.Owner, r.Name, who, sdk.AddCollaboratorOption{Permission: &read}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Retarget: func(t *testing.T, r forge.Remote, number int, base string) {
+			t.Helper()
+			if _, _, err := g.As(t, owner).EditPullRequest(r.Owner, r.Name, int64(number), sdk.EditPullRequestOption{Base: base}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Dismiss: func(t *testing.T, r forge.Remote, number int, review string) {
+			t.Helper()
+			_, n, err := forge.ParseID(review)
+			if err == nil {
+				_, err = g.As(t, owner).DismissPullReview(r.Owner, r.Name, int64(number), n, sdk.DismissPullReviewOptions{Message: "no"})
 			}
 			if err != nil {
 				t.Fatal(err)

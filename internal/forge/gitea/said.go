@@ -72,6 +72,9 @@ func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
 		if err != nil {
 			return nil, err
 		}
+		for i := range of {
+			of[i].Official = r.Official
+		}
 		lines, commits = append(lines, of...), append(commits, r.CommitID)
 	}
 	thread(lines)
@@ -143,7 +146,7 @@ func (f *Forge) lines(ctx context.Context, a *account, number int, review int64)
 		})
 		s.old, s.hunk = v.OldLineNum != 0, v.DiffHunk
 		if v.Resolver != nil && v.Resolver.ID != 0 {
-			s.State = forge.ThreadResolved
+			s.State, s.Resolver = forge.ThreadResolved, forge.Name(v.Resolver.UserName, forge.MaxName)
 		}
 		all = append(all, s)
 	}
@@ -169,7 +172,7 @@ func thread(lines []spoken) {
 		if _, ok := first[p]; !ok {
 			first[p] = c
 		}
-		lines[i].Thread, lines[i].State = first[p].ID, first[p].State
+		lines[i].Thread, lines[i].State, lines[i].Resolver = first[p].ID, first[p].State, first[p].Resolver
 	}
 }
 
@@ -260,7 +263,7 @@ func inReview(r *sdk.PullReview, number int) spoken {
 		state = forge.ReviewDismissed
 	}
 	return speak(r.Body, r.Reviewer, forge.Comment{
-		ID: forge.ID(forge.InReview, r.ID), Kind: forge.InReview, Number: number, State: state, Commit: r.CommitID, URL: r.HTMLURL,
+		ID: forge.ID(forge.InReview, r.ID), Kind: forge.InReview, Number: number, State: state, Commit: r.CommitID, URL: r.HTMLURL, Official: r.Official,
 		Created: r.Submitted.UTC(), Updated: r.Submitted.UTC(),
 	})
 }

@@ -1,6 +1,7 @@
 package gitea
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,10 +221,14 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 	if moved > 0 {
 		fallbacks = append(fallbacks, fmt.Sprintf("%d line comments are in the body: their lines are not in the diff", moved))
 	}
+	commit := p.Head.Sha
+	if r.Verdict != forge.Comments {
+		commit = cmp.Or(r.Commit, commit) // a verdict must never slip onto a newer commit
+	}
 	posted, err := f.say(ctx, f.reviewer, forge.Record{Key: r.Key, Number: number, Kind: forge.InReview},
 		func(forge.Record) ([]spoken, error) { return f.submitted(ctx, number) },
 		func(rec forge.Record) (forge.Posted, error) {
-			return f.postReview(ctx, number, rec, state, fit, p.Head.Sha)
+			return f.postReview(ctx, number, rec, state, fit, commit)
 		})
 	posted.Fallback = strings.Join(fallbacks, "; ")
 	return posted, err

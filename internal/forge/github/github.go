@@ -3,8 +3,10 @@ package github
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +42,9 @@ type Forge struct {
 	writing sync.Mutex // one at a time, as GitHub asks for and as looking before saying needs
 	polling sync.Mutex
 	poll    pollState
+
+	mu     sync.Mutex
+	access map[string]access
 }
 
 // account is one identity with its clients.
@@ -58,7 +63,7 @@ func New(o Options) (*Forge, error) {
 	if o.Remote.Plain() {
 		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
 	}
-	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock}
+	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, access: map[string]access{}}
 	var err error
 	if f.author, err = newAccount(o, o.Author); err != nil {
 		return nil, err
@@ -160,6 +165,45 @@ func (f *Forge) Us(ctx context.Context) ([]string, error) {
 	}
 	reviewer, err := f.me(ctx, f.reviewer)
 	return []string{author, reviewer}, err
+}
+
+// access is what somebody may do, known for a moment.
+type access struct {
+	is    forge.Access
+	until time.Time
+}
+
+// accessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
+const accessFor = time.Minute
+
+// Access says what somebody may do in the repository. An association says little of that: members of an organisation and
+// collaborators may be allowed to read alone.
+func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
+	f.mu.Lock()
+	a, ok := f.access[login]
+	f.mu.Unlock()
+	if ok && f.clock.Now().Before(a.until) {
+		return a.is, nil
+	}
+	p, _, err := f.author.rest.Repositories.GetPermissionLevel(ctx, f.remote.Owner, f.remote.Name, url.PathEscape(login))
+	a = access{until: f.clock.Now().Add(accessFor)}
+	_, gone := errors.AsType[*forge.NotFoundError](err)
+	_, refused := errors.AsType[*forge.PermissionError](err)
+	switch {
+	case err == nil:
+		a.is = forge.AccessOf(p.GetPermission())
+	case gone:
+		a.is = forge.AccessRead
+	case !refused:
+		return forge.AccessUnknown, fmt.Errorf("ask what %s may do: %w", login, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.access) > 1000 {
+		clear(f.access)
+	}
+	f.access[login] = a
+	return a.is, nil
 }
 
 // Limits shows what is left of GitHub's limits for the author.

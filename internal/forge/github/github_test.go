@@ -35,7 +35,7 @@ func startAt(t *testing.T, now func() time.Time) *githubfake.Server {
 			t.Errorf("GitHub's schema does not hold: %s", b)
 		}
 	})
-	for _, who := range []string{forgetest.Ada, forgetest.Rob, forgetest.Eve} {
+	for _, who := range []string{forgetest.Acme, forgetest.Ada, forgetest.Rob, forgetest.Eve} {
 		s.AddUser(who, secret(who))
 	}
 	return s
@@ -44,7 +44,7 @@ func startAt(t *testing.T, now func() time.Time) *githubfake.Server {
 func server(s *githubfake.Server) forgetest.Server {
 	var repos atomic.Int64
 	return forgetest.Server{
-		URL: s.URL(), SaysLimits: true, Token: secret,
+		URL: s.URL(), SaysLimits: true, SaysAccess: true, Token: secret,
 		NewRepo: func(t *testing.T) (string, string) {
 			t.Helper()
 			name := fmt.Sprintf("repo%d", repos.Add(1))
@@ -71,6 +71,19 @@ func server(s *githubfake.Server) forgetest.Server {
 			t.Helper()
 			change(t, s.URL(), r, who, id, body)
 		},
+		Reader: func(_ *testing.T, r forge.Remote, who string) { s.AddCollaborator(r.Owner, r.Name, who, false) },
+		Retarget: func(t *testing.T, r forge.Remote, number int, base string) {
+			t.Helper()
+			send(t, s.URL(), http.MethodPatch, r, forgetest.Acme, fmt.Sprintf("pulls/%d", number), fmt.Sprintf(`{"base":%q}`, base))
+		},
+		Dismiss: func(t *testing.T, r forge.Remote, number int, review string) {
+			t.Helper()
+			_, n, err := forge.ParseID(review)
+			if err != nil {
+				t.Fatal(err)
+			}
+			send(t, s.URL(), http.MethodPut, r, forgetest.Acme, fmt.Sprintf("pulls/%d/reviews/%d/dismissals", number, n), `{"message":"no"}`)
+		},
 		Hook: func(_ *testing.T, r forge.Remote, url, key string) { s.AddHook(r.Owner, r.Name, url, key) },
 	}
 }
@@ -87,8 +100,13 @@ func change(t *testing.T, base string, r forge.Remote, who, id, body string) {
 	if body == "" {
 		method = http.MethodDelete
 	}
-	data := strings.NewReader(fmt.Sprintf(`{"body":%q}`, body))
-	req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/api/v3/repos/%s/%s/%s/comments/%d", base, r.Owner, r.Name, group, n), data)
+	send(t, base, method, r, who, fmt.Sprintf("%s/comments/%d", group, n), fmt.Sprintf(`{"body":%q}`, body))
+}
+
+// send asks as somebody, without the adapter.
+func send(t *testing.T, base, method string, r forge.Remote, who, path, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/api/v3/repos/%s/%s/%s", base, r.Owner, r.Name, path), strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +120,7 @@ func change(t *testing.T, base string, r forge.Remote, who, id, body string) {
 	if resp.StatusCode >= 300 {
 		var b bytes.Buffer
 		_, _ = b.ReadFrom(resp.Body)
-		t.Fatalf("change %s: %d %s", id, resp.StatusCode, b.String())
+		t.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, b.String())
 	}
 }
 

@@ -167,7 +167,7 @@ func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watc
 	changed := map[int]forge.Pull{}
 	note := func(p *gh.PullRequest) {
 		v := pullOf(p)
-		n := pullNote{p.GetNodeID(), v.Updated, v.Created, maphash.String(f.poll.seed, fmt.Sprint(v.State, v.Draft, v.Head, v.Title, v.Body))}
+		n := pullNote{p.GetNodeID(), v.Updated, v.Created, maphash.String(f.poll.seed, fmt.Sprint(v.State, v.Draft, v.Head, v.Base.Name, v.Title, v.Body))}
 		if was, wanted := next.known[p.GetNumber()]; wanted && was != n {
 			changed[p.GetNumber()], next.known[p.GetNumber()] = v, n
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	gh "github.com/google/go-github/v92/github"
@@ -15,13 +16,17 @@ import (
 
 // Repository reads the repository itself.
 func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
-	r, _, err := f.author.rest.Repositories.Get(ctx, f.remote.Owner, f.remote.Name)
+	r, resp, err := f.author.rest.Repositories.Get(ctx, f.remote.Owner, f.remote.Name)
 	if err != nil {
 		return forge.Repository{}, fmt.Errorf("read repository: %w", err)
 	}
+	now, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return forge.Repository{}, fmt.Errorf("read the forge's time: %w", err)
+	}
 	return forge.Repository{
 		Owner: r.GetOwner().GetLogin(), Name: r.GetName(), DefaultBranch: r.GetDefaultBranch(), URL: r.GetHTMLURL(), CloneURL: r.GetCloneURL(),
-		CanPush: r.GetPermissions().GetPush(),
+		CanPush: r.GetPermissions().GetPush(), Now: now,
 	}, nil
 }
 
@@ -176,6 +181,19 @@ func (f *Forge) Edit(ctx context.Context, number int, e forge.Edit) error {
 		return fmt.Errorf("edit pull request %d: %w", number, err)
 	}
 	return nil
+}
+
+// MergeBase is the commit at which a pull request's branch left its base, as the base is now.
+func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
+	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	if err != nil {
+		return "", fmt.Errorf("read pull request %d: %w", number, err)
+	}
+	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, p.GetBase().GetRef(), p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
+	if err != nil {
+		return "", fmt.Errorf("compare pull request %d with its base: %w", number, err)
+	}
+	return c.GetMergeBaseCommit().GetSHA(), nil
 }
 
 // Merge merges a pull request whose head is still commit.

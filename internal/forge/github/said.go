@@ -69,7 +69,7 @@ func (f *Forge) settle(ctx context.Context, t talk, all []spoken) ([]forge.Comme
 		if th, ok := t.threads[c.Thread]; ok {
 			switch {
 			case th.resolved:
-				c.State = forge.ThreadResolved
+				c.State, c.Resolver = forge.ThreadResolved, th.resolver
 			case th.outdated:
 				c.State = forge.ThreadOutdated
 			}

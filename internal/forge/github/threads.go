@@ -24,6 +24,7 @@ type talk struct {
 type thread struct {
 	node               string
 	resolved, outdated bool
+	resolver           string
 }
 
 // batch is how many pull requests are asked for at once: with their threads, more would be over GitHub's bound on nodes.
@@ -71,6 +72,7 @@ type threadNode struct {
 	ID         string
 	IsResolved bool
 	IsOutdated bool
+	ResolvedBy *struct{ Login string }
 	Comments   struct {
 		Nodes []struct{ URL string }
 	} `graphql:"comments(first: 1)"`
@@ -112,7 +114,11 @@ func (f *Forge) talkPage(ctx context.Context, nodes []string, reviews, threads *
 		}
 		for _, th := range p.ReviewThreads.Nodes {
 			if len(th.Comments.Nodes) > 0 {
-				t.threads[idFrom(th.Comments.Nodes[0].URL, "#discussion_r", forge.OnLine)] = thread{th.ID, th.IsResolved, th.IsOutdated}
+				who := ""
+				if th.ResolvedBy != nil {
+					who = forge.Name(th.ResolvedBy.Login, forge.MaxName)
+				}
+				t.threads[idFrom(th.Comments.Nodes[0].URL, "#discussion_r", forge.OnLine)] = thread{th.ID, th.IsResolved, th.IsOutdated, who}
 			}
 		}
 		t.reviews = unique(t.reviews)

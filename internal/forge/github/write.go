@@ -127,10 +127,11 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 		func(forge.Record) ([]spoken, error) { return f.restReviews(ctx, number) },
 		func(rec forge.Record) (forge.Posted, error) {
 			posted, err := f.postReview(ctx, number, rec, event, fit)
-			if e, refused := errors.AsType[*forge.RejectedError](err); refused && e.Status == 422 && len(fit.Lines) > 0 {
+			if e, refused := errors.AsType[*forge.RejectedError](err); refused && e.Status == 422 && (len(fit.Lines) > 0 || fit.Commit != "" && r.Verdict != forge.Approve) {
 				// The diff has changed since we read it. Refused is all or nothing, so nothing of it stands there.
-				fit, moved = forge.Diff{}.Fit(r)
-				fit.Commit = ""
+				if fit, moved = (forge.Diff{}).Fit(r); r.Verdict != forge.Approve {
+					fit.Commit = ""
+				}
 				return f.postReview(ctx, number, rec, event, fit)
 			}
 			return posted, err
@@ -158,9 +159,9 @@ func (f *Forge) fit(ctx context.Context, p *gh.PullRequest, r forge.Review) (for
 		if err != nil {
 			return r, 0, err
 		}
-	} else if r.Commit != head {
-		r.Commit = "" // the head moved under the review: its lines are those of another diff
 	}
+	// Where the head moved under the review, its lines are those of another diff. An approval stays with the commit that was
+	// reviewed: it must never slip onto a newer one.
 	fit, moved := diff.Fit(r)
 	return fit, moved, nil
 }

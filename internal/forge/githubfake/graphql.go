@@ -207,12 +207,15 @@ func (s *Server) threadNode(c *call, p *pull, root *lineComment) node {
 			all = append(all, node{"PullRequestReviewComment", object{"url": s.lineURL(c, p, l)}})
 		}
 	}
-	line := any(nil)
+	line, resolver := any(nil), any(nil)
 	if root.line != 0 {
 		line = root.line
 	}
+	if root.resolved {
+		resolver = node{"User", object{"login": root.resolver, "id": "U_" + root.resolver}}
+	}
 	return node{"PullRequestReviewThread", object{
-		"id": nodeID("PRRT", c.repo, root.id), "isResolved": root.resolved, "isOutdated": root.line == 0, "line": line, "path": root.path,
+		"id": nodeID("PRRT", c.repo, root.id), "isResolved": root.resolved, "resolvedBy": resolver, "isOutdated": root.line == 0, "line": line, "path": root.path,
 		"comments": connection("PullRequestReviewCommentConnection", all),
 	}}
 }
@@ -231,7 +234,7 @@ func (s *Server) resolveThread(c *call, args map[string]any) any {
 	for _, p := range r.pulls {
 		for _, v := range p.lines {
 			if v.id == id {
-				v.resolved = true
+				v.resolved, v.resolver = true, c.who.login
 				r.version++
 				return node{"ResolveReviewThreadPayload", object{"thread": s.threadNode(c, p, v)}}
 			}

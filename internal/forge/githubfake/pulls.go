@@ -3,6 +3,7 @@ package githubfake
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -41,6 +42,60 @@ func (s *Server) getRepo(c *call) answer {
 	w := c.repo.canWrite(c.who.login) && !c.who.readOnly
 	o["permissions"] = object{"admin": false, "maintain": false, "push": w, "triage": w, "pull": true}
 	return answer{200, o}
+}
+
+// getPermission answers those who may push, as GitHub does.
+func (s *Server) getPermission(c *call) answer {
+	if !c.repo.canWrite(c.who.login) {
+		return fail(403, "Must have push access to view collaborator permission.")
+	}
+	login := c.params["username"]
+	permission := "read" // of a public repository, for everyone
+	switch {
+	case !slices.ContainsFunc(slices.Collect(maps.Values(s.tokens)), func(t token) bool { return t.login == login }):
+		return fail(404, login+" is not a user")
+	case login == c.repo.owner:
+		permission = "admin"
+	case c.repo.canWrite(login):
+		permission = "write"
+	}
+	return answer{200, object{"permission": permission, "role_name": permission, "user": s.userObject(login)}}
+}
+
+// AddCollaborator lets somebody into a repository, or lets them only read.
+func (s *Server) AddCollaborator(owner, name, login string, write bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repos[owner+"/"+name]
+	is := func(who string) bool { return who == login }
+	r.writers, r.readers = slices.DeleteFunc(r.writers, is), slices.DeleteFunc(r.readers, is)
+	if write {
+		r.writers = append(r.writers, login)
+	} else {
+		r.readers = append(r.readers, login)
+	}
+	r.version++
+}
+
+// compare tells where two commits part, and little else of what GitHub would.
+func (s *Server) compare(c *call) answer {
+	base, head, ok := strings.Cut(c.params["basehead"], "...")
+	if at := c.repo.ref(base); at != "" {
+		base = at
+	}
+	at, err := c.repo.git(c.ctx, "merge-base", base, head)
+	if !ok || err != nil {
+		return fail(404, "Not Found")
+	}
+	commit := func(sha string) object {
+		tree := object{"sha": sha, "url": c.base}
+		return object{"sha": sha, "node_id": "C_" + sha, "url": c.base, "html_url": c.base, "comments_url": c.base, "parents": []any{},
+			"author": nil, "committer": nil,
+			"commit": object{"url": c.base, "message": "", "comment_count": 0, "tree": tree, "author": nil, "committer": nil}}
+	}
+	return answer{200, object{"url": c.base, "html_url": c.base, "permalink_url": c.base, "diff_url": c.base, "patch_url": c.base,
+		"base_commit": commit(base), "merge_base_commit": commit(at), "status": "diverged", "ahead_by": 0, "behind_by": 0, "total_commits": 0,
+		"commits": []any{}, "files": []any{}}}
 }
 
 func (s *Server) pullObject(c *call, p *pull) object {
@@ -164,7 +219,7 @@ func (s *Server) editPull(c *call) answer {
 	if p == nil {
 		return fail(404, "Not Found")
 	}
-	var in struct{ Title, Body, State *string }
+	var in struct{ Title, Body, State, Base *string }
 	if err := json.Unmarshal(c.body, &in); err != nil {
 		return fail(400, "Problems parsing JSON")
 	}
@@ -176,6 +231,12 @@ func (s *Server) editPull(c *call) answer {
 	}
 	if in.State != nil {
 		p.closed = *in.State == "closed"
+	}
+	if in.Base != nil {
+		if c.repo.ref(*in.Base) == "" {
+			return invalid("Proposed base branch '" + *in.Base + "' was not found")
+		}
+		p.base, p.baseSHA = *in.Base, c.repo.ref(*in.Base)
 	}
 	p.updated = s.time()
 	s.hook(c.repo, "pull_request", "edited", p, nil)

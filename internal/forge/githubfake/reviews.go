@@ -239,7 +239,10 @@ func (s *Server) createReview(c *call) answer {
 	now := s.time()
 	rv := &review{id: s.id(), author: c.who.login, body: in.Body, state: state, commit: cmp.Or(in.CommitID, p.headSHA), submitted: now, updated: now}
 	if in.CommitID != "" && in.CommitID != p.headSHA {
-		return unprocessable("Commit is not part of the pull request")
+		// A commit of the request that is no longer its head can be reviewed too, but for lines.
+		if _, err := c.repo.git(c.ctx, "merge-base", "--is-ancestor", in.CommitID, p.headSHA); err != nil || len(in.Comments) > 0 {
+			return unprocessable("Commit is not part of the pull request")
+		}
 	}
 	diff, _ := s.diff(c.ctx, c.repo, p)
 	var lines []*lineComment

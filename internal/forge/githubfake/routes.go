@@ -22,6 +22,8 @@ func (s *Server) table() []route {
 		{method: "GET", path: r + "/installation", app: true, do: s.getInstallation},
 		{method: "GET", path: "/user", do: s.getUser},
 		{method: "GET", path: r, do: s.getRepo},
+		{method: "GET", path: r + "/collaborators/{username}/permission", do: s.getPermission},
+		{method: "GET", path: r + "/compare/{basehead}", do: s.compare},
 		{method: "GET", path: r + "/commits/{ref}/check-runs", do: s.listCheckRuns},
 		{method: "GET", path: r + "/commits/{ref}/status", do: s.getStatus},
 		{method: "GET", path: r + "/git/ref/{ref}", do: s.getRef},

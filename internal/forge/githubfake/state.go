@@ -20,6 +20,7 @@ type repo struct {
 	dir         string // bare
 	private     bool
 	writers     []string
+	readers     []string // collaborators who may not write
 	members     []string
 	pulls       []*pull // in order of their numbers
 	checks      map[string][]object
@@ -75,6 +76,7 @@ type lineComment struct {
 	old           bool
 	commit, start string
 	resolved      bool
+	resolver      string
 }
 
 func (r *repo) full() string { return r.owner + "/" + r.name }
@@ -86,13 +88,15 @@ func (r *repo) association(login string) string {
 		return forge.AssociationOwner
 	case slices.Contains(r.members, login):
 		return forge.AssociationMember
-	case slices.Contains(r.writers, login):
+	case slices.Contains(r.writers, login), slices.Contains(r.readers, login):
 		return forge.AssociationCollaborator
 	}
 	return forge.AssociationNone
 }
 
-func (r *repo) canWrite(login string) bool { return r.association(login) != forge.AssociationNone }
+func (r *repo) canWrite(login string) bool {
+	return login == r.owner || slices.Contains(r.writers, login) || slices.Contains(r.members, login)
+}
 
 func (r *repo) find(number int) *pull {
 	i, ok := slices.BinarySearchFunc(r.pulls, number, func(p *pull, n int) int { return cmp.Compare(p.number, n) })

@@ -103,8 +103,8 @@ func (k *killer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publi
 	return around(k, ctx, cruise.StepPublish, in, k.Steps.Publish)
 }
 
-func (k *killer) Push(ctx context.Context, in cruise.PushIn) error {
-	return alone(k, ctx, cruise.StepPush, in, k.Steps.Push)
+func (k *killer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error) {
+	return around(k, ctx, cruise.StepPush, in, k.Steps.Push)
 }
 
 func (k *killer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise.PullRequest, error) {
@@ -131,8 +131,16 @@ func (k *killer) Close(ctx context.Context, in cruise.CloseIn) error {
 	return alone(k, ctx, cruise.StepClose, in, k.Steps.Close)
 }
 
-func (k *killer) Merge(ctx context.Context, in cruise.MergeIn) error {
-	return alone(k, ctx, cruise.StepMerge, in, k.Steps.Merge)
+func (k *killer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, error) {
+	return around(k, ctx, cruise.StepMerge, in, k.Steps.Merge)
+}
+
+func (k *killer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
+	return alone(k, ctx, cruise.StepVerdict, in, k.Steps.Verdict)
+}
+
+func (k *killer) Base(ctx context.Context, in cruise.BaseIn) (string, error) {
+	return around(k, ctx, cruise.StepBase, in, k.Steps.Base)
 }
 
 func (k *killer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {

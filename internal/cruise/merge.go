@@ -1,0 +1,318 @@
+package cruise
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Approval is what a phase ends with, and what a merge rests on: of all domains, of a person, or the word of one.
+type Approval struct {
+	Name    string `json:"name,omitempty"`    // "" where it is that of all domains
+	Comment string `json:"comment,omitempty"` // where it was said
+	Word    bool   `json:"word,omitempty"`    // it is the word that ends a review, and no verdict of the forge's
+	Commit  string `json:"commit"`
+	End     End    `json:"end"`
+	Words   string `json:"words"`
+}
+
+// Given is the verdict that the reviewer's own account gave last.
+type Given struct {
+	Head    string `json:"head"`
+	Approve bool   `json:"approve"`
+}
+
+// Note is something to be said on the pull request, once for each key.
+type Note struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
+}
+
+// Merged is what came of a merge: it is done, it has to wait for somebody, its approval counts no more, or the request goes
+// into another branch than was thought.
+type Merged struct {
+	Done bool   `json:"done,omitempty"`
+	Wait string `json:"wait,omitempty"`
+	Lost string `json:"lost,omitempty"`
+	Base string `json:"base,omitempty"`
+}
+
+// Stand is how a pull request stands at the moment of its merge.
+type Stand struct {
+	Head, Base string
+	Verdicts   []Opinion // of people, that stand
+	Word       *Comment  // the comment that an approval rests on, as it is now
+	Failed     []string  // checks
+	Pending    []string
+}
+
+// Opinion is a verdict of a person that stands on the forge.
+type Opinion struct {
+	Name, Comment, Commit string
+	Approves              bool
+	Write                 bool // that person may write, asked a moment ago
+}
+
+// May decides whether a merge may happen now. The zero value of what it gives says that it may.
+func (in MergeIn) May(s Stand) Merged {
+	if in.Base != "" && s.Base != in.Base {
+		return Merged{Base: s.Base}
+	}
+	a := in.Approval
+	switch {
+	case a.Word:
+		if s.Word == nil || !Complete(s.Word.Body) {
+			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
+		}
+		if !s.Word.Write {
+			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is no approval for a merge.", a.Name)}
+		}
+	case a.Name != "":
+		i := slices.IndexFunc(s.Verdicts, func(v Opinion) bool { return v.Approves && v.Name == a.Name && v.Commit == a.Commit })
+		if i < 0 {
+			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
+		}
+		if !s.Verdicts[i].Write {
+			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a merge.", a.Name)}
+		}
+	}
+	if s.Head != a.Commit {
+		if a.Name != "" {
+			return Merged{Lost: fmt.Sprintf("%s was approved, and the request is at %s.", abbrev(a.Commit), abbrev(s.Head))}
+		}
+		return Merged{Wait: fmt.Sprintf("the request to be at %s, which was approved, and not at %s", abbrev(a.Commit), abbrev(s.Head))}
+	}
+	var who []string
+	for _, v := range s.Verdicts {
+		past := slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, v.Name) })
+		if !v.Approves && v.Write && !past && !slices.Contains(who, v.Name) {
+			who = append(who, v.Name)
+		}
+	}
+	slices.Sort(who)
+	switch {
+	case len(who) > 0:
+		return Merged{Wait: strings.Join(who, ", ") + ", whose request for changes stands"}
+	case len(s.Failed) > 0:
+		return Merged{Wait: "checks that failed: " + strings.Join(s.Failed, ", ")}
+	case len(s.Pending) > 0:
+		return Merged{Wait: "checks: " + strings.Join(s.Pending, ", ")}
+	}
+	return Merged{}
+}
+
+// approve ends the review. Where the user wants that, and it was the last kind of the task, it is merged.
+func (m *machine) approve(a Approval) {
+	m.st.Question, m.st.Resume = "", ""
+	if !m.st.Spec.Merge || m.st.PR == nil || !m.st.lastKind() {
+		m.end(a.End, a.Words)
+		return
+	}
+	m.st.Approval = &a
+	m.st.Backoff = m.st.Backoff.Reset()
+	m.to(StageMerge)
+}
+
+// complete takes in the word that ends a review. It is about what stood on the forge when it was said: a commit that came
+// after it, or in the same second, was not meant.
+func (m *machine) complete(c Comment) error {
+	head, pushed := m.st.Head, m.st.Pushed
+	known := slices.Contains([]string{"", m.st.Head, m.st.LastHead}, m.head)
+	if !known && m.head == m.st.Foreign {
+		head, pushed, known = m.st.Foreign, m.st.ForeignAt, true
+	}
+	if known && pushed.IsZero() && head != "" {
+		// A phase of an older cco, which did not record that. What is said from now on counts.
+		now, err := m.Now()
+		if err != nil {
+			return err
+		}
+		m.st.Pushed = now.Truncate(time.Second)
+		pushed = m.st.Pushed
+	}
+	if !known || !c.Changed.After(pushed) {
+		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same moment. Write it again if that is meant.",
+			c.Author, abbrev(or(m.head, head))))
+		return nil
+	}
+	m.yes = &Approval{Name: c.Author, Comment: c.ID, Word: true, Commit: head, End: EndComplete, Words: c.Author + " said so."}
+	return nil
+}
+
+// conclude ends what a look has brought to its end, when all of the look has been taken in.
+func (m *machine) conclude(state string) {
+	yes := m.yes
+	m.yes = nil
+	switch {
+	case state == "merged":
+		m.end(EndMerged, "")
+	case state == "closed":
+		m.end(EndClosed, "")
+	case yes != nil:
+		m.approve(*yes)
+	}
+}
+
+// merge merges what was approved. The step reads anew whether it may; while it may not, people are told for whom it waits,
+// and heard.
+func (m *machine) merge() error {
+	for m.st.Stage == StageMerge && !m.st.Paused && !m.Full() {
+		if _, err := m.look(); err != nil || m.st.Stage != StageMerge {
+			return err
+		}
+		if len(m.wishes()) > 0 {
+			m.to(StageWatch) // the new head will need an approval of its own
+			return nil
+		}
+		got, failure, done, err := persist[Merged](m, StepMerge, MergeIn{
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target, Approval: *m.st.Approval, Over: m.st.Over,
+		})
+		switch {
+		case err != nil:
+			return err
+		case failure != nil:
+			m.end(m.st.Approval.End, m.st.Approval.Words+" It could not be merged: "+Harmless(short(failure.Msg)))
+			return nil
+		case !done:
+			return nil
+		case got.Done:
+			m.end(EndMerged, m.st.Approval.Words)
+			return nil
+		case got.Lost != "":
+			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It is not merged.")
+			m.to(StageWatch)
+			return nil
+		case got.Base != "":
+			if err := m.retargeted(got.Base); err != nil || m.st.Stage != StageMerge {
+				return err
+			}
+		}
+		if err := m.stand(got.Wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stand waits for what keeps a merge from happening.
+func (m *machine) stand(why string) error {
+	if why != "" && why != m.st.Waits {
+		m.st.Waits = why
+		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Approval.Commit), "it is approved, and waits for "+why+".")
+	}
+	if err := m.tell(); err != nil {
+		return err
+	}
+	if idle, err := m.idle(); err != nil || idle || m.st.Stage != StageMerge {
+		return err
+	}
+	if err := m.nap(m.st.Backoff.Interval()); err != nil {
+		return err
+	}
+	if !m.asked {
+		m.st.Backoff = m.st.Backoff.Slower()
+	}
+	return nil
+}
+
+// wishes are what people asked for and nobody has answered.
+func (m *machine) wishes() []Finding {
+	return slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
+}
+
+// goPast has a merge go past somebody's request for changes, because the user says so.
+func (m *machine) goPast(name string) {
+	if name == "" || slices.Contains(m.st.Over, name) {
+		return
+	}
+	m.st.Over = append(m.st.Over, name)
+	m.note("over-"+name, "the request for changes by "+code(name)+" is passed over: whoever runs this said `cco cruise resume --over`.")
+}
+
+// retargeted notices that a pull request goes into another branch. Reviews and the size of the change follow it; what was
+// approved was approved for another place, so that domains judge anew, and a merge is asked about.
+func (m *machine) retargeted(base string) error {
+	if base == "" || base == m.st.Target {
+		return nil
+	}
+	before := m.st.Target
+	if before == "" {
+		m.st.Target = base // a phase of an older cco, which did not record that
+		return nil
+	}
+	stage := m.st.Stage
+	from, done, err := attempt[string](m, StepBase, BaseIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	if err != nil || !done {
+		return err
+	}
+	m.st.Target, m.st.From, m.st.Judgements = base, from, nil
+	m.note("base-"+base+"-"+abbrev(m.st.Head), fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
+	if stage == StageAsk {
+		return nil // it goes on where it asked, and the domains have no verdict
+	}
+	m.to(StageReview)
+	if m.st.Spec.Merge {
+		m.askWhy(fmt.Sprintf("the pull request goes into %q now, and no longer into %q: going on reviews it against that and merges it there", base, before))
+	}
+	return nil
+}
+
+// judge has the reviewer's own account give one verdict on the head, when every domain has finished with it.
+func (m *machine) judge() (bool, error) {
+	approve := m.st.approved()
+	if v := m.st.Verdict; v != nil && v.Head == m.st.Head && v.Approve == approve {
+		return true, nil
+	}
+	body := "Every domain approves of " + abbrev(m.st.Head) + "."
+	if !approve {
+		var open []string
+		for _, j := range m.st.Judgements {
+			if j.Verdict != Approved {
+				open = append(open, j.Domain)
+			}
+		}
+		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(open, ", "))
+	}
+	return m.give(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head, m.st.Again), body)
+}
+
+// withdraw takes back an approval before more is pushed onto what it was for.
+func (m *machine) withdraw() (bool, error) {
+	v := m.st.Verdict
+	if v == nil || !v.Approve || v.Head == m.st.Head || m.st.PR == nil {
+		return true, nil
+	}
+	return m.give(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.st.Kind, v.Head, m.st.Again),
+		"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
+}
+
+func (m *machine) give(v Given, key, body string) (bool, error) {
+	_, done, err := attempt[struct{}](m, StepVerdict, VerdictIn{
+		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: key, Head: v.Head, Approve: v.Approve, Body: body,
+	})
+	if done {
+		m.st.Verdict = &v
+	}
+	return done, err
+}
+
+// note has something said on the pull request when the phase gets to it.
+func (m *machine) note(key, text string) {
+	if m.st.PR != nil && !slices.ContainsFunc(m.st.Notes, func(n Note) bool { return n.Key == key }) {
+		m.st.Notes = append(m.st.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
+	}
+}
+
+// tell says what is to be said. What can't be said is shown by status and in the log alone: no phase stops for it.
+func (m *machine) tell() error {
+	for len(m.st.Notes) > 0 && m.st.Stage != StageEnded {
+		n := m.st.Notes[0]
+		_, failed, done, err := persist[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: n.Key, Text: n.Text})
+		if err != nil || !done && failed == nil {
+			return err
+		}
+		m.st.Notes = slices.DeleteFunc(m.st.Notes, func(o Note) bool { return o.Key == n.Key })
+	}
+	return nil
+}
