@@ -258,6 +258,8 @@ func authorFault(st State, r Report, p Published) string {
 	switch {
 	case !r.OK:
 		return r.Error
+	case p.Rewritten != "":
+		return rewrote(p)
 	case st.Kind == Validating:
 		return ""
 	case len(p.Commits) == 0:

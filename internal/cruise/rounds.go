@@ -237,7 +237,7 @@ func (m *machine) fix() error {
 		return err
 	}
 	if len(published.Commits) == 0 {
-		return m.nothingDone(report)
+		return m.nothingDone(report, published)
 	}
 	m.st.Published, m.st.Replies = &published, nil
 	m.to(StageAnswer)
@@ -268,18 +268,25 @@ func (m *machine) mayFix() bool {
 }
 
 // nothingDone is a round without a commit: nothing is said to be fixed.
-func (m *machine) nothingDone(r Report) error {
+func (m *machine) nothingDone(r Report, p Published) error {
 	if m.broke() || m.st.Attempt < maxTries {
 		return nil
 	}
 	why := r.Error
-	if r.OK {
+	switch {
+	case p.Rewritten != "":
+		why = rewrote(p)
+	case r.OK:
 		why = "it committed nothing"
 	}
 	m.st.Attempt = 0
 	m.st.Round-- // the round that a person lets run again is the same
 	m.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", m.st.Spec.Fixer.Agent, why))
 	return nil
+}
+
+func rewrote(p Published) string {
+	return "it rewrote commits that were pushed; what it made of them is at " + p.Rewritten + " in your repository"
 }
 
 // answer pushes what a round brought and says what became of its findings.

@@ -144,6 +144,8 @@ type Published struct {
 	Plan     string   `json:"plan,omitempty"` // a plan that was written
 	Lines    int      `json:"lines"`          // changed since the branch began
 	Declined []Reason `json:"declined,omitempty"`
+	// Rewritten is where that is kept which an agent made of what was pushed before. The workspace is back at what was pushed.
+	Rewritten string `json:"rewritten,omitempty"`
 }
 
 // PushIn asks that the forge's branch be moved from what it was to what it is to be, and never otherwise.

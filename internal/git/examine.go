@@ -41,6 +41,15 @@ func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
+// Fork is where what was unpacked left the base that it does not build on, "" if it has nothing in common with it.
+func (q *Quarantine) Fork(ctx context.Context) string {
+	at, err := q.host.line(ctx, "merge-base", q.found.Base, q.found.Tip)
+	if err != nil {
+		return "" // that is how git says so
+	}
+	return at
+}
+
 // commitInfo is a new commit.
 type commitInfo struct {
 	oid, tree string // hex

@@ -170,11 +170,15 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver, r
 type Collected struct {
 	Base string // where it began
 	Tip  string
+	// Rewritten is the ref at which the host keeps what an agent made of commits that were not its to change. The workspace is
+	// back at the last of them.
+	Rewritten string
 }
 
 // Collect brings a workspace's commits to the host, through quarantine, and leaves the user's branches as they are: the
-// commits are at refs/cco/<id>. It can be repeated.
-func (s *Service) Collect(ctx context.Context, id string, o PullOptions) (Collected, error) {
+// commits are at refs/cco/<id>. It can be repeated. Since is the last commit that others have seen: an agent may rewrite what
+// came after it, and nothing before.
+func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) (Collected, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return Collected{}, err
@@ -185,6 +189,13 @@ func (s *Service) Collect(ctx context.Context, id string, o PullOptions) (Collec
 	repo, err := s.repository(ctx, rec, where{})
 	if err != nil {
 		return Collected{}, err
+	}
+	if since != "" && since != rec.Base {
+		// What was brought and never pushed may have been rewritten since. It is published anew, from there on.
+		rec, err = s.Store.UpdateSession(ctx, id, func(v *store.Session) error { v.Base = since; return nil })
+		if err = errors.Join(err, s.clearPublished(id)); err != nil {
+			return Collected{}, err
+		}
 	}
 	pub, err := s.published(ctx, rec)
 	if err != nil {
@@ -200,6 +211,15 @@ func (s *Service) Collect(ctx context.Context, id string, o PullOptions) (Collec
 	}
 	defer func() { _ = q.Close() }()
 	if _, err := q.Examine(ctx); err != nil {
+		refusal, ok := errors.AsType[*git.RefusedError](err)
+		if !ok || refusal.Rule != git.RuleBase {
+			return got, err
+		}
+		fork := q.Fork(ctx)
+		if fork == "" {
+			return got, err
+		}
+		got.Rewritten, err = s.putBack(ctx, repo, rec, pub, fork, o)
 		return got, err
 	}
 	if _, err := q.Import(ctx, id); err != nil {
@@ -214,6 +234,32 @@ func (s *Service) Collect(ctx context.Context, id string, o PullOptions) (Collec
 		return got, err
 	}
 	return got, s.clearPublished(id)
+}
+
+// putBack makes a workspace anew at its base, which its head no longer contains, and keeps what was there at a ref.
+func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, fork string, o PullOptions) (string, error) {
+	was := rec
+	was.Base = fork
+	q, err := s.quarantine(ctx, repo, was, pub, o)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = q.Close() }()
+	if _, err := q.Examine(ctx); err != nil {
+		return "", err
+	}
+	kept, err := q.Import(ctx, rec.ID+"rewritten")
+	if err != nil {
+		return "", err
+	}
+	b, d, err := s.awake(ctx, rec.Box)
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.fillWorkspace(ctx, b, d, rec); err != nil {
+		return "", err
+	}
+	return kept.Ref, s.clearPublished(rec.ID)
 }
 
 // clearPublished removes what was brought, so that it is not taken for what comes next.

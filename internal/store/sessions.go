@@ -146,6 +146,10 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 	if err != nil {
 		return v, err
 	}
+	// As it would be read: whoever compares it with what is read later compares times too.
+	for _, t := range []*time.Time{&v.Started, &v.Finished, &v.Pulled, &v.Asked} {
+		*t = unstamp(stamp(*t))
+	}
 	return s.withSpend(ctx, v)
 }
 

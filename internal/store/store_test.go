@@ -202,3 +202,24 @@ func TestWhoWaitsMayHaveAKeeperOrNot(t *testing.T) {
 		}
 	}
 }
+
+// Guards against a session that is compared with itself and differs by nanoseconds: every killed keeper was taken for one that
+// another process had just replaced.
+func TestWhatAnUpdateGivesIsWhatIsReadLater(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
+	if err := s.AddSession(t.Context(), sample("3f9c01aa")); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(1_700_000_000, 123_456_789)
+	gave, err := s.UpdateSession(t.Context(), "3f9c01aa", func(v *Session) error {
+		v.Started, v.Finished, v.Pulled, v.Asked = at, at, at, at
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := s.Session(t.Context(), "3f9c01aa")
+	if err != nil || !gave.Started.Equal(read.Started) || !gave.Finished.Equal(read.Finished) || !gave.Pulled.Equal(read.Pulled) || !gave.Asked.Equal(read.Asked) {
+		t.Errorf("%+v is read as %+v: %v", gave, read, err)
+	}
+}

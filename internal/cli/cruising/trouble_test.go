@@ -15,6 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 func TestAPhaseWaitsForADatabaseThatIsLocked(t *testing.T) {
@@ -208,5 +209,39 @@ func TestAPhaseWhoseRecordIsGoneGoesOnFromItsWorkspace(t *testing.T) {
 	s = r.Await(s.ID, "done with it", fixed(was.Rounds+1))
 	if s.Over() || s.PR != was.PR || r.Pulls() != 1 || forge(r).Git("rev-parse", s.Branch+"^") != was.Head {
 		t.Errorf("%+v\n%s", s, r.Story(s.ID))
+	}
+}
+
+// Guards against a fixer's `commit --amend`, after which nothing of its work could ever be brought out of the workspace.
+func TestAFixerThatRewritesWhatWasPushedIsPutBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	// It amends the pushed plan until it is told something more, and then its own commit alone.
+	amends := strings.Replace(cruisetest.Picky, "fixer)\n", `fixer)
+	set -- $CCO_FINDINGS
+	if [ $# -lt 2 ]; then
+		echo "T2: in place of what was there" >> $plan
+		git commit -qam "rewritten" --amend
+		exit 0
+	fi
+	git commit -q --allow-empty -m "my own"
+	git commit -q --allow-empty --amend -m "my own, amended"
+`, 1)
+	id := r.Start(amends, "--domains", "Security")
+	if s := r.Await(id, "asking", func(s cruisetest.Status) bool { return s.Over() }); !strings.Contains(s.Question, "rewrote commits") {
+		t.Fatalf("%+v\n%s", s, r.Story(id))
+	}
+	r.CCO("cruise", "fix", id, "--comment", "add commits only")
+	s := r.Await(id, "over", func(s cruisetest.Status) bool { return s.Ended })
+	if s.End != "approved" || s.Rounds != 1 {
+		t.Fatalf("%+v\n%s", s, r.Story(id))
+	}
+	kept, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{"git", "-C", r.Repo, "log", "-1", "--format=%s", "refs/cco/" + s.Session() + "rewritten"}})
+	if err != nil || strings.TrimSpace(string(kept)) != "rewritten" {
+		t.Errorf("what it made of it is not kept: %q %v", kept, err)
+	}
+	if log := r.CCO("cruise", "logs", id); !strings.Contains(log, "rewrote what was pushed") {
+		t.Errorf("the log does not say so:\n%s", log)
 	}
 }

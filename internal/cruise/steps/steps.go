@@ -48,7 +48,7 @@ type Forge interface {
 type Sessions interface {
 	Workspace(ctx context.Context, o session.WorkspaceOptions) (store.Session, error)
 	Take(ctx context.Context, t session.Turn) (session.Taken, error)
-	Collect(ctx context.Context, id string, o session.PullOptions) (session.Collected, error)
+	Collect(ctx context.Context, id, since string, o session.PullOptions) (session.Collected, error)
 	Show(ctx context.Context, id, name string, data []byte) error
 	RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) ([]string, error)
 }
@@ -185,7 +185,7 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 
 // Publish brings the workspace's commits to the host, examined.
 func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Published, error) {
-	got, err := d.Sessions.Collect(ctx, in.Workspace.Session, d.Settings.Pull)
+	got, err := d.Sessions.Collect(ctx, in.Workspace.Session, in.Since, d.Settings.Pull)
 	if err != nil {
 		return cruise.Published{}, temporary(err)
 	}
@@ -201,7 +201,10 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 	if err != nil {
 		return cruise.Published{}, err
 	}
-	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted}
+	if got.Rewritten != "" {
+		d.log(in.Phase, "an agent rewrote what was pushed: that is kept at "+got.Rewritten+", and the workspace is back at "+got.Tip)
+	}
+	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted, Rewritten: got.Rewritten}
 	for _, c := range commits {
 		p.Commits = append(p.Commits, commitOf(c))
 		for _, f := range c.Files {
