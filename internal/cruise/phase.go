@@ -25,6 +25,7 @@ type machine struct {
 	asked bool      // somebody wants it looked at now
 	head  string    // the commit that the pull request is at, as the last look says
 	yes   *Approval // that the present look brought
+	saw   bool      // the last look succeeded, and nothing else was done since
 }
 
 // Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.
@@ -153,11 +154,28 @@ func (m *machine) idle() (bool, error) {
 		return false, nil // why it ends is decided
 	}
 	now, err := m.Now()
-	if err != nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
+	if err != nil {
 		return false, err
+	}
+	if m.st.PR != nil && !m.seen(now) || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
+		return false, nil
 	}
 	m.end(EndIdle, "Nothing happened for "+m.st.Spec.Timeout.String()+".")
 	return true, nil
+}
+
+// seen notes that a look has just succeeded, and says whether it has. Time in which none did is not time in which nothing
+// happened: a laptop slept, or a forge was down.
+func (m *machine) seen(now time.Time) bool {
+	if !m.saw {
+		return false
+	}
+	m.saw = false
+	if gap := now.Sub(m.st.LastLook); !m.st.LastLook.IsZero() && (m.st.Blind || gap > 2*lastWait) && m.st.LastLook.After(m.st.LastActivity) {
+		m.st.LastActivity = m.st.LastActivity.Add(gap)
+	}
+	m.st.LastLook, m.st.Blind = now, false
+	return true
 }
 
 func (m *machine) name() error {

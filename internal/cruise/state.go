@@ -148,6 +148,8 @@ type State struct {
 	Started      time.Time `json:"started"`
 	LastActivity time.Time `json:"last_activity"`
 	NextLook     time.Time `json:"next_look,omitzero"`
+	LastLook     time.Time `json:"last_look,omitzero"` // that succeeded
+	Blind        bool      `json:"blind,omitempty"`    // looks have failed since then
 	Cost         float64   `json:"cost"`
 	Tokens       int64     `json:"tokens"`
 

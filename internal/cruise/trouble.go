@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -61,8 +62,27 @@ func (m *machine) endure(trouble string, wait time.Duration) (same bool, err err
 	if m.st.Stage != before {
 		return false, nil
 	}
+	if err := m.peek(); err != nil {
+		return false, err
+	}
 	idle, err := m.idle()
 	return !idle, err
+}
+
+// peek looks whether there is anything at all, in the midst of something else, where the phase would end because nothing
+// happens. What there is waits for the next look.
+func (m *machine) peek() error {
+	now, err := m.Now()
+	if err != nil || m.st.PR == nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
+		return err
+	}
+	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark, Now: true})
+	if _, ok := errors.AsType[*StepError](err); ok {
+		m.st.Blind, m.saw = true, false
+		return nil
+	}
+	m.saw = news.State == "open" && !slices.ContainsFunc(news.Comments, func(c Comment) bool { return !c.Ours && !slices.Contains(m.st.Heard, c.ID) })
+	return err
 }
 
 // turn has an agent do its job. While its model is down the phase waits and has it tried again.

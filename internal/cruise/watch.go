@@ -76,12 +76,13 @@ func (m *machine) look() (fresh bool, err error) {
 	m.asked = false
 	if failure, ok := errors.AsType[*StepError](err); ok {
 		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may fare better
+		m.st.Blind, m.saw = true, false
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	m.st.Trouble, m.head, m.yes = "", news.Head, nil
+	m.st.Trouble, m.head, m.yes, m.saw = "", news.Head, nil, true
 	for _, c := range news.Comments {
 		took, err := m.hear(c)
 		if err != nil {
