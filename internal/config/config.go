@@ -33,7 +33,8 @@ type Config struct {
 
 // Cruise says how phases are run.
 type Cruise struct {
-	Model string // that names phases; "" is a light one of the planner's provider
+	Model string   // that names phases; "" is a light one of the planner's provider
+	Bots  []string // accounts on forges that are programs, and give no work
 }
 
 // Box says how boxes are made and which one is meant.

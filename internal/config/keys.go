@@ -79,6 +79,7 @@ func keys() []key {
 		{"guard.git_env", "", setGitEnv, nil},
 
 		{"cruise.model", "CCO_CRUISE_MODEL", text(func(c *Config) *string { return &c.Cruise.Model }), nil},
+		{"cruise.bots", "", texts(func(c *Config) *[]string { return &c.Cruise.Bots }), nil},
 
 		{"limits.run_cost", "", dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),
 			bounded(func(c *Config) *float64 { return &c.Limits.RunCost })},

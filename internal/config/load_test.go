@@ -87,6 +87,7 @@ bell = false
 git_env = "plain"
 [cruise]
 model = "small"
+bots = ["lint"]
 [limits]
 run_cost = 2.5
 run_tokens = "500k"
@@ -113,7 +114,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Engine: "podman", Runtime: "runc", Image: "debian", ImageTar: home + "/image.tar", CPUs: 3, Memory: 2 << 30, Disk: 30 << 30,
 			Template:  home + "/lima.yaml",
 			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}}, Scripts: []string{home + "/setup.sh"}, Containers: true}},
-		Cruise: Cruise{Model: "small"},
+		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
 		Agent:  Agent{Default: "script", Model: "opus"},
 		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
 		Pull:   Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20},

@@ -97,6 +97,7 @@ func loose() map[string]string {
 		"notify.bell":       `bell = false`,
 		"guard.git_env":     `git_env = "plain"`,
 		"cruise.model":      `model = "the dear one"`,
+		"cruise.bots":       `bots = ["ann"]`,
 
 		"box.engine":               `engine = "docker"`,
 		"box.runtime":              `runtime = "./evil"`,

@@ -58,6 +58,8 @@ func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (an
 		return call(ctx, in, nothing(s.Verdict))
 	case StepBase:
 		return call(ctx, in, s.Base)
+	case StepCheck:
+		return call(ctx, in, s.Check)
 	case StepSave:
 		return call(ctx, in, s.Save)
 	default:

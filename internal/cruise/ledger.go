@@ -16,6 +16,9 @@ const (
 	Open     FindingState = "open"
 	Fixed    FindingState = "fixed"
 	Declined FindingState = "declined"
+	Noted    FindingState = "noted"    // mentioned in an approval
+	Answered FindingState = "answered" // in words
+	Dropped  FindingState = "dropped"  // taken back by whoever said it
 )
 
 // Finding is one thing that a reviewer or a person asked for. Its id lasts across rounds.
@@ -67,6 +70,22 @@ func (l *Ledger) Find(id string) *Finding {
 	return &l.Findings[i]
 }
 
+// editedMark stands between a comment's id and what tells an edit of it from its first words.
+const editedMark = "~"
+
+// Said gives the finding that a person's comment is, also after an edit, nil if it is none.
+func (l *Ledger) Said(comment string) *Finding {
+	id, _, _ := strings.Cut(comment, editedMark)
+	i := slices.IndexFunc(l.Findings, func(f Finding) bool {
+		was, _, _ := strings.Cut(f.Comment, editedMark)
+		return f.Domain == "" && id != "" && was == id
+	})
+	if i < 0 {
+		return nil
+	}
+	return &l.Findings[i]
+}
+
 // Raise takes in a finding and says whether it is work. What was declined with a reason isn't, unless the code there has
 // changed since; what was fixed and is raised again is open again. A reviewer may name the id of one that it saw.
 func (l *Ledger) Raise(f Finding) bool {
@@ -85,6 +104,9 @@ func (l *Ledger) Raise(f Finding) bool {
 	case old.State == Open:
 		old.Round = f.Round
 		return false
+	case old.State == Noted:
+		old.State, old.Round, old.Line = Open, f.Round, f.Line
+		return true
 	case old.State == Declined && !old.Stirred:
 		return false
 	default:
@@ -92,6 +114,17 @@ func (l *Ledger) Raise(f Finding) bool {
 		old.Reopened++
 		return true
 	}
+}
+
+// Note takes in something that an approving reviewer mentions, nil if it is known.
+func (l *Ledger) Note(f Finding) *Finding {
+	f.ID = Identity(f.Domain, f.Path, f.Text)
+	if l.Find(f.ID) != nil {
+		return nil
+	}
+	f.State = Noted
+	l.Findings = append(l.Findings, f)
+	return l.Find(f.ID)
 }
 
 // OpenOnes gives the findings that wait for an answer.

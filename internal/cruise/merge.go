@@ -149,9 +149,13 @@ func (m *machine) conclude(state string) {
 		m.end(EndMerged, "")
 	case state == "closed":
 		m.end(EndClosed, "")
-	case yes != nil:
+	case yes == nil:
+	case len(m.wishes()) == 0:
 		m.approve(*yes)
+	case yes.Word:
+		m.end(yes.End, yes.Words+" It is not merged where that was wanted: wishes are open.") // whoever resumes it begins with them
 	}
+	// With an approval, what people still want is a round more, and its head needs an approval of its own.
 }
 
 // merge merges what was approved. The step reads anew whether it may; while it may not, people are told for whom it waits,

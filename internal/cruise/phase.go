@@ -375,8 +375,11 @@ func (m *machine) push() (bool, error) {
 	pushed, done, err := attempt[Pushed](m, StepPush, PushIn{
 		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.LastHead, New: m.st.Head, Anew: m.st.Anew,
 	})
+	if done && m.st.There != m.st.Head {
+		m.st.There, m.st.Pushed = m.st.Head, pushed.At
+	}
 	if done {
-		m.st.Anew, m.st.Pushed = false, pushed.At
+		m.st.Anew = false
 	}
 	return done, err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -54,53 +53,60 @@ const ReviewSchema = `{"verdict": "APPROVED" | "NEEDS_CHANGES" | "SKIPPED", "sum
 	` "findings": [{"id": "only to raise a finding of the ledger again", "path": "file", "line": 12,` +
 	` "severity": "blocker" | "major" | "minor", "text": "what is wrong and what to do"}]}`
 
-// ParseReview reads a reviewer's answer: the last JSON object in it, in exactly the schema. What can't be read is an error,
-// and an error is never an approval.
+// ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. What it says around that, and fields
+// that nobody asked for, are no reason to fail; what can't be read is an error, and an error is never an approval.
 func ParseReview(answer string) (Review, error) {
 	if len(answer) > maxReviewBytes {
 		return Review{}, fmt.Errorf("an answer of more than %d bytes", maxReviewBytes)
 	}
-	object, err := lastObject(answer)
+	object, err := verdictIn(answer)
 	if err != nil {
 		return Review{}, err
 	}
-	d := json.NewDecoder(strings.NewReader(object))
-	d.DisallowUnknownFields()
 	var r Review
-	if err := d.Decode(&r); err != nil {
+	if err := json.Unmarshal(object, &r); err != nil {
 		return Review{}, fmt.Errorf("not the schema: %w", err)
 	}
 	return r, r.check()
 }
 
-// lastObject finds the JSON object that ends the answer. Models like to say something before it, and to put a fence around it.
-func lastObject(answer string) (string, error) {
-	text := strings.TrimSpace(answer)
-	text = strings.TrimSpace(strings.TrimSuffix(text, "```"))
-	if !strings.HasSuffix(text, "}") {
-		return "", errors.New("no JSON object at the end")
-	}
-	tries := 0
-	for i := 0; i < len(text); i++ {
+// verdictIn finds the object that judges. One that begins a line is meant; those within a sentence may be examples, and count
+// only where there is no other and they agree.
+func verdictIn(text string) (json.RawMessage, error) {
+	var inline []json.RawMessage
+	var last json.RawMessage
+	for i, tries := 0, 0; i < len(text) && tries < 1000; tries++ {
 		next := strings.IndexByte(text[i:], '{')
-		if next < 0 || tries == 1000 {
+		if next < 0 {
 			break
 		}
 		i += next
-		tries++
-		if atLineStart := strings.TrimLeft(lineBefore(text, i), " \t") == ""; !atLineStart {
-			continue
-		}
-		d := json.NewDecoder(bytes.NewReader([]byte(text[i:])))
+		d := json.NewDecoder(strings.NewReader(text[i:]))
 		var raw json.RawMessage
-		if d.Decode(&raw) != nil {
+		var has struct{ Verdict *string }
+		if d.Decode(&raw) != nil || json.Unmarshal(raw, &has) != nil || has.Verdict == nil {
+			i++
 			continue
 		}
-		if _, err := d.Token(); errors.Is(err, io.EOF) {
-			return string(raw), nil
+		if strings.Trim(lineBefore(text, i), " \t`") == "" {
+			last = raw
+		} else {
+			inline = append(inline, raw)
+		}
+		i += int(d.InputOffset())
+	}
+	if last != nil {
+		return last, nil
+	}
+	for _, o := range inline {
+		if !bytes.Equal(o, inline[0]) {
+			return nil, errors.New("several JSON objects with a verdict, and none on a line of its own")
 		}
 	}
-	return "", errors.New("no JSON object at the end")
+	if len(inline) == 0 {
+		return nil, errors.New("no JSON object with a verdict")
+	}
+	return inline[0], nil
 }
 
 func lineBefore(text string, i int) string {

@@ -13,6 +13,15 @@ func TestReviewsAreReadStrictly(t *testing.T) {
 		"An example would be\n{\"verdict\":\"APPROVED\",\"findings\":[]}\nbut I say:\n{\"verdict\":\"SKIPPED\",\"findings\":[]}":                                                   Skipped,
 		`{"verdict":"APPROVED","findings":[{"severity":"minor","text":"a nit"}]}`:                                                                                                  Approved,
 	}
+	// Guards against reviews that fail for what is said around them, or for a field too much.
+	for s, want := range map[string]Verdict{
+		`{"verdict":"APPROVED","findings":[]} and that is all`:  Approved,
+		`the answer is {"verdict":"APPROVED","findings":[]}`:    Approved,
+		`{"verdict":"APPROVED","findings":[],"confidence":0.9}`: Approved,
+		"{\"verdict\":\"NEEDS_CHANGES\",\"findings\":[{\"severity\":\"major\",\"text\":\"x\"}]}\nMended, I would say {\"verdict\":\"APPROVED\",\"findings\":[]}": NeedsChanges,
+	} {
+		good[s] = want
+	}
 	for s, want := range good {
 		r, err := ParseReview(s)
 		if err != nil || r.Verdict != want {
@@ -21,11 +30,11 @@ func TestReviewsAreReadStrictly(t *testing.T) {
 	}
 	bad := []string{
 		"", "APPROVED", "LGTM! success", `{"verdict":"approved","findings":[]}`, `{"verdict":"NEEDS_CHANGES","findings":[]}`,
-		`{"verdict":"APPROVED","findings":[{"severity":"blocker","text":"x"}]}`, `{"verdict":"APPROVED"} trailing`,
-		`{"verdict":"APPROVED","findings":[],"merge":true}`, `{"verdict":"NEEDS_CHANGES","findings":[{"path":"../../etc","severity":"major","text":"x"}]}`,
+		`{"verdict":"APPROVED","findings":[{"severity":"blocker","text":"x"}]}`, `{"summary":"APPROVED"}`,
+		`either {"verdict":"APPROVED","findings":[]} or {"verdict":"SKIPPED","findings":[]}`, `{"verdict":7,"findings":[]}`, `{"verdict":"NEEDS_CHANGES","findings":[{"path":"../../etc","severity":"major","text":"x"}]}`,
 		`{"verdict":"NEEDS_CHANGES","findings":[{"path":"/etc","severity":"major","text":"x"}]}`, `{"verdict":"NEEDS_CHANGES","findings":[{"severity":"major","text":""}]}`,
 		`{"verdict":"NEEDS_CHANGES","findings":[{"severity":"major","line":-1,"text":"x"}]}`, strings.Repeat(" ", maxReviewBytes) + `{"verdict":"APPROVED","findings":[]}`,
-		`the answer is {"verdict":"APPROVED","findings":[]}`, strings.Repeat("{\n", 5000) + "}",
+		strings.Repeat("{\n", 5000) + "}",
 	}
 	for _, s := range bad {
 		if r, err := ParseReview(s); err == nil {

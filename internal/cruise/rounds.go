@@ -66,10 +66,17 @@ func (m *machine) reviewBatch(domains []string) error {
 		}
 		wait = min(2*wait, troubleTop)
 	}
+	unread := ""
 	for _, d := range left {
 		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
 			return err
 		}
+		if faults[d].unread {
+			unread = d
+		}
+	}
+	if unread != "" {
+		m.askWhy(fmt.Sprintf("the review of %s could not be read twice: %s: going on asks the reviewer again", unread, faults[unread].words))
 	}
 	return nil
 }
@@ -109,6 +116,7 @@ func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (
 type fault struct {
 	words  string
 	passes bool
+	unread bool // it answered, and nobody can tell what
 }
 
 // reviewOf waits for a reviewer. Whatever goes wrong with it is its fault, and never an approval.
@@ -119,15 +127,15 @@ func (m *machine) reviewOf(p Pending) (r Review, f fault, err error) {
 		if !ok {
 			return r, f, err
 		}
-		return r, fault{failure.Msg, failure.Temporary}, nil
+		return r, fault{words: failure.Msg, passes: failure.Temporary}, nil
 	}
 	m.pay(report)
 	if !report.OK {
-		return r, fault{or(report.Error, "it failed"), report.Transient}, nil
+		return r, fault{words: or(report.Error, "it failed"), passes: report.Transient}, nil
 	}
 	r, bad := ParseReview(report.Answer)
 	if bad != nil {
-		return r, fault{words: "its answer can't be read: " + bad.Error()}, nil
+		return r, fault{words: "its answer can't be read: " + bad.Error(), unread: true}, nil
 	}
 	return r, fault{}, nil
 }
@@ -148,6 +156,10 @@ func (m *machine) judged(domain string, r Review) error {
 			Author: m.st.Spec.Reviewer.Agent, Round: m.st.Round,
 		}
 		if r.Verdict != NeedsChanges {
+			// Nobody has to do anything about what an approval mentions, but people are told of it, once.
+			if noted := m.st.Ledger.Note(found); noted != nil {
+				fresh = append(fresh, *noted)
+			}
 			continue
 		}
 		raised := m.st.Ledger.Raise(found)
@@ -215,6 +227,9 @@ func (m *machine) fix() error {
 		return err
 	}
 	if m.st.Attempt == 0 {
+		if left, err := m.takenBack(); err != nil || !left {
+			return err
+		}
 		m.st.Round++
 	}
 	m.st.Attempt++
@@ -236,12 +251,52 @@ func (m *machine) fix() error {
 	if err != nil || !done {
 		return err
 	}
-	if len(published.Commits) == 0 {
+	said := m.inWords(open, report)
+	if len(published.Commits) == 0 && len(said) == 0 {
 		return m.nothingDone(report, published)
 	}
-	m.st.Published, m.st.Replies = &published, nil
+	m.st.Published, m.st.Replies = &published, said
 	m.to(StageAnswer)
 	return nil
+}
+
+// takenBack drops what people deleted or resolved themselves before a fixer is paid for it, and says whether anything is left.
+func (m *machine) takenBack() (bool, error) {
+	var ids []string
+	for _, f := range m.st.Ledger.OpenOnes() {
+		if f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
+			ids = append(ids, f.Comment)
+		}
+	}
+	if len(ids) == 0 {
+		return true, nil
+	}
+	gone, done, err := attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Comments: ids})
+	if err != nil || !done {
+		return false, err
+	}
+	for i := range m.st.Ledger.Findings {
+		if f := &m.st.Ledger.Findings[i]; f.State == Open && slices.Contains(gone, f.Comment) {
+			f.State = Dropped
+		}
+	}
+	if len(m.st.Ledger.OpenOnes()) > 0 {
+		return true, nil
+	}
+	m.to(StageWatch)
+	return false, nil
+}
+
+// inWords gives the answers of a fixer that need no commit: to people, who may only have asked something.
+func (m *machine) inWords(open []Finding, r Report) (list []Reply) {
+	words := answersIn(r.Answer)
+	for _, f := range open {
+		if text := words[f.ID]; r.OK && f.Domain == "" && text != "" {
+			m.st.Ledger.Settle(f.ID, Answered, "", "")
+			list = append(list, Reply{Finding: f.ID, Comment: f.Comment, Text: text})
+		}
+	}
+	return list
 }
 
 // mayFix says whether the phase stops before another round.
@@ -300,19 +355,19 @@ func (m *machine) answer() error {
 		return err
 	}
 	m.take(*p)
-	if pushed, err := m.push(); err != nil || !pushed {
-		return err
+	if len(p.Commits) > 0 {
+		if pushed, err := m.push(); err != nil || !pushed {
+			return err
+		}
 	}
-	if m.st.Replies == nil {
-		for _, f := range m.st.Ledger.OpenOnes() {
-			if r, ok := m.settle(f, *p); ok {
-				m.st.Replies = append(m.st.Replies, r)
-			}
+	for _, f := range m.st.Ledger.OpenOnes() {
+		if r, ok := m.settle(f, *p); ok {
+			m.st.Replies = append(m.st.Replies, r)
 		}
 	}
 	if len(m.st.Replies) > 0 {
 		if _, done, err := attempt[struct{}](m, StepAnswer, AnswerIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies, Kind: m.laterKind(),
 		}); err != nil || !done {
 			return err
 		}
@@ -327,6 +382,15 @@ func (m *machine) answer() error {
 	m.st.Backoff = m.st.Backoff.Reset()
 	m.to(StageReview)
 	return nil
+}
+
+// laterKind is the present kind where a task is past its first. What it answers has names of its own: the same finding in the
+// same round of another kind is another answer.
+func (m *machine) laterKind() Kind {
+	if m.st.Kind == m.st.Spec.Kind {
+		return ""
+	}
+	return m.st.Kind
 }
 
 // stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one that was:
@@ -358,7 +422,7 @@ func (m *machine) settle(f Finding, p Published) (Reply, bool) {
 		if !touches {
 			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", code(f.Path))
 		}
-		return Reply{Finding: f.ID, Comment: f.Comment, Text: text, Resolve: touches}, true
+		return Reply{Finding: f.ID, Comment: f.Comment, Text: text, Resolve: touches, Commit: true}, true
 	}
 	for _, c := range p.Commits {
 		for _, d := range c.Declined {

@@ -127,6 +127,7 @@ type State struct {
 	Head      string       `json:"head,omitempty"`      // the last commit that was pushed
 	LastHead  string       `json:"last_head,omitempty"` // the one before this round
 	Pushed    time.Time    `json:"pushed,omitzero"`     // the forge's time at which the head was there
+	There     string       `json:"there,omitempty"`     // the head that this is the time of
 	Target    string       `json:"target,omitempty"`    // the branch that the pull request goes into
 	From      string       `json:"from,omitempty"`      // where the branch left its target, if that is another than at its beginning
 	Plan      string       `json:"plan,omitempty"`      // the plan's path in the repository

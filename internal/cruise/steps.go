@@ -24,6 +24,7 @@ type Steps interface {
 	Merge(context.Context, MergeIn) (Merged, error)
 	Verdict(context.Context, VerdictIn) error
 	Base(context.Context, BaseIn) (string, error)
+	Check(context.Context, CheckIn) (gone []string, err error)
 	Save(context.Context, SaveIn) (Saved, error)
 }
 
@@ -43,6 +44,7 @@ const (
 	StepMerge       = "merge"
 	StepVerdict     = "verdict"
 	StepBase        = "base"
+	StepCheck       = "check"
 	StepSave        = "save"
 )
 
@@ -219,6 +221,7 @@ type Comment struct {
 	Ours        bool      `json:"ours,omitempty"`   // by recorded id
 	Write       bool      `json:"write,omitempty"`  // its author may write to the repository
 	Why         string    `json:"why,omitempty"`    // why that is not known
+	Bot         bool      `json:"bot,omitempty"`    // its author is a program
 }
 
 // News is what a look brought.
@@ -238,6 +241,7 @@ type AnswerIn struct {
 	PR      int     `json:"pr"`
 	Round   int     `json:"round"`
 	Answers []Reply `json:"answers"`
+	Kind    Kind    `json:"kind,omitempty"` // of the phase, where it is not the task's first
 }
 
 // Reply is an answer to one finding.
@@ -246,6 +250,15 @@ type Reply struct {
 	Comment string `json:"comment,omitempty"`
 	Text    string `json:"text"`
 	Resolve bool   `json:"resolve,omitempty"`
+	Commit  bool   `json:"commit,omitempty"` // a commit answers it
+}
+
+// CheckIn asks which comments people took back: they are deleted, or their threads were resolved by somebody who is not us.
+type CheckIn struct {
+	Phase    string   `json:"phase"`
+	Repo     string   `json:"repo"`
+	PR       int      `json:"pr"`
+	Comments []string `json:"comments"`
 }
 
 // SayIn asks that something be said on the pull request, once for each key.

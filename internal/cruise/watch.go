@@ -120,7 +120,11 @@ func (m *machine) hear(c Comment) (bool, error) {
 	if c.Ours || !m.st.hear(c.ID) {
 		return false, nil
 	}
-	if !m.st.Trusts(c) {
+	bot := c.Bot && !m.st.names(c.Author)
+	if !m.st.Trusts(c) || bot {
+		if bot {
+			c.Why = "a bot, which gives work only if --trust names it"
+		}
 		if !OnlyMarkers(c.Body) {
 			m.st.hold(c)
 		}
@@ -134,19 +138,42 @@ func (m *machine) hear(c Comment) (bool, error) {
 	}
 	switch {
 	case Complete(c.Body):
-		return false, m.complete(c)
+		if err := m.complete(c); err != nil {
+			return false, err
+		}
 	case c.State == "APPROVED" && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
 		if m.yes == nil || !m.yes.Word {
 			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author + " approved of " + abbrev(c.Commit) + "."}
 		}
-		return false, nil
-	case OnlyMarkers(c.Body):
+	}
+	if before := m.st.Ledger.Said(c.ID); before != nil {
+		return m.reworded(before, c), nil
+	}
+	if wishIn(c.Body) == "" {
 		return false, nil
 	}
 	if c.At.After(m.heard) {
 		m.heard = c.At
 	}
 	return m.raise(c), nil
+}
+
+// reworded takes in a comment that was edited. It is one finding, with its latest words; what was answered is work again if
+// they hold another wish.
+func (m *machine) reworded(f *Finding, c Comment) bool {
+	before := f.Text
+	f.Text = c.Body
+	wish := wishIn(c.Body) != ""
+	switch {
+	case f.State == Open && !wish:
+		f.State = Dropped
+	case f.State != Open && wish && Identity("", "", before) != Identity("", "", c.Body):
+		f.State, f.Round, f.Stirred = Open, m.st.Round, false
+	}
+	if f.State == Open && c.Changed.After(m.heard) {
+		m.heard = c.Changed
+	}
+	return f.State == Open
 }
 
 func (m *machine) raise(c Comment) bool {

@@ -93,6 +93,8 @@ type world struct {
 	base     string          // that the request goes into, where it is not main
 	objects  map[string]bool // people whose requests for changes stand
 	failing  []string        // checks
+	deleted  []string        // comments
+	kinds    []Kind          // of answers
 	order    []string        // pushes and verdicts, as they came
 	during   func(Job)       // happens while an agent works
 	closed   *CloseIn
@@ -182,6 +184,7 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 
 func (w *world) Answer(_ context.Context, in AnswerIn) error {
 	w.replies = append(w.replies, in.Answers...)
+	w.kinds = append(w.kinds, in.Kind)
 	return w.fault(StepAnswer)
 }
 
@@ -227,6 +230,16 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 func (w *world) Verdict(_ context.Context, in VerdictIn) error {
 	w.order = append(w.order, fmt.Sprintf("verdict %s %v", in.Head, in.Approve))
 	return w.fault(StepVerdict)
+}
+
+func (w *world) Check(_ context.Context, in CheckIn) ([]string, error) {
+	var gone []string
+	for _, id := range in.Comments {
+		if slices.Contains(w.deleted, id) {
+			gone = append(gone, id)
+		}
+	}
+	return gone, w.fault(StepCheck)
 }
 
 func (w *world) Base(context.Context, BaseIn) (string, error) { return "forkpoint", w.fault(StepBase) }

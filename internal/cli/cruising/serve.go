@@ -56,7 +56,7 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 		Forge: t.forges(svc.Store),
 		Settings: steps.Settings{
 			Pull:   session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: git.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}},
-			Limits: run.Limits, IdleTimeout: run.IdleTimeout,
+			Limits: run.Limits, IdleTimeout: run.IdleTimeout, Bots: cfg.Cruise.Bots,
 		},
 	}
 	s := &serve.Server{Data: t.Data(), Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle, Ready: func() { t.Streams().Progress("phases are being run") }}

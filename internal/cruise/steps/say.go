@@ -2,9 +2,11 @@ package steps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -91,21 +93,73 @@ func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
 }
 
 func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply) error {
-	post := forge.Post{Key: fmt.Sprintf("%s-answer-%d-%s", in.Phase, in.Round, a.Finding), Body: unaddressed(a.Text)}
+	name := fmt.Sprintf("%s-answer-%d-%s", in.Phase, in.Round, a.Finding)
+	if in.Kind != "" {
+		name = fmt.Sprintf("%s-answer-%s-%d-%s", in.Phase, in.Kind, in.Round, a.Finding)
+	}
+	post := forge.Post{Key: name, Body: unaddressed(a.Text)}
 	id, _, _ := strings.Cut(a.Comment, edited)
 	kind, _, err := forge.ParseID(id)
 	if err == nil && kind == forge.OnLine {
-		if _, err := f.Reply(ctx, in.PR, id, post); err != nil {
+		_, err := f.Reply(ctx, in.PR, id, post)
+		if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+			return d.answerBelow(ctx, f, in, a, post)
+		}
+		if err != nil || !a.Resolve {
 			return err
 		}
-		if a.Resolve {
-			return f.Resolve(ctx, in.PR, id)
+		err = f.Resolve(ctx, in.PR, id)
+		if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+			return nil // it was deleted after it was answered
 		}
-		return nil
+		return err
 	}
 	post.Body = "**" + a.Finding + "**: " + post.Body
 	_, err = f.Comment(ctx, in.PR, post)
 	return err
+}
+
+// answerBelow answers a comment that somebody deleted: people see what a commit was for. Where none answers it there is nothing
+// left to answer.
+func (d *Doer) answerBelow(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply, post forge.Post) error {
+	if !a.Commit {
+		d.log(in.Phase, a.Finding+" was deleted on the forge, and is answered no more")
+		return nil
+	}
+	post.Key, post.Body = post.Key+"-below", "**"+a.Finding+"** (deleted): "+post.Body
+	_, err := f.Comment(ctx, in.PR, post)
+	return err
+}
+
+// Check reads everything on a request, and says which comments people took back.
+func (d *Doer) Check(ctx context.Context, in cruise.CheckIn) ([]string, error) {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return nil, err
+	}
+	said, err := f.Said(ctx, in.PR, "")
+	if err != nil {
+		return nil, temporary(err)
+	}
+	us, err := f.Us(ctx)
+	if err != nil {
+		return nil, temporary(err)
+	}
+	var gone []string
+	for _, id := range in.Comments {
+		plain, _, _ := strings.Cut(id, edited)
+		i := slices.IndexFunc(said.Comments, func(c forge.Comment) bool { return c.ID == plain })
+		if i < 0 {
+			gone = append(gone, id)
+			continue
+		}
+		c := said.Comments[i]
+		ours := c.Resolver == "" || slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, c.Resolver) })
+		if c.State == forge.ThreadResolved && !ours {
+			gone = append(gone, id)
+		}
+	}
+	return gone, nil
 }
 
 // Say says something on the pull request, once.
@@ -137,6 +191,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	}
 	for _, c := range n.Comments {
 		said := commentOf(c)
+		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots, func(name string) bool { return strings.EqualFold(name, c.Author) })
 		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
 			return cruise.News{}, temporary(err)
 		}
@@ -148,7 +203,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 func commentOf(c forge.Comment) cruise.Comment {
 	out := cruise.Comment{
 		ID: c.ID, Kind: string(c.Kind), Author: c.Author, Association: c.Association, Body: c.Body, Path: c.Path, Line: c.Line,
-		URL: c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own,
+		URL: c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot,
 	}
 	if c.Updated.After(out.Changed) {
 		out.Changed = c.Updated

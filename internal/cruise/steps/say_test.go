@@ -1,9 +1,12 @@
 package steps
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
 )
 
@@ -31,5 +34,50 @@ func TestEachChangeOfACommentIsNew(t *testing.T) {
 	two.Body = "b"
 	if a, b := commentOf(one).ID, commentOf(two).ID; a == b || commentOf(one).ID != a {
 		t.Errorf("%s and %s", a, b)
+	}
+}
+
+// gone is a forge on which somebody deleted a line comment.
+type gone struct {
+	Forge
+	said []forge.Post
+}
+
+func (g *gone) Reply(context.Context, int, string, forge.Post) (forge.Posted, error) {
+	return forge.Posted{}, &forge.NotFoundError{What: "line-1"}
+}
+
+func (g *gone) Comment(_ context.Context, _ int, p forge.Post) (forge.Posted, error) {
+	g.said = append(g.said, p)
+	return forge.Posted{}, nil
+}
+
+// Guards against a phase that is stuck for good because somebody deleted what it was to answer.
+func TestAnAnswerToWhatWasDeletedGoesBelowOrNowhere(t *testing.T) {
+	g := &gone{}
+	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
+	err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "aaaaaaaa", PR: 1, Round: 1, Answers: []cruise.Reply{
+		{Finding: "f1", Comment: "line-1", Text: "Done in c1", Resolve: true, Commit: true}, {Finding: "f2", Comment: "line-2~7", Text: "Declined: no", Resolve: true},
+	}})
+	if err != nil || len(g.said) != 1 || !strings.Contains(g.said[0].Body, "Done in c1") || !strings.Contains(g.said[0].Body, "f1") {
+		t.Errorf("%+v: %v", g.said, err)
+	}
+	lines, err := ReadLog(d.Data, "aaaaaaaa", 0)
+	if err != nil || len(lines) != 1 || !strings.Contains(lines[0].Text, "f2") {
+		t.Errorf("%+v: %v", lines, err)
+	}
+}
+
+// The same finding in the same round of another kind is another answer.
+func TestAnAnswerHasTheNameOfItsKind(t *testing.T) {
+	g := &gone{}
+	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
+	for _, kind := range []cruise.Kind{"", cruise.Building} {
+		if err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", PR: 1, Round: 1, Kind: kind, Answers: []cruise.Reply{{Finding: "f1", Comment: "comment-1", Text: "x"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g.said[0].Key == g.said[1].Key {
+		t.Errorf("both are %q", g.said[0].Key)
 	}
 }

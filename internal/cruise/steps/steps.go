@@ -58,6 +58,7 @@ type Settings struct {
 	Pull        session.PullOptions // bounds of what comes out of a workspace
 	Limits      session.Limits
 	IdleTimeout time.Duration
+	Bots        []string // accounts that are programs, where the forge doesn't tell
 }
 
 // Doer carries out steps.

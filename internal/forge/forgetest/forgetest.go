@@ -296,6 +296,7 @@ func Run(t *testing.T, s Server) {
 		{"KnowsWhichVerdictsStand", knowsVerdicts},
 		{"NoticesAnotherBase", noticesBase},
 		{"JudgesTheCommitThatWasReviewed", judgesCommit},
+		{"SaysThatALineCommentWasDeleted", saysDeleted},
 		{"SaysWhatToDo", saysWhatToDo},
 		{"SurvivesFaultsOfWrites", survivesWrites},
 		{"SurvivesFaultsOfReads", survivesReads},

@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
@@ -148,6 +149,29 @@ func judgesCommit(p *place) {
 	for _, c := range p.said(both, pull.Number, "").Comments {
 		if c.State == forge.ReviewApproved && c.Commit != old {
 			p.Errorf("approved is %s, not %s", c.Commit, old)
+		}
+	}
+}
+
+// Guards against an answer to something that is gone, which failed in a way that nobody could tell from another.
+func saysDeleted(p *place) {
+	ada, rob := p.as(Ada, ""), p.as(Rob, "")
+	pull := p.open(ada, "topic")
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look", Lines: []forge.LineComment{
+		{Path: "code.txt", Line: line, Body: "here"}, {Path: "code.txt", Line: line + 1, Body: "there"}}})
+	p.must(err)
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		if c.Body != "here" {
+			continue
+		}
+		p.server.Change(p.T, p.remote, Rob, c.ID, "")
+		_, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
+		if _, gone := errors.AsType[*forge.NotFoundError](err); !gone {
+			p.Errorf("a reply to it: %v", err)
+		}
+		err = ada.Resolve(p.Context(), pull.Number, c.ID)
+		if _, gone := errors.AsType[*forge.NotFoundError](err); !gone {
+			p.Errorf("resolving it: %v", err)
 		}
 	}
 }

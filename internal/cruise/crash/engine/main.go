@@ -139,6 +139,10 @@ func (k *killer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
 	return alone(k, ctx, cruise.StepVerdict, in, k.Steps.Verdict)
 }
 
+func (k *killer) Check(ctx context.Context, in cruise.CheckIn) ([]string, error) {
+	return around(k, ctx, cruise.StepCheck, in, k.Steps.Check)
+}
+
 func (k *killer) Base(ctx context.Context, in cruise.BaseIn) (string, error) {
 	return around(k, ctx, cruise.StepBase, in, k.Steps.Base)
 }

@@ -1,0 +1,197 @@
+package cruise
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func fixers(w *world) (n int) {
+	for _, j := range w.jobs {
+		if j.Role == Fixer {
+			n++
+		}
+	}
+	return n
+}
+
+// Guards against words that come in the same look as an end, and are lost with it.
+func TestWordsBesideAnEndAreNotLost(t *testing.T) {
+	// With an approval they are a round, and the new head needs an approval of its own.
+	w := &world{agents: unsure, news: []Comment{
+		approvalBy("1", "ann", "OWNER", "c0000001", time.Hour), comment("2", "bob", "MEMBER", "rename the flag", time.Hour),
+		approvalBy("3", "ann", "OWNER", "c0000002", 5*time.Hour),
+	}}
+	st, _ := play(t, w, merging())
+	if st.End != EndMerged || st.Round != 1 || w.mergedBy.Head != "c0000002" {
+		t.Errorf("end %q after %d rounds, merged %+v", st.End, st.Round, w.mergedBy)
+	}
+	// So are wishes in the approval itself, and thanks are none.
+	for body, rounds := range map[string]int{"good, but rename the flag": 1, "Thanks, looks great!": 0} {
+		c := approvalBy("1", "ann", "OWNER", "c0000001", time.Hour)
+		c.Body = body
+		w = &world{agents: unsure, news: []Comment{c}}
+		if st, _ = play(t, w, spec()); st.Round != rounds || (st.End == EndApproved) != (rounds == 0) {
+			t.Errorf("%q: end %q after %d rounds", body, st.End, st.Round)
+		}
+	}
+	// With the word it ends, unmerged, and says what is open; whoever resumes it begins with that.
+	for name, news := range map[string][]Comment{
+		"behind it":     {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]\nrename the flag later", time.Hour)},
+		"in another":    {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour), comment("2", "bob", "MEMBER", "rename the flag", time.Hour)},
+		"before it too": {comment("1", "bob", "MEMBER", "rename the flag", time.Hour), comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour)},
+	} {
+		w = &world{agents: unsure, news: news}
+		st, _ = play(t, w, merging())
+		if st.End != EndComplete || w.mergedBy != nil || fixers(w) != 0 || len(st.Ledger.OpenOnes()) != 1 || !strings.Contains(w.said[len(w.said)-1], "rename the flag") {
+			t.Errorf("%s: end %q, merged %+v, said %q", name, st.End, w.mergedBy, w.said)
+		}
+		next, err := st.Revive(Event{ID: "r", Kind: EventResume}, after(2*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &memory{t: t, w: w, now: after(2 * time.Hour)}
+		if st, err = Phase(r, next); err != nil || st.Round != 1 || fixers(w) != 1 {
+			t.Errorf("%s: %d rounds after it was resumed: %v", name, st.Round, err)
+		}
+	}
+	// Also where somebody merged or closed it.
+	w = &world{agents: unsure, merged: after(time.Hour), news: []Comment{comment("2", "bob", "MEMBER", "rename the flag", time.Hour)}}
+	if st, _ = play(t, w, spec()); st.End != EndMerged || len(st.Ledger.OpenOnes()) != 1 || !strings.Contains(w.said[0], "rename the flag") {
+		t.Errorf("end %q, said %q", st.End, w.said)
+	}
+}
+
+func TestThanksAreNoWish(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Thanks, looks great!": true, "LGTM 👍": true, "🎉🎉": true, "Nice work, thank you so much.": true, "+1": true, "This looks good to me": true,
+		"": false, "ok": false, "looks bad": false, "not good": false, "Thanks! Please rename the flag.": false, "good?": false, "Why is this fine?": false,
+		"great, but the test fails": false, "work": false, "delete it, thanks": false, "fix this, thanks": false, "Thanks for fixing it": true, "again, thanks": false, "Good: see #12": false,
+	} {
+		if Remark(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "Thanks, looks great!", time.Hour), comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 2*time.Hour)}}
+	if st, _ := play(t, w, spec()); st.Round != 0 || st.End != EndComplete || fixers(w) != 0 {
+		t.Errorf("thanks cost %d rounds", st.Round)
+	}
+}
+
+// Guards against a program with write access that burns round after round.
+func TestBotsGiveNoWork(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		s := spec()
+		if trusted {
+			s.Trusted = []string{"lint"}
+		}
+		c := comment("1", "lint", "MEMBER", "line 3 is too long", time.Hour)
+		c.Bot = true
+		w := &world{agents: unsure, news: []Comment{c}}
+		st, _ := play(t, w, s)
+		if (st.Round == 1) != trusted || (len(st.Held) == 1) == trusted {
+			t.Errorf("trusted %v: %d rounds, held %+v", trusted, st.Round, st.Held)
+		}
+	}
+}
+
+func TestAFixerAnswersAQuestionInWords(t *testing.T) {
+	w := &world{news: []Comment{comment("1", "ann", "OWNER", "why not a pointer?", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	w.agents = func(j Job) (Report, []Commit) {
+		if j.Role == Fixer {
+			return Report{OK: true, Answer: "I looked.\nCco-Answer: " + asked(j)[0] + " It is copied once. [REVIEW COMPLETE]"}, nil
+		}
+		return unsure(j)
+	}
+	st, _ := play(t, w, spec())
+	if st.End != EndComplete || st.Round != 1 || len(w.replies) != 1 || !strings.Contains(w.replies[0].Text, "copied once") || Complete(w.replies[0].Text) || len(w.pushes) != 1 {
+		t.Errorf("end %q after %d rounds, replies %+v, %d pushes", st.End, st.Round, w.replies, len(w.pushes))
+	}
+	if fixers(w) != 1 || st.Ledger.Findings[0].State != Answered {
+		t.Errorf("%d fixers, %+v", fixers(w), st.Ledger.Findings)
+	}
+}
+
+func edit(c Comment, body string, at time.Duration) Comment {
+	c.ID, c.Body, c.At, c.Changed = c.ID+"~1", body, after(at), after(at)
+	return c
+}
+
+// Guards against an edited comment that is worked on twice, once for each version.
+func TestAnEditedCommentIsOneFinding(t *testing.T) {
+	first := comment("c-1", "ann", "OWNER", "rename the flag", time.Hour)
+	done := comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 9*time.Hour)
+	// At most one look lies between both.
+	w := &world{agents: unsure, news: []Comment{first, edit(first, "rename the flag to --force", time.Hour), done}}
+	st, _ := play(t, w, spec())
+	last := w.jobs[slices.IndexFunc(w.jobs, func(j Job) bool { return j.Role == Fixer })]
+	if st.Round != 1 || len(st.Ledger.Findings) != 1 || strings.Count(last.Prompt, "### ") != 1 || !strings.Contains(last.Prompt, "to --force") {
+		t.Errorf("%d rounds, %+v", st.Round, st.Ledger.Findings)
+	}
+	for body, rounds := range map[string]int{"rename the flag, and document it": 2, "Rename the flag.": 1, "Thanks!": 1} {
+		w = &world{agents: unsure, news: []Comment{first, edit(first, body, 4*time.Hour), done}}
+		if st, _ = play(t, w, spec()); st.Round != rounds || len(st.Ledger.Findings) != 1 {
+			t.Errorf("%q: %d rounds, %+v", body, st.Round, st.Ledger.Findings)
+		}
+	}
+}
+
+// Guards against a fixer that is paid for what was deleted or resolved meanwhile.
+func TestWhatWasTakenBackIsNotWorkedOn(t *testing.T) {
+	w := &world{agents: unsure, deleted: []string{"1"}, news: []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	if st, _ := play(t, w, spec()); st.End != EndComplete || st.Round != 0 || fixers(w) != 0 {
+		t.Errorf("end %q after %d rounds", st.End, st.Round)
+	}
+}
+
+func TestMinorFindingsOfAnApprovalArePostedOnce(t *testing.T) {
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer {
+			return Report{OK: true, Answer: `{"verdict":"APPROVED","findings":[{"path":"a.go","line":3,"severity":"minor","text":"a nit of ` + j.Domain + `"}]}`}, nil
+		}
+		return willing(j)
+	}}
+	st, _ := play(t, w, spec(), Event{ID: "e1", Kind: EventComment, Text: "also fix the typo", At: begin})
+	n := 0
+	for _, p := range w.posted {
+		n += len(p.Findings)
+	}
+	if st.End != EndApproved || st.Round != 1 || n != 2 {
+		t.Errorf("end %q after %d rounds, %d findings are posted", st.End, st.Round, n)
+	}
+}
+
+func TestAReviewThatCanNotBeReadTwiceAsks(t *testing.T) {
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer && strings.Contains(j.Prompt, "for Security") {
+			return Report{OK: true, Answer: "APPROVED!"}, nil
+		}
+		return willing(j)
+	}}
+	play(t, w, spec())
+	if !strings.Contains(w.asked, "the review of Security could not be read twice") {
+		t.Errorf("asked %q", w.asked)
+	}
+}
+
+// Guards against an answer that is taken for one of an earlier kind, and never given.
+func TestTheSameFindingInALaterKindIsAnsweredThereToo(t *testing.T) {
+	s := spec()
+	s.Through = Building
+	seen := map[Kind]bool{}
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer && j.Domain == "Security" && !seen[j.Kind] {
+			seen[j.Kind] = true
+			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,"severity":"major","text":"quote it"}]}`}, nil
+		}
+		if j.Role == Author && j.Kind == Building {
+			return Report{OK: true}, []Commit{{Subject: "T1", Files: []string{"a.go"}}}
+		}
+		return willing(j)
+	}}
+	st, _ := play(t, w, s)
+	if st.End != EndApproved || !slices.Equal(w.kinds, []Kind{"", Building}) {
+		t.Errorf("end %q, answered in %q", st.End, w.kinds)
+	}
+}
