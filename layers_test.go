@@ -28,7 +28,7 @@ var layers = map[string][]string{
 		"internal/box/native", "internal/box/verify", "internal/box/worktree", "internal/broker", "internal/broker/sets", "internal/canary",
 		"internal/config", "internal/doctor", "internal/forge", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/settings", "internal/guest", "internal/inside/relay", "internal/inside/tool", "internal/proc", "internal/provision",
-		"internal/session", "internal/store", "internal/term",
+		"internal/session", "internal/store", "internal/term", "internal/vt",
 	},
 	"internal/cli/cruising": {
 		"commands", "internal/agent", "internal/broker", "internal/cli", "internal/config", "internal/cruise", "internal/cruise/durable",
@@ -83,7 +83,7 @@ var layers = map[string][]string{
 	"internal/agent/real":          {},
 	"internal/agent/event":         {},
 	"internal/agent/install":       {"internal/agent", "internal/proc"},
-	"internal/config":              {},
+	"internal/config":              {"internal/vt"},
 	"internal/cruise":              {},
 	"internal/cruise/crash":        {},
 	"internal/cruise/crash/engine": {"internal/cli", "internal/cli/cruising", "internal/cruise"},
@@ -97,6 +97,7 @@ var layers = map[string][]string{
 	"internal/proc":                {},
 	"internal/store":               {"internal/forge"},
 	"internal/term":                {},
+	"internal/vt":                  {},
 	"internal/tree":                {},
 }
 

@@ -1,0 +1,249 @@
+package vt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Filter lets those of a box's bytes pass to the user's terminal that can do no harm there, spelled so that every terminal
+// reads them alike, and remembers what has to be undone when the user leaves.
+type Filter struct {
+	Clipboard bool // the clipboard may be written
+	Deaf      bool // nobody takes answers, so nothing may ask: what is shown is past, or there is no keyboard
+
+	scan   scanner
+	screen *Screen
+	out    []byte
+	wrote  bool
+
+	modes   map[int]bool // that were touched
+	colours map[string]bool
+	kitty   [2]keyboard // of the main and of the alternate screen
+	touched struct{ title, link, keys, insert, keypad, charset, style, tabs bool }
+}
+
+// keyboard is what was done to the modes of a keyboard that kitty's protocol keeps.
+type keyboard struct {
+	pushed int
+	set    bool
+}
+
+// NewFilter gives a filter for a terminal of a size.
+func NewFilter(cols, rows int) *Filter {
+	return &Filter{screen: NewScreen(cols, rows, 0, nil), modes: map[int]bool{}, colours: map[string]bool{}}
+}
+
+// Resize says that the terminal has another size now.
+func (f *Filter) Resize(cols, rows int) { f.screen.Resize(cols, rows) }
+
+// Pass gives what of the bytes may be shown. It is valid until the next call.
+func (f *Filter) Pass(p []byte) []byte {
+	f.out = f.out[:0]
+	f.scan.scan(p, f.token)
+	return f.out
+}
+
+func (f *Filter) token(t token) {
+	switch t.kind {
+	case tokenRune:
+	case tokenControl:
+		if strings.IndexByte(controls, byte(t.r)) < 0 || t.r == bel && f.Deaf {
+			return
+		}
+		f.touched.charset = f.touched.charset || t.r == 0x0e
+	case tokenEscape:
+		if !slices.Contains(escapes, t.inter+string(t.final)) {
+			return
+		}
+		f.noteEscape(t)
+	case tokenCSI:
+		i := slices.IndexFunc(sequences, func(c csi) bool { return c.allows(t) })
+		if i < 0 || sequences[i].query && f.Deaf {
+			return
+		}
+		if t.prefix == '?' && (t.final == 'h' || t.final == 'l') {
+			f.setModes(t)
+			return
+		}
+		f.noteCSI(t)
+	case tokenString:
+		if !f.allowsString(t) {
+			return
+		}
+	}
+	f.emit(t)
+}
+
+func (f *Filter) emit(t token) {
+	f.wrote = true
+	f.out = t.append(f.out)
+	f.screen.token(t)
+}
+
+// setModes passes a mode at a time, since only some of those that are named together may be allowed.
+func (f *Filter) setModes(t token) {
+	for _, n := range t.numbers() {
+		if _, ok := modes[n]; !ok {
+			continue
+		}
+		f.modes[n] = true
+		f.emit(token{kind: tokenCSI, prefix: '?', params: fmt.Sprint(n), final: t.final})
+	}
+}
+
+func (f *Filter) noteEscape(t token) {
+	switch t.inter + string(t.final) {
+	case "=", ">":
+		f.touched.keypad = true
+	case "H":
+		f.touched.tabs = true
+	case "c":
+		f.kitty = [2]keyboard{}
+	default:
+		f.touched.charset = f.touched.charset || t.inter == "(" || t.inter == ")"
+	}
+}
+
+func (f *Filter) noteCSI(t token) {
+	k := &f.kitty[f.screen.which()]
+	switch string(t.prefix) + t.inter + string(t.final) {
+	case ">u":
+		k.pushed = min(k.pushed+1, maxParam)
+	case "<u":
+		k.pushed = max(0, k.pushed-t.number(0, 1))
+	case "=u":
+		k.set = true
+	case ">m":
+		f.touched.keys = true
+	case "\x00 q":
+		f.touched.style = true
+	case "\x00h":
+		f.touched.insert = true
+	case "\x00g":
+		f.touched.tabs = true
+	}
+}
+
+// allowsString judges a string, and prepares to undo what it does.
+func (f *Filter) allowsString(t token) bool {
+	if strings.IndexFunc(t.text, func(r rune) bool { return r < 0x20 || r == del || r == utf8.RuneError }) >= 0 {
+		return false
+	}
+	if t.final == 'P' {
+		return isDeviceQuery(t.text) && !f.Deaf
+	}
+	number, text, _ := strings.Cut(t.text, ";")
+	i := slices.IndexFunc(commands, func(c osc) bool { return c.number == number })
+	if t.final != ']' || i < 0 {
+		return false
+	}
+	c := commands[i]
+	if len(text) > c.most || c.text != nil && !c.text(text) || number == "52" && (!f.Clipboard || f.Deaf) {
+		return false
+	}
+	if asks := c.query && (text == "?" || strings.Contains(text, ";?")); asks {
+		return !f.Deaf
+	}
+	f.noteCommand(number)
+	return true
+}
+
+func (f *Filter) noteCommand(number string) {
+	switch number {
+	case "0", "1", "2":
+		if !f.touched.title {
+			f.touched.title = true
+			f.out = append(f.out, "\x1b[22;0t"...)
+		}
+	case "4", "10", "11", "12":
+		f.colours[number] = true
+	case "8":
+		f.touched.link = true
+	}
+}
+
+// Restore gives what undoes everything that has passed, and leaves the cursor at the beginning of an empty line below it.
+func (f *Filter) Restore() []byte {
+	if !f.wrote {
+		return nil
+	}
+	f.out, f.scan = f.out[:0], scanner{}
+	out := func(format string, args ...any) { f.out = fmt.Appendf(f.out, format, args...) }
+	when := func(touched bool, text string) {
+		if touched {
+			out("%s", text)
+		}
+	}
+	when(f.modes[2026], "\x1b[?2026l") // before anything else, so that it is seen
+	f.restoreKeyboard()
+	when(f.touched.keys, "\x1b[>4m")
+	for _, n := range sortedModes(f.modes) {
+		if how := modes[n]; how != 0 && n != 2026 {
+			f.emit(token{kind: tokenCSI, prefix: '?', params: fmt.Sprint(n), final: how})
+		}
+	}
+	when(f.touched.insert, "\x1b[4l")
+	when(f.touched.keypad, "\x1b>")
+	when(f.touched.charset, "\x1b(B\x1b)B\x0f")
+	when(f.touched.link, "\x1b]8;;\x1b\\")
+	when(f.touched.style || f.modes[12], "\x1b[0 q")
+	out("\x1b[m")
+	for _, c := range []string{"4", "10", "11", "12"} {
+		if f.colours[c] {
+			out("\x1b]%s\x1b\\", map[string]string{"4": "104", "10": "110", "11": "111", "12": "112"}[c])
+		}
+	}
+	when(f.touched.title, "\x1b[23;0t")
+	if f.touched.tabs {
+		out("\r\x1b[3g%s\r", strings.Repeat("\x1b[8C\x1bH", (f.screen.cols-1)/8))
+	}
+	f.goBelow()
+	f.wrote = false
+	return f.out
+}
+
+func sortedModes(set map[int]bool) []int {
+	var list []int
+	for n := range set {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// restoreKeyboard takes back what was put on the keyboard's stacks, of which each screen has one, and leaves the alternate.
+func (f *Filter) restoreKeyboard() {
+	for {
+		which := f.screen.which()
+		k := &f.kitty[which]
+		if k.set {
+			f.out = append(f.out, "\x1b[=0u"...)
+		}
+		if k.pushed > 0 {
+			f.out = fmt.Appendf(f.out, "\x1b[<%du", k.pushed)
+		}
+		*k = keyboard{}
+		if which == 0 {
+			return
+		}
+		f.emit(token{kind: tokenCSI, prefix: '?', params: fmt.Sprint(f.screen.altMode), final: 'l'})
+	}
+}
+
+// goBelow moves below all that stands on the screen. Where the screen began on the user's terminal is known only if the
+// agent has placed its cursor; until then all that it did was relative, and so is this.
+func (f *Filter) goBelow() {
+	row, last := f.screen.cursor.row, f.screen.last()
+	switch {
+	case f.screen.placed:
+		f.out = fmt.Appendf(f.out, "\x1b[r\x1b[%d;1H", max(last, 0)+1)
+	case last > row:
+		f.out = fmt.Appendf(f.out, "\x1b[%dB", last-row)
+	}
+	if last >= 0 && (last >= row || f.screen.placed) {
+		f.out = append(f.out, "\r\n"...)
+	}
+	f.out = append(f.out, "\r\x1b[J"...)
+}

@@ -1,0 +1,299 @@
+package vt
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// The largest screen that is kept, the most of what has scrolled off it, and how many marks a character can carry.
+const (
+	maxCols, maxRows = 1000, 500
+	maxHistory       = 16 << 20
+	maxMarks         = 4
+)
+
+// cell is one place on the screen. A wide character has an empty cell behind it.
+type cell struct {
+	r     rune // 0 where nothing was written
+	wide  bool
+	tail  bool // of a wide character
+	marks string
+}
+
+// place is where a cursor is, and what goes with it when it is saved.
+type place struct {
+	row, col int
+	wrap     bool // the last column was written: the next character goes to the next line
+	origin   bool
+	shifted  bool
+	drawing  [2]bool // G0 and G1 have line-drawing characters
+}
+
+// Screen is a terminal without colours: what stands on it, and what has scrolled off it, as text.
+type Screen struct {
+	cols, rows int
+	lines      [][]cell // of the screen that is shown; cells behind a line's end are empty
+	other      [][]cell // of the main screen, while the alternate one is shown
+	altMode    int      // the mode that the alternate screen was asked for with, 0 on the main screen
+	top, end   int      // of the scrolling region
+	cursor     place
+	saved      [2]place
+	insert     bool
+	nowrap     bool
+	placed     bool // the cursor was put at a line of the screen, so that we know where it is
+	tabs       []bool
+	printed    rune // what REP repeats
+	work       int  // see maxWork
+
+	scan    scanner
+	keep    int
+	history []string
+	size    int // of the history, in bytes
+	off     func(line string)
+}
+
+// NewScreen gives an empty screen. It keeps so many lines of what scrolls off; older ones, which nothing can erase any more,
+// are handed to off, if there is one.
+func NewScreen(cols, rows, keep int, off func(line string)) *Screen {
+	s := &Screen{keep: keep, off: off}
+	s.Resize(cols, rows)
+	return s
+}
+
+// Write shows bytes on the screen. It never fails.
+func (s *Screen) Write(p []byte) (int, error) {
+	s.scan.scan(p, s.token)
+	return len(p), nil
+}
+
+// Lines is what has scrolled off and what stands on the main screen, or on the alternate one if that is shown, without
+// empty lines at the end.
+func (s *Screen) Lines() []string {
+	lines := append([]string(nil), s.history...)
+	for _, l := range s.lines[:s.last()+1] {
+		lines = append(lines, lineText(l))
+	}
+	return lines
+}
+
+// Resize changes the size. Lines keep what stands in them.
+func (s *Screen) Resize(cols, rows int) {
+	cols, rows = max(1, min(cols, maxCols)), max(1, min(rows, maxRows))
+	if cols == s.cols && rows == s.rows {
+		return
+	}
+	s.lines = s.fitRows(s.lines, rows, s.altMode == 0, &s.cursor.row)
+	if s.altMode != 0 {
+		s.other = s.fitRows(s.other, rows, true, &s.saved[0].row)
+	}
+	s.cols, s.rows, s.top, s.end = cols, rows, 0, rows-1
+	tabs := make([]bool, cols)
+	for i := range tabs {
+		tabs[i] = i%8 == 0
+	}
+	s.tabs = tabs
+	s.moveTo(s.cursor.row, s.cursor.col)
+}
+
+// fitRows takes empty lines from below the cursor first, then lines from the top.
+func (s *Screen) fitRows(lines [][]cell, rows int, main bool, row *int) [][]cell {
+	for len(lines) > rows && *row < len(lines)-1 && empty(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	for len(lines) > rows {
+		if main {
+			s.scrolledOff(lines[0])
+		}
+		lines = lines[1:]
+		*row = max(0, *row-1)
+	}
+	fitted := make([][]cell, rows)
+	copy(fitted, lines)
+	return fitted
+}
+
+func empty(line []cell) bool {
+	for _, c := range line {
+		if c.r != 0 && c.r != ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+// last is the lowest line with something on it, -1 if there is none.
+func (s *Screen) last() int {
+	for i := len(s.lines) - 1; i >= 0; i-- {
+		if !empty(s.lines[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// which is 0 on the main screen and 1 on the alternate.
+func (s *Screen) which() int {
+	if s.altMode != 0 {
+		return 1
+	}
+	return 0
+}
+
+func lineText(line []cell) string {
+	var b strings.Builder
+	for _, c := range line {
+		switch {
+		case c.tail:
+		case c.r == 0:
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(c.r)
+			b.WriteString(c.marks)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func (s *Screen) scrolledOff(line []cell) {
+	if s.keep == 0 && s.off == nil {
+		return
+	}
+	text := lineText(line)
+	s.history = append(s.history, text)
+	s.size += len(text)
+	for len(s.history) > s.keep || s.size > maxHistory {
+		if s.off != nil {
+			s.off(s.history[0])
+		}
+		s.size -= len(s.history[0])
+		s.history = s.history[1:]
+	}
+}
+
+// print writes a character where the cursor is.
+func (s *Screen) print(r rune) {
+	g := 0
+	if s.cursor.shifted {
+		g = 1
+	}
+	if s.cursor.drawing[g] && r >= '`' && r <= '~' {
+		r = lineDrawing[r-'`']
+	}
+	wide := 1
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		s.mark(r)
+		return
+	case r >= 0x1100 && isWide(r) && s.cols > 1:
+		wide = 2
+	}
+	s.printed = r
+	if s.cursor.wrap || s.cursor.col+wide > s.cols {
+		if s.nowrap {
+			s.cursor.col = s.cols - wide
+		} else {
+			s.cursor.col = 0
+			s.lineFeed()
+		}
+		s.cursor.wrap = false
+	}
+	if s.insert {
+		s.insertCells(wide)
+	}
+	line := s.reach(s.cursor.col + wide)
+	s.cut(line, s.cursor.col)
+	s.cut(line, s.cursor.col+wide)
+	line[s.cursor.col] = cell{r: r, wide: wide == 2}
+	if wide == 2 {
+		line[s.cursor.col+1] = cell{tail: true}
+	}
+	s.cursor.col += wide
+	if s.cursor.col >= s.cols {
+		s.cursor.col, s.cursor.wrap = s.cols-1, !s.nowrap
+	}
+}
+
+func isWide(r rune) bool {
+	k := width.LookupRune(r).Kind()
+	return k == width.EastAsianWide || k == width.EastAsianFullwidth
+}
+
+// mark puts a mark on the character before the cursor.
+func (s *Screen) mark(r rune) {
+	line, at := s.lines[s.cursor.row], s.cursor.col-1
+	if s.cursor.wrap {
+		at = s.cursor.col
+	}
+	if at >= 0 && at < len(line) && line[at].tail {
+		at--
+	}
+	if at >= 0 && at < len(line) && line[at].r != 0 && len(line[at].marks) < maxMarks*3 {
+		line[at].marks += string(r)
+	}
+}
+
+// reach makes the cursor's line at least so long.
+func (s *Screen) reach(n int) []cell {
+	line := s.lines[s.cursor.row]
+	if len(line) < n {
+		line = append(line, make([]cell, n-len(line))...)
+		s.lines[s.cursor.row] = line
+	}
+	return line
+}
+
+// cut makes room in front of a cell: half of a wide character is none.
+func (s *Screen) cut(line []cell, at int) {
+	if at > 0 && at < len(line) && line[at].tail {
+		line[at-1], line[at] = cell{}, cell{}
+	}
+}
+
+// lineFeed moves down a line and scrolls where there is none.
+func (s *Screen) lineFeed() {
+	s.cursor.wrap = false
+	if s.cursor.row == s.end {
+		s.scrollUp(s.top, 1, true)
+		return
+	}
+	s.cursor.row = min(s.cursor.row+1, s.rows-1)
+}
+
+// scrollUp moves the lines from top to the end of the region up. Those that leave the main screen at its top are kept.
+func (s *Screen) scrollUp(top, n int, keep bool) {
+	n = min(n, s.end-top+1)
+	for i := range n {
+		if keep && top == 0 && s.altMode == 0 {
+			s.scrolledOff(s.lines[top+i])
+		}
+	}
+	gone := make([][]cell, n)
+	for i := range gone {
+		gone[i] = s.lines[top+i][:0]
+	}
+	copy(s.lines[top:s.end+1], s.lines[top+n:s.end+1])
+	copy(s.lines[s.end+1-n:s.end+1], gone)
+}
+
+func (s *Screen) scrollDown(top, n int) {
+	n = min(n, s.end-top+1)
+	gone := make([][]cell, n)
+	for i := range gone {
+		gone[i] = s.lines[s.end-i][:0]
+	}
+	copy(s.lines[top+n:s.end+1], s.lines[top:s.end+1-n])
+	copy(s.lines[top:top+n], gone)
+}
+
+func (s *Screen) moveTo(row, col int) {
+	low, high := 0, s.rows-1
+	if s.cursor.origin {
+		low, high = s.top, s.end
+	}
+	s.cursor.row, s.cursor.col, s.cursor.wrap = max(low, min(row, high)), max(0, min(col, s.cols-1)), false
+}
+
+// lineDrawing are the characters that DEC's set of them has for ` to ~.
+var lineDrawing = []rune("◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
