@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,9 +34,11 @@ a box. Only committed work travels; a plan that isn't committed is sent along as
 a file. The agent works in a clone of its own, on the branch that is checked out.
 
 On a terminal the agent runs on one that you watch and can type into. With
---headless, with --detach or without a terminal, its output is printed. Ctrl-C
-asks it to stop and keeps its work; a second one kills it. Closing the terminal
-changes nothing.`,
+--headless, with --detach or without a terminal, its output is printed, and
+Ctrl-C asks it to stop and keeps its work; a second one kills it. Closing the
+terminal changes nothing.
+
+` + leavingHelp,
 		Example: `  cco box push docs/plan.md
   cco box push -m "Make the tests pass" --agent claude --detach
   git show other:plan.md | cco box push -
@@ -88,7 +88,9 @@ func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
 		return err
 	}
 	defer done()
-	shown := showing{since: time.Now(), interactive: o.Interactive, asJSON: f.asJSON, bell: cfg.Notify.Bell}
+	shown := showing{
+		since: time.Now(), interactive: o.Interactive, asJSON: f.asJSON, bell: cfg.Notify.Bell, terminal: cfg.Terminal,
+	}
 	rec, err := s.Push(ctx, o)
 	if err != nil {
 		return err
@@ -149,14 +151,6 @@ func (a *app) size() (cols, rows int) {
 
 var errEnough = errors.New("enough")
 
-// showing says how a session is shown.
-type showing struct {
-	since       time.Time // what was before is of earlier runs
-	interactive bool
-	asJSON      bool // of the session, in the end
-	bell        bool
-}
-
 // started returns when the agent is at work, so that what goes wrong before that is still told here.
 func (a *app) started(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	err := s.Events(ctx, rec.ID, true, func(e session.Event) error {
@@ -185,100 +179,4 @@ func (a *app) started(ctx context.Context, s *session.Service, rec store.Session
 	}
 	a.io.Printf("Session %s started. Pull with: cco box pull %s\n", rec.ID, rec.ID)
 	return nil
-}
-
-// follow shows a session until it ends. It is only a reader: the keeper goes on whatever becomes of it.
-func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
-	// Ctrl-C is for the agent now, so it must not end this command's context.
-	ctx = context.WithoutCancel(ctx)
-	letGo := false
-	link, err := s.Dial(ctx, rec.ID)
-	if err == nil {
-		restore := func() {}
-		if how.interactive {
-			restore = a.passKeys(link)
-		}
-		stop := a.passInterrupts(link, rec.ID)
-		out := a.io.Out
-		if how.asJSON {
-			out = a.io.Err
-		}
-		v := &view{a: a, out: out, raw: how.interactive, since: how.since, agent: rec.Agent}
-		err = link.Follow(func(e session.Event) error { v.show(e); return nil })
-		_ = link.Close()
-		letGo = stop()
-		restore() // before anything is said: a raw terminal would show it askew
-	}
-	a.io.Settle()
-	now, getErr := s.Get(ctx, rec.ID)
-	if getErr != nil {
-		return errors.Join(err, getErr)
-	}
-	if now.Live() { // the user has let go of it
-		a.io.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
-		if letGo {
-			return &statusError{exitInterrupted}
-		}
-		return nil
-	}
-	if how.bell {
-		a.io.Bell()
-	}
-	return a.ended(s, now, how.asJSON)
-}
-
-// ended says how a session ended and what to do next.
-func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
-	if asJSON {
-		if err := a.io.JSON(rec); err != nil {
-			return err
-		}
-	}
-	if rec.State != store.Done {
-		err := s.Failure(rec)
-		if rec.State == store.Killed {
-			a.io.Fail(err)
-			return &statusError{exitInterrupted}
-		}
-		return err
-	}
-	switch {
-	case asJSON:
-	case s.MadeNothing(rec):
-		a.io.Printf("Session %s ended and changed nothing. See what it said: cco box logs %s\n", rec.ID, rec.ID)
-	default:
-		a.io.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
-	}
-	return nil
-}
-
-// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Who ends this command in another way
-// means this command alone; stop says whether somebody did.
-func (a *app) passInterrupts(link *session.Link, id string) (stop func() (letGo bool)) {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	quit, done := make(chan struct{}), make(chan bool)
-	go func() {
-		letGo := false
-		defer func() { done <- letGo }()
-		for n := 0; ; {
-			select {
-			case <-quit:
-				return
-			case sig := <-signals:
-				switch {
-				case sig == syscall.SIGTERM:
-					letGo = true
-					_ = link.Close() // ends the reading
-				case n == 0:
-					n++
-					a.io.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)
-					_ = link.Stop()
-				default:
-					_ = link.Kill()
-				}
-			}
-		}
-	}()
-	return func() bool { signal.Stop(signals); close(quit); return <-done }
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/term"
 )
 
 // onSessions is the shape of commands that use the hand-off.
@@ -113,37 +112,23 @@ func logsCommand(a *app) *cobra.Command {
 	var follow, asJSON bool
 	c := &cobra.Command{
 		Use: "logs ID", Short: "Show what a session's agent said", Args: exactly(1, "session id"),
+		Long: `Show what a session's agent said. Of an agent on a terminal that is what has
+scrolled off its screen and what stood on it last, as text. With --follow lines
+are shown as they leave the screen, and the screen in the end; to see it as it
+is now, use attach.`,
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
-			v := &view{a: a, out: a.io.Out, asJSON: asJSON}
-			return s.Events(ctx, args[0], follow, func(e session.Event) error {
-				if e.Kind == session.KindTTY && !asJSON && !a.io.OutTTY {
-					a.io.Printf("%s", term.Clean(string(e.Data)))
-					return nil
-				}
-				v.show(e)
-				return nil
-			})
+			v := &view{a: a, out: a.io.Out, asJSON: asJSON, keep: maxKept}
+			if follow {
+				v.keep = 0
+			}
+			err := s.Events(ctx, args[0], follow, func(e session.Event) error { v.show(e); return nil })
+			v.close()
+			return err
 		}),
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the session ends")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the events as JSON lines")
 	return c
-}
-
-func attachCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "attach ID", Short: "Follow a running session, and type into its terminal if it has one", Args: exactly(1, "session id"),
-		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
-			rec, err := s.Get(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if !rec.Live() {
-				return &session.StateError{ID: rec.ID, State: rec.State, Why: "nothing of it is running, see `cco box logs " + rec.ID + "`"}
-			}
-			return a.follow(ctx, s, rec, showing{interactive: a.io.InTTY && a.io.OutTTY && s.OnTerminal(rec.ID)})
-		}),
-	}
 }
 
 func killCommand(a *app) *cobra.Command {

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/creack/pty"
 	"github.com/spf13/cobra"
-	xterm "golang.org/x/term"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/vt"
 )
 
 func shellCommand(a *app) *cobra.Command {
@@ -42,7 +41,7 @@ The exit status is the command's.`,
 			if err != nil {
 				return err
 			}
-			return a.shell(cmd.Context(), named(cfg, names), id, net, argv)
+			return a.shell(cmd.Context(), cfg, named(cfg, names), id, net, argv)
 		},
 	}
 	c.Flags().StringVar(&id, "session", "", "in the home and workspace of session `ID`")
@@ -50,7 +49,7 @@ The exit status is the command's.`,
 	return c
 }
 
-func (a *app) shell(ctx context.Context, name, id string, net bool, argv []string) error {
+func (a *app) shell(ctx context.Context, cfg config.Config, name, id string, net bool, argv []string) error {
 	e := box.Exec{Session: id, Argv: argv}
 	b, d, err := a.enter(ctx, name, &e)
 	if err != nil {
@@ -71,10 +70,13 @@ func (a *app) shell(ctx context.Context, name, id string, net bool, argv []strin
 		e.Argv = []string{"/bin/bash", "-l"}
 	}
 	if a.io.InTTY && a.io.OutTTY {
-		err = a.onPty(ctx, e, func(e box.Exec) error { return d.Run(ctx, b, e) })
+		err = a.onPty(ctx, cfg, e, func(e box.Exec) error { return d.Run(ctx, b, e) })
 	} else {
-		e.Stdin, e.Stdout, e.Stderr = a.io.In, a.io.Out, a.io.Err
+		var done func()
+		e.Stdin = a.io.In
+		e.Stdout, e.Stderr, done = a.tamed()
 		err = d.Run(ctx, b, e)
+		done()
 	}
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		return &statusError{exit.Code}
@@ -118,28 +120,35 @@ func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, bo
 }
 
 // onPty runs a program on a terminal of its own: it never gets the user's, into which it could push keys.
-func (a *app) onPty(ctx context.Context, e box.Exec, run func(box.Exec) error) error {
+func (a *app) onPty(ctx context.Context, cfg config.Config, e box.Exec, run func(box.Exec) error) error {
 	master, slave, err := pty.Open()
 	if err != nil {
 		return fmt.Errorf("open a terminal: %w", err)
 	}
 	defer func() { _ = master.Close() }()
-	in, ok := a.io.In.(*os.File)
-	if !ok {
-		return errors.New("standard input is no terminal")
-	}
-	old, err := xterm.MakeRaw(int(in.Fd()))
-	if err != nil {
-		return fmt.Errorf("prepare the terminal: %w", err)
-	}
-	defer func() { _ = xterm.Restore(int(in.Fd()), old) }()
-	stop := a.passSize(func(cols, rows int) {
+	c, err := a.console(cfg.Terminal, func(cols, rows int) {
 		_ = pty.Setsize(master, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}) //nolint:gosec // a terminal's size fits
 	})
-	defer stop()
-	go func() { _, _ = io.Copy(master, in) }()
+	if err != nil {
+		return err
+	}
+	defer c.giveBack()
+	go takeKeys(c.tty, &vt.Keys{}, c.read, func(t vt.Typed) bool {
+		_, err := master.Write(t.Bytes)
+		return err == nil
+	})
 	shown := make(chan struct{})
-	go func() { _, _ = io.Copy(a.io.Out, master); close(shown) }()
+	go func() {
+		defer close(shown)
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := master.Read(buf)
+			c.show(buf[:n], false)
+			if err != nil {
+				return
+			}
+		}
+	}()
 	e.TTY = slave
 	e.Env = append(e.Env, "TERM="+a.env("TERM"))
 	err = run(e)

@@ -11,19 +11,25 @@ import (
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/vt"
 )
 
 // view shows what an agent does while it works: what it says, each tool in a line, and what it has cost so far.
 type view struct {
 	a      *app
 	out    io.Writer
-	raw    bool // the agent has a terminal, which the user sees as it is
 	asJSON bool // lines of JSON instead of words
 	since  time.Time
+	now    time.Time // what was before is past
+
+	console *console   // the user's terminal, which the agent's is shown on; without one it is shown as text
+	screen  *vt.Screen // of an agent's terminal that is shown as text
+	keep    int        // how many lines it may still erase of what has scrolled off
+	at      time.Time  // of the event that is shown
 
 	agent  string
 	before event.Usage // of attempts that have ended
-	now    event.Usage
+	used   event.Usage
 	said   string
 	errs   []string // the last that it wrote to standard error, shown if it fails
 	asked  bool     // what follows a question is only how the agent was ended
@@ -34,15 +40,17 @@ func (v *view) show(e session.Event) {
 	if e.At.Before(v.since) {
 		return
 	}
+	v.at = e.At
+	if v.terminal(e) {
+		return
+	}
 	if v.asJSON {
-		if line, err := json.Marshal(e); err == nil {
-			_, _ = fmt.Fprintf(v.out, "%s\n", line)
-		}
+		v.json(e)
 		return
 	}
 	switch e.Kind {
 	case session.KindStep:
-		if !v.raw {
+		if v.console == nil {
 			v.a.io.Progress("%s", term.Clean(e.Text))
 		}
 	case session.KindAgent:
@@ -57,15 +65,70 @@ func (v *view) show(e session.Event) {
 			return
 		}
 		v.complain(e.Text)
-	case session.KindTTY:
-		v.a.io.Settle()
-		_, _ = v.out.Write(e.Data)
 	case session.KindEvent:
 		if e.Agent != nil {
 			v.event(*e.Agent)
 		}
 	}
 }
+
+// terminal shows what an agent's terminal shows: as it is on the user's own, where one was given for it, and elsewhere as
+// text. Raw bytes of a box never go anywhere else. It says whether that is all there is to the event.
+func (v *view) terminal(e session.Event) bool {
+	switch e.Kind {
+	case session.KindTTY:
+		v.a.io.Settle()
+		if v.console != nil {
+			v.console.show(e.Data, e.At.Before(v.now))
+			return true
+		}
+		_, _ = v.asText(80, 24).Write(e.Data)
+		return true
+	case session.KindSize:
+		if v.console == nil {
+			v.asText(int(e.Cols), int(e.Rows)).Resize(int(e.Cols), int(e.Rows))
+		}
+	case session.KindAgent, session.KindErr, session.KindEnd:
+		v.close() // what stands there is of a program that has ended
+	}
+	return false
+}
+
+// asText is the screen that an agent's terminal is shown on as text. Transcripts that say nothing of its size are old.
+func (v *view) asText(cols, rows int) *vt.Screen {
+	if v.screen == nil {
+		v.screen = vt.NewScreen(cols, rows, v.keep, v.screenLine)
+	}
+	return v.screen
+}
+
+// close shows what is left on an agent's screen.
+func (v *view) close() {
+	if v.screen == nil {
+		return
+	}
+	for _, line := range v.screen.Lines() {
+		v.screenLine(line)
+	}
+	v.screen = nil
+}
+
+func (v *view) screenLine(line string) {
+	if v.asJSON {
+		v.json(session.Event{At: v.at, Kind: session.KindTTY, Text: term.Clean(line)})
+		return
+	}
+	v.line("", line)
+}
+
+func (v *view) json(e session.Event) {
+	if line, err := json.Marshal(e); err == nil {
+		_, _ = fmt.Fprintf(v.out, "%s\n", term.CleanJSON(line))
+	}
+}
+
+// maxKept is how many lines an agent can erase of what has scrolled off its terminal.
+const maxKept = 10_000
 
 func (v *view) event(e event.Event) {
 	switch e.Kind {
@@ -96,7 +159,7 @@ func (v *view) event(e event.Event) {
 		v.asked = true
 	case event.KindUsage:
 		if e.Usage != nil {
-			v.now = *e.Usage
+			v.used = *e.Usage
 		}
 	case event.KindFinished:
 		v.finished(e)
@@ -105,7 +168,7 @@ func (v *view) event(e event.Event) {
 			v.line(term.Dim, oneLine(e.Raw, 300))
 		}
 	}
-	if words := usageWords(v.before.Add(v.now)); words != "" && !v.raw && e.Kind != event.KindFinished {
+	if words := usageWords(v.before.Add(v.used)); words != "" && v.console == nil && e.Kind != event.KindFinished {
 		v.a.io.Live("%s: %s", v.agent, words)
 	}
 }
@@ -127,9 +190,9 @@ func (v *view) finished(e event.Event) {
 		v.line(term.Red, "✗ "+oneLine(f.Error, 300))
 	}
 	if f.Usage.Tokens() > 0 || f.Usage.Cost > 0 {
-		v.now = f.Usage
+		v.used = f.Usage
 	}
-	v.before, v.now, v.asked = v.before.Add(v.now), event.Usage{}, false
+	v.before, v.used, v.asked = v.before.Add(v.used), event.Usage{}, false
 	if words := usageWords(v.before); words != "" {
 		v.line(term.Dim, v.agent+": "+words)
 	}

@@ -133,3 +133,25 @@ func TestOneLineIsBounded(t *testing.T) {
 		t.Errorf("%d runes", len([]rune(got)))
 	}
 }
+
+// Guards against raw bytes of a box where nobody takes a terminal's answers to it: they are shown as a screen, in text.
+func TestAViewShowsATerminalAsText(t *testing.T) {
+	events := []session.Event{
+		{Kind: session.KindSize, Cols: 10, Rows: 2},
+		{Kind: session.KindTTY, Data: []byte("\x1b]0;x\aone\r\ntwo\r\nth\xe2")},
+		{Kind: session.KindTTY, Data: []byte("\x80\xa6\x1b[2;1H\x1b[cthree\u202e\x1b]52;c;eA==\a")},
+		{Kind: session.KindEnd, Text: "done"},
+	}
+	out, errs := shown(t, nil, events...)
+	if out != "one\ntwo\nthree?\n" || errs != "" {
+		t.Errorf("%q, %q", out, errs)
+	}
+	out, _ = shown(t, func(v *view, _ *term.Streams) { v.asJSON = true }, events...)
+	if strings.ContainsAny(out, "\x1b\u202e") || strings.Contains(out, `"data"`) || !strings.Contains(out, `"kind":"tty","text":"two"`) {
+		t.Errorf("%q", out)
+	}
+	erased := append(events[:3:3], session.Event{Kind: session.KindTTY, Data: []byte("\x1b[3J")})
+	if out, _ := shown(t, func(v *view, _ *term.Streams) { v.keep = 10 }, append(erased, events[3])...); out != "two\nthree?\n" {
+		t.Errorf("what an agent erases: %q", out)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/vt"
 )
 
 // RepoFile is the name of the settings that a repository carries at its root.
@@ -26,6 +28,8 @@ type Config struct {
 	Guard  Guard
 	Limits Spending
 	Cruise Cruise
+
+	Terminal Terminal
 
 	Network Network
 	Keys    map[string]Key // of models, by the name of their provider
@@ -102,6 +106,12 @@ type Push struct {
 	MaxWait time.Duration
 }
 
+// Terminal says what agents may do on the user's own terminal, and which key leaves them.
+type Terminal struct {
+	Clipboard bool // they may write it
+	DetachKey vt.Key
+}
+
 // Spending bounds what agents may use of their models: one run of a session, and all of them in a day. Zero is no bound.
 type Spending struct {
 	RunCost   float64 // dollars
@@ -153,13 +163,14 @@ func (c Command) Args() []string {
 // Defaults is what holds where no source says anything.
 func Defaults() Config {
 	return Config{
-		Box:    Box{Name: "cco-sandbox"},
-		Agent:  Agent{Default: "claude"},
-		Push:   Push{IdleTimeout: 30 * time.Minute, MaxWait: 6 * time.Hour},
-		Pull:   Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
-		Notify: Notify{Bell: true},
-		Guard:  Guard{GitEnv: GitEnvWrapper},
-		Limits: Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
+		Box:      Box{Name: "cco-sandbox"},
+		Agent:    Agent{Default: "claude"},
+		Push:     Push{IdleTimeout: 30 * time.Minute, MaxWait: 6 * time.Hour},
+		Pull:     Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
+		Notify:   Notify{Bell: true},
+		Guard:    Guard{GitEnv: GitEnvWrapper},
+		Terminal: Terminal{DetachKey: ']'},
+		Limits:   Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/vt"
 )
 
 // key is one setting: its name in the file, how its value is read, and what of it an untrusted repository may do.
@@ -75,6 +77,9 @@ func keys() []key {
 		{"notify.on_waiting", "", command(func(c *Config) *Command { return &c.Notify.OnWaiting }), nil},
 		{"notify.bell", "", flag(func(c *Config) *bool { return &c.Notify.Bell }), nil},
 
+		{"terminal.clipboard", "", flag(func(c *Config) *bool { return &c.Terminal.Clipboard }), nil},
+		{"terminal.detach_key", "", setDetachKey, nil},
+
 		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
 		{"guard.git_env", "", setGitEnv, nil},
 
@@ -110,6 +115,15 @@ func setGitEnv(c *Config, value any, _ string) error {
 	}
 	c.Guard.GitEnv = s
 	return nil
+}
+
+func setDetachKey(c *Config, value any, _ string) error {
+	s, err := asText(value)
+	if err != nil {
+		return err
+	}
+	c.Terminal.DetachKey, err = vt.ParseKey(s)
+	return err
 }
 
 func setBackend(c *Config, value any, _ string) error {

@@ -85,6 +85,9 @@ on_waiting = "say waiting | cat"
 bell = false
 [guard]
 git_env = "plain"
+[terminal]
+clipboard = true
+detach_key = "Ctrl-Q"
 [cruise]
 model = "small"
 bots = ["lint"]
@@ -114,6 +117,8 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Engine: "podman", Runtime: "runc", Image: "debian", ImageTar: home + "/image.tar", CPUs: 3, Memory: 2 << 30, Disk: 30 << 30,
 			Template:  home + "/lima.yaml",
 			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}}, Scripts: []string{home + "/setup.sh"}, Containers: true}},
+		Terminal: Terminal{Clipboard: true, DetachKey: 'q'},
+
 		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
 		Agent:  Agent{Default: "script", Model: "opus"},
 		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},

@@ -84,8 +84,10 @@ func tightenRecord(c *Config, want Config, _ Sources) string {
 }
 
 // userOnly are the settings that no repository makes, trusted or not: who names a key's place decides what is run for it,
-// and what is sent to a model as if it were a key.
-func (k key) userOnly() bool { return strings.HasPrefix(k.name, "keys.") }
+// and what is sent to a model as if it were a key; and the terminal is the user's own.
+func (k key) userOnly() bool {
+	return strings.HasPrefix(k.name, "keys.") || strings.HasPrefix(k.name, "terminal.")
+}
 
 // modelKeys are the keys, by the names that the broker has for its providers.
 func modelKeys() []key {

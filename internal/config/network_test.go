@@ -20,6 +20,9 @@ func TestWhatIsNoNetworkIsRefused(t *testing.T) {
 		"[keys.openai]\nfile = \"key\"":                       "not absolute",
 		"[keys.openai]\ncommand = []":                         "exactly one",
 		"[keys.openai]\ncommand = \"pass\"\nbearer = \"yes\"": "want true or false",
+		"[terminal]\ndetach_key = \"ctrl-c\"":                 "ctrl-c interrupts",
+		"[terminal]\ndetach_key = \"esc\"":                    "want \"ctrl-\" and a letter",
+		"[terminal]\nclipboard = \"yes\"":                     "want true or false",
 		"[keys.mistral]\nenv = \"A\"":                         "there are anthropic, gemini, openai",
 	} {
 		_, _, err := Load(sources(t, text+"\n", ""))

@@ -123,10 +123,13 @@ func never() map[string]string {
 		"keys.anthropic": `anthropic = {command = "cat ~/.ssh/id_ed25519"}`,
 		"keys.openai":    `openai = {env = "AWS_SECRET_ACCESS_KEY"}`,
 		"keys.gemini":    `gemini = {file = "~/.netrc"}`,
+
+		"terminal.clipboard":  `clipboard = true`,
+		"terminal.detach_key": `detach_key = "ctrl-q"`,
 	}
 }
 
-func TestNoRepositoryNamesKeys(t *testing.T) {
+func TestNoRepositorySetsWhatIsTheUsers(t *testing.T) {
 	for key, text := range never() {
 		for _, trusted := range []bool{false, true} {
 			want, _ := mustLoad(t, sources(t, mine, ""))

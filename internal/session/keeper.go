@@ -264,9 +264,9 @@ func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
 		return fmt.Errorf("open a terminal: %w", err)
 	}
 	defer func() { _ = master.Close() }()
-	_ = pty.Setsize(master, &pty.Winsize{Cols: uint16(k.order.Cols), Rows: uint16(k.order.Rows)}) //nolint:gosec // a terminal's size fits
 	k.mu.Lock()
 	k.pty = master
+	k.resize(uint16(k.order.Cols), uint16(k.order.Rows)) //nolint:gosec // a terminal's size fits
 	k.mu.Unlock()
 	e.TTY = slave
 	drained := make(chan struct{})
@@ -311,15 +311,21 @@ func (k *keeper) handle(r request) {
 		k.killed = true
 		k.kill()
 	case "input":
-		k.typed = k.typed || bytes.IndexByte(r.Data, ctrlC) >= 0
+		k.typed = k.typed || r.Interrupt
 		if k.pty != nil {
 			_, _ = k.pty.Write(r.Data)
 		}
 	case "resize":
 		if k.pty != nil {
-			_ = pty.Setsize(k.pty, &pty.Winsize{Cols: r.Cols, Rows: r.Rows})
+			k.resize(r.Cols, r.Rows)
 		}
 	}
+}
+
+// resize changes the size of the agent's terminal, and keeps it for those who want to know how what it shows was laid out.
+func (k *keeper) resize(cols, rows uint16) {
+	_ = pty.Setsize(k.pty, &pty.Winsize{Cols: cols, Rows: rows})
+	k.transcript.append(Event{Kind: KindSize, Cols: cols, Rows: rows})
 }
 
 func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {

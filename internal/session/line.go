@@ -19,6 +19,8 @@ type request struct {
 	Data []byte `json:"data,omitempty"`
 	Cols uint16 `json:"cols,omitempty"`
 	Rows uint16 `json:"rows,omitempty"`
+
+	Interrupt bool `json:"interrupt,omitempty"` // the input is Ctrl-C, however the terminal spells it
 }
 
 // maxLine bounds a line in either direction: an event's text may grow sixfold when it is escaped.
@@ -142,6 +144,11 @@ func (l *Link) Kill() error { return l.send(request{Op: "kill"}) }
 
 // Input types into the agent's terminal.
 func (l *Link) Input(data []byte) error { return l.send(request{Op: "input", Data: data}) }
+
+// Interrupt types Ctrl-C into it, as the user's terminal spells that.
+func (l *Link) Interrupt(data []byte) error {
+	return l.send(request{Op: "input", Data: data, Interrupt: true})
+}
 
 // Resize tells the agent's terminal its size.
 func (l *Link) Resize(cols, rows int) error {

@@ -19,6 +19,8 @@ type Event struct {
 	Text string    `json:"text,omitempty"`
 	Data []byte    `json:"data,omitempty"` // what a terminal showed, as it was
 	Raw  bool      `json:"raw,omitempty"`  // a line whose meaning is in the events beside it
+	Cols uint16    `json:"cols,omitempty"` // a terminal's size
+	Rows uint16    `json:"rows,omitempty"`
 
 	Agent *event.Event `json:"agent,omitempty"`
 }
@@ -32,6 +34,7 @@ const (
 	KindOut   Kind = "out"   // the agent's standard output
 	KindErr   Kind = "err"   // the agent's standard error
 	KindTTY   Kind = "tty"   // the agent's terminal
+	KindSize  Kind = "size"  // the agent's terminal has the size that Cols and Rows say
 	KindAgent Kind = "agent" // the agent has started
 	KindEvent Kind = "event" // something that the agent did, in Agent
 	KindEnd   Kind = "end"   // the session has ended in the state that Text names
@@ -102,7 +105,7 @@ func (t *transcript) append(e Event) {
 // matters says of an event that it is kept even if an agent has filled the transcript.
 func (e Event) matters() bool {
 	switch e.Kind {
-	case KindOut, KindErr, KindTTY:
+	case KindOut, KindErr, KindTTY, KindSize:
 		return false
 	case KindEvent:
 		return e.Agent != nil && (e.Agent.Kind == event.KindFinished || e.Agent.Kind == event.KindQuestion || e.Agent.Kind == event.KindStarted)

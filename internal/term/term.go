@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	xterm "golang.org/x/term"
 )
@@ -88,9 +89,12 @@ func (s *Streams) JSON(v any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	enc := json.NewEncoder(s.Out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = s.Out.Write(append(CleanJSON(text), '\n'))
+	return err
 }
 
 // Say tells the user something that is not the result. --quiet silences it.
@@ -219,4 +223,20 @@ func Clean(text string) string {
 			return r
 		}
 	}, text)
+}
+
+// CleanJSON does the same to JSON, where what could drive a terminal can be spelled otherwise, so that nothing is lost.
+func CleanJSON(text []byte) []byte {
+	if Clean(string(text)) == string(text) {
+		return text
+	}
+	var out []byte
+	for _, r := range string(text) {
+		if r != '?' && Clean(string(r)) == "?" {
+			out = fmt.Appendf(out, "\\u%04x", r)
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,22 @@ func TestCleanDisarmsControlCharacters(t *testing.T) {
 		if got := Clean(in); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// Guards against JSON that drives a terminal: its own rules leave 8-bit controls as they are.
+func TestJSONIsDisarmedWithoutLoss(t *testing.T) {
+	s, out, _ := Test("")
+	want := "a\u009b31m\x7f\u202e\x1b?ä\n\t"
+	if err := s.JSON(want); err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	if strings.ContainsAny(out.String(), "\u009b\x7f\u202e\x1b") {
+		t.Errorf("%q", out)
 	}
 }
 

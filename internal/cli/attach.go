@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/vt"
+)
+
+func attachCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "attach ID", Short: "Follow a running session, and type into its terminal if it has one", Args: exactly(1, "session id"),
+		Long: `Follow a running session. If it has a terminal you see that and can type into it.
+
+` + leavingHelp + `
+Of a session without a terminal Ctrl-C leaves too: the agent goes on.`,
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			rec, err := s.Get(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if !rec.Live() {
+				return &session.StateError{ID: rec.ID, State: rec.State, Why: "nothing of it is running, see `cco box logs " + rec.ID + "`"}
+			}
+			return a.follow(ctx, s, rec, showing{
+				now: time.Now(), interactive: a.io.InTTY && a.io.OutTTY && s.OnTerminal(rec.ID), onlyLook: true, terminal: cfg.Terminal,
+			})
+		}),
+	}
+}
+
+// leavingHelp is what help says of the keys that cco itself sees on an agent's terminal.
+const leavingHelp = `On an agent's terminal Ctrl-] leaves and lets the agent go on; the setting
+terminal.detach_key names another key. Ctrl-C is the agent's, but pressed twice
+within two seconds it kills the agent; its work is kept.
+`
+
+// twice is how soon a second Ctrl-C must come to count as one.
+const twice = 2 * time.Second
+
+// showing says how a session is shown.
+type showing struct {
+	since       time.Time // what was before is of earlier runs
+	now         time.Time // what was before is past, though it is shown
+	interactive bool
+	onlyLook    bool // whoever ends this command means this command alone
+	asJSON      bool // of the session, in the end
+	bell        bool
+	terminal    config.Terminal
+}
+
+// follow shows a session until it ends. It is only a reader: the keeper goes on whatever becomes of it.
+func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
+	// Ctrl-C is for the agent now, so it must not end this command's context.
+	ctx = context.WithoutCancel(ctx)
+	letGo := false
+	link, err := s.Dial(ctx, rec.ID)
+	if err == nil {
+		letGo, err = a.watch(link, rec, how)
+	}
+	a.io.Settle()
+	now, getErr := s.Get(ctx, rec.ID)
+	// A keeper that has hung up is gone, even if what it has locked is free only a moment later.
+	for n := 0; err == nil && getErr == nil && now.Live() && n < 100; n++ {
+		time.Sleep(50 * time.Millisecond)
+		now, getErr = s.Get(ctx, rec.ID)
+	}
+	if getErr != nil {
+		return errors.Join(err, getErr)
+	}
+	if now.Live() { // the user has let go of it
+		a.io.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
+		if letGo {
+			return &statusError{exitInterrupted}
+		}
+		return nil
+	}
+	if how.bell {
+		a.io.Bell()
+	}
+	return a.ended(s, now, how.asJSON)
+}
+
+// watch shows a session until it ends or the user leaves, and gives the terminal back before anything is said.
+func (a *app) watch(link *session.Link, rec store.Session, how showing) (letGo bool, err error) {
+	v := &view{a: a, out: a.io.Out, since: how.since, now: how.now, agent: rec.Agent}
+	if how.asJSON {
+		v.out = a.io.Err
+	}
+	leave := func() {}
+	switch {
+	case how.interactive:
+		if v.console, err = a.console(how.terminal, func(cols, rows int) { _ = link.Resize(cols, rows) }); err != nil {
+			return false, err
+		}
+		leave = v.console.giveBack
+		keys := &vt.Keys{Watch: []vt.Key{how.terminal.DetachKey, vt.CtrlC}}
+		go takeKeys(v.console.tty, keys, v.console.read, typing(link, how.terminal.DetachKey))
+	case how.onlyLook && a.io.InTTY:
+		if leave, err = a.hush(link, how.terminal.DetachKey); err != nil {
+			return false, err
+		}
+	}
+	stop := a.passInterrupts(link, rec.ID, how.onlyLook)
+	err = link.Follow(func(e session.Event) error { v.show(e); return nil })
+	_ = link.Close()
+	letGo = stop()
+	leave()
+	v.close()
+	return letGo, err
+}
+
+// typing gives the user's keys to the agent's terminal.
+func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
+	var last time.Time
+	return func(t vt.Typed) bool {
+		switch t.Key {
+		case letGo:
+			_ = link.Close()
+			return false
+		case vt.CtrlC:
+			if !last.IsZero() && time.Since(last) < twice {
+				_ = link.Kill()
+			}
+			last = time.Now()
+			return link.Interrupt(t.Bytes) == nil
+		}
+		return link.Input(t.Bytes) == nil
+	}
+}
+
+// hush takes the keys while there is nothing to type into: one of them leaves, the others do nothing and are not echoed.
+func (a *app) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
+	in, ok := a.io.In.(*os.File)
+	if !ok {
+		return func() {}, nil
+	}
+	tty, err := term.TakeKeys(in, false)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	go takeKeys(tty, &vt.Keys{Watch: []vt.Key{letGo}}, done, func(t vt.Typed) bool {
+		if t.Key == letGo {
+			_ = link.Close()
+		}
+		return t.Key != letGo
+	})
+	return func() { tty.Stop(); <-done; tty.GiveBack() }, nil
+}
+
+// ended says how a session ended and what to do next.
+func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
+	if asJSON {
+		if err := a.io.JSON(rec); err != nil {
+			return err
+		}
+	}
+	if rec.State != store.Done {
+		err := s.Failure(rec)
+		if rec.State == store.Killed {
+			a.io.Fail(err)
+			return &statusError{exitInterrupted}
+		}
+		return err
+	}
+	switch {
+	case asJSON:
+	case s.MadeNothing(rec):
+		a.io.Printf("Session %s ended and changed nothing. See what it said: cco box logs %s\n", rec.ID, rec.ID)
+	default:
+		a.io.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
+	}
+	return nil
+}
+
+// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Who ends this command in another way,
+// or only looks, means this command alone; stop says whether somebody did.
+func (a *app) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	quit, done := make(chan struct{}), make(chan bool)
+	go func() {
+		letGo := false
+		defer func() { done <- letGo }()
+		for n := 0; ; {
+			select {
+			case <-quit:
+				return
+			case sig := <-signals:
+				switch {
+				case sig != os.Interrupt || onlyLook:
+					letGo = true
+					_ = link.Close() // ends the reading
+				case n == 0:
+					n++
+					a.io.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)
+					_ = link.Stop()
+				default:
+					_ = link.Kill()
+				}
+			}
+		}
+	}()
+	return func() bool { signal.Stop(signals); close(quit); return <-done }
+}

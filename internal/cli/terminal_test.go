@@ -1,0 +1,427 @@
+package cli_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec" //nolint:depguard // tmux, and the program under test
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// desk is a user at a terminal: a shell in tmux, cco, a repository and a box.
+type desk struct {
+	t    *testing.T
+	dir  string
+	env  []string
+	sock string
+}
+
+// newDesk sets the table with plans, by their names.
+func newDesk(t *testing.T, plans map[string]string) *desk {
+	t.Helper()
+	bin, dir := build(t), t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // boxes show it to a user of their own
+		t.Fatal(err)
+	}
+	short, err := os.MkdirTemp("", "cco-tmux-") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	d := &desk{t: t, dir: dir, sock: filepath.Join(short, "s")}
+	d.env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "NO_COLOR=1", "PS1=prompt> ", "ENV=",
+		"XDG_DATA_HOME=" + filepath.Join(dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "TERM=xterm", "SHELL=/bin/sh"}
+	d.write("home/.gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+	for name, fence := range plans {
+		d.write("repo/"+name, "## Task 1: Work\n\n```sh\n"+fence+"\n```\n")
+	}
+	d.run("git", "init", "-q")
+	d.run("git", "add", ".")
+	d.run("git", "commit", "-qm", "start")
+	d.run("cco", "box", "create")
+	d.tmux("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh")
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the screen:\n%s", d.screen())
+		}
+		_ = d.command("tmux", "-S", d.sock, "kill-server").Run()
+		sessions, _ := filepath.Glob(filepath.Join(dir, "data/cco/sessions/*"))
+		for _, s := range sessions {
+			_ = d.command("cco", "box", "kill", filepath.Base(s)).Run() // most have ended
+		}
+	})
+	d.await("a prompt", d.atPrompt)
+	return d
+}
+
+func (d *desk) write(name, text string) {
+	d.t.Helper()
+	path := filepath.Join(d.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) command(name string, args ...string) *exec.Cmd {
+	for _, dir := range strings.Split(d.env[1][len("PATH="):], ":") {
+		if path := filepath.Join(dir, name); fileExists(path) {
+			name = path
+			break
+		}
+	}
+	c := exec.Command(name, args...) //nolint:forbidigo // tmux, and the program under test
+	c.Dir, c.Env = filepath.Join(d.dir, "repo"), d.env
+	return c
+}
+
+func fileExists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func (d *desk) run(name string, args ...string) string {
+	d.t.Helper()
+	out, err := d.command(name, args...).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%s %q (scripts/tools installs what tests need): %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+func (d *desk) tmux(args ...string) string {
+	d.t.Helper()
+	return d.run("tmux", append([]string{"-f", "/dev/null", "-S", d.sock}, args...)...)
+}
+
+// types sends a line to the shell.
+func (d *desk) types(line string) {
+	d.t.Helper()
+	d.tmux("send-keys", "-l", line)
+	d.tmux("send-keys", "Enter")
+}
+
+// presses sends bytes as they are; each string is a write of its own.
+func (d *desk) presses(parts ...string) {
+	d.t.Helper()
+	for _, p := range parts {
+		args := []string{"send-keys", "-H"}
+		for _, b := range []byte(p) {
+			args = append(args, hex.EncodeToString([]byte{b}))
+		}
+		d.tmux(args...)
+	}
+}
+
+func (d *desk) screen() string {
+	out, _ := d.command("tmux", "-S", d.sock, "capture-pane", "-p", "-S", "-").Output()
+	return strings.TrimRight(string(out), "\n ")
+}
+
+func (d *desk) await(what string, is func() bool) {
+	d.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			d.t.Fatalf("%s: never came\n%s", what, d.screen())
+		}
+	}
+}
+
+func (d *desk) shows(text string) func() bool {
+	return func() bool { return strings.Contains(d.screen(), text) }
+}
+
+func (d *desk) atPrompt() bool { return strings.HasSuffix(d.screen(), "prompt>") }
+
+// clear empties the shell's screen, so that what is looked for is new.
+func (d *desk) clear() {
+	d.t.Helper()
+	d.await("a prompt", d.atPrompt)
+	d.types("clear")
+	d.await("an empty screen", func() bool { return d.screen() == "prompt>" })
+	d.tmux("clear-history")
+}
+
+// state is what tmux knows of a terminal's modes.
+func (d *desk) state() string {
+	return d.tmux("display", "-p", "alternate #{alternate_on}, mouse #{mouse_any_flag}#{mouse_sgr_flag}#{mouse_all_flag}, cursor #{cursor_flag}, "+
+		"keys #{keypad_cursor_flag}#{keypad_flag}, wrap #{wrap_flag}, insert #{insert_flag}, origin #{origin_flag}, "+
+		"region #{scroll_region_upper}-#{scroll_region_lower}, title #{pane_title}")
+}
+
+var newest = regexp.MustCompile(`(?m)^([0-9a-f]{8}) +(\S+)`)
+
+// newest gives the session that was begun last, and its state.
+func (d *desk) newest() (id, state string) {
+	d.t.Helper()
+	m := newest.FindStringSubmatch(d.run("cco", "box", "sessions"))
+	if m == nil {
+		d.t.Fatal("no session")
+	}
+	return m[1], m[2]
+}
+
+// foreground lets a plan's commands use their terminal as an agent's own program does.
+const foreground = `perl -MPOSIX -e '$SIG{TTOU}="IGNORE"; open(T,"+<","/dev/tty") or die; POSIX::tcsetpgrp(fileno(T),getpgrp()) or die "$!"'
+stty raw -echo </dev/tty
+`
+
+// mess does everything to a terminal that has to be undone, writes ten lines, and asks questions without an end.
+const mess = foreground + `cat </dev/tty >/dev/null &
+printf '\033]0;stolen\007\033[?1000;1003;1006;1004;2004;1;2026h\033[?25l\033=\033[>1u\033[>4;2m\033[4 q\033[31m'
+printf '%s'
+printf '\033[?2026l\033[H\033[J'
+for i in 1 2 3 4 5 6 7 8 9 10; do printf 'line %%s of it\r\n' $i; done
+printf '\033[4;9r\033[?6h\033[?7l\033)0\016\033[2;3HREADY'
+while :; do printf '\033[c\033[5n\033[6n\033]11;?\007'; sleep 0.02; done`
+
+// Guards against a terminal that is left as the agent had it: in every way of leaving, with everything changed.
+func TestTheTerminalIsGivenBack(t *testing.T) {
+	d := newDesk(t, map[string]string{"main.md": fmt.Sprintf(mess, ""), "alt.md": fmt.Sprintf(mess, `\033[?1049h`)})
+	d.tmux("set-option", "-s", "extended-keys", "on")
+	leave := map[string]func(id string){
+		"detached": func(string) { d.presses("\x1d") },
+		"double":   func(string) { d.presses("\x03"); d.presses("\x03") },
+		"killed":   func(id string) { d.run("cco", "box", "kill", id) },
+		"lost":     func(id string) { d.run("pkill", "-KILL", "-f", "^cco keeper "+id) },
+	}
+	words := map[string]string{"detached": "goes on; come back with", "double": "killed (by the user)", "killed": "killed (by the user)", "lost": "failed (interrupted)"}
+	for _, plan := range []string{"main.md", "alt.md"} {
+		for _, way := range []string{"detached", "double", "killed", "lost"} {
+			t.Run(way+"-"+plan, func(t *testing.T) {
+				d.t = t
+				d.clear()
+				before := d.state()
+				d.types("cco box push " + plan + " --agent script")
+				d.await("the agent", d.shows("READY"))
+				id, _ := d.newest()
+				leave[way](id)
+				d.await("its last words", d.shows(words[way]))
+				d.await("a prompt", d.atPrompt)
+				if after := d.state(); after != before {
+					t.Errorf("before %safter  %s", before, after)
+				}
+				lines := strings.Split(d.screen(), "\n")
+				last := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, words[way]) })
+				if plan == "main.md" && slices.Index(lines, "line 10 of it") > last {
+					t.Errorf("the last words stand in the agent's:\n%s", strings.Join(lines, "\n"))
+				}
+				if plan == "alt.md" && strings.Contains(d.screen(), "of it") {
+					t.Errorf("the alternate screen was left standing")
+				}
+				d.stillWorks()
+			})
+		}
+	}
+}
+
+// stillWorks types at the prompt, where nothing may stand that nobody typed, and pastes.
+func (d *desk) stillWorks() {
+	d.t.Helper()
+	d.types("echo al''ive; cat -v")
+	d.await("the shell", d.shows("alive"))
+	d.tmux("set-buffer", "pasted")
+	d.tmux("paste-buffer", "-p")
+	d.presses("\r", "\x1b[A")
+	d.await("the paste", d.shows("\npasted"))
+	d.tmux("send-keys", "C-]")
+	d.presses("\r")
+	d.await("a key", d.shows("^]"))
+	screen := d.screen()
+	screen = screen[strings.LastIndex(screen, "prompt>"):]
+	d.presses("\x03")
+	d.await("a prompt", d.atPrompt)
+	if !strings.HasPrefix(screen, "prompt> echo al''ive; cat -v\nalive\n") {
+		d.t.Errorf("something was typed that nobody typed:\n%s", screen)
+	}
+	for _, trace := range []string{"200~", "rgb:", "[?1;2c", "[0n", "not found", "93;5"} {
+		if strings.Contains(screen, trace) {
+			d.t.Errorf("%s was left to the shell:\n%s", trace, screen)
+		}
+	}
+	if out := d.tmux("capture-pane", "-p", "-e"); strings.Contains(out, "\x1b[31m") && strings.Contains(out, "\x1b[31malive") {
+		d.t.Errorf("the colour stays: %q", out)
+	}
+}
+
+// echoes keeps what is typed into it.
+const echoes = foreground + `echo READY
+cat </dev/tty >$CCO_EXCHANGE/typed`
+
+// typed is what has reached the agent.
+func (d *desk) typed(id string) string {
+	data, _ := os.ReadFile(filepath.Join(d.dir, "data/cco/exchange", id, "typed"))
+	return string(data)
+}
+
+// Guards against keys that are not seen under the protocols that agents switch on, and against keys in a paste.
+func TestLeavingWithEveryKeyboard(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": echoes})
+	d.types("cco box push plan.md --agent script")
+	d.await("the agent", d.shows("READY"))
+	id, _ := d.newest()
+	d.await("its file", func() bool {
+		return fileExists(filepath.Join(d.dir, "data/cco/exchange", id, "typed"))
+	})
+	var sent string
+	for i, keys := range [][]string{{"\x1d"}, {"\x1b[93;5u"}, {"\x1b[93;69u"}, {"\x1b[93;133u"}, {"\x1b[1098::93;5:1u"}, {"\x1b[27;5;93~"}, {"\x1b[9", "3;5", "u"}, {"\x1b", "[93;5u"}} {
+		mark := fmt.Sprintf("<%d>", i)
+		sent += mark
+		d.presses(mark)
+		d.await("what was typed", func() bool { return strings.HasSuffix(d.typed(id), mark) })
+		if len(keys) > 1 && keys[0] == "\x1b" {
+			d.presses(strings.Join(keys, "")) // tmux is not quick enough to split it there
+		} else {
+			d.presses(keys...)
+		}
+		d.await("the end of following", d.shows("goes on; come back with"))
+		d.clear()
+		d.types("cco box attach " + id)
+		d.await("the agent", d.shows("READY"))
+	}
+	if got := d.typed(id); got != sent {
+		t.Errorf("the agent read %q, want %q", got, sent)
+	}
+
+	// In a paste they are text, wherever its marks are split.
+	paste := "\x1b[200~a\x1d\x03\x03\x1b[93;5u\x1b[99;5u\x1b[201~"
+	d.presses(paste[:3], paste[3:12], paste[12:len(paste)-2], paste[len(paste)-2:])
+	d.await("the paste", func() bool { return d.typed(id) == sent+paste })
+	if _, state := d.newest(); state != "running" {
+		t.Errorf("a paste has made it %s", state)
+	}
+
+	// A key that is let go, or held down, is not pressed.
+	d.presses("\x1b[99;5:2u\x1b[99;5:3u\x1b[99;5:2u\x1b[93;5:3u!")
+	d.await("the keys", func() bool { return strings.HasSuffix(d.typed(id), "!") })
+	d.presses("\x1b[99;5u\x1b[99;5:3u")
+	d.presses("\x1b[99;5:1u")
+	d.await("its end", d.shows("killed (by the user)"))
+}
+
+func TestTheDetachKeyIsASetting(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": echoes})
+	d.write("config/cco/config.toml", "[terminal]\ndetach_key = \"ctrl-q\"\n")
+	d.types("cco box push plan.md --agent script")
+	d.await("the agent", d.shows("READY"))
+	id, _ := d.newest()
+	d.presses("\x1d", "!")
+	d.await("what was typed", func() bool { return d.typed(id) == "\x1d!" })
+	d.presses("\x1b[113;5u")
+	d.await("the end of following", d.shows("goes on; come back with"))
+	d.write("config/cco/config.toml", "[terminal]\ndetach_key = \"ctrl-c\"\n")
+	d.clear()
+	d.types("cco box attach " + id)
+	d.await("a refusal", d.shows("ctrl-c interrupts"))
+}
+
+// Guards against a look at a session that ends it.
+func TestLeavingAHeadlessSessionNeverStopsIt(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": "echo READY\nsleep 1000"})
+	d.types("cco box push plan.md --agent script --detach")
+	d.await("a start", d.shows("Pull with"))
+	id, _ := d.newest()
+	for _, key := range []string{"\x03", "\x1d", "\x03\x03\x03", "x\x1b[93;5u"} {
+		d.clear()
+		d.types("cco box attach " + id)
+		d.await("the agent", d.shows("READY"))
+		d.presses(key)
+		d.await("the end of following", d.shows("goes on; come back with"))
+		d.await("a prompt", d.atPrompt)
+		if screen := d.screen(); strings.ContainsAny(screen, "^") || strings.Contains(screen, "asking the agent to stop") {
+			t.Errorf("%q:\n%s", key, screen)
+		}
+		if _, state := d.newest(); state != "running" {
+			t.Fatalf("%q has made it %s", key, state)
+		}
+	}
+	d.types("echo he''re")
+	d.await("an echo", d.shows("echo he''re"))
+	d.await("a shell", d.shows("\nhere"))
+}
+
+// hostile asks, writes the clipboard, and hides it in other sequences.
+const hostile = `printf 'one\r\ntwo \033[1mbold\033[0m\r\n\033[c\033[6n\033]11;?\007\033]52;c;c3RvbGVu\007\033]0;stolen\007\005'
+printf '\302\2350;t\302\234\033Ptmux;\033\033]52;c;c3RvbGVu\007\033\\last \302\233words'`
+
+// Guards against logs that replay a terminal's raw bytes: answers typed into the user's shell, a clipboard that is written.
+func TestLogsOfATerminalAreText(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": hostile + "\nfor i in $(seq 1 40); do echo number $i; done"})
+	d.tmux("set-option", "-s", "set-clipboard", "on")
+	d.types("cco box push plan.md --agent script")
+	d.await("its end", d.shows("ended and changed nothing"))
+	id, _ := d.newest()
+	for _, args := range [][]string{{}, {"--json"}, {"-f"}, {"-f", "--json"}} {
+		args = append([]string{"--quiet", "box", "logs", id}, args...)
+		piped := d.run("cco", args...)
+		shown := d.onPty("cco", args...)
+		if strings.ReplaceAll(shown, "\r\n", "\n") != piped && !slices.Contains(args, "-f") {
+			t.Errorf("%q: a terminal is shown %q, a file %q", args, shown, piped)
+		}
+		for _, text := range []string{piped, shown} {
+			if strings.ContainsAny(text, "\x1b\a\x05\u009b\u009d") || strings.Contains(text, "c3RvbGVu") || strings.Contains(text, `"data"`) {
+				t.Errorf("%q: raw bytes: %q", args, text)
+			}
+			for _, want := range []string{"one", "two bold", "number 1", "number 40"} {
+				if strings.Count(text, want) == 0 {
+					t.Errorf("%q: %q is missing:\n%s", args, want, text)
+				}
+			}
+		}
+	}
+	d.clear()
+	d.types("cco box logs " + id)
+	d.await("the log", d.shows("number 40"))
+	d.await("a prompt", d.atPrompt)
+	d.stillWorks()
+	if out, err := d.command("tmux", "-S", d.sock, "show-buffer", "-b", "buffer0").Output(); err == nil && strings.Contains(string(out), "stolen") {
+		t.Errorf("the clipboard was written: %q", out)
+	}
+}
+
+// onPty runs a program on a terminal that nobody watches, and gives every byte that reaches it.
+func (d *desk) onPty(name string, args ...string) string {
+	d.t.Helper()
+	master, err := pty.StartWithSize(d.command(name, args...), &pty.Winsize{Cols: 80, Rows: 24})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = master.Close() }()
+	out, _ := io.ReadAll(master) // ends with an error when the other end is closed
+	return string(out)
+}
+
+// Guards against the clipboard in every disguise, on the terminals of sessions and of shells.
+func TestTheClipboardIsWrittenOnlyIfTheUserWantsIt(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": hostile + "\nsleep 0.1\necho END"})
+	d.tmux("set-option", "-s", "set-clipboard", "on")
+	d.tmux("set-option", "-g", "allow-passthrough", "on")
+	buffers := func() string { return d.tmux("list-buffers") }
+	for _, line := range []string{"cco box push plan.md --agent script", "cco box shell -- sh -c '" + strings.ReplaceAll(hostile, "'", `'\''`) + "; echo E''ND'",
+		"cco box shell -- sh -c '" + strings.ReplaceAll(hostile, "'", `'\''`) + "; echo E''ND' </dev/null"} {
+		d.clear()
+		d.write("repo/line.sh", line)
+		d.types("sh line.sh")
+		d.await("its end", d.shows("END"))
+		d.await("a prompt", d.atPrompt)
+		if got := buffers(); got != "" {
+			t.Errorf("%s: %s", line, got)
+		}
+		d.stillWorks()
+		d.tmux("delete-buffer")
+	}
+	d.write("config/cco/config.toml", "[terminal]\nclipboard = true\n")
+	d.clear()
+	d.types("cco box push plan.md --agent script")
+	d.await("its end", d.shows("ended and changed nothing"))
+	if got := buffers(); !strings.Contains(got, `"stolen"`) {
+		t.Errorf("the user wants it, and it was not written: %q", got)
+	}
+}

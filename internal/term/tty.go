@@ -1,0 +1,115 @@
+package term
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TTY is a terminal that a command reads keys from as they are pressed, without an echo.
+type TTY struct {
+	in         *os.File
+	old        unix.Termios
+	wake, poke *os.File
+	once       sync.Once
+}
+
+// ErrStopped is what a stopped Read gives.
+var ErrStopped = errors.New("stopped")
+
+// TakeKeys takes a terminal's keys. Where it is given to a program whole, even those that send signals are keys, and what is
+// written is not changed on its way.
+func TakeKeys(in *os.File, whole bool) (*TTY, error) {
+	now, err := unix.IoctlGetTermios(int(in.Fd()), getTermios)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the terminal: %w", err)
+	}
+	t := &TTY{in: in, old: *now}
+	now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON
+	if whole {
+		now.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+		now.Oflag &^= unix.OPOST
+		now.Lflag &^= unix.ISIG | unix.IEXTEN
+		now.Cflag = now.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+	}
+	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+	if t.wake, t.poke, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if err := unix.IoctlSetTermios(int(in.Fd()), setTermios, now); err != nil {
+		return nil, fmt.Errorf("prepare the terminal: %w", err)
+	}
+	return t, nil
+}
+
+// Read waits for keys for a while, or for ever if that is 0. It gives 0 bytes when the time is over.
+func (t *TTY) Read(p []byte, wait time.Duration) (int, error) {
+	fd, err := await(wait, int(t.wake.Fd()), int(t.in.Fd()))
+	switch {
+	case err != nil || fd < 0:
+		return 0, err
+	case fd == int(t.wake.Fd()):
+		return 0, ErrStopped
+	}
+	return t.in.Read(p)
+}
+
+// Stop ends the Read that is under way, and every later one.
+func (t *TTY) Stop() { t.once.Do(func() { _ = t.poke.Close() }) }
+
+// Drop reads what still comes within a time and forgets it.
+func (t *TTY) Drop(d time.Duration) {
+	buf := make([]byte, 4096)
+	for deadline := time.Now().Add(d); time.Now().Before(deadline); {
+		fd, err := await(time.Until(deadline), int(t.in.Fd()))
+		if err != nil || fd < 0 {
+			return
+		}
+		if _, err := t.in.Read(buf); err != nil {
+			return
+		}
+	}
+}
+
+// await gives the first descriptor that can be read, -1 if none can within a time; 0 is for ever. It is select and not poll,
+// because macOS can't poll terminals.
+func await(wait time.Duration, fds ...int) (int, error) {
+	for deadline := time.Now().Add(wait); ; {
+		var until *unix.Timeval
+		if wait > 0 {
+			left := unix.NsecToTimeval(max(0, time.Until(deadline).Nanoseconds()))
+			until = &left
+		}
+		var set unix.FdSet
+		if slices.Max(fds) >= unix.FD_SETSIZE {
+			return -1, errors.New("too many open files")
+		}
+		for _, fd := range fds {
+			set.Set(fd)
+		}
+		n, err := unix.Select(slices.Max(fds)+1, &set, nil, nil, until)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			return -1, err
+		}
+		for _, fd := range fds {
+			if set.IsSet(fd) {
+				return fd, nil
+			}
+		}
+	}
+}
+
+// GiveBack makes the terminal what it was. Keys that nobody has read are forgotten.
+func (t *TTY) GiveBack() {
+	_ = unix.IoctlSetTermios(int(t.in.Fd()), setTermiosFlush, &t.old)
+	t.Stop()
+	_ = t.wake.Close()
+}

@@ -1,0 +1,9 @@
+package term
+
+import "golang.org/x/sys/unix"
+
+const (
+	getTermios      = unix.TIOCGETA
+	setTermios      = unix.TIOCSETA
+	setTermiosFlush = unix.TIOCSETAF
+)
