@@ -117,7 +117,10 @@ type Exec struct {
 const DoorSocket = "door.sock"
 
 // Bind is a directory of the host that cco itself shows to a program, such as an installed agent. Users name Mounts.
-type Bind struct{ Path string }
+type Bind struct {
+	Path string
+	Door bool // the program is to reach the socket in it
+}
 
 // Limits bound what one Run may use. Zero is the box's default.
 type Limits struct {
@@ -140,4 +143,6 @@ type Layer struct {
 	Active bool   `json:"active"`
 	Detail string `json:"detail,omitempty"` // how much of it, or why not
 	Mend   string `json:"mend,omitempty"`   // what the user can do about a missing one
+	// Lost are the probes of the escape suite that are not promised without it.
+	Lost []string `json:"lost,omitempty"`
 }

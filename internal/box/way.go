@@ -21,7 +21,7 @@ func (e Exec) Led(tool string) Exec {
 	e.Way = nil
 	e.Argv = slices.Concat([]string{tool, "relay", way.Socket, "--"}, e.Argv)
 	e.Env = slices.Concat(way.Env, e.Env)
-	e.Binds = append(slices.Clone(e.Binds), Bind{Path: filepath.Dir(way.Socket)})
+	e.Binds = append(slices.Clone(e.Binds), Bind{Path: filepath.Dir(way.Socket), Door: true})
 	return e
 }
 

@@ -25,9 +25,9 @@ func binds(b *box.Box, e box.Exec) ([]jail.Mount, error) {
 			}
 		}
 		// By the path that the host knows it by, and by the one to which links in what it holds may lead.
-		mounts = append(mounts, jail.Mount{Source: real, Target: m.Path})
+		mounts = append(mounts, jail.Mount{Source: real, Target: m.Path, Host: !m.Door})
 		if real != m.Path {
-			mounts = append(mounts, jail.Mount{Source: real, Target: real})
+			mounts = append(mounts, jail.Mount{Source: real, Target: real, Host: !m.Door})
 		}
 	}
 	return mounts, nil

@@ -33,7 +33,7 @@ func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mount %s: %w", m.Path, err)
 		}
-		mount := jail.Mount{Source: real, Target: filepath.Clean(m.Path), File: !st.IsDir(), Write: m.Write}
+		mount := jail.Mount{Source: real, Target: filepath.Clean(m.Path), File: !st.IsDir(), Write: m.Write, Host: true}
 		mount.Soft = rooms.Within(mount.Target, jail.Home)
 		mounts = append(mounts, mount)
 		if real != mount.Target {

@@ -17,6 +17,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(belowVariable); dir != "" {
+		if err := below(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if what := os.Getenv(withoutVariable); what != "" {
 		if err := without(what); err != nil {
 			fmt.Fprintln(os.Stderr, err)

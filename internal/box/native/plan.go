@@ -68,10 +68,17 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 		return nil, err
 	}
 	d.hand(b, p.Mounts)
+	p.Sockets = slices.DeleteFunc(boundSockets(), func(socket string) bool {
+		return !slices.ContainsFunc(p.Mounts, func(m jail.Mount) bool { return m.Host && rooms.Within(socket, m.Source) })
+	})
 	for _, m := range p.Mounts {
 		// What is below the home is writable with it. By name it could be led astray: the program may have put links there.
-		if m.Write && !m.Device && (m.Target == jail.Home || !rooms.Within(m.Target, jail.Home)) {
+		own := m.Target == jail.Home || !rooms.Within(m.Target, jail.Home)
+		if own && m.Write && !m.Device {
 			p.Write = append(p.Write, m.Target)
+		}
+		if own && !m.Host && !m.Device && (m.Write || slices.ContainsFunc(e.Binds, func(b box.Bind) bool { return b.Path == m.Target })) {
+			p.Reach = append(p.Reach, m.Target)
 		}
 	}
 	p.Argv, p.TTY = e.Argv, e.TTY != nil

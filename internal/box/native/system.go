@@ -93,6 +93,6 @@ func show(p *jail.Plan, name string) {
 			show(p, real)
 		}
 	case st.IsDir(), st.Mode().IsRegular():
-		p.Mounts = append(p.Mounts, jail.Mount{Source: name, Target: name, File: !st.IsDir()})
+		p.Mounts = append(p.Mounts, jail.Mount{Source: name, Target: name, File: !st.IsDir(), Host: true})
 	}
 }

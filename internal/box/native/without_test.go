@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -29,6 +31,7 @@ type verdicts struct {
 	What                    string // of Check
 	Layers                  []box.Layer
 	Breached                []string // probes that got through in the accepted box
+	Broken                  []string // those of them that were promised
 }
 
 // without plays a kernel that lacks a system call, for us and all that we start, and tells what the driver makes of it.
@@ -53,7 +56,7 @@ func without(what string) error {
 	}
 	v.Create = fmt.Sprint(d.Create(ctx, b, nil))
 	b.Spec.Accept = []string{"no-" + what}
-	if what == "userns" {
+	if what == "userns" || what == "overlay" {
 		b.Spec.Accept = []string{cage.AcceptNoLandlock, cage.AcceptNoSeccomp}
 	}
 	v.Accepted = fmt.Sprint(d.Create(ctx, b, nil))
@@ -69,6 +72,9 @@ func without(what string) error {
 		for _, r := range results {
 			if !r.Held {
 				v.Breached = append(v.Breached, r.Probe)
+			}
+			if !r.Held && r.Promised {
+				v.Broken = append(v.Broken, r.Probe)
 			}
 		}
 		if err := d.Destroy(ctx, b); err != nil {
@@ -93,6 +99,7 @@ func forbid(what string) error {
 	code := map[string][]unix.SockFilter{
 		"landlock": {load(0), is(unix.SYS_LANDLOCK_CREATE_RULESET, 1), refuse(unix.EOPNOTSUPP), allow},
 		"seccomp":  {load(0), is(unix.SYS_SECCOMP, 1), refuse(unix.ENOSYS), allow},
+		"overlay":  {load(0), is(unix.SYS_FSOPEN, 1), refuse(unix.ENOSYS), allow},
 		"userns": {
 			load(0), is(unix.SYS_CLONE, 3), load(16),
 			{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.CLONE_NEWUSER, Jf: 1}, refuse(unix.EPERM), allow,
@@ -159,5 +166,21 @@ func TestBlockedNamespacesAreNotAccepted(t *testing.T) {
 	v := onKernelWithout(t, "userns")
 	if v.What != "user namespaces" || v.Accepted == "<nil>" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// Guards against sockets of the host that can be reached where no overlay can be had: those that are there are covered,
+// and for those that come later the box says that it promises nothing.
+func TestWithoutOverlays(t *testing.T) {
+	v := onKernelWithout(t, "overlay")
+	if v.Check != "<nil>" || v.Create != "<nil>" || v.Accepted != "<nil>" {
+		t.Fatalf("%+v", v)
+	}
+	if !slices.Equal(v.Breached, []string{probe.LaterSocket}) || len(v.Broken) > 0 {
+		t.Errorf("got through: %q, although promised: %q", v.Breached, v.Broken)
+	}
+	at := slices.IndexFunc(v.Layers, func(l box.Layer) bool { return l.Name == "sockets" })
+	if at < 0 || v.Layers[at].Active || !strings.Contains(v.Layers[at].Detail, "/usr") {
+		t.Errorf("layers %+v", v.Layers)
 	}
 }

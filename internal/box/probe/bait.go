@@ -32,6 +32,14 @@ const (
 	TriedFile = "relay-tried"
 )
 
+// The sockets in Bait.Shown. The probe asks for the last one by making AskFile, and waits for it.
+const (
+	ThereStream   = "there"
+	ThereDatagram = "there-too"
+	Later         = "later"
+	AskFile       = "ask-later"
+)
+
 // RelayCheck is the name that the host asks the relay for.
 const RelayCheck = "relay-check.cco.test"
 

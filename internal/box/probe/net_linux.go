@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,19 +25,47 @@ func connect(family, kind int, to unix.Sockaddr) error {
 	return unix.Connect(fd, to)
 }
 
-func pathSocket(b *Bait) string {
-	if err := connect(unix.AF_UNIX, unix.SOCK_STREAM, &unix.SockaddrUnix{Name: b.Socket}); err == nil {
-		return "connected to " + b.Socket
+func pathSocket(b *Bait) string { return reach(unix.SOCK_STREAM, b.Socket) }
+
+func shownSocket(b *Bait) string {
+	if b.Shown == "" {
+		return ""
+	}
+	return first(
+		reach(unix.SOCK_STREAM, filepath.Join(b.Shown, ThereStream)),
+		reach(unix.SOCK_DGRAM, filepath.Join(b.Shown, ThereDatagram)))
+}
+
+// laterSocket has the host make a socket now, and waits until it is in sight.
+func laterSocket(b *Bait) string {
+	if b.Shown == "" {
+		return ""
+	}
+	if _, err := os.Stat(b.Shown); err != nil {
+		return "" // it isn't shown here
+	}
+	if err := os.WriteFile(filepath.Join(b.Mine, AskFile), []byte("\n"), 0o644); err != nil { //nolint:gosec // for the host
+		return err.Error()
+	}
+	socket := filepath.Join(b.Shown, Later)
+	for range patience / (10 * time.Millisecond) {
+		// Not by its name: that it isn't there yet would be remembered.
+		if names, err := filepath.Glob(b.Shown + "/*"); err == nil && slices.Contains(names, socket) {
+			return reach(unix.SOCK_STREAM, socket)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return "the host made none, which shows nothing"
+}
+
+func reach(kind int, socket string) string {
+	if err := connect(unix.AF_UNIX, kind, &unix.SockaddrUnix{Name: socket}); err == nil {
+		return "connected to " + socket
 	}
 	return ""
 }
 
-func abstractSocket(b *Bait) string {
-	if err := connect(unix.AF_UNIX, unix.SOCK_STREAM, &unix.SockaddrUnix{Name: "@" + b.Abstract}); err == nil {
-		return "connected to @" + b.Abstract
-	}
-	return ""
-}
+func abstractSocket(b *Bait) string { return reach(unix.SOCK_STREAM, "@"+b.Abstract) }
 
 func hostLoopback(b *Bait) string {
 	c, err := dialer().DialContext(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(b.Port)))

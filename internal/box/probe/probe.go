@@ -17,6 +17,8 @@ const (
 	Survivor      = "survivor"
 	Memory        = "memory"
 	Processes     = "processes"
+	ShownSocket   = "shown-socket"
+	LaterSocket   = "later-socket"
 )
 
 // All are the probes, in the order in which they are shown.
@@ -40,6 +42,8 @@ func All() []Probe {
 		{"init-root", "leave through /proc/1/root, cwd or fd"},
 		{"outside-ipc", "find shared memory of the host"},
 		{"path-socket", "connect to a socket outside, by its path"},
+		{ShownSocket, "connect to a socket outside, in a directory that is shown"},
+		{LaterSocket, "connect to one that was made there after the program's start"},
 		{"abstract-socket", "connect to an abstract socket outside"},
 		{"host-loopback", "connect to the host's loopback"},
 		{"network", "find a way to the network"},
@@ -124,6 +128,7 @@ type Bait struct {
 	Marker   string `json:"marker"` // with this in its command line
 	Shm      int    `json:"shm"`    // the key of a segment
 	Socket   string `json:"socket"`
+	Shown    string `json:"shown"` // a directory that is shown, with sockets in it; "" if none can be
 	Abstract string `json:"abstract"`
 	Port     int    `json:"port"`
 	UDP      int    `json:"udp"`    // a port that answers

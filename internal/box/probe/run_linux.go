@@ -97,6 +97,8 @@ func ways(open []string) []way {
 		{"init-root", initRoot},
 		{"outside-ipc", sharedMemory},
 		{"path-socket", pathSocket},
+		{ShownSocket, shownSocket},
+		{LaterSocket, laterSocket},
 		{"abstract-socket", abstractSocket},
 		{"host-loopback", hostLoopback},
 		{"network", network},

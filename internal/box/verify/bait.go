@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -82,7 +84,7 @@ func (t *trial) lay(ctx context.Context) error {
 	}
 	t.bait.Init = 1
 	t.bait.Store, t.bait.Tool, t.bait.Mine = t.place.Store, t.place.Tool, t.place.Exchange
-	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layNames, t.layProcess, t.layMemory, t.laySetuid, t.layDoors} {
+	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layShown, t.layNames, t.layProcess, t.layMemory, t.laySetuid, t.layDoors} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -177,6 +179,52 @@ func (t *trial) layFiles(context.Context) error {
 	return os.Chmod(t.host.dir, 0o755)
 }
 
+// layShown has a directory with sockets in it shown in the box, where boxes show directories of this host.
+func (t *trial) layShown(ctx context.Context) error {
+	if _, elsewhere := t.driver.(box.Machine); elsewhere {
+		return nil
+	}
+	t.bait.Shown = filepath.Join(t.host.dir, "shown")
+	if err := os.Mkdir(t.bait.Shown, 0o755); err != nil {
+		return err
+	}
+	for name, network := range map[string]string{probe.ThereStream: "unix", probe.ThereDatagram: "unixgram"} {
+		if err := t.listenShown(ctx, probe.ShownSocket, network, name); err != nil {
+			return err
+		}
+	}
+	with := *t.box
+	with.Spec.Mounts = append(slices.Clone(with.Spec.Mounts), box.Mount{Path: t.bait.Shown})
+	t.box = &with
+	return nil
+}
+
+func (t *trial) listenShown(ctx context.Context, name, network, socket string) error {
+	socket = filepath.Join(t.bait.Shown, socket)
+	var config net.ListenConfig
+	if network == "unixgram" {
+		c, err := config.ListenPacket(ctx, network, socket)
+		if err != nil {
+			return err
+		}
+		t.host.closers = append(t.host.closers, c)
+	} else {
+		in, err := config.Listen(ctx, network, socket)
+		if err != nil {
+			return err
+		}
+		t.count(name, in)
+	}
+	return os.Chmod(socket, 0o666)
+}
+
+// layLater makes one more socket there when a probe asks for it.
+func (t *trial) layLater(ctx context.Context) {
+	if _, ok := awaitLine(ctx, filepath.Join(t.box.Exchange, t.mine, probe.AskFile)); ok {
+		_ = t.listenShown(ctx, probe.LaterSocket, "unix", probe.Later) // the probe finds out
+	}
+}
+
 func (t *trial) layListeners(ctx context.Context) error {
 	t.bait.Socket = filepath.Join(t.host.dir, "socket")
 	// The whole machine shares these names; an id is only this data directory's.
@@ -189,14 +237,19 @@ func (t *trial) layListeners(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		counted := &listener{Listener: in, probe: l.probe}
-		go counted.serve()
-		t.host.listeners = append(t.host.listeners, counted)
+		t.count(l.probe, in)
 		if tcp, ok := in.Addr().(*net.TCPAddr); ok {
 			t.bait.Port = tcp.Port
 		}
 	}
 	return os.Chmod(t.bait.Socket, 0o666)
+}
+
+// count notes who calls at a listener.
+func (t *trial) count(name string, in net.Listener) {
+	l := &listener{Listener: in, probe: name}
+	go l.serve()
+	t.host.listeners = append(t.host.listeners, l)
 }
 
 // layNames answers datagrams, as a name server on the host would.

@@ -153,18 +153,26 @@ func (t *trial) throughDoor(ctx context.Context) error {
 
 // tryRelay waits to be told the relay's port, and asks there for a name that only the door's record will show.
 func (t *trial) tryRelay(ctx context.Context) {
-	file := filepath.Join(t.box.Exchange, t.mine, probe.RelayFile)
+	port, ok := awaitLine(ctx, filepath.Join(t.box.Exchange, t.mine, probe.RelayFile))
+	if !ok {
+		return
+	}
+	knock(ctx, port)
+	_ = os.WriteFile(filepath.Join(t.box.Exchange, t.mine, probe.TriedFile), nil, 0o644) //nolint:gosec // for the probe
+}
+
+// awaitLine waits for a probe to write a file of one line.
+func awaitLine(ctx context.Context, file string) (string, bool) {
 	var text []byte
 	for len(text) == 0 || text[len(text)-1] != '\n' {
 		select {
 		case <-ctx.Done():
-			return
+			return "", false
 		case <-time.After(5 * time.Millisecond):
 		}
 		text, _ = os.ReadFile(file)
 	}
-	knock(ctx, strings.TrimSpace(string(text)))
-	_ = os.WriteFile(filepath.Join(t.box.Exchange, t.mine, probe.TriedFile), nil, 0o644) //nolint:gosec // for the probe
+	return strings.TrimSpace(string(text)), true
 }
 
 func knock(ctx context.Context, port string) {

@@ -61,7 +61,11 @@ func Run(ctx context.Context, d box.Driver, b *box.Box, o Options) (results []Re
 		return nil, err
 	}
 	t.inspect()
-	return t.results(), nil
+	layers, err := d.Layers(ctx, t.box)
+	if err != nil {
+		return nil, fmt.Errorf("ask for layers: %w", err)
+	}
+	return t.results(layers), nil
 }
 
 // trial is one run of the suite.
@@ -78,13 +82,23 @@ type trial struct {
 	found       map[string]probe.Finding
 }
 
-func (t *trial) results() []Result {
-	promised := t.driver.Promises(t.box)
+// results are what came of all probes. What a missing layer would have kept is not promised, and the detail says why.
+func (t *trial) results(layers []box.Layer) []Result {
+	promised, lost := t.driver.Promises(t.box), map[string]string{}
+	for _, l := range layers {
+		for _, name := range l.Lost {
+			lost[name] = l.Detail
+		}
+	}
+	promised = slices.DeleteFunc(slices.Clone(promised), func(name string) bool { return lost[name] != "" })
 	var results []Result
 	for _, p := range probe.All() {
 		f, ok := t.found[p.Name]
 		if !ok {
 			f.Detail = "it gave no answer"
+		}
+		if why := lost[p.Name]; why != "" { // also where the bait itself could not be reached
+			f.Held, f.Detail = false, why
 		}
 		results = append(results, Result{Probe: p.Name, What: p.What, Held: f.Held, Detail: f.Detail, Promised: slices.Contains(promised, p.Name)})
 	}
@@ -109,7 +123,16 @@ func (t *trial) probeAll(ctx context.Context) error {
 			direct = append(direct, p.Name)
 		}
 	}
-	if err := t.probe(ctx, t.inside(direct...)); err != nil {
+	laid := make(chan struct{})
+	waiting, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(laid)
+		t.layLater(waiting)
+	}()
+	err := t.probe(ctx, t.inside(direct...))
+	stop()
+	<-laid
+	if err != nil {
 		return err
 	}
 	for _, name := range direct {

@@ -92,6 +92,8 @@ func (noBox) Prepare(_ context.Context, b *box.Box, id string) (box.Place, error
 
 func (noBox) Discard(context.Context, *box.Box, string) error { return nil }
 
+func (noBox) Layers(context.Context, *box.Box) ([]box.Layer, error) { return nil, nil }
+
 func (noBox) Promises(*box.Box) []string { return nil }
 
 func (noBox) Run(ctx context.Context, _ *box.Box, e box.Exec) error {
@@ -162,7 +164,7 @@ func TestWhatTheHostSeesCounts(t *testing.T) {
 	if f := tr.found["host-home"]; f.Held || f.Detail == "" {
 		t.Errorf("found %+v", f)
 	}
-	for _, r := range tr.results() {
+	for _, r := range tr.results(nil) {
 		if r.Held {
 			t.Errorf("%s holds although nobody tried", r.Probe)
 		}

@@ -89,7 +89,7 @@ func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 	me := cage.Me()
 	v := &view{data: dataDir(b), home: at.home, foreign: me.UID == 0}
 	p := &jail.Plan{
-		Shared: true, UID: me.UID, GID: me.GID, Become: v.foreign, Tmp: limits.Memory / 2, Landlock: jail.IfPossible, Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
+		Shared: true, UID: me.UID, GID: me.GID, Become: v.foreign, Tmp: limits.Memory / 2, Landlock: jail.IfPossible, Seccomp: cage.Demand(b, cage.AcceptNoSeccomp), Reach: []string{"/"},
 		Argv: e.Argv, Dir: at.dir, TTY: e.TTY != nil,
 		Env: d.environment(b, e, at, func(name string) bool { return leadsOut(name) || d.isKey(name) }, gitSettings()...),
 	}

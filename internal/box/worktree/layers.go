@@ -38,7 +38,7 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 // with the user's environment and the sockets in sight, and has no home and no store of its own.
 func unkept() []string {
 	return []string{
-		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket",
+		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket", probe.ShownSocket, probe.LaterSocket,
 	}
 }
 

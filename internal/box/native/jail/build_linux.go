@@ -12,18 +12,25 @@ import (
 )
 
 // build makes the box: its cgroup, its root, its name and its empty network.
-func (p *Plan) build() error {
+func (p *Plan) build(res *Result) error {
 	if err := p.joinCgroups(); err != nil {
 		return step("join cgroup", err)
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return step("make mounts private", err)
 	}
+	tops := p.openTops()
 	trees, err := p.openTrees()
 	if err != nil {
 		return err
 	}
-	root, err := p.enterRoot()
+	if err := makeRoot(); err != nil {
+		return err
+	}
+	if err := p.layOver(trees, tops, strings.TrimPrefix(emptyDir, "/"), res); err != nil {
+		return err
+	}
+	root, err := enterRoot()
 	if err != nil {
 		return err
 	}
@@ -35,6 +42,9 @@ func (p *Plan) build() error {
 		if err := p.place(root, trees[i], m); err != nil {
 			return step("mount "+m.Target, err)
 		}
+	}
+	if err := p.coverSockets(root, res); err != nil {
+		return err
 	}
 	// The kernel lets nobody mount a proc of his own who does not see all of ours.
 	if !p.Nested {
@@ -86,7 +96,7 @@ func (p *Plan) openTrees() ([]int, error) {
 			handed++
 			continue
 		}
-		fd, err := OpenTree(m)
+		fd, err := openSource(m)
 		if m.Cover && errors.Is(err, unix.ENOENT) {
 			fd, err = gone, nil
 		}
@@ -108,7 +118,7 @@ func (p *Plan) openTrees() ([]int, error) {
 		if trees[i] >= 0 || trees[i] == gone {
 			continue
 		}
-		fd, err := OpenTree(m)
+		fd, err := openSource(m)
 		if err != nil {
 			return nil, step("open "+m.Source, err)
 		}
@@ -118,8 +128,10 @@ func (p *Plan) openTrees() ([]int, error) {
 }
 
 // OpenTree clones the source of a mount, with all that is mounted in it and the rights that the mount is to have.
-func OpenTree(m Mount) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+func OpenTree(m Mount) (int, error) { return cloneTree(unix.AT_FDCWD, m.Source, 0, m) }
+
+func cloneTree(at int, name string, flags uint, m Mount) (int, error) {
+	fd, err := unix.OpenTree(at, name, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|flags)
 	if err != nil {
 		return -1, err
 	}
@@ -141,23 +153,29 @@ func setAttr(fd int, flags uint, set uint64) error {
 	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|flags, &unix.MountAttr{Attr_set: set})
 }
 
-// enterRoot makes an empty root, gives it a fresh proc and leaves the host's. The kernel wants the old proc to be
-// visible when the new one is mounted, hence before.
-func (p *Plan) enterRoot() (int, error) {
+// quiet is how the filesystems of the cage's own are mounted.
+const quiet = unix.MS_NOSUID | unix.MS_NODEV
+
+// makeRoot makes an empty root, gives it a fresh proc and stands in it. The kernel wants the old proc to be visible when the
+// new one is mounted, hence before the host's root is left.
+func makeRoot() error {
 	const at = "/tmp" // any directory that every system has; nothing of it is seen again
-	const quiet = unix.MS_NOSUID | unix.MS_NODEV
 	if err := unix.Mount("tmpfs", at, "tmpfs", quiet, "mode=755,size=32m,nr_inodes=64k"); err != nil {
-		return -1, step("mount root", err)
+		return step("mount root", err)
 	}
 	if err := unix.Chdir(at); err != nil {
-		return -1, step("enter root", err)
+		return step("enter root", err)
 	}
-	if err := unix.Mkdir("proc", 0o555); err != nil {
-		return -1, step("make /proc", err)
+	for _, dir := range []string{"proc", strings.TrimPrefix(emptyDir, "/")} {
+		if err := unix.Mkdir(dir, 0o555); err != nil {
+			return step("make /"+dir, err)
+		}
 	}
-	if err := unix.Mount("proc", "proc", "proc", quiet|unix.MS_NOEXEC, ""); err != nil {
-		return -1, step("mount /proc", err)
-	}
+	return step("mount /proc", unix.Mount("proc", "proc", "proc", quiet|unix.MS_NOEXEC, ""))
+}
+
+// enterRoot leaves the host's root for the one that we stand in.
+func enterRoot() (int, error) {
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return -1, step("pivot root", err)
 	}
@@ -175,7 +193,7 @@ func (p *Plan) enterRoot() (int, error) {
 func (p *Plan) furnish(root int) error {
 	unix.Umask(0)
 	defer unix.Umask(0o022)
-	for _, dir := range append(p.Dirs, emptyDir) {
+	for _, dir := range p.Dirs {
 		if err := makeDir(root, dir); err != nil {
 			return step("make "+dir, err)
 		}

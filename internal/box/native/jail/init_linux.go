@@ -40,7 +40,7 @@ func Main() int {
 func run(p *Plan) Result {
 	var res Result
 	if !p.Contained {
-		if err := p.build(); err != nil {
+		if err := p.build(&res); err != nil {
 			return failed(res, err)
 		}
 	}

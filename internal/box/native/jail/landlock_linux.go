@@ -19,6 +19,7 @@ const (
 	mayChange = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
 	onFiles   = mayChange | ll.AccessFSExecute
 	mayAll    = ll.AccessFSIoctlDev<<1 - 1
+	mayReach  = ll.AccessFSResolveUnix
 )
 
 // landlock says a second time what the mounts say: where the program may write, and that it can neither signal nor
@@ -51,7 +52,10 @@ func (p *Plan) landlock(res *Result) error {
 
 // handled are the rights that a version of Landlock knows, of those that concern us.
 func handled(abi int) ll.RulesetAttr {
-	attr := ll.RulesetAttr{HandledAccessFS: mayAll}
+	attr := ll.RulesetAttr{HandledAccessFS: mayAll | mayReach}
+	if abi < UnixABI {
+		attr.HandledAccessFS &^= mayReach
+	}
 	if abi < 5 {
 		attr.HandledAccessFS &^= ll.AccessFSIoctlDev
 	}
@@ -72,8 +76,11 @@ func (p *Plan) restrict(abi int) error {
 	}
 	defer closeFD(rules)
 	allow := func(access uint64, paths ...string) {
+		access &= attr.HandledAccessFS
 		for _, path := range paths {
-			err = errors.Join(err, step("allow "+path, allowBeneath(rules, path, access&attr.HandledAccessFS)))
+			if access != 0 {
+				err = errors.Join(err, step("allow "+path, allowBeneath(rules, path, access)))
+			}
 		}
 	}
 	allow(mayRead, "/")
@@ -81,6 +88,7 @@ func (p *Plan) restrict(abi int) error {
 	allow(mayChange, Devices()...)
 	allow(mayAll, "/tmp", "/dev/shm")
 	allow(mayAll, p.Write...)
+	allow(mayReach, p.Reach...)
 	if p.TTY {
 		// A shell that writes to /dev/stderr opens the terminal again.
 		allow(mayChange, "/proc/self/fd/0")

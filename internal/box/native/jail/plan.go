@@ -39,9 +39,12 @@ type Plan struct {
 	Files  []File
 	Links  []Link
 	Mounts []Mount
-	Tmp    int64 // the most that /tmp can hold, in bytes; /dev/shm has half of it
+	// Sockets are those that somebody on the host has bound. They are covered in what is shown of the host as it is.
+	Sockets []string
+	Tmp     int64 // the most that /tmp can hold, in bytes; /dev/shm has half of it
 
 	Write    []string // what Landlock leaves writable
+	Reach    []string // where it lets the program connect to sockets that were not made in the box
 	Landlock Demand
 	Seccomp  Demand
 
@@ -51,6 +54,9 @@ type Plan struct {
 	TTY   bool // the streams are a terminal, to be the controlling one
 	Procs int  // the most processes and threads; 0 sets no limit
 }
+
+// UnixABI is the first version of Landlock that says which sockets may be connected to by their paths.
+const UnixABI = 9
 
 // Demand says whether a layer may be missing. The zero value is the safe one.
 type Demand int
@@ -87,6 +93,9 @@ type Mount struct {
 	Empty bool
 	// Cover puts something over itself, unless it is gone by then. Nothing is made in its place.
 	Cover bool
+	// Host says that others on the host may write there. Sockets of theirs must not be reached: a directory that is read-only
+	// is shown through an overlay, and what can't be is told in Result.Bare.
+	Host bool
 	// Soft leaves a mount out whose target can't be had, because the program has put something else in its place.
 	Soft bool
 }
@@ -99,6 +108,8 @@ type Result struct {
 	Exit   int    `json:",omitempty"`
 	Signal int    `json:",omitempty"`
 
-	LandlockABI int  `json:",omitempty"`
-	Seccomp     bool `json:",omitempty"`
+	LandlockABI int      `json:",omitempty"`
+	Seccomp     bool     `json:",omitempty"`
+	Bare        []string `json:",omitempty"` // directories of the host that should have had an overlay and could not,
+	BareWhy     string   `json:",omitempty"` // and why the last of them could not
 }

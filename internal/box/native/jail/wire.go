@@ -35,12 +35,14 @@ func (p *Plan) Encode() []byte {
 	for _, m := range p.Mounts {
 		w.text(m.Source)
 		w.text(m.Target)
-		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Cover, m.Soft} {
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Cover, m.Host, m.Soft} {
 			w.flag(b)
 		}
 	}
+	w.texts(p.Sockets)
 	w.number(p.Tmp)
 	w.texts(p.Write)
+	w.texts(p.Reach)
 	w.number(int64(p.Landlock))
 	w.number(int64(p.Seccomp))
 	w.texts(p.Argv)
@@ -75,13 +77,15 @@ func (p *Plan) decode(data []byte) error {
 	p.Mounts = make([]Mount, r.count())
 	for i := range p.Mounts {
 		m := Mount{Source: r.text(), Target: r.text()}
-		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty, &m.Cover, &m.Soft} {
+		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty, &m.Cover, &m.Host, &m.Soft} {
 			*b = r.flag()
 		}
 		p.Mounts[i] = m
 	}
+	p.Sockets = r.texts()
 	p.Tmp = r.number()
 	p.Write = r.texts()
+	p.Reach = r.texts()
 	p.Landlock = Demand(r.number())
 	p.Seccomp = Demand(r.number())
 	p.Argv = r.texts()

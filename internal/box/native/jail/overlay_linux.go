@@ -1,0 +1,181 @@
+package jail
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A unix socket is found by its inode, also where nothing can be written and across all namespaces. In an overlay the
+// inodes are its own: the host's sockets and FIFOs are names there that lead nowhere, those of today and of tomorrow.
+
+// overlaid says whether a mount is shown through an overlay, if there can be one.
+func (m Mount) overlaid() bool { return m.Host && !m.File && !m.Write }
+
+// openSource opens what a mount shows. An overlay is laid over it once there is something empty to lay it on.
+func openSource(m Mount) (int, error) {
+	if m.overlaid() {
+		return unix.Open(m.Source, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	return OpenTree(m)
+}
+
+// top is a directory of which several parts are shown. One overlay over it is enough for all of them: making and
+// removing one costs more than starting a program.
+type top struct {
+	dir   string
+	parts []int // of Plan.Mounts
+	fd    int
+}
+
+// tops finds what directories have in common that begin alike. What stands alone has no top.
+func tops(mounts []Mount) []*top {
+	var list []*top
+	for i, m := range mounts {
+		if !m.overlaid() {
+			continue
+		}
+		at := slices.IndexFunc(list, func(t *top) bool { return common(t.dir, m.Source) != "/" })
+		if at < 0 {
+			list = append(list, &top{dir: path.Clean(m.Source), parts: []int{i}, fd: -1})
+			continue
+		}
+		list[at].dir = common(list[at].dir, m.Source)
+		list[at].parts = append(list[at].parts, i)
+	}
+	return slices.DeleteFunc(list, func(t *top) bool { return len(t.parts) < 2 })
+}
+
+// common is the deepest directory that two are in.
+func common(a, b string) string {
+	for a != "/" && a != b && !strings.HasPrefix(b, a+"/") {
+		a = path.Dir(a)
+	}
+	return a
+}
+
+// openTops opens the tops while we are still who started us. One that can't be opened is done without.
+func (p *Plan) openTops() []*top {
+	list := tops(p.Mounts)
+	for _, t := range list {
+		if fd, err := unix.Open(t.dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+			t.fd = fd
+		}
+	}
+	return list
+}
+
+// layOver turns the directories of the host that were opened into overlays, or into clones where it can't be.
+// It is done while they are still mounted in our namespace, and as the box's user: an overlay's maker may read what the
+// overlay shows, or nobody can.
+func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) error {
+	done := make([]bool, len(trees))
+	for _, t := range tops {
+		if t.fd >= 0 {
+			p.layTop(t, trees, empty, done)
+			_ = unix.Close(t.fd)
+		}
+	}
+	for i, m := range p.Mounts {
+		if !m.overlaid() || done[i] || trees[i] < 0 {
+			continue
+		}
+		dir := trees[i]
+		tree, err := overlay(dir, empty)
+		if err != nil {
+			res.Bare = append(res.Bare, m.Target)
+			res.BareWhy = err.Error()
+			tree, err = cloneTree(dir, "", unix.AT_EMPTY_PATH, m)
+		}
+		_ = unix.Close(dir)
+		if err != nil {
+			return step("open "+m.Source, err)
+		}
+		trees[i] = tree
+	}
+	return nil
+}
+
+// layTop takes the parts of one top from its overlay. What can't be had of it is left for an overlay of its own: something may
+// be mounted below the top, or the box's user may not go through it.
+func (p *Plan) layTop(t *top, trees []int, empty string, done []bool) {
+	tree, err := overlay(t.fd, empty)
+	if err != nil {
+		return
+	}
+	defer closeFD(tree)
+	// Older kernels clone only what is mounted somewhere.
+	const at = ".top"
+	if err := unix.Mkdir(at, 0o700); err != nil {
+		return
+	}
+	defer func() { _ = unix.Rmdir(at) }()
+	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return
+	}
+	defer func() { _ = unix.Unmount(at, unix.MNT_DETACH) }()
+	for _, i := range t.parts {
+		rel := strings.TrimPrefix(strings.TrimPrefix(path.Clean(p.Mounts[i].Source), t.dir), "/")
+		if rel == "" {
+			rel = "."
+		}
+		dir, err := beneath(tree, rel)
+		if err != nil {
+			continue
+		}
+		part, err := unix.OpenTree(dir, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
+		_ = unix.Close(dir)
+		if err != nil {
+			continue
+		}
+		_ = unix.Close(trees[i])
+		trees[i], done[i] = part, true
+	}
+}
+
+// overlay shows a directory on top of an empty one. It is named by its descriptor: its path may hold what separates
+// directories for the kernel, and be too long.
+func overlay(dir int, empty string) (int, error) {
+	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer closeFD(fs)
+	if err := unix.FsconfigSetString(fs, "lowerdir", "/proc/self/fd/"+strconv.Itoa(dir)+":"+empty); err != nil {
+		return -1, err
+	}
+	if err := unix.FsconfigSetFlag(fs, "userxattr"); err != nil {
+		return -1, err
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+}
+
+// coverSockets puts something that is no socket over those that are known, where a directory of the host is shown as it is.
+func (p *Plan) coverSockets(root int, res *Result) error {
+	for _, m := range p.Mounts {
+		bare := m.Host && !m.File && (m.Write || slices.Contains(res.Bare, m.Target))
+		for _, socket := range p.Sockets {
+			rel, below := strings.CutPrefix(socket, strings.TrimSuffix(m.Source, "/")+"/")
+			if !bare || !below {
+				continue
+			}
+			nothing := Mount{Source: "/dev/null", Target: path.Join(m.Target, rel), File: true, Device: true}
+			tree, err := OpenTree(nothing)
+			if err == nil {
+				err = coverItself(root, tree, nothing)
+			}
+			// Who may not even look there can't connect either.
+			if err != nil && !errors.Is(err, unix.EACCES) {
+				return step("cover "+nothing.Target, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// bind listens in a directory whose path may be too long for a socket.
+func bind(t *testing.T, dir, name string) {
+	t.Helper()
+	short, err := os.MkdirTemp("", "s") //nolint:usetesting // a path for a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	if err := os.Symlink(dir, filepath.Join(short, "d")); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, "d", name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	if err := os.Chmod(filepath.Join(dir, name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// host makes a directory of the host with a program, a socket and a FIFO in it.
+func host(t *testing.T, elements ...string) string {
+	t.Helper()
+	dir := filepath.Join(append([]string{t.TempDir()}, elements...)...)
+	script := []byte("#!/bin/sh\necho it runs\n")
+	fifo := filepath.Join(dir, "fifo")
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "program"), script, 0o755), unix.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(fifo, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	bind(t, dir, "there")
+	return dir
+}
+
+// reaching tells of each socket whether it can be connected to, in the directory that is its argument.
+const reaching = `cd "$1" && ./program
+for s in there later; do
+	[ -S $s ] || ls | grep -q $s || echo "no $s"
+	/run/cco/bin/cco-box probe dial "$PWD/$s" && echo "reached $s"
+done
+timeout 5 dd if=/dev/zero of=fifo bs=1 count=1 oflag=nonblock 2> /dev/null && echo "reached fifo"; :`
+
+// Guards against sockets of the host that a box reaches in what it is shown.
+func TestSocketsInMountsAreOutOfReach(t *testing.T) {
+	for name, dir := range map[string]string{
+		"plain": host(t, "plain"), "odd": host(t, "a:b,c\\d e\nf", "lowerdir=x"), "long": host(t, strings.Repeat("l", 200), strings.Repeat("m", 200)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, b := created(t)
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(dir, link); err != nil {
+				t.Fatal(err)
+			}
+			bind(t, dir, "later") // later than the box, and than the first program in it
+			for _, path := range []string{dir, link} {
+				b.Spec.Mounts = []box.Mount{{Path: path}}
+				if out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", reaching, "sh", path}}); err != nil || out != "it runs\n" {
+					t.Errorf("%s: %v: %q", path, err, out)
+				}
+			}
+			layers, err := d.Layers(t.Context(), b)
+			if at := slices.IndexFunc(layers, func(l box.Layer) bool { return l.Name == "sockets" }); err != nil || at < 0 || !layers[at].Active {
+				t.Errorf("%v: %+v", err, layers)
+			}
+		})
+	}
+}
+
+// Guards against a change of the host where a socket in a directory that can be written is covered.
+func TestSocketsInWritableMounts(t *testing.T) {
+	d, b := created(t)
+	dir := host(t, "rw")
+	if err := errors.Join(os.Chmod(dir, 0o777), os.Remove(filepath.Join(dir, "fifo"))); err != nil {
+		t.Fatal(err)
+	}
+	b.Spec.Mounts = []box.Mount{{Path: dir, Write: true}}
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", `cd "$1" && touch new && ./program; /run/cco/bin/cco-box probe dial "$PWD/there" || echo refused`, "sh", dir}})
+	if err != nil || out != "it runs\nrefused\n" {
+		t.Errorf("%v: %q", err, out)
+	}
+	if st, err := os.Lstat(filepath.Join(dir, "there")); err != nil || st.Mode()&os.ModeSocket == 0 {
+		t.Errorf("it is %v, %v", st, err)
+	}
+	if left, err := filepath.Glob(dir + "/*"); err != nil || len(left) != 3 {
+		t.Errorf("there are %q, %v", left, err)
+	}
+	layers, err := d.Layers(t.Context(), b)
+	if at := slices.IndexFunc(layers, func(l box.Layer) bool { return l.Name == "sockets" }); err != nil || !strings.Contains(layers[at].Detail, dir) {
+		t.Errorf("%v: %+v", err, layers)
+	}
+}
+
+const belowVariable = "CCO_TEST_BELOW"
+
+// below plays a host on which something is mounted below a directory that is shown.
+func below(dir string) error {
+	if err := unix.Mount("none", filepath.Join(dir, "below"), "tmpfs", 0, "mode=777"); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "below", "file"), []byte("in it\n"), 0o644); err != nil {
+		return err
+	}
+	d := testDriver()
+	b := &box.Box{Name: "below", Dir: dir + "-data/boxes/below", Exchange: dir + "-data/exchange", Spec: box.Spec{Mounts: []box.Mount{{Path: dir}}}}
+	ctx := context.Background()
+	if err := d.Create(ctx, b, nil); err != nil {
+		return err
+	}
+	const script = `cd "$1" && ./program && cat below/file; touch new below/new || echo kept; /run/cco/bin/cco-box probe dial "$PWD/there" || echo refused`
+	if err := d.Run(ctx, b, box.Exec{Argv: []string{"bash", "-c", script, "sh", dir}, Stdout: os.Stdout}); err != nil {
+		return err
+	}
+	layers, err := d.Layers(ctx, b)
+	for _, l := range layers {
+		if l.Name == "sockets" {
+			_, _ = fmt.Fprintln(os.Stdout, l.Active, strings.Contains(l.Detail, dir), strings.Contains(l.Detail, "/usr"))
+		}
+	}
+	return errors.Join(err, d.Destroy(ctx, b))
+}
+
+// Guards against a directory that is not shown whole, or not at all, because something is mounted below it.
+func TestMountsBelowWhatIsShown(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := host(t, "top")
+	if err := os.Mkdir(filepath.Join(dir, "below"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := proc.Output(t.Context(), proc.Cmd{
+		Argv: []string{self}, Env: append(os.Environ(), belowVariable+"="+dir),
+		Attr: func(a *syscall.SysProcAttr) {
+			a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+			a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}}
+			a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getgid(), Size: 1}}
+			a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+		},
+	})
+	if err != nil || string(out) != "it runs\nin it\nkept\nrefused\nfalse true false\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestSocketPaths(t *testing.T) {
+	table := "Num       RefCount Protocol Flags    Type St Inode Path\n" +
+		"000000007a8a6f8d: 00000002 00000000 00010000 0001 01 540846 /run/a b\n" +
+		"000000007a8a6f8d: 00000003 00000000 00000000 0001 03 540847 /run/a b\n" +
+		"000000007a8a6f8e: 00000002 00000000 00010000 0001 01 540848 @abstract\n" +
+		"000000007a8a6f8f: 00000002 00000000 00010000 0001 01 540849\n" +
+		"000000007a8a6f90: 00000002 00000000 00010000 0002 01 540850 relative\n" +
+		"000000007a8a6f91: 00000002 00000000 00010000 0001 01 540851 /link/../link/s\n" +
+		"000000007a8a6f92: 00000002 00000000 00010000 0001 01 540852 /gone/s\n"
+	got := socketPaths([]byte(table), func(dir string) (string, error) {
+		switch dir {
+		case "/link":
+			return "/real", nil
+		case "/run":
+			return dir, nil
+		}
+		return "", fmt.Errorf("no %s", dir)
+	})
+	if want := []string{"/run/a b", "/real/s"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
