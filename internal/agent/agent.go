@@ -93,6 +93,16 @@ func All() []Adapter {
 	}
 }
 
+// Programs are the names of all agents' programs, and of what runs those that are scripts.
+func Programs() (names []string) {
+	for _, a := range All() {
+		if a.Binary() != "" {
+			names = append(names, a.Binary())
+		}
+	}
+	return append(names, "node")
+}
+
 // NotFoundError names an agent that doesn't exist.
 type NotFoundError struct{ Name string }
 

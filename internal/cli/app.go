@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/container"
 	"github.com/cco-dev/cco/internal/box/native"
@@ -114,7 +115,7 @@ func (a *app) boxes() (*box.Boxes, error) {
 		Files: provision.Files,
 		Way:   func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.way(ctx, b, "setup") },
 		Drivers: map[string]box.Driver{
-			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH")}),
+			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Programs: agent.Programs()}),
 			"container": container.New(container.Options{Tool: tool, Guard: hook}),
 			"lima":      a.machines(),
 			"worktree": worktree.New(worktree.Options{

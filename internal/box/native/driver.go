@@ -26,6 +26,8 @@ type Options struct {
 	Guard string // the cco-guard that agents' hooks run, on the host; "" if there is none
 	Home  string // where toolchains are looked for; "" looks for none
 	Path  string // the host's PATH, of which the box sees the directories that are in it
+	// Programs are the names of those that a box sees by themselves wherever they are on Path, as agents' CLIs are.
+	Programs []string
 	// Apart makes each session a user of its own on the host. Only root can do that.
 	Apart bool
 	// Foreign says that the exchange directory is another machine's, which may not let us say whose files are.
@@ -37,19 +39,19 @@ type Options struct {
 
 // Driver makes and enters native boxes.
 type Driver struct {
-	opts       Options
-	toolchains func() []box.Mount
+	opts  Options
+	shown func() *shown
 }
 
 var _ box.Driver = (*Driver)(nil)
 
 // New makes a driver. Nothing is looked at before it is used.
 func New(o Options) *Driver {
-	return &Driver{opts: o, toolchains: sync.OnceValue(func() []box.Mount {
+	return &Driver{opts: o, shown: sync.OnceValue(func() *shown {
 		if o.Home == "" {
-			return nil
+			return &shown{}
 		}
-		return Toolchains(o.Home, filepath.SplitList(o.Path)...)
+		return find(o.Home, filepath.SplitList(o.Path), o.Programs)
 	})}
 }
 

@@ -15,6 +15,7 @@ type Options struct {
 	Guard                  string
 	Home                   string
 	Path                   string
+	Programs               []string
 	Apart, Foreign, Nested bool
 }
 

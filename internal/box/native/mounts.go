@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
@@ -13,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
-// extraMounts are the toolchains found on the host and what the user asked for, each at the path that it has there.
+// extraMounts are the toolchains and programs found on the host and what the user asked for, each at the path that it has there.
 func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 	var mounts []jail.Mount
 	for _, m := range b.Spec.Mounts {
@@ -21,7 +22,7 @@ func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 			return nil, err
 		}
 	}
-	for _, m := range append(d.toolchains(), b.Spec.Mounts...) {
+	for _, m := range slices.Concat(d.shown().mounts, b.Spec.Mounts) {
 		if rooms.CheckMount(b, m.Path) != nil {
 			continue
 		}
@@ -42,6 +43,17 @@ func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 		}
 	}
 	return mounts, nil
+}
+
+// programLinks are the names of programs that are links. They stay links, where the box's own home is not in the way.
+func (d *Driver) programLinks(p *jail.Plan) {
+	for name, real := range d.shown().links {
+		if rooms.Within(name, jail.Home) {
+			p.Mounts = append(p.Mounts, jail.Mount{Source: real, Target: name, File: true, Host: true, Soft: true})
+			continue
+		}
+		p.Links = append(p.Links, jail.Link{Path: name, Target: real})
+	}
 }
 
 func checkSpec(b *box.Box) error {

@@ -49,7 +49,12 @@ func testBox(t *testing.T) *box.Box {
 // created is a box that is running.
 func created(t *testing.T) (*Driver, *box.Box) {
 	t.Helper()
-	d, b := testDriver(), testBox(t)
+	return madeBy(t, testDriver().opts)
+}
+
+func madeBy(t *testing.T, o Options) (*Driver, *box.Box) {
+	t.Helper()
+	d, b := New(o), testBox(t)
 	if err := d.Create(t.Context(), b, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,7 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 		return nil, err
 	}
 	p.Mounts = append(append(p.Mounts, extra...), shown...)
+	d.programLinks(p)
 	if e.Session != "" {
 		p.Mounts = append(p.Mounts,
 			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
@@ -178,7 +179,7 @@ func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
 	if e.Session != "" {
 		env["CCO_SESSION"] = e.Session
 	}
-	for _, kv := range slices.Concat(toolchainEnv(d.opts.Home, d.toolchains()), b.Spec.Env, e.Env) {
+	for _, kv := range slices.Concat(d.shown().env, b.Spec.Env, e.Env) {
 		if k, v, ok := strings.Cut(kv, "="); ok {
 			env[k] = v
 		}
@@ -212,12 +213,13 @@ func (d *Driver) path(p *jail.Plan, own bool) string {
 
 func visible(p *jail.Plan, dir string) bool {
 	for _, m := range p.Mounts {
-		if !m.Device && rooms.Within(dir, m.Target) && !rooms.Within(m.Target, jail.Home) {
+		seen := rooms.Within(dir, m.Target) || m.File && filepath.Dir(m.Target) == dir
+		if seen && !m.Device && !rooms.Within(m.Target, jail.Home) {
 			return true
 		}
 	}
 	for _, l := range p.Links {
-		if rooms.Within(dir, l.Path) {
+		if rooms.Within(dir, l.Path) || filepath.Dir(l.Path) == dir {
 			return true
 		}
 	}

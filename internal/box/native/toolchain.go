@@ -1,7 +1,11 @@
+//go:build linux
+
 package native
 
 import (
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,127 +14,158 @@ import (
 	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
-// toolchain is a place below home where a version manager keeps programs, and the variable that says so where the
-// programs would look in the box's own home instead.
-type toolchain struct{ dir, variable string }
+// toolchain is a place below home where a version manager or an installer keeps programs, what of it they need in order
+// to run, and the variable that names the place where programs would look in the box's own home instead.
+type toolchain struct {
+	dir, variable string
+	parts         []string // patterns
+}
 
-// toolchains are the places that are shown when they are there. Each holds programs only: where a tool keeps
-// credentials beside them, as cargo does, only the part with the programs is named.
+// toolchains are the places of which parts are shown when they are there. Each part holds what somebody has published and
+// nothing else: beside it are npmrc, pip.conf, settings.xml, registries' tokens, keys. Directories into which users put
+// programs of their own, as ~/bin and ~/.local/bin are, hold anything.
 func toolchains() []toolchain {
+	unix := []string{"bin", "include", "lib"}
+	shims := []string{"bin", "libexec", "shims", "version"}
+	installs := slices.Concat(
+		each("installs/node*/*", unix), each("installs/python/*", unix), each("installs/ruby/*", unix), each("installs/java", []string{"*"}),
+		each("installs/bun/*", []string{"bin"}), each("installs/deno/*", []string{"bin"}), []string{"shims"})
+	goRoot := []string{"VERSION", "bin", "go.env", "lib", "pkg", "src"}
 	return []toolchain{
-		{".nvm", "NVM_DIR"}, {".fnm", ""}, {".local/share/fnm", ""}, {".volta", "VOLTA_HOME"}, {".nodenv", "NODENV_ROOT"}, {"n/bin", ""}, {"n/lib", ""},
-		{".asdf", "ASDF_DATA_DIR"}, {".local/share/mise", "MISE_DATA_DIR"}, {".sdkman/candidates", ""},
-		{".pyenv", "PYENV_ROOT"}, {".local/share/uv/python", ""}, {".local/share/uv/tools", ""}, {".local/share/pipx/venvs", ""}, {".local/pipx/venvs", ""},
-		{".rustup", "RUSTUP_HOME"}, {".cargo/bin", ""}, {".rbenv", "RBENV_ROOT"}, {".goenv", ""}, {"go/bin", ""}, {"sdk", ""},
-		{".bun/bin", ""}, {".deno/bin", ""}, {".dotnet", "DOTNET_ROOT"}, {".ghcup", ""}, {".jenv", ""}, {".local/bin", ""}, {"bin", ""},
+		{".nvm", "NVM_DIR", append(each("versions/node/*", unix), "alias", "nvm-exec", "nvm.sh")},
+		{".config/nvm", "NVM_DIR", append(each("versions/node/*", unix), "alias", "nvm-exec", "nvm.sh")},
+		{".fnm", "", each("node-versions/*/installation", unix)},
+		{".local/share/fnm", "", each("node-versions/*/installation", unix)},
+		{".volta", "VOLTA_HOME", slices.Concat([]string{"bin", "layout.v4", "tools/user"}, each("tools/image/node/*", unix),
+			each("tools/image/npm/*", unix), each("tools/image/pnpm/*", []string{"bin", "dist"}), each("tools/image/yarn/*", unix),
+			each("tools/image/packages/*", unix), each("tools/image/packages/@*/*", unix))},
+		{".nodenv", "NODENV_ROOT", slices.Concat(shims, each("versions/*", unix))},
+		{"n", "", append(each("n/versions/node/*", unix), "bin/node", "bin/npm", "bin/npx", "lib/node_modules/npm")},
+		{".bun", "", []string{"bin/bun", "bin/bunx"}},
+		{".deno", "", []string{"bin/deno"}},
+		{".asdf", "ASDF_DATA_DIR", slices.Concat(installs, each("installs/golang/*/go", goRoot), []string{"asdf.sh", "bin", "lib", "plugins/*/bin", "plugins/*/lib"})},
+		{".local/share/mise", "MISE_DATA_DIR", slices.Concat(installs, each("installs/go/*", goRoot))},
+		{".local/bin", "", []string{"mise", "uv", "uvx"}},
+		{".sdkman/candidates", "", slices.Concat([]string{"java/*"}, each("gradle/*", unix), each("kotlin/*", unix), each("maven/*", []string{"bin", "boot", "lib"}))},
+		{".pyenv", "PYENV_ROOT", slices.Concat(shims, each("versions/*", unix), []string{"pyenv.d"})},
+		{".local/share/uv", "", each("python/*", unix)},
+		{".rustup", "RUSTUP_HOME", []string{"settings.toml", "toolchains"}},
+		{".cargo/bin", "", []string{"cargo", "cargo-clippy", "cargo-fmt", "cargo-miri", "clippy-driver", "rust-analyzer", "rust-gdb", "rust-lldb",
+			"rustc", "rustdoc", "rustfmt", "rustup"}},
+		{".rbenv", "RBENV_ROOT", slices.Concat(shims, each("versions/*", unix))},
+		{".goenv", "GOENV_ROOT", slices.Concat(shims, each("versions/*", goRoot))},
+		{"sdk", "", each("go[0-9]*", goRoot)},
+		{".dotnet", "DOTNET_ROOT", []string{"dotnet", "host", "packs", "sdk", "sdk-manifests", "shared", "templates"}},
+		{".ghcup", "", append(each("ghc/*", unix), "bin")},
 	}
 }
 
-// private are places below home from which nothing is ever shown unless the user asks for it.
-func private() []string {
-	return []string{".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config", ".claude", ".codex", ".gemini", ".password-store", ".netrc", ".npmrc"}
+func each(dir string, parts []string) []string {
+	list := make([]string, len(parts))
+	for i, part := range parts {
+		list[i] = dir + "/" + part
+	}
+	return list
 }
 
-// Toolchains finds what the user has installed below home: the places of common version managers, the directories
-// of programs on path, and what the links in those lead to. All of it is read-only in a box.
-func Toolchains(home string, path ...string) []box.Mount {
-	f := &finder{home: filepath.Clean(home)}
+// shown is what a box sees of the user's own beside what is mounted.
+type shown struct {
+	mounts []box.Mount
+	links  map[string]string // names of programs, and what they lead to
+	env    []string          // tells tools where they are when their place is not below the box's own home
+}
+
+// find finds what the user has installed below home: the parts of toolchains, and the programs that are named, as a shell
+// finds them in dirs, each by itself. All of it is read-only in a box.
+func find(home string, dirs, programs []string) *shown {
+	s := &shown{links: map[string]string{}}
+	home = filepath.Clean(home)
 	for _, t := range toolchains() {
-		f.add(filepath.Join(f.home, t.dir))
+		s.toolchain(home, t)
 	}
-	for _, dir := range path {
-		dir = filepath.Clean(dir)
-		if base := filepath.Base(dir); rooms.Within(dir, f.home) && (base == "bin" || base == "shims") {
-			f.add(dir)
+	for _, name := range programs {
+		for _, dir := range dirs {
+			program := filepath.Join(dir, name)
+			if st, err := os.Stat(program); filepath.IsAbs(dir) && err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+				s.program(program)
+				break
+			}
 		}
 	}
-	for _, dir := range slices.Clone(f.found) {
-		if base := filepath.Base(dir); base == "bin" || base == "shims" {
-			f.follow(dir)
-		}
-	}
-	mounts := make([]box.Mount, len(f.found))
-	for i, dir := range f.found {
-		mounts[i].Path = dir
-	}
-	return mounts
+	return s
 }
 
-// toolchainEnv tells tools where they are when their place is not below the box's own home.
-func toolchainEnv(home string, mounts []box.Mount) []string {
-	var env []string
-	for _, t := range toolchains() {
-		dir := filepath.Join(home, t.dir)
-		if t.variable != "" && slices.ContainsFunc(mounts, func(m box.Mount) bool { return m.Path == dir }) {
-			env = append(env, t.variable+"="+dir)
-		}
-	}
-	return env
-}
-
-type finder struct {
-	home  string
-	found []string
-}
-
-// add takes a place that is there and not yet part of another.
-func (f *finder) add(name string) {
-	if _, err := os.Stat(name); err != nil || !f.allowed(name) {
+func (s *shown) toolchain(home string, t toolchain) {
+	root := filepath.Join(home, t.dir)
+	if _, err := os.Stat(root); err != nil {
 		return
 	}
-	if real, err := filepath.EvalSymlinks(name); err != nil || !f.allowed(real) {
-		return
-	}
-	for _, have := range f.found {
-		if rooms.Within(name, have) {
-			return
+	found := false
+	for _, part := range t.parts {
+		names, err := fs.Glob(os.DirFS(root), part)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			found = s.add(home, filepath.Join(root, name)) || found
 		}
 	}
-	f.found = append(f.found, name)
+	if found && t.variable != "" && !slices.ContainsFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, t.variable+"=") }) {
+		s.env = append(s.env, t.variable+"="+root)
+	}
 }
 
-func (f *finder) allowed(name string) bool {
-	if name == "/" || rooms.Within(f.home, name) {
+// add takes a place that is not yet part of another. A link that leads to the whole home is not followed.
+func (s *shown) add(home, name string) bool {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil || real == "/" || rooms.Within(home, real) {
 		return false
 	}
-	for _, dir := range private() {
-		if rooms.Within(name, filepath.Join(f.home, dir)) {
-			return false
-		}
+	if !s.sees(name) {
+		s.mounts = append(s.mounts, box.Mount{Path: name})
 	}
 	return true
 }
 
-// follow adds what a directory's links lead to, as far as it is below home: elsewhere is the system's or somebody's data.
-func (f *finder) follow(dir string) {
-	entries, err := os.ReadDir(dir)
+func (s *shown) sees(name string) bool {
+	return slices.ContainsFunc(s.mounts, func(m box.Mount) bool { return rooms.Within(name, m.Path) })
+}
+
+// program shows a program by itself, with the package that it is part of. A link stays one: programs look beside what it
+// leads to.
+func (s *shown) program(name string) {
+	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		if e.Type()&os.ModeSymlink == 0 {
-			continue
-		}
-		name := filepath.Join(dir, e.Name())
-		if to, err := os.Readlink(name); err != nil || !strings.Contains(to, "/") {
-			continue // another name for a program beside it
-		}
-		target, err := filepath.EvalSymlinks(name)
-		if err == nil && rooms.Within(target, f.home) {
-			f.add(installation(target))
-		}
+	if part := packageOf(real); !s.sees(part) && !ofSystem(part) {
+		s.mounts = append(s.mounts, box.Mount{Path: part})
+	}
+	if real != name && !s.sees(name) && !ofSystem(name) {
+		s.links[name] = real
 	}
 }
 
-// installation is what a program needs beside itself: the environment or the packages that it is part of.
-func installation(program string) string {
-	if prefix, _, ok := strings.Cut(program, "/lib/node_modules/"); ok {
-		return prefix + "/lib/node_modules"
+// ofSystem says whether every box sees a path.
+func ofSystem(name string) bool {
+	return slices.ContainsFunc(systemDirs(), func(dir string) bool { return rooms.Within(name, dir) })
+}
+
+// packageOf is what a program needs beside itself: the package of npm's that it is in, with its own dependencies. Where
+// those of several packages lie side by side, it is all of them.
+func packageOf(program string) string {
+	before, after, ok := strings.Cut(program, "/node_modules/")
+	if !ok {
+		return program
 	}
-	for dir := filepath.Dir(program); dir != "/"; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "pyvenv.cfg")); err == nil {
-			return dir
-		}
+	dir := before + "/node_modules"
+	if path.Base(before) != "lib" {
+		return dir
 	}
-	return program
+	name, rest, _ := strings.Cut(after, "/")
+	if strings.HasPrefix(name, "@") {
+		scoped, _, _ := strings.Cut(rest, "/")
+		name = path.Join(name, scoped)
+	}
+	return path.Join(dir, name)
 }

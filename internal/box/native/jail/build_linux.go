@@ -193,6 +193,10 @@ func enterRoot() (int, error) {
 func (p *Plan) furnish(root int) error {
 	unix.Umask(0)
 	defer unix.Umask(0o022)
+	// First: what follows may be in them.
+	if err := p.mountEmpty(root); err != nil {
+		return err
+	}
 	for _, dir := range p.Dirs {
 		if err := makeDir(root, dir); err != nil {
 			return step("make "+dir, err)
@@ -211,7 +215,7 @@ func (p *Plan) furnish(root int) error {
 			return step("write "+f.Path, err)
 		}
 	}
-	return p.mountEmpty(root)
+	return nil
 }
 
 func (p *Plan) mountEmpty(root int) error {
