@@ -80,8 +80,14 @@ type Exec struct {
 	Env     []string // in addition to the box's own
 	Dir     string   // the workspace by default, home where there is none
 
+	// Own says that this is a step of cco's, not an agent's program: it has the environment of OwnEnv, and the home that
+	// sessions get a copy of, read-only, in place of the session's. Nothing that an agent has left there is found by it.
+	Own bool
+	// Furnish lets a step of cco's write the session's home. Its environment doesn't lead there all the same.
+	Furnish bool
+
 	// Repo names the object store of a repository, seen at Place.Store. Only with Fill can it be written:
-	// no agent ever runs with Fill.
+	// no agent ever runs with Fill, which is only for steps of cco's.
 	Repo string
 	Fill bool
 

@@ -14,6 +14,7 @@ type Way struct {
 
 // Led makes a run take its way out, by the relay of the cco-box that the box has at tool. Drivers begin with it.
 func (e Exec) Led(tool string) Exec {
+	e.Own = e.Own || e.Fill || e.Furnish
 	if e.Way == nil {
 		return e
 	}

@@ -197,7 +197,7 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 		return err
 	}
 	return d.Run(ctx, b, box.Exec{
-		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Repo: rec.RepoKey, Fill: fill,
+		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Own: true, Repo: rec.RepoKey, Fill: fill,
 	})
 }
 
@@ -251,7 +251,8 @@ func (k *keeper) lookForAgent(ctx context.Context) error {
 	if k.program, k.binds, err = k.find(ctx, a, k.box, k.drv); err != nil || k.program != "" {
 		return err
 	}
-	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"sh", "-c", `command -v "$0" >/dev/null`, a.Binary()}})
+	// It is asked in the agent's environment, where it will be looked for. Nothing but words hangs on the answer.
+	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"/bin/sh", "-c", `command -v "$0" >/dev/null`, a.Binary()}})
 	if proc.Code(err) > 0 {
 		return agent.Missing(a, k.box.Name)
 	}

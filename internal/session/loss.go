@@ -202,7 +202,7 @@ func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, 
 		return nil, err
 	}
 	words := &proc.Tail{Max: 1 << 10}
-	err = d.Run(ctx, b, box.Exec{Session: id, Argv: []string{"tar", "-cf", "-", "."}, Stdout: f, Stderr: words})
+	err = d.Run(ctx, b, box.Exec{Session: id, Own: true, Argv: []string{"tar", "-cf", "-", "."}, Stdout: f, Stderr: words})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, git.Clean(words.String())), os.Remove(to))
 	}

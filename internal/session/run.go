@@ -169,7 +169,7 @@ func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 	if err != nil {
 		return err
 	}
-	err = r.drv.Run(ctx, r.box, box.Exec{Session: r.rec.ID, Argv: []string{r.place.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
+	err = r.drv.Run(ctx, r.box, box.Exec{Session: r.rec.ID, Furnish: true, Argv: []string{r.place.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
 	if err != nil {
 		return fmt.Errorf("put the settings of %s in place: %w", r.agent.Name(), err)
 	}

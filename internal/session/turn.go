@@ -83,7 +83,7 @@ func (s *Service) unlock(ctx context.Context, rec store.Session) {
 	if err != nil || d.Halt(ctx, b, rec.ID) != nil {
 		return
 	}
-	_ = d.Run(ctx, b, box.Exec{Session: rec.ID, Repo: rec.RepoKey, Argv: []string{"find", ".git", "-name", "*.lock", "-type", "f", "-delete"}})
+	_ = d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Repo: rec.RepoKey, Argv: []string{"find", ".git", "-name", "*.lock", "-type", "f", "-delete"}})
 }
 
 // forever is longer than any turn: what bounds it are its own limits.

@@ -89,7 +89,7 @@ func (s *Service) awake(ctx context.Context, name string) (*box.Box, box.Driver,
 }
 
 func (s *Service) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
-	return d.Run(ctx, b, box.Exec{Session: rec.ID, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"}, Repo: rec.RepoKey}) == nil
+	return d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"}, Repo: rec.RepoKey}) == nil
 }
 
 func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
@@ -292,7 +292,7 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 	if err != nil {
 		return err
 	}
-	return d.Run(ctx, b, box.Exec{Session: id, Argv: []string{p.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
+	return d.Run(ctx, b, box.Exec{Session: id, Own: true, Argv: []string{p.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
 }
 
 // RemoveWorkspace removes a phase's workspace and what its turns have left. Work that exists nowhere else stops it, or with

@@ -77,6 +77,7 @@ func Run(t *testing.T, s Setup) {
 		{"ReadOnly", ReadOnly, readOnly},
 		{"Views", Views, views},
 		{"Store", Store, store},
+		{"OwnSteps", "", ownSteps},
 		{"Etc", Etc, etc},
 		{"Binds", Binds, binds},
 		{"Exchange", "", exchange},

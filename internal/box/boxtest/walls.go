@@ -66,6 +66,32 @@ func store(s *suite) {
 	}
 }
 
+// ownSteps shows that what cco runs for itself heeds nothing of the agent's home and of anybody's environment.
+func ownSteps(s *suite) {
+	place := s.session(one)
+	s.out(sh(one, `mkdir -p "$1/.local/bin" && cd "$1" && printf '[user]\n\tname = evil\n' > .gitconfig
+for p in git sh ls; do printf '#!/bin/sh\necho evil\n' > .local/bin/$p && chmod +x .local/bin/$p; done`, place.State))
+	s.box.Spec.Env = []string{"PATH=" + place.State + "/.local/bin:/usr/bin:/bin", "LEAK=evil", "HOME=" + place.State, "GIT_EDITOR=evil"}
+	own := sh(one, `env; cd /; git config --get user.name || echo no name; ls -d /`)
+	own.Own = true
+	got := s.out(own)
+	for _, bad := range []string{"evil", place.State, place.Home} {
+		if strings.Contains(got, bad) {
+			s.Errorf("it heeds %q:\n%s", bad, got)
+		}
+	}
+	for _, want := range []string{"no name\n/", "HOME=/var/empty\n", ":/usr/bin:", "CCO_SESSION=" + one + "\n"} {
+		if !strings.Contains(got, want) {
+			s.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	// What an agent needs in its home is put there all the same.
+	put := sh(one, `echo put > "$1/put"; cat "$1/put"; env | grep -c evil`, place.State)
+	put.Furnish = true
+	stdout, _, _ := s.run(put)
+	wantText(s.T, stdout, "put\n0")
+}
+
 func etc(s *suite) {
 	s.session(one)
 	e := sh(one, `cat /etc/cco/policy.json; echo x > /etc/cco/policy.json || echo kept; rm -f /etc/cco/policy.json || echo kept; mv /etc/cco /tmp/x || echo kept`)

@@ -62,7 +62,7 @@ func (r *container) tools(o Options) error {
 // caches shows the directories that last as long as the box, and puts links to them into the home. Mounts in the home
 // itself would have the engine follow whatever links the agent has put there.
 func (r *container) caches(home jail.Mount) error {
-	if r.exec.Fill {
+	if r.exec.Own {
 		return nil
 	}
 	names := r.box.Spec.Caches
@@ -195,6 +195,9 @@ func (r *container) etc() error {
 // environment is built from nothing but the image's own: what the host has stays there.
 func (r *container) environment() []string {
 	e := r.exec
+	if e.Own {
+		return e.OwnEnv()
+	}
 	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	add := func(list []string) {
 		for _, kv := range list {
@@ -204,9 +207,7 @@ func (r *container) environment() []string {
 		}
 	}
 	add(r.Env)
-	if !e.Fill {
-		env["PATH"] = jail.Home + "/.local/bin:" + env["PATH"]
-	}
+	env["PATH"] = jail.Home + "/.local/bin:" + env["PATH"]
 	maps.Copy(env, map[string]string{
 		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb",
 	})

@@ -53,8 +53,7 @@ func homeFor(id rooms.Identity, l rooms.Layout, e box.Exec) (jail.Mount, func(),
 		if _, err := os.Lstat(home.Source); err != nil {
 			return home, nil, fmt.Errorf("session %s is not in this box: %w", e.Session, err)
 		}
-		if e.Fill {
-			// Whoever may write the store sees nothing that an agent could have put into a home.
+		if e.Own && !e.Furnish {
 			home.Source, home.Write = l.Home(), false
 		}
 		return home, func() {}, nil

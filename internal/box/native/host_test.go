@@ -104,8 +104,8 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	}
 }
 
-// Guards against an agent that leaves programs in its home for whoever fills the store.
-func TestFillSeesNothingOfTheSession(t *testing.T) {
+// Guards against an agent that leaves programs in its home for cco's own steps.
+func TestOwnStepsSeeNothingOfTheSession(t *testing.T) {
 	d, b := created(t)
 	const id = "0000feed"
 	if _, err := d.Prepare(t.Context(), b, id); err != nil {
@@ -115,8 +115,8 @@ func TestFillSeesNothingOfTheSession(t *testing.T) {
 	if _, err := shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", script}}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := shell(t, d, b, box.Exec{Session: id, Repo: "r", Fill: true, Argv: []string{"sh", "-c", `command -v git; ls -A ~; case $PATH in */home/agent*) echo home;; esac`}})
-	if err != nil || strings.Contains(out, "home") || strings.Contains(out, ".local") || strings.Contains(out, ".cache") {
+	out, err := shell(t, d, b, box.Exec{Session: id, Repo: "r", Own: true, Argv: []string{"sh", "-c", `command -v git; ls -A ~ /home/agent; case $PATH in */home/agent*) echo home;; esac`}})
+	if err != nil || strings.HasSuffix(out, "home\n") || strings.Contains(out, ".local") || strings.Contains(out, ".cache") {
 		t.Errorf("%v: %q", err, out)
 	}
 }

@@ -22,7 +22,7 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 	p := d.basePlan(b, limits)
 	l := rooms.Layout{Dir: b.Dir}
 	p.Mounts = append(p.Mounts, home)
-	if !e.Fill {
+	if !e.Own {
 		if err := d.caches(p, b, id); err != nil {
 			return nil, err
 		}
@@ -166,9 +166,12 @@ func (d *Driver) caches(p *jail.Plan, b *box.Box, id rooms.Identity) error {
 
 // environment is built from nothing: what the host has in its own stays there.
 func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
+	if e.Own {
+		return e.OwnEnv()
+	}
 	env := map[string]string{
 		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8",
-		"TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb", "PATH": d.path(p, !e.Fill),
+		"TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb", "PATH": d.path(p),
 	}
 	if _, err := os.Stat("/bin/bash"); err == nil {
 		env["SHELL"] = "/bin/bash"
@@ -192,11 +195,8 @@ func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
 }
 
 // path is what of the host's PATH can be seen in the box, after the home's own and before what every system has.
-func (d *Driver) path(p *jail.Plan, own bool) string {
-	var dirs []string
-	if own {
-		dirs = []string{jail.Home + "/.local/bin", jail.Home + "/go/bin", jail.Home + "/.cargo/bin"}
-	}
+func (d *Driver) path(p *jail.Plan) string {
+	dirs := []string{jail.Home + "/.local/bin", jail.Home + "/go/bin", jail.Home + "/.cargo/bin"}
 	for _, dir := range filepath.SplitList(d.opts.Path) {
 		if filepath.IsAbs(dir) && visible(p, filepath.Clean(dir)) {
 			dirs = append(dirs, filepath.Clean(dir))

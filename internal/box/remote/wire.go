@@ -51,6 +51,8 @@ type exec struct {
 	Argv     [][]byte      `json:"argv"`
 	Env      [][]byte      `json:"env,omitempty"`
 	Dir      string        `json:"dir,omitempty"`
+	Own      bool          `json:"own,omitempty"`
+	Furnish  bool          `json:"furnish,omitempty"`
 	Repo     string        `json:"repo,omitempty"`
 	Fill     bool          `json:"fill,omitempty"`
 	ReadOnly bool          `json:"read_only,omitempty"`
@@ -157,7 +159,7 @@ func (f *fault) err(argv []string) error {
 
 func newExec(e box.Exec) *exec {
 	x := &exec{
-		Session: e.Session, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Dir: e.Dir, Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View,
+		Session: e.Session, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Dir: e.Dir, Own: e.Own, Furnish: e.Furnish, Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View,
 		Limits: e.Limits, Etc: e.Etc, Grace: e.Grace, Stdin: e.Stdin != nil, Stdout: e.Stdout != nil, Stderr: e.Stderr != nil,
 	}
 	for _, b := range e.Binds {
@@ -171,7 +173,7 @@ func newExec(e box.Exec) *exec {
 
 func (x *exec) real() box.Exec {
 	e := box.Exec{
-		Session: x.Session, Argv: toTexts(x.Argv), Env: toTexts(x.Env), Dir: x.Dir, Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View,
+		Session: x.Session, Argv: toTexts(x.Argv), Env: toTexts(x.Env), Dir: x.Dir, Own: x.Own, Furnish: x.Furnish, Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View,
 		Limits: x.Limits, Etc: x.Etc, Grace: x.Grace,
 	}
 	for _, path := range x.Binds {

@@ -40,7 +40,9 @@ func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 	for _, m := range e.Binds {
 		v.show(m.Path, false)
 	}
-	v.show(at.own.home(), true)
+	if !e.Own || e.Furnish {
+		v.show(at.own.home(), true)
+	}
 	if e.Session != "" {
 		v.show(filepath.Join(b.Exchange, e.Session), true)
 	}

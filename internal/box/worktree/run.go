@@ -129,6 +129,9 @@ func (d *Driver) isKey(name string) bool { return slices.Contains(d.opts.Keys, n
 // binds it to the worktree; what it binds to is told in variables of its own.
 func (d *Driver) environment(b *box.Box, e box.Exec, at site, leave func(name string) bool, more ...string) []string {
 	path := layout{b.Dir}.bin()
+	if e.Own {
+		return lastOfEach(slices.Concat(e.OwnEnv(path), more, at.bound()))
+	}
 	var env []string
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")
@@ -143,13 +146,19 @@ func (d *Driver) environment(b *box.Box, e box.Exec, at site, leave func(name st
 	if e.Session != "" {
 		env = append(env, "CCO_SESSION="+e.Session)
 	}
+	env = append(env, at.bound()...)
+	// The skill is in the session's own configuration, which claude reads instead of the user's.
+	env = append(env, "CLAUDE_CONFIG_DIR="+filepath.Join(at.own.home(), ".claude"))
+	return lastOfEach(slices.Concat(env, b.Spec.Env, e.Env))
+}
+
+// bound are the variables by which the wrapper binds git to the worktree.
+func (at site) bound() (env []string) {
 	if at.workspace != "" {
 		ceiling := "GIT_CEILING_DIRECTORIES=" + filepath.Dir(at.workspace)
 		env = append(env, ceiling, "CCO_"+ceiling, "CCO_GIT_DIR="+at.admin, "CCO_GIT_WORK_TREE="+at.workspace)
 	}
-	// The skill is in the session's own configuration, which claude reads instead of the user's.
-	env = append(env, "CLAUDE_CONFIG_DIR="+filepath.Join(at.own.home(), ".claude"))
-	return lastOfEach(slices.Concat(env, b.Spec.Env, e.Env))
+	return env
 }
 
 // lastOfEach keeps of every variable the value that was said last: programs differ in which of two they believe.
