@@ -132,6 +132,9 @@ func (a *app) pulled(r session.PullResult) {
 	if r.WipRef != "" {
 		a.io.Say("uncommitted work is kept at %s", r.WipRef)
 	}
+	for _, t := range r.Trouble {
+		a.io.Warn("%s", term.Clean(t))
+	}
 	a.conclusion(r)
 }
 

@@ -60,35 +60,50 @@ func (r *Repo) CheckBranch(ctx context.Context, branch string) error {
 
 // CreateBranch makes a branch at a commit. One that exists is fast-forwarded, or it is a *BranchExistsError.
 func (r *Repo) CreateBranch(ctx context.Context, branch, to string) (Forwarded, error) {
-	if err := r.checkOID(to); err != nil {
-		return Forwarded{}, err
-	}
-	if err := r.CheckBranch(ctx, branch); err != nil {
-		return Forwarded{}, err
-	}
-	now, err := r.Branch(ctx, branch)
-	if err == nil {
-		f, err := r.FastForward(ctx, branch, now, to)
-		if _, ok := errors.AsType[*DivergedError](err); ok {
-			return Forwarded{}, &BranchExistsError{Branch: branch, Now: now, Tip: to}
-		}
-		return f, err
-	}
-	if _, gone := errors.AsType[*BranchGoneError](err); !gone {
-		return Forwarded{}, err
-	}
-	// A branch without commits can be checked out, too.
-	use, err := r.use(ctx, branch)
+	now, err := r.canCreate(ctx, branch, to)
 	if err != nil {
 		return Forwarded{}, err
 	}
-	if use != nil {
-		return Forwarded{}, use
+	if now != "" {
+		return r.FastForward(ctx, branch, now, to)
 	}
 	if err := r.moveRef(ctx, branch, r.zero(), to); err != nil {
 		return Forwarded{}, err
 	}
 	return Forwarded{Branch: branch, To: to, Moved: true}, nil
+}
+
+// CanCreateBranch gives the error that CreateBranch would give, and touches nothing.
+func (r *Repo) CanCreateBranch(ctx context.Context, branch, to string) error {
+	_, err := r.canCreate(ctx, branch, to)
+	return err
+}
+
+// canCreate says where a branch is that can be fast-forwarded; "" if it is new.
+func (r *Repo) canCreate(ctx context.Context, branch, to string) (now string, err error) {
+	if err := r.checkOID(to); err != nil {
+		return "", err
+	}
+	if err := r.CheckBranch(ctx, branch); err != nil {
+		return "", err
+	}
+	now, err = r.Branch(ctx, branch)
+	if err == nil {
+		err = r.CanFastForward(ctx, branch, now, to)
+		if _, ok := errors.AsType[*DivergedError](err); ok {
+			return "", &BranchExistsError{Branch: branch, Now: now, Tip: to}
+		}
+		return now, err
+	}
+	if _, gone := errors.AsType[*BranchGoneError](err); !gone {
+		return "", err
+	}
+	// A branch without commits can be checked out, too.
+	use, err := r.use(ctx, branch)
+	if use != nil {
+		return "", use
+	}
+	return "", err
 }
 
 // forwardPlan is a fast-forward that nothing stands in the way of.

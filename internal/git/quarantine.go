@@ -92,6 +92,17 @@ func (q *Quarantine) borrow() error {
 	return os.WriteFile(filepath.Join(q.Dir, "shallow"), shallow, 0o600)
 }
 
+// Preview is the user's repository with the new objects in sight, for questions before anything is imported.
+func (q *Quarantine) Preview() *Repo {
+	r := *q.repo
+	dir := filepath.Join(q.Dir, "objects")
+	if strings.ContainsAny(dir, ":\"\n") {
+		dir = strconv.Quote(dir)
+	}
+	r.host = r.host.with("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + dir)
+	return &r
+}
+
 // Close removes the quarantine directory.
 func (q *Quarantine) Close() error { return os.RemoveAll(q.Dir) }
 

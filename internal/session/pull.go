@@ -49,9 +49,11 @@ type PullResult struct {
 	Others   []string      `json:"others,omitempty"` // other branches in the workspace, saved in Rest
 	Rest     string        `json:"rest,omitempty"`
 	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
+	Trouble  []string      `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
 	Took     time.Duration `json:"took"`
 
 	head, wip string // as they were published
+	target    string // where the branch goes
 }
 
 // maxResult bounds result.json and error.txt.
@@ -109,17 +111,20 @@ func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (
 	}
 	q, err := s.quarantine(ctx, repo, rec, published, o)
 	if err != nil {
-		return PullResult{}, fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.exchange(rec.ID))
+		return PullResult{}, s.unchanged(rec.ID, err)
 	}
 	if q != nil {
 		defer func() { _ = q.Close() }()
 	}
-	r, err := s.land(ctx, repo, q, rec, published, o)
-	r.Took = s.Now().Sub(start)
-	if err != nil || o.DryRun {
-		return r, err
+	r, err := s.examine(ctx, q, rec, published, o)
+	if err == nil && o.DryRun {
+		err = s.canLand(ctx, q, r, o)
 	}
-	return s.close(ctx, rec, r, o)
+	if err == nil && !o.DryRun {
+		r, err = s.land(ctx, repo, q, r, published, o)
+	}
+	r.Took = s.Now().Sub(start)
+	return r, err
 }
 
 // Failure says of a session that has ended badly what it left and what the user can do.
@@ -274,107 +279,4 @@ func (s *Service) fill(ctx context.Context, q *git.Quarantine, rec store.Session
 		return fmt.Errorf("%s holds other commits than %s says", inside.OutputBundle, inside.ResultFile)
 	}
 	return os.Remove(bundle)
-}
-
-// land examines, imports and moves the branch.
-func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, rec store.Session, pub inside.Result, o PullOptions) (PullResult, error) {
-	r := PullResult{Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Salvaged: pub.Salvaged}
-	if o.Branch != "" {
-		r.Branch = o.Branch
-	}
-	if q == nil {
-		return r, nil
-	}
-	r.Tip, r.head, r.wip = pub.Head, pub.Head, pub.Wip
-	report, err := q.Examine(ctx)
-	if no, ok := errors.AsType[*git.RefusedError](err); ok && no.Rule == git.RuleBase {
-		return r, fmt.Errorf("%w\nnothing was changed; have the agent put its work on top with `cco box push --continue %s -m \"Rebase your work onto %s\"`",
-			err, rec.ID, rec.Base)
-	}
-	if err != nil {
-		return r, fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.exchange(rec.ID))
-	}
-	r.Warnings = report.Warnings
-	if r.Summary, err = q.Summary(ctx); err != nil {
-		return r, err
-	}
-	target := r.Tip
-	if o.WithWip && r.wip != "" {
-		target = r.wip
-	}
-	if o.DryRun {
-		if o.Branch == "" {
-			err = repo.CanFastForward(ctx, r.Branch, rec.Base, target)
-		}
-		return r, err
-	}
-	imported, err := q.Import(ctx, rec.ID)
-	if err != nil {
-		return r, err
-	}
-	r.Ref, r.WipRef, r.Kept = imported.Ref, imported.WipRef, imported.Kept
-	fwd, err := s.forward(ctx, repo, rec, r.Branch, target, o)
-	if err != nil {
-		return r, s.explain(err, rec, imported.Ref)
-	}
-	r.Moved, r.Raw, r.Tip = fwd.Moved, fwd.Raw, target
-	return r, nil
-}
-
-func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session, branch, target string, o PullOptions) (git.Forwarded, error) {
-	if o.Branch != "" {
-		return repo.CreateBranch(ctx, branch, target)
-	}
-	return repo.FastForward(ctx, branch, rec.Base, target)
-}
-
-// explain adds to a branch that can't be moved what a person would do about it.
-func (s *Service) explain(err error, rec store.Session, ref string) error {
-	var gone *git.BranchGoneError
-	var diverged *git.DivergedError
-	var out *git.CheckedOutError
-	switch {
-	case errors.As(err, &out):
-		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --into DIR` brings it to the worktree that has the branch", err, ref, rec.ID)
-	case errors.As(err, &diverged):
-		return fmt.Errorf("%w\nthe work is at %s: `git merge %s` joins it, `git cherry-pick %s..%s` puts it on top; `cco box pull %s --branch NAME` makes a branch of it",
-			err, ref, ref, rec.Base[:10], ref, rec.ID)
-	case errors.As(err, &gone):
-		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --branch NAME` makes a branch of it", err, ref, rec.ID)
-	default:
-		return fmt.Errorf("%w\nthe work is at %s; mend this and pull again", err, ref)
-	}
-}
-
-// close records that the work has arrived, saves what is beside it, and clears the exchange directory.
-func (s *Service) close(ctx context.Context, rec store.Session, r PullResult, o PullOptions) (PullResult, error) {
-	// What has arrived stays arrived, also when the user interrupts now.
-	ctx = context.WithoutCancel(ctx)
-	var err error
-	if len(r.Others) > 0 {
-		if r.Rest, err = s.bury(ctx, rec.ID, inside.RestBundle, o.Bundle); err != nil {
-			return r, fmt.Errorf("save other branches: %w", err)
-		}
-	}
-	r.Session, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Reason, v.Pulled, v.Tip, v.Wip, v.Repo = store.Pulled, "", s.Now(), r.Tip, r.wip, rec.Repo
-		// The next run of the same session, if there is one, starts from what the host has now.
-		if r.head != "" {
-			v.Base = r.head
-		}
-		return nil
-	})
-	if err != nil || o.Keep {
-		return r, err
-	}
-	return r, tree.Remove(s.exchange(rec.ID))
-}
-
-// bury copies a bundle of the exchange into the graveyard.
-func (s *Service) bury(ctx context.Context, id, name string, limit int64) (string, error) {
-	dst, err := s.grave(id, name)
-	if err == nil {
-		_, err = git.CopyOut(ctx, s.exchange(id), name, dst, limit)
-	}
-	return dst, err
 }

@@ -1,0 +1,173 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
+)
+
+// examine says what came, if nothing of it is refused. With a nil quarantine there is nothing new.
+func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result, o PullOptions) (PullResult, error) {
+	r := PullResult{
+		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Salvaged: pub.Salvaged,
+		target: rec.Base,
+	}
+	if o.Branch != "" {
+		r.Branch = o.Branch
+	}
+	if q == nil {
+		return r, nil
+	}
+	r.Tip, r.head, r.wip, r.target = pub.Head, pub.Head, pub.Wip, pub.Head
+	if o.WithWip && r.wip != "" {
+		r.target = r.wip
+	}
+	report, err := q.Examine(ctx)
+	if no, ok := errors.AsType[*git.RefusedError](err); ok && no.Rule == git.RuleBase {
+		return r, fmt.Errorf("%w\nnothing was changed; have the agent put its work on top with `cco box push --continue %s -m \"Rebase your work onto %s\"`",
+			err, rec.ID, rec.Base)
+	}
+	if err != nil {
+		return r, s.unchanged(rec.ID, err)
+	}
+	r.Warnings = report.Warnings
+	r.Summary, err = q.Summary(ctx)
+	return r, err
+}
+
+// unchanged says that nothing has come of an error but itself.
+func (s *Service) unchanged(id string, err error) error {
+	return fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.exchange(id))
+}
+
+// canLand gives the error that land would give for want of a branch to move.
+func (s *Service) canLand(ctx context.Context, q *git.Quarantine, r PullResult, o PullOptions) error {
+	if q == nil {
+		return nil
+	}
+	repo := q.Preview()
+	if o.Branch != "" {
+		return repo.CanCreateBranch(ctx, r.Branch, r.target)
+	}
+	return repo.CanFastForward(ctx, r.Branch, r.Base, r.target)
+}
+
+// land takes what was examined into the repository. All that can fail comes before the branch moves: what comes after is
+// clearing up, and ends in words at most.
+func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, r PullResult, pub inside.Result, o PullOptions) (PullResult, error) {
+	rec := r.Session
+	spare, err := s.spare(ctx, rec.ID, pub, o.Bundle)
+	if err != nil {
+		return r, s.unchanged(rec.ID, fmt.Errorf("save other branches: %w", err))
+	}
+	if spare != "" {
+		defer func() { _ = os.Remove(spare) }() // moved away, if all went well
+	}
+	if q == nil {
+		return s.close(ctx, r, spare, o)
+	}
+	imported, err := q.Import(ctx, rec.ID)
+	if err != nil {
+		return r, err
+	}
+	r.Ref, r.WipRef, r.Kept = imported.Ref, imported.WipRef, imported.Kept
+	fwd, err := s.forward(ctx, repo, rec, r.Branch, r.target, o)
+	if err != nil {
+		return r, s.explain(err, rec, imported.Ref)
+	}
+	r.Moved, r.Raw, r.Tip = fwd.Moved, fwd.Raw, r.target
+	return s.close(ctx, r, spare, o)
+}
+
+func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session, branch, target string, o PullOptions) (git.Forwarded, error) {
+	if o.Branch != "" {
+		return repo.CreateBranch(ctx, branch, target)
+	}
+	return repo.FastForward(ctx, branch, rec.Base, target)
+}
+
+// explain adds to a branch that can't be moved what a person would do about it.
+func (s *Service) explain(err error, rec store.Session, ref string) error {
+	var gone *git.BranchGoneError
+	var diverged *git.DivergedError
+	var out *git.CheckedOutError
+	switch {
+	case errors.As(err, &out):
+		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --into DIR` brings it to the worktree that has the branch", err, ref, rec.ID)
+	case errors.As(err, &diverged):
+		return fmt.Errorf("%w\nthe work is at %s: `git merge %s` joins it, `git cherry-pick %s..%s` puts it on top; `cco box pull %s --branch NAME` makes a branch of it",
+			err, ref, ref, rec.Base[:10], ref, rec.ID)
+	case errors.As(err, &gone):
+		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --branch NAME` makes a branch of it", err, ref, rec.ID)
+	default:
+		return fmt.Errorf("%w\nthe work is at %s; mend this and pull again", err, ref)
+	}
+}
+
+// spare copies the bundle of side branches out of the agent's reach; "" if there are none.
+func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit int64) (string, error) {
+	if len(pub.Others) == 0 {
+		return "", nil
+	}
+	dst := filepath.Join(s.dir(id), inside.RestBundle)
+	if err := ignoreMissing(os.Remove(dst)); err != nil { // of a pull that was killed
+		return "", err
+	}
+	got, err := git.CopyOut(ctx, s.exchange(id), inside.RestBundle, dst, limit)
+	if err == nil && (pub.Rest == nil || got.SHA256 != pub.Rest.SHA256) {
+		err = errors.Join(fmt.Errorf("%s is not the file that was published: its sum differs", inside.RestBundle), os.Remove(dst))
+	}
+	return dst, err
+}
+
+// close records that the work has arrived, puts what is beside it into the graveyard, and clears the exchange directory.
+func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullOptions) (PullResult, error) {
+	// What has arrived stays arrived, also when the user interrupts now.
+	ctx = context.WithoutCancel(ctx)
+	id, repo, keep := r.Session.ID, r.Session.Repo, o.Keep
+	if spare != "" {
+		grave, err := s.grave(id, inside.RestBundle)
+		if err == nil {
+			err = os.Rename(spare, grave)
+		}
+		if r.Rest = grave; err != nil {
+			keep, r.Rest = true, filepath.Join(s.exchange(id), inside.RestBundle)
+			r.Trouble = append(r.Trouble, "other branches could not be put into the graveyard: "+err.Error())
+		}
+	}
+	done, err := s.Store.UpdateSession(ctx, id, func(v *store.Session) error {
+		v.State, v.Reason, v.Pulled, v.Tip, v.Wip, v.Repo = store.Pulled, "", s.Now(), r.Tip, r.wip, repo
+		// The next run of the same session, if there is one, starts from what the host has now.
+		if r.head != "" {
+			v.Base = r.head
+		}
+		return nil
+	})
+	if err != nil {
+		return r, fmt.Errorf("the work is at %s, but that could not be recorded; pull again: %w", r.Branch, err)
+	}
+	r.Session = done
+	if keep {
+		return r, nil
+	}
+	if err := tree.Remove(s.exchange(id)); err != nil {
+		r.Trouble = append(r.Trouble, "the exchange directory could not be cleared: "+err.Error())
+	}
+	return r, nil
+}
+
+// bury copies a bundle of the exchange into the graveyard.
+func (s *Service) bury(ctx context.Context, id, name string, limit int64) (string, error) {
+	dst, err := s.grave(id, name)
+	if err == nil {
+		_, err = git.CopyOut(ctx, s.exchange(id), name, dst, limit)
+	}
+	return dst, err
+}
