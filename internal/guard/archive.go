@@ -173,6 +173,10 @@ func (s *shell) container(argv []arg) {
 	case "ps", "images", "logs", "inspect", "info", "version", "stats", "top", "port", "pull", "push", "tag", "stop", "start", "restart", "rm", "rmi", "kill", "wait", "network", "system", "history", "events":
 	default:
 		for i, a := range rest[1:] {
+			switch optionOf(rest, i+1) {
+			case "build-arg", "label", "t", "tag", "e", "env", "target", "name", "platform":
+				continue // the image's own
+			}
 			if !readsByOption(rest[i], a) {
 				s.loose(a)
 			}
@@ -270,6 +274,12 @@ func (s *shell) client(name string, argv []arg) {
 		}
 		s.print(unknown(dynamic))
 		return
+	}
+	if n := len(o.operands); name == "aws" && n > 0 && (strings.HasPrefix(words, "s3 cp") || strings.HasPrefix(words, "s3 sync")) {
+		if last := o.operands[n-1]; !strings.HasPrefix(last.prefix(), "s3:") {
+			s.loose(last)
+		}
+		args = nil
 	}
 	for _, a := range args {
 		if where, _ := s.locate(a.text, s.sc.dirs[0], false); where == placeSystem {

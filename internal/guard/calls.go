@@ -68,12 +68,17 @@ func opensFile(name string) bool {
 // callReads names calls that only look at the path they get, or take text.
 func callReads(name string) bool {
 	switch name {
-	case "exists", "isfile", "isdir", "islink", "listdir", "scandir", "walk", "glob", "iglob", "rglob", "stat", "lstat", "getsize", "getmtime", "samefile", "access", "accessSync",
+	case "eq", "ne", "cmp", "lines", "exists", "isfile", "isdir", "islink", "listdir", "scandir", "walk", "glob", "iglob", "rglob", "stat", "lstat", "getsize", "getmtime", "samefile", "access", "accessSync",
 		"read_text", "read_bytes", "readFile", "readFileSync", "readdir", "readdirSync", "existsSync", "statSync", "lstatSync", "realpathSync", "readlink", "readlinkSync", "createReadStream", "readJson", "readJsonSync", "readTextFile", "readTextFileSync",
 		"load_file", "safe_load_file", "read", "readlines", "exist", "entries", "each_child", "children", "foreach", "require", "require_relative", "import", "import_module", "__import__", "ReadFile", "ReadDir", "Open", "Stat", "Lstat",
 		"file_get_contents", "is_file", "is_dir", "file_exists", "file", "include", "include_once", "require_once", "read_csv", "read_json", "load", "loads", "insert", "append", "addpath", "addsitedir", "unshift", "push",
 		"print", "println", "puts", "log", "printf", "say", "warn", "die", "p", "pp", "pprint", "error", "info", "debug", "write", "Println", "Printf", "Errorf", "Sprintf", "exit", "raise", "Error", "ValueError", "RuntimeError", "Exception", "SystemExit", "throw", "assert",
 		"startswith", "endswith", "startsWith", "endsWith", "includes", "indexOf", "match", "search", "findall", "fullmatch", "compile", "sub", "split", "replace", "replaceAll", "strip", "lstrip", "rstrip", "removeprefix", "format", "test", "count", "find", "index", "RegExp", "gsub", "sub!", "start_with", "end_with", "dirname", "basename", "get", "post", "put", "fetch", "urlopen", "Request", "URL", "add_argument", "getenv", "setdefault", "pop", "has", "contains", "equal", "assertEqual", "Get", "Post", "HandleFunc", "Handle", "route", "echo", "len",
+		"safe_dump", "writerow", "writerows", "disk_usage", "encode_json", "decode_json", "str_replace", "preg_replace", "preg_match", "strpos", "explode", "strlen", "trim", "length", "isinstance",
+		"Counter", "partition", "assertIn", "assertNotIn", "assertTrue", "expect", "toBe", "toEqual", "equals", "deepEqual", "strictEqual", "ok", "extend", "concat", "substring", "slice", "upper", "lower",
+		"toUpperCase", "toLowerCase", "encodeURIComponent", "which", "readLines", "nchar",
+		"relpath", "relative", "commonpath", "commonprefix", "splitext", "extname", "isAbsolute", "parse", "relative_to", "is_relative_to", "as_uri", "as_posix", "PurePosixPath",
+		"repr", "set", "list", "dict", "tuple", "sorted", "type", "hash", "bytes", "encode", "Set", "Map", "keys", "values", "assign", "deepcopy", "dump", "generate", "md5", "sha256", "update",
 		"json_encode", "stringify", "dumps", "var_dump", "print_r", "var_export", "serialize", "escape", "quote", "sprintf":
 		return true
 	}

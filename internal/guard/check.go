@@ -251,6 +251,12 @@ func (s *shell) installs() bool {
 
 // staged says that DESTDIR sends what is installed into the workspace.
 func (s *shell) staged() bool {
+	for _, a := range s.current {
+		if value, ok := strings.CutPrefix(a.prefix(), "DESTDIR="); ok && value != "" {
+			where, _ := s.locate(a.cut(len("DESTDIR=")), s.sc.dirs[0], false)
+			return where.writable()
+		}
+	}
 	v, ok := s.sc.vars["DESTDIR"]
 	if !ok || len(v.alts) != 1 || len(v.alts[0]) == 0 {
 		return false

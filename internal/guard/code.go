@@ -57,6 +57,13 @@ func (s *shell) code(lang string, t text, at arg, args []text) bool {
 // counts, but for those in strings that are only printed or read.
 func (p *program) foreign(source string) {
 	lisp := strings.HasPrefix(strings.TrimSpace(source), "(")
+	var rest []string
+	for _, piece := range strings.FieldsFunc(source, func(r rune) bool { return r == '|' || r == ';' || r == '\n' }) {
+		if !looksOnly(piece) {
+			rest = append(rest, piece)
+		}
+	}
+	source = strings.Join(rest, "\n")
 	for i, t := range p.toks {
 		if t.kind != 's' || !strings.ContainsAny(t.text, "/~.") {
 			continue
@@ -66,6 +73,12 @@ func (p *program) foreign(source string) {
 		}
 	}
 	p.s.unmentioned(lit(source), p.at)
+}
+
+// looksOnly says that a command of PowerShell prints what it finds.
+func looksOnly(piece string) bool {
+	verb, _, ok := strings.Cut(strings.TrimSpace(piece), "-")
+	return ok && contains([]string{"Get", "Test", "Select", "Measure", "Format", "Resolve", "Compare"}, verb) && !strings.ContainsAny(piece, ">&({")
 }
 
 // callAround names the call that token i is given to.
@@ -82,10 +95,13 @@ func (p *program) callAround(i int, lisp bool) string {
 			}
 			if lisp && j+1 < len(p.toks) {
 				name := p.toks[j+1].text
-				for k := j + 2; k < i && p.toks[k].kind != 's' && (p.toks[k].kind == 'i' || p.toks[k].text == "-"); k++ {
-					name += p.toks[k].text
+				for k := j + 2; k+1 < i && p.toks[k].text == "-" && p.toks[k+1].kind == 'i'; k += 2 {
+					name += "-" + p.toks[k+1].text
 				}
 				return name
+			}
+			if j > 0 && (p.toks[j-1].text == "!" || p.toks[j-1].text == "?") {
+				j-- // read!(…)
 			}
 			if j > 0 && p.toks[j-1].kind == 'i' {
 				return p.toks[j-1].text
@@ -104,7 +120,7 @@ func (p *program) callAround(i int, lisp bool) string {
 // printsText names calls of other languages that print or read what they get.
 func printsText(name string) bool {
 	switch name {
-	case "print", "println", "puts", "printf", "say", "format", "pprint", "echo", "exists", "exist", "isfile", "is_file", "is_dir", "read", "readFile", "read_text", "readdir", "readlines",
+	case "files", "length", "nchar", "size", "count", "dir", "print", "println", "puts", "printf", "say", "format", "pprint", "echo", "exists", "exist", "isfile", "is_file", "is_dir", "read", "readFile", "read_text", "readdir", "readlines",
 		"Write-Output", "Write-Host", "Get-Content", "Test-Path", "Get-ChildItem", "Get-Item", "Println", "log", "info", "warn", "error",
 		"displayln", "display", "inspect", "putStrLn", "putStr", "print_endline", "print_string", "disp", "message", "writeln", "WriteLine",
 		"slurp", "read_file", "readString", "readLines", "list_dir", "ls", "isdir", "readtext", "newline", "write-line", "pr", "prn":
@@ -174,8 +190,46 @@ func (p *program) targets() {
 			p.aims = p.aims || p.toks[i-1].kind != 's'
 			continue
 		}
+		owner, method := strings.CutSuffix(t.text, "."+name)
+		if method && p.isFixed(owner) {
+			continue
+		}
+		if method && !isModule(owner) && !(owner == "" && i > 3 && p.toks[i-4].text == "require") {
+			p.aims = true // a method of a variable
+			continue
+		}
 		p.aims = p.aims || !p.given(i+1, takesContent(name, t.text) || opensFile(name))
 	}
+}
+
+// isFixed says that a variable holds a path inside from beginning to end.
+func (p *program) isFixed(name string) bool {
+	value, ok := p.consts[name]
+	if where, _ := p.locate(value); !ok || !where.writable() {
+		return false
+	}
+	assigned := 0
+	for i, t := range p.toks {
+		if t.kind != 'i' || t.text != name {
+			continue
+		}
+		if i > 0 && (p.toks[i-1].text == "for" || p.toks[i-1].text == "as" || p.toks[i-1].text == ",") {
+			return false
+		}
+		if i+1 < len(p.toks) && p.toks[i+1].text == "=" {
+			assigned++
+		}
+	}
+	return assigned == 1
+}
+
+// isModule names the modules whose functions get their target as an argument.
+func isModule(name string) bool {
+	switch name {
+	case "os", "shutil", "io", "subprocess", "sp", "codecs", "gzip", "bz2", "lzma", "json", "fs", "fsp", "fs.promises", "child_process", "Deno", "Bun":
+		return true
+	}
+	return false
 }
 
 // given says that the arguments of the call that opens at i are strings; with
@@ -327,7 +381,7 @@ func (p *program) literal(t codeToken, call string, i int) {
 		if !p.openWrites(p.callIndex(i)) && !isMode(t.text, p.lang) {
 			return
 		}
-	case callReads(name) && (name != "glob" || !p.mutates) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
+	case callReads(name) && (name != "glob" || !p.mutates) || p.lang == "other" && printsText(name) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
 		return
 	case call == "" && (!p.mutates || !p.aims):
 		return // a value that nothing is done with but reading
@@ -457,6 +511,9 @@ func (p *program) callIndex(i int) int {
 // isFlagOrKey says that a string is compared or used as a key, not a path.
 func isFlagOrKey(toks []codeToken, i int) bool {
 	if i+1 < len(toks) && toks[i+1].kind == 'p' && toks[i+1].text == ":" {
+		return true
+	}
+	if i >= 1 && toks[i-1].kind == 'i' && contains([]string{"eq", "ne", "cmp", "in"}, toks[i-1].text) {
 		return true
 	}
 	return i >= 2 && toks[i-1].text == "=" && (toks[i-2].text == "=" || toks[i-2].text == "!")

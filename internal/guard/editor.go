@@ -119,7 +119,7 @@ func (s *shell) database(name string, argv []arg) {
 			s.loose(a)
 		case strings.ContainsAny(v, " .\\") && (strings.HasPrefix(strings.TrimSpace(v), ".") && strings.Contains(v, " ") || strings.Contains(v, "\\") || strings.Contains(v, " ")):
 			s.sql(v, a)
-		case !strings.HasPrefix(v, "-") && (name == "sqlite3" || name == "duckdb"):
+		case !strings.HasPrefix(v, "-") && (name == "sqlite3" || name == "duckdb") && !hasWord(argv, "-readonly --readonly"):
 			s.operand(arg{lit(strings.TrimPrefix(v, "file:")).with(), a.start, a.end})
 		}
 	}

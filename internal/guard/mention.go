@@ -138,6 +138,9 @@ func (s *shell) argument(argv []arg, i int) {
 	if !strings.HasPrefix(a.prefix(), "-") && option != "" && s.usesSystem(option, a) {
 		return
 	}
+	if r := rowFor(path.Base(argv[0].known()), useRow); r != nil && option != "" && strings.Contains(" "+r.says+" ", " "+option+" ") {
+		return
+	}
 	if option == "" && s.readsShared(argv, i) {
 		return
 	}
@@ -186,11 +189,10 @@ func carriesText(option string, a arg) bool {
 // isProse tells a sentence from a command or an assignment.
 func isProse(v string) bool {
 	words := strings.Fields(v)
-	if len(words) < 3 || strings.ContainsAny(v, ";|<>$`{}") {
+	if len(words) < 2 || strings.ContainsAny(v, ";|<>$`{}") {
 		return false
 	}
-	first := words[0]
-	if strings.ContainsAny(first, "/=.") {
+	if first := words[0]; strings.ContainsAny(first, "/=.-_:") || isCommandWord(first) {
 		return false
 	}
 	for _, w := range words {
@@ -204,14 +206,19 @@ func isProse(v string) bool {
 // usesSystem says that an option is given a place of the system to be used.
 func (s *shell) usesSystem(option string, a arg) bool {
 	where, _ := s.locate(a.text, s.sc.dirs[0], false)
-	return (where == placeSystem || a.is("/") || strings.Contains(option, "sock")) && !s.namesOutput(option)
+	return (where == placeSystem || a.is("/") || strings.Contains(option, "sock")) && !s.namesOutput(option) || option == "d" && isShared(a.known())
+}
+
+// isShared names the trees in which a system keeps what programs share and read.
+func isShared(name string) bool {
+	return withinAny(path.Clean(name), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib", "/lib64", "/nix", "/proc", "/sys"})
 }
 
 // readsShared says that a bare operand lies where a system keeps what programs
 // share and read. What is written is named last.
 func (s *shell) readsShared(argv []arg, i int) bool {
 	v, ok := argv[i].literal()
-	if !ok || !withinAny(path.Clean(v), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib", "/lib64", "/nix", "/proc", "/sys"}) {
+	if !ok || !isShared(v) {
 		return false
 	}
 	return i < len(argv)-1 || i == 1 || !s.land.missing(v)

@@ -101,6 +101,9 @@ func (s *shell) paramValue(pe *syntax.ParamExp) looked {
 	if pe.Index != nil {
 		return s.element(name, pe.Index)
 	}
+	if n := len(s.sc.params); pe.Excl && name == "#" && n > 0 {
+		return looked{alts: s.sc.params[n-1:]} // ${!#} is the last of them
+	}
 	v := s.lookup(name)
 	if !pe.Excl || pe.Names != 0 {
 		return v

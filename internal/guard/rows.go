@@ -30,6 +30,8 @@ type row struct {
 	edits string
 	// writes are options whose value is written, beside those whose name says so.
 	writes string
+	// says are options whose value is a name or a pattern, without their dashes.
+	says string
 	// data says that arguments and input are passed on as they are.
 	data bool
 }
@@ -89,7 +91,7 @@ func hasWord(argv []arg, words string) bool {
 // byRow judges a program by the row of its uses; false if it says nothing of this one.
 func (s *shell) byRow(name string, argv []arg) bool {
 	r := rowFor(name, useRow)
-	if r == nil || !r.data && (r.reads != "*" && !hasWord(argv, r.reads) || hasWord(argv, r.edits)) {
+	if r == nil || r.says != "" || !r.data && (r.reads != "*" && !hasWord(argv, r.reads) || hasWord(argv, r.edits)) {
 		return false
 	}
 	for i := range argv[1:] {
@@ -142,6 +144,9 @@ func (r *row) inWords() string {
 	}
 	if r.edits != "" {
 		s += "; writes them with " + r.edits
+	}
+	if r.says != "" {
+		s += "; -" + strings.ReplaceAll(r.says, " ", " --") + " only names something"
 	}
 	if r.writes != "" {
 		s += "; writes what is named by " + r.writes
