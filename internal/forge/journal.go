@@ -21,13 +21,15 @@ type Record struct {
 	Marker  string // random, hidden in what is said
 	ID      string // "" until it is known to stand on the forge
 	URL     string
-	Created time.Time
+	Created time.Time // when it was last tried: written down before each attempt
 }
 
 // Journal keeps records beyond crashes. The store has one; Memory is one for tests.
 type Journal interface {
 	// Begin keeps a record unless its key is known, and gives the one that is kept. Fresh says that it is the new one.
 	Begin(ctx context.Context, r Record) (kept Record, fresh bool, err error)
+	// Try notes that it is tried again, now.
+	Try(ctx context.Context, repo, key string, now time.Time) error
 	// Finish notes where what was said stands.
 	Finish(ctx context.Context, repo, key, id, url string) error
 	// ByID and ByMarker find records; ok says whether there is one.
@@ -131,11 +133,14 @@ type Once struct {
 	// Look searches the forge for words of ours with the record's marker.
 	Look func(context.Context, Record) (Posted, bool, error)
 	// Do says it, with the record's marker in it.
-	Do func(context.Context, Record) (Posted, error)
-	// Settle waits before the n-th look (from 0) after an attempt of which it is unknown whether it happened, and says
-	// whether one more look is to follow. A forge may still be at work on a request whose connection is gone.
-	Settle func(ctx context.Context, n int) (more bool, err error)
+	Do    func(context.Context, Record) (Posted, error)
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
 }
+
+// doubt is how long after an attempt of which it is unknown whether it happened it may still happen: a forge may be at work
+// on a request whose connection is gone.
+const doubt = 30 * time.Second
 
 // attempts bounds how often a thing is tried to be said when each time it turns out that it was not.
 const attempts = 4
@@ -163,6 +168,12 @@ func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 		}
 	}
 	for n := 0; ; n++ {
+		if !fresh || n > 0 {
+			kept.Created = o.Now()
+			if err := o.Journal.Try(ctx, kept.Repo, kept.Key, kept.Created); err != nil {
+				return Posted{}, fmt.Errorf("record what is to be said: %w", err)
+			}
+		}
 		p, err := o.Do(ctx, kept)
 		if _, _, bad := ParseID(p.ID); err == nil && bad != nil {
 			err = &UnavailableError{Err: errors.New("its answer does not say where that stands")}
@@ -187,15 +198,22 @@ func (o Once) find(ctx context.Context, r Record) (Posted, bool, error) {
 	return o.settle(ctx, r)
 }
 
-// settle looks for what may have been said until it is sure that it wasn't.
+// settle looks for what may have been said until it is sure that it wasn't. It waits from the last attempt on, so that a
+// process that is killed again and again does not wait again and again.
 func (o Once) settle(ctx context.Context, r Record) (Posted, bool, error) {
-	for n := 0; ; n++ {
-		more, err := o.Settle(ctx, n)
-		if err != nil {
+	for wait := 2 * time.Second; ; wait *= 2 {
+		left := min(doubt, r.Created.Add(doubt).Sub(o.Now())) // whoever sets the clock back waits no longer
+		if left <= 0 {
+			return Posted{}, false, nil
+		}
+		if err := o.Sleep(ctx, min(wait, left)); err != nil {
 			return Posted{}, false, err
 		}
-		if p, ok, err := o.Look(ctx, r); err != nil || ok || !more {
+		if p, ok, err := o.Look(ctx, r); err != nil || ok {
 			return p, ok, err
+		}
+		if wait > doubt {
+			return Posted{}, false, nil
 		}
 	}
 }
@@ -230,6 +248,18 @@ func (m *Memory) Begin(_ context.Context, r Record) (Record, bool, error) {
 	}
 	m.all = append(m.all, r)
 	return r, true, nil
+}
+
+// Try notes an attempt.
+func (m *Memory) Try(_ context.Context, repo, key string, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.find(func(x Record) bool { return x.Repo == repo && x.Key == key })
+	if !ok {
+		return fmt.Errorf("no record %q", key)
+	}
+	m.all[i].Created = now
+	return nil
 }
 
 // Finish completes a record.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
 )
@@ -16,6 +17,9 @@ type world struct {
 	plan   []string // what becomes of each attempt: "ok", "lost", "dropped", "no"
 	looks  int
 	hidden int // looks for which the last thing said can't be seen yet
+	now    time.Time
+	slept  time.Duration
+	tried  time.Time // as the journal says during the last attempt
 }
 
 func (w *world) once() forge.Once {
@@ -34,6 +38,9 @@ func (w *world) once() forge.Once {
 			return forge.Posted{}, false, nil
 		},
 		Do: func(_ context.Context, r forge.Record) (forge.Posted, error) {
+			if kept, ok, _ := w.ByMarker(context.Background(), r.Repo, r.Marker); ok {
+				w.tried = kept.Created
+			}
 			what := w.plan[0]
 			w.plan = w.plan[1:]
 			switch what {
@@ -51,7 +58,11 @@ func (w *world) once() forge.Once {
 			}
 			return forge.Posted{ID: "comment-1"}, nil
 		},
-		Settle: func(_ context.Context, n int) (bool, error) { return n < 3, nil },
+		Now: func() time.Time { return w.now },
+		Sleep: func(_ context.Context, d time.Duration) error {
+			w.now, w.slept = w.now.Add(d), w.slept+d
+			return nil
+		},
 	}
 }
 
@@ -191,4 +202,25 @@ type broken struct{ forge.Memory }
 
 func (*broken) ByID(context.Context, string, string) (forge.Record, bool, error) {
 	return forge.Record{}, false, errors.New("disk")
+}
+
+// Guards against a process that is killed again and again, and waits as long each time before it speaks.
+func TestAPostInDoubtWaitsFromItsLastAttempt(t *testing.T) {
+	begin := time.Unix(1_700_000_000, 0)
+	for after, want := range map[time.Duration]time.Duration{0: 30 * time.Second, 29 * time.Second: time.Second, time.Hour: 0, -time.Hour: 30 * time.Second} {
+		w := &world{plan: []string{"ok"}, now: begin.Add(after)}
+		rec := forge.Record{Key: "k", Repo: "r", Number: 1, Kind: forge.OnPull, Marker: forge.NewMarker(), Created: begin}
+		if _, _, err := w.Begin(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Repo: "r", Number: 1, Kind: forge.OnPull, Created: w.now}); err != nil {
+			t.Fatal(err)
+		}
+		if w.slept < want || w.slept > want+35*time.Second || after >= 0 && w.slept != want {
+			t.Errorf("%v after the last attempt it waits %v, not %v", after, w.slept, want)
+		}
+		if !w.tried.Equal(w.now) {
+			t.Errorf("the attempt at %v is recorded as one of %v", w.now, w.tried)
+		}
+	}
 }

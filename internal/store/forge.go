@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
 )
@@ -34,6 +35,18 @@ func (j *Journal) Begin(ctx context.Context, r forge.Record) (kept forge.Record,
 		return forge.Record{}, false, fmt.Errorf("begin %s: %w", r.Key, err)
 	}
 	return kept, fresh, nil
+}
+
+// Try notes that something is said again, now.
+func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) error {
+	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET created_at = ? WHERE repo = ? AND key = ?`, stamp(now), repo, key)
+	if err != nil {
+		return fmt.Errorf("try %s: %w", key, err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("try %s: no such record", key)
+	}
+	return nil
 }
 
 // Finish notes where what was said stands.

@@ -32,6 +32,12 @@ func TestJournalKeepsWhatWasSaidAcrossOpenings(t *testing.T) {
 		if _, ok, err := j.ByID(t.Context(), "h/o/r", ""); ok || err != nil {
 			t.Errorf("an empty id finds %v %v", ok, err)
 		}
+		if err := j.Try(t.Context(), "h/o/r", "k", time.UnixMilli(9000)); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Try(t.Context(), "h/o/other", "k", time.UnixMilli(9000)); err == nil {
+			t.Error("a record of another repository was tried")
+		}
 		if err := j.Finish(t.Context(), "h/o/r", "k", "line-1", "u"); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +47,7 @@ func TestJournalKeepsWhatWasSaidAcrossOpenings(t *testing.T) {
 	})
 	within(t, path, func(j forge.Journal) {
 		want := first
-		want.ID, want.URL = "line-1", "u"
+		want.ID, want.URL, want.Created = "line-1", "u", time.UnixMilli(9000).UTC()
 		for name, find := range map[string]func() (forge.Record, bool, error){
 			"id":     func() (forge.Record, bool, error) { return j.ByID(t.Context(), "h/o/r", "line-1") },
 			"marker": func() (forge.Record, bool, error) { return j.ByMarker(t.Context(), "h/o/r", "m1") },

@@ -117,5 +117,5 @@ func (d *Doer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
 		v = forge.Approve
 	}
 	_, err = f.Review(ctx, in.PR, forge.Review{Key: in.Phase + "-" + in.Key, Verdict: v, Body: unaddressed(in.Body), Commit: in.Head})
-	return temporary(err)
+	return d.soon(in.Phase, err)
 }

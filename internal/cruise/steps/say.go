@@ -30,7 +30,7 @@ func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise
 	r.Body = unaddressed(r.Body)
 	p, err := f.Review(ctx, in.PR, r)
 	if err != nil {
-		return nil, temporary(err)
+		return nil, d.soon(in.Phase, err)
 	}
 	if len(in.Findings) == 0 {
 		return nil, nil
@@ -86,7 +86,7 @@ func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
 	}
 	for _, a := range in.Answers {
 		if err := d.answer(ctx, f, in, a); err != nil {
-			return temporary(err)
+			return d.soon(in.Phase, err)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	}
 	n, err := d.Watch.look(ctx, f, in)
 	if err != nil {
-		return cruise.News{}, temporary(err)
+		return cruise.News{}, d.soon(in.Phase, err)
 	}
 	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit, Base: n.Pull.Base.Name, Updated: n.Pull.Updated}
 	if n.Pull.State == "" {

@@ -240,6 +240,9 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error
 	if err := d.push(ctx, f, in); err != nil {
 		return cruise.Pushed{}, err
 	}
+	if err := d.notePush(in.Phase); err != nil {
+		return cruise.Pushed{}, temporary(err)
+	}
 	// The forge's own clock after the push: whatever was said later was said of this commit.
 	remote, err := f.Repository(ctx)
 	return cruise.Pushed{At: remote.Now}, temporary(err)
@@ -277,6 +280,31 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 	return temporary(err)
 }
 
+// settling is how long a forge may take to know of a push everywhere: until then what is missing is not yet there.
+const settling = 2 * time.Minute
+
+func (d *Doer) notePush(phase string) error {
+	name := filepath.Join(d.dir(phase), "pushed")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(d.Now().UTC().Format(time.RFC3339)), 0o600)
+}
+
+// soon marks, beside what else passes, what a forge does not find shortly after a push of ours.
+func (d *Doer) soon(phase string, err error) error {
+	_, missing := errors.AsType[*forge.NotFoundError](err)
+	if !missing {
+		return temporary(err)
+	}
+	data, _ := os.ReadFile(filepath.Join(d.dir(phase), "pushed"))
+	at, bad := time.Parse(time.RFC3339, string(data))
+	if since := d.Now().Sub(at); bad == nil && since >= 0 && since < settling {
+		return &cruise.Temporary{Err: err}
+	}
+	return err
+}
+
 // PullRequest opens the branch's pull request, or finds it.
 func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise.PullRequest, error) {
 	f, err := d.forge(ctx, in.Repo)
@@ -288,7 +316,7 @@ func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise
 		return cruise.PullRequest{}, temporary(err)
 	}
 	p, _, err := f.Open(ctx, forge.NewPull{Key: in.Phase + "-pull", Head: in.Branch, Base: remote.DefaultBranch, Title: in.Title, Body: in.Body, Draft: in.Draft})
-	return cruise.PullRequest{Number: p.Number, URL: p.URL, Base: p.Base.Name}, temporary(err)
+	return cruise.PullRequest{Number: p.Number, URL: p.URL, Base: p.Base.Name}, d.soon(in.Phase, err)
 }
 
 // Close removes the workspace, and the branch where that was asked for.
@@ -339,6 +367,8 @@ func passing() []string {
 	return []string{
 		"database is locked", "database or disk is full", "No space left on device", "no space left on device", "disk quota exceeded",
 		"Could not resolve host", "Failed to connect", "Connection timed out", "Connection refused", "Recv failure", "early EOF",
-		"the remote end hung up unexpectedly", "returned error: 429", "returned error: 5",
+		"the remote end hung up unexpectedly", "returned error: 429", "returned error: 5", "Empty reply from server", "Connection reset",
+		"Operation timed out", "transfer closed with", "unexpected disconnect", "SSL_ERROR_SYSCALL", "SSL_read", "gnutls_handshake", "TLS connect error",
+		"HTTP/2 stream", "Send failure", "Broken pipe", "Couldn't resolve host", "Network is unreachable", "No route to host", "unexpected EOF",
 	}
 }

@@ -21,6 +21,8 @@ func TestWhatPassesByItselfIsKnown(t *testing.T) {
 		errors.New("database or disk is full (13)"), &forge.UnavailableError{Host: "h", Status: 502}, &forge.LimitError{Host: "h"},
 		&session.BusyError{ID: "x"}, context.DeadlineExceeded, errors.New("push: git push: exit status 128: fatal: unable to access 'http://h/': The requested URL returned error: 502"),
 		errors.New("fatal: unable to access 'https://h/': Could not resolve host: h"),
+		errors.New("fatal: unable to access 'https://h/': Empty reply from server"), errors.New("fetch-pack: unexpected disconnect while reading sideband packet"),
+		errors.New("error: RPC failed; curl 56 OpenSSL SSL_read: SSL_ERROR_SYSCALL, errno 0"), errors.New("error: RPC failed; curl 92 HTTP/2 stream 5 was not closed cleanly"),
 	} {
 		if _, ok := errors.AsType[*cruise.Temporary](temporary(err)); !ok {
 			t.Errorf("%v is not known to pass", err)
@@ -182,5 +184,29 @@ func TestTheReadableCopyNamesWhatIsPending(t *testing.T) {
 	s := Show("id", st)
 	if s.ID != "id" || s.Phase != "planning" || len(s.Pending) != 1 || s.Pending[0] != "c1" || s.Backoff != 5 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Guards against a forge that does not know at once what was pushed to it.
+func TestWhatIsMissingShortlyAfterAPushIsWaitedFor(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	d := &Doer{Data: t.TempDir(), Now: func() time.Time { return now }}
+	missing := fmt.Errorf("open: %w", &forge.NotFoundError{What: "commit"})
+	passes := func() bool {
+		_, ok := errors.AsType[*cruise.Temporary](d.soon("a", missing))
+		return ok
+	}
+	if passes() {
+		t.Error("nothing was pushed, and it is waited for")
+	}
+	if err := d.notePush("a"); err != nil {
+		t.Fatal(err)
+	}
+	d = &Doer{Data: d.Data, Now: d.Now} // also by the next process
+	if now = now.Add(119 * time.Second); !passes() {
+		t.Error("it is not waited for")
+	}
+	if now = now.Add(2 * time.Second); passes() {
+		t.Error("it is waited for without end")
 	}
 }

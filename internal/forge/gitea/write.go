@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
 
@@ -33,8 +32,8 @@ func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(f
 			}
 			return forge.Posted{}, false, err
 		},
-		Do:     func(_ context.Context, r forge.Record) (forge.Posted, error) { return do(r) },
-		Settle: func(ctx context.Context, n int) (bool, error) { return n < 3, f.clock.Sleep(ctx, time.Second<<(n+1)) },
+		Do:  func(_ context.Context, r forge.Record) (forge.Posted, error) { return do(r) },
+		Now: f.clock.Now, Sleep: f.clock.Sleep,
 	}.Say(ctx, r)
 }
 

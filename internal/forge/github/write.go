@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	gh "github.com/google/go-github/v92/github"
 	"github.com/shurcooL/githubv4"
@@ -36,9 +35,8 @@ func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(f
 			}
 			return forge.Posted{}, false, err
 		},
-		Do: func(_ context.Context, r forge.Record) (forge.Posted, error) { return do(r) },
-		// GitHub gives up on a request after ten seconds, so after the last look it is not at work on ours any more.
-		Settle: func(ctx context.Context, n int) (bool, error) { return n < 3, f.clock.Sleep(ctx, time.Second<<(n+1)) },
+		Do:  func(_ context.Context, r forge.Record) (forge.Posted, error) { return do(r) },
+		Now: f.clock.Now, Sleep: f.clock.Sleep,
 	}.Say(ctx, r)
 }
 
