@@ -200,6 +200,9 @@ func (m *machine) open() error {
 func (m *machine) ensure() error {
 	w, done, err := attempt[Workspace](m, StepWorkspace, WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head})
 	if done {
+		if before := m.st.Workspace.Base; before != "" {
+			w.Base = before // one that was made anew begins at the last pushed commit, and the work does not
+		}
 		m.st.Workspace = w
 	}
 	return err

@@ -367,7 +367,7 @@ func (m *machine) answer() error {
 	}
 	if len(m.st.Replies) > 0 {
 		if _, done, err := attempt[struct{}](m, StepAnswer, AnswerIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies, Kind: m.laterKind(),
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies, Kind: m.laterKind(), Head: headOf(*p),
 		}); err != nil || !done {
 			return err
 		}
@@ -382,6 +382,14 @@ func (m *machine) answer() error {
 	m.st.Backoff = m.st.Backoff.Reset()
 	m.to(StageReview)
 	return nil
+}
+
+// headOf is the commit that a request must have before its answers are given, "" where no commit answers anything.
+func headOf(p Published) string {
+	if len(p.Commits) == 0 {
+		return ""
+	}
+	return p.Head
 }
 
 // laterKind is the present kind where a task is past its first. What it answers has names of its own: the same finding in the

@@ -198,6 +198,11 @@ func TestMoreRoundsLetAPhaseGoOn(t *testing.T) {
 	if _, err := st.Revive(Event{Kind: EventResume}, begin); err == nil || !strings.Contains(err.Error(), "--max-cost") {
 		t.Errorf("%v", err)
 	}
+	// One that was closed may have been opened again: whoever says so has it looked at.
+	st.End = EndClosed
+	if again, err := st.Revive(Event{Kind: EventResume}, begin); err != nil || again.Stage != StageWatch {
+		t.Errorf("closed: %+v, %v", again.Stage, err)
+	}
 	for _, end := range []End{EndMerged, EndClosed, EndCleanup} {
 		st.End = end
 		if _, err := st.Revive(Event{Kind: EventComment}, begin); err == nil {

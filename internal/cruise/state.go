@@ -337,7 +337,7 @@ func (s State) Revive(ev Event, now time.Time) (State, error) {
 		return s, nil
 	case ev.Kind != EventResume && ev.Kind != EventComment && ev.Kind != EventNews:
 		return s, &EndedError{End: s.End}
-	case s.End == EndMerged || s.End == EndClosed || s.End == EndCleanup:
+	case s.End == EndMerged || s.End == EndCleanup || s.End == EndClosed && ev.Kind != EventResume:
 		return s, &EndedError{End: s.End, Why: "its workspace is gone"}
 	}
 	if s.End == EndRounds {

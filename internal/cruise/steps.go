@@ -228,9 +228,10 @@ type Comment struct {
 type News struct {
 	Mark     string    `json:"mark"`
 	Comments []Comment `json:"comments,omitempty"`
-	State    string    `json:"state"`          // open, merged, closed
-	Head     string    `json:"head,omitempty"` // the commit that the request is at, "" where that is not known
-	Base     string    `json:"base,omitempty"` // the branch that it goes into, "" where that is not known
+	State    string    `json:"state"`            // open, merged, closed
+	Head     string    `json:"head,omitempty"`   // the commit that the request is at, "" where that is not known
+	Base     string    `json:"base,omitempty"`   // the branch that it goes into, "" where that is not known
+	Branch   string    `json:"branch,omitempty"` // that it is about, "" where that is not known
 	Updated  time.Time `json:"updated,omitzero"`
 }
 
@@ -242,6 +243,7 @@ type AnswerIn struct {
 	Round   int     `json:"round"`
 	Answers []Reply `json:"answers"`
 	Kind    Kind    `json:"kind,omitempty"` // of the phase, where it is not the task's first
+	Head    string  `json:"head,omitempty"` // that the request must contain before anything is said to be done
 }
 
 // Reply is an answer to one finding.

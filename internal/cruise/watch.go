@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -90,6 +91,7 @@ func (m *machine) look() (fresh bool, err error) {
 		}
 		fresh = fresh || took
 	}
+	m.renamed(news.Branch)
 	// The mark goes on when all that it stands for is in the ledger, is held, or was no work.
 	m.st.Mark = news.Mark
 	if m.conclude(news.State); m.st.Stage == StageEnding {
@@ -100,6 +102,13 @@ func (m *machine) look() (fresh bool, err error) {
 	}
 	m.meet(news.Updated)
 	return fresh, nil
+}
+
+// renamed follows a branch that got another name on the forge: the request knows it. One that was deleted has none.
+func (m *machine) renamed(branch string) {
+	if branch != "" && branch != m.st.Meta.Branch && !strings.HasPrefix(branch, "refs/") && !strings.HasPrefix(branch, "-") {
+		m.st.Meta.Branch = branch
+	}
 }
 
 // meet asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is built on them. A forge

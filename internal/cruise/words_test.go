@@ -195,3 +195,12 @@ func TestTheSameFindingInALaterKindIsAnsweredThereToo(t *testing.T) {
 		t.Errorf("end %q, answered in %q", st.End, w.kinds)
 	}
 }
+
+// Guards against a push to a name that a branch no longer has.
+func TestABranchThatWasRenamedIsFoundByTheRequest(t *testing.T) {
+	w := &world{agents: unsure, branch: "better-name", news: []Comment{comment("1", "ann", "OWNER", "do it", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	st, _ := play(t, w, spec())
+	if st.Round != 1 || w.pushes[1].Branch != "better-name" {
+		t.Errorf("after %d rounds pushed %+v", st.Round, w.pushes)
+	}
+}

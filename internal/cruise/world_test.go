@@ -94,6 +94,7 @@ type world struct {
 	objects  map[string]bool // people whose requests for changes stand
 	failing  []string        // checks
 	deleted  []string        // comments
+	branch   string          // that the request is about, where it was renamed
 	kinds    []Kind          // of answers
 	order    []string        // pushes and verdicts, as they came
 	during   func(Job)       // happens while an agent works
@@ -167,7 +168,7 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.asks = append(w.asks, len(w.looks))
 	}
 	w.looks = append(w.looks, w.now)
-	n := News{Mark: in.Mark, State: "open", Head: w.head, Base: w.base, Updated: w.now}
+	n := News{Mark: in.Mark, State: "open", Head: w.head, Base: w.base, Branch: w.branch, Updated: w.now}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = "merged"
 	}

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -58,6 +59,17 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	in := cruise.MetadataIn{Phase: "00000002", Spec: cruise.Spec{Task: "Add a flag", Repo: repo.Dir}}
 	if m, err := d.Metadata(t.Context(), in); err != nil || m.Branch != "add-a-flag-4" {
 		t.Errorf("%+v, %v", m, err)
+	}
+	// Guards against phases of one title that are started together and get one name.
+	for n, want := range []string{"add-a-flag-5", "add-a-flag-6"} {
+		other := in
+		other.Phase = fmt.Sprintf("1000000%d", n)
+		if m, err := d.Metadata(t.Context(), other); err != nil || m.Branch != want {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+	if m, err := d.Metadata(t.Context(), in); err != nil || m.Branch != "add-a-flag-4" {
+		t.Errorf("asked again: %+v, %v", m, err)
 	}
 	in.Spec.Task = "main"
 	if m, err := d.Metadata(t.Context(), in); err != nil || m.Branch != "main-2" {

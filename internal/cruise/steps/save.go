@@ -77,6 +77,9 @@ func news(was, is cruise.State) []string {
 	if is.Round != was.Round && is.Round > 0 {
 		lines = append(lines, fmt.Sprintf("round %d", is.Round))
 	}
+	if was.PR != nil && is.Meta.Branch != was.Meta.Branch {
+		lines = append(lines, fmt.Sprintf("branch %s is called %s now", was.Meta.Branch, is.Meta.Branch))
+	}
 	if is.PR != nil && was.PR == nil {
 		lines = append(lines, "pull request "+is.PR.URL)
 	}

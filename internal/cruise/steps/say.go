@@ -84,6 +84,14 @@ func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
 	if err != nil {
 		return err
 	}
+	if in.Head != "" {
+		switch has, err := f.Contains(ctx, in.PR, in.Head); {
+		case err != nil:
+			return d.soon(in.Phase, err)
+		case !has:
+			return d.soon(in.Phase, &forge.NotFoundError{What: fmt.Sprintf("commit %.12s on pull request %d", in.Head, in.PR)})
+		}
+	}
 	for _, a := range in.Answers {
 		if err := d.answer(ctx, f, in, a); err != nil {
 			return d.soon(in.Phase, err)
@@ -185,7 +193,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	if err != nil {
 		return cruise.News{}, d.soon(in.Phase, err)
 	}
-	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit, Base: n.Pull.Base.Name, Updated: n.Pull.Updated}
+	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit, Base: n.Pull.Base.Name, Branch: n.Pull.Head.Name, Updated: n.Pull.Updated}
 	if n.Pull.State == "" {
 		news.State = string(forge.Open) // not read, because nothing has changed
 	}

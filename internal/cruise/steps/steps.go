@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -40,6 +41,7 @@ type Forge interface {
 	MergeBase(ctx context.Context, number int) (string, error)
 	Access(ctx context.Context, login string) (forge.Access, error)
 	Us(ctx context.Context) ([]string, error)
+	Contains(ctx context.Context, number int, commit string) (bool, error)
 	Branch(ctx context.Context, branch string) (commit string, err error)
 	DeleteBranch(ctx context.Context, branch, commit string) error
 }
@@ -73,6 +75,9 @@ type Doer struct {
 
 	Watch *Watcher
 	Inbox *Inbox
+
+	naming sync.Mutex
+	names  map[string]string // phases by repository and branch, from the moment of their choice on
 }
 
 // SessionOf is the session that a phase's workspace belongs to.
@@ -113,8 +118,12 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 		if n > 1000 {
 			return meta, fmt.Errorf("branch %s and a thousand like it exist", first.Branch)
 		}
+		if meta.Branch == remote.DefaultBranch {
+			meta = first.Another(n)
+			continue
+		}
 		free, err := d.free(ctx, in, f, repo, meta.Branch)
-		if err != nil || free && meta.Branch != remote.DefaultBranch {
+		if err != nil || free {
 			return meta, temporary(err)
 		}
 		meta = first.Another(n)
@@ -133,13 +142,31 @@ func (d *Doer) free(ctx context.Context, in cruise.MetadataIn, f Forge, repo *gi
 		return false, nil
 	}
 	at, err := f.Branch(ctx, branch)
-	return at == "", err
+	if err != nil || at != "" {
+		return false, err
+	}
+	return d.reserve(in.Spec.Repo, branch, in.Phase), nil
+}
+
+// reserve has a phase keep a name from now on: others that begin in the same moment see it in no record yet.
+func (d *Doer) reserve(repo, branch, phase string) bool {
+	d.naming.Lock()
+	defer d.naming.Unlock()
+	key := repo + "\x00" + branch
+	if has := d.names[key]; has != "" && has != phase {
+		return false
+	}
+	if d.names == nil {
+		d.names = map[string]string{}
+	}
+	d.names[key] = phase
+	return true
 }
 
 // Workspace makes or finds the phase's workspace.
 func (d *Doer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Workspace, error) {
 	rec, err := d.Sessions.Workspace(ctx, session.WorkspaceOptions{
-		ID: SessionOf(in.Phase), Box: in.Spec.Box, Repo: in.Spec.Repo, Branch: in.Branch, Commit: in.Spec.Base, Title: short(in.Spec.Task),
+		ID: SessionOf(in.Phase), Box: in.Spec.Box, Repo: in.Spec.Repo, Branch: in.Branch, Commit: cmp.Or(in.Head, in.Spec.Base), Title: short(in.Spec.Task),
 	})
 	if err != nil {
 		return cruise.Workspace{}, temporary(err)

@@ -40,6 +40,7 @@ type Forge interface {
 	Push(context.Context, forge.Push) error
 	Access(ctx context.Context, login string) (forge.Access, error)
 	MergeBase(ctx context.Context, number int) (commit string, err error)
+	Contains(ctx context.Context, number int, commit string) (bool, error)
 	Limits() []forge.Limit
 }
 

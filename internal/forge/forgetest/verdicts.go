@@ -141,9 +141,17 @@ func judgesCommit(p *place) {
 	both := p.as(Ada, Rob)
 	pull := p.open(both, "topic")
 	old := pull.Head.Commit
-	p.commit("topic", "more", map[string]string{"other.txt": "more\n"})
+	next := p.commit("topic", "more", map[string]string{"other.txt": "more\n"})
+	if has, err := both.Contains(p.Context(), pull.Number, next); err != nil || has {
+		p.Errorf("it has a commit that was not pushed: %v %v", has, err)
+	}
 	p.push("topic")
 	p.settled(both, pull.Number)
+	for _, commit := range []string{old, next} {
+		if has, err := both.Contains(p.Context(), pull.Number, commit); err != nil || !has {
+			p.Errorf("it lacks %s: %v", commit, err)
+		}
+	}
 	_, err := both.Review(p.Context(), pull.Number, forge.Review{Key: "v", Verdict: forge.Approve, Body: "good", Commit: old})
 	p.must(err)
 	for _, c := range p.said(both, pull.Number, "").Comments {

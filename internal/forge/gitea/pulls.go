@@ -220,6 +220,30 @@ func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
 	return p.MergeBase, nil
 }
 
+// Contains says whether a commit is on a pull request.
+func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, error) {
+	p, err := f.get(ctx, number)
+	if err != nil || p.Head.Sha == commit {
+		return err == nil, err
+	}
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	err = pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := c.ListPullRequestCommits(f.remote.Owner, f.remote.Name, int64(number), sdk.ListPullRequestCommitsOptions{ListOptions: o})
+		for _, v := range list {
+			found = found || v.CommitMeta != nil && v.SHA == commit
+		}
+		return len(list), err
+	})
+	if err != nil {
+		return false, fmt.Errorf("read the commits of pull request %d: %w", number, err)
+	}
+	return found, nil
+}
+
 // Merge merges a pull request whose head is still commit.
 func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 	f.writing.Lock()

@@ -196,6 +196,22 @@ func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
 	return c.GetMergeBaseCommit().GetSHA(), nil
 }
 
+// Contains says whether a commit is on a pull request.
+func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, error) {
+	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	if err != nil || p.GetHead().GetSHA() == commit {
+		return err == nil, err
+	}
+	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, commit, p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
+	if _, unknown := errors.AsType[*forge.NotFoundError](err); unknown {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("compare pull request %d with %.12s: %w", number, commit, err)
+	}
+	return c.GetMergeBaseCommit().GetSHA() == commit, nil
+}
+
 // Merge merges a pull request whose head is still commit.
 func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 	f.writing.Lock()
