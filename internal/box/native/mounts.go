@@ -17,18 +17,14 @@ import (
 // extraMounts are the toolchains and programs found on the host and what the user asked for, each at the path that it has there.
 func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 	var mounts []jail.Mount
-	for _, m := range b.Spec.Mounts {
-		if err := rooms.CheckMount(b, m.Path); err != nil {
-			return nil, err
+	found, check := d.shown().mounts, rooms.NewChecker(b)
+	for i, m := range slices.Concat(found, b.Spec.Mounts) {
+		real, err := check.Check(m.Path)
+		if err != nil && i < len(found) {
+			continue // nobody has asked for it
 		}
-	}
-	for _, m := range slices.Concat(d.shown().mounts, b.Spec.Mounts) {
-		if rooms.CheckMount(b, m.Path) != nil {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(m.Path)
 		if err != nil {
-			return nil, fmt.Errorf("mount %s: %w", m.Path, err)
+			return nil, err
 		}
 		st, err := os.Stat(real)
 		if err != nil {

@@ -32,8 +32,25 @@ type top struct {
 	fd    int
 }
 
-// tops finds what directories have in common that begin alike. What stands alone has no top.
+// tops finds what directories have in common that begin alike: the whole of it, and below that what each of its own
+// directories has several parts of, in case the box's user may not go through the whole. What stands alone has no top.
 func tops(mounts []Mount) []*top {
+	list := outermost(mounts)
+	for _, t := range slices.Clone(list) {
+		below := map[string]*top{}
+		for _, i := range t.parts {
+			first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path.Clean(mounts[i].Source), t.dir), "/"), "/")
+			if below[first] == nil {
+				below[first] = &top{dir: path.Join(t.dir, first), fd: -1}
+				list = append(list, below[first])
+			}
+			below[first].parts = append(below[first].parts, i)
+		}
+	}
+	return slices.DeleteFunc(list, func(t *top) bool { return len(t.parts) < 2 })
+}
+
+func outermost(mounts []Mount) []*top {
 	var list []*top
 	for i, m := range mounts {
 		if !m.overlaid() {
@@ -75,8 +92,11 @@ func (p *Plan) openTops() []*top {
 func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) error {
 	done := make([]bool, len(trees))
 	for _, t := range tops {
-		if t.fd >= 0 {
+		t.parts = slices.DeleteFunc(t.parts, func(i int) bool { return done[i] })
+		if t.fd >= 0 && len(t.parts) > 0 {
 			p.layTop(t, trees, empty, done)
+		}
+		if t.fd >= 0 {
 			_ = unix.Close(t.fd)
 		}
 	}

@@ -13,9 +13,9 @@ func TestTops(t *testing.T) {
 	for _, c := range []struct{ sources, want string }{
 		{"/usr", ""},
 		{"/usr /opt", ""},
-		{"/usr /etc/a /etc/b/c /opt /etc/b/d", "/etc=1,2,4"},
+		{"/usr /etc/a /etc/b/c /opt /etc/b/d", "/etc=1,2,4 /etc/b=2,4"},
 		{"/etc/a/b /etc/a/b/c", "/etc/a/b=0,1"},
-		{"/home/u/.x/bin /home/u/.x/lib /home/u/.y", "/home/u=0,1,2"},
+		{"/home/u/.x/bin /home/u/.x/lib /home/u/.y", "/home/u=0,1,2 /home/u/.x=0,1"},
 		{"/home/ua /home/u", "/home=0,1"},
 	} {
 		var mounts []Mount
