@@ -42,12 +42,18 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 }
 
 func (a *attempt) wait(ctx context.Context, waiting bool) {
-	if waiting {
-		a.idle.hold()
-		a.total.hold()
-	} else {
-		a.idle.run()
-		a.total.run()
+	clocks := []*stopwatch{a.idle}
+	if a.resumable() {
+		// It is ended soon, whatever it does. One that stays while it waits has its time all the same: a file that it writes
+		// must not take that limit away.
+		clocks = append(clocks, a.total)
+	}
+	for _, c := range clocks {
+		if waiting {
+			c.hold()
+		} else {
+			c.run()
+		}
 	}
 	if waiting && a.resumable() {
 		// It need not stay while a person thinks. Whoever has the answer calls it again.

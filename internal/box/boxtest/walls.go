@@ -173,8 +173,15 @@ func daemons(s *suite) {
 }
 
 // memoryLimit fills memory in one process. That one goes; the program that started it, and the box, stay.
+// Memory that is behind a descriptor, or that no process has, counts as well.
 func memoryLimit(s *suite) {
-	s.session(one)
+	place := s.session(one)
+	for _, kind := range []string{"memfd", "segment"} {
+		e := box.Exec{Session: one, Argv: []string{place.Tool, "probe", "eat", "900", kind}, Limits: box.Limits{Memory: 200 << 20}}
+		if _, _, err := s.run(e); err == nil {
+			s.Errorf("900 MB of %s under a limit of 200", kind)
+		}
+	}
 	e := sh(one, `head -c 2000000000 /dev/zero | tail > /dev/null; echo "ended with $?"`)
 	e.Limits.Memory = 200 << 20
 	stdout, _, err := s.run(e)

@@ -1,11 +1,11 @@
 package cage
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -95,15 +95,17 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 	if c.Watchdog {
 		g.watchdog = c.Limits.Memory
 	}
-	defer g.watch(ctx, in.pid, c.Scratch)()
+	said := hear(in.conn)
+	defer said.close()
+	defer g.watch(ctx, in.pid, c.Scratch, said.table)()
 	if err := in.wait(); err != nil {
 		return res, err
 	}
-	data, err := io.ReadAll(in.conn)
-	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
-		return res, fmt.Errorf("read result: %w", err)
+	data, err := said.result()
+	if err != nil {
+		return res, err
 	}
-	if len(data) == 0 {
+	if len(bytes.TrimSpace(data)) == 0 {
 		return res, &lost{errors.New("killed")}
 	}
 	if err := json.Unmarshal(data, &res); err != nil {
@@ -210,6 +212,7 @@ func (in *caller) brief(p *jail.Plan, s *Streams, entry *run) error {
 	if _, _, err := in.conn.WriteMsgUnix([]byte{0}, rights, nil); err != nil {
 		return fmt.Errorf("send descriptors: %w", err)
 	}
+	sacrifice(in.pid)
 	if _, err := in.conn.Write(p.Encode()); err != nil {
 		return fmt.Errorf("send plan: %w", err)
 	}

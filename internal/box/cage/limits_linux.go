@@ -51,12 +51,15 @@ type group struct {
 	watchdog      int64
 }
 
+// Watchdog is what stands in for a memory cgroup, as users are told of it.
+const Watchdog = "watchdog: watched, not enforced"
+
 // What enforces a limit.
 const (
 	byCgroup1  = "cgroup v1"
 	byCgroup2  = "cgroup v2"
 	byRlimit   = "rlimit"
-	byWatchdog = "watchdog"
+	byWatchdog = Watchdog
 )
 
 // limitBy takes the best that can be had here. Whatever cgroups can't do falls to the other means.
@@ -81,7 +84,7 @@ func (g *group) attr(a *syscall.SysProcAttr) {
 }
 
 // watch starts the watchdog if it is needed, and returns what stops it.
-func (g *group) watch(ctx context.Context, pid int, scratch []string) func() {
+func (g *group) watch(ctx context.Context, pid int, scratch []string, table <-chan *os.File) func() {
 	if g.watchdog == 0 {
 		return func() {}
 	}
@@ -89,7 +92,7 @@ func (g *group) watch(ctx context.Context, pid int, scratch []string) func() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		watchMemory(ctx, pid, g.watchdog, scratch)
+		(&watchdog{init: pid, limit: g.watchdog, scratch: scratch}).run(ctx, table)
 	}()
 	return func() {
 		cancel()

@@ -1,11 +1,13 @@
 package cage
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"syscall"
@@ -139,13 +141,15 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	// Not before the plan is through: what comes after it on the socket is signals.
 	defer context.AfterFunc(ctx, func() { in.end(ours, p, kill) })()
 	go in.relay(ours, p)
-	defer group.watch(ctx, p.Pid(), in.cage.Scratch)()
+	said := hear(ours)
+	defer said.close()
+	defer group.watch(ctx, p.Pid(), in.cage.Scratch, said.table)()
 	waitErr := p.Wait()
-	data, err := io.ReadAll(ours)
+	data, err := said.result()
 	if err != nil {
-		return res, fmt.Errorf("read result: %w", err)
+		return res, err
 	}
-	if len(data) == 0 {
+	if len(bytes.TrimSpace(data)) == 0 {
 		// It was killed: by Stop, by the kernel for want of memory, or because the context ended.
 		return res, &lost{waitErr}
 	}
@@ -163,6 +167,7 @@ func (in *inner) brief(control io.Writer, p *proc.Process, g *group) error {
 	if err := in.trees.give(p.Pid()); err != nil {
 		return err
 	}
+	sacrifice(p.Pid())
 	if _, err := control.Write(in.cage.Plan.Encode()); err != nil {
 		return fmt.Errorf("send plan: %w", err)
 	}
@@ -254,12 +259,19 @@ func (c *Cage) namespaces(a *syscall.SysProcAttr) {
 	}
 }
 
-func socketPair() (ours, theirs *os.File, err error) {
+func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make control socket: %w", err)
 	}
-	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+	near, theirs := os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control")
+	defer func() { _ = near.Close() }()
+	conn, err := net.FileConn(near)
+	if err != nil {
+		_ = theirs.Close()
+		return nil, nil, fmt.Errorf("make control socket: %w", err)
+	}
+	return conn.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // what a unix socket is
 }
 
 // verdict turns the init's result into the error that Run promises.

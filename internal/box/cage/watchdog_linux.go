@@ -1,9 +1,9 @@
 package cage
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -12,43 +12,249 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How often it looks: seldom while there is room, and often when a program could take the rest between two looks.
+// How often it looks: seldom while there is room, and often when a program could take the rest between two looks. A box
+// with many processes takes longer to look at: no more than a tenth of the time is spent on it.
 const (
 	watchCalm  = 200 * time.Millisecond
 	watchTight = 20 * time.Millisecond
+	watchShare = 10
 )
 
-// watchMemory stands in for a memory cgroup: it sums what a box's processes hold and kills the largest of them
-// while that is too much, as the kernel would.
-func watchMemory(ctx context.Context, init int, limit int64, scratch []string) {
+// watchdog stands in for a memory cgroup: it sums what a box holds and kills the largest of its processes while that is too
+// much, as the kernel would. It watches, and enforces nothing: it can be outrun for a moment.
+type watchdog struct {
+	init    int
+	limit   int64
+	scratch []string // filesystems in memory of the box's own
+	shared  *os.File // the table of its System V memory, nil while there is none
+	hidden  uint64   // the kernel's own filesystem, on which memory that is shared by descriptors lies
+}
+
+// run looks until the context ends. The box's init sends the table when it starts.
+func (w *watchdog) run(ctx context.Context, table <-chan *os.File) {
+	w.hidden = hiddenDevice()
 	look := time.NewTimer(watchTight)
 	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case w.shared = <-table:
+			defer func() { _ = w.shared.Close() }()
+			table = nil
+			continue
 		case <-look.C:
 		}
-		pids := descendants(init)
-		held := sum(pids, resident) + inMemory(init, scratch)
-		// The quick count has shared pages twice. Before anybody is killed it is done exactly.
-		if held > limit && sum(pids, proportional)+inMemory(init, scratch) > limit {
-			killLargest(pids, init, scratch)
+		start := time.Now()
+		next := watchCalm
+		if w.look() {
+			next = watchTight
 		}
-		if held > limit/2 {
-			look.Reset(watchTight)
-		} else {
-			look.Reset(watchCalm)
-		}
+		look.Reset(max(next, watchShare*time.Since(start)))
 	}
 }
 
-func sum(pids []int, of func(int) int64) int64 {
-	var total int64
+// look says whether it gets tight.
+func (w *watchdog) look() bool {
+	pids := descendants(w.init)
+	open := w.opened(pids)
+	held := w.files() + w.segments() + open.total()
 	for _, pid := range pids {
-		total += of(pid)
+		held += fields(pid, "status", "RssAnon:", "RssShmem:", "VmSwap:")
+	}
+	// The quick count has shared pages twice. Before anybody is killed it is done exactly.
+	if held > w.limit && w.exactly(pids, open) > w.limit {
+		w.killLargest(pids, open)
+	}
+	return held > w.limit/2
+}
+
+// exactly counts every page once.
+func (w *watchdog) exactly(pids []int, open opened) int64 {
+	held := w.files() + w.segments() + open.total()
+	for _, pid := range pids {
+		held += fields(pid, "smaps_rollup", "Pss_Anon:", "SwapPss:")
+		for inode, n := range w.mapped(pid) {
+			if _, counted := open.size[inode]; !counted {
+				held += n
+			}
+		}
+	}
+	return held
+}
+
+// killLargest kills the process that holds most. Where what is held is files in memory, or memory that belongs to no
+// process, there is none to blame but the box itself: its init goes, and everything with it.
+func (w *watchdog) killLargest(pids []int, open opened) {
+	victim, most := w.init, w.files()+w.segments()
+	for _, pid := range pids {
+		n := fields(pid, "smaps_rollup", "Pss_Anon:", "SwapPss:")
+		own := w.mapped(pid)
+		for inode := range open.by[pid] {
+			own[inode] = open.size[inode]
+		}
+		for _, size := range own {
+			n += size
+		}
+		if n > most {
+			victim, most = pid, n
+		}
+	}
+	fd, err := unix.PidfdOpen(victim, 0)
+	if err != nil {
+		return
+	}
+	defer closeFD(fd)
+	// The pid may have passed on since: what it names must still be in the box.
+	if victim != w.init && !sameNamespace(victim, w.init) {
+		return
+	}
+	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+}
+
+// files is what the box's filesystems in memory hold.
+func (w *watchdog) files() int64 {
+	var total int64
+	for _, dir := range w.scratch {
+		var st unix.Statfs_t
+		if err := unix.Statfs("/proc/"+strconv.Itoa(w.init)+"/root"+dir, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
+			total += int64(st.Blocks-st.Bfree) * st.Bsize
+		}
 	}
 	return total
+}
+
+// segments is what the box's System V memory holds, attached or not.
+func (w *watchdog) segments() int64 {
+	if w.shared == nil {
+		return 0
+	}
+	if _, err := w.shared.Seek(0, io.SeekStart); err != nil {
+		return 0
+	}
+	text, err := io.ReadAll(w.shared)
+	if err != nil {
+		return 0
+	}
+	return sumSegments(string(text))
+}
+
+// sumSegments sums the last two columns of the kernel's table: resident, and swapped out.
+func sumSegments(table string) (total int64) {
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		if len(f) < 16 {
+			continue
+		}
+		for _, column := range f[len(f)-2:] {
+			if n, err := strconv.ParseInt(column, 10, 64); err == nil { // the first line names the columns
+				total += n
+			}
+		}
+	}
+	return total
+}
+
+// opened is the memory behind descriptors: memfd, and files in memory that have no name any more.
+type opened struct {
+	size map[uint64]int64 // by inode
+	by   map[int]map[uint64]bool
+}
+
+func (o opened) total() (n int64) {
+	for _, size := range o.size {
+		n += size
+	}
+	return n
+}
+
+// opened looks at what the processes have open. What lies on the box's own filesystems is counted with them.
+func (w *watchdog) opened(pids []int) opened {
+	o := opened{map[uint64]int64{}, map[int]map[uint64]bool{}}
+	for _, pid := range pids {
+		dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
+		f, err := os.Open(dir)
+		if err != nil {
+			continue
+		}
+		names, _ := f.Readdirnames(-1)
+		_ = f.Close()
+		for _, name := range names {
+			if to, err := os.Readlink(dir + name); err != nil || !strings.HasSuffix(to, " (deleted)") {
+				continue
+			}
+			var st unix.Stat_t
+			if err := unix.Stat(dir+name, &st); err != nil || st.Dev != w.hidden {
+				continue
+			}
+			o.size[st.Ino] = st.Blocks * 512
+			if o.by[pid] == nil {
+				o.by[pid] = map[uint64]bool{}
+			}
+			o.by[pid][st.Ino] = true
+		}
+	}
+	return o
+}
+
+// mapped is a process's share of the memory that it maps and that no filesystem of the box's own holds, by inode. System V
+// memory is left out where its table is known.
+func (w *watchdog) mapped(pid int) map[uint64]int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps")
+	if err != nil {
+		return map[uint64]int64{}
+	}
+	return sumMapped(text, w.hidden, w.shared != nil)
+}
+
+func sumMapped(smaps []byte, device uint64, withoutSegments bool) map[uint64]int64 {
+	sizes := map[uint64]int64{}
+	var inode uint64
+	inside := false
+	for line := range bytes.Lines(smaps) {
+		f := strings.Fields(string(line))
+		switch {
+		case len(f) >= 5 && strings.Contains(f[0], "-"): // addresses, rights, offset, device, inode, name
+			inode, _ = strconv.ParseUint(f[4], 10, 64)
+			segment := len(f) > 5 && strings.HasPrefix(f[5], "/SYSV")
+			inside = f[3] == deviceName(device) && (!segment || !withoutSegments)
+		case inside && len(f) == 3 && (f[0] == "Pss:" || f[0] == "Anonymous:"):
+			kb, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				continue
+			}
+			if f[0] == "Anonymous:" {
+				kb = -kb // a private copy, which is counted as such
+			}
+			sizes[inode] = max(0, sizes[inode]+kb<<10)
+		}
+	}
+	return sizes
+}
+
+func deviceName(device uint64) string {
+	hex := func(n uint32) string {
+		s := strconv.FormatUint(uint64(n), 16)
+		if len(s) < 2 {
+			s = "0" + s
+		}
+		return s
+	}
+	return hex(unix.Major(device)) + ":" + hex(unix.Minor(device))
+}
+
+// hiddenDevice is the filesystem of the kernel's own on which shared memory without a name lies.
+func hiddenDevice() uint64 {
+	fd, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
+	if err != nil {
+		return 0
+	}
+	defer closeFD(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0
+	}
+	return st.Dev
 }
 
 // descendants are all processes of a box: whoever loses a parent in it becomes its init's child.
@@ -75,67 +281,24 @@ func descendants(init int) []int {
 	return pids
 }
 
-// resident is a process's own memory, without the files that it maps.
-func resident(pid int) int64 {
-	return field(pid, "status", "RssAnon:") + field(pid, "status", "RssShmem:")
-}
-
-func proportional(pid int) int64 {
-	return field(pid, "smaps_rollup", "Pss_Anon:") + field(pid, "smaps_rollup", "Pss_Shmem:")
-}
-
-// field reads a line such as "RssAnon:  1234 kB", in bytes; 0 for a process that is gone.
-func field(pid int, file, name string) int64 {
+// fields sums lines such as "RssAnon:  1234 kB", in bytes; 0 for a process that is gone.
+func fields(pid int, file string, names ...string) (total int64) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
 	if err != nil {
 		return 0
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() {
-		rest, ok := strings.CutPrefix(lines.Text(), name)
-		if !ok {
-			continue
-		}
-		kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-		if err != nil {
-			return 0
-		}
-		return kb << 10
-	}
-	return 0
-}
-
-// inMemory is what the cage's filesystems in memory hold.
-func inMemory(init int, dirs []string) int64 {
-	var total int64
-	for _, dir := range dirs {
-		var st unix.Statfs_t
-		if err := unix.Statfs("/proc/"+strconv.Itoa(init)+"/root"+dir, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
-			total += int64(st.Blocks-st.Bfree) * st.Bsize
+	for line := range bytes.Lines(text) {
+		for _, name := range names {
+			rest, ok := strings.CutPrefix(string(line), name)
+			if !ok {
+				continue
+			}
+			if kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64); err == nil {
+				total += kb << 10
+			}
 		}
 	}
 	return total
-}
-
-// killLargest kills the process that holds most. Where what is held is files in memory there is none to blame but the
-// box itself: its init goes, and everything with it.
-func killLargest(pids []int, init int, scratch []string) {
-	victim, most := init, inMemory(init, scratch)
-	for _, pid := range pids {
-		if n := proportional(pid); n > most {
-			victim, most = pid, n
-		}
-	}
-	fd, err := unix.PidfdOpen(victim, 0)
-	if err != nil {
-		return
-	}
-	defer closeFD(fd)
-	// The pid may have passed on since: what it names must still be in the box.
-	if victim != init && !sameNamespace(victim, init) {
-		return
-	}
-	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 }
 
 func sameNamespace(a, b int) bool {

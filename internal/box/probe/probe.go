@@ -81,6 +81,10 @@ func All() []Probe {
 	}
 }
 
+// Meals are the kinds of memory that are tried to get more than is allowed: of a process's own, behind a descriptor, and
+// System V memory that no process has attached.
+func Meals() []string { return []string{"own", "memfd", "segment"} }
+
 // Names are the names of all probes.
 func Names() []string {
 	var names []string

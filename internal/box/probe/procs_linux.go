@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -234,20 +233,76 @@ func linger(args []string) int {
 	return 0
 }
 
-// eat fills as many megabytes. It is up to the box to end it before.
-func eat(megabytes int) int {
-	var held [][]byte
-	for range megabytes {
-		block, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE)
-		if err != nil {
+// eat fills as many megabytes, of the kind that is named. It is up to the box to end it before.
+func eat(args []string) int {
+	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
+	if err != nil {
+		return 3
+	}
+	kinds := map[string]func([]byte) error{
+		"own":     eatOwn,
+		"memfd":   func(full []byte) error { _, err := unix.Write(file, full); return err }, // mapped nowhere
+		"segment": eatSegment,
+	}
+	kind := "own"
+	if len(args) > 1 {
+		kind = args[1]
+	}
+	bite, ok := kinds[kind]
+	if !ok {
+		return 2
+	}
+	full := bytes.Repeat([]byte{1}, 1<<20)
+	for range number(args) {
+		if err := bite(full); err != nil {
 			return 3
 		}
-		held = append(held, block)
 		// Slower than memory is, so that a watchdog has its chance before everything is taken.
 		time.Sleep(2 * time.Millisecond)
 	}
-	_ = unsafe.SliceData(held[0])
 	return 0
+}
+
+// eatOwn takes memory that this process maps, and keeps it.
+func eatOwn(full []byte) error {
+	block, err := unix.Mmap(-1, 0, len(full), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err == nil {
+		copy(block, full)
+	}
+	return err
+}
+
+// share holds as many megabytes for a while, once, and in two ways: by a descriptor and mapped.
+func share(megabytes int) int {
+	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
+	if err != nil || unix.Ftruncate(file, int64(megabytes)<<20) != nil {
+		return 3
+	}
+	block, err := unix.Mmap(file, 0, megabytes<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return 3
+	}
+	for range 10 {
+		for i := 0; i < len(block); i += 4096 {
+			block[i]++
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return 0
+}
+
+// eatSegment takes memory that no process has any more.
+func eatSegment(full []byte) error {
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, len(full), unix.IPC_CREAT|0o600)
+	if err != nil {
+		return err
+	}
+	block, err := unix.SysvShmAttach(id, 0, 0)
+	if err != nil {
+		return err
+	}
+	copy(block, full)
+	return unix.SysvShmDetach(block)
 }
 
 // spawn starts as many processes, and fails when it can't.

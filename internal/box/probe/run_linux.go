@@ -30,7 +30,9 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		case "linger":
 			return linger(args[1:])
 		case "eat":
-			return eat(number(args[1:]))
+			return eat(args[1:])
+		case "share":
+			return share(number(args[1:]))
 		case "spawn":
 			return spawn(number(args[1:]))
 		case "wait":

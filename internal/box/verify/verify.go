@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -202,19 +203,27 @@ func (t *trial) probe(ctx context.Context, e box.Exec) error {
 
 // bounds tries to use more than a run is allowed.
 func (t *trial) bounds(ctx context.Context) error {
-	for _, c := range []struct {
+	type try struct {
 		name string
 		args []string
-	}{{probe.Memory, []string{"eat", "512"}}, {probe.Processes, []string{"spawn", "400"}}} {
+	}
+	tries := []try{{probe.Processes, []string{"spawn", "400"}}}
+	for _, kind := range probe.Meals() {
+		tries = append(tries, try{probe.Memory, []string{"eat", "512", kind}})
+	}
+	for _, c := range tries {
 		e := t.inside(c.args...)
 		e.Limits = box.Limits{Memory: memoryLimit, Procs: procsLimit, Time: time.Minute}
 		err := t.driver.Run(ctx, t.box, e)
 		if err != nil && proc.Code(err) < 0 {
 			return fmt.Errorf("probe %s: %w", c.name, err)
 		}
+		if f, ok := t.found[c.name]; ok && !f.Held {
+			continue
+		}
 		f := probe.Finding{Probe: c.name, Held: err != nil}
 		if !f.Held {
-			f.Detail = "nothing stopped it"
+			f.Detail = "nothing stopped " + strings.Join(c.args, " ")
 		}
 		t.found[c.name] = f
 	}

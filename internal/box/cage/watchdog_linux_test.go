@@ -1,0 +1,50 @@
+package cage
+
+import (
+	"maps"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestSegmentsAreSummed(t *testing.T) {
+	const table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime                   rss                  swap\n" +
+		"         0          0   600               1048576     5     5      0  1000  1000  1000  1000          0          0 1700000000               1048576                     0\n" +
+		"         7          3   600            1073741824     5     5      2  1000  1000  1000  1000          0          0 1700000000                  8192                  4096\n"
+	if got := sumSegments(table); got != 1<<20+8192+4096 {
+		t.Errorf("%d", got)
+	}
+	if got := sumSegments(""); got != 0 {
+		t.Errorf("nothing is %d", got)
+	}
+}
+
+// Guards against memory that is mapped and counted twice, or left out.
+func TestMappedMemoryIsCountedByFile(t *testing.T) {
+	const smaps = `7f0000000000-7f0000100000 rw-s 00000000 00:01 77                         /memfd:a b (deleted)
+Size:               1024 kB
+Rss:                1024 kB
+Pss:                 512 kB
+Anonymous:             0 kB
+7f0000200000-7f0000300000 rw-p 00000000 00:01 77                         /memfd:a b (deleted)
+Pss:                 300 kB
+Anonymous:           100 kB
+7f0000400000-7f0000500000 rw-s 00000000 00:01 3                          /SYSV00000000 (deleted)
+Pss:                1024 kB
+Anonymous:             0 kB
+7f0000600000-7f0000700000 rw-s 00000000 00:2b 9                          /dev/shm/x
+Pss:                1024 kB
+7f0000800000-7f0000900000 rw-p 00000000 00:00 0
+Pss:                1024 kB
+Anonymous:          1024 kB
+`
+	hidden := unix.Mkdev(0, 1)
+	for _, c := range []struct {
+		without bool
+		want    map[uint64]int64
+	}{{true, map[uint64]int64{77: 712 << 10}}, {false, map[uint64]int64{77: 712 << 10, 3: 1 << 20}}} {
+		if got := sumMapped([]byte(smaps), hidden, c.without); !maps.Equal(got, c.want) {
+			t.Errorf("without segments %v: %v", c.without, got)
+		}
+	}
+}
