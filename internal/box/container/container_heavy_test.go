@@ -4,6 +4,7 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
@@ -113,5 +115,23 @@ func asUser(t *testing.T, u *user.User, uid, gid int, argv ...string) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// Guards against a box that is made where the engine answers and its runtime starts nothing.
+func TestNoBoxWhereNoContainerStarts(t *testing.T) {
+	d, b := testDriver(), testBox(t)
+	b.Spec.Container.Runtime = "/bin/false"
+	boxes := &box.Boxes{Data: filepath.Dir(filepath.Dir(b.Dir)), Drivers: map[string]box.Driver{"container": d}, Now: time.Now}
+	_, err := boxes.Create(t.Context(), b.Name, "container", b.Spec, nil, t.Logf)
+	if _, ok := errors.AsType[*box.Unavailable](err); !ok {
+		t.Errorf("made: %v", err)
+	}
+	if _, err := os.Lstat(b.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", b.Dir, err)
+	}
+	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{engineUnderTest(), "ps", "--all", "--quiet", "--filter", "label=" + label + "=" + boxKey(b)}})
+	if err != nil || len(out) > 0 {
+		t.Errorf("containers are left: %s, %v", out, err)
 	}
 }

@@ -104,7 +104,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if err := m.write(b); err != nil {
 		return err
 	}
-	return d.open(ctx, b)
+	return d.open(ctx, b, id)
 }
 
 // Start makes sure of the engine and the image, and lets programs run. The box has no process of its own.
@@ -126,10 +126,19 @@ func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
 	if err := m.write(b); err != nil {
 		return err
 	}
-	return d.open(ctx, b)
+	if up, err := d.Running(ctx, b); err != nil || up {
+		return err
+	}
+	id, err := rooms.Owner(b)
+	if err != nil {
+		return err
+	}
+	return d.open(ctx, b, id)
 }
 
-func (d *Driver) open(ctx context.Context, b *box.Box) error {
+// open lets programs run, after one has. What an engine says of itself does not show that it can start a container: its
+// runtime, the kernel and the machine's limits have a word in it.
+func (d *Driver) open(ctx context.Context, b *box.Box, id rooms.Identity) error {
 	boot, err := bootID()
 	if err != nil {
 		return err
@@ -137,8 +146,26 @@ func (d *Driver) open(ctx context.Context, b *box.Box) error {
 	if err := errors.Join(runs(b).Open(), runs(b).Sweep(ctx)); err != nil {
 		return fmt.Errorf("start box %s: %w", b.Name, err)
 	}
+	home := jail.Mount{Source: rooms.Layout{Dir: b.Dir}.Home(), Target: jail.Home}
+	if err := d.enter(ctx, b, id, home, box.Exec{Argv: []string{jail.Tool, "probe", "noop"}}); err != nil {
+		return d.broken(ctx, b, err)
+	}
 	b.Boot = boot
 	return nil
+}
+
+// broken closes a box in which nothing can run, and says so.
+func (d *Driver) broken(ctx context.Context, b *box.Box, err error) error {
+	if closing := runs(b).Close(context.WithoutCancel(ctx)); closing != nil {
+		return errors.Join(err, closing)
+	}
+	if _, known := errors.AsType[*box.Unavailable](err); known || ctx.Err() != nil {
+		return err
+	}
+	return &box.Unavailable{
+		What: "the container backend", Why: "no container starts here: " + err.Error(),
+		Mend: "see what the engine says of a container of your own, name another with --engine or --runtime, or use another backend",
+	}
 }
 
 // Stop ends every program in the box, lets no other start, and has the engine remove what a crash has left.
