@@ -16,6 +16,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
+	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -79,7 +80,8 @@ func TestHoldsWhatItPromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		if !r.Held || !r.Promised {
+		want := r.Probe != probe.ShownSocket && r.Probe != probe.LaterSocket // an engine shows what is mounted as it is
+		if r.Held != want || r.Promised != want {
 			t.Errorf("%s: held %v, promised %v: %s", r.Probe, r.Held, r.Promised, r.Detail)
 		}
 	}

@@ -141,6 +141,15 @@ func TestBoxBelongsToItsUser(t *testing.T) {
 	}
 }
 
+// Guards against a box that takes all pseudo-terminals of the machine.
+func TestPseudoterminalsAreBounded(t *testing.T) {
+	d, b := created(t)
+	const script = `ulimit -n 2000; i=0; while eval "exec $((i+10))<>/dev/ptmx" 2> /dev/null && [ $i -lt 300 ]; do i=$((i+1)); done; [ $i -lt 300 ] && [ $i -gt 200 ] && echo bounded`
+	if out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", script}}); err != nil || out != "bounded\n" {
+		t.Errorf("%v: %q", err, out)
+	}
+}
+
 // Guards against a pid that somebody else has got meanwhile.
 // Guards against a thread of the init that keeps what the others gave up.
 func TestEveryThreadOfTheInitIsConfined(t *testing.T) {

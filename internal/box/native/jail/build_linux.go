@@ -227,8 +227,9 @@ func (p *Plan) mountEmpty(root int) error {
 	}{
 		{"tmpfs", "/tmp", tmp, unix.MS_NODEV},
 		{"tmpfs", "/dev/shm", shm, unix.MS_NODEV},
-		// Its terminals are devices. Nobody can make another one there, and they are this box's own.
-		{"devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=0620", unix.MS_NOEXEC},
+		// Its terminals are devices. Nobody can make another one there, and they are this box's own. The machine has some
+		// thousands for all boxes together.
+		{"devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=0620,max=256", unix.MS_NOEXEC},
 	} {
 		if err := makeDir(root, m.at); err != nil {
 			return step("make "+m.at, err)
