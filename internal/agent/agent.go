@@ -40,6 +40,8 @@ type Package struct {
 	// packages name it, linux-x64.
 	Programs []string
 	Node     int // the oldest major version of Node that runs it, 0 for a program that needs none
+	// Models are those that this version asks for if nobody says which: each has a price, see broker.
+	Models []string
 }
 
 // Task is one run of an agent. Paths are as the agent sees them.

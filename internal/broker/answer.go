@@ -12,11 +12,11 @@ import (
 )
 
 // final is the status of an answer that no repetition will change. It was found with the real CLIs: codex repeats a 403 five
-// times and takes a 400, claude repeats a 400 five times with less and less in it and takes a 403, gemini and opencode take
-// both; all of them repeat 401, 429 and 5xx.
+// times and takes a 400, claude repeats a 400 five times with less and less in it and takes 402 and 403, gemini and opencode
+// take 400 and 403; all of them repeat 401, 429 and 5xx. To a 403 claude adds the advice to log in, on a terminal.
 func (p Provider) final() int {
 	if p.wire == wireAnthropic {
-		return http.StatusForbidden
+		return http.StatusPaymentRequired
 	}
 	return http.StatusBadRequest
 }
@@ -29,6 +29,8 @@ func (p Provider) errorBody(status int, why string) []byte {
 	case wireAnthropic:
 		kind := "invalid_request_error"
 		switch {
+		case status == http.StatusPaymentRequired:
+			kind = "billing_error"
 		case status == http.StatusForbidden:
 			kind = "permission_error"
 		case status == http.StatusNotFound:

@@ -84,8 +84,8 @@ func (ps Prices) check() error {
 	return nil
 }
 
-// find gives the price of a model.
-func (ps Prices) find(model string) (Price, bool) {
+// Find gives the price of a model, and whether it has one.
+func (ps Prices) Find(model string) (Price, bool) {
 	best, found := Price{}, false
 	for _, p := range ps {
 		rest, fits := strings.CutPrefix(model, p.Prefix)

@@ -20,6 +20,9 @@ type Rule struct {
 	port   int          // 0: 443 and 80
 }
 
+// Named says that the rule allows one name and nothing else, on the usual ports.
+func (r Rule) Named() bool { return r.name != "" && !r.below && r.port == 0 }
+
 // ParseRule reads HOST, *.HOST, ADDRESS or ADDRESS/BITS, each with an optional :PORT (an IPv6 address then in brackets).
 func ParseRule(s string) (Rule, error) {
 	r, err := parseRule(s)

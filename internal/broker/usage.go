@@ -261,7 +261,7 @@ func (x *exchange) spend(model string, c counts, estimated bool) Spend {
 	if estimated {
 		s.Estimated = 1
 	}
-	p, ok := prices.find(model)
+	p, ok := prices.Find(model)
 	if !ok {
 		p = prices.dearest(provider, model)
 	}

@@ -232,19 +232,19 @@ func TestPrices(t *testing.T) {
 		"gpt-5": 10, "gpt-5-codex": 10, "gpt-5.1-codex-max": 10, "gpt-5.2-codex": 14, "gpt-5-mini-2025-08-07": 2, "gpt-5.6-sol": 20, "gpt-6-sol": 10,
 		"gpt-6-astra": 50, "o3-pro-2025-06-10": 80, "o1-pro": 600, "gemini-3.1-pro-preview": 12, "gemini-3-pro-image-preview": 120, "gemini-2.5-flash-lite": .4,
 	} {
-		if p, ok := ps.find(model); !ok || p.Output != output || p.Like != "" {
+		if p, ok := ps.Find(model); !ok || p.Output != output || p.Like != "" {
 			t.Errorf("%s costs %+v, %v", model, p, ok)
 		}
 	}
 	// Guards against dear models that pass for a cheap one whose name theirs begins with.
 	for _, other := range []string{"llama-5", "gpt-5.9", "gpt-50", "gpt-6", "gpt-5.6-sol-ultra", "gpt-4o-audio-preview", "gemini-3.9-pro", "claude-opus-6-giga",
 		"claude-opus-5-7", "claude-haiku-5", "claude-opus-4"} {
-		if p, ok := ps.find(other); ok {
+		if p, ok := ps.Find(other); ok {
 			t.Errorf("%s has the price of %s", other, p.Prefix)
 		}
 	}
 	own, err := ParsePrices("[[price]]\nprefix='gpt-5'\ninput=7")
-	if p, ok := own.find("gpt-5.9-giga"); err != nil || !ok || p.Input != 7 {
+	if p, ok := own.Find("gpt-5.9-giga"); err != nil || !ok || p.Input != 7 {
 		t.Errorf("a user's prefix is a prefix: %+v, %v", p, err)
 	}
 	for _, p := range ps {

@@ -233,7 +233,9 @@ func (a *attempt) calm() {
 
 // settle keeps what the next attempt, or the next run, has to know.
 func (a *attempt) settle(ctx context.Context, fin event.Finished) {
-	if !a.order.Interactive {
+	if a.order.Interactive {
+		a.meter.check() // a person may have left before the clock has looked
+	} else {
 		a.meter.count(fin.Usage)
 	}
 	a.meter.nextAttempt()
@@ -274,7 +276,8 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	case errors.Is(cause, errSpent), errors.Is(cause, errAsked):
 		end.Err = cause
 	}
-	if limit != "" && !end.succeeded() {
+	// What a program says that a person has left tells nothing: its model was closed to it.
+	if limit != "" && (a.order.Interactive || !end.succeeded()) {
 		end.Limit = limit
 		if end.Err == nil {
 			end.Err = errSpent

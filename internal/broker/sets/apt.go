@@ -22,7 +22,7 @@ func (s System) debian(_ context.Context, set *Set) error {
 	}
 	any := false
 	for _, f := range files {
-		text, err := read(f)
+		text, err := s.read(f)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (s System) debian(_ context.Context, set *Set) error {
 		}
 		for _, u := range uris {
 			set.from(f)
-			if err := set.source(u); err != nil {
+			if err := s.source(set, u); err != nil {
 				return err
 			}
 		}
@@ -48,18 +48,18 @@ func (s System) debian(_ context.Context, set *Set) error {
 }
 
 // source adds a source's URI, or those of a list of mirrors that it names.
-func (s *Set) source(uri string) error {
+func (s System) source(set *Set, uri string) error {
 	file, ok := strings.CutPrefix(uri, "mirror+file:")
 	if !ok {
-		return s.add(uri)
+		return set.add(uri)
 	}
-	text, err := read("/" + strings.TrimLeft(file, "/"))
+	text, err := s.read("/" + strings.TrimLeft(file, "/"))
 	if err != nil {
 		return err
 	}
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) > 0 && !strings.HasPrefix(f[0], "#") {
-			if err := s.add(f[0]); err != nil {
+			if err := set.add(f[0]); err != nil {
 				return err
 			}
 		}

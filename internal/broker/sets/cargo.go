@@ -2,12 +2,10 @@ package sets
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/BurntSushi/toml"
 )
@@ -22,9 +20,9 @@ type cargoConfig struct {
 	} `toml:"registries"`
 }
 
-// cargo reads its configuration, and the indexes that it has used before: it tells its default nowhere else. An index says
-// itself where its packages are.
-func (s System) cargo(ctx context.Context, set *Set) error {
+// cargo reads its configuration. It tells its default nowhere, and where an index keeps its packages only the index could say:
+// neither is guessed from its caches, which agents write, nor asked for.
+func (s System) cargo(_ context.Context, set *Set) error {
 	set.Caution = "a registry that takes `cargo publish` takes it from anybody's account: what the agent can read can leave the box that way"
 	home := s.Getenv("CARGO_HOME")
 	if home == "" {
@@ -35,29 +33,16 @@ func (s System) cargo(ctx context.Context, set *Set) error {
 		return err
 	}
 	if len(indexes) == 0 {
-		// Directories are named HOST-HASH after the indexes that they are copies of.
-		dirs, err := os.ReadDir(filepath.Join(home, "registry", "index"))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		for _, d := range dirs {
-			if i := strings.LastIndex(d.Name(), "-"); i > 0 {
-				set.from(filepath.Join(home, "registry", "index"))
-				indexes = append(indexes, "https://"+d.Name()[:i]+"/")
-			}
-		}
+		return errors.New("cargo's own settings (" + filepath.Join(home, "config.toml") + ") name no registry, and cargo does not say which it takes then: " +
+			"allow its hosts by name with `cco box net allow HOST`")
 	}
-	if len(indexes) == 0 {
-		return errors.New("neither " + filepath.Join(home, "config.toml") + " nor an index that cargo has used before says where packages come from")
-	}
+	slices.Sort(indexes)
 	for _, index := range indexes {
 		if err := set.add(index); err != nil {
 			return err
 		}
-		if err := s.cargoFiles(ctx, set, index); err != nil {
-			set.Notes = append(set.Notes, "an index did not say where its packages are: "+err.Error())
-		}
 	}
+	set.note("an index may keep its packages on another host, which only a request would tell: `cco box net log` shows what was refused")
 	return nil
 }
 
@@ -65,7 +50,7 @@ func (s System) cargo(ctx context.Context, set *Set) error {
 func (s System) cargoConfigured(home string, set *Set) (indexes []string, err error) {
 	for _, name := range []string{"config.toml", "config"} {
 		file := filepath.Join(home, name)
-		text, err := read(file)
+		text, err := s.read(file)
 		if err != nil {
 			return nil, err
 		}
@@ -91,24 +76,4 @@ func (s System) cargoConfigured(home string, set *Set) (indexes []string, err er
 		indexes = append(indexes, v)
 	}
 	return indexes, nil
-}
-
-// cargoFiles adds the host of an index's packages, which its config.json names. Its host for publishing is left out.
-func (s System) cargoFiles(ctx context.Context, set *Set, index string) error {
-	index = strings.TrimPrefix(index, "sparse+")
-	if !strings.HasPrefix(index, "http") {
-		return nil
-	}
-	text, err := s.Fetch(ctx, strings.TrimSuffix(index, "/")+"/config.json")
-	if err != nil {
-		return errors.New("it gives no config.json")
-	}
-	var c struct {
-		DL string `json:"dl"`
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return errors.New("its config.json can't be read")
-	}
-	dl, _, _ := strings.Cut(c.DL, "{")
-	return set.add(dl)
 }

@@ -17,7 +17,7 @@ func (s System) npm(ctx context.Context, set *Set) error {
 	if file == "" {
 		file = filepath.Join(s.Home, ".npmrc")
 	}
-	text, err := read(file)
+	text, err := s.read(file)
 	if err != nil {
 		return err
 	}

@@ -2,17 +2,15 @@ package sets
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// pip asks pip for its index, and the index for the hosts of its files.
+// pip asks pip for its index. Where an index keeps its files, only the index could say, and it isn't asked.
 func (s System) pip(ctx context.Context, set *Set) error {
 	set.Caution = "an index that takes uploads takes them from anybody's account: what the agent can read can leave the box that way"
 	indexes, err := s.pipIndexes(ctx, set)
@@ -23,10 +21,8 @@ func (s System) pip(ctx context.Context, set *Set) error {
 		if err := set.add(index); err != nil {
 			return err
 		}
-		if err := s.pipFiles(ctx, set, index); err != nil {
-			set.Notes = append(set.Notes, "an index did not say where its files are: "+err.Error())
-		}
 	}
+	set.note("an index may keep its files on another host, which only a request would tell: `cco box net log` shows what was refused")
 	return nil
 }
 
@@ -87,41 +83,4 @@ func (s System) askPip(ctx context.Context, args ...string) (pip, out string, er
 		}
 	}
 	return "", "", proc.ErrNotFound
-}
-
-// pipFiles adds the hosts of an index's files, as its page of one package links to them.
-func (s System) pipFiles(ctx context.Context, set *Set, index string) error {
-	page, err := url.Parse(strings.TrimSuffix(index, "/") + "/pip/")
-	if err != nil {
-		return errors.New("its URL can't be read")
-	}
-	text, err := s.Fetch(ctx, page.String())
-	if err != nil {
-		return errors.New("it gives no page of pip") // the error may have the URL's password in it
-	}
-	var links []string
-	var simple struct {
-		Files []struct {
-			URL string `json:"url"`
-		} `json:"files"`
-	}
-	if json.Unmarshal(text, &simple) == nil {
-		for _, f := range simple.Files {
-			links = append(links, f.URL)
-		}
-	} else {
-		for _, m := range regexp.MustCompile(`href="([^"#]+)`).FindAllSubmatch(text, -1) {
-			links = append(links, string(m[1]))
-		}
-	}
-	for _, l := range links {
-		to, err := page.Parse(l)
-		if err != nil {
-			continue
-		}
-		if err := set.add(to.String()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,5 +1,6 @@
 // Package sets names the hosts that a package manager needs, as the user's own configuration of it says. There is no list of
-// hosts here: a mirror is as good as the original, and where nothing is configured the tool itself is asked.
+// hosts here: a mirror is as good as the original, and where nothing is configured the tool itself is asked. Nobody else is: no
+// host is connected to, and nothing is read that an agent may have written.
 package sets
 
 import (
@@ -8,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -35,10 +34,11 @@ type System struct {
 	Getenv func(string) string
 	Home   string
 	Etc    string // /etc
-	// Run gives what a program prints, and proc.ErrNotFound if there is none. Nothing of a repository is to be read by it.
+	// Written are directories into which agents write: caches of tools, and what is there for a while. No setting stands there.
+	Written []string
+	// Run gives what a program prints, and proc.ErrNotFound if there is none. Nothing of a repository is to be read by it, and it
+	// is to make no request.
 	Run func(ctx context.Context, argv ...string) (string, error)
-	// Fetch gets a small file from a registry: some say only there where their packages are.
-	Fetch func(ctx context.Context, url string) ([]byte, error)
 }
 
 // Host is the system that cco runs on.
@@ -47,36 +47,26 @@ func Host() (System, error) {
 	if err != nil {
 		return System{}, err
 	}
-	s := System{Getenv: os.Getenv, Home: home, Etc: "/etc", Fetch: fetch}
+	s := System{Getenv: os.Getenv, Home: home, Etc: "/etc", Written: []string{os.TempDir(), "/tmp", "/var/tmp"}}
+	if cache, err := os.UserCacheDir(); err == nil {
+		s.Written = append(s.Written, cache)
+	}
+	for _, name := range []string{".cache", ".npm", "go/pkg", ".cargo/registry", ".cargo/git"} {
+		s.Written = append(s.Written, filepath.Join(home, filepath.FromSlash(name)))
+	}
+	// What would have them look for a newer version of themselves, or fetch one.
+	quiet := []string{"GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false",
+		"PIP_DISABLE_PIP_VERSION_CHECK=1", "COREPACK_ENABLE_NETWORK=0"}
 	s.Run = func(ctx context.Context, argv ...string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
-		out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Dir: home, Env: append(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1"), Stderr: io.Discard})
+		out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Dir: "/", Env: append(os.Environ(), quiet...), Stderr: io.Discard})
 		return string(out[:min(len(out), maxText)]), err
 	}
 	return s, nil
 }
 
 const maxText = 1 << 20
-
-func fetch(ctx context.Context, url string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Accept", "application/vnd.pypi.simple.v1+json, application/json, text/html;q=0.1")
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, res.Status)
-	}
-	return io.ReadAll(io.LimitReader(res.Body, 16<<20))
-}
 
 // Names lists the sets.
 func Names() []string { return []string{"go", "npm", "debian", "pip", "cargo"} }
@@ -88,16 +78,23 @@ func (s System) Load(ctx context.Context, name string) (Set, error) {
 		return Set{}, fmt.Errorf("no set %q: there are %s", name, strings.Join(Names(), ", "))
 	}
 	set := Set{Name: name}
+	for _, v := range []string{"GOENV", "XDG_CONFIG_HOME", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "NPM_CONFIG_GLOBALCONFIG",
+		"npm_config_globalconfig", "PIP_CONFIG_FILE", "CARGO_HOME"} {
+		if at := s.Getenv(v); at != "" && s.written(at) {
+			return Set{}, fmt.Errorf("set %s: %s names a place into which agents write: its settings are not taken from there", name, v)
+		}
+	}
 	if err := load(ctx, &set); err != nil {
 		return Set{}, fmt.Errorf("set %s: %w", name, err)
 	}
 	if len(set.Rules) == 0 {
-		return Set{}, fmt.Errorf("set %s: no host is configured for it (looked at %s)", name, strings.Join(set.From, ", "))
+		return Set{}, fmt.Errorf("set %s: no host is configured for it by name (looked at %s)%s", name, strings.Join(set.From, ", "), strings.Join(append([]string{""}, set.Notes...), "; "))
 	}
 	return set, nil
 }
 
-// add makes a rule of a URL's host. URLs that leave no box (file:, cdrom:) add nothing.
+// add makes a rule of a URL's host, if that is a name: what an address or another port leads to is for the user to allow by
+// itself. URLs that leave no box (file:, cdrom:) add nothing.
 func (s *Set) add(text string) error {
 	text = strings.TrimSpace(text)
 	for _, p := range []string{"sparse+", "registry+", "git+", "mirror+", "tor+"} {
@@ -107,21 +104,28 @@ func (s *Set) add(text string) error {
 	if err != nil {
 		return errors.New("a URL in its configuration can't be read") // it may have a password in it
 	}
-	if u.Scheme != "http" && u.Scheme != "https" {
+	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if usual == "" {
 		return nil
 	}
-	rule := u.Hostname()
-	if p := u.Port(); p != "" {
-		rule = net.JoinHostPort(u.Hostname(), p)
-	}
-	r, err := broker.ParseRule(rule)
+	r, err := broker.ParseRule(u.Hostname())
 	if err != nil {
 		return err
+	}
+	if port := u.Port(); !r.Named() || port != "" && port != usual {
+		s.note("%s is not in it, because a set has names only: `cco box net allow %s` allows it", u.Host, u.Host)
+		return nil
 	}
 	if !slices.Contains(s.Rules, r) {
 		s.Rules = append(s.Rules, r)
 	}
 	return nil
+}
+
+func (s *Set) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.Notes, text) {
+		s.Notes = append(s.Notes, text)
+	}
 }
 
 func (s *Set) from(where string) {
@@ -140,8 +144,34 @@ func (s System) first(names ...string) (value, name string) {
 	return "", ""
 }
 
-// read reads a small file; one that isn't there is empty.
-func read(path string) (string, error) {
+// written says whether agents may write a file.
+func (s System) written(path string) bool {
+	for _, at := range []string{filepath.Clean(path), real(path)} {
+		for _, dir := range s.Written {
+			for _, d := range []string{filepath.Clean(dir), real(dir)} {
+				if at == d || strings.HasPrefix(at, d+string(filepath.Separator)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// real is where a path leads, as far as it is there.
+func real(path string) string {
+	for dir, rest := filepath.Clean(path), ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if at, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(at, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+	}
+}
+
+// read reads a small file; one that isn't there is empty. One that an agent may have written is an error.
+func (s System) read(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
@@ -150,6 +180,9 @@ func read(path string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
+	if s.written(path) {
+		return "", fmt.Errorf("%s is in a place into which agents write: its settings are not taken from there", path)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxText))
 	return string(data), err
 }
@@ -177,7 +210,7 @@ func (s System) golang(ctx context.Context, set *Set) error {
 	}
 	for p := range strings.FieldsFuncSeq(env["GOPROXY"], func(r rune) bool { return r == ',' || r == '|' }) {
 		if p == "direct" {
-			set.Notes = append(set.Notes, "GOPROXY ends in direct: the hosts of such modules are not in this set")
+			set.note("GOPROXY ends in direct: the hosts of such modules are not in this set")
 		}
 		if err := set.add(p); err != nil {
 			return err
@@ -208,7 +241,7 @@ func (s System) goEnvFile(env map[string]string, set *Set) error {
 	if p := s.Getenv("GOENV"); p != "" {
 		path = p
 	}
-	text, err := read(path)
+	text, err := s.read(path)
 	if err != nil {
 		return err
 	}

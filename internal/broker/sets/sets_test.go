@@ -2,8 +2,9 @@ package sets
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,9 +14,9 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// machine is a host of the test: files below a directory, variables, programs and pages by name.
+// machine is a host of the test: files below a directory, variables, and programs by name.
 type machine struct {
-	files, env, programs, pages map[string]string
+	files, env, programs map[string]string
 }
 
 func (m machine) system(t *testing.T) System {
@@ -31,7 +32,7 @@ func (m machine) system(t *testing.T) System {
 		}
 	}
 	return System{
-		Home: filepath.Join(dir, "home"), Etc: filepath.Join(dir, "etc"),
+		Home: filepath.Join(dir, "home"), Etc: filepath.Join(dir, "etc"), Written: []string{filepath.Join(dir, "home", ".cache")},
 		Getenv: func(name string) string { return strings.ReplaceAll(m.env[name], "@DIR@", dir) },
 		Run: func(_ context.Context, argv ...string) (string, error) {
 			out, ok := m.programs[strings.Join(argv, " ")]
@@ -43,12 +44,6 @@ func (m machine) system(t *testing.T) System {
 			}
 			return out, nil
 		},
-		Fetch: func(_ context.Context, url string) ([]byte, error) {
-			if text, ok := m.pages[url]; ok {
-				return []byte(text), nil
-			}
-			return nil, errors.New("404")
-		},
 	}
 }
 
@@ -58,7 +53,7 @@ func TestSetsAreReadFromTheUsersConfiguration(t *testing.T) {
 		machine
 		want string // "" is an error
 	}{
-		{"go env", "go", machine{programs: map[string]string{"go env -json GOPROXY GOSUMDB": `{"GOPROXY":"https://mirror.example:8443/go,https://second.example|direct","GOSUMDB":"sum.example"}`}}, "mirror.example:8443 second.example sum.example"},
+		{"go env", "go", machine{programs: map[string]string{"go env -json GOPROXY GOSUMDB": `{"GOPROXY":"https://mirror.example:8443/go,https://second.example|direct","GOSUMDB":"sum.example"}`}}, "second.example sum.example"},
 		{"go env, sums elsewhere", "go", machine{programs: map[string]string{"go env -json GOPROXY GOSUMDB": `{"GOPROXY":"https://mirror.example","GOSUMDB":"sum.example+abc https://mirror.example/sum"}`}}, "mirror.example"},
 		{"go env, no sums", "go", machine{programs: map[string]string{"go env -json GOPROXY GOSUMDB": `{"GOPROXY":"https://mirror.example","GOSUMDB":"off"}`}}, "mirror.example"},
 		{"go env, everything off", "go", machine{programs: map[string]string{"go env -json GOPROXY GOSUMDB": `{"GOPROXY":"off","GOSUMDB":"off"}`}}, ""},
@@ -68,7 +63,14 @@ func TestSetsAreReadFromTheUsersConfiguration(t *testing.T) {
 		{"no go, its file elsewhere", "go", machine{env: map[string]string{"GOENV": "@DIR@/x"}, files: map[string]string{"x": "GOPROXY=file:///mirror,https://mirror.example\n"}}, "mirror.example"},
 		{"no go", "go", machine{}, ""},
 		{"npm", "npm", machine{programs: map[string]string{"npm config get registry": "https://npm.example/\n"}}, "npm.example"},
-		{"npm, a variable", "npm", machine{env: map[string]string{"npm_config_registry": "http://npm.example:4873"}}, "npm.example:4873"},
+		{"npm, a variable", "npm", machine{env: map[string]string{"npm_config_registry": "https://npm.example:443"}}, "npm.example"},
+		{"npm, another port", "npm", machine{env: map[string]string{"npm_config_registry": "http://npm.example:4873"}}, ""},
+		{"npm, an address", "npm", machine{env: map[string]string{"npm_config_registry": "http://10.0.0.7/"}}, ""},
+		{"npm, an address in disguise", "npm", machine{env: map[string]string{"npm_config_registry": "http://0x7f.1/"}}, ""},
+		{"npm, an address of six", "npm", machine{env: map[string]string{"npm_config_registry": "http://[fd00::1]/"}}, ""},
+		{"npm, all names", "npm", machine{env: map[string]string{"npm_config_registry": "http://*.example/"}}, ""},
+		{"npm, a file that agents write", "npm", machine{env: map[string]string{"NPM_CONFIG_USERCONFIG": "@DIR@/home/.cache/rc"},
+			programs: map[string]string{"npm config get registry": "https://npm.example/"}, files: map[string]string{"home/.cache/rc": "registry=https://npm.example\n"}}, ""},
 		{"npm, scopes", "npm", machine{
 			env: map[string]string{"NPMHOST": "work.example"}, programs: map[string]string{"npm config get registry": "https://npm.example/"},
 			files: map[string]string{"home/.npmrc": "; words\n@work:registry=https://${NPMHOST}/npm/\n//work.example/:_authToken=secret\nregistry = \"https://other.example\"\n"}}, "work.example npm.example"},
@@ -82,23 +84,22 @@ func TestSetsAreReadFromTheUsersConfiguration(t *testing.T) {
 			"etc/apt/sources.list.d/c.sources":        "Types: deb\nURIs: https://one.example/debian\n  https://two.example/debian\nSuites: stable\n\nTypes: deb\n# words\nEnabled: no\nURIs: https://off.example\n\nURIs: mirror+file:@DIR@/mirrors\n",
 			"etc/apt/sources.list.d/d.sources.ignore": "URIs: https://ignored.example\n",
 			"mirrors": "# words\nhttps://three.example/debian priority:1\n",
-		}}, "deb.example src.example:8443 one.example two.example three.example"},
+		}}, "deb.example one.example two.example three.example"},
 		{"no debian", "debian", machine{}, ""},
 		{"pip", "pip", machine{
-			programs: map[string]string{"pip3 config list": "global.index-url='https://pip.example/simple'\nglobal.timeout='5'\ninstall.extra-index-url='\\nhttps://a.example/simple\\nhttps://b.example/simple'\n"},
-			pages:    map[string]string{"https://pip.example/simple/pip/": `{"files":[{"url":"https://files.example/a"},{"url":"../b"}]}`, "https://a.example/simple/pip/": `<a href="https://old.example/x#sha">x</a>`}},
-			"pip.example files.example a.example old.example b.example"},
-		{"pip, a variable", "pip", machine{env: map[string]string{"PIP_INDEX_URL": "https://pip.example/simple/"}, pages: map[string]string{"https://pip.example/simple/pip/": `<a href="x.whl">`}}, "pip.example"},
+			programs: map[string]string{"pip3 config list": "global.index-url='https://pip.example/simple'\nglobal.timeout='5'\ninstall.extra-index-url='\\nhttps://a.example/simple\\nhttps://b.example/simple'\n"}},
+			"pip.example a.example b.example"},
+		{"pip, a variable", "pip", machine{env: map[string]string{"PIP_INDEX_URL": "https://pip.example/simple/"}}, "pip.example"},
 		{"pip's own index", "pip", machine{programs: map[string]string{"pip config list": "", "pip install --help": "  -i, --index-url <url>  Base URL of the Python Package Index (default\n     https://pip.example/simple). This\n"}}, "pip.example"},
 		{"pip that says nothing", "pip", machine{programs: map[string]string{"pip config list": "", "pip install --help": "help"}}, ""},
 		{"no pip", "pip", machine{}, ""},
 		{"cargo", "cargo", machine{
-			files: map[string]string{"home/.cargo/config.toml": "[source.crates-io]\nreplace-with='m'\n[source.m]\nregistry='sparse+https://index.example/'\n[build]\njobs=2\n"},
-			pages: map[string]string{"https://index.example/config.json": `{"dl":"https://dl.example/crates/{crate}","api":"https://api.example"}`}}, "index.example dl.example"},
+			files: map[string]string{"home/.cargo/config.toml": "[source.crates-io]\nreplace-with='m'\n[source.m]\nregistry='sparse+https://index.example/'\n[build]\njobs=2\n"}}, "index.example"},
 		{"cargo, a registry", "cargo", machine{files: map[string]string{"home/.cargo/config.toml": "[registries.work]\nindex='sparse+https://index.example/'\n"}}, "index.example"},
-		{"cargo, used before", "cargo", machine{
-			files: map[string]string{"home/.cargo/registry/index/index.example-1949cf8c6b5b557f/config.json": ""},
-			pages: map[string]string{"https://index.example/config.json": `{"dl":"https://dl.example/crates"}`}}, "index.example dl.example"},
+		{"cargo, used before", "cargo", machine{files: map[string]string{
+			"home/.cargo/registry/index/index.example-1949cf8c6b5b557f/config.json": "", "home/.cargo/registry/index/10.0.0.7:8080-1949cf8c6b5b557f/config.json": ""}}, ""},
+		{"cargo, among what agents write", "cargo", machine{env: map[string]string{"CARGO_HOME": "@DIR@/home/.cache/cargo"},
+			files: map[string]string{"home/.cache/cargo/config.toml": "[registries.work]\nindex='sparse+https://index.example/'\n"}}, ""},
 		{"cargo, broken", "cargo", machine{files: map[string]string{"home/.cargo/config.toml": "[["}}, ""},
 		{"no cargo", "cargo", machine{}, ""},
 		{"no such set", "gem", machine{}, ""},
@@ -174,5 +175,38 @@ func TestGoItselfIsAsked(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"mirror.example", "sum.example"}) || set.From[0] != "go env" {
 		t.Errorf("it is %v from %v", got, set.From)
+	}
+}
+
+// Guards against a tool that asks a registry while it is asked for its settings: npm looks for a newer npm.
+func TestNoRequestIsMade(t *testing.T) {
+	asked := make(chan string, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	defer s.Close()
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry="+s.URL+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"HOME": home, "CARGO_HOME": "", "GOENV": "", "PIP_INDEX_URL": s.URL + "/simple", "GOPROXY": s.URL, "GOSUMDB": "off", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "",
+		"NPM_CONFIG_USERCONFIG": "", "CARGO_REGISTRIES_CRATES_IO_INDEX": "sparse+" + s.URL + "/", "CI": "", "npm_config_registry": "", "NPM_CONFIG_REGISTRY": "",
+	} {
+		t.Setenv(name, value)
+	}
+	host, err := Host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.Written = nil // the test's own home is below one of them
+	for _, name := range []string{"go", "npm", "pip", "cargo"} {
+		set, err := host.Load(t.Context(), name)
+		if err == nil || !strings.Contains(err.Error(), "names only") {
+			t.Errorf("%s is %v, %v", name, set.Rules, err)
+		}
+	}
+	select {
+	case path := <-asked:
+		t.Errorf("a registry was asked for %s", path)
+	default:
 	}
 }

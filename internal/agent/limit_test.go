@@ -1,0 +1,82 @@
+//go:build heavy
+
+package agent_test
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/broker"
+)
+
+// Guards against a limit that looks like a lost login: on a terminal the door's answer is the last that the user sees of the
+// agent. Its words must stand there, and no advice that can't help.
+func TestRealLimitOnATerminal(t *testing.T) {
+	for _, name := range clis() {
+		t.Run(name, func(t *testing.T) {
+			step := agenttest.Shell("echo done > worked")
+			step.Usage.Input, step.Usage.Output = 100, 100
+			s := newStage(t, name, step, agenttest.Say("over"))
+			s.task.Interactive = true
+			refused := s.behindADoor(t, broker.Limits{Tokens: 150})
+			var since time.Time
+			screen := s.onTerminal(t, func() bool {
+				if refused.Load() > 0 && since.IsZero() {
+					since = time.Now()
+				}
+				return !since.IsZero() && time.Since(since) > 8*time.Second // it has had time to ask again, and to say so
+			})
+			text := regexp.MustCompile(`\x1b\[[0-9;?<>=]*[A-Za-z]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)`).ReplaceAllString(screen, " ")
+			text = strings.Join(strings.Fields(text), " ")
+			t.Logf("%s: %d refusals", name, refused.Load())
+			if n := refused.Load(); n == 0 || n > 2 {
+				t.Errorf("it asked %d times after the limit", n)
+			}
+			for _, no := range []string{"/login", "auth login", "API key"} {
+				if strings.Contains(text, no) {
+					t.Errorf("the screen says %q:\n%s", no, text)
+				}
+			}
+			if squeezed := strings.ReplaceAll(text, " ", ""); !strings.Contains(squeezed, "limitofthissessionisreached") {
+				t.Errorf("the screen doesn't say why:\n%s", text)
+			}
+		})
+	}
+}
+
+// behindADoor puts a door with limits before the stage's model, and counts what the limits refuse.
+func (s *stage) behindADoor(t *testing.T, limits broker.Limits) *atomic.Int64 {
+	t.Helper()
+	p, err := broker.FindProvider(s.a.Provider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := url.Parse(s.model.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64
+	door, err := broker.Open(broker.Config{Token: s.task.Token, Models: []broker.Upstream{{Provider: p, Base: base}}, Limits: limits,
+		Record: func(e broker.Entry) {
+			if e.Decision == broker.Limited {
+				refused.Add(1)
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = door.Serve(l) }()
+	t.Cleanup(func() { _ = door.Close() })
+	s.task.Door = l.Addr().String()
+	return &refused
+}
