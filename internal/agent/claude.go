@@ -15,7 +15,7 @@ func (claude) Binary() string   { return "claude" }
 func (claude) Provider() string { return "anthropic" }
 
 func (claude) Package() Package {
-	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.300",
+	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.300", Models: []string{"claude-opus-5-5"},
 		Programs: []string{"@anthropic-ai/claude-code-{machine}/claude", "@anthropic-ai/claude-code-{machine}-musl/claude"}}
 }
 

@@ -14,7 +14,7 @@ func (codex) Binary() string   { return "codex" }
 func (codex) Provider() string { return "openai" }
 
 func (codex) Package() Package {
-	return Package{Name: "@openai/codex", Version: "0.166.0", Oldest: "0.160.0", Programs: []string{"@openai/codex-{machine}/vendor/*/bin/codex"}}
+	return Package{Name: "@openai/codex", Version: "0.166.0", Oldest: "0.160.0", Models: []string{"gpt-6.1-sol"}, Programs: []string{"@openai/codex-{machine}/vendor/*/bin/codex"}}
 }
 
 func (codex) Events(s event.Start) event.Decoder { return event.NewCodex(s) }

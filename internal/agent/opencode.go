@@ -14,7 +14,7 @@ func (opencode) Binary() string   { return "opencode" }
 func (opencode) Provider() string { return "openai" }
 
 func (opencode) Package() Package {
-	return Package{Name: "opencode-ai", Version: "1.18.33", Oldest: "1.18.3",
+	return Package{Name: "opencode-ai", Version: "1.18.33", Oldest: "1.18.3", Models: []string{"gpt-5"},
 		// The first needs a processor that not everybody has.
 		Programs: []string{"opencode-{machine}/bin/opencode", "opencode-{machine}-baseline/bin/opencode"}}
 }

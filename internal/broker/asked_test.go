@@ -53,7 +53,7 @@ func TestWhatTheDoorCantReadDoesNotPass(t *testing.T) {
 		"odd case":          strings.Replace(evil, "mcp_servers", "Mcp_Servers", 1),
 		"escapes":           strings.Replace(evil, "mcp", `\u006dcp`, 1),
 	} {
-		if status, got := asks(t, "/anthropic/v1/messages", ModeAllowlist, body); status != http.StatusForbidden || got != nil {
+		if status, got := asks(t, "/anthropic/v1/messages", ModeAllowlist, body); status != http.StatusPaymentRequired || got != nil {
 			t.Errorf("%s: %d, the model got it: %t", name, status, got != nil)
 		}
 	}

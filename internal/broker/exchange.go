@@ -241,7 +241,7 @@ func (x *exchange) charge() {
 		x.entry.Spend = &Spend{}
 	}
 	d.spent.add(s.sub(*x.entry.Spend))
-	*x.entry.Spend = s
+	*x.entry.Spend, x.entry.Estimate = s, s.Guesses() > 0
 }
 
 func (x *exchange) record() {

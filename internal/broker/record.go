@@ -34,6 +34,7 @@ type Entry struct {
 	Out      int64     `json:"out"` // bytes to the box
 	Model    string    `json:"model,omitempty"`
 	Spend    *Spend    `json:"spend,omitempty"`
+	Estimate bool      `json:"estimate,omitempty"` // of Spend, what it cost is one
 	Millis   int64     `json:"ms"`
 	Error    string    `json:"error,omitempty"`
 }

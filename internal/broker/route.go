@@ -140,6 +140,9 @@ func (d *Door) used() string {
 	}
 	if l := d.cfg.Limits; l.Cost > 0 {
 		text += fmt.Sprintf(", $%.2f of $%.2f", s.Cost, l.Cost)
+		if s.Guesses() > 0 {
+			text += " by an estimate"
+		}
 	}
 	return text
 }

@@ -210,6 +210,9 @@ func (a *app) netEntry(e broker.Entry) {
 	}
 	if e.Spend != nil {
 		more = append(more, fmt.Sprintf("%d tokens", e.Spend.Tokens()))
+		if e.Spend.Cost > 0 {
+			more = append(more, dollarWords(e.Spend.Cost, e.Estimate))
+		}
 	}
 	more = append(more, fmt.Sprintf("%d bytes out, %d in, %d ms", e.In, e.Out, e.Millis))
 	a.io.Printf("%s  %s  %s  %s  %s\n", a.io.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")), term.Clean(e.Session),

@@ -66,7 +66,7 @@ func sessionsCommand(a *app) *cobra.Command {
 func spentText(s store.Spend) string {
 	switch {
 	case s.Cost > 0:
-		return dollarWords(s.Cost)
+		return dollarWords(s.Cost, s.Estimate)
 	case s.Tokens() > 0:
 		return tokenWords(s.Tokens()) + " tokens"
 	}

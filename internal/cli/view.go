@@ -32,7 +32,9 @@ type view struct {
 	used   event.Usage
 	said   string
 	errs   []string // the last that it wrote to standard error, shown if it fails
-	asked  bool     // what follows a question is only how the agent was ended
+	// guessed says that the money is an estimate: the agent's model has no price of its own.
+	guessed bool
+	asked   bool // what follows a question is only how the agent was ended
 }
 
 // show prints one event of a session.
@@ -132,6 +134,12 @@ const maxKept = 10_000
 
 func (v *view) event(e event.Event) {
 	switch e.Kind {
+	case event.KindStarted:
+		if e.Model != "" && v.a != nil {
+			prices, err := v.a.prices()
+			p, known := prices.Find(e.Model)
+			v.guessed = v.guessed || err == nil && (!known || p.Like != "")
+		}
 	case event.KindText:
 		v.said = e.Text
 		v.line("", strings.TrimRight(e.Text, "\n"))
@@ -168,7 +176,7 @@ func (v *view) event(e event.Event) {
 			v.line(term.Dim, oneLine(e.Raw, 300))
 		}
 	}
-	if words := usageWords(v.before.Add(v.used)); words != "" && v.console == nil && e.Kind != event.KindFinished {
+	if words := usageWords(v.before.Add(v.used), v.guessed); words != "" && v.console == nil && e.Kind != event.KindFinished {
 		v.a.io.Live("%s: %s", v.agent, words)
 	}
 }
@@ -193,7 +201,7 @@ func (v *view) finished(e event.Event) {
 		v.used = f.Usage
 	}
 	v.before, v.used, v.asked = v.before.Add(v.used), event.Usage{}, false
-	if words := usageWords(v.before); words != "" {
+	if words := usageWords(v.before, v.guessed); words != "" {
 		v.line(term.Dim, v.agent+": "+words)
 	}
 }
@@ -283,7 +291,7 @@ func retryWords(e event.Event) string {
 }
 
 // usageWords is what was used so far; "" if nothing is known.
-func usageWords(u event.Usage) string {
+func usageWords(u event.Usage, estimate bool) string {
 	var parts []string
 	if u.Turns > 0 {
 		parts = append(parts, count(u.Turns, "turn"))
@@ -292,7 +300,7 @@ func usageWords(u event.Usage) string {
 		parts = append(parts, tokenWords(u.Tokens())+" tokens")
 	}
 	if u.Cost > 0 {
-		parts = append(parts, dollarWords(u.Cost))
+		parts = append(parts, dollarWords(u.Cost, estimate))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -311,9 +319,14 @@ func tokenWords(n int64) string {
 	return fmt.Sprint(n)
 }
 
-func dollarWords(d float64) string {
+// dollarWords is money. What nobody knows for sure is called an estimate.
+func dollarWords(d float64, estimate bool) string {
+	text := fmt.Sprintf("$%.2f", d)
 	if d < 0.01 {
-		return fmt.Sprintf("$%.4f", d)
+		text = fmt.Sprintf("$%.4f", d)
 	}
-	return fmt.Sprintf("$%.2f", d)
+	if estimate {
+		text += " (estimate)"
+	}
+	return text
 }

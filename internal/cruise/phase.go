@@ -218,17 +218,26 @@ func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 
 func (m *machine) pay(r Report) {
 	m.st.Cost += r.Cost
+	m.st.Estimate = m.st.Estimate || r.Estimate
 	m.st.Tokens += r.Tokens
 }
 
 func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Cost >= m.st.Spec.MaxCost }
+
+// roughly stands behind what was spent, if nobody knows it for sure.
+func (s State) roughly() string {
+	if s.Estimate {
+		return " (an estimate)"
+	}
+	return ""
+}
 
 // broke says whether the money is spent, and ends the phase if it is.
 func (m *machine) broke() bool {
 	if !m.spent() {
 		return false
 	}
-	m.end(EndCost, fmt.Sprintf("$%.2f of $%.2f are spent.", m.st.Cost, m.st.Spec.MaxCost))
+	m.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", m.st.Cost, m.st.roughly(), m.st.Spec.MaxCost))
 	return true
 }
 

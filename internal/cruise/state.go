@@ -152,6 +152,7 @@ type State struct {
 	LastLook     time.Time `json:"last_look,omitzero"` // that succeeded
 	Blind        bool      `json:"blind,omitempty"`    // looks have failed since then
 	Cost         float64   `json:"cost"`
+	Estimate     bool      `json:"estimate,omitempty"` // Cost is one, at least in part
 	Tokens       int64     `json:"tokens"`
 
 	// Report is what a validating agent says of the project's checks, made harmless and bounded.
@@ -345,7 +346,7 @@ func (s State) Revive(ev Event, now time.Time) (State, error) {
 	}
 	if s.End == EndCost {
 		if ev.MoreCost <= 0 {
-			return s, &EndedError{End: s.End, Why: fmt.Sprintf("$%.2f are spent: say how much more it may cost with --max-cost", s.Cost)}
+			return s, &EndedError{End: s.End, Why: fmt.Sprintf("$%.2f%s are spent: say how much more it may cost with --max-cost", s.Cost, s.roughly())}
 		}
 		s.Spec.MaxCost = s.Cost + ev.MoreCost
 	}

@@ -109,6 +109,8 @@ type Report struct {
 	Answer string  `json:"answer,omitempty"` // its last words, bounded
 	Cost   float64 `json:"cost,omitempty"`
 	Tokens int64   `json:"tokens,omitempty"`
+	// Estimate says that Cost is one.
+	Estimate bool `json:"estimate,omitempty"`
 	// Transient says that it failed because its model is down or overloaded, which passes.
 	Transient bool `json:"transient,omitempty"`
 }

@@ -51,6 +51,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	if err != nil {
 		return ending{Err: err}
 	}
+	defer r.sayEstimate()
 	defer r.meter.run(ctx)()
 	defer k.audits(ctx)()
 	defer r.door.close() // before the meter looks for the last time: what is cut off costs too
@@ -251,6 +252,16 @@ func (r *run) spentAll(words string) {
 		return
 	}
 	a.wrapUp(errSpent, 0)
+}
+
+// sayEstimate says that nobody knows what the run has cost, if that is so.
+func (r *run) sayEstimate() {
+	r.meter.mu.Lock()
+	spent := r.meter.kept
+	r.meter.mu.Unlock()
+	if spent.Estimate && spent.Cost > 0 {
+		r.step("this run has cost $%.2f (estimate)", spent.Cost)
+	}
 }
 
 // stop ends the attempt that is under way.

@@ -31,15 +31,23 @@ const (
 func (l Limits) reached(run, day store.Spend) string {
 	switch {
 	case l.RunCost > 0 && run.Cost >= l.RunCost:
-		return fmt.Sprintf("%s of $%.2f is reached", limitRunCost, l.RunCost)
+		return fmt.Sprintf("%s of $%.2f is reached%s", limitRunCost, l.RunCost, byEstimate(run))
 	case l.RunTokens > 0 && run.Tokens() >= l.RunTokens:
 		return fmt.Sprintf("%s of %d is reached", limitRunTokens, l.RunTokens)
 	case l.DayCost > 0 && day.Cost >= l.DayCost:
-		return fmt.Sprintf("%s of $%.2f is reached", limitDayCost, l.DayCost)
+		return fmt.Sprintf("%s of $%.2f is reached%s", limitDayCost, l.DayCost, byEstimate(day))
 	case l.DayTokens > 0 && day.Tokens() >= l.DayTokens:
 		return fmt.Sprintf("%s of %d is reached", limitDayTokens, l.DayTokens)
 	}
 	return ""
+}
+
+// byEstimate says of money that nobody knows for sure.
+func byEstimate(s store.Spend) string {
+	if !s.Estimate {
+		return ""
+	}
+	return fmt.Sprintf(" by an estimate of $%.2f, see docs/broker.md on prices", s.Cost)
 }
 
 // left is what the door may let through: the run's own limit, or what is left of the day if that is less.
@@ -125,6 +133,7 @@ func (m *meter) total() store.Spend {
 		out = store.Spend{Input: seen.Input, Output: seen.Output, CacheRead: seen.CacheRead, CacheWrite: seen.CacheWrite}
 	}
 	out.Cost = max(cli.Cost, seen.Cost)
+	out.Estimate = seen.Guesses() > 0
 	return out
 }
 

@@ -24,6 +24,8 @@ func TestLimitsAreReached(t *testing.T) {
 		{"nothing spent", l, store.Spend{}, store.Spend{}, ""},
 		{"almost", l, store.Spend{Cost: 0.99, Input: 99}, store.Spend{Cost: 4.99, Output: 499}, ""},
 		{"money", l, store.Spend{Cost: 1}, store.Spend{}, "limits.run_cost of $1.00"},
+		{"money by an estimate", l, store.Spend{Cost: 1.2, Estimate: true}, store.Spend{}, "limits.run_cost of $1.00 is reached by an estimate of $1.20"},
+		{"the day's by an estimate", l, store.Spend{}, store.Spend{Cost: 6, Estimate: true}, "limits.day_cost of $5.00 is reached by an estimate of $6.00"},
 		{"tokens of every kind", l, store.Spend{Input: 25, Output: 25, CacheRead: 25, CacheWrite: 25}, store.Spend{}, "limits.run_tokens of 100"},
 		{"the day's money", l, store.Spend{}, store.Spend{Cost: 6}, "limits.day_cost of $5.00"},
 		{"the day's tokens", l, store.Spend{}, store.Spend{Input: 500}, "limits.day_tokens of 500"},
@@ -81,13 +83,13 @@ func TestAMeterBelievesWhoeverHasSeenMore(t *testing.T) {
 	}
 	m.nextAttempt()
 	m.count(event.Usage{Input: 10, Cost: 0.25})
-	seen = broker.Spend{Input: 300, Output: 60, Cost: 0.5}
+	seen = broker.Spend{Input: 300, Output: 60, Cost: 0.5, Unpriced: 1}
 	fail = true
 	if err := m.write(t.Context()); !errors.Is(err, broken) {
 		t.Errorf("it says nothing of %v", err)
 	}
 	fail = false
-	if err := m.write(t.Context()); err != nil || kept != (store.Spend{Input: 300, Output: 60, Cost: 1}) {
+	if err := m.write(t.Context()); err != nil || kept != (store.Spend{Input: 300, Output: 60, Cost: 1, Estimate: true}) {
 		t.Errorf("tokens of the door, money of the agent, nothing lost: %+v, %v", kept, err)
 	}
 	if len(said) != 0 {

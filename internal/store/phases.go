@@ -21,6 +21,7 @@ type Phase struct {
 	PRNumber int             `json:"pr_number,omitempty"`
 	PRURL    string          `json:"pr_url,omitempty"`
 	Cost     float64         `json:"cost"`
+	Estimate bool            `json:"estimate,omitempty"` // Cost is one
 	Created  time.Time       `json:"created"`
 	Updated  time.Time       `json:"updated"`
 	State    json.RawMessage `json:"-"` // all of it, for one phase; not in listings
@@ -36,19 +37,20 @@ func (e *PhaseNotFoundError) Error() string {
 // SavePhase writes a phase's record, new or not. The time at which it was created stays.
 func (s *Store) SavePhase(ctx context.Context, p Phase) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO phases
-		(id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, created_at, updated_at, state)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		(id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at, state)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET branch = excluded.branch, kind = excluded.kind, stage = excluded.stage, ended = excluded.ended,
 		title = excluded.title, pr_number = excluded.pr_number, pr_url = excluded.pr_url, cost = excluded.cost,
+		estimate = excluded.estimate,
 		updated_at = excluded.updated_at, state = excluded.state`,
-		p.ID, p.Repo, p.Branch, p.Kind, p.Stage, p.Ended, p.Title, p.PRNumber, p.PRURL, p.Cost, p.Created.UnixMilli(), p.Updated.UnixMilli(), string(p.State))
+		p.ID, p.Repo, p.Branch, p.Kind, p.Stage, p.Ended, p.Title, p.PRNumber, p.PRURL, p.Cost, p.Estimate, p.Created.UnixMilli(), p.Updated.UnixMilli(), string(p.State))
 	if err != nil {
 		return fmt.Errorf("record phase %s: %w", p.ID, err)
 	}
 	return nil
 }
 
-const phaseColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, created_at, updated_at`
+const phaseColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at`
 
 // Phase gives one phase with all its state, or a *PhaseNotFoundError.
 func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
@@ -106,7 +108,7 @@ type scanner interface{ Scan(...any) error }
 
 func scanPhase(row scanner, more ...any) (p Phase, err error) {
 	var created, updated int64
-	err = row.Scan(append([]any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL, &p.Cost, &created, &updated}, more...)...)
+	err = row.Scan(append([]any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL, &p.Cost, &p.Estimate, &created, &updated}, more...)...)
 	p.Created, p.Updated = time.UnixMilli(created), time.UnixMilli(updated)
 	return p, err
 }

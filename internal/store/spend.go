@@ -14,7 +14,8 @@ type Spend struct {
 	Output     int64   `json:"output"`
 	CacheRead  int64   `json:"cache_read"`
 	CacheWrite int64   `json:"cache_write"`
-	Cost       float64 `json:"cost"` // dollars, 0 where nobody said
+	Cost       float64 `json:"cost"`               // dollars, 0 where nobody said
+	Estimate   bool    `json:"estimate,omitempty"` // Cost is one, at least in part
 }
 
 // Tokens is all of them: each is paid for, if at different prices.
@@ -22,27 +23,29 @@ func (s Spend) Tokens() int64 { return s.Input + s.Output + s.CacheRead + s.Cach
 
 // Add gives the sum of both.
 func (s Spend) Add(o Spend) Spend {
-	return Spend{s.Input + o.Input, s.Output + o.Output, s.CacheRead + o.CacheRead, s.CacheWrite + o.CacheWrite, s.Cost + o.Cost}
+	return Spend{s.Input + o.Input, s.Output + o.Output, s.CacheRead + o.CacheRead, s.CacheWrite + o.CacheWrite, s.Cost + o.Cost, s.Estimate || o.Estimate}
 }
 
-// Sub gives what s has more than o.
+// Sub gives what s has more than o. The difference is an estimate if s is.
 func (s Spend) Sub(o Spend) Spend {
-	return Spend{s.Input - o.Input, s.Output - o.Output, s.CacheRead - o.CacheRead, s.CacheWrite - o.CacheWrite, s.Cost - o.Cost}
+	return Spend{s.Input - o.Input, s.Output - o.Output, s.CacheRead - o.CacheRead, s.CacheWrite - o.CacheWrite, s.Cost - o.Cost, s.Estimate}
 }
 
 // Day names the day on which something is spent, in the user's own time.
 func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-const sums = `COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(cache_read), 0), COALESCE(SUM(cache_write), 0), COALESCE(SUM(cost), 0.0)`
+const sums = `COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(cache_read), 0), COALESCE(SUM(cache_write), 0), COALESCE(SUM(cost), 0.0),
+	COALESCE(MAX(estimate), 0)`
 
 // AddSpend adds to what a session has used on a day, and gives what all sessions together have used on it.
 func (s *Store) AddSpend(ctx context.Context, session, day string, v Spend) (today Spend, err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
 		if v != (Spend{}) {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO spend (session, day, input, output, cache_read, cache_write, cost)
-				VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
-				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost`,
-				session, day, v.Input, v.Output, v.CacheRead, v.CacheWrite, v.Cost); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO spend (session, day, input, output, cache_read, cache_write, cost, estimate)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
+				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost,
+				estimate = max(estimate, excluded.estimate)`,
+				session, day, v.Input, v.Output, v.CacheRead, v.CacheWrite, v.Cost, v.Estimate); err != nil {
 				return err
 			}
 		}
@@ -65,7 +68,7 @@ func (s *Store) SpentOn(ctx context.Context, day string) (Spend, error) {
 }
 
 func scanSpend(row *sql.Row) (v Spend, err error) {
-	err = row.Scan(&v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost)
+	err = row.Scan(&v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost, &v.Estimate)
 	return v, err
 }
 
@@ -80,7 +83,7 @@ func (s *Store) spent(ctx context.Context, id string) (all map[string]Spend, err
 	for rows.Next() {
 		var session string
 		var v Spend
-		if err := rows.Scan(&session, &v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost); err != nil {
+		if err := rows.Scan(&session, &v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost, &v.Estimate); err != nil {
 			return nil, fmt.Errorf("read what was spent: %w", err)
 		}
 		all[session] = v

@@ -169,10 +169,10 @@ func TestSpendAddsUp(t *testing.T) {
 	add("00000001", "2026-11-01", Spend{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5})
 	add("00000001", "2026-11-02", Spend{Input: 10})
 	add("00000002", "2026-11-02", Spend{Output: 5, Cost: 1.25})
-	if got, want := add("00000001", "2026-11-02", Spend{Input: 1, Cost: 0.25}), (Spend{Input: 11, Output: 5, Cost: 1.5}); got != want {
+	if got, want := add("00000001", "2026-11-02", Spend{Input: 1, Cost: 0.25, Estimate: true}), (Spend{Input: 11, Output: 5, Cost: 1.5, Estimate: true}); got != want {
 		t.Errorf("the day: %+v, want %+v", got, want)
 	}
-	want := Spend{Input: 12, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.75}
+	want := Spend{Input: 12, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.75, Estimate: true}
 	v, err := open(t, path).Session(t.Context(), "00000001")
 	if err != nil || v.Spent != want {
 		t.Errorf("session: %+v, %v; want %+v", v.Spent, err, want)
@@ -181,7 +181,7 @@ func TestSpendAddsUp(t *testing.T) {
 		t.Errorf("%d tokens", v.Spent.Tokens())
 	}
 	list, err := s.Sessions(t.Context(), "")
-	if err != nil || len(list) != 2 || list[0].Spent != want || list[1].Spent.Cost != 1.25 {
+	if err != nil || len(list) != 2 || list[0].Spent != want || list[1].Spent.Cost != 1.25 || list[1].Spent.Estimate {
 		t.Errorf("list: %+v, %v", list, err)
 	}
 	if today, err := s.SpentOn(t.Context(), "2026-11-03"); err != nil || today != (Spend{}) {

@@ -121,7 +121,7 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	}
 	row("reviewing", "%s", st.Domain())
 	row("round", "%d of %d", st.Round, st.Spec.MaxRounds)
-	row("cost", "$%.2f of $%.2f, %d tokens", st.Cost, st.Spec.MaxCost, st.Tokens)
+	row("cost", "%s of $%.2f, %d tokens", dollars(st.Cost, st.Estimate), st.Spec.MaxCost, st.Tokens)
 	row("findings", "%s", findingWords(st))
 	for _, f := range st.Ledger.OpenOnes() {
 		row("", "%s  %s", f.ID, clip(f.Text))
@@ -256,7 +256,7 @@ func (t *tool) list() *cobra.Command {
 			w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
 			_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")
 			for _, p := range list {
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t$%.2f\t%s\n", p.ID, p.Kind, p.Stage, p.Branch, p.Cost, p.PRURL)
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Kind, p.Stage, p.Branch, dollars(p.Cost, p.Estimate), p.PRURL)
 			}
 			return w.Flush()
 		},
@@ -264,4 +264,13 @@ func (t *tool) list() *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
 	c.Flags().BoolVar(&all, "all", false, "all of them, not only the last 50")
 	return c
+}
+
+// dollars is what was spent, and whether anybody knows that for sure.
+func dollars(cost float64, estimate bool) string {
+	text := fmt.Sprintf("$%.2f", cost)
+	if estimate {
+		text += " (estimate)"
+	}
+	return text
 }

@@ -54,7 +54,7 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 	}
 	p := store.Phase{
 		ID: id, Repo: st.Spec.Repo, Branch: st.Meta.Branch, Kind: string(st.Kind), Stage: string(st.Stage), Ended: st.Stage == cruise.StageEnded,
-		Title: st.Meta.Title, Cost: st.Cost, Created: st.Started, Updated: now, State: data,
+		Title: st.Meta.Title, Cost: st.Cost, Estimate: st.Estimate, Created: st.Started, Updated: now, State: data,
 	}
 	if p.Title == "" {
 		p.Title = short(st.Spec.Task)
@@ -168,6 +168,7 @@ type Shown struct {
 	Pending       []string  `json:"pending_comment_ids"`
 	Rounds        int       `json:"completed_rounds"`
 	CostSoFar     float64   `json:"cost"`
+	Estimate      bool      `json:"estimate,omitempty"` // of CostSoFar
 	BaseCommit    string    `json:"base_commit"`
 	HeadCommit    string    `json:"head_commit"`
 	PlanInTheRepo string    `json:"plan,omitempty"`
@@ -178,7 +179,7 @@ func Show(id string, st cruise.State) Shown {
 	s := Shown{
 		Phase: string(st.Kind), ID: id, Stage: string(st.Stage), Task: st.Spec.Task, SandboxPath: st.Workspace.Path, Branch: st.Meta.Branch,
 		Domain: st.Domain(), LastActivity: st.LastActivity, Backoff: int(st.Backoff.Interval() / time.Second), Pending: []string{},
-		Rounds: st.Round, CostSoFar: st.Cost, BaseCommit: st.Workspace.Base, HeadCommit: st.Head, PlanInTheRepo: st.Plan,
+		Rounds: st.Round, CostSoFar: st.Cost, Estimate: st.Estimate, BaseCommit: st.Workspace.Base, HeadCommit: st.Head, PlanInTheRepo: st.Plan,
 	}
 	if st.PR != nil {
 		s.PRURL, s.PRNumber = st.PR.URL, st.PR.Number

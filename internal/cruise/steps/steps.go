@@ -198,6 +198,7 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 	}
 	r := cruise.Report{
 		OK: got.Session.State == store.Done || got.Session.State == store.Pulled, Answer: got.Answer, Cost: got.Spent.Cost, Tokens: got.Spent.Tokens(),
+		Estimate: got.Spent.Estimate,
 	}
 	switch {
 	case r.OK:
