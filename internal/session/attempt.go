@@ -289,8 +289,8 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	a.keeper.mu.Lock()
 	defer a.keeper.mu.Unlock()
 	end.Killed = a.killed
-	// What Ctrl-C on a terminal means is the agent's to say: its exit status does.
-	end.Stopped = a.stopped || a.typed && proc.Code(err) == 128+int(syscall.SIGINT)
+	// What Ctrl-C on a terminal means is the agent's to say: its exit status does. Who leaves at a limit was stopped by that.
+	end.Stopped = a.stopped || a.typed && limit == "" && proc.Code(err) == 128+int(syscall.SIGINT)
 	return end
 }
 
