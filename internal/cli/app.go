@@ -139,12 +139,16 @@ func (a *app) sessions(ctx context.Context) (s *session.Service, done func(), er
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg, err := a.configIn(repoTop(a.cwd))
+	if err != nil {
+		return nil, nil, err
+	}
 	st, err := store.Open(ctx, filepath.Join(a.dirs.Data, "cco.db"))
 	if err != nil {
 		return nil, nil, err
 	}
 	s = &session.Service{
-		Store: st, Boxes: boxes, Data: a.dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn,
+		Store: st, Boxes: boxes, Data: a.dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn, MaxFile: cfg.Pull.MaxBlob,
 		Door: a.door, Program: a.program, Report: a.io.Progress, Warn: a.io.Warn,
 	}
 	return s, func() { _ = st.Close() }, nil

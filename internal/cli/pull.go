@@ -24,7 +24,8 @@ func pullCommand(a *app) *cobra.Command {
 quarantine and examined, written to refs/cco/ID, and the branch that was pushed is
 fast-forwarded to them. If anything is wrong, nothing changes and what came is kept.
 
-What the agent left uncommitted is at refs/cco/ID-wip.
+What the agent left uncommitted is at refs/cco/ID-wip. Files of it that are larger
+than pull.max_blob are named and stay in the box, as all of it does with --no-wip.
 
 The work goes to the repository that it was pushed from. Where that has moved, or was
 a linked worktree that is gone, it goes to the checkout of it that you are in, or to
@@ -48,6 +49,9 @@ session began with.`,
 				return usagef("--into needs a directory")
 			}
 			o.Dir = a.cwd
+			if o.WithWip && o.NoWip {
+				return usagef("--with-wip and --no-wip exclude each other")
+			}
 			if timeout < 0 || interval < 0 {
 				return usagef("--timeout and --interval can't be negative")
 			}
@@ -75,6 +79,7 @@ session began with.`,
 	c.Flags().StringVar(&o.Branch, "branch", "", "put the commits on branch `NAME` instead of the one that was pushed")
 	c.Flags().BoolVar(&o.Partial, "partial", false, "also bring what a failed or killed agent has committed")
 	c.Flags().BoolVar(&o.WithWip, "with-wip", false, "also bring what was left uncommitted, as a commit on the branch")
+	c.Flags().BoolVar(&o.NoWip, "no-wip", false, "leave what was left uncommitted in the box")
 	c.Flags().BoolVar(&o.Keep, "keep", false, "leave the exchange directory in place")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
@@ -125,6 +130,9 @@ func (a *app) pulled(r session.PullResult) {
 			kept = "; they are kept in " + r.Rest
 		}
 		a.io.Warn("the agent left commits on %s beside%s", counted(len(r.Others), "branch", "branches"), kept)
+	}
+	for _, l := range r.Lost {
+		a.io.Warn("not brought, and only in the box: %s", term.Clean(l))
 	}
 	for _, k := range r.Kept {
 		a.io.Say("what the ref held before is kept at %s", k)

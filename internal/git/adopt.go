@@ -31,7 +31,7 @@ func (q *Quarantine) Adopt(ctx context.Context, base, tip, wip string) (Found, e
 	if err := q.repack(ctx, list); err != nil {
 		return Found{}, fmt.Errorf("adopt: %w", err)
 	}
-	if err := q.measure(ctx); err != nil {
+	if err := q.measure(ctx, tips); err != nil {
 		return Found{}, fmt.Errorf("adopt: %w", q.packError(err))
 	}
 	return q.found, q.genuine(list)

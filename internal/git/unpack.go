@@ -48,7 +48,7 @@ func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, er
 	if err := q.indexPack(ctx, f, h.size); err != nil {
 		return Found{}, fmt.Errorf("unpack: %w", err)
 	}
-	if err := q.measure(ctx); err != nil {
+	if err := q.measure(ctx, h.tips()); err != nil {
 		return Found{}, fmt.Errorf("unpack: %w", q.packError(err))
 	}
 	return q.settle(h, base)
@@ -231,7 +231,7 @@ func (q *Quarantine) packError(err error) error {
 const maxCommitBytes = 1 << 20
 
 // measure checks the size of every object before anything expands them again.
-func (q *Quarantine) measure(ctx context.Context) error {
+func (q *Quarantine) measure(ctx context.Context, tips []string) error {
 	oids, err := readIndex(filepath.Join(q.Dir, "objects", "pack", q.pack+".idx"), q.repo.oidLen(), q.limits.Objects)
 	if err != nil {
 		return err
@@ -265,11 +265,34 @@ func (q *Quarantine) measure(ctx context.Context) error {
 	// A thin pack is completed with objects that the user had before, and those may be of any size.
 	return kinds(ctx, q.repo.host, large, func(o object) error {
 		if o.kind == "missing" || q.adopted {
-			return refuse(RuleTooLarge, "object %s is larger than the limit (%d bytes, and %d for a commit)", short(o.oid),
+			no := refuse(RuleTooLarge, "object %s is larger than the limit (%d bytes, and %d for a commit)", short(o.oid),
 				q.limits.ObjectBytes, maxCommitBytes)
+			no.Path = q.nameOf(ctx, tips, o.oid)
+			return no
 		}
 		return nil
 	})
+}
+
+// tips are the commits of a bundle's refs.
+func (h header) tips() (oids []string) {
+	for _, r := range h.refs {
+		oids = append(oids, r.oid)
+	}
+	return oids
+}
+
+// nameOf finds a path at which the tips have an object; "" if there is none.
+func (q *Quarantine) nameOf(ctx context.Context, tips []string, oid string) (path string) {
+	c := q.host.cmd("rev-list", "--objects", "--stdin")
+	c.Stdin = revisions(tips, nil)
+	_ = q.host.scanLines(ctx, c, '\n', func(line []byte) error { // without a name the object's has to do
+		if rest, ok := strings.CutPrefix(string(line), oid+" "); ok && path == "" {
+			path = rest
+		}
+		return nil
+	})
+	return path
 }
 
 // settle takes the tips from the header. They must be commits of this pack; only the tip may also be the base.

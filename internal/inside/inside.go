@@ -27,7 +27,9 @@ type Job struct {
 	Format    string `json:"format,omitempty"` // object format, sha1 by default
 	// Message makes leftovers a commit on the branch itself instead of one beside it: the workspace is used again.
 	Message string `json:"message,omitempty"`
-	Shared  bool   `json:"shared,omitempty"` // a worktree of the user's own repository: nothing is bundled
+	MaxFile int64  `json:"max_file,omitempty"` // of leftovers, the size of the largest file that is taken; 100 MiB by default
+	NoWip   bool   `json:"no_wip,omitempty"`   // leave leftovers where they are
+	Shared  bool   `json:"shared,omitempty"`   // a worktree of the user's own repository: nothing is bundled
 }
 
 // The files of an exchange directory.
@@ -54,7 +56,8 @@ type Result struct {
 	Session string   `json:"session"`
 	Base    string   `json:"base"`
 	Head    string   `json:"head"`
-	Wip     string   `json:"wip,omitempty"` // a commit of what was left uncommitted
+	Wip     string   `json:"wip,omitempty"`    // a commit of what was left uncommitted
+	NoWip   bool     `json:"no_wip,omitempty"` // they were not looked for
 	Bundle  *Sum     `json:"bundle,omitempty"`
 	Rest    *Sum     `json:"rest,omitempty"`
 	Others  []string `json:"others,omitempty"` // what is beside it, in Rest: branches, stashes and more, the first of them

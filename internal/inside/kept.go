@@ -46,10 +46,10 @@ type keeping struct {
 
 // keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: what can't be kept
 // is named.
-func keep(ctx context.Context, work repo, j Job, r *Result) []found {
+func keep(ctx context.Context, work repo, j Job, r *Result, head string) []found {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
-	k := &keeping{repo: work, job: j, lost: r.Lost}
+	k := &keeping{repo: work, job: j, lost: r.Lost, old: []string{head}}
 	for _, oid := range []string{j.Base, r.Head, r.Wip} {
 		if oid != "" {
 			k.not = append(k.not, oid)

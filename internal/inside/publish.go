@@ -42,7 +42,7 @@ func Publish(ctx context.Context, j Job) error {
 func collect(ctx context.Context, j Job) (Result, error) {
 	unlock(j)
 	work := repo{dir: j.Workspace}
-	r := Result{Session: j.Session, Base: j.Base}
+	r := Result{Session: j.Session, Base: j.Base, NoWip: j.NoWip}
 	at, err := place{}, sweep(j)
 	if err == nil {
 		at, err = look(ctx, work, j)
@@ -58,11 +58,14 @@ func collect(ctx context.Context, j Job) (Result, error) {
 			return r, fmt.Errorf("find the base: %w", err)
 		}
 	}
-	r.Head = at.head
-	if r.Wip, r.Lost, err = leftovers(ctx, j, work, at); err != nil {
-		return r, fmt.Errorf("keep uncommitted work: %w", err)
+	r.Head = at.offer
+	if !j.NoWip {
+		if r.Wip, r.Lost, err = leftovers(ctx, j, work, at); err != nil {
+			return r, fmt.Errorf("keep uncommitted work: %w", err)
+		}
 	}
-	if r.Wip != "" && j.Message != "" {
+	// Leftovers of another place than the branch's stay beside it.
+	if r.Wip != "" && j.Message != "" && at.offer == at.head {
 		if err := work.adopt(ctx, at, r.Wip); err != nil {
 			return r, fmt.Errorf("commit what was left: %w", err)
 		}
@@ -76,7 +79,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	if r.Salvaged {
 		r.Lost = append(r.Lost, broken(j)...)
 	}
-	beside := keep(ctx, work, j, &r)
+	beside := keep(ctx, work, j, &r, at.head)
 	if r.Bundle, err = output(ctx, work, j, r); err != nil {
 		return r, err
 	}
@@ -103,10 +106,11 @@ func unlock(j Job) {
 	}
 }
 
-// place is where a workspace stands.
-type place struct{ head, tree, index string }
+// place is where a workspace stands: its files are head's, and offer is the commit that it has to show.
+type place struct{ head, tree, index, offer string }
 
-// look finds HEAD. An agent may have left it unborn or broken; its branch is then the next best thing.
+// look finds HEAD. An agent may have left it unborn or broken; its branch is then the next best thing. Where HEAD was left
+// elsewhere, detached or on another branch, and doesn't contain the branch's new commits, it is these that were asked for.
 func look(ctx context.Context, work repo, j Job) (at place, err error) {
 	if err := usable(j); err != nil {
 		return place{}, err
@@ -116,11 +120,38 @@ func look(ctx context.Context, work repo, j Job) (at place, err error) {
 			break
 		}
 	}
-	// Set back behind the base it has no commits to offer, but what differs from the base is work.
-	if err == nil && at.head != j.Base && work.run(ctx, "merge-base", "--is-ancestor", at.head, j.Base) == nil {
-		return find(ctx, work, j.Base)
+	if err != nil {
+		return at, err
 	}
-	return at, err
+	branch := work.elsewhere(ctx, j, at.head)
+	// Set back behind the base it has no commits to offer, but what differs from the base is work.
+	if at.head != j.Base && work.contains(ctx, j.Base, at.head) {
+		if at, err = find(ctx, work, j.Base); err != nil {
+			return at, err
+		}
+	}
+	if branch != "" {
+		at.offer = branch
+	}
+	return at, nil
+}
+
+// elsewhere is the branch's commit, if HEAD was left where the branch's new commits are not.
+func (r repo) elsewhere(ctx context.Context, j Job, head string) string {
+	name := "refs/heads/" + j.Branch
+	if at, err := readSmall(filepath.Join(adminDir(j.Workspace), "HEAD")); j.Shared || err == nil && strings.TrimSpace(at) == "ref: "+name {
+		return "" // in a shared repository the branch is the user's
+	}
+	branch, err := r.line(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	if err != nil || r.contains(ctx, head, branch) || r.contains(ctx, j.Base, branch) {
+		return ""
+	}
+	return branch
+}
+
+// contains says whether a commit comes after another, or is it.
+func (r repo) contains(ctx context.Context, commit, earlier string) bool {
+	return r.run(ctx, "merge-base", "--is-ancestor", earlier, commit) == nil
 }
 
 func find(ctx context.Context, work repo, rev string) (place, error) {
@@ -133,7 +164,7 @@ func find(ctx context.Context, work repo, rev string) (place, error) {
 	if !filepath.IsAbs(index) {
 		index = filepath.Join(work.dir, index)
 	}
-	return place{f[0], f[1], index}, nil
+	return place{f[0], f[1], index, f[0]}, nil
 }
 
 // usable refuses what git would wait for without end: a FIFO where it reads a file.
@@ -188,18 +219,29 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (commit string, 
 	if err == nil {
 		err = work.unhide(ctx)
 	}
-	if err != nil {
+	fresh := err != nil
+	if fresh {
 		// One that is missing, corrupt or half-written must not cost the agent's work: start from HEAD instead.
 		if err := work.fromHead(ctx, at.head); err != nil {
 			return "", nil, err
 		}
 	}
-	if lost, err = work.addAll(ctx); err != nil {
+	if lost, err = work.addAll(ctx, j.most(), fresh); err != nil {
 		return "", nil, err
 	}
 	tree, err := work.line(ctx, "write-tree")
 	if err != nil || tree == at.tree {
 		return "", lost, err
+	}
+	large, err := work.unstage(ctx, at.tree, tree, j.most())
+	if err != nil {
+		return "", lost, err
+	}
+	if len(large) > 0 {
+		lost = append(lost, large...)
+		if tree, err = work.line(ctx, "write-tree"); err != nil || tree == at.tree {
+			return "", lost, err
+		}
 	}
 	message := "Work left uncommitted in session " + j.Session
 	if j.Message != "" {
@@ -240,21 +282,32 @@ func (r repo) unhide(ctx context.Context) error {
 	return nil
 }
 
-// addAll takes all files into the index, and names what can't be taken: a file that can't be read, the inside of a repository.
-func (r repo) addAll(ctx context.Context) (lost []string, err error) {
-	c := r.cmd("add", "-A", "--ignore-errors", ".")
+// addAll takes all files into the index, and names what can't be taken: a file that can't be read or is too large, the inside of
+// a repository. A fresh index knows nothing of the files yet.
+func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string, err error) {
+	large, err := r.large(ctx, most, fresh)
+	if err != nil {
+		return nil, err
+	}
+	c := r.cmd("add", "-A", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
+	paths := "."
+	for _, f := range large {
+		lost = append(lost, f.words(most))
+		paths += "\x00:(top,exclude,literal)" + f.name
+	}
 	words := &proc.Tail{Max: 16 << 10}
-	c.Stderr = words
+	c.Stdin, c.Stderr = strings.NewReader(paths), words
 	if err := proc.Run(ctx, c); err != nil {
 		if proc.Code(err) < 0 || ctx.Err() != nil {
 			return nil, err
 		}
+		named := len(lost)
 		for line := range strings.Lines(words.String()) {
 			if what, ok := strings.CutPrefix(line, "error: "); ok {
 				lost = append(lost, strings.TrimSpace(what))
 			}
 		}
-		if len(lost) == 0 {
+		if len(lost) == named {
 			lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
 		}
 	}

@@ -120,7 +120,7 @@ func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.Di
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	pub, err := s.published(ctx, rec)
+	pub, err := s.published(ctx, rec, false)
 	if err != nil {
 		return err
 	}

@@ -192,6 +192,7 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	job, err := json.Marshal(inside.Job{
 		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
 		Name: order.Name, Email: order.Email, Format: order.Format, Shared: shared, Message: order.Message,
+		MaxFile: s.MaxFile,
 	})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // examine says what came, if nothing of it is refused. With a nil quarantine there is nothing new.
 func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result, o PullOptions) (PullResult, error) {
 	r := PullResult{
-		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Salvaged: pub.Salvaged,
+		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Lost: pub.Lost, Salvaged: pub.Salvaged,
 		target: rec.Base,
 	}
 	if o.Branch != "" {
@@ -38,8 +38,13 @@ func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Sess
 		return r, s.unchanged(rec.ID, err)
 	}
 	r.Warnings = report.Warnings
-	r.Summary, err = q.Summary(ctx)
-	return r, err
+	if r.Summary, err = q.Summary(ctx); err != nil || r.target == r.head {
+		return r, err
+	}
+	if top, err := q.Preview().IsAncestor(ctx, r.head, r.wip); err != nil || !top {
+		return r, errors.Join(err, fmt.Errorf("what was left uncommitted is not on top of the commits: pull without --with-wip, and find it at refs/cco/%s-wip", rec.ID))
+	}
+	return r, nil
 }
 
 // unchanged says that nothing has come of an error but itself.

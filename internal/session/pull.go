@@ -26,6 +26,7 @@ type PullOptions struct {
 	Branch   string // a branch to make instead of moving the recorded one
 	Partial  bool   // also what a failed agent did
 	WithWip  bool   // also what was left uncommitted
+	NoWip    bool   // not even beside the branch
 	Keep     bool   // leave the exchange directory
 	Bundle   int64  // the largest bundle taken
 	Limits   git.Limits
@@ -48,6 +49,7 @@ type PullResult struct {
 	Warnings []git.Warning `json:"warnings,omitempty"`
 	Others   []string      `json:"others,omitempty"` // other branches in the workspace, saved in Rest
 	Rest     string        `json:"rest,omitempty"`
+	Lost     []string      `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
 	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
 	Trouble  []string      `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
 	Took     time.Duration `json:"took"`
@@ -102,7 +104,7 @@ func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (
 			return PullResult{}, err
 		}
 	}
-	published, err := s.published(ctx, rec)
+	published, err := s.published(ctx, rec, o.NoWip)
 	if rec.State != store.Done && !o.Partial {
 		return PullResult{}, s.failure(rec, published, err)
 	}
@@ -111,7 +113,7 @@ func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (
 	}
 	q, err := s.quarantine(ctx, repo, rec, published, o)
 	if err != nil {
-		return PullResult{}, s.unchanged(rec.ID, err)
+		return PullResult{}, s.unchanged(rec.ID, beyond(err, rec.ID, published))
 	}
 	if q != nil {
 		defer func() { _ = q.Close() }()
@@ -163,9 +165,10 @@ func (s *Service) failure(rec store.Session, published inside.Result, err error)
 	return f
 }
 
-// published reads what the session offers, and has it published first where that has not happened.
-func (s *Service) published(ctx context.Context, rec store.Session) (inside.Result, error) {
-	if r, err := s.readResult(rec); err == nil {
+// published reads what the session offers, and has it published first where that has not happened: with what was left
+// uncommitted, or without.
+func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) (inside.Result, error) {
+	if r, err := s.readResult(rec); err == nil && (r.NoWip == noWip || noWip && r.Wip == "") {
 		return r, nil
 	}
 	if rec.Started.IsZero() {
@@ -184,10 +187,41 @@ func (s *Service) published(ctx context.Context, rec store.Session) (inside.Resu
 		return inside.Result{}, err
 	}
 	s.Report("publishing what session %s left", rec.ID)
-	if err := s.publish(ctx, b, d, rec); err != nil {
+	if noWip {
+		err = s.publishCommits(ctx, b, d, rec)
+	} else {
+		err = s.publish(ctx, b, d, rec)
+	}
+	if err != nil {
 		return inside.Result{}, err
 	}
 	return s.readResult(rec)
+}
+
+// publishCommits has the session's work published without what was left uncommitted, which stays in the workspace.
+func (s *Service) publishCommits(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.reopen(rec.ID)); err != nil {
+		return err
+	}
+	p, err := d.Prepare(ctx, b, rec.ID)
+	if err != nil {
+		return err
+	}
+	return s.inside(ctx, b, d, rec, p, "publish-commits", false)
+}
+
+// beyond adds to what is too large which setting says so, and how to do without what was left uncommitted.
+func beyond(err error, id string, pub inside.Result) error {
+	if no, ok := errors.AsType[*git.RefusedError](err); !ok || no.Rule != git.RuleTooLarge {
+		return err
+	}
+	err = fmt.Errorf("%w\nyour settings pull.max_blob and pull.max_bundle say how large a file and all of it may be", err)
+	if pub.Wip != "" {
+		err = fmt.Errorf("%w; `cco box pull %s --no-wip` leaves out what was not committed", err, id)
+	}
+	return err
 }
 
 func (s *Service) readResult(rec store.Session) (r inside.Result, err error) {

@@ -34,6 +34,8 @@ type Service struct {
 	// Program finds an agent's program for a box, and the directories of the host that it needs to see. Without a path it
 	// is looked for on the box's own PATH; nil always is.
 	Program func(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error)
+	// MaxFile is the size of the largest file that is kept of what an agent left uncommitted.
+	MaxFile int64
 	// Clock is the real one where it is nil.
 	Clock Clock
 

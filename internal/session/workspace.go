@@ -197,7 +197,7 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 			return Collected{}, err
 		}
 	}
-	pub, err := s.published(ctx, rec)
+	pub, err := s.published(ctx, rec, false)
 	if err != nil {
 		return Collected{}, err
 	}

@@ -53,6 +53,11 @@ func Main(args []string) int {
 		return onJob(inside.Receive)
 	case "publish":
 		return onJob(inside.Publish)
+	case "publish-commits":
+		return onJob(func(ctx context.Context, j inside.Job) error {
+			j.NoWip = true
+			return inside.Publish(ctx, j)
+		})
 	case "furnish":
 		if err := inside.Furnish(context.Background(), os.Stdin); err != nil {
 			return fail(1, err)

@@ -1,0 +1,112 @@
+package inside
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/git/gittest"
+)
+
+// publishIn publishes a workspace and reads what came of it.
+func publishIn(t *testing.T, g *gittest.Repo, j Job) Result {
+	t.Helper()
+	j.Session, j.Workspace, j.Exchange, j.Branch = "aaaaaaaa", g.Dir, t.TempDir(), "main"
+	if err := Publish(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(j.Exchange, ResultFile))
+	var r Result
+	if err = errors.Join(err, json.Unmarshal(data, &r)); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Guards against commits that are passed over because HEAD was left elsewhere.
+func TestPublishOffersTheBranchWhereverHeadIs(t *testing.T) {
+	tests := []struct {
+		name  string
+		leave []string
+		on    bool // commits come after, where HEAD is
+		want  string
+	}{
+		{"detached at the base", []string{"checkout", "-q", "--detach", "BASE"}, false, "main"},
+		{"on another branch", []string{"checkout", "-q", "-b", "other", "BASE"}, false, "main"},
+		{"with commits of its own", []string{"checkout", "-q", "--detach", "BASE"}, true, "main"},
+		{"on top of the branch", []string{"checkout", "-q", "--detach", "main"}, true, "HEAD"},
+		{"on the branch", []string{"checkout", "-q", "main"}, false, "main"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := gittest.New(t, "-b", "main")
+			base := g.Commit("start", "a.txt", "a\n")
+			g.Commit("work", "b.txt", "b\n")
+			args := strings.Split(strings.ReplaceAll(strings.Join(tt.leave, " "), "BASE", base), " ")
+			g.Git(args...)
+			if tt.on {
+				g.Commit("more", "c.txt", "c\n")
+			}
+			g.Write("left.txt", "left\n")
+			r := publishIn(t, g, Job{Base: base})
+			if want := g.Git("rev-parse", tt.want); r.Head != want {
+				t.Errorf("it offers %s, not %s", g.Git("log", "-1", "--format=%s", r.Head), g.Git("log", "-1", "--format=%s", want))
+			}
+			if got := g.Git("diff", "--name-status", "HEAD", r.Wip); got != "A\tleft.txt" {
+				t.Errorf("leftovers: %q", got)
+			}
+			if head := g.Git("rev-parse", "HEAD"); g.Git("merge-base", head, r.Wip) != head {
+				t.Error("what HEAD has is nowhere")
+			}
+		})
+	}
+}
+
+// Guards against a file that only seems large, and keeps publishing busy for as long as it takes to read it.
+func TestPublishLeavesLargeFilesWhereTheyAre(t *testing.T) {
+	for name, how := range map[string]string{"untracked": "", "tracked": "a.txt", "staged": "add", "no index": "rm"} {
+		t.Run(name, func(t *testing.T) {
+			g := gittest.New(t, "-b", "main")
+			base := g.Commit("start", "a.txt", "a\n")
+			g.Commit("work", "b.txt", "b\n")
+			g.Write("left.txt", "left\n")
+			file, size, most := "build/big one.bin", int64(200<<30), int64(0)
+			switch how {
+			case "a.txt":
+				file = how
+			case "add":
+				size, most = 2<<20, 1<<20
+			}
+			g.Write(file, "")
+			if err := os.Truncate(filepath.Join(g.Dir, filepath.FromSlash(file)), size); err != nil {
+				t.Fatal(err)
+			}
+			switch how {
+			case "add":
+				g.Git("add", ".")
+			case "rm":
+				if err := os.Remove(filepath.Join(g.Dir, ".git", "index")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			start := time.Now()
+			r := publishIn(t, g, Job{Base: base, MaxFile: most})
+			if took := time.Since(start); took > time.Minute {
+				t.Errorf("it took %s", took)
+			}
+			if lost := strings.Join(r.Lost, "\n"); len(r.Lost) != 1 || !strings.HasPrefix(lost, file+", ") || !strings.Contains(lost, "pull.max_blob") {
+				t.Errorf("lost: %q", r.Lost)
+			}
+			if got := g.Git("diff", "--name-status", "HEAD", r.Wip); got != "A\tleft.txt" {
+				t.Errorf("leftovers: %q", got)
+			}
+			if r = publishIn(t, g, Job{Base: base, NoWip: true}); r.Wip != "" || r.Bundle == nil || !r.NoWip {
+				t.Errorf("without leftovers: %+v", r)
+			}
+		})
+	}
+}
