@@ -34,7 +34,7 @@ type System struct {
 	Getenv func(string) string
 	Home   string
 	Etc    string // /etc
-	// Written are directories into which agents write: caches of tools, and what is there for a while. No setting stands there.
+	// Written are directories into which agents write: caches of tools. No setting stands there.
 	Written []string
 	// Run gives what a program prints, and proc.ErrNotFound if there is none. Nothing of a repository is to be read by it, and it
 	// is to make no request.
@@ -47,7 +47,7 @@ func Host() (System, error) {
 	if err != nil {
 		return System{}, err
 	}
-	s := System{Getenv: os.Getenv, Home: home, Etc: "/etc", Written: []string{os.TempDir(), "/tmp", "/var/tmp"}}
+	s := System{Getenv: os.Getenv, Home: home, Etc: "/etc"}
 	if cache, err := os.UserCacheDir(); err == nil {
 		s.Written = append(s.Written, cache)
 	}
