@@ -31,7 +31,7 @@ func newDesk(t *testing.T, plans map[string]string) *desk {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // boxes show it to a user of their own
 		t.Fatal(err)
 	}
-	short, err := os.MkdirTemp("", "cco-tmux-") // a socket's path must be short
+	short, err := os.MkdirTemp("", "cco-tmux-") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
