@@ -23,14 +23,11 @@ const wordEnds = " \t\n\r'\"`;|&<>()[]{},=:@!#"
 // mentioned finds a path outside anywhere in t. Places of the system don't
 // count: programs are given them to be read.
 func (s *shell) mentioned(t text) (mention, bool) {
-	if len(t) == 0 {
+	if !speaksOfPaths(t) {
 		return mention{}, false
 	}
 	s.charge(t)
 	v := s.marked(t)
-	if !strings.ContainsAny(v, "/~") && !strings.Contains(v, "..") {
-		return mention{}, false
-	}
 	for start := 0; start < len(v); {
 		end := start
 		for end < len(v) && strings.IndexByte(wordEnds, v[end]) < 0 {
@@ -50,6 +47,16 @@ func (s *shell) mentioned(t text) (mention, bool) {
 		start = end + 1
 	}
 	return mention{}, false
+}
+
+// speaksOfPaths says that there is something in t to look at.
+func speaksOfPaths(t text) bool {
+	for _, piece := range t {
+		if piece.kind == literal && (strings.IndexByte(piece.text, '/') >= 0 || strings.IndexByte(piece.text, '~') >= 0 || strings.Contains(piece.text, "..") || strings.Contains(piece.text, "HOME")) {
+			return true
+		}
+	}
+	return false
 }
 
 // marked is t as one string, with holes for what is not known and the home
@@ -138,7 +145,7 @@ func (s *shell) argument(argv []arg, i int) {
 	if !strings.HasPrefix(a.prefix(), "-") && option != "" && s.usesSystem(option, a) {
 		return
 	}
-	if r := rowFor(path.Base(argv[0].known()), useRow); r != nil && option != "" && strings.Contains(" "+r.says+" ", " "+option+" ") {
+	if option != "" && namesOnly(path.Base(argv[0].known()), option) {
 		return
 	}
 	if option == "" && s.readsShared(argv, i) {
@@ -320,6 +327,9 @@ func (s *shell) written(argv []arg) {
 		if content, ok := s.sc.files[s.absolute(v)]; ok && !holdsProse(v) {
 			s.unmentioned(content, a)
 		}
+	}
+	if len(s.sc.files) == 0 {
+		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.sc.files)) {
 		if isTaskFile(name) && withinAny(name, s.land.own) {

@@ -21,7 +21,7 @@ type row struct {
 	as    rowKind
 	names string // with a blank before and after each
 	does  string // in words, after "it"
-	wrap  wrapper
+	wrap  *wrapper
 	lang  string
 	// reads says when operands are only read: "*" for always, or the words of
 	// which one has to be given.
@@ -36,18 +36,34 @@ type row struct {
 	data bool
 }
 
-// rowFor finds the row of a kind that a program has.
+// rowFor finds the row of a kind that a program has. Nothing is allocated: the
+// hook pays for every piece of memory anew.
 func rowFor(name string, as rowKind) *row {
-	if name == "" || strings.ContainsAny(name, " \t\n") {
+	if name == "" || strings.IndexByte(name, ' ') >= 0 {
 		return nil
 	}
-	name = " " + name + " "
 	for i := range rows {
-		if r := &rows[i]; r.as == as && strings.Contains(r.names, name) {
+		if r := &rows[i]; r.as == as && r.has(name) {
 			return r
 		}
 	}
 	return nil
+}
+
+// has says whether name is one of the row's.
+func (r *row) has(name string) bool {
+	for names := r.names; ; {
+		i := strings.Index(names, name)
+		if i < 0 {
+			return false
+		}
+		end := i + len(name)
+		if (i == 0 || names[i-1] == ' ') && names[end] == ' ' {
+			return true
+		}
+		names = names[end:]
+		names = names[strings.IndexByte(names, ' ')+1:] // each name has a blank behind it
+	}
 }
 
 // family is the first of a row's names.
@@ -73,6 +89,12 @@ func interpreterOf(name string) string {
 		return r.lang
 	}
 	return ""
+}
+
+// namesOnly says that the row of a program has an option for names and patterns.
+func namesOnly(program, option string) bool {
+	r := rowFor(program, useRow)
+	return r != nil && strings.Contains(" "+r.says+" ", " "+option+" ")
 }
 
 // hasWord says whether one of words, which are divided by blanks, is an argument.
@@ -126,7 +148,7 @@ func ExplainProgram(name string) string {
 		if rows[i].as == languageRow {
 			plain = strings.TrimRight(name, "0123456789.-")
 		}
-		if plain != "" && strings.Contains(rows[i].names, " "+plain+" ") {
+		if plain != "" && strings.IndexByte(plain, ' ') < 0 && rows[i].has(plain) {
 			b.WriteString(name + " " + rows[i].inWords() + "\n")
 		}
 	}
@@ -150,6 +172,9 @@ func (r *row) inWords() string {
 	}
 	if r.writes != "" {
 		s += "; writes what is named by " + r.writes
+	}
+	if r.wrap == nil {
+		return s
 	}
 	w := r.wrap
 	if len(w.dirs) > 0 {

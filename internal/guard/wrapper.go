@@ -26,7 +26,7 @@ func (s *shell) runWrapper(name string, argv []arg) bool {
 	if r == nil {
 		return false
 	}
-	w := r.wrap
+	w := *r.wrap
 	args := argv[1:]
 	if w.sub != nil {
 		flags, rest := leading(args, w.valued, w.long)
