@@ -194,7 +194,8 @@ func (p *program) targets() {
 		if method && p.isFixed(owner) {
 			continue
 		}
-		if method && !isModule(owner) && !(owner == "" && i > 3 && p.toks[i-4].text == "require") {
+		required := owner == "" && i > 3 && p.toks[i-4].text == "require"
+		if method && !isModule(owner) && !required {
 			p.aims = true // a method of a variable
 			continue
 		}

@@ -131,9 +131,9 @@ func (g *gitCall) checkout() {
 			g.denyRef(a, "the branch "+a.String())
 		}
 	}
-	for _, a := range o.values("-b", "-c", "--orphan", "--create") {
-		if !g.isOwn(a) {
-			g.newBranch(a, true)
+	if made := o.values("-b", "-c", "--orphan", "--create"); len(made) > 0 {
+		if !g.isOwn(made[0]) {
+			g.newBranch(made[0], true)
 		}
 		return
 	}
