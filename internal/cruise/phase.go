@@ -40,8 +40,11 @@ func Phase(r Run, st State) (State, error) {
 		st.Started, st.LastActivity = now, now
 	}
 	for late := 0; ; late = min(late+1, maxLate) {
-		if err := m.live(); err != nil || r.Full() {
+		if err := m.live(); err != nil {
 			return st, err
+		}
+		if st.Stage != StageEnded && r.Full() {
+			return st, m.save() // whoever goes on with it begins with what is shown of it
 		}
 		saved, err := m.record(late == maxLate)
 		if err != nil || saved.Shown && !saved.Unread {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
@@ -27,6 +28,9 @@ const (
 	// executor is one for each data directory: a lock sees to that.
 	executor = "cco"
 	workflow = "phase"
+	// most is how many steps a life of a phase has. All of them are gone through again when it is taken up after a crash, and
+	// kept until it ends, so that a phase which only looks for days goes on in a new life some time.
+	most = 1500
 	// attempts is how often a phase may be recovered: it may live for weeks on a laptop that is shut every evening.
 	attempts = 1 << 20
 )
@@ -36,6 +40,7 @@ type Engine struct {
 	dbos  dbos.Context
 	db    *sql.DB
 	steps cruise.Steps
+	most  int // steps of a life
 }
 
 // Open makes the engine ready and carries on every phase that was under way. Steps is what they do.
@@ -51,14 +56,24 @@ func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger
 		AppName: "cco", SQLiteSystemDB: db, Logger: log, ApplicationVersion: version, ExecutorID: executor,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the engine: %w", err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open the engine: %w", mend(path, err)), db.Close())
 	}
-	e := &Engine{dbos: d, db: db, steps: steps}
+	e := &Engine{dbos: d, db: db, steps: steps, most: most}
 	dbos.RegisterWorkflow(d, e.phase, dbos.WithWorkflowName(workflow), dbos.WithMaxRecoveryAttempts(attempts))
 	if err := dbos.Launch(d); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the engine: %w", err), db.Close())
+		return nil, errors.Join(fmt.Errorf("start the engine: %w", mend(path, err)), db.Close())
 	}
 	return e, nil
+}
+
+// mend says what to do about a record that can't be read: nothing of a phase is in it alone.
+func mend(path string, err error) error {
+	for _, words := range []string{"malformed", "not a database", "disk I/O error"} {
+		if strings.Contains(err.Error(), words) {
+			return fmt.Errorf("%w: move %s and its -wal and -shm away, and phases go on from the last state that status shows of them", err, path)
+		}
+	}
+	return err
 }
 
 // Close ends the engine. Phases that are under way go on when it is opened again.
@@ -95,7 +110,35 @@ func (e *Engine) Dead() ([]string, error) {
 		dead = append(dead, w.ID)
 	}
 	old, err := e.outdated()
-	return append(dead, old...), err
+	if err != nil {
+		return dead, err
+	}
+	over, err := e.Over()
+	return append(append(dead, old...), over...), err
+}
+
+// Over lists the lives that have come to their end: of phases that have ended, or that go on in another.
+func (e *Engine) Over() ([]string, error) {
+	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusSuccess), dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+	if err != nil {
+		return nil, fmt.Errorf("look for lives that are over: %w", err)
+	}
+	var over []string
+	for _, w := range list {
+		over = append(over, w.ID)
+	}
+	return over, nil
+}
+
+// Forget removes what is recorded of lives that nobody takes up again.
+func (e *Engine) Forget(flows []string) error {
+	if len(flows) == 0 {
+		return nil
+	}
+	if err := dbos.DeleteWorkflows(e.dbos, flows); err != nil {
+		return fmt.Errorf("forget lives that are over: %w", err)
+	}
+	return nil
 }
 
 // outdated lists the lives that another version of cco recorded and nobody can replay. They are given up for good, so that
@@ -133,7 +176,7 @@ func (e *Engine) phase(ctx dbos.Context, st cruise.State) (cruise.State, error) 
 	if err != nil {
 		return st, err
 	}
-	return cruise.Phase(&run{ctx: ctx, id: cruise.PhaseOf(id), steps: e.steps}, st)
+	return cruise.Phase(&run{ctx: ctx, id: cruise.PhaseOf(id), steps: e.steps, most: e.most}, st)
 }
 
 // run is the port on DBOS.
@@ -141,19 +184,23 @@ type run struct {
 	ctx   dbos.Context
 	id    string
 	steps cruise.Steps
+	most  int
+	done  int // steps so far, in this life; the same when it is replayed
 }
 
 func (r *run) ID() string { return r.id }
 
-// Full never: ten thousand looks were seen to replay in seconds, and a phase ends when nothing happens.
-func (r *run) Full() bool { return false }
+// Full says that this life has enough steps.
+func (r *run) Full() bool { return r.done >= r.most }
 
 func (r *run) Now() (time.Time, error) {
+	r.done++
 	return dbos.RunAsStep(r.ctx, func(context.Context) (time.Time, error) { return time.Now().UTC().Round(0), nil }, dbos.WithStepName("now"))
 }
 
 // Recv turns the engine's timeout into nothing received.
 func (r *run) Recv(timeout time.Duration) (*cruise.Event, error) {
+	r.done++
 	ev, err := dbos.Recv[cruise.Event](r.ctx, "", timeout)
 	if errors.Is(err, dbos.ErrTimeout) && r.ctx.Err() == nil {
 		return nil, nil //nolint:nilnil // the port says so: nothing came, and nothing is wrong
@@ -166,6 +213,7 @@ func (r *run) Recv(timeout time.Duration) (*cruise.Event, error) {
 
 // Start begins the step at once; several can be under way.
 func (r *run) Start(step string, in any) cruise.Pending {
+	r.done++
 	data, err := json.Marshal(in)
 	if err != nil {
 		return &pending{step: step, err: err}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,5 +121,50 @@ func TestAPhaseOfAnotherVersionIsGivenUpAndNotReplayed(t *testing.T) {
 		if dead, err := e.Dead(); err != nil || !slices.Equal(dead, []string{"aaaaaaaa"}) {
 			t.Errorf("dead: %v, %v", dead, err)
 		}
+	}
+}
+
+// Guards against a record that grows with every look, and is gone through as a whole after every crash.
+func TestALongLifeGoesOnInANewOne(t *testing.T) {
+	c := &calm{saved: make(chan cruise.State, 1000)}
+	e := open(t, t.TempDir(), c)
+	defer func() { _ = e.Close() }()
+	e.most = 25
+	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})); err != nil {
+		t.Fatal(err)
+	}
+	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
+	for n := range 30 {
+		if err := e.Send("aaaaaaaa", cruise.Event{ID: fmt.Sprintf("e%d", n), Kind: cruise.EventWake}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := e.Wait("aaaaaaaa")
+	if err != nil || st.Stage == cruise.StageEnded || st.Question == "" {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	if over, err := e.Dead(); err != nil || !slices.Equal(over, []string{"aaaaaaaa"}) {
+		t.Errorf("over: %v, %v", over, err)
+	}
+	e.most = most
+	st.Flow++
+	if err := errors.Join(e.Start("aaaaaaaa.1", st), e.Forget([]string{"aaaaaaaa"}), e.Send("aaaaaaaa.1", cruise.Event{ID: "end", Kind: cruise.EventCleanup})); err != nil {
+		t.Fatal(err)
+	}
+	if end, err := e.Wait("aaaaaaaa.1"); err != nil || end.End != cruise.EndCleanup || c.named.Load() != 1 {
+		t.Errorf("named %d times, end %q, %v", c.named.Load(), end.End, err)
+	}
+	if over, err := e.Dead(); err != nil || !slices.Equal(over, []string{"aaaaaaaa.1"}) {
+		t.Errorf("left: %v, %v", over, err)
+	}
+}
+
+func TestADamagedRecordSaysWhatToDo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cruise.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), path, &calm{}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "move "+path) {
+		t.Errorf("%v", err)
 	}
 }

@@ -26,7 +26,10 @@ import (
 type Engine interface {
 	Start(flow string, st cruise.State) error
 	Send(flow string, ev cruise.Event) error
+	// Dead lists the lives that go on no more, whether their phases have ended or not.
 	Dead() ([]string, error)
+	// Forget removes what is recorded of lives.
+	Forget(flows []string) error
 	Close() error
 }
 
@@ -155,17 +158,23 @@ func (s *Server) tend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var over []string
+	defer func() { _ = s.engine.Forget(over) }() // the next time may go better
 	for _, flow := range dead {
 		p, err := s.Store.Phase(ctx, cruise.PhaseOf(flow))
-		if _, gone := errors.AsType[*store.PhaseNotFoundError](err); gone || err == nil && p.Ended {
+		if _, gone := errors.AsType[*store.PhaseNotFoundError](err); gone {
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		st, err := stateOf(p)
-		if err != nil || cruise.FlowID(p.ID, st.Flow) != flow {
-			continue // it can't be read, or has another life by now
+		if err != nil {
+			continue // it can't be read, and may be mended
+		}
+		if p.Ended || cruise.FlowID(p.ID, st.Flow) != flow {
+			over = append(over, flow) // its state is in the store, and what was said in the journal
+			continue
 		}
 		st.Flow++
 		if err := s.start(ctx, startRequest{ID: p.ID, State: st}); err != nil {
@@ -285,6 +294,9 @@ func (s *Server) start(ctx context.Context, r startRequest) error {
 	flow := cruise.FlowID(r.ID, r.State.Flow)
 	if p, err := s.Store.Phase(ctx, r.ID); err == nil {
 		if was, err := stateOf(p); err == nil && was.Flow >= r.State.Flow {
+			if p.Ended || was.Flow > r.State.Flow {
+				return nil // it came to its end meanwhile, and is recorded no more
+			}
 			return s.engine.Start(flow, r.State) // asked for again, because the answer was lost
 		}
 	}

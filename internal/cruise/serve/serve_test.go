@@ -23,6 +23,14 @@ type engine struct {
 	started []string
 	sent    []string
 	dead    map[string]bool
+	forgot  []string
+}
+
+func (e *engine) Forget(flows []string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.forgot = append(e.forgot, flows...)
+	return nil
 }
 
 func (e *engine) Start(flow string, _ cruise.State) error {
@@ -111,6 +119,10 @@ func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
 	slices.Sort(e.started) // what is begun or sent again is known by its name
 	if want := []string{"aaaaaaaa.1", "aaaaaaaa.1", "bbbbbbbb"}; !slices.Equal(e.started, want) {
 		t.Errorf("started %v, want %v", e.started, want)
+	}
+	// The phase that has ended can be resumed from the store; one that nobody knows may be another's.
+	if want := []string{"cccccccc"}; !slices.Equal(slices.Compact(e.forgot), want) {
+		t.Errorf("forgot %v, want %v", e.forgot, want)
 	}
 	if want := []string{"aaaaaaaa.1 e1", "aaaaaaaa.1 e1"}; !slices.Equal(e.sent, want) {
 		t.Errorf("sent %v, want %v", e.sent, want)

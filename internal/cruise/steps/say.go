@@ -183,6 +183,9 @@ func (d *Doer) Say(ctx context.Context, in cruise.SayIn) error {
 // edited stands between a comment's id and the time at which its words were changed: what it says then is new.
 const edited = "~"
 
+// maxStranger bounds what is taken in of a comment by somebody who may not write.
+const maxStranger = 8 << 10
+
 // Look asks the watcher.
 func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) {
 	f, err := d.forge(ctx, in.Repo)
@@ -202,6 +205,10 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots, func(name string) bool { return strings.EqualFold(name, c.Author) })
 		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
 			return cruise.News{}, temporary(err)
+		}
+		if !said.Write && !said.Ours && len(said.Body) > maxStranger {
+			// It is written down with what a phase does, and strangers can say much.
+			said.Body = strings.ToValidUTF8(said.Body[:maxStranger], "") + "\n[cut: the rest is on the pull request]"
 		}
 		news.Comments = append(news.Comments, said)
 	}

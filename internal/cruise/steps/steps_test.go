@@ -210,3 +210,19 @@ func TestWhatIsMissingShortlyAfterAPushIsWaitedFor(t *testing.T) {
 		t.Error("it is waited for without end")
 	}
 }
+
+// Guards against a clock that was set back, until which nobody looks any more.
+func TestAClockThatIsSetBackStopsNoLooking(t *testing.T) {
+	now := time.Unix(100_000, 0)
+	w := &Watcher{Now: func() time.Time { return now }}
+	f := &polls{}
+	for range 2 {
+		if _, err := w.look(t.Context(), f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1}); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(-24 * time.Hour)
+	}
+	if len(f.asked) != 2 {
+		t.Errorf("asked %d times", len(f.asked))
+	}
+}

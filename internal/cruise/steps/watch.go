@@ -77,7 +77,8 @@ func (w *Watcher) lookAt(ctx context.Context, f Forge, r *watched, p *watchedPha
 		p.ready, p.mark = nil, n.Mark
 		return *n, nil
 	}
-	if p.mark == forge.Mark(in.Mark) && !in.Now && w.Now().Sub(p.at) < fresh {
+	// A clock that was set back must not make a look of the past one of the future.
+	if since := w.Now().Sub(p.at); p.mark == forge.Mark(in.Mark) && !in.Now && since >= 0 && since < fresh {
 		return forge.News{Number: in.PR, Mark: p.mark}, nil
 	}
 	p.mark, p.ready = forge.Mark(in.Mark), nil
