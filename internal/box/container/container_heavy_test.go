@@ -125,7 +125,7 @@ func TestNoBoxWhereNoContainerStarts(t *testing.T) {
 	d, b := testDriver(), testBox(t)
 	b.Spec.Container.Runtime = "/bin/false"
 	boxes := &box.Boxes{Data: filepath.Dir(filepath.Dir(b.Dir)), Drivers: map[string]box.Driver{"container": d}, Now: time.Now}
-	_, err := boxes.Create(t.Context(), b.Name, "container", b.Spec, nil, t.Logf)
+	_, err := boxes.Create(t.Context(), b.Name, "container", b.Spec, t.Logf)
 	if _, ok := errors.AsType[*box.Unavailable](err); !ok {
 		t.Errorf("made: %v", err)
 	}
