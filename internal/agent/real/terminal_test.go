@@ -41,7 +41,7 @@ func TestALimitOnATerminalPausesTheRun(t *testing.T) {
 	}
 }
 
-// onTerminal runs cco on a terminal to its end, and gives what was on it. With leave, its person presses Ctrl-C twice as soon as
+// onTerminal runs cco on a terminal to its end, and gives what was on it. With leave, its person presses Ctrl-D twice, which ends claude, as soon as
 // the limit is on the screen.
 func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 	w.t.Helper()
@@ -93,7 +93,7 @@ func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 		case <-p.Done():
 		}
 		for range 2 {
-			_, _ = master.Write([]byte{3})
+			_, _ = master.Write([]byte{4})
 			select {
 			case <-p.Done():
 			case <-time.After(500 * time.Millisecond): // as fast as a person
