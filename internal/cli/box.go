@@ -221,8 +221,10 @@ func destroyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "destroy [NAME]", Short: "Remove a box and the workspaces in it", Args: atMost(1),
 		Long: `Remove a box and the workspaces in it. While it holds commits or changes that
-exist nowhere else, it is refused (exit 4); with --force they are saved as
-bundles in the graveyard of cco's data directory first.`,
+were not pulled and exist nowhere else, or something that can't be saved, it is
+refused (exit 4); with --force they are saved in the graveyard of cco's data
+directory first. Side branches, stashes and the like are always saved there, and
+come back with ` + "`cco box restore`" + `. Ignored files are not saved.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {
@@ -234,13 +236,12 @@ bundles in the graveyard of cco's data directory first.`,
 			}
 			defer done()
 			name := named(cfg, args)
-			buried, err := s.DestroyBox(cmd.Context(), name, force, cfg.Pull.MaxBundle)
-			for _, f := range buried {
-				a.io.Say("saved %s", f)
-			}
+			gone, err := s.DestroyBox(cmd.Context(), name, force, cfg.Pull.MaxBundle)
+			a.buried(gone.Buried)
 			if err != nil {
 				return err
 			}
+			a.unkept(gone.Ignored)
 			a.io.Say("box %s is gone", name)
 			return nil
 		},

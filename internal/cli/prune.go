@@ -12,14 +12,21 @@ import (
 )
 
 func pruneCommand(a *app) *cobra.Command {
-	var yes, asJSON bool
+	var yes, asJSON, force bool
 	c := &cobra.Command{
 		Use: "prune", Short: "Remove what old sessions have left on disk", Args: atMost(0),
 		Long: `Remove the workspaces and exchange directories of sessions whose work has arrived,
-after showing them and asking. Work that exists nowhere else is never removed.
-With --json they are only listed, unless --yes is given too.`,
+after showing them and asking. Work that was not pulled stays; side branches,
+stashes and the like are saved in the graveyard first, see ` + "`cco box graveyard`" + `.
+Ignored files are not saved. With --force work that was not pulled or can't be
+saved goes to the graveyard too. With --json they are only listed, unless --yes is
+given too.`,
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
-			free, kept, err := s.Remains(ctx)
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			free, kept, err := s.Remains(ctx, force)
 			if err != nil {
 				return err
 			}
@@ -28,12 +35,14 @@ With --json they are only listed, unless --yes is given too.`,
 				if err := a.io.JSON(map[string][]session.Remains{"free": some(free), "kept": some(kept)}); err != nil || !yes {
 					return err
 				}
-				return s.Prune(ctx, free)
+				_, err := s.Prune(ctx, free, cfg.Pull.MaxBundle)
+				return err
 			}
-			return a.prune(ctx, s, free, kept, yes)
+			return a.prune(ctx, s, free, kept, yes, cfg.Pull.MaxBundle)
 		}),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
+	c.Flags().BoolVar(&force, "force", false, "also what was not pulled or can't be saved; it goes to the graveyard")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -46,7 +55,7 @@ func some[T any](list []T) []T {
 	return list
 }
 
-func (a *app) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool) error {
+func (a *app) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool, limit int64) error {
 	for _, r := range kept {
 		a.io.Say("session %s stays: %s", r.ID, r.Why)
 	}
@@ -55,10 +64,13 @@ func (a *app) prune(ctx context.Context, s *session.Service, free, kept []sessio
 		return nil
 	}
 	rows, sum := [][]string{{"ID", "BOX", "SIZE", "WHAT"}}, int64(0)
+	var ignored session.Ignored
 	for _, r := range free {
 		rows, sum = append(rows, []string{r.ID, r.Box, bytesText(r.Bytes), r.What}), sum+r.Bytes
+		ignored = ignored.Plus(r.Ignored)
 	}
 	a.io.Table(rows)
+	a.unkept(ignored)
 	if !yes {
 		ok, err := a.ask(fmt.Sprintf("Remove these %s (%s)?", count(len(free), "session"), bytesText(sum)))
 		if err != nil {
@@ -69,11 +81,32 @@ func (a *app) prune(ctx context.Context, s *session.Service, free, kept []sessio
 			return nil
 		}
 	}
-	if err := s.Prune(ctx, free); err != nil {
+	buried, err := s.Prune(ctx, free, limit)
+	a.buried(buried)
+	if err != nil {
 		return err
 	}
 	a.io.Say("removed %s", bytesText(sum))
 	return nil
+}
+
+// buried says what went to the graveyard.
+func (a *app) buried(files []string) {
+	for _, f := range files {
+		a.io.Say("saved %s", f)
+	}
+}
+
+// unkept says how much is not saved, because git ignores it.
+func (a *app) unkept(n session.Ignored) {
+	if n.Files == 0 {
+		return
+	}
+	more := ""
+	if n.More {
+		more = "more than "
+	}
+	a.io.Say("%s%s (%s) are not saved", more, count(n.Files, "ignored file"), bytesText(n.Bytes))
 }
 
 // ask wants a yes from a person. Where there is none, the answer is an error that says which flag to use.

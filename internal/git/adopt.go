@@ -91,3 +91,20 @@ func (r *Repo) Has(ctx context.Context, commit string) bool {
 	out, err := r.host.line(ctx, "for-each-ref", "--count=1", "--contains="+commit, "--format=%(refname)")
 	return err == nil && out != ""
 }
+
+// Reachable says which of some commits the repository has, with a ref that leads to each. Words that are no ids are not.
+func (r *Repo) Reachable(ctx context.Context, commits []string) (map[string]bool, error) {
+	known, err := r.known(ctx, commits)
+	has := map[string]bool{}
+	for _, oid := range known {
+		has[oid] = true
+	}
+	if err != nil || len(known) == 0 {
+		return has, err
+	}
+	out, err := r.host.feed(ctx, revisions(known, nil), "rev-list", "--stdin", "--not", "--all")
+	for oid := range strings.FieldsSeq(string(out)) {
+		delete(has, oid)
+	}
+	return has, err
+}

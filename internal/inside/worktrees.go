@@ -142,6 +142,11 @@ type Ignored struct {
 	More  bool  `json:"more,omitempty"` // there are more of them
 }
 
+// Plus adds them up.
+func (n Ignored) Plus(m Ignored) Ignored {
+	return Ignored{Files: n.Files + m.Files, Bytes: n.Bytes + m.Bytes, More: n.More || m.More}
+}
+
 // ignored counts what git was told to look away from.
 func ignored(ctx context.Context, work repo) (n Ignored) {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)

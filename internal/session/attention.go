@@ -85,8 +85,8 @@ func (s *Service) leftWork(v store.Session) bool {
 	if v.Started.IsZero() {
 		return false
 	}
-	r, err := s.readResult(v)
-	return err != nil || r.Head != v.Base || r.Wip != "" || len(r.Others) > 0
+	h, ok := s.held(v)
+	return !ok || h.Failed != "" || h.Head != v.Base || h.Wip != "" || h.Beside > 0 || len(h.Lost) > 0
 }
 
 // goOnWith is the command that takes a session beyond the limit that it has reached.

@@ -174,6 +174,14 @@ func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 	if rec.Live() {
 		return rec, nil
 	}
+	b, d, err := s.Boxes.Ready(ctx, rec.Box)
+	if err != nil {
+		return rec, err
+	}
+	// Its exchange directory went with the pull.
+	if _, err := d.Prepare(ctx, b, id); err != nil {
+		return rec, err
+	}
 	// Whoever enters may change something, so what was published before is no longer what there is.
-	return rec, tree.Remove(filepath.Join(s.exchange(id), inside.ResultFile))
+	return rec, errors.Join(s.forget(id), tree.Remove(filepath.Join(s.exchange(id), inside.ResultFile)))
 }

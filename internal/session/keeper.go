@@ -106,12 +106,14 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	if err != nil {
 		return ending{Err: err}
 	}
-	if _, err := k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
+	now, err := k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
 		v.State, v.Started, v.Finished, v.Question, v.Asked = store.Running, k.Now(), time.Time{}, "", time.Time{}
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return ending{Err: err}
 	}
+	k.rec.Started = now.Started
 	k.step("%s is at work", k.rec.Agent)
 	k.transcript.add(KindAgent, k.rec.Agent)
 	end := compare(k.runAgent(ctx))
@@ -139,6 +141,9 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 	}
 	if err = k.drv.Halt(ctx, k.box, id); err != nil {
 		return fmt.Errorf("end what an earlier run left: %w", err)
+	}
+	if err = k.forget(id); err != nil {
+		return err
 	}
 	k.place, err = k.drv.Prepare(ctx, k.box, id)
 	if k.order.View != "" {
@@ -202,11 +207,23 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	})
 }
 
-// publish has the session's work written into its exchange directory, inside the box.
+// publish has the session's work written into its exchange directory, inside the box, and records what there is.
 func (s *Service) publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+	err := s.writeOut(ctx, b, d, rec)
+	// What failed for another reason than what is in the workspace says nothing about that.
+	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil && (err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
+		_ = s.recordHeld(rec, s.seen(rec, err))
+	}
+	return err
+}
+
+func (s *Service) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
 	if err := d.Halt(ctx, b, rec.ID); err != nil {
+		return err
+	}
+	if err := s.startLook(rec.ID); err != nil {
 		return err
 	}
 	if err := s.reopen(rec.ID); err != nil {

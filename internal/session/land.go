@@ -73,6 +73,7 @@ func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, r
 		return r, s.unchanged(rec.ID, fmt.Errorf("save other branches: %w", err))
 	}
 	if spare != "" {
+		r.rest = pub.Rest.SHA256
 		defer func() { _ = os.Remove(spare) }() // moved away, if all went well
 	}
 	if q == nil {
@@ -142,6 +143,9 @@ func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullO
 		if err == nil {
 			err = os.Rename(spare, grave)
 		}
+		if err == nil {
+			_ = os.WriteFile(s.savedFile(id), []byte(r.rest), 0o600) // without it the same is saved once more
+		}
 		if r.Rest = grave; err != nil {
 			keep, r.Rest = true, filepath.Join(s.exchange(id), inside.RestBundle)
 			r.Trouble = append(r.Trouble, "other branches could not be put into the graveyard: "+err.Error())
@@ -166,13 +170,4 @@ func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullO
 		r.Trouble = append(r.Trouble, "the exchange directory could not be cleared: "+err.Error())
 	}
 	return r, nil
-}
-
-// bury copies a bundle of the exchange into the graveyard.
-func (s *Service) bury(ctx context.Context, id, name string, limit int64) (string, error) {
-	dst, err := s.grave(id, name)
-	if err == nil {
-		_, err = git.CopyOut(ctx, s.exchange(id), name, dst, limit)
-	}
-	return dst, err
 }

@@ -39,54 +39,105 @@ func (e *UnsavedError) Error() string {
 	return b.String()
 }
 
-// DestroyBox removes a box and the sessions in it. Work that exists nowhere else stops it, or with force is saved in the
-// graveyard, whose files it returns.
-func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit int64) (buried []string, err error) {
+// Destroyed is what went with a box, or with a workspace.
+type Destroyed struct {
+	Buried  []string       // files of the graveyard
+	Ignored inside.Ignored // what is never saved
+}
+
+// DestroyBox removes a box and the sessions in it. Work that exists nowhere else, or can't be saved, stops it; with force it is
+// saved in the graveyard as far as that goes. What is beside the sessions' branches is saved without a question.
+func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit int64) (gone Destroyed, err error) {
 	b, d, err := s.Boxes.Find(name)
 	if err != nil {
-		return nil, err
+		return gone, err
 	}
 	list, err := s.List(ctx, name)
 	if err != nil {
-		return nil, err
+		return gone, err
 	}
-	if err := s.idle(list, force); err != nil {
-		return nil, err
+	if err := s.idle(ctx, list, force); err != nil {
+		return gone, err
 	}
 	if err := s.Thawed(ctx, b, d); err != nil && !force {
-		return nil, err // what is needed to undo goes with the box
+		return gone, err // what is needed to undo goes with the box
 	}
-	// A stopped box has to be entered once more to see what is in it.
-	gone := false
-	if len(list) > 0 {
-		err := s.Boxes.Start(ctx, name, s.Report)
-		stale, _ := errors.AsType[*box.StaleError](err)
-		if gone = stale != nil && stale.Gone; err != nil && !gone && !force {
-			return nil, err
-		}
-	}
-	work, err := s.unsaved(ctx, b, d, list)
+	in := &entrance{s: s, name: name}
+	all, err := s.stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
 	if err != nil {
-		return nil, err
+		return gone, errors.Join(err, in.leave(ctx))
+	}
+	var work []Unsaved
+	for i, v := range list {
+		if why := all[i].refusal(); why != "" {
+			work = append(work, Unsaved{ID: v.ID, Why: why})
+		}
 	}
 	if len(work) > 0 && !force {
-		return nil, &UnsavedError{Box: name, Work: work}
+		return gone, errors.Join(&UnsavedError{Box: name, Work: work}, in.leave(ctx))
 	}
-	for _, w := range work {
-		files, err := s.buryAll(ctx, b, d, w.ID, limit)
-		if err != nil && !gone {
-			return buried, fmt.Errorf("save session %s: %w", w.ID, err)
+	for i, v := range list {
+		files, err := s.save(ctx, b, d, v, all[i], limit)
+		if err != nil && !in.gone {
+			return gone, errors.Join(fmt.Errorf("save session %s: %w", v.ID, err), in.leave(ctx))
 		}
-		buried = append(buried, files...)
+		gone.Buried = append(gone.Buried, files...)
+		gone.Ignored = gone.Ignored.Plus(all[i].Ignored)
 	}
-	return buried, s.removeBox(ctx, name, list)
+	return gone, s.removeBox(ctx, name, list)
+}
+
+// entrance starts a stopped box where it has to be looked into once more, and leaves it as it was.
+type entrance struct {
+	s       *Service
+	name    string
+	asked   bool
+	started bool
+	gone    bool // nothing is left of what was in it
+	b       *box.Box
+	d       box.Driver
+	err     error
+}
+
+func (e *entrance) open(ctx context.Context) (*box.Box, box.Driver, error) {
+	if e.asked {
+		return e.b, e.d, e.err
+	}
+	e.asked = true
+	if e.b, e.d, e.err = e.s.Boxes.Ready(ctx, e.name); !errors.Is(e.err, box.ErrNotRunning) {
+		return e.b, e.d, e.err
+	}
+	if e.err = e.s.Boxes.Start(ctx, e.name, e.s.Report); e.err != nil {
+		stale, _ := errors.AsType[*box.StaleError](e.err)
+		e.gone = stale != nil && stale.Gone
+		return nil, nil, e.err
+	}
+	e.started = true
+	e.b, e.d, e.err = e.s.Boxes.Ready(ctx, e.name)
+	return e.b, e.d, e.err
+}
+
+func (e *entrance) leave(ctx context.Context) error {
+	if !e.started {
+		return nil
+	}
+	return e.s.Boxes.Stop(context.WithoutCancel(ctx), e.name)
 }
 
 // idle ends running sessions when it is forced to.
-func (s *Service) idle(list []store.Session, force bool) error {
-	for _, v := range list {
-		if v.Live() && !force {
+func (s *Service) idle(ctx context.Context, list []store.Session, force bool) (err error) {
+	for i, v := range list {
+		if !v.Live() {
+			continue
+		}
+		if !force {
 			return &StateError{ID: v.ID, State: v.State, Why: "end it with `cco box kill " + v.ID + "`, or use --force"}
+		}
+		if err := s.Kill(ctx, v.ID); err != nil {
+			return fmt.Errorf("end session %s: %w", v.ID, err)
+		}
+		if list[i], err = s.Get(ctx, v.ID); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -98,76 +149,10 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 	}
 	var errs []error
 	for _, v := range list {
-		errs = append(errs, tree.Remove(s.exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
+		errs = append(errs, tree.Remove(s.exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")), s.forget(v.ID),
 			ignoreMissing(os.Remove(s.orderFile(v.ID))))
 	}
 	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
-}
-
-// unsaved publishes every session of a box once more and compares it with what the user's repositories have.
-func (s *Service) unsaved(ctx context.Context, b *box.Box, d box.Driver, list []store.Session) ([]Unsaved, error) {
-	var work []Unsaved
-	for _, v := range list {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if _, err := os.Stat(s.orderFile(v.ID)); err != nil || v.Started.IsZero() {
-			continue // no agent ever worked there, or it was removed already
-		}
-		if why := s.atStake(ctx, b, d, v); why != "" {
-			work = append(work, Unsaved{ID: v.ID, Why: why})
-		}
-	}
-	return work, nil
-}
-
-// atStake says what of a session would be lost with its workspace; "" if nothing.
-func (s *Service) atStake(ctx context.Context, b *box.Box, d box.Driver, v store.Session) string {
-	if v.Live() {
-		if err := s.Kill(ctx, v.ID); err != nil {
-			return "still at work, and can't be ended: " + err.Error()
-		}
-	}
-	if err := s.publish(ctx, b, d, v); err != nil {
-		return "its workspace can't be read: " + err.Error()
-	}
-	r, err := s.readResult(v)
-	if err != nil {
-		return err.Error()
-	}
-	repo, err := git.Open(ctx, v.Repo)
-	var lost []string
-	for _, c := range []struct{ what, sha string }{{"commits up to ", r.Head}, {"uncommitted work, kept as ", r.Wip}} {
-		if c.sha == "" || c.sha == v.Base {
-			continue
-		}
-		if err != nil || !repo.Has(ctx, c.sha) {
-			lost = append(lost, c.what+c.sha[:min(10, len(c.sha))])
-		}
-	}
-	if len(r.Others) > 0 && v.State != store.Pulled {
-		lost = append(lost, "branches "+git.Clean(strings.Join(r.Others, ", ")))
-	}
-	return strings.Join(lost, "; ")
-}
-
-// buryAll saves what a session has published, or its workspace as it is where nothing could be published.
-func (s *Service) buryAll(ctx context.Context, b *box.Box, d box.Driver, id string, limit int64) ([]string, error) {
-	if _, err := s.readOut(id, inside.ResultFile, maxResult); err != nil {
-		return s.buryWorkspace(ctx, b, d, id)
-	}
-	var files []string
-	for _, name := range []string{inside.OutputBundle, inside.RestBundle} {
-		if _, err := os.Lstat(filepath.Join(s.exchange(id), name)); err != nil {
-			continue
-		}
-		f, err := s.bury(ctx, id, name, limit)
-		if err != nil {
-			return files, err
-		}
-		files = append(files, f)
-	}
-	return files, nil
 }
 
 // buryWorkspace moves a workspace that nobody could make a bundle of. Nothing in it is read.
@@ -207,12 +192,6 @@ func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, 
 		return nil, errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, git.Clean(words.String())), os.Remove(to))
 	}
 	return []string{to}, nil
-}
-
-// grave is a new name in the graveyard, from where nothing is ever removed by itself.
-func (s *Service) grave(id, name string) (string, error) {
-	dir := filepath.Join(s.Data, "graveyard")
-	return filepath.Join(dir, fmt.Sprintf("%s-%s-%s", id, s.Now().UTC().Format("20060102T150405"), name)), os.MkdirAll(dir, 0o700)
 }
 
 func ignoreMissing(err error) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // afar is a machine that answers, or doesn't, when its workspace is asked for.
@@ -31,15 +32,16 @@ func (a afar) Run(_ context.Context, _ *box.Box, e box.Exec) error {
 func TestAWorkspaceInAMachineIsSavedOrStopsTheDestroying(t *testing.T) {
 	s := &Service{Data: t.TempDir(), Now: time.Now}
 	b := &box.Box{Name: "m", Dir: t.TempDir()}
-	files, err := s.buryAll(t.Context(), b, afar{says: "a tar"}, "0a1b2c3d", 0)
+	broken := stake{held: held{Failed: "no bundle could be made"}}
+	files, err := s.save(t.Context(), b, afar{says: "a tar"}, store.Session{ID: "0a1b2c3d"}, broken, 0)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}
 	if text, err := os.ReadFile(files[0]); err != nil || string(text) != "a tar" {
 		t.Errorf("%q, %v", text, err)
 	}
-	broken := errors.New("the connection has ended")
-	if files, err := s.buryAll(t.Context(), b, afar{says: "half", err: broken}, "0a1b2c3e", 0); !errors.Is(err, broken) || len(files) != 0 {
+	ended := errors.New("the connection has ended")
+	if files, err := s.save(t.Context(), b, afar{says: "half", err: ended}, store.Session{ID: "0a1b2c3e"}, broken, 0); !errors.Is(err, ended) || len(files) != 0 {
 		t.Errorf("%v, %v", files, err)
 	}
 	left, err := os.ReadDir(s.Data + "/graveyard")

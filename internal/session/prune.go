@@ -3,11 +3,14 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/canary"
+	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -19,41 +22,62 @@ type Remains struct {
 	What  string `json:"what"`
 	Bytes int64  `json:"bytes"`
 	Why   string `json:"why,omitempty"` // why it must stay
+	// Beside says how much beside its branch is saved in the graveyard when it goes, Ignored what is never saved.
+	Beside  int            `json:"beside,omitempty"`
+	Ignored inside.Ignored `json:"ignored,omitzero"`
+
+	session store.Session
+	stake   stake
 }
 
-// Remains lists what could be pruned, and what could not because it is not saved.
-func (s *Service) Remains(ctx context.Context) (free, kept []Remains, err error) {
+// Remains lists what could be pruned, and what could not because it is not saved. With force only what runs or goes on stays.
+func (s *Service) Remains(ctx context.Context, force bool) (free, kept []Remains, err error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	known := map[string]bool{}
+	var old []store.Session
 	for _, v := range list {
 		known[v.ID] = true
-		r, has := s.remainsOf(v)
-		switch {
-		case !has:
-		case v.Live():
-		default:
-			if r.Why = s.mustStay(ctx, v); r.Why != "" {
-				kept = append(kept, r)
-			} else {
-				free = append(free, r)
-			}
+		if _, err := os.Stat(s.orderFile(v.ID)); err == nil && !v.Live() {
+			old = append(old, v)
+		}
+	}
+	ready := map[string]*entrance{}
+	all, err := s.stakes(ctx, old, func(name string) (*box.Box, box.Driver, error) {
+		if ready[name] == nil {
+			b, d, err := s.Boxes.Ready(ctx, name)
+			ready[name] = &entrance{b: b, d: d, err: err, asked: true}
+		}
+		return ready[name].open(ctx)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, v := range old {
+		r := s.remainsOf(v)
+		r.Ignored, r.stake, r.session = all[i].Ignored, all[i], v
+		if all[i].unsaved() {
+			r.Beside = all[i].Beside
+		}
+		if r.Why = s.mustStay(v, all[i], force); r.Why != "" {
+			kept = append(kept, r)
+		} else {
+			free = append(free, r)
 		}
 	}
 	strays, err := s.strays(known)
 	return append(free, strays...), kept, err
 }
 
-func (s *Service) remainsOf(v store.Session) (Remains, bool) {
+func (s *Service) remainsOf(v store.Session) Remains {
 	r := Remains{ID: v.ID, Box: v.Box, What: "workspace and exchange of a " + string(v.State) + " session"}
-	_, err := os.Stat(s.orderFile(v.ID))
 	r.Bytes = size(s.exchange(v.ID)) + size(filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID))
-	return r, err == nil
+	return r
 }
 
-func (s *Service) mustStay(ctx context.Context, v store.Session) string {
+func (s *Service) mustStay(v store.Session, k stake, force bool) string {
 	if v.Started.IsZero() {
 		return ""
 	}
@@ -63,14 +87,13 @@ func (s *Service) mustStay(ctx context.Context, v store.Session) string {
 	if err := s.frozenBy(v); err != nil {
 		return err.Error()
 	}
-	b, d, err := s.Boxes.Ready(ctx, v.Box)
-	if err != nil {
-		if v.State == store.Pulled {
-			return ""
-		}
-		return "not pulled, and its box can't be looked into: " + err.Error()
+	if _, err := s.Boxes.Record(v.Box); err != nil && v.State == store.Pulled {
+		return "" // it went with its box
 	}
-	return s.atStake(ctx, b, d, v)
+	if force {
+		return ""
+	}
+	return k.refusal()
 }
 
 // strays are directories of sessions that have no record: a push was killed before it was written.
@@ -97,8 +120,39 @@ func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 	return list, nil
 }
 
-// Prune removes what Remains found free. The records of sessions stay.
-func (s *Service) Prune(ctx context.Context, free []Remains) error {
+// Prune removes what Remains found free, and saves first what has to be. The records of sessions stay.
+func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (buried []string, err error) {
+	var errs []error
+	for _, r := range free {
+		files, err := s.prune(ctx, r, limit)
+		buried, errs = append(buried, files...), append(errs, err)
+	}
+	return buried, errors.Join(errs...)
+}
+
+func (s *Service) prune(ctx context.Context, r Remains, limit int64) (buried []string, err error) {
+	lock, err := s.keeperLock(r.ID)
+	if err != nil {
+		return nil, &BusyError{ID: r.ID, What: "push or pull"}
+	}
+	defer func() { _ = lock.Close() }()
+	if r.Box != "" && !r.session.Started.IsZero() {
+		// Somebody may have gone on with it since it was looked at.
+		now, err := s.Store.Session(ctx, r.ID)
+		if h, ok := s.held(now); err != nil || r.stake.Failed == "" && r.stake.Head != "" && (!ok || h.Head != r.stake.Head || h.Wip != r.stake.Wip) {
+			return nil, errors.Join(err, &BusyError{ID: r.ID, What: "run"})
+		}
+		if b, d, err := s.Boxes.Find(r.Box); err == nil {
+			if buried, err = s.save(ctx, b, d, r.session, r.stake, limit); err != nil {
+				return buried, fmt.Errorf("session %s stays: %w", r.ID, err)
+			}
+		}
+	}
+	return buried, s.remove(ctx, []Remains{r})
+}
+
+// remove removes what sessions have on disk.
+func (s *Service) remove(ctx context.Context, free []Remains) error {
 	var errs []error
 	for _, r := range free {
 		if r.Box == "" {
@@ -108,7 +162,7 @@ func (s *Service) Prune(ctx context.Context, free []Remains) error {
 		if b, d, err := s.Boxes.Find(r.Box); err == nil {
 			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
 		}
-		errs = append(errs, tree.Remove(s.exchange(r.ID)), ignoreMissing(os.Remove(s.orderFile(r.ID))))
+		errs = append(errs, tree.Remove(s.exchange(r.ID)), s.forget(r.ID), ignoreMissing(os.Remove(s.orderFile(r.ID))))
 	}
 	return errors.Join(errs...)
 }

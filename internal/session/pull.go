@@ -55,6 +55,7 @@ type PullResult struct {
 	Took     time.Duration `json:"took"`
 
 	head, wip string // as they were published
+	rest      string // the sum of the bundle of what is beside them
 	target    string // where the branch goes
 }
 

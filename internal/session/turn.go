@@ -80,7 +80,7 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 // Where it can't, the agent sees them.
 func (s *Service) unlock(ctx context.Context, rec store.Session) {
 	b, d, err := s.awake(ctx, rec.Box)
-	if err != nil || d.Halt(ctx, b, rec.ID) != nil {
+	if err != nil || d.Halt(ctx, b, rec.ID) != nil || s.forget(rec.ID) != nil {
 		return
 	}
 	_ = d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Repo: rec.RepoKey, Argv: []string{"find", ".git", "-name", "*.lock", "-type", "f", "-delete"}})

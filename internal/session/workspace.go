@@ -89,7 +89,8 @@ func (s *Service) awake(ctx context.Context, name string) (*box.Box, box.Driver,
 }
 
 func (s *Service) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
-	return d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"}, Repo: rec.RepoKey}) == nil
+	return s.forget(rec.ID) == nil &&
+		d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"}, Repo: rec.RepoKey}) == nil
 }
 
 func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
@@ -148,7 +149,7 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver, r
 	if k.order, err = s.readOrder(rec.ID); err != nil {
 		return rec, err
 	}
-	if err := errors.Join(d.Halt(ctx, b, rec.ID), d.Discard(ctx, b, rec.ID), s.clearExchange(rec.ID)); err != nil {
+	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.forget(rec.ID), d.Discard(ctx, b, rec.ID), s.clearExchange(rec.ID)); err != nil {
 		return rec, err
 	}
 	if err := s.send(ctx, repo, rec, false, 0); err != nil {
@@ -281,6 +282,9 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 	if err != nil {
 		return err
 	}
+	if err := s.forget(id); err != nil {
+		return err
+	}
 	p, err := d.Prepare(ctx, b, id)
 	if err != nil {
 		return err
@@ -317,15 +321,15 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, li
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(s.orderFile(id)); err == nil && !rec.Started.IsZero() && s.hasWorkspace(ctx, b, d, rec) {
-		if why := s.atStake(ctx, b, d, rec); why != "" {
-			if !force {
-				return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why}}}
-			}
-			if buried, err = s.buryAll(ctx, b, d, id, limit); err != nil {
-				return buried, err
-			}
-		}
+	all, err := s.stakes(ctx, []store.Session{rec}, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
+	if err != nil {
+		return nil, err
+	}
+	if why := all[0].refusal(); why != "" && !force {
+		return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why}}}
+	}
+	if buried, err = s.save(ctx, b, d, rec, all[0], limit); err != nil {
+		return buried, err
 	}
 	looks, err := s.looksAt(ctx, id, rec.Box)
 	if err != nil {
@@ -335,7 +339,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, li
 	for _, v := range append(looks, id) {
 		free = append(free, Remains{ID: v, Box: rec.Box})
 	}
-	return buried, s.Prune(ctx, free)
+	return buried, s.remove(ctx, free)
 }
 
 // looksAt lists the sessions that looked at a workspace.

@@ -1,0 +1,210 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Ignored are files that are never saved.
+type Ignored = inside.Ignored
+
+// held is what a workspace held when the last process in it had ended. Only cco starts processes there, and takes the record
+// away before it does: where there is one, it is true. It is in the session's own directory, which no box sees.
+type held struct {
+	Run     int64          `json:"run"` // the start of the run that it is of, in milliseconds
+	Head    string         `json:"head,omitempty"`
+	Wip     string         `json:"wip,omitempty"`
+	Bundle  *inside.Sum    `json:"bundle,omitempty"` // of both
+	Rest    *inside.Sum    `json:"rest,omitempty"`   // the bundle of what is beside the branch
+	Others  []string       `json:"others,omitempty"` // what that is, the first of it
+	Beside  int            `json:"beside,omitempty"` // and how much
+	Lost    []string       `json:"lost,omitempty"`   // what can't be saved
+	Failed  string         `json:"failed,omitempty"` // why nobody could look
+	Ignored inside.Ignored `json:"ignored,omitzero"`
+
+	saved bool // Rest is in the graveyard
+}
+
+func (s *Service) heldFile(id string) string { return filepath.Join(s.dir(id), "held.json") }
+
+// looking is there while somebody looks into a workspace. Whoever starts something there takes it away as well, so that what was
+// seen before is not recorded after.
+func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "held.new") }
+
+// forget comes before everything that is started in a session's workspace.
+func (s *Service) forget(id string) error {
+	return errors.Join(ignoreMissing(os.Remove(s.looking(id))), ignoreMissing(os.Remove(s.heldFile(id))))
+}
+
+// held reads what a session's workspace holds. It is not ok if something was started there since anybody has looked.
+func (s *Service) held(v store.Session) (h held, ok bool) {
+	if v.Live() {
+		return h, false
+	}
+	data, err := os.ReadFile(s.heldFile(v.ID))
+	if err != nil || json.Unmarshal(data, &h) != nil {
+		return held{}, false
+	}
+	if h.Rest != nil {
+		sum, err := os.ReadFile(s.savedFile(v.ID))
+		h.saved = err == nil && string(sum) == h.Rest.SHA256
+	}
+	// After a power cut the file may be there again that was taken away; the store is not so forgetful.
+	return h, h.Run == v.Started.UnixMilli()
+}
+
+// startLook comes before somebody looks, and recordHeld after.
+func (s *Service) startLook(id string) error {
+	if err := s.forget(id); err != nil {
+		return err
+	}
+	return os.WriteFile(s.looking(id), nil, 0o600)
+}
+
+// recordHeld keeps what was seen in a workspace, unless something was started there meanwhile. Without a record somebody looks
+// again.
+func (s *Service) recordHeld(v store.Session, h held) error {
+	h.Run = v.Started.UnixMilli()
+	data, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.looking(v.ID), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return ignoreMissing(os.Rename(s.looking(v.ID), s.heldFile(v.ID)))
+}
+
+// seen makes a record of what a publisher says. Its words are the box's: they are bounded, and made fit for a terminal.
+func (s *Service) seen(v store.Session, published error) held {
+	if published != nil {
+		return held{Failed: firstLine(published.Error())}
+	}
+	r, err := s.readResult(v)
+	if err != nil {
+		return held{Failed: firstLine(err.Error())}
+	}
+	h := held{Head: r.Head, Wip: r.Wip, Bundle: r.Bundle, Rest: r.Rest, Beside: max(0, r.Beside), Ignored: r.Ignored}
+	h.Ignored.Files, h.Ignored.Bytes = max(0, h.Ignored.Files), max(0, h.Ignored.Bytes)
+	for _, oid := range []string{r.Head, r.Wip} {
+		if oid != "" && (len(oid) != len(v.Base) || strings.Trim(oid, "0123456789abcdef") != "") {
+			return held{Failed: inside.ResultFile + " names no commit"}
+		}
+	}
+	h.Others, h.Lost = cleanList(r.Others), cleanList(r.Lost)
+	return h
+}
+
+// cleanList bounds a list of the box's words.
+func cleanList(list []string) []string {
+	const most = 100
+	var clean []string
+	for _, words := range list[:min(most, len(list))] {
+		clean = append(clean, firstLine(words))
+	}
+	return clean
+}
+
+// look publishes what a session's workspace holds, and records it. The box must be running.
+func (s *Service) look(ctx context.Context, b *box.Box, d box.Driver, v store.Session) held {
+	lock, err := s.lockSoon(ctx, v.ID)
+	if errors.Is(err, errLocked) {
+		err = &BusyError{ID: v.ID, What: "push or pull"}
+	}
+	if err != nil {
+		return held{Failed: err.Error()}
+	}
+	defer func() { _ = lock.Close() }()
+	_ = s.publish(ctx, b, d, v) // it records how that went
+	if h, ok := s.held(v); ok {
+		return h
+	}
+	return held{Failed: "something was started in it meanwhile"}
+}
+
+// stake is what would go with a session's workspace.
+type stake struct {
+	held
+	work []string // what exists nowhere else, and can be pulled
+}
+
+// refusal says why a workspace can't be removed without force; "" if it can.
+func (k stake) refusal() string {
+	words := k.work
+	if k.Failed != "" {
+		words = append(words, "its workspace can't be read: "+k.Failed)
+	}
+	if len(k.Lost) > 0 {
+		words = append(words, "what can't be saved: "+strings.Join(k.Lost, ", "))
+	}
+	return strings.Join(words, "; ")
+}
+
+// unsaved says that something is beside the branch, and not yet in the graveyard.
+func (k stake) unsaved() bool { return k.Rest != nil && !k.saved }
+
+// offered says whether the bundle that would have to be saved is still there.
+func (s *Service) offered(id string, h held) bool {
+	if h.Rest == nil || h.saved {
+		return true
+	}
+	info, err := os.Lstat(filepath.Join(s.exchange(id), inside.RestBundle))
+	return err == nil && info.Size() == h.Rest.Size
+}
+
+// stakes says what of each session would go with its workspace. enter gives the box of one that has to be looked into.
+func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver, error)) ([]stake, error) {
+	all, repos := make([]stake, len(list)), map[string][]string{}
+	for i, v := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		h, ok := s.held(v)
+		if !ok || !s.offered(v.ID, h) {
+			order, err := s.readOrder(v.ID)
+			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
+				continue // it was removed already, or could only look at another's, or no agent ever worked there
+			}
+			if b, d, err := enter(v.Box); err != nil {
+				h = held{Failed: err.Error()}
+			} else {
+				h = s.look(ctx, b, d, v)
+			}
+		}
+		all[i].held = h
+		repos[v.Repo] = append(repos[v.Repo], h.Head, h.Wip)
+	}
+	// One repository of many sessions is asked once.
+	has := map[string]map[string]bool{}
+	for dir, oids := range repos {
+		if repo, err := git.Open(ctx, dir); err == nil {
+			has[dir], err = repo.Reachable(ctx, oids)
+			if err != nil {
+				return nil, fmt.Errorf("look what %s has: %w", dir, err)
+			}
+		}
+	}
+	for i, v := range list {
+		for _, c := range []struct{ what, sha string }{{"commits up to ", all[i].Head}, {"uncommitted work, kept as ", all[i].Wip}} {
+			if c.sha != "" && c.sha != v.Base && !has[v.Repo][c.sha] {
+				all[i].work = append(all[i].work, c.what+c.sha[:min(10, len(c.sha))])
+			}
+		}
+	}
+	return all, ctx.Err()
+}
