@@ -296,10 +296,20 @@ func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
+	st := s.state(ctx, b, d)
+	if b.Unfinished {
+		return st, nil
+	}
+	st.Layers, err = d.Layers(ctx, b)
+	return st, err
+}
+
+// state is a box's status without its layers, for which a box may have to be built.
+func (s *Boxes) state(ctx context.Context, b *Box, d Driver) Status {
 	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Network: b.Spec.Mode(), Spec: b.Spec, State: "stopped"}
 	if err := b.finished(); err != nil {
 		st.State, st.Detail = "unfinished", err.Error()
-		return st, nil
+		return st
 	}
 	running, err := d.Running(ctx, b)
 	switch {
@@ -308,8 +318,7 @@ func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 	case running:
 		st.State = "running"
 	}
-	st.Layers, err = d.Layers(ctx, b)
-	return st, err
+	return st
 }
 
 // List tells of all boxes, by name.
@@ -320,15 +329,15 @@ func (s *Boxes) List(ctx context.Context) ([]Status, error) {
 	}
 	list := []Status{}
 	for _, e := range entries {
-		st, err := s.Status(ctx, e.Name())
+		b, d, err := s.Find(e.Name())
 		if missing := (*NotFoundError)(nil); errors.As(err, &missing) || CheckName(e.Name()) != nil {
 			continue // being made, or not ours
 		}
 		if err != nil {
-			st = Status{Name: e.Name(), State: "unknown", Detail: err.Error()}
+			list = append(list, Status{Name: e.Name(), State: "unknown", Detail: err.Error()})
+			continue
 		}
-		st.Layers = nil
-		list = append(list, st)
+		list = append(list, s.state(ctx, b, d))
 	}
 	return list, nil
 }

@@ -33,7 +33,7 @@ box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a)}
 	a.completions(onBoxes, onSessions)
 	c.AddCommand(createCommand(a), templateCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
-	c.AddCommand(netCommand(a))
+	c.AddCommand(netCommand(a), graveyardCommand(a), restoreCommand(a))
 	c.AddCommand(onBoxes...)
 	c.AddCommand(onSessions...)
 	return c

@@ -58,3 +58,25 @@ func (a *app) completeSession(cmd *cobra.Command, args []string, begun string) (
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
+
+func (a *app) completeGrave(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, done, err := a.sessions(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer done()
+	list, err := s.Graveyard(cmd.Context(), "")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var ids []string
+	for _, g := range list {
+		if strings.HasPrefix(g.ID, begun) {
+			ids = append(ids, g.ID+"\t"+g.What+": "+g.Title)
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

@@ -127,9 +127,9 @@ func (a *app) pulled(r session.PullResult) {
 	if len(r.Others) > 0 {
 		kept := ""
 		if r.Rest != "" {
-			kept = "; they are kept in " + r.Rest
+			kept = "; all of it is saved: `cco box restore " + id + "` brings it"
 		}
-		a.io.Warn("the agent left commits on %s beside%s", counted(len(r.Others), "branch", "branches"), kept)
+		a.io.Warn("the agent left more beside its branch (%s)%s", firstFew(r.Others), kept)
 	}
 	for _, l := range r.Lost {
 		a.io.Warn("not brought, and only in the box: %s", term.Clean(l))
@@ -144,6 +144,16 @@ func (a *app) pulled(r session.PullResult) {
 		a.io.Warn("%s", term.Clean(t))
 	}
 	a.conclusion(r)
+}
+
+// firstFew is a list that fits into a line.
+func firstFew(list []string) string {
+	const most = 5
+	words := term.Clean(strings.Join(list[:min(most, len(list))], ", "))
+	if len(list) > most {
+		words += ", …"
+	}
+	return words
 }
 
 func (a *app) conclusion(r session.PullResult) {

@@ -58,17 +58,11 @@ type commitInfo struct {
 
 // newCommits lists what the tips add to the base, parents first, and checks that the tips build on it.
 func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
-	base := q.found.Base
-	var tips []string
-	for _, tip := range []string{q.found.Tip, q.found.Wip} {
-		if tip != "" && tip != base && !slices.Contains(tips, tip) {
-			tips = append(tips, tip)
-		}
-	}
+	base, tips := q.found.Base, q.found.tips()
 	if len(tips) == 0 {
 		return nil, nil
 	}
-	out, err := q.host.feed(ctx, revisions(tips, []string{base}), "rev-list", "--topo-order", "--reverse",
+	out, err := q.host.feed(ctx, revisions(tips, q.sent()), "rev-list", "--topo-order", "--reverse",
 		fmt.Sprintf("--max-count=%d", q.limits.Commits+1), "--format=%H %T %P", "--stdin")
 	if err != nil {
 		return nil, err
@@ -89,8 +83,8 @@ func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
 		}
 		list = append(list, c)
 	}
-	for _, tip := range tips {
-		if !onBase[tip] {
+	for _, tip := range []string{q.found.Tip, q.found.Wip} {
+		if tip != "" && !onBase[tip] && !q.options.Kept {
 			return nil, refuse(RuleBase, "%s does not build on %s, which was sent", short(tip), short(base))
 		}
 	}

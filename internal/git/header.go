@@ -23,8 +23,11 @@ const (
 
 // readHeader reads a bundle's header as strictly as git writes it: capabilities, prerequisites, refs, an empty line.
 // It reads no further than that from r.
-func readHeader(r *bufio.Reader) (header, error) {
-	p := headerParser{r: r, h: header{format: "sha1"}}
+func readHeader(r *bufio.Reader) (header, error) { return readHeaderOf(r, false) }
+
+// readHeaderOf reads that of a bundle with refs below KeptRef, too, if kept says so.
+func readHeaderOf(r *bufio.Reader, kept bool) (header, error) {
+	p := headerParser{r: r, kept: kept, h: header{format: "sha1"}}
 	if err := p.signature(); err != nil {
 		return header{}, err
 	}
@@ -47,8 +50,9 @@ func readHeader(r *bufio.Reader) (header, error) {
 }
 
 type headerParser struct {
-	r *bufio.Reader
-	h header
+	r    *bufio.Reader
+	kept bool
+	h    header
 }
 
 func (p *headerParser) line() (string, error) {
@@ -98,7 +102,7 @@ func (p *headerParser) take(line string) error {
 	if !ok || !isOID(oid, p.oidLen()) {
 		return refuse(RuleHeader, "malformed line in the bundle's header: %s", quote(clip(line)))
 	}
-	if name != OutRef && name != WipRef {
+	if name != OutRef && name != WipRef && (!p.kept || !validKept(name)) {
 		return refuse(RuleRef, "the bundle has a ref that was not expected: %s", quote(clip(name)))
 	}
 	for _, r := range p.h.refs {
@@ -109,6 +113,36 @@ func (p *headerParser) take(line string) error {
 	p.h.refs = append(p.h.refs, ref{name, oid})
 	return nil
 }
+
+// validKept is stricter with names than git: nothing in them can be odd on any file system or terminal.
+func validKept(ref string) bool {
+	name, ok := keptName(ref)
+	if !ok || len(name) > maxKeptName {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		odd := func(r rune) bool {
+			return r > 'z' || !strings.ContainsRune("._@+=-0123456789", r) && (r|0x20 < 'a' || r|0x20 > 'z')
+		}
+		if part == "" || part == "@" || strings.Trim(part, ".") != part || strings.HasPrefix(part, "-") || strings.Contains(part, "..") ||
+			strings.HasSuffix(strings.ToLower(part), ".lock") || strings.ContainsFunc(part, odd) {
+			return false
+		}
+	}
+	return true
+}
+
+// keptName is a ref's name below KeptRef. Bundles of earlier versions have branches, tags and the stash under their own names.
+func keptName(ref string) (name string, ok bool) {
+	if name, ok = strings.CutPrefix(ref, KeptRef); ok {
+		return name, true
+	}
+	name, _ = strings.CutPrefix(ref, "refs/")
+	return name, strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/") || ref == "refs/stash"
+}
+
+// maxKeptName bounds a name below KeptRef.
+const maxKeptName = 250
 
 func (p *headerParser) capability(line string) error {
 	if p.h.version < 3 || len(p.h.prerequisites)+len(p.h.refs) > 0 {

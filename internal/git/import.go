@@ -49,6 +49,39 @@ func (q *Quarantine) Import(ctx context.Context, id string) (Imported, error) {
 	return res, nil
 }
 
+// ImportBelow moves the objects into the user's repository, and writes refs below prefix: head, uncommitted, and what was kept
+// by its own names; all or none. It refuses unless Examine has passed, and loses nothing that was there.
+func (q *Quarantine) ImportBelow(ctx context.Context, prefix string) (refs, kept []string, err error) {
+	if !q.examined {
+		return nil, nil, errors.New("import: not examined")
+	}
+	done, err := q.movePack()
+	if err != nil {
+		return nil, nil, fmt.Errorf("import objects: %w", err)
+	}
+	defer done()
+	var want []ref
+	if q.found.Tip != q.found.Base {
+		want = append(want, ref{prefix + "/head", q.found.Tip})
+	}
+	if q.found.Wip != "" {
+		want = append(want, ref{prefix + "/uncommitted", q.found.Wip})
+	}
+	for _, k := range q.found.Kept {
+		want = append(want, ref{prefix + "/" + k.Name, k.OID})
+	}
+	if len(want) == 0 {
+		return nil, nil, nil
+	}
+	if kept, err = q.repo.setRefs(ctx, want); err != nil {
+		return nil, nil, fmt.Errorf("write refs below %s: %w", prefix, err)
+	}
+	for _, w := range want {
+		refs = append(refs, w.name)
+	}
+	return refs, kept, nil
+}
+
 // movePack puts the pack into the user's object store. The pack can't be collected until done is called, however long
 // the refs take: nothing refers to it before.
 func (q *Quarantine) movePack() (done func(), err error) {

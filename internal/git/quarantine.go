@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,10 +16,17 @@ const (
 	WipRef = "refs/cco/wip"
 )
 
+// KeptRef is above the refs of a bundle that holds what is beside a session's branch.
+const KeptRef = "refs/cco/kept/"
+
 // QuarantineOptions are the knobs of a quarantine.
 type QuarantineOptions struct {
 	Limits   Limits
 	Progress ProgressFunc
+	// Kept takes refs below KeptRef as well. Nothing needs to build on the base then: no branch will move.
+	Kept bool
+	// Also are commits of the user's repository, beside the base, that the bundle may build on: they came from the same box.
+	Also []string
 }
 
 // Quarantine is a bare repository of our own that borrows the user's objects. One bundle goes through Unpack, Examine
@@ -42,7 +50,24 @@ type Quarantine struct {
 // Found is what an unpacked bundle holds. Tip is Base when only leftovers were published, Wip is "" without leftovers.
 type Found struct {
 	Base, Tip, Wip string
+	Kept           []KeptCommit
 }
+
+// KeptCommit is what a ref below KeptRef holds.
+type KeptCommit struct{ Name, OID string }
+
+// tips are the commits that were found, beside the base.
+func (f Found) tips() []string {
+	all := []string{f.Tip, f.Wip}
+	for _, k := range f.Kept {
+		all = append(all, k.OID)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(oid string) bool { return oid == "" || oid == f.Base })
+}
+
+// sent are the commits that the box was known to have.
+func (q *Quarantine) sent() []string { return append([]string{q.found.Base}, q.options.Also...) }
 
 // Quarantine makes a quarantine repository in the new directory dir.
 func (r *Repo) Quarantine(ctx context.Context, dir string, o QuarantineOptions) (*Quarantine, error) {

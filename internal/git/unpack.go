@@ -56,7 +56,7 @@ func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, er
 
 func (q *Quarantine) readHeader(ctx context.Context, f *os.File, base string) (header, error) {
 	in := bufio.NewReader(f)
-	h, err := readHeader(in)
+	h, err := readHeaderOf(in, q.options.Kept)
 	if err != nil {
 		return header{}, err
 	}
@@ -84,7 +84,7 @@ func (q *Quarantine) checkPrerequisites(ctx context.Context, oids []string, base
 	if err != nil {
 		return err
 	}
-	out, err := q.repo.host.feed(ctx, revisions(oids, []string{base}), "rev-list", "--max-count=1", "--stdin")
+	out, err := q.repo.host.feed(ctx, revisions(oids, append([]string{base}, q.options.Also...)), "rev-list", "--max-count=1", "--stdin")
 	if err != nil {
 		return fmt.Errorf("check prerequisites: %w", err)
 	}
@@ -302,9 +302,12 @@ func (q *Quarantine) settle(h header, base string) (Found, error) {
 		if !q.commits[r.oid] && r.oid != base {
 			return Found{}, refuse(RuleRef, "%s is %s, which is no commit of the bundle", r.name, short(r.oid))
 		}
-		if r.name == OutRef {
+		switch kept, ok := keptName(r.name); {
+		case r.name == OutRef:
 			found.Tip = r.oid
-		} else if r.oid != base {
+		case ok:
+			found.Kept = append(found.Kept, KeptCommit{kept, r.oid})
+		case r.oid != base:
 			found.Wip = r.oid
 		}
 	}

@@ -21,10 +21,7 @@ func (x *examiner) warnings() ([]Warning, error) {
 	seen := map[Warning]bool{}
 	var all []Warning
 	hooks := x.q.repo.hooksInTree()
-	for _, tip := range []string{x.q.found.Tip, x.q.found.Wip} {
-		if tip == "" {
-			continue
-		}
+	for _, tip := range x.q.found.tips() {
 		root, err := x.rootOf(tip)
 		if err != nil {
 			return nil, err

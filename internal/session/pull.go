@@ -83,6 +83,9 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	if rec.State == store.Pulled {
 		return PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch, Ref: "refs/cco/" + id}, nil
 	}
+	if err := s.removed(ctx, rec); err != nil {
+		return PullResult{}, err
+	}
 	if err := s.looked(ctx, rec); err != nil {
 		return PullResult{}, err
 	}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+func graveyardCommand(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "graveyard", Short: "List what was saved when workspaces were removed", Args: atMost(0),
+		Long: `List what was saved when workspaces were removed, or work was pulled:
+
+  work       commits and uncommitted work, removed with --force
+  beside     side branches, stashes and what else was beside a session's branch
+  workspace  a workspace as the agent left it, where no bundle could be made
+
+` + "`cco box restore ID`" + ` brings it back. Nothing here is ever removed by cco itself.`,
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
+			list, err := s.Graveyard(ctx, "")
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.io.JSON(list)
+			}
+			if len(list) == 0 {
+				a.io.Say("the graveyard is empty")
+				return nil
+			}
+			rows := [][]string{{"ID", "WHAT", "SIZE", "AGE", "BRANCH", "FILE", "PLAN"}}
+			for _, g := range list {
+				rows = append(rows, []string{g.ID, g.What, bytesText(g.Bytes), age(time.Since(g.Buried)), g.Branch, g.File, g.Title})
+			}
+			a.io.Table(rows)
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func restoreCommand(a *app) *cobra.Command {
+	var asJSON bool
+	var o session.PullOptions
+	c := &cobra.Command{
+		Use: "restore ID", Short: "Bring back what was saved of a session in the graveyard", Args: exactly(1, "session id"),
+		Long: `Bring back what was saved of a session in the graveyard: work that was removed with
+--force, side branches, stashes and what else was beside its branch. It is unpacked
+in quarantine and examined like everything that comes from a box, and written to refs
+below refs/cco/ID/ (below refs/cco/ID-kept/ where the session was pulled, because
+refs/cco/ID is a ref then). No branch of yours moves, and the graveyard keeps it.`,
+		Example: `  cco box graveyard
+  cco box restore 3f9c01aa
+  git log refs/cco/3f9c01aa/head`,
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			o.Dir = a.cwd
+			o.Bundle, o.Limits = bounds(cfg)
+			r, err := s.Restore(ctx, args[0], o)
+			a.io.Settle()
+			if asJSON && err == nil {
+				return a.io.JSON(r)
+			}
+			a.restored(r)
+			return err
+		}),
+	}
+	c.Flags().StringVar(&o.Into, "into", "", "the repository is the one in `DIR`: a checkout of what was pushed")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.ValidArgsFunction = a.completeGrave
+	return c
+}
+
+func (a *app) restored(r session.Restored) {
+	for _, ref := range r.Refs {
+		a.io.Printf("%s\n", ref)
+	}
+	for _, w := range r.Warnings {
+		a.io.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
+	}
+	for _, k := range r.Kept {
+		a.io.Say("what a ref held before is kept at %s", k)
+	}
+	for _, dir := range r.Workspaces {
+		a.io.Warn("%s is a workspace as the agent left it: nobody has examined it, and it can't come back as commits", dir)
+	}
+}
