@@ -132,7 +132,10 @@ func (a *app) onPty(ctx context.Context, cfg config.Config, e box.Exec, run func
 	if err != nil {
 		return err
 	}
-	defer c.giveBack()
+	defer func() {
+		_ = master.Close() // nobody waits for keys to be taken any more
+		c.giveBack()
+	}()
 	go takeKeys(c.tty, &vt.Keys{}, c.read, func(t vt.Typed) bool {
 		_, err := master.Write(t.Bytes)
 		return err == nil
