@@ -87,6 +87,9 @@ func (s *Service) Events(ctx context.Context, id string, follow bool, each func(
 	}
 	f, err := os.Open(s.TranscriptFile(id))
 	if errors.Is(err, os.ErrNotExist) {
+		if !rec.Started.IsZero() {
+			s.Warn("the transcript of session %s was pruned", id)
+		}
 		return nil
 	}
 	if err != nil {

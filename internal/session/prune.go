@@ -68,12 +68,12 @@ func (s *Service) Remains(ctx context.Context, force bool) (free, kept []Remains
 		}
 	}
 	strays, err := s.strays(known)
-	return append(free, strays...), kept, err
+	return append(append(free, strays...), s.transcripts(list)...), kept, err
 }
 
 func (s *Service) remainsOf(v store.Session) Remains {
-	r := Remains{ID: v.ID, Box: v.Box, What: "workspace and exchange of a " + string(v.State) + " session"}
-	r.Bytes = size(s.exchange(v.ID)) + size(filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID))
+	r := Remains{ID: v.ID, Box: v.Box, What: "workspace, exchange and transcript of a " + string(v.State) + " session"}
+	r.Bytes = s.transcriptSize(v.ID) + size(s.exchange(v.ID)) + size(filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID))
 	return r
 }
 
@@ -162,7 +162,7 @@ func (s *Service) remove(ctx context.Context, free []Remains) error {
 		if b, d, err := s.Boxes.Find(r.Box); err == nil {
 			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
 		}
-		errs = append(errs, tree.Remove(s.exchange(r.ID)), s.forget(r.ID), ignoreMissing(os.Remove(s.orderFile(r.ID))))
+		errs = append(errs, tree.Remove(s.exchange(r.ID)), s.forget(r.ID), s.dropTranscript(r.ID), ignoreMissing(os.Remove(s.orderFile(r.ID))))
 	}
 	return errors.Join(errs...)
 }

@@ -44,7 +44,7 @@ const (
 const maxChunk = 64 << 10
 
 // maxTranscript bounds what an agent can make a transcript of.
-const maxTranscript = 1 << 30
+const maxTranscript = 256 << 20
 
 // transcript appends events to a file and lets any number of readers follow it.
 type transcript struct {
