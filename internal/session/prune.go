@@ -131,9 +131,12 @@ func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (burie
 }
 
 func (s *Service) prune(ctx context.Context, r Remains, limit int64) (buried []string, err error) {
-	lock, err := s.keeperLock(r.ID)
+	lock, err := s.lockSoon(ctx, r.ID) // a keeper may be about its last things
+	if errors.Is(err, errLocked) {
+		err = &BusyError{ID: r.ID, What: "push or pull"}
+	}
 	if err != nil {
-		return nil, &BusyError{ID: r.ID, What: "push or pull"}
+		return nil, err
 	}
 	defer func() { _ = lock.Close() }()
 	if r.Box != "" && !r.session.Started.IsZero() {
