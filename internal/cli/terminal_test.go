@@ -320,6 +320,8 @@ func TestTheDetachKeyIsASetting(t *testing.T) {
 	d.clear()
 	d.types("cco box attach " + id)
 	d.await("a refusal", d.shows("ctrl-c interrupts"))
+	d.write("config/cco/config.toml", "")
+	d.run("cco", "box", "kill", id)
 }
 
 // Guards against a look at a session that ends it.
