@@ -10,7 +10,7 @@ GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 LINT      := .cache/bin/golangci-lint
 COMMANDS  := cco cco-box cco-guard cco-guest cco-cruise
 
-.PHONY: all build demo test test-all test-lima lint vet bench fuzz crash guard-eval install uninstall release clean tools
+.PHONY: all build demo test test-heavy test-all test-lima lint vet bench fuzz crash guard-eval install uninstall release clean tools
 
 all: build
 
@@ -33,8 +33,10 @@ test: tools build ## the tests, with the race detector
 test-lima: ## boot a real virtual machine of Lima's and run the suite in it
 	@scripts/test-lima
 
-test-all: test ## and the heavy real parts
+test-heavy: ## the heavy real parts alone
 	@scripts/test-heavy
+
+test-all: test test-heavy ## the tests and the heavy real parts
 
 $(LINT):
 	@GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
