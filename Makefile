@@ -33,7 +33,7 @@ test: tools build ## the tests, with the race detector
 test-lima: ## boot a real virtual machine of Lima's and run the suite in it
 	@scripts/test-lima
 
-test-heavy: ## the heavy real parts alone
+test-heavy: build ## the heavy real parts alone
 	@scripts/test-heavy
 
 test-all: test test-heavy ## the tests and the heavy real parts
