@@ -38,6 +38,9 @@ func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error
 	if err := s.Store.AddSession(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
+	if err := errors.Join(os.MkdirAll(s.dir(id), 0o700), s.writeOrder(Order{Session: id})); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := d.(box.Sharer).Checkout(t.Context(), b, id, base); err != nil {
 		t.Fatal(err)
 	}

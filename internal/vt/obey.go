@@ -286,7 +286,7 @@ func (s *Screen) edit(final byte, how, n int) {
 		c.wrap = false
 	case 'b':
 		if s.printed != 0 {
-			for range n {
+			for range min(n, s.cols) { // programs repeat within a line; hostile ones would repeat for hours
 				s.print(s.printed)
 			}
 		}

@@ -172,6 +172,12 @@ func (s *Screen) scrolledOff(line []cell) {
 	}
 }
 
+// Below the first of the marks, Unicode has one character without a width of its own. To ask its tables takes time.
+const (
+	firstMark  = 0x300
+	softHyphen = 0xad
+)
+
 // print writes a character where the cursor is.
 func (s *Screen) print(r rune) {
 	g := 0
@@ -183,7 +189,7 @@ func (s *Screen) print(r rune) {
 	}
 	wide := 1
 	switch {
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+	case (r >= firstMark || r == softHyphen) && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		s.mark(r)
 		return
 	case r >= 0x1100 && isWide(r) && s.cols > 1:
