@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/broker/sets"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/term"
 )
 
 func netCommand(a *app) *cobra.Command {
@@ -86,6 +87,9 @@ func (a *app) netAllow(ctx context.Context, name string, args []string) error {
 			return err
 		}
 		a.io.Say("%s: %v", s.Name, s.Rules)
+		for _, note := range s.Notes {
+			a.io.Say("%s: %s", s.Name, term.Clean(note))
+		}
 		if s.Caution != "" {
 			a.io.Warn("%s: %s", s.Name, s.Caution)
 		}

@@ -107,7 +107,7 @@ func (s *shown) toolchain(home string, t toolchain) {
 			continue
 		}
 		for _, name := range names {
-			found = s.add(home, filepath.Join(root, name)) || found
+			found = s.add(home, root, filepath.Join(root, name)) || found
 		}
 	}
 	if found && t.variable != "" && !slices.ContainsFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, t.variable+"=") }) {
@@ -115,16 +115,28 @@ func (s *shown) toolchain(home string, t toolchain) {
 	}
 }
 
-// add takes a place that is not yet part of another. A link that leads to the whole home is not followed.
-func (s *shown) add(home, name string) bool {
+// add takes a place that is not yet part of another. A link that leads elsewhere in the home, or to all of it, is not
+// followed: what is there is for the user to mount.
+func (s *shown) add(home, root, name string) bool {
 	real, err := filepath.EvalSymlinks(name)
-	if err != nil || real == "/" || rooms.Within(home, real) {
+	if err != nil || real == "/" || rooms.Within(home, real) || !ownPart(home, root, real) {
 		return false
 	}
 	if !s.sees(name) {
 		s.mounts = append(s.mounts, box.Mount{Path: name})
 	}
 	return true
+}
+
+// ownPart says whether a place is below a toolchain's directory, wherever that is itself, or outside the home.
+func ownPart(home, root, real string) bool {
+	realHome, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return false
+	}
+	realRoot, err := filepath.EvalSymlinks(root)
+	inside := rooms.Within(real, realRoot) && !rooms.Within(realHome, realRoot)
+	return err == nil && (inside || !rooms.Within(real, realHome))
 }
 
 func (s *shown) sees(name string) bool {

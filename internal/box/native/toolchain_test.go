@@ -107,6 +107,28 @@ func TestToolchainsThatAreLinks(t *testing.T) {
 	}
 }
 
+// Guards against a link among versions that opens another part of the home.
+func TestVersionsThatAreLinks(t *testing.T) {
+	home, system := t.TempDir(), t.TempDir()
+	lay(t, home, ".ssh/bin/key", ".pyenv/versions/3.13/bin/python", "alias/private")
+	lay(t, system, "bin/python")
+	for link, target := range map[string]string{
+		".pyenv/versions/evil": home + "/.ssh", ".pyenv/versions/3": "3.13", ".pyenv/versions/system": system, ".nvm": home,
+	} {
+		if err := os.Symlink(target, filepath.Join(home, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, m := range find(home, nil, nil).mounts {
+		got = append(got, strings.TrimPrefix(m.Path, home+"/.pyenv/versions/"))
+	}
+	slices.Sort(got)
+	if want := []string{"3.13/bin", "3/bin", "system/bin"}; !slices.Equal(got, want) {
+		t.Errorf("shown: %q, want %q", got, want)
+	}
+}
+
 // Guards against an agent's CLI that a box does not see any more where ~/bin and the like are not shown, however it was installed.
 func TestProgramsByThemselves(t *testing.T) {
 	for name, c := range map[string]struct{ file, link string }{
