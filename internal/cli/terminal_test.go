@@ -184,7 +184,7 @@ while :; do printf '\033[c\033[5n\033[6n\033]11;?\007'; sleep 0.02; done`
 
 // Guards against a terminal that is left as the agent had it: in every way of leaving, with everything changed.
 func TestTheTerminalIsGivenBack(t *testing.T) {
-	d := newDesk(t, map[string]string{"main.md": fmt.Sprintf(mess, ""), "alt.md": fmt.Sprintf(mess, `\033[?1049h`)})
+	d := newDesk(t, map[string]string{"main.md": fmt.Sprintf(mess, ""), "alt.md": fmt.Sprintf(mess, `before it\r\n\033[?1049h`)})
 	d.tmux("set-option", "-s", "extended-keys", "on")
 	leave := map[string]func(id string){
 		"detached": func(string) { d.presses("\x1d") },
@@ -197,7 +197,7 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 		for _, way := range []string{"detached", "double", "killed", "lost"} {
 			t.Run(way+"-"+plan, func(t *testing.T) {
 				d.t = t
-				d.clear()
+				d.fill()
 				before := d.state()
 				d.types("cco box push " + plan + " --agent script")
 				d.await("the agent", d.shows("READY"))
@@ -216,8 +216,54 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 				if plan == "alt.md" && strings.Contains(d.screen(), "of it") {
 					t.Errorf("the alternate screen was left standing")
 				}
+				if at := slices.Index(lines, "before it"); plan == "alt.md" && (at < 0 || at > last) {
+					t.Errorf("what the agent wrote before is gone:\n%s", strings.Join(lines, "\n"))
+				}
+				d.filled()
 				d.stillWorks()
 			})
+		}
+	}
+}
+
+// Guards against the user's lines being erased where a program leaves the alternate screen itself.
+func TestAShellLeavesTheUsersScreenAlone(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": "true"})
+	for _, text := range []string{
+		`\033[?1049h\033[2J\033[Htext\033[24;1Hstatus\033[?1049l`, // an editor
+		`\033[?47h\033[2J\033[Htext\033[?47l`,                     // an old one, which leaves the cursor there
+		`\0337\033[999;999H\0338\033[3;20r`,                       // a question for the size
+		`\033[8A`, `\0338`, `\033[?1049l`,                         // places that the program never was at
+	} {
+		d.fill()
+		before := d.state()
+		d.types("cco box shell -- printf 'first\\r\\nlast" + text + "'; echo do''ne")
+		d.await("its end", d.shows("done\nprompt>"))
+		if d.filled(); t.Failed() {
+			t.Fatalf("after %s", text)
+		}
+		if after := d.state(); after != before || !d.shows("\nfirst\nlast\n")() {
+			t.Fatalf("after %s: before %safter  %s%s", text, before, after, d.screen())
+		}
+	}
+}
+
+// fill fills the screen with lines of the user's.
+func (d *desk) fill() {
+	d.t.Helper()
+	d.clear()
+	d.types("seq -f 'user line %g' 1 40")
+	d.await("the user's lines", d.shows("\nuser line 40\nprompt>"))
+}
+
+// filled looks for the user's lines.
+func (d *desk) filled() {
+	d.t.Helper()
+	lines := strings.Split(d.screen(), "\n")
+	for n := range 40 {
+		if line := fmt.Sprint("user line ", n+1); !slices.Contains(lines, line) {
+			d.t.Errorf("%s is gone:\n%s", line, strings.Join(lines, "\n"))
+			return
 		}
 	}
 }

@@ -21,7 +21,7 @@ type Filter struct {
 	modes   map[int]bool // that were touched
 	colours map[string]bool
 	kitty   [2]keyboard // of the main and of the alternate screen
-	touched struct{ title, link, keys, insert, keypad, charset, style, tabs bool }
+	touched struct{ title, link, keys, insert, keypad, charset, style, tabs, region bool }
 }
 
 // keyboard is what was done to the modes of a keyboard that kitty's protocol keeps.
@@ -88,10 +88,15 @@ func (f *Filter) setModes(t token) {
 		if _, ok := modes[n]; !ok {
 			continue
 		}
+		if isAlternate(n) && t.final == 'l' && f.screen.altMode == 0 {
+			continue // some terminals would still move the cursor to where somebody else has saved it
+		}
 		f.modes[n] = true
 		f.emit(token{kind: tokenCSI, prefix: '?', params: fmt.Sprint(n), final: t.final})
 	}
 }
+
+func isAlternate(mode int) bool { return mode == 47 || mode == 1047 || mode == 1049 }
 
 func (f *Filter) noteEscape(t token) {
 	switch t.inter + string(t.final) {
@@ -123,6 +128,8 @@ func (f *Filter) noteCSI(t token) {
 		f.touched.insert = true
 	case "\x00g":
 		f.touched.tabs = true
+	case "\x00r":
+		f.touched.region = true
 	}
 }
 
@@ -232,17 +239,27 @@ func (f *Filter) restoreKeyboard() {
 	}
 }
 
-// goBelow moves below all that stands on the screen. Where the screen began on the user's terminal is known only if the
-// agent has placed its cursor; until then all that it did was relative, and so is this.
+// goBelow moves below all that stands on the screen, and erases nothing of it. Where the agent began on the user's terminal
+// nobody knows. Until it places its cursor all that it did was relative, and so is this. After that only a screen that it
+// has emptied is known; on any other, what is below is the user's, and the only line that is surely free is a new one.
 func (f *Filter) goBelow() {
-	row, last := f.screen.cursor.row, f.screen.last()
+	s, row, last := f.screen, f.screen.cursor.row, f.screen.last()
 	switch {
-	case f.screen.placed:
+	case s.known:
 		f.out = fmt.Appendf(f.out, "\x1b[r\x1b[%d;1H", max(last, 0)+1)
-	case last > row:
-		f.out = fmt.Appendf(f.out, "\x1b[%dB", last-row)
+		row = last
+	case s.cursor.placed:
+		f.out = append(f.out, "\x1b[r\x1b[999;1H\r\n"...) // at the bottom, however large the terminal is
+		row, last = 1, 0
+	case f.touched.region:
+		f.out = append(f.out, "\x1b7\x1b[r\x1b8"...)
+		fallthrough
+	default:
+		if last > row {
+			f.out = fmt.Appendf(f.out, "\x1b[%dB", last-row)
+		}
 	}
-	if last >= 0 && (last >= row || f.screen.placed) {
+	if last >= 0 && last >= row {
 		f.out = append(f.out, "\r\n"...)
 	}
 	f.out = append(f.out, "\r\x1b[J"...)

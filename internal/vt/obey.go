@@ -67,6 +67,7 @@ func (s *Screen) escape(t token) {
 func (s *Screen) reverseFeed() {
 	s.cursor.wrap = false
 	if s.cursor.row == s.top {
+		s.cursor.placed = true // or it would have gone up
 		s.scrollDown(s.top, 1)
 		return
 	}
@@ -81,13 +82,13 @@ func (s *Screen) restore() {
 func (s *Screen) softReset() {
 	s.top, s.end, s.insert, s.nowrap = 0, s.rows-1, false, false
 	s.cursor.origin, s.cursor.shifted, s.cursor.drawing = false, false, [2]bool{}
-	s.saved[s.which()] = place{}
+	s.saved[s.which()] = place{placed: true}
 }
 
 func (s *Screen) reset() {
 	s.privateMode(s.altMode, false)
 	s.softReset()
-	s.lines, s.cursor, s.placed = make([][]cell, s.rows), place{}, true
+	s.lines, s.cursor, s.known = make([][]cell, s.rows), place{placed: true}, true
 	for i := range s.tabs {
 		s.tabs[i] = i%8 == 0
 	}
@@ -149,7 +150,7 @@ func (s *Screen) placeAt(row, col int) {
 	if s.cursor.origin {
 		row += s.top
 	}
-	s.placed = true
+	s.cursor.placed = true
 	s.moveTo(row, col)
 }
 
@@ -203,6 +204,7 @@ func (s *Screen) up(n int) {
 	if s.cursor.row >= s.top {
 		low = s.top
 	}
+	s.cursor.placed = s.cursor.placed || s.cursor.row-n < low
 	s.cursor.row, s.cursor.wrap = max(low, s.cursor.row-n), false
 }
 
@@ -314,6 +316,8 @@ func (s *Screen) insertCells(n int) {
 
 func (s *Screen) eraseScreen(how int) {
 	s.cursor.wrap = false
+	all := how == 2 || how == 0 && s.cursor.placed && s.cursor.row == 0 && s.cursor.col == 0
+	s.known = s.known || all && s.altMode == 0
 	switch how {
 	case 0:
 		s.eraseLine(s.cursor.row, 0)

@@ -29,6 +29,7 @@ type place struct {
 	origin   bool
 	shifted  bool
 	drawing  [2]bool // G0 and G1 have line-drawing characters
+	placed   bool    // at a line of the screen, or above where it began: not where it was found, plus what it has moved
 }
 
 // Screen is a terminal without colours: what stands on it, and what has scrolled off it, as text.
@@ -42,7 +43,7 @@ type Screen struct {
 	saved      [2]place
 	insert     bool
 	nowrap     bool
-	placed     bool // the cursor was put at a line of the screen, so that we know where it is
+	known      bool // all that stands on the main screen is in lines, since it was emptied
 	tabs       []bool
 	printed    rune // what REP repeats
 	work       int  // see maxWork
@@ -57,7 +58,7 @@ type Screen struct {
 // NewScreen gives an empty screen. It keeps so many lines of what scrolls off; older ones, which nothing can erase any more,
 // are handed to off, if there is one.
 func NewScreen(cols, rows, keep int, off func(line string)) *Screen {
-	s := &Screen{keep: keep, off: off}
+	s := &Screen{keep: keep, off: off, saved: [2]place{{placed: true}, {placed: true}}} // where nothing is saved, it is the top
 	s.Resize(cols, rows)
 	return s
 }
@@ -196,6 +197,7 @@ func (s *Screen) print(r rune) {
 		wide = 2
 	}
 	s.printed = r
+	s.known = s.known && (s.cursor.placed || s.altMode != 0)
 	if s.cursor.wrap || s.cursor.col+wide > s.cols {
 		if s.nowrap {
 			s.cursor.col = s.cols - wide
