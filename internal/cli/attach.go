@@ -143,7 +143,8 @@ func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 	}
 }
 
-// hush takes the keys while there is nothing to type into: one of them leaves, the others do nothing and are not echoed.
+// hush takes the keys while there is nothing to type into: one of them leaves, Ctrl-C interrupts as it does without this,
+// the others do nothing and are not echoed.
 func (a *app) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
 	in, ok := a.io.In.(*os.File)
 	if !ok {
@@ -154,9 +155,12 @@ func (a *app) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
 		return nil, err
 	}
 	done := make(chan struct{})
-	go takeKeys(tty, &vt.Keys{Watch: []vt.Key{letGo}}, done, func(t vt.Typed) bool {
-		if t.Key == letGo {
+	go takeKeys(tty, &vt.Keys{Watch: []vt.Key{letGo, vt.CtrlC}}, done, func(t vt.Typed) bool {
+		switch t.Key {
+		case letGo:
 			_ = link.Close()
+		case vt.CtrlC:
+			_ = syscall.Kill(0, syscall.SIGINT) // to whoever is on the terminal, as it would do itself
 		}
 		return t.Key != letGo
 	})
@@ -192,7 +196,7 @@ func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
 // or only looks, means this command alone; stop says whether somebody did.
 func (a *app) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	quit, done := make(chan struct{}), make(chan bool)
 	go func() {
 		letGo := false

@@ -60,6 +60,9 @@ func (c *console) show(data []byte, past bool) {
 // takeKeys calls do for what is typed, answers of the terminal among it, until do has had enough or the console is given back.
 func takeKeys(tty *term.TTY, keys *vt.Keys, done chan struct{}, do func(vt.Typed) (more bool)) {
 	defer close(done)
+	stops := make(chan os.Signal, 1) // nobody stops who has the terminal: whoever is next would get it as it is
+	signal.Notify(stops, syscall.SIGTSTP)
+	defer signal.Stop(stops)
 	buf := make([]byte, 4096)
 	for {
 		n, err := tty.Read(buf, keys.Patience())

@@ -395,6 +395,44 @@ func TestLeavingAHeadlessSessionNeverStopsIt(t *testing.T) {
 	d.await("a shell", d.shows("\nhere"))
 }
 
+// Guards against keys that the terminal itself takes for signals or for holding its output.
+func TestEveryDetachKeyLeavesAHeadlessSession(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": "echo READY\nsleep 1000"})
+	d.types("cco box push plan.md --agent script --detach")
+	d.await("a start", d.shows("Pull with"))
+	id, _ := d.newest()
+	d.types("stty -a >stty.before")
+	for _, c := range []struct {
+		setting, keys string
+		status        int
+	}{
+		{`ctrl-\\`, "\x1c", 0}, {"ctrl-z", "\x1a", 0}, {"ctrl-s", "\x13", 0}, {"ctrl-q", "\x11", 0}, {"ctrl-v", "\x16", 0}, {"ctrl-o", "\x0f", 0},
+		{"ctrl-]", "\x1c\x1a\x13\x16\x1d", 0}, {"ctrl-]", "\x1c\x1a\x13\x03", 130},
+	} {
+		d.write("config/cco/config.toml", "[terminal]\ndetach_key = \""+c.setting+"\"\n")
+		d.clear()
+		d.types("cco box attach " + id + "; echo status $?; stty -a >stty.after; cmp stty.before stty.after")
+		d.await("the agent", d.shows("READY"))
+		d.presses(c.keys)
+		d.await("the end of following", d.shows("goes on; come back with"))
+		d.await("a prompt", d.atPrompt)
+		if screen := d.screen(); !strings.Contains(screen, fmt.Sprint("\nstatus ", c.status, "\nprompt>")) {
+			t.Errorf("%s, %q:\n%s", c.setting, c.keys, screen)
+		}
+	}
+	for _, signal := range []string{"QUIT", "TSTP"} { // as others send them
+		d.clear()
+		d.types("cco box attach " + id + "; stty -a >stty.after; cmp stty.before stty.after && echo sa''me")
+		d.await("the agent", d.shows("READY"))
+		d.run("pkill", "-"+signal, "-f", "^cco box attach "+id)
+		if signal == "TSTP" {
+			d.presses("\x1d")
+		}
+		d.await("the end of following", d.shows("goes on; come back with"))
+		d.await("the terminal as it was", d.shows("same\nprompt>"))
+	}
+}
+
 // hostile asks, writes the clipboard, and hides it in other sequences.
 const hostile = `printf 'one\r\ntwo \033[1mbold\033[0m\r\n\033[c\033[6n\033]11;?\007\033]52;c;c3RvbGVu\007\033]0;stolen\007\005'
 printf '\302\2350;t\302\234\033Ptmux;\033\033]52;c;c3RvbGVu\007\033\\last \302\233words'`

@@ -22,19 +22,18 @@ type TTY struct {
 // ErrStopped is what a stopped Read gives.
 var ErrStopped = errors.New("stopped")
 
-// TakeKeys takes a terminal's keys. Where it is given to a program whole, even those that send signals are keys, and what is
-// written is not changed on its way.
+// TakeKeys takes a terminal's keys, and even those that send signals or hold the output are no more than keys then. Where it
+// is given to a program whole, what is written is not changed on its way.
 func TakeKeys(in *os.File, whole bool) (*TTY, error) {
 	now, err := unix.IoctlGetTermios(int(in.Fd()), getTermios)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
 	}
 	t := &TTY{in: in, old: *now}
-	now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON
+	now.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	now.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
 	if whole {
-		now.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
 		now.Oflag &^= unix.OPOST
-		now.Lflag &^= unix.ISIG | unix.IEXTEN
 		now.Cflag = now.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
 	}
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
