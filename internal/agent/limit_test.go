@@ -35,7 +35,8 @@ func TestRealLimitOnATerminal(t *testing.T) {
 			text := regexp.MustCompile(`\x1b\[[0-9;?<>=]*[A-Za-z]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)`).ReplaceAllString(screen, " ")
 			text = strings.Join(strings.Fields(text), " ")
 			t.Logf("%s: %d refusals", name, refused.Load())
-			if n := refused.Load(); n == 0 || n > 2 {
+			// gemini asks another model of its own choice before it gives up.
+			if n := refused.Load(); n == 0 || n > 5 {
 				t.Errorf("it asked %d times after the limit", n)
 			}
 			for _, no := range []string{"/login", "auth login", "API key"} {
