@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -30,6 +31,8 @@ type Job struct {
 	MaxFile int64  `json:"max_file,omitempty"` // of leftovers, the size of the largest file that is taken; 100 MiB by default
 	NoWip   bool   `json:"no_wip,omitempty"`   // leave leftovers where they are
 	Shared  bool   `json:"shared,omitempty"`   // a worktree of the user's own repository: nothing is bundled
+
+	leftTime time.Duration // that leftovers may take
 }
 
 // The files of an exchange directory.
@@ -89,25 +92,27 @@ func ReadJob(r io.Reader) (Job, error) {
 // not for safety, which the box gives, but so that publishing does not hang or lie.
 type repo struct {
 	dir    string
-	gitDir string // another one than the directory's own
-	index  string // another index file than the repository's
+	gitDir string      // another one than the directory's own
+	index  string      // another index file than the repository's
+	off    [][2]string // more configuration that stands above the agent's
 	env    []string
 }
 
 func (r repo) cmd(args ...string) proc.Cmd {
 	env := []string{
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir),
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null", "GIT_NO_LAZY_FETCH=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir),
 	}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "LC_ALL=") {
 			env = append(env, v)
 		}
 	}
-	for i, kv := range quiet() {
+	above := append(quiet(), r.off...)
+	for i, kv := range above {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
 	}
-	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(quiet())))
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(above)))
 	if r.gitDir != "" {
 		env = append(env, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.dir)
 	}
@@ -115,14 +120,6 @@ func (r repo) cmd(args ...string) proc.Cmd {
 		env = append(env, "GIT_INDEX_FILE="+r.index)
 	}
 	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: r.dir, Env: append(env, r.env...)}
-}
-
-// quiet is the configuration that stands above the agent's.
-func quiet() [][2]string {
-	return [][2]string{
-		{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"gc.auto", "0"}, {"maintenance.auto", "false"},
-		{"commit.gpgSign", "false"}, {"advice.addEmbeddedRepo", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
-	}
 }
 
 func (r repo) run(ctx context.Context, args ...string) error { return proc.Run(ctx, r.cmd(args...)) }

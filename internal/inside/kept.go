@@ -21,13 +21,14 @@ const KeptRef = "refs/cco/kept/"
 // What a hostile workspace can make of keeping is bounded; what is beyond it is named as lost.
 const (
 	keepTime  = 2 * time.Minute
-	maxKept   = 1000     // things that are kept
-	maxNamed  = 100      // of them, by name in a result
-	maxLost   = 20       // things that can't be kept, by name in a result
-	maxWords  = 200      // bytes, of one name
-	maxTrees  = 64       // worktrees that are looked into
-	maxTries  = 100      // runs of git, to find out what it fails for
-	maxListed = 64 << 20 // bytes, of one listing of git's
+	leftTime  = 4 * time.Minute // for what was left uncommitted
+	maxKept   = 1000            // things that are kept
+	maxNamed  = 100             // of them, by name in a result
+	maxLost   = 20              // things that can't be kept, by name in a result
+	maxWords  = 200             // bytes, of one name
+	maxTrees  = 64              // worktrees that are looked into
+	maxTries  = 100             // runs of git, to find out what it fails for
+	maxListed = 64 << 20        // bytes, of one listing of git's
 )
 
 // found is something that exists in this workspace alone: a commit, the name that it is kept by below KeptRef, and where it is.

@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,8 +61,11 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	}
 	r.Head = at.offer
 	if !j.NoWip {
-		if r.Wip, r.Lost, err = leftovers(ctx, j, work, at); err != nil {
+		if r.Wip, r.Lost, err = leftovers(ctx, j, work, at); ctx.Err() != nil {
 			return r, fmt.Errorf("keep uncommitted work: %w", err)
+		}
+		if err != nil {
+			r.Lost = append(r.Lost, "what was left uncommitted: "+firstOf("", err))
 		}
 	}
 	// Leftovers of another place than the branch's stay beside it.
@@ -203,11 +207,16 @@ func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 // leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index. What
 // could not be taken is named.
 func leftovers(ctx context.Context, j Job, work repo, at place) (commit string, lost []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.leftTime, leftTime))
+	defer cancel()
 	dir, err := os.MkdirTemp("", "cco-index-")
 	if err != nil {
 		return "", nil, err
 	}
 	defer func() { _ = tree.Remove(dir) }()
+	if work, err = work.calm(ctx); err != nil {
+		return "", nil, err
+	}
 	work.index = filepath.Join(dir, "index")
 	// What is outside a sparse checkout is work as well.
 	work.env = []string{"GIT_CONFIG_PARAMETERS='core.sparseCheckout=false'"}
@@ -361,6 +370,10 @@ func (r repo) commitTree(ctx context.Context, tree, parent, message string) (str
 
 // adopt moves the branch on to a commit of its leftovers. The files stay as they are; the index follows.
 func (r repo) adopt(ctx context.Context, at place, commit string) error {
+	r, err := r.calm(ctx)
+	if err != nil {
+		return err
+	}
 	if err := r.run(ctx, "reset", "-q", "--mixed", commit, "--"); err == nil {
 		return nil
 	}
