@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},
 	"internal/session": {
 		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover",
-		"internal/guard/settings", "internal/inside", "internal/inside/relay", "internal/proc", "internal/store", "internal/tree",
+		"internal/guard/settings", "internal/inside", "internal/inside/relay", "internal/proc", "internal/store", "internal/term", "internal/tree",
 	},
 	"internal/provision":           {"internal/box", "internal/skill"},
 	"internal/skill":               {},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -124,22 +125,28 @@ func (a *app) watch(link *session.Link, rec store.Session, how showing) (letGo b
 	return letGo, err
 }
 
-// typing gives the user's keys to the agent's terminal.
+// typing gives the user's keys to the agent's terminal. It never waits for that, so that the keys which end it are seen.
 func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 	var last time.Time
+	queue := term.NewQueue()
 	return func(t vt.Typed) bool {
+		send := link.Input
 		switch t.Key {
 		case letGo:
-			_ = link.Close()
+			// What was typed before it goes first, if it can.
+			queue.Put(0, func() { _ = link.Close() })
+			time.AfterFunc(time.Second, func() { queue.Close(); _ = link.Close() })
 			return false
 		case vt.CtrlC:
 			if !last.IsZero() && time.Since(last) < twice {
-				_ = link.Kill()
+				go func() { _ = link.Kill() }()
 			}
 			last = time.Now()
-			return link.Interrupt(t.Bytes) == nil
+			send = link.Interrupt
 		}
-		return link.Input(t.Bytes) == nil
+		keys := bytes.Clone(t.Bytes)
+		queue.Put(len(keys), func() { _ = send(keys) })
+		return true
 	}
 }
 

@@ -3,14 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/creack/pty"
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/term"
 	"github.com/cco-dev/cco/internal/vt"
 )
 
@@ -121,25 +120,21 @@ func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, bo
 
 // onPty runs a program on a terminal of its own: it never gets the user's, into which it could push keys.
 func (a *app) onPty(ctx context.Context, cfg config.Config, e box.Exec, run func(box.Exec) error) error {
-	master, slave, err := pty.Open()
-	if err != nil {
-		return fmt.Errorf("open a terminal: %w", err)
-	}
-	defer func() { _ = master.Close() }()
-	c, err := a.console(cfg.Terminal, func(cols, rows int) {
-		_ = pty.Setsize(master, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}) //nolint:gosec // a terminal's size fits
-	})
+	master, slave, err := term.OpenPty()
 	if err != nil {
 		return err
 	}
+	c, err := a.console(cfg.Terminal, func(cols, rows int) {
+		master.Resize(uint16(cols), uint16(rows)) //nolint:gosec // a terminal's size fits
+	})
+	if err != nil {
+		return errors.Join(err, master.Close(), slave.Close())
+	}
 	defer func() {
-		_ = master.Close() // nobody waits for keys to be taken any more
+		_ = master.Close() // nothing is shown on a terminal that was given back
 		c.giveBack()
 	}()
-	go takeKeys(c.tty, &vt.Keys{}, c.read, func(t vt.Typed) bool {
-		_, err := master.Write(t.Bytes)
-		return err == nil
-	})
+	go takeKeys(c.tty, &vt.Keys{}, c.read, func(t vt.Typed) bool { master.Type(t.Bytes); return true })
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)

@@ -40,6 +40,7 @@ func newDesk(t *testing.T, plans map[string]string) *desk {
 	d.env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "NO_COLOR=1", "PS1=prompt> ", "ENV=",
 		"XDG_DATA_HOME=" + filepath.Join(dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "TERM=xterm", "SHELL=/bin/sh"}
 	d.write("home/.gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+	d.write("repo/.keep", "")
 	for name, fence := range plans {
 		d.write("repo/"+name, "## Task 1: Work\n\n```sh\n"+fence+"\n```\n")
 	}

@@ -211,7 +211,7 @@ func (a *attempt) ask() {
 		a.keeper.mu.Lock()
 		defer a.keeper.mu.Unlock()
 		if a.pty != nil {
-			_, _ = a.pty.Write([]byte{ctrlC})
+			a.pty.Type([]byte{ctrlC})
 		}
 		return
 	}

@@ -15,13 +15,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/creack/pty"
-
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
 	"github.com/cco-dev/cco/internal/tree"
 )
 
@@ -48,7 +47,7 @@ type keeper struct {
 	stopping   chan struct{} // closed when a person asks the agent to end
 
 	mu      sync.Mutex
-	pty     *os.File
+	pty     *term.Pty
 	stopped bool               // a person asked the agent to end
 	typed   bool               // a person typed Ctrl-C on its terminal
 	kill    context.CancelFunc // ends the agent
@@ -278,9 +277,9 @@ func (k *keeper) lookForAgent(ctx context.Context) error {
 }
 
 func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
-	master, slave, err := pty.Open()
+	master, slave, err := term.OpenPty()
 	if err != nil {
-		return fmt.Errorf("open a terminal: %w", err)
+		return err
 	}
 	defer func() { _ = master.Close() }()
 	k.mu.Lock()
@@ -311,7 +310,7 @@ func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
 	return err
 }
 
-// handle does what a client of the socket asks for.
+// handle does what a client of the socket asks for. Nothing in it may wait for the program, which would hold up a kill.
 func (k *keeper) handle(r request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -322,7 +321,7 @@ func (k *keeper) handle(r request) {
 		}
 		k.stopped = true
 		if k.pty != nil {
-			_, _ = k.pty.Write([]byte{ctrlC})
+			k.pty.Type([]byte{ctrlC})
 			return
 		}
 		k.interrupt()
@@ -332,7 +331,7 @@ func (k *keeper) handle(r request) {
 	case "input":
 		k.typed = k.typed || r.Interrupt
 		if k.pty != nil {
-			_, _ = k.pty.Write(r.Data)
+			k.pty.Type(r.Data)
 		}
 	case "resize":
 		if k.pty != nil {
@@ -343,7 +342,7 @@ func (k *keeper) handle(r request) {
 
 // resize changes the size of the agent's terminal, and keeps it for those who want to know how what it shows was laid out.
 func (k *keeper) resize(cols, rows uint16) {
-	_ = pty.Setsize(k.pty, &pty.Winsize{Cols: cols, Rows: rows})
+	k.pty.Resize(cols, rows)
 	k.transcript.append(Event{Kind: KindSize, Cols: cols, Rows: rows})
 }
 
