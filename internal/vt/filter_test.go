@@ -54,7 +54,7 @@ func TestAFilterLeavesOutWhatCanDoHarm(t *testing.T) {
 func TestAFilterPassesWhatAgentsNeed(t *testing.T) {
 	for _, in := range []string{
 		"hello, größe 日本 👍🏽\r\n\t\b\a", "\x1b[1;31m\x1b[38:2::1:2:3mx\x1b[0m", "\x1b[2J\x1b[3J\x1b[H", "\x1b[?1049h", "\x1b[?25l", "\x1b[3;10r", "\x1bM",
-		"\x1b(0\x1b(B", "\x1b[>1u", "\x1b[<u", "\x1b[=1;1u", "\x1b[>4;2m", "\x1b[2 q", "\x1b]9;4;1;50\a", "\x1b]8;id=1;https://example.org\a",
+		"\x1b(0\x1b(B", "\x1b[>1u", "\x1b[>1u\x1b[<u", "\x1b[=1;1u", "\x1b[>4;2m", "\x1b[2 q", "\x1b]9;4;1;50\a", "\x1b]8;id=1;https://example.org\a",
 		"\x1b[c", "\x1b[>c", "\x1b[=c", "\x1b[5n", "\x1b[6n", "\x1b[?6n", "\x1b[?996n", "\x1b[?2026$p", "\x1b[4$p", "\x1b[?u", "\x1b[>q", "\x1b[>0q", "\x1b[14t", "\x1b[18t",
 		"\x1b]10;?\a", "\x1b]11;?\x1b\\", "\x1b]4;1;?\a", "\x1bP+q544e;436f\x1b\\", "\x1bP$qm\x1b\\",
 	} {
@@ -70,6 +70,11 @@ func TestAFilterPassesWhatAgentsNeed(t *testing.T) {
 		"\x1b[?1049;9001;25h":    "\x1b[?1049h\x1b[?25h",
 		"\x1b]2;one\a\x1b]2;t\a": "\x1b[22;0t\x1b]2;one\a\x1b]2;t\a", // so that the old one can come back
 		"\x1b[1\rm":              "\r\x1b[1m",
+		// What the program has not put on the keyboard's stack is the user's.
+		"\x1b[<u\x1b[<9u":                              "",
+		"\x1b[>1u\x1b[>1u\x1b[<9u\x1b[<u":              "\x1b[>1u\x1b[>1u\x1b[<2u",
+		"\x1b[>1u\x1b[?1049h\x1b[<u\x1b[?1049l\x1b[<u": "\x1b[>1u\x1b[?1049h\x1b[?1049l\x1b[<u",
+		"\x1b[>1u\x1bc\x1b[<u":                         "\x1b[>1u\x1bc",
 	} {
 		if got := pass(t, nil, in); got != want {
 			t.Errorf("%q passes as %q, want %q", in, got, want)

@@ -112,11 +112,14 @@ func (k *Keys) take() []byte {
 	return held
 }
 
-// Patience is how long to wait for the rest of what is held before Flush, 0 if nothing is. A person may have pressed Escape
-// alone, or Alt and a key, and waits for it to be seen; of more than that a terminal owes the rest.
+// Patience is how long to wait for the rest before Flush, 0 if nothing is owed. A person may have pressed Escape alone, or
+// Alt and a key, and waits for it to be seen; of more than that a terminal owes the rest. A paste that pauses for longer has
+// lost its end, or never had one, and must not keep the watched keys from being seen.
 func (k *Keys) Patience() time.Duration {
 	switch {
-	case len(k.held) == 0 || k.paste: // nobody waits for the end of a paste
+	case k.paste:
+		return 2 * time.Second
+	case len(k.held) == 0:
 		return 0
 	case len(k.held) <= 2:
 		return 50 * time.Millisecond
@@ -124,11 +127,9 @@ func (k *Keys) Patience() time.Duration {
 	return time.Second
 }
 
-// Flush gives what is held.
+// Flush gives what is held, and waits for nothing any more.
 func (k *Keys) Flush() []byte {
-	if k.paste {
-		return nil
-	}
+	k.paste = false
 	return k.take()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 const letGo Key = ']'
@@ -113,8 +114,19 @@ func TestAKeyIsWaitedForNoLongerThanAPersonNotices(t *testing.T) {
 		t.Errorf("flushed %q", got)
 	}
 	k.Read([]byte("\x1b[200~ab\x1b[20"))
-	if k.Patience() != 0 || k.Flush() != nil {
-		t.Error("a paste is cut")
+	if long := k.Patience(); long < time.Second {
+		t.Errorf("a paste is cut after %v", long)
+	}
+	// Whoever begins a paste and never ends it must not take the keys away.
+	if got := string(k.Flush()); got != "\x1b[20" || k.Patience() != 0 {
+		t.Errorf("flushed %q", got)
+	}
+	if typed := k.Read([]byte("\x1d")); typed[len(typed)-1].Key != letGo {
+		t.Errorf("after a paste without an end: %q", typed)
+	}
+	k.Read([]byte("\x1b[200~a"))
+	if k.Patience() == 0 {
+		t.Error("a paste may last for ever")
 	}
 }
 
