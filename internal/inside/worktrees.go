@@ -80,56 +80,116 @@ func (k *keeping) worktrees(ctx context.Context) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		k.lose("its worktrees can't be listed: %v", err)
 	}
+	if len(entries) == 0 {
+		return
+	}
+	led, all := leading(k.job.Workspace, parent)
+	n := 0
 	for i, e := range entries {
-		if i == maxTrees {
+		admin := filepath.Join(parent, e.Name())
+		places, why := checkedOut(admin, k.job.Workspace, led[admin])
+		if why == "" && len(places) == 0 && !all {
+			why = "too many files to find where it is"
+		}
+		if why != "" {
+			k.lose("worktree %s: %s", e.Name(), why)
+		}
+		if n += max(1, len(places)); n > maxTrees {
 			k.lose("%d more worktrees: too many to look into", len(entries)-i)
 			return
 		}
-		if err := k.worktree(ctx, filepath.Join(parent, e.Name()), fmt.Sprintf("worktree/%d", i+1)); err != nil {
+		if err := k.worktree(ctx, admin, fmt.Sprintf("worktree/%d", i+1), places); err != nil {
 			k.lose("worktree %s: %v", e.Name(), firstOf("", err))
 		}
 	}
 }
 
-func (k *keeping) worktree(ctx context.Context, admin, name string) error {
-	w := repo{dir: k.dir, gitDir: admin}
-	files, ok := checkedOut(admin)
-	if ok {
-		w.dir = files
-	}
+func (k *keeping) worktree(ctx context.Context, admin, name string, places []string) (err error) {
 	from := "worktree " + filepath.Base(admin)
-	at, err := find(ctx, w, "HEAD")
+	at, err := find(ctx, repo{dir: k.dir, gitDir: admin}, "HEAD")
 	if err != nil {
-		if !ok {
+		if len(places) == 0 {
 			return nil // nothing is left of it
 		}
 		return err
 	}
 	k.all = append(k.all, found{name + "/head", from, at.head})
-	if !ok {
-		return nil
-	}
-	j := k.job
-	j.Message, j.Workspace = "", w.dir
-	left, lost, err := leftovers(ctx, j, w, at)
-	for _, words := range lost {
-		k.lose("%s: %s", from, words)
-	}
-	if left != "" {
-		k.all = append(k.all, found{name + "/uncommitted", from, left})
+	for i, dir := range places {
+		j := k.job
+		j.Message, j.Workspace = "", dir
+		left, lost, failed := leftovers(ctx, j, repo{dir: dir, gitDir: admin}, at)
+		for _, words := range lost {
+			k.lose("%s: %s", from, words)
+		}
+		if left != "" {
+			ref := name + "/uncommitted"
+			if i > 0 {
+				ref += fmt.Sprintf("-%d", i+1)
+			}
+			k.all = append(k.all, found{ref, from, left})
+		}
+		err = errors.Join(err, failed)
 	}
 	return err
 }
 
-// checkedOut is where a worktree's files are.
-func checkedOut(admin string) (dir string, ok bool) {
+// leading finds the directories of a workspace that say that they are worktrees, by what they lead to below parent. A moved or
+// copied one is not where git has noted it.
+func leading(workspace, parent string) (led map[string][]string, all bool) {
+	led, n := map[string][]string{}, 0
+	_ = filepath.WalkDir(workspace, func(path string, e fs.DirEntry, err error) error {
+		if n++; n > maxSwept {
+			return filepath.SkipAll
+		}
+		if err != nil || e.Name() != ".git" {
+			return nil //nolint:nilerr // what can't be read is named where the files are taken
+		}
+		if e.IsDir() {
+			return filepath.SkipDir
+		}
+		dir := filepath.Dir(path)
+		if admin := adminDir(dir); filepath.Dir(admin) == parent {
+			led[admin] = append(led[admin], dir)
+		}
+		return nil
+	})
+	return led, n <= maxSwept
+}
+
+// checkedOut is where a worktree's files are: first where git has noted it, if that leads back. If they are out of sight, why says so.
+func checkedOut(admin, workspace string, led []string) (places []string, why string) {
 	text, err := readSmall(filepath.Join(admin, "gitdir"))
-	dir = filepath.Dir(strings.TrimSpace(text))
-	if err != nil || !filepath.IsAbs(dir) {
-		return "", false
+	dir := filepath.Dir(strings.TrimSpace(text))
+	if err != nil || text == "" {
+		return led, ""
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(admin, dir)
+	}
+	if adminDir(dir) == admin {
+		same := func(other string) bool { return sameFile(dir, other) }
+		return append([]string{dir}, slices.DeleteFunc(led, same)...), ""
+	}
+	if len(led) > 0 {
+		return led, ""
 	}
 	info, err := os.Stat(dir)
-	return dir, err == nil && info.IsDir()
+	if _, none := os.Lstat(filepath.Join(dir, ".git")); err == nil && info.IsDir() && errors.Is(none, fs.ErrNotExist) {
+		return []string{dir}, ""
+	}
+	if real, err := filepath.EvalSymlinks(workspace); err == nil {
+		workspace = real
+	}
+	if rel, err := filepath.Rel(workspace, dir); err != nil || !filepath.IsLocal(rel) {
+		return nil, "its files in " + dir + ", outside the workspace, can't be seen"
+	}
+	return nil, ""
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, also := os.Stat(b)
+	return err == nil && also == nil && os.SameFile(x, y)
 }
 
 // maxIgnored is how many ignored files are counted.
