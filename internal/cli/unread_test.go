@@ -41,7 +41,7 @@ func TestAProgramThatNeverReadsCanBeLeftAndEnded(t *testing.T) {
 				d.clear()
 				d.types("cco box push " + plan + " --agent script" + way.flags)
 				d.await("the agent", d.shows("READY"))
-				d.pastes(152_000)
+				d.pastes(1_000_000)
 				way.leave()
 				d.await("its last words", d.shows(way.words))
 				d.await("a prompt", d.atPrompt)
