@@ -97,7 +97,7 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 	}
 	said := hear(in.conn)
 	defer said.close()
-	defer g.watch(ctx, in.pid, c.Scratch, said.table)()
+	defer g.watch(ctx, in.pid, c.Scratch, said.views)()
 	if err := in.wait(); err != nil {
 		return res, err
 	}

@@ -84,7 +84,7 @@ func (g *group) attr(a *syscall.SysProcAttr) {
 }
 
 // watch starts the watchdog if it is needed, and returns what stops it.
-func (g *group) watch(ctx context.Context, pid int, scratch []string, table <-chan *os.File) func() {
+func (g *group) watch(ctx context.Context, pid int, scratch []string, views <-chan *os.File) func() {
 	if g.watchdog == 0 {
 		return func() {}
 	}
@@ -92,7 +92,7 @@ func (g *group) watch(ctx context.Context, pid int, scratch []string, table <-ch
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		(&watchdog{init: pid, limit: g.watchdog, scratch: scratch}).run(ctx, table)
+		(&watchdog{init: pid, limit: g.watchdog, scratch: scratch}).run(ctx, views)
 	}()
 	return func() {
 		cancel()

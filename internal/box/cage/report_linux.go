@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// report is what an init tells us: the table of the box's System V memory when it starts, and its result in the end.
+// report is what an init tells us: views of the box's namespaces when it starts, and its result in the end.
 type report struct {
-	table chan *os.File // one, or none where the kernel has no such memory
+	views chan *os.File // the table of System V memory and a socket for questions about sockets, where the kernel has them
 	over  chan struct{}
 	data  []byte
 	err   error
@@ -22,7 +22,7 @@ type report struct {
 
 // hear takes a report until the init hangs up.
 func hear(conn *net.UnixConn) *report {
-	r := &report{table: make(chan *os.File, 1), over: make(chan struct{})}
+	r := &report{views: make(chan *os.File, 2), over: make(chan struct{})}
 	go func() {
 		defer close(r.over)
 		words, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
@@ -39,7 +39,7 @@ func hear(conn *net.UnixConn) *report {
 	return r
 }
 
-// take keeps the one file that is expected.
+// take keeps the two files that are expected.
 func (r *report) take(rights []byte) {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
@@ -52,9 +52,9 @@ func (r *report) take(rights []byte) {
 		}
 		for _, fd := range fds {
 			unix.CloseOnExec(fd)
-			f := os.NewFile(uintptr(fd), "sysvipc")
+			f := os.NewFile(uintptr(fd), "view")
 			select {
-			case r.table <- f:
+			case r.views <- f:
 			default:
 				_ = f.Close()
 			}
@@ -71,17 +71,21 @@ func (r *report) result() ([]byte, error) {
 	return r.data, nil
 }
 
-// close drops a table that nobody wanted.
+// close drops views that nobody wanted.
 func (r *report) close() {
-	select {
-	case f := <-r.table:
-		_ = f.Close()
-	default:
+	for {
+		select {
+		case f := <-r.views:
+			_ = f.Close()
+		default:
+			return
+		}
 	}
 }
 
 // sacrifice makes a box's processes the first to go when the whole machine runs out of memory, and not what else the user
-// runs. What is born of them inherits it. A kernel that refuses is no reason not to go on.
+// runs. What is born of them inherits it, and can't go below it if we have CAP_SYS_RESOURCE; otherwise it can. A kernel that
+// refuses is no reason not to go on.
 func sacrifice(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
 }

@@ -143,7 +143,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	go in.relay(ours, p)
 	said := hear(ours)
 	defer said.close()
-	defer group.watch(ctx, p.Pid(), in.cage.Scratch, said.table)()
+	defer group.watch(ctx, p.Pid(), in.cage.Scratch, said.views)()
 	waitErr := p.Wait()
 	data, err := said.result()
 	if err != nil {

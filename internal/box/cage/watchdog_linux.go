@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,11 +28,12 @@ type watchdog struct {
 	limit   int64
 	scratch []string // filesystems in memory of the box's own
 	shared  *os.File // the table of its System V memory, nil while there is none
+	sockets *os.File // what tells of its sockets, nil while there is none
 	hidden  uint64   // the kernel's own filesystem, on which memory that is shared by descriptors lies
 }
 
-// run looks until the context ends. The box's init sends the table when it starts.
-func (w *watchdog) run(ctx context.Context, table <-chan *os.File) {
+// run looks until the context ends. The box's init sends what it takes to see its namespaces when it starts.
+func (w *watchdog) run(ctx context.Context, views <-chan *os.File) {
 	w.hidden = hiddenDevice()
 	look := time.NewTimer(watchTight)
 	defer look.Stop()
@@ -39,9 +41,9 @@ func (w *watchdog) run(ctx context.Context, table <-chan *os.File) {
 		select {
 		case <-ctx.Done():
 			return
-		case w.shared = <-table:
-			defer func() { _ = w.shared.Close() }()
-			table = nil
+		case f := <-views:
+			defer func() { _ = f.Close() }()
+			w.take(f)
 			continue
 		case <-look.C:
 		}
@@ -54,27 +56,41 @@ func (w *watchdog) run(ctx context.Context, table <-chan *os.File) {
 	}
 }
 
+// take keeps what the init sends: a table, or a socket.
+func (w *watchdog) take(f *os.File) {
+	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeSocket != 0 {
+		w.sockets = f
+	} else {
+		w.shared = f
+	}
+}
+
 // look says whether it gets tight.
 func (w *watchdog) look() bool {
-	pids := descendants(w.init)
-	open := w.opened(pids)
-	held := w.files() + w.segments() + open.total()
-	for _, pid := range pids {
-		held += fields(pid, "status", "RssAnon:", "RssShmem:", "VmSwap:")
+	all := descendants(w.init)
+	open := w.opened(all)
+	loose := w.files() + w.segments() + w.buffers()
+	held := loose + open.total()
+	for i := range all {
+		held += all[i].quick()
 	}
 	// The quick count has shared pages twice. Before anybody is killed it is done exactly.
-	if held > w.limit && w.exactly(pids, open) > w.limit {
-		w.killLargest(pids, open)
+	if held > w.limit && loose+w.exactly(all, open) > w.limit {
+		w.killLargest(all, open, loose)
 	}
 	return held > w.limit/2
 }
 
-// exactly counts every page once.
-func (w *watchdog) exactly(pids []int, open opened) int64 {
-	held := w.files() + w.segments() + open.total()
-	for _, pid := range pids {
-		held += fields(pid, "smaps_rollup", "Pss_Anon:", "SwapPss:")
-		for inode, n := range w.mapped(pid) {
+// exactly counts every page of processes and descriptors once.
+func (w *watchdog) exactly(all []process, open opened) int64 {
+	held := open.total()
+	var alive []int
+	for _, p := range all {
+		alive = append(alive, p.alive)
+	}
+	for _, tid := range distinct(alive, compareMemory) {
+		held += fields(tid, "smaps_rollup", "Pss_Anon:", "SwapPss:")
+		for inode, n := range w.mapped(tid) {
 			if _, counted := open.size[inode]; !counted {
 				held += n
 			}
@@ -83,21 +99,21 @@ func (w *watchdog) exactly(pids []int, open opened) int64 {
 	return held
 }
 
-// killLargest kills the process that holds most. Where what is held is files in memory, or memory that belongs to no
+// killLargest kills the process that holds most. Where most is loose, which is files in memory and memory that belongs to no
 // process, there is none to blame but the box itself: its init goes, and everything with it.
-func (w *watchdog) killLargest(pids []int, open opened) {
-	victim, most := w.init, w.files()+w.segments()
-	for _, pid := range pids {
-		n := fields(pid, "smaps_rollup", "Pss_Anon:", "SwapPss:")
-		own := w.mapped(pid)
-		for inode := range open.by[pid] {
+func (w *watchdog) killLargest(all []process, open opened, loose int64) {
+	victim, most := w.init, loose
+	for _, p := range all {
+		n := fields(p.alive, "smaps_rollup", "Pss_Anon:", "SwapPss:")
+		own := w.mapped(p.alive)
+		for inode := range open.by[p.pid] {
 			own[inode] = open.size[inode]
 		}
 		for _, size := range own {
 			n += size
 		}
 		if n > most {
-			victim, most = pid, n
+			victim, most = p.pid, n
 		}
 	}
 	fd, err := unix.PidfdOpen(victim, 0)
@@ -106,7 +122,7 @@ func (w *watchdog) killLargest(pids []int, open opened) {
 	}
 	defer closeFD(fd)
 	// The pid may have passed on since: what it names must still be in the box.
-	if victim != w.init && !sameNamespace(victim, w.init) {
+	if !slices.ContainsFunc(descendants(w.init), func(p process) bool { return p.pid == victim }) {
 		return
 	}
 	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
@@ -169,32 +185,37 @@ func (o opened) total() (n int64) {
 }
 
 // opened looks at what the processes have open. What lies on the box's own filesystems is counted with them.
-func (w *watchdog) opened(pids []int) opened {
+func (w *watchdog) opened(all []process) opened {
 	o := opened{map[uint64]int64{}, map[int]map[uint64]bool{}}
-	for _, pid := range pids {
-		dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
-		f, err := os.Open(dir)
-		if err != nil {
-			continue
-		}
-		names, _ := f.Readdirnames(-1)
-		_ = f.Close()
-		for _, name := range names {
-			if to, err := os.Readlink(dir + name); err != nil || !strings.HasSuffix(to, " (deleted)") {
-				continue
-			}
-			var st unix.Stat_t
-			if err := unix.Stat(dir+name, &st); err != nil || st.Dev != w.hidden {
-				continue
-			}
-			o.size[st.Ino] = st.Blocks * 512
-			if o.by[pid] == nil {
-				o.by[pid] = map[uint64]bool{}
-			}
-			o.by[pid][st.Ino] = true
+	for _, p := range all {
+		o.by[p.pid] = map[uint64]bool{}
+		for _, tid := range distinct(p.tasks, compareFiles) {
+			w.openedBy(tid, func(inode uint64, size int64) {
+				o.size[inode] = size
+				o.by[p.pid][inode] = true
+			})
 		}
 	}
 	return o
+}
+
+func (w *watchdog) openedBy(tid int, found func(inode uint64, size int64)) {
+	dir := "/proc/" + strconv.Itoa(tid) + "/fd/"
+	f, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	names, _ := f.Readdirnames(-1)
+	_ = f.Close()
+	for _, name := range names {
+		if to, err := os.Readlink(dir + name); err != nil || !strings.HasSuffix(to, " (deleted)") {
+			continue
+		}
+		var st unix.Stat_t
+		if err := unix.Stat(dir+name, &st); err == nil && st.Dev == w.hidden {
+			found(st.Ino, st.Blocks*512)
+		}
+	}
 }
 
 // mapped is a process's share of the memory that it maps and that no filesystem of the box's own holds, by inode. System V
@@ -257,30 +278,6 @@ func hiddenDevice() uint64 {
 	return st.Dev
 }
 
-// descendants are all processes of a box: whoever loses a parent in it becomes its init's child.
-func descendants(init int) []int {
-	pids := []int{init}
-	for i := 0; i < len(pids); i++ {
-		base := "/proc/" + strconv.Itoa(pids[i]) + "/task/"
-		tasks, err := os.ReadDir(base)
-		if err != nil {
-			continue
-		}
-		for _, t := range tasks {
-			text, err := os.ReadFile(base + t.Name() + "/children")
-			if err != nil {
-				continue
-			}
-			for _, f := range strings.Fields(string(text)) {
-				if pid, err := strconv.Atoi(f); err == nil {
-					pids = append(pids, pid)
-				}
-			}
-		}
-	}
-	return pids
-}
-
 // fields sums lines such as "RssAnon:  1234 kB", in bytes; 0 for a process that is gone.
 func fields(pid int, file string, names ...string) (total int64) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
@@ -299,13 +296,4 @@ func fields(pid int, file string, names ...string) (total int64) {
 		}
 	}
 	return total
-}
-
-func sameNamespace(a, b int) bool {
-	x, err := os.Readlink("/proc/" + strconv.Itoa(a) + "/ns/pid")
-	if err != nil {
-		return false
-	}
-	y, err := os.Readlink("/proc/" + strconv.Itoa(b) + "/ns/pid")
-	return err == nil && x == y
 }

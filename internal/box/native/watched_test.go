@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +28,7 @@ type sightings struct {
 	Memory box.Layer
 	Meals  map[string]string // how each kind of too much memory ended
 	Score  string            // oom_score_adj of a program
+	Reset  string            // the same when a program has set it to 0
 	Frugal string            // how a program ended that shares what is allowed
 }
 
@@ -68,7 +70,7 @@ func watched() error {
 		err := d.Run(ctx, b, box.Exec{Session: "0badcafe", Argv: argv, Stdout: &out, Limits: box.Limits{Memory: 128 << 20, Time: 2 * time.Minute}})
 		return strings.TrimSpace(out.String()), err
 	}
-	for _, kind := range probe.Meals() {
+	for _, kind := range slices.Concat(probe.Meals(), probe.HiddenMeals()) {
 		_, err := run(place.Tool, "probe", "eat", "512", kind)
 		s.Meals[kind] = fmt.Sprint(err)
 	}
@@ -77,13 +79,16 @@ func watched() error {
 	if s.Score, err = run("cat", "/proc/self/oom_score_adj"); err != nil {
 		return err
 	}
+	if s.Reset, err = run("sh", "-c", "{ echo 0 > /proc/self/oom_score_adj; } 2>/dev/null; cat /proc/self/oom_score_adj"); err != nil {
+		return err
+	}
 	if err := d.Destroy(ctx, b); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(s)
 }
 
-// Guards against memory that the watchdog doesn't see: behind a descriptor, and of System V. And against one that kills who
+// Guards against memory that the watchdog doesn't see: behind a descriptor, of System V, in sockets, of threads. And against one that kills who
 // keeps to the limit, because it counts shared pages more than once.
 func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
 	self, err := os.Executable()
@@ -121,4 +126,21 @@ func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
 	if s.Score != "500" {
 		t.Errorf("oom_score_adj is %s", s.Score)
 	}
+	want := "0"
+	if mayHoldScores(t) {
+		want = "500"
+	}
+	if s.Reset != want {
+		t.Errorf("oom_score_adj is %s after a program set it to 0, want %s", s.Reset, want)
+	}
+}
+
+// mayHoldScores says whether what we write as a process's oom_score_adj is the least that it can have from then on.
+func mayHoldScores(t *testing.T) bool {
+	t.Helper()
+	head, data := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+	if err := unix.Capget(&head, &data[0]); err != nil {
+		t.Fatal(err)
+	}
+	return os.Getuid() == 0 && data[0].Effective&(1<<unix.CAP_SYS_RESOURCE) != 0
 }

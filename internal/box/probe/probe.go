@@ -85,6 +85,11 @@ func All() []Probe {
 // System V memory that no process has attached.
 func Meals() []string { return []string{"own", "memfd", "segment"} }
 
+// HiddenMeals are kinds that one who sums up what processes hold must look for: a process's own when its first thread has
+// ended, behind a descriptor that one thread alone has, and what waits in sockets. A cgroup sees the first two by itself; of
+// sockets not every version sees all.
+func HiddenMeals() []string { return []string{"leaderless", "table", "socket", "tcp"} }
+
 // Names are the names of all probes.
 func Names() []string {
 	var names []string

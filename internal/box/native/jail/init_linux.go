@@ -30,7 +30,7 @@ func Main() int {
 	if err := receive(&plan); err != nil {
 		return 1
 	}
-	offerTable()
+	offerViews()
 	res := run(&plan)
 	if err := send(res); err != nil {
 		return 1
@@ -87,11 +87,17 @@ func receive(p *Plan) error {
 	return p.decode(data)
 }
 
-// offerTable gives our starter the table of this box's System V memory: the kernel shows everybody that of their own
-// namespace, and a file that was opened here goes on showing ours. The blank beside it is none to who reads the result. What
-// can't be given is not counted.
-func offerTable() {
-	fd, err := unix.Open("/proc/sysvipc/shm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+// offerViews gives our starter the table of this box's System V memory, and a socket that answers questions about this box's
+// sockets: the kernel shows everybody those of their own namespaces, and what was opened here goes on showing ours. The blank
+// beside each is none to who reads the result. What can't be given is not counted.
+func offerViews() {
+	table, err := unix.Open("/proc/sysvipc/shm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	offer(table, err)
+	questions, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	offer(questions, err)
+}
+
+func offer(fd int, err error) {
 	if err != nil {
 		return
 	}

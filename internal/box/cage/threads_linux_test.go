@@ -1,0 +1,74 @@
+package cage
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// idle starts threads that wait until the test ends, the first of them with a table of descriptors of its own.
+func idle(tb testing.TB, n int) {
+	tb.Helper()
+	time.Sleep(time.Millisecond) // what Go's timers open belongs into both tables
+	over, ready := make(chan struct{}), make(chan error)
+	for i := range n {
+		go func() {
+			runtime.LockOSThread() // and never unlocked: the thread ends with it
+			var err error
+			if i == 0 {
+				err = unix.Unshare(unix.CLONE_FILES)
+			}
+			ready <- err
+			<-over
+		}()
+	}
+	for range n {
+		if err := <-ready; err != nil {
+			tb.Error(err)
+		}
+	}
+	tb.Cleanup(func() { close(over) })
+}
+
+// Guards against descriptors of a thread that aren't seen, and against looking at the same ones with every thread.
+func TestDescriptorsOfThreadsAreToldApart(t *testing.T) {
+	idle(t, 50)
+	us := descendants(os.Getpid())[0]
+	if len(us.tasks) < 50 {
+		t.Fatalf("%d threads", len(us.tasks))
+	}
+	if got := distinct(us.tasks, compareFiles); len(got) != 2 {
+		t.Errorf("%d tables of descriptors", len(got))
+	}
+	if got := distinct(us.tasks, compareMemory); len(got) != 1 {
+		t.Errorf("%d memories", len(got))
+	}
+}
+
+// A look of the watchdog at a process with 2,000 threads.
+func BenchmarkLookAtThreads(b *testing.B) {
+	idle(b, 2000)
+	w := &watchdog{init: os.Getpid(), limit: 1 << 50, hidden: hiddenDevice()}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.take(os.NewFile(uintptr(fd), "view"))
+	defer func() { _ = w.sockets.Close() }()
+	all := descendants(w.init)
+	for name, look := range map[string]func(){
+		"all":         func() { w.look() },
+		"descendants": func() { descendants(w.init) },
+		"opened":      func() { w.opened(all) },
+		"buffers":     func() { w.buffers() },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				look()
+			}
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// eat fills as many megabytes, of the kind that is named. It is up to the box to end it before.
+func eat(args []string) int {
+	kinds := map[string]func() func([]byte) error{
+		"own":     func() func([]byte) error { return eatOwn },
+		"memfd":   eatFile,
+		"segment": func() func([]byte) error { return eatSegment },
+		"socket":  func() func([]byte) error { return eatSocket },
+		"tcp":     eatConnection,
+		"leaderless": func() func([]byte) error {
+			leaveFirst(func() { _, _, _ = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) })
+			return eatOwn
+		},
+		"table": func() func([]byte) error {
+			leaveFirst(func() {})
+			time.Sleep(time.Millisecond) // what Go's timers open belongs into both tables
+			if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+				return func([]byte) error { return err }
+			}
+			return eatFile()
+		},
+	}
+	kind := "own"
+	if len(args) > 1 {
+		kind = args[1]
+	}
+	begin, ok := kinds[kind]
+	if !ok {
+		return 2
+	}
+	bite := begin()
+	full := bytes.Repeat([]byte{1}, 1<<20)
+	for range number(args) {
+		if err := bite(full); err != nil {
+			return 3
+		}
+		// Slower than memory is, so that a watchdog has its chance before everything is taken.
+		time.Sleep(2 * time.Millisecond)
+	}
+	return 0
+}
+
+// leaveFirst keeps this goroutine on a thread that is not the process's first. That one calls then, and nothing else.
+func leaveFirst(then func()) {
+	first := make(chan bool)
+	for {
+		go func() {
+			runtime.LockOSThread()
+			here := unix.Gettid() == unix.Getpid()
+			first <- here
+			if here {
+				then()
+			}
+			select {}
+		}()
+		if <-first {
+			runtime.LockOSThread()
+			return
+		}
+	}
+}
+
+// eatFile takes memory that is mapped nowhere.
+func eatFile() func([]byte) error {
+	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
+	return func(full []byte) error {
+		if err == nil {
+			_, err = unix.Write(file, full)
+		}
+		return err
+	}
+}
+
+// eatSocket takes memory in which messages wait that nobody fetches. Of every other pair the sender hangs up.
+func eatSocket(full []byte) error {
+	for left := len(full); left > 0; {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		for err == nil {
+			var n int
+			n, err = unix.Write(pair[0], full[:32<<10])
+			left -= max(0, n)
+		}
+		if pair[0]%4 == 0 {
+			_ = unix.Close(pair[0])
+		}
+	}
+	return nil
+}
+
+// eatOwn takes memory that this process maps, and keeps it.
+func eatOwn(full []byte) error {
+	block, err := unix.Mmap(-1, 0, len(full), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err == nil {
+		copy(block, full)
+	}
+	return err
+}
+
+// share holds as many megabytes for a while, once, and in two ways: by a descriptor and mapped.
+func share(megabytes int) int {
+	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
+	if err != nil || unix.Ftruncate(file, int64(megabytes)<<20) != nil {
+		return 3
+	}
+	block, err := unix.Mmap(file, 0, megabytes<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return 3
+	}
+	for range 10 {
+		for i := 0; i < len(block); i += 4096 {
+			block[i]++
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return 0
+}
+
+// eatConnection is eatSocket over the loopback device.
+func eatConnection() func([]byte) error {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	var kept []net.Conn
+	return func(full []byte) error {
+		for left := len(full); left > 0 && err == nil; {
+			var from, to net.Conn
+			if from, err = new(net.Dialer).DialContext(context.Background(), "tcp", l.Addr().String()); err != nil {
+				break
+			}
+			if to, err = l.Accept(); err != nil {
+				break
+			}
+			kept = append(kept, from, to)
+			// It takes some time to be sure that no more goes in.
+			_ = from.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+			n, _ := from.Write(full)
+			left -= n
+		}
+		return err
+	}
+}
+
+// eatSegment takes memory that no process has any more.
+func eatSegment(full []byte) error {
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, len(full), unix.IPC_CREAT|0o600)
+	if err != nil {
+		return err
+	}
+	block, err := unix.SysvShmAttach(id, 0, 0)
+	if err != nil {
+		return err
+	}
+	copy(block, full)
+	return unix.SysvShmDetach(block)
+}
