@@ -47,7 +47,7 @@ type keeping struct {
 
 // keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: what can't be kept
 // is named.
-func keep(ctx context.Context, work repo, j Job, r *Result, head string) []found {
+func keep(ctx context.Context, work repo, j Job, r *Result, head, staged string) []found {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
 	k := &keeping{repo: work, job: j, lost: r.Lost, old: []string{head}}
@@ -56,9 +56,12 @@ func keep(ctx context.Context, work repo, j Job, r *Result, head string) []found
 			k.not = append(k.not, oid)
 		}
 	}
+	if staged != "" {
+		k.all = append(k.all, found{"index", "the index", staged})
+	}
 	k.worktrees(ctx)
 	k.refs(ctx)
-	k.halfway()
+	k.halfway(adminDir(j.Workspace))
 	k.peel(ctx)
 	k.fresh(ctx)
 	k.reflogs(ctx)
@@ -113,7 +116,7 @@ func keptName(ref, oid string) string {
 		return r > 'z' || !strings.ContainsRune("/._@+=-0123456789", r) && (r|0x20 < 'a' || r|0x20 > 'z')
 	}
 	// The names that are made here and on the host.
-	taken := []string{"stash", "reflog", "worktree", "halfway", "other", "head", "uncommitted"}
+	taken := []string{"stash", "reflog", "worktree", "index", "halfway", "other", "head", "uncommitted"}
 	if !deep || slices.Contains(taken, strings.ToLower(first)) || len(name) > maxWords || strings.ContainsFunc(name, odd) {
 		return "other/" + oid
 	}
@@ -121,9 +124,9 @@ func keptName(ref, oid string) string {
 }
 
 // halfway takes the commits that git itself has put aside in the middle of something.
-func (k *keeping) halfway() {
+func (k *keeping) halfway(admin string) {
 	for _, name := range []string{"ORIG_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash", "rebase-merge/orig-head"} {
-		text, err := readSmall(filepath.Join(adminDir(k.job.Workspace), filepath.FromSlash(name)))
+		text, err := readSmall(filepath.Join(admin, filepath.FromSlash(name)))
 		if oid := strings.TrimSpace(text); err == nil && isHex(oid) {
 			k.old = append(k.old, oid)
 		}

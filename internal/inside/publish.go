@@ -60,11 +60,12 @@ func collect(ctx context.Context, j Job) (Result, error) {
 		}
 	}
 	r.Head = at.offer
+	var l left
 	if !j.NoWip {
-		if r.Wip, r.Lost, err = leftovers(ctx, j, work, at); ctx.Err() != nil {
+		if l, err = leftovers(ctx, j, work, at); ctx.Err() != nil {
 			return r, fmt.Errorf("keep uncommitted work: %w", err)
 		}
-		if err != nil {
+		if r.Wip, r.Lost = l.commit, l.lost; err != nil {
 			r.Lost = append(r.Lost, "what was left uncommitted: "+firstOf("", err))
 		}
 	}
@@ -83,7 +84,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	if r.Salvaged {
 		r.Lost = append(r.Lost, broken(j)...)
 	}
-	beside := keep(ctx, work, j, &r, at.head)
+	beside := keep(ctx, work, j, &r, at.head, l.staged)
 	if r.Bundle, err = output(ctx, work, j, r); err != nil {
 		return r, err
 	}
@@ -206,16 +207,16 @@ func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 
 // leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index. What
 // could not be taken is named.
-func leftovers(ctx context.Context, j Job, work repo, at place) (commit string, lost []string, err error) {
+func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.leftTime, leftTime))
 	defer cancel()
 	dir, err := os.MkdirTemp("", "cco-index-")
 	if err != nil {
-		return "", nil, err
+		return l, err
 	}
 	defer func() { _ = tree.Remove(dir) }()
 	if work, err = work.calm(ctx); err != nil {
-		return "", nil, err
+		return l, err
 	}
 	work.index = filepath.Join(dir, "index")
 	// What is outside a sparse checkout is work as well.
@@ -232,32 +233,39 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (commit string, 
 	if fresh {
 		// One that is missing, corrupt or half-written must not cost the agent's work: start from HEAD instead.
 		if err := work.fromHead(ctx, at.head); err != nil {
-			return "", nil, err
+			return l, err
 		}
 	}
-	if lost, err = work.addAll(ctx, j.most(), fresh); err != nil {
-		return "", nil, err
+	if l, err = work.files(ctx, j, at, fresh); err != nil || fresh {
+		return l, err
 	}
-	tree, err := work.line(ctx, "write-tree")
+	if err := work.onlyStaged(ctx, j, at, seed, &l); err != nil {
+		l.lost = append(l.lost, "what is staged: "+firstOf("", err))
+	}
+	return l, nil
+}
+
+// files makes the commit of what the files are.
+func (r repo) files(ctx context.Context, j Job, at place, fresh bool) (l left, err error) {
+	if l.lost, err = r.addAll(ctx, j.most(), fresh); err != nil {
+		return l, err
+	}
+	tree, err := r.line(ctx, "write-tree")
 	if err != nil || tree == at.tree {
-		return "", lost, err
+		return l, err
 	}
-	large, err := work.unstage(ctx, at.tree, tree, j.most())
+	large, err := r.unstage(ctx, at.tree, tree, j.most())
 	if err != nil {
-		return "", lost, err
+		return l, err
 	}
 	if len(large) > 0 {
-		lost = append(lost, large...)
-		if tree, err = work.line(ctx, "write-tree"); err != nil || tree == at.tree {
-			return "", lost, err
+		l.lost = append(l.lost, large...)
+		if tree, err = r.line(ctx, "write-tree"); err != nil || tree == at.tree {
+			return l, err
 		}
 	}
-	message := "Work left uncommitted in session " + j.Session
-	if j.Message != "" {
-		message = j.Message
-	}
-	commit, err = work.commitTree(ctx, tree, at.head, message)
-	return commit, lost, err
+	l.commit, err = r.commitTree(ctx, tree, at.head, cmp.Or(j.Message, "Work left uncommitted in session "+j.Session))
+	return l, err
 }
 
 // unhide lets an index see the files that git was told to look away from. One that a sparse checkout has left out stays out.
@@ -306,19 +314,20 @@ func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string
 	}
 	words := &proc.Tail{Max: 16 << 10}
 	c.Stdin, c.Stderr = strings.NewReader(paths), words
-	if err := proc.Run(ctx, c); err != nil {
-		if proc.Code(err) < 0 || ctx.Err() != nil {
-			return nil, err
+	err = proc.Run(ctx, c)
+	if err != nil && (proc.Code(err) < 0 || ctx.Err() != nil) {
+		return nil, err
+	}
+	named := len(lost)
+	for line := range strings.Lines(words.String()) {
+		what, failed := strings.CutPrefix(line, "error: ")
+		warned := strings.HasPrefix(line, "warning: could not open directory ") // git goes on without it
+		if failed && err != nil || warned {
+			lost = append(lost, strings.TrimSpace(strings.TrimPrefix(what, "warning: ")))
 		}
-		named := len(lost)
-		for line := range strings.Lines(words.String()) {
-			if what, ok := strings.CutPrefix(line, "error: "); ok {
-				lost = append(lost, strings.TrimSpace(what))
-			}
-		}
-		if len(lost) == named {
-			lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
-		}
+	}
+	if err != nil && len(lost) == named {
+		lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
 	}
 	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
 	if err != nil {

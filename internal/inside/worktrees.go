@@ -106,7 +106,9 @@ func (k *keeping) worktrees(ctx context.Context) {
 
 func (k *keeping) worktree(ctx context.Context, admin, name string, places []string) (err error) {
 	from := "worktree " + filepath.Base(admin)
-	at, err := find(ctx, repo{dir: k.dir, gitDir: admin}, "HEAD")
+	w := repo{dir: k.dir, gitDir: admin}
+	k.halfway(admin)
+	at, err := find(ctx, w, "HEAD")
 	if err != nil {
 		if len(places) == 0 {
 			return nil // nothing is left of it
@@ -114,19 +116,28 @@ func (k *keeping) worktree(ctx context.Context, admin, name string, places []str
 		return err
 	}
 	k.all = append(k.all, found{name + "/head", from, at.head})
+	// The refs that each worktree has for itself.
+	out, err := w.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", "refs/worktree", "refs/bisect", "refs/rewritten")
+	for line := range strings.Lines(out) {
+		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		k.all = append(k.all, found{"other/" + oid, ref + " of " + from, oid})
+	}
 	for i, dir := range places {
 		j := k.job
 		j.Message, j.Workspace = "", dir
-		left, lost, failed := leftovers(ctx, j, repo{dir: dir, gitDir: admin}, at)
-		for _, words := range lost {
+		l, failed := leftovers(ctx, j, repo{dir: dir, gitDir: admin}, at)
+		for _, words := range l.lost {
 			k.lose("%s: %s", from, words)
 		}
-		if left != "" {
-			ref := name + "/uncommitted"
-			if i > 0 {
-				ref += fmt.Sprintf("-%d", i+1)
-			}
-			k.all = append(k.all, found{ref, from, left})
+		again := ""
+		if i > 0 {
+			again = fmt.Sprintf("-%d", i+1)
+		}
+		if l.commit != "" {
+			k.all = append(k.all, found{name + "/uncommitted" + again, from, l.commit})
+		}
+		if l.staged != "" {
+			k.all = append(k.all, found{name + "/index" + again, "the index of " + from, l.staged})
 		}
 		err = errors.Join(err, failed)
 	}
