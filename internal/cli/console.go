@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -14,8 +15,13 @@ import (
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-// late is how long after leaving a terminal's answers are waited for, so that no shell takes them for commands.
-const late = 200 * time.Millisecond
+// How long after leaving what a terminal sends is waited for, so that no shell takes it for commands: where it owes answers,
+// where it owes none, and in all.
+const (
+	late    = 2 * time.Second
+	quiet   = 200 * time.Millisecond
+	longest = 5 * time.Second
+)
 
 // console is the user's terminal while a program of a box is on it.
 type console struct {
@@ -89,8 +95,19 @@ func (c *console) giveBack() {
 	<-c.read
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = c.out.Write(c.filter.Restore())
-	c.tty.Drop(late)
+	last := bytes.Clone(c.filter.Restore())
+	query, answers := c.filter.LastQuery()
+	written := make(chan struct{})
+	go func() { // a terminal may not read before its own words are read
+		defer close(written)
+		_, _ = c.out.Write(append(last, query...))
+	}()
+	if answers > 0 {
+		c.tty.Drop(late, longest, answers)
+	} else {
+		c.tty.Drop(quiet, longest, 0)
+	}
+	<-written
 	c.tty.GiveBack()
 }
 

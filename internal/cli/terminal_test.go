@@ -485,6 +485,34 @@ func (d *desk) onPty(name string, args ...string) string {
 	return string(out)
 }
 
+// Guards against answers that are typed into the user's shell, because the terminal is far away.
+func TestLateAnswersAreDropped(t *testing.T) {
+	d := newDesk(t, nil)
+	master, err := pty.StartWithSize(d.command("sh", "-c",
+		`cco box shell -- printf '\033[c\033[c\033[6n'; echo OVER; read -r line; printf 'got %s\n' "$line" | cat -v`), &pty.Winsize{Cols: 80, Rows: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = master.Close() }()
+	shown, answered := "", 0
+	for buf := make([]byte, 4096); ; {
+		n, err := master.Read(buf)
+		if err != nil {
+			break // the other end is closed
+		}
+		shown += string(buf[:n])
+		for ; answered < strings.Count(shown, "\x1b[c"); answered++ {
+			time.AfterFunc(700*time.Millisecond, func() { _, _ = master.WriteString("\x1b[?1;2c") })
+		}
+		if strings.Contains(string(buf[:n]), "OVER") {
+			time.AfterFunc(2*time.Second, func() { _, _ = master.WriteString("typed\r") })
+		}
+	}
+	if !strings.Contains(shown, "got typed\r\n") || answered < 2 {
+		t.Errorf("%d answers: %q", answered, shown)
+	}
+}
+
 // Guards against the clipboard in every disguise, on the terminals of sessions and of shells.
 func TestTheClipboardIsWrittenOnlyIfTheUserWantsIt(t *testing.T) {
 	d := newDesk(t, map[string]string{"plan.md": hostile + "\nsleep 0.1\necho END"})

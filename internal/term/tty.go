@@ -17,6 +17,9 @@ type TTY struct {
 	old        unix.Termios
 	wake, poke *os.File
 	once       sync.Once
+
+	// Of answers to a query for the device's attributes, ESC [ ? numbers c: how many were read, and how much of the next.
+	answers, begun int
 }
 
 // ErrStopped is what a stopped Read gives.
@@ -55,21 +58,46 @@ func (t *TTY) Read(p []byte, wait time.Duration) (int, error) {
 	case fd == int(t.wake.Fd()):
 		return 0, ErrStopped
 	}
-	return t.in.Read(p)
+	return t.read(p)
+}
+
+func (t *TTY) read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
+	const begin = "\x1b[?"
+	for _, b := range p[:max(0, n)] {
+		switch {
+		case t.begun < len(begin) && b == begin[t.begun]:
+			t.begun++
+		case t.begun == len(begin) && (b >= '0' && b <= '9' || b == ';'):
+		case b == begin[0]:
+			t.begun = 1
+		default:
+			if t.begun == len(begin) && b == 'c' {
+				t.answers++
+			}
+			t.begun = 0
+		}
+	}
+	return n, err
 }
 
 // Stop ends the Read that is under way, and every later one.
 func (t *TTY) Stop() { t.once.Do(func() { _ = t.poke.Close() }) }
 
-// Drop reads what still comes within a time and forgets it.
-func (t *TTY) Drop(d time.Duration) {
+// Drop reads what still comes and forgets it, until nothing has come for a while. If answers to queries for the device's
+// attributes are owed, so many since the terminal was taken, it ends with the last of them. It never takes longer than most.
+func (t *TTY) Drop(quiet, most time.Duration, answers int) {
 	buf := make([]byte, 4096)
-	for deadline := time.Now().Add(d); time.Now().Before(deadline); {
-		fd, err := await(time.Until(deadline), int(t.in.Fd()))
+	for deadline := time.Now().Add(most); answers == 0 || t.answers < answers; {
+		left := min(quiet, time.Until(deadline))
+		if left <= 0 {
+			return
+		}
+		fd, err := await(left, int(t.in.Fd()))
 		if err != nil || fd < 0 {
 			return
 		}
-		if _, err := t.in.Read(buf); err != nil {
+		if _, err := t.read(buf); err != nil {
 			return
 		}
 	}

@@ -17,6 +17,10 @@ type Filter struct {
 	screen *Screen
 	out    []byte
 	wrote  bool
+	asked  struct {
+		any        bool
+		attributes int // how often for the device's attributes
+	}
 
 	modes   map[int]bool // that were touched
 	colours map[string]bool
@@ -63,6 +67,7 @@ func (f *Filter) token(t token) {
 		if i < 0 || sequences[i].query && f.Deaf {
 			return
 		}
+		f.asked.any = f.asked.any || sequences[i].query
 		if t.prefix == '?' && (t.final == 'h' || t.final == 'l') {
 			f.setModes(t)
 			return
@@ -140,6 +145,8 @@ func (f *Filter) noteCSI(t token) {
 		f.touched.insert = true
 	case "\x00g":
 		f.touched.tabs = true
+	case "\x00c":
+		f.asked.attributes++
 	case "\x00r":
 		f.touched.region = true
 	}
@@ -151,7 +158,9 @@ func (f *Filter) allowsString(t token) bool {
 		return false
 	}
 	if t.final == 'P' {
-		return isDeviceQuery(t.text) && !f.Deaf
+		asks := isDeviceQuery(t.text) && !f.Deaf
+		f.asked.any = f.asked.any || asks
+		return asks
 	}
 	number, text, _ := strings.Cut(t.text, ";")
 	i := slices.IndexFunc(commands, func(c osc) bool { return c.number == number })
@@ -163,6 +172,7 @@ func (f *Filter) allowsString(t token) bool {
 		return false
 	}
 	if asks := c.query && (text == "?" || strings.Contains(text, ";?")); asks {
+		f.asked.any = f.asked.any || !f.Deaf
 		return !f.Deaf
 	}
 	f.noteCommand(number)
@@ -221,6 +231,15 @@ func (f *Filter) Restore() []byte {
 	f.goBelow()
 	f.wrote = false
 	return f.out
+}
+
+// LastQuery gives a query that every terminal answers, and how many answers of its kind have come in all when it is answered:
+// then nothing more comes. Of a terminal that was asked nothing it asks nothing.
+func (f *Filter) LastQuery() (query string, answers int) {
+	if !f.asked.any {
+		return "", 0
+	}
+	return "\x1b[c", f.asked.attributes + 1
 }
 
 func sortedModes(set map[int]bool) []int {
