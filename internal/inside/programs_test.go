@@ -129,3 +129,31 @@ func TestPublishFollowsTheRealHistory(t *testing.T) {
 		})
 	}
 }
+
+// Guards against git asking a repository inside for its state, which it does without our configuration.
+func TestPublishRunsNoProgramOfARepositoryInside(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	f.receive()
+	w := f.job.Workspace
+	inner := filepath.Join(w, "inner")
+	trap := filepath.Join(t.TempDir(), "trap")
+	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.git(inner, "init", "-q")
+	f.write(inner, "x", "x")
+	f.commit(inner, "x")
+	f.commit(w, "a repository inside")
+	f.git(inner, "config", "filter.x.clean", trap)
+	f.write(inner, ".git/info/attributes", "* filter=x\n")
+	f.write(inner, "x", "y")
+	f.write(w, "left.txt", "left")
+	r := f.publish()
+	if exists(trap+".ran") || !f.has("left.txt", "left") || strings.Join(r.Lost, "\n") != "the repository in inner" {
+		t.Errorf("%+v, run: %v", r, exists(trap+".ran"))
+	}
+}

@@ -312,6 +312,16 @@ func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string
 		lost = append(lost, f.words(most))
 		paths += "\x00:(top,exclude,literal)" + f.name
 	}
+	links, err := r.links(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range links {
+		// git would ask a repository inside for its state, with nothing but that one's own configuration.
+		if _, err := os.Lstat(filepath.Join(adminDir(filepath.Join(r.dir, name)), "HEAD")); err == nil {
+			paths += "\x00:(top,exclude,literal)" + name
+		}
+	}
 	words := &proc.Tail{Max: 16 << 10}
 	c.Stdin, c.Stderr = strings.NewReader(paths), words
 	err = proc.Run(ctx, c)
@@ -329,16 +339,11 @@ func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string
 	if err != nil && len(lost) == named {
 		lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
 	}
-	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
-	if err != nil {
+	if links, err = r.links(ctx); err != nil {
 		return nil, err
 	}
 	var inner strings.Builder
-	for entry := range strings.SplitSeq(out, "\x00") {
-		meta, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(meta, "160000 ") {
-			continue
-		}
+	for _, name := range links {
 		switch info, err := os.Lstat(filepath.Join(r.dir, name, ".git")); {
 		case err != nil: // a submodule that was not sent
 		case !info.IsDir() && r.worktreeOf(filepath.Join(r.dir, name)):
@@ -351,6 +356,17 @@ func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string
 		_, err = r.text(ctx, strings.NewReader(inner.String()), "update-index", "--force-remove", "-z", "--stdin")
 	}
 	return lost, err
+}
+
+// links are the repositories that the index names.
+func (r repo) links(ctx context.Context) (names []string, err error) {
+	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if meta, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(meta, "160000 ") {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 // worktreeOf says whether a directory is a worktree of this repository, which is looked into by itself.
