@@ -100,6 +100,9 @@ func (a *app) buried(files []string) {
 // unkept says how much is not saved, because git ignores it.
 func (a *app) unkept(n session.Ignored) {
 	if n.Files == 0 {
+		if n.More {
+			a.io.Say("ignored files are not saved; how many there are could not be found out")
+		}
 		return
 	}
 	more := ""

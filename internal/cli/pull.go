@@ -26,6 +26,7 @@ fast-forwarded to them. If anything is wrong, nothing changes and what came is k
 
 What the agent left uncommitted is at refs/cco/ID-wip. Files of it that are larger
 than pull.max_blob are named and stay in the box, as all of it does with --no-wip.
+A session can be pulled again: what is new in it comes, say after a shell there.
 
 The work goes to the repository that it was pushed from. Where that has moved, or was
 a linked worktree that is gone, it goes to the checkout of it that you are in, or to
@@ -106,6 +107,7 @@ func (a *app) pulled(r session.PullResult) {
 	id := r.Session.ID
 	if r.Again {
 		a.io.Printf("Session %s was pulled already: %s is at %s\n", id, r.Ref, short(r.Tip))
+		a.notBrought(r)
 		return
 	}
 	for _, c := range r.Summary.Commits {
@@ -128,12 +130,13 @@ func (a *app) pulled(r session.PullResult) {
 		kept := ""
 		if r.Rest != "" {
 			kept = "; all of it is saved: `cco box restore " + id + "` brings it"
+			if len(r.Lost) > 0 {
+				kept = "; what could be saved of it: `cco box restore " + id + "` brings it"
+			}
 		}
 		a.io.Warn("the agent left more beside its branch (%s)%s", firstFew(r.Others), kept)
 	}
-	for _, l := range r.Lost {
-		a.io.Warn("not brought, and only in the box: %s", term.Clean(l))
-	}
+	a.notBrought(r)
 	for _, k := range r.Kept {
 		a.io.Say("what the ref held before is kept at %s", k)
 	}
@@ -144,6 +147,16 @@ func (a *app) pulled(r session.PullResult) {
 		a.io.Warn("%s", term.Clean(t))
 	}
 	a.conclusion(r)
+}
+
+// notBrought says what is in the box and nowhere else.
+func (a *app) notBrought(r session.PullResult) {
+	for _, l := range r.Lost {
+		a.io.Warn("not brought, and only in the box: %s", term.Clean(l))
+	}
+	if r.Left {
+		a.io.Say("what was left uncommitted stays in the box; `cco box pull %s` brings it", r.Session.ID)
+	}
 }
 
 // firstFew is a list that fits into a line.
@@ -160,6 +173,8 @@ func (a *app) conclusion(r session.PullResult) {
 	n := len(r.Summary.Commits) + r.Summary.More
 	took := r.Took.Round(10 * time.Millisecond)
 	switch {
+	case n == 0 && r.Tip == r.Base && r.Base != r.Session.Origin:
+		a.io.Printf("Session %s made no further commits.\n", r.Session.ID)
 	case n == 0 && r.Tip == r.Base:
 		a.io.Printf("Session %s made no commits.\n", r.Session.ID)
 	case r.DryRun:

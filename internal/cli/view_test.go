@@ -155,3 +155,21 @@ func TestAViewShowsATerminalAsText(t *testing.T) {
 		t.Errorf("what an agent erases: %q", out)
 	}
 }
+
+func TestIgnoredFilesAreNamedThoughNobodyCouldCountThem(t *testing.T) {
+	for _, c := range []struct {
+		n    session.Ignored
+		want string
+	}{
+		{session.Ignored{}, ""},
+		{session.Ignored{Files: 2, Bytes: 12}, "cco: 2 ignored files (12 B) are not saved\n"},
+		{session.Ignored{Files: 2, Bytes: 12, More: true}, "cco: more than 2 ignored files (12 B) are not saved\n"},
+		{session.Ignored{More: true}, "cco: ignored files are not saved; how many there are could not be found out\n"},
+	} {
+		s, _, e := term.Test("")
+		(&app{io: s}).unkept(c.n)
+		if e.String() != c.want {
+			t.Errorf("%+v: %q", c.n, e.String())
+		}
+	}
+}

@@ -32,6 +32,21 @@ func CopyOut(ctx context.Context, dir, name, dst string, limit int64) (Copied, e
 	return src.copyTo(ctx, dst, limit, nil)
 }
 
+// SumOut is what CopyOut would give, without a copy.
+func SumOut(ctx context.Context, dir, name string) (Copied, error) {
+	src, err := openBelow(dir, name)
+	if err != nil {
+		return Copied{}, fmt.Errorf("sum up: %w", err)
+	}
+	defer src.close()
+	sum := sha256.New()
+	n, err := src.pump(ctx, sum, src.stat.Size, nil)
+	if err == nil {
+		err = src.unchanged(n)
+	}
+	return Copied{Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+}
+
 // source is an open file in a directory that someone else can write.
 type source struct {
 	parent int // the directory's descriptor

@@ -23,7 +23,7 @@ import (
 // its work and, if that is not all, the workspace itself.
 func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Session, k stake, limit int64) (files []string, err error) {
 	if k.unsaved() {
-		f, err := s.bury(ctx, v.ID, inside.RestBundle, limit)
+		f, err := s.bury(ctx, v.ID, inside.RestBundle, k.Rest, limit)
 		if err != nil && k.refusal() == "" {
 			return nil, err // nobody has said that it may go
 		}
@@ -36,8 +36,8 @@ func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Se
 	if k.refusal() == "" {
 		return files, nil
 	}
-	if k.Bundle != nil && len(k.work) > 0 {
-		if f, err := s.bury(ctx, v.ID, inside.OutputBundle, limit); err != nil {
+	if k.Bundle != nil && len(k.work()) > 0 {
+		if f, err := s.bury(ctx, v.ID, inside.OutputBundle, k.Bundle, limit); err != nil {
 			k.Failed = firstLine(err.Error())
 		} else {
 			files = append(files, f)
@@ -50,13 +50,16 @@ func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Se
 	return append(files, more...), err
 }
 
-// bury copies a bundle of the exchange into the graveyard.
-func (s *Service) bury(ctx context.Context, id, name string, limit int64) (string, error) {
+// bury copies a bundle of the exchange into the graveyard, if it is the one that was published.
+func (s *Service) bury(ctx context.Context, id, name string, want *inside.Sum, limit int64) (string, error) {
 	dst, err := s.grave(id, name)
 	if err != nil {
 		return "", err
 	}
 	got, err := git.CopyOut(ctx, s.exchange(id), name, dst, limit)
+	if err == nil && got.SHA256 != want.SHA256 {
+		err = otherSum(name)
+	}
 	if err == nil && name == inside.RestBundle {
 		err = os.WriteFile(s.savedFile(id), []byte(got.SHA256), 0o600)
 	}

@@ -140,12 +140,23 @@ func (s *Service) look(ctx context.Context, b *box.Box, d box.Driver, v store.Se
 // stake is what would go with a session's workspace.
 type stake struct {
 	held
-	work []string // what exists nowhere else, and can be pulled
+	commits, leftovers bool // they exist nowhere else, and can be pulled
+}
+
+// work names what can be pulled.
+func (k stake) work() (words []string) {
+	if k.commits {
+		words = append(words, "commits up to "+k.Head[:min(10, len(k.Head))])
+	}
+	if k.leftovers {
+		words = append(words, "uncommitted work, kept as "+k.Wip[:min(10, len(k.Wip))])
+	}
+	return words
 }
 
 // refusal says why a workspace can't be removed without force; "" if it can.
 func (k stake) refusal() string {
-	words := k.work
+	words := k.work()
 	if k.Failed != "" {
 		words = append(words, "its workspace can't be read: "+k.Failed)
 	}
@@ -159,12 +170,12 @@ func (k stake) refusal() string {
 func (k stake) unsaved() bool { return k.Rest != nil && !k.saved }
 
 // offered says whether the bundle that would have to be saved is still there.
-func (s *Service) offered(id string, h held) bool {
+func (s *Service) offered(ctx context.Context, id string, h held) bool {
 	if h.Rest == nil || h.saved {
 		return true
 	}
-	info, err := os.Lstat(filepath.Join(s.exchange(id), inside.RestBundle))
-	return err == nil && info.Size() == h.Rest.Size
+	got, err := git.SumOut(ctx, s.exchange(id), inside.RestBundle)
+	return err == nil && got.SHA256 == h.Rest.SHA256
 }
 
 // stakes says what of each session would go with its workspace. enter gives the box of one that has to be looked into.
@@ -175,7 +186,7 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 			return nil, err
 		}
 		h, ok := s.held(v)
-		if !ok || !s.offered(v.ID, h) {
+		if !ok || !s.offered(ctx, v.ID, h) {
 			order, err := s.readOrder(v.ID)
 			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
 				continue // it was removed already, or could only look at another's, or no agent ever worked there
@@ -200,11 +211,65 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 		}
 	}
 	for i, v := range list {
-		for _, c := range []struct{ what, sha string }{{"commits up to ", all[i].Head}, {"uncommitted work, kept as ", all[i].Wip}} {
-			if c.sha != "" && c.sha != v.Base && !has[v.Repo][c.sha] {
-				all[i].work = append(all[i].work, c.what+c.sha[:min(10, len(c.sha))])
-			}
-		}
+		lacks := func(oid string) bool { return oid != "" && oid != v.Base && !has[v.Repo][oid] }
+		all[i].commits, all[i].leftovers = lacks(all[i].Head), lacks(all[i].Wip)
 	}
 	return all, ctx.Err()
+}
+
+// news is what a session holds that was pulled before.
+type news struct {
+	stake
+	session store.Session // as it has to be pulled
+	any     bool          // there is something that was not
+}
+
+// since compares what was pulled of a session with what it holds now. The box is entered only if something was started in the
+// session since.
+func (s *Service) since(ctx context.Context, rec store.Session, o PullOptions) (n news, err error) {
+	if _, err := s.Boxes.Record(rec.Box); err != nil {
+		return n, nil //nolint:nilerr // it went with its box
+	}
+	if h, ok := s.held(rec); ok && h.Failed != "" {
+		if err := s.forget(rec.ID); err != nil {
+			return n, err
+		}
+	}
+	repo, lost := s.repository(ctx, rec, o.where())
+	if lost != nil {
+		// What came may have been thrown away since, but not what it began with.
+		began := rec
+		began.Base = rec.Origin
+		repo, _ = s.repository(ctx, began, o.where())
+	}
+	if n.session = rec; repo != nil {
+		n.session.Repo = repo.Top
+	}
+	var shut error
+	all, err := s.stakes(ctx, []store.Session{n.session}, func(name string) (b *box.Box, d box.Driver, _ error) {
+		b, d, shut = s.Boxes.Ready(ctx, name)
+		return b, d, shut
+	})
+	if err = errors.Join(err, shut); err != nil {
+		return n, err
+	}
+	n.stake = all[0]
+	if n.Failed != "" && !o.NoWip {
+		return n, fmt.Errorf("session %s was pulled, but something was started in it since, and its workspace can't be read: %s", rec.ID, n.Failed)
+	}
+	n.any = n.Failed != "" || n.Head != "" && n.Head != rec.Base || !o.NoWip && n.Wip != "" && n.Wip != rec.Wip
+	if repo == nil {
+		if n.any {
+			err = lost
+		}
+		return n, err
+	}
+	if n.any = n.any || n.commits || n.leftovers && !o.NoWip; n.any {
+		has, err := repo.Reachable(ctx, []string{rec.Base})
+		if err == nil && !has[rec.Base] {
+			n.session.Base = rec.Origin
+		}
+		return n, err
+	}
+	return n, nil
 }

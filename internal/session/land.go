@@ -58,6 +58,9 @@ func (s *Service) canLand(ctx context.Context, q *git.Quarantine, r PullResult, 
 		return nil
 	}
 	repo := q.Preview()
+	if r.stays(o) {
+		return nil
+	}
 	if o.Branch != "" {
 		return repo.CanCreateBranch(ctx, r.Branch, r.target)
 	}
@@ -84,12 +87,20 @@ func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, r
 		return r, err
 	}
 	r.Ref, r.WipRef, r.Kept = imported.Ref, imported.WipRef, imported.Kept
+	if r.stays(o) {
+		return s.close(ctx, r, spare, o)
+	}
 	fwd, err := s.forward(ctx, repo, rec, r.Branch, r.target, o)
 	if err != nil {
 		return r, s.explain(err, rec, imported.Ref)
 	}
 	r.Moved, r.Raw, r.Tip = fwd.Moved, fwd.Raw, r.target
 	return s.close(ctx, r, spare, o)
+}
+
+// stays says that no branch has to move: its commits were pulled before, to wherever the user wanted them.
+func (r PullResult) stays(o PullOptions) bool {
+	return r.Session.State == store.Pulled && r.target == r.Base && o.Branch == ""
 }
 
 func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session, branch, target string, o PullOptions) (git.Forwarded, error) {
@@ -128,7 +139,7 @@ func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit
 	}
 	got, err := git.CopyOut(ctx, s.exchange(id), inside.RestBundle, dst, limit)
 	if err == nil && (pub.Rest == nil || got.SHA256 != pub.Rest.SHA256) {
-		err = errors.Join(fmt.Errorf("%s is not the file that was published: its sum differs", inside.RestBundle), os.Remove(dst))
+		err = errors.Join(otherSum(inside.RestBundle), os.Remove(dst))
 	}
 	return dst, err
 }

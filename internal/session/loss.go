@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -21,6 +22,8 @@ import (
 type Unsaved struct {
 	ID  string `json:"id"`
 	Why string `json:"why"`
+
+	pull bool // some of it can be pulled
 }
 
 // UnsavedError refuses to remove work that exists nowhere else.
@@ -35,7 +38,11 @@ func (e *UnsavedError) Error() string {
 	for _, w := range e.Work {
 		fmt.Fprintf(&b, "\n  session %s: %s", w.ID, w.Why)
 	}
-	b.WriteString("\npull it first, or use --force, which leaves it in the graveyard")
+	if slices.ContainsFunc(e.Work, func(w Unsaved) bool { return w.pull }) {
+		b.WriteString("\npull it first, or use --force, which leaves it in the graveyard")
+	} else {
+		b.WriteString("\nno pull brings it: use --force, which leaves it in the graveyard")
+	}
 	return b.String()
 }
 
@@ -70,7 +77,7 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 	var work []Unsaved
 	for i, v := range list {
 		if why := all[i].refusal(); why != "" {
-			work = append(work, Unsaved{ID: v.ID, Why: why})
+			work = append(work, Unsaved{ID: v.ID, Why: why, pull: len(all[i].work()) > 0})
 		}
 	}
 	if len(work) > 0 && !force {

@@ -2,13 +2,17 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -47,5 +51,43 @@ func TestAWorkspaceInAMachineIsSavedOrStopsTheDestroying(t *testing.T) {
 	left, err := os.ReadDir(s.Data + "/graveyard")
 	if err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// Guards against saving, or taking for saved, another file than the one that was published.
+func TestOnlyTheBundleThatWasPublishedIsBuried(t *testing.T) {
+	const id = "0a1b2c3d"
+	s := &Service{Data: t.TempDir(), Now: time.Now, Boxes: &box.Boxes{Data: t.TempDir()}}
+	for _, dir := range []string{s.exchange(id), s.dir(id)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{inside.RestBundle, inside.OutputBundle} {
+		if err := os.WriteFile(filepath.Join(s.exchange(id), name), []byte("same"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := func(text string) *inside.Sum {
+		return &inside.Sum{Size: int64(len(text)), SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}
+	}
+	for text, want := range map[string]bool{"same": true, "size": false} {
+		if got := s.offered(t.Context(), id, held{Rest: sum(text)}); got != want {
+			t.Errorf("%s: offered %v", text, got)
+		}
+		for i, k := range []stake{{held: held{Rest: sum(text)}}, {held: held{Head: "12", Bundle: sum(text)}, commits: true}} {
+			s := *s
+			s.Data = t.TempDir()
+			if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			files, err := s.save(t.Context(), &box.Box{Name: "m", Dir: t.TempDir()}, nil, store.Session{ID: id}, k, 100)
+			if (len(files) == 1) != want || want && err != nil {
+				t.Errorf("%s, %d: saved %v, %v", text, i, files, err)
+			}
+			if left, _ := os.ReadDir(s.Data + "/graveyard"); len(left) != len(files) {
+				t.Errorf("%s, %d: %v is left", text, i, left)
+			}
+		}
 	}
 }

@@ -52,6 +52,7 @@ type PullResult struct {
 	Lost     []string      `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
 	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
 	Trouble  []string      `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
+	Left     bool          `json:"left,omitempty"`     // what was left uncommitted was not looked for
 	Took     time.Duration `json:"took"`
 
 	head, wip string // as they were published
@@ -81,15 +82,24 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 		return PullResult{}, err
 	}
 	if rec.State == store.Pulled {
-		return PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch, Ref: "refs/cco/" + id}, nil
-	}
-	if err := s.removed(ctx, rec); err != nil {
+		r := PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch, Ref: "refs/cco/" + id}
+		n, err := s.since(ctx, rec, o)
+		if err != nil || !n.any {
+			r.Lost, r.Left = n.Lost, o.NoWip && n.Wip != "" && n.Wip != rec.Wip
+			return r, err
+		}
+		rec = n.session
+	} else if err := s.removed(ctx, rec); err != nil {
 		return PullResult{}, err
 	}
 	if err := s.looked(ctx, rec); err != nil {
 		return PullResult{}, err
 	}
 	r, err := s.bring(ctx, rec, o)
+	if o.NoWip {
+		h, ok := s.held(rec)
+		r.Left = !ok || h.Failed != "" || h.Wip != "" && h.Wip != rec.Wip
+	}
 	if err != nil {
 		return r, fmt.Errorf("pull %s: %w", id, err)
 	}
@@ -109,7 +119,7 @@ func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (
 		}
 	}
 	published, err := s.published(ctx, rec, o.NoWip)
-	if rec.State != store.Done && !o.Partial {
+	if rec.State != store.Done && rec.State != store.Pulled && !o.Partial {
 		return PullResult{}, s.failure(rec, published, err)
 	}
 	if err != nil {
@@ -296,6 +306,10 @@ func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Sess
 	return q, nil
 }
 
+func otherSum(name string) error {
+	return fmt.Errorf("%s is not the file that was published: its sum differs", name)
+}
+
 func (s *Service) fill(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result, shared bool, limit int64) error {
 	if shared {
 		_, err := q.Adopt(ctx, rec.Base, pub.Head, pub.Wip)
@@ -307,7 +321,7 @@ func (s *Service) fill(ctx context.Context, q *git.Quarantine, rec store.Session
 		return err
 	}
 	if got.SHA256 != pub.Bundle.SHA256 {
-		return fmt.Errorf("%s is not the file that was published: its sum differs", inside.OutputBundle)
+		return otherSum(inside.OutputBundle)
 	}
 	found, err := q.Unpack(ctx, bundle, rec.Base)
 	if err != nil {

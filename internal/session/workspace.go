@@ -326,7 +326,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, li
 		return nil, err
 	}
 	if why := all[0].refusal(); why != "" && !force {
-		return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why}}}
+		return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why, pull: len(all[0].work()) > 0}}}
 	}
 	if buried, err = s.save(ctx, b, d, rec, all[0], limit); err != nil {
 		return buried, err
