@@ -188,7 +188,7 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 	if rec.Started.IsZero() {
 		return inside.Result{Session: rec.ID, Base: rec.Base, Head: rec.Base}, nil // no agent was ever there to leave anything
 	}
-	lock, err := s.keeperLock(rec.ID)
+	lock, err := s.lockSoon(ctx, rec.ID) // a keeper may be about its last things
 	if errors.Is(err, errLocked) {
 		return inside.Result{}, &BusyError{ID: rec.ID, What: "push"}
 	}
