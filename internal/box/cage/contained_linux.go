@@ -17,6 +17,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Contained is a program in a container that an engine makes. Its init calls us on a socket, over which it gets what
@@ -106,7 +107,8 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 		return res, err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return res, &lost{errors.New("killed")}
+		killed := syscall.SIGKILL // nothing else ends it without a word
+		return res, &lost{&proc.ExitError{Argv: []string{"cco-box", "init"}, Code: 128 + int(killed), Signal: killed}}
 	}
 	if err := json.Unmarshal(data, &res); err != nil {
 		return res, fmt.Errorf("read result: %w", err)
