@@ -17,6 +17,7 @@ const (
 	Survivor      = "survivor"
 	Memory        = "memory"
 	Processes     = "processes"
+	OutsideIPC    = "outside-ipc"
 	ShownSocket   = "shown-socket"
 	LaterSocket   = "later-socket"
 )
@@ -40,7 +41,7 @@ func All() []Probe {
 		{"outside-ptrace", "trace a process outside"},
 		{"init-ptrace", "trace the box's first process, or read its memory"},
 		{"init-root", "leave through /proc/1/root, cwd or fd"},
-		{"outside-ipc", "find shared memory of the host"},
+		{OutsideIPC, "find shared memory of the host"},
 		{"path-socket", "connect to a socket outside, by its path"},
 		{ShownSocket, "connect to a socket outside, in a directory that is shown"},
 		{LaterSocket, "connect to one that was made there after the program's start"},
@@ -83,7 +84,10 @@ func All() []Probe {
 
 // Meals are the kinds of memory that are tried to get more than is allowed: of a process's own, behind a descriptor, and
 // System V memory that no process has attached.
-func Meals() []string { return []string{"own", "memfd", "segment"} }
+func Meals() []string { return []string{"own", "memfd", Segment} }
+
+// Segment is System V memory. It outlives its maker, so that it is to be tried only in a namespace of the box's own.
+const Segment = "segment"
 
 // HiddenMeals are kinds that one who sums up what processes hold must look for: a process's own when its first thread has
 // ended, behind a descriptor that one thread alone has, and what waits in sockets. A cgroup sees the first two by itself; of

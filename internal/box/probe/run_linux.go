@@ -97,7 +97,7 @@ func ways(open []string) []way {
 		{"outside-ptrace", func(b *Bait) string { return traceOutside(b) }},
 		{"init-ptrace", func(b *Bait) string { return first(seize(b.Init), openable(procFile(b.Init, "mem"), os.O_RDWR)) }},
 		{"init-root", initRoot},
-		{"outside-ipc", sharedMemory},
+		{OutsideIPC, sharedMemory},
 		{"path-socket", pathSocket},
 		{ShownSocket, shownSocket},
 		{LaterSocket, laterSocket},

@@ -209,6 +209,10 @@ func (t *trial) bounds(ctx context.Context) error {
 	}
 	tries := []try{{probe.Processes, []string{"spawn", "400"}}}
 	for _, kind := range probe.Meals() {
+		if kind == probe.Segment && !t.found[probe.OutsideIPC].Held {
+			t.breach(probe.Memory, "System V memory is the host's, and nothing bounds it")
+			continue // what is taken there would stay with the host
+		}
 		tries = append(tries, try{probe.Memory, []string{"eat", "512", kind}})
 	}
 	for _, c := range tries {
