@@ -80,8 +80,10 @@ type shown struct {
 func find(home string, dirs, programs []string) *shown {
 	s := &shown{links: map[string]string{}}
 	home = filepath.Clean(home)
-	for _, t := range toolchains() {
-		s.toolchain(home, t)
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		for _, t := range toolchains() {
+			s.toolchain(home, real, t)
+		}
 	}
 	for _, name := range programs {
 		for _, dir := range dirs {
@@ -95,9 +97,13 @@ func find(home string, dirs, programs []string) *shown {
 	return s
 }
 
-func (s *shown) toolchain(home string, t toolchain) {
+func (s *shown) toolchain(home, realHome string, t toolchain) {
 	root := filepath.Join(home, t.dir)
 	if _, err := os.Stat(root); err != nil {
+		return
+	}
+	realRoot, err := filepath.EvalSymlinks(root)
+	if err != nil {
 		return
 	}
 	found := false
@@ -107,7 +113,7 @@ func (s *shown) toolchain(home string, t toolchain) {
 			continue
 		}
 		for _, name := range names {
-			found = s.add(home, root, filepath.Join(root, name)) || found
+			found = s.add(realHome, realRoot, filepath.Join(root, name)) || found
 		}
 	}
 	if found && t.variable != "" && !slices.ContainsFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, t.variable+"=") }) {
@@ -117,26 +123,19 @@ func (s *shown) toolchain(home string, t toolchain) {
 
 // add takes a place that is not yet part of another. A link that leads elsewhere in the home, or to all of it, is not
 // followed: what is there is for the user to mount.
-func (s *shown) add(home, root, name string) bool {
+func (s *shown) add(realHome, realRoot, name string) bool {
 	real, err := filepath.EvalSymlinks(name)
-	if err != nil || real == "/" || rooms.Within(home, real) || !ownPart(home, root, real) {
+	if err != nil || real == "/" || rooms.Within(realHome, real) {
+		return false
+	}
+	own := rooms.Within(real, realRoot) && !rooms.Within(realHome, realRoot)
+	if !own && rooms.Within(real, realHome) {
 		return false
 	}
 	if !s.sees(name) {
 		s.mounts = append(s.mounts, box.Mount{Path: name})
 	}
 	return true
-}
-
-// ownPart says whether a place is below a toolchain's directory, wherever that is itself, or outside the home.
-func ownPart(home, root, real string) bool {
-	realHome, err := filepath.EvalSymlinks(home)
-	if err != nil {
-		return false
-	}
-	realRoot, err := filepath.EvalSymlinks(root)
-	inside := rooms.Within(real, realRoot) && !rooms.Within(realHome, realRoot)
-	return err == nil && (inside || !rooms.Within(real, realHome))
 }
 
 func (s *shown) sees(name string) bool {
