@@ -28,8 +28,9 @@ func hear(conn *net.UnixConn) *report {
 		words, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
 		for {
 			n, m, _, _, err := conn.ReadMsgUnix(words, rights)
-			r.data = append(r.data, words[:n]...)
-			r.take(rights[:m])
+			// An error, such as a connection that was reset, can come with counts below zero.
+			r.data = append(r.data, words[:max(0, n)]...)
+			r.take(rights[:max(0, m)])
 			if err != nil {
 				r.err = err
 				return
