@@ -68,7 +68,8 @@ func TestDocsNameMakeTargetsThatExist(t *testing.T) {
 func TestDocsNameCommandsThatExist(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "cco")
-	if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"go", "build", "-o", dir, "./cmd/cco", "./cmd/cco-cruise"}, Env: append(os.Environ(), "CGO_ENABLED=0")}); err != nil {
+	if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"go", "build", "-o", dir, "./cmd/cco", "./cmd/cco-cruise"},
+		Env: append(os.Environ(), "CGO_ENABLED=0")}); err != nil {
 		t.Fatal(err)
 	}
 	asked := map[string]bool{}

@@ -57,9 +57,10 @@ type Task struct {
 	Rules       string // added to the agent's own instructions
 
 	Program string // the agent's program, absolute; "" looks for Binary on PATH
-	State   string // a directory of the session's own that outlives a run; CLIs that can't write into home keep theirs there
-	Door    string // host:port of the way to the model, "" if there is none but the CLI's own
-	Token   string // what the door wants to see; it is worth nothing elsewhere
+	// a directory of the session's own that outlives a run; CLIs that can't write into home keep theirs there
+	State string
+	Door  string // host:port of the way to the model, "" if there is none but the CLI's own
+	Token string // what the door wants to see; it is worth nothing elsewhere
 
 	NewSession string // a UUID for the CLI's session, where it lets us choose
 	Resume     string // the CLI's own id of the session to go on with
@@ -176,8 +177,8 @@ func program(t Task, binary string) string {
 	return binary
 }
 
-// prompt is what an agent is told that can't be sent to a skill by its name: the skill itself, or what a person says now,
-// and the rules in any case.
+// prompt is what an agent is told that can't be sent to a skill by its name: the skill itself, or what a person says
+// now, and the rules in any case.
 func prompt(t Task) string {
 	text := t.Prompt
 	if text == "" {
@@ -194,8 +195,9 @@ func unattended(t Task) string {
 	if t.Interactive {
 		return ""
 	}
-	return "Nobody watches this run, and what you say is read only when it is over. If something must be answered before any work " +
-		"can go on, write the question to `" + t.Exchange + "/question.txt` and end your turn: the answer will be the next message.\n"
+	return "Nobody watches this run, and what you say is read only when it is over. If something must be answered " +
+		"before any work can go on, write the question to `" + t.Exchange +
+		"/question.txt` and end your turn: the answer will be the next message.\n"
 }
 
 // promptArg is a prompt as an argument that no program takes for an option or a command.

@@ -64,8 +64,10 @@ func TestMissingSaysHowToMend(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	const prompt = "/executing-plans-in-sandbox docs/plan.md"
-	codex := []string{"--dangerously-bypass-approvals-and-sandbox", "-c", "features.plugins=false", "-c", "features.remote_plugin=false", "-c", "features.apps=false",
-		"-c", "features.plugin_discovery_prefetch=false", "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false"}
+	codex := []string{"--dangerously-bypass-approvals-and-sandbox", "-c", "features.plugins=false", "-c",
+		"features.remote_plugin=false", "-c", "features.apps=false",
+		"-c", "features.plugin_discovery_prefetch=false", "-c", "features.hooks=true", "-c",
+		"check_for_update_on_startup=false"}
 	trusted := []string{"-c", `projects={"/workspace/3f9c01aa"={trust_level="trusted"}}`}
 	said := func(t *Task) { t.Prompt = "go on" }
 	tests := []struct {
@@ -78,7 +80,10 @@ func TestCommands(t *testing.T) {
 			[]string{"claude", "--dangerously-skip-permissions", prompt}},
 		{"headless", "claude", func(*Task) {},
 			[]string{"claude", "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions", prompt}},
-		{"model and rules", "claude", func(t *Task) { t.Interactive, t.Model, t.Rules = true, "opus", "SANDBOX RULES\n- stay" },
+		{"model and rules", "claude", func(t *Task) {
+			t.Interactive, t.Model, t.Rules = true, "opus",
+				"SANDBOX RULES\n- stay"
+		},
 			[]string{"claude", "--dangerously-skip-permissions", "--model", "opus",
 				"--append-system-prompt", "SANDBOX RULES\n- stay", prompt}},
 		{"new", "claude", func(t *Task) { t.Interactive, t.NewSession, t.Program = true, "uuid", "/opt/claude" },
@@ -86,10 +91,13 @@ func TestCommands(t *testing.T) {
 		{"resumed", "claude", func(t *Task) { t.Interactive, t.NewSession, t.Resume, t.Prompt = true, "uuid", "old", "-1" },
 			[]string{"claude", "--dangerously-skip-permissions", "--resume", "old", " -1"}},
 
-		{"headless", "codex", said, slices.Concat([]string{"codex", "exec", "--json", "--skip-git-repo-check"}, codex, []string{"go on"})},
+		{"headless", "codex", said, slices.Concat([]string{"codex", "exec", "--json", "--skip-git-repo-check"}, codex,
+			[]string{"go on"})},
 		{"resumed", "codex", func(t *Task) { t.Prompt, t.Resume, t.Model = "go on", "old", "gpt" },
-			slices.Concat([]string{"codex", "exec", "resume", "--json", "--skip-git-repo-check"}, codex, []string{"-m", "gpt", "old", "go on"})},
-		{"interactive", "codex", func(t *Task) { t.Prompt, t.Interactive = "go on", true }, slices.Concat([]string{"codex"}, codex, trusted, []string{"go on"})},
+			slices.Concat([]string{"codex", "exec", "resume", "--json", "--skip-git-repo-check"}, codex,
+				[]string{"-m", "gpt", "old", "go on"})},
+		{"interactive", "codex", func(t *Task) { t.Prompt, t.Interactive = "go on", true },
+			slices.Concat([]string{"codex"}, codex, trusted, []string{"go on"})},
 		{"interactive, resumed", "codex", func(t *Task) { t.Prompt, t.Interactive, t.Resume = "go on", true, "old" },
 			slices.Concat([]string{"codex", "resume"}, codex, trusted, []string{"old", "go on"})},
 
@@ -102,7 +110,8 @@ func TestCommands(t *testing.T) {
 		{"headless", "opencode", said, []string{"opencode", "run", "--format", "json", "--thinking", "--", "go on"}},
 		{"resumed", "opencode", func(t *Task) { t.Prompt, t.Resume, t.Model = "go on", "old", "x/y" },
 			[]string{"opencode", "run", "--format", "json", "--thinking", "--session", "old", "--model", "x/y", "--", "go on"}},
-		{"interactive", "opencode", func(t *Task) { t.Prompt, t.Interactive = "go on", true }, []string{"opencode", "--prompt=go on"}},
+		{"interactive", "opencode", func(t *Task) { t.Prompt, t.Interactive = "go on", true },
+			[]string{"opencode", "--prompt=go on"}},
 
 		{"script", "script", func(t *Task) { t.Model, t.Rules = "opus", "rules" },
 			[]string{"/run/cco/cco-box", "script", "docs/plan.md"}},
@@ -121,8 +130,9 @@ func TestCommands(t *testing.T) {
 // Guards against an agent that goes its own way to a model: with the user's key, past the limits.
 func TestTheDoorIsTheWayToTheModel(t *testing.T) {
 	wants := map[string][]string{
-		"claude":   {"ANTHROPIC_BASE_URL=http://door:1/anthropic", "ANTHROPIC_API_KEY=w0rthless"},
-		"codex":    {`model_providers.cco.base_url="http://door:1/openai/v1"`, `model_provider="cco"`, `model_providers.cco.env_key="CCO_DOOR_TOKEN"`, "CCO_DOOR_TOKEN=w0rthless"},
+		"claude": {"ANTHROPIC_BASE_URL=http://door:1/anthropic", "ANTHROPIC_API_KEY=w0rthless"},
+		"codex": {`model_providers.cco.base_url="http://door:1/openai/v1"`, `model_provider="cco"`,
+			`model_providers.cco.env_key="CCO_DOOR_TOKEN"`, "CCO_DOOR_TOKEN=w0rthless"},
 		"gemini":   {"GOOGLE_GEMINI_BASE_URL=http://door:1/gemini", "GEMINI_API_KEY=w0rthless"},
 		"opencode": {`"baseURL":"http://door:1/openai/v1"`, `"apiKey":"w0rthless"`, "cco/gpt-5"},
 	}
@@ -184,7 +194,8 @@ func TestStateIsWhereTheCLIsKeepTheirThings(t *testing.T) {
 }
 
 func TestAnyPlanStaysOneArgumentAndNoOption(t *testing.T) {
-	plans := []string{"-p", "--model=x.md", "- plan.md", "a b.md", "a\nb.md", `it's "so".md`, "$(touch x).md", "größe/плaн.md", "/abs/plan.md"}
+	plans := []string{"-p", "--model=x.md", "- plan.md", "a b.md", "a\nb.md", `it's "so".md`, "$(touch x).md",
+		"größe/плaн.md", "/abs/plan.md"}
 	for _, a := range All() {
 		usual := len(a.Command(task("plan.md")).Argv)
 		for _, plan := range plans {
@@ -204,7 +215,8 @@ func TestAnyPlanStaysOneArgumentAndNoOption(t *testing.T) {
 func TestEnvironmentSaysWhereTheAgentIs(t *testing.T) {
 	for _, a := range All() {
 		env := a.Command(task("plan.md")).Env
-		for _, want := range []string{"CCO_SESSION=3f9c01aa", "CCO_WORKSPACE=/workspace/3f9c01aa", "CCO_EXCHANGE=/exchange/3f9c01aa"} {
+		for _, want := range []string{"CCO_SESSION=3f9c01aa", "CCO_WORKSPACE=/workspace/3f9c01aa",
+			"CCO_EXCHANGE=/exchange/3f9c01aa"} {
 			if !slices.Contains(env, want) {
 				t.Errorf("%s: env %q lacks %s", a.Name(), env, want)
 			}

@@ -15,7 +15,8 @@ func (claude) Binary() string   { return "claude" }
 func (claude) Provider() string { return "anthropic" }
 
 func (claude) Package() Package {
-	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.300", Models: []string{"claude-opus-5-5"},
+	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.300",
+		Models:   []string{"claude-opus-5-5"},
 		Programs: []string{"@anthropic-ai/claude-code-{machine}/claude", "@anthropic-ai/claude-code-{machine}-musl/claude"}}
 }
 
@@ -26,7 +27,8 @@ func (claude) Login() (variable, file string) {
 	return "CLAUDE_CONFIG_DIR", ".claude/.credentials.json"
 }
 
-// Command invokes the provisioned skill. The prompt is one argument that begins with a slash, whatever the plan is called.
+// Command invokes the provisioned skill. The prompt is one argument that begins with a slash, whatever the plan is
+// called.
 func (claude) Command(t Task) Command {
 	argv := []string{program(t, "claude")}
 	if !t.Interactive {
@@ -64,17 +66,20 @@ func (claude) Command(t Task) Command {
 	return Command{Argv: append(argv, prompt), Env: env, Home: claudeWelcome(t)}
 }
 
-// claudeWelcome answers what claude asks at its first start on a terminal: a theme, whether the key and the directory are
-// right. Without it nothing begins until a person has typed, and not even then where its maker's own host can't be reached.
+// claudeWelcome answers what claude asks at its first start on a terminal: a theme, whether the key and the directory
+// are right. Without it nothing begins until a person has typed, and not even then where its maker's own host can't be
+// reached.
 func claudeWelcome(t Task) []File {
 	if !t.Interactive || t.State == "" {
 		return nil
 	}
 	known := t.Token[max(0, len(t.Token)-20):]
 	data, err := json.Marshal(map[string]any{
-		"hasCompletedOnboarding": true, "lastOnboardingVersion": claude{}.Package().Version, "theme": "dark", "bypassPermissionsModeAccepted": true,
-		"customApiKeyResponses": map[string]any{"approved": []string{known}, "rejected": []string{}},
-		"projects":              map[string]any{t.Workspace: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+		"hasCompletedOnboarding": true, "lastOnboardingVersion": claude{}.Package().Version, "theme": "dark",
+		"bypassPermissionsModeAccepted": true,
+		"customApiKeyResponses":         map[string]any{"approved": []string{known}, "rejected": []string{}},
+		"projects": map[string]any{t.Workspace: map[string]any{"hasTrustDialogAccepted": true,
+			"hasCompletedProjectOnboarding": true}},
 	})
 	if err != nil {
 		return nil // strings can always be written

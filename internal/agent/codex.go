@@ -14,7 +14,8 @@ func (codex) Binary() string   { return "codex" }
 func (codex) Provider() string { return "openai" }
 
 func (codex) Package() Package {
-	return Package{Name: "@openai/codex", Version: "0.166.0", Oldest: "0.160.0", Models: []string{"gpt-6.1-sol"}, Programs: []string{"@openai/codex-{machine}/vendor/*/bin/codex"}}
+	return Package{Name: "@openai/codex", Version: "0.166.0", Oldest: "0.160.0", Models: []string{"gpt-6.1-sol"},
+		Programs: []string{"@openai/codex-{machine}/vendor/*/bin/codex"}}
 }
 
 func (codex) Events(s event.Start) event.Decoder { return event.NewCodex(s) }
@@ -53,8 +54,10 @@ func (codex) Command(t Task) Command {
 		env = append(env, "CODEX_HOME="+t.State+"/.codex")
 	}
 	if t.Door != "" {
-		for _, c := range []string{`model_provider="cco"`, `model_providers.cco.name="cco"`, `model_providers.cco.env_key="` + codexToken + `"`,
-			`model_providers.cco.wire_api="responses"`, "model_providers.cco.base_url=" + strconv.Quote("http://"+t.Door+"/openai/v1")} {
+		for _, c := range []string{`model_provider="cco"`, `model_providers.cco.name="cco"`, `model_providers.cco.env_key="` +
+			codexToken + `"`,
+			`model_providers.cco.wire_api="responses"`, "model_providers.cco.base_url=" +
+				strconv.Quote("http://"+t.Door+"/openai/v1")} {
 			argv = append(argv, "-c", c)
 		}
 		env = append(env, codexToken+"="+t.Token)

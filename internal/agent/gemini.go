@@ -14,7 +14,9 @@ func (gemini) Binary() string   { return "gemini" }
 func (gemini) Provider() string { return "gemini" }
 
 func (gemini) Package() Package {
-	return Package{Name: "@google/gemini-cli", Version: "0.61.0", Oldest: "0.60.0", Models: []string{"gemini-3.1-pro-preview-customtools", "gemini-3.5-flash-lite"}, Programs: []string{"@google/gemini-cli/bundle/gemini.js"}, Node: 20}
+	return Package{Name: "@google/gemini-cli", Version: "0.61.0", Oldest: "0.60.0",
+		Models:   []string{"gemini-3.1-pro-preview-customtools", "gemini-3.5-flash-lite"},
+		Programs: []string{"@google/gemini-cli/bundle/gemini.js"}, Node: 20}
 }
 
 func (gemini) Events(s event.Start) event.Decoder { return event.NewGemini(s) }

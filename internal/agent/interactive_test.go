@@ -19,8 +19,8 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Guards against an agent that stops at a question of its own before it begins: on a terminal they ask for trust, a theme,
-// a login.
+// Guards against an agent that stops at a question of its own before it begins: on a terminal they ask for trust, a
+// theme, a login.
 func TestRealInteractive(t *testing.T) {
 	for _, name := range clis() {
 		t.Run(name, func(t *testing.T) {
@@ -57,11 +57,13 @@ func (s *stage) onTerminal(t *testing.T, done func() bool) string {
 	}
 	argv := append([]string{"unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
 		`mount --bind "$0" /etc && exec unshare --user --map-user=1000 --map-group=1000 "$@"`, s.etc}, cmd.Argv...)
-	env := slices.Concat([]string{"HOME=" + s.task.Home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "TMPDIR=" + s.root}, cmd.Env)
+	env := slices.Concat([]string{"HOME=" + s.task.Home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color",
+		"LANG=C.UTF-8", "TMPDIR=" + s.root}, cmd.Env)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	p, err := proc.Start(ctx, proc.Cmd{Argv: argv, Dir: s.task.Workspace, Env: env, Stdin: slave, Stdout: slave, Stderr: slave,
-		Attr: func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty = false, true, true }})
+	p, err := proc.Start(ctx, proc.Cmd{Argv: argv, Dir: s.task.Workspace, Env: env, Stdin: slave, Stdout: slave,
+		Stderr: slave,
+		Attr:   func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty = false, true, true }})
 	_ = slave.Close()
 	if err != nil {
 		t.Fatal(err)

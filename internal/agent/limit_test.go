@@ -15,8 +15,8 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 )
 
-// Guards against a limit that looks like a lost login: on a terminal the door's answer is the last that the user sees of the
-// agent. Its words must stand there, and no advice that can't help.
+// Guards against a limit that looks like a lost login: on a terminal the door's answer is the last that the user sees
+// of the agent. Its words must stand there, and no advice that can't help.
 func TestRealLimitOnATerminal(t *testing.T) {
 	for _, name := range clis() {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,8 @@ func (s *stage) behindADoor(t *testing.T, limits broker.Limits) *atomic.Int64 {
 		t.Fatal(err)
 	}
 	var refused atomic.Int64
-	door, err := broker.Open(broker.Config{Token: s.task.Token, Models: []broker.Upstream{{Provider: p, Base: base}}, Limits: limits,
+	door, err := broker.Open(broker.Config{Token: s.task.Token, Models: []broker.Upstream{{Provider: p, Base: base}},
+		Limits: limits,
 		Record: func(e broker.Entry) {
 			if e.Decision == broker.Limited {
 				refused.Add(1)

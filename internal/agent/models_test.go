@@ -10,7 +10,8 @@ import (
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 )
 
-// Guards against a version that is pinned anew and asks another model than the table of its models says, which then has no price.
+// Guards against a version that is pinned anew and asks another model than the table of its models says, which then has
+// no price.
 func TestRealDefaultModels(t *testing.T) {
 	for _, name := range clis() {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,8 @@ func (opencode) Command(t Task) Command {
 	} else {
 		argv = append(argv, "--", prompt(t))
 	}
-	env := append(place(t), "OPENCODE_CONFIG_CONTENT="+opencodeConfig(t, model), "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1",
+	env := append(place(t), "OPENCODE_CONFIG_CONTENT="+opencodeConfig(t, model), "OPENCODE_DISABLE_MODELS_FETCH=1",
+		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		// A repository's settings and plugins are code that would run in opencode itself, beside the guard's.
 		"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1")
 	if t.State != "" && t.State != t.Home {

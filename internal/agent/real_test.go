@@ -72,14 +72,16 @@ func newStage(t *testing.T, name string, steps ...agenttest.Step) *stage {
 	s := &stage{a: a, root: root, host: filepath.Join(root, "host"), model: agenttest.Serve(t, steps...)}
 	wt, home := filepath.Join(root, "work"), filepath.Join(root, "home")
 	s.run(t, "git", "init", "-q", s.host)
-	s.run(t, "git", "-C", s.host, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "start")
+	s.run(t, "git", "-C", s.host, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty",
+		"-m", "start")
 	s.run(t, "git", "-C", s.host, "worktree", "add", "-q", wt, "-b", "feature")
 	for _, f := range provision.Files() {
 		s.put(t, filepath.Join(home, f.Path), string(f.Data))
 	}
 	s.put(t, filepath.Join(root, "exchange", ".keep"), "")
 	s.task = agent.Task{
-		Plan: "plan.md", Session: "3f9c01aa", Workspace: wt, Exchange: filepath.Join(root, "exchange"), Home: home, State: home,
+		Plan: "plan.md", Session: "3f9c01aa", Workspace: wt, Exchange: filepath.Join(root, "exchange"), Home: home,
+		State:   home,
 		Program: cli(t, a), Door: strings.TrimPrefix(s.model.URL, "http://"), Token: "worthless-token",
 		Model: map[string]string{"codex": "gpt-5", "gemini": "gemini-2.5-pro"}[name],
 	}
@@ -126,7 +128,8 @@ func (s *stage) guard(t *testing.T, home string) {
 	s.task.Rules = "## RULES\n\n- The rules are here."
 }
 
-// play runs the agent once and decodes what it says. Its /etc is the stage's, and belongs to nobody that it knows as root.
+// play runs the agent once and decodes what it says. Its /etc is the stage's, and belongs to nobody that it knows as
+// root.
 func (s *stage) play(t *testing.T, name string) []event.Event {
 	t.Helper()
 	return s.playFor(t.Context(), t, name, event.Usage{})
@@ -141,10 +144,12 @@ func (s *stage) playFor(ctx context.Context, t *testing.T, name string, before e
 	}
 	argv := append([]string{"unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
 		`mount --bind "$0" /etc && exec unshare --user --map-user=1000 --map-group=1000 "$@"`, s.etc}, cmd.Argv...)
-	env := slices.Concat([]string{"HOME=" + s.task.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TZ=UTC", "TMPDIR=" + s.root,
+	env := slices.Concat([]string{"HOME=" + s.task.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8",
+		"TZ=UTC", "TMPDIR=" + s.root,
 		"GIT_CONFIG_NOSYSTEM=1"}, cmd.Env, s.env)
 	var out, words bytes.Buffer
-	err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: s.task.Workspace, Env: env, Stdout: &out, Stderr: &words, Grace: 20 * time.Second})
+	err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: s.task.Workspace, Env: env, Stdout: &out, Stderr: &words,
+		Grace: 20 * time.Second})
 	exit := proc.Code(err)
 	if ctx.Err() != nil {
 		exit = 143
@@ -221,13 +226,16 @@ func TestRealRunAndResume(t *testing.T) {
 			s.task.NewSession = "11111111-2222-4333-8444-555555555555"
 			events := s.play(t, "work")
 			end := last(events)
-			if end.Outcome != event.OK || end.Text != "All is done." || end.Session == "" || end.Usage.Input != 30 || end.Usage.Output != 15 {
+			if end.Outcome != event.OK || end.Text != "All is done." || end.Session == "" || end.Usage.Input != 30 ||
+				end.Usage.Output != 15 {
 				t.Errorf("end %+v\n%s", end, show(events))
 			}
-			if len(kinds(events, event.KindStarted)) != 1 || len(kinds(events, event.KindToolCall)) != 2 || len(kinds(events, event.KindToolResult)) != 2 {
+			if len(kinds(events, event.KindStarted)) != 1 || len(kinds(events, event.KindToolCall)) != 2 ||
+				len(kinds(events, event.KindToolResult)) != 2 {
 				t.Errorf("events\n%s", show(events))
 			}
-			for _, text := range []string{"The rules are here.", "Executing a plan in a sandbox", "plan.md", "question.txt", "You are in a cco box"} {
+			for _, text := range []string{"The rules are here.", "Executing a plan in a sandbox", "plan.md", "question.txt",
+				"You are in a cco box"} {
 				if !s.model.Saw(text) {
 					t.Errorf("the model was not told %q", text)
 				}
@@ -330,7 +338,8 @@ func TestRealFailures(t *testing.T) {
 				if end.Outcome != tt.outcome || end.Transient != tt.transient || (end.Error == "") != (tt.outcome == event.OK) {
 					t.Errorf("end %+v\n%s", end, show(events))
 				}
-				if tt.name == "limited" && (end.ResetAt.Before(reset.Add(-2*time.Minute)) || end.ResetAt.After(reset.Add(2*time.Minute))) {
+				if tt.name == "limited" && (end.ResetAt.Before(reset.Add(-2*time.Minute)) ||
+					end.ResetAt.After(reset.Add(2*time.Minute))) {
 					t.Errorf("it resets at %s, not at %s", reset, end.ResetAt)
 				}
 			})

@@ -22,8 +22,8 @@ type offered struct {
 // nested finds the tools that codex offers to newer models inside of its tool for JavaScript.
 var nested = regexp.MustCompile("(?m)^### `([a-z_]+)`$")
 
-// toolsIn finds the tools in a request, whatever its protocol. They are named as hooks are told: codex puts the name of a
-// namespace before them, and nothing between.
+// toolsIn finds the tools in a request, whatever its protocol. They are named as hooks are told: codex puts the name of
+// a namespace before them, and nothing between.
 func toolsIn(v any, space string) (list []offered) {
 	switch v := v.(type) {
 	case []any:
@@ -67,7 +67,8 @@ var acting = regexp.MustCompile(`(?i)path|file$|dir$|cwd|command|^cmd$|^script|p
 // harmless are those that were judged: they are only read, or only words.
 var harmless = []string{
 	"Read file_path", "view_image path", "list_directory dir_path", "read_file file_path",
-	"grep_search dir_path", "grep_search max_matches_per_file", "glob dir_path", "glob path", "grep path", "read filePath", "task command", "collaborationlist_agents path_prefix",
+	"grep_search dir_path", "grep_search max_matches_per_file", "glob dir_path", "glob path", "grep path", "read filePath",
+	"task command", "collaborationlist_agents path_prefix",
 }
 
 // hostile is an input that must be denied if it is read at all.
@@ -85,8 +86,8 @@ func hostile(property string) string {
 	return "/outside/x"
 }
 
-// What the guard doesn't know it denies, so that an agent loses tools with each version that brings new ones; and an input
-// that it doesn't look at is a way out.
+// What the guard doesn't know it denies, so that an agent loses tools with each version that brings new ones; and an
+// input that it doesn't look at is a way out.
 func TestTheGuardKnowsEveryToolThatAgentsOffer(t *testing.T) {
 	for _, tt := range []struct{ agent, model, env string }{
 		{"claude", "", ""}, {"claude", "", "ENABLE_TOOL_SEARCH=false"}, // the second shows all at once
@@ -129,7 +130,8 @@ func judged(t *testing.T, tool offered) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return guard.Decide(guard.Policy{Workspace: "/workspace"}, nil, guard.Call{Tool: tool.name, Input: data, Cwd: "/workspace"})
+		return guard.Decide(guard.Policy{Workspace: "/workspace"}, nil,
+			guard.Call{Tool: tool.name, Input: data, Cwd: "/workspace"})
 	}
 	if v := decide(); strings.Contains(v.Reason, "does not know") {
 		t.Errorf("the guard does not know the tool %s", tool.name)

@@ -18,9 +18,9 @@ import (
 	"github.com/cco-dev/cco/internal/provision"
 )
 
-// agent measures what cco adds to an agent's own time: claude by itself with a scripted model for one turn, beside the same
-// command through `cco box push`, from when the keeper starts the program to when it has ended. What comes before and
-// after, the clone and the bundle, is measured by push and pull.
+// agent measures what cco adds to an agent's own time: claude by itself with a scripted model for one turn, beside the
+// same command through `cco box push`, from when the keeper starts the program to when it has ended. What comes before
+// and after, the clone and the bundle, is measured by push and pull.
 func (b *bench) agent(ctx context.Context) error {
 	on, done, err := b.onDisk(ctx)
 	if err != nil {
@@ -66,9 +66,11 @@ func (b *bench) agent(ctx context.Context) error {
 		return err
 	}
 	b.rows = append(b.rows,
-		row{"one scripted turn of claude in a box, from the program's start to its end (p50 of 15)", ms(median(with)), ms(median(without)),
+		row{"one scripted turn of claude in a box, from the program's start to its end (p50 of 15)", ms(median(with)),
+			ms(median(without)),
 			fmt.Sprintf("%+.0f ms", float64(median(added).Microseconds())/1000), "+150 ms"},
-		row{"memory of cco's processes for it, their share (keeper, relay, init, the one that follows)", memory, "", "", "30 MB"})
+		row{"memory of cco's processes for it, their share (keeper, relay, init, the one that follows)", memory, "",
+			"", "30 MB"})
 	return nil
 }
 
@@ -80,7 +82,8 @@ func (b *bench) onDisk(ctx context.Context) (on *bench, done func(), err error) 
 		return nil, nil, err
 	}
 	on = &bench{cco: b.cco, dir: dir}
-	on.env = append(b.env[:len(b.env):len(b.env)], "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
+	on.env = append(b.env[:len(b.env):len(b.env)], "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_CONFIG_HOME="+
+		filepath.Join(dir, "config"))
 	done = func() {
 		_ = on.quiet(context.WithoutCancel(ctx), dir, on.cco, "box", "destroy", "--force")
 		_ = os.RemoveAll(dir)
@@ -149,9 +152,11 @@ func (b *bench) bareTurn(ctx context.Context, repo, program string, model *agent
 	if err != nil {
 		return 0, err
 	}
-	cmd := claude.Command(agent.Task{Plan: "plan.md", Session: "00000000", Workspace: repo, Exchange: home, Home: home, State: home,
+	cmd := claude.Command(agent.Task{Plan: "plan.md", Session: "00000000", Workspace: repo, Exchange: home, Home: home,
+		State:   home,
 		Program: program, Door: strings.TrimPrefix(model.URL, "http://"), Token: "bench"})
-	env := append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + home}, cmd.Env...)
+	env := append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" +
+		home}, cmd.Env...)
 	start := time.Now()
 	_, err = proc.Output(ctx, proc.Cmd{Argv: cmd.Argv, Dir: repo, Env: env})
 	return time.Since(start), err
@@ -178,8 +183,8 @@ func (b *bench) turnMemory(ctx context.Context, repo string, model *agenttest.Se
 	return fmt.Sprintf("%.1f MB", float64(kb)/1024), <-done
 }
 
-// ownMemory is the share of memory of our processes, in kilobytes: those that know this bench's directories, and what they
-// have started in the box, but for the agent.
+// ownMemory is the share of memory of our processes, in kilobytes: those that know this bench's directories, and what
+// they have started in the box, but for the agent.
 func (b *bench) ownMemory() (kb int) {
 	parent, ours := map[string]string{}, map[string]bool{}
 	procs, _ := filepath.Glob("/proc/[0-9]*")

@@ -15,8 +15,10 @@ import (
 
 // shell compares entering a box with bwrap doing the same unsharing.
 func (b *bench) shell(ctx context.Context) error {
-	bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--new-session", "--hostname", "box",
-		"--ro-bind", "/usr", "/usr", "--ro-bind-try", "/opt", "/opt", "--ro-bind", "/etc", "/etc", "--proc", "/proc", "--dev", "/dev",
+	bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--new-session",
+		"--hostname", "box",
+		"--ro-bind", "/usr", "/usr", "--ro-bind-try", "/opt", "/opt", "--ro-bind", "/etc", "/etc", "--proc", "/proc", "--dev",
+		"/dev",
 		"--tmpfs", "/tmp", "--dir", "/home/agent", "--chdir", "/home/agent"}
 	for _, dir := range []string{"/bin", "/sbin", "/lib", "/lib64"} {
 		if to, err := os.Readlink(dir); err == nil {
@@ -61,7 +63,9 @@ func (b *bench) push(ctx context.Context) error {
 		return err
 	}
 	plain = (plain + again) / 2
-	b.rows = append(b.rows, row{fmt.Sprintf("first push until the agent works (%d commits, %d files) beside `git bundle create` + `git clone`", b.commits, b.files),
+	b.rows = append(b.rows, row{fmt.Sprintf(
+		"first push until the agent works (%d commits, %d files) beside `git bundle create` + `git clone`", b.commits,
+		b.files),
 		ms(first), ms(plain), ratio(first, plain), "1.3×"})
 	var seconds []time.Duration
 	for i := range 5 {
@@ -75,7 +79,8 @@ func (b *bench) push(ctx context.Context) error {
 		seconds = append(seconds, d)
 	}
 	second := median(seconds)
-	b.rows = append(b.rows, row{"second push after one commit beside the first", ms(second), ms(first), fmt.Sprintf("%.0f× faster", float64(first)/float64(second)), "20× faster"})
+	b.rows = append(b.rows, row{"second push after one commit beside the first", ms(second), ms(first),
+		fmt.Sprintf("%.0f× faster", float64(first)/float64(second)), "20× faster"})
 	return nil
 }
 
@@ -117,7 +122,8 @@ func (b *bench) commit(ctx context.Context, repo, file, text string) error {
 
 // pull compares bringing a bundle back with git fetch from the same bundle.
 func (b *bench) pull(ctx context.Context) error {
-	const big = "# Big\n\n## Task 1: Grow\n\n```sh\nfor i in $(seq 50); do head -c 1048576 /dev/urandom > big$i; done\n```\n"
+	const big = "# Big\n\n## Task 1: Grow\n\n```sh\nfor i in $(seq 50); do head -c 1048576 /dev/urandom > big$i; " +
+		"done\n```\n"
 	for _, c := range []struct{ what, plan, bar string }{
 		{"pull of a 50 MB bundle beside `git fetch` from it", big, "2×"},
 		{"pull of a small bundle beside `git fetch` from it", trivial, "+150 ms"},
@@ -171,7 +177,8 @@ func alternatePulls(ctx context.Context, b *bench, repo string) (ours, theirs ti
 }
 
 func (b *bench) pushed(ctx context.Context, repo string, more ...string) (string, error) {
-	out, err := b.output(ctx, repo, append([]string{b.cco, "box", "push", "plan.md", "--agent", "script", "--quiet", "--json"}, more...)...)
+	out, err := b.output(ctx, repo, append([]string{b.cco, "box", "push", "plan.md", "--agent", "script", "--quiet",
+		"--json"}, more...)...)
 	if err != nil {
 		return "", err
 	}

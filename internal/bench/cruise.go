@@ -39,7 +39,8 @@ type cruising struct {
 	data  string
 }
 
-// cruise measures an engine with many phases that wait, how soon a comment is answered, and status among many that ended.
+// cruise measures an engine with many phases that wait, how soon a comment is answered, and status among many that
+// ended.
 func (b *bench) cruise(ctx context.Context) (err error) {
 	c := &cruising{bench: b, repo: filepath.Join(b.dir, "cruise"), data: filepath.Join(b.dir, "data", "cco")}
 	if c.fake, err = githubfake.New(ctx, filepath.Join(b.dir, "cruise-forge"), nil); err != nil {
@@ -52,7 +53,8 @@ func (b *bench) cruise(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, c.store.Close()) }()
 	env := b.env
 	defer func() { b.env = env }()
-	b.env = append(b.env, "GH_ENTERPRISE_TOKEN="+cruiseToken, "GH_HOST="+strings.TrimPrefix(c.fake.URL(), "http://"), "CCO_FORGE=github")
+	b.env = append(b.env, "GH_ENTERPRISE_TOKEN="+cruiseToken, "GH_HOST="+strings.TrimPrefix(c.fake.URL(), "http://"),
+		"CCO_FORGE=github")
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
@@ -62,7 +64,8 @@ func (b *bench) cruise(ctx context.Context) (err error) {
 	}
 	defer func() { _ = log.Close() }()
 	serve, err := proc.Start(ctx, proc.Cmd{
-		Argv: []string{b.cco, "cruise", "serve"}, Dir: b.dir, Env: b.env, Stdout: log, Stderr: log, TiedToUs: true, Grace: 20 * time.Second,
+		Argv: []string{b.cco, "cruise", "serve"}, Dir: b.dir, Env: b.env, Stdout: log, Stderr: log, TiedToUs: true,
+		Grace: 20 * time.Second,
 	})
 	if err != nil {
 		return err
@@ -106,7 +109,8 @@ func (c *cruising) prepare(ctx context.Context) error {
 	c.head = strings.TrimSpace(head)
 	for i := range waitingPhases {
 		branch := fmt.Sprintf("topic-%d", i)
-		if err := c.quiet(ctx, bare, "git", "-c", "safe.directory=*", "update-ref", "refs/heads/"+branch, c.head); err != nil {
+		if err := c.quiet(ctx, bare, "git", "-c", "safe.directory=*", "update-ref", "refs/heads/"+branch,
+			c.head); err != nil {
 			return err
 		}
 		var p struct{ Number int }
@@ -130,7 +134,8 @@ func (c *cruising) prepare(ctx context.Context) error {
 func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) error {
 	w := cruise.Worker{Agent: "script"}
 	st := cruise.NewState(cruise.Spec{
-		Task: "Wait", Kind: cruise.Planning, Repo: c.repo, Box: "cco-sandbox", Planner: w, Reviewer: w, Fixer: w, Domains: cruise.Domains(),
+		Task: "Wait", Kind: cruise.Planning, Repo: c.repo, Box: "cco-sandbox", Planner: w, Reviewer: w, Fixer: w,
+		Domains:   cruise.Domains(),
 		MaxRounds: 5, MaxCost: 20, Timeout: 24 * time.Hour,
 	})
 	now := time.Now().UTC()
@@ -142,7 +147,8 @@ func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) er
 	}
 	for i := range 20 {
 		st.Ledger.Findings = append(st.Ledger.Findings, cruise.Finding{
-			ID: fmt.Sprintf("%012x", i), Domain: "Security", Path: "more.txt", Text: strings.Repeat("words ", 30), State: cruise.Fixed, Commit: c.head,
+			ID: fmt.Sprintf("%012x", i), Domain: "Security", Path: "more.txt", Text: strings.Repeat("words ", 30),
+			State: cruise.Fixed, Commit: c.head,
 		})
 	}
 	rec, err := steps.Record(id, st, now)
@@ -157,7 +163,8 @@ func (c *cruising) call(ctx context.Context, path string, body, out any) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.fake.URL()+"/api/v3/repos/ada/demo/"+path, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.fake.URL()+"/api/v3/repos/ada/demo/"+path,
+		bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
@@ -217,7 +224,8 @@ func (c *cruising) waiting(ctx context.Context, pid int) error {
 	}
 	share := 100 * (cpu(pid) - before).Seconds() / time.Since(start).Seconds()
 	c.rows = append(c.rows,
-		row{fmt.Sprintf("%d phases wait in one process: memory", waitingPhases), fmt.Sprintf("%d MB", heldBy(pid)>>20), "", "", "150 MB"},
+		row{fmt.Sprintf("%d phases wait in one process: memory", waitingPhases), fmt.Sprintf("%d MB", heldBy(pid)>>20), "",
+			"", "150 MB"},
 		row{"the same: of a core", fmt.Sprintf("%.1f %%", share), "", "", "2 %"})
 	return nil
 }
@@ -255,7 +263,8 @@ func (c *cruising) answering(ctx context.Context) error {
 	if err := os.WriteFile(task, []byte(patient), 0o600); err != nil {
 		return err
 	}
-	out, err := c.output(ctx, c.repo, c.cco, "cruise", "start", "--file", task, "--planner", "script", "--domains", "Security", "--detach", "--json")
+	out, err := c.output(ctx, c.repo, c.cco, "cruise", "start", "--file", task, "--planner", "script", "--domains",
+		"Security", "--detach", "--json")
 	if err != nil {
 		return err
 	}
@@ -272,7 +281,8 @@ func (c *cruising) answering(ctx context.Context) error {
 	}
 	said := time.Now()
 	var posted struct{ ID int64 }
-	if err := c.call(ctx, fmt.Sprintf("issues/%d/comments", st.PR.Number), map[string]string{"body": "do it"}, &posted); err != nil {
+	if err := c.call(ctx, fmt.Sprintf("issues/%d/comments", st.PR.Number), map[string]string{"body": "do it"},
+		&posted); err != nil {
 		return err
 	}
 	if err := until(ctx, 10*time.Millisecond, func() (bool, error) {
@@ -281,7 +291,8 @@ func (c *cruising) answering(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	c.rows = append(c.rows, row{"a comment just after a look, the next in 20 s: until the fixer starts", ms(time.Since(said)), "", "", "21 s"})
+	c.rows = append(c.rows, row{"a comment just after a look, the next in 20 s: until the fixer starts",
+		ms(time.Since(said)), "", "", "21 s"})
 	return c.quiet(ctx, c.repo, c.cco, "cruise", "cleanup", phase.ID, "--force")
 }
 
@@ -295,6 +306,7 @@ func (c *cruising) asking(ctx context.Context) error {
 		}
 		all = append(all, d)
 	}
-	c.rows = append(c.rows, row{fmt.Sprintf("cco cruise status with %d ended phases", endedPhases), ms(median(all)), "", "", "100 ms"})
+	c.rows = append(c.rows, row{fmt.Sprintf("cco cruise status with %d ended phases", endedPhases), ms(median(all)), "",
+		"", "100 ms"})
 	return nil
 }

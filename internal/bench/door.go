@@ -23,7 +23,8 @@ import (
 
 const doorToken = "token-of-a-bench"
 
-// door measures what the only way out of a box costs: beside the same model and the same server, asked directly in the same run.
+// door measures what the only way out of a box costs: beside the same model and the same server, asked directly in the
+// same run.
 func (b *bench) door(ctx context.Context) error {
 	model := httptest.NewServer(http.HandlerFunc(playModel))
 	defer model.Close()
@@ -41,12 +42,14 @@ func (b *bench) door(ctx context.Context) error {
 	return b.manyDoors(ctx, model.URL)
 }
 
-// playModel streams: a first event at once, and then as many bytes as the path's query asks for, or nothing until the end.
+// playModel streams: a first event at once, and then as many bytes as the path's query asks for, or nothing until the
+// end.
 func playModel(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
 	rc := http.NewResponseController(w)
-	_, _ = io.WriteString(w, "data: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-opus-5\",\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n")
+	_, _ = io.WriteString(w, "data: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-opus-5\",\"usage\":{"+
+		"\"input_tokens\":10,\"output_tokens\":1}}}\n\n")
 	_ = rc.Flush()
 	switch want := r.Header.Get("X-App"); want {
 	case "":
@@ -55,7 +58,8 @@ func playModel(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		n, _ := strconv.Atoi(want)
-		event := []byte("data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"" + strings.Repeat("words and more ", 2000) + "\"}}\n\n")
+		event := []byte("data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"" +
+			strings.Repeat("words and more ", 2000) + "\"}}\n\n")
 		for ; n > 0; n -= len(event) {
 			if _, err := w.Write(event); err != nil {
 				return
@@ -91,8 +95,9 @@ func (b *bench) openDoor(model string, n int) (*doorway, error) {
 		return nil, err
 	}
 	d, err := broker.Open(broker.Config{
-		Session: fmt.Sprintf("%08x", n), Token: doorToken, Mode: broker.ModeAllowlist, Allowed: func() []broker.Rule { return []broker.Rule{rule} },
-		Models: []broker.Upstream{{Provider: p, Base: base, Key: key}},
+		Session: fmt.Sprintf("%08x", n), Token: doorToken, Mode: broker.ModeAllowlist,
+		Allowed: func() []broker.Rule { return []broker.Rule{rule} },
+		Models:  []broker.Upstream{{Provider: p, Base: base, Key: key}},
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +108,8 @@ func (b *bench) openDoor(model string, n int) (*doorway, error) {
 		return nil, err
 	}
 	go func() { at.served <- d.Serve(l) }()
-	at.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	at.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", at.socket)
 	}}}
 	return at, nil
@@ -117,7 +123,9 @@ func (at *doorway) close() {
 
 // ask sends a request to the model and gives its answer when the first byte is there.
 func ask(ctx context.Context, c *http.Client, base, want string) (*http.Response, *bufio.Reader, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages", strings.NewReader(`{"model":"claude-opus-5","messages":[{"role":"user","content":"`+strings.Repeat("words ", 2000)+`"}]}`))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/messages",
+		strings.NewReader(`{"model":"claude-opus-5","messages":[{"role":"user","content":"`+
+			strings.Repeat("words ", 2000)+`"}]}`))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +183,8 @@ func (b *bench) firstByte(ctx context.Context, at *doorway, model string) error 
 		bar  string
 	}{{"p50", n / 2, "1 ms more"}, {"p99", n * 99 / 100, "5 ms more"}} {
 		more := through[q.at] - beside[q.at]
-		b.rows = append(b.rows, row{"first byte of a streamed answer, through a door (" + q.name + ")", fine(through[q.at]), fine(beside[q.at]), fine(more) + " more", q.bar})
+		b.rows = append(b.rows, row{"first byte of a streamed answer, through a door (" + q.name + ")", fine(through[q.at]),
+			fine(beside[q.at]), fine(more) + " more", q.bar})
 	}
 	return nil
 }
@@ -203,7 +212,8 @@ func (b *bench) throughput(ctx context.Context, at *doorway, model string) error
 	if err != nil {
 		return err
 	}
-	b.rows = append(b.rows, row{"a model's answer of 512 MB through a door, counted on the way", rate(size, ours), rate(size, theirs), ratio(ours, theirs), "300 MB/s"})
+	b.rows = append(b.rows, row{"a model's answer of 512 MB through a door, counted on the way", rate(size, ours),
+		rate(size, theirs), ratio(ours, theirs), "300 MB/s"})
 	source, err := newSource(size)
 	if err != nil {
 		return err
@@ -213,7 +223,8 @@ func (b *bench) throughput(ctx context.Context, at *doorway, model string) error
 	if err != nil {
 		return err
 	}
-	d, err := broker.Open(broker.Config{Token: doorToken, Mode: broker.ModeAllowlist, Allowed: func() []broker.Rule { return []broker.Rule{rule} }})
+	d, err := broker.Open(broker.Config{Token: doorToken, Mode: broker.ModeAllowlist,
+		Allowed: func() []broker.Rule { return []broker.Rule{rule} }})
 	if err != nil {
 		return err
 	}
@@ -231,7 +242,8 @@ func (b *bench) throughput(ctx context.Context, at *doorway, model string) error
 	if err != nil {
 		return err
 	}
-	b.rows = append(b.rows, row{"512 MB inside CONNECT through a door", rate(size, ours), rate(size, theirs), ratio(ours, theirs), "300 MB/s"})
+	b.rows = append(b.rows, row{"512 MB inside CONNECT through a door", rate(size, ours), rate(size, theirs),
+		ratio(ours, theirs), "300 MB/s"})
 	return nil
 }
 
@@ -239,7 +251,8 @@ func rate(size int, d time.Duration) string {
 	return fmt.Sprintf("%.0f MB/s", float64(size)/1e6/d.Seconds())
 }
 
-// manyDoors holds 200 doors open, each with an answer under way, and looks at the memory of all that: doors, clients and model.
+// manyDoors holds 200 doors open, each with an answer under way, and looks at the memory of all that: doors, clients
+// and model.
 func (b *bench) manyDoors(ctx context.Context, model string) error {
 	const n = 200
 	debug.FreeOSMemory()
@@ -257,8 +270,10 @@ func (b *bench) manyDoors(ctx context.Context, model string) error {
 		defer func() { _ = res.Body.Close() }()
 	}
 	after := resident()
-	b.rows = append(b.rows, row{fmt.Sprintf("memory of a process with %d doors, an answer under way in each (clients and model in it too)", n),
-		fmt.Sprintf("%d MB", after), fmt.Sprintf("%d MB before", before), fmt.Sprintf("%.2f MB each", float64(after-before)/n), "100 MB"})
+	b.rows = append(b.rows, row{fmt.Sprintf(
+		"memory of a process with %d doors, an answer under way in each (clients and model in it too)", n),
+		fmt.Sprintf("%d MB", after), fmt.Sprintf("%d MB before", before),
+		fmt.Sprintf("%.2f MB each", float64(after-before)/n), "100 MB"})
 	return nil
 }
 

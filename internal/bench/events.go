@@ -42,7 +42,8 @@ func (b *bench) events(ctx context.Context) error {
 	}
 	rate := func(d time.Duration) string { return fmt.Sprintf("%.0f MB/s", float64(size)/1e6/d.Seconds()) }
 	b.rows = append(b.rows,
-		row{fmt.Sprintf("1,000,000 events, %.2f GB, read", float64(size)/1e9) + " and decoded, beside json.Valid", rate(ours), rate(plain), ratio(ours, plain), "50 MB/s"},
+		row{fmt.Sprintf("1,000,000 events, %.2f GB, read", float64(size)/1e9) + " and decoded, beside json.Valid", rate(ours),
+			rate(plain), ratio(ours, plain), "50 MB/s"},
 		row{"the most memory in use meanwhile", fmt.Sprintf("%.0f MB", float64(peak)/1e6), "", "", "bounded"})
 	return nil
 }
@@ -80,14 +81,17 @@ func newLongRun() *longRun {
 		var line string
 		switch id := fmt.Sprintf("%04d", i/3); i % 3 {
 		case 0:
-			line = `{"type":"assistant","message":{"id":"msg_` + id + `","role":"assistant","content":[{"type":"tool_use","id":"toolu_` + id +
+			line = `{"type":"assistant","message":{"id":"msg_` + id +
+				`","role":"assistant","content":[{"type":"tool_use","id":"toolu_` + id +
 				`","name":"Bash","input":{"command":"go test ./... 2>&1 | tail -n 40","description":"Run the tests"}}],` +
-				`"usage":{"input_tokens":4,"cache_creation_input_tokens":120,"cache_read_input_tokens":20000,"output_tokens":31}},` + session + `}`
+				`"usage":{"input_tokens":4,"cache_creation_input_tokens":120,"cache_read_input_tokens":20000,` +
+				`"output_tokens":31}},` + session + `}`
 		case 1:
 			line = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_` + id +
 				`","type":"tool_result","content":"` + words + `","is_error":false}]},` + session + `}`
 		default:
-			line = `{"type":"assistant","message":{"id":"msg_` + id + `t","role":"assistant","content":[{"type":"text","text":"` + words[:len(words)/26*9] +
+			line = `{"type":"assistant","message":{"id":"msg_` + id +
+				`t","role":"assistant","content":[{"type":"text","text":"` + words[:len(words)/26*9] +
 				`"}],"usage":{"input_tokens":4,"output_tokens":200}},` + session + `}`
 		}
 		s.lines = append(s.lines, []byte(line+"\n"))

@@ -55,10 +55,13 @@ func (b *bench) forge(ctx context.Context) error {
 	c := fake.Counts()
 	each := w.memory()
 	b.rows = append(b.rows,
-		row{fmt.Sprintf("%d phases in %d repositories watched for an hour, every %s, %d things said: requests that count (of them GraphQL points)", watchRepos*watchEach, watchRepos, watchEvery, watchNews),
-			fmt.Sprintf("%d (%d)", c.Counted+c.Points, c.Points), "5000", fmt.Sprintf("%.1f %%", float64(c.Counted+c.Points)/50), "10 %"},
+		row{fmt.Sprintf("%d phases in %d repositories watched for an hour, every %s, %d things said: requests that count "+
+			"(of them GraphQL points)", watchRepos*watchEach, watchRepos, watchEvery, watchNews),
+			fmt.Sprintf("%d (%d)", c.Counted+c.Points, c.Points), "5000", fmt.Sprintf("%.1f %%", float64(c.Counted+c.Points)/50),
+			"10 %"},
 		row{"the same: most requests in a minute, uncounted ones included", fmt.Sprint(c.MostAMinute), "", "", "600"},
-		row{"the same: longest from said to heard, in simulated time", w.worst.Round(100 * time.Millisecond).String(), "", "", "one interval, " + watchEvery.String()},
+		row{"the same: longest from said to heard, in simulated time", w.worst.Round(100 * time.Millisecond).String(), "", "",
+			"one interval, " + watchEvery.String()},
 		row{"memory of a watched phase", fmt.Sprintf("%.1f KB", each/1024), "", "", "64 KB"})
 	return nil
 }
@@ -75,7 +78,8 @@ func (w *watching) prepare(ctx context.Context) error {
 		if err := w.fake.Seed(ctx, "acme", name, "ada", watchEach); err != nil {
 			return err
 		}
-		f, err := github.New(github.Options{Remote: w.fake.Remote("acme", name), Author: github.Fixed("bench", "ghp_bench"), Journal: &forge.Memory{}, Clock: clock})
+		f, err := github.New(github.Options{Remote: w.fake.Remote("acme", name), Author: github.Fixed("bench", "ghp_bench"),
+			Journal: &forge.Memory{}, Clock: clock})
 		if err != nil {
 			return err
 		}

@@ -38,8 +38,10 @@ func (b *bench) guard(ctx context.Context) error {
 		return err
 	}
 	call, err := json.Marshal(map[string]any{
-		"session_id": "bench", "cwd": dir, "hook_event_name": "PreToolUse", "permission_mode": "bypassPermissions", "tool_name": "Bash",
-		"tool_input": map[string]string{"command": "go build ./... && go test ./... 2>&1 | tail -n 20", "description": "Run the tests"},
+		"session_id": "bench", "cwd": dir, "hook_event_name": "PreToolUse", "permission_mode": "bypassPermissions",
+		"tool_name": "Bash",
+		"tool_input": map[string]string{"command": "go build ./... && go test ./... 2>&1 | tail -n 20",
+			"description": "Run the tests"},
 	})
 	if err != nil {
 		return err
@@ -60,8 +62,10 @@ func (b *bench) guard(ctx context.Context) error {
 		return err
 	}
 	b.rows = append(b.rows,
-		row{"the guard's hook, spawned, beside an empty static Go program (p50)", ms(ours), ms(nothing), ratio(ours, nothing), "1.5×"},
-		row{"the guard's hook beside " + safetyNet + " (p50)", ms(again), ms(theirs), fmt.Sprintf("%.0f× faster", float64(theirs)/float64(again)), "20× faster"})
+		row{"the guard's hook, spawned, beside an empty static Go program (p50)", ms(ours), ms(nothing),
+			ratio(ours, nothing), "1.5×"},
+		row{"the guard's hook beside " + safetyNet + " (p50)", ms(again), ms(theirs),
+			fmt.Sprintf("%.0f× faster", float64(theirs)/float64(again)), "20× faster"})
 	return nil
 }
 
@@ -92,14 +96,16 @@ func (b *bench) hooked(dir, call string, argv []string) (time.Duration, error) {
 	return took, err
 }
 
-// emptyProgram builds a program that does nothing, as cco-guard is built, and copies it beside cco as that is: how a file
-// system holds a program, and how it was written, make more of a difference to its start than most of what it does.
+// emptyProgram builds a program that does nothing, as cco-guard is built, and copies it beside cco as that is: how a
+// file system holds a program, and how it was written, make more of a difference to its start than most of what it
+// does.
 func (b *bench) emptyProgram(ctx context.Context) (string, error) {
 	src := filepath.Join(b.dir, "empty")
 	if err := os.MkdirAll(src, 0o755); err != nil {
 		return "", err
 	}
-	for name, text := range map[string]string{"main.go": "package main\n\nfunc main() {}\n", "go.mod": "module empty\n\ngo 1.26\n"} {
+	for name, text := range map[string]string{"main.go": "package main\n\nfunc main() {}\n",
+		"go.mod": "module empty\n\ngo 1.26\n"} {
 		if err := os.WriteFile(filepath.Join(src, name), []byte(text), 0o600); err != nil {
 			return "", err
 		}
@@ -134,7 +140,8 @@ func (b *bench) npm(ctx context.Context, pkg, program string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	if err := b.quiet(ctx, dir, "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, pkg); err != nil {
+	if err := b.quiet(ctx, dir, "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir,
+		pkg); err != nil {
 		return "", fmt.Errorf("install %s (needs npm): %w", pkg, err)
 	}
 	return bin, nil

@@ -10,8 +10,8 @@ import (
 // keptSessions is how many sessions prune, destroy and the listings are measured with.
 const keptSessions = 200
 
-// keep measures what looks at every session: listings, a refusal to destroy, and removing what has arrived. One session in
-// ten was not pulled.
+// keep measures what looks at every session: listings, a refusal to destroy, and removing what has arrived. One session
+// in ten was not pulled.
 func (b *bench) keep(ctx context.Context) error {
 	repo := filepath.Join(b.dir, "keep")
 	if err := b.quiet(ctx, b.dir, "git", "init", "-q", repo); err != nil {

@@ -60,17 +60,20 @@ func newBench(bin string, commits, files, sessions int) (*bench, error) {
 	if err := os.WriteFile(filepath.Join(dir, "gitconfig"), []byte(gitconfig), 0o600); err != nil {
 		return nil, err
 	}
-	b.env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
+	b.env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_CONFIG_HOME="+
+		filepath.Join(dir, "config"),
 		"GIT_CONFIG_GLOBAL="+filepath.Join(dir, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "NO_COLOR=1")
 	return b, nil
 }
 
-// place is in memory where there is room, unless TMPDIR says otherwise. Both sides are measured there alike; on a disk the
-// file system's mood would decide: ext4 takes ten times as long to make a file where many were deleted in the last minutes.
+// place is in memory where there is room, unless TMPDIR says otherwise. Both sides are measured there alike; on a disk
+// the file system's mood would decide: ext4 takes ten times as long to make a file where many were deleted in the last
+// minutes.
 func place() string {
 	const memory, room = "/dev/shm", 6 << 30
 	var st syscall.Statfs_t
-	if os.Getenv("TMPDIR") != "" || syscall.Statfs(memory, &st) != nil || st.Bavail*uint64(st.Bsize) < room { //nolint:gosec,unconvert // sizes are positive; their types differ by system
+	if os.Getenv("TMPDIR") != "" || syscall.Statfs(memory, &st) != nil ||
+		st.Bavail*uint64(st.Bsize) < room { //nolint:gosec,unconvert // sizes are positive; their types differ by system
 		return ""
 	}
 	return memory
@@ -88,7 +91,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 	for _, m := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull}, {"many", b.many}, {"keep", b.keep}, {"guard", b.guard}, {"forge", b.forge}, {"cruise", b.cruise}, {"agent", b.agent}, {"door", b.door}, {"events", b.events}} {
+	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull}, {"many", b.many}, {"keep", b.keep}, {"guard", b.guard},
+		{"forge", b.forge}, {"cruise", b.cruise}, {"agent", b.agent}, {"door", b.door}, {"events", b.events}} {
 		if !strings.Contains(m.name, only) {
 			continue
 		}

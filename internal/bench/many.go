@@ -17,7 +17,8 @@ func (b *bench) many(ctx context.Context) error {
 	if err := b.quiet(ctx, b.dir, "git", "init", "-q", repo); err != nil {
 		return err
 	}
-	const plan = "# Many\n\n## Task 1: Say who\n\n```sh\necho \"$CCO_SESSION\" > who.txt; ls /workspace >> who.txt; sleep 5\n```\n"
+	const plan = "# Many\n\n## Task 1: Say who\n\n```sh\necho \"$CCO_SESSION\" > who.txt; ls /workspace >> who.txt; " +
+		"sleep 5\n```\n"
 	if err := b.commit(ctx, repo, "plan.md", plan); err != nil {
 		return err
 	}
@@ -40,8 +41,10 @@ func (b *bench) many(ctx context.Context) error {
 		}
 	}
 	b.rows = append(b.rows,
-		row{fmt.Sprintf("%d sessions at once, pushed and pulled, no cross-talk", len(ids)), ms(time.Since(start)), "", "", "all arrive"},
-		row{fmt.Sprintf("memory of a keeper, resident and its share of it (mean of %d)", keepers), resident, share, "", "20 MB"})
+		row{fmt.Sprintf("%d sessions at once, pushed and pulled, no cross-talk", len(ids)), ms(time.Since(start)), "", "",
+			"all arrive"},
+		row{fmt.Sprintf("memory of a keeper, resident and its share of it (mean of %d)", keepers), resident, share,
+			"", "20 MB"})
 	return nil
 }
 

@@ -65,7 +65,8 @@ func (s *source) through(ctx context.Context, socket string) (time.Duration, err
 		return 0, err
 	}
 	cred := base64.StdEncoding.EncodeToString([]byte("cco:" + doorToken))
-	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic %s\r\n\r\n", s.addr(), cred); err != nil {
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: Basic %s\r\n\r\n", s.addr(),
+		cred); err != nil {
 		return 0, err
 	}
 	r := bufio.NewReaderSize(c, 256<<10)

@@ -31,7 +31,8 @@ func (m Bind) Check(b *Box) (real string, err error) {
 				return "", errors.New("it holds what belongs to sessions")
 			}
 		}
-		for _, top := range []string{"/", "/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/home", "/root", "/tmp", "/workspace", "/exchange"} {
+		for _, top := range []string{"/", "/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/home", "/root", "/tmp",
+			"/workspace", "/exchange"} {
 			if name == top {
 				return "", errors.New("it is too much of the host")
 			}

@@ -71,8 +71,8 @@ type VM struct {
 	Template string `json:"template,omitempty"` // a file, instead of cco's own
 	// Containers lets sessions run containers of their own.
 	Containers bool `json:"containers,omitempty"`
-	// What is put into the machine beside cco's own: packages of its distribution, files and shell scripts, as root. An empty
-	// list of packages, unlike none, leaves out what only agents use.
+	// What is put into the machine beside cco's own: packages of its distribution, files and shell scripts, as root. An
+	// empty list of packages, unlike none, leaves out what only agents use.
 	Packages []string `json:"packages,omitzero"`
 	Files    []VMFile `json:"files,omitempty"`
 	Scripts  []string `json:"scripts,omitempty"`

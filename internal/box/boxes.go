@@ -116,8 +116,8 @@ func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 	return b, d, nil
 }
 
-// Create makes a box and leaves it running. One that exists is started, one whose creation was broken off is gone on with;
-// asked for with another backend, it is refused.
+// Create makes a box and leaves it running. One that exists is started, one whose creation was broken off is gone on
+// with; asked for with another backend, it is refused.
 func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, report Report) (made bool, err error) {
 	if err := CheckName(name); err != nil {
 		return false, err
@@ -145,8 +145,8 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, rep
 	})
 }
 
-// create undoes what it has begun when any part of it goes wrong. The record comes first: what is left when there is no time
-// to undo anything can be found by it.
+// create undoes what it has begun when any part of it goes wrong. The record comes first: what is left when there is no
+// time to undo anything can be found by it.
 func (s *Boxes) create(ctx context.Context, b *Box, d Driver, report Report) (err error) {
 	defer func() {
 		if err != nil {
@@ -207,7 +207,8 @@ func (b *Box) finished() error {
 	}
 	return &StaleError{
 		Name: b.Name, Why: "its creation goes on, or was broken off",
-		Mend: "go on with `cco box create " + b.Name + " --backend " + b.Backend + "`, or remove what is there with `cco box destroy " + b.Name + "`",
+		Mend: "go on with `cco box create " + b.Name + " --backend " + b.Backend +
+			"`, or remove what is there with `cco box destroy " + b.Name + "`",
 	}
 }
 
@@ -219,7 +220,8 @@ func (e *ConflictError) Error() string {
 	if e.Repo != "" {
 		what = "for " + e.Repo
 	}
-	return fmt.Sprintf("box %s exists already, %s: choose another name, or `cco box destroy %s` first", e.Name, what, e.Name)
+	return fmt.Sprintf("box %s exists already, %s: choose another name, or `cco box destroy %s` first", e.Name,
+		what, e.Name)
 }
 
 // StaleError says that what a box stands on is not what it should be, and what the user can do.
@@ -272,8 +274,8 @@ func (s *Boxes) Provision(ctx context.Context, name string, report Report) error
 	})
 }
 
-// Refresh puts the files of this build into a box that has those of another. Its setup commands, which may take long and
-// were the user's, are not run again.
+// Refresh puts the files of this build into a box that has those of another. Its setup commands, which may take long
+// and were the user's, are not run again.
 func (s *Boxes) Refresh(ctx context.Context, b *Box, report Report) (anew bool, err error) {
 	files, version := s.files()
 	if b.Provisioned == version {
@@ -306,7 +308,8 @@ func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 
 // state is a box's status without its layers, for which a box may have to be built.
 func (s *Boxes) state(ctx context.Context, b *Box, d Driver) Status {
-	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Network: b.Spec.Mode(), Spec: b.Spec, State: "stopped"}
+	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Network: b.Spec.Mode(), Spec: b.Spec,
+		State: "stopped"}
 	if err := b.finished(); err != nil {
 		st.State, st.Detail = "unfinished", err.Error()
 		return st

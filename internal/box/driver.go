@@ -70,7 +70,8 @@ type Place struct {
 	State     string // the session's own directory for what an agent keeps from run to run: Home, where that is its own
 	Tool      string // cco-box, the part of cco that runs inside
 	Guard     string // cco-guard, the hook; "" if it can't be had
-	Store     string // the objects that this box has of the session's repository, read-only for the agent; "" if it keeps none
+	// the objects that this box has of the session's repository, read-only for the agent; "" if it keeps none
+	Store string
 }
 
 // Exec is a program to run in a box.
@@ -92,8 +93,8 @@ type Exec struct {
 	Fill bool
 
 	ReadOnly bool // the workspace can be read, not written
-	// View is another session of the box, whose workspace is seen read-only at its own place. Whoever reads it sees what its
-	// writer sees, and can't change it.
+	// View is another session of the box, whose workspace is seen read-only at its own place. Whoever reads it sees what
+	// its writer sees, and can't change it.
 	View   string
 	Limits Limits
 	// Etc are files for the program to read below /etc, such as cco/policy.json. It can't change them.
@@ -102,8 +103,8 @@ type Exec struct {
 	Binds []Bind
 	// Report is told what takes long before the program starts, such as the copying of Binds to another machine.
 	Report Report
-	// Door is a socket that is shown in the session's exchange directory as DoorSocket. Only where that directory is another
-	// machine's has it to be named: its own socket can't be reached from there.
+	// Door is a socket that is shown in the session's exchange directory as DoorSocket. Only where that directory is
+	// another machine's has it to be named: its own socket can't be reached from there.
 	Door string
 	// Way is the program's way out. Without one it has none, but for what stands in Argv.
 	Way *Way

@@ -10,11 +10,12 @@ func ownPath() string {
 	}, ":")
 }
 
-// OwnEnv is the environment of a step of cco's, the same in every box: nothing of the user's, of an image or of an agent is
-// in it, and no home to read settings from. first are directories of cco's own that go before the system's.
+// OwnEnv is the environment of a step of cco's, the same in every box: nothing of the user's, of an image or of an
+// agent is in it, and no home to read settings from. first are directories of cco's own that go before the system's.
 func (e Exec) OwnEnv(first ...string) []string {
 	env := []string{
-		"PATH=" + strings.Join(append(first, ownPath()), ":"), "HOME=/var/empty", "SHELL=/bin/sh", "LANG=C.UTF-8", "TMPDIR=/tmp",
+		"PATH=" + strings.Join(append(first, ownPath()), ":"), "HOME=/var/empty", "SHELL=/bin/sh", "LANG=C.UTF-8",
+		"TMPDIR=/tmp",
 		"TERM=dumb", "IS_SANDBOX=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 	}
 	if e.Session != "" {

@@ -11,9 +11,10 @@ import (
 	"net/http"
 )
 
-// final is the status of an answer that no repetition will change. It was found with the real CLIs: codex repeats a 403 five
-// times and takes a 400, claude repeats a 400 five times with less and less in it and takes 402 and 403, gemini and opencode
-// take 400 and 403; all of them repeat 401, 429 and 5xx. To a 403 claude adds the advice to log in, on a terminal.
+// final is the status of an answer that no repetition will change. It was found with the real CLIs: codex repeats a 403
+// five times and takes a 400, claude repeats a 400 five times with less and less in it and takes 402 and 403, gemini
+// and opencode take 400 and 403; all of them repeat 401, 429 and 5xx. To a 403 claude adds the advice to log in, on a
+// terminal.
 func (p Provider) final() int {
 	if p.wire == wireAnthropic {
 		return http.StatusPaymentRequired

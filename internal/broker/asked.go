@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// asked reads a request's body as it passes, for what it asks for. What it can't read does not pass: a provider may be able to.
+// asked reads a request's body as it passes, for what it asks for. What it can't read does not pass: a provider may be
+// able to.
 type asked struct {
 	wire   wire
 	strict bool // the provider may not fetch for the box what the box may not fetch
@@ -39,7 +40,8 @@ func (a *asked) write(p []byte) error {
 	}
 	a.scan.write(p)
 	if a.scan.broken && a.no == nil {
-		a.no = refuse("the door can't read this request: it takes one JSON object in UTF-8, nested at most %d deep", scanDepth)
+		a.no = refuse("the door can't read this request: it takes one JSON object in UTF-8, nested at most %d deep",
+			scanDepth)
 	}
 	if a.coy && a.stream && !a.usage && a.whole() && a.no == nil {
 		a.no = refuse(`a stream of this call tells what it cost only with "stream_options": {"include_usage": true}`)
@@ -57,7 +59,8 @@ func (a *asked) see(path, value []byte) {
 		if a.wire != wireGemini { // there the path says it
 			a.model = string(value)
 		}
-	case "max_tokens", "max_output_tokens", "max_completion_tokens", "generationconfig.maxoutputtokens", "generation_config.max_output_tokens":
+	case "max_tokens", "max_output_tokens", "max_completion_tokens", "generationconfig.maxoutputtokens",
+		"generation_config.max_output_tokens":
 		a.most = more(a.most, value)
 	case "n", "best_of", "generationconfig.candidatecount", "generation_config.candidate_count":
 		a.times = more(a.times, value)
@@ -70,11 +73,13 @@ func (a *asked) see(path, value []byte) {
 			a.no = refuse("an answer in the background can't be counted: ask for it in the foreground")
 		}
 	}
-	if a.wire == wireOpenAI && strings.HasPrefix(p, "tools.") && strings.HasSuffix(p, ".memory_limit") && len(value) > 1 && string(value) != "1g" {
+	if a.wire == wireOpenAI && strings.HasPrefix(p, "tools.") && strings.HasSuffix(p, ".memory_limit") && len(value) > 1 &&
+		string(value) != "1g" {
 		a.no = refuse("what a large container costs can't be counted: take one of 1g")
 	}
 	if a.strict && a.fetches(p, value) {
-		a.no = refuse("the model's provider may not fetch for this box what its network setting keeps it from (%s)", printable(string(path), 80))
+		a.no = refuse("the model's provider may not fetch for this box what its network setting keeps it from (%s)",
+			printable(string(path), 80))
 	}
 }
 

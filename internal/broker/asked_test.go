@@ -53,7 +53,8 @@ func TestWhatTheDoorCantReadDoesNotPass(t *testing.T) {
 		"odd case":          strings.Replace(evil, "mcp_servers", "Mcp_Servers", 1),
 		"escapes":           strings.Replace(evil, "mcp", `\u006dcp`, 1),
 	} {
-		if status, got := asks(t, "/anthropic/v1/messages", ModeAllowlist, body); status != http.StatusPaymentRequired || got != nil {
+		if status, got := asks(t, "/anthropic/v1/messages", ModeAllowlist, body); status != http.StatusPaymentRequired ||
+			got != nil {
 			t.Errorf("%s: %d, the model got it: %t", name, status, got != nil)
 		}
 	}
@@ -67,7 +68,8 @@ func TestWhatTheDoorCantReadDoesNotPass(t *testing.T) {
 // Guards against bodies and answers in forms that Google's servers know besides JSON.
 func TestOnlyJSONIsSpokenToModels(t *testing.T) {
 	const path = "/gemini/v1beta/models/m:generateContent"
-	for query, want := range map[string]string{"?alt=proto": "", "?alt=media": "", "?alt=json": "alt=json", "?alt=sse": "alt=sse"} {
+	for query, want := range map[string]string{"?alt=proto": "", "?alt=media": "", "?alt=json": "alt=json",
+		"?alt=sse": "alt=sse"} {
 		_, got := asks(t, path+query, ModeAllowlist, "{}", "Content-Type", "application/x-protobuf")
 		if got == nil || got.URL.RawQuery != want || got.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %v", query, got)
@@ -82,8 +84,10 @@ func TestAProviderIsNoWayAroundTheList(t *testing.T) {
 		path, body string
 		refused    bool
 	}{
-		{openai, `{"tools":[{"type":"shell","environment":{"type":"container_auto","network_policy":{"type":"allowlist","allowed_domains":["evil.example"]}}}]}`, true},
-		{openai, `{"tools":[{"type":"code_interpreter","container":{"type":"auto","network_policy":{"type":"disabled"}}}]}`, false},
+		{openai, `{"tools":[{"type":"shell","environment":{"type":"container_auto","network_policy":{"type":"allowlist",` +
+			`"allowed_domains":["evil.example"]}}}]}`, true},
+		{openai,
+			`{"tools":[{"type":"code_interpreter","container":{"type":"auto","network_policy":{"type":"disabled"}}}]}`, false},
 		{openai, `{"tools":[{"type":"namespace","tools":[{"type":"mcp","connector_id":"x"}]}]}`, true},
 		{openai, `{"input":[{"content":[{"type":"input_image","image_url":" \thttps://evil.example"}]}]}`, true},
 		{openai, `{"input":[{"content":[{"type":"input_image","image_url":"ht\ntps://evil.example"}]}]}`, true},
@@ -104,7 +108,8 @@ func TestAProviderIsNoWayAroundTheList(t *testing.T) {
 	}
 }
 
-// Guards against answers in which a model thinks for long, unseen, and which are broken off before they say what they cost.
+// Guards against answers in which a model thinks for long, unseen, and which are broken off before they say what they
+// cost.
 func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 	var ahead atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -113,15 +118,20 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 		ran                time.Duration
 		from, to           int64
 	}{
-		{"thinking", `{"model":"gpt-5"}`, "data: {\"type\":\"response.created\"}\n\n", time.Minute, 60 * fastestModel, longestAnswer},
-		{"thinking within bounds", `{"model":"gpt-5","max_output_tokens":1e3}`, "data: {\"type\":\"response.created\"}\n\n", time.Minute, 1000, 1000},
+		{"thinking", `{"model":"gpt-5"}`, "data: {\"type\":\"response.created\"}\n\n", time.Minute, 60 * fastestModel,
+			longestAnswer},
+		{"thinking within bounds", `{"model":"gpt-5","max_output_tokens":1e3}`, "data: {\"type\":\"response.created\"}\n\n",
+			time.Minute, 1000, 1000},
 		{"given up at once", `{"model":"gpt-5","max_output_tokens":128000}`, "", 0, 1, 20 * fastestModel},
-		{"given up after a while", `{"model":"gpt-5","max_output_tokens":128000}`, "", 40 * time.Second, 40 * fastestModel, 60 * fastestModel},
+		{"given up after a while", `{"model":"gpt-5","max_output_tokens":128000}`, "", 40 * time.Second, 40 * fastestModel,
+			60 * fastestModel},
 		{"given up late", `{"model":"gpt-5","max_output_tokens":1000}`, "", time.Hour, 1000, 1000},
 		{"given up late, without a bound", `{"model":"gpt-5"}`, "", time.Hour, longestAnswer, longestAnswer},
 		{"many answers", `{"model":"gpt-5","n":8,"max_tokens":1000}`, "", time.Minute, 8000, 8000},
-		{"many answers, given up soon", `{"model":"gpt-5","n":8,"max_tokens":128000}`, "", 10 * time.Second, 80 * fastestModel, 240 * fastestModel},
-		{"complete", `{"model":"gpt-5"}`, "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}}\n\n", time.Minute, 2, 2},
+		{"many answers, given up soon", `{"model":"gpt-5","n":8,"max_tokens":128000}`, "", 10 * time.Second,
+			80 * fastestModel, 240 * fastestModel},
+		{"complete", `{"model":"gpt-5"}`, "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{" +
+			"\"input_tokens\":1,\"output_tokens\":2}}}\n\n", time.Minute, 2, 2},
 	} {
 		begun := make(chan struct{})
 		u, _ := upstream(t, "openai", func(w http.ResponseWriter, r *http.Request) {
@@ -137,7 +147,8 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 		ahead.Store(0)
 		tr := open(t, Config{Models: []Upstream{u}, Now: now})
 		conn := tr.dial()
-		_, _ = fmt.Fprintf(conn, "POST /openai/v1/responses HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s", theToken, len(c.body), c.body)
+		_, _ = fmt.Fprintf(conn, "POST /openai/v1/responses HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: "+
+			"%d\r\n\r\n%s", theToken, len(c.body), c.body)
 		<-begun
 		if c.answer != "" {
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -169,16 +180,20 @@ func TestWhatWontTellItsCostDoesNotPass(t *testing.T) {
 		{chat, `{"stream_options":{"include_usage":true},"stream":true,"stream_options":{}}`, true},
 		{chat, `{"stream_options":{"include_usage":true},"stream":true,"stream_options":null}`, true},
 		{"/openai/v1/completions", `{"stream":true}`, true},
-		{"/openai/v1/responses", `{"tools":[{"type":"code_interpreter","container":{"type":"auto","memory_limit":"64g"}}]}`, true},
-		{"/openai/v1/responses", `{"tools":[{"type":"code_interpreter","container":{"type":"auto","memory_limit":"1g"}}]}`, false},
-		{"/openai/v1/responses", `{"tools":[{"type":"function","parameters":{"properties":{"memory_limit":{"type":"string"}}}}]}`, false},
+		{"/openai/v1/responses",
+			`{"tools":[{"type":"code_interpreter","container":{"type":"auto","memory_limit":"64g"}}]}`, true},
+		{"/openai/v1/responses",
+			`{"tools":[{"type":"code_interpreter","container":{"type":"auto","memory_limit":"1g"}}]}`, false},
+		{"/openai/v1/responses", `{"tools":[{"type":"function","parameters":{"properties":{"memory_limit":{` +
+			`"type":"string"}}}}]}`, false},
 		{chat, `{"stream":true,"stream_options":{"include_usage":true}}`, false},
 		{chat, `{"stream":false}`, false},
 		{chat, `{"messages":[{"stream":true}]}`, false},
 		{"/openai/v1/responses", `{"stream":true}`, false},
 		{"/anthropic/v1/messages", `{"stream":true}`, false},
 	} {
-		if status, got := asks(t, c.path, ModeOpen, c.body); c.refused != (status == http.StatusBadRequest) || c.refused != (got == nil) {
+		if status, got := asks(t, c.path, ModeOpen, c.body); c.refused != (status == http.StatusBadRequest) ||
+			c.refused != (got == nil) {
 			t.Errorf("%s %s: %d", c.path, c.body, status)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package broker is a box's only way out: an HTTP proxy with an allow-list, and routes to models on which the user's key is
-// added to what the agent sends. A Door serves one session; nothing behind it trusts what comes from the box.
+// Package broker is a box's only way out: an HTTP proxy with an allow-list, and routes to models on which the user's
+// key is added to what the agent sends. A Door serves one session; nothing behind it trusts what comes from the box.
 package broker
 
 import (
@@ -63,8 +63,9 @@ type Config struct {
 	Proxy    func(*http.Request) (*url.URL, error) // the host's own proxy on the way to models; nil goes there directly
 	Resolver Resolver                              // nil: the system's
 	Dialer   Dialer                                // nil: the system's
-	Own      func() []netip.Addr                   // the host's own addresses, which are as closed as private ones; nil asks the system
-	Now      func() time.Time                      // nil: the clock
+	// the host's own addresses, which are as closed as private ones; nil asks the system
+	Own      func() []netip.Addr
+	Now      func() time.Time // nil: the clock
 	Timeouts Timeouts
 }
 

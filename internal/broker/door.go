@@ -66,7 +66,10 @@ func Open(c Config) (*Door, error) {
 	}
 	d.server = d.newServer(d.serve)
 	d.server.ConnState = d.unheard
-	d.server.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, guestKey{}, c) }
+	d.server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx,
+			guestKey{}, c)
+	}
 	return d, nil
 }
 
@@ -130,7 +133,8 @@ func (t *Timeouts) defaults() {
 	}
 }
 
-// Serve lets the box in through l until Close. Who can connect to l is not trusted for that: each request shows the token.
+// Serve lets the box in through l until Close. Who can connect to l is not trusted for that: each request shows the
+// token.
 func (d *Door) Serve(l net.Listener) error {
 	err := d.server.Serve(&crowd{Listener: l, places: make(chan struct{}, maxConns), done: d.ctx.Done(), now: d.cfg.Now})
 	if errors.Is(err, http.ErrServerClosed) || d.ctx.Err() != nil { // who waits for a place may be told first

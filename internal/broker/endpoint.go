@@ -14,10 +14,11 @@ type call struct {
 	model  string // if the path names it
 }
 
-var errUnknownCall = errors.New("cco's door knows no such call of this provider, and lets only those through whose cost it can count")
+var errUnknownCall = errors.New("cco's door knows no such call of this provider, and lets only those through whose " +
+	"cost it can count")
 
-// find makes a call of what follows the provider's name in the path. Only calls whose cost stands in their answer are there:
-// a batch, a fine-tuning or a stored file would spend or keep something that no limit sees.
+// find makes a call of what follows the provider's name in the path. Only calls whose cost stands in their answer are
+// there: a batch, a fine-tuning or a stored file would spend or keep something that no limit sees.
 func (p Provider) find(method, rest string) (call, error) {
 	parts := strings.Split(rest, "/")
 	for _, s := range parts {
@@ -42,10 +43,12 @@ func (p Provider) find(method, rest string) (call, error) {
 	}
 	switch {
 	case p.wire == wireAnthropic && name == "POST messages",
-		p.wire == wireOpenAI && (name == "POST responses" || name == "POST responses/compact" || name == "POST chat/completions" ||
+		p.wire == wireOpenAI && (name == "POST responses" || name == "POST responses/compact" ||
+			name == "POST chat/completions" ||
 			name == "POST completions" || name == "POST embeddings"):
 		c.billed = true
-	case p.wire == wireAnthropic && name == "POST messages/count_tokens", p.wire == wireOpenAI && name == "POST responses/input_tokens":
+	case p.wire == wireAnthropic && name == "POST messages/count_tokens", p.wire == wireOpenAI &&
+		name == "POST responses/input_tokens":
 	default:
 		return call{}, errUnknownCall
 	}
@@ -84,7 +87,8 @@ func isVersion(s string) bool { return len(s) >= 2 && s[0] == 'v' && s[1] >= '0'
 func (c call) at(base *url.URL, query url.Values) *url.URL {
 	u := *base
 	below, path := strings.Trim(u.Path, "/"), c.path
-	if first, rest, ok := strings.Cut(path, "/"); ok && isVersion(first) && isVersion(below[strings.LastIndex(below, "/")+1:]) {
+	if first, rest, ok := strings.Cut(path, "/"); ok && isVersion(first) &&
+		isVersion(below[strings.LastIndex(below, "/")+1:]) {
 		path = rest
 	}
 	u.Path, u.RawPath = strings.TrimSuffix("/"+below, "/")+"/"+path, ""
@@ -109,12 +113,13 @@ func passesQuery(name string, values []string) bool {
 	return false
 }
 
-// passesHeader says which headers of the box a model gets. Nothing that could be a credential, choose another account to pay,
-// or change what the request is, is among them.
+// passesHeader says which headers of the box a model gets. Nothing that could be a credential, choose another account
+// to pay, or change what the request is, is among them.
 func passesHeader(name string) bool {
 	switch strings.ToLower(name) {
 	case "accept", "accept-language", "user-agent", "x-app", "openai-beta", "originator", "version",
-		"session_id", "session-id", "conversation_id", "thread_id", "thread-id", "idempotency-key", "x-request-id", "x-client-request-id", "traceparent",
+		"session_id", "session-id", "conversation_id", "thread_id", "thread-id", "idempotency-key", "x-request-id",
+		"x-client-request-id", "traceparent",
 		"x-goog-api-client", "http-referer", "x-title":
 		return true
 	}

@@ -38,7 +38,8 @@ func (x *exchange) begin(ctx context.Context, w http.ResponseWriter, r *http.Req
 	x.watch = newWatch(w, d.cfg.Timeouts.Idle, cancel)
 	x.asked = newAsked(x.rt.up.Provider.wire, x.call, d.cfg.Mode != ModeOpen)
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &tapped{ReadCloser: r.Body, watch: x.watch, see: func(p []byte) error { return x.request(ctx, p) }, log: d.bodies.open(x, "request")}
+		r.Body = &tapped{ReadCloser: r.Body, watch: x.watch, see: func(p []byte) error { return x.request(ctx, p) },
+			log: d.bodies.open(x, "request")}
 	}
 }
 
@@ -92,12 +93,14 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	x.rt.up.Provider.sign(pr.Out.Header, x.rt.up.Key)
 }
 
-// RoundTrip sends the request. Redirects come back as they are: a key follows nobody. Early hints and trailers, which nobody
-// masks, do not come back.
+// RoundTrip sends the request. Redirects come back as they are: a key follows nobody. Early hints and trailers, which
+// nobody masks, do not come back.
 func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(x.rt.door.ctx)
 	stop := context.AfterFunc(r.Context(), cancel)
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { x.wrote.Store(i.Err == nil) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
+		x.wrote.Store(i.Err == nil)
+	}})
 	res, err := x.rt.transport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		stop()
@@ -198,7 +201,8 @@ func (x *exchange) settle() {
 	x.charge()
 }
 
-// unseen is how long an answer may have become until now, if nobody tells. What a model thinks does not show, and is paid.
+// unseen is how long an answer may have become until now, if nobody tells. What a model thinks does not show, and is
+// paid.
 func (x *exchange) unseen() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -69,8 +69,9 @@ func (d *Door) unheard(c net.Conn, state http.ConnState) {
 		return
 	}
 	d.cfg.Record(Entry{
-		Time: g.since, Session: d.cfg.Session, Kind: "garbage", Decision: Refused, Reason: "it was no HTTP request, or not a whole one, or too much of one",
-		In: g.bytes.Load(), Millis: d.cfg.Now().Sub(g.since).Milliseconds(),
+		Time: g.since, Session: d.cfg.Session, Kind: "garbage", Decision: Refused,
+		Reason: "it was no HTTP request, or not a whole one, or too much of one",
+		In:     g.bytes.Load(), Millis: d.cfg.Now().Sub(g.since).Milliseconds(),
 	})
 }
 

@@ -95,7 +95,8 @@ func rules(t *testing.T, texts ...string) func() []Rule {
 
 func open(t *testing.T, c Config) *trial {
 	t.Helper()
-	tr := &trial{t: t, names: &nameTable{addrs: map[string][]string{}}, dials: &detour{to: map[string]string{}}, news: make(chan struct{}, 1000)}
+	tr := &trial{t: t, names: &nameTable{addrs: map[string][]string{}}, dials: &detour{to: map[string]string{}},
+		news: make(chan struct{}, 1000)}
 	if c.Token == "" {
 		c.Token = theToken
 	}
@@ -188,7 +189,8 @@ func basic(token string) string {
 func (tr *trial) connect(to string) (net.Conn, *bufio.Reader, int, string) {
 	tr.t.Helper()
 	c := tr.dial()
-	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: %s\r\n\r\n", to, basic(theToken)); err != nil {
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: %s\r\n\r\n", to,
+		basic(theToken)); err != nil {
 		tr.t.Fatal(err)
 	}
 	r := bufio.NewReader(c)
@@ -212,12 +214,14 @@ func (tr *trial) client() *http.Client {
 	}
 	t := &http.Transport{DialContext: dial}
 	tr.t.Cleanup(t.CloseIdleConnections)
-	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: t, Timeout: time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func (tr *trial) proxied(token string) *http.Client {
 	c := tr.client()
-	c.Transport.(*http.Transport).Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "door", User: url.UserPassword("cco", token)})
+	c.Transport.(*http.Transport).Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "door",
+		User: url.UserPassword("cco", token)})
 	return c
 }
 

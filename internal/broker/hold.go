@@ -9,8 +9,9 @@ import (
 // longestAnswer is what an answer may come to if its request says nothing of its length.
 const longestAnswer = 128_000
 
-// holds keeps requests back which together could pass the session's limits. A model begins when it has all of a request: the
-// last part of one waits until what is under way leaves room for it, or has ended. One alone always passes.
+// holds keeps requests back which together could pass the session's limits. A model begins when it has all of a
+// request: the last part of one waits until what is under way leaves room for it, or has ended. One alone always
+// passes.
 type holds struct {
 	mu    sync.Mutex
 	sum   Spend // the most that all that is under way may come to
@@ -66,7 +67,8 @@ func (d *Door) limited() string {
 	if what == "" {
 		return ""
 	}
-	return fmt.Sprintf("the %s limit of this session is reached (%s): the model stays closed to it. Do not retry.", what, d.used())
+	return fmt.Sprintf("the %s limit of this session is reached (%s): the model stays closed to it. Do not retry.",
+		what, d.used())
 }
 
 // waitForRoom holds a request that was read to its end, once.

@@ -56,8 +56,8 @@ func (k Key) reveal() string {
 	return k.secret()
 }
 
-// mask is what is masked wherever it shows up. What is shorter than a secret is none ("none", "dummy" for a local model), and
-// masking it would only garble answers.
+// mask is what is masked wherever it shows up. What is shorter than a secret is none ("none", "dummy" for a local
+// model), and masking it would only garble answers.
 func (k Key) mask() string {
 	if s := k.reveal(); len(s) >= 12 {
 		return s

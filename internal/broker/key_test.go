@@ -22,13 +22,15 @@ func TestKeysComeFromWhereTheUserKeepsThem(t *testing.T) {
 	}
 	// The keyring's programs are stood in for by one that prints its arguments' last word.
 	for _, name := range []string{"secret-tool", "security"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\ncase \"$*\" in *cco*) echo "+theKey+";; *) echo no such item >&2; exit 1;; esac\n"), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\ncase \"$*\" in *cco*) echo "+theKey+
+			";; *) echo no such item >&2; exit 1;; esac\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	env := func(name string) string {
-		return map[string]string{"ANTHROPIC_API_KEY": theKey, "ANTHROPIC_AUTH_TOKEN": theKey, "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-x"}[name]
+		return map[string]string{"ANTHROPIC_API_KEY": theKey, "ANTHROPIC_AUTH_TOKEN": theKey,
+			"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-x"}[name]
 	}
 	for _, c := range []struct {
 		name   string
@@ -51,14 +53,15 @@ func TestKeysComeFromWhereTheUserKeepsThem(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]KeySource{
-		"nothing":                       {},
-		"two":                           {Env: "ANTHROPIC_API_KEY", File: file},
-		"no variable":                   {Env: "OPENAI_API_KEY"},
-		"no file":                       {File: filepath.Join(dir, "none")},
-		"a directory":                   {File: dir},
-		"no such item":                  {Keyring: "other"},
-		"no such command":               {Command: []string{"no-such-program-here"}},
-		"a command that fails":          {Command: []string{"sh", "-c", "echo " + theKey + "; echo " + theKey + " >&2; exit 3"}},
+		"nothing":         {},
+		"two":             {Env: "ANTHROPIC_API_KEY", File: file},
+		"no variable":     {Env: "OPENAI_API_KEY"},
+		"no file":         {File: filepath.Join(dir, "none")},
+		"a directory":     {File: dir},
+		"no such item":    {Keyring: "other"},
+		"no such command": {Command: []string{"no-such-program-here"}},
+		"a command that fails": {Command: []string{"sh", "-c", "echo " + theKey + "; echo " + theKey +
+			" >&2; exit 3"}},
 		"a command that never stops":    {Command: []string{"yes", theKey}},
 		"a command with several words":  {Command: []string{"echo", theKey, "and more"}},
 		"a command that prints nothing": {Command: []string{"true"}},
@@ -94,7 +97,8 @@ func TestAKeyPrintsAsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	all += string(text)
-	if strings.Contains(all, "REALKEY") || strings.Contains(all, fmt.Sprintf("%x", "REALKEY")) || strings.Contains(all, fmt.Sprintf("%X", "REALKEY")) {
+	if strings.Contains(all, "REALKEY") || strings.Contains(all, fmt.Sprintf("%x", "REALKEY")) ||
+		strings.Contains(all, fmt.Sprintf("%X", "REALKEY")) {
 		t.Errorf("it prints as %s", all)
 	}
 	if !strings.Contains(string(text), `"***"`) {
@@ -134,7 +138,8 @@ func FuzzMask(f *testing.F) {
 
 // Guards against a scanner that reads JSON in another way than those for whom it is meant.
 func FuzzScan(f *testing.F) {
-	for _, s := range []string{`{"a":[{"b":1}],"usage":{"input_tokens":5}}`, `{"a":"\"}","usage":{"input_tokens":7}}`, `[1,"x",null,{}]`, `{"us\u0061ge":{"input_tokens":3}}`, `{"usage":{"input_tokens":1},"usage":{"input_tokens":2}}`} {
+	for _, s := range []string{`{"a":[{"b":1}],"usage":{"input_tokens":5}}`, `{"a":"\"}","usage":{"input_tokens":7}}`,
+		`[1,"x",null,{}]`, `{"us\u0061ge":{"input_tokens":3}}`, `{"usage":{"input_tokens":1},"usage":{"input_tokens":2}}`} {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, size int) {

@@ -38,8 +38,10 @@ func TestKeysAreAddedOnTheWay(t *testing.T) {
 		}
 		u.Key = k
 		tr := open(t, Config{Models: []Upstream{u}})
-		status, _, h := tr.ask("POST", c.path+"?key="+theToken+"&beta=true&access_token=x", `{}`, "Authorization", "Bearer "+theToken, "X-Goog-Api-Key", theToken,
-			"Cookie", "a=b", "X-Forwarded-For", "1.2.3.4", "Api-Key", "mine", "Openai-Organization", "mine", "X-Goog-User-Project", "mine", "X-Http-Method-Override", "DELETE",
+		status, _, h := tr.ask("POST", c.path+"?key="+theToken+"&beta=true&access_token=x", `{}`, "Authorization", "Bearer "+
+			theToken, "X-Goog-Api-Key", theToken,
+			"Cookie", "a=b", "X-Forwarded-For", "1.2.3.4", "Api-Key", "mine", "Openai-Organization", "mine",
+			"X-Goog-User-Project", "mine", "X-Http-Method-Override", "DELETE",
 			"Anthropic-Beta", "tools-1", "Accept-Encoding", "gzip", "Connection", "x-stainless-os", "X-Stainless-Os", "hop")
 		r := <-got
 		if status != 200 || r.Header.Get(c.header) != c.value {
@@ -49,14 +51,16 @@ func TestKeysAreAddedOnTheWay(t *testing.T) {
 			t.Error("a cookie came back")
 		}
 		for name, values := range r.Header {
-			if text := strings.Join(values, ","); strings.Contains(text, theToken) || text == "mine" || name == "Cookie" || name == "X-Forwarded-For" || name == "X-Stainless-Os" || strings.Contains(text, "gzip") {
+			if text := strings.Join(values, ","); strings.Contains(text, theToken) || text == "mine" || name == "Cookie" ||
+				name == "X-Forwarded-For" || name == "X-Stainless-Os" || strings.Contains(text, "gzip") {
 				t.Errorf("the model gets %s: %s", name, text)
 			}
 		}
 		if r.URL.RawQuery != "beta=true" {
 			t.Errorf("the model gets ?%s", r.URL.RawQuery)
 		}
-		if beta := r.Header.Get("Anthropic-Beta"); (c.key == subscription) != strings.Contains(beta, oauthBeta) || !strings.Contains(beta, "tools-1") {
+		if beta := r.Header.Get("Anthropic-Beta"); (c.key == subscription) != strings.Contains(beta, oauthBeta) ||
+			!strings.Contains(beta, "tools-1") {
 			t.Errorf("anthropic-beta is %q", beta)
 		}
 	}
@@ -67,10 +71,13 @@ func TestOnlyThisSessionsTokenOpensAModel(t *testing.T) {
 	u, _ := upstream(t, "anthropic", func(http.ResponseWriter, *http.Request) { asked++ })
 	tr := open(t, Config{Mode: ModeOpen, Models: []Upstream{u}})
 	for _, line := range []string{
-		"", "X-Api-Key: \r\n", "X-Api-Key: token-of-another-session\r\n", "Authorization: Bearer x\r\n", "Authorization: Basic " + theToken + "\r\n",
-		"Proxy-Authorization: " + basic(theToken) + "\r\n", "Cookie: key=" + theToken + "\r\n", "X-Api-Key: " + theKey + "\r\n",
+		"", "X-Api-Key: \r\n", "X-Api-Key: token-of-another-session\r\n", "Authorization: Bearer x\r\n",
+		"Authorization: Basic " + theToken + "\r\n",
+		"Proxy-Authorization: " + basic(theToken) + "\r\n", "Cookie: key=" + theToken + "\r\n", "X-Api-Key: " + theKey +
+			"\r\n",
 	} {
-		status, body := tr.raw("POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\n" + line + "Content-Length: 2\r\nConnection: close\r\n\r\n{}")
+		status, body := tr.raw("POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\n" + line +
+			"Content-Length: 2\r\nConnection: close\r\n\r\n{}")
 		if status != 403 || !strings.Contains(body, `"type":"error"`) {
 			t.Errorf("%q: %d %s", line, status, body)
 		}
@@ -78,8 +85,10 @@ func TestOnlyThisSessionsTokenOpensAModel(t *testing.T) {
 	if asked > 0 {
 		t.Error("the model was asked")
 	}
-	for _, how := range []string{"Authorization: bearer " + theToken, "x-goog-api-key: " + theToken, "x-api-key: " + theToken} {
-		if status, _ := tr.raw("POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\n" + how + "\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"); status != 200 {
+	for _, how := range []string{"Authorization: bearer " + theToken, "x-goog-api-key: " + theToken,
+		"x-api-key: " + theToken} {
+		if status, _ := tr.raw("POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\n" + how +
+			"\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"); status != 200 {
 			t.Errorf("%s: %d", how, status)
 		}
 	}
@@ -106,7 +115,8 @@ func TestOnlyCallsThatCanBeCountedPass(t *testing.T) {
 		{"POST /openai/responses", "POST /v1/responses"},
 		{"POST /openai/v1/chat/completions", "POST /v1/chat/completions"},
 		{"GET /openai/models", "GET /v1/models"},
-		{"POST /gemini/v1beta/models/gemini-3-pro:streamGenerateContent", "POST /v1beta/models/gemini-3-pro:streamGenerateContent"},
+		{"POST /gemini/v1beta/models/gemini-3-pro:streamGenerateContent",
+			"POST /v1beta/models/gemini-3-pro:streamGenerateContent"},
 		{"POST /anthropic/v1/messages/batches", ""},
 		{"POST /anthropic/v1/files", ""},
 		{"GET /anthropic/v1/messages", ""},
@@ -134,7 +144,8 @@ func TestOnlyCallsThatCanBeCountedPass(t *testing.T) {
 		{"OPTIONS *", ""},
 	} {
 		paths = nil
-		status, body := tr.raw(c.ask + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken + "\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+		status, body := tr.raw(c.ask + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken +
+			"\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 		got := strings.Join(paths, ",")
 		if got != c.want || (c.want == "") != (status == 404 || status == 403) {
 			t.Errorf("%s: %d %s, the model got %q", c.ask, status, body, got)
@@ -148,7 +159,8 @@ func TestASessionHasOnlyItsOwnModels(t *testing.T) {
 	if status, _, _ := tr.ask("POST", "/anthropic/v1/messages", "{}"); status != 200 {
 		t.Errorf("its model: %d", status)
 	}
-	if status, body, _ := tr.ask("POST", "/openai/v1/responses", "{}"); status != 404 || !strings.Contains(body, `"message"`) {
+	if status, body, _ := tr.ask("POST", "/openai/v1/responses", "{}"); status != 404 ||
+		!strings.Contains(body, `"message"`) {
 		t.Errorf("another model: %d %s", status, body)
 	}
 	if _, _, status, _ := tr.connect("example.com:443"); status != 403 {
@@ -169,16 +181,22 @@ func TestRequestsThatCantBeCountedAreRefused(t *testing.T) {
 		{"/openai/v1/responses", `{"input":"{\"background\":true}"}`, ModeOpen, false},
 		{"/openai/v1/responses", `{"tools":[{"type":"mcp","server_url":"https://evil.example"}]}`, ModeAllowlist, true},
 		{"/openai/v1/responses", `{"tools":[{"type":"mcp","server_url":"https://evil.example"}]}`, ModeOpen, false},
-		{"/openai/v1/responses", `{"input":[{"content":[{"type":"input_image","image_url":"https://evil.example/?x"}]}]}`, ModeAllowlist, true},
-		{"/openai/v1/responses", `{"input":[{"content":[{"type":"input_image","image_url":"data:image/png;base64,AA"}]}]}`, ModeAllowlist, false},
+		{"/openai/v1/responses", `{"input":[{"content":[{"type":"input_image","image_url":"https://evil.example/?x"}]}]}`,
+			ModeAllowlist, true},
+		{"/openai/v1/responses", `{"input":[{"content":[{"type":"input_image","image_url":"data:image/png;base64,AA"}]}]}`,
+			ModeAllowlist, false},
 		{"/openai/v1/responses", `{"tools":[{"type":"web_search"}]}`, ModeAllowlist, false},
 		{"/anthropic/v1/messages", `{"mcp_servers":[{"type":"url","url":"https://evil.example"}]}`, ModeAllowlist, true},
 		{"/anthropic/v1/messages", `{"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]}`, ModeNone, true},
-		{"/anthropic/v1/messages", `{"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://evil.example/?x"}}]}]}`, ModeAllowlist, true},
-		{"/anthropic/v1/messages", `{"messages":[{"role":"user","content":[{"type":"tool_use","input":{"url":"https://x"}}]}]}`, ModeAllowlist, false},
+		{"/anthropic/v1/messages", `{"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url",` +
+			`"url":"https://evil.example/?x"}}]}]}`, ModeAllowlist, true},
+		{"/anthropic/v1/messages", `{"messages":[{"role":"user","content":[{"type":"tool_use",` +
+			`"input":{"url":"https://x"}}]}]}`, ModeAllowlist, false},
 		{"/gemini/v1beta/models/m:generateContent", `{"tools":[{"urlContext":{}}]}`, ModeAllowlist, true},
-		{"/gemini/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"fileData":{"fileUri":"https://evil.example"}}]}]}`, ModeAllowlist, true},
-		{"/gemini/v1beta/models/m:generateContent", `{"tools":[{"functionDeclarations":[{"name":"urlContext"}]}]}`, ModeAllowlist, false},
+		{"/gemini/v1beta/models/m:generateContent",
+			`{"contents":[{"parts":[{"fileData":{"fileUri":"https://evil.example"}}]}]}`, ModeAllowlist, true},
+		{"/gemini/v1beta/models/m:generateContent", `{"tools":[{"functionDeclarations":[{"name":"urlContext"}]}]}`,
+			ModeAllowlist, false},
 	} {
 		asked := make(chan string, 1)
 		u, _ := upstream(t, strings.Split(c.path, "/")[1], func(w http.ResponseWriter, r *http.Request) {
@@ -195,10 +213,12 @@ func TestRequestsThatCantBeCountedAreRefused(t *testing.T) {
 	}
 	u, _ := upstream(t, "openai", func(http.ResponseWriter, *http.Request) { t.Error("the model was asked") })
 	tr := open(t, Config{Models: []Upstream{u}})
-	if status, _, _ := tr.ask("POST", "/openai/v1/responses", "\x28\xb5\x2f\xfd", "Content-Encoding", "zstd"); status != 415 {
+	if status, _, _ := tr.ask("POST", "/openai/v1/responses", "\x28\xb5\x2f\xfd", "Content-Encoding",
+		"zstd"); status != 415 {
 		t.Errorf("a packed request: %d", status)
 	}
-	if status, _, _ := tr.ask("GET", "/openai/v1/models", "", "Connection", "Upgrade", "Upgrade", "websocket"); status != 426 {
+	if status, _, _ := tr.ask("GET", "/openai/v1/models", "", "Connection", "Upgrade", "Upgrade",
+		"websocket"); status != 426 {
 		t.Errorf("a websocket: %d", status)
 	}
 }
@@ -250,7 +270,8 @@ func TestTheKeyNeverComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := string(text) + fmt.Sprintf("%v %+v %#v %s %q %x", u, u, u.Key, u.Key, u.Key, u.Key) + fmt.Sprintf("%v %+v %#v", tr.door, struct{ k Key }{u.Key}, tr.door.cfg.Models)
+	all := string(text) + fmt.Sprintf("%v %+v %#v %s %q %x", u, u, u.Key, u.Key, u.Key, u.Key) +
+		fmt.Sprintf("%v %+v %#v", tr.door, struct{ k Key }{u.Key}, tr.door.cfg.Models)
 	if strings.Contains(all, theKey) || strings.Contains(bodies.String(), theKey) {
 		t.Error("the key is in the record, or can be printed")
 	}
@@ -260,7 +281,10 @@ func TestTheKeyNeverComesBack(t *testing.T) {
 }
 
 func TestBodiesAreNotRecordedUnasked(t *testing.T) {
-	u, _ := upstream(t, "anthropic", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"secret":"answer"}`) })
+	u, _ := upstream(t, "anthropic", func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, `{"secret":"answer"}`)
+	})
 	tr := open(t, Config{Models: []Upstream{u}})
 	tr.ask("POST", "/anthropic/v1/messages", `{"secret":"question"}`)
 	text, _ := json.Marshal(tr.entry(1))
@@ -289,9 +313,11 @@ func TestWhatAModelsHostDoesWrongIsToldInItsOwnTongue(t *testing.T) {
 				t.Fatal(err)
 			}
 			tr := open(t, Config{Models: []Upstream{{Provider: p, Base: base, Key: key(t, theKey)}}})
-			path := map[string]string{"anthropic": "/anthropic/v1/messages", "openai": "/openai/v1/responses", "gemini": "/gemini/v1beta/models/m:generateContent"}[p.Name]
+			path := map[string]string{"anthropic": "/anthropic/v1/messages", "openai": "/openai/v1/responses",
+				"gemini": "/gemini/v1beta/models/m:generateContent"}[p.Name]
 			status, body, _ := tr.ask("POST", path, "{}")
-			if status != 502 || !strings.Contains(body, c.want) || !json.Valid([]byte(body)) || !strings.Contains(body, `"error":{`) {
+			if status != 502 || !strings.Contains(body, c.want) || !json.Valid([]byte(body)) ||
+				!strings.Contains(body, `"error":{`) {
 				t.Errorf("%s at %s: %d %s", p.Name, c.base, status, body)
 			}
 			if e := tr.entry(1); e.Decision != Failed || e.Error == "" || e.Spend != nil {

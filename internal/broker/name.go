@@ -12,7 +12,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// host is what a request names, in its one normal form: an address, or else a name in lower-case ASCII without a last dot.
+// host is what a request names, in its one normal form: an address, or else a name in lower-case ASCII without a last
+// dot.
 type host struct {
 	name string
 	addr netip.Addr
@@ -35,7 +36,8 @@ func (t target) String() string { return net.JoinHostPort(t.host.String(), strco
 
 // names is how the WHATWG and browsers read host names, and then stricter: a name that DNS can't have is no name.
 func names() *idna.Profile {
-	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.VerifyDNSLength(true), idna.BidiRule())
+	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false),
+		idna.VerifyDNSLength(true), idna.BidiRule())
 }
 
 // parseTarget reads HOST:PORT, [V6]:PORT, or HOST alone if there is a default port.
@@ -89,7 +91,8 @@ func parseHost(s string) (host, error) {
 		}
 		return host{addr: a.Unmap()}, nil
 	}
-	// The last dot may be one of the dots that are no ASCII: it is taken off when all are plain, and so are digits by then.
+	// The last dot may be one of the dots that are no ASCII: it is taken off when all are plain, and so are digits by
+	// then.
 	name, err := names().ToASCII(s)
 	if err != nil || !utf8.ValidString(s) {
 		return host{}, fmt.Errorf("host name %q: not a name that DNS can have", printable(s, 80))
@@ -121,8 +124,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// oldAddress reads IPv4 as inet_aton does: one to four parts, each decimal, octal or hexadecimal, the last filling the rest.
-// A name whose last part is a number is an address or nothing: no top-level domain is one.
+// oldAddress reads IPv4 as inet_aton does: one to four parts, each decimal, octal or hexadecimal, the last filling the
+// rest. A name whose last part is a number is an address or nothing: no top-level domain is one.
 func oldAddress(s string) (a netip.Addr, is bool, err error) {
 	parts := strings.Split(s, ".")
 	if _, ok := oldNumber(parts[len(parts)-1]); !ok && !digits(parts[len(parts)-1]) {

@@ -55,10 +55,14 @@ func TestHostsHaveOneNormalForm(t *testing.T) {
 
 func TestWhatIsNoHostIsRefused(t *testing.T) {
 	for _, in := range []string{
-		"", " ", ".", "..", "a..b", ".example.org", "example.org..", "exa mple.org", "example.org ", "\texample.org", "example.org\x00", "example.org\x00.evil.org",
-		"example.org\r\nX: y", "ex%61mple.org", "%00", "a/b", "a\\b", "a@b", "a?b", "a#b", "a:b", "[::1]", "fe80::1%eth0", "::1%lo", "1.2.3.4.5",
-		"256.1.1.1", "1.16777216", "4294967296", "0400.1.1.1", "08.1.1.1", "1.2.3.09", "0x1g.1", "foo.123", "foo.0x1", "1.2.3.4.0", "-1", "+1.2.3.4",
-		strings.Repeat("a", 64) + ".org", strings.Repeat("a.", 150) + "org", "::ffff:1.2.3.4.5", "exam\u200bple.org\u0007", "*", "*.example.org", "a_b*",
+		"", " ", ".", "..", "a..b", ".example.org", "example.org..", "exa mple.org", "example.org ", "\texample.org",
+		"example.org\x00", "example.org\x00.evil.org",
+		"example.org\r\nX: y", "ex%61mple.org", "%00", "a/b", "a\\b", "a@b", "a?b", "a#b", "a:b", "[::1]", "fe80::1%eth0",
+		"::1%lo", "1.2.3.4.5",
+		"256.1.1.1", "1.16777216", "4294967296", "0400.1.1.1", "08.1.1.1", "1.2.3.09", "0x1g.1", "foo.123", "foo.0x1",
+		"1.2.3.4.0", "-1", "+1.2.3.4",
+		strings.Repeat("a", 64) + ".org", strings.Repeat("a.", 150) + "org", "::ffff:1.2.3.4.5", "exam\u200bple.org\u0007",
+		"*", "*.example.org", "a_b*",
 		"example.org\u2028", "a\u0338b/c", strings.Repeat("x", 2000), "\xff\xfe", "xn--\x00",
 	} {
 		if h, err := parseHost(in); err == nil {
@@ -69,15 +73,18 @@ func TestWhatIsNoHostIsRefused(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	for in, want := range map[string]string{
-		"example.org:443": "example.org:443", "EXAMPLE.org.:8443": "example.org:8443", "[::1]:80": "[::1]:80", "127.1:22": "127.0.0.1:22", "[::ffff:10.0.0.1]:443": "10.0.0.1:443",
+		"example.org:443": "example.org:443", "EXAMPLE.org.:8443": "example.org:8443", "[::1]:80": "[::1]:80",
+		"127.1:22": "127.0.0.1:22", "[::ffff:10.0.0.1]:443": "10.0.0.1:443",
 	} {
 		if got, err := parseTarget(in, 0); err != nil || got.String() != want {
 			t.Errorf("%q is %s (%v), want %s", in, got, err, want)
 		}
 	}
 	for _, in := range []string{
-		"", "example.org", "example.org:", "example.org:0", "example.org:65536", "example.org:-1", "example.org:+1", "example.org:0x50", "example.org: 80", "example.org:80:80",
-		"[example.org]:443", "[::1]", "::1:443", "[::1", "[]:443", "[::1%lo]:443", "user@example.org:443", "https://example.org:443", "example.org:443/", ":443", "[::1]:443]", "[127.0.0.1]:443",
+		"", "example.org", "example.org:", "example.org:0", "example.org:65536", "example.org:-1", "example.org:+1",
+		"example.org:0x50", "example.org: 80", "example.org:80:80",
+		"[example.org]:443", "[::1]", "::1:443", "[::1", "[]:443", "[::1%lo]:443", "user@example.org:443",
+		"https://example.org:443", "example.org:443/", ":443", "[::1]:443]", "[127.0.0.1]:443",
 	} {
 		if got, err := parseTarget(in, 0); err == nil {
 			t.Errorf("%q is taken for %s", in, got)
@@ -87,7 +94,8 @@ func TestTargets(t *testing.T) {
 
 // Guards against a name that is checked in one form and used in another: the normal form of a normal form is itself.
 func FuzzHost(f *testing.F) {
-	for _, s := range []string{"example.org", "BÜCHER.example.", "0x7f.1", "::ffff:1.2.3.4", "a。b", "xn--a", "1.2.3.4.", "０x7f000001", "faß.de", "\u200d.a"} {
+	for _, s := range []string{"example.org", "BÜCHER.example.", "0x7f.1", "::ffff:1.2.3.4", "a。b", "xn--a", "1.2.3.4.",
+		"０x7f000001", "faß.de", "\u200d.a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

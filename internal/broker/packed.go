@@ -22,8 +22,8 @@ func codings(h http.Header) (packed []string) {
 	return packed
 }
 
-// plain makes an answer one that can be read, counted and masked. The door asks for identity; some gateways pack all the same.
-// gzip is undone, as what nearly all of them use. Everything else is refused.
+// plain makes an answer one that can be read, counted and masked. The door asks for identity; some gateways pack all
+// the same. gzip is undone, as what nearly all of them use. Everything else is refused.
 func plain(res *http.Response) error {
 	switch packed := codings(res.Header); {
 	case len(packed) == 0:
@@ -40,7 +40,8 @@ func plain(res *http.Response) error {
 }
 
 var (
-	errPacked = errors.New("the model's host packs its answer in a way that was not asked for and that the door can't undo")
+	errPacked = errors.New("the model's host packs its answer in a way that was not asked for and that the door can't " +
+		"undo")
 	errNoText = errors.New("the model's answer is no text: it may be packed, and a key in it could not be masked")
 )
 
@@ -62,8 +63,9 @@ func (u *unzipped) Read(p []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.from.Close() }
 
-// text lets nothing through but UTF-8 without NUL, as which JSON and events are defined: what a host packs without saying so,
-// by any means, is soon none, and neither is a wider alphabet in which a key would be spelt with other bytes.
+// text lets nothing through but UTF-8 without NUL, as which JSON and events are defined: what a host packs without
+// saying so, by any means, is soon none, and neither is a wider alphabet in which a key would be spelt with other
+// bytes.
 type text struct {
 	io.ReadCloser
 	cut [utf8.UTFMax]byte // the beginning of a character whose rest is still to come

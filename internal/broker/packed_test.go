@@ -35,14 +35,16 @@ func deflated(w io.Writer) io.WriteCloser {
 	return d
 }
 
-// Guards against a key that a packed answer carries past the mask: a model's host that packs although identity was asked for
-// is unpacked, or does not come through.
+// Guards against a key that a packed answer carries past the mask: a model's host that packs although identity was
+// asked for is unpacked, or does not come through.
 func TestPackedAnswersAreMaskedToo(t *testing.T) {
-	answer := `{"id":"msg_1","model":"claude-sonnet-4-5","echo":"` + theKey + `","usage":{"input_tokens":10,"output_tokens":20}}`
+	answer := `{"id":"msg_1","model":"claude-sonnet-4-5","echo":"` + theKey +
+		`","usage":{"input_tokens":10,"output_tokens":20}}`
 	once := packed(t, answer, gzipped)
 	// The same text as a brotli stream and a zstd frame that say it as it is, without packing it.
 	brotli := "\x21" + string([]byte{byte(len(answer)-1) << 3, byte((len(answer) - 1) >> 5)}) + answer + "\x03"
-	zstd := "\x28\xb5\x2f\xfd\x60" + string([]byte{byte(len(answer) - 256), 0, byte(len(answer)<<3) | 1, byte(len(answer) >> 5), 0}) + answer
+	zstd := "\x28\xb5\x2f\xfd\x60" + string([]byte{byte(len(answer) - 256), 0, byte(len(answer)<<3) | 1,
+		byte(len(answer) >> 5), 0}) + answer
 	for _, c := range []struct {
 		name   string
 		coding []string
@@ -84,8 +86,9 @@ func TestPackedAnswersAreMaskedToo(t *testing.T) {
 			status, text := tr.cutOff("POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken +
 				"\r\nAccept-Encoding: gzip\r\nContent-Length: 30\r\nConnection: close\r\n\r\n" + `{"model":"claude-sonnet-4-5" }`)
 			for name, plain := range map[string]string{"": text, "gzip ": unpack(gzip.NewReader(strings.NewReader(text))),
-				"zlib ": unpack(zlib.NewReader(strings.NewReader(text))), "deflate ": unpack(flate.NewReader(strings.NewReader(text)), nil),
-				"wide ": strings.ReplaceAll(text, "\x00", "")} {
+				"zlib ":    unpack(zlib.NewReader(strings.NewReader(text))),
+				"deflate ": unpack(flate.NewReader(strings.NewReader(text)), nil),
+				"wide ":    strings.ReplaceAll(text, "\x00", "")} {
 				if strings.Contains(plain, theKey) {
 					t.Errorf("the box has the key in %s%q", name, plain)
 				}
@@ -143,7 +146,8 @@ func TestPackedStreamsArriveAsTheyCome(t *testing.T) {
 	t.Cleanup(done) // before the server is closed
 	tr := open(t, Config{Models: []Upstream{u}})
 	c := tr.dial()
-	_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", theToken)
+	_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: "+
+		"2\r\nConnection: close\r\n\r\n{}", theToken)
 	var got []byte
 	for buf := make([]byte, 4096); !bytes.Contains(got, []byte("ping\"}")); {
 		n, err := c.Read(buf)
@@ -161,10 +165,13 @@ func TestPackedStreamsArriveAsTheyCome(t *testing.T) {
 // Guards against what a host says behind its answer, where nobody masks, and against a packing of the transfer.
 func TestTrailersDoNotComeBack(t *testing.T) {
 	for name, answer := range map[string]string{
-		"a trailer":              "HTTP/1.1 200 OK\r\nTrailer: X-Key\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Key: " + theKey + "\r\n\r\n",
-		"an unannounced trailer": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Key: " + theKey + "\r\n\r\n",
-		"a packed transfer":      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-		"an early hint":          "HTTP/1.1 103 Early Hints\r\nLink: " + theKey + "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+		"a trailer": "HTTP/1.1 200 OK\r\nTrailer: X-Key\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Key: " + theKey + "\r\n\r\n",
+		"an unannounced trailer": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Key: " + theKey +
+			"\r\n\r\n",
+		"a packed transfer": "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"an early hint": "HTTP/1.1 103 Early Hints\r\nLink: " + theKey +
+			"\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
 	} {
 		u, _ := upstream(t, "anthropic", func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
@@ -177,7 +184,8 @@ func TestTrailersDoNotComeBack(t *testing.T) {
 		})
 		tr := open(t, Config{Models: []Upstream{u}})
 		c := tr.dial()
-		_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nTE: trailers\r\nX-Api-Key: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", theToken)
+		_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nTE: trailers\r\nX-Api-Key: "+
+			"%s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", theToken)
 		got, _ := io.ReadAll(c)
 		if len(got) == 0 || strings.Contains(string(got), theKey) {
 			t.Errorf("%s: the box has %q", name, got)
@@ -192,7 +200,8 @@ func TestWhatIsNoTextIsFound(t *testing.T) {
 		text bool
 	}{
 		{"", true}, {"plain", true}, {"für 漢字 and 😀 at the end 😀", true}, {"\ufeffbom", true},
-		{"\x1f\x8b", false}, {"\x28\xb5\x2f\xfd", false}, {"a\x00b", false}, {"ends in \xe6\xbc", false}, {"\xc0\x80", false}, {"\xf8\x88\x80\x80\x80", false}, {"a\x80", false}, {"😀\xff", false},
+		{"\x1f\x8b", false}, {"\x28\xb5\x2f\xfd", false}, {"a\x00b", false}, {"ends in \xe6\xbc", false}, {"\xc0\x80", false},
+		{"\xf8\x88\x80\x80\x80", false}, {"a\x80", false}, {"😀\xff", false},
 	} {
 		for size := 1; size <= 7; size++ {
 			r := &text{ReadCloser: io.NopCloser(&dribble{[]byte(c.body), size})}

@@ -14,7 +14,8 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, t target, e *Entr
 	if r.Header.Get("Upgrade") != "" {
 		// What follows would be a raw connection, on which nobody sees whose host is asked for. No rule can allow that.
 		w.Header().Set("Connection", "close")
-		d.say(w, e, http.StatusForbidden, Refused, "another protocol behind a plain request (Upgrade) is not let through: use TLS")
+		d.say(w, e, http.StatusForbidden, Refused,
+			"another protocol behind a plain request (Upgrade) is not let through: use TLS")
 		return
 	}
 	conn, rule, err := d.reach(r.Context(), t)
@@ -71,7 +72,8 @@ func (d *Door) over(conn net.Conn) *http.Transport {
 	once := make(chan net.Conn, 1)
 	once <- conn
 	return &http.Transport{
-		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 256 << 10, ResponseHeaderTimeout: d.cfg.Timeouts.Response,
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
+		ResponseHeaderTimeout: d.cfg.Timeouts.Response,
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			select {
 			case c := <-once:
@@ -102,8 +104,8 @@ func (c *counted) n() int64 {
 	return c.sum
 }
 
-// serveHTTP serves plain HTTP that was found inside CONNECT: each request must be for the host that CONNECT asked for, and
-// goes out by itself.
+// serveHTTP serves plain HTTP that was found inside CONNECT: each request must be for the host that CONNECT asked for,
+// and goes out by itself.
 func (t *tunnel) serveHTTP(early bool, back <-chan struct{}) error {
 	t.spare.Store(true)
 	_ = t.out.Close()
@@ -115,7 +117,8 @@ func (t *tunnel) serveHTTP(early bool, back <-chan struct{}) error {
 	}
 	d := t.door
 	server := d.newServer(func(w http.ResponseWriter, r *http.Request) {
-		e := Entry{Time: d.cfg.Now(), Session: d.cfg.Session, Kind: "http", Method: printable(r.Method, 20), Host: t.target.host.String(), Port: t.target.port}
+		e := Entry{Time: d.cfg.Now(), Session: d.cfg.Session, Kind: "http", Method: printable(r.Method, 20),
+			Host: t.target.host.String(), Port: t.target.port}
 		defer func() {
 			e.Millis = d.cfg.Now().Sub(e.Time).Milliseconds()
 			d.cfg.Record(e)
@@ -123,7 +126,8 @@ func (t *tunnel) serveHTTP(early bool, back <-chan struct{}) error {
 		asked, err := parseTarget(r.Host, t.target.port)
 		if err != nil || asked != t.target || r.Method == http.MethodConnect {
 			w.Header().Set("Connection", "close")
-			d.say(w, &e, http.StatusForbidden, Refused, "the request asks for "+printable(r.Host, 80)+", and CONNECT asked for "+t.target.String())
+			d.say(w, &e, http.StatusForbidden, Refused, "the request asks for "+printable(r.Host, 80)+", and CONNECT asked for "+
+				t.target.String())
 			return
 		}
 		d.forward(w, r, t.target, &e)

@@ -14,20 +14,22 @@ import (
 
 // Price is what a family of models costs, in US dollars for a million tokens.
 type Price struct {
-	Prefix       string  `toml:"prefix"`   // of the model's name; the longest that fits counts, "" fits all
-	Provider     string  `toml:"provider"` // whose unknown models may cost as much; "" is every one's
-	Source       string  `toml:"source"`   // the CLI and its version whose package carries this price
-	Like         string  `toml:"like"`     // no price is known: it is counted like the model of this prefix, and called an estimate
+	Prefix   string `toml:"prefix"`   // of the model's name; the longest that fits counts, "" fits all
+	Provider string `toml:"provider"` // whose unknown models may cost as much; "" is every one's
+	Source   string `toml:"source"`   // the CLI and its version whose package carries this price
+	// no price is known: it is counted like the model of this prefix, and called an estimate
+	Like         string  `toml:"like"`
 	Input        float64 `toml:"input"`
 	Output       float64 `toml:"output"`
 	CacheRead    float64 `toml:"cache_read"`       // 0 is as much as input
 	CacheWrite   float64 `toml:"cache_write"`      // for five minutes, where there is a choice; at least as much as input
 	CacheWrite1h float64 `toml:"cache_write_hour"` // for an hour
-	LongOver     int64   `toml:"long_over"`        // a prompt of more tokens than this costs what follows, and caches rise as input does
-	LongInput    float64 `toml:"long_input"`
-	LongOutput   float64 `toml:"long_output"`
-	Alone        bool    `toml:"alone"` // no unknown model is taken for this one
-	list         bool    // one of ours: it fits that model alone, not what else its name may begin
+	// a prompt of more tokens than this costs what follows, and caches rise as input does
+	LongOver   int64   `toml:"long_over"`
+	LongInput  float64 `toml:"long_input"`
+	LongOutput float64 `toml:"long_output"`
+	Alone      bool    `toml:"alone"` // no unknown model is taken for this one
+	list       bool    // one of ours: it fits that model alone, not what else its name may begin
 }
 
 // Prices is a table of prices, in no order.
@@ -96,8 +98,9 @@ func (ps Prices) Find(model string) (Price, bool) {
 	return best, found
 }
 
-// same says whether what follows a prefix makes no other model of it, with a price of its own: a date, or a word that has never
-// cost anything. claude-opus-5-7, gpt-5.9, o3-pro and gemini-3-pro-image are others than claude-opus-5, gpt-5, o3 and gemini-3-pro.
+// same says whether what follows a prefix makes no other model of it, with a price of its own: a date, or a word that
+// has never cost anything. claude-opus-5-7, gpt-5.9, o3-pro and gemini-3-pro-image are others than claude-opus-5,
+// gpt-5, o3 and gemini-3-pro.
 func same(prefix, rest string) bool {
 	return rest == "" || prefix != "" && nothingNew().MatchString(rest)
 }
@@ -106,12 +109,13 @@ var nothingNew = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([-@:](\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,4}|latest|preview|exp|codex|max|chat))+$`)
 })
 
-// dearest is the price that no other of the provider exceeds, kind by kind, for prompts of an ordinary length: for models that
-// are not in the table. Who makes images is in it only for names that say so.
+// dearest is the price that no other of the provider exceeds, kind by kind, for prompts of an ordinary length: for
+// models that are not in the table. Who makes images is in it only for names that say so.
 func (ps Prices) dearest(provider, model string) (d Price) {
 	const image = "image"
 	for _, p := range ps {
-		if p.Alone || p.Provider != "" && p.Provider != provider || strings.Contains(p.Prefix, image) && !strings.Contains(model, image) {
+		if p.Alone || p.Provider != "" && p.Provider != provider || strings.Contains(p.Prefix, image) &&
+			!strings.Contains(model, image) {
 			continue
 		}
 		read, write := p.caches()

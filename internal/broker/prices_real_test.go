@@ -89,7 +89,8 @@ func claudeCarries(t *testing.T) func(string) map[string]float64 {
 		tiers[m[1]] = figures(m[2])
 	}
 	models := map[string]string{}
-	for _, m := range regexp.MustCompile(`\{id:"(claude-[^"]+)",family.*?first_party:"([^"]+)".*?pricing:"([^"]+)"`).FindAllStringSubmatch(text, -1) {
+	rows := regexp.MustCompile(`\{id:"(claude-[^"]+)",family.*?first_party:"([^"]+)".*?pricing:"([^"]+)"`)
+	for _, m := range rows.FindAllStringSubmatch(text, -1) {
 		models[m[1]], models[m[2]] = m[3], m[3]
 	}
 	return func(model string) map[string]float64 { return tiers[models[model]] }

@@ -36,7 +36,8 @@ func Providers() []Provider {
 			KeyVars: []string{"OPENAI_API_KEY"},
 		},
 		{
-			Name: "gemini", Base: "https://generativelanguage.googleapis.com", BaseVar: "GOOGLE_GEMINI_BASE_URL", wire: wireGemini,
+			Name: "gemini", Base: "https://generativelanguage.googleapis.com", BaseVar: "GOOGLE_GEMINI_BASE_URL",
+			wire:    wireGemini,
 			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		},
 	}

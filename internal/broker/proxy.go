@@ -53,8 +53,8 @@ func (d *Door) proxy(w http.ResponseWriter, r *http.Request) {
 	d.forward(w, r, t, &e)
 }
 
-// wanted is where a request wants to go. For CONNECT that is what stands in the request line, byte by byte: a URL parser
-// would undo percent signs.
+// wanted is where a request wants to go. For CONNECT that is what stands in the request line, byte by byte: a URL
+// parser would undo percent signs.
 func (d *Door) wanted(r *http.Request) (target, error) {
 	if r.Method == http.MethodConnect {
 		return parseTarget(r.RequestURI, 0)

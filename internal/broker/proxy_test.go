@@ -56,7 +56,9 @@ func TestConnectReachesWhatIsAllowed(t *testing.T) {
 	}
 	c.CloseIdleConnections()
 	e := tr.entry(1)
-	if e.Kind != "connect" || e.Host != "example.com" || e.Port != 443 || e.Decision != Allowed || e.Rule != "example.com" || e.In == 0 || e.Out == 0 || e.Session != "0badcafe" || e.Error != "" && !strings.Contains(e.Error, "reset") {
+	if e.Kind != "connect" || e.Host != "example.com" || e.Port != 443 || e.Decision != Allowed ||
+		e.Rule != "example.com" || e.In == 0 || e.Out == 0 || e.Session != "0badcafe" || e.Error != "" &&
+		!strings.Contains(e.Error, "reset") {
 		t.Errorf("the record says %+v", e)
 	}
 }
@@ -81,13 +83,14 @@ func TestPlainRequestsReachWhatIsAllowed(t *testing.T) {
 	if string(body) != "POST example.com /a%2Fb?x=1;y body" {
 		t.Errorf("got %q", body)
 	}
-	if e := tr.entry(1); e.Kind != "http" || e.Host != "example.com" || e.Port != 80 || e.Status != 200 || e.In != 4 || e.Out == 0 || e.Rule != "example.com" {
+	if e := tr.entry(1); e.Kind != "http" || e.Host != "example.com" || e.Port != 80 || e.Status != 200 || e.In != 4 ||
+		e.Out == 0 || e.Rule != "example.com" {
 		t.Errorf("the record says %+v", e)
 	}
 }
 
-// Every way to name what is not allowed, in one list: each is refused, nothing is resolved that need not be, and nothing is
-// connected to.
+// Every way to name what is not allowed, in one list: each is refused, nothing is resolved that need not be, and
+// nothing is connected to.
 func TestProxyRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, to string
@@ -129,9 +132,11 @@ func TestProxyRefuses(t *testing.T) {
 		{"the host's own address", "8.8.4.4:443", ModeOpen, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tr := open(t, Config{Mode: c.mode, Allowed: rules(t, c.rules...), Own: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.4.4")} }})
+			tr := open(t, Config{Mode: c.mode, Allowed: rules(t, c.rules...),
+				Own: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("8.8.4.4")} }})
 			tr.names.addrs = map[string][]string{
-				"localhost": {"127.0.0.1"}, "rebind.example": {"127.0.0.1"}, "mixed.example": {publicAddr, "10.0.0.1"}, "meta.example": {"169.254.169.254"},
+				"localhost": {"127.0.0.1"}, "rebind.example": {"127.0.0.1"}, "mixed.example": {publicAddr, "10.0.0.1"},
+				"meta.example":   {"169.254.169.254"},
 				"mapped.example": {"::ffff:127.0.0.1"}, "example.com": {publicAddr}, "evil.example": {publicAddr},
 			}
 			_, _, status, body := tr.connect(c.to)
@@ -156,12 +161,15 @@ func TestProxyRefuses(t *testing.T) {
 
 func TestOddBytesInARequestLineAreRefused(t *testing.T) {
 	tr := open(t, Config{Mode: ModeOpen})
-	for _, to := range []string{"example.com\x00.evil.org:443", "exam\x01ple.com:443", "exam\x7fple.com:443", "example.com :443", "http:a", "http:", "http://", "http:///x", "ftp://example.com/", "https://example.com/", "http://user:pw@example.com/"} {
+	for _, to := range []string{"example.com\x00.evil.org:443", "exam\x01ple.com:443", "exam\x7fple.com:443",
+		"example.com :443", "http:a", "http:", "http://", "http:///x", "ftp://example.com/", "https://example.com/",
+		"http://user:pw@example.com/"} {
 		method := "CONNECT"
 		if strings.Contains(to, "//") || strings.HasPrefix(to, "http:") {
 			method = "GET"
 		}
-		status, _ := tr.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: %s\r\nConnection: close\r\n\r\n", method, to, basic(theToken)))
+		status, _ := tr.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: %s\r\nConnection: close\r\n\r\n",
+			method, to, basic(theToken)))
 		if status < 400 || status >= 500 {
 			t.Errorf("%q: status %d", to, status)
 		}
@@ -209,7 +217,8 @@ func TestOnlyThisSessionsTokenOpensTheProxy(t *testing.T) {
 		d.site("example.com", "443", true, hello200(""))
 	}
 	for _, cred := range []string{
-		"", "Basic", "Basic !!!", basic(""), basic("token-of-another-session"), basic(theToken + "x"), basic(theToken[1:]), "Bearer " + theToken,
+		"", "Basic", "Basic !!!", basic(""), basic("token-of-another-session"), basic(theToken + "x"), basic(theToken[1:]),
+		"Bearer " + theToken,
 		"Basic " + theToken, strings.Replace(basic(theToken), "Basic", "Digest", 1),
 	} {
 		line := ""
@@ -217,7 +226,8 @@ func TestOnlyThisSessionsTokenOpensTheProxy(t *testing.T) {
 			line = "Proxy-Authorization: " + cred + "\r\n"
 		}
 		for _, first := range []string{"CONNECT example.com:443", "GET http://example.com/"} {
-			if status, _ := tr.raw(first + " HTTP/1.1\r\nHost: example.com\r\n" + line + "Connection: close\r\n\r\n"); status != 407 {
+			if status, _ := tr.raw(first + " HTTP/1.1\r\nHost: example.com\r\n" + line +
+				"Connection: close\r\n\r\n"); status != 407 {
 				t.Errorf("%s with %q: status %d", first, cred, status)
 			}
 		}
@@ -228,7 +238,8 @@ func TestOnlyThisSessionsTokenOpensTheProxy(t *testing.T) {
 }
 
 func TestWhatCantBeReachedGetsAClearAnswer(t *testing.T) {
-	tr := open(t, Config{Mode: ModeAllowlist, Allowed: rules(t, "nowhere.example", "down.example", "slow.example"), Timeouts: Timeouts{Dial: 50 * time.Millisecond}})
+	tr := open(t, Config{Mode: ModeAllowlist, Allowed: rules(t, "nowhere.example", "down.example", "slow.example"),
+		Timeouts: Timeouts{Dial: 50 * time.Millisecond}})
 	tr.names.addrs["down.example"] = []string{publicAddr}
 	for _, c := range []struct{ to, want string }{{"nowhere.example", "no such host"}, {"down.example", "unreachable"}} {
 		_, _, status, body := tr.connect(c.to + ":443")

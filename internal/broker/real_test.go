@@ -28,7 +28,8 @@ func realRun(t *testing.T, agent string, s *agenttest.Server, limits Limits) (*t
 	if err := os.Mkdir(filepath.Dir(settings), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	name := map[string]string{"claude": "anthropic", "codex": "openai", "gemini": "gemini", "opencode": "openai"}[agent]
@@ -40,13 +41,15 @@ func realRun(t *testing.T, agent string, s *agenttest.Server, limits Limits) (*t
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := open(t, Config{Token: "none", Models: []Upstream{{Provider: p, Base: base, Key: key(t, theKey)}}, Limits: limits})
+	tr := open(t, Config{Token: "none", Models: []Upstream{{Provider: p, Base: base, Key: key(t, theKey)}},
+		Limits: limits})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	go func() { _ = tr.door.Serve(l) }()
-	run := agenttest.Run{Agent: agent, Model: &agenttest.Server{URL: "http://" + l.Addr().String() + "/" + name}, Dir: dir, Home: home}
+	run := agenttest.Run{Agent: agent, Model: &agenttest.Server{URL: "http://" + l.Addr().String() + "/" + name},
+		Dir: dir, Home: home}
 	argv, env := run.Command(agenttest.Program(t, agent))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

@@ -17,25 +17,30 @@ func TestGarbageHarmsNobody(t *testing.T) {
 	tr := open(t, Config{Models: []Upstream{u}, Timeouts: Timeouts{Header: 200 * time.Millisecond}})
 	many := strings.Repeat("X-Header: value\r\n", 10_000)
 	for name, text := range map[string]string{
-		"noise":              "\x00\x01\x02\xff\xfe\r\n\r\n",
-		"TLS":                "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-		"SOCKS":              "\x05\x01\x00",
-		"half a line":        "POST /anthropic/v1/mess",
-		"half a header":      "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-K",
-		"10,000 headers":     "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\n" + many + "\r\n",
-		"a header of 1 MB":   "GET /anthropic/v1/models HTTP/1.1\r\nHost: x\r\nX-Big: " + strings.Repeat("x", 1<<20) + "\r\n\r\n",
-		"a URL of 1 MB":      "GET /anthropic/" + strings.Repeat("x", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n",
-		"no host":            "GET /anthropic/v1/models HTTP/1.1\r\n\r\n",
-		"two lengths":        "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken + "\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-		"length and chunked": "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken + "\r\nContent-Length: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"an odd encoding":    "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken + "\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-		"HTTP/2":             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-		"HTTP/9":             "GET / HTTP/9.9\r\n\r\n",
+		"noise":          "\x00\x01\x02\xff\xfe\r\n\r\n",
+		"TLS":            "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+		"SOCKS":          "\x05\x01\x00",
+		"half a line":    "POST /anthropic/v1/mess",
+		"half a header":  "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-K",
+		"10,000 headers": "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\n" + many + "\r\n",
+		"a header of 1 MB": "GET /anthropic/v1/models HTTP/1.1\r\nHost: x\r\nX-Big: " + strings.Repeat("x", 1<<20) +
+			"\r\n\r\n",
+		"a URL of 1 MB": "GET /anthropic/" + strings.Repeat("x", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n",
+		"no host":       "GET /anthropic/v1/models HTTP/1.1\r\n\r\n",
+		"two lengths": "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken +
+			"\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+		"length and chunked": "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken +
+			"\r\nContent-Length: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"an odd encoding": "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken +
+			"\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+		"HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"HTTP/9": "GET / HTTP/9.9\r\n\r\n",
 	} {
 		c := tr.dial()
 		go func() { _, _ = io.WriteString(c, text) }()
 		answer, _ := io.ReadAll(c)
-		if len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 4") && !strings.HasPrefix(string(answer), "HTTP/1.1 5") {
+		if len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 4") &&
+			!strings.HasPrefix(string(answer), "HTTP/1.1 5") {
 			t.Errorf("%s: %.100q", name, answer)
 		}
 		if len(answer) == 0 && name == "10,000 headers" {
@@ -61,7 +66,8 @@ func TestGarbageHarmsNobody(t *testing.T) {
 func TestHalfABodyIsEnded(t *testing.T) {
 	u, _ := upstream(t, "anthropic", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	tr := open(t, Config{Models: []Upstream{u}, Timeouts: Timeouts{Idle: 200 * time.Millisecond}})
-	status, body := tr.raw("POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken + "\r\nContent-Length: 1000\r\n\r\n{\"mod")
+	status, body := tr.raw("POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + theToken +
+		"\r\nContent-Length: 1000\r\n\r\n{\"mod")
 	if status != 504 || !strings.Contains(body, "nothing moved") {
 		t.Errorf("%d %s", status, body)
 	}
@@ -80,7 +86,8 @@ func TestAModelThatFallsSilentIsEnded(t *testing.T) {
 	})
 	tr := open(t, Config{Models: []Upstream{u}, Timeouts: Timeouts{Idle: 200 * time.Millisecond}})
 	c := tr.dial()
-	_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: 2\r\n\r\n{}", theToken)
+	_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: "+
+		"2\r\n\r\n{}", theToken)
 	_, _ = io.ReadAll(c)
 	if e := tr.entry(1); e.Error == "" || e.Spend == nil || e.Spend.Estimated != 1 {
 		t.Errorf("the record says %+v", e)
@@ -133,7 +140,8 @@ func TestABodyOfTwoGigabytesIsNotKept(t *testing.T) {
 			}
 		}
 	}()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://door/anthropic/v1/messages", io.MultiReader(strings.NewReader(`{"x":"`), &zeros{size}, strings.NewReader(`"}`)))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://door/anthropic/v1/messages",
+		io.MultiReader(strings.NewReader(`{"x":"`), &zeros{size}, strings.NewReader(`"}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +202,8 @@ func TestTheDoorCutsStreamsWhenItCloses(t *testing.T) {
 	})
 	tr := open(t, Config{Models: []Upstream{u}})
 	c := tr.dial()
-	_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: 2\r\n\r\n{}", theToken)
+	_, _ = fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: "+
+		"2\r\n\r\n{}", theToken)
 	<-begun
 	_ = tr.door.Close()
 	_, _ = io.ReadAll(c)
@@ -214,8 +223,8 @@ func TestMoreConnectionsThanThereArePlacesWait(t *testing.T) {
 	}
 }
 
-// Guards against money that is forgotten when a session ends with requests under way: who closes the door asks it next what
-// was spent.
+// Guards against money that is forgotten when a session ends with requests under way: who closes the door asks it next
+// what was spent.
 func TestWhatIsUnderWayIsPaidWhenTheDoorCloses(t *testing.T) {
 	begun := make(chan struct{}, maxModelCalls)
 	u, _ := upstream(t, "openai", func(_ http.ResponseWriter, r *http.Request) {
@@ -226,7 +235,8 @@ func TestWhatIsUnderWayIsPaidWhenTheDoorCloses(t *testing.T) {
 	tr := open(t, Config{Models: []Upstream{u}})
 	const body = `{"max_output_tokens":1000}`
 	for range maxModelCalls + 3 { // those that wait for a place cost nothing
-		_, _ = fmt.Fprintf(tr.dial(), "POST /openai/v1/responses HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s", theToken, len(body), body)
+		_, _ = fmt.Fprintf(tr.dial(), "POST /openai/v1/responses HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: "+
+			"%d\r\n\r\n%s", theToken, len(body), body)
 	}
 	for range maxModelCalls {
 		<-begun

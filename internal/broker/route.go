@@ -63,7 +63,8 @@ func (d *Door) modelToken(r *http.Request) bool {
 	if scheme, cred, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		bearer = strings.TrimSpace(cred)
 	}
-	for _, t := range []string{r.Header.Get("X-Api-Key"), bearer, r.Header.Get("X-Goog-Api-Key"), r.URL.Query().Get("key")} {
+	for _, t := range []string{r.Header.Get("X-Api-Key"), bearer, r.Header.Get("X-Goog-Api-Key"),
+		r.URL.Query().Get("key")} {
 		if t != "" && d.ours(t) {
 			return true
 		}
@@ -76,7 +77,8 @@ func (d *Door) model(w http.ResponseWriter, r *http.Request) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	provider, err := FindProvider(name)
 	x := &exchange{rt: &route{door: d, up: Upstream{Provider: provider}}, entry: Entry{
-		Time: d.cfg.Now(), Session: d.cfg.Session, Kind: "model", Method: printable(r.Method, 20), Path: printable(r.URL.Path, 200),
+		Time: d.cfg.Now(), Session: d.cfg.Session, Kind: "model", Method: printable(r.Method, 20),
+		Path: printable(r.URL.Path, 200),
 	}}
 	defer x.record()
 	if !d.modelToken(r) {

@@ -23,7 +23,8 @@ type Rule struct {
 // Named says that the rule allows one name and nothing else, on the usual ports.
 func (r Rule) Named() bool { return r.name != "" && !r.below && r.port == 0 }
 
-// ParseRule reads HOST, *.HOST, ADDRESS or ADDRESS/BITS, each with an optional :PORT (an IPv6 address then in brackets).
+// ParseRule reads HOST, *.HOST, ADDRESS or ADDRESS/BITS, each with an optional :PORT (an IPv6 address then in
+// brackets).
 func ParseRule(s string) (Rule, error) {
 	r, err := parseRule(s)
 	if err != nil {
@@ -139,8 +140,8 @@ func (r *refusal) Error() string { return r.why }
 
 func refuse(format string, args ...any) error { return &refusal{why: fmt.Sprintf(format, args...)} }
 
-// named decides before anything is resolved: a name that is not allowed is never looked up, because a look-up tells it to
-// whoever runs its domain. It gives the rule that allows the target, if one was needed.
+// named decides before anything is resolved: a name that is not allowed is never looked up, because a look-up tells it
+// to whoever runs its domain. It gives the rule that allows the target, if one was needed.
 func (p policy) named(t target) (string, error) {
 	if p.mode != ModeAllowlist && p.mode != ModeOpen {
 		return "", refuse("this box has no network (--network none)")
@@ -172,7 +173,8 @@ func (p policy) address(a netip.Addr, port int) (string, error) {
 	if p.mode == ModeOpen {
 		return "open", nil
 	}
-	return "", refuse("%s is not on the allow-list of this box", netip.AddrPortFrom(a, uint16(port))) //nolint:gosec // a port
+	return "", refuse("%s is not on the allow-list of this box",
+		netip.AddrPortFrom(a, uint16(port))) //nolint:gosec // a port
 }
 
 // resolved decides about the addresses of a name that is allowed. One bad address spoils the answer: a name that points

@@ -51,8 +51,10 @@ func TestRulesAllowWhatTheySay(t *testing.T) {
 
 func TestRulesThatSayNothingSensibleAreErrors(t *testing.T) {
 	for _, s := range []string{
-		"", "*", "*.org", "*.", "a b", "http://example.org", "example.org/path", "10.0.0.1/8", "10.0.0.0/33", "::ffff:10.0.0.0/104", "example.org:0", "example.org:99999",
-		"*.10.0.0.1", "a.*.org", "**.example.org", "[::1", "[example.org]:443x", "example.org:https", "fe80::1%eth0", "ex%61mple.org",
+		"", "*", "*.org", "*.", "a b", "http://example.org", "example.org/path", "10.0.0.1/8", "10.0.0.0/33",
+		"::ffff:10.0.0.0/104", "example.org:0", "example.org:99999",
+		"*.10.0.0.1", "a.*.org", "**.example.org", "[::1", "[example.org]:443x", "example.org:https", "fe80::1%eth0",
+		"ex%61mple.org",
 	} {
 		if r, err := ParseRule(s); err == nil {
 			t.Errorf("%q is taken for the rule %q", s, r)
@@ -61,7 +63,8 @@ func TestRulesThatSayNothingSensibleAreErrors(t *testing.T) {
 }
 
 func TestRulesReadTheirOwnForm(t *testing.T) {
-	for _, s := range []string{"example.org", "*.Example.org.:8443", "10.0.0.0/8", "10.0.0.0/8:22", "[::1]:80", "2001:db8::/32", "[2001:db8::/32]:443", "0x7f.1"} {
+	for _, s := range []string{"example.org", "*.Example.org.:8443", "10.0.0.0/8", "10.0.0.0/8:22", "[::1]:80",
+		"2001:db8::/32", "[2001:db8::/32]:443", "0x7f.1"} {
 		r, err := ParseRule(s)
 		if err != nil {
 			t.Errorf("%q: %v", s, err)
@@ -91,9 +94,12 @@ func TestNothingIsAllowedWithoutARule(t *testing.T) {
 
 func TestAddressesThatOnlyARuleByAddressOpens(t *testing.T) {
 	closed := []string{
-		"127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.100.100.200",
-		"168.63.129.16", "192.0.0.192", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255", "192.88.99.1",
-		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "fe80::1", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1", "64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::1",
+		"127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1",
+		"169.254.169.254", "100.64.0.1", "100.100.100.200",
+		"168.63.129.16", "192.0.0.192", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1",
+		"239.255.255.250", "240.0.0.1", "255.255.255.255", "192.88.99.1",
+		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "fe80::1", "fec0::1", "fc00::1", "fd00:ec2::254",
+		"ff02::1", "64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::1",
 		"2002:7f00:1::", "2002:a00:1::1", "2001::1", "2001:db8::1", "100::1", "3fff::1", "4000::1", "::2",
 	}
 	for _, s := range closed {
@@ -103,12 +109,14 @@ func TestAddressesThatOnlyARuleByAddressOpens(t *testing.T) {
 				t.Errorf("%s opens %s", mode, s)
 			}
 			p := policy{mode: mode, rules: rules(t, "trap.example")()}
-			if err := p.resolved(target{host{name: "trap.example"}, 443}, []netip.Addr{netip.MustParseAddr("93.184.216.34"), a}); err == nil {
+			if err := p.resolved(target{host{name: "trap.example"}, 443}, []netip.Addr{netip.MustParseAddr("93.184.216.34"),
+				a}); err == nil {
 				t.Errorf("%s lets a name lead to %s", mode, s)
 			}
 		}
 	}
-	for _, s := range []string{"93.184.216.34", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:2800:220:1::1", "64:ff9b::5db8:d822", "2002:5db8:d822::1"} {
+	for _, s := range []string{"93.184.216.34", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:2800:220:1::1",
+		"64:ff9b::5db8:d822", "2002:5db8:d822::1"} {
 		a := netip.MustParseAddr(s)
 		if _, err := (policy{mode: ModeOpen}).address(a, 443); err != nil {
 			t.Errorf("open refuses %s: %v", s, err)
@@ -121,7 +129,8 @@ func TestAddressesThatOnlyARuleByAddressOpens(t *testing.T) {
 		}
 	}
 	p := policy{mode: ModeAllowlist, rules: rules(t, "db.example:5432", "10.0.0.5:5432")()}
-	if err := p.resolved(target{host{name: "db.example"}, 5432}, []netip.Addr{netip.MustParseAddr("10.0.0.5")}); err != nil {
+	if err := p.resolved(target{host{name: "db.example"}, 5432},
+		[]netip.Addr{netip.MustParseAddr("10.0.0.5")}); err != nil {
 		t.Errorf("a private address that is allowed by address: %v", err)
 	}
 	if err := p.resolved(target{host{name: "db.example"}, 5432}, nil); err == nil {

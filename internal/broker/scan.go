@@ -12,9 +12,9 @@ const (
 	scanValue = 96  // bytes of a value that are kept
 )
 
-// scanner walks through JSON as it passes, in a fixed amount of memory however long it is. It calls see for every value with
-// the path of keys to it, arrays left out: {"a":[{"b":1}]} gives a with "[", a with "{" and a.b with "1". Keys and values are
-// cut at their bounds. It is lenient: what isn't JSON makes it stop, and broken.
+// scanner walks through JSON as it passes, in a fixed amount of memory however long it is. It calls see for every value
+// with the path of keys to it, arrays left out: {"a":[{"b":1}]} gives a with "[", a with "{" and a.b with "1". Keys and
+// values are cut at their bounds. It is lenient: what isn't JSON makes it stop, and broken.
 type scanner struct {
 	see    func(path, value []byte)
 	broken bool

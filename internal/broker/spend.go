@@ -11,7 +11,8 @@ type Spend struct {
 	Cost       float64 `json:"cost,omitempty"` // US dollars, as far as prices are known
 	Requests   int     `json:"requests,omitempty"`
 	Estimated  int     `json:"estimated,omitempty"` // requests whose usage could not be read and was estimated from above
-	Unpriced   int     `json:"unpriced,omitempty"`  // requests to a model whose price is not known, and taken from another's
+	// requests to a model whose price is not known, and taken from another's
+	Unpriced int `json:"unpriced,omitempty"`
 }
 
 // Guesses is how many requests make Cost an estimate.

@@ -65,8 +65,8 @@ func (d *Door) connectTo(w http.ResponseWriter, r *http.Request, t target, e *En
 	}
 }
 
-// Which of these the client speaks on a port is known: what is anything else there is refused. On other ports either side may
-// speak first, in any protocol; TLS and HTTP are looked into wherever they are seen.
+// Which of these the client speaks on a port is known: what is anything else there is refused. On other ports either
+// side may speak first, in any protocol; TLS and HTTP are looked into wherever they are seen.
 const (
 	portTLS  = 443
 	portHTTP = 80
@@ -156,7 +156,8 @@ func tooLate(err error) error {
 
 // methodIn says whether b begins with the method of an HTTP request, or may yet.
 func methodIn(b string) (whole, part bool) {
-	for _, m := range []string{"GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "PATCH ", "OPTIONS ", "TRACE ", "CONNECT ", "PRI * HTTP"} {
+	for _, m := range []string{"GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "PATCH ", "OPTIONS ", "TRACE ", "CONNECT ",
+		"PRI * HTTP"} {
 		if strings.HasPrefix(b, m) {
 			return true, false
 		}

@@ -99,22 +99,27 @@ func TestTLSInsideConnect(t *testing.T) {
 		{"a name to an address", publicAddr + ":443", ModeAllowlist, good, false},
 		{"cut into small records", "example.com:443", ModeAllowlist, cutUp(good, 7), true},
 		{"cut into single bytes", "example.com:443", ModeAllowlist, cutUp(good, 1), true},
-		{"another name, cut into single bytes", "example.com:443", ModeAllowlist, cutUp(clientHello(t, "evil.example", nil), 1), false},
+		{"another name, cut into single bytes", "example.com:443", ModeAllowlist,
+			cutUp(clientHello(t, "evil.example", nil), 1), false},
 		{"two names", "example.com:443", ModeAllowlist, withExtension(good, 0, sni("evil.example")), false},
 		{"a hidden name", "example.com:443", ModeAllowlist, withExtension(good, 0xfe0d, []byte{0, 1, 2}), false},
 		{"a hidden name, open", "example.com:443", ModeOpen, withExtension(good, 0xfe0d, []byte{0, 1, 2}), true},
 		{"an unknown extension", "example.com:443", ModeAllowlist, withExtension(good, 0xabcd, []byte{1}), true},
-		{"TLS 1.2", "example.com:443", ModeAllowlist, clientHello(t, "example.com", func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }), true},
+		{"TLS 1.2", "example.com:443", ModeAllowlist,
+			clientHello(t, "example.com", func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }), true},
 		{"something that is not TLS", "example.com:443", ModeAllowlist, []byte("SSH-2.0-OpenSSH_9.9\r\n"), false},
 		{"HTTP on 443", "example.com:443", ModeAllowlist, []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"), false},
 		{"an alert", "example.com:443", ModeAllowlist, []byte{21, 3, 1, 0, 2, 1, 0}, false},
 		{"garbage in a record", "example.com:443", ModeAllowlist, []byte{22, 3, 1, 0, 4, 1, 0, 0, 0}, false},
 		{"a record that is too long", "example.com:443", ModeAllowlist, []byte{22, 3, 1, 255, 255}, false},
 		{"a hello of 16 MB", "example.com:443", ModeAllowlist, []byte{22, 3, 1, 0, 4, 1, 255, 255, 255}, false},
-		{"a second hello for another host", "example.com:443", ModeAllowlist, append(bytes.Clone(good), clientHello(t, "evil.example", nil)...), false},
-		{"a second hello for another host, cut", "example.com:443", ModeAllowlist, append(bytes.Clone(good), cutUp(clientHello(t, "evil.example", nil), 1)...), false},
+		{"a second hello for another host", "example.com:443", ModeAllowlist,
+			append(bytes.Clone(good), clientHello(t, "evil.example", nil)...), false},
+		{"a second hello for another host, cut", "example.com:443", ModeAllowlist,
+			append(bytes.Clone(good), cutUp(clientHello(t, "evil.example", nil), 1)...), false},
 		{"a second hello for the same host", "example.com:443", ModeAllowlist, append(bytes.Clone(good), good...), true},
-		{"another protocol after the hello", "example.com:443", ModeAllowlist, append(bytes.Clone(good), "GET / HTTP/1.1\r\n\r\n"...), false},
+		{"another protocol after the hello", "example.com:443", ModeAllowlist,
+			append(bytes.Clone(good), "GET / HTTP/1.1\r\n\r\n"...), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr, conn, r := tunnelTo(t, c.mode, c.to, echoed)
@@ -139,7 +144,8 @@ func TestTLSInsideConnect(t *testing.T) {
 
 func TestAHelloThatNeverEndsIsEnded(t *testing.T) {
 	for _, first := range []string{"", "\x16", "\x16\x03\x01\x02\x00\x01"} {
-		tr := open(t, Config{Mode: ModeAllowlist, Allowed: rules(t, "example.com"), Timeouts: Timeouts{Hello: 50 * time.Millisecond}})
+		tr := open(t, Config{Mode: ModeAllowlist, Allowed: rules(t, "example.com"),
+			Timeouts: Timeouts{Hello: 50 * time.Millisecond}})
 		tr.site("example.com", "443", true, hello200(""))
 		conn, r, _, _ := tr.connect("example.com:443")
 		_, _ = io.WriteString(conn, first)
@@ -191,8 +197,11 @@ func TestHTTPInsideConnect(t *testing.T) {
 
 func TestHTTPInsideConnectIsKnownHoweverItIsSent(t *testing.T) {
 	for _, c := range []struct{ port, text string }{
-		{"80", "GARBAGE\r\n\r\n"}, {"80", "\r\n\r\nGET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"}, {"80", "FOO / HTTP/1.1\r\nHost: evil.example\r\n\r\n"}, {"80", "\x00\x01\x02\r\n\r\n"},
-		{"8080", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"}, {"8080", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}, {"8080", "GET http://evil.example/ HTTP/1.1\r\nHost: example.com\r\n\r\n"},
+		{"80", "GARBAGE\r\n\r\n"}, {"80", "\r\n\r\nGET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"},
+		{"80", "FOO / HTTP/1.1\r\nHost: evil.example\r\n\r\n"}, {"80", "\x00\x01\x02\r\n\r\n"},
+		{"8080", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"},
+		{"8080", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
+		{"8080", "GET http://evil.example/ HTTP/1.1\r\nHost: example.com\r\n\r\n"},
 		{"8080", "GET / HTTP/1.1\r\nHost: example.com\r\nHost: evil.example\r\n\r\n"}, {"8080", "GET / HTTP/1.1\r\n\r\n"},
 	} {
 		reached := make(chan string, 10)
@@ -233,7 +242,8 @@ func TestTunnelsEndWithTheDoor(t *testing.T) {
 }
 
 func TestIdleTunnelsAreClosed(t *testing.T) {
-	tr := open(t, Config{Mode: ModeAllowlist, Allowed: rules(t, "example.com:22"), Timeouts: Timeouts{Idle: 100 * time.Millisecond}})
+	tr := open(t, Config{Mode: ModeAllowlist, Allowed: rules(t, "example.com:22"),
+		Timeouts: Timeouts{Idle: 100 * time.Millisecond}})
 	tr.site("example.com", "22", false, hello200(""))
 	_, r, _, _ := tr.connect("example.com:22")
 	if _, err := r.ReadByte(); err == nil {
@@ -265,10 +275,12 @@ func FuzzHello(f *testing.F) {
 
 // serverReads is the name that Go's TLS server finds in a hello, if it takes it.
 func serverReads(b []byte) (name string, seen bool) {
-	s := tls.Server(&replay{Reader: bytes.NewReader(b)}, &tls.Config{GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) { //nolint:gosec // nothing is served
-		name, seen = i.ServerName, true
-		return nil, errors.New("enough")
-	}})
+	s := tls.Server(&replay{Reader: bytes.NewReader(b)},
+		&tls.Config{GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config,
+			error) { //nolint:gosec // nothing is served
+			name, seen = i.ServerName, true
+			return nil, errors.New("enough")
+		}})
 	_ = s.HandshakeContext(context.Background())
 	return name, seen
 }

@@ -9,14 +9,16 @@ import (
 	"testing"
 )
 
-// Guards against a raw tunnel behind the Host check: a server that takes an Upgrade, or switches unasked, and then hears whatever
-// the box says, for another host too.
+// Guards against a raw tunnel behind the Host check: a server that takes an Upgrade, or switches unasked, and then
+// hears whatever the box says, for another host too.
 func TestNoProtocolBehindAPlainRequest(t *testing.T) {
 	const behind = "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"
 	for _, mode := range []Mode{ModeAllowlist, ModeOpen} {
 		for name, more := range map[string]string{
-			"h2c":                     "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n",
-			"a websocket":             "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n",
+			"h2c": "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: " +
+				"AAMAAABkAAQAAP__\r\n",
+			"a websocket": "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: " +
+				"13\r\nSec-WebSocket-Key: AAAA\r\n",
 			"TLS":                     "Connection: upgrade\r\nUpgrade: TLS/1.0\r\n",
 			"one that is not hop":     "Upgrade: h2c\r\n",
 			"a server that switches":  "",
@@ -46,7 +48,8 @@ func TestNoProtocolBehindAPlainRequest(t *testing.T) {
 					if way == "proxy" {
 						tr.site("example.com", "80", false, h)
 						c := tr.dial()
-						_, _ = fmt.Fprintf(c, "GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\nProxy-Authorization: %s\r\n%s\r\n%s", basic(theToken), more, behind)
+						_, _ = fmt.Fprintf(c, "GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\nProxy-Authorization: "+
+							"%s\r\n%s\r\n%s", basic(theToken), more, behind)
 						r = bufio.NewReader(c)
 					} else {
 						tr.site("example.com", way, false, h)

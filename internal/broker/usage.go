@@ -7,18 +7,21 @@ import (
 	"strconv"
 )
 
-// bytesPerToken is what an estimate takes for a token where a provider doesn't tell: text of any language and code have more.
+// bytesPerToken is what an estimate takes for a token where a provider doesn't tell: text of any language and code have
+// more.
 const bytesPerToken = 4
 
-// fastestModel is more tokens in a second than a model gives: the fastest that the table has gives somewhat over a thousand.
+// fastestModel is more tokens in a second than a model gives: the fastest that the table has gives somewhat over a
+// thousand.
 const fastestModel = 1500
 
 // counts is what a provider told of one answer.
 type counts struct {
 	input, output, cacheRead, cacheWrite, cacheWrite1h int64
-	searches                                           int64   // of the web, by Anthropic
-	dearer                                             float64 // how many times the list price, where the answer says so; 0 is once
-	fees                                               float64 // US dollars for what is no token
+	searches                                           int64 // of the web, by Anthropic
+	// how many times the list price, where the answer says so; 0 is once
+	dearer float64
+	fees   float64 // US dollars for what is no token
 }
 
 // What is paid beside tokens, and for haste or a place: list prices, rounded up.

@@ -87,13 +87,15 @@ func (r Report) Grave() []Finding {
 
 // Unreadable is the finding that stands for a comparison that could not be made: what can't be read has changed.
 func Unreadable(err error) Finding {
-	return Finding{Kind: KindUnreadable, What: "repository", Words: "the repository could not be compared: " + clean(err.Error())}
+	return Finding{Kind: KindUnreadable, What: "repository", Words: "the repository could not be compared: " +
+		clean(err.Error())}
 }
 
 // Watch takes a shot of a repository into dir. After the agent's end, after opens the repository anew, compares it, and
-// writes the report; it gives a report that freezes where comparing goes wrong. Until then the shot lies in dir, so that
-// whoever finds it there can do the same.
-func Watch(ctx context.Context, repo *git.Repo, dir string, own Own) (after func(ctx context.Context, own Own, now time.Time) (Report, error), err error) {
+// writes the report; it gives a report that freezes where comparing goes wrong. Until then the shot lies in dir, so
+// that whoever finds it there can do the same.
+func Watch(ctx context.Context, repo *git.Repo, dir string, own Own) (after func(ctx context.Context, own Own,
+	now time.Time) (Report, error), err error) {
 	shot, err := Take(ctx, repo, dir, own)
 	if err != nil {
 		return nil, err

@@ -103,7 +103,8 @@ func (s *scene) state() string {
 	var names []string
 	for name := range all {
 		first, _, _ := strings.Cut(name, "/")
-		if slices.Contains([]string{"config", "hooks", "info", "HEAD", "index", "shallow"}, first) || strings.HasPrefix(name, "worktrees/linked") {
+		if slices.Contains([]string{"config", "hooks", "info", "HEAD", "index", "shallow"}, first) ||
+			strings.HasPrefix(name, "worktrees/linked") {
 			names = append(names, name)
 		}
 	}
@@ -182,34 +183,48 @@ func changes() []change {
 			s.user.Git("update-ref", "refs/heads/other", s.agent.Git("commit-tree", "-m", "x", s.base+"^{tree}"))
 		},
 			canary.KindRef, "refs/heads/other moved from "},
-		{"deleted", nil, func(s *scene) { s.agent.Git("branch", "-D", "other") }, canary.KindRef, "refs/heads/other was deleted; it was at "},
+		{"deleted", nil, func(s *scene) { s.agent.Git("branch", "-D", "other") }, canary.KindRef,
+			"refs/heads/other was deleted; it was at "},
 		{"added", nil, func(s *scene) { s.agent.Git("branch", "mine") }, canary.KindRef, "refs/heads/mine was added at "},
 		{"in the way", nil, func(s *scene) { s.agent.Git("branch", "-D", "other"); s.agent.Git("branch", "other/sub") },
 			canary.KindRef, "refs/heads/other was deleted"},
-		{"checked out by the agent", nil, func(s *scene) { s.agent.Git("checkout", "-q", "other"); s.agent.Commit("x", "x", "x") },
+		{"checked out by the agent", nil, func(s *scene) {
+			s.agent.Git("checkout", "-q", "other")
+			s.agent.Commit("x",
+				"x", "x")
+		},
 			canary.KindRef, "refs/heads/other moved"},
 		{"tag", nil, func(s *scene) { s.agent.Git("tag", "v1") }, canary.KindRef, "refs/tags/v1 was added"},
-		{"replaced object", nil, func(s *scene) { s.agent.Git("replace", s.base, s.agent.Commit("x")) }, canary.KindRef, "refs/replace/"},
+		{"replaced object", nil, func(s *scene) { s.agent.Git("replace", s.base, s.agent.Commit("x")) }, canary.KindRef,
+			"refs/replace/"},
 		{"symbolic", nil, func(s *scene) { s.agent.Git("symbolic-ref", "refs/heads/other", "refs/heads/main") },
 			canary.KindRef, "refs/heads/other moved from "},
-		{"own branch made a way to main", nil, func(s *scene) { s.agent.Git("symbolic-ref", "refs/heads/cco/"+id, "refs/heads/main") },
+		{"own branch made a way to main", nil,
+			func(s *scene) { s.agent.Git("symbolic-ref", "refs/heads/cco/"+id, "refs/heads/main") },
 			canary.KindRef, "symbolic ref to refs/heads/main"},
 		{"remote's HEAD", remote, func(s *scene) {
 			s.agent.Git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/evil")
 			s.agent.Git("update-ref", "refs/remotes/origin/evil", s.base)
 		}, canary.KindRef, "refs/remotes/origin/HEAD moved"},
-		{"stashes dropped", stashed, func(s *scene) { s.agent.Git("stash", "clear") }, canary.KindRef, "refs/stash was deleted"},
+		{"stashes dropped", stashed, func(s *scene) { s.agent.Git("stash", "clear") }, canary.KindRef,
+			"refs/stash was deleted"},
 		{"HEAD", nil, func(s *scene) { s.put("HEAD", "ref: refs/heads/other\n", 0o644) }, canary.KindHead,
 			"HEAD of the main worktree was refs/heads/main and is refs/heads/other now"},
-		{"HEAD of another worktree", linked, func(s *scene) { s.put("worktrees/linked/HEAD", s.base+"\n", 0o644) }, canary.KindHead, "was refs/heads/second"},
+		{"HEAD of another worktree", linked, func(s *scene) { s.put("worktrees/linked/HEAD", s.base+"\n", 0o644) },
+			canary.KindHead, "was refs/heads/second"},
 		{"config", nil, func(s *scene) { s.agent.Git("config", "core.hooksPath", "/tmp/evil") }, canary.KindConfig,
 			"config: core.hookspath is now /tmp/evil; it was not set"},
-		{"branch follows elsewhere", remote, func(s *scene) { s.agent.Git("config", "branch.main.remote", "/tmp/evil") }, canary.KindConfig, "branch.main.remote is now"},
-		{"a hook", nil, func(s *scene) { s.put("hooks/post-commit", "#!/bin/sh\nevil\n", 0o755) }, canary.KindHook, "hooks/post-commit was added"},
-		{"a changed hook", hook, func(s *scene) { s.put("hooks/pre-commit", "#!/bin/sh\nevil\n", 0o755) }, canary.KindHook, "hooks/pre-commit was changed"},
-		{"a hook's mode", hook, func(s *scene) { s.put("hooks/pre-commit", "#!/bin/sh\necho mine\n", 0o644) }, canary.KindHook,
+		{"branch follows elsewhere", remote, func(s *scene) { s.agent.Git("config", "branch.main.remote", "/tmp/evil") },
+			canary.KindConfig, "branch.main.remote is now"},
+		{"a hook", nil, func(s *scene) { s.put("hooks/post-commit", "#!/bin/sh\nevil\n", 0o755) }, canary.KindHook,
+			"hooks/post-commit was added"},
+		{"a changed hook", hook, func(s *scene) { s.put("hooks/pre-commit", "#!/bin/sh\nevil\n", 0o755) }, canary.KindHook,
+			"hooks/pre-commit was changed"},
+		{"a hook's mode", hook, func(s *scene) { s.put("hooks/pre-commit", "#!/bin/sh\necho mine\n", 0o644) },
+			canary.KindHook,
 			"hooks/pre-commit has mode 0644 now; it had 0755"},
-		{"no hooks", hook, func(s *scene) { s.run("rm", "-r", s.gitPath("hooks")) }, canary.KindHook, "hooks/pre-commit was removed"},
+		{"no hooks", hook, func(s *scene) { s.run("rm", "-r", s.gitPath("hooks")) }, canary.KindHook,
+			"hooks/pre-commit was removed"},
 		{"hooks elsewhere", hook, func(s *scene) {
 			s.run("mv", s.gitPath("hooks"), s.agent.Path("h"))
 			s.run("ln", "-s", s.agent.Path("h"), s.gitPath("hooks"))
@@ -219,22 +234,33 @@ func changes() []change {
 			s.run("mkfifo", s.gitPath("hooks/pre-commit"))
 		},
 			canary.KindHook, "hooks/pre-commit was a file and is now a FIFO"},
-		{"a directory of hooks", nil, func(s *scene) { s.run("mkdir", s.gitPath("hooks/d")); s.put("hooks/d/x", "x", 0o644) }, canary.KindHook, "hooks/d/x was added"},
-		{"a name that is no text", nil, func(s *scene) { s.put("hooks/\x1b[31m\xff\n", "x", 0o755) }, canary.KindHook, "was added"},
-		{"info", nil, func(s *scene) { s.put("info/attributes", "* filter=evil\n", 0o644) }, canary.KindInfo, "info/attributes was added"},
-		{"alternates", nil, func(s *scene) { s.put("objects/info/alternates", "/tmp/evil\n", 0o644) }, canary.KindFile, "objects/info/alternates was added"},
+		{"a directory of hooks", nil, func(s *scene) { s.run("mkdir", s.gitPath("hooks/d")); s.put("hooks/d/x", "x", 0o644) },
+			canary.KindHook, "hooks/d/x was added"},
+		{"a name that is no text", nil, func(s *scene) { s.put("hooks/\x1b[31m\xff\n", "x", 0o755) }, canary.KindHook,
+			"was added"},
+		{"info", nil, func(s *scene) { s.put("info/attributes", "* filter=evil\n", 0o644) }, canary.KindInfo,
+			"info/attributes was added"},
+		{"alternates", nil, func(s *scene) { s.put("objects/info/alternates", "/tmp/evil\n", 0o644) }, canary.KindFile,
+			"objects/info/alternates was added"},
 		{"an object that is another", nil, func(s *scene) {
 			oid := s.user.Object("blob", "the user's, made meanwhile\n")
 			s.run("rm", "-f", s.gitPath("objects/"+oid[:2]+"/"+oid[2:])) // git makes them read-only
 			s.put("objects/"+oid[:2]+"/"+oid[2:], "evil", 0o644)
 		}, canary.KindFile, " is not the object that its name says"},
-		{"a hidden file", nil, func(s *scene) { s.user.Git("update-index", "--skip-worktree", "a.txt") }, canary.KindIndex, "the index of the main worktree was changed"},
-		{"a broken index", nil, func(s *scene) { s.put("index", "DIRC", 0o644) }, canary.KindIndex, "the index of the main worktree was changed"},
+		{"a hidden file", nil, func(s *scene) { s.user.Git("update-index", "--skip-worktree", "a.txt") }, canary.KindIndex,
+			"the index of the main worktree was changed"},
+		{"a broken index", nil, func(s *scene) { s.put("index", "DIRC", 0o644) }, canary.KindIndex,
+			"the index of the main worktree was changed"},
 		{"no index", nil, func(s *scene) { s.run("rm", s.gitPath("index")) }, canary.KindIndex, "index was removed"},
-		{"a worktree", nil, func(s *scene) { s.agent.Git("worktree", "add", "-q", "--detach", filepath.Join(s.t.TempDir(), "mine")) },
+		{"a worktree", nil, func(s *scene) {
+			s.agent.Git("worktree", "add", "-q", "--detach",
+				filepath.Join(s.t.TempDir(), "mine"))
+		},
 			canary.KindWorktree, "was added as worktrees/mine"},
-		{"a worktree led elsewhere", linked, func(s *scene) { s.put("worktrees/linked/gitdir", "/tmp/evil/.git\n", 0o644) }, canary.KindWorktree, "worktrees/linked/gitdir was changed"},
-		{"a worktree gone", linked, func(s *scene) { s.run("rm", "-r", s.gitPath("worktrees/linked")) }, canary.KindWorktree, "worktrees/linked/gitdir was removed"},
+		{"a worktree led elsewhere", linked, func(s *scene) { s.put("worktrees/linked/gitdir", "/tmp/evil/.git\n", 0o644) },
+			canary.KindWorktree, "worktrees/linked/gitdir was changed"},
+		{"a worktree gone", linked, func(s *scene) { s.run("rm", "-r", s.gitPath("worktrees/linked")) }, canary.KindWorktree,
+			"worktrees/linked/gitdir was removed"},
 	}
 }
 
@@ -250,7 +276,10 @@ func TestEachChangeIsFoundAndUndone(t *testing.T) {
 			before := s.state()
 			c.do(s)
 			found := s.compare()
-			if !slices.ContainsFunc(grave(found), func(f canary.Finding) bool { return f.Kind == c.kind && strings.Contains(f.Words, c.words) }) {
+			if !slices.ContainsFunc(grave(found), func(f canary.Finding) bool {
+				return f.Kind == c.kind &&
+					strings.Contains(f.Words, c.words)
+			}) {
 				t.Fatalf("found:\n%s", words(found))
 			}
 			if all := words(found); strings.ContainsFunc(all, func(r rune) bool { return r < ' ' && r != '\n' }) {

@@ -26,9 +26,9 @@ func refsOf(ctx context.Context, repo *git.Repo) (map[Raw]git.Ref, error) {
 // refs/cco/, and new objects. The repository must have been opened after the agent's end.
 //
 // A user works on while an agent does, and nothing in a repository says who did what. So a change is Ordinary if it is
-// of a kind that people make all day and nothing is thrown away by it: branches that went forward by commits, merges and
-// pulls which the reflog of a worktree of the user's shows one by one; the index and HEAD of such a worktree; fetches.
-// A record of the agent's git commands that shows it at work there takes that back. All else is not ordinary.
+// of a kind that people make all day and nothing is thrown away by it: branches that went forward by commits, merges
+// and pulls which the reflog of a worktree of the user's shows one by one; the index and HEAD of such a worktree;
+// fetches. A record of the agent's git commands that shows it at work there takes that back. All else is not ordinary.
 func Compare(ctx context.Context, repo *git.Repo, shot *Shot, own Own) ([]Finding, error) {
 	if repo.CommonDir != shot.Common {
 		return nil, fmt.Errorf("the repository is at %s now, not at %s", clean(repo.CommonDir), clean(shot.Common))
@@ -196,7 +196,8 @@ func entryAt(files map[Raw]Entry, path Raw) *Entry {
 
 func (c *comparison) tooMany(root string) Finding {
 	name := clean(label(c.shot.Common, root))
-	return Finding{Kind: c.kindOf(root), What: name, Path: Raw(root), Whole: true, Words: fmt.Sprintf("%s has %v now", name, errTooMany)}
+	return Finding{Kind: c.kindOf(root), What: name, Path: Raw(root), Whole: true,
+		Words: fmt.Sprintf("%s has %v now", name, errTooMany)}
 }
 
 func (c *comparison) file(ctx context.Context, path string, was, is *Entry) error {

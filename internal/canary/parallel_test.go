@@ -17,8 +17,12 @@ import (
 // Guards against blaming an agent that worked for hours for what its user did meanwhile.
 func TestTheUsersOwnWorkFreezesNothing(t *testing.T) {
 	for name, do := range map[string]func(*scene){
-		"commits":        func(s *scene) { s.user.Commit("one", "u.txt", "1"); s.user.Commit("two", "u.txt", "2") },
-		"amends":         func(s *scene) { s.user.Commit("one", "u.txt", "1"); s.user.Git("commit", "-q", "--amend", "-m", "uno") },
+		"commits": func(s *scene) { s.user.Commit("one", "u.txt", "1"); s.user.Commit("two", "u.txt", "2") },
+		"amends": func(s *scene) {
+			s.user.Commit("one", "u.txt", "1")
+			s.user.Git("commit", "-q", "--amend",
+				"-m", "uno")
+		},
 		"stages":         func(s *scene) { s.user.Write("u.txt", "1"); s.user.Git("add", "u.txt") },
 		"switches":       func(s *scene) { s.user.Git("switch", "-q", "other"); s.user.Commit("one", "u.txt", "1") },
 		"makes a branch": func(s *scene) { s.user.Git("switch", "-q", "-c", "feature"); s.user.Commit("one", "u.txt", "1") },
@@ -170,7 +174,8 @@ func TestUndoRefusesWhatHasChangedAgain(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	want := map[string]bool{"refs/heads/main": false, "refs/heads/other": true, "hooks/pre-commit": false, "hooks/new": true, "config": false}
+	want := map[string]bool{"refs/heads/main": false, "refs/heads/other": true, "hooks/pre-commit": false,
+		"hooks/new": true, "config": false}
 	if fmt.Sprint(done) != fmt.Sprint(want) {
 		t.Errorf("done: %v", done)
 	}
@@ -306,7 +311,8 @@ func TestABrokenConfigurationIsMended(t *testing.T) {
 	s.user.Git("update-ref", "refs/heads/main", s.agent.Commit("x"))
 	s.put("config", "[core\n", 0o644)
 	r, err := canary.Conclude(t.Context(), s.user.Dir, s.dir, s.own, time.Unix(1, 0))
-	if err != nil || !r.Frozen || !slices.ContainsFunc(r.Findings, func(f canary.Finding) bool { return f.Kind == canary.KindUnreadable }) {
+	if err != nil || !r.Frozen || !slices.ContainsFunc(r.Findings,
+		func(f canary.Finding) bool { return f.Kind == canary.KindUnreadable }) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	out, err := canary.Mend(t.Context(), s.user.Dir, s.dir, s.own, false)
@@ -340,7 +346,8 @@ func TestConcludeAfterADeath(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "shot.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := canary.Conclude(t.Context(), s.user.Dir, s.dir, canary.Own{ID: id}, time.Unix(1, 0)); err != nil || !r.Frozen {
+	if r, err := canary.Conclude(t.Context(), s.user.Dir, s.dir, canary.Own{ID: id}, time.Unix(1, 0)); err != nil ||
+		!r.Frozen {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Nothing found leaves nothing behind.
@@ -358,11 +365,13 @@ func TestFreezing(t *testing.T) {
 	if err := canary.Check(box, "wt"); err != nil {
 		t.Fatal(err)
 	}
-	if err := canary.Freeze(box, id, []canary.Finding{{Words: "x"}, {Words: "y", Ordinary: true}}, time.Unix(1, 0)); err != nil {
+	if err := canary.Freeze(box, id, []canary.Finding{{Words: "x"}, {Words: "y", Ordinary: true}},
+		time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	var frozen *canary.FrozenError
-	if err := canary.Check(box, "wt"); !errors.As(err, &frozen) || !strings.Contains(err.Error(), "session "+id+": 1 change") ||
+	if err := canary.Check(box, "wt"); !errors.As(err, &frozen) ||
+		!strings.Contains(err.Error(), "session "+id+": 1 change") ||
 		!strings.Contains(err.Error(), "cco guard canary "+id) {
 		t.Fatal(err)
 	}

@@ -153,8 +153,8 @@ func (u *undo) put(o *Outcome, path string, was *Entry) error {
 	}
 }
 
-// putFile replaces a file as git does: the lock is taken, the content looked at once more, and the new file renamed over
-// the old, of which a second name keeps the content.
+// putFile replaces a file as git does: the lock is taken, the content looked at once more, and the new file renamed
+// over the old, of which a second name keeps the content.
 func (u *undo) putFile(o *Outcome, path string, was *Entry) (err error) {
 	content, err := u.shot.content(was.Sum)
 	if err != nil {

@@ -53,7 +53,8 @@ func parseStep(line string) (step, bool) {
 	return step{f[0], f[1], words}, true
 }
 
-// story is what a worktree's own reflog tells of the time since the shot: where HEAD is, and where it took which branches.
+// story is what a worktree's own reflog tells of the time since the shot: where HEAD is, and where it took which
+// branches.
 type story struct {
 	known   bool
 	head    string // a ref, or "" when detached
@@ -65,7 +66,8 @@ type story struct {
 // ordinary says whether a step of HEAD is one that a person makes by working. Moving a ref by hand leaves no word, and
 // a reset throws away.
 func (s step) ordinary() bool {
-	for _, start := range []string{"commit", "merge ", "pull", "cherry-pick", "revert", "rebase", "am", "cco: fast-forward"} {
+	for _, start := range []string{"commit", "merge ", "pull", "cherry-pick", "revert", "rebase", "am",
+		"cco: fast-forward"} {
 		if strings.HasPrefix(s.words, start) {
 			return true
 		}
@@ -73,8 +75,8 @@ func (s step) ordinary() bool {
 	return false
 }
 
-// tell follows HEAD through a worktree's reflog. A step that doesn't follow from the one before, or that isn't ordinary,
-// makes the branch that it moved unexplained.
+// tell follows HEAD through a worktree's reflog. A step that doesn't follow from the one before, or that isn't
+// ordinary, makes the branch that it moved unexplained.
 func tell(p place, refs map[Raw]git.Ref) story {
 	t := story{head: p.Head, moved: map[string]string{}, visited: map[string]bool{}}
 	steps, ok := stepsSince(filepath.Join(p.Dir, "logs", "HEAD"), p.Last)
@@ -209,7 +211,8 @@ func (l *lore) ref(ctx context.Context, f *Finding, name string, was, is git.Ref
 
 func (f *Finding) ordinary(why string) { f.Ordinary, f.Why = true, why }
 
-// branch explains what a worktree of the user's, or another session, has done by ordinary steps that throw nothing away.
+// branch explains what a worktree of the user's, or another session, has done by ordinary steps that throw nothing
+// away.
 func (l *lore) branch(ctx context.Context, f *Finding, name string, was, is git.Ref) error {
 	if id, ok := strings.CutPrefix(name, "refs/heads/cco/"); ok && l.peer(id) {
 		f.ordinary("session " + id + " works on it")
@@ -236,7 +239,8 @@ func (l *lore) branch(ctx context.Context, f *Finding, name string, was, is git.
 	return nil
 }
 
-// remote explains what a fetch or push of the user's has done. The agent's fetches leave no trace in the user's worktrees.
+// remote explains what a fetch or push of the user's has done. The agent's fetches leave no trace in the user's
+// worktrees.
 func (l *lore) remote(f *Finding, name string) {
 	if l.fetched {
 		f.ordinary("you fetched meanwhile")

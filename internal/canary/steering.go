@@ -204,7 +204,8 @@ func values(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// tracking says whether a setting is what `push -u` and `switch` write by themselves: a remote of a name that was there.
+// tracking says whether a setting is what `push -u` and `switch` write by themselves: a remote of a name that was
+// there.
 func tracking(key string, now []string, before map[string][]string) bool {
 	rest, ok := strings.CutPrefix(key, "branch.")
 	if !ok {
@@ -215,7 +216,8 @@ func tracking(key string, now []string, before map[string][]string) bool {
 		return false
 	}
 	for _, v := range now {
-		if name == "merge" && !strings.HasPrefix(v, "refs/") || name == "remote" && v != "." && before["remote."+v+".url"] == nil {
+		if name == "merge" && !strings.HasPrefix(v, "refs/") || name == "remote" && v != "." &&
+			before["remote."+v+".url"] == nil {
 			return false
 		}
 	}

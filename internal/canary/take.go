@@ -208,7 +208,8 @@ func roots(common string, dirs []string) ([]string, error) {
 
 // bare lists the directories of .git that must be no links.
 func bare(common string) (list []string) {
-	for _, n := range []string{"info", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "logs", "worktrees", "modules"} {
+	for _, n := range []string{"info", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags",
+		"logs", "worktrees", "modules"} {
 		list = append(list, filepath.Join(common, filepath.FromSlash(n)))
 	}
 	return list

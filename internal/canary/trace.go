@@ -37,7 +37,8 @@ func (w witness) accuse(f *Finding) {
 	case len(w.outside) > 0:
 		f.Ordinary, f.Why = false, "the agent ran "+strings.Join(w.outside[:min(3, len(w.outside))], ", ")
 	case w.blind:
-		f.Ordinary, f.Why = false, "it could be work done meanwhile, but the record of the agent's git commands is too long to read"
+		f.Ordinary, f.Why = false, "it could be work done meanwhile, but the record of the agent's git commands is too "+
+			"long to read"
 	}
 }
 
@@ -139,7 +140,10 @@ func under(dir, path string) bool { return within(dir, path) || sameDir(dir, pat
 
 // reads says whether a git command only ever reads. What isn't known may write.
 func reads(name string) bool {
-	return slices.Contains([]string{"status", "log", "show", "diff", "rev-parse", "rev-list", "ls-files", "ls-tree", "cat-file", "blame",
-		"grep", "describe", "for-each-ref", "show-ref", "merge-base", "name-rev", "shortlog", "version", "help", "check-ignore",
-		"check-attr", "check-ref-format", "diff-tree", "diff-index", "diff-files", "ls-remote", "var", "count-objects", "whatchanged"}, name)
+	return slices.Contains([]string{"status", "log", "show", "diff", "rev-parse", "rev-list", "ls-files", "ls-tree",
+		"cat-file", "blame",
+		"grep", "describe", "for-each-ref", "show-ref", "merge-base", "name-rev", "shortlog", "version", "help",
+		"check-ignore",
+		"check-attr", "check-ref-format", "diff-tree", "diff-index", "diff-files", "ls-remote", "var", "count-objects",
+		"whatchanged"}, name)
 }

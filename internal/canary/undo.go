@@ -269,7 +269,8 @@ func (u *undo) watched(path string) bool {
 			return path == filepath.Clean(path)
 		}
 	}
-	return slices.ContainsFunc(slices.Concat(u.shot.Roots, u.shot.Outside), func(root string) bool { return within(root, path) })
+	return slices.ContainsFunc(slices.Concat(u.shot.Roots, u.shot.Outside),
+		func(root string) bool { return within(root, path) })
 }
 
 func (u *undo) saved(was *Entry) error {

@@ -124,7 +124,8 @@ func orDash(s string) string {
 func agentInstallCommand(a *app) *cobra.Command {
 	var version, platform string
 	c := &cobra.Command{
-		Use: "install NAME [--version V] [--platform OS/ARCH]", Short: "Install an agent's program into cco's own directory", Args: exactly(1, "the agent's name"),
+		Use: "install NAME [--version V] [--platform OS/ARCH]", Short: "Install an agent's program into cco's own directory",
+		Args: exactly(1, "the agent's name"),
 		Long: `Install an agent's program from npm into cco's own directory, in the version that
 cco was tried with unless another is given. Nothing else on the machine changes,
 no script of a package is run, and an interrupted installation leaves nothing.
@@ -159,14 +160,16 @@ A push to such a box does so by itself.`,
 	return c
 }
 
-func (a *app) install(ctx context.Context, ad agent.Adapter, version string, at install.Platform) (install.Program, error) {
+func (a *app) install(ctx context.Context, ad agent.Adapter, version string,
+	at install.Platform) (install.Program, error) {
 	a.io.Progress("installing %s %s for %s", ad.Name(), cmp.Or(version, ad.Package().Version), at)
 	return install.Install(ctx, a.dirs.Data, ad, version, at)
 }
 
 // program finds an agent's program for a session, and the directories that its box must be shown. A program that isn't
 // on the host may still be in the box.
-func (a *app) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error) {
+func (a *app) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string,
+	err error) {
 	if m, ok := d.(box.Machine); ok {
 		return a.machineProgram(ctx, ad, b, d, m)
 	}
@@ -177,9 +180,10 @@ func (a *app) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.D
 	return p.Path, []string{p.Dir}, err
 }
 
-// machineProgram is program for a box that is a machine of its own: what is installed for its platform, else what it has
-// itself, else the pinned version, which is installed now.
-func (a *app) machineProgram(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver, m box.Machine) (path string, dirs []string, err error) {
+// machineProgram is program for a box that is a machine of its own: what is installed for its platform, else what it
+// has itself, else the pinned version, which is installed now.
+func (a *app) machineProgram(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver,
+	m box.Machine) (path string, dirs []string, err error) {
 	goos, arch, err := m.Platform(ctx, b)
 	if err != nil {
 		return "", nil, err
@@ -203,7 +207,8 @@ const askTime = 2 * time.Minute
 // machineHas asks a machine whether it has an agent's program, in a version that cco can drive.
 func machineHas(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (bool, error) {
 	said := &proc.Tail{Max: 4096}
-	err := d.Run(ctx, b, box.Exec{Argv: []string{ad.Binary(), "--version"}, Stdout: said, Limits: box.Limits{Time: askTime}})
+	err := d.Run(ctx, b, box.Exec{Argv: []string{ad.Binary(), "--version"}, Stdout: said,
+		Limits: box.Limits{Time: askTime}})
 	if _, late := errors.AsType[*box.LimitError](err); late || proc.Code(err) > 0 {
 		return false, nil
 	}

@@ -50,8 +50,8 @@ printf '#!/bin/sh\necho 2.1.325\n' > "$p"
 chmod +x "$p"
 `
 
-// Guards against a machine that has to be given by hand what cco could put there, and against a host's own program, which
-// a machine can't see, being counted on.
+// Guards against a machine that has to be given by hand what cco could put there, and against a host's own program,
+// which a machine can't see, being counted on.
 func TestMachinesGetTheAgentsThatTheyLack(t *testing.T) {
 	claude, err := agent.Find("claude")
 	if err != nil {

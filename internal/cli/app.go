@@ -115,11 +115,13 @@ func (a *app) boxes() (*box.Boxes, error) {
 		Files: provision.Files,
 		Way:   func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.way(ctx, b, "setup") },
 		Drivers: map[string]box.Driver{
-			"native":    native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Programs: agent.Programs()}),
+			"native": native.New(native.Options{Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"),
+				Programs: agent.Programs()}),
 			"container": container.New(container.Options{Tool: tool, Guard: hook}),
 			"lima":      a.machines(),
 			"worktree": worktree.New(worktree.Options{
-				Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home), Keys: keyVariables(user), KeyFiles: keyFiles(user),
+				Tool: tool, Guard: hook, Home: a.home, Path: a.env("PATH"), Caches: guard.CacheRoots(a.home),
+				Keys: keyVariables(user), KeyFiles: keyFiles(user),
 			}),
 		},
 	}, nil
@@ -148,8 +150,9 @@ func (a *app) sessions(ctx context.Context) (s *session.Service, done func(), er
 		return nil, nil, err
 	}
 	s = &session.Service{
-		Store: st, Boxes: boxes, Data: a.dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn, MaxFile: cfg.Pull.MaxBlob,
-		Door: a.door, Program: a.program, Report: a.io.Progress, Warn: a.io.Warn,
+		Store: st, Boxes: boxes, Data: a.dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn,
+		MaxFile: cfg.Pull.MaxBlob,
+		Door:    a.door, Program: a.program, Report: a.io.Progress, Warn: a.io.Warn,
 	}
 	return s, func() { _ = st.Close() }, nil
 }
@@ -160,11 +163,13 @@ func (a *app) spawn(id string, files ...*os.File) error {
 	if err != nil {
 		return err
 	}
-	logFile, err := os.OpenFile(filepath.Join(a.dirs.Data, "sessions", id, "keeper.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	logFile, err := os.OpenFile(filepath.Join(a.dirs.Data, "sessions", id, "keeper.log"),
+		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = logFile.Close() }()
-	_, err = proc.Detach(proc.Cmd{Argv: []string{"cco", "keeper", id}, Path: self, Dir: a.dirs.Data, Stdout: logFile, Stderr: logFile, Files: files})
+	_, err = proc.Detach(proc.Cmd{Argv: []string{"cco", "keeper", id}, Path: self, Dir: a.dirs.Data, Stdout: logFile,
+		Stderr: logFile, Files: files})
 	return err
 }

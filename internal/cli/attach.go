@@ -20,7 +20,8 @@ import (
 
 func attachCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "attach ID", Short: "Follow a running session, and type into its terminal if it has one", Args: exactly(1, "session id"),
+		Use: "attach ID", Short: "Follow a running session, and type into its terminal if it has one",
+		Args: exactly(1, "session id"),
 		Long: `Follow a running session. If it has a terminal you see that and can type into it.
 
 ` + leavingHelp + `
@@ -35,10 +36,12 @@ Of a session without a terminal Ctrl-C leaves too: the agent goes on.`,
 				return err
 			}
 			if !rec.Live() {
-				return &session.StateError{ID: rec.ID, State: rec.State, Why: "nothing of it is running, see `cco box logs " + rec.ID + "`"}
+				return &session.StateError{ID: rec.ID, State: rec.State, Why: "nothing of it is running, see `cco box logs " +
+					rec.ID + "`"}
 			}
 			return a.follow(ctx, s, rec, showing{
-				now: time.Now(), interactive: a.io.InTTY && a.io.OutTTY && s.OnTerminal(rec.ID), onlyLook: true, terminal: cfg.Terminal,
+				now: time.Now(), interactive: a.io.InTTY && a.io.OutTTY && s.OnTerminal(rec.ID), onlyLook: true,
+				terminal: cfg.Terminal,
 			})
 		}),
 	}
@@ -125,7 +128,8 @@ func (a *app) watch(link *session.Link, rec store.Session, how showing) (letGo b
 	return letGo, err
 }
 
-// typing gives the user's keys to the agent's terminal. It never waits for that, so that the keys which end it are seen.
+// typing gives the user's keys to the agent's terminal. It never waits for that, so that the keys which end it are
+// seen.
 func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 	var last time.Time
 	queue := term.NewQueue()
@@ -150,8 +154,8 @@ func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 	}
 }
 
-// hush takes the keys while there is nothing to type into: one of them leaves, Ctrl-C interrupts as it does without this,
-// the others do nothing and are not echoed.
+// hush takes the keys while there is nothing to type into: one of them leaves, Ctrl-C interrupts as it does without
+// this, the others do nothing and are not echoed.
 func (a *app) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
 	in, ok := a.io.In.(*os.File)
 	if !ok {
@@ -199,8 +203,8 @@ func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
 	return nil
 }
 
-// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Who ends this command in another way,
-// or only looks, means this command alone; stop says whether somebody did.
+// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Who ends this command in another
+// way, or only looks, means this command alone; stop says whether somebody did.
 func (a *app) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)

@@ -38,7 +38,8 @@ exists nowhere else. Of each kind, what has waited longest comes first.`,
 				return nil
 			}
 			for _, n := range needs {
-				a.io.Printf("%s  %s  %s  %s\n", n.ID, a.io.Paint(term.Bold, needWords(n.Kind)), age(time.Since(n.Since)), term.Clean(n.Title))
+				a.io.Printf("%s  %s  %s  %s\n", n.ID, a.io.Paint(term.Bold, needWords(n.Kind)), age(time.Since(n.Since)),
+					term.Clean(n.Title))
 				for line := range strings.Lines(n.Words) {
 					a.io.Printf("  %s\n", term.Clean(strings.TrimRight(line, "\n")))
 				}
@@ -169,7 +170,8 @@ func (a *app) edit(ctx context.Context, rec store.Session) (string, error) {
 		return "", err
 	}
 	// The user's own words for it, which may have arguments.
-	err = proc.Run(ctx, proc.Cmd{Argv: []string{"sh", "-c", editor + ` "$1"`, "sh", path}, Stdin: a.io.In, Stdout: a.io.Out, Stderr: a.io.Err})
+	err = proc.Run(ctx, proc.Cmd{Argv: []string{"sh", "-c", editor + ` "$1"`, "sh", path}, Stdin: a.io.In,
+		Stdout: a.io.Out, Stderr: a.io.Err})
 	if err != nil {
 		return "", fmt.Errorf("editor: %w", err)
 	}

@@ -28,7 +28,8 @@ func boxCommand(a *app) *cobra.Command {
 A session is one hand-off of a plan to an agent in a box. Commands that take a
 box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 	onBoxes := []*cobra.Command{
-		startCommand(a), stopCommand(a), destroyCommand(a), statusCommand(a), provisionCommand(a), shellCommand(a), verifyCommand(a),
+		startCommand(a), stopCommand(a), destroyCommand(a), statusCommand(a), provisionCommand(a), shellCommand(a),
+		verifyCommand(a),
 	}
 	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a)}
 	a.completions(onBoxes, onSessions)
@@ -84,7 +85,8 @@ goes without the kernel where it can't be had, and says so, unless it is require
 	}
 	c.Flags().StringVar(&backend, "backend", "", "native, container, lima or worktree (default: what suits this machine)")
 	c.Flags().StringSliceVar(&accept, "accept", nil, "accept a weaker mode by the name that the refusal gives")
-	c.Flags().StringVar(&network, "network", "", "what may leave it, through cco: none, allowlist (the default: its model and what you allow) or open")
+	c.Flags().StringVar(&network, "network", "",
+		"what may leave it, through cco: none, allowlist (the default: its model and what you allow) or open")
 	c.Flags().BoolVar(&kernel, "require-kernel", false, "refuse a worktree box that the kernel can't stand around")
 	machine.register(c)
 	return c
@@ -120,7 +122,8 @@ func (a *app) createAs(ctx context.Context, name string, cfg config.Config, kern
 	made, err = boxes.Create(ctx, name, backend, spec, a.io.Progress)
 	a.io.Settle()
 	if _, missing := errors.AsType[*box.Unavailable](err); missing && backend == "native" {
-		return made, fmt.Errorf("%w\na weaker box can be had knowingly: `cco box create %s --backend worktree --accept no-kernel`", err, name)
+		return made, fmt.Errorf("%w\na weaker box can be had knowingly: `cco box create %s --backend worktree --accept "+
+			"no-kernel`", err, name)
 	}
 	if err != nil {
 		return made, err
@@ -190,7 +193,8 @@ func stopCommand(a *app) *cobra.Command {
 
 func provisionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "provision [NAME]", Short: "Put cco's instructions and skill into a box, and run its setup commands", Args: atMost(1),
+		Use: "provision [NAME]", Short: "Put cco's instructions and skill into a box, and run its setup commands",
+		Args: atMost(1),
 		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
 			if err := boxes.Provision(ctx, name, a.io.Progress); err != nil {
 				return err

@@ -15,8 +15,8 @@ import (
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-// How long after leaving what a terminal sends is waited for, so that no shell takes it for commands: where it owes answers,
-// where it owes none, and in all.
+// How long after leaving what a terminal sends is waited for, so that no shell takes it for commands: where it owes
+// answers, where it owes none, and in all.
 const (
 	late    = 2 * time.Second
 	quiet   = 200 * time.Millisecond
@@ -63,7 +63,8 @@ func (c *console) show(data []byte, past bool) {
 	_, _ = c.out.Write(c.filter.Pass(data))
 }
 
-// takeKeys calls do for what is typed, answers of the terminal among it, until do has had enough or the console is given back.
+// takeKeys calls do for what is typed, answers of the terminal among it, until do has had enough or the console is
+// given back.
 func takeKeys(tty *term.TTY, keys *vt.Keys, done chan struct{}, do func(vt.Typed) (more bool)) {
 	defer close(done)
 	stops := make(chan os.Signal, 1) // nobody stops who has the terminal: whoever is next would get it as it is
@@ -87,8 +88,8 @@ func takeKeys(tty *term.TTY, keys *vt.Keys, done chan struct{}, do func(vt.Typed
 	}
 }
 
-// giveBack leaves the user's terminal as it was before: what the program did to it is undone first, then answers that are
-// still on their way are dropped.
+// giveBack leaves the user's terminal as it was before: what the program did to it is undone first, then answers that
+// are still on their way are dropped.
 func (c *console) giveBack() {
 	c.stop()
 	c.tty.Stop()
@@ -129,8 +130,8 @@ func (a *app) passSize(resize func(cols, rows int)) (stop func()) {
 	return func() { signal.Stop(sizes); close(quit) }
 }
 
-// tamed are the standard streams of a program that is on none of the user's terminals but writes to one: nothing of it may
-// ask there, because the shell would get the answer. In the end what it did to the terminal is undone.
+// tamed are the standard streams of a program that is on none of the user's terminals but writes to one: nothing of it
+// may ask there, because the shell would get the answer. In the end what it did to the terminal is undone.
 func (a *app) tamed() (out, err io.Writer, done func()) {
 	t := &tamer{filter: vt.NewFilter(a.size())}
 	t.filter.Deaf = true

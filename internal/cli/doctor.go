@@ -28,7 +28,8 @@ func doctorCommand(a *app) *cobra.Command {
 				return err
 			}
 			checks := doctor.Run(cmd.Context(), doctor.Input{
-				Data: a.dirs.Data, Tool: helper, Guard: guard, Self: self, Backends: boxes.Drivers, Default: defaultBackend(), Profile: native.AppArmorProfile,
+				Data: a.dirs.Data, Tool: helper, Guard: guard, Self: self, Backends: boxes.Drivers, Default: defaultBackend(),
+				Profile: native.AppArmorProfile,
 			})
 			return a.diagnosis(checks, asJSON)
 		},

@@ -31,7 +31,8 @@ type keyError struct {
 }
 
 func (e *keyError) Error() string {
-	return fmt.Sprintf("agent %s: no key for %s: none of %s is set. Set one of them, or say where the key is with keys.%s in %s, or set %s to a gateway on this machine that needs none",
+	return fmt.Sprintf("agent %s: no key for %s: none of %s is set. Set one of them, or say where the key is with "+
+		"keys.%s in %s, or set %s to a gateway on this machine that needs none",
 		e.agent, e.provider.Name, strings.Join(e.provider.KeyVars, ", "), e.provider.Name, e.settings, e.provider.BaseVar)
 }
 
@@ -39,7 +40,8 @@ func (e *keyError) Error() string {
 type closedError struct{ box, agent string }
 
 func (e *closedError) Error() string {
-	return fmt.Sprintf("box %s has no network (--network none), so that agent %s can't reach its model there; with --network allowlist it reaches that and nothing else",
+	return fmt.Sprintf("box %s has no network (--network none), so that agent %s can't reach its model there; with "+
+		"--network allowlist it reaches that and nothing else",
 		e.box, e.agent)
 }
 
@@ -62,7 +64,8 @@ func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 	}
 	up, err := a.upstream(ctx, ag.Provider(), rec.Agent, cfg)
 	if missing, ok := errors.AsType[*keyError](err); ok && unguarded(b) {
-		a.io.Warn("%v; in this box, around which the kernel does not stand, %s uses the login that it has of its own, and no limit on spending holds", missing, rec.Agent)
+		a.io.Warn("%v; in this box, around which the kernel does not stand, %s uses the login that it has of its own, and "+
+			"no limit on spending holds", missing, rec.Agent)
 		return broker.Config{}, nil
 	}
 	if err != nil {
@@ -78,8 +81,8 @@ func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 	return c, err
 }
 
-// lateFile is made when there is something to write: a push asks for the door before anything of its session is there. It
-// is closed with the keeper, which is gone soon after the session.
+// lateFile is made when there is something to write: a push asks for the door before anything of its session is there.
+// It is closed with the keeper, which is gone soon after the session.
 type lateFile struct {
 	path string
 
@@ -99,7 +102,8 @@ func (l *lateFile) Write(p []byte) (n int, err error) {
 }
 
 // upstream is a model with its key.
-func (a *app) upstream(ctx context.Context, provider, agentName string, cfg config.Config) (up broker.Upstream, err error) {
+func (a *app) upstream(ctx context.Context, provider, agentName string, cfg config.Config) (up broker.Upstream,
+	err error) {
 	if up.Provider, err = broker.FindProvider(provider); err != nil {
 		return up, err
 	}
@@ -119,10 +123,12 @@ func (a *app) upstream(ctx context.Context, provider, agentName string, cfg conf
 	return up, err
 }
 
-// keySource is where a provider's key is: where the user's settings say, or else in the first of its variables that is set.
+// keySource is where a provider's key is: where the user's settings say, or else in the first of its variables that is
+// set.
 func (a *app) keySource(p broker.Provider, cfg config.Config) (broker.KeySource, bool) {
 	if k := cfg.Keys[p.Name]; !k.IsZero() {
-		return broker.KeySource{Env: k.Env, File: k.File, Keyring: k.Keyring, Command: k.Command.Args(), Bearer: k.Bearer}, true
+		return broker.KeySource{Env: k.Env, File: k.File, Keyring: k.Keyring, Command: k.Command.Args(), Bearer: k.Bearer},
+			true
 	}
 	i := slices.IndexFunc(p.KeyVars, func(name string) bool { return a.env(name) != "" })
 	if i < 0 {

@@ -110,7 +110,8 @@ func become() error {
 		return err
 	}
 	if path == "" {
-		return errors.New(Companion + " is not beside " + filepath.Base(self) + ": install cco as a whole, with `make install`")
+		return errors.New(Companion + " is not beside " + filepath.Base(self) +
+			": install cco as a whole, with `make install`")
 	}
 	return syscall.Exec(path, append([]string{path}, os.Args[1:]...), os.Environ())
 }

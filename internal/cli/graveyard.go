@@ -35,7 +35,8 @@ func graveyardCommand(a *app) *cobra.Command {
 			}
 			rows := [][]string{{"ID", "WHAT", "SIZE", "AGE", "BRANCH", "FILE", "PLAN"}}
 			for _, g := range list {
-				rows = append(rows, []string{g.ID, g.What, bytesText(g.Bytes), age(time.Since(g.Buried)), g.Branch, g.File, g.Title})
+				rows = append(rows, []string{g.ID, g.What, bytesText(g.Bytes), age(time.Since(g.Buried)), g.Branch,
+					g.File, g.Title})
 			}
 			a.io.Table(rows)
 			return nil

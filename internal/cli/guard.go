@@ -24,7 +24,8 @@ it around any worktree or clone of yours.
   cco guard check -- 'cd /elsewhere && git commit'   what would be decided, and why
   cco guard install                                  put it around this worktree
   cco guard doctor                                   prove that it is on`)
-	c.AddCommand(guardCheckCommand(a), guardHookCommand(a), guardInstallCommand(a), guardUninstallCommand(a), guardDoctorCommand(a),
+	c.AddCommand(guardCheckCommand(a), guardHookCommand(a), guardInstallCommand(a), guardUninstallCommand(a),
+		guardDoctorCommand(a),
 		guardEnvCommand(a), guardPromptCommand(a), guardLogCommand(a), canaryCommand(a))
 	return c
 }

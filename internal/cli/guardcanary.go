@@ -19,7 +19,8 @@ type canaryFlags struct {
 func canaryCommand(a *app) *cobra.Command {
 	var f canaryFlags
 	c := &cobra.Command{
-		Use: "canary [ID | --box NAME]", Short: "Show what changed in your repository while agents worked in a worktree box", Args: atMost(1),
+		Use: "canary [ID | --box NAME]", Short: "Show what changed in your repository while agents worked in a worktree box",
+		Args: atMost(1),
 		Long: `Show what changed in the repository that a worktree box shares with you, while the
 agent of a session worked: refs, configuration, hooks, indexes, worktrees. A box in
 which something changed that nothing ordinary explains is frozen until you have
@@ -113,7 +114,8 @@ func (a *app) report(r canary.Report) {
 		}
 	}
 	if r.Frozen {
-		a.io.Say("put it back with `cco guard canary %s --undo`, or leave it with `cco guard canary %s --accept`", r.Session, r.Session)
+		a.io.Say("put it back with `cco guard canary %s --undo`, or leave it with `cco guard canary %s --accept`",
+			r.Session, r.Session)
 	}
 }
 
@@ -178,7 +180,8 @@ func (a *app) undone(out []canary.Outcome, f canaryFlags) error {
 			case !o.Done:
 				a.io.Printf("%s %s: %s\n", a.io.Paint(term.Red, "left"), o.Finding.What, term.Clean(o.Refused))
 			case o.Kept != "":
-				a.io.Printf("%s %s; what it was is kept at %s\n", a.io.Paint(term.Green, "undone"), o.Finding.What, term.Clean(o.Kept))
+				a.io.Printf("%s %s; what it was is kept at %s\n", a.io.Paint(term.Green, "undone"), o.Finding.What,
+					term.Clean(o.Kept))
 			default:
 				a.io.Printf("%s %s\n", a.io.Paint(term.Green, "undone"), o.Finding.What)
 			}

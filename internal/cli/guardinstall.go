@@ -96,7 +96,8 @@ meant for machines that belong to an agent.`,
 		},
 	}
 	c.Flags().StringSliceVar(&agents, "agent", nil, "claude, codex or gemini (default: those on PATH, else claude)")
-	c.Flags().StringVar(&host, "host", "", "the repository that must not be touched (default: a linked worktree's main one)")
+	c.Flags().StringVar(&host, "host", "", "the repository that must not be touched (default: a linked worktree's main "+
+		"one)")
 	c.Flags().BoolVar(&system, "system", false, "write the settings that hold for everybody on this machine")
 	return c
 }
@@ -179,7 +180,8 @@ is off.`,
 			}
 			var checks []doctor.Check
 			if len(agents) == 0 {
-				checks = []doctor.Check{{Name: "installed", Level: doctor.Fail, Detail: "the guard is not around " + i.Dir, Mend: "cco guard install"}}
+				checks = []doctor.Check{{Name: "installed", Level: doctor.Fail, Detail: "the guard is not around " + i.Dir,
+					Mend: "cco guard install"}}
 			} else {
 				checks = asChecks(i.Check(cmd.Context(), agents, a.env))
 			}
@@ -191,7 +193,8 @@ is off.`,
 }
 
 func asChecks(findings []settings.Finding) []doctor.Check {
-	levels := map[settings.State]doctor.Level{settings.Off: doctor.Fail, settings.Loose: doctor.Warn, settings.On: doctor.OK}
+	levels := map[settings.State]doctor.Level{settings.Off: doctor.Fail, settings.Loose: doctor.Warn,
+		settings.On: doctor.OK}
 	var checks []doctor.Check
 	for _, f := range findings {
 		name := f.What

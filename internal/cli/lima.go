@@ -15,12 +15,13 @@ import (
 // machines is the driver of boxes in virtual machines.
 func (a *app) machines() *lima.Driver {
 	return lima.New(lima.Options{
-		Home: a.home, Root: os.Getuid() == 0, Getenv: a.env, Parts: machineParts, Version: guest.Version, Names: guest.Parts(),
+		Home: a.home, Root: os.Getuid() == 0, Getenv: a.env, Parts: machineParts, Version: guest.Version,
+		Names: guest.Parts(),
 	})
 }
 
-// machineParts finds cco's programs for Linux of an architecture: beside cco, or in a directory beside it where cco itself
-// is for another system.
+// machineParts finds cco's programs for Linux of an architecture: beside cco, or in a directory beside it where cco
+// itself is for another system.
 func machineParts(arch string) (string, error) {
 	_, self, err := beside("cco-guest")
 	if err != nil {

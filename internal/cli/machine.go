@@ -24,12 +24,15 @@ func (m *machineFlags) register(c *cobra.Command) {
 	f.StringVar(&m.engine, "engine", "", "of containers: podman or docker (default: whichever is there, podman first)")
 	f.StringVar(&m.runtime, "runtime", "", "the engine's runtime, such as runc or crun")
 	f.StringVar(&m.image, "image", "", "of containers: an image's name; of lima: a disk image's path")
-	f.StringVar(&m.imageTar, "image-tar", "", "of containers: take the image from this tar, where no registry can be reached")
+	f.StringVar(&m.imageTar, "image-tar", "",
+		"of containers: take the image from this tar, where no registry can be reached")
 	f.IntVar(&m.cpus, "cpus", 0, "how many, for containers and lima")
 	f.StringVar(&m.memory, "memory", "", "such as 4GiB: of the virtual machine, or the limit of what runs in another box")
 	f.StringVar(&m.disk, "disk", "", "of lima, such as 100GiB")
-	f.BoolVar(&m.containers, "containers", false, "of lima: sessions can run containers of their own, which takes layers of their isolation")
-	f.StringVar(&m.template, "template", "", "of lima: a template of your own in this `FILE`; cco box template prints cco's")
+	f.BoolVar(&m.containers, "containers", false,
+		"of lima: sessions can run containers of their own, which takes layers of their isolation")
+	f.StringVar(&m.template, "template", "",
+		"of lima: a template of your own in this `FILE`; cco box template prints cco's")
 }
 
 // only says which backends heed a flag; all heed the others.
@@ -59,13 +62,15 @@ func (m *machineFlags) only() []struct {
 func (m *machineFlags) apply(b *config.Box, backend string) error {
 	for _, o := range m.only() {
 		if o.given && !slices.Contains(o.backends, backend) {
-			return usagef("%s has no meaning for a %s box, only for backend %s", o.flag, backend, strings.Join(o.backends, " and "))
+			return usagef("%s has no meaning for a %s box, only for backend %s", o.flag, backend,
+				strings.Join(o.backends, " and "))
 		}
 	}
 	for _, s := range []struct {
 		to   *string
 		from string
-	}{{&b.Engine, m.engine}, {&b.Runtime, m.runtime}, {&b.Image, m.image}, {&b.ImageTar, m.imageTar}, {&b.Template, m.template}} {
+	}{{&b.Engine, m.engine}, {&b.Runtime, m.runtime}, {&b.Image, m.image}, {&b.ImageTar, m.imageTar},
+		{&b.Template, m.template}} {
 		if s.from != "" {
 			*s.to = s.from
 		}
@@ -105,7 +110,8 @@ func (m *machineFlags) apply(b *config.Box, backend string) error {
 // machineSpec is what a backend of containers or virtual machines is told.
 func (a *app) machineSpec(backend string, b config.Box, s *box.Spec) error {
 	if b.Provision.Containers && backend != "lima" {
-		return &usageError{fmt.Errorf("sessions of a %s box can't run containers: that is for lima boxes alone, where a kernel of its own stands before the host (--containers, or box.provision.containers in the settings)", backend)}
+		return &usageError{fmt.Errorf("sessions of a %s box can't run containers: that is for lima boxes alone, where a "+
+			"kernel of its own stands before the host (--containers, or box.provision.containers in the settings)", backend)}
 	}
 	abs := func(name string) string {
 		if name == "" || filepath.IsAbs(name) {
@@ -115,7 +121,8 @@ func (a *app) machineSpec(backend string, b config.Box, s *box.Spec) error {
 	}
 	switch backend {
 	case "container":
-		s.Container = box.Container{Engine: b.Engine, Runtime: b.Runtime, Image: b.Image, ImageTar: abs(b.ImageTar), CPUs: float64(b.CPUs)}
+		s.Container = box.Container{Engine: b.Engine, Runtime: b.Runtime, Image: b.Image, ImageTar: abs(b.ImageTar),
+			CPUs: float64(b.CPUs)}
 	case "lima":
 		s.VM = box.VM{
 			CPUs: b.CPUs, Memory: b.Memory, Disk: b.Disk, Image: b.Image, Template: abs(b.Template),

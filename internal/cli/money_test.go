@@ -25,10 +25,12 @@ func TestAnEstimateIsCalledOneWhereverMoneyIsShown(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"cost":1.5,"estimate":true`) {
 		t.Errorf("sessions as JSON: %s, %v", text, err)
 	}
-	for model, want := range map[string]string{"claude-opus-5-5": "$0.25\n", "claude-opus-9": "$0.25 (estimate)\n", "gpt-6.1-sol": "$0.25 (estimate)\n"} {
+	for model, want := range map[string]string{"claude-opus-5-5": "$0.25\n", "claude-opus-9": "$0.25 (estimate)\n",
+		"gpt-6.1-sol": "$0.25 (estimate)\n"} {
 		out, _ := shown(t, nil,
 			session.Event{Kind: session.KindAgent, Text: "claude"}, does(event.Event{Kind: event.KindStarted, Model: model}),
-			does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK, Session: "s", Usage: event.Usage{Input: 12000, Cost: 0.25, Turns: 1}}}))
+			does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK, Session: "s",
+				Usage: event.Usage{Input: 12000, Cost: 0.25, Turns: 1}}}))
 		if !strings.HasSuffix(out, want) {
 			t.Errorf("the view with %s: %q", model, out)
 		}
@@ -38,7 +40,8 @@ func TestAnEstimateIsCalledOneWhereverMoneyIsShown(t *testing.T) {
 		want string
 	}{
 		{broker.Entry{Kind: "model", Spend: &broker.Spend{Input: 5, Cost: 0.5}}, "5 tokens; $0.50; "},
-		{broker.Entry{Kind: "model", Spend: &broker.Spend{Input: 5, Cost: 0.5, Unpriced: 1}, Estimate: true}, "5 tokens; $0.50 (estimate); "},
+		{broker.Entry{Kind: "model", Spend: &broker.Spend{Input: 5, Cost: 0.5, Unpriced: 1}, Estimate: true},
+			"5 tokens; $0.50 (estimate); "},
 	} {
 		s, out, _ := term.Test("")
 		(&app{io: s}).netEntry(c.e)

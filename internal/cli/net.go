@@ -33,7 +33,8 @@ addresses are refused unless the address is allowed too.`)
 func boxFlag(c *cobra.Command, a *app) func() (config.Config, string, error) {
 	var name string
 	c.Flags().StringVar(&name, "box", "", "the box `NAME` (default: the one that commands mean)")
-	_ = c.RegisterFlagCompletionFunc("box", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	_ = c.RegisterFlagCompletionFunc("box", func(cmd *cobra.Command, _ []string, begun string) ([]string,
+		cobra.ShellCompDirective) {
 		return a.completeBox(cmd, nil, begun)
 	})
 	return func() (config.Config, string, error) {
@@ -209,7 +210,8 @@ type netListing struct {
 
 func netListCommand(a *app) *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List what a box may reach, and on whose word", Args: atMost(0)}
+	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List what a box may reach, and on whose word",
+		Args: atMost(0)}
 	which := boxFlag(c, a)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, name, err := which()

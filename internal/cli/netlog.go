@@ -215,6 +215,7 @@ func (a *app) netEntry(e broker.Entry) {
 		}
 	}
 	more = append(more, fmt.Sprintf("%d bytes out, %d in, %d ms", e.In, e.Out, e.Millis))
-	a.io.Printf("%s  %s  %s  %s  %s\n", a.io.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")), term.Clean(e.Session),
+	a.io.Printf("%s  %s  %s  %s  %s\n", a.io.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")),
+		term.Clean(e.Session),
 		a.io.Paint(colour, string(e.Decision)), term.Clean(what), term.Clean(strings.Join(more, "; ")))
 }

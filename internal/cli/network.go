@@ -79,7 +79,8 @@ func (a *app) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, err
 		return broker.ModeNone, err
 	}
 	order := box.Networks()
-	if repo != "" && cfg.Network.Mode != user.Network.Mode && slices.Index(order, cfg.Network.Mode) < slices.Index(order, mode) {
+	if repo != "" && cfg.Network.Mode != user.Network.Mode &&
+		slices.Index(order, cfg.Network.Mode) < slices.Index(order, mode) {
 		mode = cfg.Network.Mode
 	}
 	return broker.ParseMode(mode)
@@ -173,7 +174,8 @@ func (a *app) way(ctx context.Context, b *box.Box, who string) (*box.Way, func()
 	return &box.Way{Socket: filepath.Join(dir, "door.sock"), Env: relay.Proxies(c.Token)}, done, nil
 }
 
-// doorway listens in a directory that only a box is shown. The box's user need not be ours: what is above it keeps others out.
+// doorway listens in a directory that only a box is shown. The box's user need not be ours: what is above it keeps
+// others out.
 func (a *app) doorway() (l net.Listener, dir string, err error) {
 	doors := filepath.Join(a.dirs.Data, "doors")
 	if err := os.MkdirAll(doors, 0o700); err != nil {
@@ -196,8 +198,10 @@ func (a *app) doorway() (l net.Listener, dir string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	unix.SetUnlinkOnClose(false)                                                              // the link is gone by then; the directory goes as a whole
-	err = errors.Join(os.Chmod(filepath.Join(dir, "door.sock"), 0o666), os.Chmod(dir, 0o755)) //nolint:gosec // what is above is closed
+	// the link is gone by then; the directory goes as a whole
+	unix.SetUnlinkOnClose(false)
+	err = errors.Join(os.Chmod(filepath.Join(dir, "door.sock"), 0o666),
+		os.Chmod(dir, 0o755)) //nolint:gosec // what is above is closed
 	return unix, dir, err
 }
 
@@ -205,7 +209,8 @@ func (a *app) doorway() (l net.Listener, dir string, err error) {
 type noNetworkError struct{ box string }
 
 func (e *noNetworkError) Error() string {
-	return fmt.Sprintf("box %s has no network (--network none); give it one with `cco box create %s --network allowlist`", e.box, e.box)
+	return fmt.Sprintf("box %s has no network (--network none); give it one with `cco box create %s --network allowlist`",
+		e.box, e.box)
 }
 
 // networkMode refuses what is no mode.
@@ -218,7 +223,8 @@ func networkMode(s string) (string, error) {
 
 func (a *app) warnOpen(name, mode string) {
 	if mode == box.NetworkOpen {
-		a.io.Warn("box %s reaches every public host: what an agent reads there can lead it astray, and what it reads here it can send away", name)
+		a.io.Warn("box %s reaches every public host: what an agent reads there can lead it astray, and what it reads here "+
+			"it can send away", name)
 	}
 }
 

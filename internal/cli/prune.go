@@ -55,7 +55,8 @@ func some[T any](list []T) []T {
 	return list
 }
 
-func (a *app) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool, limit int64) error {
+func (a *app) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool,
+	limit int64) error {
 	for _, r := range kept {
 		a.io.Say("session %s stays: %s", r.ID, r.Why)
 	}

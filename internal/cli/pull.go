@@ -121,10 +121,12 @@ func (a *app) pulled(r session.PullResult) {
 		a.io.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
 	}
 	for _, f := range r.Raw {
-		a.io.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it", term.Clean(f))
+		a.io.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it",
+			term.Clean(f))
 	}
 	if r.Salvaged {
-		a.io.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as uncommitted work")
+		a.io.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as " +
+			"uncommitted work")
 	}
 	if len(r.Others) > 0 {
 		kept := ""
@@ -186,7 +188,8 @@ func (a *app) conclusion(r session.PullResult) {
 		if !r.Session.Started.IsZero() && r.Session.Finished.After(r.Session.Started) {
 			ran = fmt.Sprintf(", the agent worked %s", r.Session.Finished.Sub(r.Session.Started).Round(time.Second))
 		}
-		a.io.Printf("Session %s: %s on %s, now at %s (%s%s)\n", r.Session.ID, count(n, "commit"), r.Branch, short(r.Tip), took, ran)
+		a.io.Printf("Session %s: %s on %s, now at %s (%s%s)\n", r.Session.ID, count(n, "commit"), r.Branch,
+			short(r.Tip), took, ran)
 	}
 }
 
@@ -201,10 +204,12 @@ func (a *app) diffstat(s git.Summary) {
 			a.io.Printf("  %s (binary)\n", f.Path)
 			continue
 		}
-		a.io.Printf("  %s %s %s\n", f.Path, a.io.Paint(term.Green, fmt.Sprintf("+%d", f.Added)), a.io.Paint(term.Red, fmt.Sprintf("-%d", f.Deleted)))
+		a.io.Printf("  %s %s %s\n", f.Path, a.io.Paint(term.Green, fmt.Sprintf("+%d", f.Added)),
+			a.io.Paint(term.Red, fmt.Sprintf("-%d", f.Deleted)))
 	}
 	if len(s.Files) > 0 {
-		a.io.Printf("%s changed, %s, %s\n", count(len(s.Files), "file"), count(s.Added, "insertion"), count(s.Deleted, "deletion"))
+		a.io.Printf("%s changed, %s, %s\n", count(len(s.Files), "file"), count(s.Added, "insertion"),
+			count(s.Deleted, "deletion"))
 	}
 }
 

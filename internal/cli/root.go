@@ -75,7 +75,8 @@ func (a *app) mistaken(ctx context.Context, err error) error {
 type notABoxError struct{ ID string }
 
 func (e *notABoxError) Error() string {
-	return fmt.Sprintf("%s is a session, not a box: `cco box shell --session %s` enters it, see `cco box --help`", e.ID, e.ID)
+	return fmt.Sprintf("%s is a session, not a box: `cco box shell --session %s` enters it, see `cco box --help`",
+		e.ID, e.ID)
 }
 
 func rootCommand(a *app) *cobra.Command {
@@ -101,7 +102,8 @@ branch moves.
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())}
 	})
-	c.AddCommand(boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), guardCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
+	c.AddCommand(boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), guardCommand(a), doctorCommand(a),
+		trustCommand(a), keeperCommand(a))
 	return c
 }
 

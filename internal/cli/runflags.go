@@ -18,9 +18,13 @@ type runFlags struct {
 
 func (f *runFlags) add(c *cobra.Command) {
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the agent after this time (default: the setting push.timeout)")
-	c.Flags().StringVar(&f.idle, "idle-timeout", "", "end the agent when nothing is heard of it for this `TIME`, or none (default 30m, or the setting push.idle_timeout)")
-	c.Flags().StringVar(&f.maxCost, "max-cost", "", "pause when this run has cost so many `DOLLARS`, or none (default 10, or the setting limits.run_cost)")
-	c.Flags().StringVar(&f.maxTokens, "max-tokens", "", "pause when this run has used so many tokens, like 500k or 20M, or none (default 20M, or the setting limits.run_tokens)")
+	c.Flags().StringVar(&f.idle, "idle-timeout", "",
+		"end the agent when nothing is heard of it for this `TIME`, or none (default 30m, or the setting push.idle_timeout)")
+	c.Flags().StringVar(&f.maxCost, "max-cost", "",
+		"pause when this run has cost so many `DOLLARS`, or none (default 10, or the setting limits.run_cost)")
+	c.Flags().StringVar(&f.maxTokens, "max-tokens", "",
+		"pause when this run has used so many tokens, like 500k or 20M, or none (default 20M, or the setting "+
+			"limits.run_tokens)")
 	c.Flags().BoolVar(&f.noResume, "no-resume", false, "fail at once when the model fails, instead of waiting for it")
 }
 
@@ -29,7 +33,8 @@ func (a *app) runOptions(cfg config.Config) session.PushOptions {
 	return session.PushOptions{
 		Dir: a.cwd, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Timeout: cfg.Push.Timeout,
 		IdleTimeout: cfg.Push.IdleTimeout, MaxWait: cfg.Push.MaxWait, Limits: session.Limits(cfg.Limits),
-		OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(), PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
+		OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
+		PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
 	}
 }
 

@@ -59,7 +59,8 @@ func cmdCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fingerprint DIR VAR sums up a repository: refs but cco's own, config, index, worktree. If VAR is set, it must be the same.
+// fingerprint DIR VAR sums up a repository: refs but cco's own, config, index, worktree. If VAR is set, it must be the
+// same.
 func cmdFingerprint(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: fingerprint DIR VAR")
@@ -119,7 +120,8 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// serve VAR starts a web server on the host that says "reached" and the name that it was asked for, and sets VAR to its address.
+// serve VAR starts a web server on the host that says "reached" and the name that it was asked for, and sets VAR to its
+// address.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: serve VAR")

@@ -43,7 +43,8 @@ func params(t *testing.T, dir string) testscript.Params {
 func endSessions(bin string, e *testscript.Env) {
 	dirs, _ := filepath.Glob(filepath.Join(e.Getenv("XDG_DATA_HOME"), "cco", "sessions", "*"))
 	for _, dir := range dirs {
-		cmd := exec.Command(filepath.Join(bin, "cco"), "box", "kill", filepath.Base(dir)) //nolint:forbidigo // the program under test
+		cmd := exec.Command(filepath.Join(bin, "cco"), "box", "kill",
+			filepath.Base(dir)) //nolint:forbidigo // the program under test
 		cmd.Dir, cmd.Env = e.WorkDir, e.Vars
 		_ = cmd.Run() // most have ended by themselves
 	}
@@ -56,7 +57,8 @@ func build(t *testing.T) string {
 	if err := os.Chmod(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/cco", "../../cmd/cco-box", "../../cmd/cco-guard") //nolint:forbidigo // the program under test
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/cco", "../../cmd/cco-box",
+		"../../cmd/cco-guard") //nolint:forbidigo // the program under test
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)

@@ -13,7 +13,8 @@ import (
 )
 
 // onSessions is the shape of commands that use the hand-off.
-func (a *app) onSessions(do func(context.Context, *session.Service, []string) error) func(*cobra.Command, []string) error {
+func (a *app) onSessions(do func(context.Context, *session.Service, []string) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s, done, err := a.sessions(cmd.Context())
 		if err != nil {
@@ -51,7 +52,8 @@ func sessionsCommand(a *app) *cobra.Command {
 			}
 			rows := [][]string{{"ID", "STATE", "BOX", "AGENT", "BRANCH", "AGE", "SPENT", "PLAN"}}
 			for _, v := range list {
-				rows = append(rows, []string{v.ID, stateText(v), v.Box, v.Agent, v.Branch, age(time.Since(v.Created)), spentText(v.Spent), v.Title})
+				rows = append(rows, []string{v.ID, stateText(v), v.Box, v.Agent, v.Branch, age(time.Since(v.Created)),
+					spentText(v.Spent), v.Title})
 			}
 			a.io.Table(rows)
 			return nil

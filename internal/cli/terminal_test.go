@@ -37,8 +37,10 @@ func newDesk(t *testing.T, plans map[string]string) *desk {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(short) })
 	d := &desk{t: t, dir: dir, sock: filepath.Join(short, "s")}
-	d.env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "NO_COLOR=1", "PS1=prompt> ", "ENV=",
-		"XDG_DATA_HOME=" + filepath.Join(dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "TERM=xterm", "SHELL=/bin/sh"}
+	d.env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8",
+		"NO_COLOR=1", "PS1=prompt> ", "ENV=",
+		"XDG_DATA_HOME=" + filepath.Join(dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "TERM=xterm",
+		"SHELL=/bin/sh"}
 	d.write("home/.gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
 	d.write("repo/.keep", "")
 	for name, fence := range plans {
@@ -152,9 +154,10 @@ func (d *desk) clear() {
 
 // state is what tmux knows of a terminal's modes.
 func (d *desk) state() string {
-	return d.tmux("display", "-p", "alternate #{alternate_on}, mouse #{mouse_any_flag}#{mouse_sgr_flag}#{mouse_all_flag}, cursor #{cursor_flag}, "+
-		"keys #{keypad_cursor_flag}#{keypad_flag}, wrap #{wrap_flag}, insert #{insert_flag}, origin #{origin_flag}, "+
-		"region #{scroll_region_upper}-#{scroll_region_lower}, title #{pane_title}")
+	return d.tmux("display", "-p", "alternate #{alternate_on}, mouse "+
+		"#{mouse_any_flag}#{mouse_sgr_flag}#{mouse_all_flag}, cursor #{cursor_flag}, keys "+
+		"#{keypad_cursor_flag}#{keypad_flag}, wrap #{wrap_flag}, insert #{insert_flag}, origin #{origin_flag}, region "+
+		"#{scroll_region_upper}-#{scroll_region_lower}, title #{pane_title}")
 }
 
 var newest = regexp.MustCompile(`(?m)^([0-9a-f]{8}) +(\S+)`)
@@ -170,7 +173,8 @@ func (d *desk) newest() (id, state string) {
 }
 
 // foreground lets a plan's commands use their terminal as an agent's own program does.
-const foreground = `perl -MPOSIX -e '$SIG{TTOU}="IGNORE"; open(T,"+<","/dev/tty") or die; POSIX::tcsetpgrp(fileno(T),getpgrp()) or die "$!"'
+const foreground = `perl -MPOSIX -e '$SIG{TTOU}="IGNORE"; open(T,"+<","/dev/tty") or die;
+	POSIX::tcsetpgrp(fileno(T),getpgrp()) or die "$!"'
 stty raw -echo </dev/tty
 `
 
@@ -185,7 +189,8 @@ while :; do printf '\033[c\033[5n\033[6n\033]11;?\007'; sleep 0.02; done`
 
 // Guards against a terminal that is left as the agent had it: in every way of leaving, with everything changed.
 func TestTheTerminalIsGivenBack(t *testing.T) {
-	d := newDesk(t, map[string]string{"main.md": fmt.Sprintf(mess, ""), "alt.md": fmt.Sprintf(mess, `before it\r\n\033[?1049h`)})
+	d := newDesk(t, map[string]string{"main.md": fmt.Sprintf(mess, ""),
+		"alt.md": fmt.Sprintf(mess, `before it\r\n\033[?1049h`)})
 	d.tmux("set-option", "-s", "extended-keys", "on")
 	leave := map[string]func(id string){
 		"detached": func(string) { d.presses("\x1d") },
@@ -193,7 +198,8 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 		"killed":   func(id string) { d.run("cco", "box", "kill", id) },
 		"lost":     func(id string) { d.run("pkill", "-KILL", "-f", "^cco keeper "+id) },
 	}
-	words := map[string]string{"detached": "goes on; come back with", "double": "killed (by the user)", "killed": "killed (by the user)", "lost": "failed (interrupted)"}
+	words := map[string]string{"detached": "goes on; come back with", "double": "killed (by the user)",
+		"killed": "killed (by the user)", "lost": "failed (interrupted)"}
 	for _, plan := range []string{"main.md", "alt.md"} {
 		for _, way := range []string{"detached", "double", "killed", "lost"} {
 			t.Run(way+"-"+plan, func(t *testing.T) {
@@ -293,7 +299,8 @@ func (d *desk) stillWorks() {
 			d.t.Errorf("%s was left to the shell:\n%s", trace, screen)
 		}
 	}
-	if out := d.tmux("capture-pane", "-p", "-e"); strings.Contains(out, "\x1b[31m") && strings.Contains(out, "\x1b[31malive") {
+	if out := d.tmux("capture-pane", "-p", "-e"); strings.Contains(out, "\x1b[31m") &&
+		strings.Contains(out, "\x1b[31malive") {
 		d.t.Errorf("the colour stays: %q", out)
 	}
 }
@@ -318,7 +325,8 @@ func TestLeavingWithEveryKeyboard(t *testing.T) {
 		return fileExists(filepath.Join(d.dir, "data/cco/exchange", id, "typed"))
 	})
 	var sent string
-	for i, keys := range [][]string{{"\x1d"}, {"\x1b[93;5u"}, {"\x1b[93;69u"}, {"\x1b[93;133u"}, {"\x1b[1098::93;5:1u"}, {"\x1b[27;5;93~"}, {"\x1b[9", "3;5", "u"}, {"\x1b", "[93;5u"}} {
+	for i, keys := range [][]string{{"\x1d"}, {"\x1b[93;5u"}, {"\x1b[93;69u"}, {"\x1b[93;133u"}, {"\x1b[1098::93;5:1u"},
+		{"\x1b[27;5;93~"}, {"\x1b[9", "3;5", "u"}, {"\x1b", "[93;5u"}} {
 		mark := fmt.Sprintf("<%d>", i)
 		sent += mark
 		d.presses(mark)
@@ -407,7 +415,8 @@ func TestEveryDetachKeyLeavesAHeadlessSession(t *testing.T) {
 		setting, keys string
 		status        int
 	}{
-		{`ctrl-\\`, "\x1c", 0}, {"ctrl-z", "\x1a", 0}, {"ctrl-s", "\x13", 0}, {"ctrl-q", "\x11", 0}, {"ctrl-v", "\x16", 0}, {"ctrl-o", "\x0f", 0},
+		{`ctrl-\\`, "\x1c", 0}, {"ctrl-z", "\x1a", 0}, {"ctrl-s", "\x13", 0}, {"ctrl-q", "\x11", 0}, {"ctrl-v", "\x16", 0},
+		{"ctrl-o", "\x0f", 0},
 		{"ctrl-]", "\x1c\x1a\x13\x16\x1d", 0}, {"ctrl-]", "\x1c\x1a\x13\x03", 130},
 	} {
 		d.write("config/cco/config.toml", "[terminal]\ndetach_key = \""+c.setting+"\"\n")
@@ -435,10 +444,12 @@ func TestEveryDetachKeyLeavesAHeadlessSession(t *testing.T) {
 }
 
 // hostile asks, writes the clipboard, and hides it in other sequences.
-const hostile = `printf 'one\r\ntwo \033[1mbold\033[0m\r\n\033[c\033[6n\033]11;?\007\033]52;c;c3RvbGVu\007\033]0;stolen\007\005'
+const hostile = `printf 'one\r\ntwo \033[1mbold\033[0m\r\n'
+printf '\033[c\033[6n\033]11;?\007\033]52;c;c3RvbGVu\007\033]0;stolen\007\005'
 printf '\302\2350;t\302\234\033Ptmux;\033\033]52;c;c3RvbGVu\007\033\\last \302\233words'`
 
-// Guards against logs that replay a terminal's raw bytes: answers typed into the user's shell, a clipboard that is written.
+// Guards against logs that replay a terminal's raw bytes: answers typed into the user's shell, a clipboard that is
+// written.
 func TestLogsOfATerminalAreText(t *testing.T) {
 	d := newDesk(t, map[string]string{"plan.md": hostile + "\nfor i in $(seq 1 40); do echo number $i; done"})
 	d.tmux("set-option", "-s", "set-clipboard", "on")
@@ -453,7 +464,8 @@ func TestLogsOfATerminalAreText(t *testing.T) {
 			t.Errorf("%q: a terminal is shown %q, a file %q", args, shown, piped)
 		}
 		for _, text := range []string{piped, shown} {
-			if strings.ContainsAny(text, "\x1b\a\x05\u009b\u009d") || strings.Contains(text, "c3RvbGVu") || strings.Contains(text, `"data"`) {
+			if strings.ContainsAny(text, "\x1b\a\x05\u009b\u009d") || strings.Contains(text, "c3RvbGVu") ||
+				strings.Contains(text, `"data"`) {
 				t.Errorf("%q: raw bytes: %q", args, text)
 			}
 			for _, want := range []string{"one", "two bold", "number 1", "number 40"} {
@@ -468,7 +480,8 @@ func TestLogsOfATerminalAreText(t *testing.T) {
 	d.await("the log", d.shows("number 40"))
 	d.await("a prompt", d.atPrompt)
 	d.stillWorks()
-	if out, err := d.command("tmux", "-S", d.sock, "show-buffer", "-b", "buffer0").Output(); err == nil && strings.Contains(string(out), "stolen") {
+	if out, err := d.command("tmux", "-S", d.sock, "show-buffer", "-b", "buffer0").Output(); err == nil &&
+		strings.Contains(string(out), "stolen") {
 		t.Errorf("the clipboard was written: %q", out)
 	}
 }
@@ -489,7 +502,8 @@ func (d *desk) onPty(name string, args ...string) string {
 func TestLateAnswersAreDropped(t *testing.T) {
 	d := newDesk(t, nil)
 	master, err := pty.StartWithSize(d.command("sh", "-c",
-		`cco box shell -- printf '\033[c\033[c\033[6n'; echo OVER; read -r line; printf 'got %s\n' "$line" | cat -v`), &pty.Winsize{Cols: 80, Rows: 24})
+		`cco box shell -- printf '\033[c\033[c\033[6n'; echo OVER; read -r line; printf 'got %s\n' "$line" | cat -v`),
+		&pty.Winsize{Cols: 80, Rows: 24})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -519,7 +533,8 @@ func TestTheClipboardIsWrittenOnlyIfTheUserWantsIt(t *testing.T) {
 	d.tmux("set-option", "-s", "set-clipboard", "on")
 	d.tmux("set-option", "-g", "allow-passthrough", "on")
 	buffers := func() string { return d.tmux("list-buffers") }
-	for _, line := range []string{"cco box push plan.md --agent script", "cco box shell -- sh -c '" + strings.ReplaceAll(hostile, "'", `'\''`) + "; echo E''ND'",
+	for _, line := range []string{"cco box push plan.md --agent script", "cco box shell -- sh -c '" +
+		strings.ReplaceAll(hostile, "'", `'\''`) + "; echo E''ND'",
 		"cco box shell -- sh -c '" + strings.ReplaceAll(hostile, "'", `'\''`) + "; echo E''ND' </dev/null"} {
 		d.clear()
 		d.write("repo/line.sh", line)

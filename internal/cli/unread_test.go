@@ -21,7 +21,8 @@ func (d *desk) pastes(size int) {
 	d.tmux("paste-buffer")
 }
 
-// Guards against a program that never reads its terminal: nobody could leave it, and neither kill nor a limit could end it.
+// Guards against a program that never reads its terminal: nobody could leave it, and neither kill nor a limit could end
+// it.
 func TestAProgramThatNeverReadsCanBeLeftAndEnded(t *testing.T) {
 	d := newDesk(t, map[string]string{
 		"sleeping.md": foreground + "echo READY\nsleep 1000",
@@ -56,7 +57,8 @@ func TestAProgramThatNeverReadsCanBeLeftAndEnded(t *testing.T) {
 	}
 }
 
-// Guards against a shell that never comes back, and leaves the terminal raw, when its program has not read what was typed.
+// Guards against a shell that never comes back, and leaves the terminal raw, when its program has not read what was
+// typed.
 func TestAShellEndsThoughItsProgramNeverReads(t *testing.T) {
 	d := newDesk(t, nil)
 	for name, until := range map[string]string{"ended": "3", "terminated": "1000"} {

@@ -74,8 +74,8 @@ func (v *view) show(e session.Event) {
 	}
 }
 
-// terminal shows what an agent's terminal shows: as it is on the user's own, where one was given for it, and elsewhere as
-// text. Raw bytes of a box never go anywhere else. It says whether that is all there is to the event.
+// terminal shows what an agent's terminal shows: as it is on the user's own, where one was given for it, and elsewhere
+// as text. Raw bytes of a box never go anywhere else. It says whether that is all there is to the event.
 func (v *view) terminal(e session.Event) bool {
 	switch e.Kind {
 	case session.KindTTY:
@@ -176,7 +176,8 @@ func (v *view) event(e event.Event) {
 			v.line(term.Dim, oneLine(e.Raw, 300))
 		}
 	}
-	if words := usageWords(v.before.Add(v.used), v.guessed); words != "" && v.console == nil && e.Kind != event.KindFinished {
+	if words := usageWords(v.before.Add(v.used), v.guessed); words != "" && v.console == nil &&
+		e.Kind != event.KindFinished {
 		v.a.io.Live("%s: %s", v.agent, words)
 	}
 }
@@ -260,7 +261,8 @@ func toolWords(input json.RawMessage, most int) string {
 	if json.Unmarshal(input, &fields) != nil {
 		return ""
 	}
-	for _, name := range []string{"command", "cmd", "file_path", "filePath", "absolute_path", "path", "pattern", "query", "url", "skill", "description", "prompt"} {
+	for _, name := range []string{"command", "cmd", "file_path", "filePath", "absolute_path", "path", "pattern", "query",
+		"url", "skill", "description", "prompt"} {
 		var text string
 		var list []string
 		switch {

@@ -32,18 +32,23 @@ func TestAViewTellsWhatAnAgentDoes(t *testing.T) {
 		session.Event{Kind: session.KindOut, Raw: true, Text: `{"type":"assistant"}`},
 		does(event.Event{Kind: event.KindThinking, Text: "hm"}),
 		does(event.Event{Kind: event.KindText, Text: "I begin.\n"}),
-		does(event.Event{Kind: event.KindToolCall, Tool: "Bash", Input: json.RawMessage(`{"command":"git\n  commit","description":"x"}`)}),
+		does(event.Event{Kind: event.KindToolCall, Tool: "Bash",
+			Input: json.RawMessage(`{"command":"git\n  commit","description":"x"}`)}),
 		does(event.Event{Kind: event.KindToolResult, Text: "fine"}),
-		does(event.Event{Kind: event.KindToolCall, Tool: "shell", Input: json.RawMessage(`{"command":["ls","-l"]}`), Parent: "t1"}),
+		does(event.Event{Kind: event.KindToolCall, Tool: "shell", Input: json.RawMessage(`{"command":["ls","-l"]}`),
+			Parent: "t1"}),
 		does(event.Event{Kind: event.KindToolResult, Text: "no such\nfile", IsError: true, Parent: "t1"}),
 		does(event.Event{Kind: event.KindToolCall, Tool: "Odd", Input: json.RawMessage(`not json`)}),
 		does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: "denied (git.push): no"}),
-		does(event.Event{Kind: event.KindRetry, Text: "529 overloaded", Retry: &event.Retry{Attempt: 2, Max: 10, Delay: 1500 * time.Millisecond}}),
+		does(event.Event{Kind: event.KindRetry, Text: "529 overloaded",
+			Retry: &event.Retry{Attempt: 2, Max: 10, Delay: 1500 * time.Millisecond}}),
 		does(event.Event{Kind: event.KindUsage, Usage: &event.Usage{Input: 1000}}),
 		does(event.Event{Kind: event.KindRaw, Raw: "?"}),
-		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s", Error: "API Error: 529", Usage: event.Usage{Input: 12000, Output: 345, Cost: 0.25, Turns: 1}}}),
+		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s",
+			Error: "API Error: 529", Usage: event.Usage{Input: 12000, Output: 345, Cost: 0.25, Turns: 1}}}),
 		does(event.Event{Kind: event.KindUsage, Usage: &event.Usage{Input: 1000}}),
-		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK, Session: "s", Usage: event.Usage{Input: 2_000_000, Cost: 1, Turns: 3}}}),
+		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK, Session: "s",
+			Usage: event.Usage{Input: 2_000_000, Cost: 1, Turns: 3}}}),
 	)
 	want := `I begin.
 » Bash git commit
@@ -72,10 +77,13 @@ func TestAViewDisarmsEverything(t *testing.T) {
 		session.Event{Kind: session.KindAgent, Text: bad}, session.Event{Kind: session.KindStep, Text: bad},
 		session.Event{Kind: session.KindErr, Text: bad}, session.Event{Kind: session.KindOut, Text: bad},
 		does(event.Event{Kind: event.KindText, Text: bad}), does(event.Event{Kind: event.KindThinking, Text: bad}),
-		does(event.Event{Kind: event.KindToolCall, Tool: bad, Input: input}), does(event.Event{Kind: event.KindToolResult, Text: bad, IsError: true}),
-		does(event.Event{Kind: event.KindToolResult, Text: bad}), does(event.Event{Kind: event.KindDenied, Tool: bad, Text: bad}),
+		does(event.Event{Kind: event.KindToolCall, Tool: bad, Input: input}),
+		does(event.Event{Kind: event.KindToolResult, Text: bad, IsError: true}),
+		does(event.Event{Kind: event.KindToolResult, Text: bad}),
+		does(event.Event{Kind: event.KindDenied, Tool: bad, Text: bad}),
 		does(event.Event{Kind: event.KindRetry, Text: bad}), does(event.Event{Kind: event.KindRaw, Raw: bad}),
-		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s", Error: bad, Usage: event.Usage{Input: 1}}}),
+		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s", Error: bad,
+			Usage: event.Usage{Input: 1}}}),
 		does(event.Event{Kind: event.KindQuestion, Text: bad}),
 	)
 	if strings.ContainsAny(out+errs, "\x1b\x07\u202e") {
@@ -84,7 +92,8 @@ func TestAViewDisarmsEverything(t *testing.T) {
 }
 
 func TestAViewPaintsDenialsRedWhereThereAreColours(t *testing.T) {
-	out, _ := shown(t, func(_ *view, s *term.Streams) { s.Color = true }, does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: "no"}))
+	out, _ := shown(t, func(_ *view, s *term.Streams) { s.Color = true },
+		does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: "no"}))
 	if out != "\x1b[31m  ✗ Bash no\x1b[0m\n" {
 		t.Errorf("%q", out)
 	}
@@ -101,7 +110,8 @@ func TestAViewAsJSONIsALineForEachEvent(t *testing.T) {
 
 func TestAViewLeavesOutWhatWasBefore(t *testing.T) {
 	now := time.Now()
-	old, young := does(event.Event{Kind: event.KindText, Text: "old"}), does(event.Event{Kind: event.KindText, Text: "young"})
+	old, young := does(event.Event{Kind: event.KindText, Text: "old"}),
+		does(event.Event{Kind: event.KindText, Text: "young"})
 	old.At, young.At = now.Add(-time.Second), now.Add(time.Second)
 	if out, _ := shown(t, func(v *view, _ *term.Streams) { v.since = now }, old, young); out != "young\n" {
 		t.Errorf("%q", out)
@@ -147,11 +157,13 @@ func TestAViewShowsATerminalAsText(t *testing.T) {
 		t.Errorf("%q, %q", out, errs)
 	}
 	out, _ = shown(t, func(v *view, _ *term.Streams) { v.asJSON = true }, events...)
-	if strings.ContainsAny(out, "\x1b\u202e") || strings.Contains(out, `"data"`) || !strings.Contains(out, `"kind":"tty","text":"two"`) {
+	if strings.ContainsAny(out, "\x1b\u202e") || strings.Contains(out, `"data"`) ||
+		!strings.Contains(out, `"kind":"tty","text":"two"`) {
 		t.Errorf("%q", out)
 	}
 	erased := append(events[:3:3], session.Event{Kind: session.KindTTY, Data: []byte("\x1b[3J")})
-	if out, _ := shown(t, func(v *view, _ *term.Streams) { v.keep = 10 }, append(erased, events[3])...); out != "two\nthree?\n" {
+	if out, _ := shown(t, func(v *view, _ *term.Streams) { v.keep = 10 },
+		append(erased, events[3])...); out != "two\nthree?\n" {
 		t.Errorf("what an agent erases: %q", out)
 	}
 }

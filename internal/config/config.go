@@ -112,7 +112,8 @@ type Terminal struct {
 	DetachKey vt.Key
 }
 
-// Spending bounds what agents may use of their models: one run of a session, and all of them in a day. Zero is no bound.
+// Spending bounds what agents may use of their models: one run of a session, and all of them in a day. Zero is no
+// bound.
 type Spending struct {
 	RunCost   float64 // dollars
 	RunTokens int64

@@ -32,13 +32,15 @@ func keys() []key {
 		{"box.caches", "", setCaches, fewer(func(c *Config) *[]string { return &c.Box.Caches })},
 		{"box.env", "", setEnv, nil},
 		{"box.setup", "", texts(func(c *Config) *[]string { return &c.Box.Setup }), nil},
-		{"box.accept", "", texts(func(c *Config) *[]string { return &c.Box.Accept }), fewer(func(c *Config) *[]string { return &c.Box.Accept })},
+		{"box.accept", "", texts(func(c *Config) *[]string { return &c.Box.Accept }),
+			fewer(func(c *Config) *[]string { return &c.Box.Accept })},
 		{"box.limits.memory", "", size(func(c *Config) *int64 { return &c.Box.Limits.Memory }),
 			within(func(c *Config) *int64 { return &c.Box.Limits.Memory }, func(l Limits) int64 { return l.Memory })},
 		{"box.limits.procs", "", count(func(c *Config) *int { return &c.Box.Limits.Procs }),
 			within(func(c *Config) *int { return &c.Box.Limits.Procs }, func(l Limits) int { return l.Procs })},
 		{"box.limits.time", "", duration(func(c *Config) *time.Duration { return &c.Box.Limits.Time }),
-			within(func(c *Config) *time.Duration { return &c.Box.Limits.Time }, func(l Limits) time.Duration { return l.Time })},
+			within(func(c *Config) *time.Duration { return &c.Box.Limits.Time },
+				func(l Limits) time.Duration { return l.Time })},
 
 		{"box.engine", "CCO_ENGINE", oneOf(func(c *Config) *string { return &c.Box.Engine }, "podman", "docker"), nil},
 		{"box.runtime", "", text(func(c *Config) *string { return &c.Box.Runtime }), nil},
@@ -58,7 +60,8 @@ func keys() []key {
 
 		{"push.timeout", "CCO_PUSH_TIMEOUT", duration(func(c *Config) *time.Duration { return &c.Push.Timeout }),
 			smaller(func(c *Config) *time.Duration { return &c.Push.Timeout })},
-		{"push.depth", "", count(func(c *Config) *int { return &c.Push.Depth }), smaller(func(c *Config) *int { return &c.Push.Depth })},
+		{"push.depth", "", count(func(c *Config) *int { return &c.Push.Depth }),
+			smaller(func(c *Config) *int { return &c.Push.Depth })},
 		{"push.headless", "", flag(func(c *Config) *bool { return &c.Push.Headless }), nil},
 		{"push.idle_timeout", "", endless(func(c *Config) *time.Duration { return &c.Push.IdleTimeout }),
 			bounded(func(c *Config) *time.Duration { return &c.Push.IdleTimeout })},
@@ -96,7 +99,8 @@ func keys() []key {
 			bounded(func(c *Config) *int64 { return &c.Limits.DayTokens })},
 
 		{"network.mode", "CCO_NETWORK", setNetworkMode, tightenNetworkMode},
-		{"network.allow", "", texts(func(c *Config) *[]string { return &c.Network.Allow }), fewer(func(c *Config) *[]string { return &c.Network.Allow })},
+		{"network.allow", "", texts(func(c *Config) *[]string { return &c.Network.Allow }),
+			fewer(func(c *Config) *[]string { return &c.Network.Allow })},
 		{"network.sets", "", setNetworkSets, fewer(func(c *Config) *[]string { return &c.Network.Sets })},
 		{"network.record_bodies", "", flag(func(c *Config) *bool { return &c.Network.RecordBodies }), tightenRecord},
 	}, modelKeys()...)

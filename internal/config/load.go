@@ -91,7 +91,8 @@ func applyRepo(c *Config, s Sources, data []byte) ([]Warning, error) {
 	var warnings []Warning
 	for _, e := range entries {
 		if e.key.userOnly() {
-			warnings = append(warnings, Warning{File: s.RepoFile, Line: e.line, Key: e.key.name, Text: "only your own settings can say this", Final: true})
+			warnings = append(warnings, Warning{File: s.RepoFile, Line: e.line, Key: e.key.name,
+				Text: "only your own settings can say this", Final: true})
 			continue
 		}
 		want := *c

@@ -114,9 +114,11 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Mounts: []Mount{{home + "/go", false}, {home + "/cache", true}, {"/opt/x", false}, {home + "/odd:rw", true}},
 			Caches: []string{".cache/go-build", ".npm"}, Env: []string{"A=", "GOFLAGS=-mod=mod"}, Setup: []string{"npm ci"},
 			Accept: []string{"no-landlock"}, Limits: Limits{Memory: 4 << 30, Procs: 500, Time: 2 * time.Hour},
-			Engine: "podman", Runtime: "runc", Image: "debian", ImageTar: home + "/image.tar", CPUs: 3, Memory: 2 << 30, Disk: 30 << 30,
-			Template:  home + "/lima.yaml",
-			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}}, Scripts: []string{home + "/setup.sh"}, Containers: true}},
+			Engine: "podman", Runtime: "runc", Image: "debian", ImageTar: home + "/image.tar", CPUs: 3, Memory: 2 << 30,
+			Disk:     30 << 30,
+			Template: home + "/lima.yaml",
+			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}},
+				Scripts: []string{home + "/setup.sh"}, Containers: true}},
 		Terminal: Terminal{Clipboard: true, DetachKey: 'q'},
 
 		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
@@ -157,7 +159,8 @@ func TestEveryKeyIsTried(t *testing.T) {
 }
 
 func TestOtherWaysToWriteTheSame(t *testing.T) {
-	c, _ := mustLoad(t, sources(t, "box.env = [\"A=b=c\"]\n[[box.mounts]]\npath = \"/a/../b/\"\n[[box.mounts]]\npath = \"/c\"\nwrite = true\n[box.limits]\nprocs = 3\n", ""))
+	c, _ := mustLoad(t, sources(t, "box.env = [\"A=b=c\"]\n[[box.mounts]]\npath = \"/a/../b/\"\n[[box.mounts]]\npath = "+
+		"\"/c\"\nwrite = true\n[box.limits]\nprocs = 3\n", ""))
 	if want := []Mount{{"/b", false}, {"/c", true}}; !reflect.DeepEqual(c.Box.Mounts, want) {
 		t.Errorf("mounts %v", c.Box.Mounts)
 	}
@@ -176,7 +179,8 @@ func TestNothingGivesTheDefaults(t *testing.T) {
 }
 
 func TestEnvironmentStandsAboveTheFiles(t *testing.T) {
-	s := sources(t, "[box]\nname = \"a\"\nbackend = \"native\"\n[pull]\ntimeout = \"1h\"\n", "[box]\nbackend = \"lima\"\n[pull]\ntimeout = \"1m\"\n")
+	s := sources(t, "[box]\nname = \"a\"\nbackend = \"native\"\n[pull]\ntimeout = \"1h\"\n",
+		"[box]\nbackend = \"lima\"\n[pull]\ntimeout = \"1m\"\n")
 	s.Env = env(map[string]string{"CCO_BOX": "b", "CCO_BACKEND": "worktree", "CCO_AGENT": "script", "CCO_MODEL": "m",
 		"CCO_PUSH_TIMEOUT": "5m", "CCO_PULL_TIMEOUT": "2h", "CCO_PULL_INTERVAL": "1s"})
 	c, w := mustLoad(t, s)
@@ -196,24 +200,29 @@ func badSettings() []badSetting {
 	return []badSetting{
 		{"syntax", "[box]\nname = \n", ":2: "},
 		{"twice", "[box]\nname = \"a\"\nname = \"b\"\n", ":3: "},
-		{"unknown key", "[box]\nname = \"a\"\nbackened = \"native\"\n", ":3: box.backened: unknown key; there are backend, name, mounts"},
+		{"unknown key", "[box]\nname = \"a\"\nbackened = \"native\"\n",
+			":3: box.backened: unknown key; there are backend, name, mounts"},
 		{"unknown table", "\n[boxes]\nname = \"a\"\n", ":2: boxes: unknown key; there are box, agent, push, pull, notify"},
-		{"unknown way for git", "[guard]\ngit_env = \"none\"\n", ":2: guard.git_env: no way \"none\"; there are wrapper and plain"},
+		{"unknown way for git", "[guard]\ngit_env = \"none\"\n",
+			":2: guard.git_env: no way \"none\"; there are wrapper and plain"},
 		{"unknown dotted key", "\nfoo.bar = 1\n", ":2: foo: unknown key"},
-		{"unknown limit", "[box.limits]\nprocs = 1\ndisk = \"1GiB\"\n", ":3: box.limits.disk: unknown key; there are memory, procs, time"},
+		{"unknown limit", "[box.limits]\nprocs = 1\ndisk = \"1GiB\"\n",
+			":3: box.limits.disk: unknown key; there are memory, procs, time"},
 		{"the first unknown key", "[pull]\na = 1\n[box]\nb = 1\n", ":2: pull.a: "},
 		{"case counts", "[box]\nName = \"a\"\n", ":2: box.Name: unknown key"},
 		{"table expected", "box = 3\n", ":1: box: is a table"},
 		{"string expected", "[box]\n\nname = 3\n", ":3: box.name: want a string, not the number 3"},
 		{"empty", "[agent]\nmodel = \"\"\n", ":2: agent.model: is empty"},
-		{"no such backend", "[box]\nbackend = \"docker\"\n", ":2: box.backend: no backend \"docker\"; there are worktree, container, native, lima"},
+		{"no such backend", "[box]\nbackend = \"docker\"\n",
+			":2: box.backend: no backend \"docker\"; there are worktree, container, native, lima"},
 		{"relative mount", "[box]\nmounts = [\"/a\", \"b\"]\n", ":2: box.mounts: entry 2: \"b\" is not absolute"},
 		{"another user's home", "[box]\nmounts = [\"~bob/x\"]\n", "is not absolute"},
 		{"the whole home", "[box]\nmounts = [\"~\"]\n", "/home/u holds your whole home"},
 		{"above home", "[box]\nmounts = [\"/home/u/..\"]\n", "/home holds your whole home"},
 		{"the root", "[box]\nmounts = [\"/:rw\"]\n", "/ holds your whole home"},
 		{"mount twice", "[box]\nmounts = [\"~/a\", \"/home/u/a:rw\"]\n", "entry 2: /home/u/a is named twice"},
-		{"mount with odd key", "[box]\nmounts = [{path = \"/a\", mode = \"rw\"}]\n", "entry 1: unknown key \"mode\"; there are path and write"},
+		{"mount with odd key", "[box]\nmounts = [{path = \"/a\", mode = \"rw\"}]\n",
+			"entry 1: unknown key \"mode\"; there are path and write"},
 		{"mount without path", "[box]\nmounts = [{write = true}]\n", "entry 1: is empty"},
 		{"mount of a number", "[box]\nmounts = [3]\n", "entry 1: want \"~/dir\""},
 		{"mounts not a list", "[box]\nmounts = \"/a\"\n", "want an array, not the string \"/a\""},
@@ -223,7 +232,8 @@ func badSettings() []badSetting {
 		{"env name", "[box]\nenv = {\"A B\" = \"x\"}\n", "\"A B\" can't be the name of a variable"},
 		{"env value", "[box.env]\nA = 1\n", "A: want a string, not the number 1"},
 		{"env word", "[box]\nenv = [\"A\"]\n", "entry 1: want \"KEY=value\""},
-		{"size without unit", "[box.limits]\nmemory = 4\n", ":2: box.limits.memory: want a string, not the number 4; sizes are written like \"4GiB\""},
+		{"size without unit", "[box.limits]\nmemory = 4\n",
+			":2: box.limits.memory: want a string, not the number 4; sizes are written like \"4GiB\""},
 		{"size", "[pull]\nmax_blob = \"4 GiB\"\n", ":2: pull.max_blob: \"4 GiB\" is not a size"},
 		{"count", "[box.limits]\nprocs = 0\n", ":2: box.limits.procs: want a number from 1 to"},
 		{"duration", "[pull]\ntimeout = \"30\"\n", ":2: pull.timeout: \"30\" is not a duration"},

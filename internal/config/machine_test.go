@@ -41,7 +41,8 @@ containers = true
 		Packages: []string{"git", "g++", "libc6:i386"}, Scripts: []string{"/home/ada/x.sh"}, Containers: true,
 		Files: []ProvisionFile{{From: "/a", To: "/opt/a"}, {From: "/home/ada/b", To: "/opt/b"}},
 	}
-	if got.Engine != "podman" || got.Runtime != "runc" || got.ImageTar != "/home/ada/root.tar" || got.CPUs != 3 || got.Memory != 6<<30 ||
+	if got.Engine != "podman" || got.Runtime != "runc" || got.ImageTar != "/home/ada/root.tar" || got.CPUs != 3 ||
+		got.Memory != 6<<30 ||
 		got.Disk != 50<<30 || got.Template != "/etc/base.yaml" || !reflect.DeepEqual(got.Provision, want) {
 		t.Errorf("%+v", got)
 	}

@@ -83,8 +83,8 @@ func tightenRecord(c *Config, want Config, _ Sources) string {
 	return ""
 }
 
-// userOnly are the settings that no repository makes, trusted or not: who names a key's place decides what is run for it,
-// and what is sent to a model as if it were a key; and the terminal is the user's own.
+// userOnly are the settings that no repository makes, trusted or not: who names a key's place decides what is run for
+// it, and what is sent to a model as if it were a key; and the terminal is the user's own.
 func (k key) userOnly() bool {
 	return strings.HasPrefix(k.name, "keys.") || strings.HasPrefix(k.name, "terminal.")
 }

@@ -35,7 +35,8 @@ func nesting(data []byte) int {
 // parse gives the settings of a file in the order of their lines. A key that doesn't exist is an error.
 func parse(file string, data []byte) ([]entry, error) {
 	if n := nesting(data); n > maxNesting {
-		return nil, &Error{File: file, Err: fmt.Errorf("%d dots and braces are too many for settings, %d are allowed", n, maxNesting)}
+		return nil, &Error{File: file, Err: fmt.Errorf("%d dots and braces are too many for settings, %d are allowed", n,
+			maxNesting)}
 	}
 	var top map[string]toml.Primitive
 	md, err := toml.Decode(string(data), &top)
@@ -87,7 +88,8 @@ func (p *parser) walk(prefix toml.Key, table map[string]toml.Primitive) {
 		}
 		below, ok := p.table(value)
 		if !ok {
-			p.unknown = append(p.unknown, &Error{Line: p.line(value), Key: full, Err: errors.New("is a table: write [" + full + "]")})
+			p.unknown = append(p.unknown, &Error{Line: p.line(value), Key: full,
+				Err: errors.New("is a table: write [" + full + "]")})
 			continue
 		}
 		p.walk(path, below)

@@ -19,7 +19,8 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("%q = %d, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "4", "GiB", "4G", "4gib", "4 GiB", " 4GiB", "4GiB ", "-4GiB", "+4GiB", "4.5GiB", "0GiB", "1_0B", "0x4B",
+	for _, s := range []string{"", "4", "GiB", "4G", "4gib", "4 GiB", " 4GiB", "4GiB ", "-4GiB", "+4GiB", "4.5GiB", "0GiB",
+		"1_0B", "0x4B",
 		"9223372036854775808B", "8388608TiB", "99999999999999999999999GiB", "4GiBGiB", "٤GiB"} {
 		if got, err := ParseSize(s); err == nil {
 			t.Errorf("%q = %d", s, got)
@@ -28,7 +29,8 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestParseDuration(t *testing.T) {
-	for s, want := range map[string]time.Duration{"2h": 2 * time.Hour, "1h30m": 90 * time.Minute, "90s": 90 * time.Second, "1ms": time.Millisecond} {
+	for s, want := range map[string]time.Duration{"2h": 2 * time.Hour, "1h30m": 90 * time.Minute, "90s": 90 * time.Second,
+		"1ms": time.Millisecond} {
 		if got, err := ParseDuration(s); err != nil || got != want {
 			t.Errorf("%q = %v, %v", s, got, err)
 		}
@@ -114,10 +116,12 @@ func notLooser(t *testing.T, before, c Config) {
 		c.Pull.MaxBundle > before.Pull.MaxBundle || c.Pull.MaxBlob > before.Pull.MaxBlob {
 		t.Fatalf("push %+v, pull %+v", c.Push, c.Pull)
 	}
-	if c.Box.Backend == "worktree" || c.Box.Backend == "container" || len(c.Box.Accept) > len(before.Box.Accept) || len(c.Box.Caches) > len(before.Box.Caches) {
+	if c.Box.Backend == "worktree" || c.Box.Backend == "container" || len(c.Box.Accept) > len(before.Box.Accept) ||
+		len(c.Box.Caches) > len(before.Box.Caches) {
 		t.Fatalf("box %+v", c.Box)
 	}
-	if !reflect.DeepEqual(c.Notify, before.Notify) || !reflect.DeepEqual(c.Box.Env, before.Box.Env) || c.Box.Setup != nil ||
+	if !reflect.DeepEqual(c.Notify, before.Notify) || !reflect.DeepEqual(c.Box.Env, before.Box.Env) ||
+		c.Box.Setup != nil ||
 		c.Box.Name != before.Box.Name || c.Agent != before.Agent {
 		t.Fatalf("%+v", c)
 	}

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// None is how a bound is taken away on purpose: leaving a key out keeps the default, and a zero would be easily meant otherwise.
+// None is how a bound is taken away on purpose: leaving a key out keeps the default, and a zero would be easily meant
+// otherwise.
 const None = "none"
 
 // dollars reads a price, or None.

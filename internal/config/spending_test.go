@@ -12,7 +12,8 @@ func TestParseTokens(t *testing.T) {
 			t.Errorf("%q: %d, %v", in, got, err)
 		}
 	}
-	for _, in := range []string{"", "0", "-1", "1.5M", "k", "20MM", "1kM", "99999999999999999999", "9999999999999999M", "None"} {
+	for _, in := range []string{"", "0", "-1", "1.5M", "k", "20MM", "1kM", "99999999999999999999",
+		"9999999999999999M", "None"} {
 		if got, err := ParseTokens(in); err == nil {
 			t.Errorf("%q: %d", in, got)
 		}
@@ -38,7 +39,8 @@ func TestARepositoryCanOnlyLowerLimits(t *testing.T) {
 	user, repo := filepath.Join(dir, "config.toml"), filepath.Join(dir, ".cco.toml")
 	for path, text := range map[string]string{
 		user: "[limits]\nrun_cost = 5\nday_tokens = \"1M\"\n[push]\nidle_timeout = \"10m\"\n",
-		repo: "[limits]\nrun_cost = \"none\"\nrun_tokens = 1000\nday_tokens = \"2M\"\nday_cost = 2.5\n[push]\nidle_timeout = \"none\"\n",
+		repo: "[limits]\nrun_cost = \"none\"\nrun_tokens = 1000\nday_tokens = \"2M\"\nday_cost = 2.5\n[push]\nidle_timeout " +
+			"= \"none\"\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -48,7 +50,8 @@ func TestARepositoryCanOnlyLowerLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Spending{RunCost: 5, RunTokens: 1000, DayCost: 2.5, DayTokens: 1_000_000}); c.Limits != want || c.Push.IdleTimeout.Minutes() != 10 {
+	if want := (Spending{RunCost: 5, RunTokens: 1000, DayCost: 2.5, DayTokens: 1_000_000}); c.Limits != want ||
+		c.Push.IdleTimeout.Minutes() != 10 {
 		t.Errorf("%+v, idle %s", c.Limits, c.Push.IdleTimeout)
 	}
 	if len(warnings) != 3 {

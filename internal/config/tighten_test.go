@@ -58,8 +58,9 @@ func tight() map[string]struct {
 		"pull.max_bundle":   {`max_bundle = "1MiB"`, func(c *Config) { c.Pull.MaxBundle = 1 << 20 }},
 		"pull.max_blob":     {`max_blob = "1MiB"`, func(c *Config) { c.Pull.MaxBlob = 1 << 20 }},
 
-		"network.mode":          {`mode = "none"`, func(c *Config) { c.Network.Mode = "none" }},
-		"network.allow":         {`allow = ["b.example:8443"]`, func(c *Config) { c.Network.Allow = []string{"b.example:8443"} }},
+		"network.mode": {`mode = "none"`, func(c *Config) { c.Network.Mode = "none" }},
+		"network.allow": {`allow = ["b.example:8443"]`,
+			func(c *Config) { c.Network.Allow = []string{"b.example:8443"} }},
 		"network.sets":          {`sets = []`, func(c *Config) { c.Network.Sets = nil }},
 		"network.record_bodies": {`record_bodies = false`, func(c *Config) { c.Network.RecordBodies = false }},
 	}
@@ -184,7 +185,8 @@ func TestAnUntrustedRepositoryNeverLoosens(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", got, want)
 			}
 			if len(warnings) != 1 || warnings[0].Key != key || warnings[0].Line != 2 || warnings[0].File != s.RepoFile ||
-				!strings.Contains(warnings[0].String(), s.RepoFile+":2: "+key+": ") || !strings.Contains(warnings[0].String(), "`cco trust`") {
+				!strings.Contains(warnings[0].String(), s.RepoFile+":2: "+key+": ") ||
+				!strings.Contains(warnings[0].String(), "`cco trust`") {
 				t.Errorf("warnings %v", warnings)
 			}
 		})
@@ -220,7 +222,8 @@ func TestEveryKeyIsInTheTrustTests(t *testing.T) {
 }
 
 func TestWhatIsPartlyTighterIsPartlyTaken(t *testing.T) {
-	got, warnings := mustLoad(t, sources(t, mine, "[box]\nmounts = [\"~/go:rw\", \"~/go/pkg\", \"~/.ssh\"]\ncaches = [\"c\", \"a\"]\n"))
+	got, warnings := mustLoad(t, sources(t, mine,
+		"[box]\nmounts = [\"~/go:rw\", \"~/go/pkg\", \"~/.ssh\"]\ncaches = [\"c\", \"a\"]\n"))
 	if want := []Mount{{home + "/go", false}}; !reflect.DeepEqual(got.Box.Mounts, want) {
 		t.Errorf("mounts %v, want %v", got.Box.Mounts, want)
 	}
@@ -230,7 +233,8 @@ func TestWhatIsPartlyTighterIsPartlyTaken(t *testing.T) {
 	if len(warnings) != 2 {
 		t.Fatalf("warnings %v", warnings)
 	}
-	for _, part := range []string{home + "/go is read-only among your mounts", home + "/go/pkg isn't", home + "/.ssh isn't"} {
+	for _, part := range []string{home + "/go is read-only among your mounts", home + "/go/pkg isn't",
+		home + "/.ssh isn't"} {
 		if !strings.Contains(warnings[0].Text, part) {
 			t.Errorf("%q lacks %q", warnings[0].Text, part)
 		}
@@ -261,7 +265,8 @@ func TestLimitsWhereTheUserSetsNone(t *testing.T) {
 }
 
 func TestTheMachinesOwnBackendIsComparedToo(t *testing.T) {
-	for backend, ok := range map[string]bool{"worktree": false, "container": false, "native": runtime.GOOS != "darwin", "lima": true} {
+	for backend, ok := range map[string]bool{"worktree": false, "container": false, "native": runtime.GOOS != "darwin",
+		"lima": true} {
 		got, warnings := mustLoad(t, sources(t, "", "[box]\nbackend = \""+backend+"\"\n"))
 		if (got.Box.Backend == backend) != ok || (warnings == nil) != ok {
 			t.Errorf("%s: backend %q, warnings %v", backend, got.Box.Backend, warnings)

@@ -68,7 +68,8 @@ func Untrust(dataDir, repoFile string) error {
 	return nil
 }
 
-// trustFile gives the path that a file is known by, the same by whatever links its directory is reached, and its record.
+// trustFile gives the path that a file is known by, the same by whatever links its directory is reached, and its
+// record.
 func trustFile(dataDir, repoFile string) (p, name string, err error) {
 	p, err = filepath.Abs(repoFile)
 	if err != nil {

@@ -59,7 +59,8 @@ func TestTheWaitIsKeptAcrossARestart(t *testing.T) {
 func TestWhoeverWakesAPhaseHasItLookOftenAgain(t *testing.T) {
 	for _, kind := range []string{EventWake, EventNews, EventResume} {
 		w := &world{agents: unsure}
-		play(t, w, spec(), Event{ID: "a", Kind: kind, At: after(time.Hour)}, Event{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)})
+		play(t, w, spec(), Event{ID: "a", Kind: kind, At: after(time.Hour)},
+			Event{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)})
 		i := slices.IndexFunc(w.looks, func(at time.Time) bool { return at.Equal(after(time.Hour)) })
 		if i < 0 || !w.looks[i+1].Equal(after(time.Hour+firstWait)) || !w.looks[i+2].Equal(after(time.Hour+3*firstWait)) {
 			t.Errorf("%s: looks at %v", kind, w.looks)

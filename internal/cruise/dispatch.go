@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Dispatch runs the step of that name and gives what an engine records of it. An error is given back only where the step
-// must not be recorded, because the process is ending: the step will run again.
+// Dispatch runs the step of that name and gives what an engine records of it. An error is given back only where the
+// step must not be recorded, because the process is ending: the step will run again.
 func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o Outcome, err error) {
 	defer func() {
 		// A panic would end the process, and do so again at every restart.

@@ -21,7 +21,8 @@ func (f *flaky) Start(step string, in any) Pending {
 
 // Guards against a phase that ends idle with a comment waiting, because the network came back after a laptop woke.
 func TestTimeInWhichNobodyCouldLookIsNotIdle(t *testing.T) {
-	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "rename the flag", 20*time.Hour), comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 26*time.Hour)}}
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "rename the flag", 20*time.Hour),
+		comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 26*time.Hour)}}
 	r := &flaky{memory: &memory{t: t, w: w, now: begin}, from: after(time.Hour), to: after(24*time.Hour + 20*time.Minute)}
 	st, err := Phase(r, NewState(spec()))
 	if err != nil || st.End != EndComplete || st.Round != 1 {

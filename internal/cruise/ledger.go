@@ -86,8 +86,8 @@ func (l *Ledger) Said(comment string) *Finding {
 	return &l.Findings[i]
 }
 
-// Raise takes in a finding and says whether it is work. What was declined with a reason isn't, unless the code there has
-// changed since; what was fixed and is raised again is open again. A reviewer may name the id of one that it saw.
+// Raise takes in a finding and says whether it is work. What was declined with a reason isn't, unless the code there
+// has changed since; what was fixed and is raised again is open again. A reviewer may name the id of one that it saw.
 func (l *Ledger) Raise(f Finding) bool {
 	if f.ID == "" || l.Find(f.ID) == nil {
 		f.ID = Identity(f.Domain, f.Path, f.Text)
@@ -164,7 +164,8 @@ func (l *Ledger) Circles() string {
 			return "the same finding came back twice: " + short(f.Text)
 		}
 	}
-	if n := len(l.Counts); n >= 3 && l.Counts[n-1] > 0 && l.Counts[n-1] >= l.Counts[n-2] && l.Counts[n-2] >= l.Counts[n-3] {
+	if n := len(l.Counts); n >= 3 && l.Counts[n-1] > 0 && l.Counts[n-1] >= l.Counts[n-2] &&
+		l.Counts[n-2] >= l.Counts[n-3] {
 		return "two rounds went by without fewer open findings"
 	}
 	return ""

@@ -8,12 +8,14 @@ func raise(l *Ledger, domain, path, text string, round int) bool {
 
 func TestAFindingIsKnownAgainWhateverItsLineAndPunctuation(t *testing.T) {
 	a := Identity("Security", "a/b.go", "Quote the path, please.")
-	for _, other := range []string{Identity("security", "./a/b.go", "quote the path please"), Identity("Security", "a/b.go", "  Quote\nthe path — please!")} {
+	for _, other := range []string{Identity("security", "./a/b.go", "quote the path please"),
+		Identity("Security", "a/b.go", "  Quote\nthe path — please!")} {
 		if other != a && other != Identity("Security", "a/b.go", "quote the path — please") {
 			t.Errorf("%s is not %s", other, a)
 		}
 	}
-	for _, other := range []string{Identity("Polish", "a/b.go", "Quote the path, please."), Identity("Security", "a/c.go", "Quote the path, please."),
+	for _, other := range []string{Identity("Polish", "a/b.go", "Quote the path, please."),
+		Identity("Security", "a/c.go", "Quote the path, please."),
 		Identity("Security", "a/b.go", "Quote the name, please.")} {
 		if other == a {
 			t.Errorf("another finding has the same id")
@@ -66,7 +68,8 @@ func TestAReviewerCanNameAFindingThatItSaw(t *testing.T) {
 	if !l.Raise(Finding{ID: id, Domain: "Security", Path: "a.go", Text: "not quite", Round: 2}) || len(l.Findings) != 1 {
 		t.Errorf("ledger: %+v", l.Findings)
 	}
-	if !l.Raise(Finding{ID: "made-up", Domain: "Security", Path: "a.go", Text: "new", Round: 2}) || l.Find("made-up") != nil {
+	if !l.Raise(Finding{ID: "made-up", Domain: "Security", Path: "a.go", Text: "new", Round: 2}) ||
+		l.Find("made-up") != nil {
 		t.Errorf("an id that nobody gave is kept: %+v", l.Findings)
 	}
 }
@@ -88,7 +91,8 @@ func TestCirclesAreSeen(t *testing.T) {
 	tests := []struct {
 		counts []int
 		want   bool
-	}{{nil, false}, {[]int{3, 3}, false}, {[]int{3, 3, 3}, true}, {[]int{3, 2, 2}, false}, {[]int{3, 4, 4}, true}, {[]int{0, 0, 0}, false}, {[]int{5, 4, 3}, false}}
+	}{{nil, false}, {[]int{3, 3}, false}, {[]int{3, 3, 3}, true}, {[]int{3, 2, 2}, false}, {[]int{3, 4, 4}, true},
+		{[]int{0, 0, 0}, false}, {[]int{5, 4, 3}, false}}
 	for _, tt := range tests {
 		l := Ledger{Counts: tt.counts}
 		if got := l.Circles() != ""; got != tt.want {

@@ -29,8 +29,8 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Merged is what came of a merge: it is done, it has to wait for somebody, its approval counts no more, or the request goes
-// into another branch than was thought.
+// Merged is what came of a merge: it is done, it has to wait for somebody, its approval counts no more, or the request
+// goes into another branch than was thought.
 type Merged struct {
 	Done bool   `json:"done,omitempty"`
 	Wait string `json:"wait,omitempty"`
@@ -66,22 +66,28 @@ func (in MergeIn) May(s Stand) Merged {
 			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
 		}
 		if !s.Word.Write {
-			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is no approval for a merge.", a.Name)}
+			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is no approval "+
+				"for a merge.", a.Name)}
 		}
 	case a.Name != "":
-		i := slices.IndexFunc(s.Verdicts, func(v Opinion) bool { return v.Approves && v.Name == a.Name && v.Commit == a.Commit })
+		i := slices.IndexFunc(s.Verdicts, func(v Opinion) bool {
+			return v.Approves && v.Name == a.Name &&
+				v.Commit == a.Commit
+		})
 		if i < 0 {
 			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
 		}
 		if !s.Verdicts[i].Write {
-			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a merge.", a.Name)}
+			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a "+
+				"merge.", a.Name)}
 		}
 	}
 	if s.Head != a.Commit {
 		if a.Name != "" {
 			return Merged{Lost: fmt.Sprintf("%s was approved, and the request is at %s.", abbrev(a.Commit), abbrev(s.Head))}
 		}
-		return Merged{Wait: fmt.Sprintf("the request to be at %s, which was approved, and not at %s", abbrev(a.Commit), abbrev(s.Head))}
+		return Merged{Wait: fmt.Sprintf("the request to be at %s, which was approved, and not at %s", abbrev(a.Commit),
+			abbrev(s.Head))}
 	}
 	var who []string
 	for _, v := range s.Verdicts {
@@ -114,8 +120,8 @@ func (m *machine) approve(a Approval) {
 	m.to(StageMerge)
 }
 
-// complete takes in the word that ends a review. It is about what stood on the forge when it was said: a commit that came
-// after it, or in the same second, was not meant.
+// complete takes in the word that ends a review. It is about what stood on the forge when it was said: a commit that
+// came after it, or in the same second, was not meant.
 func (m *machine) complete(c Comment) error {
 	head, pushed := m.st.Head, m.st.Pushed
 	known := slices.Contains([]string{"", m.st.Head, m.st.LastHead}, m.head)
@@ -132,11 +138,13 @@ func (m *machine) complete(c Comment) error {
 		pushed = m.st.Pushed
 	}
 	if !known || !c.Changed.After(pushed) {
-		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same moment. Write it again if that is meant.",
+		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same "+
+			"moment. Write it again if that is meant.",
 			c.Author, abbrev(or(m.head, head))))
 		return nil
 	}
-	m.yes = &Approval{Name: c.Author, Comment: c.ID, Word: true, Commit: head, End: EndComplete, Words: c.Author + " said so."}
+	m.yes = &Approval{Name: c.Author, Comment: c.ID, Word: true, Commit: head, End: EndComplete, Words: c.Author +
+		" said so."}
 	return nil
 }
 
@@ -153,13 +161,14 @@ func (m *machine) conclude(state string) {
 	case len(m.wishes()) == 0:
 		m.approve(*yes)
 	case yes.Word:
-		m.end(yes.End, yes.Words+" It is not merged where that was wanted: wishes are open.") // whoever resumes it begins with them
+		// whoever resumes it begins with them
+		m.end(yes.End, yes.Words+" It is not merged where that was wanted: wishes are open.")
 	}
 	// With an approval, what people still want is a round more, and its head needs an approval of its own.
 }
 
-// merge merges what was approved. The step reads anew whether it may; while it may not, people are told for whom it waits,
-// and heard.
+// merge merges what was approved. The step reads anew whether it may; while it may not, people are told for whom it
+// waits, and heard.
 func (m *machine) merge() error {
 	for m.st.Stage == StageMerge && !m.st.Paused && !m.Full() {
 		if _, err := m.look(); err != nil || m.st.Stage != StageMerge {
@@ -170,7 +179,8 @@ func (m *machine) merge() error {
 			return nil
 		}
 		got, failure, done, err := persist[Merged](m, StepMerge, MergeIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target, Approval: *m.st.Approval, Over: m.st.Over,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
+			Approval: *m.st.Approval, Over: m.st.Over,
 		})
 		switch {
 		case err != nil:
@@ -231,11 +241,12 @@ func (m *machine) goPast(name string) {
 		return
 	}
 	m.st.Over = append(m.st.Over, name)
-	m.note("over-"+name, "the request for changes by "+code(name)+" is passed over: whoever runs this said `cco cruise resume --over`.")
+	m.note("over-"+name, "the request for changes by "+code(name)+
+		" is passed over: whoever runs this said `cco cruise resume --over`.")
 }
 
-// retargeted notices that a pull request goes into another branch. Reviews and the size of the change follow it; what was
-// approved was approved for another place, so that domains judge anew, and a merge is asked about.
+// retargeted notices that a pull request goes into another branch. Reviews and the size of the change follow it; what
+// was approved was approved for another place, so that domains judge anew, and a merge is asked about.
 func (m *machine) retargeted(base string) error {
 	if base == "" || base == m.st.Target {
 		return nil
@@ -251,13 +262,15 @@ func (m *machine) retargeted(base string) error {
 		return err
 	}
 	m.st.Target, m.st.From, m.st.Judgements = base, from, nil
-	m.note("base-"+base+"-"+abbrev(m.st.Head), fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
+	m.note("base-"+base+"-"+abbrev(m.st.Head),
+		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
 	if stage == StageAsk {
 		return nil // it goes on where it asked, and the domains have no verdict
 	}
 	m.to(StageReview)
 	if m.st.Spec.Merge {
-		m.askWhy(fmt.Sprintf("the pull request goes into %q now, and no longer into %q: going on reviews it against that and merges it there", base, before))
+		m.askWhy(fmt.Sprintf("the pull request goes into %q now, and no longer into %q: going on reviews it against that "+
+			"and merges it there", base, before))
 	}
 	return nil
 }
@@ -278,7 +291,8 @@ func (m *machine) judge() (bool, error) {
 		}
 		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(open, ", "))
 	}
-	return m.give(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head, m.st.Again), body)
+	return m.give(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head,
+		m.st.Again), body)
 }
 
 // withdraw takes back an approval before more is pushed onto what it was for.
@@ -312,7 +326,8 @@ func (m *machine) note(key, text string) {
 func (m *machine) tell() error {
 	for len(m.st.Notes) > 0 && m.st.Stage != StageEnded {
 		n := m.st.Notes[0]
-		_, failed, done, err := persist[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: n.Key, Text: n.Text})
+		_, failed, done, err := persist[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+			Key: n.Key, Text: n.Text})
 		if err != nil || !done && failed == nil {
 			return err
 		}

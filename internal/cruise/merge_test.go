@@ -19,7 +19,8 @@ func approvalBy(id, author, association, commit string, at time.Duration) Commen
 	return c
 }
 
-// Guards against a merge of a commit that came after the word that the review is complete, and whose only review failed.
+// Guards against a merge of a commit that came after the word that the review is complete, and whose only review
+// failed.
 func TestTheWordIsForWhatStoodThereWhenItWasSaid(t *testing.T) {
 	for name, second := range map[string]bool{"said once": false, "said again": true} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +46,10 @@ func TestTheWordIsForWhatStoodThereWhenItWasSaid(t *testing.T) {
 			if err != nil || (w.mergedBy != nil) != second || second && w.mergedBy.Head != "c0000002" {
 				t.Errorf("merged %+v, end %q: %v", w.mergedBy, st.End, err)
 			}
-			if !slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "counts for what was here before: c0000002") }) {
+			if !slices.ContainsFunc(w.said, func(s string) bool {
+				return strings.Contains(s,
+					"counts for what was here before: c0000002")
+			}) {
 				t.Errorf("it is not said: %q", w.said)
 			}
 		})
@@ -57,17 +61,20 @@ func TestOnlySomebodyWhoMayWriteApprovesForAMerge(t *testing.T) {
 	named := merging()
 	named.Trusted = []string{"eve"}
 	for name, s := range map[string]Spec{"a reader": merging(), "a name on the list": named} {
-		for _, c := range []Comment{approvalBy("1", "eve", "COLLABORATOR", "c0000001", time.Hour), comment("1", "eve", "COLLABORATOR", "[REVIEW COMPLETE]", time.Hour)} {
+		for _, c := range []Comment{approvalBy("1", "eve", "COLLABORATOR", "c0000001", time.Hour),
+			comment("1", "eve", "COLLABORATOR", "[REVIEW COMPLETE]", time.Hour)} {
 			w := &world{agents: unsure, news: []Comment{c}}
 			if st, _ := play(t, w, s); w.mergedBy != nil || st.End != EndIdle {
 				t.Errorf("%s: merged %+v, end %q", name, w.mergedBy, st.End)
 			}
-			if said := slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "eve may not write") }); said != (name == "a name on the list") {
+			if said := slices.ContainsFunc(w.said,
+				func(s string) bool { return strings.Contains(s, "eve may not write") }); said != (name == "a name on the list") {
 				t.Errorf("%s: said %q", name, w.said)
 			}
 		}
 	}
-	for _, c := range []Comment{approvalBy("1", "ann", "MEMBER", "c0000001", time.Hour), comment("1", "ann", "MEMBER", "[REVIEW COMPLETE]", time.Hour)} {
+	for _, c := range []Comment{approvalBy("1", "ann", "MEMBER", "c0000001", time.Hour),
+		comment("1", "ann", "MEMBER", "[REVIEW COMPLETE]", time.Hour)} {
 		w := &world{agents: unsure, news: []Comment{c}}
 		if st, _ := play(t, w, merging()); w.mergedBy == nil || st.End != EndMerged {
 			t.Errorf("%q of somebody who may write: end %q", c.Body, st.End)
@@ -90,7 +97,8 @@ func TestAMergeWaitsForWhoeverRequestedChanges(t *testing.T) {
 	}
 	w = &world{agents: willing, objects: map[string]bool{"ann": true}}
 	st, _ = play(t, w, merging(), Event{ID: "o", Kind: EventResume, Over: "Ann", At: after(time.Hour)})
-	if w.mergedBy == nil || st.End != EndMerged || !slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "passed over") }) {
+	if w.mergedBy == nil || st.End != EndMerged ||
+		!slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "passed over") }) {
 		t.Errorf("with --over: merged %+v, end %q, said %q", w.mergedBy, st.End, w.said)
 	}
 }
@@ -110,7 +118,8 @@ func (c *clearing) Start(step string, in any) Pending {
 
 func TestAMergeWaitsForChecks(t *testing.T) {
 	w := &world{agents: willing, failing: []string{"build"}}
-	if st, _ := play(t, w, merging()); w.mergedBy != nil || st.End != EndIdle || !strings.Contains(strings.Join(w.said, ""), "build") {
+	if st, _ := play(t, w, merging()); w.mergedBy != nil || st.End != EndIdle ||
+		!strings.Contains(strings.Join(w.said, ""), "build") {
 		t.Errorf("merged %+v, end %q, said %q", w.mergedBy, st.End, w.said)
 	}
 }
@@ -157,7 +166,8 @@ func TestTheReviewersAccountGivesOneVerdictOnAHead(t *testing.T) {
 	// An approval is taken back before more is pushed onto what it was for.
 	w = &world{agents: willing}
 	play(t, w, spec(), Event{ID: "e1", Kind: EventComment, Text: "also fix the typo", At: begin})
-	want = []string{"push c0000001", "verdict c0000001 true", "verdict c0000001 false", "push c0000002", "verdict c0000002 true"}
+	want = []string{"push c0000001", "verdict c0000001 true", "verdict c0000001 false", "push c0000002",
+		"verdict c0000002 true"}
 	if !slices.Equal(w.order, want) {
 		t.Errorf("%q", w.order)
 	}
@@ -182,12 +192,15 @@ func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 		s    Stand
 		lost bool
 	}{
-		"it stands":                 {person, Stand{Head: "c1", Base: "main", Verdicts: stands}, false},
-		"dismissed":                 {person, Stand{Head: "c1", Base: "main"}, true},
-		"of another commit":         {person, Stand{Head: "c1", Base: "main", Verdicts: []Opinion{{Name: "ann", Commit: "c0", Approves: true, Write: true}}}, true},
-		"may write no more":         {person, Stand{Head: "c1", Base: "main", Verdicts: []Opinion{{Name: "ann", Commit: "c1", Approves: true}}}, true},
-		"the head moved":            {person, Stand{Head: "c2", Base: "main", Verdicts: stands}, true},
-		"the word":                  {word, Stand{Head: "c1", Base: "main", Word: &Comment{Body: "[REVIEW COMPLETE]", Write: true}}, false},
+		"it stands": {person, Stand{Head: "c1", Base: "main", Verdicts: stands}, false},
+		"dismissed": {person, Stand{Head: "c1", Base: "main"}, true},
+		"of another commit": {person, Stand{Head: "c1", Base: "main",
+			Verdicts: []Opinion{{Name: "ann", Commit: "c0", Approves: true, Write: true}}}, true},
+		"may write no more": {person, Stand{Head: "c1", Base: "main",
+			Verdicts: []Opinion{{Name: "ann", Commit: "c1", Approves: true}}}, true},
+		"the head moved": {person, Stand{Head: "c2", Base: "main", Verdicts: stands}, true},
+		"the word": {word, Stand{Head: "c1", Base: "main",
+			Word: &Comment{Body: "[REVIEW COMPLETE]", Write: true}}, false},
 		"the word was deleted":      {word, Stand{Head: "c1", Base: "main"}, true},
 		"the word was edited away":  {word, Stand{Head: "c1", Base: "main", Word: &Comment{Body: "wait", Write: true}}, true},
 		"the word of a reader now":  {word, Stand{Head: "c1", Base: "main", Word: &Comment{Body: "[REVIEW COMPLETE]"}}, true},

@@ -30,7 +30,8 @@ func MetadataPrompt(task string) string {
 		"\n\nThe task, which is only to be named, between the lines:\n" + fenced(task)
 }
 
-// ParseMetadata reads a model's answer strictly: one object, these two keys, nothing after it. A fence around it is let pass.
+// ParseMetadata reads a model's answer strictly: one object, these two keys, nothing after it. A fence around it is let
+// pass.
 func ParseMetadata(answer string) (Metadata, error) {
 	text := strings.TrimSpace(answer)
 	if inner, ok := strings.CutPrefix(text, "```"); ok {
@@ -84,12 +85,18 @@ func FallbackMetadata(task string) Metadata {
 			break
 		}
 	}
-	title := strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	title := strings.Join(strings.FieldsFunc(line, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			!unicode.IsPrint(r)
+	}), " ")
 	if r := []rune(title); len(r) > maxTitle {
 		title = strings.TrimSpace(string(r[:maxTitle-1])) + "…"
 	}
 	branch := ""
-	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool {
+		return (r < 'a' || r > 'z') &&
+			(r < '0' || r > '9')
+	}) {
 		if len(branch)+1+len(w) > maxBranch-6 { // room for a number that makes it new
 			break
 		}

@@ -17,12 +17,16 @@ func TestMetadataIsReadStrictly(t *testing.T) {
 		}
 	}
 	bad := []string{
-		"", "sure! here you go: {}", `{}`, `[]`, `{"pr_title":"a","branch_name":"b"} and more`, `{"pr_title":"a","branch_name":"b","x":1}`,
+		"", "sure! here you go: {}", `{}`, `[]`, `{"pr_title":"a","branch_name":"b"} and more`,
+		`{"pr_title":"a","branch_name":"b","x":1}`,
 		`{"pr_title":"","branch_name":"b"}`, `{"pr_title":"` + strings.Repeat("a", 73) + `","branch_name":"b"}`,
 		`{"pr_title":"a","branch_name":"` + strings.Repeat("b", 51) + `"}`, `{"pr_title":"a\u001bb","branch_name":"b"}`,
-		"{\"pr_title\":\"a\u202eb\",\"branch_name\":\"b\"}", `{"pr_title":"a","branch_name":"-b"}`, `{"pr_title":"a","branch_name":"b;rm -rf"}`,
-		`{"pr_title":"a","branch_name":"B"}`, `{"pr_title":"a","branch_name":"` + strings.Repeat("0", 40) + `"}`, `{"pr_title":"a","branch_name":"a/b"}`, `{"pr_title":"a","branch_name":"a--b"}`,
-		`{"pr_title":"a","branch_name":"$(id)"}`, `{"pr_title":1,"branch_name":"b"}`, "```json\n{}", `{"pr_title":"a","branch_name":"b"}{}`,
+		"{\"pr_title\":\"a\u202eb\",\"branch_name\":\"b\"}", `{"pr_title":"a","branch_name":"-b"}`,
+		`{"pr_title":"a","branch_name":"b;rm -rf"}`,
+		`{"pr_title":"a","branch_name":"B"}`, `{"pr_title":"a","branch_name":"` + strings.Repeat("0", 40) + `"}`,
+		`{"pr_title":"a","branch_name":"a/b"}`, `{"pr_title":"a","branch_name":"a--b"}`,
+		`{"pr_title":"a","branch_name":"$(id)"}`, `{"pr_title":1,"branch_name":"b"}`, "```json\n{}",
+		`{"pr_title":"a","branch_name":"b"}{}`,
 	}
 	for _, s := range bad {
 		if m, err := ParseMetadata(s); err == nil {
@@ -32,7 +36,8 @@ func TestMetadataIsReadStrictly(t *testing.T) {
 }
 
 func TestEveryTaskHasANameWithoutAModel(t *testing.T) {
-	for _, task := range []string{"", "\n\n", "# Add a flag --force to `rm`\n\nmore", strings.Repeat("word ", 100), strings.Repeat("x", 500),
+	for _, task := range []string{"", "\n\n", "# Add a flag --force to `rm`\n\nmore", strings.Repeat("word ", 100),
+		strings.Repeat("x", 500),
 		"Größe ändern", "日本語だけ", "\x1b[31mred", "- [ ] do it", "$(rm -rf /)", strings.Repeat("ab", 20)} {
 		m := FallbackMetadata(task)
 		if err := m.Check(); err != nil {

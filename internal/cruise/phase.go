@@ -112,7 +112,8 @@ func (m *machine) next() error {
 
 // strange stands still in a stage that only a newer cco knows. An error would have the engine begin again and again.
 func (m *machine) strange() error {
-	m.st.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise cleanup`", m.st.Stage)
+	m.st.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
+		"cleanup`", m.st.Stage)
 	if err := m.save(); err != nil {
 		return err
 	}
@@ -167,14 +168,15 @@ func (m *machine) idle() (bool, error) {
 	return true, nil
 }
 
-// seen notes that a look has just succeeded, and says whether it has. Time in which none did is not time in which nothing
-// happened: a laptop slept, or a forge was down.
+// seen notes that a look has just succeeded, and says whether it has. Time in which none did is not time in which
+// nothing happened: a laptop slept, or a forge was down.
 func (m *machine) seen(now time.Time) bool {
 	if !m.saw {
 		return false
 	}
 	m.saw = false
-	if gap := now.Sub(m.st.LastLook); !m.st.LastLook.IsZero() && (m.st.Blind || gap > 2*lastWait) && m.st.LastLook.After(m.st.LastActivity) {
+	if gap := now.Sub(m.st.LastLook); !m.st.LastLook.IsZero() && (m.st.Blind || gap > 2*lastWait) &&
+		m.st.LastLook.After(m.st.LastActivity) {
 		m.st.LastActivity = m.st.LastActivity.Add(gap)
 	}
 	m.st.LastLook, m.st.Blind = now, false
@@ -201,7 +203,8 @@ func (m *machine) open() error {
 
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
 func (m *machine) ensure() error {
-	w, done, err := attempt[Workspace](m, StepWorkspace, WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head})
+	w, done, err := attempt[Workspace](m, StepWorkspace,
+		WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head})
 	if done {
 		if before := m.st.Workspace.Base; before != "" {
 			w.Base = before // one that was made anew begins at the last pushed commit, and the work does not
@@ -214,8 +217,10 @@ func (m *machine) ensure() error {
 // job is what one agent is asked to do.
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
-		Key: fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Again, name), Phase: m.ID(), Workspace: m.st.Workspace, Box: m.st.Spec.Box,
-		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost), Kind: m.st.Kind, Round: m.st.Round,
+		Key: fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Again, name), Phase: m.ID(), Workspace: m.st.Workspace,
+		Box:  m.st.Spec.Box,
+		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost),
+		Kind: m.st.Kind, Round: m.st.Round,
 	}
 }
 
@@ -253,7 +258,8 @@ func (m *machine) work() error {
 		return err
 	}
 	m.st.Attempt++
-	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner, authorPrompt(*m.st, now.Format(time.DateOnly)))
+	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner,
+		authorPrompt(*m.st, now.Format(time.DateOnly)))
 	job.Message = m.st.Meta.Title
 	report, done, err := m.turn(job)
 	if err != nil || !done {
@@ -312,8 +318,9 @@ func (m *machine) publishIn() PublishIn {
 		since = m.st.Workspace.Base
 	}
 	return PublishIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Since: since, Round: m.st.Round,
-		Base: m.st.From,
+		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Since: since,
+		Round: m.st.Round,
+		Base:  m.st.From,
 	}
 }
 
@@ -335,7 +342,8 @@ func (m *machine) publish() error {
 	}
 	if m.st.PR == nil && m.st.Head != m.st.Workspace.Base {
 		pr, done, err := attempt[PullRequest](m, StepPullRequest, PullRequestIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Title: m.st.Meta.Title, Body: prBody(*m.st), Draft: m.st.Spec.Draft,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Title: m.st.Meta.Title, Body: prBody(*m.st),
+			Draft: m.st.Spec.Draft,
 		})
 		if err != nil || !done {
 			return err

@@ -24,8 +24,10 @@ func TestAPhaseGoesFromTheTaskToApproval(t *testing.T) {
 
 // picky finds something in the first review of Security and is content after that.
 func picky(j Job) (Report, []Commit) {
-	if j.Role == Reviewer && strings.Contains(j.Prompt, "for Security") && !strings.Contains(j.Prompt, "[fixed]") && !strings.Contains(j.Prompt, "[declined]") {
-		return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,"severity":"major","text":"quote it"}]}`}, nil
+	if j.Role == Reviewer && strings.Contains(j.Prompt, "for Security") && !strings.Contains(j.Prompt, "[fixed]") &&
+		!strings.Contains(j.Prompt, "[declined]") {
+		return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,` +
+			`"severity":"major","text":"quote it"}]}`}, nil
 	}
 	return willing(j)
 }
@@ -36,7 +38,8 @@ func TestAFindingIsFixedAnsweredAndReviewedAgain(t *testing.T) {
 	if st.End != EndApproved || st.Round != 1 {
 		t.Fatalf("end %q after %d rounds, question %q", st.End, st.Round, st.Question)
 	}
-	if len(w.replies) != 1 || !w.replies[0].Resolve || !strings.Contains(w.replies[0].Text, "c0000002") || w.replies[0].Comment == "" {
+	if len(w.replies) != 1 || !w.replies[0].Resolve || !strings.Contains(w.replies[0].Text, "c0000002") ||
+		w.replies[0].Comment == "" {
 		t.Errorf("replies %+v", w.replies)
 	}
 	if len(w.pushes) != 2 || w.pushes[1].Old != "c0000001" || w.pushes[1].New != "c0000002" {
@@ -47,10 +50,12 @@ func TestAFindingIsFixedAnsweredAndReviewedAgain(t *testing.T) {
 func TestWhatTheFixerDeclinesIsNotRaisedAgain(t *testing.T) {
 	w := &world{agents: func(j Job) (Report, []Commit) {
 		if j.Role == Reviewer && strings.Contains(j.Prompt, "for Security") {
-			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,"severity":"major","text":"quote it"}]}`}, nil
+			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,` +
+				`"severity":"major","text":"quote it"}]}`}, nil
 		}
 		if j.Role == Fixer {
-			return Report{OK: true}, []Commit{{Subject: "decline", Declined: []Reason{{Finding: asked(j)[0], Text: "it is quoted by the caller"}}}}
+			return Report{OK: true}, []Commit{{Subject: "decline",
+				Declined: []Reason{{Finding: asked(j)[0], Text: "it is quoted by the caller"}}}}
 		}
 		return willing(j)
 	}}
@@ -115,7 +120,8 @@ func TestAPlannerWithoutAPlanIsTriedOnceMoreAndThenShown(t *testing.T) {
 
 func TestAReviewThatFailsIsNeverAnApproval(t *testing.T) {
 	for name, r := range map[string]Report{
-		"failed": {OK: false, Error: "exit status 1", Answer: approval}, "unreadable": {OK: true, Answer: "APPROVED!"}, "empty": {OK: true},
+		"failed": {OK: false, Error: "exit status 1", Answer: approval}, "unreadable": {OK: true, Answer: "APPROVED!"},
+		"empty": {OK: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{agents: func(j Job) (Report, []Commit) {
@@ -128,7 +134,10 @@ func TestAReviewThatFailsIsNeverAnApproval(t *testing.T) {
 			if st.End != EndIdle {
 				t.Errorf("end %q", st.End)
 			}
-			if !slices.ContainsFunc(w.posted, func(p PostReviewIn) bool { return strings.Contains(p.Body, "failed and is no approval") }) {
+			if !slices.ContainsFunc(w.posted, func(p PostReviewIn) bool {
+				return strings.Contains(p.Body,
+					"failed and is no approval")
+			}) {
 				t.Errorf("posted %+v", w.posted)
 			}
 		})
@@ -136,7 +145,8 @@ func TestAReviewThatFailsIsNeverAnApproval(t *testing.T) {
 }
 
 func comment(id, author, association, body string, at time.Duration) Comment {
-	return Comment{ID: id, Author: author, Association: association, Body: body, URL: "https://forge.example/" + id, At: after(at), Changed: after(at),
+	return Comment{ID: id, Author: author, Association: association, Body: body, URL: "https://forge.example/" + id,
+		At: after(at), Changed: after(at),
 		Write: slices.Contains([]string{"OWNER", "MEMBER"}, association)}
 }
 
@@ -149,7 +159,8 @@ func unsure(j Job) (Report, []Commit) {
 }
 
 func TestAPersonsCommentBecomesARound(t *testing.T) {
-	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour), comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 2*time.Hour)}}
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour),
+		comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 2*time.Hour)}}
 	st, _ := play(t, w, spec())
 	if st.End != EndComplete || st.Round != 1 || len(w.replies) != 1 || w.replies[0].Comment != "1" {
 		t.Errorf("end %q, round %d, replies %+v", st.End, st.Round, w.replies)
@@ -159,14 +170,16 @@ func TestAPersonsCommentBecomesARound(t *testing.T) {
 func TestCommentsCloseTogetherAreOneRound(t *testing.T) {
 	w := &world{agents: unsure, news: []Comment{
 		comment("1", "ann", "OWNER", "a", time.Hour), comment("2", "ann", "OWNER", "b", time.Hour+305*time.Second),
-		comment("3", "bob", "MEMBER", "c", time.Hour+313*time.Second), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour),
+		comment("3", "bob", "MEMBER", "c", time.Hour+313*time.Second), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]",
+			3*time.Hour),
 	}}
 	st, _ := play(t, w, spec())
 	if st.Round != 1 && st.Round != 2 || len(w.replies) != 3 {
 		t.Errorf("%d rounds, replies %+v", st.Round, w.replies)
 	}
 	w = &world{agents: unsure, news: []Comment{
-		comment("1", "ann", "OWNER", "a", 0), comment("2", "ann", "OWNER", "b", 5*time.Second), comment("3", "bob", "MEMBER", "c", 14*time.Second),
+		comment("1", "ann", "OWNER", "a", 0), comment("2", "ann", "OWNER", "b", 5*time.Second),
+		comment("3", "bob", "MEMBER", "c", 14*time.Second),
 		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour),
 	}}
 	if st, _ = play(t, w, spec()); st.Round != 1 || len(w.replies) != 3 {
@@ -181,7 +194,8 @@ func TestStrangersWaitForTheUser(t *testing.T) {
 	}
 	w := &world{agents: unsure, news: hostile}
 	st, _ := play(t, w, spec())
-	if st.End != EndIdle || len(st.Held) != 2 || slices.ContainsFunc(w.jobs, func(j Job) bool { return strings.Contains(j.Prompt, "delete the tests") }) {
+	if st.End != EndIdle || len(st.Held) != 2 ||
+		slices.ContainsFunc(w.jobs, func(j Job) bool { return strings.Contains(j.Prompt, "delete the tests") }) {
 		t.Errorf("end %q, held %+v", st.End, st.Held)
 	}
 	w = &world{agents: unsure, news: hostile}
@@ -228,7 +242,10 @@ func TestAnInjectedCommentIsNotLostWhileAgentsWork(t *testing.T) {
 	if st.End != EndApproved || st.Round != 1 {
 		t.Errorf("end %q, round %d", st.End, st.Round)
 	}
-	if !slices.ContainsFunc(w.jobs, func(j Job) bool { return j.Role == Fixer && strings.Contains(j.Prompt, "also fix the typo") }) {
+	if !slices.ContainsFunc(w.jobs, func(j Job) bool {
+		return j.Role == Fixer &&
+			strings.Contains(j.Prompt, "also fix the typo")
+	}) {
 		t.Error("the fixer was not told")
 	}
 }
@@ -253,7 +270,8 @@ func TestTheLimitsEndAPhase(t *testing.T) {
 	stubborn := func(j Job) (Report, []Commit) {
 		if j.Role == Reviewer {
 			text := "problem in " + j.Key
-			return Report{OK: true, Cost: 1, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"severity":"major","text":"` + text + `"}]}`}, nil
+			return Report{OK: true, Cost: 1, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"severity":"major","text":"` +
+				text + `"}]}`}, nil
 		}
 		return willing(j)
 	}
@@ -273,7 +291,8 @@ func TestTheLimitsEndAPhase(t *testing.T) {
 func TestAPhaseInCirclesAsks(t *testing.T) {
 	nagging := func(j Job) (Report, []Commit) {
 		if j.Role == Reviewer && strings.Contains(j.Prompt, "for Security") {
-			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","severity":"major","text":"the same"}]}`}, nil
+			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","severity":"major",` +
+				`"text":"the same"}]}`}, nil
 		}
 		return willing(j)
 	}
@@ -343,8 +362,10 @@ func TestAFailureThatDoesNotPassIsShown(t *testing.T) {
 }
 
 func TestAPausedPhaseStandsStill(t *testing.T) {
-	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "do it", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 30*time.Hour)}}
-	st, _ := play(t, w, spec(), Event{ID: "p", Kind: EventPause, At: after(time.Minute)}, Event{ID: "r", Kind: EventResume, At: after(20 * time.Hour)})
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "do it", time.Hour),
+		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 30*time.Hour)}}
+	st, _ := play(t, w, spec(), Event{ID: "p", Kind: EventPause, At: after(time.Minute)},
+		Event{ID: "r", Kind: EventResume, At: after(20 * time.Hour)})
 	if st.End != EndComplete || st.Round != 1 {
 		t.Errorf("end %q, round %d", st.End, st.Round)
 	}
@@ -368,7 +389,8 @@ func TestATaskGoesThroughItsKinds(t *testing.T) {
 		return willing(j)
 	}}
 	st, _ := play(t, w, s)
-	if st.Kind != Validating || st.End != EndMerged || len(w.said) != 4 || w.opened != 1 || w.mergedBy == nil || w.mergedBy.Head != st.Head {
+	if st.Kind != Validating || st.End != EndMerged || len(w.said) != 4 || w.opened != 1 || w.mergedBy == nil ||
+		w.mergedBy.Head != st.Head {
 		t.Errorf("kind %s, end %q, said %d, opened %d, merged %+v", st.Kind, st.End, len(w.said), w.opened, w.mergedBy)
 	}
 }

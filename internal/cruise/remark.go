@@ -6,12 +6,15 @@ import (
 	"unicode"
 )
 
-// Remark says whether words only thank or praise, so that nobody has to do anything about them. Only words of a short list
-// make a remark: on doubt it is a wish.
+// Remark says whether words only thank or praise, so that nobody has to do anything about them. Only words of a short
+// list make a remark: on doubt it is a wish.
 func Remark(text string) bool {
 	praise := false
 	n := 0
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,!;:()*_~-–—\"", r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			strings.ContainsRune(".,!;:()*_~-–—\"", r)
+	}) {
 		word = strings.Trim(word, "'’")
 		if n++; n > maxRemark {
 			return false
@@ -31,14 +34,17 @@ func Remark(text string) bool {
 const maxRemark = 15
 
 func praising() []string {
-	return []string{"thanks", "thank", "thx", "ty", "lgtm", "great", "good", "nice", "nicely", "awesome", "excellent", "perfect", "lovely", "cool", "fine",
+	return []string{"thanks", "thank", "thx", "ty", "lgtm", "great", "good", "nice", "nicely", "awesome", "excellent",
+		"perfect", "lovely", "cool", "fine",
 		"cheers", "well", "+1", "👍", "neat", "wow", "brilliant", "superb", "bravo", "amazing"}
 }
 
 // filling holds no word that could tell anybody to do something.
 func filling() []string {
-	return []string{"you", "so", "much", "very", "really", "all", "a", "lot", "looks", "looking", "to", "me", "for", "the", "this", "that", "it", "is", "its",
-		"it's", "that's", "are", "work", "job", "from", "my", "side", "and", "i", "we", "yes", "ok", "okay", "quick", "fixing", "everyone", "both", "pretty",
+	return []string{"you", "so", "much", "very", "really", "all", "a", "lot", "looks", "looking", "to", "me", "for", "the",
+		"this", "that", "it", "is", "its",
+		"it's", "that's", "are", "work", "job", "from", "my", "side", "and", "i", "we", "yes", "ok", "okay", "quick",
+		"fixing", "everyone", "both", "pretty",
 		"as", "always", "of", "approved", "happy", "with"}
 }
 

@@ -53,8 +53,9 @@ const ReviewSchema = `{"verdict": "APPROVED" | "NEEDS_CHANGES" | "SKIPPED", "sum
 	` "findings": [{"id": "only to raise a finding of the ledger again", "path": "file", "line": 12,` +
 	` "severity": "blocker" | "major" | "minor", "text": "what is wrong and what to do"}]}`
 
-// ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. What it says around that, and fields
-// that nobody asked for, are no reason to fail; what can't be read is an error, and an error is never an approval.
+// ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. What it says around that, and
+// fields that nobody asked for, are no reason to fail; what can't be read is an error, and an error is never an
+// approval.
 func ParseReview(answer string) (Review, error) {
 	if len(answer) > maxReviewBytes {
 		return Review{}, fmt.Errorf("an answer of more than %d bytes", maxReviewBytes)
@@ -70,8 +71,8 @@ func ParseReview(answer string) (Review, error) {
 	return r, r.check()
 }
 
-// verdictIn finds the object that judges. One that begins a line is meant; those within a sentence may be examples, and count
-// only where there is no other and they agree.
+// verdictIn finds the object that judges. One that begins a line is meant; those within a sentence may be examples, and
+// count only where there is no other and they agree.
 func verdictIn(text string) (json.RawMessage, error) {
 	var inline []json.RawMessage
 	var last json.RawMessage
@@ -132,7 +133,8 @@ func (r Review) check() error {
 		}
 	}
 	switch {
-	case r.Verdict == Approved && slices.ContainsFunc(r.Findings, func(f ReviewFinding) bool { return f.Severity != "minor" }):
+	case r.Verdict == Approved && slices.ContainsFunc(r.Findings,
+		func(f ReviewFinding) bool { return f.Severity != "minor" }):
 		return errors.New("an approval with findings that are more than minor")
 	case r.Verdict == NeedsChanges && len(r.Findings) == 0:
 		return errors.New("changes wanted, and none named")
@@ -143,13 +145,14 @@ func (r Review) check() error {
 // reviewComplete is how a trusted reviewer ends the review.
 const reviewComplete = "[REVIEW COMPLETE]"
 
-// Complete says whether words end the review. A quotation or an example doesn't: the marker has to stand on a line of its
-// own, outside of code.
+// Complete says whether words end the review. A quotation or an example doesn't: the marker has to stand on a line of
+// its own, outside of code.
 func Complete(text string) bool {
 	code := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "~~~") || strings.HasPrefix(line, "```") && !strings.Contains(strings.TrimLeft(line, "`"), "`") {
+		if strings.HasPrefix(line, "~~~") || strings.HasPrefix(line, "```") &&
+			!strings.Contains(strings.TrimLeft(line, "`"), "`") {
 			code = !code
 		}
 		if line == reviewComplete && !code {

@@ -22,7 +22,8 @@ func (s *brief) Start(step string, in any) Pending {
 
 // Guards against a phase that does something twice, or not at all, because it goes on in a new life.
 func TestAPhaseIsTheSameInManyShortLives(t *testing.T) {
-	news := []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 5*time.Hour)}
+	news := []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour),
+		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 5*time.Hour)}
 	whole := &world{agents: picky, news: slices.Clone(news)}
 	want, _ := play(t, whole, merging())
 	for _, most := range []int{2, 3, 5, 8, 50} {
@@ -48,9 +49,11 @@ func TestAPhaseIsTheSameInManyShortLives(t *testing.T) {
 				}
 			}
 		}
-		if st.End != want.End || st.Round != want.Round || len(w.posted) != len(whole.posted) || len(w.replies) != len(whole.replies) ||
+		if st.End != want.End || st.Round != want.Round || len(w.posted) != len(whole.posted) ||
+			len(w.replies) != len(whole.replies) ||
 			len(w.jobs) != len(whole.jobs) || len(w.said) != len(whole.said) || len(w.pushes) != len(whole.pushes) {
-			t.Errorf("%d steps, %d lives: end %q after %d rounds; %d jobs, %d posts, %d said", most, lives, st.End, st.Round, len(w.jobs), len(w.posted), len(w.said))
+			t.Errorf("%d steps, %d lives: end %q after %d rounds; %d jobs, %d posts, %d said", most, lives, st.End, st.Round,
+				len(w.jobs), len(w.posted), len(w.said))
 		}
 		if most < 50 && lives < 3 {
 			t.Errorf("%d steps: only %d lives", most, lives)

@@ -41,7 +41,10 @@ func (m *machine) review() error {
 func (m *machine) unjudged() []string {
 	var todo []string
 	for _, d := range m.st.Spec.Domains {
-		if !slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == m.st.Head && j.Verdict != "" }) {
+		if !slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
+			return j.Domain == d && j.Head == m.st.Head &&
+				j.Verdict != ""
+		}) {
 			todo = append(todo, d)
 		}
 	}
@@ -61,7 +64,8 @@ func (m *machine) reviewBatch(domains []string) error {
 			try++
 			continue
 		}
-		if same, err := m.endure("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[again[passing]].words, wait); err != nil || !same {
+		if same, err := m.endure("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[again[passing]].words,
+			wait); err != nil || !same {
 			return err
 		}
 		wait = min(2*wait, troubleTop)
@@ -76,7 +80,8 @@ func (m *machine) reviewBatch(domains []string) error {
 		}
 	}
 	if unread != "" {
-		m.askWhy(fmt.Sprintf("the review of %s could not be read twice: %s: going on asks the reviewer again", unread, faults[unread].words))
+		m.askWhy(fmt.Sprintf("the review of %s could not be read twice: %s: going on asks the reviewer again", unread,
+			faults[unread].words))
 	}
 	return nil
 }
@@ -85,7 +90,8 @@ func (m *machine) reviewBatch(domains []string) error {
 func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (again []string, err error) {
 	var pending []Pending
 	for _, d := range domains {
-		job := m.job(Reviewer, fmt.Sprintf("review-%s-%s-%d", d, abbrev(m.st.Head), n), m.st.Spec.Reviewer, reviewPrompt(*m.st, d))
+		job := m.job(Reviewer, fmt.Sprintf("review-%s-%s-%d", d, abbrev(m.st.Head), n), m.st.Spec.Reviewer,
+			reviewPrompt(*m.st, d))
 		job.Domain = d
 		pending = append(pending, m.Start(StepWork, job))
 	}
@@ -164,13 +170,15 @@ func (m *machine) judged(domain string, r Review) error {
 		}
 		raised := m.st.Ledger.Raise(found)
 		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
-		unsaid := last.State == Open && last.Comment == "" && !slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
+		unsaid := last.State == Open && last.Comment == "" &&
+			!slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
 		if raised || unsaid {
 			fresh = append(fresh, *last)
 		}
 	}
 	verdict := r.Verdict
-	if verdict == NeedsChanges && len(fresh) == 0 && !slices.ContainsFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain == domain }) {
+	if verdict == NeedsChanges && len(fresh) == 0 &&
+		!slices.ContainsFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain == domain }) {
 		verdict = Approved // all that it wants was declined with a reason before
 	}
 	return m.post(Judgement{Domain: domain, Verdict: verdict, Head: m.st.Head}, reviewBody(domain, verdict, r), fresh)
@@ -200,7 +208,8 @@ func (m *machine) reviewFailed(domain, why string) error {
 // post says a judgement on the forge. It counts when it stands there.
 func (m *machine) post(j Judgement, body string, findings []Finding) error {
 	posted, done, err := attempt[[]Posted](m, StepPostReview, PostReviewIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain, m.st.Head, m.st.Again),
+		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain,
+			m.st.Head, m.st.Again),
 		Domain: j.Domain, Head: m.st.Head, Verdict: j.Verdict, Body: body, Findings: findings,
 	})
 	if err != nil || !done {
@@ -260,7 +269,8 @@ func (m *machine) fix() error {
 	return nil
 }
 
-// takenBack drops what people deleted or resolved themselves before a fixer is paid for it, and says whether anything is left.
+// takenBack drops what people deleted or resolved themselves before a fixer is paid for it, and says whether anything
+// is left.
 func (m *machine) takenBack() (bool, error) {
 	var ids []string
 	for _, f := range m.st.Ledger.OpenOnes() {
@@ -271,7 +281,8 @@ func (m *machine) takenBack() (bool, error) {
 	if len(ids) == 0 {
 		return true, nil
 	}
-	gone, done, err := attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Comments: ids})
+	gone, done, err := attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+		Comments: ids})
 	if err != nil || !done {
 		return false, err
 	}
@@ -367,7 +378,8 @@ func (m *machine) answer() error {
 	}
 	if len(m.st.Replies) > 0 {
 		if _, done, err := attempt[struct{}](m, StepAnswer, AnswerIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies, Kind: m.laterKind(), Head: headOf(*p),
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies,
+			Kind: m.laterKind(), Head: headOf(*p),
 		}); err != nil || !done {
 			return err
 		}
@@ -392,8 +404,8 @@ func headOf(p Published) string {
 	return p.Head
 }
 
-// laterKind is the present kind where a task is past its first. What it answers has names of its own: the same finding in the
-// same round of another kind is another answer.
+// laterKind is the present kind where a task is past its first. What it answers has names of its own: the same finding
+// in the same round of another kind is another answer.
 func (m *machine) laterKind() Kind {
 	if m.st.Kind == m.st.Spec.Kind {
 		return ""
@@ -401,10 +413,11 @@ func (m *machine) laterKind() Kind {
 	return m.st.Kind
 }
 
-// stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one that was:
-// whoever closed it did not see that work. It is kept in the user's repository.
+// stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one
+// that was: whoever closed it did not see that work. It is kept in the user's repository.
 func (m *machine) stillOpen() (bool, error) {
-	news, done, err := attempt[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark, Now: true})
+	news, done, err := attempt[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+		Mark: m.st.Mark, Now: true})
 	if err != nil || !done {
 		return false, err
 	}
@@ -412,7 +425,8 @@ func (m *machine) stillOpen() (bool, error) {
 	if end == "" {
 		return true, nil
 	}
-	m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the repository that the phase was started in.",
+	m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the "+
+		"repository that the phase was started in.",
 		m.st.Round, m.st.Workspace.Session))
 	m.st.Published = nil
 	return false, nil

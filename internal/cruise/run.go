@@ -1,5 +1,5 @@
-// Package cruise carries a task from a plan to a reviewed pull request. A phase is a durable process: what happens next is
-// decided by one function over recorded state, and everything that touches the world is a step that may be repeated.
+// Package cruise carries a task from a plan to a reviewed pull request. A phase is a durable process: what happens next
+// is decided by one function over recorded state, and everything that touches the world is a step that may be repeated.
 package cruise
 
 import (
@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// Run is what a phase sees of the engine. Nothing else of the world may reach it: no clock, no randomness, no goroutines.
+// Run is what a phase sees of the engine. Nothing else of the world may reach it: no clock, no randomness, no
+// goroutines.
 type Run interface {
 	ID() string
 	// Now is recorded, so that a replay sees the same.
 	Now() (time.Time, error)
 	// Start begins a step, which runs at least once.
 	Start(step string, in any) Pending
-	// Recv waits for something sent to the phase. It is a durable timer and a signal in one; nil means that the time ran out.
+	// Recv waits for something sent to the phase. It is a durable timer and a signal in one; nil means that the time ran
+	// out.
 	Recv(timeout time.Duration) (*Event, error)
 	// Full says that the engine wants to go on with a new history, and the state carried over.
 	Full() bool

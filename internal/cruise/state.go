@@ -42,7 +42,8 @@ type Spec struct {
 	Draft      bool          `json:"draft,omitempty"`
 	Merge      bool          `json:"merge,omitempty"`
 	Branch     string        `json:"branch,omitempty"` // given by the user, instead of one that is made up
-	Quiet      time.Duration `json:"quiet,omitempty"`  // comments that come closer together than this are one round; 0 is ten seconds
+	// comments that come closer together than this are one round; 0 is ten seconds
+	Quiet time.Duration `json:"quiet,omitempty"`
 }
 
 func (s Spec) quiet() time.Duration {
@@ -129,10 +130,11 @@ type State struct {
 	Pushed    time.Time    `json:"pushed,omitzero"`     // the forge's time at which the head was there
 	There     string       `json:"there,omitempty"`     // the head that this is the time of
 	Target    string       `json:"target,omitempty"`    // the branch that the pull request goes into
-	From      string       `json:"from,omitempty"`      // where the branch left its target, if that is another than at its beginning
-	Plan      string       `json:"plan,omitempty"`      // the plan's path in the repository
-	DiffLines int          `json:"diff_lines,omitempty"`
-	Budget    int          `json:"budget,omitempty"` // of lines changed; it grows when the user says so
+	// where the branch left its target, if that is another than at its beginning
+	From      string `json:"from,omitempty"`
+	Plan      string `json:"plan,omitempty"` // the plan's path in the repository
+	DiffLines int    `json:"diff_lines,omitempty"`
+	Budget    int    `json:"budget,omitempty"` // of lines changed; it grows when the user says so
 
 	Round      int         `json:"round"`
 	Attempt    int         `json:"attempt,omitempty"` // of the present stage
@@ -163,12 +165,13 @@ type State struct {
 	// Anew says that a person lets a branch be pushed again that was deleted on the forge.
 	Anew bool `json:"anew,omitempty"`
 
-	// Foreign is a commit of somebody else on the branch, of which the user was told, and the forge's time when it was there.
+	// Foreign is a commit of somebody else on the branch, of which the user was told, and the forge's time when it was
+	// there.
 	Foreign   string    `json:"foreign,omitempty"`
 	ForeignAt time.Time `json:"foreign_at,omitzero"`
 
-	// Approval is what a merge rests on, Over are those whose requests for changes the user goes past, and Verdict is what the
-	// reviewer's own account said last.
+	// Approval is what a merge rests on, Over are those whose requests for changes the user goes past, and Verdict is what
+	// the reviewer's own account said last.
 	Approval *Approval `json:"approval,omitempty"`
 	Over     []string  `json:"over,omitempty"`
 	Verdict  *Given    `json:"verdict,omitempty"`
@@ -199,8 +202,8 @@ func NewState(spec Spec) State {
 // maxSeen bounds what is remembered of what was taken in. The forge's mark stands before all that is older.
 const maxSeen = 2000
 
-// see says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of them must not
-// make us forget what the user sent.
+// see says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of them must
+// not make us forget what the user sent.
 func (s *State) see(id string) bool { return remember(&s.Seen, id) }
 
 // hear says whether a comment is new, and remembers it.
@@ -247,7 +250,8 @@ func (s *State) judge(j Judgement) {
 	s.Judgements[i] = j
 }
 
-// approved says whether every domain approves of the present head. A skipped one has nothing against it; a failed one has.
+// approved says whether every domain approves of the present head. A skipped one has nothing against it; a failed one
+// has.
 func (s *State) approved() bool {
 	approvals := 0
 	for _, d := range s.Spec.Domains {
@@ -262,13 +266,14 @@ func (s *State) approved() bool {
 	return approvals > 0
 }
 
-// Trusts says whether a comment's author may give work to an agent that writes: whoever may write to the repository, and
-// whom the user names. What somebody is to a repository says little of what they may do there.
+// Trusts says whether a comment's author may give work to an agent that writes: whoever may write to the repository,
+// and whom the user names. What somebody is to a repository says little of what they may do there.
 func (s *State) Trusts(c Comment) bool { return c.Write || s.names(c.Author) }
 
 // names says whether the user wants somebody to be heard.
 func (s *State) names(author string) bool {
-	return author != "" && slices.ContainsFunc(s.Spec.Trusted, func(name string) bool { return strings.EqualFold(name, author) })
+	return author != "" && slices.ContainsFunc(s.Spec.Trusted,
+		func(name string) bool { return strings.EqualFold(name, author) })
 }
 
 // since is the commit that reviews and the size of the change begin at.
@@ -346,7 +351,8 @@ func (s State) Revive(ev Event, now time.Time) (State, error) {
 	}
 	if s.End == EndCost {
 		if ev.MoreCost <= 0 {
-			return s, &EndedError{End: s.End, Why: fmt.Sprintf("$%.2f%s are spent: say how much more it may cost with --max-cost", s.Cost, s.roughly())}
+			return s, &EndedError{End: s.End, Why: fmt.Sprintf(
+				"$%.2f%s are spent: say how much more it may cost with --max-cost", s.Cost, s.roughly())}
 		}
 		s.Spec.MaxCost = s.Cost + ev.MoreCost
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Steps is everything that a phase does to the world. Each may run more than once, so each looks first whether its effect
-// is there already. A failure that passes by itself is a *Temporary; any other is shown to a person.
+// Steps is everything that a phase does to the world. Each may run more than once, so each looks first whether its
+// effect is there already. A failure that passes by itself is a *Temporary; any other is shown to a person.
 type Steps interface {
 	Metadata(context.Context, MetadataIn) (Metadata, error)
 	Workspace(context.Context, WorkspaceIn) (Workspace, error)
@@ -98,7 +98,8 @@ type Job struct {
 
 // Env tells an agent's program who it is, for agents that are scripts.
 func (j Job) Env() []string {
-	return []string{"CCO_ROLE=" + string(j.Role), "CCO_PHASE=" + string(j.Kind), "CCO_DOMAIN=" + j.Domain, "CCO_ROUND=" + strconv.Itoa(j.Round),
+	return []string{"CCO_ROLE=" + string(j.Role), "CCO_PHASE=" + string(j.Kind), "CCO_DOMAIN=" + j.Domain, "CCO_ROUND=" +
+		strconv.Itoa(j.Round),
 		"CCO_FINDINGS=" + strings.Join(j.Findings, " ")}
 }
 
@@ -148,7 +149,8 @@ type Published struct {
 	Plan     string   `json:"plan,omitempty"` // a plan that was written
 	Lines    int      `json:"lines"`          // changed since the branch began
 	Declined []Reason `json:"declined,omitempty"`
-	// Rewritten is where that is kept which an agent made of what was pushed before. The workspace is back at what was pushed.
+	// Rewritten is where that is kept which an agent made of what was pushed before. The workspace is back at what was
+	// pushed.
 	Rewritten string `json:"rewritten,omitempty"`
 }
 
@@ -257,7 +259,8 @@ type Reply struct {
 	Commit  bool   `json:"commit,omitempty"` // a commit answers it
 }
 
-// CheckIn asks which comments people took back: they are deleted, or their threads were resolved by somebody who is not us.
+// CheckIn asks which comments people took back: they are deleted, or their threads were resolved by somebody who is not
+// us.
 type CheckIn struct {
 	Phase    string   `json:"phase"`
 	Repo     string   `json:"repo"`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// attempt runs a step that has to succeed. done is false where the phase has turned to something else, or a person has to
-// be asked.
+// attempt runs a step that has to succeed. done is false where the phase has turned to something else, or a person has
+// to be asked.
 func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
 	out, failure, done, err := persist[O](m, step, in)
 	if failure != nil {
@@ -17,8 +17,8 @@ func attempt[O any](m *machine, step string, in any) (out O, done bool, err erro
 	return out, done, err
 }
 
-// persist runs a step until it has succeeded or failed for good. While its failure is one that passes, the phase waits and
-// tries again; while it waits it listens. Neither done nor failed is one that turned to something else meanwhile.
+// persist runs a step until it has succeeded or failed for good. While its failure is one that passes, the phase waits
+// and tries again; while it waits it listens. Neither done nor failed is one that turned to something else meanwhile.
 func persist[O any](m *machine, step string, in any) (out O, failed *StepError, done bool, err error) {
 	wait := firstWait
 	for {
@@ -69,19 +69,21 @@ func (m *machine) endure(trouble string, wait time.Duration) (same bool, err err
 	return !idle, err
 }
 
-// peek looks whether there is anything at all, in the midst of something else, where the phase would end because nothing
-// happens. What there is waits for the next look.
+// peek looks whether there is anything at all, in the midst of something else, where the phase would end because
+// nothing happens. What there is waits for the next look.
 func (m *machine) peek() error {
 	now, err := m.Now()
 	if err != nil || m.st.PR == nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
 		return err
 	}
-	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark, Now: true})
+	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+		Mark: m.st.Mark, Now: true})
 	if _, ok := errors.AsType[*StepError](err); ok {
 		m.st.Blind, m.saw = true, false
 		return nil
 	}
-	m.saw = news.State == "open" && !slices.ContainsFunc(news.Comments, func(c Comment) bool { return !c.Ours && !slices.Contains(m.st.Heard, c.ID) })
+	m.saw = news.State == "open" && !slices.ContainsFunc(news.Comments,
+		func(c Comment) bool { return !c.Ours && !slices.Contains(m.st.Heard, c.ID) })
 	return err
 }
 

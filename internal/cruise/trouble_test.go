@@ -22,7 +22,8 @@ func mended(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
 
 // A disk that is full, a database that is locked and a forge that is down are all the same to a phase: they pass.
 func TestWhateverPassesByItselfIsWaitedForInEveryStep(t *testing.T) {
-	for _, step := range []string{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview, StepLook, StepAnswer, StepSay, StepSave, StepMerge, StepClose} {
+	for _, step := range []string{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest,
+		StepPostReview, StepLook, StepAnswer, StepSay, StepSave, StepMerge, StepClose} {
 		t.Run(step, func(t *testing.T) {
 			w := &world{agents: picky, broken: map[string]error{step: &Temporary{errors.New("no space left on device")}}}
 			s, end := spec(), EndApproved
@@ -79,7 +80,8 @@ func TestAFailureInTheMiddleOfARoundRunsNoSecondFixer(t *testing.T) {
 					}
 					return picky(j)
 				}
-				st, _ := mended(t, w, spec(), Event{ID: "p", Kind: EventPause, At: after(time.Minute)}, Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
+				st, _ := mended(t, w, spec(), Event{ID: "p", Kind: EventPause, At: after(time.Minute)},
+					Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
 				if st.End != EndApproved || fixers != 1 || st.Ledger.Findings[0].State != Fixed {
 					t.Errorf("end %q, %d fixers, question %q, %+v", st.End, fixers, st.Question, st.Ledger.Findings)
 				}
@@ -110,7 +112,8 @@ func TestNothingIsPushedOnceThePullRequestIsClosed(t *testing.T) {
 			return picky(j)
 		}
 		st, _ := play(t, w, spec())
-		if st.End != end || len(w.pushes) != 1 || len(w.replies) != 0 || len(w.said) != 1 || !strings.Contains(w.said[0], "refs/cco/feedbeef") {
+		if st.End != end || len(w.pushes) != 1 || len(w.replies) != 0 || len(w.said) != 1 ||
+			!strings.Contains(w.said[0], "refs/cco/feedbeef") {
 			t.Errorf("%s: end %q, pushes %v, said %q", state, st.End, w.pushes, w.said)
 		}
 		if w.closed == nil || w.closed.Head != "c0000001" {
@@ -131,7 +134,8 @@ func TestACommitOfSomebodyElseIsAskedAboutOnce(t *testing.T) {
 	for i := range w.news {
 		w.news[i].State, w.news[i].Commit = "APPROVED", "ffffffff"
 	}
-	if st, r := play(t, w, spec()); st.End != EndApproved || !strings.Contains(st.EndWords, "ann approved of ffffffff") || r.now.Before(after(time.Hour)) {
+	if st, r := play(t, w, spec()); st.End != EndApproved || !strings.Contains(st.EndWords, "ann approved of ffffffff") ||
+		r.now.Before(after(time.Hour)) {
 		t.Errorf("end %q: %s", st.End, st.EndWords)
 	}
 	w = &world{agents: picky, head: "c0000001"} // the forge is slow to show our own second push
@@ -165,7 +169,8 @@ func TestALookThatWasAskedForWhileAPhaseEndsDoesNotReviveIt(t *testing.T) {
 // Guards against words that are taken in while a phase says how it ended, and then forgotten.
 func TestWhatIsSaidWhileAnEndCanNotBeSaidIsWorkStill(t *testing.T) {
 	for _, kind := range []string{EventComment, EventAccept} {
-		w := &world{agents: willing, broken: map[string]error{StepSay: errDown}, news: []Comment{comment("9", "eve", "NONE", "one more thing", 0)}}
+		w := &world{agents: willing, broken: map[string]error{StepSay: errDown},
+			news: []Comment{comment("9", "eve", "NONE", "one more thing", 0)}}
 		st, _ := mended(t, w, spec(), Event{ID: "e1", Kind: kind, Text: "9", At: after(time.Minute)})
 		if st.End != EndApproved || st.Round != 1 || len(st.Ledger.Findings) != 1 || st.Ledger.Findings[0].State != Fixed {
 			t.Errorf("%s: end %q, round %d, %+v", kind, st.End, st.Round, st.Ledger.Findings)
@@ -179,7 +184,8 @@ func TestAStageThatIsNotKnownIsShownAndWaits(t *testing.T) {
 	st := NewState(spec())
 	st.Stage = "deploying"
 	shown := ""
-	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "a", Kind: EventResume, At: after(time.Hour)}, {ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)}}}
+	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "a", Kind: EventResume, At: after(time.Hour)},
+		{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)}}}
 	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Trouble) }}, st)
 	if err != nil || end.End != EndCleanup || !strings.Contains(shown, "newer cco") || r.steps > 50 {
 		t.Errorf("end %q after %d steps, shown %q, %v", end.End, r.steps, shown, err)

@@ -33,7 +33,8 @@ func (m *machine) watch() error {
 			return nil
 		}
 		if !fresh && m.st.Trouble == "" && m.st.approved() {
-			m.approve(Approval{Commit: m.st.Head, End: EndApproved, Words: "Every domain approved of " + abbrev(m.st.Head) + "."})
+			m.approve(Approval{Commit: m.st.Head, End: EndApproved, Words: "Every domain approved of " +
+				abbrev(m.st.Head) + "."})
 			return nil
 		}
 		if idle, err := m.idle(); err != nil || idle {
@@ -73,7 +74,8 @@ func (m *machine) nap(wait time.Duration) error {
 
 // look reads what was said and done, and says whether there is something new to do.
 func (m *machine) look() (fresh bool, err error) {
-	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark, Now: m.asked})
+	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark,
+		Now: m.asked})
 	m.asked = false
 	if failure, ok := errors.AsType[*StepError](err); ok {
 		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may fare better
@@ -106,13 +108,14 @@ func (m *machine) look() (fresh bool, err error) {
 
 // renamed follows a branch that got another name on the forge: the request knows it. One that was deleted has none.
 func (m *machine) renamed(branch string) {
-	if branch != "" && branch != m.st.Meta.Branch && !strings.HasPrefix(branch, "refs/") && !strings.HasPrefix(branch, "-") {
+	if branch != "" && branch != m.st.Meta.Branch && !strings.HasPrefix(branch, "refs/") &&
+		!strings.HasPrefix(branch, "-") {
 		m.st.Meta.Branch = branch
 	}
 }
 
-// meet asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is built on them. A forge
-// may still show the head from before our own last push.
+// meet asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is built on them. A
+// forge may still show the head from before our own last push.
 func (m *machine) meet(at time.Time) {
 	waiting := m.st.Stage == StageWatch || m.st.Stage == StageMerge
 	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
@@ -120,7 +123,8 @@ func (m *machine) meet(at time.Time) {
 		return
 	}
 	m.st.Foreign, m.st.ForeignAt = m.head, at
-	m.askWhy(fmt.Sprintf("somebody else pushed %s to branch %s, which no reviewer has seen: approve or merge it as it is, or put the branch back to %s and go on",
+	m.askWhy(fmt.Sprintf("somebody else pushed %s to branch %s, which no reviewer has seen: approve or merge it as it "+
+		"is, or put the branch back to %s and go on",
 		abbrev(m.head), m.st.Meta.Branch, abbrev(m.st.Head)))
 }
 
@@ -152,7 +156,8 @@ func (m *machine) hear(c Comment) (bool, error) {
 		}
 	case c.State == "APPROVED" && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
 		if m.yes == nil || !m.yes.Word {
-			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author + " approved of " + abbrev(c.Commit) + "."}
+			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author +
+				" approved of " + abbrev(c.Commit) + "."}
 		}
 	}
 	if before := m.st.Ledger.Said(c.ID); before != nil {
@@ -167,8 +172,8 @@ func (m *machine) hear(c Comment) (bool, error) {
 	return m.raise(c), nil
 }
 
-// reworded takes in a comment that was edited. It is one finding, with its latest words; what was answered is work again if
-// they hold another wish.
+// reworded takes in a comment that was edited. It is one finding, with its latest words; what was answered is work
+// again if they hold another wish.
 func (m *machine) reworded(f *Finding, c Comment) bool {
 	before := f.Text
 	f.Text = c.Body
@@ -299,7 +304,10 @@ func (m *machine) poke() {
 	if m.st.Stage == StageAsk {
 		m.goOn()
 	}
-	failed := slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool { return j.Head == m.st.Head && j.Verdict == "" })
+	failed := slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
+		return j.Head == m.st.Head &&
+			j.Verdict == ""
+	})
 	if m.st.Stage == StageWatch && failed && len(m.st.Ledger.OpenOnes()) == 0 {
 		m.st.Again++
 		m.to(StageReview) // a review that failed is tried again
@@ -342,7 +350,8 @@ func (m *machine) pause() error { return m.listen(forever) }
 func (m *machine) ending() error {
 	if m.st.PR != nil {
 		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("end-%s-%d", m.st.Kind, m.st.Again), Text: endWords(*m.st),
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("end-%s-%d", m.st.Kind, m.st.Again),
+			Text: endWords(*m.st),
 		})
 		if err != nil || !done && m.st.Stage == StageEnding {
 			return err
@@ -379,8 +388,8 @@ func (m *machine) endIn(step string, failure *StepError) {
 	m.st.Trouble = step + ": " + failure.Msg
 }
 
-// clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. Trouble that passes
-// is waited for, but not where a person wants to get rid of the phase: its forge may be gone for good.
+// clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. Trouble that
+// passes is waited for, but not where a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() error {
 	for wait := firstWait; m.st.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
 		err := m.Start(StepClose, CloseIn{

@@ -38,13 +38,16 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 	}
 	// With the word it ends, unmerged, and says what is open; whoever resumes it begins with that.
 	for name, news := range map[string][]Comment{
-		"behind it":     {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]\nrename the flag later", time.Hour)},
-		"in another":    {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour), comment("2", "bob", "MEMBER", "rename the flag", time.Hour)},
-		"before it too": {comment("1", "bob", "MEMBER", "rename the flag", time.Hour), comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour)},
+		"behind it": {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]\nrename the flag later", time.Hour)},
+		"in another": {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour),
+			comment("2", "bob", "MEMBER", "rename the flag", time.Hour)},
+		"before it too": {comment("1", "bob", "MEMBER", "rename the flag", time.Hour),
+			comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour)},
 	} {
 		w = &world{agents: unsure, news: news}
 		st, _ = play(t, w, merging())
-		if st.End != EndComplete || w.mergedBy != nil || fixers(w) != 0 || len(st.Ledger.OpenOnes()) != 1 || !strings.Contains(w.said[len(w.said)-1], "rename the flag") {
+		if st.End != EndComplete || w.mergedBy != nil || fixers(w) != 0 || len(st.Ledger.OpenOnes()) != 1 ||
+			!strings.Contains(w.said[len(w.said)-1], "rename the flag") {
 			t.Errorf("%s: end %q, merged %+v, said %q", name, st.End, w.mergedBy, w.said)
 		}
 		next, err := st.Revive(Event{ID: "r", Kind: EventResume}, after(2*time.Hour))
@@ -57,23 +60,29 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 		}
 	}
 	// Also where somebody merged or closed it.
-	w = &world{agents: unsure, merged: after(time.Hour), news: []Comment{comment("2", "bob", "MEMBER", "rename the flag", time.Hour)}}
-	if st, _ = play(t, w, spec()); st.End != EndMerged || len(st.Ledger.OpenOnes()) != 1 || !strings.Contains(w.said[0], "rename the flag") {
+	w = &world{agents: unsure, merged: after(time.Hour),
+		news: []Comment{comment("2", "bob", "MEMBER", "rename the flag", time.Hour)}}
+	if st, _ = play(t, w, spec()); st.End != EndMerged || len(st.Ledger.OpenOnes()) != 1 ||
+		!strings.Contains(w.said[0], "rename the flag") {
 		t.Errorf("end %q, said %q", st.End, w.said)
 	}
 }
 
 func TestThanksAreNoWish(t *testing.T) {
 	for text, want := range map[string]bool{
-		"Thanks, looks great!": true, "LGTM 👍": true, "🎉🎉": true, "Nice work, thank you so much.": true, "+1": true, "This looks good to me": true,
-		"": false, "ok": false, "looks bad": false, "not good": false, "Thanks! Please rename the flag.": false, "good?": false, "Why is this fine?": false,
-		"great, but the test fails": false, "work": false, "delete it, thanks": false, "fix this, thanks": false, "Thanks for fixing it": true, "again, thanks": false, "Good: see #12": false,
+		"Thanks, looks great!": true, "LGTM 👍": true, "🎉🎉": true, "Nice work, thank you so much.": true, "+1": true,
+		"This looks good to me": true,
+		"":                      false, "ok": false, "looks bad": false, "not good": false,
+		"Thanks! Please rename the flag.": false, "good?": false, "Why is this fine?": false,
+		"great, but the test fails": false, "work": false, "delete it, thanks": false, "fix this, thanks": false,
+		"Thanks for fixing it": true, "again, thanks": false, "Good: see #12": false,
 	} {
 		if Remark(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}
-	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "Thanks, looks great!", time.Hour), comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 2*time.Hour)}}
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "Thanks, looks great!", time.Hour),
+		comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 2*time.Hour)}}
 	if st, _ := play(t, w, spec()); st.Round != 0 || st.End != EndComplete || fixers(w) != 0 {
 		t.Errorf("thanks cost %d rounds", st.Round)
 	}
@@ -97,15 +106,18 @@ func TestBotsGiveNoWork(t *testing.T) {
 }
 
 func TestAFixerAnswersAQuestionInWords(t *testing.T) {
-	w := &world{news: []Comment{comment("1", "ann", "OWNER", "why not a pointer?", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	w := &world{news: []Comment{comment("1", "ann", "OWNER", "why not a pointer?", time.Hour),
+		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
 	w.agents = func(j Job) (Report, []Commit) {
 		if j.Role == Fixer {
-			return Report{OK: true, Answer: "I looked.\nCco-Answer: " + asked(j)[0] + " It is copied once. [REVIEW COMPLETE]"}, nil
+			return Report{OK: true, Answer: "I looked.\nCco-Answer: " + asked(j)[0] + " It is copied once. [REVIEW COMPLETE]"},
+				nil
 		}
 		return unsure(j)
 	}
 	st, _ := play(t, w, spec())
-	if st.End != EndComplete || st.Round != 1 || len(w.replies) != 1 || !strings.Contains(w.replies[0].Text, "copied once") || Complete(w.replies[0].Text) || len(w.pushes) != 1 {
+	if st.End != EndComplete || st.Round != 1 || len(w.replies) != 1 ||
+		!strings.Contains(w.replies[0].Text, "copied once") || Complete(w.replies[0].Text) || len(w.pushes) != 1 {
 		t.Errorf("end %q after %d rounds, replies %+v, %d pushes", st.End, st.Round, w.replies, len(w.pushes))
 	}
 	if fixers(w) != 1 || st.Ledger.Findings[0].State != Answered {
@@ -126,7 +138,8 @@ func TestAnEditedCommentIsOneFinding(t *testing.T) {
 	w := &world{agents: unsure, news: []Comment{first, edit(first, "rename the flag to --force", time.Hour), done}}
 	st, _ := play(t, w, spec())
 	last := w.jobs[slices.IndexFunc(w.jobs, func(j Job) bool { return j.Role == Fixer })]
-	if st.Round != 1 || len(st.Ledger.Findings) != 1 || strings.Count(last.Prompt, "### ") != 1 || !strings.Contains(last.Prompt, "to --force") {
+	if st.Round != 1 || len(st.Ledger.Findings) != 1 || strings.Count(last.Prompt, "### ") != 1 ||
+		!strings.Contains(last.Prompt, "to --force") {
 		t.Errorf("%d rounds, %+v", st.Round, st.Ledger.Findings)
 	}
 	for body, rounds := range map[string]int{"rename the flag, and document it": 2, "Rename the flag.": 1, "Thanks!": 1} {
@@ -139,7 +152,9 @@ func TestAnEditedCommentIsOneFinding(t *testing.T) {
 
 // Guards against a fixer that is paid for what was deleted or resolved meanwhile.
 func TestWhatWasTakenBackIsNotWorkedOn(t *testing.T) {
-	w := &world{agents: unsure, deleted: []string{"1"}, news: []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	w := &world{agents: unsure, deleted: []string{"1"},
+		news: []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour),
+			comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
 	if st, _ := play(t, w, spec()); st.End != EndComplete || st.Round != 0 || fixers(w) != 0 {
 		t.Errorf("end %q after %d rounds", st.End, st.Round)
 	}
@@ -148,7 +163,8 @@ func TestWhatWasTakenBackIsNotWorkedOn(t *testing.T) {
 func TestMinorFindingsOfAnApprovalArePostedOnce(t *testing.T) {
 	w := &world{agents: func(j Job) (Report, []Commit) {
 		if j.Role == Reviewer {
-			return Report{OK: true, Answer: `{"verdict":"APPROVED","findings":[{"path":"a.go","line":3,"severity":"minor","text":"a nit of ` + j.Domain + `"}]}`}, nil
+			return Report{OK: true, Answer: `{"verdict":"APPROVED","findings":[{"path":"a.go","line":3,"severity":"minor",` +
+				`"text":"a nit of ` + j.Domain + `"}]}`}, nil
 		}
 		return willing(j)
 	}}
@@ -183,7 +199,8 @@ func TestTheSameFindingInALaterKindIsAnsweredThereToo(t *testing.T) {
 	w := &world{agents: func(j Job) (Report, []Commit) {
 		if j.Role == Reviewer && j.Domain == "Security" && !seen[j.Kind] {
 			seen[j.Kind] = true
-			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,"severity":"major","text":"quote it"}]}`}, nil
+			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,` +
+				`"severity":"major","text":"quote it"}]}`}, nil
 		}
 		if j.Role == Author && j.Kind == Building {
 			return Report{OK: true}, []Commit{{Subject: "T1", Files: []string{"a.go"}}}
@@ -198,7 +215,8 @@ func TestTheSameFindingInALaterKindIsAnsweredThereToo(t *testing.T) {
 
 // Guards against a push to a name that a branch no longer has.
 func TestABranchThatWasRenamedIsFoundByTheRequest(t *testing.T) {
-	w := &world{agents: unsure, branch: "better-name", news: []Comment{comment("1", "ann", "OWNER", "do it", time.Hour), comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	w := &world{agents: unsure, branch: "better-name", news: []Comment{comment("1", "ann", "OWNER", "do it", time.Hour),
+		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
 	st, _ := play(t, w, spec())
 	if st.Round != 1 || w.pushes[1].Branch != "better-name" {
 		t.Errorf("after %d rounds pushed %+v", st.Round, w.pushes)

@@ -215,7 +215,8 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 			continue
 		}
 		if c.State == "APPROVED" {
-			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Comment: c.ID, Commit: c.Commit, Approves: true, Write: c.Write})
+			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Comment: c.ID, Commit: c.Commit, Approves: true,
+				Write: c.Write})
 		}
 		if c.ID == in.Approval.Comment {
 			s.Word = &c
@@ -260,8 +261,10 @@ var errDown = &Temporary{errors.New("the forge does not answer")}
 
 func spec() Spec {
 	return Spec{
-		Task: "Add a flag", Kind: Planning, Repo: "/r", Box: "cco-sandbox", Planner: Worker{Agent: "claude"}, Reviewer: Worker{Agent: "gemini"},
-		Fixer: Worker{Agent: "claude"}, Domains: []string{"Security", "GeneralPolish"}, MaxRounds: 5, MaxCost: 20, DiffBudget: 2000, Timeout: 24 * time.Hour,
+		Task: "Add a flag", Kind: Planning, Repo: "/r", Box: "cco-sandbox", Planner: Worker{Agent: "claude"},
+		Reviewer: Worker{Agent: "gemini"},
+		Fixer:    Worker{Agent: "claude"}, Domains: []string{"Security", "GeneralPolish"}, MaxRounds: 5, MaxCost: 20,
+		DiffBudget: 2000, Timeout: 24 * time.Hour,
 	}
 }
 

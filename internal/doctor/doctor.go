@@ -126,7 +126,9 @@ func checkTool(in Input) Check {
 
 func checkGuard(in Input) Check {
 	if in.Guard == "" {
-		return Check{Name: "cco-guard", Level: Warn, Detail: "not beside cco: boxes are refused, unless their hook is done without by `--accept no-guard`", Mend: "run `make install`, which installs all three"}
+		return Check{Name: "cco-guard", Level: Warn,
+			Detail: "not beside cco: boxes are refused, unless their hook is done without by `--accept no-guard`",
+			Mend:   "run `make install`, which installs all three"}
 	}
 	return Check{Name: "cco-guard", Level: OK, Detail: in.Guard}
 }
@@ -142,7 +144,8 @@ func checkBackend(ctx context.Context, in Input, name string, d box.Driver) []Ch
 			c.Level = Fail
 		}
 		if name == "native" && in.Profile != nil && restricted() {
-			c.Mend = "put this into /etc/apparmor.d/cco and run `sudo apparmor_parser -r /etc/apparmor.d/cco`:\n" + in.Profile(in.Self)
+			c.Mend = "put this into /etc/apparmor.d/cco and run `sudo apparmor_parser -r /etc/apparmor.d/cco`:\n" +
+				in.Profile(in.Self)
 		}
 	}
 	list := []Check{c}

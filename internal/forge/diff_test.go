@@ -45,10 +45,12 @@ func TestDiffKnowsItsLines(t *testing.T) {
 		ok   bool
 	}{
 		{"one.txt", 2, false, "two", true}, {"one.txt", 2, true, "two", true}, {"one.txt", 3, true, "three", true},
-		{"one.txt", 3, false, "THREE", true}, {"one.txt", 4, false, "three and a half", true}, {"one.txt", 5, false, "four", true},
+		{"one.txt", 3, false, "THREE", true}, {"one.txt", 4, false, "three and a half", true},
+		{"one.txt", 5, false, "four", true},
 		{"one.txt", 6, false, "", true}, {"one.txt", 7, false, "", false}, {"one.txt", 1, false, "", false},
 		{"one.txt", 20, true, "-- looks like a header", true}, {"one.txt", 20, false, "", false},
-		{"gone.txt", 1, true, "bye", true}, {"gone.txt", 1, false, "", false}, {"späce.txt", 1, false, "++ hello", true}, {"absent", 1, false, "", false},
+		{"gone.txt", 1, true, "bye", true}, {"gone.txt", 1, false, "", false}, {"späce.txt", 1, false, "++ hello", true},
+		{"absent", 1, false, "", false},
 	} {
 		if got, ok := d.Line(c.path, c.line, c.old); got != c.want || ok != c.ok {
 			t.Errorf("%s:%d (old %v) is %q %v", c.path, c.line, c.old, got, ok)
@@ -57,7 +59,8 @@ func TestDiffKnowsItsLines(t *testing.T) {
 }
 
 func TestFitMovesWhatDoesNotFit(t *testing.T) {
-	r := forge.Review{Body: "words", Lines: []forge.LineComment{{Path: "one.txt", Line: 3, Body: "a"}, {Path: "one.txt", Line: 99, Body: "b"}, {Path: "no`pe", Line: 0, Body: "c"}}}
+	r := forge.Review{Body: "words", Lines: []forge.LineComment{{Path: "one.txt", Line: 3, Body: "a"},
+		{Path: "one.txt", Line: 99, Body: "b"}, {Path: "no`pe", Line: 0, Body: "c"}}}
 	fit, moved := forge.ParseDiff(aDiff).Fit(r)
 	if moved != 2 || len(fit.Lines) != 1 || fit.Body != "words\n\n`one.txt:99`: b\n\n`no'pe`: c" {
 		t.Errorf("%d %+v", moved, fit)
@@ -74,8 +77,10 @@ func FuzzParseDiff(f *testing.F) {
 }
 
 func TestSummaryOfChecks(t *testing.T) {
-	for in, want := range map[string]forge.CheckState{"": forge.ChecksNone, "passed": forge.ChecksPassed, "passed pending": forge.ChecksPending,
-		"pending passed": forge.ChecksPending, "failed pending": forge.ChecksFailed, "pending failed passed": forge.ChecksFailed} {
+	for in, want := range map[string]forge.CheckState{"": forge.ChecksNone, "passed": forge.ChecksPassed,
+		"passed pending": forge.ChecksPending,
+		"pending passed": forge.ChecksPending, "failed pending": forge.ChecksFailed,
+		"pending failed passed": forge.ChecksFailed} {
 		var all []forge.Check
 		for _, s := range strings.Fields(in) {
 			all = append(all, forge.Check{State: forge.CheckState(s)})

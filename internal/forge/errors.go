@@ -28,7 +28,8 @@ func (e *NoTokenError) Error() string {
 type TokenError struct{ Host, Source, Message string }
 
 func (e *TokenError) Error() string {
-	return fmt.Sprintf("%s refuses the token from %s (%s): it may have expired, make a new one", e.Host, e.Source, e.Message)
+	return fmt.Sprintf("%s refuses the token from %s (%s): it may have expired, make a new one", e.Host,
+		e.Source, e.Message)
 }
 
 // PermissionError says that the token is good, and does not allow this.
@@ -51,7 +52,8 @@ func (e *PermissionError) Error() string {
 type NotFoundError struct{ What string }
 
 func (e *NotFoundError) Error() string {
-	return e.What + " not found: check the name, and that the token can see it (private repositories look absent without the right)"
+	return e.What + " not found: check the name, and that the token can see it (private repositories look absent " +
+		"without the right)"
 }
 
 // NoPullError says that a branch has no pull request.
@@ -75,7 +77,8 @@ func (e *LimitError) Error() string {
 	if e.Resource != "" {
 		what += " for " + e.Resource
 	}
-	return fmt.Sprintf("%s of %s is reached: it ends at %s", what, e.Host, e.Until.UTC().Format("15:04:05 UTC on 2 January"))
+	return fmt.Sprintf("%s of %s is reached: it ends at %s", what, e.Host,
+		e.Until.UTC().Format("15:04:05 UTC on 2 January"))
 }
 
 // CertificateError says that the forge's certificate can't be trusted.
@@ -85,7 +88,8 @@ type CertificateError struct {
 }
 
 func (e *CertificateError) Error() string {
-	return fmt.Sprintf("the certificate of %s is not trusted: %v: add its authority to the system's, or name its file in SSL_CERT_FILE", e.Host, e.Err)
+	return fmt.Sprintf("the certificate of %s is not trusted: %v: add its authority to the system's, or name its file "+
+		"in SSL_CERT_FILE", e.Host, e.Err)
 }
 
 func (e *CertificateError) Unwrap() error { return e.Err }
@@ -126,7 +130,8 @@ func (e *ConflictError) Error() string { return e.What }
 type RemoteError struct{ Remote, Why string }
 
 func (e *RemoteError) Error() string {
-	return fmt.Sprintf("remote %q: %s: say which repository with --repo OWNER/NAME (or HOST/OWNER/NAME) and --forge", e.Remote, e.Why)
+	return fmt.Sprintf("remote %q: %s: say which repository with --repo OWNER/NAME (or HOST/OWNER/NAME) and --forge",
+		e.Remote, e.Why)
 }
 
 // HostError says that it is unknown which forge a host is.

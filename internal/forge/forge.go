@@ -37,7 +37,8 @@ const (
 	Closed State = "closed" // without being merged
 )
 
-// Mergeable says whether a pull request could be merged. A forge works that out after a push, so at first it is unknown.
+// Mergeable says whether a pull request could be merged. A forge works that out after a push, so at first it is
+// unknown.
 type Mergeable string
 
 // What is known about merging.
@@ -146,8 +147,8 @@ type NewPull struct {
 	Head, Base  string
 	Title, Body string
 	Draft       bool
-	// Key names the intention, as in a Post. With it, a request that has ended is found only if it was opened for this very
-	// key: another branch of the same name may have had one. Without it, whatever the branch had is found.
+	// Key names the intention, as in a Post. With it, a request that has ended is found only if it was opened for this
+	// very key: another branch of the same name may have had one. Without it, whatever the branch had is found.
 	Key string
 }
 

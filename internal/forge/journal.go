@@ -79,7 +79,8 @@ func Markers(raw string) []string {
 		if len(rest) < markerLen {
 			return found
 		}
-		if m := rest[:markerLen]; strings.HasPrefix(rest[markerLen:], markerEnd) && strings.Trim(m, "0123456789abcdef") == "" {
+		if m := rest[:markerLen]; strings.HasPrefix(rest[markerLen:], markerEnd) &&
+			strings.Trim(m, "0123456789abcdef") == "" {
 			found = append(found, m)
 		}
 	}
@@ -138,8 +139,8 @@ type Once struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// doubt is how long after an attempt of which it is unknown whether it happened it may still happen: a forge may be at work
-// on a request whose connection is gone.
+// doubt is how long after an attempt of which it is unknown whether it happened it may still happen: a forge may be at
+// work on a request whose connection is gone.
 const doubt = 30 * time.Second
 
 // attempts bounds how often a thing is tried to be said when each time it turns out that it was not.
@@ -190,7 +191,8 @@ func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 	}
 }
 
-// find looks for what another process began to say. That may have been killed a moment ago, with the forge still at work.
+// find looks for what another process began to say. That may have been killed a moment ago, with the forge still at
+// work.
 func (o Once) find(ctx context.Context, r Record) (Posted, bool, error) {
 	if p, ok, err := o.Look(ctx, r); err != nil || ok {
 		return p, ok, err
@@ -198,8 +200,8 @@ func (o Once) find(ctx context.Context, r Record) (Posted, bool, error) {
 	return o.settle(ctx, r)
 }
 
-// settle looks for what may have been said until it is sure that it wasn't. It waits from the last attempt on, so that a
-// process that is killed again and again does not wait again and again.
+// settle looks for what may have been said until it is sure that it wasn't. It waits from the last attempt on, so that
+// a process that is killed again and again does not wait again and again.
 func (o Once) settle(ctx context.Context, r Record) (Posted, bool, error) {
 	for wait := 2 * time.Second; ; wait *= 2 {
 		left := min(doubt, r.Created.Add(doubt).Sub(o.Now())) // whoever sets the clock back waits no longer

@@ -98,7 +98,8 @@ func TestOnceSaysOnceWhateverHappens(t *testing.T) {
 	}
 }
 
-// Guards against a process that was killed while the forge was at work on what it said, and the next that says it again.
+// Guards against a process that was killed while the forge was at work on what it said, and the next that says it
+// again.
 func TestOnceWaitsForWhatAKilledProcessSaid(t *testing.T) {
 	w := &world{hidden: 3}
 	r := forge.Record{Key: "k", Kind: forge.OnPull, Marker: forge.NewMarker()}
@@ -157,18 +158,21 @@ func TestOwnNeedsMoreThanAMarker(t *testing.T) {
 		raw     string
 		own     bool
 	}{
-		"author and marker":                 {base, text, true},
-		"a recorded id":                     {change(func(c *forge.Comment) { c.ID, c.Author = "comment-5", "somebody" }), "no marker", true},
-		"another author":                    {change(func(c *forge.Comment) { c.Author = "eve" }), text, false},
-		"another request":                   {change(func(c *forge.Comment) { c.Number = 2 }), text, false},
-		"another kind":                      {change(func(c *forge.Comment) { c.Kind, c.ID = forge.OnLine, "line-9" }), text, false},
+		"author and marker": {base, text, true},
+		"a recorded id": {change(func(c *forge.Comment) { c.ID, c.Author = "comment-5", "somebody" }),
+			"no marker", true},
+		"another author":  {change(func(c *forge.Comment) { c.Author = "eve" }), text, false},
+		"another request": {change(func(c *forge.Comment) { c.Number = 2 }), text, false},
+		"another kind": {change(func(c *forge.Comment) { c.Kind, c.ID = forge.OnLine, "line-9" }),
+			text, false},
 		"an unknown marker":                 {base, forge.Record{Marker: forge.NewMarker()}.Mark("x"), false},
 		"a marker of what stands elsewhere": {base, forge.Record{Marker: other}.Mark("x"), false},
 		"no marker":                         {base, "x", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &forge.Memory{}
-			for _, r := range []forge.Record{{Key: "a", Repo: repo, Number: 1, Kind: forge.OnPull, Marker: marker}, {Key: "b", Repo: repo, Number: 1, Kind: forge.OnPull, Marker: other, ID: "comment-5"}} {
+			for _, r := range []forge.Record{{Key: "a", Repo: repo, Number: 1, Kind: forge.OnPull, Marker: marker},
+				{Key: "b", Repo: repo, Number: 1, Kind: forge.OnPull, Marker: other, ID: "comment-5"}} {
 				if _, _, err := j.Begin(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
@@ -207,13 +211,15 @@ func (*broken) ByID(context.Context, string, string) (forge.Record, bool, error)
 // Guards against a process that is killed again and again, and waits as long each time before it speaks.
 func TestAPostInDoubtWaitsFromItsLastAttempt(t *testing.T) {
 	begin := time.Unix(1_700_000_000, 0)
-	for after, want := range map[time.Duration]time.Duration{0: 30 * time.Second, 29 * time.Second: time.Second, time.Hour: 0, -time.Hour: 30 * time.Second} {
+	for after, want := range map[time.Duration]time.Duration{0: 30 * time.Second, 29 * time.Second: time.Second,
+		time.Hour: 0, -time.Hour: 30 * time.Second} {
 		w := &world{plan: []string{"ok"}, now: begin.Add(after)}
 		rec := forge.Record{Key: "k", Repo: "r", Number: 1, Kind: forge.OnPull, Marker: forge.NewMarker(), Created: begin}
 		if _, _, err := w.Begin(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Repo: "r", Number: 1, Kind: forge.OnPull, Created: w.now}); err != nil {
+		if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Repo: "r", Number: 1, Kind: forge.OnPull,
+			Created: w.now}); err != nil {
 			t.Fatal(err)
 		}
 		if w.slept < want || w.slept > want+35*time.Second || after >= 0 && w.slept != want {

@@ -20,7 +20,8 @@ func TestMarkTellsOnlyWhatIsNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []forge.Comment{comment(forge.OnLine, 3_000_000_007, "three"), comment(forge.OnPull, 5, "one"), comment(forge.InReview, 5, "two")}
+	all := []forge.Comment{comment(forge.OnLine, 3_000_000_007, "three"), comment(forge.OnPull, 5, "one"),
+		comment(forge.InReview, 5, "two")}
 	news, err := seen.Take(all)
 	if err != nil || len(news) != 3 || news[0].Body != "one" {
 		t.Fatalf("%+v %v", news, err)
@@ -35,10 +36,12 @@ func TestMarkTellsOnlyWhatIsNew(t *testing.T) {
 	all[1].State = "whatever"
 	all = append(all, comment(forge.OnPull, 6, "four"))
 	news, err = again.Take(all)
-	if diff := cmp.Diff([]string{"four", "three, edited"}, []string{news[0].Body, news[1].Body}); err != nil || len(news) != 2 || diff != "" || !news[1].Edited || news[0].Edited {
+	if diff := cmp.Diff([]string{"four", "three, edited"}, []string{news[0].Body, news[1].Body}); err != nil ||
+		len(news) != 2 || diff != "" || !news[1].Edited || news[0].Edited {
 		t.Errorf("%+v %v", news, err)
 	}
-	if gone := again.Gone(all[1:]); len(gone) != 1 || gone[0] != "line-3000000007" || again.Has(gone[0]) || !again.Has("review-5") {
+	if gone := again.Gone(all[1:]); len(gone) != 1 || gone[0] != "line-3000000007" || again.Has(gone[0]) ||
+		!again.Has("review-5") {
 		t.Errorf("gone: %v", gone)
 	}
 }

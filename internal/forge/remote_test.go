@@ -36,8 +36,10 @@ func TestRemotesNameTheirRepository(t *testing.T) {
 }
 
 func TestRemotesThatAreNowhereSaySo(t *testing.T) {
-	for _, in := range []string{"/srv/git/demo.git", "../demo", "file:///srv/demo.git", "C:/demo", "https://github.com/", "https://github.com/demo",
-		"https://github.com/a/..", "https://ghp_secret@github.com/", "https://github.com/a%2fb/c d", "", "https:///a/b", "ext::sh -c 'x'", "git@git hub.com:a/b", "https://[::1/a/b?ghp_secret"} {
+	for _, in := range []string{"/srv/git/demo.git", "../demo", "file:///srv/demo.git", "C:/demo", "https://github.com/",
+		"https://github.com/demo",
+		"https://github.com/a/..", "https://ghp_secret@github.com/", "https://github.com/a%2fb/c d", "", "https:///a/b",
+		"ext::sh -c 'x'", "git@git hub.com:a/b", "https://[::1/a/b?ghp_secret"} {
 		r, err := forge.ParseRemote(in)
 		if err == nil {
 			t.Errorf("%q is %+v", in, r)
@@ -70,7 +72,8 @@ func TestRepoFlagTakesNamesAndHosts(t *testing.T) {
 }
 
 func TestPlainHTTPIsForThisMachineAlone(t *testing.T) {
-	for base, plain := range map[string]bool{"http://127.0.0.1:3000/a/b": false, "http://localhost/a/b": false, "http://[::1]:3000/a/b": false,
+	for base, plain := range map[string]bool{"http://127.0.0.1:3000/a/b": false, "http://localhost/a/b": false,
+		"http://[::1]:3000/a/b":      false,
 		"http://git.example.org/a/b": true, "http://10.0.0.1/a/b": true, "https://git.example.org/a/b": false} {
 		r, err := forge.ParseRemote(base)
 		if err != nil || r.Plain() != plain {

@@ -110,7 +110,8 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 	return e, nil
 }
 
-// signature reads the HMAC that both forges send, or the older header of Gitea's. What has none is not read any further.
+// signature reads the HMAC that both forges send, or the older header of Gitea's. What has none is not read any
+// further.
 func signature(header http.Header, secret Secret) ([]byte, error) {
 	if secret == "" {
 		return nil, &SignatureError{Why: "no secret is set"}

@@ -30,20 +30,28 @@ func TestWebhooksAreTakenOnlyWhenSigned(t *testing.T) {
 		code   int
 		number int
 	}{
-		"signed":            {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "s"), "X-GitHub-Event": "issue_comment"}, body, "s", 202, 7},
-		"signed as Gitea":   {"POST", map[string]string{"X-Gitea-Signature": sign(body, "s"), "X-Gitea-Event": "issue_comment"}, body, "s", 202, 7},
-		"another secret":    {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "t")}, body, "s", 401, 0},
-		"another body":      {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("{}", "s")}, body, "s", 401, 0},
-		"no signature":      {"POST", nil, body, "s", 401, 0},
-		"an old kind":       {"POST", map[string]string{"X-Hub-Signature": "sha1=00"}, body, "s", 401, 0},
-		"not hex":           {"POST", map[string]string{"X-Hub-Signature-256": "sha256=zz"}, body, "s", 401, 0},
-		"no secret is set":  {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "")}, body, "", 401, 0},
-		"not JSON":          {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("x", "s")}, "x", "s", 400, 0},
-		"not posted":        {"GET", nil, "", "s", 405, 0},
-		"an issue":          {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(`{"issue":{"number":3}}`, "s")}, `{"issue":{"number":3}}`, "s", 202, 0},
-		"a pull request":    {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(`{"pull_request":{"number":4}}`, "s")}, `{"pull_request":{"number":4}}`, "s", 202, 4},
-		"a very large body": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("", "s")}, strings.Repeat("x", 26<<20), "s", 400, 0},
-		"half a signature":  {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "s")[:32]}, body, "s", 401, 0},
+		"signed": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "s"),
+			"X-GitHub-Event": "issue_comment"}, body, "s", 202, 7},
+		"signed as Gitea": {"POST", map[string]string{"X-Gitea-Signature": sign(body, "s"),
+			"X-Gitea-Event": "issue_comment"}, body, "s", 202, 7},
+		"another secret": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "t")}, body,
+			"s", 401, 0},
+		"another body": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("{}", "s")}, body,
+			"s", 401, 0},
+		"no signature":     {"POST", nil, body, "s", 401, 0},
+		"an old kind":      {"POST", map[string]string{"X-Hub-Signature": "sha1=00"}, body, "s", 401, 0},
+		"not hex":          {"POST", map[string]string{"X-Hub-Signature-256": "sha256=zz"}, body, "s", 401, 0},
+		"no secret is set": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "")}, body, "", 401, 0},
+		"not JSON":         {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("x", "s")}, "x", "s", 400, 0},
+		"not posted":       {"GET", nil, "", "s", 405, 0},
+		"an issue": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" +
+			sign(`{"issue":{"number":3}}`, "s")}, `{"issue":{"number":3}}`, "s", 202, 0},
+		"a pull request": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" +
+			sign(`{"pull_request":{"number":4}}`, "s")}, `{"pull_request":{"number":4}}`, "s", 202, 4},
+		"a very large body": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign("", "s")},
+			strings.Repeat("x", 26<<20), "s", 400, 0},
+		"half a signature": {"POST", map[string]string{"X-Hub-Signature-256": "sha256=" + sign(body, "s")[:32]}, body,
+			"s", 401, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []forge.Event

@@ -16,7 +16,8 @@ const (
 	MaxPath  = 4 << 10
 )
 
-// emptyLink is a line that Markdown renders as nothing: a link definition that points nowhere, whose title is a comment.
+// emptyLink is a line that Markdown renders as nothing: a link definition that points nowhere, whose title is a
+// comment.
 const emptyLink = `(?m)^ {0,3}\[[^\]\n]*\]:[ \t]*(?:#|<>|<#>)[ \t]*(\S.*)$`
 
 // Clean makes words of others fit to be shown and handed on: what a page would hide is made visible, what would steer a
@@ -113,8 +114,8 @@ const (
 	emojiStyle      = '\ufe0f'
 )
 
-// unseen says whether a character has no shape of its own: controls, format characters (bidirectional ones and tags among
-// them), private ones, variation selectors, and letters that are drawn as blanks.
+// unseen says whether a character has no shape of its own: controls, format characters (bidirectional ones and tags
+// among them), private ones, variation selectors, and letters that are drawn as blanks.
 func unseen(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

@@ -41,7 +41,8 @@ func TestCleanMakesVisibleWhatAPageHides(t *testing.T) {
 }
 
 func TestCleanBoundsSize(t *testing.T) {
-	for _, s := range []string{strings.Repeat("x", 10_000_000), strings.Repeat("€", 100_000), strings.Repeat("\u200b", 100_000), strings.Repeat("<!--", 100_000)} {
+	for _, s := range []string{strings.Repeat("x", 10_000_000), strings.Repeat("€", 100_000),
+		strings.Repeat("\u200b", 100_000), strings.Repeat("<!--", 100_000)} {
 		got := forge.Clean(s, 1000)
 		if len(got) > 1100 || !strings.Contains(got, fmt.Sprintf("the whole has %d bytes", len(s))) {
 			t.Errorf("%d bytes become %d: …%s", len(s), len(got), got[max(0, len(got)-60):])

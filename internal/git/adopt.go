@@ -92,7 +92,8 @@ func (r *Repo) Has(ctx context.Context, commit string) bool {
 	return err == nil && out != ""
 }
 
-// Reachable says which of some commits the repository has, with a ref that leads to each. Words that are no ids are not.
+// Reachable says which of some commits the repository has, with a ref that leads to each. Words that are no ids are
+// not.
 func (r *Repo) Reachable(ctx context.Context, commits []string) (map[string]bool, error) {
 	known, err := r.known(ctx, commits)
 	has := map[string]bool{}

@@ -133,12 +133,14 @@ func BenchmarkBundle(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := repo.Bundle(b.Context(), filepath.Join(dir, "ours"), git.BundleRequest{Branch: "main", Commit: tip}); err != nil {
+		if _, err := repo.Bundle(b.Context(), filepath.Join(dir, "ours"),
+			git.BundleRequest{Branch: "main", Commit: tip}); err != nil {
 			b.Fatal(err)
 		}
 		first += time.Since(start)
 		start = time.Now()
-		if _, err := repo.Bundle(b.Context(), filepath.Join(dir, "more"), git.BundleRequest{Branch: "main", Commit: tip, Have: []string{base}}); err != nil {
+		if _, err := repo.Bundle(b.Context(), filepath.Join(dir, "more"), git.BundleRequest{Branch: "main", Commit: tip,
+			Have: []string{base}}); err != nil {
 			b.Fatal(err)
 		}
 		second += time.Since(start)

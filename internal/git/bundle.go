@@ -110,7 +110,8 @@ func revisions(tips, not []string) io.Reader {
 }
 
 // writeBundle writes a bundle of refs without what before holds. An empty pack leaves no file and sets Nothing.
-func writeBundle(ctx context.Context, h host, path, format string, refs []ref, before []string, report ProgressFunc) (BundleResult, error) {
+func writeBundle(ctx context.Context, h host, path, format string, refs []ref, before []string,
+	report ProgressFunc) (BundleResult, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
 	if err != nil {
 		return BundleResult{}, err

@@ -102,7 +102,8 @@ func TestBundleHoldsTheCommitThatWasAskedFor(t *testing.T) {
 	c := user.Commit("first", "a", "x\n")
 	user.Commit("later", "a", "y\n")
 	path := filepath.Join(t.TempDir(), "b")
-	if _, err := openRepo(t, user.Dir).Bundle(t.Context(), path, git.BundleRequest{Branch: "main", Commit: c}); err != nil {
+	if _, err := openRepo(t, user.Dir).Bundle(t.Context(), path,
+		git.BundleRequest{Branch: "main", Commit: c}); err != nil {
 		t.Fatal(err)
 	}
 	if got := user.Git("bundle", "list-heads", path); got != c+" HEAD\n"+c+" refs/heads/main" {
@@ -116,7 +117,8 @@ func TestBundleReportsProgress(t *testing.T) {
 		user.Commit("more", "f", strings.Repeat("x", i))
 	}
 	steps := map[string]git.Progress{}
-	q := git.BundleRequest{Branch: "main", Commit: user.Git("rev-parse", "HEAD"), Progress: func(p git.Progress) { steps[p.Step] = p }}
+	q := git.BundleRequest{Branch: "main", Commit: user.Git("rev-parse", "HEAD"),
+		Progress: func(p git.Progress) { steps[p.Step] = p }}
 	if _, err := openRepo(t, user.Dir).Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), q); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +132,8 @@ func TestBundleOfAMissingCommitLeavesNothing(t *testing.T) {
 	user.Commit("first", "a", "x\n")
 	dir := t.TempDir()
 	for _, c := range []string{strings.Repeat("1", 40), "main", "--all", ""} {
-		if _, err := openRepo(t, user.Dir).Bundle(t.Context(), filepath.Join(dir, "b"), git.BundleRequest{Branch: "main", Commit: c}); err == nil {
+		if _, err := openRepo(t, user.Dir).Bundle(t.Context(), filepath.Join(dir, "b"),
+			git.BundleRequest{Branch: "main", Commit: c}); err == nil {
 			t.Errorf("bundled %q", c)
 		}
 	}
@@ -152,7 +155,8 @@ func TestShallow(t *testing.T) {
 	tip := user.Git("rev-parse", "HEAD")
 	for depth, commits := range map[int]string{1: "1", 2: "3", 100: "8", 0: "8"} {
 		dir := filepath.Join(t.TempDir(), "shallow")
-		if err := openRepo(t, user.Dir).Shallow(t.Context(), dir, git.ShallowRequest{Branch: "-side", Commit: tip, Depth: depth}); err != nil {
+		if err := openRepo(t, user.Dir).Shallow(t.Context(), dir, git.ShallowRequest{Branch: "-side", Commit: tip,
+			Depth: depth}); err != nil {
 			t.Fatal(err)
 		}
 		s := gittest.At(t, dir)
@@ -162,7 +166,8 @@ func TestShallow(t *testing.T) {
 		}
 		box := gittest.At(t, t.TempDir())
 		box.Git("clone", "-q", "file://"+dir, ".")
-		if box.Git("rev-parse", "HEAD") != tip || box.Git("symbolic-ref", "HEAD") != "refs/heads/-side" || box.Read("side") != "x\n" {
+		if box.Git("rev-parse", "HEAD") != tip || box.Git("symbolic-ref", "HEAD") != "refs/heads/-side" ||
+			box.Read("side") != "x\n" {
 			t.Errorf("depth %d: wrong clone", depth)
 		}
 	}
@@ -225,7 +230,8 @@ func TestPartialClone(t *testing.T) {
 		t.Errorf("the last commit is complete: %v", err)
 	}
 	// Nothing may be fetched behind the user's back.
-	if _, err := r.Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), git.BundleRequest{Branch: "main", Commit: head}); err == nil {
+	if _, err := r.Bundle(t.Context(), filepath.Join(t.TempDir(), "b"),
+		git.BundleRequest{Branch: "main", Commit: head}); err == nil {
 		t.Error("bundled what isn't there")
 	}
 	if _, ok := errors.AsType[*git.MissingObjectsError](r.CheckComplete(t.Context(), head, 0)); !ok {
@@ -238,7 +244,8 @@ func TestPartialClone(t *testing.T) {
 	if err := r.CheckComplete(t.Context(), head, 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), git.BundleRequest{Branch: "main", Commit: head}); err != nil {
+	if _, err := r.Bundle(t.Context(), filepath.Join(t.TempDir(), "b"),
+		git.BundleRequest{Branch: "main", Commit: head}); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// CommitText is a commit with all that it says and touches. Subject and Trailers are safe to print; Files are real names.
+// CommitText is a commit with all that it says and touches. Subject and Trailers are safe to print; Files are real
+// names.
 type CommitText struct {
 	Commit   string
 	Subject  string
@@ -26,14 +27,15 @@ const (
 	maxTouched     = 5000
 )
 
-// Commits reads the commits that to adds to from, oldest first, with their trailers and files. More than a few hundred are
-// refused: nobody would read them.
+// Commits reads the commits that to adds to from, oldest first, with their trailers and files. More than a few hundred
+// are refused: nobody would read them.
 func (r *Repo) Commits(ctx context.Context, from, to string) ([]CommitText, error) {
 	if err := r.checkOID(from, to); err != nil {
 		return nil, err
 	}
 	var list []CommitText
-	c := r.host.cmd("log", "-z", "--topo-order", "--reverse", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--no-show-signature",
+	c := r.host.cmd("log", "-z", "--topo-order", "--reverse", "--no-color", "--no-decorate", "--no-notes",
+		"--encoding=UTF-8", "--no-show-signature",
 		"--no-patch", fmt.Sprintf("--max-count=%d", maxCommitTexts+1), "--format=%H%n%B", from+".."+to, "--")
 	err := r.host.scanLines(ctx, c, 0, func(rec []byte) error {
 		oid, message, _ := strings.Cut(string(rec[:min(len(rec), maxMessage)]), "\n")
@@ -58,7 +60,8 @@ func (r *Repo) Commits(ctx context.Context, from, to string) ([]CommitText, erro
 // touched gives the files that a commit changes against its first parent.
 func (r *Repo) touched(ctx context.Context, commit string) ([]string, error) {
 	var files []string
-	c := r.host.cmd("diff-tree", "-r", "-z", "--root", "--name-only", "--no-commit-id", "--no-renames", "--no-ext-diff", "-m", "--first-parent", commit, "--")
+	c := r.host.cmd("diff-tree", "-r", "-z", "--root", "--name-only", "--no-commit-id", "--no-renames", "--no-ext-diff",
+		"-m", "--first-parent", commit, "--")
 	err := r.host.scanLines(ctx, c, 0, func(rec []byte) error {
 		if name := string(rec); len(files) < maxTouched {
 			files = append(files, path.Clean(name))
@@ -81,7 +84,8 @@ func trailers(message string) []Trailer {
 	var list []Trailer
 	for line := range strings.Lines(paragraphs[len(paragraphs)-1]) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if !ok || key == "" || strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-") != "" || len(list) == maxTrailers {
+		if !ok || key == "" || strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-") != "" ||
+			len(list) == maxTrailers {
 			continue
 		}
 		list = append(list, Trailer{Key: key, Value: Clean(clipTo(strings.TrimSpace(value), 2000))})

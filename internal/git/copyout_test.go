@@ -138,7 +138,8 @@ func TestCopyOutSeesAChangeWhileReading(t *testing.T) {
 			}
 			return os.Chtimes(p, time.Unix(0, 0), time.Unix(0, 0))
 		}, RuleChanged},
-		"made a link": {func(p string) error { return errors.Join(os.Rename(p, p+".2"), os.Symlink(p+".2", p)) }, RuleChanged},
+		"made a link": {func(p string) error { return errors.Join(os.Rename(p, p+".2"), os.Symlink(p+".2", p)) },
+			RuleChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, dst := t.TempDir(), filepath.Join(t.TempDir(), "copy")

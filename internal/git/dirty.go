@@ -24,7 +24,8 @@ type change struct {
 
 // diffCommits lists what differs between two commits.
 func (r *Repo) diffCommits(ctx context.Context, from, to string) ([]change, error) {
-	out, err := r.host.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=none", from, to, "--")
+	out, err := r.host.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
+		"--ignore-submodules=none", from, to, "--")
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
@@ -55,7 +56,8 @@ type status struct {
 
 // statuses gives every tracked file that differs from HEAD in the index or the worktree. It writes nothing.
 func (r *Repo) statuses(ctx context.Context) (map[string]status, error) {
-	out, err := r.host.out(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty")
+	out, err := r.host.out(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no",
+		"--ignore-submodules=dirty")
 	if err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
 	}
@@ -206,7 +208,8 @@ func (r *Repo) holds(c change) bool {
 	switch c.mode {
 	case modeLink:
 		target, err := os.Readlink(full)
-		return err == nil && info.Mode()&fs.ModeSymlink != 0 && r.blobOID(strings.NewReader(target), int64(len(target))) == c.oid
+		return err == nil && info.Mode()&fs.ModeSymlink != 0 &&
+			r.blobOID(strings.NewReader(target), int64(len(target))) == c.oid
 	case modeFile, modeExec:
 		if !info.Mode().IsRegular() || (info.Mode().Perm()&0o100 != 0) != (c.mode == modeExec) {
 			return false

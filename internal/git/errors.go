@@ -34,7 +34,8 @@ func (e *BareError) WrongState() {}
 type OwnershipError struct{ Dir string }
 
 func (e *OwnershipError) Error() string {
-	return fmt.Sprintf("repository %s belongs to another user: if you trust it, run `git config --global --add safe.directory %s`",
+	return fmt.Sprintf("repository %s belongs to another user: if you trust it, run `git config --global --add "+
+		"safe.directory %s`",
 		quote(e.Dir), shellWord(e.Dir))
 }
 
@@ -68,7 +69,8 @@ type MissingObjectsError struct {
 }
 
 func (e *MissingObjectsError) Error() string {
-	return fmt.Sprintf("partial clone lacks %d objects: run `git fetch --refetch --no-filter %s`", e.Missing, shellWord(e.Remote))
+	return fmt.Sprintf("partial clone lacks %d objects: run `git fetch --refetch --no-filter %s`", e.Missing,
+		shellWord(e.Remote))
 }
 
 // WrongState marks a StateError.
@@ -82,7 +84,8 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("branch %s has diverged: it is at %s, the new work is at %s", quote(e.Branch), short(e.Now), short(e.Tip))
+	return fmt.Sprintf("branch %s has diverged: it is at %s, the new work is at %s", quote(e.Branch), short(e.Now),
+		short(e.Tip))
 }
 
 // WrongState marks a StateError.
@@ -100,7 +103,8 @@ func (e *BranchGoneError) WrongState() {}
 type BranchExistsError struct{ Branch, Now, Tip string }
 
 func (e *BranchExistsError) Error() string {
-	return fmt.Sprintf("branch %s exists at %s and does not fast-forward to %s", quote(e.Branch), short(e.Now), short(e.Tip))
+	return fmt.Sprintf("branch %s exists at %s and does not fast-forward to %s", quote(e.Branch), short(e.Now),
+		short(e.Tip))
 }
 
 // WrongState marks a StateError.

@@ -31,8 +31,9 @@ func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("examine: %w", err)
 	}
 	defer cat.close()
-	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{}, complaints: q.complaints(),
-		trees: trees{cat: cat, oidBytes: q.repo.oidLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
+	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{},
+		complaints: q.complaints(),
+		trees:      trees{cat: cat, oidBytes: q.repo.oidLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
 	report, err := x.run(commits)
 	if err != nil {
 		return Report{}, fmt.Errorf("examine: %w", q.packError(err))
@@ -78,7 +79,8 @@ func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
 		if !q.commits[c.oid] {
 			return nil, refuse(RuleBase, "commit %s is neither in the bundle nor part of what was sent", short(c.oid))
 		}
-		if onBase[c.oid] = slices.ContainsFunc(c.parents, func(p string) bool { return onBase[p] }); len(list) == q.limits.Commits {
+		if onBase[c.oid] = slices.ContainsFunc(c.parents,
+			func(p string) bool { return onBase[p] }); len(list) == q.limits.Commits {
 			return nil, refuse(RuleTree, "more than %d new commits", q.limits.Commits)
 		}
 		list = append(list, c)

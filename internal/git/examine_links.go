@@ -240,7 +240,8 @@ func (x *examiner) modulePaths(path string, e entry, now, old []setting) error {
 				return err
 			}
 			if isLink {
-				return x.fault(path, e, &fault{RuleSubmodule, fmt.Sprintf("submodule path %s is behind a link", quote(clip(s.value)))})
+				return x.fault(path, e, &fault{RuleSubmodule, fmt.Sprintf("submodule path %s is behind a link",
+					quote(clip(s.value)))})
 			}
 		}
 	}

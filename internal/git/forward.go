@@ -171,7 +171,8 @@ func (r *Repo) forwards(ctx context.Context, branch, from, now, to string) (bool
 
 // idle says whether the worktree waits for the end of something, or another git is at work in it.
 func (r *Repo) idle() error {
-	for file, what := range map[string]string{"MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert"} {
+	for file, what := range map[string]string{"MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick",
+		"REVERT_HEAD": "a revert"} {
 		if _, err := os.Lstat(filepath.Join(r.GitDir, file)); err == nil {
 			return &BusyError{What: what}
 		}
@@ -253,7 +254,8 @@ func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
 		for _, c := range f.left.written {
 			in.WriteString(c.mode + " " + c.oid + "\t" + c.path + "\x00")
 		}
-		if err := r.host.run(ctx, strings.NewReader(in.String()), "update-index", "-z", "--add", "--replace", "--index-info"); err != nil {
+		if err := r.host.run(ctx, strings.NewReader(in.String()), "update-index", "-z", "--add", "--replace",
+			"--index-info"); err != nil {
 			return r.checkoutError(err)
 		}
 	}
@@ -287,7 +289,8 @@ func (r *Repo) checkoutError(err error) error {
 			return &LockedError{Path: lock}
 		}
 	}
-	refusals := regexp.MustCompile(`(?m)^error: (?:Entry|Updating|Untracked working tree file) '(.*)' (not uptodate|would be|would lose)`)
+	refusals := regexp.MustCompile(`(?m)^error: (?:Entry|Updating|Untracked working tree file) '(.*)' (not ` +
+		`uptodate|would be|would lose)`)
 	var files []DirtyFile
 	for _, m := range refusals.FindAllStringSubmatch(exit.Stderr, -1) {
 		files = append(files, DirtyFile{Path: m[1], Why: "modified"})

@@ -20,7 +20,8 @@ func ahead(t *testing.T) (user *gittest.Repo, repo *git.Repo, from, to string) {
 	t.Helper()
 	user = gittest.New(t)
 	user.Write(".gitignore", "*.log\nignored/\n")
-	from = user.Commit("first", "README", "hello\n", "changed", "1\n", "removed", "x\n", "todir", "x\n", "tofile/x", "x\n", "same", "x\n")
+	from = user.Commit("first", "README", "hello\n", "changed", "1\n", "removed", "x\n", "todir", "x\n", "tofile/x", "x\n",
+		"same", "x\n")
 	user.Git("rm", "-q", "removed", "todir", "tofile/x")
 	user.Write("out.log", "new\n")
 	user.Git("add", "-f", "out.log")
@@ -109,8 +110,10 @@ func TestFastForwardRefusesAndTouchesNothing(t *testing.T) {
 		prepare func(*testing.T, *gittest.Repo)
 		want    func(error) bool
 	}{
-		"modified":                {func(_ *testing.T, u *gittest.Repo) { u.Write("changed", "mine\n") }, dirty("changed modified")},
-		"modified, to be removed": {func(_ *testing.T, u *gittest.Repo) { u.Write("removed", "mine\n") }, dirty("removed modified")},
+		"modified": {func(_ *testing.T, u *gittest.Repo) { u.Write("changed", "mine\n") },
+			dirty("changed modified")},
+		"modified, to be removed": {func(_ *testing.T, u *gittest.Repo) { u.Write("removed", "mine\n") },
+			dirty("removed modified")},
 		"staged": {func(_ *testing.T, u *gittest.Repo) {
 			u.Write("changed", "mine\n")
 			u.Git("add", "changed")
@@ -120,11 +123,16 @@ func TestFastForwardRefusesAndTouchesNothing(t *testing.T) {
 			u.Write("changed", "mine\n")
 			u.Write("added", "mine\n")
 		}, dirty("added untracked", "changed modified")},
-		"untracked":                            {func(_ *testing.T, u *gittest.Repo) { u.Write("added", "mine\n") }, dirty("added untracked")},
-		"ignored":                              {func(_ *testing.T, u *gittest.Repo) { u.Write("out.log", "mine\n") }, dirty("out.log untracked")},
-		"untracked for a dir":                  {func(_ *testing.T, u *gittest.Repo) { u.Write("deep", "mine\n") }, dirty("deep untracked")},
-		"untracked dir for a file":             {func(_ *testing.T, u *gittest.Repo) { u.Write("added/x", "mine\n") }, dirty("added/x untracked")},
-		"ignored in a dir that becomes a file": {func(_ *testing.T, u *gittest.Repo) { u.Write("tofile/x.log", "mine\n") }, dirty("tofile/x.log untracked")},
+		"untracked": {func(_ *testing.T, u *gittest.Repo) { u.Write("added", "mine\n") },
+			dirty("added untracked")},
+		"ignored": {func(_ *testing.T, u *gittest.Repo) { u.Write("out.log", "mine\n") },
+			dirty("out.log untracked")},
+		"untracked for a dir": {func(_ *testing.T, u *gittest.Repo) { u.Write("deep", "mine\n") },
+			dirty("deep untracked")},
+		"untracked dir for a file": {func(_ *testing.T, u *gittest.Repo) { u.Write("added/x", "mine\n") },
+			dirty("added/x untracked")},
+		"ignored in a dir that becomes a file": {func(_ *testing.T, u *gittest.Repo) { u.Write("tofile/x.log", "mine\n") },
+			dirty("tofile/x.log untracked")},
 		"link for a dir": {func(t *testing.T, u *gittest.Repo) {
 			if err := os.Symlink(t.TempDir(), u.Path("deep")); err != nil {
 				t.Fatal(err)
@@ -139,8 +147,9 @@ func TestFastForwardRefusesAndTouchesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, dirty("changed modified")},
-		"index locked":  {func(_ *testing.T, u *gittest.Repo) { u.Write(".git/index.lock", "") }, isA[*git.LockedError]},
-		"branch locked": {func(_ *testing.T, u *gittest.Repo) { u.Write(".git/refs/heads/main.lock", "") }, isA[*git.LockedError]},
+		"index locked": {func(_ *testing.T, u *gittest.Repo) { u.Write(".git/index.lock", "") }, isA[*git.LockedError]},
+		"branch locked": {func(_ *testing.T, u *gittest.Repo) { u.Write(".git/refs/heads/main.lock", "") },
+			isA[*git.LockedError]},
 		"merge in progress": {func(_ *testing.T, u *gittest.Repo) {
 			u.Write(".git/MERGE_HEAD", u.Git("rev-parse", "HEAD")+"\n")
 		}, isA[*git.BusyError]},

@@ -26,7 +26,8 @@ func FuzzReadHeader(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if h.size > maxHeaderBytes || h.size > int64(len(data)) || len(h.refs) == 0 || len(h.refs) > 2 || len(h.prerequisites) > maxPrerequisites {
+		if h.size > maxHeaderBytes || h.size > int64(len(data)) || len(h.refs) == 0 || len(h.refs) > 2 ||
+			len(h.prerequisites) > maxPrerequisites {
 			t.Errorf("header %+v", h)
 		}
 		if !bytes.HasSuffix(data[:h.size], []byte("\n\n")) {
@@ -42,7 +43,8 @@ func FuzzReadHeader(f *testing.F) {
 }
 
 func FuzzCheckName(f *testing.F) {
-	for _, s := range []string{".git", ".GIT ", "git~1", ".g\u200cit", `a\.git`, ".git::$INDEX_ALLOCATION", "README", "é", "\xff\xfe", ".gitmodules",
+	for _, s := range []string{".git", ".GIT ", "git~1", ".g\u200cit", `a\.git`, ".git::$INDEX_ALLOCATION", "README", "é",
+		"\xff\xfe", ".gitmodules",
 		"GI7EBA~1", "a\x1b", "..", ".gi\u0130t", ".g\u0130t", ".g\u0130tmodules", strings.Repeat("x", 300)} {
 		f.Add(s)
 	}
@@ -68,8 +70,10 @@ func FuzzCheckName(f *testing.F) {
 func FuzzCheckModules(f *testing.F) {
 	for _, s := range []string{
 		"submodule.a.path\na\x00submodule.a.url\nhttps://example.org/a\x00",
-		"submodule.a.url\next::sh -c id\x00", "submodule.a.url\n-x\x00", "submodule.../x.path\na\x00", "submodule.a.update\n!id\x00",
-		"submodule.a.path\na\r\x00", "submodule.a.url\nfile:///x\x00", "submodule.a.url\n../../::x\x00", "submodule.a.url\nhttps://%0a/x\x00",
+		"submodule.a.url\next::sh -c id\x00", "submodule.a.url\n-x\x00", "submodule.../x.path\na\x00",
+		"submodule.a.update\n!id\x00",
+		"submodule.a.path\na\r\x00", "submodule.a.url\nfile:///x\x00", "submodule.a.url\n../../::x\x00",
+		"submodule.a.url\nhttps://%0a/x\x00",
 		"submodule.a.b.path\n.git/x\x00", "submodule.a.path\x00", "other.key\nvalue\x00", "submodule.a.url\ngit@-x:y\x00",
 	} {
 		f.Add([]byte(s))
@@ -93,7 +97,8 @@ func FuzzCheckModules(f *testing.F) {
 			}
 			switch key {
 			case "url":
-				if strings.HasPrefix(s.value, "-") || strings.Contains(s.value, "::") && !strings.Contains(s.value, "://") || strings.ContainsAny(s.value, "\n\r") ||
+				if strings.HasPrefix(s.value, "-") || strings.Contains(s.value, "::") && !strings.Contains(s.value, "://") ||
+					strings.ContainsAny(s.value, "\n\r") ||
 					strings.HasPrefix(s.value, "/") || strings.HasPrefix(strings.ToLower(s.value), "file:") {
 					t.Errorf("url %q passes", s.value)
 				}

@@ -27,7 +27,8 @@ func newMined(t *testing.T) *mined {
 	m := &mined{Repo: user, t: t, mark: filepath.Join(t.TempDir(), "mark")}
 	m.trap = filepath.Join(t.TempDir(), "trap")
 	m.program(m.trap)
-	user.Commit("first", "README", "hello\n", "data.bin", "1\n", "hooks/README", "x\n", ".gitattributes", "*.bin filter=evil diff=evil\n")
+	user.Commit("first", "README", "hello\n", "data.bin", "1\n", "hooks/README", "x\n", ".gitattributes",
+		"*.bin filter=evil diff=evil\n")
 	for key, value := range map[string]string{
 		"core.hooksPath":               "hooks",
 		"core.fsmonitor":               m.trap,
@@ -59,7 +60,8 @@ func newMined(t *testing.T) *mined {
 	} {
 		m.Git("config", key, value)
 	}
-	for _, hook := range []string{"post-checkout", "post-merge", "pre-commit", "reference-transaction", "post-index-change", "post-commit",
+	for _, hook := range []string{"post-checkout", "post-merge", "pre-commit", "reference-transaction",
+		"post-index-change", "post-commit",
 		"fsmonitor-watchman", "pre-auto-gc", "post-rewrite", "update", "pre-push"} {
 		m.program(m.Path("hooks/" + hook))
 		m.program(m.Path(".git/hooks/" + hook))
@@ -86,12 +88,14 @@ func (m *mined) sprung() string {
 // something.
 func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	m := newMined(t)
-	for _, v := range []string{"GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "PAGER", "EDITOR", "SSH_ASKPASS"} {
+	for _, v := range []string{"GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH_COMMAND",
+		"GIT_PROXY_COMMAND", "PAGER", "EDITOR", "SSH_ASKPASS"} {
 		t.Setenv(v, m.trap)
 	}
 	t.Setenv("GIT_DIR", t.TempDir())
 	repo := openRepo(t, m.Dir)
-	for _, v := range []string{"GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND", "PAGER", "EDITOR", "SSH_ASKPASS"} {
+	for _, v := range []string{"GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH_COMMAND",
+		"GIT_PROXY_COMMAND", "PAGER", "EDITOR", "SSH_ASKPASS"} {
 		if err := os.Unsetenv(v); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +110,8 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	}
 	box := gittest.At(t, t.TempDir())
 	box.Git("clone", "-q", bundle, ".")
-	box.Commit("evil", "data.bin", "2\n", "more.bin", "3\n", ".gitattributes", "*.bin filter=evil diff=evil merge=evil\nx filter=a=b.c\n")
+	box.Commit("evil", "data.bin", "2\n", "more.bin", "3\n", ".gitattributes",
+		"*.bin filter=evil diff=evil merge=evil\nx filter=a=b.c\n")
 	if err := os.MkdirAll(box.Path("hooks"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +160,8 @@ func (m *mined) exercise(h *handOff, bundle, tip string) {
 	_, err = repo.FileAt(t.Context(), h.base, m.Path("data.bin"))
 	check(err)
 	check(repo.CheckComplete(t.Context(), h.base, 0))
-	check(repo.Shallow(t.Context(), filepath.Join(t.TempDir(), "s"), git.ShallowRequest{Branch: "main", Commit: h.base, Depth: 1}))
+	check(repo.Shallow(t.Context(), filepath.Join(t.TempDir(), "s"),
+		git.ShallowRequest{Branch: "main", Commit: h.base, Depth: 1}))
 	before, err := repo.Snapshot(t.Context())
 	check(err)
 	q, _, err := h.take(bundle, git.Limits{})
@@ -251,7 +257,8 @@ func TestWorktreesAndSnapshots(t *testing.T) {
 func TestSummaryIsSafeToPrint(t *testing.T) {
 	user := gittest.New(t)
 	from := user.Commit("first", "a", "1\n")
-	user.Git("-c", "user.name=Ev\x1b[31mil", "commit", "-q", "--allow-empty", "-m", "clear \x1b[2J the \u202escreen\u0007\n\nbody")
+	user.Git("-c", "user.name=Ev\x1b[31mil", "commit", "-q", "--allow-empty", "-m",
+		"clear \x1b[2J the \u202escreen\u0007\n\nbody")
 	user.Commit("content", "b\x1bc", "\x1b]0;title\x07\n", "bin", "\x00\x01")
 	to := user.Git("rev-parse", "HEAD")
 	repo := openRepo(t, user.Dir)
@@ -259,7 +266,8 @@ func TestSummaryIsSafeToPrint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Commits[0].Subject != "clear \ufffd[2J the \ufffdscreen\ufffd" || s.Commits[0].Author != "Ev\ufffd[31mil" || s.Files[0].Path != "b\ufffdc" || !s.Files[1].Binary {
+	if s.Commits[0].Subject != "clear \ufffd[2J the \ufffdscreen\ufffd" || s.Commits[0].Author != "Ev\ufffd[31mil" ||
+		s.Files[0].Path != "b\ufffdc" || !s.Files[1].Binary {
 		t.Errorf("%+v", s)
 	}
 	for style, want := range map[git.DiffStyle]bool{git.DiffPlain: false, git.DiffRaw: true} {

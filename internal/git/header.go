@@ -124,7 +124,8 @@ func validKept(ref string) bool {
 		odd := func(r rune) bool {
 			return r > 'z' || !strings.ContainsRune("._@+=-0123456789", r) && (r|0x20 < 'a' || r|0x20 > 'z')
 		}
-		if part == "" || part == "@" || strings.Trim(part, ".") != part || strings.HasPrefix(part, "-") || strings.Contains(part, "..") ||
+		if part == "" || part == "@" || strings.Trim(part, ".") != part || strings.HasPrefix(part, "-") ||
+			strings.Contains(part, "..") ||
 			strings.HasSuffix(strings.ToLower(part), ".lock") || strings.ContainsFunc(part, odd) {
 			return false
 		}
@@ -132,7 +133,8 @@ func validKept(ref string) bool {
 	return true
 }
 
-// keptName is a ref's name below KeptRef. Bundles of earlier versions have branches, tags and the stash under their own names.
+// keptName is a ref's name below KeptRef. Bundles of earlier versions have branches, tags and the stash under their own
+// names.
 func keptName(ref string) (name string, ok bool) {
 	if name, ok = strings.CutPrefix(ref, KeptRef); ok {
 		return name, true

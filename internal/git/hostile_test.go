@@ -326,7 +326,8 @@ func TestLinkThatLeansOnAnotherIsRefused(t *testing.T) {
 
 func TestHarmlessLinksPass(t *testing.T) {
 	h := newHandOff(t)
-	for path, target := range map[string]string{"l": "README", "dir/l": "../README", "dir/m": "l", "up": "dir/..", "dangling": "nowhere/at/all"} {
+	for path, target := range map[string]string{"l": "README", "dir/l": "../README", "dir/m": "l", "up": "dir/..",
+		"dangling": "nowhere/at/all"} {
 		if err := os.Symlink(target, h.box.Path(path)); err != nil {
 			t.Fatal(err)
 		}
@@ -358,10 +359,11 @@ func TestHostileSubmodulesAreRefused(t *testing.T) {
 		"path behind a link":       "[submodule \"a\"]\n\tpath = link/a\n\turl = https://host/a\n",
 		"name leaves":              "[submodule \"../../a\"]\n\tpath = a\n\turl = https://host/a\n",
 		"name leaves, backslash":   "[submodule \"..\\\\a\"]\n\tpath = a\n\turl = https://host/a\n",
-		"name in another":          "[submodule \"a\"]\n\tpath = a\n\turl = https://host/a\n[submodule \"a/hooks\"]\n\tpath = b\n\turl = https://host/b\n",
-		"name is .git":             "[submodule \".GIT\"]\n\tpath = a\n\turl = https://host/a\n",
-		"command to update":        "[submodule \"a\"]\n\tpath = a\n\turl = https://host/a\n\tupdate = !touch evil\n",
-		"unreadable":               "[submodule \"a\n\tpath = a\n",
+		"name in another": "[submodule \"a\"]\n\tpath = a\n\turl = https://host/a\n[submodule " +
+			"\"a/hooks\"]\n\tpath = b\n\turl = https://host/b\n",
+		"name is .git":      "[submodule \".GIT\"]\n\tpath = a\n\turl = https://host/a\n",
+		"command to update": "[submodule \"a\"]\n\tpath = a\n\turl = https://host/a\n\tupdate = !touch evil\n",
+		"unreadable":        "[submodule \"a\n\tpath = a\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHandOff(t)

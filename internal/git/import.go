@@ -49,8 +49,8 @@ func (q *Quarantine) Import(ctx context.Context, id string) (Imported, error) {
 	return res, nil
 }
 
-// ImportBelow moves the objects into the user's repository, and writes refs below prefix: head, uncommitted, and what was kept
-// by its own names; all or none. It refuses unless Examine has passed, and loses nothing that was there.
+// ImportBelow moves the objects into the user's repository, and writes refs below prefix: head, uncommitted, and what
+// was kept by its own names; all or none. It refuses unless Examine has passed, and loses nothing that was there.
 func (q *Quarantine) ImportBelow(ctx context.Context, prefix string) (refs, kept []string, err error) {
 	if !q.examined {
 		return nil, nil, errors.New("import: not examined")
@@ -230,7 +230,8 @@ func refError(err error, name string) error {
 	if path, ok := lockPath(exit.Stderr); ok {
 		return &LockedError{Path: path}
 	}
-	for _, words := range []string{"but expected", "reference already exists", "unable to resolve reference", "is missing but"} {
+	for _, words := range []string{"but expected", "reference already exists", "unable to resolve reference",
+		"is missing but"} {
 		if strings.Contains(exit.Stderr, words) {
 			return &RefChangedError{Ref: name}
 		}

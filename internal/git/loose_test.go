@@ -115,7 +115,8 @@ func TestAdoptedCommitsPassTheChecksOfABundle(t *testing.T) {
 	base := user.Commit("start", "a.txt", "a\n")
 	tip := user.Commit("work", "new.txt", "new\n", "b.txt", "b\n")
 	adopt := func(tip string, limits git.Limits) error {
-		q, err := openRepo(t, user.Dir).Quarantine(t.Context(), filepath.Join(t.TempDir(), "q"), git.QuarantineOptions{Limits: limits})
+		q, err := openRepo(t, user.Dir).Quarantine(t.Context(), filepath.Join(t.TempDir(), "q"),
+			git.QuarantineOptions{Limits: limits})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,8 @@ func TestAdoptedCommitsPassTheChecksOfABundle(t *testing.T) {
 	wantRule(t, adopt(tip, git.Limits{ObjectBytes: 3}), git.RuleTooLarge)
 
 	blob := user.Git("rev-parse", "HEAD:b.txt")
-	twice := user.Tree(gittest.Entry{Mode: "100644", Name: "a", OID: blob}, gittest.Entry{Mode: "100644", Name: "a", OID: blob})
+	twice := user.Tree(gittest.Entry{Mode: "100644", Name: "a", OID: blob},
+		gittest.Entry{Mode: "100644", Name: "a", OID: blob})
 	wantRule(t, adopt(user.CommitTree(twice, base), git.Limits{}), git.RulePack)
 
 	forge(t, user, blob, "evil\n")

@@ -55,7 +55,8 @@ func nestedModules(names, was map[string]bool) *fault {
 	for name := range names {
 		for i, r := range name {
 			if r == '/' && names[name[:i]] && (!was[name] || !was[name[:i]]) {
-				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s lies inside that of %s", quote(clip(name)), quote(clip(name[:i])))}
+				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s lies inside that of %s", quote(clip(name)),
+					quote(clip(name[:i])))}
 			}
 		}
 	}

@@ -19,8 +19,10 @@ func oldOddities(t *testing.T) *handOff {
 	user := gittest.New(t)
 	user.Commit("first", "README", "hello\n")
 	blob := user.Object("blob", "x\n")
-	modules := user.Object("blob", "[submodule \"a\"]\n\tpath = a\n\turl = --upload-pack=x\n[submodule \"old\"]\n\tpath = ../old\n\turl = file:///old\n\tupdate = !old\n")
-	dir := user.Tree(gittest.Entry{Mode: "100644", Name: "f", OID: blob}, gittest.Entry{Mode: "100644", Name: "g", OID: blob})
+	modules := user.Object("blob", "[submodule \"a\"]\n\tpath = a\n\turl = --upload-pack=x\n[submodule \"old\"]\n\tpath "+
+		"= ../old\n\turl = file:///old\n\tupdate = !old\n")
+	dir := user.Tree(gittest.Entry{Mode: "100644", Name: "f", OID: blob},
+		gittest.Entry{Mode: "100644", Name: "g", OID: blob})
 	tree := user.Tree(
 		gittest.Entry{Mode: "120000", Name: ".gitattributes", OID: user.Object("blob", "README")},
 		gittest.Entry{Mode: "100644", Name: ".gitmodules", OID: modules},
@@ -73,7 +75,8 @@ func TestWhatWasThereBeforeStaysAllowed(t *testing.T) {
 		},
 		"a file in an old directory": func(h *handOff) string {
 			f := h.box.Object("blob", "new\n")
-			return h.evil(gittest.Entry{Mode: "40000", Name: "padded", OID: h.box.Tree(gittest.Entry{Mode: "100644", Name: "f", OID: f})})
+			return h.evil(gittest.Entry{Mode: "40000", Name: "padded",
+				OID: h.box.Tree(gittest.Entry{Mode: "100644", Name: "f", OID: f})})
 		},
 		"content of an odd name": func(h *handOff) string {
 			return h.evil(gittest.Entry{Mode: "100644", Name: "con\x01trol", OID: h.box.Object("blob", "new\n")})
@@ -111,11 +114,15 @@ func TestOldOddityIsNoLicence(t *testing.T) {
 	}{
 		"new content in a .git": {gittest.Entry{Mode: "100644", Name: "GIT~1", OID: blob}, git.RuleDotGit},
 		"another .git":          {gittest.Entry{Mode: "100644", Name: "GIT~2", OID: blob}, git.RuleDotGit},
-		"link changed":          {gittest.Entry{Mode: "120000", Name: "abs", OID: h.box.Object("blob", "/etc/shadow")}, git.RuleSymlink},
-		"link moved":            {gittest.Entry{Mode: "120000", Name: "abs2", OID: h.box.Object("blob", "/etc/passwd")}, git.RuleSymlink},
-		"link through old link": {gittest.Entry{Mode: "120000", Name: "new", OID: h.box.Object("blob", "up/y")}, git.RuleSymlink},
-		"another mode":          {gittest.Entry{Mode: "100666", Name: "group", OID: blob}, git.RuleMode},
-		"steering link":         {gittest.Entry{Mode: "120000", Name: ".gitattributes", OID: h.box.Object("blob", "padded/f")}, git.RuleSymlink},
+		"link changed": {gittest.Entry{Mode: "120000", Name: "abs", OID: h.box.Object("blob", "/etc/shadow")},
+			git.RuleSymlink},
+		"link moved": {gittest.Entry{Mode: "120000", Name: "abs2", OID: h.box.Object("blob", "/etc/passwd")},
+			git.RuleSymlink},
+		"link through old link": {gittest.Entry{Mode: "120000", Name: "new", OID: h.box.Object("blob", "up/y")},
+			git.RuleSymlink},
+		"another mode": {gittest.Entry{Mode: "100666", Name: "group", OID: blob}, git.RuleMode},
+		"steering link": {gittest.Entry{Mode: "120000", Name: ".gitattributes", OID: h.box.Object("blob", "padded/f")},
+			git.RuleSymlink},
 		"old submodule changed": {gittest.Entry{Mode: "100644", Name: ".gitmodules",
 			OID: h.box.Object("blob", "[submodule \"a\"]\n\tpath = a\n\turl = --upload-pack=evil\n")}, git.RuleSubmodule},
 	} {
@@ -128,11 +135,14 @@ func TestOldOddityIsNoLicence(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	user := gittest.New(t)
-	user.Commit("first", "README", "hello\n", "run.sh", "x\n", ".github/workflows/old.yml", "x\n", "tools/hooks/pre-commit", "x\n")
+	user.Commit("first", "README", "hello\n", "run.sh", "x\n", ".github/workflows/old.yml", "x\n",
+		"tools/hooks/pre-commit", "x\n")
 	user.Git("config", "core.hooksPath", "tools/hooks")
 	h := send(t, user)
-	for _, f := range []string{".github/workflows/ci.yml", ".gitlab-ci.yml", "Jenkinsfile", ".husky/pre-push", "CLAUDE.md", "sub/AGENTS.md",
-		".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".cco.toml", ".gitattributes", ".envrc", "tools/hooks/pre-commit", "plain"} {
+	for _, f := range []string{".github/workflows/ci.yml", ".gitlab-ci.yml", "Jenkinsfile", ".husky/pre-push", "CLAUDE.md",
+		"sub/AGENTS.md",
+		".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".cco.toml", ".gitattributes", ".envrc",
+		"tools/hooks/pre-commit", "plain"} {
 		h.box.Write(f, "new\n")
 	}
 	h.box.Git("rm", "-q", ".github/workflows/old.yml")

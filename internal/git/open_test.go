@@ -16,7 +16,8 @@ func TestOpenFindsTheRepository(t *testing.T) {
 	user := gittest.Init(t, odd)
 	user.Commit("first", "deep/er/file", "x\n")
 	main := open(t, user.Path("deep/er"))
-	if main.Top != user.Dir || main.GitDir != user.Path(".git") || main.CommonDir != main.GitDir || main.ObjectFormat != "sha1" {
+	if main.Top != user.Dir || main.GitDir != user.Path(".git") || main.CommonDir != main.GitDir ||
+		main.ObjectFormat != "sha1" {
 		t.Errorf("%+v", main)
 	}
 	if id := main.Identity(); id != (Identity{"Test", "test@example.org"}) {
@@ -87,7 +88,8 @@ func TestHeadAndDirty(t *testing.T) {
 		t.Errorf("unborn: %v", err)
 	}
 	c := user.Commit("first", "a", "x\n")
-	for _, branch := range []string{"main", "-x", "--upload-pack=touch", "it's", "a\"b", "$(touch${IFS}x)", "größe/日本", "a;b", "refs/heads/x", "HEAD2"} {
+	for _, branch := range []string{"main", "-x", "--upload-pack=touch", "it's", "a\"b", "$(touch${IFS}x)", "größe/日本",
+		"a;b", "refs/heads/x", "HEAD2"} {
 		user.Git("update-ref", "refs/heads/"+branch, c)
 		user.Git("symbolic-ref", "HEAD", "refs/heads/"+branch)
 		h, err := r.Head(t.Context())

@@ -53,10 +53,13 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		"ref to elsewhere":     {strings.Replace(good, tip+" ", strings.Repeat("1", 40)+" ", 1), git.RuleRef},
 		"unknown prerequisite": {strings.Replace(good, "-"+h.base, "-"+strings.Repeat("2", 40), 1), git.RulePrerequisite},
 		"a capability in v2":   {strings.Replace(good, "\n", "\n@object-format=sha1\n", 1), git.RuleHeader},
-		"a filter":             {strings.Replace(good, "# v2 git bundle\n", "# v3 git bundle\n@filter=blob:none\n", 1), git.RuleHeader},
-		"another format":       {strings.Replace(good, "# v2 git bundle\n", "# v3 git bundle\n@object-format=sha256\n", 1), git.RuleHeader},
-		"endless header":       {"# v2 git bundle\n" + strings.Repeat("-"+h.base+" "+strings.Repeat("x", 1000)+"\n", 1100), git.RuleHeader},
-		"endless line":         {"# v2 git bundle\n-" + strings.Repeat("x", 2<<20), git.RuleHeader},
+		"a filter": {strings.Replace(good, "# v2 git bundle\n", "# v3 git bundle\n@filter=blob:none\n", 1),
+			git.RuleHeader},
+		"another format": {strings.Replace(good, "# v2 git bundle\n", "# v3 git bundle\n@object-format=sha256\n", 1),
+			git.RuleHeader},
+		"endless header": {"# v2 git bundle\n" + strings.Repeat("-"+h.base+" "+strings.Repeat("x", 1000)+"\n", 1100),
+			git.RuleHeader},
+		"endless line": {"# v2 git bundle\n-" + strings.Repeat("x", 2<<20), git.RuleHeader},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
@@ -89,7 +92,8 @@ func TestABaseThatIsNotOursIsRefused(t *testing.T) {
 	t.Run("as prerequisite", func(t *testing.T) {
 		h := h.in(t)
 		tip := h.box.CommitTree(tree, h.base, private)
-		h.refused(h.bundleOf([]string{h.base, private}, map[string]string{git.OutRef: tip}, tip), git.Limits{}, git.RulePrerequisite)
+		h.refused(h.bundleOf([]string{h.base, private}, map[string]string{git.OutRef: tip}, tip), git.Limits{},
+			git.RulePrerequisite)
 	})
 	t.Run("unsaid", func(t *testing.T) {
 		h := h.in(t)
@@ -124,15 +128,21 @@ func TestMalformedObjectsAreRefused(t *testing.T) {
 	tree := h.box.Git("rev-parse", h.base+"^{tree}")
 	who := " A <a@example.org> 1700000000 +0000\n"
 	for name, text := range map[string]string{
-		"no author":           "tree " + tree + "\nparent " + h.base + "\ncommitter" + who + "\nx\n",
-		"malformed author":    "tree " + tree + "\nparent " + h.base + "\nauthor A <a@example.org 1 +0\ncommitter" + who + "\nx\n",
-		"NUL in the header":   "tree " + tree + "\nparent " + h.base + "\nauthor A\x00B <a@example.org> 1 +0000\ncommitter" + who + "\nx\n",
-		"NUL in the message":  "tree " + tree + "\nparent " + h.base + "\nauthor" + who + "committer" + who + "\nx\x00y\n",
-		"date overflow":       "tree " + tree + "\nparent " + h.base + "\nauthor A <a@b> 99999999999999999999 +0000\ncommitter" + who + "\nx\n",
-		"no tree":             "parent " + h.base + "\nauthor" + who + "committer" + who + "\nx\n",
-		"tree that is a blob": "tree " + h.box.Object("blob", "x") + "\nparent " + h.base + "\nauthor" + who + "committer" + who + "\nx\n",
-		"tree not there":      "tree " + strings.Repeat("3", 40) + "\nparent " + h.base + "\nauthor" + who + "committer" + who + "\nx\n",
-		"parent not there":    "tree " + tree + "\nparent " + strings.Repeat("4", 40) + "\nauthor" + who + "committer" + who + "\nx\n",
+		"no author": "tree " + tree + "\nparent " + h.base + "\ncommitter" + who + "\nx\n",
+		"malformed author": "tree " + tree + "\nparent " + h.base + "\nauthor A <a@example.org 1 +0\ncommitter" + who +
+			"\nx\n",
+		"NUL in the header": "tree " + tree + "\nparent " + h.base + "\nauthor A\x00B <a@example.org> 1 +0000\ncommitter" +
+			who + "\nx\n",
+		"NUL in the message": "tree " + tree + "\nparent " + h.base + "\nauthor" + who + "committer" + who + "\nx\x00y\n",
+		"date overflow": "tree " + tree + "\nparent " + h.base +
+			"\nauthor A <a@b> 99999999999999999999 +0000\ncommitter" + who + "\nx\n",
+		"no tree": "parent " + h.base + "\nauthor" + who + "committer" + who + "\nx\n",
+		"tree that is a blob": "tree " + h.box.Object("blob", "x") + "\nparent " + h.base + "\nauthor" + who + "committer" +
+			who + "\nx\n",
+		"tree not there": "tree " + strings.Repeat("3", 40) + "\nparent " + h.base + "\nauthor" + who + "committer" + who +
+			"\nx\n",
+		"parent not there": "tree " + tree + "\nparent " + strings.Repeat("4", 40) + "\nauthor" + who + "committer" + who +
+			"\nx\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
@@ -153,7 +163,8 @@ func TestMalformedObjectsAreRefused(t *testing.T) {
 			h := h.in(t)
 			tree := h.box.Tree(entries...)
 			tip := h.box.Object("commit", "tree "+tree+"\nparent "+h.base+"\nauthor"+who+"committer"+who+"\nx\n")
-			h.refused(h.bundleOf([]string{h.base}, map[string]string{git.OutRef: tip}, tip, tree, blob, h.box.Tree()), git.Limits{}, git.RulePack)
+			h.refused(h.bundleOf([]string{h.base}, map[string]string{git.OutRef: tip}, tip, tree, blob, h.box.Tree()),
+				git.Limits{}, git.RulePack)
 		})
 	}
 }
@@ -210,7 +221,8 @@ func TestBombsAreRefused(t *testing.T) {
 		var entries []gittest.Entry
 		for i := range 9 {
 			zeros[0] = byte(i)
-			entries = append(entries, gittest.Entry{Mode: "100644", Name: fmt.Sprint(i), OID: h.box.Object("blob", string(zeros))})
+			entries = append(entries, gittest.Entry{Mode: "100644", Name: fmt.Sprint(i),
+				OID: h.box.Object("blob", string(zeros))})
 		}
 		h.refused(h.publish(commit(t, h.box.Tree(entries...))), git.Limits{TotalBytes: 50 << 20}, git.RulePackLimit)
 	})

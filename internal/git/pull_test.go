@@ -43,7 +43,8 @@ func send(t *testing.T, user *gittest.Repo) *handOff {
 		t.Fatal(err)
 	}
 	bundle := filepath.Join(t.TempDir(), "in.bundle")
-	if _, err := repo.Bundle(t.Context(), bundle, git.BundleRequest{Branch: head.Branch, Commit: head.Commit}); err != nil {
+	if _, err := repo.Bundle(t.Context(), bundle,
+		git.BundleRequest{Branch: head.Branch, Commit: head.Commit}); err != nil {
 		t.Fatal(err)
 	}
 	box := gittest.At(t, t.TempDir())

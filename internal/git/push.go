@@ -31,7 +31,8 @@ func (e *LeaseError) Error() string {
 		}
 		return short(s)
 	}
-	return fmt.Sprintf("branch %s on the remote is at %s, not at %s: somebody else has pushed or deleted it", quote(e.Branch), at(e.Now), at(e.Lease))
+	return fmt.Sprintf("branch %s on the remote is at %s, not at %s: somebody else has pushed or deleted it",
+		quote(e.Branch), at(e.Now), at(e.Lease))
 }
 
 // WrongState marks a StateError.
@@ -41,7 +42,8 @@ func (e *LeaseError) WrongState() {}
 type RewriteError struct{ Branch, Now, Commit string }
 
 func (e *RewriteError) Error() string {
-	return fmt.Sprintf("branch %s is at %s, which %s does not come after: nothing is ever pushed by force", quote(e.Branch), short(e.Now), short(e.Commit))
+	return fmt.Sprintf("branch %s is at %s, which %s does not come after: nothing is ever pushed by force",
+		quote(e.Branch), short(e.Now), short(e.Commit))
 }
 
 // WrongState marks a StateError.
@@ -87,7 +89,8 @@ func push(ctx context.Context, h host, o PushOptions) error {
 		}
 	}
 	// The lease makes the remote compare once more when it writes. It comes after the check above, so it forces nothing.
-	err = h.run(ctx, nil, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no",
+	err = h.run(ctx, nil, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed",
+		"--recurse-submodules=no",
 		"--force-with-lease="+ref+":"+o.Lease, "--", o.URL, o.Commit+":"+ref)
 	if err == nil || ctx.Err() != nil {
 		return err

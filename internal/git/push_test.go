@@ -31,14 +31,17 @@ func TestPushKeepsThePasswordOutOfArgumentsAndFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bare.git")
 	r.Git("clone", "-q", "--bare", r.Dir, dir)
 	// The user's own settings would send it elsewhere, through a helper, to a program.
-	config := "[url \"git@github.com:\"]\n\tinsteadOf = " + s.URL() + "/\n\tpushInsteadOf = " + s.URL() + "/\n[credential]\n\thelper = \"!touch " + filepath.Join(home, "asked") + ";\"\n[core]\n\tsshCommand = touch " + filepath.Join(home, "asked") + "\n"
+	config := "[url \"git@github.com:\"]\n\tinsteadOf = " + s.URL() + "/\n\tpushInsteadOf = " + s.URL() +
+		"/\n[credential]\n\thelper = \"!touch " + filepath.Join(home, "asked") + ";\"\n[core]\n\tsshCommand = touch " +
+		filepath.Join(home, "asked") + "\n"
 	if err := os.WriteFile(filepath.Join(home, "more"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.Git("config", "--global", "include.path", filepath.Join(home, "more"))
 	log := logArguments(t)
 
-	o := git.PushOptions{Dir: dir, URL: s.URL() + "/acme/demo.git", User: "x-access-token", Password: password, Branch: "topic", Commit: commit}
+	o := git.PushOptions{Dir: dir, URL: s.URL() + "/acme/demo.git", User: "x-access-token", Password: password,
+		Branch: "topic", Commit: commit}
 	if err := git.Push(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +53,8 @@ func TestPushKeepsThePasswordOutOfArgumentsAndFiles(t *testing.T) {
 		t.Errorf("with a wrong password: %v", err)
 	}
 	argv, err := os.ReadFile(log)
-	if err != nil || !strings.Contains(string(argv), "--force-with-lease=refs/heads/topic:") || strings.Contains(string(argv), " --force ") {
+	if err != nil || !strings.Contains(string(argv), "--force-with-lease=refs/heads/topic:") ||
+		strings.Contains(string(argv), " --force ") {
 		t.Errorf("arguments: %s %v", argv, err)
 	}
 	if strings.Contains(string(argv), password) || strings.Contains(string(argv), "Basic") {
@@ -89,8 +93,10 @@ func logArguments(t *testing.T) (log string) {
 func TestPushWantsPlainAddressesAndFullIDs(t *testing.T) {
 	oid := strings.Repeat("1", 40)
 	for _, o := range []git.PushOptions{
-		{URL: "git@github.com:a/b", Commit: oid}, {URL: "file:///tmp/x", Commit: oid}, {URL: "https://u:p@example.org/a/b", Commit: oid},
-		{URL: "https://example.org/a/b", Commit: "HEAD"}, {URL: "https://example.org/a/b", Commit: "--all"}, {URL: "https://example.org/a/b"},
+		{URL: "git@github.com:a/b", Commit: oid}, {URL: "file:///tmp/x", Commit: oid},
+		{URL: "https://u:p@example.org/a/b", Commit: oid},
+		{URL: "https://example.org/a/b", Commit: "HEAD"}, {URL: "https://example.org/a/b", Commit: "--all"},
+		{URL: "https://example.org/a/b"},
 		{URL: "https://example.org/a/b", Commit: oid, Lease: "main"},
 	} {
 		o.Dir, o.Branch = t.TempDir(), "topic"
@@ -98,7 +104,8 @@ func TestPushWantsPlainAddressesAndFullIDs(t *testing.T) {
 			t.Errorf("%+v was pushed", o)
 		}
 	}
-	err := git.Push(t.Context(), git.PushOptions{Dir: t.TempDir(), URL: "https://example.org/a/b", Branch: "a..b", Commit: oid})
+	err := git.Push(t.Context(), git.PushOptions{Dir: t.TempDir(), URL: "https://example.org/a/b", Branch: "a..b",
+		Commit: oid})
 	if _, ok := errors.AsType[*git.BranchNameError](err); !ok {
 		t.Errorf("a bad name gives %v", err)
 	}

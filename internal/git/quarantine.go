@@ -25,7 +25,8 @@ type QuarantineOptions struct {
 	Progress ProgressFunc
 	// Kept takes refs below KeptRef as well. Nothing needs to build on the base then: no branch will move.
 	Kept bool
-	// Also are commits of the user's repository, beside the base, that the bundle may build on: they came from the same box.
+	// Also are commits of the user's repository, beside the base, that the bundle may build on: they came from the same
+	// box.
 	Also []string
 }
 

@@ -37,9 +37,10 @@ func TestFastForwardThatLosesARaceTouchesNothing(t *testing.T) {
 			u.Git("checkout", "-q", "--detach")
 			u.Git("branch", "-q", "-D", "main")
 		}, is[*BranchGoneError]},
-		"another branch is checked out": {func(u *gittest.Repo) { u.Git("checkout", "-q", "-b", "other") }, is[*RefChangedError]},
-		"a file is changed":             {func(u *gittest.Repo) { u.Write("a", "mine\n") }, is[*DirtyError]},
-		"the index is locked":           {func(u *gittest.Repo) { u.Write(".git/index.lock", "") }, is[*LockedError]},
+		"another branch is checked out": {func(u *gittest.Repo) { u.Git("checkout", "-q", "-b", "other") },
+			is[*RefChangedError]},
+		"a file is changed":   {func(u *gittest.Repo) { u.Write("a", "mine\n") }, is[*DirtyError]},
+		"the index is locked": {func(u *gittest.Repo) { u.Write(".git/index.lock", "") }, is[*LockedError]},
 		"another pull is first": {func(u *gittest.Repo) {
 			u.Write(".git/refs/heads/main.lock", "")
 		}, is[*LockedError]},
@@ -80,7 +81,8 @@ func TestFastForwardIsUndoneIfTheRefCannotBeWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := user.Git("status", "--porcelain"); got != "" || user.Git("rev-parse", "HEAD") != f.From || user.Read("a") != "1\n" {
+	if got := user.Git("status", "--porcelain"); got != "" || user.Git("rev-parse", "HEAD") != f.From ||
+		user.Read("a") != "1\n" {
 		t.Errorf("not undone: %q", got)
 	}
 }

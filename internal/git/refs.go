@@ -15,7 +15,8 @@ type Ref struct {
 
 // Refs lists every ref of the repository that can be resolved, or those below some names.
 func (r *Repo) Refs(ctx context.Context, below ...string) (map[string]Ref, error) {
-	out, err := r.host.out(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"}, below...)...)
+	out, err := r.host.out(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)"},
+		below...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list refs: %w", err)
 	}
@@ -105,8 +106,8 @@ func (r *Repo) ConfigFile(ctx context.Context, file string) ([]Setting, error) {
 	return all, nil
 }
 
-// IndexFile lists an index by path: mode, object and stage of each entry, and whether git has been told to look away from it.
-// What git only remembers to be faster is left out. The file must be one that only we can write.
+// IndexFile lists an index by path: mode, object and stage of each entry, and whether git has been told to look away
+// from it. What git only remembers to be faster is left out. The file must be one that only we can write.
 func (r *Repo) IndexFile(ctx context.Context, file string) (map[string]string, error) {
 	entries := map[string]string{}
 	c := r.host.with("GIT_INDEX_FILE="+file).cmd("ls-files", "-s", "-v", "-z")

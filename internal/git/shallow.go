@@ -159,7 +159,8 @@ func writeBare(dir, format string, refs []ref) error {
 		}
 		packed.WriteString(r.oid + " " + r.name + "\n")
 	}
-	for name, content := range map[string]string{"config": config, "HEAD": "ref: " + head + "\n", "packed-refs": packed.String()} {
+	for name, content := range map[string]string{"config": config, "HEAD": "ref: " + head + "\n",
+		"packed-refs": packed.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return err
 		}

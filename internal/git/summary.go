@@ -63,7 +63,8 @@ func (q *Quarantine) Summary(ctx context.Context) (Summary, error) {
 func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
 	s := Summary{Commits: []CommitLine{}, Files: []FileStat{}}
 	c := h.cmd("log", "-z", "--topo-order", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8",
-		"--no-show-signature", "--no-patch", fmt.Sprintf("--max-count=%d", maxCommitLines), "--format=%H %at%n%an%n%s", from+".."+to, "--")
+		"--no-show-signature", "--no-patch", fmt.Sprintf("--max-count=%d", maxCommitLines), "--format=%H %at%n%an%n%s",
+		from+".."+to, "--")
 	err := h.scanLines(ctx, c, 0, func(rec []byte) error {
 		s.Commits = append(s.Commits, commitLine(string(rec)))
 		return nil
@@ -80,7 +81,8 @@ func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
 		total, _ := strconv.Atoi(n)
 		s.More = max(0, total-maxCommitLines)
 	}
-	c = h.cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", from, to, "--")
+	c = h.cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--ignore-submodules=none", "--no-ext-diff",
+		"--no-textconv", from, to, "--")
 	err = h.scanLines(ctx, c, 0, func(rec []byte) error {
 		f := fileStat(string(rec))
 		if s.Added, s.Deleted = s.Added+f.Added, s.Deleted+f.Deleted; len(s.Files) < maxFileStats {
@@ -101,7 +103,8 @@ func commitLine(rec string) CommitLine {
 	head, rest, _ := strings.Cut(rec, "\n")
 	author, subject, _ := strings.Cut(rest, "\n")
 	oid, seconds, _ := strings.Cut(head, " ")
-	c := CommitLine{Commit: oid, Short: short(oid), Subject: Clean(clipTo(subject, 500)), Author: Clean(clipTo(author, 200))}
+	c := CommitLine{Commit: oid, Short: short(oid), Subject: Clean(clipTo(subject, 500)),
+		Author: Clean(clipTo(author, 200))}
 	if at, err := strconv.ParseInt(seconds, 10, 64); err == nil {
 		c.Date = time.Unix(at, 0).UTC()
 	}
@@ -145,7 +148,8 @@ func (q *Quarantine) Diff(ctx context.Context, w io.Writer, style DiffStyle) err
 }
 
 func diff(ctx context.Context, h host, w io.Writer, from, to string, style DiffStyle) error {
-	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", "--no-color"}
+	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv",
+		"--no-color"}
 	if style == DiffRaw {
 		args = append(args, "--binary", "--full-index")
 	} else {
@@ -174,7 +178,8 @@ func diff(ctx context.Context, h host, w io.Writer, from, to string, style DiffS
 func colour(line string) string {
 	code := ""
 	switch {
-	case strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "index ") || strings.HasPrefix(line, "+++ ") || strings.HasPrefix(line, "--- "):
+	case strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "index ") || strings.HasPrefix(line, "+++ ") ||
+		strings.HasPrefix(line, "--- "):
 		code = "1"
 	case strings.HasPrefix(line, "@@ "):
 		code = "36"

@@ -18,7 +18,8 @@ func short(oid string) string {
 
 // quote leaves plain text alone and puts the rest into Go quotes, so that no name can speak to a terminal.
 func quote(s string) string {
-	if s != "" && Clean(s) == s && !strings.ContainsAny(s, "\"'`\\") && !strings.HasPrefix(s, " ") && !strings.HasSuffix(s, " ") {
+	if s != "" && Clean(s) == s && !strings.ContainsAny(s, "\"'`\\") && !strings.HasPrefix(s, " ") &&
+		!strings.HasSuffix(s, " ") {
 		return s
 	}
 	return strconv.Quote(s)

@@ -84,7 +84,8 @@ func (q *Quarantine) checkPrerequisites(ctx context.Context, oids []string, base
 	if err != nil {
 		return err
 	}
-	out, err := q.repo.host.feed(ctx, revisions(oids, append([]string{base}, q.options.Also...)), "rev-list", "--max-count=1", "--stdin")
+	out, err := q.repo.host.feed(ctx, revisions(oids, append([]string{base}, q.options.Also...)), "rev-list",
+		"--max-count=1", "--stdin")
 	if err != nil {
 		return fmt.Errorf("check prerequisites: %w", err)
 	}
@@ -119,7 +120,8 @@ func oldFaults(err error) []string {
 		return nil
 	}
 	var ids []string
-	for _, m := range regexp.MustCompile(`(?m)^error: object [0-9a-f]+: ([A-Za-z0-9]+): `).FindAllStringSubmatch(exit.Stderr, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^error: object [0-9a-f]+: ([A-Za-z0-9]+): `).FindAllStringSubmatch(
+		exit.Stderr, -1) {
 		switch m[1] {
 		case "hasDotgit", "zeroPaddedFilemode", "badFilemode", "largePathname",
 			"gitmodulesName", "gitmodulesUrl", "gitmodulesPath", "gitmodulesUpdate", "gitmodulesParse", "gitmodulesLarge",
@@ -148,7 +150,8 @@ func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64,
 	if len(demoted) > 0 {
 		strict += "=" + strings.Join(demoted, "=warn,") + "=warn"
 	}
-	args := []string{"index-pack", "--stdin", "--fix-thin", strict, "--max-input-size=" + strconv.FormatInt(q.limits.PackBytes, 10)}
+	args := []string{"index-pack", "--stdin", "--fix-thin", strict, "--max-input-size=" +
+		strconv.FormatInt(q.limits.PackBytes, 10)}
 	if q.options.Progress != nil {
 		args = append(args, "-v")
 	}
@@ -217,7 +220,8 @@ func (q *Quarantine) packError(err error) error {
 		return refuse(RulePackLimit, "git took more than %s of processor time on the pack", q.limits.CPU)
 	case exit.Signal == syscall.SIGXFSZ:
 		return refuse(RulePackLimit, "unpacking wrote more than %d bytes", q.limits.PackBytes+q.limits.TotalBytes)
-	case strings.Contains(words, "ut of memory") || strings.Contains(words, "annot allocate memory") || strings.Contains(words, "mmap failed"):
+	case strings.Contains(words, "ut of memory") || strings.Contains(words, "annot allocate memory") ||
+		strings.Contains(words, "mmap failed"):
 		return refuse(RulePackLimit, "git took more than %d bytes of memory on the pack: %s", q.limits.Memory, words)
 	case strings.Contains(words, "maximum allowed size"):
 		return refuse(RuleTooLarge, "the pack is larger than the limit of %d bytes", q.limits.PackBytes)

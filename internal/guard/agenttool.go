@@ -10,7 +10,8 @@ func (s *shell) agentTool(in fileInput, bad func(string)) {
 		bad("where the agent is to work is no text")
 	}
 	if present {
-		s.deny(RuleTool, arg{}, "", "an agent with isolation "+clip(isolation, 80)+" works outside the workspace", "leave isolation out")
+		s.deny(RuleTool, arg{}, "", "an agent with isolation "+clip(isolation, 80)+" works outside the workspace",
+			"leave isolation out")
 	}
 }
 
@@ -24,7 +25,8 @@ func (s *shell) messageTool(in fileInput, bad func(string)) {
 	}
 	id, isID := strings.CutPrefix(to, "a")
 	if to != "main" && (!isID || len(id) < 8 || strings.Trim(id, "0123456789abcdef-") != "") {
-		s.deny(RuleTool, arg{}, "", "a message to "+clip(to, 80)+" may reach a session outside the workspace", "write to main, or to the id that the start of an agent has given")
+		s.deny(RuleTool, arg{}, "", "a message to "+clip(to, 80)+" may reach a session outside the workspace",
+			"write to main, or to the id that the start of an agent has given")
 	}
 }
 
@@ -39,5 +41,6 @@ func (s *shell) inputTool(in fileInput, bad func(string)) {
 	case "", "y", "n", "Y", "N", "yes", "no":
 		return
 	}
-	s.deny(RuleTool, arg{}, "", "what is typed into a running program can't be followed", "run the command anew, with its input in a file or a here-document")
+	s.deny(RuleTool, arg{}, "", "what is typed into a running program can't be followed",
+		"run the command anew, with its input in a file or a here-document")
 }

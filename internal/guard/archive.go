@@ -8,9 +8,12 @@ func (s *shell) tar(argv []arg) {
 	if len(args) > 0 && !strings.HasPrefix(args[0].prefix(), "-") && args[0].prefix() != "" {
 		args = oldTarStyle(args)
 	}
-	o := parseOptions(args, "fCTXIbgHVKNFL", "--file", "--directory", "--files-from", "--exclude", "--exclude-from", "--use-compress-program",
-		"--to-command", "--checkpoint-action", "--rsh-command", "--info-script", "--new-volume-script", "--transform", "--one-top-level", "--owner", "--group", "--mtime")
-	for _, a := range o.values("-I", "--use-compress-program", "--to-command", "--rsh-command", "-F", "--info-script", "--new-volume-script") {
+	o := parseOptions(args, "fCTXIbgHVKNFL", "--file", "--directory", "--files-from", "--exclude", "--exclude-from",
+		"--use-compress-program",
+		"--to-command", "--checkpoint-action", "--rsh-command", "--info-script", "--new-volume-script", "--transform",
+		"--one-top-level", "--owner", "--group", "--mtime")
+	for _, a := range o.values("-I", "--use-compress-program", "--to-command", "--rsh-command", "-F", "--info-script",
+		"--new-volume-script") {
 		s.isolated(func() { s.runText(a.text, a, "tar") })
 	}
 	for _, a := range o.values("--checkpoint-action") {
@@ -104,7 +107,8 @@ func (s *shell) unzip(argv []arg) {
 func (s *shell) labels(argv []arg) {
 	var rest []arg
 	for _, a := range argv {
-		if !strings.HasPrefix(a.prefix(), "//") && !strings.HasPrefix(a.prefix(), "-//") && !strings.HasPrefix(a.prefix(), "@") {
+		if !strings.HasPrefix(a.prefix(), "//") && !strings.HasPrefix(a.prefix(), "-//") &&
+			!strings.HasPrefix(a.prefix(), "@") {
 			rest = append(rest, a)
 		}
 	}
@@ -113,11 +117,18 @@ func (s *shell) labels(argv []arg) {
 
 // download writes what it fetches to the file it is told.
 func (s *shell) download(name string, argv []arg) {
-	valued, long := "oDcKTduHAebFXrmYyzUxEtQPwC", []string{"--output", "--output-dir", "--dump-header", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--data", "--header", "--request", "--user", "--write-out", "--form", "--etag-save", "--hsts", "--alt-svc", "--config", "--upload-file", "--url", "--data-binary", "--data-raw", "--cacert", "--cert", "--key", "--libcurl"}
-	writes := []string{"-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--etag-save", "--hsts", "--alt-svc", "--libcurl"}
+	valued, long := "oDcKTduHAebFXrmYyzUxEtQPwC", []string{"--output", "--output-dir", "--dump-header", "--cookie-jar",
+		"--trace", "--trace-ascii", "--stderr", "--data", "--header", "--request", "--user", "--write-out", "--form",
+		"--etag-save", "--hsts", "--alt-svc", "--config", "--upload-file", "--url", "--data-binary", "--data-raw", "--cacert",
+		"--cert", "--key", "--libcurl"}
+	writes := []string{"-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar", "--trace",
+		"--trace-ascii", "--stderr", "--etag-save", "--hsts", "--alt-svc", "--libcurl"}
 	if name == "wget" {
-		valued, long = "OPoaiUtTQwelADRB", []string{"--output-document", "--directory-prefix", "--output-file", "--append-output", "--header", "--post-data", "--user", "--password", "--save-cookies", "--warc-file", "--execute", "--use-askpass"}
-		writes = []string{"-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file", "-a", "--append-output", "--save-cookies", "--warc-file"}
+		valued, long = "OPoaiUtTQwelADRB", []string{"--output-document", "--directory-prefix", "--output-file",
+			"--append-output", "--header", "--post-data", "--user", "--password", "--save-cookies", "--warc-file", "--execute",
+			"--use-askpass"}
+		writes = []string{"-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file", "-a",
+			"--append-output", "--save-cookies", "--warc-file"}
 	}
 	if name == "aria2c" {
 		valued, writes = "dolij", []string{"-d", "-o", "-l", "--dir", "--out", "--log"}
@@ -170,7 +181,8 @@ func (s *shell) container(argv []arg) {
 				s.check(opWrite, a)
 			}
 		}
-	case "ps", "images", "logs", "inspect", "info", "version", "stats", "top", "port", "pull", "push", "tag", "stop", "start", "restart", "rm", "rmi", "kill", "wait", "network", "system", "history", "events":
+	case "ps", "images", "logs", "inspect", "info", "version", "stats", "top", "port", "pull", "push", "tag", "stop",
+		"start", "restart", "rm", "rmi", "kill", "wait", "network", "system", "history", "events":
 	default:
 		for i, a := range rest[1:] {
 			switch optionOf(rest, i+1) {
@@ -185,8 +197,11 @@ func (s *shell) container(argv []arg) {
 }
 
 func (s *shell) containerRun(rest []arg) {
-	long := []string{"--volume", "--mount", "--name", "--network", "--net", "--env", "--env-file", "--workdir", "--user", "--entrypoint", "--publish", "--platform", "--memory", "--cpus", "--label",
-		"--add-host", "--cap-add", "--cap-drop", "--device", "--hostname", "--restart", "--security-opt", "--shm-size", "--tmpfs", "--ulimit", "--cidfile", "--pull", "--pid", "--ipc", "--uts", "--userns", "--gpus", "--link", "--expose", "--log-driver", "--health-cmd", "--stop-signal", "--volumes-from", "--init-path", "--runtime"}
+	long := []string{"--volume", "--mount", "--name", "--network", "--net", "--env", "--env-file", "--workdir", "--user",
+		"--entrypoint", "--publish", "--platform", "--memory", "--cpus", "--label",
+		"--add-host", "--cap-add", "--cap-drop", "--device", "--hostname", "--restart", "--security-opt", "--shm-size",
+		"--tmpfs", "--ulimit", "--cidfile", "--pull", "--pid", "--ipc", "--uts", "--userns", "--gpus", "--link", "--expose",
+		"--log-driver", "--health-cmd", "--stop-signal", "--volumes-from", "--init-path", "--runtime"}
 	o, _ := leading(rest[1:], "vepuwmlhac", long)
 	for _, a := range o.values("-v", "--volume") {
 		parts := a.split(":")
@@ -225,7 +240,8 @@ func (s *shell) mount(a arg) {
 	if where == placeUnknown {
 		s.deny(RuleUnknownPath, a, "", "the mount source "+a.String()+" can't be told beforehand", "write it out")
 	}
-	s.deny(RuleLink, a, abs, "mounting "+clip(abs, 200)+" would open a way out of the workspace", "mount a directory below "+s.land.workspace)
+	s.deny(RuleLink, a, abs, "mounting "+clip(abs, 200)+" would open a way out of the workspace",
+		"mount a directory below "+s.land.workspace)
 }
 
 // kubectl works elsewhere, but for copying.
@@ -237,11 +253,13 @@ func (s *shell) kubectl(argv []arg) {
 		}
 	}
 	for i, a := range argv[1:] {
-		if v, _ := argv[i].literal(); (v == "-o" || v == "--output" || v == "--output-directory" || v == "--dump") && strings.Contains(a.known(), "/") {
+		if v, _ := argv[i].literal(); (v == "-o" || v == "--output" || v == "--output-directory" || v == "--dump") &&
+			strings.Contains(a.known(), "/") {
 			s.check(opWrite, a)
 		}
 	}
-	if len(rest) > 0 && rest[0].is("config") && len(rest) > 1 && (strings.HasPrefix(rest[1].known(), "set") || strings.HasPrefix(rest[1].known(), "use") || strings.HasPrefix(rest[1].known(), "delete")) {
+	if len(rest) > 0 && rest[0].is("config") && len(rest) > 1 && (strings.HasPrefix(rest[1].known(), "set") ||
+		strings.HasPrefix(rest[1].known(), "use") || strings.HasPrefix(rest[1].known(), "delete")) {
 		s.homeConfig(argv)
 	}
 	s.print(unknown(dynamic))
@@ -257,7 +275,8 @@ func (s *shell) client(name string, argv []arg) {
 			words += a.known() + " "
 		}
 	}
-	for _, w := range []string{"auth login", "auth logout", "auth setup-git", "config set", "alias set", "extension install", "configure"} {
+	for _, w := range []string{"auth login", "auth logout", "auth setup-git", "config set", "alias set",
+		"extension install", "configure"} {
 		if strings.HasPrefix(words, w) {
 			s.homeConfig(argv)
 		}
@@ -275,7 +294,8 @@ func (s *shell) client(name string, argv []arg) {
 		s.print(unknown(dynamic))
 		return
 	}
-	if n := len(o.operands); name == "aws" && n > 0 && (strings.HasPrefix(words, "s3 cp") || strings.HasPrefix(words, "s3 sync")) {
+	if n := len(o.operands); name == "aws" && n > 0 &&
+		(strings.HasPrefix(words, "s3 cp") || strings.HasPrefix(words, "s3 sync")) {
 		if last := o.operands[n-1]; !strings.HasPrefix(last.prefix(), "s3:") {
 			s.loose(last)
 		}

@@ -7,7 +7,8 @@ import (
 
 // make runs a makefile; what the command line adds to it is read.
 func (s *shell) make(argv []arg) {
-	o := parseOptions(argv[1:], "CfIjloWE", "--directory", "--file", "--makefile", "--eval", "--jobs", "--include-dir", "--old-file", "--what-if")
+	o := parseOptions(argv[1:], "CfIjloWE", "--directory", "--file", "--makefile", "--eval", "--jobs", "--include-dir",
+		"--old-file", "--what-if")
 	outer := s.sc.dirs
 	for _, a := range o.values("-C", "--directory") {
 		s.moveTo(a, false)
@@ -83,14 +84,16 @@ func (s *shell) recipe(t text, at arg) {
 		if strings.Contains(line, "$(shell ") {
 			s.makeShell(arg{lit(line), at.start, at.end})
 		}
-		if name, value, found := strings.Cut(line, "="); found && !ok && strings.TrimRight(strings.TrimSpace(name), ":?!") == "SHELL" {
+		if name, value, found := strings.Cut(line, "="); found && !ok &&
+			strings.TrimRight(strings.TrimSpace(name), ":?!") == "SHELL" {
 			command, ok = strings.TrimSpace(value), true
 		}
 		if !ok {
 			continue
 		}
 		command = strings.TrimLeft(strings.ReplaceAll(command, "$$", "$"), "@-+ ")
-		if command == "" || strings.HasPrefix(command, "#") || strings.Contains(command, "$(") && !strings.Contains(command, "/") {
+		if command == "" || strings.HasPrefix(command, "#") || strings.Contains(command, "$(") &&
+			!strings.Contains(command, "/") {
 			continue
 		}
 		s.isolated(func() { s.suspiciousRun(command, at) })
@@ -123,7 +126,8 @@ func (s *shell) compiler(argv []arg) {
 			s.run(commaWords(a))
 		case strings.HasPrefix(v, "--out-dir=") || strings.HasPrefix(v, "-Clinker=") || strings.HasPrefix(v, "--emit="):
 			s.loose(a)
-		case strings.HasPrefix(v, "-") && !compilerReads(v) || strings.HasPrefix(prev, "-") && !compilerReads(prev) && !strings.Contains(prev, "=") && len(prev) > 3:
+		case strings.HasPrefix(v, "-") && !compilerReads(v) || strings.HasPrefix(prev, "-") && !compilerReads(prev) &&
+			!strings.Contains(prev, "=") && len(prev) > 3:
 			s.unmentioned(a.text, a)
 		}
 	}
@@ -133,8 +137,10 @@ func (s *shell) compiler(argv []arg) {
 
 // compilerReads names the options of compilers that say where to look.
 func compilerReads(v string) bool {
-	for _, name := range []string{"-I", "-L", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-F", "-B", "-l", "--sysroot", "-isysroot", "-Wl,-rpath", "-D", "-Wall", "-x", "-T",
-		"--extern", "--cfg", "-std", "-ffile-prefix-map", "-fdebug-prefix-map", "-fmacro-prefix-map", "--remap-path-prefix", "-target", "--target"} {
+	for _, name := range []string{"-I", "-L", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-F", "-B",
+		"-l", "--sysroot", "-isysroot", "-Wl,-rpath", "-D", "-Wall", "-x", "-T",
+		"--extern", "--cfg", "-std", "-ffile-prefix-map", "-fdebug-prefix-map", "-fmacro-prefix-map", "--remap-path-prefix",
+		"-target", "--target"} {
 		if strings.HasPrefix(v, name) {
 			return true
 		}
@@ -171,7 +177,8 @@ func (s *shell) golang(argv []arg) {
 			}
 		}
 	}
-	if len(argv) > 2 && argv[1].is("env") && (argv[2].is("-w") || argv[2].is("-u")) || len(argv) > 2 && argv[1].is("telemetry") {
+	if len(argv) > 2 && argv[1].is("env") && (argv[2].is("-w") || argv[2].is("-u")) || len(argv) > 2 &&
+		argv[1].is("telemetry") {
 		s.homeConfig(argv)
 	}
 	for i, a := range argv[1:] {
@@ -228,7 +235,8 @@ func (s *shell) cargo(argv []arg) {
 		s.homeConfig(argv)
 	}
 	for i, a := range argv[1:] {
-		if argv[i].is("--config") && strings.Contains(a.known(), "runner") || argv[i].is("--config") && strings.Contains(a.known(), "wrapper") || argv[i].is("--config") && strings.Contains(a.known(), "linker") {
+		if argv[i].is("--config") && strings.Contains(a.known(), "runner") || argv[i].is("--config") &&
+			strings.Contains(a.known(), "wrapper") || argv[i].is("--config") && strings.Contains(a.known(), "linker") {
 			s.suspicious(a)
 		}
 	}
@@ -237,7 +245,8 @@ func (s *shell) cargo(argv []arg) {
 
 // packageRunner runs node's package managers: their exec forms run commands.
 func (s *shell) packageRunner(name string, argv []arg) bool {
-	o, rest := leading(argv[1:], "Cpcwr", []string{"--prefix", "--cwd", "--dir", "--package", "--call", "--workspace", "--filter", "--userconfig", "--globalconfig", "--registry", "--cache", "--modules-folder", "--global-folder", "-F"})
+	o, rest := leading(argv[1:], "Cpcwr", []string{"--prefix", "--cwd", "--dir", "--package", "--call", "--workspace",
+		"--filter", "--userconfig", "--globalconfig", "--registry", "--cache", "--modules-folder", "--global-folder", "-F"})
 	outer := s.sc.dirs
 	defer func() { s.sc.dirs = outer }()
 	for _, a := range o.values("-C", "--prefix", "--cwd", "--dir") {
@@ -325,14 +334,19 @@ func (s *shell) homeOptions(name string, argv []arg) {
 		}
 	}
 	line := strings.Join(words, " ") + " "
-	if global && !strings.HasPrefix(line, "ls ") && !strings.HasPrefix(line, "list ") && !strings.HasPrefix(line, "root ") && !strings.HasPrefix(line, "prefix ") && !strings.HasPrefix(line, "outdated ") && !strings.HasPrefix(line, "config get") && !strings.HasPrefix(line, "bin ") {
+	if global && !strings.HasPrefix(line, "ls ") && !strings.HasPrefix(line, "list ") &&
+		!strings.HasPrefix(line, "root ") && !strings.HasPrefix(line, "prefix ") && !strings.HasPrefix(line, "outdated ") &&
+		!strings.HasPrefix(line, "config get") && !strings.HasPrefix(line, "bin ") {
 		s.homeConfig(argv)
 	}
-	for _, prefix := range []string{"config set ", "config delete ", "config edit ", "set ", "login ", "adduser ", "logout ", "global ", "link ", "unlink "} {
-		if !strings.HasPrefix(line, prefix) || name == "pnpm" && prefix == "link " && len(words) > 1 && strings.HasPrefix(words[1], ".") {
+	for _, prefix := range []string{"config set ", "config delete ", "config edit ", "set ", "login ", "adduser ",
+		"logout ", "global ", "link ", "unlink "} {
+		if !strings.HasPrefix(line, prefix) || name == "pnpm" && prefix == "link " && len(words) > 1 &&
+			strings.HasPrefix(words[1], ".") {
 			continue
 		}
-		if prefix == "config set " && strings.Contains(cover(argv).known(), "--location=project") || prefix == "global " && name != "yarn" {
+		if prefix == "config set " && strings.Contains(cover(argv).known(), "--location=project") || prefix == "global " &&
+			name != "yarn" {
 			continue
 		}
 		s.homeConfig(argv)

@@ -296,7 +296,8 @@ func (s *shell) declareArgs(builtin string, args []arg) {
 // isBuiltin says that a name means something that the shell does itself.
 func (s *shell) isBuiltin(name string) bool {
 	switch name {
-	case "cd", "echo", "printf", "read", "test", "[", ":", "true", "false", "set", "shift", "pwd", "local", "declare", "type", "wait", "exit", "return", "unset", "command", "builtin", "pushd", "popd":
+	case "cd", "echo", "printf", "read", "test", "[", ":", "true", "false", "set", "shift", "pwd", "local", "declare",
+		"type", "wait", "exit", "return", "unset", "command", "builtin", "pushd", "popd":
 		return true
 	}
 	return false

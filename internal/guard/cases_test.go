@@ -25,26 +25,30 @@ func newSite(t *testing.T, nested bool) site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := site{home: base + "/home/dev", host: base + "/src/widget", worktree: base + "/src/widget-task", out: base + "/other"}
+	s := site{home: base + "/home/dev", host: base + "/src/widget", worktree: base + "/src/widget-task",
+		out: base + "/other"}
 	if nested {
 		s.worktree = s.host + "/.cco/task"
 	}
 	gitDir := s.host + "/.git/worktrees/" + filepath.Base(s.worktree)
 	for _, dir := range []string{
 		s.home, s.out + "/bin", s.out + "/empty", s.host + "/src", gitDir, s.worktree + "/src/pkg", s.worktree + "/docs",
-		s.worktree + "/web", s.worktree + "/.claude", s.worktree + "/scripts", s.worktree + "/test", s.worktree + "/deep", s.worktree + "-old",
+		s.worktree + "/web", s.worktree + "/.claude", s.worktree + "/scripts", s.worktree + "/test", s.worktree + "/deep",
+		s.worktree + "-old",
 	} {
 		mustMkdir(t, dir)
 	}
 	mustWrite(t, s.worktree+"/.git", "gitdir: "+gitDir+"\n")
 	mustWrite(t, gitDir+"/commondir", "../..\n")
 	mustWrite(t, gitDir+"/HEAD", "ref: refs/heads/agent/task-1\n")
-	mustWrite(t, s.host+"/.git/config", "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.com/o/r\n[remote \"up\"]\n\turl = "+s.host+"\n")
+	mustWrite(t, s.host+"/.git/config", "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = "+
+		"https://example.com/o/r\n[remote \"up\"]\n\turl = "+s.host+"\n")
 	for _, branch := range []string{"main", "release", "agent/task-1"} {
 		mustWrite(t, s.host+"/.git/refs/heads/"+branch, strings.Repeat("1", 40)+"\n")
 	}
 	mustWrite(t, s.worktree+"/README.md", "x\n")
-	for name, target := range map[string]string{"link-out": s.out, "link-host": s.host, "link-in": "src", "link-file": s.out + "/notes.txt", "deep/up": "../.."} {
+	for name, target := range map[string]string{"link-out": s.out, "link-host": s.host, "link-in": "src",
+		"link-file": s.out + "/notes.txt", "deep/up": "../.."} {
 		if err := os.Symlink(target, filepath.Join(s.worktree, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -108,11 +108,13 @@ func (s *shell) refuse(o op, a arg, where place, abs string) {
 		s.deny(RuleUnknownPath, a, "", "the target "+a.String()+" can't be told beforehand",
 			"write it out, or begin it with a directory below "+s.land.workspace)
 	case where == placeProtected:
-		s.deny(RuleSelf, a, abs, shown+" belongs to the guard and may not be changed", "leave it as it is and go on with the task")
+		s.deny(RuleSelf, a, abs, shown+" belongs to the guard and may not be changed",
+			"leave it as it is and go on with the task")
 	case where == placeGit:
 		s.deny(RuleGitShared, a, abs, shown+" ties a directory to its repository", "use git commands on the current branch")
 	case o == opLinkTo:
-		s.deny(RuleLink, a, abs, "a link to "+shown+" would open a way out of the workspace", "copy the file, or link below "+s.land.workspace)
+		s.deny(RuleLink, a, abs, "a link to "+shown+" would open a way out of the workspace", "copy the file, or link below "+
+			s.land.workspace)
 	case o == opRemove:
 		s.deny(RuleDelete, a, abs, shown+" is outside the workspace and may not be removed or moved", inside)
 	default:
@@ -186,7 +188,8 @@ func (s *shell) loose(a arg) {
 			return
 		}
 		if len(v) > 2 && v[1] != '-' && !systemOption(v) {
-			if i := strings.IndexAny(v, "/~."); i == 2 || i > 2 && v[i] == '/' && strings.Trim(v[1:i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && i <= 4 {
+			if i := strings.IndexAny(v, "/~."); i == 2 || i > 2 && v[i] == '/' &&
+				strings.Trim(v[1:i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && i <= 4 {
 				s.operand(arg{a.cut(i), a.start, a.end})
 			}
 		}
@@ -202,7 +205,8 @@ func (s *shell) loose(a arg) {
 // setTo checks the value of a named option or variable. A place of the system
 // is taken as something to be used, unless the name says that it is written.
 func (s *shell) setTo(name string, a arg) {
-	if where, _ := s.locate(a.text, s.sc.dirs[0], false); where == placeSystem && !s.namesOutput(name) || a.is("/") && !s.namesOutput(name) || recordsOnly(name) && !s.installs() {
+	if where, _ := s.locate(a.text, s.sc.dirs[0], false); where == placeSystem && !s.namesOutput(name) || a.is("/") &&
+		!s.namesOutput(name) || recordsOnly(name) && !s.installs() {
 		return
 	}
 	s.guess(a)
@@ -218,7 +222,8 @@ func (s *shell) namesOutput(name string) bool {
 	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {
 		return s.installs()
 	}
-	for _, word := range []string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache", "write", "datadir", "workdir", "state"} {
+	for _, word := range []string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache", "write",
+		"datadir", "workdir", "state"} {
 		if strings.Contains(lower, word) {
 			return true
 		}
@@ -320,11 +325,13 @@ func (s *shell) suspicious(a arg) {
 		if v := word.prefix(); strings.HasPrefix(v, "-") && strings.Contains(v, "/") {
 			word = word.cut(strings.IndexByte(v, '/')) // glued to an option
 		}
-		if strings.HasPrefix(word.prefix(), "/") || strings.HasPrefix(word.prefix(), "..") || strings.HasPrefix(word.prefix(), "~") {
+		if strings.HasPrefix(word.prefix(), "/") || strings.HasPrefix(word.prefix(), "..") ||
+			strings.HasPrefix(word.prefix(), "~") {
 			if strings.HasPrefix(word.prefix(), "~") {
 				word = lit(s.land.home).with(word.cut(1)...)
 			}
-			if where, abs := s.locate(word, s.sc.dirs[0], false); where < placeSystem && where != placeUnknown && !s.imaginary(word) {
+			if where, abs := s.locate(word, s.sc.dirs[0], false); where < placeSystem && where != placeUnknown &&
+				!s.imaginary(word) {
 				s.refuse(opWrite, a, where, abs)
 			}
 		}

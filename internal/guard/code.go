@@ -29,7 +29,8 @@ func (s *shell) code(lang string, t text, at arg, args []text) bool {
 	}
 	defer func() { s.depth-- }()
 	if k := t.first(); k >= environ || t.worst() == hidden {
-		s.deny(RuleUnknownCode, at, "", "the program text can't be told beforehand", "write it out, or put it into a file of the workspace")
+		s.deny(RuleUnknownCode, at, "", "the program text can't be told beforehand",
+			"write it out, or put it into a file of the workspace")
 	}
 	var b strings.Builder
 	for _, piece := range t {
@@ -78,7 +79,8 @@ func (p *program) foreign(source string) {
 // looksOnly says that a command of PowerShell prints what it finds.
 func looksOnly(piece string) bool {
 	verb, _, ok := strings.Cut(strings.TrimSpace(piece), "-")
-	return ok && contains([]string{"Get", "Test", "Select", "Measure", "Format", "Resolve", "Compare"}, verb) && !strings.ContainsAny(piece, ">&({")
+	return ok && contains([]string{"Get", "Test", "Select", "Measure", "Format", "Resolve", "Compare"}, verb) &&
+		!strings.ContainsAny(piece, ">&({")
 }
 
 // callAround names the call that token i is given to.
@@ -120,10 +122,15 @@ func (p *program) callAround(i int, lisp bool) string {
 // printsText names calls of other languages that print or read what they get.
 func printsText(name string) bool {
 	switch name {
-	case "files", "length", "nchar", "size", "count", "dir", "print", "println", "puts", "printf", "say", "format", "pprint", "echo", "exists", "exist", "isfile", "is_file", "is_dir", "read", "readFile", "read_text", "readdir", "readlines",
-		"Write-Output", "Write-Host", "Get-Content", "Test-Path", "Get-ChildItem", "Get-Item", "Println", "log", "info", "warn", "error",
-		"displayln", "display", "inspect", "putStrLn", "putStr", "print_endline", "print_string", "disp", "message", "writeln", "WriteLine",
-		"slurp", "read_file", "readString", "readLines", "list_dir", "ls", "isdir", "readtext", "newline", "write-line", "pr", "prn":
+	case "files", "length", "nchar", "size", "count", "dir", "print", "println", "puts", "printf", "say", "format",
+		"pprint", "echo", "exists", "exist", "isfile", "is_file", "is_dir", "read", "readFile", "read_text", "readdir",
+		"readlines",
+		"Write-Output", "Write-Host", "Get-Content", "Test-Path", "Get-ChildItem", "Get-Item", "Println", "log", "info",
+		"warn", "error",
+		"displayln", "display", "inspect", "putStrLn", "putStr", "print_endline", "print_string", "disp", "message",
+		"writeln", "WriteLine",
+		"slurp", "read_file", "readString", "readLines", "list_dir", "ls", "isdir", "readtext", "newline", "write-line", "pr",
+		"prn":
 		return true
 	}
 	return false
@@ -135,7 +142,8 @@ func (s *shell) homes(source string) string {
 		return source
 	}
 	for _, name := range [...]string{
-		"${process.env.HOME}", "${os.homedir()}", "${homedir()}", "{os.environ['HOME']}", `{os.environ["HOME"]}`, "{Path.home()}", "{pathlib.Path.home()}",
+		"${process.env.HOME}", "${os.homedir()}", "${homedir()}", "{os.environ['HOME']}", `{os.environ["HOME"]}`,
+		"{Path.home()}", "{pathlib.Path.home()}",
 		"#{Dir.home}", "#{ENV['HOME']}", `#{ENV["HOME"]}`, "$ENV{HOME}",
 	} {
 		source = strings.ReplaceAll(source, name, s.land.home)
@@ -156,7 +164,8 @@ func (p *program) survey() {
 			continue
 		}
 		name := lastName(t.text)
-		called := i+1 < len(p.toks) && (p.toks[i+1].text == "(" || p.lang == "perl" || p.lang == "ruby" || p.toks[i+1].kind == 's')
+		called := i+1 < len(p.toks) && (p.toks[i+1].text == "(" || p.lang == "perl" || p.lang == "ruby" ||
+			p.toks[i+1].kind == 's')
 		switch {
 		case called && (callWrites(name) || copies(name) || writesByOwner(t.text) || callRuns(p, t.text) || callEnters(name)):
 			p.mutates = true
@@ -180,10 +189,12 @@ func (p *program) targets() {
 			continue
 		}
 		name := lastName(t.text)
-		acts := callWrites(name) || copies(name) || writesByOwner(t.text) || callRuns(p, t.text) || callEnters(name) || opensFile(name)
+		acts := callWrites(name) || copies(name) || writesByOwner(t.text) || callRuns(p, t.text) || callEnters(name) ||
+			opensFile(name)
 		called := i+1 < len(p.toks) && p.toks[i+1].text == "("
 		if !called || !acts {
-			p.aims = p.aims || acts && !called && !strings.HasPrefix(t.text, "import") || name == "eval" || name == "exec" || name == "getattr"
+			p.aims = p.aims || acts && !called && !strings.HasPrefix(t.text, "import") || name == "eval" || name == "exec" ||
+				name == "getattr"
 			continue
 		}
 		if strings.HasPrefix(t.text, ".") && p.lang == "python" { // a method of what stands before it
@@ -227,7 +238,8 @@ func (p *program) isFixed(name string) bool {
 // isModule names the modules whose functions get their target as an argument.
 func isModule(name string) bool {
 	switch name {
-	case "os", "shutil", "io", "subprocess", "sp", "codecs", "gzip", "bz2", "lzma", "json", "fs", "fsp", "fs.promises", "child_process", "Deno", "Bun":
+	case "os", "shutil", "io", "subprocess", "sp", "codecs", "gzip", "bz2", "lzma", "json", "fs", "fsp", "fs.promises",
+		"child_process", "Deno", "Bun":
 		return true
 	}
 	return false
@@ -274,7 +286,8 @@ func (p *program) openWrites(i int) bool {
 			if isMode(t.text, p.lang) {
 				return true
 			}
-		case t.kind == 'i' && (strings.Contains(t.text, "O_WRONLY") || strings.Contains(t.text, "O_RDWR") || strings.Contains(t.text, "O_CREAT")):
+		case t.kind == 'i' && (strings.Contains(t.text, "O_WRONLY") || strings.Contains(t.text, "O_RDWR") ||
+			strings.Contains(t.text, "O_CREAT")):
 			return true
 		}
 	}
@@ -323,7 +336,8 @@ func (p *program) walk() {
 			if len(stack) > 0 {
 				stack = stack[:len(stack)-1]
 			}
-		case t.kind == 'i' && i+1 < len(p.toks) && (p.lang == "perl" || p.lang == "ruby" || p.lang == "lua") && (p.toks[i+1].kind == 's'):
+		case t.kind == 'i' && i+1 < len(p.toks) && (p.lang == "perl" || p.lang == "ruby" || p.lang == "lua") &&
+			(p.toks[i+1].kind == 's'):
 			p.called(t.text, i) // calls without brackets
 			p.literal(p.toks[i+1], t.text, i)
 			i++
@@ -371,7 +385,8 @@ func (p *program) literal(t codeToken, call string, i int) {
 	if where.writable() || where == placeUnknown {
 		return
 	}
-	chained := i+1 < len(p.toks) && p.toks[i+1].kind == 'i' && strings.HasPrefix(p.toks[i+1].text, ".") && callWrites(lastName(p.toks[i+1].text))
+	chained := i+1 < len(p.toks) && p.toks[i+1].kind == 'i' && strings.HasPrefix(p.toks[i+1].text, ".") &&
+		callWrites(lastName(p.toks[i+1].text))
 	switch {
 	case copies(name) && p.laterString(i):
 		return // what is copied is only read
@@ -382,7 +397,8 @@ func (p *program) literal(t codeToken, call string, i int) {
 		if !p.openWrites(p.callIndex(i)) && !isMode(t.text, p.lang) {
 			return
 		}
-	case callReads(name) && (name != "glob" || !p.mutates) || p.lang == "other" && printsText(name) || where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
+	case callReads(name) && (name != "glob" || !p.mutates) || p.lang == "other" && printsText(name) ||
+		where == placeSystem || !pathShaped(value) || isFlagOrKey(p.toks, i) || p.s.imaginary(lit(value)):
 		return
 	case call == "" && (!p.mutates || !p.aims):
 		return // a value that nothing is done with but reading
@@ -420,11 +436,13 @@ func (p *program) ofPath(i int) bool {
 // takesContent names calls whose first argument alone is a path.
 func takesContent(name, call string) bool {
 	switch name {
-	case "writeFile", "writeFileSync", "appendFile", "appendFileSync", "outputFile", "outputFileSync", "outputJson", "outputJsonSync", "writeJson", "writeJsonSync",
+	case "writeFile", "writeFileSync", "appendFile", "appendFileSync", "outputFile", "outputFileSync", "outputJson",
+		"outputJsonSync", "writeJson", "writeJsonSync",
 		"file_put_contents", "WriteFile", "writeTextFile", "writeTextFileSync", "spew", "binwrite", "write_file":
 		return true
 	}
-	return call == "File.write" || call == "IO.write" || call == "Bun.write" || call == "fs::write" || call == "std::fs::write"
+	return call == "File.write" || call == "IO.write" || call == "Bun.write" || call == "fs::write" ||
+		call == "std::fs::write"
 }
 
 // argumentIndex counts the commas before token i in the innermost call.
@@ -475,10 +493,12 @@ func (p *program) statement(i int) string {
 	call := ""
 	for j := i - 1; j >= 0; j-- {
 		t := p.toks[j]
-		if t.kind == 'p' && (t.text == ";" || t.text == "{" || t.text == "}" || t.text == "\n" || t.text == "(" || t.text == "=") {
+		if t.kind == 'p' && (t.text == ";" || t.text == "{" || t.text == "}" || t.text == "\n" || t.text == "(" ||
+			t.text == "=") {
 			break
 		}
-		if name := lastName(t.text); t.kind == 'i' && (opensFile(name) || callWrites(name) || callEnters(name) || callRuns(p, t.text)) {
+		if name := lastName(t.text); t.kind == 'i' && (opensFile(name) || callWrites(name) || callEnters(name) ||
+			callRuns(p, t.text)) {
 			call = t.text
 		}
 	}
@@ -522,7 +542,8 @@ func isFlagOrKey(toks []codeToken, i int) bool {
 
 // pathShaped says whether a string can be meant as a path to the outside.
 func pathShaped(v string) bool {
-	return (strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || strings.HasPrefix(v, ".") || strings.Contains(v, "../") || !strings.Contains(v, " ")) &&
+	return (strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || strings.HasPrefix(v, ".") ||
+		strings.Contains(v, "../") || !strings.Contains(v, " ")) &&
 		!strings.Contains(v, "://")
 }
 
@@ -542,5 +563,6 @@ func (p *program) refuse(where place, abs string) {
 	if where == placeProtected || where == placeGit {
 		p.s.refuse(opWrite, p.at, where, abs)
 	}
-	p.s.deny(RuleProgram, p.at, abs, "the program would touch "+clip(abs, 200)+", outside the workspace", "use a path below "+p.s.land.workspace)
+	p.s.deny(RuleProgram, p.at, abs, "the program would touch "+clip(abs, 200)+", outside the workspace",
+		"use a path below "+p.s.land.workspace)
 }

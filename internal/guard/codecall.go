@@ -20,14 +20,16 @@ func (p *program) called(call string, open int) bool {
 		}
 		where, abs := p.locate(first[0])
 		if !where.writable() && where != placeUnknown {
-			p.s.deny(RuleDirectory, p.at, abs, "the program changes directory to "+clip(abs, 200)+", outside the workspace", "use a path below "+p.s.land.workspace)
+			p.s.deny(RuleDirectory, p.at, abs, "the program changes directory to "+clip(abs, 200)+", outside the workspace",
+				"use a path below "+p.s.land.workspace)
 		}
 		if where.writable() {
 			p.dir = abs
 		}
 	case callRuns(p, call):
 		return p.runCall(name, first, list, dynamicArg)
-	case name == "exec" || name == "eval" || name == "Function" || name == "compile" || name == "instance_eval" || name == "loadstring" || name == "load" && p.lang == "lua":
+	case name == "exec" || name == "eval" || name == "Function" || name == "compile" || name == "instance_eval" ||
+		name == "loadstring" || name == "load" && p.lang == "lua":
 		if dynamicArg && p.decodes {
 			p.unreadable()
 		}
@@ -48,7 +50,8 @@ func (p *program) indexed(open int) bool {
 }
 
 func (p *program) unreadable() {
-	p.s.deny(RuleUnknownCode, p.at, "", "the program decodes what it then runs or writes", "write it out so that it can be read")
+	p.s.deny(RuleUnknownCode, p.at, "", "the program decodes what it then runs or writes",
+		"write it out so that it can be read")
 }
 
 // arguments returns the strings that a call is given: those directly in it,
@@ -106,7 +109,8 @@ func (p *program) isCwd(j int) bool {
 func (p *program) enters(v string) {
 	where, abs := p.locate(v)
 	if !where.writable() && where != placeUnknown {
-		p.s.deny(RuleDirectory, p.at, abs, "the program runs something in "+clip(abs, 200)+", outside the workspace", "use a path below "+p.s.land.workspace)
+		p.s.deny(RuleDirectory, p.at, abs, "the program runs something in "+clip(abs, 200)+", outside the workspace",
+			"use a path below "+p.s.land.workspace)
 	}
 }
 
@@ -120,7 +124,8 @@ func (p *program) runCall(name string, strs []string, list, dynamicArg bool) boo
 	if len(strs) == 0 {
 		return false
 	}
-	argvForm := list || len(strs) > 1 && (strings.HasPrefix(name, "exec") || strings.HasPrefix(name, "spawn") || name == "Command" || p.lang == "perl" || p.lang == "ruby" || name == "arg")
+	argvForm := list || len(strs) > 1 && (strings.HasPrefix(name, "exec") || strings.HasPrefix(name, "spawn") ||
+		name == "Command" || p.lang == "perl" || p.lang == "ruby" || name == "arg")
 	if !argvForm {
 		if !dynamicArg {
 			p.run(p.text(strs[0]))

@@ -194,12 +194,14 @@ func TestControlCharactersAreDenied(t *testing.T) {
 }
 
 func TestPolicyIsChecked(t *testing.T) {
-	for _, p := range []guard.Policy{{}, {Workspace: "relative"}, {Workspace: "/"}, {Workspace: "/w", Scratch: []string{"tmp"}}} {
+	for _, p := range []guard.Policy{{}, {Workspace: "relative"}, {Workspace: "/"},
+		{Workspace: "/w", Scratch: []string{"tmp"}}} {
 		if v := guard.Decide(p, nil, guard.Command("/w", "ls")); v.Allow {
 			t.Errorf("%+v allows", p)
 		}
 	}
-	for _, bad := range []string{``, `{`, `[]`, `{"workspace":"/w","worksapce":"/x"}`, `{"workspace":7}`, `{"host":"/h"}`} {
+	for _, bad := range []string{``, `{`, `[]`, `{"workspace":"/w","worksapce":"/x"}`, `{"workspace":7}`,
+		`{"host":"/h"}`} {
 		if _, err := guard.ParsePolicy([]byte(bad)); err == nil {
 			t.Errorf("%s was read", bad)
 		}
@@ -208,7 +210,8 @@ func TestPolicyIsChecked(t *testing.T) {
 
 func TestPolicySurvivesJSON(t *testing.T) {
 	s := newSite(t, false)
-	s.policy.Protected, s.policy.Tools, s.policy.AuditSocket, s.policy.Exchange = []string{"/etc/cco"}, []string{"x"}, "/run/a.sock", "/exchange/x"
+	s.policy.Protected, s.policy.Tools, s.policy.AuditSocket, s.policy.Exchange = []string{"/etc/cco"}, []string{"x"},
+		"/run/a.sock", "/exchange/x"
 	data, err := json.Marshal(s.policy)
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +245,8 @@ func TestUnsetVariablesHoldNothing(t *testing.T) {
 func TestProtectedPathsOfThePolicy(t *testing.T) {
 	s := newSite(t, false)
 	s.policy.Protected = []string{s.worktree + "/locked"}
-	for command, allow := range map[string]bool{"echo x > locked/a": false, "rm -rf locked": false, "cat locked/a": true, "touch lockedx": true} {
+	for command, allow := range map[string]bool{"echo x > locked/a": false, "rm -rf locked": false, "cat locked/a": true,
+		"touch lockedx": true} {
 		if v := s.decide(command); v.Allow != allow {
 			t.Errorf("%s: allow %v, want %v: %s", command, v.Allow, allow, v.Message())
 		}

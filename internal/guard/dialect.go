@@ -63,7 +63,10 @@ func (s *shell) parseZsh(source string, at arg) (*syntax.File, error) {
 // outside may stand in it, and the commands that can be read are followed.
 func (s *shell) foreignText(source string, at arg) {
 	s.unmentioned(lit(source), at)
-	for _, piece := range strings.FieldsFunc(source, func(r rune) bool { return r == '\n' || r == ';' || r == '&' || r == '|' }) {
+	for _, piece := range strings.FieldsFunc(source, func(r rune) bool {
+		return r == '\n' || r == ';' || r == '&' ||
+			r == '|'
+	}) {
 		piece = strings.TrimSpace(piece)
 		for _, word := range []string{"and ", "or ", "not ", "then ", "else ", "do ", "begin "} {
 			piece = strings.TrimPrefix(piece, word)
@@ -179,7 +182,8 @@ func fishSet(rest string) (string, bool) {
 	}
 	name, value, _ := strings.Cut(rest, " ")
 	value = strings.TrimSpace(value)
-	if !syntax.ValidName(name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "'") && !strings.HasPrefix(value, `"`) && !strings.HasPrefix(value, "$(") {
+	if !syntax.ValidName(name) || strings.Contains(value, " ") && !strings.HasPrefix(value, "'") &&
+		!strings.HasPrefix(value, `"`) && !strings.HasPrefix(value, "$(") {
 		return "", false
 	}
 	if exports {

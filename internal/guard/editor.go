@@ -16,11 +16,13 @@ func (s *shell) editor(name string, argv []arg) {
 			prev, _ = args[i-1].literal()
 		}
 		switch {
-		case prev == "--cmd" || strings.HasPrefix(prev, "-") && !strings.HasPrefix(prev, "--") && strings.HasSuffix(prev, "c") || prev == "-S" && strings.Contains(a.known(), "!"):
+		case prev == "--cmd" || strings.HasPrefix(prev, "-") && !strings.HasPrefix(prev, "--") &&
+			strings.HasSuffix(prev, "c") || prev == "-S" && strings.Contains(a.known(), "!"):
 			s.editorCommand(a.text, a)
 		case strings.HasPrefix(v, "+") && name != "ed":
 			s.editorCommand(a.cut(1), a)
-		case prev == "--eval" || prev == "-eval" || prev == "-e" && strings.HasPrefix(v, "(") || strings.HasPrefix(v, "--eval="):
+		case prev == "--eval" || prev == "-eval" || prev == "-e" && strings.HasPrefix(v, "(") ||
+			strings.HasPrefix(v, "--eval="):
 			s.lisp(a)
 		case prev == "-w" || prev == "-W" || prev == "-o" && name != "vim":
 			s.check(opWrite, a)
@@ -43,7 +45,8 @@ func (s *shell) editor(name string, argv []arg) {
 func (s *shell) editorCommand(t text, at arg) {
 	v := strings.TrimLeft(t.known(), ": \t")
 	if i := strings.IndexByte(v, '!'); i >= 0 {
-		if before := strings.TrimLeft(strings.TrimSpace(v[:i]), "0123456789,%$.'"); before == "" || before == "r" || before == "w" || before == "read" || before == "write" || before == "sil" || before == "silent" || before == "e" {
+		if before := strings.TrimLeft(strings.TrimSpace(v[:i]), "0123456789,%$.'"); before == "" || before == "r" ||
+			before == "w" || before == "read" || before == "write" || before == "sil" || before == "silent" || before == "e" {
 			rest := strings.TrimPrefix(v[i+1:], "!")
 			s.isolated(func() { s.runText(lit(rest), at, "the editor") })
 			return
@@ -57,7 +60,8 @@ func (s *shell) editorCommand(t text, at arg) {
 	for i, w := range words {
 		w = strings.TrimRight(w, "!")
 		switch w {
-		case "w", "write", "wq", "x", "sav", "saveas", "up", "update", "W", "e", "edit", "r", "f", "redir", ">", ">>", "mksession", "mkvimrc":
+		case "w", "write", "wq", "x", "sav", "saveas", "up", "update", "W", "e", "edit", "r", "f", "redir", ">", ">>",
+			"mksession", "mkvimrc":
 			if i+1 < len(words) && i == 0 {
 				target := strings.TrimLeft(strings.Join(words[i+1:], " "), "> ")
 				if w != "e" && w != "r" && w != "edit" {
@@ -86,7 +90,8 @@ func (s *shell) homed(v string) text {
 // lisp looks for strings of emacs code that lead outside or are commands.
 func (s *shell) lisp(a arg) {
 	toks := tokenize("other", strings.ReplaceAll(a.known(), "'", " "))
-	runs := strings.Contains(a.known(), "shell-command") || strings.Contains(a.known(), "call-process") || strings.Contains(a.known(), "start-process")
+	runs := strings.Contains(a.known(), "shell-command") || strings.Contains(a.known(), "call-process") ||
+		strings.Contains(a.known(), "start-process")
 	for _, t := range toks {
 		if t.kind != 's' {
 			continue
@@ -110,14 +115,16 @@ func (s *shell) database(name string, argv []arg) {
 			prev, _ = args[i-1].literal()
 		}
 		v := a.known()
-		given = given || contains([]string{"-c", "-f", "-e", "-l"}, prev) || strings.HasPrefix(v, "--command") || strings.HasPrefix(v, "--execute") || strings.HasPrefix(v, "--file") ||
+		given = given || contains([]string{"-c", "-f", "-e", "-l"}, prev) || strings.HasPrefix(v, "--command") ||
+			strings.HasPrefix(v, "--execute") || strings.HasPrefix(v, "--file") ||
 			strings.ContainsAny(v, " (") || strings.HasPrefix(v, ".")
 		switch {
 		case prev == "-o" || prev == "--output" || prev == "-L" || prev == "--log-file" || prev == "--tee":
 			s.check(opWrite, a)
 		case strings.HasPrefix(v, "--output=") || strings.HasPrefix(v, "--tee=") || strings.HasPrefix(v, "--log-file="):
 			s.loose(a)
-		case strings.ContainsAny(v, " .\\") && (strings.HasPrefix(strings.TrimSpace(v), ".") && strings.Contains(v, " ") || strings.Contains(v, "\\") || strings.Contains(v, " ")):
+		case strings.ContainsAny(v, " .\\") && (strings.HasPrefix(strings.TrimSpace(v), ".") && strings.Contains(v, " ") ||
+			strings.Contains(v, "\\") || strings.Contains(v, " ")):
 			s.sql(v, a)
 		case !strings.HasPrefix(v, "-") && (name == "sqlite3" || name == "duckdb") && !hasWord(argv, "-readonly --readonly"):
 			s.operand(arg{lit(strings.TrimPrefix(v, "file:")).with(), a.start, a.end})
@@ -140,7 +147,8 @@ func (s *shell) sql(v string, at arg) {
 		switch word {
 		case ".shell", ".system", "\\!", "system", ".sh":
 			s.isolated(func() { s.runText(lit(rest), at, "the SQL client") })
-		case ".output", ".once", ".log", ".trace", ".backup", ".save", ".clone", ".open", "\\o", "\\w", "\\g", "tee", "\\s", ".archive", ".dump_to", ".cd", "\\cd", ".excel":
+		case ".output", ".once", ".log", ".trace", ".backup", ".save", ".clone", ".open", "\\o", "\\w", "\\g", "tee", "\\s",
+			".archive", ".dump_to", ".cd", "\\cd", ".excel":
 			words := strings.Fields(rest)
 			if command, piped := strings.CutPrefix(rest, "|"); piped {
 				s.isolated(func() { s.runText(lit(command), at, "the SQL client") })
@@ -156,7 +164,8 @@ func (s *shell) sql(v string, at arg) {
 			s.isolated(func() { s.runText(lit(line[i+2:]), at, "the SQL client") })
 		}
 		upper := strings.ToUpper(line)
-		for _, marker := range []string{"ATTACH ", "VACUUM INTO", "WRITEFILE(", "OUTFILE", "DUMPFILE", " TO PROGRAM", "FROM PROGRAM", "COPY ", "LOAD_EXTENSION", "EXPORT DATABASE"} {
+		for _, marker := range []string{"ATTACH ", "VACUUM INTO", "WRITEFILE(", "OUTFILE", "DUMPFILE", " TO PROGRAM",
+			"FROM PROGRAM", "COPY ", "LOAD_EXTENSION", "EXPORT DATABASE"} {
 			if strings.Contains(upper, marker) {
 				s.sqlStrings(line, strings.Contains(upper, "PROGRAM"), at)
 				break
@@ -191,7 +200,8 @@ func (s *shell) patch(name string, argv []arg) {
 		}
 		return
 	}
-	o := parseOptions(args, "pdiorBDFgVYz", "--directory", "--input", "--output", "--reject-file", "--strip", "--prefix", "--fuzz")
+	o := parseOptions(args, "pdiorBDFgVYz", "--directory", "--input", "--output", "--reject-file", "--strip",
+		"--prefix", "--fuzz")
 	outer := s.sc.dirs
 	for _, a := range o.values("-d", "--directory") {
 		s.moveTo(a, false)
@@ -239,7 +249,8 @@ func (s *shell) patchText(t text, at arg) {
 				continue
 			}
 			s.check(opWrite, arg{lit(name), at.start, at.end})
-			if _, stripped, ok := strings.Cut(name, "/"); ok && (strings.HasPrefix(name, "a/") || strings.HasPrefix(name, "b/")) {
+			if _, stripped, ok := strings.Cut(name, "/"); ok &&
+				(strings.HasPrefix(name, "a/") || strings.HasPrefix(name, "b/")) {
 				s.check(opWrite, arg{lit(stripped), at.start, at.end})
 			}
 		}

@@ -15,12 +15,15 @@ func (s *shell) setting(name string, value arg, lasting bool) {
 		return
 	}
 	if strings.HasPrefix(name, bashFunction) {
-		s.deny(RuleEnvironment, value, "", "this would put a function in the place of a command of other shells", "write the command out")
+		s.deny(RuleEnvironment, value, "", "this would put a function in the place of a command of other shells",
+			"write the command out")
 	}
 	switch name {
 	case "PS4", "PS1", "PS0", "PS2":
 		s.isolated(func() { s.document(value.text) })
-	case "PROMPT_COMMAND", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "FCEDIT", "SUDO_ASKPASS", "SSH_ASKPASS", "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CMAKE_C_COMPILER_LAUNCHER", "LESSEDIT", "KUBE_EDITOR":
+	case "PROMPT_COMMAND", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "FCEDIT",
+		"SUDO_ASKPASS", "SSH_ASKPASS", "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CMAKE_C_COMPILER_LAUNCHER", "LESSEDIT",
+		"KUBE_EDITOR":
 		s.programSetting(value)
 	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
 		s.loadedFile(value)
@@ -41,7 +44,8 @@ func (s *shell) setting(name string, value arg, lasting bool) {
 		s.isolated(func() {
 			s.make(append(literals(value, "make"), literals(value, strings.Fields(value.known())...)...))
 		})
-	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "TAR_OPTIONS", "CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
+	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "TAR_OPTIONS",
+		"CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
 		s.suspicious(value)
 	case "GOFLAGS":
 		if v := value.known(); strings.Contains(v, "exec") || strings.Contains(v, "vettool") {
@@ -79,8 +83,10 @@ func (s *shell) loadedFile(value arg) {
 
 // foreign denies a library from outside.
 func (s *shell) foreign(a arg) {
-	if where, abs := s.locate(a.text, s.sc.dirs[0], false); where < placeSystem && where != placeUnknown && strings.Contains(a.known(), "/") {
-		s.deny(RuleEnvironment, a, abs, clip(abs, 200)+" would be loaded from outside the workspace", "use what is below "+s.land.workspace)
+	if where, abs := s.locate(a.text, s.sc.dirs[0], false); where < placeSystem && where != placeUnknown &&
+		strings.Contains(a.known(), "/") {
+		s.deny(RuleEnvironment, a, abs, clip(abs, 200)+" would be loaded from outside the workspace", "use what is below "+
+			s.land.workspace)
 	}
 }
 
@@ -91,10 +97,12 @@ func (s *shell) pathEntry(a arg) {
 		return
 	}
 	where, abs := s.locate(a.text, s.sc.dirs[0], false)
-	if where >= placeSystem || where == placeProtected || where == placeUnknown || s.isUserProgram(abs) || abs == path.Join(s.land.home, "bin") {
+	if where >= placeSystem || where == placeProtected || where == placeUnknown || s.isUserProgram(abs) ||
+		abs == path.Join(s.land.home, "bin") {
 		return
 	}
-	s.deny(RuleEnvironment, a, abs, "PATH would find programs in "+clip(abs, 200)+", outside the workspace", "use what is installed or below "+s.land.workspace)
+	s.deny(RuleEnvironment, a, abs, "PATH would find programs in "+clip(abs, 200)+", outside the workspace",
+		"use what is installed or below "+s.land.workspace)
 }
 
 // exported looks at an assignment in front of a command that will see it.
@@ -122,12 +130,14 @@ func (s *shell) exportedValue(name string, value arg, argv []arg) {
 	if directsWrites(name) {
 		s.directedWrites(name, value)
 	}
-	if name == "HOME" || name == "PATH" || ok && (ignoresVariables(program) || s.followsVariables(name, argv)) || carriesText(lastWord(name), value) {
+	if name == "HOME" || name == "PATH" || ok && (ignoresVariables(program) || s.followsVariables(name, argv)) ||
+		carriesText(lastWord(name), value) {
 		return
 	}
 	m, found := s.mentioned(value.text)
 	if found && m.where != placeProtected && !s.isToolHome(name, m.abs) {
-		s.deny(RuleEnvironment, value, m.abs, name+" would lead a program to "+clip(m.abs, 200)+", outside the workspace", "point it below "+s.land.workspace)
+		s.deny(RuleEnvironment, value, m.abs, name+" would lead a program to "+clip(m.abs, 200)+", outside the workspace",
+			"point it below "+s.land.workspace)
 	}
 	s.storedCommand(value)
 }
@@ -144,10 +154,13 @@ func (s *shell) isToolHome(name, abs string) bool {
 		return !directsWrites(name)
 	}
 	switch name {
-	case "JAVA_HOME", "JDK_HOME", "GOROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "CUDA_HOME", "M2_HOME", "MAVEN_HOME", "GRADLE_HOME", "NVM_DIR", "PYENV_ROOT", "SDKMAN_DIR":
+	case "JAVA_HOME", "JDK_HOME", "GOROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "CUDA_HOME", "M2_HOME",
+		"MAVEN_HOME", "GRADLE_HOME", "NVM_DIR", "PYENV_ROOT", "SDKMAN_DIR":
 		return within(abs, s.land.home) && (s.land.host == "" || !within(abs, s.land.host))
-	case "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GOOGLE_APPLICATION_CREDENTIALS",
-		"DOCKER_HOST", "PGHOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "LS_COLORS", "MANPATH", "INFOPATH", "PWD", "OLDPWD", "LOGNAME":
+	case "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+		"GOOGLE_APPLICATION_CREDENTIALS",
+		"DOCKER_HOST", "PGHOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "LS_COLORS",
+		"MANPATH", "INFOPATH", "PWD", "OLDPWD", "LOGNAME":
 		return true
 	}
 	return false
@@ -157,8 +170,10 @@ func (s *shell) isToolHome(name, abs string) bool {
 // where they are set.
 func ignoresVariables(program string) bool {
 	switch program {
-	case "git", "cp", "mv", "ln", "rm", "rmdir", "mkdir", "chmod", "chown", "touch", "tee", "dd", "tar", "zip", "unzip", "sed", "awk", "gawk", "mawk", "find", "xargs", "env", "sudo",
-		"nice", "timeout", "time", "nohup", "rsync", "kill", "truncate", "install", "mktemp", "gzip", "gunzip", "sleep", "jq", "gh":
+	case "git", "cp", "mv", "ln", "rm", "rmdir", "mkdir", "chmod", "chown", "touch", "tee", "dd", "tar", "zip", "unzip",
+		"sed", "awk", "gawk", "mawk", "find", "xargs", "env", "sudo",
+		"nice", "timeout", "time", "nohup", "rsync", "kill", "truncate", "install", "mktemp", "gzip", "gunzip", "sleep", "jq",
+		"gh":
 		return true
 	}
 	return false
@@ -171,7 +186,8 @@ func (s *shell) followsVariables(name string, argv []arg) bool {
 	if lang == "" || lang == "other" || len(argv) < 3 {
 		return false
 	}
-	for _, prefix := range []string{"PYTHON", "NODE", "NPM", "RUBY", "GEM", "BUNDLE", "PERL", "PHP", "LUA", "DENO", "BUN", "BASH_", "ENV", "ZDOTDIR", "LD_", "FISH"} {
+	for _, prefix := range []string{"PYTHON", "NODE", "NPM", "RUBY", "GEM", "BUNDLE", "PERL", "PHP", "LUA", "DENO", "BUN",
+		"BASH_", "ENV", "ZDOTDIR", "LD_", "FISH"} {
 		if strings.HasPrefix(name, prefix) {
 			return false
 		}
@@ -188,10 +204,12 @@ func (s *shell) directedWrites(name string, value arg) {
 		}
 		where, abs := s.locate(t, s.sc.dirs[0], false)
 		own := name == "HOME" && abs == s.land.home // passed on as it is
-		if where >= placeSystem || where == placeUnknown || where == placeProtected || own || s.isToolHome(name, abs) || s.imaginary(t) {
+		if where >= placeSystem || where == placeUnknown || where == placeProtected || own || s.isToolHome(name, abs) ||
+			s.imaginary(t) {
 			continue
 		}
-		s.deny(RuleEnvironment, value, abs, name+" would send files to "+clip(abs, 200)+", outside the workspace", "point it below "+s.land.workspace)
+		s.deny(RuleEnvironment, value, abs, name+" would send files to "+clip(abs, 200)+", outside the workspace",
+			"point it below "+s.land.workspace)
 	}
 }
 
@@ -220,12 +238,16 @@ func (s *shell) inherited(argv []arg) {
 func directsWrites(name string) bool {
 	upper := strings.ToUpper(name)
 	switch upper {
-	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O", "DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE", "GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH", "DOCKER_CONFIG":
+	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O",
+		"DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE",
+		"GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH", "DOCKER_CONFIG":
 		return true
-	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME", "JDK_HOME", "MAVEN_HOME", "GRADLE_HOME", "NVM_DIR", "PYENV_ROOT", "ANDROID_SDK_ROOT", "SDKMAN_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR":
+	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME", "JDK_HOME", "MAVEN_HOME", "GRADLE_HOME", "NVM_DIR",
+		"PYENV_ROOT", "ANDROID_SDK_ROOT", "SDKMAN_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR":
 		return false
 	}
-	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET", "_CACHE", "_ROOT", "_FOLDER", "_STORE", "_HISTORY", "USERCONFIG", "GLOBALCONFIG"} {
+	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET",
+		"_CACHE", "_ROOT", "_FOLDER", "_STORE", "_HISTORY", "USERCONFIG", "GLOBALCONFIG"} {
 		if strings.HasSuffix(upper, suffix) {
 			return true
 		}

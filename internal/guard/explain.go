@@ -39,7 +39,8 @@ func marked(b *strings.Builder, command string, v Verdict) {
 		b.WriteString("  " + text + "\n")
 		from, to := max(v.Start, offset), min(v.End, offset+len(text))
 		if v.End > v.Start && from < to {
-			b.WriteString("  " + blank(text[:from-offset]) + strings.Repeat("^", utf8.RuneCountInString(text[from-offset:to-offset])) + "\n")
+			b.WriteString("  " + blank(text[:from-offset]) +
+				strings.Repeat("^", utf8.RuneCountInString(text[from-offset:to-offset])) + "\n")
 		}
 		offset += len(line)
 	}

@@ -104,7 +104,8 @@ func (s *shell) move(args []arg) {
 	}
 	for _, a := range targets {
 		s.check(opWrite, a)
-		if where, abs := s.locate(a.text, s.sc.dirs[0], false); where.writable() && s.land.isProtected(abs, true) && !within(s.land.workspace, abs) {
+		if where, abs := s.locate(a.text, s.sc.dirs[0], false); where.writable() && s.land.isProtected(abs, true) &&
+			!within(s.land.workspace, abs) {
 			s.refuse(opWrite, a, placeProtected, abs) // moving something into the place of .claude
 		}
 	}
@@ -128,7 +129,8 @@ func (s *shell) link(args []arg) {
 	dir := s.sc.dirs[0]
 	if v, ok := place.literal(); ok && o.has("-s", "--symbolic") && !o.has("-r", "--relative") {
 		at := s.absolute(v)
-		if e, _ := s.land.lookup(at); e == EntryDir || strings.HasSuffix(v, "/") || v == "." || s.sc.made[at] || len(targets) > 1 {
+		if e, _ := s.land.lookup(at); e == EntryDir || strings.HasSuffix(v, "/") || v == "." || s.sc.made[at] ||
+			len(targets) > 1 {
 			dir = at
 		} else {
 			dir = path.Dir(at)
@@ -272,7 +274,9 @@ func (s *shell) dd(args []arg) {
 }
 
 func (s *shell) rsync(argv []arg) {
-	o := parseOptions(argv[1:], "eTBfM", "--rsh", "--rsync-path", "--log-file", "--backup-dir", "--partial-dir", "--temp-dir", "--exclude", "--include", "--files-from", "--exclude-from", "--compare-dest", "--link-dest", "--write-batch")
+	o := parseOptions(argv[1:], "eTBfM", "--rsh", "--rsync-path", "--log-file", "--backup-dir", "--partial-dir",
+		"--temp-dir", "--exclude", "--include", "--files-from", "--exclude-from", "--compare-dest", "--link-dest",
+		"--write-batch")
 	for _, a := range o.values("-e", "--rsh", "--rsync-path") {
 		s.isolated(func() { s.runText(a.text, a, "rsync") })
 	}

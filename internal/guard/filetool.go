@@ -27,19 +27,34 @@ const (
 // kindOf knows the tools of claude, codex, gemini, opencode, qwen and pi.
 func kindOf(name string) toolKind {
 	switch name {
-	case "Bash", "bash", "shell", "local_shell", "exec_command", "exec", "container.exec", "unified_exec", "run_shell_command", "ShellTool", "execute_command", "PowerShell", "Monitor", "shell_command":
+	case "Bash", "bash", "shell", "local_shell", "exec_command", "exec", "container.exec", "unified_exec",
+		"run_shell_command", "ShellTool", "execute_command", "PowerShell", "Monitor", "shell_command":
 		return toolShell
-	case "Write", "Edit", "MultiEdit", "NotebookEdit", "write", "edit", "multiedit", "write_file", "replace", "edit_file", "create_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "WriteFile", "EditFile", "insert", "delete_file", "move_file", "notebook_edit", "smart_edit", "insert_edit_into_file":
+	case "Write", "Edit", "MultiEdit", "NotebookEdit", "write", "edit", "multiedit", "write_file", "replace", "edit_file",
+		"create_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "WriteFile", "EditFile", "insert",
+		"delete_file", "move_file", "notebook_edit", "smart_edit", "insert_edit_into_file":
 		return toolWrite
 	case "apply_patch", "patch", "ApplyPatch":
 		return toolPatch
-	case "Read", "NotebookRead", "Grep", "Glob", "LS", "LSP", "read", "read_file", "read_many_files", "list_directory", "ls", "list", "list_dir", "glob", "grep", "grep_files", "search_file_content", "grep_search", "ripgrep", "find", "lsp", "view_image", "codesearch", "read_folder", "ReadFile", "ReadManyFiles", "FindFiles", "SearchText", "lsp_hover", "lsp_diagnostics":
+	case "Read", "NotebookRead", "Grep", "Glob", "LS", "LSP", "read", "read_file", "read_many_files", "list_directory",
+		"ls", "list", "list_dir", "glob", "grep", "grep_files", "search_file_content", "grep_search", "ripgrep", "find",
+		"lsp", "view_image", "codesearch", "read_folder", "ReadFile", "ReadManyFiles", "FindFiles", "SearchText", "lsp_hover",
+		"lsp_diagnostics":
 		return toolRead
-	case "TodoWrite", "TodoRead", "WebFetch", "WebSearch", "ExitPlanMode", "EnterPlanMode", "exit_plan_mode", "enter_plan_mode", "AskUserQuestion", "Skill", "SlashCommand", "BashOutput", "KillShell", "KillBash", "TaskOutput", "TaskStop", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
-		"ListMcpResources", "ListMcpResourcesTool", "ReadMcpResource", "ReadMcpResourceTool", "ToolSearch", "DeferredToolPlaceholder", "StructuredOutput", "ReportFindings", "ListAgents", "CronList", "ScheduleWakeup", "Brief", "Sleep",
-		"todowrite", "todoread", "webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "task", "skill", "question", "invalid", "batch_todo", "plan", "plan_enter", "plan_exit",
-		"update_plan", "write_todos", "todo_write", "activate_skill", "ask_user", "get_internal_docs", "codebase_investigator", "cli_help", "complete_task", "delegate_to_agent", "invoke_agent", "update_topic", "list_background_processes", "read_background_output",
-		"request_user_input", "request_user_input_async", "get_goal", "create_goal", "update_goal", "spawn_agent", "wait", "wait_agent", "close_agent", "send_input", "send_message", "resume_agent", "followup_task", "interrupt_agent", "list_agents", "sleep", "curr_time",
+	case "TodoWrite", "TodoRead", "WebFetch", "WebSearch", "ExitPlanMode", "EnterPlanMode", "exit_plan_mode",
+		"enter_plan_mode", "AskUserQuestion", "Skill", "SlashCommand", "BashOutput", "KillShell", "KillBash", "TaskOutput",
+		"TaskStop", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
+		"ListMcpResources", "ListMcpResourcesTool", "ReadMcpResource", "ReadMcpResourceTool", "ToolSearch",
+		"DeferredToolPlaceholder", "StructuredOutput", "ReportFindings", "ListAgents", "CronList", "ScheduleWakeup", "Brief",
+		"Sleep",
+		"todowrite", "todoread", "webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "task", "skill",
+		"question", "invalid", "batch_todo", "plan", "plan_enter", "plan_exit",
+		"update_plan", "write_todos", "todo_write", "activate_skill", "ask_user", "get_internal_docs",
+		"codebase_investigator", "cli_help", "complete_task", "delegate_to_agent", "invoke_agent", "update_topic",
+		"list_background_processes", "read_background_output",
+		"request_user_input", "request_user_input_async", "get_goal", "create_goal", "update_goal", "spawn_agent", "wait",
+		"wait_agent", "close_agent", "send_input", "send_message", "resume_agent", "followup_task", "interrupt_agent",
+		"list_agents", "sleep", "curr_time",
 		"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "write_stdin_poll", "tool_search":
 		return toolFree
 	case "Task", "Agent":
@@ -105,9 +120,12 @@ func (s *shell) tool(call Call) {
 	}
 	switch kind {
 	case toolUnknown:
-		s.deny(RuleTool, arg{}, "", "the guard does not know the tool "+clip(call.Tool, 80), "use the shell and file tools, or ask the user to name it in the policy")
+		s.deny(RuleTool, arg{}, "", "the guard does not know the tool "+clip(call.Tool, 80),
+			"use the shell and file tools, or ask the user to name it in the policy")
 	case toolDenied:
-		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+" works outside the workspace, or starts what the guard can't follow", "work with the shell and in files below "+s.land.workspace)
+		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+
+			" works outside the workspace, or starts what the guard can't follow", "work with the shell and in files below "+
+			s.land.workspace)
 	}
 	if kind == toolFree || kind == toolRead {
 		return // nothing that it is given is written
@@ -182,7 +200,8 @@ func (s *shell) topLevel(command string) {
 func (s *shell) writeTool(in fileInput, bad func(string)) {
 	found := false
 	check := func(in fileInput) {
-		for _, name := range []string{"file_path", "filePath", "notebook_path", "path", "absolute_path", "target_file", "source", "destination"} {
+		for _, name := range []string{"file_path", "filePath", "notebook_path", "path", "absolute_path", "target_file",
+			"source", "destination"} {
 			value, present, ok := in.text(name)
 			if !ok || present && (value == "" || strings.Contains(value, "\x00")) {
 				bad("the call names an empty or unreadable path")

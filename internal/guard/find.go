@@ -39,7 +39,8 @@ func (s *shell) find(argv []arg) {
 	for i := 0; i < len(rest); i++ {
 		v, _ := rest[i].literal()
 		switch v {
-		case "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename", "-empty", "-newer", "-mtime", "-size", "-mindepth":
+		case "-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename", "-empty", "-newer", "-mtime", "-size",
+			"-mindepth":
 			filtered = true
 		case "-delete":
 			for _, r := range roots {
@@ -97,7 +98,8 @@ func (s *shell) findDelete(root arg, filtered bool) {
 		return
 	}
 	s.check(opRemove, arg{root.with(seg{literal, "/"}, seg{matched, "*"}), root.start, root.end})
-	if where, abs := s.locate(root.text, s.sc.dirs[0], false); where.writable() && (s.land.isProtected(abs, true) || s.land.removesRoot(abs)) {
+	if where, abs := s.locate(root.text, s.sc.dirs[0], false); where.writable() &&
+		(s.land.isProtected(abs, true) || s.land.removesRoot(abs)) {
 		s.refuse(opRemove, root, placeProtected, abs)
 	}
 }

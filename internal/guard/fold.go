@@ -62,7 +62,8 @@ func (p *program) reduce(toks []codeToken, i int) (codeToken, int, bool) {
 		return joined(t, at(2), at(1).text), 3, true
 	case t.kind == 's' && is(1, ".") && is(2, ".") && at(3).kind == 's':
 		return joined(t, at(3), "+"), 4, true
-	case t.kind == 's' && at(1).kind == 'i' && (at(1).text == ".format" || at(1).text == ".joinpath") && is(2, "(") && at(3).kind == 's' && is(4, ")"):
+	case t.kind == 's' && at(1).kind == 'i' && (at(1).text == ".format" || at(1).text == ".joinpath") && is(2, "(") &&
+		at(3).kind == 's' && is(4, ")"):
 		if at(1).text == ".format" {
 			return codeToken{kind: 's', text: strings.Replace(t.text, "{}", at(3).text, 1), path: true}, 5, true
 		}
@@ -75,7 +76,8 @@ func (p *program) reduce(toks []codeToken, i int) (codeToken, int, bool) {
 		if at(1).text == ".parent" {
 			return *r, 2, true
 		}
-	case t.kind == 'p' && t.text == "(" && at(1).kind == 's' && is(2, ")") && (i == 0 || toks[i-1].kind == 'p' && !closes(toks[i-1])):
+	case t.kind == 'p' && t.text == "(" && at(1).kind == 's' && is(2, ")") &&
+		(i == 0 || toks[i-1].kind == 'p' && !closes(toks[i-1])):
 		return at(1), 3, true
 	case t.kind == 'i':
 		return p.reduceName(toks, i)
@@ -115,7 +117,8 @@ func (p *program) method(t codeToken, name string) *codeToken {
 	switch name {
 	case ".parent":
 		return &codeToken{kind: 's', text: parent(t.text), path: true}
-	case ".resolve", ".absolute", ".expanduser", ".strip", ".toString", ".to_s", ".as_posix", ".trim", ".freeze", ".to_path":
+	case ".resolve", ".absolute", ".expanduser", ".strip", ".toString", ".to_s", ".as_posix", ".trim", ".freeze",
+		".to_path":
 		return &t
 	}
 	return nil
@@ -135,7 +138,8 @@ func (p *program) reduceName(toks []codeToken, i int) (codeToken, int, bool) {
 	}
 	empty := at(1).text == "(" && at(2).text == ")" && at(2).kind == 'p'
 	switch last := lastName(name); {
-	case (last == "homedir" || last == "home" && strings.Contains(name, "Path") || name == "Dir.home" || name == "Dir.home()") && empty:
+	case (last == "homedir" || last == "home" && strings.Contains(name, "Path") || name == "Dir.home" ||
+		name == "Dir.home()") && empty:
 		return str("~", 3)
 	case name == "Dir.home" || name == "process.env.HOME" || name == "$HOME":
 		return str("~", 1)
@@ -181,7 +185,8 @@ func parent(v string) string {
 
 func joinsPath(last string) bool {
 	switch last {
-	case "join", "resolve", "abspath", "normpath", "realpath", "normalize", "expanduser", "Path", "PurePath", "PosixPath", "Join", "fspath", "str", "String", "expand_path", "Pathname", "dirname", "catfile", "catdir":
+	case "join", "resolve", "abspath", "normpath", "realpath", "normalize", "expanduser", "Path", "PurePath", "PosixPath",
+		"Join", "fspath", "str", "String", "expand_path", "Pathname", "dirname", "catfile", "catdir":
 		return true
 	}
 	return false
@@ -211,7 +216,8 @@ func pathCall(toks []codeToken, i int) (string, int, bool) {
 
 func isEnvironment(name string) bool {
 	switch name {
-	case "os.environ", "os.environ.get", "os.getenv", "process.env", "ENV", "ENV.fetch", "$ENV", "os.Getenv", "getenv", "$_ENV", "$_SERVER", "environ", "environ.get":
+	case "os.environ", "os.environ.get", "os.getenv", "process.env", "ENV", "ENV.fetch", "$ENV", "os.Getenv", "getenv",
+		"$_ENV", "$_SERVER", "environ", "environ.get":
 		return true
 	}
 	return strings.HasPrefix(name, "process.env.")
@@ -222,7 +228,8 @@ func (p *program) environment(toks []codeToken, i int) (string, int, bool) {
 	name, n := "", 4
 	if rest, ok := strings.CutPrefix(toks[i].text, "process.env."); ok {
 		name, n = rest, 1
-	} else if i+3 < len(toks) && (toks[i+2].kind == 's' || toks[i+2].kind == 'i') && strings.Contains("([{", toks[i+1].text) {
+	} else if i+3 < len(toks) && (toks[i+2].kind == 's' || toks[i+2].kind == 'i') &&
+		strings.Contains("([{", toks[i+1].text) {
 		name = toks[i+2].text
 		for i+n-1 < len(toks) && !strings.Contains(")]}", toks[i+n-1].text) {
 			n++
@@ -282,7 +289,8 @@ func (p *program) markTails() {
 		if op == "+" || (op == "." && (p.lang == "perl" || p.lang == "php" || p.lang == "lua")) || op == "%" {
 			p.toks[i].tail = true
 		}
-		if op == "/" && i > 1 && (p.toks[i-2].kind == 'i' || p.toks[i-2].text == ")") && !strings.HasPrefix(p.toks[i].text, "/") {
+		if op == "/" && i > 1 && (p.toks[i-2].kind == 'i' || p.toks[i-2].text == ")") &&
+			!strings.HasPrefix(p.toks[i].text, "/") {
 			p.toks[i].tail = p.toks[i].text != ".." && !strings.HasPrefix(p.toks[i].text, "../")
 		}
 	}

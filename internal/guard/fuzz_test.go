@@ -15,13 +15,17 @@ import (
 // though they don't parse.
 func FuzzDecide(f *testing.F) {
 	for _, seed := range []string{
-		"ls", "cd .. && x", `echo "${x:-'$(y)'}"`, "cat <<EOF\n$(x)\nEOF", "a[0]=1 b", "((a) )", "x=$\\\n(y)", "f() { f; }; f",
-		"git -c a.b=c -C d e", "find . -exec a {} +", "xargs -I{} b", "python3 -c 'open(\"x\",\"w\")'", "sed 's/a/b/w c' d", "awk '{print > \"x\"}'",
-		"tar xf a -C b", "for i in {1..9}; do $i; done", "case $x in a) b;; esac", "echo ${!x} ${x@P} ${x//a/b} ${x:1:2}", "trap 'a' EXIT", "[[ -v a[$(b)] ]]",
+		"ls", "cd .. && x", `echo "${x:-'$(y)'}"`, "cat <<EOF\n$(x)\nEOF", "a[0]=1 b", "((a) )", "x=$\\\n(y)",
+		"f() { f; }; f",
+		"git -c a.b=c -C d e", "find . -exec a {} +", "xargs -I{} b", "python3 -c 'open(\"x\",\"w\")'", "sed 's/a/b/w c' d",
+		"awk '{print > \"x\"}'",
+		"tar xf a -C b", "for i in {1..9}; do $i; done", "case $x in a) b;; esac", "echo ${!x} ${x@P} ${x//a/b} ${x:1:2}",
+		"trap 'a' EXIT", "[[ -v a[$(b)] ]]",
 	} {
 		f.Add(seed)
 	}
-	p := guard.Policy{Workspace: "/w/task", Host: "/w/host", Home: "/h", Linked: true, Branch: "b", GitDir: "/w/host/.git/worktrees/task", GitCommonDir: "/w/host/.git", Scratch: []string{"/tmp"}}
+	p := guard.Policy{Workspace: "/w/task", Host: "/w/host", Home: "/h", Linked: true, Branch: "b",
+		GitDir: "/w/host/.git/worktrees/task", GitCommonDir: "/w/host/.git", Scratch: []string{"/tmp"}}
 	f.Fuzz(func(t *testing.T, command string) {
 		call := guard.Command("/w/task", command)
 		var sent struct{ Command string } // what JSON made of it
@@ -42,7 +46,8 @@ func FuzzDecide(f *testing.F) {
 			}
 			return
 		}
-		if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(sent.Command), ""); err != nil && !strings.Contains(command, "\\\n") {
+		if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(sent.Command),
+			""); err != nil && !strings.Contains(command, "\\\n") {
 			t.Fatalf("allowed, and does not parse: %q: %v", command, err)
 		}
 	})

@@ -81,7 +81,9 @@ func (s *shell) gitGlobals(argv []arg) []arg {
 		}
 		value := arg{args[0].cut(len(name) + 1), args[0].start, args[0].end}
 		used := 1
-		if takes := name == "-C" || name == "-c" || !glued && contains([]string{"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source", "--exec-path"}, name); takes {
+		if takes := name == "-C" || name == "-c" || !glued &&
+			contains([]string{"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source",
+				"--exec-path"}, name); takes {
 			if name == "--exec-path" && !glued {
 				args = args[1:]
 				continue
@@ -128,7 +130,8 @@ func (s *shell) gitEnter(a arg) {
 		switch {
 		case where.writable():
 		case where == placeUnknown:
-			s.deny(RuleUnknownPath, a, "", "git would run in "+a.String()+", which can't be told beforehand", "run it in the workspace, without -C")
+			s.deny(RuleUnknownPath, a, "", "git would run in "+a.String()+", which can't be told beforehand",
+				"run it in the workspace, without -C")
 		default:
 			s.denyGit(a, abs)
 		}
@@ -202,11 +205,14 @@ func (g *gitCall) output() text {
 		return top.with(seg{literal, "\n"})
 	case g.sub == "rev-parse" && o.has("--show-cdup"):
 		return unknown(below)
-	case g.sub == "rev-parse" && (o.has("--git-common-dir") || o.has("--show-superproject-working-tree")) && g.own && s.policy.GitCommonDir != "":
+	case g.sub == "rev-parse" && (o.has("--git-common-dir") || o.has("--show-superproject-working-tree")) && g.own &&
+		s.policy.GitCommonDir != "":
 		return lit(s.policy.GitCommonDir + "\n")
-	case g.sub == "rev-parse" && (o.has("--git-dir") || o.has("--absolute-git-dir") || o.has("--git-path")) && g.own && s.policy.GitDir != "":
+	case g.sub == "rev-parse" && (o.has("--git-dir") || o.has("--absolute-git-dir") || o.has("--git-path")) && g.own &&
+		s.policy.GitDir != "":
 		return lit(s.policy.GitDir + "\n")
-	case g.sub == "rev-parse" || g.sub == "describe" || g.sub == "rev-list" || g.sub == "merge-base" || g.sub == "symbolic-ref" || g.sub == "hash-object" || g.sub == "write-tree" || g.sub == "commit-tree":
+	case g.sub == "rev-parse" || g.sub == "describe" || g.sub == "rev-list" || g.sub == "merge-base" ||
+		g.sub == "symbolic-ref" || g.sub == "hash-object" || g.sub == "write-tree" || g.sub == "commit-tree":
 		return unknown(token)
 	case g.sub == "branch" && o.has("--show-current"):
 		return unknown(token)
@@ -220,9 +226,13 @@ func (g *gitCall) output() text {
 
 // textOptions are the options of git commands whose value is text, not a path.
 func textOptions() (short string, long []string) {
-	return "mSGeCcULnMBXl", []string{"--message", "--grep", "--author", "--committer", "--format", "--pretty", "--date", "--since", "--until", "--after", "--before", "--sort", "--contains", "--no-contains",
-		"--merged", "--no-merged", "--points-at", "--trailer", "--fixup", "--squash", "--reuse-message", "--reedit-message", "--max-count", "--skip", "--diff-filter", "--word-diff-regex", "--glob", "--branches", "--tags",
-		"--exclude", "--strategy", "--strategy-option", "--onto", "--source", "--branch", "--origin", "--depth", "--inter-hunk-context", "--unified", "--color", "--encoding", "--cleanup", "--subject", "--in-reply-to", "--to", "--cc"}
+	return "mSGeCcULnMBXl", []string{"--message", "--grep", "--author", "--committer", "--format", "--pretty", "--date",
+		"--since", "--until", "--after", "--before", "--sort", "--contains", "--no-contains",
+		"--merged", "--no-merged", "--points-at", "--trailer", "--fixup", "--squash", "--reuse-message", "--reedit-message",
+		"--max-count", "--skip", "--diff-filter", "--word-diff-regex", "--glob", "--branches", "--tags",
+		"--exclude", "--strategy", "--strategy-option", "--onto", "--source", "--branch", "--origin", "--depth",
+		"--inter-hunk-context", "--unified", "--color", "--encoding", "--cleanup", "--subject", "--in-reply-to", "--to",
+		"--cc"}
 }
 
 // paths denies path operands outside, even to be read.
@@ -235,7 +245,8 @@ func (g *gitCall) paths() {
 		short = "eCABmO"
 	case "clean", "shortlog":
 		short += "e"
-	case "bisect", "help", "config", "check-ref-format", "rev-parse", "show-ref", "for-each-ref", "var", "check-attr", "interpret-trailers", "cat-file", "name-rev":
+	case "bisect", "help", "config", "check-ref-format", "rev-parse", "show-ref", "for-each-ref", "var", "check-attr",
+		"interpret-trailers", "cat-file", "name-rev":
 		short = ""
 	case "apply", "am", "archive", "bundle", "format-patch", "checkout-index", "clone", "init", "read-tree":
 		short = "mSGb"
@@ -305,8 +316,12 @@ func (g *gitCall) fileOptions(o options) {
 			continue
 		}
 		switch f.name {
-		case "--output", "--output-directory", "--prefix", "--separate-git-dir", "--template", "--reference", "--reference-if-able", "--directory", "--file",
-			"--git-dir", "--work-tree", "--exclude-from", "--exclude-per-directory", "--pathspec-from-file", "--ignore-revs-file", "--attach", "--signature-file", "--contents", "--local", "--index-output", "--stdin-paths", "--dissociate", "--bundle-uri", "--export-marks", "--import-marks", "--separate", "--super-prefix", "--smtp-server-cert":
+		case "--output", "--output-directory", "--prefix", "--separate-git-dir", "--template", "--reference",
+			"--reference-if-able", "--directory", "--file",
+			"--git-dir", "--work-tree", "--exclude-from", "--exclude-per-directory", "--pathspec-from-file",
+			"--ignore-revs-file", "--attach", "--signature-file", "--contents", "--local", "--index-output", "--stdin-paths",
+			"--dissociate", "--bundle-uri", "--export-marks", "--import-marks", "--separate", "--super-prefix",
+			"--smtp-server-cert":
 			g.optionPath(f.value)
 		case "--remote", "--repo", "--url":
 			g.remote(f.value)
@@ -323,7 +338,8 @@ func (g *gitCall) fileOptions(o options) {
 		}
 	}
 	// Short options mean different things to different commands.
-	short := map[string]string{"archive": "o", "format-patch": "o", "commit": "F", "tag": "F", "notes": "F", "merge": "F", "diff": "O", "log": "O", "am": "", "blame": "S", "ls-files": "X"}[g.sub]
+	short := map[string]string{"archive": "o", "format-patch": "o", "commit": "F", "tag": "F", "notes": "F", "merge": "F",
+		"diff": "O", "log": "O", "am": "", "blame": "S", "ls-files": "X"}[g.sub]
 	for i, a := range g.args {
 		v := a.prefix()
 		if short == "" || len(v) < 2 || v[:2] != "-"+short {

@@ -18,7 +18,8 @@ func (g *gitCall) shared() bool {
 		}
 	}
 	deny := func(what string) {
-		s.deny(RuleGitShared, g.at, "", "git "+g.sub+" would change "+what+", which this worktree shares with the host", "leave the repository's housekeeping to the user")
+		s.deny(RuleGitShared, g.at, "", "git "+g.sub+" would change "+what+", which this worktree shares with the host",
+			"leave the repository's housekeeping to the user")
 	}
 	switch g.sub {
 	case "config":
@@ -28,8 +29,10 @@ func (g *gitCall) shared() bool {
 		if linked && first != "list" && first != "" {
 			deny("the list of worktrees")
 		}
-	case "gc", "prune", "repack", "pack-refs", "prune-packed", "filter-branch", "filter-repo", "fast-import", "multi-pack-index", "commit-graph", "unpack-objects", "index-pack", "pack-objects", "backfill", "refs":
-		if linked && !contains([]string{"verify", "exists", "list"}, first) && !parseOptions(g.args, "").has("--dry-run", "-n") {
+	case "gc", "prune", "repack", "pack-refs", "prune-packed", "filter-branch", "filter-repo", "fast-import",
+		"multi-pack-index", "commit-graph", "unpack-objects", "index-pack", "pack-objects", "backfill", "refs":
+		if linked && !contains([]string{"verify", "exists", "list"}, first) &&
+			!parseOptions(g.args, "").has("--dry-run", "-n") {
 			deny("objects and refs")
 		}
 	case "maintenance":
@@ -39,11 +42,13 @@ func (g *gitCall) shared() bool {
 			deny("the reflogs")
 		}
 	case "replace", "notes":
-		if linked && (g.sub == "replace" && len(g.args) > 0 && !parseOptions(g.args, "").has("-l", "--list") || g.sub == "notes" && first != "" && first != "show" && first != "list" && first != "get-ref") {
+		if linked && (g.sub == "replace" && len(g.args) > 0 && !parseOptions(g.args, "").has("-l", "--list") ||
+			g.sub == "notes" && first != "" && first != "show" && first != "list" && first != "get-ref") {
 			deny("refs")
 		}
 	case "sparse-checkout", "lfs", "flow", "svn", "p4", "scalar":
-		if linked && (g.sub == "sparse-checkout" && first != "list" || first == "install" || first == "uninstall" || first == "init" || g.sub == "scalar") {
+		if linked && (g.sub == "sparse-checkout" && first != "list" || first == "install" || first == "uninstall" ||
+			first == "init" || g.sub == "scalar") {
 			deny("configuration")
 		}
 	case "credential", "credential-store", "credential-cache":
@@ -56,7 +61,8 @@ func (g *gitCall) shared() bool {
 }
 
 func (g *gitCall) denyConfig(a arg, what string) {
-	g.s.deny(RuleGitConfig, a, "", "this would change "+what+" in configuration that is shared with the host or runs programs",
+	g.s.deny(RuleGitConfig, a, "", "this would change "+what+
+		" in configuration that is shared with the host or runs programs",
 		"pass settings for one command with -c, or leave them as they are")
 }
 
@@ -74,7 +80,8 @@ func (g *gitCall) config(linked bool) {
 		first = ops[0].known()
 	}
 	switch {
-	case o.has("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--get-color", "--get-colorbool") || first == "get" || first == "list" || first == "get-color":
+	case o.has("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--get-color", "--get-colorbool") ||
+		first == "get" || first == "list" || first == "get-color":
 		return
 	case first == "set" || first == "unset" || first == "edit" || first == "remove-section" || first == "rename-section":
 		ops = ops[1:]
@@ -101,7 +108,8 @@ func (g *gitCall) config(linked bool) {
 func (g *gitCall) configValue(ops []arg) {
 	if len(ops) > 1 {
 		g.s.gitConfigPair(arg{ops[0].with(seg{literal, "="}).with(ops[1].text...), ops[0].start, ops[1].end})
-		if key, _ := ops[0].literal(); strings.HasPrefix(strings.ToLower(key), "remote.") || strings.HasPrefix(strings.ToLower(key), "submodule.") {
+		if key, _ := ops[0].literal(); strings.HasPrefix(strings.ToLower(key), "remote.") ||
+			strings.HasPrefix(strings.ToLower(key), "submodule.") {
 			g.remote(ops[1])
 		}
 	}
@@ -153,7 +161,8 @@ func (s *shell) gitConfigPair(a arg) {
 		if strings.HasPrefix(base.prefix(), "ext::") {
 			s.deny(RuleGitConfig, a, "", "URLs would run a program", "leave it out")
 		}
-		if strings.HasPrefix(base.prefix(), "/") || strings.HasPrefix(base.prefix(), ".") || strings.HasPrefix(base.prefix(), "file:") {
+		if strings.HasPrefix(base.prefix(), "/") || strings.HasPrefix(base.prefix(), ".") ||
+			strings.HasPrefix(base.prefix(), "file:") {
 			s.gitPath(arg{lit(strings.TrimPrefix(base.known(), "file://")), a.start, a.end}, key)
 		}
 	case section == "remote" && (last == "url" || last == "pushurl"):
@@ -164,16 +173,20 @@ func (s *shell) gitConfigPair(a arg) {
 // runsProgram names the settings whose value git runs.
 func runsProgram(section, last, key string) bool {
 	switch key {
-	case "core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "core.gitproxy", "core.askpass", "core.alternaterefscommand", "diff.external", "sequence.editor", "gpg.program",
-		"interactive.difffilter", "web.browser", "uploadpack.packobjectshook", "credential.helper", "sendemail.smtpserver", "sendemail.sendmailcmd", "instaweb.httpd", "fsmonitor.hook", "init.templatehook":
+	case "core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "core.gitproxy", "core.askpass",
+		"core.alternaterefscommand", "diff.external", "sequence.editor", "gpg.program",
+		"interactive.difffilter", "web.browser", "uploadpack.packobjectshook", "credential.helper", "sendemail.smtpserver",
+		"sendemail.sendmailcmd", "instaweb.httpd", "fsmonitor.hook", "init.templatehook":
 		return true
 	}
 	switch section {
 	case "pager":
 		return true
-	case "diff", "difftool", "merge", "mergetool", "filter", "man", "browser", "credential", "gpg", "trailer", "tar", "remote", "submodule", "hook", "guitool":
+	case "diff", "difftool", "merge", "mergetool", "filter", "man", "browser", "credential", "gpg", "trailer", "tar",
+		"remote", "submodule", "hook", "guitool":
 		switch last {
-		case "command", "cmd", "textconv", "driver", "clean", "smudge", "process", "helper", "program", "path", "uploadpack", "receivepack", "vcs", "update", "defaultkeycommand":
+		case "command", "cmd", "textconv", "driver", "clean", "smudge", "process", "helper", "program", "path", "uploadpack",
+			"receivepack", "vcs", "update", "defaultkeycommand":
 			return last != "update" || section == "submodule"
 		}
 	}
@@ -183,16 +196,19 @@ func runsProgram(section, last, key string) bool {
 // namesPath names the settings whose value is a path that git uses.
 func namesPath(last, key string) bool {
 	switch key {
-	case "core.hookspath", "core.worktree", "init.templatedir", "include.path", "core.attributesfile", "core.excludesfile", "commit.template", "http.cookiefile", "core.gitdir", "blame.ignorerevsfile", "gpg.ssh.allowedsignersfile":
+	case "core.hookspath", "core.worktree", "init.templatedir", "include.path", "core.attributesfile", "core.excludesfile",
+		"commit.template", "http.cookiefile", "core.gitdir", "blame.ignorerevsfile", "gpg.ssh.allowedsignersfile":
 		return true
 	}
-	return strings.HasPrefix(key, "includeif.") && last == "path" || strings.HasPrefix(key, "trace2.") && strings.HasSuffix(last, "target")
+	return strings.HasPrefix(key, "includeif.") && last == "path" || strings.HasPrefix(key, "trace2.") &&
+		strings.HasSuffix(last, "target")
 }
 
 // gitSetting judges a GIT_* variable.
 func (s *shell) gitSetting(name string, value arg) {
 	switch name {
-	case "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TEMPLATE_DIR", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_ATTR_SOURCE_FILE":
+	case "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TEMPLATE_DIR",
+		"GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_ATTR_SOURCE_FILE":
 		if len(value.text) > 0 {
 			s.gitPath(value, name)
 		}
@@ -202,11 +218,13 @@ func (s *shell) gitSetting(name string, value arg) {
 		}
 	case "GIT_CONFIG_PARAMETERS":
 		if len(value.text) > 0 {
-			s.deny(RuleGitConfig, value, "", "GIT_CONFIG_PARAMETERS is git's own, and no place for settings", "pass settings for one command with -c")
+			s.deny(RuleGitConfig, value, "", "GIT_CONFIG_PARAMETERS is git's own, and no place for settings",
+				"pass settings for one command with -c")
 		}
 	case "GIT_EXEC_PATH":
 		s.checkProgram(s.absolute(value.known()), value)
-	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_MERGE_VERBOSITY_COMMAND":
+	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF",
+		"GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_MERGE_VERBOSITY_COMMAND":
 		s.programSetting(value)
 	}
 	if strings.HasPrefix(name, "GIT_TRACE") && strings.HasPrefix(value.prefix(), "/") {
@@ -261,11 +279,14 @@ func (g *gitCall) executes() {
 	case "grep":
 		each("eCABmO", []string{"--open-files-in-pager"}, "-O", "--open-files-in-pager")
 	case "clone", "ls-remote", "archive":
-		each("uobcj", []string{"--upload-pack", "--exec", "--branch", "--origin", "--config", "--depth"}, "-u", "--upload-pack", "--exec")
-		for _, a := range parseOptions(g.args, "uobcj", "--config", "--branch", "--origin", "--depth").values("-c", "--config") {
+		each("uobcj", []string{"--upload-pack", "--exec", "--branch", "--origin", "--config", "--depth"}, "-u",
+			"--upload-pack", "--exec")
+		for _, a := range parseOptions(g.args, "uobcj", "--config", "--branch", "--origin", "--depth").values("-c",
+			"--config") {
 			s.gitConfigPair(a)
 		}
-		if ops := parseOptions(g.args, "uobcj", "--upload-pack", "--branch", "--origin", "--config", "--depth", "--reference", "--template", "--separate-git-dir", "--jobs").operands; g.sub == "clone" && len(ops) > 0 {
+		if ops := parseOptions(g.args, "uobcj", "--upload-pack", "--branch", "--origin", "--config", "--depth", "--reference",
+			"--template", "--separate-git-dir", "--jobs").operands; g.sub == "clone" && len(ops) > 0 {
 			g.remote(ops[0])
 			g.makes(ops, 1)
 		}

@@ -99,8 +99,10 @@ func (g *gitCall) onOwnBranch() {
 }
 
 func (g *gitCall) branch() {
-	o := parseOptions(g.args, "u", "--sort", "--format", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--set-upstream-to", "--column", "--abbrev", "--color")
-	lists := o.has("-l", "--list", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--show-current", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--format", "--sort", "--column")
+	o := parseOptions(g.args, "u", "--sort", "--format", "--contains", "--no-contains", "--merged", "--no-merged",
+		"--points-at", "--set-upstream-to", "--column", "--abbrev", "--color")
+	lists := o.has("-l", "--list", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--show-current", "--contains",
+		"--no-contains", "--merged", "--no-merged", "--points-at", "--format", "--sort", "--column")
 	switch {
 	case o.has("-d", "-D", "--delete", "-m", "-M", "--move", "-c", "-C", "--copy"):
 		g.denyRef(g.at, "the branch")
@@ -125,7 +127,8 @@ func (g *gitCall) checkout() {
 	if g.sub == "switch" {
 		valued = "cC"
 	}
-	o := parseOptions(g.args, valued, "--orphan", "--create", "--force-create", "--conflict", "--source", "--pathspec-from-file")
+	o := parseOptions(g.args, valued, "--orphan", "--create", "--force-create", "--conflict", "--source",
+		"--pathspec-from-file")
 	for _, a := range o.values("-B", "-C", "--force-create") {
 		if !g.isOwn(a) {
 			g.denyRef(a, "the branch "+a.String())
@@ -152,15 +155,18 @@ func (g *gitCall) checkout() {
 		if s.sc.made[madeBranch+name] {
 			s.sc.branch = name
 		}
-	case name == "." || strings.HasPrefix(name, "HEAD") || strings.ContainsAny(name, "~^@:*") || s.land.isFile(s.absolute(name)) || strings.Contains(name, "."):
+	case name == "." || strings.HasPrefix(name, "HEAD") || strings.ContainsAny(name, "~^@:*") ||
+		s.land.isFile(s.absolute(name)) || strings.Contains(name, "."):
 	default:
 		s.sc.branch = name
 	}
 }
 
 func (g *gitCall) tag() {
-	o := parseOptions(g.args, "mFun", "--sort", "--format", "--contains", "--merged", "--points-at", "--message", "--no-contains", "--no-merged", "--column", "--file", "--local-user")
-	if o.has("-l", "--list", "-n", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--sort", "--format", "-v", "--verify", "--column") || len(o.operands) == 0 && !o.has("-d", "--delete") {
+	o := parseOptions(g.args, "mFun", "--sort", "--format", "--contains", "--merged", "--points-at", "--message",
+		"--no-contains", "--no-merged", "--column", "--file", "--local-user")
+	if o.has("-l", "--list", "-n", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--sort",
+		"--format", "-v", "--verify", "--column") || len(o.operands) == 0 && !o.has("-d", "--delete") {
 		return
 	}
 	g.denyRef(g.at, "a tag")
@@ -238,7 +244,8 @@ func (g *gitCall) remote(a arg) bool {
 }
 
 func (g *gitCall) push(shared bool) {
-	o := parseOptions(g.args, "o", "--repo", "--receive-pack", "--exec", "--push-option", "--recurse-submodules", "--signed")
+	o := parseOptions(g.args, "o", "--repo", "--receive-pack", "--exec", "--push-option",
+		"--recurse-submodules", "--signed")
 	for _, a := range o.values("--receive-pack", "--exec") {
 		g.s.isolated(func() { g.s.runText(a.text, a, "git push") })
 	}
@@ -277,7 +284,8 @@ func (g *gitCall) refspec(a arg) {
 }
 
 func (g *gitCall) fetch(shared bool) {
-	o := parseOptions(g.args, "jo", "--upload-pack", "--depth", "--shallow-since", "--refmap", "--server-option", "--negotiation-tip", "--strategy", "--exec")
+	o := parseOptions(g.args, "jo", "--upload-pack", "--depth", "--shallow-since", "--refmap", "--server-option",
+		"--negotiation-tip", "--strategy", "--exec")
 	for _, a := range o.values("--upload-pack", "--exec") {
 		g.s.isolated(func() { g.s.runText(a.text, a, "git fetch") })
 	}

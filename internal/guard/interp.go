@@ -87,7 +87,8 @@ func (s *shell) shellProgram(argv []arg) {
 				s.sc.self, s.sc.params = args[1].text, texts(args[2:])
 			}
 			s.runText(args[0].text, args[0], "the shell")
-		case stdin || len(args) == 0 || args[0].is("-") || args[0].is("/dev/stdin") || args[0].is("/dev/fd/0") || args[0].is("/proc/self/fd/0"):
+		case stdin || len(args) == 0 || args[0].is("-") || args[0].is("/dev/stdin") || args[0].is("/dev/fd/0") ||
+			args[0].is("/proc/self/fd/0"):
 			s.sc.params = texts(args)
 			s.runStdin(argv[0], "the shell")
 		default:
@@ -147,7 +148,8 @@ func optionsOf(lang string) programOptions {
 	case "python":
 		return programOptions{text: "c", valued: "mWXQ"}
 	case "javascript":
-		return programOptions{text: "ep", long: []string{"--eval", "--print", "-pe"}, valued: "rCi", load: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}}
+		return programOptions{text: "ep", long: []string{"--eval", "--print", "-pe"}, valued: "rCi",
+			load: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}}
 	case "perl":
 		return programOptions{text: "eE", valued: "IMmx"}
 	case "ruby":
@@ -157,7 +159,8 @@ func optionsOf(lang string) programOptions {
 	case "lua":
 		return programOptions{text: "e", valued: "l"}
 	}
-	return programOptions{long: []string{"-e", "-c", "-E", "--eval", "-eval", "--execute", "--expression", "-Command", "-command"}}
+	return programOptions{long: []string{"-e", "-c", "-E", "--eval", "-eval", "--execute", "--expression", "-Command",
+		"-command"}}
 }
 
 // program runs an interpreter other than a shell.
@@ -207,7 +210,8 @@ func (s *shell) program(lang string, argv []arg) {
 	case len(args) == 0 && onlyAsks(argv):
 	case len(args) == 0 || args[0].is("-") || args[0].is("/dev/stdin"):
 		s.programStdin(lang, argv[0], args)
-	case lang == "javascript" && (args[0].is("run") || args[0].is("test") || args[0].is("eval") || args[0].is("task") || args[0].is("fmt") || args[0].is("lint") || args[0].is("check")):
+	case lang == "javascript" && (args[0].is("run") || args[0].is("test") || args[0].is("eval") || args[0].is("task") ||
+		args[0].is("fmt") || args[0].is("lint") || args[0].is("check")):
 		s.deno(args)
 	default:
 		s.scriptFile(lang, args)
@@ -311,7 +315,8 @@ func (s *shell) programTexts(lang string, programs, args []arg, inPlace bool) {
 // onlyAsks says that a program is only asked what it is, or knows what to do
 // without being told.
 func onlyAsks(argv []arg) bool {
-	return len(argv) > 1 && contains([]string{"--version", "-V", "-v", "-VV", "--help", "-h", "-version", "--versions", "--test"}, argv[1].known())
+	return len(argv) > 1 && contains([]string{"--version", "-V", "-v", "-VV", "--help", "-h", "-version", "--versions",
+		"--test"}, argv[1].known())
 }
 
 func (s *shell) programStdin(lang string, at arg, args []arg) {
@@ -326,7 +331,8 @@ func (s *shell) programStdin(lang string, at arg, args []arg) {
 		return
 	}
 	if in.text.first() >= dynamic {
-		s.deny(RuleUnknownCode, at, "", at.String()+" would run input that can't be told beforehand", "write the program out, or save and read it first")
+		s.deny(RuleUnknownCode, at, "", at.String()+" would run input that can't be told beforehand",
+			"write the program out, or save and read it first")
 	}
 	if len(args) > 0 {
 		args = args[1:]
@@ -366,7 +372,8 @@ func (s *shell) runInterpreterFile(lang string, argv []arg) bool {
 				return true
 			}
 		}
-		if strings.HasSuffix(v, ".ts") || strings.HasSuffix(v, ".js") || strings.HasSuffix(v, ".mjs") || strings.HasSuffix(v, ".tsx") {
+		if strings.HasSuffix(v, ".ts") || strings.HasSuffix(v, ".js") || strings.HasSuffix(v, ".mjs") ||
+			strings.HasSuffix(v, ".tsx") {
 			s.scriptFile(lang, argv[i+1:])
 			return true
 		}

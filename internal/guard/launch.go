@@ -62,7 +62,8 @@ func (s *shell) launch(name string, argv []arg) bool {
 
 // xargs appends what it reads to a command.
 func (s *shell) xargs(argv []arg) {
-	o, rest := leading(argv[1:], "IiLlnPsEdaJR", []string{"--replace", "--max-args", "--max-procs", "--arg-file", "--delimiter", "--max-lines", "--max-chars"})
+	o, rest := leading(argv[1:], "IiLlnPsEdaJR", []string{"--replace", "--max-args", "--max-procs", "--arg-file",
+		"--delimiter", "--max-lines", "--max-chars"})
 	at := argv[0]
 	var items []text
 	switch {
@@ -139,7 +140,8 @@ func substituted(argv []arg, marker string, with text) []arg {
 
 // parallel runs a template over the words after :::.
 func (s *shell) parallel(argv []arg) {
-	_, rest := leading(argv[1:], "jNnIaSdCL", []string{"--jobs", "--max-args", "--arg-file", "--joblog", "--results", "--workdir", "--colsep"})
+	_, rest := leading(argv[1:], "jNnIaSdCL", []string{"--jobs", "--max-args", "--arg-file", "--joblog", "--results",
+		"--workdir", "--colsep"})
 	for i, a := range argv[1:] {
 		if strings.HasPrefix(a.prefix(), "--") {
 			s.loose(a)
@@ -215,8 +217,11 @@ func (s *shell) eachText(argv []arg) {
 			s.loose(a)
 		case strings.HasPrefix(prev, "--export-") || prev == "-o" || prev == "--output":
 			s.check(opWrite, a)
-		case prev == "-n" || prev == "-N" || prev == "-w" || prev == "-r" || prev == "-m" || prev == "-M" || prev == "-c" && !strings.Contains(a.known(), " ") ||
-			strings.HasPrefix(prev, "--") && !strings.Contains(prev, "=") && !contains([]string{"--prepare", "--setup", "--cleanup", "--conclude", "--show-output", "--kill-others", "--raw", "--ignore-failure"}, prev):
+		case prev == "-n" || prev == "-N" || prev == "-w" || prev == "-r" || prev == "-m" || prev == "-M" || prev == "-c" &&
+			!strings.Contains(a.known(), " ") ||
+			strings.HasPrefix(prev, "--") && !strings.Contains(prev, "=") &&
+				!contains([]string{"--prepare", "--setup", "--cleanup", "--conclude", "--show-output", "--kill-others", "--raw",
+					"--ignore-failure"}, prev):
 		default:
 			s.isolated(func() { s.runText(a.text, a, argv[0].known()) })
 		}
@@ -226,12 +231,14 @@ func (s *shell) eachText(argv []arg) {
 
 // watcher runs commands when files change.
 func (s *shell) watcher(argv []arg) {
-	if argv[0].is("entr") && len(argv) > 2 && strings.HasPrefix(argv[1].prefix(), "-") && strings.Contains(argv[1].prefix(), "s") {
+	if argv[0].is("entr") && len(argv) > 2 && strings.HasPrefix(argv[1].prefix(), "-") &&
+		strings.Contains(argv[1].prefix(), "s") {
 		a := argv[2]
 		s.isolated(func() { s.runText(a.text, a, "entr") })
 		return
 	}
-	o, rest := leading(argv[1:], "xewic", []string{"--exec", "--ext", "--watch", "--ignore", "--delay", "--exts", "--command"})
+	o, rest := leading(argv[1:], "xewic", []string{"--exec", "--ext", "--watch", "--ignore", "--delay", "--exts",
+		"--command"})
 	for _, a := range o.values("-x", "--exec", "-c", "--command") {
 		s.isolated(func() { s.runText(a.text, a, argv[0].known()) })
 	}
@@ -300,9 +307,11 @@ func (s *shell) debugger(name string, argv []arg) {
 	for i, a := range argv[1:] {
 		prev, _ := argv[i].literal()
 		if (prev == "-p" || prev == "--pid" || prev == "attach") && s.sought && a.worst() >= dynamic {
-			s.deny(RuleSelf, a, "", "this may change a process of the guard or the agent", "look only at processes that you started")
+			s.deny(RuleSelf, a, "", "this may change a process of the guard or the agent",
+				"look only at processes that you started")
 		}
-		if contains([]string{"-ex", "-iex", "--eval-command", "-o", "--one-line", "--ex"}, prev) && (name == "gdb" || name == "lldb") {
+		if contains([]string{"-ex", "-iex", "--eval-command", "-o", "--one-line", "--ex"}, prev) &&
+			(name == "gdb" || name == "lldb") {
 			v := strings.TrimSpace(a.known())
 			for _, word := range []string{"shell ", "!", "platform shell ", "pipe "} {
 				if rest, ok := strings.CutPrefix(v, word); ok {

@@ -52,7 +52,8 @@ func (s *shell) mentioned(t text) (mention, bool) {
 // speaksOfPaths says that there is something in t to look at.
 func speaksOfPaths(t text) bool {
 	for _, piece := range t {
-		if piece.kind == literal && (strings.IndexByte(piece.text, '/') >= 0 || strings.IndexByte(piece.text, '~') >= 0 || strings.Contains(piece.text, "..") || strings.Contains(piece.text, "HOME")) {
+		if piece.kind == literal && (strings.IndexByte(piece.text, '/') >= 0 || strings.IndexByte(piece.text, '~') >= 0 ||
+			strings.Contains(piece.text, "..") || strings.Contains(piece.text, "HOME")) {
 			return true
 		}
 	}
@@ -181,13 +182,17 @@ func optionOf(argv []arg, i int) string {
 // that is more than a word.
 func carriesText(option string, a arg) bool {
 	switch strings.ToLower(option) {
-	case "message", "msg", "body", "title", "description", "comment", "reason", "subject", "summary", "annotation", "changelog",
-		"pattern", "regex", "regexp", "grep", "filter", "match", "query", "tests", "test-name-pattern", "testnamepattern", "header",
-		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer", "exclude", "exclude-dir", "ignore", "ignore-path-pattern", "skip", "k":
+	case "message", "msg", "body", "title", "description", "comment", "reason", "subject", "summary", "annotation",
+		"changelog",
+		"pattern", "regex", "regexp", "grep", "filter", "match", "query", "tests", "test-name-pattern", "testnamepattern",
+		"header",
+		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer", "exclude", "exclude-dir",
+		"ignore", "ignore-path-pattern", "skip", "k":
 		return true
 	case "m":
 		return a.worst() == literal && strings.Contains(a.known(), " ") && !strings.ContainsAny(a.known(), "=;|<>$`")
-	case "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail", "details", "tag", "jql":
+	case "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail",
+		"details", "tag", "jql":
 		return a.worst() == literal && isProse(a.known())
 	}
 	return false
@@ -213,12 +218,14 @@ func isProse(v string) bool {
 // usesSystem says that an option is given a place of the system to be used.
 func (s *shell) usesSystem(option string, a arg) bool {
 	where, _ := s.locate(a.text, s.sc.dirs[0], false)
-	return (where == placeSystem || a.is("/") || strings.Contains(option, "sock")) && !s.namesOutput(option) || option == "d" && isShared(a.known())
+	return (where == placeSystem || a.is("/") || strings.Contains(option, "sock")) && !s.namesOutput(option) ||
+		option == "d" && isShared(a.known())
 }
 
 // isShared names the trees in which a system keeps what programs share and read.
 func isShared(name string) bool {
-	return withinAny(path.Clean(name), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib", "/lib64", "/nix", "/proc", "/sys"})
+	return withinAny(path.Clean(name), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib", "/lib64",
+		"/nix", "/proc", "/sys"})
 }
 
 // readsShared says that a bare operand lies where a system keeps what programs
@@ -235,7 +242,8 @@ func (s *shell) readsShared(argv []arg, i int) bool {
 func isCode(option string, a arg) bool {
 	switch option {
 	case "e", "E", "c", "eval", "evaluate", "execute", "expr", "expression", "print", "p":
-		return !strings.HasPrefix(a.prefix(), "-") && strings.Contains(a.known(), "(") && strings.ContainsAny(a.known(), "\"'")
+		return !strings.HasPrefix(a.prefix(), "-") && strings.Contains(a.known(), "(") &&
+			strings.ContainsAny(a.known(), "\"'")
 	}
 	return false
 }
@@ -251,7 +259,8 @@ func (s *shell) outputOptions(name string, argv []arg) {
 	for i, a := range argv[1:] {
 		option := optionOf(argv, i+1)
 		named := option == "o" && readsOnly(name) && !strings.HasPrefix(a.prefix(), "-")
-		for _, word := range [...]string{"output", "outfile", "out-file", "out", "logfile", "log-file", "save-to", "dump-to", "export-to", "destination"} {
+		for _, word := range [...]string{"output", "outfile", "out-file", "out", "logfile", "log-file", "save-to", "dump-to",
+			"export-to", "destination"} {
 			named = named || option == word
 		}
 		if named {
@@ -263,7 +272,8 @@ func (s *shell) outputOptions(name string, argv []arg) {
 // takesCommand says that the value of an option is run.
 func takesCommand(option string) bool {
 	switch option {
-	case "exec", "run", "command", "cmd", "c", "e", "x", "shell", "s", "hook", "script", "on-change", "onchange", "before", "after", "pre", "post", "exec-batch", "sh", "init-cmd":
+	case "exec", "run", "command", "cmd", "c", "e", "x", "shell", "s", "hook", "script", "on-change", "onchange", "before",
+		"after", "pre", "post", "exec-batch", "sh", "init-cmd":
 		return true
 	}
 	return false
@@ -288,7 +298,8 @@ func (s *shell) storedCommand(a arg) {
 // stand in front of another.
 func isCommandWord(name string) bool {
 	switch name {
-	case "git", "rm", "mv", "cp", "ln", "chmod", "sudo", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "cd", "eval", "xargs", "cco", "exec":
+	case "git", "rm", "mv", "cp", "ln", "chmod", "sudo", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "cd", "eval",
+		"xargs", "cco", "exec":
 		return true
 	}
 	return false
@@ -351,13 +362,20 @@ func holdsProse(name string) bool {
 func isTaskFile(name string) bool {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	switch lower := strings.ToLower(base); lower {
-	case "justfile", "taskfile.yml", "taskfile.yaml", "rakefile", "procfile", "earthfile", "vagrantfile", "gulpfile.js", "gruntfile.js",
-		"build.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "sconstruct", "wscript", "meson.build", "cmakelists.txt",
-		"dune", "build.zig", "xmake.lua", "premake5.lua", "noxfile.py", "tox.ini", "dodo.py", "tasks.py", "fabfile.py", "setup.py", "conftest.py", "pyproject.toml",
-		"composer.json", "deno.json", "mix.exs", "rebar.config", "package.yaml", "build.sbt", "project.clj", "build.ninja", "lefthook.yml", ".pre-commit-config.yaml",
-		"cargo.toml", "build.rs", "mise.toml", ".mise.toml", "turbo.json", "nx.json", "lerna.json", "magefile.go", "wercker.yml", ".justfile", "tup.config", "tupfile":
+	case "justfile", "taskfile.yml", "taskfile.yaml", "rakefile", "procfile", "earthfile", "vagrantfile", "gulpfile.js",
+		"gruntfile.js",
+		"build.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "sconstruct", "wscript", "meson.build",
+		"cmakelists.txt",
+		"dune", "build.zig", "xmake.lua", "premake5.lua", "noxfile.py", "tox.ini", "dodo.py", "tasks.py", "fabfile.py",
+		"setup.py", "conftest.py", "pyproject.toml",
+		"composer.json", "deno.json", "mix.exs", "rebar.config", "package.yaml", "build.sbt", "project.clj", "build.ninja",
+		"lefthook.yml", ".pre-commit-config.yaml",
+		"cargo.toml", "build.rs", "mise.toml", ".mise.toml", "turbo.json", "nx.json", "lerna.json", "magefile.go",
+		"wercker.yml", ".justfile", "tup.config", "tupfile":
 		return true
 	default:
-		return strings.HasSuffix(lower, ".mk") || strings.HasSuffix(lower, ".just") || strings.HasSuffix(lower, ".config.js") || strings.HasSuffix(lower, ".config.ts") || strings.HasSuffix(lower, ".gradle")
+		return strings.HasSuffix(lower, ".mk") || strings.HasSuffix(lower, ".just") ||
+			strings.HasSuffix(lower, ".config.js") || strings.HasSuffix(lower, ".config.ts") ||
+			strings.HasSuffix(lower, ".gradle")
 	}
 }

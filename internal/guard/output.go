@@ -41,7 +41,8 @@ func formatted(format text, args []arg) text {
 			switch {
 			case f[i] == '\\' && i+1 < len(f):
 				end := i + 2
-				for end < len(f) && end < i+4 && strings.IndexByte("01234567xabcdefABCDEF89", f[end]) >= 0 && strings.IndexByte("x01234567", f[i+1]) >= 0 {
+				for end < len(f) && end < i+4 && strings.IndexByte("01234567xabcdefABCDEF89", f[end]) >= 0 &&
+					strings.IndexByte("x01234567", f[i+1]) >= 0 {
 					end++
 				}
 				out = out.with(seg{literal, ansiC(f[i:end])})
@@ -128,7 +129,8 @@ func (s *shell) printed(name string, argv []arg) bool {
 	case "ls", "find", "fd", "fdfind", "rg":
 		return s.listed(name, args)
 	case "base64", "base32", "basenc", "xxd", "rev", "openssl", "uudecode", "od", "tr", "gzip", "gunzip", "zcat",
-		"bzcat", "xzcat", "zstdcat", "bzip2", "xz", "zstd", "gpg", "ascii2uni", "dd", "perl", "python", "awk", "gawk", "mawk", "node", "ruby", "php", "lua":
+		"bzcat", "xzcat", "zstdcat", "bzip2", "xz", "zstd", "gpg", "ascii2uni", "dd", "perl", "python", "awk", "gawk", "mawk",
+		"node", "ruby", "php", "lua":
 		if s.sc.stdin != nil || name == "base64" || strings.HasSuffix(name, "cat") {
 			s.print(s.decoded(name))
 		} else {
@@ -285,7 +287,8 @@ func (s *shell) listed(name string, args []arg) bool {
 		case where.writable() && a.prefix() == "" || a.is("."):
 			s.print(unknown(below))
 		default:
-			s.print(lit(strings.ReplaceAll(strings.ReplaceAll(abs, hole, "-"), star, "-")).with(seg{literal, "/"}, seg{below, ""}))
+			s.print(lit(strings.ReplaceAll(strings.ReplaceAll(abs, hole, "-"), star, "-")).with(seg{literal, "/"},
+				seg{below, ""}))
 		}
 	}
 	return true

@@ -331,7 +331,8 @@ func (s *shell) transform(pe *syntax.ParamExp, v looked) []text {
 	case "P":
 		for _, t := range v.alts {
 			if t.worst() > below {
-				s.deny(RuleUnknownCode, nodeArg(pe), "", "${…@P} runs the substitutions in a value that can't be told beforehand", "use the value itself")
+				s.deny(RuleUnknownCode, nodeArg(pe), "", "${…@P} runs the substitutions in a value that can't be told beforehand",
+					"use the value itself")
 			}
 			s.document(t)
 		}

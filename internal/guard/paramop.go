@@ -58,7 +58,8 @@ func trimmedParts(t text, pattern string, op syntax.ParExpOperator) text {
 		return unknown(token)
 	}
 	last := t[len(t)-1]
-	if (op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix) && last.kind == literal && !strings.Contains(pattern, "*") {
+	if (op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix) && last.kind == literal &&
+		!strings.Contains(pattern, "*") {
 		return text{}.with(t[:len(t)-1]...).with(trimmed(lit(last.text), pattern, op)...)
 	}
 	if t[0].kind == literal && op == syntax.RemSmallPrefix && !strings.Contains(pattern, "*") {

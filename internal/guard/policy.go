@@ -180,5 +180,6 @@ func guardPrograms() []string { return []string{"cco", "cco-guard"} }
 // guard's settings would have left the guard.
 // They also go by the names of their packages.
 func agentPrograms() []string {
-	return []string{"claude", "codex", "gemini", "opencode", "qwen", "pi", "claude-code", "gemini-cli", "opencode-ai", "qwen-code", "pi-coding-agent"}
+	return []string{"claude", "codex", "gemini", "opencode", "qwen", "pi", "claude-code", "gemini-cli", "opencode-ai",
+		"qwen-code", "pi-coding-agent"}
 }

@@ -102,22 +102,27 @@ var rows = [...]row{
 		does: "exec enters a directory and runs a command"},
 	{as: launcherRow, names: " mpirun mpiexec srun perf gdb lldb ",
 		does: "runs a program, with commands of its own"},
-	{as: wrapperRow, names: " nohup setsid chronic unbuffer catchsegv ccache sccache distcc fakeroot linux64 linux32 busybox " +
-		"toybox dbus-run-session rlwrap eatmydata winpty proxychains proxychains4 torsocks tsocks uvx pnpx " +
+	{as: wrapperRow, names: " nohup setsid chronic unbuffer catchsegv ccache sccache distcc fakeroot linux64 linux32 " +
+		"busybox toybox dbus-run-session rlwrap eatmydata winpty proxychains proxychains4 torsocks tsocks uvx pnpx " +
 		"bunx xvfb-run daemonize pipx ",
-		does: "runs the command behind it", wrap: &wrapper{valued: "aoneupslcE", long: []string{"--server-args", "--from", "--with", "--python"}, dirs: []string{"-c"}}},
+		does: "runs the command behind it", wrap: &wrapper{valued: "aoneupslcE",
+			long: []string{"--server-args", "--from", "--with", "--python"}, dirs: []string{"-c"}}},
 	{as: wrapperRow, names: " nice ",
 		does: "runs the command behind it", wrap: &wrapper{valued: "n", long: []string{"--adjustment"}}},
 	{as: wrapperRow, names: " ionice ",
 		does: "runs the command behind it", wrap: &wrapper{valued: "cnpPu", long: []string{"--class", "--classdata"}}},
 	{as: wrapperRow, names: " timeout gtimeout ",
-		does: "runs the command behind it", wrap: &wrapper{valued: "ks", long: []string{"--signal", "--kill-after"}, skip: 1}},
+		does: "runs the command behind it", wrap: &wrapper{valued: "ks",
+			long: []string{"--signal", "--kill-after"}, skip: 1}},
 	{as: wrapperRow, names: " stdbuf gstdbuf ",
 		does: "runs the command behind it", wrap: &wrapper{valued: "ioe", long: []string{"--input", "--output", "--error"}}},
 	{as: wrapperRow, names: " time gtime ",
-		does: "runs the command behind it", wrap: &wrapper{valued: "of", long: []string{"--output", "--format"}, files: []string{"-o", "--output"}}},
+		does: "runs the command behind it", wrap: &wrapper{valued: "of", long: []string{"--output", "--format"},
+			files: []string{"-o", "--output"}}},
 	{as: wrapperRow, names: " sudo doas pkexec ",
-		does: "runs the command behind it", wrap: &wrapper{valued: "ugpCrtTUDRhac", long: []string{"--user", "--group", "--chdir", "--host", "--prompt", "--role", "--type", "--chroot"}, dirs: []string{"-D", "--chdir", "-R", "--chroot"}, vars: true}},
+		does: "runs the command behind it", wrap: &wrapper{valued: "ugpCrtTUDRhac",
+			long: []string{"--user", "--group", "--chdir", "--host", "--prompt", "--role", "--type", "--chroot"},
+			dirs: []string{"-D", "--chdir", "-R", "--chroot"}, vars: true}},
 	{as: wrapperRow, names: " numactl ",
 		does: "runs the command behind it", wrap: &wrapper{valued: "cpTPDmNCl", long: []string{"--cpu-list"}}},
 	{as: wrapperRow, names: " taskset chrt setarch ",
@@ -125,20 +130,28 @@ var rows = [...]row{
 	{as: wrapperRow, names: " prlimit setpriv caffeinate arch choom cgexec cpulimit ",
 		does: "runs the command behind it", wrap: &wrapper{valued: "twndvmpeglg"}},
 	{as: wrapperRow, names: " strace ltrace ",
-		does: "runs the command behind it", wrap: &wrapper{valued: "oepPsauEbISUXO", long: []string{"--output", "--trace", "--attach"}, files: []string{"-o", "--output"}}},
+		does: "runs the command behind it", wrap: &wrapper{valued: "oepPsauEbISUXO",
+			long: []string{"--output", "--trace", "--attach"}, files: []string{"-o", "--output"}}},
 	{as: wrapperRow, names: " valgrind firejail rr heaptrack kcov ",
 		does: "runs the command behind it", wrap: &wrapper{}},
 	{as: wrapperRow, names: " watch ",
 		does: "runs the command behind it", wrap: &wrapper{valued: "nqd", long: []string{"--interval"}, joined: true}},
 	{as: wrapperRow, names: " systemd-run ",
-		does: "runs the command behind it", wrap: &wrapper{valued: "pEHMut", long: []string{"--unit", "--property", "--description", "--slice", "--setenv", "--working-directory", "--uid", "--gid", "--on-calendar", "--on-active"}, dirs: []string{"--working-directory"}}},
+		does: "runs the command behind it", wrap: &wrapper{valued: "pEHMut",
+			long: []string{"--unit", "--property", "--description", "--slice", "--setenv", "--working-directory", "--uid",
+				"--gid", "--on-calendar", "--on-active"}, dirs: []string{"--working-directory"}}},
 	{as: wrapperRow, names: " env genv ",
-		does: "runs the command behind it", wrap: &wrapper{valued: "uCSP", long: []string{"--unset", "--chdir", "--split-string"}, dirs: []string{"-C", "--chdir"}, texts: []string{"-S", "--split-string"}, vars: true}},
+		does: "runs the command behind it", wrap: &wrapper{valued: "uCSP",
+			long: []string{"--unset", "--chdir", "--split-string"}, dirs: []string{"-C", "--chdir"},
+			texts: []string{"-S", "--split-string"}, vars: true}},
 	{as: wrapperRow, names: " cross-env cross-env-shell env-cmd dotenv dotenvx doppler op chamber ",
 		does: "runs the command behind it", wrap: &wrapper{valued: "fep", vars: true, sub: []string{"run", "exec"}}},
-	{as: wrapperRow, names: " bundle poetry uv pipenv rye hatch pdm conda mamba micromamba mise asdf rbenv pyenv nodenv rtx " +
-		"devbox flox pixi volta corepack fnm rustup ",
-		does: "run and exec run the command behind them, in the directory of -C", wrap: &wrapper{valued: "npCm", long: []string{"--directory", "--project", "--python", "--with", "--env", "--name", "--extra", "--group", "--package", "--using"}, dirs: []string{"-C", "--directory", "--project"}, sub: []string{"exec", "run", "x", "tool"}}},
+	{as: wrapperRow, names: " bundle poetry uv pipenv rye hatch pdm conda mamba micromamba mise asdf rbenv pyenv nodenv " +
+		"rtx devbox flox pixi volta corepack fnm rustup ",
+		does: "run and exec run the command behind them, in the directory of -C",
+		wrap: &wrapper{valued: "npCm", long: []string{"--directory", "--project", "--python", "--with", "--env", "--name",
+			"--extra", "--group", "--package", "--using"}, dirs: []string{"-C", "--directory", "--project"},
+			sub: []string{"exec", "run", "x", "tool"}}},
 	{as: languageRow, names: " sh bash dash zsh ksh ash mksh rbash fish yash posh csh tcsh osh oil ysh rc ion ",
 		does: "runs shell text, which is followed; zsh and fish by their own grammar", lang: "shell"},
 	{as: languageRow, names: " python pypy ipython jython micropython ",
@@ -155,11 +168,11 @@ var rows = [...]row{
 		does: "runs program text, whose strings are followed to the calls that get them", lang: "lua"},
 	{as: languageRow, names: " awk gawk mawk nawk original-awk ",
 		does: "runs a program, which may write and run", lang: "awk"},
-	{as: languageRow, names: " tclsh wish Rscript R julia osascript elixir groovy scala guile swift pwsh powershell sbcl clojure " +
-		"bb racket jshell octave ghc runghc ocaml erl ",
+	{as: languageRow, names: " tclsh wish Rscript R julia osascript elixir groovy scala guile swift pwsh powershell " +
+		"sbcl clojure bb racket jshell octave ghc runghc ocaml erl ",
 		does: "runs program text, in which no path outside may stand but in what is printed or read", lang: "other"},
-	{as: readerRow, names: " cat ls dir vdir head tail less more most wc stat file diff cmp comm join paste cut tr od hexdump " +
-		"strings nm objdump readelf ldd size which whereis basename dirname realpath readlink pwd printenv " +
+	{as: readerRow, names: " cat ls dir vdir head tail less more most wc stat file diff cmp comm join paste cut tr od " +
+		"hexdump strings nm objdump readelf ldd size which whereis basename dirname realpath readlink pwd printenv " +
 		"id whoami who w groups hostname uname date cal uptime df du free ps top htop lsof pgrep pidof man " +
 		"info apropos whatis tree locate rg ag ack jq md5sum sha1sum sha224sum sha256sum sha384sum sha512sum " +
 		"b2sum cksum sum shasum md5 column fold fmt nl tac rev expand unexpand seq sleep tput tty stty " +
@@ -177,16 +190,16 @@ var rows = [...]row{
 		does: "reads its operands if it is told to look only", reads: "l t i"},
 	{as: useRow, names: " ar gar ",
 		does: "reads its operands if it is told to look only", reads: "t p tv"},
-	{as: useRow, names: " actionlint b3sum basedpyright checkbashisms cpplint csvcut csvgrep csvjson csvlook csvsort csvstat " +
-		"dua duf dust glow gron hadolint htmlhint javap jdeps jless jo jshint kube-linter kubeconform " +
+	{as: useRow, names: " actionlint b3sum basedpyright checkbashisms cpplint csvcut csvgrep csvjson csvlook csvsort " +
+		"csvstat dua duf dust glow gron hadolint htmlhint javap jdeps jless jo jshint kube-linter kubeconform " +
 		"kubeval luacheck lychee mado md5deep mdcat mdl ncdu pdffonts pdfinfo proselint protolint " +
 		"pycodestyle pydocstyle pyflakes pyright radon rhash tflint tfsec vale vulture wasm-objdump " +
 		"write-good yamllint zipgrep ",
 		does: "reads its operands", reads: "*"},
 	{as: useRow, names: " autopep8 yapf ",
 		does: "reads its operands", reads: "*", edits: "-i --in-place"},
-	{as: useRow, names: " bandit checkov checkstyle cppcheck flake8 grype osv-scanner pylint semgrep syft trivy wasm2wat " +
-		"xmllint ",
+	{as: useRow, names: " bandit checkov checkstyle cppcheck flake8 grype osv-scanner pylint semgrep syft trivy " +
+		"wasm2wat xmllint ",
 		does: "reads its operands", reads: "*", edits: "--autofix --fix", writes: "--file"},
 	{as: useRow, names: " black ",
 		does: "reads its operands if it is told to look only", reads: "--check --diff"},
@@ -195,21 +208,26 @@ var rows = [...]row{
 	{as: useRow, names: " rustfmt scalafmt sqlfmt stylua ",
 		does: "reads its operands if it is told to look only", reads: "--check --test -c"},
 	{as: useRow, names: " ruff ",
-		does: "reads its operands if it is told to look only", reads: "check --check --diff", edits: "--fix --fix-only --unsafe-fixes --add-noqa"},
+		does: "reads its operands if it is told to look only", reads: "check --check --diff",
+		edits: "--fix --fix-only --unsafe-fixes --add-noqa"},
 	{as: useRow, names: " clang-format ",
 		does: "reads its operands", reads: "*", edits: "-i --i"},
 	{as: useRow, names: " clang-tidy ",
-		does: "reads its operands", reads: "*", edits: "-fix --fix -fix-errors --fix-errors", writes: "-export-fixes --export-fixes"},
+		does: "reads its operands", reads: "*", edits: "-fix --fix -fix-errors --fix-errors",
+		writes: "-export-fixes --export-fixes"},
 	{as: useRow, names: " codespell typos ",
 		does: "reads its operands", reads: "*", edits: "-w --write-changes"},
 	{as: useRow, names: " djlint eslint jsonlint ktlint markdownlint rubocop standard stylelint textlint tidy ",
-		does: "reads its operands", reads: "*", edits: "--fix -a -A --auto-correct --autocorrect --autocorrect-all -x --reformat -F --format -i --in-place -m -modify -f", writes: "-f -output"},
+		does: "reads its operands", reads: "*",
+		edits: "--fix -a -A --auto-correct --autocorrect --autocorrect-all -x --reformat -F --format -i --in-place -m " +
+			"-modify -f", writes: "-f -output"},
 	{as: useRow, names: " gofmt gofumpt goimports golines prettier shfmt ",
 		does: "reads its operands", reads: "*", edits: "-w --write -fix"},
 	{as: useRow, names: " jar unrar ",
 		does: "reads its operands if it is told to look only", reads: "tf tvf t --list l p"},
 	{as: useRow, names: " helm argocd flux istioctl eksctl doctl heroku nomad consul vault stern ",
-		does: "talks to a service: arguments are of use there", data: true, writes: "--post-renderer --kubeconfig --repository-config --registry-config --config"},
+		does: "talks to a service: arguments are of use there", data: true,
+		writes: "--post-renderer --kubeconfig --repository-config --registry-config --config"},
 	{as: useRow, names: " rspec ", does: "runs the tests of the workspace", says: "e example"},
 	{as: useRow, names: " jest vitest ", does: "runs the tests of the workspace", says: "t testNamePattern"},
 	{as: useRow, names: " mocha ", does: "runs the tests of the workspace", says: "g grep fgrep"},
@@ -229,11 +247,12 @@ var rows = [...]row{
 		does: "reads its operands", reads: "*", edits: "-i -in-place"},
 	{as: useRow, names: " opa ",
 		does: "reads its operands if it is told to look only", reads: "eval check inspect"},
-	{as: useRow, names: " banner boxes clip.exe cowsay curlie dialog espeak figlet grpcurl jira kafkacat kcat linear lolcat " +
-		"mail mailx mosquitto_pub mutt nats notify pbcopy say sendmail slack terminal-notifier toilet wall " +
+	{as: useRow, names: " banner boxes clip.exe cowsay curlie dialog espeak figlet grpcurl jira kafkacat kcat linear " +
+		"lolcat mail mailx mosquitto_pub mutt nats notify pbcopy say sendmail slack terminal-notifier toilet wall " +
 		"websocat whiptail wl-copy xclip xh xsel zenity ",
 		does: "passes its arguments and input on as they are", data: true},
-	{as: systemRow, names: " apt apt-get aptitude yum dnf zypper apk pacman brew port snap flatpak emerge pkg winget choco ",
+	{as: systemRow, names: " apt apt-get aptitude yum dnf zypper apk pacman brew port snap flatpak emerge pkg winget " +
+		"choco ",
 		does: "is denied unless it looks: it alters the machine"},
 	{as: systemRow, names: " dpkg rpm ",
 		does: "reads, unless it installs or removes"},
@@ -245,18 +264,18 @@ var rows = [...]row{
 		does: "reads, unless it sets"},
 	{as: systemRow, names: " mount swapon ",
 		does: "shows what is mounted; anything else is denied"},
-	{as: systemRow, names: " umount losetup mount.nfs sshfs fusermount bindfs pivot_root chroot nsenter unshare bwrap proot " +
-		"switch_root systemd-nspawn swapoff overlayroot-chroot ",
+	{as: systemRow, names: " umount losetup mount.nfs sshfs fusermount bindfs pivot_root chroot nsenter unshare bwrap " +
+		"proot switch_root systemd-nspawn swapoff overlayroot-chroot ",
 		does: "is denied: it changes what the workspace is made of"},
-	{as: systemRow, names: " useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh chfn visudo vipw " +
-		"reboot shutdown poweroff halt init telinit modprobe insmod rmmod mkfs mkswap fdisk parted sfdisk " +
+	{as: systemRow, names: " useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh chfn visudo " +
+		"vipw reboot shutdown poweroff halt init telinit modprobe insmod rmmod mkfs mkswap fdisk parted sfdisk " +
 		"wipefs iptables ip6tables nft ufw firewall-cmd update-alternatives update-rc.d ldconfig setcap " +
 		"xcode-select scutil csrutil nvram spctl tccutil setenforce semanage loadkeys hwclock netplan nmcli " +
 		"swaplabel tune2fs resize2fs debugfs mkfs.ext4 mkfs.xfs cryptsetup lvcreate vgcreate pvcreate ",
 		does: "is denied: it alters the machine"},
 	{as: systemRow, names: " defaults dconf gsettings kwriteconfig5 xdg-settings xdg-mime ",
 		does: "is denied unless it looks: it keeps settings in the home"},
-	{as: systemRow, names: " pip pip3 poetry conda composer bundle gem helm terraform twine ssh-keygen ssh-copy-id ssh-add code " +
-		"codium pre-commit stack opam ",
+	{as: systemRow, names: " pip pip3 poetry conda composer bundle gem helm terraform twine ssh-keygen ssh-copy-id " +
+		"ssh-add code codium pre-commit stack opam ",
 		does: "works in the project; what it keeps in the home is denied"},
 }

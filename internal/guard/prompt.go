@@ -18,12 +18,15 @@ func Prompt(p Policy) string {
 	}
 	line("Never `cd` to an absolute path outside " + outside + ". Use relative paths.")
 	if p.Host != "" {
-		line("Never aim a git command at the host repository `" + p.Host + "`: no `git -C`, `--git-dir`, `--work-tree`, `GIT_DIR` or path that leads there.")
+		line("Never aim a git command at the host repository `" + p.Host +
+			"`: no `git -C`, `--git-dir`, `--work-tree`, `GIT_DIR` or path that leads there.")
 	} else {
 		line("Never aim a git command at a repository outside the workspace.")
 	}
 	if p.Branch != "" {
-		line("Commit only to the current branch, `" + p.Branch + "`, or to a new one that you make. Do not move, delete or check out other branches, make no tags, and do not change git's configuration.")
+		line("Commit only to the current branch, `" + p.Branch +
+			"`, or to a new one that you make. Do not move, delete or check out other branches, make no tags, and do not " +
+			"change git's configuration.")
 	} else {
 		line("Commit only to the current branch.")
 	}
@@ -31,6 +34,7 @@ func Prompt(p Policy) string {
 		line("Temporary files may go to `" + strings.Join(p.Scratch, "`, `") + "`, and you may work there.")
 	}
 	line("Do not touch the settings of this guard or of the agent's hooks.")
-	line("Violations are blocked and logged. If a command is denied, read the reason and do the same within the workspace; do not try to get around it.")
+	line("Violations are blocked and logged. If a command is denied, read the reason and do the same within the " +
+		"workspace; do not try to get around it.")
 	return b.String()
 }

@@ -24,7 +24,8 @@ not json
 	if len(lines) != 3 {
 		t.Fatalf("got %d lines: %s", len(lines), out.String())
 	}
-	for i, want := range []string{`{"id":"1","verdict":"allow"}`, `{"id":"","verdict":"deny","rule":"bad-input"`, `{"id":"3","verdict":"deny","rule":"writes-outside"`} {
+	for i, want := range []string{`{"id":"1","verdict":"allow"}`, `{"id":"","verdict":"deny","rule":"bad-input"`,
+		`{"id":"3","verdict":"deny","rule":"writes-outside"`} {
 		if !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d is %s", i, lines[i])
 		}
@@ -59,7 +60,8 @@ func TestPromptNamesTheRealPaths(t *testing.T) {
 	if !strings.HasPrefix(text, "## SANDBOX RULES (CRITICAL)\n") {
 		t.Errorf("heading: %s", text)
 	}
-	for _, want := range []string{s.worktree, s.host, "agent/task-1", "relative paths", "blocked and logged", "Never `cd`"} {
+	for _, want := range []string{s.worktree, s.host, "agent/task-1", "relative paths", "blocked and logged",
+		"Never `cd`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -80,7 +82,8 @@ func TestGitEnvOfALinkedWorktree(t *testing.T) {
 	if got := guard.GitEnv(s.policy); !slices.Equal(got, want[2:]) {
 		t.Errorf("a clone: got %q, want %q", got, want[2:])
 	}
-	if got := guard.WithoutGit([]string{"A=b", "GIT_DIR=/x", "GITHUB=y"}); !slices.Equal(got, []string{"A=b", "GITHUB=y"}) {
+	if got := guard.WithoutGit([]string{"A=b", "GIT_DIR=/x", "GITHUB=y"}); !slices.Equal(got,
+		[]string{"A=b", "GITHUB=y"}) {
 		t.Errorf("got %q", got)
 	}
 }

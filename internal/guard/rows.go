@@ -153,7 +153,8 @@ func ExplainProgram(name string) string {
 		}
 	}
 	if b.Len() == 0 {
-		return name + " has no row: a path outside the workspace is denied in its arguments, its input and the variables set for it\n"
+		return name + " has no row: a path outside the workspace is denied in its arguments, its input and the variables " +
+			"set for it\n"
 	}
 	return b.String()
 }

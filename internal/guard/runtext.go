@@ -84,7 +84,8 @@ func (s *shell) runStdin(at arg, by string) {
 		return
 	}
 	if in.text.worst() >= dynamic && in.text.first() != literal {
-		s.deny(RuleUnknownCode, at, "", by+" would run input that can't be told beforehand", "write the commands out, or save and read them first")
+		s.deny(RuleUnknownCode, at, "", by+" would run input that can't be told beforehand",
+			"write the commands out, or save and read them first")
 	}
 	t := in.text
 	s.isolated(func() {

@@ -170,7 +170,8 @@ func union(a, b []string) []string {
 // step counts work and denies when there is too much of it.
 func (s *shell) step() {
 	if s.steps++; s.steps > maxSteps {
-		s.deny(RuleTooComplex, arg{}, "", "the command takes more steps than the guard follows", "split it into smaller commands")
+		s.deny(RuleTooComplex, arg{}, "", "the command takes more steps than the guard follows",
+			"split it into smaller commands")
 	}
 }
 
@@ -193,7 +194,8 @@ func (s *shell) deny(rule Rule, a arg, path, reason, instead string) {
 	if s.fixed != nil {
 		a.start, a.end = s.fixed.start, s.fixed.end
 	}
-	v := Verdict{Rule: rule, Path: strings.NewReplacer(hole, "…", star, "*").Replace(path), Reason: reason, Instead: instead}
+	v := Verdict{Rule: rule, Path: strings.NewReplacer(hole, "…", star, "*").Replace(path), Reason: reason,
+		Instead: instead}
 	start, end := s.unmap(a.start), s.unmap(a.end)
 	if end > start && end <= len(s.source) {
 		v.Start, v.End, v.Part = start, end, s.source[start:end]

@@ -156,7 +156,8 @@ func (s *shell) declare(d *syntax.DeclClause) {
 				exports = true
 			}
 			nameref = s.declareWord(a, nameref)
-			integer = integer || strings.HasPrefix(s.textOf(a.Value).prefix(), "-") && strings.Contains(s.textOf(a.Value).prefix(), "i")
+			integer = integer || strings.HasPrefix(s.textOf(a.Value).prefix(), "-") &&
+				strings.Contains(s.textOf(a.Value).prefix(), "i")
 			continue
 		}
 		if nameref && a.Value != nil {
@@ -302,7 +303,8 @@ func (s *shell) runNamed(name string, argv []arg) {
 	s.current = argv
 	defer func() { s.current = outer }()
 	base := path.Base(name)
-	if s.runSelf(base, argv) || s.runWrapper(base, argv) || s.runInterpreter(base, argv) || s.runTool(base, argv) || s.byRow(base, argv) {
+	if s.runSelf(base, argv) || s.runWrapper(base, argv) || s.runInterpreter(base, argv) || s.runTool(base, argv) ||
+		s.byRow(base, argv) {
 		return
 	}
 	s.generic(argv)

@@ -178,7 +178,8 @@ func (s *shell) sedSubstitute(a arg, v string, i int) int {
 
 // awk runs a program that can write files and run commands.
 func (s *shell) awk(argv []arg) {
-	o, rest := leading(argv[1:], "FvfieEl", []string{"--assign", "--field-separator", "--file", "--include", "--source", "--exec"})
+	o, rest := leading(argv[1:], "FvfieEl", []string{"--assign", "--field-separator", "--file", "--include",
+		"--source", "--exec"})
 	programs := o.values("-e", "--source")
 	for _, a := range o.values("-f", "--file", "-E", "--exec") {
 		if content, ok := s.sc.files[s.absolute(a.known())]; ok {
@@ -259,7 +260,8 @@ func (s *shell) awkProgram(a arg, vars map[string]string) {
 			if v, ok := value(i + 2); ok {
 				s.isolated(func() { s.suspiciousRun(v, a) })
 			} else {
-				s.deny(RuleUnknownCode, a, "", "system() in the awk program runs text that can't be told beforehand", "write it out")
+				s.deny(RuleUnknownCode, a, "", "system() in the awk program runs text that can't be told beforehand",
+					"write it out")
 			}
 		}
 	}

@@ -15,7 +15,8 @@ func (s *shell) systemTool(name string, argv []arg) bool {
 	looks := func(words ...string) bool { return first == "" || contains(words, first) }
 	switch familyOf(name, systemRow) {
 	case "apt":
-		if looks("list", "show", "search", "info", "policy", "depends", "--version", "outdated", "config", "doctor", "help", "leaves", "deps", "--prefix", "madison") {
+		if looks("list", "show", "search", "info", "policy", "depends", "--version", "outdated", "config", "doctor", "help",
+			"leaves", "deps", "--prefix", "madison") {
 			break
 		}
 		s.denySystem(argv)
@@ -26,7 +27,8 @@ func (s *shell) systemTool(name string, argv []arg) bool {
 		}
 		return false
 	case "systemctl":
-		if looks("status", "list-units", "list-unit-files", "is-active", "is-enabled", "show", "cat", "list", "print", "is-failed") || strings.Contains(cover(argv).known(), " status") {
+		if looks("status", "list-units", "list-unit-files", "is-active", "is-enabled", "show", "cat", "list", "print",
+			"is-failed") || strings.Contains(cover(argv).known(), " status") {
 			break
 		}
 		s.denySystem(argv)
@@ -85,7 +87,8 @@ func (s *shell) homeTool(name, first string, argv []arg) {
 	writes := false
 	switch name {
 	case "pip", "pip3":
-		writes = first == "config" && (strings.Contains(line, "config set") || strings.Contains(line, "config unset") || strings.Contains(line, "config edit")) || o.has("--user", "--break-system-packages")
+		writes = first == "config" && (strings.Contains(line, "config set") || strings.Contains(line, "config unset") ||
+			strings.Contains(line, "config edit")) || o.has("--user", "--break-system-packages")
 	case "poetry", "conda", "opam":
 		writes = first == "config" && len(o.operands) > 2 && !o.has("--local", "--list", "--show")
 	case "composer", "bundle":
@@ -107,11 +110,13 @@ func (s *shell) homeTool(name, first string, argv []arg) {
 }
 
 func (s *shell) denySystem(argv []arg) {
-	s.deny(RuleSystem, cover(argv), "", argv[0].String()+" would alter the system outside the workspace", "work with what is installed, below "+s.land.workspace)
+	s.deny(RuleSystem, cover(argv), "", argv[0].String()+" would alter the system outside the workspace",
+		"work with what is installed, below "+s.land.workspace)
 }
 
 func (s *shell) denyMount(argv []arg) {
-	s.deny(RuleLink, cover(argv), "", argv[0].String()+" would change what the workspace is made of", "work in the workspace as it is")
+	s.deny(RuleLink, cover(argv), "", argv[0].String()+" would change what the workspace is made of",
+		"work in the workspace as it is")
 }
 
 // homeConfig denies a tool's own settings outside the workspace. Where the
@@ -125,7 +130,8 @@ func (s *shell) homeConfig(argv []arg) {
 	if where.writable() && len(home) > 0 {
 		return
 	}
-	s.deny(RuleHomeConfig, cover(argv), abs, "this changes settings outside the workspace", "use settings in the project, or options for this one call")
+	s.deny(RuleHomeConfig, cover(argv), abs, "this changes settings outside the workspace",
+		"use settings in the project, or options for this one call")
 }
 
 // runSelf denies starting agents and changing the guard through its own
@@ -149,7 +155,8 @@ func (s *shell) runSelf(name string, argv []arg) bool {
 func (s *shell) guardCommand(argv []arg) {
 	words := strings.Fields(cover(argv[1:]).known())
 	line := strings.Join(words, " ") + " "
-	for _, harmless := range []string{"guard check ", "guard doctor ", "guard log ", "guard env ", "guard hook ", "version ", "--version ", "-v ", "help ", "--help ", "-h ", "box list ", "box status ", "guard --help "} {
+	for _, harmless := range []string{"guard check ", "guard doctor ", "guard log ", "guard env ", "guard hook ",
+		"version ", "--version ", "-v ", "help ", "--help ", "-h ", "box list ", "box status ", "guard --help "} {
 		if strings.HasPrefix(line, harmless) {
 			return
 		}
@@ -157,7 +164,8 @@ func (s *shell) guardCommand(argv []arg) {
 	if len(words) == 0 || words[len(words)-1] == "--help" {
 		return
 	}
-	s.deny(RuleSelf, cover(argv), "", "this command would change the guard or its boxes from inside", "leave that to the user")
+	s.deny(RuleSelf, cover(argv), "", "this command would change the guard or its boxes from inside",
+		"leave that to the user")
 }
 
 func (s *shell) agentCommand(name string, argv []arg) {
@@ -171,7 +179,8 @@ func (s *shell) agentCommand(name string, argv []arg) {
 		s.generic(argv) // a short name that other programs have too
 		return
 	}
-	s.deny(RuleAgent, cover(argv), "", name+" would start an agent or change its settings outside this guard", "do the work in this session")
+	s.deny(RuleAgent, cover(argv), "", name+" would start an agent or change its settings outside this guard",
+		"do the work in this session")
 }
 
 // kill denies ending the guard, the agent or everything.
@@ -184,12 +193,14 @@ func (s *shell) kill(argv []arg) {
 		v := a.known()
 		for _, word := range a.split(" \n\t|") {
 			w := strings.Trim(word.known(), `^$"'.*[]()\`)
-			if contains(guardPrograms(), w) || contains(agentPrograms(), w) || strings.HasPrefix(w, "cco-") || strings.HasPrefix(w, "cco guard") {
+			if contains(guardPrograms(), w) || contains(agentPrograms(), w) || strings.HasPrefix(w, "cco-") ||
+				strings.HasPrefix(w, "cco guard") {
 				s.deny(RuleSelf, a, "", "this would end a process of the guard or the agent", "end only processes that you started")
 			}
 		}
 		everything := v == "1" || v == "-1" || v == "$PPID" || v == "0"
-		if everything && !strings.HasSuffix(name, "killall") && (i > 0 || v != "-1") && !argv[i].is("-s") && !argv[i].is("-n") {
+		if everything && !strings.HasSuffix(name, "killall") && (i > 0 || v != "-1") && !argv[i].is("-s") &&
+			!argv[i].is("-n") {
 			s.deny(RuleSelf, a, "", "this would end processes that are not yours", "end only processes that you started")
 		}
 	}

@@ -15,7 +15,8 @@ func (s *shell) multiplexer(name string, argv []arg) {
 			s.isolated(func() { s.moveTo(a, false) })
 			continue
 		}
-		if first, _, _ := strings.Cut(a.known(), " "); name == "tmux" && strings.Contains(first, "-") && strings.Contains(a.known(), " ") {
+		if first, _, _ := strings.Cut(a.known(), " "); name == "tmux" && strings.Contains(first, "-") &&
+			strings.Contains(a.known(), " ") {
 			s.isolated(func() { s.runText(lit("tmux ").with(a.text...), a, name) }) // a command of tmux itself
 		} else if strings.ContainsAny(a.known(), " ;&|") {
 			s.isolated(func() { s.runText(a.text, a, name) })

@@ -109,7 +109,8 @@ func quotedToken(lang, v string, i int) (codeToken, int) {
 			return codeToken{kind: kind, text: b.String()}, j + len(quote) - i
 		case v[j] == '\\' && j+1 < len(v) && !raw:
 			j = escape(&b, v, j+1)
-		case v[j] == '\n' && len(quote) == 1 && quote != "`" && lang != "perl" && lang != "ruby" && lang != "php" && lang != "other":
+		case v[j] == '\n' && len(quote) == 1 && quote != "`" && lang != "perl" && lang != "ruby" && lang != "php" &&
+			lang != "other":
 			return codeToken{kind: kind, text: b.String()}, j - i // unterminated
 		case v[j] == '$' && quote == "`" && strings.HasPrefix(v[j:], "${"):
 			j = placeholder(&b, v, j+2)
@@ -176,13 +177,16 @@ func nameToken(lang, v string, i int) ([]codeToken, int) {
 	}
 	name := v[i:j]
 	switch {
-	case j < len(v) && (v[j] == '"' || v[j] == '\'') && len(name) <= 2 && strings.Trim(strings.ToLower(name), "rbfu") == "" && lang == "python":
+	case j < len(v) && (v[j] == '"' || v[j] == '\'') && len(name) <= 2 &&
+		strings.Trim(strings.ToLower(name), "rbfu") == "" && lang == "python":
 		t, n := quotedToken(lang, v, j)
 		if strings.ContainsAny(name, "fF") {
 			t.text = formatHoles(t.text)
 		}
 		return []codeToken{t}, j - i + n
-	case (lang == "perl" || lang == "ruby") && j < len(v) && contains([]string{"q", "qq", "qx", "qw", "%x", "%q", "%Q", "%w"}, name) && strings.IndexByte("{([<|/!,'\"", v[j]) >= 0:
+	case (lang == "perl" || lang == "ruby") && j < len(v) &&
+		contains([]string{"q", "qq", "qx", "qw", "%x", "%q", "%Q", "%w"}, name) &&
+		strings.IndexByte("{([<|/!,'\"", v[j]) >= 0:
 		return delimitedToken(name, v, i, j)
 	}
 	return []codeToken{{kind: 'i', text: name}}, j - i
@@ -246,7 +250,8 @@ func formatHoles(v string) string {
 
 // home says whether an expression means the home directory.
 func home(expr string) bool {
-	return strings.Contains(expr, "HOME") || strings.Contains(expr, "home()") || strings.Contains(expr, "homedir") || strings.Contains(expr, "expanduser")
+	return strings.Contains(expr, "HOME") || strings.Contains(expr, "home()") || strings.Contains(expr, "homedir") ||
+		strings.Contains(expr, "expanduser")
 }
 
 func isNameStart(c byte) bool {

@@ -103,7 +103,8 @@ func (s *shell) reader(name string, argv []arg) bool {
 			}
 		}
 		if name != "yq" && name != "dasel" && name != "sd" {
-			if name == "gzip" || name == "gunzip" || name == "bzip2" || name == "xz" || name == "zstd" || name == "openssl" || name == "gpg" {
+			if name == "gzip" || name == "gunzip" || name == "bzip2" || name == "xz" || name == "zstd" || name == "openssl" ||
+				name == "gpg" {
 				s.compress(name, args)
 			}
 			return true
@@ -189,7 +190,8 @@ func (s *shell) compress(name string, args []arg) {
 	for _, a := range o.values("-o", "--output", "-out", "-keyout") {
 		s.check(opWrite, a)
 	}
-	if name == "zstd" && o.has("-o", "--output") && !o.has("--rm") || name == "openssl" || name == "gpg" || o.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test") {
+	if name == "zstd" && o.has("-o", "--output") && !o.has("--rm") || name == "openssl" || name == "gpg" ||
+		o.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test") {
 		return
 	}
 	for _, a := range o.operands {

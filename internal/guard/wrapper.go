@@ -89,11 +89,13 @@ func (s *shell) elevated(name string, argv []arg) {
 		return
 	}
 	v, ok := argv[0].literal()
-	if ok && readsOnly(v) || ok && (v == "-l" || v == "-v" || v == "git" || v == "rm" || v == "touch" || v == "cp" || v == "mv") {
+	if ok && readsOnly(v) || ok && (v == "-l" || v == "-v" || v == "git" || v == "rm" || v == "touch" || v == "cp" ||
+		v == "mv") {
 		return // judged by its own rules
 	}
 	s.run(argv)
-	s.deny(RuleSystem, cover(argv), "", name+" would alter the system outside the workspace", "work without it, below "+s.land.workspace)
+	s.deny(RuleSystem, cover(argv), "", name+" would alter the system outside the workspace", "work without it, below "+
+		s.land.workspace)
 }
 
 // leading parses the options before the first operand and returns the rest.

@@ -85,7 +85,8 @@ func serve(ctx context.Context, owner string) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	server := &remote.Server{
 		Driver: native.New(native.Options{
-			Tool: filepath.Join(Dir, "cco-box"), Guard: filepath.Join(Dir, "cco-guard"), Path: os.Getenv("PATH"), Apart: true, Foreign: true, Nested: true,
+			Tool: filepath.Join(Dir, "cco-box"), Guard: filepath.Join(Dir, "cco-guard"), Path: os.Getenv("PATH"), Apart: true,
+			Foreign: true, Nested: true,
 		}),
 		Dir: boxes, Exchange: Exchange, Doors: doors, Version: version,
 	}
@@ -114,8 +115,8 @@ func listen(owner string) (net.Listener, error) {
 	return l, os.Chown(Socket, uid, -1)
 }
 
-// firewall drops whatever a session's user sends, should one of them ever leave its empty network. Only root could change
-// it, and no session is root.
+// firewall drops whatever a session's user sends, should one of them ever leave its empty network. Only root could
+// change it, and no session is root.
 func firewall(ctx context.Context) error {
 	rules := fmt.Sprintf(`table inet cco
 delete table inet cco

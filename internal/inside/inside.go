@@ -28,9 +28,10 @@ type Job struct {
 	Format    string `json:"format,omitempty"` // object format, sha1 by default
 	// Message makes leftovers a commit on the branch itself instead of one beside it: the workspace is used again.
 	Message string `json:"message,omitempty"`
-	MaxFile int64  `json:"max_file,omitempty"` // of leftovers, the size of the largest file that is taken; 100 MiB by default
-	NoWip   bool   `json:"no_wip,omitempty"`   // leave leftovers where they are
-	Shared  bool   `json:"shared,omitempty"`   // a worktree of the user's own repository: nothing is bundled
+	// of leftovers, the size of the largest file that is taken; 100 MiB by default
+	MaxFile int64 `json:"max_file,omitempty"`
+	NoWip   bool  `json:"no_wip,omitempty"` // leave leftovers where they are
+	Shared  bool  `json:"shared,omitempty"` // a worktree of the user's own repository: nothing is bundled
 
 	leftTime time.Duration // that leftovers may take
 }
@@ -101,7 +102,8 @@ type repo struct {
 func (r repo) cmd(args ...string) proc.Cmd {
 	env := []string{
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null", "GIT_NO_LAZY_FETCH=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir),
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null", "GIT_NO_LAZY_FETCH=1", "GIT_CEILING_DIRECTORIES=" +
+			filepath.Dir(r.dir),
 	}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "LC_ALL=") {

@@ -74,7 +74,8 @@ func (f *fixture) commit(dir, msg string) string {
 }
 
 func (f *fixture) send(revs ...string) {
-	f.git(f.host, append([]string{"bundle", "create", "-q", filepath.Join(f.job.Exchange, InputBundle), "HEAD", "main"}, revs...)...)
+	f.git(f.host, append([]string{"bundle", "create", "-q", filepath.Join(f.job.Exchange, InputBundle), "HEAD", "main"},
+		revs...)...)
 }
 
 func (f *fixture) receive() {
@@ -207,11 +208,12 @@ func TestPublish(t *testing.T) {
 				t.Errorf("wip holds %q", got)
 			}
 		}},
-		{"leftovers only", func(f *fixture, w string) { f.write(w, "new.txt", "new") }, func(t *testing.T, f *fixture, r Result) {
-			if r.Wip == "" || r.Bundle == nil || r.Head != f.job.Base {
-				t.Errorf("%+v", r)
-			}
-		}},
+		{"leftovers only", func(f *fixture, w string) { f.write(w, "new.txt", "new") },
+			func(t *testing.T, f *fixture, r Result) {
+				if r.Wip == "" || r.Bundle == nil || r.Head != f.job.Base {
+					t.Errorf("%+v", r)
+				}
+			}},
 		{"on another branch, detached", func(f *fixture, w string) {
 			f.write(w, "side.txt", "s")
 			f.git(w, "checkout", "-q", "-b", "side")
@@ -286,7 +288,8 @@ func TestLeftoversBecomeACommitOnTheBranchWhereTheWorkspaceIsUsedAgain(t *testin
 	if r.Wip != "" || r.Head == f.job.Base || r.Bundle == nil {
 		t.Fatalf("%+v", r)
 	}
-	if got := f.git(f.job.Workspace, "log", "-1", "--format=%s %(trailers:key=Cco-Finding,valueonly)", "main"); got != "Answer the findings abc" {
+	if got := f.git(f.job.Workspace, "log", "-1", "--format=%s %(trailers:key=Cco-Finding,valueonly)",
+		"main"); got != "Answer the findings abc" {
 		t.Errorf("the branch is at %q", got)
 	}
 	if got := f.git(f.job.Workspace, "status", "--porcelain"); got != "" {
@@ -352,8 +355,10 @@ func TestPublishWhereHistoryWasSetBack(t *testing.T) {
 		do        func(f *fixture)
 		head, wip bool // there is something new
 	}{
-		"behind the base":                {func(f *fixture) { f.git(f.job.Workspace, "reset", "-q", "--hard", "HEAD~1") }, false, true},
-		"behind it, with the files left": {func(f *fixture) { f.git(f.job.Workspace, "reset", "-q", "HEAD~1") }, false, false},
+		"behind the base": {func(f *fixture) { f.git(f.job.Workspace, "reset", "-q", "--hard", "HEAD~1") },
+			false, true},
+		"behind it, with the files left": {func(f *fixture) { f.git(f.job.Workspace, "reset", "-q", "HEAD~1") },
+			false, false},
 		"on another line": {func(f *fixture) {
 			f.git(f.job.Workspace, "checkout", "-q", "-b", "side", "HEAD~1")
 			f.write(f.job.Workspace, "side.txt", "x")
@@ -372,7 +377,8 @@ func TestPublishWhereHistoryWasSetBack(t *testing.T) {
 			f.receive()
 			c.do(f)
 			r := f.publish()
-			if (r.Head != f.job.Base) != c.head || (r.Wip != "") != c.wip || (r.Bundle != nil) != (c.head || c.wip) || len(r.Others) != 0 {
+			if (r.Head != f.job.Base) != c.head || (r.Wip != "") != c.wip || (r.Bundle != nil) != (c.head || c.wip) ||
+				len(r.Others) != 0 {
 				t.Errorf("published %+v", r)
 			}
 		})

@@ -31,7 +31,8 @@ const (
 	maxListed = 64 << 20        // bytes, of one listing of git's
 )
 
-// found is something that exists in this workspace alone: a commit, the name that it is kept by below KeptRef, and where it is.
+// found is something that exists in this workspace alone: a commit, the name that it is kept by below KeptRef, and
+// where it is.
 type found struct{ name, from, oid string }
 
 // keeping collects them.
@@ -45,8 +46,8 @@ type keeping struct {
 	lost []string
 }
 
-// keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: what can't be kept
-// is named.
+// keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: what
+// can't be kept is named.
 func keep(ctx context.Context, work repo, j Job, r *Result, head, staged string) []found {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
@@ -108,7 +109,8 @@ func (k *keeping) refs(ctx context.Context) {
 	}
 }
 
-// keptName is a ref's name below KeptRef, or one made of its commit where an agent's choice could be in the way of others.
+// keptName is a ref's name below KeptRef, or one made of its commit where an agent's choice could be in the way of
+// others.
 func keptName(ref, oid string) string {
 	name := strings.TrimPrefix(ref, "refs/")
 	first, _, deep := strings.Cut(name, "/")
@@ -125,7 +127,8 @@ func keptName(ref, oid string) string {
 
 // halfway takes the commits that git itself has put aside in the middle of something.
 func (k *keeping) halfway(admin string) {
-	for _, name := range []string{"ORIG_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash", "rebase-merge/orig-head"} {
+	for _, name := range []string{"ORIG_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash",
+		"rebase-merge/orig-head"} {
 		text, err := readSmall(filepath.Join(admin, filepath.FromSlash(name)))
 		if oid := strings.TrimSpace(text); err == nil && isHex(oid) {
 			k.old = append(k.old, oid)

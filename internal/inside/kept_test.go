@@ -222,7 +222,8 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 		{"too many branches", func(f *fixture, w string) {
 			var in strings.Builder
 			for i := range maxKept + 10 {
-				_, _ = fmt.Fprintf(&in, "commit refs/heads/b%d\ncommitter T <t@example.org> %d +0000\ndata 0\nfrom %s\n", i, i, f.job.Base)
+				_, _ = fmt.Fprintf(&in, "commit refs/heads/b%d\ncommitter T <t@example.org> %d +0000\ndata 0\nfrom %s\n", i,
+					i, f.job.Base)
 			}
 			f.write(w, ".git/in", in.String())
 			f.git(w, "-c", "core.logAllRefUpdates=false", "config", "x.y", "z")
@@ -269,7 +270,8 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 
 // Guards against a publisher that waits for ever for what an agent has put in the place of git's files.
 func TestPublishDoesNotWaitForPipes(t *testing.T) {
-	for _, name := range []string{"refs/heads/pipe", "logs/refs/heads/main", "logs/pipe", "worktrees/x/HEAD", "info/sparse-checkout", "ORIG_HEAD", "refs/stash",
+	for _, name := range []string{"refs/heads/pipe", "logs/refs/heads/main", "logs/pipe", "worktrees/x/HEAD",
+		"info/sparse-checkout", "ORIG_HEAD", "refs/stash",
 		"config", "index"} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

@@ -19,8 +19,8 @@ func (j Job) most() int64 {
 	return defaultMost
 }
 
-// largeFile is a file that is not kept because of its size. A sparse one costs an agent nothing, and hashing it would take us
-// hours.
+// largeFile is a file that is not kept because of its size. A sparse one costs an agent nothing, and hashing it would
+// take us hours.
 type largeFile struct {
 	name string
 	size int64
@@ -30,8 +30,8 @@ func (f largeFile) words(most int64) string {
 	return fmt.Sprintf("%s, whose %d bytes are over the limit of %d (pull.max_blob)", f.name, f.size, most)
 }
 
-// large finds the files that git add would read and that are too large. With a fresh index that is every file; otherwise git
-// knows by their size and times which have changed.
+// large finds the files that git add would read and that are too large. With a fresh index that is every file;
+// otherwise git knows by their size and times which have changed.
 func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeFile, err error) {
 	tracked := "-m"
 	if fresh {
@@ -68,7 +68,8 @@ func (r repo) unstage(ctx context.Context, from, to string, most int64) (lost []
 			oids.WriteString(meta[3] + "\n")
 		}
 	}
-	if out, err = r.text(ctx, strings.NewReader(oids.String()), "cat-file", "--batch-check=%(objectname) %(objectsize)"); err != nil {
+	if out, err = r.text(ctx, strings.NewReader(oids.String()), "cat-file",
+		"--batch-check=%(objectname) %(objectsize)"); err != nil {
 		return nil, err
 	}
 	var back strings.Builder

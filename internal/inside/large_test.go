@@ -98,7 +98,8 @@ func TestPublishLeavesLargeFilesWhereTheyAre(t *testing.T) {
 			if took := time.Since(start); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
-			if lost := strings.Join(r.Lost, "\n"); len(r.Lost) != 1 || !strings.HasPrefix(lost, file+", ") || !strings.Contains(lost, "pull.max_blob") {
+			if lost := strings.Join(r.Lost, "\n"); len(r.Lost) != 1 || !strings.HasPrefix(lost, file+", ") ||
+				!strings.Contains(lost, "pull.max_blob") {
 				t.Errorf("lost: %q", r.Lost)
 			}
 			if got := g.Git("diff", "--name-status", "HEAD", r.Wip); got != "A\tleft.txt" {

@@ -12,19 +12,22 @@ const maxPrograms = 200
 // quiet is the configuration that stands above the agent's.
 func quiet() [][2]string {
 	all := [][2]string{
-		{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"gc.auto", "0"}, {"maintenance.auto", "false"},
+		{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"gc.auto", "0"},
+		{"maintenance.auto", "false"},
 		{"commit.gpgSign", "false"}, {"log.showSignature", "false"}, {"advice.addEmbeddedRepo", "false"},
 		{"advice.graftFileDeprecated", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
 		{"core.sshCommand", "false"}, {"core.askPass", ""}, {"credential.helper", ""}, {"protocol.allow", "never"},
 	}
-	// Nothing here needs a transport. A git that finds an object missing would fetch it, by a program that the agent names.
+	// Nothing here needs a transport. A git that finds an object missing would fetch it, by a program that the agent
+	// names.
 	for _, p := range []string{"file", "git", "http", "https", "ssh", "ext"} {
 		all = append(all, [2]string{"protocol." + p + ".allow", "never"})
 	}
 	return all
 }
 
-// calm switches off the filters that the repository configures: a file is kept as it is, and no program can hang or refuse it.
+// calm switches off the filters that the repository configures: a file is kept as it is, and no program can hang or
+// refuse it.
 func (r repo) calm(ctx context.Context) (repo, error) {
 	out, err := r.text(ctx, nil, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
 	if err != nil && out == "" {

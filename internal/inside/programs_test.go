@@ -36,7 +36,8 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 			f.git(w, "config", "log.showSignature", "true")
 			f.git(w, "config", "gpg.program", trap)
 			raw := f.git(w, "cat-file", "commit", "HEAD")
-			signed := strings.Replace(raw, "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n -----END PGP SIGNATURE-----\n\n", 1)
+			signed := strings.Replace(raw, "\n\n",
+				"\ngpgsig -----BEGIN PGP SIGNATURE-----\n x\n -----END PGP SIGNATURE-----\n\n", 1)
 			f.write(w, ".git/signed", signed+"\n")
 			f.git(w, "reset", "-q", "--hard", f.git(w, "hash-object", "-t", "commit", "-w", ".git/signed"))
 		}},
@@ -56,7 +57,8 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 			f.write(w, "b.txt", "b")
 			head := f.commit(w, "work")
 			trap := filepath.Join(t.TempDir(), "trap")
-			if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a program
+			if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"),
+				0o700); err != nil { //nolint:gosec // a program
 				t.Fatal(err)
 			}
 			c.agent(f, w, trap)
@@ -138,7 +140,8 @@ func TestPublishRunsNoProgramOfARepositoryInside(t *testing.T) {
 	w := f.job.Workspace
 	inner := filepath.Join(w, "inner")
 	trap := filepath.Join(t.TempDir(), "trap")
-	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"),
+		0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(inner, 0o700); err != nil {

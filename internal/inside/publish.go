@@ -114,8 +114,9 @@ func unlock(j Job) {
 // place is where a workspace stands: its files are head's, and offer is the commit that it has to show.
 type place struct{ head, tree, index, offer string }
 
-// look finds HEAD. An agent may have left it unborn or broken; its branch is then the next best thing. Where HEAD was left
-// elsewhere, detached or on another branch, and doesn't contain the branch's new commits, it is these that were asked for.
+// look finds HEAD. An agent may have left it unborn or broken; its branch is then the next best thing. Where HEAD was
+// left elsewhere, detached or on another branch, and doesn't contain the branch's new commits, it is these that were
+// asked for.
 func look(ctx context.Context, work repo, j Job) (at place, err error) {
 	if err := usable(j); err != nil {
 		return place{}, err
@@ -144,7 +145,8 @@ func look(ctx context.Context, work repo, j Job) (at place, err error) {
 // elsewhere is the branch's commit, if HEAD was left where the branch's new commits are not.
 func (r repo) elsewhere(ctx context.Context, j Job, head string) string {
 	name := "refs/heads/" + j.Branch
-	if at, err := readSmall(filepath.Join(adminDir(j.Workspace), "HEAD")); j.Shared || err == nil && strings.TrimSpace(at) == "ref: "+name {
+	if at, err := readSmall(filepath.Join(adminDir(j.Workspace), "HEAD")); j.Shared || err == nil &&
+		strings.TrimSpace(at) == "ref: "+name {
 		return "" // in a shared repository the branch is the user's
 	}
 	branch, err := r.line(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
@@ -177,7 +179,8 @@ func usable(j Job) error {
 	if j.Shared {
 		return nil // out of the agent's reach
 	}
-	for _, name := range []string{"HEAD", "config", "index", "packed-refs", "shallow", "objects/info/alternates", "info/exclude", "info/attributes"} {
+	for _, name := range []string{"HEAD", "config", "index", "packed-refs", "shallow", "objects/info/alternates",
+		"info/exclude", "info/attributes"} {
 		info, err := os.Stat(filepath.Join(j.Workspace, ".git", filepath.FromSlash(name)))
 		if err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf(".git/%s is not a file", name)
@@ -186,8 +189,8 @@ func usable(j Job) error {
 	return nil
 }
 
-// salvage makes a repository in place of one that is gone or broken, so that at least the files are kept. It has what the
-// store has.
+// salvage makes a repository in place of one that is gone or broken, so that at least the files are kept. It has what
+// the store has.
 func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 	if j.Shared || j.Store == "" {
 		return "", errors.New("there is nothing to start from")
@@ -205,8 +208,8 @@ func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 	return gitDir, nil
 }
 
-// leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own index. What
-// could not be taken is named.
+// leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own
+// index. What could not be taken is named.
 func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.leftTime, leftTime))
 	defer cancel()
@@ -268,7 +271,8 @@ func (r repo) files(ctx context.Context, j Job, at place, fresh bool) (l left, e
 	return l, err
 }
 
-// unhide lets an index see the files that git was told to look away from. One that a sparse checkout has left out stays out.
+// unhide lets an index see the files that git was told to look away from. One that a sparse checkout has left out stays
+// out.
 func (r repo) unhide(ctx context.Context) error {
 	out, err := r.text(ctx, nil, "ls-files", "-v", "-z")
 	if err != nil {
@@ -289,7 +293,8 @@ func (r repo) unhide(ctx context.Context) error {
 			}
 		}
 	}
-	for flag, list := range map[string]*strings.Builder{"--no-assume-unchanged": &assumed, "--no-skip-worktree": &skipped} {
+	for flag, list := range map[string]*strings.Builder{"--no-assume-unchanged": &assumed,
+		"--no-skip-worktree": &skipped} {
 		if list.Len() > 0 {
 			if _, err := r.text(ctx, strings.NewReader(list.String()), "update-index", flag, "-z", "--stdin"); err != nil {
 				return err
@@ -299,8 +304,8 @@ func (r repo) unhide(ctx context.Context) error {
 	return nil
 }
 
-// addAll takes all files into the index, and names what can't be taken: a file that can't be read or is too large, the inside of
-// a repository. A fresh index knows nothing of the files yet.
+// addAll takes all files into the index, and names what can't be taken: a file that can't be read or is too large, the
+// inside of a repository. A fresh index knows nothing of the files yet.
 func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string, err error) {
 	large, err := r.large(ctx, most, fresh)
 	if err != nil {
@@ -381,8 +386,8 @@ func (r repo) worktreeOf(dir string) bool {
 	return filepath.Dir(adminDir(dir)) == filepath.Join(main, "worktrees")
 }
 
-// commitTree makes a commit of ours. Its date is its parent's, so that the same content is the same commit whenever it is
-// published.
+// commitTree makes a commit of ours. Its date is its parent's, so that the same content is the same commit whenever it
+// is published.
 func (r repo) commitTree(ctx context.Context, tree, parent, message string) (string, error) {
 	date, err := r.line(ctx, "show", "-s", "--format=@%ct +0000", parent)
 	if err != nil {

@@ -27,7 +27,8 @@ func TestLocksOfAKilledGitDoNotStandInTheWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Publish(t.Context(), Job{Session: "aaaaaaaa", Workspace: g.Dir, Exchange: out, Base: base, Branch: "main", Message: "Left"}); err != nil {
+	if err := Publish(t.Context(), Job{Session: "aaaaaaaa", Workspace: g.Dir, Exchange: out, Base: base, Branch: "main",
+		Message: "Left"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(out, OutputBundle)); err != nil || g.Git("log", "-1", "--format=%s") != "Left" {

@@ -53,7 +53,8 @@ func cloneFromStore(ctx context.Context, j Job) error {
 
 // borrow makes the store's objects visible in a skeleton.
 func borrow(half string, j Job) error {
-	return os.WriteFile(filepath.Join(half, "objects", "info", "alternates"), []byte(filepath.Join(j.Store, "objects")+"\n"), 0o600)
+	return os.WriteFile(filepath.Join(half, "objects", "info", "alternates"),
+		[]byte(filepath.Join(j.Store, "objects")+"\n"), 0o600)
 }
 
 func fillStore(ctx context.Context, j Job) error {
@@ -77,7 +78,8 @@ func fillStore(ctx context.Context, j Job) error {
 	return store.run(ctx, "update-ref", "refs/cco/"+j.Base, j.Base)
 }
 
-// makeStore makes the store a repository, once, however many sessions come at the same time, and whenever one is killed.
+// makeStore makes the store a repository, once, however many sessions come at the same time, and whenever one is
+// killed.
 func makeStore(ctx context.Context, store repo, j Job) error {
 	ready := filepath.Join(j.Store, "cco-ready")
 	if _, err := os.Stat(ready); err == nil {
@@ -137,7 +139,8 @@ func configText(j Job) string {
 	if format(j) != "sha1" {
 		version, extensions = 1, "[extensions]\n\tobjectFormat = "+format(j)+"\n"
 	}
-	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n%s", version, extensions)
+	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = "+
+		"true\n%s", version, extensions)
 	if j.Name != "" || j.Email != "" {
 		b.WriteString("[user]\n")
 	}
@@ -178,7 +181,8 @@ func cloneShallow(ctx context.Context, j Job) error {
 // finish checks out under the skeleton's name: .git appearing is what says that the clone is complete.
 func finish(ctx context.Context, half string, j Job) error {
 	work := repo{dir: j.Workspace}
-	if err := work.run(ctx, "--git-dir="+half, "--work-tree="+j.Workspace, "read-tree", "--reset", "-u", j.Base); err != nil {
+	if err := work.run(ctx, "--git-dir="+half, "--work-tree="+j.Workspace, "read-tree", "--reset", "-u",
+		j.Base); err != nil {
 		return err
 	}
 	return os.Rename(half, filepath.Join(j.Workspace, ".git"))

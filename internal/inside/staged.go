@@ -46,7 +46,8 @@ func (r repo) onlyStaged(ctx context.Context, j Job, at place, seed []byte, l *l
 	}
 	seen := map[string]bool{}
 	for i, from := range []string{at.tree, files} {
-		out, err := r.text(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=d", from, tree)
+		out, err := r.text(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
+			"--diff-filter=d", from, tree)
 		if err != nil {
 			return err
 		}

@@ -115,7 +115,10 @@ func TestPublishKeepsWhatWorktreesLeadTo(t *testing.T) {
 		name  string
 		point func(f *fixture, inner, admin, oid string)
 	}{
-		{"a ref of the worktree", func(f *fixture, inner, _, oid string) { f.git(inner, "update-ref", "refs/worktree/x", oid) }},
+		{"a ref of the worktree", func(f *fixture, inner, _,
+			oid string) {
+			f.git(inner, "update-ref", "refs/worktree/x", oid)
+		}},
 		{"a bisection", func(f *fixture, inner, _, oid string) { f.git(inner, "update-ref", "refs/bisect/bad", oid) }},
 		{"a rebase's ref", func(f *fixture, inner, _, oid string) { f.git(inner, "update-ref", "refs/rewritten/x", oid) }},
 		{"ORIG_HEAD", func(f *fixture, _, admin, oid string) { f.write(admin, "ORIG_HEAD", oid+"\n") }},

@@ -34,8 +34,8 @@ func adminDir(workspace string) string {
 // maxSwept is how many files of a repository are looked at.
 const maxSwept = 500_000
 
-// sweep removes from a repository what git would wait for without end, and what holds nothing: pipes, sockets, devices, and
-// locks in our own part of the names. A directory of refs that leads elsewhere makes the repository unusable.
+// sweep removes from a repository what git would wait for without end, and what holds nothing: pipes, sockets, devices,
+// and locks in our own part of the names. A directory of refs that leads elsewhere makes the repository unusable.
 func sweep(j Job) (err error) {
 	if j.Shared {
 		return nil // out of the agent's reach
@@ -117,7 +117,8 @@ func (k *keeping) worktree(ctx context.Context, admin, name string, places []str
 	}
 	k.all = append(k.all, found{name + "/head", from, at.head})
 	// The refs that each worktree has for itself.
-	out, err := w.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", "refs/worktree", "refs/bisect", "refs/rewritten")
+	out, err := w.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", "refs/worktree", "refs/bisect",
+		"refs/rewritten")
 	for line := range strings.Lines(out) {
 		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		k.all = append(k.all, found{"other/" + oid, ref + " of " + from, oid})
@@ -144,8 +145,8 @@ func (k *keeping) worktree(ctx context.Context, admin, name string, places []str
 	return err
 }
 
-// leading finds the directories of a workspace that say that they are worktrees, by what they lead to below parent. A moved or
-// copied one is not where git has noted it.
+// leading finds the directories of a workspace that say that they are worktrees, by what they lead to below parent. A
+// moved or copied one is not where git has noted it.
 func leading(workspace, parent string) (led map[string][]string, all bool) {
 	led, n := map[string][]string{}, 0
 	_ = filepath.WalkDir(workspace, func(path string, e fs.DirEntry, err error) error {
@@ -167,7 +168,8 @@ func leading(workspace, parent string) (led map[string][]string, all bool) {
 	return led, n <= maxSwept
 }
 
-// checkedOut is where a worktree's files are: first where git has noted it, if that leads back. If they are out of sight, why says so.
+// checkedOut is where a worktree's files are: first where git has noted it, if that leads back. If they are out of
+// sight, why says so.
 func checkedOut(admin, workspace string, led []string) (places []string, why string) {
 	text, err := readSmall(filepath.Join(admin, "gitdir"))
 	dir := filepath.Dir(strings.TrimSpace(text))

@@ -35,7 +35,8 @@ func TestRunReportsSignal(t *testing.T) {
 func TestCancelKillsTheWholeGroup(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
-	p, err := Start(ctx, Cmd{Argv: []string{"sh", "-c", `sleep 1000 & echo $! > "$0.tmp"; mv "$0.tmp" "$0"; wait`, pidFile}})
+	p, err := Start(ctx, Cmd{Argv: []string{"sh", "-c",
+		`sleep 1000 & echo $! > "$0.tmp"; mv "$0.tmp" "$0"; wait`, pidFile}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,8 @@ func TestSettingsAreForAnUnattendedSandbox(t *testing.T) {
 	if s.Permissions.DefaultMode != "bypassPermissions" || !s.SkipPrompt {
 		t.Errorf("it would stop to ask: %+v", s)
 	}
-	for _, name := range []string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_ERROR_REPORTING", "DISABLE_TELEMETRY"} {
+	for _, name := range []string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER",
+		"DISABLE_ERROR_REPORTING", "DISABLE_TELEMETRY"} {
 		if s.Env[name] != "1" {
 			t.Errorf("%s = %q", name, s.Env[name])
 		}
@@ -76,7 +77,8 @@ func frontmatter(t *testing.T, text string) (map[string]string, string) {
 	fields := map[string]string{}
 	for line := range strings.Lines(head) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
-		if !ok || strings.Contains(value, ": ") || strings.Contains(value, " #") || strings.ContainsAny(value[:1], "\"'[]{}&*!|>%@`#-?:,") {
+		if !ok || strings.Contains(value, ": ") || strings.Contains(value, " #") ||
+			strings.ContainsAny(value[:1], "\"'[]{}&*!|>%@`#-?:,") {
 			t.Errorf("not a plain YAML line: %q", line)
 		}
 		fields[key] = value
@@ -90,7 +92,8 @@ func TestSkillFrontmatter(t *testing.T) {
 	if !strings.Contains(skillPath, "/skills/"+name+"/") || !regexp.MustCompile(`^[a-z0-9-]{1,64}$`).MatchString(name) {
 		t.Errorf("name = %q", name)
 	}
-	if d := fields["description"]; len(d) < 50 || len(d) > 1024 || strings.ContainsAny(d, "<>") || !strings.Contains(d, "Use it when") {
+	if d := fields["description"]; len(d) < 50 || len(d) > 1024 || strings.ContainsAny(d, "<>") ||
+		!strings.Contains(d, "Use it when") {
 		t.Errorf("description = %q", d)
 	}
 	if !strings.Contains(body, "$ARGUMENTS") {
@@ -110,19 +113,22 @@ func TestSkillSaysAllThatItMust(t *testing.T) {
 		"announces itself":        {"Begin by saying", "I'm using the executing-plans-in-sandbox skill"},
 		"never asks":              {"**Never ask.**", "AskUserQuestion", "nobody is there to answer"},
 		"decides and writes down": {"**Decide.**", "into the body of the commit"},
-		"tracked triplets":        {"**a triplet**", "`Task N: implement`", "`Task N: spec review`", "`Task N: code review`", "TaskCreate", "TodoWrite"},
-		"blocking":                {"blocked by", "nothing starts before what blocks it is done"},
-		"implement":               {"**Test first.**", "fresh subagent", "**Commit**", "**Report**", "**the commit's hash**"},
-		"spec review":             {"### b. Spec review", "- `APPROVED` - `ISSUES`, and a numbered list"},
-		"code review":             {"### c. Code review", "- `APPROVED` - `APPROVED_WITH_MINOR`", "- `ISSUES`, and a numbered list, each"},
-		"fix and review again":    {"**review again**", "**until it approves**"},
-		"started again":           {"**Continue from the first incomplete triplet**", "progress.md"},
-		"stubborn tests":          {"**A stubborn test gets two tries.**", "skip it", "**say so in the commit**"},
-		"full suite":              {"**Run the full test suite**"},
-		"no complete-work":        {"Never run `/complete-work`"},
-		"blocker":                 {"**fundamental blocker**", "write `/exchange/<id>/error.txt`"},
-		"bundle":                  {"The last step", "git bundle create /exchange/<id>/output.bundle HEAD", "cco checks this bundle and replaces it by one of its own"},
-		"id":                      {"The session's id is the name of the workspace directory", "`<id>` is the workspace's name"},
+		"tracked triplets": {"**a triplet**", "`Task N: implement`", "`Task N: spec review`", "`Task N: code review`",
+			"TaskCreate", "TodoWrite"},
+		"blocking":    {"blocked by", "nothing starts before what blocks it is done"},
+		"implement":   {"**Test first.**", "fresh subagent", "**Commit**", "**Report**", "**the commit's hash**"},
+		"spec review": {"### b. Spec review", "- `APPROVED` - `ISSUES`, and a numbered list"},
+		"code review": {"### c. Code review", "- `APPROVED` - `APPROVED_WITH_MINOR`",
+			"- `ISSUES`, and a numbered list, each"},
+		"fix and review again": {"**review again**", "**until it approves**"},
+		"started again":        {"**Continue from the first incomplete triplet**", "progress.md"},
+		"stubborn tests":       {"**A stubborn test gets two tries.**", "skip it", "**say so in the commit**"},
+		"full suite":           {"**Run the full test suite**"},
+		"no complete-work":     {"Never run `/complete-work`"},
+		"blocker":              {"**fundamental blocker**", "write `/exchange/<id>/error.txt`"},
+		"bundle": {"The last step", "git bundle create /exchange/<id>/output.bundle HEAD",
+			"cco checks this bundle and replaces it by one of its own"},
+		"id": {"The session's id is the name of the workspace directory", "`<id>` is the workspace's name"},
 	} {
 		for _, phrase := range phrases {
 			if !strings.Contains(body, phrase) {
@@ -145,7 +151,8 @@ func TestEveryAgentReadsTheSameWords(t *testing.T) {
 
 func TestClaudeMDIsShortAndNamesTheSkill(t *testing.T) {
 	text := file(t, ".claude/CLAUDE.md")
-	for _, part := range []string{"/workspace/<id>", "/exchange/<id>", "$CCO_EXCHANGE", "executing-plans-in-sandbox", "how long it lasts", "Do not push", "question.txt"} {
+	for _, part := range []string{"/workspace/<id>", "/exchange/<id>", "$CCO_EXCHANGE", "executing-plans-in-sandbox",
+		"how long it lasts", "Do not push", "question.txt"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("CLAUDE.md lacks %q", part)
 		}

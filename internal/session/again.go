@@ -53,7 +53,8 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 }
 
 // goOn starts a keeper for a session that has ended, after change has said what is new about its order.
-func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
+func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
+	change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
 	if err != nil {
 		return rec, err
@@ -84,7 +85,8 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 	}
 	defer func() { _ = lock.Close() }()
 	// Another one may have been faster: what was decided on the old record must not be done to the new one.
-	if now, err := s.Store.Session(ctx, rec.ID); err != nil || now.State != rec.State || !now.Finished.Equal(rec.Finished) {
+	if now, err := s.Store.Session(ctx, rec.ID); err != nil || now.State != rec.State ||
+		!now.Finished.Equal(rec.Finished) {
 		return now, errors.Join(err, &BusyError{ID: rec.ID, What: "push or answer"})
 	}
 
@@ -110,7 +112,8 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 		return rec, err
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", 0, o.Agent, o.Model, order.Plan, titled
+		v.State, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", 0, o.Agent, o.Model, order.Plan,
+			titled
 		v.Question, v.Asked, v.Finished, v.Repo = "", time.Time{}, time.Time{}, repo.Top
 		if order.Fresh {
 			v.CLISession, v.CLITotal = "", ""
@@ -123,7 +126,8 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions, ch
 	return rec, s.spawn(rec.ID, lock)
 }
 
-// planAgain finds a new plan for an old workspace. It always travels as a file: the workspace has its own commits by now.
+// planAgain finds a new plan for an old workspace. It always travels as a file: the workspace has its own commits by
+// now.
 func (s *Service) planAgain(ctx context.Context, rec store.Session, o PushOptions) (plan, error) {
 	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
 	if err != nil {
@@ -139,7 +143,8 @@ func (s *Service) clearExchange(id string) error {
 	if err := s.reopen(id); err != nil {
 		return err
 	}
-	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle, inside.QuestionFile, inside.AnswerFile} {
+	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle,
+		inside.QuestionFile, inside.AnswerFile} {
 		if err := tree.Remove(filepath.Join(s.exchange(id), f)); err != nil {
 			return err
 		}

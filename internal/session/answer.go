@@ -27,9 +27,10 @@ func (s *Service) Asks(ctx context.Context, id string) (store.Session, error) {
 	return rec, nil
 }
 
-// Answer gives an agent the answer to its question: the conversation goes on with it. Live says that the agent was there
-// all the time and no new run was started.
-func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (rec store.Session, live bool, err error) {
+// Answer gives an agent the answer to its question: the conversation goes on with it. Live says that the agent was
+// there all the time and no new run was started.
+func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (rec store.Session, live bool,
+	err error) {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
@@ -57,7 +58,8 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 // hand gives the answer to an agent that is still there and looks for it.
 func (s *Service) hand(rec store.Session, text string) error {
 	if s.OnTerminal(rec.ID) {
-		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " + rec.ID + "`"}
+		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " +
+			rec.ID + "`"}
 	}
 	if _, err := os.Lstat(filepath.Join(s.exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it was answered already, and has not taken it yet"}

@@ -252,7 +252,8 @@ func (a *attempt) settle(ctx context.Context, fin event.Finished) {
 		total = nil
 	}
 	a.rec.CLISession = session
-	_, _ = a.Store.UpdateSession(context.WithoutCancel(ctx), a.rec.ID, func(v *store.Session) error { // only what could be resumed is lost
+	// only what could be resumed is lost
+	_, _ = a.Store.UpdateSession(context.WithoutCancel(ctx), a.rec.ID, func(v *store.Session) error {
 		v.CLISession, v.CLITotal = session, string(total)
 		return nil
 	})
@@ -289,7 +290,8 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	a.keeper.mu.Lock()
 	defer a.keeper.mu.Unlock()
 	end.Killed = a.killed
-	// What Ctrl-C on a terminal means is the agent's to say: its exit status does. Who leaves at a limit was stopped by that.
+	// What Ctrl-C on a terminal means is the agent's to say: its exit status does. Who leaves at a limit was stopped by
+	// that.
 	end.Stopped = a.stopped || a.typed && limit == "" && proc.Code(err) == 128+int(syscall.SIGINT)
 	return end
 }

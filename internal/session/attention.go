@@ -64,7 +64,8 @@ func (s *Service) need(v store.Session) (Need, bool) {
 	if errors.Is(err, os.ErrNotExist) {
 		return Need{}, false // its workspace was removed: nothing can be done about it
 	}
-	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Branch: v.Branch, Title: v.Title, Words: v.Reason}
+	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Branch: v.Branch,
+		Title: v.Title, Words: v.Reason}
 	switch {
 	case v.State == store.Waiting, v.State == store.Pulled && v.Question != "":
 		n.Kind, n.Words, n.Since = NeedAnswer, v.Question, v.Asked
@@ -79,8 +80,8 @@ func (s *Service) need(v store.Session) (Need, bool) {
 	return n, true
 }
 
-// leftWork says whether a session that failed has done something that is not on the host. What was never published counts:
-// nobody has looked.
+// leftWork says whether a session that failed has done something that is not on the host. What was never published
+// counts: nobody has looked.
 func (s *Service) leftWork(v store.Session) bool {
 	if v.Started.IsZero() {
 		return false
@@ -128,7 +129,8 @@ func (s *Service) pending(rec store.Session, published inside.Result) error {
 	}
 	switch rec.State {
 	case store.Waiting:
-		return &PendingError{ID: rec.ID, State: rec.State, Words: rec.Question, Next: kept + "answer with `cco answer " + rec.ID + ` "…"` + "`"}
+		return &PendingError{ID: rec.ID, State: rec.State, Words: rec.Question, Next: kept + "answer with `cco answer " +
+			rec.ID + ` "…"` + "`"}
 	case store.Paused:
 		next := kept + "go on with `" + goOnWith(rec) + "`"
 		if strings.HasPrefix(rec.Reason, "limits.day_") {

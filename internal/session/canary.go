@@ -40,7 +40,8 @@ func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, er
 		return nil, err
 	}
 	own := canary.Own{
-		ID: k.rec.ID, Branch: "cco/" + k.rec.ID, Workspace: k.place.Workspace, Stash: true, Trace: filepath.Join(k.exchange(k.rec.ID), traceFile),
+		ID: k.rec.ID, Branch: "cco/" + k.rec.ID, Workspace: k.place.Workspace, Stash: true,
+		Trace: filepath.Join(k.exchange(k.rec.ID), traceFile),
 	}
 	after, err := canary.Watch(ctx, repo, canary.Dir(k.box.Dir, k.rec.ID), own)
 	if err != nil {
@@ -100,7 +101,8 @@ func (s *Service) record(r canary.Report, rec store.Session) error {
 		if f.Why != "" {
 			reason += " (" + f.Why + ")"
 		}
-		if err := log.Add(audit.Entry{Session: rec.ID, Kind: audit.Canary, Agent: rec.Agent, Rule: string(f.Kind), Reason: reason, Path: f.What}); err != nil {
+		if err := log.Add(audit.Entry{Session: rec.ID, Kind: audit.Canary, Agent: rec.Agent, Rule: string(f.Kind),
+			Reason: reason, Path: f.What}); err != nil {
 			return err
 		}
 	}

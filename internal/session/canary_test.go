@@ -23,7 +23,8 @@ func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error
 	base := user.Commit("start", "a.txt", "a")
 	s = service(t)
 	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: "/nowhere"})}
-	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree", box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}, func(string, ...any) {}); err != nil {
+	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree",
+		box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}, func(string, ...any) {}); err != nil {
 		t.Fatal(err)
 	}
 	b, d, err := s.Boxes.Find("wt")
@@ -34,7 +35,8 @@ func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := store.Session{ID: id, Box: "wt", Repo: user.Dir, RepoKey: repo.Key(), Base: base, State: store.Running, Created: time.Now()}
+	rec := store.Session{ID: id, Box: "wt", Repo: user.Dir, RepoKey: repo.Key(), Base: base, State: store.Running,
+		Created: time.Now()}
 	if err := s.Store.AddSession(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +91,8 @@ func TestADeadKeepersCanaryIsHeard(t *testing.T) {
 			if err := canary.Check(b.Dir, b.Name); !errors.As(err, &frozen) {
 				t.Fatal(err)
 			}
-			if _, err := s.Pull(t.Context(), id, PullOptions{Partial: true, Timeout: time.Minute, Interval: time.Second}); !errors.As(err, &frozen) {
+			if _, err := s.Pull(t.Context(), id, PullOptions{Partial: true, Timeout: time.Minute,
+				Interval: time.Second}); !errors.As(err, &frozen) {
 				t.Fatal(err)
 			}
 			out, err := s.UndoFindings(t.Context(), id, false)

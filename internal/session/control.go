@@ -148,7 +148,8 @@ func cleanLines(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// writeNew puts a file into a directory that an agent can write: whole, and never through a link that it has laid there.
+// writeNew puts a file into a directory that an agent can write: whole, and never through a link that it has laid
+// there.
 func writeNew(dir, name string, data []byte) error {
 	f, err := os.CreateTemp(dir, ".cco-*")
 	if err != nil {

@@ -105,7 +105,8 @@ func (d doorway) address() string {
 	return relay.Mark
 }
 
-// lead makes a program find the door: the relay stands before it, and proxies are named in every way that programs know.
+// lead makes a program find the door: the relay stands before it, and proxies are named in every way that programs
+// know.
 func (d doorway) lead(e box.Exec) box.Exec {
 	if d.door == nil {
 		return e

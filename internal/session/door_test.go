@@ -20,10 +20,12 @@ func TestADoorLeadsAProgramToIt(t *testing.T) {
 	defer func() { _ = door.Close() }()
 	d := doorway{door: door, token: "t0", tool: "/run/cco-box", socket: "/exchange/3f9c01aa/door.sock"}
 	e := d.lead(box.Exec{Argv: []string{"claude", "-p"}, Env: []string{"A=1", "NO_PROXY=own"}})
-	if want := []string{"/run/cco-box", "relay", "/exchange/3f9c01aa/door.sock", "--", "claude", "-p"}; !slices.Equal(e.Argv, want) {
+	if want := []string{"/run/cco-box", "relay", "/exchange/3f9c01aa/door.sock", "--", "claude",
+		"-p"}; !slices.Equal(e.Argv, want) {
 		t.Errorf("argv %q", e.Argv)
 	}
-	for _, want := range []string{"HTTPS_PROXY=http://cco:t0@@cco-door@", "https_proxy=http://cco:t0@@cco-door@", "ALL_PROXY=http://cco:t0@@cco-door@",
+	for _, want := range []string{"HTTPS_PROXY=http://cco:t0@@cco-door@", "https_proxy=http://cco:t0@@cco-door@",
+		"ALL_PROXY=http://cco:t0@@cco-door@",
 		"no_proxy=localhost,127.0.0.1,::1", "A=1"} {
 		if !slices.Contains(e.Env, want) {
 			t.Errorf("env %q lacks %s", e.Env, want)
@@ -33,7 +35,8 @@ func TestADoorLeadsAProgramToIt(t *testing.T) {
 		t.Error("the agent's own settings must have the last word")
 	}
 	var none doorway
-	if e := none.lead(box.Exec{Argv: []string{"x"}}); len(e.Argv) != 1 || e.Env != nil || none.address() != "" || none.spent() != nil {
+	if e := none.lead(box.Exec{Argv: []string{"x"}}); len(e.Argv) != 1 || e.Env != nil || none.address() != "" ||
+		none.spent() != nil {
 		t.Errorf("without a door: %+v", e)
 	}
 }

@@ -64,7 +64,8 @@ func (s *Service) known(ctx context.Context, id string) (bool, error) {
 	places := []string{s.dir(id), s.exchange(id)}
 	boxes, err := os.ReadDir(s.Boxes.Dir(""))
 	for _, b := range boxes {
-		places = append(places, filepath.Join(s.Boxes.Dir(b.Name()), "sessions", id), filepath.Join(s.Boxes.Dir(b.Name()), "worktrees", id))
+		places = append(places, filepath.Join(s.Boxes.Dir(b.Name()), "sessions", id),
+			filepath.Join(s.Boxes.Dir(b.Name()), "worktrees", id))
 	}
 	buried, buriedErr := os.ReadDir(filepath.Join(s.Data, "graveyard"))
 	if err := errors.Join(ignoreMissing(err), ignoreMissing(buriedErr)); err != nil {

@@ -149,7 +149,8 @@ func TestALookDoesNotTakeAnothersSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running, Created: time.Now()}); err != nil {
+	if err := s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running,
+		Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	second, err := s.lookID(t.Context(), "phase/review/1")

@@ -74,7 +74,8 @@ func (e ending) told() bool {
 	if (e.Killed || e.Stopped) && errors.Is(e.Err, context.Canceled) {
 		return true
 	}
-	return e.Ran && (exit || spent || errors.Is(e.Err, errAsked) || errors.Is(e.Err, errSpent) || errors.Is(e.Err, errIdle) || errors.Is(e.Err, errTimedOut))
+	return e.Ran && (exit || spent || errors.Is(e.Err, errAsked) || errors.Is(e.Err, errSpent) ||
+		errors.Is(e.Err, errIdle) || errors.Is(e.Err, errTimedOut))
 }
 
 // failure says what went wrong, in a line.

@@ -36,8 +36,8 @@ func (s *Service) Findings(ctx context.Context, id, boxName string) ([]canary.Re
 	return s.canaries(ctx, b, d)
 }
 
-// UndoFindings puts back what a session changed in the user's repository, and opens its box if nothing is left. With all,
-// what looks like the user's own work is put back too.
+// UndoFindings puts back what a session changed in the user's repository, and opens its box if nothing is left. With
+// all, what looks like the user's own work is put back too.
 func (s *Service) UndoFindings(ctx context.Context, id string, all bool) (out []canary.Outcome, err error) {
 	err = s.onFindings(ctx, id, func(b *box.Box, rec store.Session) error {
 		own, err := s.others(ctx, canary.Own{ID: id}, rec)
@@ -52,7 +52,10 @@ func (s *Service) UndoFindings(ctx context.Context, id string, all bool) (out []
 
 // AcceptFindings leaves everything as it is, and opens the box.
 func (s *Service) AcceptFindings(ctx context.Context, id string) error {
-	return s.onFindings(ctx, id, func(b *box.Box, _ store.Session) error { return canary.Thaw(b.Dir, id, canary.Accepted) })
+	return s.onFindings(ctx, id, func(b *box.Box, _ store.Session) error {
+		return canary.Thaw(b.Dir, id,
+			canary.Accepted)
+	})
 }
 
 // onFindings does something about a session that nobody runs meanwhile.

@@ -19,9 +19,10 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// save puts what would go with a session's workspace into the graveyard: what is beside its branch, and where force was needed
-// its work and, if that is not all, the workspace itself.
-func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Session, k stake, limit int64) (files []string, err error) {
+// save puts what would go with a session's workspace into the graveyard: what is beside its branch, and where force was
+// needed its work and, if that is not all, the workspace itself.
+func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Session, k stake,
+	limit int64) (files []string, err error) {
 	if k.unsaved() {
 		f, err := s.bury(ctx, v.ID, inside.RestBundle, k.Rest, limit)
 		if err != nil && k.refusal() == "" {
@@ -91,9 +92,11 @@ type Grave struct {
 	Title  string    `json:"title,omitempty"`
 }
 
-// graveKinds are the names of what is buried, in the order in which it is brought back: what is beside a branch builds on it.
+// graveKinds are the names of what is buried, in the order in which it is brought back: what is beside a branch builds
+// on it.
 func graveKinds() [][2]string {
-	return [][2]string{{inside.OutputBundle, GraveWork}, {inside.RestBundle, GraveBeside}, {"workspace", GraveWorkspace}, {"workspace.tar", GraveWorkspace}}
+	return [][2]string{{inside.OutputBundle, GraveWork}, {inside.RestBundle, GraveBeside}, {"workspace", GraveWorkspace},
+		{"workspace.tar", GraveWorkspace}}
 }
 
 // What is in a grave.
@@ -103,7 +106,8 @@ const (
 	GraveWorkspace = "workspace" // all of it, as the agent left it: no bundle could be made
 )
 
-// Graveyard lists what is there of a session, or of all for "": by session, each in the order in which it is brought back.
+// Graveyard lists what is there of a session, or of all for "": by session, each in the order in which it is brought
+// back.
 func (s *Service) Graveyard(ctx context.Context, id string) ([]Grave, error) {
 	dir := filepath.Join(s.Data, "graveyard")
 	entries, err := os.ReadDir(dir)
@@ -183,7 +187,8 @@ func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Rest
 }
 
 // exhume brings one bundle back.
-func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session, g Grave, o PullOptions, r *Restored) error {
+func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session, g Grave, o PullOptions,
+	r *Restored) error {
 	refs, err := repo.Refs(ctx)
 	if err != nil {
 		return err
@@ -203,7 +208,8 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 	if err := tree.Remove(dir); err != nil {
 		return err
 	}
-	q, err := repo.Quarantine(ctx, dir, git.QuarantineOptions{Limits: o.Limits, Progress: s.gitProgress(), Kept: true, Also: own})
+	q, err := repo.Quarantine(ctx, dir, git.QuarantineOptions{Limits: o.Limits, Progress: s.gitProgress(),
+		Kept: true, Also: own})
 	if err != nil {
 		return err
 	}
@@ -244,7 +250,8 @@ func (s *Service) removed(ctx context.Context, rec store.Session) error {
 	}
 	why := "its workspace was removed, and nothing of it had to be saved"
 	if len(graves) > 0 {
-		why = "its workspace was removed, and what was saved of it is in the graveyard: bring it back with `cco box restore " + rec.ID + "`"
+		why = "its workspace was removed, and what was saved of it is in the graveyard: bring it back with `cco box " +
+			"restore " + rec.ID + "`"
 	}
 	return &StateError{ID: rec.ID, State: rec.State, Why: why}
 }

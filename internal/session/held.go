@@ -18,8 +18,8 @@ import (
 // Ignored are files that are never saved.
 type Ignored = inside.Ignored
 
-// held is what a workspace held when the last process in it had ended. Only cco starts processes there, and takes the record
-// away before it does: where there is one, it is true. It is in the session's own directory, which no box sees.
+// held is what a workspace held when the last process in it had ended. Only cco starts processes there, and takes the
+// record away before it does: where there is one, it is true. It is in the session's own directory, which no box sees.
 type held struct {
 	Run     int64          `json:"run"` // the start of the run that it is of, in milliseconds
 	Head    string         `json:"head,omitempty"`
@@ -37,8 +37,8 @@ type held struct {
 
 func (s *Service) heldFile(id string) string { return filepath.Join(s.dir(id), "held.json") }
 
-// looking is there while somebody looks into a workspace. Whoever starts something there takes it away as well, so that what was
-// seen before is not recorded after.
+// looking is there while somebody looks into a workspace. Whoever starts something there takes it away as well, so that
+// what was seen before is not recorded after.
 func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "held.new") }
 
 // forget comes before everything that is started in a session's workspace.
@@ -71,8 +71,8 @@ func (s *Service) startLook(id string) error {
 	return os.WriteFile(s.looking(id), nil, 0o600)
 }
 
-// recordHeld keeps what was seen in a workspace, unless something was started there meanwhile. Without a record somebody looks
-// again.
+// recordHeld keeps what was seen in a workspace, unless something was started there meanwhile. Without a record
+// somebody looks again.
 func (s *Service) recordHeld(v store.Session, h held) error {
 	h.Run = v.Started.UnixMilli()
 	data, err := json.Marshal(h)
@@ -179,7 +179,8 @@ func (s *Service) offered(ctx context.Context, id string, h held) bool {
 }
 
 // stakes says what of each session would go with its workspace. enter gives the box of one that has to be looked into.
-func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver, error)) ([]stake, error) {
+func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver,
+	error)) ([]stake, error) {
 	all, repos := make([]stake, len(list)), map[string][]string{}
 	for i, v := range list {
 		if err := ctx.Err(); err != nil {
@@ -224,8 +225,8 @@ type news struct {
 	any     bool          // there is something that was not
 }
 
-// since compares what was pulled of a session with what it holds now. The box is entered only if something was started in the
-// session since.
+// since compares what was pulled of a session with what it holds now. The box is entered only if something was started
+// in the session since.
 func (s *Service) since(ctx context.Context, rec store.Session, o PullOptions) (n news, err error) {
 	if _, err := s.Boxes.Record(rec.Box); err != nil {
 		return n, nil //nolint:nilerr // it went with its box
@@ -255,7 +256,8 @@ func (s *Service) since(ctx context.Context, rec store.Session, o PullOptions) (
 	}
 	n.stake = all[0]
 	if n.Failed != "" && !o.NoWip {
-		return n, fmt.Errorf("session %s was pulled, but something was started in it since, and its workspace can't be read: %s", rec.ID, n.Failed)
+		return n, fmt.Errorf("session %s was pulled, but something was started in it since, and its workspace can't be "+
+			"read: %s", rec.ID, n.Failed)
 	}
 	n.any = n.Failed != "" || n.Head != "" && n.Head != rec.Base || !o.NoWip && n.Wip != "" && n.Wip != rec.Wip
 	if repo == nil {

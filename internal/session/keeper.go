@@ -54,8 +54,8 @@ type keeper struct {
 	killed  bool
 }
 
-// Keep runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it. The
-// lock is closed when nothing is done to the session any more, before the user's own command is run.
+// Keep runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it.
+// The lock is closed when nothing is done to the session any more, before the user's own command is run.
 func (s *Service) Keep(ctx context.Context, id string, listener net.Listener, lock io.Closer) error {
 	t, err := newTranscript(s.TranscriptFile(id), s.Now)
 	if err != nil {
@@ -187,7 +187,8 @@ func (k *keeper) receive(ctx context.Context) error {
 }
 
 // inside runs one of cco's own steps in the box.
-func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string, fill bool) error {
+func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string,
+	fill bool) error {
 	order, err := s.readOrder(rec.ID)
 	if err != nil {
 		return err
@@ -210,7 +211,8 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 func (s *Service) publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	err := s.writeOut(ctx, b, d, rec)
 	// What failed for another reason than what is in the workspace says nothing about that.
-	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil && (err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
+	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil &&
+		(err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
 		_ = s.recordHeld(rec, s.seen(rec, err))
 	}
 	return err
@@ -269,7 +271,8 @@ func (k *keeper) lookForAgent(ctx context.Context) error {
 		return err
 	}
 	// It is asked in the agent's environment, where it will be looked for. Nothing but words hangs on the answer.
-	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"/bin/sh", "-c", `command -v "$0" >/dev/null`, a.Binary()}})
+	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"/bin/sh", "-c", `command -v "$0" >/dev/null`,
+		a.Binary()}})
 	if proc.Code(err) > 0 {
 		return agent.Missing(a, k.box.Name)
 	}
@@ -340,7 +343,8 @@ func (k *keeper) handle(r request) {
 	}
 }
 
-// resize changes the size of the agent's terminal, and keeps it for those who want to know how what it shows was laid out.
+// resize changes the size of the agent's terminal, and keeps it for those who want to know how what it shows was laid
+// out.
 func (k *keeper) resize(cols, rows uint16) {
 	k.pty.Resize(cols, rows)
 	k.transcript.append(Event{Kind: KindSize, Cols: cols, Rows: rows})

@@ -14,10 +14,12 @@ import (
 )
 
 // examine says what came, if nothing of it is refused. With a nil quarantine there is nothing new.
-func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result, o PullOptions) (PullResult, error) {
+func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result,
+	o PullOptions) (PullResult, error) {
 	r := PullResult{
-		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Lost: pub.Lost, Salvaged: pub.Salvaged,
-		target: rec.Base,
+		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Lost: pub.Lost,
+		Salvaged: pub.Salvaged,
+		target:   rec.Base,
 	}
 	if o.Branch != "" {
 		r.Branch = o.Branch
@@ -31,7 +33,8 @@ func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Sess
 	}
 	report, err := q.Examine(ctx)
 	if no, ok := errors.AsType[*git.RefusedError](err); ok && no.Rule == git.RuleBase {
-		return r, fmt.Errorf("%w\nnothing was changed; have the agent put its work on top with `cco box push --continue %s -m \"Rebase your work onto %s\"`",
+		return r, fmt.Errorf("%w\nnothing was changed; have the agent put its work on top with `cco box push --continue %s "+
+			"-m \"Rebase your work onto %s\"`",
 			err, rec.ID, rec.Base)
 	}
 	if err != nil {
@@ -42,7 +45,9 @@ func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Sess
 		return r, err
 	}
 	if top, err := q.Preview().IsAncestor(ctx, r.head, r.wip); err != nil || !top {
-		return r, errors.Join(err, fmt.Errorf("what was left uncommitted is not on top of the commits: pull without --with-wip, and find it at refs/cco/%s-wip", rec.ID))
+		return r, errors.Join(err, fmt.Errorf(
+			"what was left uncommitted is not on top of the commits: pull without --with-wip, and find it at refs/cco/%s-wip",
+			rec.ID))
 	}
 	return r, nil
 }
@@ -67,9 +72,10 @@ func (s *Service) canLand(ctx context.Context, q *git.Quarantine, r PullResult, 
 	return repo.CanFastForward(ctx, r.Branch, r.Base, r.target)
 }
 
-// land takes what was examined into the repository. All that can fail comes before the branch moves: what comes after is
-// clearing up, and ends in words at most.
-func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, r PullResult, pub inside.Result, o PullOptions) (PullResult, error) {
+// land takes what was examined into the repository. All that can fail comes before the branch moves: what comes after
+// is clearing up, and ends in words at most.
+func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, r PullResult, pub inside.Result,
+	o PullOptions) (PullResult, error) {
 	rec := r.Session
 	spare, err := s.spare(ctx, rec.ID, pub, o.Bundle)
 	if err != nil {
@@ -103,7 +109,8 @@ func (r PullResult) stays(o PullOptions) bool {
 	return r.Session.State == store.Pulled && r.target == r.Base && o.Branch == ""
 }
 
-func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session, branch, target string, o PullOptions) (git.Forwarded, error) {
+func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session, branch, target string,
+	o PullOptions) (git.Forwarded, error) {
 	if o.Branch != "" {
 		return repo.CreateBranch(ctx, branch, target)
 	}
@@ -117,9 +124,11 @@ func (s *Service) explain(err error, rec store.Session, ref string) error {
 	var out *git.CheckedOutError
 	switch {
 	case errors.As(err, &out):
-		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --into DIR` brings it to the worktree that has the branch", err, ref, rec.ID)
+		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --into DIR` brings it to the worktree that has the branch",
+			err, ref, rec.ID)
 	case errors.As(err, &diverged):
-		return fmt.Errorf("%w\nthe work is at %s: `git merge %s` joins it, `git cherry-pick %s..%s` puts it on top; `cco box pull %s --branch NAME` makes a branch of it",
+		return fmt.Errorf("%w\nthe work is at %s: `git merge %s` joins it, `git cherry-pick %s..%s` puts it on top; `cco "+
+			"box pull %s --branch NAME` makes a branch of it",
 			err, ref, ref, rec.Base[:10], ref, rec.ID)
 	case errors.As(err, &gone):
 		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --branch NAME` makes a branch of it", err, ref, rec.ID)
@@ -144,7 +153,8 @@ func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit
 	return dst, err
 }
 
-// close records that the work has arrived, puts what is beside it into the graveyard, and clears the exchange directory.
+// close records that the work has arrived, puts what is beside it into the graveyard, and clears the exchange
+// directory.
 func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullOptions) (PullResult, error) {
 	// What has arrived stays arrived, also when the user interrupts now.
 	ctx = context.WithoutCancel(ctx)

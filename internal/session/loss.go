@@ -52,8 +52,9 @@ type Destroyed struct {
 	Ignored inside.Ignored // what is never saved
 }
 
-// DestroyBox removes a box and the sessions in it. Work that exists nowhere else, or can't be saved, stops it; with force it is
-// saved in the graveyard as far as that goes. What is beside the sessions' branches is saved without a question.
+// DestroyBox removes a box and the sessions in it. Work that exists nowhere else, or can't be saved, stops it; with
+// force it is saved in the graveyard as far as that goes. What is beside the sessions' branches is saved without a
+// question.
 func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit int64) (gone Destroyed, err error) {
 	b, d, err := s.Boxes.Find(name)
 	if err != nil {
@@ -156,7 +157,8 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 	}
 	var errs []error
 	for _, v := range list {
-		errs = append(errs, tree.Remove(s.exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")), s.forget(v.ID),
+		errs = append(errs, tree.Remove(s.exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
+			s.forget(v.ID),
 			ignoreMissing(os.Remove(s.orderFile(v.ID))))
 	}
 	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
@@ -168,7 +170,8 @@ func (s *Service) buryWorkspace(ctx context.Context, b *box.Box, d box.Driver, i
 	if err != nil {
 		return nil, err
 	}
-	for _, from := range []string{filepath.Join(b.Dir, "sessions", id, "workspace"), filepath.Join(b.Dir, "worktrees", id)} {
+	for _, from := range []string{filepath.Join(b.Dir, "sessions", id, "workspace"),
+		filepath.Join(b.Dir, "worktrees", id)} {
 		err := os.Rename(from, to)
 		if err == nil {
 			return []string{to}, nil

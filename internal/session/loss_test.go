@@ -45,7 +45,8 @@ func TestAWorkspaceInAMachineIsSavedOrStopsTheDestroying(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	ended := errors.New("the connection has ended")
-	if files, err := s.save(t.Context(), b, afar{says: "half", err: ended}, store.Session{ID: "0a1b2c3e"}, broken, 0); !errors.Is(err, ended) || len(files) != 0 {
+	if files, err := s.save(t.Context(), b, afar{says: "half", err: ended}, store.Session{ID: "0a1b2c3e"}, broken,
+		0); !errors.Is(err, ended) || len(files) != 0 {
 		t.Errorf("%v, %v", files, err)
 	}
 	left, err := os.ReadDir(s.Data + "/graveyard")

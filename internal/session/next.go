@@ -20,7 +20,8 @@ type history struct {
 	Waited   time.Duration
 }
 
-// The waits between attempts: they double from the first to the longest. The agents' CLIs have tried for minutes before.
+// The waits between attempts: they double from the first to the longest. The agents' CLIs have tried for minutes
+// before.
 const (
 	firstWait   = 5 * time.Second
 	longestWait = 10 * time.Minute
@@ -36,7 +37,8 @@ type verdict struct {
 	Why    string // why it waits, or why it doesn't although it might
 }
 
-// next decides what follows an attempt that ended by itself. Jitter is from 0 to 1: many sessions must not come back at once.
+// next decides what follows an attempt that ended by itself. Jitter is from 0 to 1: many sessions must not come back at
+// once.
 func next(f event.Finished, h history, p patience, now time.Time, jitter float64) verdict {
 	switch {
 	case f.Outcome == event.OK || f.Asked || !f.Transient:
@@ -52,7 +54,8 @@ func next(f event.Finished, h history, p patience, now time.Time, jitter float64
 		wait = reset + resetSlack + time.Duration(jitter*float64(resetSlack))
 	}
 	if h.Waited+wait > p.Wait {
-		return verdict{Why: fmt.Sprintf("it would have to wait until %s, and push.max_wait is %s", clockTime(now.Add(wait), now), p.Wait)}
+		return verdict{Why: fmt.Sprintf("it would have to wait until %s, and push.max_wait is %s",
+			clockTime(now.Add(wait), now), p.Wait)}
 	}
 	return verdict{Resume: true, Wait: wait, Until: now.Add(wait), Why: firstLine(f.Error)}
 }

@@ -30,7 +30,8 @@ type Remains struct {
 	stake   stake
 }
 
-// Remains lists what could be pruned, and what could not because it is not saved. With force only what runs or goes on stays.
+// Remains lists what could be pruned, and what could not because it is not saved. With force only what runs or goes on
+// stays.
 func (s *Service) Remains(ctx context.Context, force bool) (free, kept []Remains, err error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
@@ -142,7 +143,8 @@ func (s *Service) prune(ctx context.Context, r Remains, limit int64) (buried []s
 	if r.Box != "" && !r.session.Started.IsZero() {
 		// Somebody may have gone on with it since it was looked at.
 		now, err := s.Store.Session(ctx, r.ID)
-		if h, ok := s.held(now); err != nil || r.stake.Failed == "" && r.stake.Head != "" && (!ok || h.Head != r.stake.Head || h.Wip != r.stake.Wip) {
+		if h, ok := s.held(now); err != nil || r.stake.Failed == "" && r.stake.Head != "" &&
+			(!ok || h.Head != r.stake.Head || h.Wip != r.stake.Wip) {
 			return nil, errors.Join(err, &BusyError{ID: r.ID, What: "run"})
 		}
 		if b, d, err := s.Boxes.Find(r.Box); err == nil {
@@ -165,7 +167,8 @@ func (s *Service) remove(ctx context.Context, free []Remains) error {
 		if b, d, err := s.Boxes.Find(r.Box); err == nil {
 			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
 		}
-		errs = append(errs, tree.Remove(s.exchange(r.ID)), s.forget(r.ID), s.dropTranscript(r.ID), ignoreMissing(os.Remove(s.orderFile(r.ID))))
+		errs = append(errs, tree.Remove(s.exchange(r.ID)), s.forget(r.ID), s.dropTranscript(r.ID),
+			ignoreMissing(os.Remove(s.orderFile(r.ID))))
 	}
 	return errors.Join(errs...)
 }

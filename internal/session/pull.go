@@ -168,13 +168,16 @@ func (s *Service) failure(rec store.Session, published inside.Result, err error)
 	f := &FailedError{ID: rec.ID, State: rec.State, Reason: rec.Reason, Words: s.errorText(rec.ID)}
 	switch {
 	case s.frozenBy(rec) != nil:
-		f.Next = fmt.Sprintf("look with `cco guard canary %s`, then undo or accept it; its own work is kept until then", rec.ID)
+		f.Next = fmt.Sprintf("look with `cco guard canary %s`, then undo or accept it; its own work is kept until then",
+			rec.ID)
 	case err != nil:
 		f.Next = "its work could not be read: " + err.Error()
 	case published.Bundle == nil && published.Head == rec.Base && published.Wip == "":
-		f.Next = fmt.Sprintf("it left no commits; see `cco box logs %s`, try again with `cco box push --continue %s`", rec.ID, rec.ID)
+		f.Next = fmt.Sprintf("it left no commits; see `cco box logs %s`, try again with `cco box push --continue %s`",
+			rec.ID, rec.ID)
 	default:
-		f.Next = fmt.Sprintf("its work is kept: bring it with `cco box pull %s --partial`, go on with `cco box push --continue %s`", rec.ID, rec.ID)
+		f.Next = fmt.Sprintf("its work is kept: bring it with `cco box pull %s --partial`, go on with `cco box push "+
+			"--continue %s`", rec.ID, rec.ID)
 	}
 	return f
 }
@@ -186,7 +189,8 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 		return r, nil
 	}
 	if rec.Started.IsZero() {
-		return inside.Result{Session: rec.ID, Base: rec.Base, Head: rec.Base}, nil // no agent was ever there to leave anything
+		// no agent was ever there to leave anything
+		return inside.Result{Session: rec.ID, Base: rec.Base, Head: rec.Base}, nil
 	}
 	lock, err := s.lockSoon(ctx, rec.ID) // a keeper may be about its last things
 	if errors.Is(err, errLocked) {
@@ -260,7 +264,8 @@ func (s *Service) readOut(id, name string, limit int64) ([]byte, error) {
 	}
 	defer func() { _ = tree.Remove(dir) }()
 	dst := filepath.Join(dir, name)
-	if _, err := git.CopyOut(context.Background(), s.exchange(id), name, dst, limit); err != nil { //nolint:contextcheck // at most 64 KiB
+	if _, err := git.CopyOut(context.Background(), s.exchange(id), name, dst,
+		limit); err != nil { //nolint:contextcheck // at most 64 KiB
 		return nil, err
 	}
 	return os.ReadFile(dst)
@@ -282,7 +287,8 @@ func (s *Service) errorText(id string) string {
 }
 
 // quarantine copies the bundle out of the agent's reach, unpacks and examines it. It is nil if there is nothing new.
-func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions) (*git.Quarantine, error) {
+func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result,
+	o PullOptions) (*git.Quarantine, error) {
 	_, d, err := s.Boxes.Find(rec.Box)
 	if err != nil {
 		return nil, err
@@ -310,7 +316,8 @@ func otherSum(name string) error {
 	return fmt.Errorf("%s is not the file that was published: its sum differs", name)
 }
 
-func (s *Service) fill(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result, shared bool, limit int64) error {
+func (s *Service) fill(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result, shared bool,
+	limit int64) error {
 	if shared {
 		_, err := q.Adopt(ctx, rec.Base, pub.Head, pub.Wip)
 		return err

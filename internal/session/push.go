@@ -72,7 +72,8 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	}
 	rec := store.Session{
 		Box: b.Name, Backend: b.Backend, Agent: o.Agent, Model: o.Model, Repo: repo.Top, RepoKey: repo.Key(),
-		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created, Created: s.Now(),
+		Branch: head.Branch, Base: head.Commit, Origin: head.Commit, Title: title(p.text), State: store.Created,
+		Created: s.Now(),
 	}
 	if err := s.ready(ctx, rec, b, d, o.Limits); err != nil {
 		return store.Session{}, err
@@ -100,7 +101,8 @@ func (s *Service) refresh(ctx context.Context, b *box.Box) error {
 func (s *Service) identity(repo *git.Repo) git.Identity {
 	id := repo.Identity()
 	if id.Name == "" || id.Email == "" {
-		s.Warn("git has no user.name and user.email here, so the agent commits as \"cco\": set them with `git config --global`")
+		s.Warn("git has no user.name and user.email here, so the agent commits as \"cco\": set them with `git config " +
+			"--global`")
 		id = git.Identity{Name: "cco", Email: "cco@localhost"}
 	}
 	return id
@@ -145,13 +147,15 @@ func (s *Service) belongs(ctx context.Context, repo *git.Repo, b *box.Box) error
 		return fmt.Errorf("the repository of box %s: %w", b.Name, err)
 	}
 	if own.Key() != repo.Key() {
-		return &UsageError{Msg: fmt.Sprintf("box %s belongs to the repository at %s: make another with `cco box create NAME`", b.Name, own.Top)}
+		return &UsageError{Msg: fmt.Sprintf("box %s belongs to the repository at %s: make another with `cco box create NAME`",
+			b.Name, own.Top)}
 	}
 	return nil
 }
 
 // handOver fills the exchange directory, records the session and starts its keeper, or leaves nothing behind.
-func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d box.Driver, rec store.Session, o Order, p plan, depth int) (_ store.Session, err error) {
+func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d box.Driver, rec store.Session, o Order,
+	p plan, depth int) (_ store.Session, err error) {
 	id, lock, err := s.draw(ctx, repo)
 	if err != nil {
 		return rec, err
@@ -246,7 +250,8 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 		dirty = nil
 	}
 	if len(dirty) > 0 {
-		s.Warn("uncommitted changes stay here, only committed work travels (%d changed, e.g. %s)", len(dirty), git.Clean(dirty[0]))
+		s.Warn("uncommitted changes stay here, only committed work travels (%d changed, e.g. %s)", len(dirty),
+			git.Clean(dirty[0]))
 	}
 	survey, err := repo.Survey(ctx, head.Commit)
 	if err != nil {
@@ -266,7 +271,8 @@ func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, s
 	s.Report("packing %s", rec.Branch)
 	if shallow {
 		dir := filepath.Join(s.exchange(rec.ID), inside.InputRepo)
-		err := repo.Shallow(ctx, dir, git.ShallowRequest{Branch: rec.Branch, Commit: rec.Base, Depth: depth, Progress: s.gitProgress()})
+		err := repo.Shallow(ctx, dir, git.ShallowRequest{Branch: rec.Branch, Commit: rec.Base, Depth: depth,
+			Progress: s.gitProgress()})
 		if err != nil {
 			return err
 		}
@@ -281,7 +287,8 @@ func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, s
 
 func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session, have []string) error {
 	path := filepath.Join(s.exchange(rec.ID), inside.InputBundle)
-	r, err := repo.Bundle(ctx, path, git.BundleRequest{Branch: rec.Branch, Commit: rec.Base, Have: have, Progress: s.gitProgress()})
+	r, err := repo.Bundle(ctx, path, git.BundleRequest{Branch: rec.Branch, Commit: rec.Base, Have: have,
+		Progress: s.gitProgress()})
 	if err != nil {
 		return err
 	}

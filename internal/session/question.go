@@ -16,7 +16,8 @@ const lookForQuestions = time.Second
 // askTime is how long an agent that can be called again may go on after it has written its question down.
 const askTime = time.Minute
 
-// watchQuestions keeps the session in state waiting for as long as its agent has a question, and tells the user once for each.
+// watchQuestions keeps the session in state waiting for as long as its agent has a question, and tells the user once
+// for each.
 func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

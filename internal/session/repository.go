@@ -27,8 +27,8 @@ type where struct {
 }
 
 // repository finds a session's repository: where it was, or else where the command was given. A worktree may have been
-// removed since, a repository may have moved, and another may stand in its place. What makes it the same is the commit that
-// the session began with: that names all the history below it, and without it nothing could be brought there.
+// removed since, a repository may have moved, and another may stand in its place. What makes it the same is the commit
+// that the session began with: that names all the history below it, and without it nothing could be brought there.
 func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*git.Repo, error) {
 	if w.into != "" {
 		repo, err := git.Open(ctx, w.into)
@@ -36,7 +36,8 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 			return nil, err
 		}
 		if !repo.HasObject(ctx, rec.Base) {
-			return nil, &RepositoryError{ID: rec.ID, Why: lacks(repo.Top, rec), Next: "name a checkout of the repository that it was pushed from"}
+			return nil, &RepositoryError{ID: rec.ID, Why: lacks(repo.Top, rec),
+				Next: "name a checkout of the repository that it was pushed from"}
 		}
 		return repo, nil
 	}
@@ -49,7 +50,8 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 			return here, nil
 		}
 	}
-	gone := &RepositoryError{ID: rec.ID, Next: "do this in a checkout of it, or name one: `cco box pull " + rec.ID + " --into DIR`"}
+	gone := &RepositoryError{ID: rec.ID, Next: "do this in a checkout of it, or name one: `cco box pull " + rec.ID +
+		" --into DIR`"}
 	_, none := errors.AsType[*git.NotRepositoryError](err)
 	switch {
 	case err == nil:
@@ -63,7 +65,8 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 }
 
 func lacks(top string, rec store.Session) string {
-	return fmt.Sprintf("the repository at %s has not the commit %s that the session began with", git.Clean(top), rec.Base[:min(10, len(rec.Base))])
+	return fmt.Sprintf("the repository at %s has not the commit %s that the session began with", git.Clean(top),
+		rec.Base[:min(10, len(rec.Base))])
 }
 
 // where makes a named directory that of the command, as a user means it.

@@ -83,7 +83,8 @@ const maxTries = 5
 
 // decided says that an attempt was ended on purpose, whatever the agent says of it.
 func (e ending) decided() bool {
-	return e.Killed || e.Stopped || e.TimedOut || e.Idle > 0 || e.Limit != "" || e.Question != "" || errors.Is(e.Err, context.Canceled)
+	return e.Killed || e.Stopped || e.TimedOut || e.Idle > 0 || e.Limit != "" || e.Question != "" ||
+		errors.Is(e.Err, context.Canceled)
 }
 
 func (k *keeper) newRun(ctx context.Context) (*run, error) {
@@ -136,7 +137,8 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 // exec is the program to run for the present task.
 func (r *run) exec(cmd agent.Command) box.Exec {
 	e := box.Exec{
-		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(r.identityEnv(), cmd.Env, r.guard.env, r.traceEnv(), r.order.Env), Dir: r.place.Workspace,
+		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(r.identityEnv(), cmd.Env, r.guard.env, r.traceEnv(),
+			r.order.Env), Dir: r.place.Workspace,
 		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View, Report: r.step,
 	}
 	for _, f := range cmd.Etc {
@@ -145,8 +147,8 @@ func (r *run) exec(cmd agent.Command) box.Exec {
 	return r.door.lead(e)
 }
 
-// identityEnv says who commits where the repository is the user's own. Elsewhere the clone's settings say it. The user's
-// settings are not enough: gemini hides them from the git that its commands start.
+// identityEnv says who commits where the repository is the user's own. Elsewhere the clone's settings say it. The
+// user's settings are not enough: gemini hides them from the git that its commands start.
 func (k *keeper) identityEnv() (env []string) {
 	if _, shared := k.drv.(box.Sharer); !shared || k.order.Name == "" || k.order.Email == "" {
 		return nil
@@ -170,7 +172,8 @@ func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 	if err != nil {
 		return err
 	}
-	err = r.drv.Run(ctx, r.box, box.Exec{Session: r.rec.ID, Furnish: true, Argv: []string{r.place.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
+	err = r.drv.Run(ctx, r.box, box.Exec{Session: r.rec.ID, Furnish: true, Argv: []string{r.place.Tool, "furnish"},
+		Stdin: bytes.NewReader(job)})
 	if err != nil {
 		return fmt.Errorf("put the settings of %s in place: %w", r.agent.Name(), err)
 	}
@@ -181,7 +184,8 @@ func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
 	r.tried.Failures++
 	r.tried.Waited += v.Wait
-	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, r.clock().Now()), v.Why, nth(r.tried.Failures), maxTries)
+	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, r.clock().Now()), v.Why,
+		nth(r.tried.Failures), maxTries)
 	r.step("%s", words)
 	r.note(ctx, words)
 	r.total.hold()
@@ -203,7 +207,8 @@ func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
 
 // note tells whoever lists sessions what a running one is about.
 func (r *run) note(ctx context.Context, reason string) {
-	_, _ = r.Store.UpdateSession(ctx, r.rec.ID, func(v *store.Session) error { // the record is corrected when the session ends
+	// the record is corrected when the session ends
+	_, _ = r.Store.UpdateSession(ctx, r.rec.ID, func(v *store.Session) error {
 		v.Reason = reason
 		return nil
 	})
@@ -232,12 +237,14 @@ func (r *run) lostConversation(end ending) bool {
 	if r.task.Prompt == continuePrompt {
 		r.task.Prompt = ""
 	} else if r.task.Prompt != "" {
-		r.task.Prompt = "You have begun to carry out the plan in " + r.task.Plan + "; see what is there and in git log.\n\n" + r.task.Prompt
+		r.task.Prompt = "You have begun to carry out the plan in " + r.task.Plan + "; see what is there and in git log.\n\n" +
+			r.task.Prompt
 	}
 	return true
 }
 
-// spentAll ends the run. If the door has closed by itself the agent gets a moment to notice, and to end with a last word.
+// spentAll ends the run. If the door has closed by itself the agent gets a moment to notice, and to end with a last
+// word.
 func (r *run) spentAll(words string) {
 	r.mu.Lock()
 	r.limit = words

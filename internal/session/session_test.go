@@ -44,30 +44,45 @@ func TestJudge(t *testing.T) {
 	}{
 		{"finished", ending{Ran: true}, store.Done, ""},
 		{"nonzero", ending{Ran: true, Err: exit}, store.Failed, "the agent ended with status 3"},
-		{"signal", ending{Ran: true, Err: &proc.ExitError{Argv: []string{"x"}, Code: 137, Signal: syscall.SIGKILL}}, store.Failed, "the agent was killed by killed"},
+		{"signal", ending{Ran: true, Err: &proc.ExitError{Argv: []string{"x"}, Code: 137, Signal: syscall.SIGKILL}},
+			store.Failed, "the agent was killed by killed"},
 		{"gave up although it exited 0", ending{Ran: true, Words: "no network"}, store.Failed, "the agent gave up"},
-		{"killed beats everything", ending{Ran: true, Err: exit, Words: "x", Killed: true, Stopped: true}, store.Killed, "by the user"},
+		{"killed beats everything", ending{Ran: true, Err: exit, Words: "x", Killed: true, Stopped: true}, store.Killed,
+			"by the user"},
 		{"stopped", ending{Ran: true, Stopped: true}, store.Killed, "stopped by the user"},
 		{"time", ending{Ran: true, Err: context.DeadlineExceeded, TimedOut: true}, store.Failed, "timed out"},
 		{"keeper told to go", ending{Ran: true, Err: context.Canceled}, store.Failed, "interrupted"},
-		{"never ran", ending{Err: errors.New("clone into the box: no space\nmore")}, store.Failed, "clone into the box: no space"},
-		{"nothing heard of it", ending{Ran: true, Err: errIdle, Idle: 30 * time.Minute}, store.Failed, "nothing was heard of it for 30m0s"},
-		{"it says that it failed, although it exited 0", ending{Ran: true, Finished: failed}, store.Failed, "the agent failed: API Error: 401"},
-		{"it says so, and why it was not tried again", ending{Ran: true, Err: exit, Finished: failed, Why: "tried 5 times in a row"}, store.Failed,
+		{"never ran", ending{Err: errors.New("clone into the box: no space\nmore")}, store.Failed,
+			"clone into the box: no space"},
+		{"nothing heard of it", ending{Ran: true, Err: errIdle, Idle: 30 * time.Minute}, store.Failed,
+			"nothing was heard of it for 30m0s"},
+		{"it says that it failed, although it exited 0", ending{Ran: true, Finished: failed}, store.Failed,
+			"the agent failed: API Error: 401"},
+		{"it says so, and why it was not tried again", ending{Ran: true, Err: exit, Finished: failed,
+			Why: "tried 5 times in a row"}, store.Failed,
 			"the agent failed: API Error: 401; tried 5 times in a row"},
-		{"it says that all is well, but exited 3", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.OK}}, store.Failed,
+		{"it says that all is well, but exited 3", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.OK}},
+			store.Failed,
 			"the agent ended with status 3"},
-		{"it failed without a word", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed}}, store.Failed, "the agent failed"},
-		{"a question", ending{Ran: true, Err: errAsked, Question: "which?", Finished: event.Finished{Outcome: event.Killed}}, store.Waiting, ""},
+		{"it failed without a word", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed}}, store.Failed,
+			"the agent failed"},
+		{"a question", ending{Ran: true, Err: errAsked, Question: "which?", Finished: event.Finished{Outcome: event.Killed}},
+			store.Waiting, ""},
 		{"a question, but it gave up", ending{Ran: true, Question: "which?", Words: "no"}, store.Failed, "the agent gave up"},
-		{"a limit", ending{Ran: true, Err: errSpent, Limit: "limits.run_cost of $1.00 is reached"}, store.Paused, "limits.run_cost of $1.00 is reached"},
-		{"a limit that was reached with the last word", ending{Ran: true, Limit: "x", Finished: event.Finished{Outcome: event.OK}}, store.Done, ""},
-		{"a limit of the agent's own", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.Limit, Error: "error max turns"}}, store.Paused,
+		{"a limit", ending{Ran: true, Err: errSpent, Limit: "limits.run_cost of $1.00 is reached"}, store.Paused,
+			"limits.run_cost of $1.00 is reached"},
+		{"a limit that was reached with the last word",
+			ending{Ran: true, Limit: "x", Finished: event.Finished{Outcome: event.OK}}, store.Done, ""},
+		{"a limit of the agent's own", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.Limit,
+			Error: "error max turns"}}, store.Paused,
 			"error max turns"},
-		{"a limit and a kill", ending{Ran: true, Err: context.Canceled, Limit: "x", Killed: true}, store.Killed, "by the user"},
-		{"words that could drive a terminal", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed, Error: "\x1b[31mred"}}, store.Failed,
+		{"a limit and a kill", ending{Ran: true, Err: context.Canceled, Limit: "x", Killed: true}, store.Killed,
+			"by the user"},
+		{"words that could drive a terminal", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed,
+			Error: "\x1b[31mred"}}, store.Failed,
 			"the agent failed: \ufffd[31mred"},
-		{"done, but its work could not be kept", ending{Ran: true, Unpublished: exit}, store.Failed, "its work could not be kept"},
+		{"done, but its work could not be kept", ending{Ran: true, Unpublished: exit}, store.Failed,
+			"its work could not be kept"},
 		{"exit before the agent is not the agent's", ending{Err: exit}, store.Failed, "claude: exit status 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,7 +96,8 @@ func TestJudge(t *testing.T) {
 // Guards against a full disk that keeps its owner from listing sessions and destroying the box that fills it.
 func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 	s := service(t)
-	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", Box: "b", State: store.Running, Created: time.Now()}); err != nil {
+	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", Box: "b", State: store.Running,
+		Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(s.dir("0badcafe"), 0o700); err != nil {
@@ -92,7 +108,8 @@ func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk is full'); END`); err != nil {
+	if _, err := db.ExecContext(t.Context(),
+		`CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk is full'); END`); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.List(t.Context(), "")
@@ -108,7 +125,8 @@ func TestSettleTellsTheTruthAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", State: store.Running, Created: time.Now()}); err != nil {
+	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", State: store.Running,
+		Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := s.Get(t.Context(), "0badcafe"); err != nil || v.State != store.Running {
@@ -123,7 +141,8 @@ func TestSettleTellsTheTruthAfterACrash(t *testing.T) {
 
 func TestIDsThatCouldBePathsAreRefused(t *testing.T) {
 	s := service(t)
-	for _, id := range []string{"", "..", ".", "a/b", "ABCDEF01", "0123456", "012345678", "0123456g", "../../etc", "01234567\n"} {
+	for _, id := range []string{"", "..", ".", "a/b", "ABCDEF01", "0123456", "012345678", "0123456g", "../../etc",
+		"01234567\n"} {
 		var invalid *InvalidIDError
 		if _, err := s.Get(t.Context(), id); !errors.As(err, &invalid) {
 			t.Errorf("%q: %v", id, err)
@@ -212,9 +231,11 @@ func TestFollowersSeeEverything(t *testing.T) {
 }
 
 func TestReadEventsPassesOverWhatIsNone(t *testing.T) {
-	text := `{"kind":"out","text":"a"}` + "\nnot json\n" + strings.Repeat("y", maxLine+10) + "\n" + `{"kind":"out","text":"b"}`
+	text := `{"kind":"out","text":"a"}` + "\nnot json\n" + strings.Repeat("y", maxLine+10) + "\n" +
+		`{"kind":"out","text":"b"}`
 	var got []string
-	if err := readEvents(strings.NewReader(text), func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
+	if err := readEvents(strings.NewReader(text),
+		func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Join(got, ",") != "a,b" {

@@ -28,7 +28,8 @@ func openToAll(path string) error {
 	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o666) //nolint:gosec // its directory is closed
 }
 
-// shortPath names a socket by a descriptor of its directory: a unix address holds 107 bytes, and data directories can be deep.
+// shortPath names a socket by a descriptor of its directory: a unix address holds 107 bytes, and data directories can
+// be deep.
 func shortPath(path string) (short string, done func(), err error) {
 	if len(path) < 100 {
 		return path, func() {}, nil

@@ -81,8 +81,8 @@ func (s *Service) afford(ctx context.Context, l Limits) (today store.Spend, err 
 	return today, nil
 }
 
-// keepSpend is how often what was spent is written down, at most: a keeper that is killed forgets that much, and what was
-// under way.
+// keepSpend is how often what was spent is written down, at most: a keeper that is killed forgets that much, and what
+// was under way.
 const keepSpend = time.Second
 
 // meter adds up what a run spends, keeps it, and says when it is enough.
@@ -116,7 +116,8 @@ func (m *meter) nextAttempt() {
 }
 
 // total is what the CLI says, or what the door has seen if that is more: an agent can be wrong or lie. It can write its
-// CLI's words itself, so that they count up to twice the run's limit: else one claim would use up the day of all sessions.
+// CLI's words itself, so that they count up to twice the run's limit: else one claim would use up the day of all
+// sessions.
 func (m *meter) total() store.Spend {
 	cli := m.earlier.Add(m.now)
 	if m.door == nil {
@@ -167,8 +168,8 @@ func (m *meter) write(ctx context.Context) error {
 	return nil
 }
 
-// run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: what is
-// under way then is still to be counted.
+// run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: what
+// is under way then is still to be counted.
 func (m *meter) run(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

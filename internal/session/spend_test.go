@@ -24,9 +24,12 @@ func TestLimitsAreReached(t *testing.T) {
 		{"nothing spent", l, store.Spend{}, store.Spend{}, ""},
 		{"almost", l, store.Spend{Cost: 0.99, Input: 99}, store.Spend{Cost: 4.99, Output: 499}, ""},
 		{"money", l, store.Spend{Cost: 1}, store.Spend{}, "limits.run_cost of $1.00"},
-		{"money by an estimate", l, store.Spend{Cost: 1.2, Estimate: true}, store.Spend{}, "limits.run_cost of $1.00 is reached by an estimate of $1.20"},
-		{"the day's by an estimate", l, store.Spend{}, store.Spend{Cost: 6, Estimate: true}, "limits.day_cost of $5.00 is reached by an estimate of $6.00"},
-		{"tokens of every kind", l, store.Spend{Input: 25, Output: 25, CacheRead: 25, CacheWrite: 25}, store.Spend{}, "limits.run_tokens of 100"},
+		{"money by an estimate", l, store.Spend{Cost: 1.2, Estimate: true}, store.Spend{},
+			"limits.run_cost of $1.00 is reached by an estimate of $1.20"},
+		{"the day's by an estimate", l, store.Spend{}, store.Spend{Cost: 6, Estimate: true},
+			"limits.day_cost of $5.00 is reached by an estimate of $6.00"},
+		{"tokens of every kind", l, store.Spend{Input: 25, Output: 25, CacheRead: 25, CacheWrite: 25}, store.Spend{},
+			"limits.run_tokens of 100"},
 		{"the day's money", l, store.Spend{}, store.Spend{Cost: 6}, "limits.day_cost of $5.00"},
 		{"the day's tokens", l, store.Spend{}, store.Spend{Input: 500}, "limits.day_tokens of 500"},
 		{"no limit at all", Limits{}, store.Spend{Cost: 1e9, Input: 1e15}, store.Spend{Cost: 1e9, Input: 1e15}, ""},
@@ -127,7 +130,8 @@ func TestAMeterCountsUntilItIsStopped(t *testing.T) {
 // Guards against an agent that claims to have spent what all other sessions were to have today.
 func TestAClaimUsesUpNoMoreThanTheRunMight(t *testing.T) {
 	seen := broker.Spend{Input: 5, Cost: 1}
-	m := &meter{limits: Limits{RunTokens: 1000, RunCost: 10}, door: func() broker.Spend { return seen }, reached: func(string) {}}
+	m := &meter{limits: Limits{RunTokens: 1000, RunCost: 10}, door: func() broker.Spend { return seen },
+		reached: func(string) {}}
 	m.count(event.Usage{Input: 1e12, Output: 1e12, Cost: 1e9})
 	if got := m.total(); got != (store.Spend{Input: 2000, Cost: 20}) {
 		t.Errorf("a claim: %+v", got)

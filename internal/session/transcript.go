@@ -108,7 +108,8 @@ func (e Event) matters() bool {
 	case KindOut, KindErr, KindTTY, KindSize:
 		return false
 	case KindEvent:
-		return e.Agent != nil && (e.Agent.Kind == event.KindFinished || e.Agent.Kind == event.KindQuestion || e.Agent.Kind == event.KindStarted)
+		return e.Agent != nil && (e.Agent.Kind == event.KindFinished || e.Agent.Kind == event.KindQuestion ||
+			e.Agent.Kind == event.KindStarted)
 	}
 	return true
 }

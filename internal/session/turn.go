@@ -43,7 +43,8 @@ type Taken struct {
 // maxTurns is how often a turn is begun whose keeper was killed.
 const maxTurns = 4
 
-// Take has an agent take its turn and waits for it. If cco is killed meanwhile the turn goes on, and Take finds it again.
+// Take has an agent take its turn and waits for it. If cco is killed meanwhile the turn goes on, and Take finds it
+// again.
 func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 	id := t.Workspace
 	if t.Look {
@@ -83,7 +84,8 @@ func (s *Service) unlock(ctx context.Context, rec store.Session) {
 	if err != nil || d.Halt(ctx, b, rec.ID) != nil || s.forget(rec.ID) != nil {
 		return
 	}
-	_ = d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Repo: rec.RepoKey, Argv: []string{"find", ".git", "-name", "*.lock", "-type", "f", "-delete"}})
+	_ = d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Repo: rec.RepoKey,
+		Argv: []string{"find", ".git", "-name", "*.lock", "-type", "f", "-delete"}})
 }
 
 // forever is longer than any turn: what bounds it are its own limits.
@@ -142,7 +144,8 @@ func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (sto
 }
 
 func (t Turn) options() PushOptions {
-	return PushOptions{Agent: t.Agent, Model: t.Model, Timeout: t.Timeout, IdleTimeout: t.IdleTimeout, MaxWait: time.Hour, Limits: t.Limits}
+	return PushOptions{Agent: t.Agent, Model: t.Model, Timeout: t.Timeout, IdleTimeout: t.IdleTimeout, MaxWait: time.Hour,
+		Limits: t.Limits}
 }
 
 func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
@@ -165,8 +168,10 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 		return of, err
 	}
 	rec := of
-	rec.ID, rec.Agent, rec.Model, rec.Title, rec.State, rec.Reason, rec.Created = id, t.Agent, t.Model, t.Title, store.Created, "", s.Now()
-	rec.Started, rec.Finished, rec.Pulled, rec.CLISession, rec.CLITotal, rec.Tip, rec.Wip = time.Time{}, time.Time{}, time.Time{}, "", "", "", ""
+	rec.ID, rec.Agent, rec.Model, rec.Title, rec.State, rec.Reason, rec.Created = id, t.Agent, t.Model, t.Title,
+		store.Created, "", s.Now()
+	rec.Started, rec.Finished, rec.Pulled, rec.CLISession, rec.CLITotal, rec.Tip, rec.Wip = time.Time{}, time.Time{},
+		time.Time{}, "", "", "", ""
 	if err := s.ready(ctx, rec, b, d, t.Limits); err != nil {
 		return rec, err
 	}
@@ -212,7 +217,8 @@ func (s *Service) lastWords(ctx context.Context, id string) (words string, last 
 		case e.Kind != KindEvent || e.Agent == nil || e.Agent.Parent != "":
 		case e.Agent.Kind == event.KindToolCall:
 			said.Reset()
-		case e.Agent.Kind == event.KindText && strings.HasPrefix(e.Agent.Text, "==> "): // what the script agent says of itself
+		// what the script agent says of itself
+		case e.Agent.Kind == event.KindText && strings.HasPrefix(e.Agent.Text, "==> "):
 		case e.Agent.Kind == event.KindText && said.Len() < maxWords:
 			said.WriteString(e.Agent.Text)
 			said.WriteByte('\n')

@@ -13,7 +13,8 @@ import (
 type TimeoutError struct{ Path string }
 
 func (e *TimeoutError) Error() string {
-	return "timed out waiting for output bundle at " + e.Path + ": wait longer with --timeout, look with `cco box logs`, or end it with `cco box kill`"
+	return "timed out waiting for output bundle at " + e.Path +
+		": wait longer with --timeout, look with `cco box logs`, or end it with `cco box kill`"
 }
 
 // await waits until a session has ended, its agent has given up, or time runs out.

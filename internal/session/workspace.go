@@ -28,8 +28,8 @@ type WorkspaceOptions struct {
 	Title  string
 }
 
-// Workspace makes the lasting workspace of a phase, or finds it. One that is gone is made anew at the last commit that the
-// host has of it.
+// Workspace makes the lasting workspace of a phase, or finds it. One that is gone is made anew at the last commit that
+// the host has of it.
 func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
 	rec, err := s.Get(ctx, o.ID)
 	if _, missing := errors.AsType[*store.NotFoundError](err); missing {
@@ -83,14 +83,16 @@ func (s *Service) awake(ctx context.Context, name string) (*box.Box, box.Driver,
 		return nil, nil, err
 	}
 	if _, shared := d.(box.Sharer); shared {
-		return nil, nil, &UsageError{Msg: fmt.Sprintf("box %s is a %s box: a phase needs one with workspaces of its own", name, b.Backend)}
+		return nil, nil, &UsageError{Msg: fmt.Sprintf("box %s is a %s box: a phase needs one with workspaces of its own",
+			name, b.Backend)}
 	}
 	return b, d, nil
 }
 
 func (s *Service) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
 	return s.forget(rec.ID) == nil &&
-		d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"}, Repo: rec.RepoKey}) == nil
+		d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"},
+			Repo: rec.RepoKey}) == nil
 }
 
 func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
@@ -127,7 +129,8 @@ func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.S
 }
 
 // fillWorkspace clones the session's base into its workspace.
-func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) (store.Session, error) {
+func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
+	rec store.Session) (store.Session, error) {
 	lock, err := s.keeperLock(rec.ID)
 	if errors.Is(err, errLocked) {
 		return rec, &BusyError{ID: rec.ID, What: "push or pull"}
@@ -149,7 +152,8 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver, r
 	if k.order, err = s.readOrder(rec.ID); err != nil {
 		return rec, err
 	}
-	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.forget(rec.ID), d.Discard(ctx, b, rec.ID), s.clearExchange(rec.ID)); err != nil {
+	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.forget(rec.ID), d.Discard(ctx, b, rec.ID),
+		s.clearExchange(rec.ID)); err != nil {
 		return rec, err
 	}
 	if err := s.send(ctx, repo, rec, false, 0); err != nil {
@@ -171,14 +175,14 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver, r
 type Collected struct {
 	Base string // where it began
 	Tip  string
-	// Rewritten is the ref at which the host keeps what an agent made of commits that were not its to change. The workspace is
-	// back at the last of them.
+	// Rewritten is the ref at which the host keeps what an agent made of commits that were not its to change. The
+	// workspace is back at the last of them.
 	Rewritten string
 }
 
 // Collect brings a workspace's commits to the host, through quarantine, and leaves the user's branches as they are: the
-// commits are at refs/cco/<id>. It can be repeated. Since is the last commit that others have seen: an agent may rewrite what
-// came after it, and nothing before.
+// commits are at refs/cco/<id>. It can be repeated. Since is the last commit that others have seen: an agent may
+// rewrite what came after it, and nothing before.
 func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) (Collected, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
@@ -238,7 +242,8 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 }
 
 // putBack makes a workspace anew at its base, which its head no longer contains, and keeps what was there at a ref.
-func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, fork string, o PullOptions) (string, error) {
+func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, fork string,
+	o PullOptions) (string, error) {
 	was := rec
 	was.Base = fork
 	q, err := s.quarantine(ctx, repo, was, pub, o)
@@ -290,7 +295,8 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 		return err
 	}
 	f := inside.Furniture{Dir: p.Workspace, Files: []inside.FurnishedFile{
-		{Path: name, Data: data, Mode: 0o644}, {Path: path.Join(path.Dir(name), ".gitignore"), Data: []byte("*\n"), Mode: 0o644},
+		{Path: name, Data: data, Mode: 0o644}, {Path: path.Join(path.Dir(name), ".gitignore"), Data: []byte("*\n"),
+			Mode: 0o644},
 	}}
 	job, err := json.Marshal(f)
 	if err != nil {
@@ -299,9 +305,10 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 	return d.Run(ctx, b, box.Exec{Session: id, Own: true, Argv: []string{p.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
 }
 
-// RemoveWorkspace removes a phase's workspace and what its turns have left. Work that exists nowhere else stops it, or with
-// force is saved in the graveyard.
-func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) (buried []string, err error) {
+// RemoveWorkspace removes a phase's workspace and what its turns have left. Work that exists nowhere else stops it, or
+// with force is saved in the graveyard.
+func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) (buried []string,
+	err error) {
 	rec, err := s.Get(ctx, id)
 	if _, missing := errors.AsType[*store.NotFoundError](err); missing {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Package skill holds the words by which an agent carries out a plan. They are the same for every agent; what differs is
-// how they reach it.
+// Package skill holds the words by which an agent carries out a plan. They are the same for every agent; what differs
+// is how they reach it.
 package skill
 
 import (

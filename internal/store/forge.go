@@ -22,7 +22,8 @@ const writeColumns = `repo, key, number, kind, marker, id, url, created_at`
 func (j *Journal) Begin(ctx context.Context, r forge.Record) (kept forge.Record, fresh bool, err error) {
 	err = j.store.tx(ctx, func(tx *sql.Tx) error {
 		var ok bool
-		kept, ok, err = scanWrite(tx.QueryRowContext(ctx, `SELECT `+writeColumns+` FROM forge_writes WHERE repo = ? AND key = ?`, r.Repo, r.Key))
+		kept, ok, err = scanWrite(tx.QueryRowContext(ctx, `SELECT `+writeColumns+
+			` FROM forge_writes WHERE repo = ? AND key = ?`, r.Repo, r.Key))
 		if err != nil || ok {
 			return err
 		}
@@ -39,7 +40,8 @@ func (j *Journal) Begin(ctx context.Context, r forge.Record) (kept forge.Record,
 
 // Try notes that something is said again, now.
 func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) error {
-	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET created_at = ? WHERE repo = ? AND key = ?`, stamp(now), repo, key)
+	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET created_at = ? WHERE repo = ? AND key = ?`,
+		stamp(now), repo, key)
 	if err != nil {
 		return fmt.Errorf("try %s: %w", key, err)
 	}
@@ -51,7 +53,8 @@ func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) erro
 
 // Finish notes where what was said stands.
 func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
-	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET id = ?, url = ? WHERE repo = ? AND key = ?`, id, url, repo, key)
+	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET id = ?, url = ? WHERE repo = ? AND key = ?`, id,
+		url, repo, key)
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", key, err)
 	}
@@ -63,12 +66,14 @@ func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
 
 // ByID finds a record by where it stands.
 func (j *Journal) ByID(ctx context.Context, repo, id string) (forge.Record, bool, error) {
-	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+` FROM forge_writes WHERE repo = ? AND id = ? AND id <> ''`, repo, id))
+	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+
+		` FROM forge_writes WHERE repo = ? AND id = ? AND id <> ''`, repo, id))
 }
 
 // ByMarker finds a record by its marker.
 func (j *Journal) ByMarker(ctx context.Context, repo, marker string) (forge.Record, bool, error) {
-	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+` FROM forge_writes WHERE repo = ? AND marker = ?`, repo, marker))
+	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+
+		` FROM forge_writes WHERE repo = ? AND marker = ?`, repo, marker))
 }
 
 func scanWrite(row *sql.Row) (r forge.Record, ok bool, err error) {

@@ -15,7 +15,8 @@ import (
 
 func TestJournalKeepsWhatWasSaidAcrossOpenings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cco.db")
-	first := forge.Record{Key: "k", Repo: "h/o/r", Number: 3, Kind: forge.OnLine, Marker: "m1", Created: time.UnixMilli(5000).UTC()}
+	first := forge.Record{Key: "k", Repo: "h/o/r", Number: 3, Kind: forge.OnLine, Marker: "m1",
+		Created: time.UnixMilli(5000).UTC()}
 	within(t, path, func(j forge.Journal) {
 		kept, fresh, err := j.Begin(t.Context(), first)
 		if err != nil || !fresh || kept != first {

@@ -39,18 +39,21 @@ func (s *Store) SavePhase(ctx context.Context, p Phase) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO phases
 		(id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at, state)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET branch = excluded.branch, kind = excluded.kind, stage = excluded.stage, ended = excluded.ended,
+		ON CONFLICT (id) DO UPDATE SET branch = excluded.branch, kind = excluded.kind,
+			stage = excluded.stage, ended = excluded.ended,
 		title = excluded.title, pr_number = excluded.pr_number, pr_url = excluded.pr_url, cost = excluded.cost,
 		estimate = excluded.estimate,
 		updated_at = excluded.updated_at, state = excluded.state`,
-		p.ID, p.Repo, p.Branch, p.Kind, p.Stage, p.Ended, p.Title, p.PRNumber, p.PRURL, p.Cost, p.Estimate, p.Created.UnixMilli(), p.Updated.UnixMilli(), string(p.State))
+		p.ID, p.Repo, p.Branch, p.Kind, p.Stage, p.Ended, p.Title, p.PRNumber, p.PRURL, p.Cost, p.Estimate,
+		p.Created.UnixMilli(), p.Updated.UnixMilli(), string(p.State))
 	if err != nil {
 		return fmt.Errorf("record phase %s: %w", p.ID, err)
 	}
 	return nil
 }
 
-const phaseColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at`
+const phaseColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, ` +
+	`updated_at`
 
 // Phase gives one phase with all its state, or a *PhaseNotFoundError.
 func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
@@ -69,7 +72,8 @@ func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
 // PhaseOf gives the newest phase of a branch, the living before the ended.
 func (s *Store) PhaseOf(ctx context.Context, repo, branch string) (Phase, error) {
 	var id string
-	err := s.db.QueryRowContext(ctx, `SELECT id FROM phases WHERE repo = ? AND branch = ? ORDER BY ended, created_at DESC LIMIT 1`, repo, branch).Scan(&id)
+	err := s.db.QueryRowContext(ctx, `SELECT id FROM phases WHERE repo = ? AND branch = ? ORDER BY ended, created_at `+
+		`DESC LIMIT 1`, repo, branch).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Phase{}, &PhaseNotFoundError{ID: "of branch " + branch}
 	}
@@ -81,7 +85,8 @@ func (s *Store) PhaseOf(ctx context.Context, repo, branch string) (Phase, error)
 
 // Phases lists phases without their states, the living first, the newest of each before the others, at most limit.
 func (s *Store) Phases(ctx context.Context, limit int) (list []Phase, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT `+phaseColumns+` FROM phases ORDER BY ended, created_at DESC LIMIT ?`, limit)
+	rows, err := s.db.QueryContext(ctx, `SELECT `+phaseColumns+
+		` FROM phases ORDER BY ended, created_at DESC LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list phases: %w", err)
 	}
@@ -108,7 +113,8 @@ type scanner interface{ Scan(...any) error }
 
 func scanPhase(row scanner, more ...any) (p Phase, err error) {
 	var created, updated int64
-	err = row.Scan(append([]any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL, &p.Cost, &p.Estimate, &created, &updated}, more...)...)
+	err = row.Scan(append([]any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL,
+		&p.Cost, &p.Estimate, &created, &updated}, more...)...)
 	p.Created, p.Updated = time.UnixMilli(created), time.UnixMilli(updated)
 	return p, err
 }

@@ -17,16 +17,19 @@ func TestPhasesAreKeptAndFoundByBranch(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	at := time.UnixMilli(1_800_000_000_000)
 	for i, p := range []Phase{
-		{ID: "00000001", Ended: true, Created: at.Add(2 * time.Hour)}, {ID: "00000002", Created: at}, {ID: "00000003", Created: at.Add(time.Hour)},
+		{ID: "00000001", Ended: true, Created: at.Add(2 * time.Hour)}, {ID: "00000002", Created: at},
+		{ID: "00000003", Created: at.Add(time.Hour)},
 		{ID: "00000003", Created: at.Add(9 * time.Hour), Stage: "ended", Cost: 2.5},
 	} {
-		p.Repo, p.Branch, p.Kind, p.Updated, p.State = "/r", "add-a-flag", "planning", at.Add(time.Duration(i)*time.Minute), json.RawMessage(`{"round":1}`)
+		p.Repo, p.Branch, p.Kind, p.Updated, p.State = "/r", "add-a-flag", "planning", at.Add(time.Duration(i)*time.Minute),
+			json.RawMessage(`{"round":1}`)
 		if err := s.SavePhase(ctx, p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p, err := s.PhaseOf(ctx, "/r", "add-a-flag")
-	if err != nil || p.ID != "00000003" || p.Cost != 2.5 || string(p.State) != `{"round":1}` || !p.Created.Equal(at.Add(time.Hour)) {
+	if err != nil || p.ID != "00000003" || p.Cost != 2.5 || string(p.State) != `{"round":1}` ||
+		!p.Created.Equal(at.Add(time.Hour)) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	list, err := s.Phases(ctx, 10)

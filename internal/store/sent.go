@@ -13,7 +13,8 @@ const keptTips = 64
 
 // Sent lists the commits of a repository that a box is known to have, newest first.
 func (s *Store) Sent(ctx context.Context, box, repoKey string) (shas []string, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT sha FROM sent WHERE box = ? AND repo_key = ? ORDER BY sent_at DESC`, box, repoKey)
+	rows, err := s.db.QueryContext(ctx, `SELECT sha FROM sent WHERE box = ? AND repo_key = ? ORDER BY sent_at DESC`,
+		box, repoKey)
 	if err != nil {
 		return nil, fmt.Errorf("read what box %s has: %w", box, err)
 	}

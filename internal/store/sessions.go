@@ -54,8 +54,8 @@ const (
 	Pulled  State = "pulled"
 )
 
-// Live says whether a session has a keeper. One that waits may be either: with an agent that is still there, or one that has
-// ended and is called again when the answer has come.
+// Live says whether a session has a keeper. One that waits may be either: with an agent that is still there, or one
+// that has ended and is called again when the answer has come.
 func (v Session) Live() bool {
 	return v.State == Created || v.State == Running || v.State == Waiting && v.Finished.IsZero()
 }
@@ -67,15 +67,18 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no session %q, see `cco box sessions`", e.ID)
 }
 
-const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin, plan, title, state, reason, tip, wip,
+const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin,
+	plan, title, state, reason, tip, wip,
 	exit_code, created_at, started_at, finished_at, pulled_at, cli_session, cli_total, question, asked_at`
 
 // AddSession records a new session. An id that is taken is an error.
 func (s *Store) AddSession(ctx context.Context, v Session) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO sessions (`+columns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Origin, v.Plan, v.Title, v.State, v.Reason, v.Tip, v.Wip,
-		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question, stamp(v.Asked))
+		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Origin, v.Plan, v.Title, v.State,
+		v.Reason, v.Tip, v.Wip,
+		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal,
+		v.Question, stamp(v.Asked))
 	if err != nil {
 		return fmt.Errorf("record session %s: %w", v.ID, err)
 	}
@@ -137,10 +140,13 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 		if err := change(&v); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE sessions SET agent = ?, model = ?, repo = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
-			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?, cli_session = ?, cli_total = ?, question = ?, asked_at = ? WHERE id = ?`,
+		_, err := tx.ExecContext(ctx, `UPDATE sessions SET
+			agent = ?, model = ?, repo = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
+			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?,
+			cli_session = ?, cli_total = ?, question = ?, asked_at = ? WHERE id = ?`,
 			v.Agent, v.Model, v.Repo, v.Base, v.Plan, v.Title, v.State, v.Reason,
-			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question, stamp(v.Asked), id)
+			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question,
+			stamp(v.Asked), id)
 		return err
 	})
 	if err != nil {
@@ -167,7 +173,8 @@ func (s *Store) RemoveSessions(ctx context.Context, ids ...string) error {
 
 func scan(id string, row interface{ Scan(...any) error }) (v Session, err error) {
 	var created, started, finished, pulled, asked int64
-	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin, &v.Plan, &v.Title, &v.State, &v.Reason,
+	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin,
+		&v.Plan, &v.Title, &v.State, &v.Reason,
 		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled, &v.CLISession, &v.CLITotal, &v.Question, &asked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, &NotFoundError{ID: id}

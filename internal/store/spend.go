@@ -23,27 +23,34 @@ func (s Spend) Tokens() int64 { return s.Input + s.Output + s.CacheRead + s.Cach
 
 // Add gives the sum of both.
 func (s Spend) Add(o Spend) Spend {
-	return Spend{s.Input + o.Input, s.Output + o.Output, s.CacheRead + o.CacheRead, s.CacheWrite + o.CacheWrite, s.Cost + o.Cost, s.Estimate || o.Estimate}
+	return Spend{s.Input + o.Input, s.Output + o.Output, s.CacheRead + o.CacheRead, s.CacheWrite + o.CacheWrite,
+		s.Cost + o.Cost, s.Estimate || o.Estimate}
 }
 
 // Sub gives what s has more than o. The difference is an estimate if s is.
 func (s Spend) Sub(o Spend) Spend {
-	return Spend{s.Input - o.Input, s.Output - o.Output, s.CacheRead - o.CacheRead, s.CacheWrite - o.CacheWrite, s.Cost - o.Cost, s.Estimate}
+	return Spend{s.Input - o.Input, s.Output - o.Output, s.CacheRead - o.CacheRead, s.CacheWrite - o.CacheWrite,
+		s.Cost - o.Cost, s.Estimate}
 }
 
 // Day names the day on which something is spent, in the user's own time.
 func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-const sums = `COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(cache_read), 0), COALESCE(SUM(cache_write), 0), COALESCE(SUM(cost), 0.0),
+const sums = `COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(cache_read), 0),
+	COALESCE(SUM(cache_write), 0),
+	COALESCE(SUM(cost), 0.0),
 	COALESCE(MAX(estimate), 0)`
 
 // AddSpend adds to what a session has used on a day, and gives what all sessions together have used on it.
 func (s *Store) AddSpend(ctx context.Context, session, day string, v Spend) (today Spend, err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
 		if v != (Spend{}) {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO spend (session, day, input, output, cache_read, cache_write, cost, estimate)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
-				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write, cost = cost + excluded.cost,
+			if _, err := tx.ExecContext(ctx, `
+				INSERT INTO spend (session, day, input, output, cache_read, cache_write, cost, estimate)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
+				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+				cost = cost + excluded.cost,
 				estimate = max(estimate, excluded.estimate)`,
 				session, day, v.Input, v.Output, v.CacheRead, v.CacheWrite, v.Cost, v.Estimate); err != nil {
 				return err
@@ -74,7 +81,8 @@ func scanSpend(row *sql.Row) (v Spend, err error) {
 
 // spent gives what each session has used in all, or only one of them.
 func (s *Store) spent(ctx context.Context, id string) (all map[string]Spend, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT session, `+sums+` FROM spend WHERE ?1 = '' OR session = ?1 GROUP BY session`, id)
+	rows, err := s.db.QueryContext(ctx, `SELECT session, `+sums+
+		` FROM spend WHERE ?1 = '' OR session = ?1 GROUP BY session`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read what was spent: %w", err)
 	}

@@ -169,7 +169,8 @@ func TestSpendAddsUp(t *testing.T) {
 	add("00000001", "2026-11-01", Spend{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5})
 	add("00000001", "2026-11-02", Spend{Input: 10})
 	add("00000002", "2026-11-02", Spend{Output: 5, Cost: 1.25})
-	if got, want := add("00000001", "2026-11-02", Spend{Input: 1, Cost: 0.25, Estimate: true}), (Spend{Input: 11, Output: 5, Cost: 1.5, Estimate: true}); got != want {
+	if got, want := add("00000001", "2026-11-02", Spend{Input: 1, Cost: 0.25, Estimate: true}),
+		(Spend{Input: 11, Output: 5, Cost: 1.5, Estimate: true}); got != want {
 		t.Errorf("the day: %+v, want %+v", got, want)
 	}
 	want := Spend{Input: 12, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.75, Estimate: true}
@@ -195,7 +196,8 @@ func TestWhoWaitsMayHaveAKeeperOrNot(t *testing.T) {
 		live bool
 	}{
 		{Session{State: Created}, true}, {Session{State: Running}, true}, {Session{State: Waiting}, true},
-		{Session{State: Waiting, Finished: time.UnixMilli(1)}, false}, {Session{State: Paused}, false}, {Session{State: Done}, false},
+		{Session{State: Waiting, Finished: time.UnixMilli(1)}, false}, {Session{State: Paused}, false},
+		{Session{State: Done}, false},
 	} {
 		if c.v.Live() != c.live {
 			t.Errorf("%s, finished %v: live %v", c.v.State, !c.v.Finished.IsZero(), c.v.Live())
@@ -203,8 +205,8 @@ func TestWhoWaitsMayHaveAKeeperOrNot(t *testing.T) {
 	}
 }
 
-// Guards against a session that is compared with itself and differs by nanoseconds: every killed keeper was taken for one that
-// another process had just replaced.
+// Guards against a session that is compared with itself and differs by nanoseconds: every killed keeper was taken for
+// one that another process had just replaced.
 func TestWhatAnUpdateGivesIsWhatIsReadLater(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
 	if err := s.AddSession(t.Context(), sample("3f9c01aa")); err != nil {
@@ -219,7 +221,8 @@ func TestWhatAnUpdateGivesIsWhatIsReadLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, err := s.Session(t.Context(), "3f9c01aa")
-	if err != nil || !gave.Started.Equal(read.Started) || !gave.Finished.Equal(read.Finished) || !gave.Pulled.Equal(read.Pulled) || !gave.Asked.Equal(read.Asked) {
+	if err != nil || !gave.Started.Equal(read.Started) || !gave.Finished.Equal(read.Finished) ||
+		!gave.Pulled.Equal(read.Pulled) || !gave.Asked.Equal(read.Asked) {
 		t.Errorf("%+v is read as %+v: %v", gave, read, err)
 	}
 }

@@ -29,8 +29,8 @@ func OpenPty() (p *Pty, slave *os.File, err error) {
 	return &Pty{master: master, keys: NewQueue()}, slave, nil
 }
 
-// interruptible makes closing end a write that is under way. macOS can't wait for terminals that way: there such a write
-// stays until the program's end is closed too.
+// interruptible makes closing end a write that is under way. macOS can't wait for terminals that way: there such a
+// write stays until the program's end is closed too.
 func interruptible(blocking *os.File) (*os.File, error) {
 	if runtime.GOOS != "linux" {
 		return blocking, nil
@@ -63,7 +63,8 @@ func (p *Pty) Resize(cols, rows uint16) {
 		return
 	}
 	_ = raw.Control(func(fd uintptr) {
-		_ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows}) //nolint:gosec // a descriptor fits
+		_ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ,
+			&unix.Winsize{Col: cols, Row: rows}) //nolint:gosec // a descriptor fits
 	})
 }
 

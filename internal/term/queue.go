@@ -11,8 +11,8 @@ const (
 	maxJobs   = 4096
 )
 
-// Queue does what it is given in turn, so that whoever gives it never waits. What is too much is dropped, as a terminal drops
-// keys that its program doesn't read.
+// Queue does what it is given in turn, so that whoever gives it never waits. What is too much is dropped, as a terminal
+// drops keys that its program doesn't read.
 type Queue struct {
 	jobs   chan job
 	queued atomic.Int64

@@ -25,8 +25,8 @@ type TTY struct {
 // ErrStopped is what a stopped Read gives.
 var ErrStopped = errors.New("stopped")
 
-// TakeKeys takes a terminal's keys, and even those that send signals or hold the output are no more than keys then. Where it
-// is given to a program whole, what is written is not changed on its way.
+// TakeKeys takes a terminal's keys, and even those that send signals or hold the output are no more than keys then.
+// Where it is given to a program whole, what is written is not changed on its way.
 func TakeKeys(in *os.File, whole bool) (*TTY, error) {
 	now, err := unix.IoctlGetTermios(int(in.Fd()), getTermios)
 	if err != nil {
@@ -84,8 +84,9 @@ func (t *TTY) read(p []byte) (int, error) {
 // Stop ends the Read that is under way, and every later one.
 func (t *TTY) Stop() { t.once.Do(func() { _ = t.poke.Close() }) }
 
-// Drop reads what still comes and forgets it, until nothing has come for a while. If answers to queries for the device's
-// attributes are owed, so many since the terminal was taken, it ends with the last of them. It never takes longer than most.
+// Drop reads what still comes and forgets it, until nothing has come for a while. If answers to queries for the
+// device's attributes are owed, so many since the terminal was taken, it ends with the last of them. It never takes
+// longer than most.
 func (t *TTY) Drop(quiet, most time.Duration, answers int) {
 	buf := make([]byte, 4096)
 	for deadline := time.Now().Add(most); answers == 0 || t.answers < answers; {
@@ -103,8 +104,8 @@ func (t *TTY) Drop(quiet, most time.Duration, answers int) {
 	}
 }
 
-// await gives the first descriptor that can be read, -1 if none can within a time; 0 is for ever. It is select and not poll,
-// because macOS can't poll terminals.
+// await gives the first descriptor that can be read, -1 if none can within a time; 0 is for ever. It is select and not
+// poll, because macOS can't poll terminals.
 func await(wait time.Duration, fds ...int) (int, error) {
 	for deadline := time.Now().Add(wait); ; {
 		var until *unix.Timeval

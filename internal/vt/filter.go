@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Filter lets those of a box's bytes pass to the user's terminal that can do no harm there, spelled so that every terminal
-// reads them alike, and remembers what has to be undone when the user leaves.
+// Filter lets those of a box's bytes pass to the user's terminal that can do no harm there, spelled so that every
+// terminal reads them alike, and remembers what has to be undone when the user leaves.
 type Filter struct {
 	Clipboard bool // the clipboard may be written
 	Deaf      bool // nobody takes answers, so nothing may ask: what is shown is past, or there is no keyboard
@@ -193,7 +193,8 @@ func (f *Filter) noteCommand(number string) {
 	}
 }
 
-// Restore gives what undoes everything that has passed, and leaves the cursor at the beginning of an empty line below it.
+// Restore gives what undoes everything that has passed, and leaves the cursor at the beginning of an empty line below
+// it.
 func (f *Filter) Restore() []byte {
 	if !f.wrote {
 		return nil
@@ -233,8 +234,8 @@ func (f *Filter) Restore() []byte {
 	return f.out
 }
 
-// LastQuery gives a query that every terminal answers, and how many answers of its kind have come in all when it is answered:
-// then nothing more comes. Of a terminal that was asked nothing it asks nothing.
+// LastQuery gives a query that every terminal answers, and how many answers of its kind have come in all when it is
+// answered: then nothing more comes. Of a terminal that was asked nothing it asks nothing.
 func (f *Filter) LastQuery() (query string, answers int) {
 	if !f.asked.any {
 		return "", 0
@@ -251,7 +252,8 @@ func sortedModes(set map[int]bool) []int {
 	return list
 }
 
-// restoreKeyboard takes back what was put on the keyboard's stacks, of which each screen has one, and leaves the alternate.
+// restoreKeyboard takes back what was put on the keyboard's stacks, of which each screen has one, and leaves the
+// alternate.
 func (f *Filter) restoreKeyboard() {
 	for {
 		which := f.screen.which()
@@ -270,9 +272,10 @@ func (f *Filter) restoreKeyboard() {
 	}
 }
 
-// goBelow moves below all that stands on the screen, and erases nothing of it. Where the agent began on the user's terminal
-// nobody knows. Until it places its cursor all that it did was relative, and so is this. After that only a screen that it
-// has emptied is known; on any other, what is below is the user's, and the only line that is surely free is a new one.
+// goBelow moves below all that stands on the screen, and erases nothing of it. Where the agent began on the user's
+// terminal nobody knows. Until it places its cursor all that it did was relative, and so is this. After that only a
+// screen that it has emptied is known; on any other, what is below is the user's, and the only line that is surely free
+// is a new one.
 func (f *Filter) goBelow() {
 	s, row, last := f.screen, f.screen.cursor.row, f.screen.last()
 	switch {

@@ -33,17 +33,27 @@ func clips(f *Filter) { f.Clipboard = true }
 // Guards against an agent that drives the user's terminal: the clipboard, answers that are typed, files, programs.
 func TestAFilterLeavesOutWhatCanDoHarm(t *testing.T) {
 	for _, in := range []string{
-		"\x1b]52;c;aGk=\a", "\x1b]52;c;aGk=\x1b\\", "\x9d52;c;aGk=\x9c", "\u009d52;c;aGk=\u009c", "\x1b]52;c;?\a", "\x1b]052;c;aGk=\a",
-		"\x1bPtmux;\x1b\x1b]52;c;aGk=\a\x1b\\", "\x1bPtmux;\x1b\x1b]52;c;aGk=\x1b\x1b\\\x1b\\", "\x90tmux;\x1b\x1b]52;c;aGk=\a\x9c",
-		"\x1bP\x1b]52;c;aGk=\a\x1b\\", "\x1b_\x1b]52;c;aGk=\a\x1b\\", "\x1b]0;\x1b]52;c;aGk=\a", "\x1b]5522;type=read\a", // clipboard
-		"\x1b[21t", "\x1b[20t", "\x1b[?21t", "\x1b]50;?\a", "\x05", "\x1b[x", "\x1bZ", "\x1b[1;1;1;1;5;5*y", // answers that others choose
-		"\x1b]7;file:///etc\a", "\x1b]8;;file:///etc/passwd\a", "\x1b]8;;vscode://x\a", "\x1b]1337;File=name=eA==:eA==\a", "\x1b]1337;CopyToClipboard=\a",
-		"\x1b]5113;ac=send\a", "\x1b_Gt=f;L2V0Yy9wYXNzd2Q=\x1b\\", "\x1b]51;[\"call\",\"Tapi_x\",[]]\a", "\x1b]777;notify;a;b\a", "\x1b]99;;x\a",
-		"\x1b]9;7;calc.exe\a", "\x1b]9;hello\a", "\x1b]633;E;rm\a", "\x1b]3;x=y\a", "\x1b]Lx\a", "\x1b]\a", "\x1bkname\x1b\\", "\x1b^x\x1b\\", "\x1bXx\x1b\\",
-		"\x1bP0;1|17/ab\x1b\\", "\x1bP$q\n\x1b\\", "\x1bP$qid\x1b\\", "\x1bP+qzz\x1b\\", "\x1bPq#0\x1b\\", // keys, settings, pictures
-		"\x1b[5i", "\x1b[?5i", "\x1b[3;1;1t", "\x1b[8;1;1t", "\x1b[1;2;3;4;5T", "\x1b[2h", "\x1b[12l", "\x1b[?2l", "\x1b[?3h", "\x1b[?1001h",
+		"\x1b]52;c;aGk=\a", "\x1b]52;c;aGk=\x1b\\", "\x9d52;c;aGk=\x9c", "\u009d52;c;aGk=\u009c", "\x1b]52;c;?\a",
+		"\x1b]052;c;aGk=\a",
+		"\x1bPtmux;\x1b\x1b]52;c;aGk=\a\x1b\\", "\x1bPtmux;\x1b\x1b]52;c;aGk=\x1b\x1b\\\x1b\\",
+		"\x90tmux;\x1b\x1b]52;c;aGk=\a\x9c",
+		// clipboard
+		"\x1bP\x1b]52;c;aGk=\a\x1b\\", "\x1b_\x1b]52;c;aGk=\a\x1b\\", "\x1b]0;\x1b]52;c;aGk=\a", "\x1b]5522;type=read\a",
+		// answers that others choose
+		"\x1b[21t", "\x1b[20t", "\x1b[?21t", "\x1b]50;?\a", "\x05", "\x1b[x", "\x1bZ", "\x1b[1;1;1;1;5;5*y",
+		"\x1b]7;file:///etc\a", "\x1b]8;;file:///etc/passwd\a", "\x1b]8;;vscode://x\a", "\x1b]1337;File=name=eA==:eA==\a",
+		"\x1b]1337;CopyToClipboard=\a",
+		"\x1b]5113;ac=send\a", "\x1b_Gt=f;L2V0Yy9wYXNzd2Q=\x1b\\", "\x1b]51;[\"call\",\"Tapi_x\",[]]\a",
+		"\x1b]777;notify;a;b\a", "\x1b]99;;x\a",
+		"\x1b]9;7;calc.exe\a", "\x1b]9;hello\a", "\x1b]633;E;rm\a", "\x1b]3;x=y\a", "\x1b]Lx\a", "\x1b]\a", "\x1bkname\x1b\\",
+		"\x1b^x\x1b\\", "\x1bXx\x1b\\",
+		// keys, settings, pictures
+		"\x1bP0;1|17/ab\x1b\\", "\x1bP$q\n\x1b\\", "\x1bP$qid\x1b\\", "\x1bP+qzz\x1b\\", "\x1bPq#0\x1b\\",
+		"\x1b[5i", "\x1b[?5i", "\x1b[3;1;1t", "\x1b[8;1;1t", "\x1b[1;2;3;4;5T", "\x1b[2h", "\x1b[12l", "\x1b[?2l", "\x1b[?3h",
+		"\x1b[?1001h",
 		"\x1b[?9001h", "\x1b[62;1\"p", "\x1b%@", "\x1b G", "\x1b#3", "\x1bN", "\x1b[>1t", "\x1b[?1s", "\x1b[>1;2m",
-		"\x00\x11\x13\x7f", "\x1b[" + strings.Repeat("1;", 5000) + "H", "\x1b]0;" + strings.Repeat("x", 2<<20) + "\a", "\x1b]0;x", "\x1b[3", "\x1b]0;a\x18",
+		"\x00\x11\x13\x7f", "\x1b[" + strings.Repeat("1;", 5000) + "H", "\x1b]0;" + strings.Repeat("x", 2<<20) + "\a",
+		"\x1b]0;x", "\x1b[3", "\x1b]0;a\x18",
 	} {
 		if got := pass(t, nil, in); got != "" {
 			t.Errorf("%.60q passes as %.60q", in, got)
@@ -53,9 +63,12 @@ func TestAFilterLeavesOutWhatCanDoHarm(t *testing.T) {
 
 func TestAFilterPassesWhatAgentsNeed(t *testing.T) {
 	for _, in := range []string{
-		"hello, größe 日本 👍🏽\r\n\t\b\a", "\x1b[1;31m\x1b[38:2::1:2:3mx\x1b[0m", "\x1b[2J\x1b[3J\x1b[H", "\x1b[?1049h", "\x1b[?25l", "\x1b[3;10r", "\x1bM",
-		"\x1b(0\x1b(B", "\x1b[>1u", "\x1b[>1u\x1b[<u", "\x1b[=1;1u", "\x1b[>4;2m", "\x1b[2 q", "\x1b]9;4;1;50\a", "\x1b]8;id=1;https://example.org\a",
-		"\x1b[c", "\x1b[>c", "\x1b[=c", "\x1b[5n", "\x1b[6n", "\x1b[?6n", "\x1b[?996n", "\x1b[?2026$p", "\x1b[4$p", "\x1b[?u", "\x1b[>q", "\x1b[>0q", "\x1b[14t", "\x1b[18t",
+		"hello, größe 日本 👍🏽\r\n\t\b\a", "\x1b[1;31m\x1b[38:2::1:2:3mx\x1b[0m", "\x1b[2J\x1b[3J\x1b[H", "\x1b[?1049h",
+		"\x1b[?25l", "\x1b[3;10r", "\x1bM",
+		"\x1b(0\x1b(B", "\x1b[>1u", "\x1b[>1u\x1b[<u", "\x1b[=1;1u", "\x1b[>4;2m", "\x1b[2 q", "\x1b]9;4;1;50\a",
+		"\x1b]8;id=1;https://example.org\a",
+		"\x1b[c", "\x1b[>c", "\x1b[=c", "\x1b[5n", "\x1b[6n", "\x1b[?6n", "\x1b[?996n", "\x1b[?2026$p", "\x1b[4$p", "\x1b[?u",
+		"\x1b[>q", "\x1b[>0q", "\x1b[14t", "\x1b[18t",
 		"\x1b]10;?\a", "\x1b]11;?\x1b\\", "\x1b]4;1;?\a", "\x1bP+q544e;436f\x1b\\", "\x1bP$qm\x1b\\",
 	} {
 		if got := pass(t, nil, in); got != in {
@@ -80,7 +93,8 @@ func TestAFilterPassesWhatAgentsNeed(t *testing.T) {
 			t.Errorf("%q passes as %q, want %q", in, got, want)
 		}
 	}
-	for _, in := range []string{"\x1b]52;c;aGk=\a", "\x1b]52;;aGk=\x1b\\", "\x1b]52;c;" + strings.Repeat("YWJj", 100_000) + "\a"} {
+	for _, in := range []string{"\x1b]52;c;aGk=\a", "\x1b]52;;aGk=\x1b\\", "\x1b]52;c;" +
+		strings.Repeat("YWJj", 100_000) + "\a"} {
 		if got := pass(t, clips, in); got != in {
 			t.Errorf("%.40q passes as %.40q where the clipboard may be written", in, got)
 		}
@@ -92,7 +106,8 @@ func TestAFilterPassesWhatAgentsNeed(t *testing.T) {
 
 // Guards against answers to questions of long ago, which would be typed into the agent or the user's shell.
 func TestADeafFilterLetsNothingAsk(t *testing.T) {
-	in := "a\x1b[c\x1b[>c\x1b[=c\x1b[5n\x1b[6n\x1b[?6n\x1b[?996n\x1b[?2026$p\x1b[?u\x1b[>q\x1b[14t\x1b]10;?\a\x1b]4;1;?;2;?\a\x1bP+q544e\x1b\\\x1bP$qm\x1b\\\x1b]52;c;aGk=\ab\a"
+	in := "a\x1b[c\x1b[>c\x1b[=c\x1b[5n\x1b[6n\x1b[?6n\x1b[?996n\x1b[?2026$p" +
+		"\x1b[?u\x1b[>q\x1b[14t\x1b]10;?\a\x1b]4;1;?;2;?\a\x1bP+q544e\x1b\\\x1bP$qm\x1b\\\x1b]52;c;aGk=\ab\a"
 	if got := pass(t, func(f *Filter) { deaf(f); clips(f) }, in); got != "ab" {
 		t.Errorf("%q", got)
 	}

@@ -21,7 +21,8 @@ func ParseKey(text string) (Key, error) {
 	if !ok || len(name) != 1 || (name[0] < 'a' || name[0] > 'z') && name != "]" && name != `\` {
 		return 0, errors.New(`want "ctrl-" and a letter, ] or \`)
 	}
-	if taken := map[string]string{"c": "interrupts", "h": "is Backspace", "i": "is Tab", "j": "is Enter", "m": "is Enter"}[name]; taken != "" {
+	if taken := map[string]string{"c": "interrupts", "h": "is Backspace", "i": "is Tab", "j": "is Enter",
+		"m": "is Enter"}[name]; taken != "" {
 		return 0, fmt.Errorf("ctrl-%s %s", name, taken)
 	}
 	return Key(name[0]), nil
@@ -112,9 +113,9 @@ func (k *Keys) take() []byte {
 	return held
 }
 
-// Patience is how long to wait for the rest before Flush, 0 if nothing is owed. A person may have pressed Escape alone, or
-// Alt and a key, and waits for it to be seen; of more than that a terminal owes the rest. A paste that pauses for longer has
-// lost its end, or never had one, and must not keep the watched keys from being seen.
+// Patience is how long to wait for the rest before Flush, 0 if nothing is owed. A person may have pressed Escape alone,
+// or Alt and a key, and waits for it to be seen; of more than that a terminal owes the rest. A paste that pauses for
+// longer has lost its end, or never had one, and must not keep the watched keys from being seen.
 func (k *Keys) Patience() time.Duration {
 	switch {
 	case k.paste:

@@ -136,7 +136,8 @@ func TestParseKey(t *testing.T) {
 			t.Errorf("%s: %c, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "q", "ctrl-", "ctrl-c", "ctrl-m", "ctrl-i", "ctrl-j", "ctrl-h", "ctrl-[", "ctrl-ab", "ctrl-1", "alt-x", "ctrl-ü"} {
+	for _, text := range []string{"", "q", "ctrl-", "ctrl-c", "ctrl-m", "ctrl-i", "ctrl-j", "ctrl-h", "ctrl-[", "ctrl-ab",
+		"ctrl-1", "alt-x", "ctrl-ü"} {
 		if got, err := ParseKey(text); err == nil {
 			t.Errorf("%q is taken for %v", text, got)
 		}

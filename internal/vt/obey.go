@@ -234,8 +234,8 @@ func (s *Screen) region(top, end int) {
 	s.placeAt(0, 0)
 }
 
-// maxWork bounds the lines and characters that sequences make out of nothing: seconds' worth, and more than any program does
-// in days.
+// maxWork bounds the lines and characters that sequences make out of nothing: seconds' worth, and more than any program
+// does in days.
 const maxWork = 100_000_000
 
 // edit changes what stands on the screen: how is the first param, n the same where it is a number of times.

@@ -1,5 +1,5 @@
-// Package vt reads the language of terminals: what programs write to them, and the keys and answers that come back. It does
-// no I/O. What it reads was written by an agent, so every part of it is bounded.
+// Package vt reads the language of terminals: what programs write to them, and the keys and answers that come back. It
+// does no I/O. What it reads was written by an agent, so every part of it is bounded.
 package vt
 
 import (
@@ -54,8 +54,8 @@ const (
 	inStringEscape
 )
 
-// scanner takes bytes apart. Characters are UTF-8; controls of 8 bits are understood both bare and as characters, because
-// terminals differ in which of the two they obey.
+// scanner takes bytes apart. Characters are UTF-8; controls of 8 bits are understood both bare and as characters,
+// because terminals differ in which of the two they obey.
 type scanner struct {
 	state scanState
 	buf   []byte // of the sequence that is under way

@@ -55,10 +55,11 @@ type Screen struct {
 	off     func(line string)
 }
 
-// NewScreen gives an empty screen. It keeps so many lines of what scrolls off; older ones, which nothing can erase any more,
-// are handed to off, if there is one.
+// NewScreen gives an empty screen. It keeps so many lines of what scrolls off; older ones, which nothing can erase any
+// more, are handed to off, if there is one.
 func NewScreen(cols, rows, keep int, off func(line string)) *Screen {
-	s := &Screen{keep: keep, off: off, saved: [2]place{{placed: true}, {placed: true}}} // where nothing is saved, it is the top
+	// where nothing is saved, it is the top
+	s := &Screen{keep: keep, off: off, saved: [2]place{{placed: true}, {placed: true}}}
 	s.Resize(cols, rows)
 	return s
 }

@@ -56,7 +56,8 @@ func showOn(s *Screen, text string) []string {
 func TestAScreenShowsWhatTmuxShows(t *testing.T) {
 	dir := t.TempDir()
 	tmux := func(args ...string) string {
-		out, err := proc.Output(t.Context(), proc.Cmd{Argv: append([]string{"tmux", "-f", "/dev/null", "-S", filepath.Join(dir, "tmux")}, args...),
+		out, err := proc.Output(t.Context(), proc.Cmd{Argv: append([]string{"tmux", "-f", "/dev/null", "-S",
+			filepath.Join(dir, "tmux")}, args...),
 			Env: []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm", "HOME=" + dir}})
 		if err != nil {
 			t.Fatalf("tmux (scripts/tools installs it): %v", err)
@@ -70,7 +71,8 @@ func TestAScreenShowsWhatTmuxShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := fmt.Sprintf("s%d", i)
-		tmux("new-session", "-d", "-s", name, "-x", "20", "-y", "6", fmt.Sprintf("stty raw; cat %s; tmux -S %s/tmux wait-for -S %s; exec sleep 1000", file, dir, name))
+		tmux("new-session", "-d", "-s", name, "-x", "20", "-y", "6",
+			fmt.Sprintf("stty raw; cat %s; tmux -S %s/tmux wait-for -S %s; exec sleep 1000", file, dir, name))
 		tmux("wait-for", name)
 		got := strings.Join(showOn(NewScreen(20, 6, 100, nil), text), "\n")
 		var want string
@@ -82,7 +84,8 @@ func TestAScreenShowsWhatTmuxShows(t *testing.T) {
 			if !strings.Contains(tmux("display", "-p", "-t", name, "#{pane_current_command}"), "sleep") {
 				continue
 			}
-			if again := strings.TrimRight(tmux("capture-pane", "-p", "-t", name, "-S", "-"), "\n "); again == want && time.Until(deadline) < 58*time.Second {
+			if again := strings.TrimRight(tmux("capture-pane", "-p", "-t", name, "-S", "-"), "\n "); again == want &&
+				time.Until(deadline) < 58*time.Second {
 				break
 			}
 		}
@@ -138,7 +141,8 @@ func TestAScreenLosesNothingWhenItsSizeChanges(t *testing.T) {
 
 // Guards against an agent whose bytes cost more than they weigh.
 func TestAScreenIsBounded(t *testing.T) {
-	for _, piece := range []string{"\x1b[J", "\x1b[999S", "\x1b[999T", "\x1b[999L", "x\x1b[999b", "\x1b[999C\x1b[999@x", "\u0301", "日", "\x1b[?1049h\x1b[?1049l", "\r\n", "\x1b]"} {
+	for _, piece := range []string{"\x1b[J", "\x1b[999S", "\x1b[999T", "\x1b[999L", "x\x1b[999b", "\x1b[999C\x1b[999@x",
+		"\u0301", "日", "\x1b[?1049h\x1b[?1049l", "\r\n", "\x1b]"} {
 		s := NewScreen(200, 60, 1000, nil)
 		start := time.Now()
 		text := []byte(strings.Repeat(piece, 1<<20/len(piece)))
@@ -166,7 +170,8 @@ func FuzzScreen(f *testing.F) {
 		_, _ = s.Write(in[:len(in)/2])
 		s.Resize(int(rows), int(cols))
 		_, _ = s.Write(in[len(in)/2:])
-		if s.cursor.row < 0 || s.cursor.row >= s.rows || s.cursor.col < 0 || s.cursor.col >= s.cols || len(s.lines) != s.rows {
+		if s.cursor.row < 0 || s.cursor.row >= s.rows || s.cursor.col < 0 || s.cursor.col >= s.cols ||
+			len(s.lines) != s.rows {
 			t.Fatalf("the cursor is at %d, %d of %d × %d", s.cursor.row, s.cursor.col, s.rows, s.cols)
 		}
 		for _, l := range s.Lines() {

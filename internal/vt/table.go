@@ -119,8 +119,8 @@ func notBase64(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '/' && r != '='
 }
 
-// isDeviceQuery lets those device control strings pass that ask for a capability or a setting. Settings are named by letters
-// and signs of which no terminal makes more than it should, even if it sends them back.
+// isDeviceQuery lets those device control strings pass that ask for a capability or a setting. Settings are named by
+// letters and signs of which no terminal makes more than it should, even if it sends them back.
 func isDeviceQuery(text string) bool {
 	if names, ok := strings.CutPrefix(text, "+q"); ok {
 		return len(names) <= 1024 && strings.Trim(names, "0123456789abcdefABCDEF;") == ""

@@ -66,7 +66,8 @@ func (anthropic) answer(t turn) ([]event, any) {
 		reason = "tool_use"
 	}
 	events = append(events,
-		event{name: "message_delta", data: object{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": usage}},
+		event{name: "message_delta", data: object{"type": "message_delta",
+			"delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": usage}},
 		event{name: "message_stop", data: object{"type": "message_stop"}})
 	whole := object{"id": start["id"], "type": "message", "role": "assistant", "model": t.model, "content": blocks,
 		"stop_reason": reason, "stop_sequence": nil, "usage": usage}
@@ -110,7 +111,8 @@ func anthropicBlocks(t turn) (list []block) {
 }
 
 func (b block) events(index int) []event {
-	list := []event{{name: "content_block_start", data: object{"type": "content_block_start", "index": index, "content_block": b.start}}}
+	list := []event{{name: "content_block_start", data: object{"type": "content_block_start", "index": index,
+		"content_block": b.start}}}
 	for i, d := range b.deltas {
 		e := event{name: "content_block_delta", data: object{"type": "content_block_delta", "index": index, "delta": d}}
 		if i == 0 {

@@ -43,7 +43,8 @@ func (chat) read(body []byte, _ string) (asked, error) {
 func (chat) answer(t turn) ([]event, any) {
 	var events []event
 	add := func(delta object, reason any, at Point) {
-		events = append(events, event{at: at, data: chatChunk(t, []any{object{"index": 0, "delta": delta, "finish_reason": reason}}, nil)})
+		events = append(events, event{at: at, data: chatChunk(t,
+			[]any{object{"index": 0, "delta": delta, "finish_reason": reason}}, nil)})
 	}
 	add(object{"role": "assistant", "content": ""}, nil, Nowhere)
 	message := object{"role": "assistant", "content": t.Text}
@@ -68,7 +69,8 @@ func (chat) answer(t turn) ([]event, any) {
 	var calls []any
 	for n, c := range t.Calls {
 		reason = "tool_calls"
-		head := object{"index": n, "id": id("call", t.turns, n), "type": "function", "function": object{"name": c.Tool, "arguments": ""}}
+		head := object{"index": n, "id": id("call", t.turns, n), "type": "function",
+			"function": object{"name": c.Tool, "arguments": ""}}
 		add(object{"tool_calls": []any{head}}, nil, Nowhere)
 		parts := halves(encode(c.Input))
 		for i, h := range parts {
@@ -78,7 +80,8 @@ func (chat) answer(t turn) ([]event, any) {
 			}
 			add(object{"tool_calls": []any{object{"index": n, "function": object{"arguments": h}}}}, nil, at)
 		}
-		calls = append(calls, object{"id": head["id"], "type": "function", "function": object{"name": c.Tool, "arguments": encode(c.Input)}})
+		calls = append(calls, object{"id": head["id"], "type": "function",
+			"function": object{"name": c.Tool, "arguments": encode(c.Input)}})
 	}
 	if calls != nil {
 		message["tool_calls"] = calls
@@ -86,13 +89,15 @@ func (chat) answer(t turn) ([]event, any) {
 	add(object{}, reason, Nowhere)
 	usage := chatUsage(t.Usage)
 	events = append(events, event{data: chatChunk(t, []any{}, usage)}, event{data: "[DONE]"})
-	whole := object{"id": id("chatcmpl", t.turns, 0), "object": "chat.completion", "created": 1, "model": t.model, "usage": usage,
+	whole := object{"id": id("chatcmpl", t.turns, 0), "object": "chat.completion", "created": 1, "model": t.model,
+		"usage":   usage,
 		"choices": []any{object{"index": 0, "message": message, "finish_reason": reason}}}
 	return events, whole
 }
 
 func chatChunk(t turn, choices []any, usage object) object {
-	c := object{"id": id("chatcmpl", t.turns, 0), "object": "chat.completion.chunk", "created": 1, "model": t.model, "choices": choices}
+	c := object{"id": id("chatcmpl", t.turns, 0), "object": "chat.completion.chunk", "created": 1, "model": t.model,
+		"choices": choices}
 	if usage != nil {
 		c["usage"] = usage
 	}

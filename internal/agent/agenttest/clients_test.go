@@ -14,7 +14,8 @@ func clients() []client {
 				return anthropicJoin(l, w, "text", "text_delta", "text")
 			},
 			call: func(l []event, w object) (string, string) {
-				return lastName(l, w, "content_block", "content"), anthropicJoin(l, w, "tool_use", "input_json_delta", "partial_json")
+				return lastName(l, w, "content_block", "content"), anthropicJoin(l, w, "tool_use", "input_json_delta",
+					"partial_json")
 			},
 		},
 		{
@@ -174,11 +175,14 @@ const hello = `say \"hello\"`
 func anthropicRequest(turns int) string {
 	messages := `{"role":"user","content":"` + hello + `"}`
 	for i := range turns {
-		messages += fmt.Sprintf(`,{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"tool_use","id":"toolu_%04d_00","name":"Bash","input":{}}]}`, i) +
-			fmt.Sprintf(`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%04d_00","content":"answer %d"}]}`, i, i)
+		messages += fmt.Sprintf(`,{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"tool_use",`+
+			`"id":"toolu_%04d_00","name":"Bash","input":{}}]}`, i) +
+			fmt.Sprintf(`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%04d_00","content":"answer `+
+				`%d"}]}`, i, i)
 	}
 	if turns > 0 { // as claude resumes
-		messages += `,{"role":"assistant","content":[{"type":"text","text":"No response requested."}]},{"role":"user","content":"go on"}`
+		messages += `,{"role":"assistant","content":[{"type":"text","text":"No response ` +
+			`requested."}]},{"role":"user","content":"go on"}`
 	}
 	return `{"model":"m","stream":true,"tools":[{"name":"Bash"}],"messages":[` + messages + `]}`
 }
@@ -186,34 +190,41 @@ func anthropicRequest(turns int) string {
 func responsesRequest(turns int) string {
 	items := `{"type":"message","role":"user","content":[{"type":"input_text","text":"` + hello + `"}]}`
 	for i := range turns {
-		items += `,{"type":"reasoning","summary":[]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}`
+		items += `,{"type":"reasoning","summary":[]},{"type":"message","role":"assistant",` +
+			`"content":[{"type":"output_text","text":"x"}]}`
 		for n := range 2 {
-			items += fmt.Sprintf(`,{"type":"function_call","call_id":"call_%04d_%02d","name":"exec_command","arguments":"{}"}`, i, n) +
+			items += fmt.Sprintf(`,{"type":"function_call","call_id":"call_%04d_%02d",`+
+				`"name":"exec_command","arguments":"{}"}`, i, n) +
 				fmt.Sprintf(`,{"type":"function_call_output","call_id":"call_%04d_%02d","output":"answer %d"}`, i, n, i)
 		}
 	}
 	// Tools stand in a namespace that is told on the way, as for newer models.
-	items = `{"type":"additional_tools","role":"developer","tools":[{"type":"namespace","name":"functions","tools":[{"type":"function","name":"exec_command"}]}]},` + items
+	items = `{"type":"additional_tools","role":"developer","tools":[{"type":"namespace","name":"functions",` +
+		`"tools":[{"type":"function","name":"exec_command"}]}]},` + items
 	return `{"model":"m","stream":true,"tools":[{"type":"web_search"}],"input":[` + items + `]}`
 }
 
 func chatRequest(turns int) string {
 	messages := `{"role":"user","content":"` + hello + `"}`
 	for i := range turns {
-		messages += fmt.Sprintf(`,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%04d_00","type":"function","function":{"name":"bash","arguments":"{}"}}]}`, i) +
+		messages += fmt.Sprintf(`,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%04d_00","type":"function",`+
+			`"function":{"name":"bash","arguments":"{}"}}]}`, i) +
 			fmt.Sprintf(`,{"role":"tool","tool_call_id":"call_%04d_00","content":"answer %d"}`, i, i)
 	}
-	return `{"model":"m","stream":true,"tools":[{"type":"function","function":{"name":"bash"}}],"messages":[` + messages + `]}`
+	return `{"model":"m","stream":true,"tools":[{"type":"function","function":{"name":"bash"}}],"messages":[` + messages +
+		`]}`
 }
 
 func geminiRequest(turns int) string {
 	contents := `{"role":"user","parts":[{"text":"` + hello + `"}]}`
 	for i := range turns {
 		contents += `,{"role":"model","parts":[{"functionCall":{"name":"run_shell_command","args":{}}}]}` +
-			fmt.Sprintf(`,{"role":"user","parts":[{"functionResponse":{"name":"run_shell_command","response":{"output":"answer %d"}}}]}`, i)
+			fmt.Sprintf(`,{"role":"user","parts":[{"functionResponse":{"name":"run_shell_command",`+
+				`"response":{"output":"answer %d"}}}]}`, i)
 	}
 	if turns > 0 { // as gemini resumes
-		contents += `,{"role":"model","parts":[{"text":"[The previous response was interrupted before it completed.]"}]},{"role":"user","parts":[{"text":"go on"}]}`
+		contents += `,{"role":"model","parts":[{"text":"[The previous response was interrupted before it ` +
+			`completed.]"}]},{"role":"user","parts":[{"text":"go on"}]}`
 	}
 	return `{"tools":[{"functionDeclarations":[{"name":"run_shell_command"}]}],"contents":[` + contents + `]}`
 }

@@ -114,7 +114,8 @@ func (gemini) mishap(f Fault) any {
 		wait = time.Until(f.Reset)
 	}
 	if wait > 0 {
-		e["details"] = []any{object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": fmt.Sprintf("%ds", int(wait.Seconds()))}}
+		e["details"] = []any{object{"@type": "type.googleapis.com/google.rpc.RetryInfo",
+			"retryDelay": fmt.Sprintf("%ds", int(wait.Seconds()))}}
 	}
 	return object{"error": e}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Program installs an agent from npm, in the version that cco pins, into the module's cache folder, once, and gives its program. A test that can't
-// have it fails.
+// Program installs an agent from npm, in the version that cco pins, into the module's cache folder, once, and gives its
+// program. A test that can't have it fails.
 func Program(t testing.TB, agent string) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -87,10 +87,12 @@ func (responses) answer(t turn) ([]event, any) {
 	}
 	u := t.Usage
 	in := u.Input + u.CacheRead + u.CacheWrite
-	whole := object{"id": name, "object": "response", "status": "completed", "model": t.model, "output": items, "usage": object{
-		"input_tokens": in, "input_tokens_details": object{"cached_tokens": u.CacheRead},
-		"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": in + u.Output}}
-	return append(events, event{name: "response.completed", data: object{"type": "response.completed", "response": whole}}), whole
+	whole := object{"id": name, "object": "response", "status": "completed", "model": t.model, "output": items,
+		"usage": object{
+			"input_tokens": in, "input_tokens_details": object{"cached_tokens": u.CacheRead},
+			"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": in + u.Output}}
+	return append(events, event{name: "response.completed",
+		data: object{"type": "response.completed", "response": whole}}), whole
 }
 
 // item is one part of a response.
@@ -104,7 +106,8 @@ type item struct {
 func responseItems(t turn) (list []item) {
 	if t.Thinking != "" {
 		list = append(list, item{delta: "response.reasoning_summary_text.delta", text: t.Thinking, whole: object{
-			"type": "reasoning", "id": id("rs", t.turns, 0), "summary": []any{object{"type": "summary_text", "text": t.Thinking}}, "encrypted_content": nil}})
+			"type": "reasoning", "id": id("rs", t.turns, 0),
+			"summary": []any{object{"type": "summary_text", "text": t.Thinking}}, "encrypted_content": nil}})
 	}
 	if t.Text != "" || len(t.Calls) == 0 {
 		list = append(list, item{delta: "response.output_text.delta", text: t.Text, whole: object{
@@ -143,14 +146,16 @@ func (it item) events(index int) []event {
 	added := "response.output_item.added"
 	list := []event{{name: added, data: object{"type": added, "output_index": index, "item": begun}}}
 	for i, h := range halves(it.text) {
-		d := object{"type": it.delta, "item_id": it.whole["id"], "output_index": index, "content_index": 0, "summary_index": 0, "delta": h}
+		d := object{"type": it.delta, "item_id": it.whole["id"], "output_index": index, "content_index": 0,
+			"summary_index": 0, "delta": h}
 		e := event{name: it.delta, data: d}
 		if i == 0 {
 			e.at = InMiddle
 		}
 		list = append(list, e)
 	}
-	done := event{name: "response.output_item.done", data: object{"type": "response.output_item.done", "output_index": index, "item": it.whole}}
+	done := event{name: "response.output_item.done", data: object{"type": "response.output_item.done",
+		"output_index": index, "item": it.whole}}
 	if it.call {
 		done.at = AfterCall
 	}

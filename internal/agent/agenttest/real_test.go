@@ -28,11 +28,13 @@ func TestRealCLIsUnderstandTheServer(t *testing.T) {
 			if err := os.Mkdir(filepath.Dir(settings), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`), 0o600); err != nil {
+			if err := os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			s := Serve(t,
-				Step{Thinking: "Two at once.", Text: "I begin.", Calls: []Call{ShellCall("echo 1 >> one"), ShellCall("echo 2 >> two")}},
+				Step{Thinking: "Two at once.", Text: "I begin.",
+					Calls: []Call{ShellCall("echo 1 >> one"), ShellCall("echo 2 >> two")}},
 				Write(filepath.Join(dir, "three"), "3\n"), Say("All is done."))
 			s.Fail(1, Fault{Status: 529})
 			if agent != "gemini" { // which ends when a stream is dropped, for whoever started it to go on

@@ -30,7 +30,8 @@ func (r Run) Do(t testing.TB) string {
 	t.Helper()
 	argv, env := r.Command(Program(t, r.Agent))
 	if r.Etc != "" {
-		argv = append([]string{"unshare", "--user", "--map-root-user", "--mount", "sh", "-c", `mount --bind "$0" /etc && exec "$@"`, r.Etc}, argv...)
+		argv = append([]string{"unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+			`mount --bind "$0" /etc && exec "$@"`, r.Etc}, argv...)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
@@ -45,7 +46,8 @@ func (r Run) Do(t testing.TB) string {
 
 // Command is how each agent is started without a person; none of them asks for anything on its standard input.
 func (r Run) Command(program string) (argv, env []string) {
-	env = []string{"HOME=" + r.Home, "PATH=" + os.Getenv("PATH"), "KEY=none", "TERM=dumb", "LANG=C.UTF-8", "TMPDIR=" + r.Home}
+	env = []string{"HOME=" + r.Home, "PATH=" + os.Getenv("PATH"), "KEY=none", "TERM=dumb", "LANG=C.UTF-8",
+		"TMPDIR=" + r.Home}
 	const prompt = "Do what the script says."
 	switch r.Agent {
 	case "codex":
@@ -53,22 +55,26 @@ func (r Run) Command(program string) (argv, env []string) {
 		for _, f := range []string{"plugins", "remote_plugin", "apps", "plugin_discovery_prefetch"} {
 			argv = append(argv, "--disable", f)
 		}
-		for _, c := range []string{`model_provider="x"`, `model="gpt-5"`, `model_providers.x.name="x"`, `model_providers.x.env_key="KEY"`,
+		for _, c := range []string{`model_provider="x"`, `model="gpt-5"`, `model_providers.x.name="x"`,
+			`model_providers.x.env_key="KEY"`,
 			`model_providers.x.wire_api="responses"`, fmt.Sprintf("model_providers.x.base_url=%q", r.Model.URL+"/v1")} {
 			argv = append(argv, "-c", c)
 		}
 	case "gemini":
-		env = append(env, "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+r.Model.URL, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_DEFAULT_AUTH_TYPE=gemini-api-key")
+		env = append(env, "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+r.Model.URL, "GEMINI_CLI_TRUST_WORKSPACE=true",
+			"GEMINI_DEFAULT_AUTH_TYPE=gemini-api-key")
 		argv = []string{program, "-m", "gemini-2.5-pro", "--yolo", "--output-format", "stream-json"}
 		return append(append(argv, r.Args...), "-p", prompt), env
 	case "opencode":
 		config := object{"model": "x/scripted", "permission": "allow", "provider": object{"x": object{
 			"npm": "@ai-sdk/openai-compatible", "options": object{"baseURL": r.Model.URL + "/v1", "apiKey": "none"},
 			"models": object{"scripted": object{"name": "scripted"}}}}}
-		env = append(env, "OPENCODE_CONFIG_CONTENT="+encode(config), "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1")
+		env = append(env, "OPENCODE_CONFIG_CONTENT="+encode(config), "OPENCODE_DISABLE_MODELS_FETCH=1",
+			"OPENCODE_DISABLE_AUTOUPDATE=1")
 		argv = []string{program, "run", "--format", "json"}
 	default:
-		env = append(env, "ANTHROPIC_BASE_URL="+r.Model.URL, "ANTHROPIC_API_KEY=none", "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
+		env = append(env, "ANTHROPIC_BASE_URL="+r.Model.URL, "ANTHROPIC_API_KEY=none", "IS_SANDBOX=1",
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 		argv = []string{program, "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"}
 	}
 	return append(append(argv, r.Args...), prompt), env

@@ -40,8 +40,8 @@ func Serve(t testing.TB, steps ...Step) *Server {
 	return s
 }
 
-// Play starts a server whose answers are decided by what is asked, for tests in which several agents talk with one model.
-// Where decide says false the answer is the usual one. It is called by several requests at once.
+// Play starts a server whose answers are decided by what is asked, for tests in which several agents talk with one
+// model. Where decide says false the answer is the usual one. It is called by several requests at once.
 func Play(t testing.TB, decide func(Request) (Step, bool)) *Server {
 	t.Helper()
 	s := Start()
@@ -127,7 +127,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // besides answers whatever is asked beside the conversation: how hard a task is, what to call it, whose turn it is.
-const besides = `{"title":"Scripted","reasoning":"scripted","complexity_reasoning":"scripted","complexity_score":90,"next_speaker":"user"}`
+const besides = `{"title":"Scripted","reasoning":"scripted","complexity_reasoning":"scripted","complexity_score":90,` +
+	`"next_speaker":"user"}`
 
 // speaks finds the protocol of a request by the end of its path.
 func speaks(r *http.Request) protocol {
@@ -156,7 +157,8 @@ func (s *Server) aside(w http.ResponseWriter, r *http.Request) {
 		text = `{"input_tokens":10}`
 	case strings.HasSuffix(r.URL.Path, ":countTokens"):
 		text = `{"totalTokens":10}`
-	case strings.HasSuffix(r.URL.Path, ":embedContent"), r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "models"):
+	case strings.HasSuffix(r.URL.Path, ":embedContent"), r.Method == http.MethodPost &&
+		!strings.Contains(r.URL.Path, "models"):
 		text = `{}`
 	}
 	_, _ = io.WriteString(w, text)

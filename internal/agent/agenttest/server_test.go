@@ -35,7 +35,8 @@ func post(t *testing.T, url, body string) reply {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer sesame")
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // a kept connection that is dropped would be tried again
+	// a kept connection that is dropped would be tried again
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +181,8 @@ func datas(list []event) (d []any) {
 func TestStatusFaultsAnswerInTheProtocolsWords(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, c client) {
 		s := Serve(t, Say("at last"))
-		s.Fail(1, Fault{Status: 429, RetryAfter: 7 * time.Second}, Fault{Status: 529}, Fault{Status: 401}, Fault{Reset: time.Unix(2000000000, 0)})
+		s.Fail(1, Fault{Status: 429, RetryAfter: 7 * time.Second}, Fault{Status: 529}, Fault{Status: 401},
+			Fault{Reset: time.Unix(2000000000, 0)})
 		for i, want := range []int{429, 529, 401, 429} {
 			resp := post(t, s.URL+c.path, c.request(0))
 			body, err := io.ReadAll(resp.Body)
@@ -295,7 +297,8 @@ func TestClosingEndsWhatHangs(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(clients()[0].request(0))); err == nil {
+		if resp, err := http.Post(s.URL+"/v1/messages", "application/json",
+			strings.NewReader(clients()[0].request(0))); err == nil {
 			_ = resp.Body.Close()
 		}
 	}()
@@ -316,7 +319,8 @@ func TestWhatIsNoConversationTakesNoStep(t *testing.T) {
 		t.Errorf("%d: %v", resp.StatusCode, err)
 	}
 	for path, want := range map[string]string{
-		"/v1/messages/count_tokens": "input_tokens", "/v1beta/models/m:countTokens": "totalTokens", "/v1/models": "data", "/telemetry": "{",
+		"/v1/messages/count_tokens": "input_tokens", "/v1beta/models/m:countTokens": "totalTokens", "/v1/models": "data",
+		"/telemetry": "{",
 	} {
 		body, _ := io.ReadAll(post(t, s.URL+path, "{}").Body)
 		if !json.Valid(body) || !strings.Contains(string(body), want) {
@@ -330,7 +334,8 @@ func TestWhatIsNoConversationTakesNoStep(t *testing.T) {
 
 func TestWritingTakesTheToolThatTheAgentHas(t *testing.T) {
 	for tools, want := range map[string]string{
-		"Bash Write": "Write", "run_shell_command write_file": "write_file", "bash write": "write", "exec_command apply_patch": "apply_patch", "exec wait": "exec", "exec_command": "exec_command",
+		"Bash Write": "Write", "run_shell_command write_file": "write_file", "bash write": "write",
+		"exec_command apply_patch": "apply_patch", "exec wait": "exec", "exec_command": "exec_command",
 	} {
 		c := WriteCall("/w/a.txt", "one\ntwo\n").with(strings.Fields(tools))
 		if c.Tool != want || !strings.Contains(encode(c.Input)+c.Free, "/w/a.txt") {

@@ -70,7 +70,8 @@ func Ask(question string, options ...string) Step {
 func ShellCall(command string) Call {
 	return Call{as: func(tools []string) Call {
 		for _, t := range []struct{ tool, input string }{
-			{"Bash", "command"}, {"exec_command", "cmd"}, {"run_shell_command", "command"}, {"bash", "command"}, {"shell_command", "command"},
+			{"Bash", "command"}, {"exec_command", "cmd"}, {"run_shell_command", "command"}, {"bash", "command"},
+			{"shell_command", "command"},
 		} {
 			if slices.Contains(tools, t.tool) {
 				in := object{t.input: command}
@@ -81,7 +82,8 @@ func ShellCall(command string) Call {
 			}
 		}
 		if slices.Contains(tools, "exec") { // codex, with newer models, runs JavaScript that calls its tools
-			return Call{Tool: "exec", Free: "const r = await tools.exec_command(" + encode(object{"cmd": command}) + ");\ntext(r.output ?? r);"}
+			return Call{Tool: "exec", Free: "const r = await tools.exec_command(" + encode(object{"cmd": command}) +
+				");\ntext(r.output ?? r);"}
 		}
 		return Call{Tool: "shell", Input: object{"command": []any{"bash", "-lc", command}}}
 	}}
@@ -90,7 +92,8 @@ func ShellCall(command string) Call {
 // WriteCall is a call of whichever tool writes a file; path is absolute.
 func WriteCall(path, content string) Call {
 	return Call{as: func(tools []string) Call {
-		for _, t := range []struct{ tool, path string }{{"Write", "file_path"}, {"write_file", "file_path"}, {"write", "filePath"}} {
+		for _, t := range []struct{ tool, path string }{{"Write", "file_path"}, {"write_file", "file_path"},
+			{"write", "filePath"}} {
 			if slices.Contains(tools, t.tool) {
 				return Call{Tool: t.tool, Input: object{t.path: path, "content": content}}
 			}

@@ -138,9 +138,11 @@ func stepOf(s string) (step int, ok bool) {
 	return step, err == nil && len(parts[len(parts)-2]) == 4
 }
 
-// putIn says whether a turn was put into the model's mouth by the CLI itself, as they do when a session goes on that was cut off.
+// putIn says whether a turn was put into the model's mouth by the CLI itself, as they do when a session goes on that
+// was cut off.
 func putIn(text string) bool {
-	return strings.Contains(text, "No response requested.") || strings.Contains(text, "[The previous response was interrupted before it completed.]")
+	return strings.Contains(text, "No response requested.") ||
+		strings.Contains(text, "[The previous response was interrupted before it completed.]")
 }
 
 // stringsIn gives every string of a JSON document, a line each.

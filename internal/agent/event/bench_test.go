@@ -20,9 +20,18 @@ type stream struct {
 // newStream gives about size bytes in lines of a kilobyte on average.
 func newStream(size int64) *stream {
 	code := strings.Repeat("\\tif err != nil {\\n\\t\\treturn fmt.Errorf(\\\"read %s: %w\\\", name, err)\\n\\t}\\n", 13)
-	call := `{"type":"assistant","message":{"id":"msg_%06d","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_%06d","name":"Bash","input":{"command":"go test ./... 2>&1 | tail -n 40","description":"Run the tests"}}],"stop_reason":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":120,"cache_read_input_tokens":20000,"output_tokens":31,"service_tier":"standard"}},"parent_tool_use_id":null,"session_id":"11111111-2222-4333-8444-555555555555","uuid":"0f2b"}` + "\n"
-	result := `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%06d","type":"tool_result","content":"` + code + `","is_error":false}]},"parent_tool_use_id":null,"session_id":"11111111-2222-4333-8444-555555555555","tool_use_result":{"stdout":"ok","stderr":"","interrupted":false}}` + "\n"
-	text := `{"type":"assistant","message":{"id":"msg_%06dt","role":"assistant","content":[{"type":"text","text":"` + code[:600] + `"}],"usage":{"input_tokens":4,"output_tokens":200}},"parent_tool_use_id":null,"session_id":"11111111-2222-4333-8444-555555555555"}` + "\n"
+	call := `{"type":"assistant","message":{"id":"msg_%06d","type":"message","role":"assistant","model":"m",` +
+		`"content":[{"type":"tool_use","id":"toolu_%06d","name":"Bash","input":{"command":"go test ./... 2>&1 | tail -n ` +
+		`40","description":"Run the tests"}}],"stop_reason":null,"usage":{"input_tokens":4,` +
+		`"cache_creation_input_tokens":120,"cache_read_input_tokens":20000,"output_tokens":31,"service_tier":"standard"}},` +
+		`"parent_tool_use_id":null,"session_id":"11111111-2222-4333-8444-555555555555","uuid":"0f2b"}` + "\n"
+	result := `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%06d","type":"tool_result",` +
+		`"content":"` + code + `","is_error":false}]},"parent_tool_use_id":null,` +
+		`"session_id":"11111111-2222-4333-8444-555555555555","tool_use_result":{"stdout":"ok","stderr":"",` +
+		`"interrupted":false}}` + "\n"
+	text := `{"type":"assistant","message":{"id":"msg_%06dt","role":"assistant","content":[{"type":"text","text":"` +
+		code[:600] + `"}],"usage":{"input_tokens":4,"output_tokens":200}},"parent_tool_use_id":null,` +
+		`"session_id":"11111111-2222-4333-8444-555555555555"}` + "\n"
 	s := &stream{left: size}
 	for i := range 1000 {
 		s.lines = append(s.lines, fmt.Appendf(nil, call, i, i), fmt.Appendf(nil, result, i), fmt.Appendf(nil, text, i))

@@ -105,8 +105,9 @@ func (c *claude) Line(line []byte) []Event {
 	case l.Type == "system" && l.Subtype == "init":
 		return []Event{{Kind: KindStarted, Session: c.session, Model: clipName(l.Model)}}
 	case l.Type == "system" && l.Subtype == "api_retry":
-		return []Event{{Kind: KindRetry, Text: clip(retryWords(l)), Retry: &Retry{Attempt: l.Attempt, Max: l.Retries, Status: l.Status,
-			Delay: time.Duration(l.Delay * float64(time.Millisecond))}}}
+		return []Event{{Kind: KindRetry, Text: clip(retryWords(l)), Retry: &Retry{Attempt: l.Attempt, Max: l.Retries,
+			Status: l.Status,
+			Delay:  time.Duration(l.Delay * float64(time.Millisecond))}}}
 	case l.Type == "result":
 		return c.ended(line)
 	}
@@ -236,7 +237,8 @@ func (c *claude) ended(line []byte) []Event {
 func (c *claude) total() Usage {
 	t := Usage{Cost: c.result.Cost}
 	for _, m := range c.result.Models {
-		t.Input, t.Output, t.CacheRead, t.CacheWrite = t.Input+m.Input, t.Output+m.Output, t.CacheRead+m.CacheRead, t.CacheWrite+m.CacheWrite
+		t.Input, t.Output, t.CacheRead, t.CacheWrite = t.Input+m.Input, t.Output+m.Output, t.CacheRead+m.CacheRead,
+			t.CacheWrite+m.CacheWrite
 	}
 	return t
 }

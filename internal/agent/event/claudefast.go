@@ -2,7 +2,8 @@ package event
 
 import "encoding/json"
 
-// quick reads the two kinds of lines that nearly all of a long run consists of. What it doesn't understand is for parse.
+// quick reads the two kinds of lines that nearly all of a long run consists of. What it doesn't understand is for
+// parse.
 func (l *claudeLine) quick(line []byte) bool {
 	var message []byte
 	ok := object(line, func(key, value []byte) bool {

@@ -69,7 +69,8 @@ func (c *codex) counted(l codexLine) []Event {
 		return nil
 	}
 	cached := min(l.Usage.CacheRead+l.Usage.CacheWrite, l.Usage.Input)
-	c.total = Usage{Input: l.Usage.Input - cached, Output: l.Usage.Output, CacheRead: l.Usage.CacheRead, CacheWrite: l.Usage.CacheWrite}
+	c.total = Usage{Input: l.Usage.Input - cached, Output: l.Usage.Output, CacheRead: l.Usage.CacheRead,
+		CacheWrite: l.Usage.CacheWrite}
 	u := c.usage()
 	return []Event{{Kind: KindUsage, Usage: &u}}
 }
@@ -156,7 +157,8 @@ func (it codexItem) tool(when string) []Event {
 	if len(it.Result) > 0 && string(it.Result) != "null" {
 		text = string(it.Result)
 	}
-	end := Event{Kind: KindToolResult, ID: e.ID, Tool: name, Text: clip(text), IsError: it.Status == "failed" || it.Status == "declined"}
+	end := Event{Kind: KindToolResult, ID: e.ID, Tool: name, Text: clip(text), IsError: it.Status == "failed" ||
+		it.Status == "declined"}
 	if words, ok := denial(text); ok && end.IsError && strings.Contains(text, "hook") {
 		end.Kind, end.Text = KindDenied, clip(words)
 	}

@@ -12,7 +12,8 @@ import (
 func TestWhatIsUnknownIsKept(t *testing.T) {
 	for agent, decoder := range decoders() {
 		d := decoder(Start{})
-		if got := d.Line([]byte("Warning: something")); len(got) != 1 || got[0].Kind != KindText || got[0].Text != "Warning: something" {
+		if got := d.Line([]byte("Warning: something")); len(got) != 1 || got[0].Kind != KindText ||
+			got[0].Text != "Warning: something" {
 			t.Errorf("%s: a line of words gives %+v", agent, got)
 		}
 		if got := d.Line([]byte(`{"type":"brand.new","x":1`)); len(got) != 1 || got[0].Kind != KindText {
@@ -58,7 +59,8 @@ func TestSuccessIsWhatTheStatusSays(t *testing.T) {
 		}
 	}
 	d := NewClaude(Start{})
-	d.Line([]byte(`{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"API Error: Overloaded"}`))
+	d.Line([]byte(`{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"API Error: ` +
+		`Overloaded"}`))
 	if got := d.End(0).Finished; got.Outcome != Failed || !got.Transient {
 		t.Errorf("is_error with success: %+v", got)
 	}
@@ -78,10 +80,11 @@ func TestClaudeLimits(t *testing.T) {
 func TestOurOwnLimitIsALimit(t *testing.T) {
 	words := "API Error: 429 " + SpendLimit + " reached: 10 tokens"
 	for agent, line := range map[string]string{
-		"claude":   `{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"` + words + `"}`,
-		"codex":    `{"type":"turn.failed","error":{"message":"` + words + `"}}`,
-		"gemini":   `{"type":"result","status":"error","error":{"message":"` + words + `"}}`,
-		"opencode": `{"type":"error","error":{"name":"APIError","data":{"message":"x","statusCode":429,"responseBody":"` + words + `"}}}`,
+		"claude": `{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"` + words + `"}`,
+		"codex":  `{"type":"turn.failed","error":{"message":"` + words + `"}}`,
+		"gemini": `{"type":"result","status":"error","error":{"message":"` + words + `"}}`,
+		"opencode": `{"type":"error","error":{"name":"APIError","data":{"message":"x","statusCode":429,"responseBody":"` +
+			words + `"}}}`,
 	} {
 		d := decoders()[agent](Start{})
 		d.Line([]byte(line))
@@ -137,11 +140,13 @@ func TestTransientFailures(t *testing.T) {
 }
 
 func TestResumedRunsCountOnlyThemselves(t *testing.T) {
-	result := `{"type":"result","session_id":"s","total_cost_usd":%g,"usage":{"input_tokens":5,"output_tokens":1},"modelUsage":{` +
-		`"a":{"inputTokens":%d,"outputTokens":10,"cacheReadInputTokens":3,"cacheCreationInputTokens":2},"b":{"inputTokens":1,"outputTokens":1}}}`
+	result := `{"type":"result","session_id":"s","total_cost_usd":%g,"usage":{"input_tokens":5,"output_tokens":1},` +
+		`"modelUsage":{"a":{"inputTokens":%d,"outputTokens":10,"cacheReadInputTokens":3,"cacheCreationInputTokens":2},` +
+		`"b":{"inputTokens":1,"outputTokens":1}}}`
 	d := NewClaude(Start{Before: Usage{Input: 100, Output: 8, CacheRead: 3, Cost: 0.5}})
 	d.Line(fmt.Appendf(nil, result, 0.75, 120))
-	if got, want := d.End(0).Finished, (Usage{Input: 21, Output: 3, CacheWrite: 2, Cost: 0.25}); got.Usage != want || got.Total.Input != 121 {
+	if got, want := d.End(0).Finished, (Usage{Input: 21, Output: 3, CacheWrite: 2, Cost: 0.25}); got.Usage != want ||
+		got.Total.Input != 121 {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	// A CLI that began to count anew.
@@ -157,17 +162,20 @@ func TestResumedRunsCountOnlyThemselves(t *testing.T) {
 	}
 }
 
-// Guards against a run that was killed being counted as nothing, and against one message being counted for each of its blocks.
+// Guards against a run that was killed being counted as nothing, and against one message being counted for each of its
+// blocks.
 func TestUsageSoFar(t *testing.T) {
 	d := NewClaude(Start{})
-	block := `{"type":"assistant","session_id":"s","message":{"id":"%s","content":[{"type":"text","text":"x"}],"usage":{"input_tokens":10,"output_tokens":%d}}}`
+	block := `{"type":"assistant","session_id":"s","message":{"id":"%s","content":[{"type":"text","text":"x"}],` +
+		`"usage":{"input_tokens":10,"output_tokens":%d}}}`
 	for _, m := range []struct {
 		id  string
 		out int
 	}{{"a", 1}, {"a", 1}, {"a", 7}, {"b", 2}} {
 		d.Line(fmt.Appendf(nil, block, m.id, m.out))
 	}
-	if got, want := d.End(143).Finished, (Usage{Input: 20, Output: 9, Turns: 2}); got.Usage != want || got.Outcome != Killed || got.Session != "s" {
+	if got, want := d.End(143).Finished, (Usage{Input: 20, Output: 9, Turns: 2}); got.Usage != want ||
+		got.Outcome != Killed || got.Session != "s" {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -205,7 +213,8 @@ func TestGeminiSpeaksInLines(t *testing.T) {
 func TestLongTextsAreCut(t *testing.T) {
 	long := strings.Repeat("ü", maxText)
 	d := NewClaude(Start{})
-	got := d.Line([]byte(`{"type":"assistant","message":{"content":[{"type":"text","text":"` + long + `"},{"type":"tool_use","id":"1","name":"Write","input":{"content":"` + long + `"}}]}}`))
+	got := d.Line([]byte(`{"type":"assistant","message":{"content":[{"type":"text","text":"` + long +
+		`"},{"type":"tool_use","id":"1","name":"Write","input":{"content":"` + long + `"}}]}}`))
 	if len(got) != 2 || len(got[0].Text) > maxText+8 || got[1].Input != nil || !got[1].Cut || got[1].Tool != "Write" {
 		t.Errorf("%d events, %d bytes", len(got), len(got[0].Text))
 	}
@@ -218,9 +227,14 @@ func TestTheQuickWayReadsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := []string{
-		`{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"x\n\"\\\/\tä\u00e9\ud83d\ude00"}],"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":null}},"parent_tool_use_id":"p","session_id":"s"}`,
-		` {"type" : "user", "message" : { "content" : [ {"type":"tool_result","tool_use_id":"1","is_error":true,"content":[{"type":"text","text":"a"},{"type":"image"}]} ] } } `,
-		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"x\\"}]},"a":{"b":[{"c":"}]\""}]}}`,
+		`{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"x\n\"\\\/\tä\u00e9\ud83d\ude00"}],` +
+			`"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":null}},` +
+			`"parent_tool_use_id":"p","session_id":"s"}`,
+		` {"type" : "user", "message" : { "content" : [ ` +
+			`{"type":"tool_result","tool_use_id":"1","is_error":true,"content":[{"type":"text","text":"a"},{"type":"image"}]} ` +
+			`] } } `,
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"x\\"}]},` +
+			`"a":{"b":[{"c":"}]\""}]}}`,
 		`{"type":"assistant","message":{"content":[],"usage":null}}`,
 	}
 	for _, f := range files {
@@ -237,8 +251,10 @@ func TestTheQuickWayReadsTheSame(t *testing.T) {
 			t.Errorf("only the quick way reads %s", line)
 		}
 		b.Model, b.Error = "", nil // of no use in these kinds
-		if x, y := fmt.Sprintf("%+v %+v", a, a.Message), fmt.Sprintf("%+v %+v", b, b.Message); a.Message.Usage != nil && b.Message.Usage != nil && *a.Message.Usage != *b.Message.Usage ||
-			!reflect.DeepEqual(a.Message.Content, b.Message.Content) && len(a.Message.Content) > 0 || a.Session != b.Session || a.Parent != b.Parent || a.Message.ID != b.Message.ID {
+		if x, y := fmt.Sprintf("%+v %+v", a, a.Message), fmt.Sprintf("%+v %+v", b, b.Message); a.Message.Usage != nil &&
+			b.Message.Usage != nil && *a.Message.Usage != *b.Message.Usage ||
+			!reflect.DeepEqual(a.Message.Content, b.Message.Content) && len(a.Message.Content) > 0 || a.Session != b.Session ||
+			a.Parent != b.Parent || a.Message.ID != b.Message.ID {
 			t.Errorf("%s\n%s", x, y)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package event is what an agent does while it works, in one form for all of them. It reads streams that a hostile program
-// may have written: nothing in them is trusted, everything is bounded, and nothing that is unknown ends the reading.
+// Package event is what an agent does while it works, in one form for all of them. It reads streams that a hostile
+// program may have written: nothing in them is trusted, everything is bounded, and nothing that is unknown ends the
+// reading.
 package event
 
 import (
@@ -66,16 +67,19 @@ func (u Usage) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.Cach
 
 // Add sums two runs.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Cost + v.Cost, u.Turns + v.Turns}
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite,
+		u.Cost + v.Cost, u.Turns + v.Turns}
 }
 
 // since is what was used after an earlier total. An agent that starts to count anew gives less than that: then its own
 // figure is the better one.
 func (u Usage) since(before Usage) Usage {
-	if u.Input < before.Input || u.Output < before.Output || u.CacheRead < before.CacheRead || u.CacheWrite < before.CacheWrite {
+	if u.Input < before.Input || u.Output < before.Output || u.CacheRead < before.CacheRead ||
+		u.CacheWrite < before.CacheWrite {
 		return u
 	}
-	d := Usage{u.Input - before.Input, u.Output - before.Output, u.CacheRead - before.CacheRead, u.CacheWrite - before.CacheWrite,
+	d := Usage{u.Input - before.Input, u.Output - before.Output, u.CacheRead - before.CacheRead,
+		u.CacheWrite - before.CacheWrite,
 		u.Cost - before.Cost, u.Turns}
 	if d.Cost < 0 {
 		d.Cost = u.Cost

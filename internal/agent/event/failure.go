@@ -32,7 +32,8 @@ func (f *Finished) fail(words string, status int, now func() time.Time) {
 	}
 }
 
-// SpendLimit is part of what cco's own door says when a session has used what it may. Every agent shows it in its error.
+// SpendLimit is part of what cco's own door says when a session has used what it may. Every agent shows it in its
+// error.
 const SpendLimit = "limit of this session is reached"
 
 func spent(words string) bool { return strings.Contains(words, SpendLimit) }
@@ -52,11 +53,13 @@ var statusPattern = pattern(`(?i)(?:status(?: code)?:?|API error:?|"code":|\bHTT
 // dropped says whether words are about a connection that was lost or never made.
 func dropped(words string) bool { return droppedPattern().MatchString(words) }
 
-var droppedPattern = pattern(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang up|socket connection was closed|` +
-	`ECONNRESET|ECONNREFUSED|ETIMEDOUT|EPIPE|fetch failed|stream (?:disconnected|closed)|stream error|premature close|request timed out|unable to connect|overloaded|rate limit|too many requests|network error|error: terminated\b`)
+var droppedPattern = pattern(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang ` +
+	`up|socket connection was closed|ECONNRESET|ECONNREFUSED|ETIMEDOUT|EPIPE|fetch failed|stream ` +
+	`(?:disconnected|closed)|stream error|premature close|request timed out|unable to connect|overloaded|rate limit|too ` +
+	`many requests|network error|error: terminated\b`)
 
-// resetIn finds when a usage limit says that it ends: as a date, as seconds since 1970 behind a bar, as a span, or as a time
-// of day.
+// resetIn finds when a usage limit says that it ends: as a date, as seconds since 1970 behind a bar, as a span, or as a
+// time of day.
 func resetIn(words string, clock func() time.Time) time.Time {
 	now := time.Now()
 	if clock != nil {
@@ -84,7 +87,8 @@ func resetTime(words string, now time.Time) time.Time {
 		return now.Add(span(m[1]))
 	}
 	if m := dayPattern().FindStringSubmatch(words); m != nil {
-		if at, err := time.ParseInLocation("Jan 2 2006 3:04 PM", m[1]+" "+m[2]+" "+m[3]+" "+strings.ToUpper(m[4]), now.Location()); err == nil {
+		if at, err := time.ParseInLocation("Jan 2 2006 3:04 PM", m[1]+" "+m[2]+" "+m[3]+" "+strings.ToUpper(m[4]),
+			now.Location()); err == nil {
 			return at
 		}
 	}
@@ -95,12 +99,16 @@ func resetTime(words string, now time.Time) time.Time {
 }
 
 var (
-	datePattern  = pattern(`(?i)\bresets?[a-z_ ]{0,12}:? ?"?(20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](?:\.[0-9]{1,9})?(?:Z|[+-][0-2][0-9]:[0-5][0-9]))`)
+	datePattern = pattern(`(?i)\bresets?[a-z_ ]{0,12}:? ?"?(20[0-9]{` +
+		`2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](?:\.[0-9]{1,9})?(?:Z|[+-][0-2][0-9]:[0-5][0-9]))`)
 	epochPattern = pattern(`\blimit reached\|([0-9]{10})\b`)
-	spanPattern  = pattern(`(?i)\b(?:try again|retry|resets?)(?: in| after)? ((?:[0-9]+(?:\.[0-9]+)? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)[ ,]{0,2}){1,4})(?:\b|[ ,.]|$)`)
-	partPattern  = pattern(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)`)
-	dayPattern   = pattern(`(?i)\btry again at ([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th)?,? (20[0-9]{2}),? ([0-9]{1,2}:[0-9]{2} (?:AM|PM))`)
-	clockPattern = pattern(`(?i)\b(?:resets?|try again at|available again at)(?: at)? ([0-9]{1,2})(?::([0-9]{2}))? ?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
+	spanPattern  = pattern(`(?i)\b(?:try again|retry|resets?)(?: in| after)? ((?:[0-9]+(?:\.[0-9]+)? ` +
+		`?(?:days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)[ ,]{0,2}){1,4})(?:\b|[ ,.]|$)`)
+	partPattern = pattern(`(?i)([0-9]+(?:\.[0-9]+)?) ?(days?|d|hours?|hrs?|h|minutes?|mins?|ms|m|seconds?|secs?|s)`)
+	dayPattern  = pattern(`(?i)\btry again at ([A-Z][a-z]{2}) ([0-9]{1,2})(?:st|nd|rd|th)?,? (20[0-9]{2}),? ` +
+		`([0-9]{1,2}:[0-9]{2} (?:AM|PM))`)
+	clockPattern = pattern(`(?i)\b(?:resets?|try again at|available again at)(?: at)? ([0-9]{1,2})(?::([0-9]{2}))? ` +
+		`?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
 )
 
 // maxWait bounds what a message can make us wait: a week is the longest limit that there is.

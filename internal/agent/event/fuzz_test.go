@@ -51,7 +51,8 @@ func fuzzDecoder(f *testing.F, agent string) {
 
 func checkEvent(t *testing.T, e Event) {
 	t.Helper()
-	if e.Kind == "" || len(e.Text) > maxText+8 || len(e.Raw) > maxText+8 || len(e.Input) > maxText || len(e.Tool) > 256 || len(e.ID) > 256 {
+	if e.Kind == "" || len(e.Text) > maxText+8 || len(e.Raw) > maxText+8 || len(e.Input) > maxText || len(e.Tool) > 256 ||
+		len(e.ID) > 256 {
 		t.Fatalf("event %.300v", e)
 	}
 	if !utf8.ValidString(e.Text) || !utf8.ValidString(e.Raw) {
@@ -87,7 +88,8 @@ func FuzzQuick(f *testing.F) {
 			if bytes.ContainsAny(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZſK\\") {
 				return
 			}
-			if strings.ToValidUTF8(x.Text, "\uFFFD") != y.Text && !strings.Contains(y.Text, "\uFFFD") || x.IsError != y.IsError || string(x.Input) != string(y.Input) {
+			if strings.ToValidUTF8(x.Text, "\uFFFD") != y.Text && !strings.Contains(y.Text, "\uFFFD") ||
+				x.IsError != y.IsError || string(x.Input) != string(y.Input) {
 				t.Fatalf("%+v\n%+v", x, y)
 			}
 		}

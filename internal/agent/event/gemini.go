@@ -93,7 +93,8 @@ func (g *gemini) whole(l geminiLine, line []byte) []Event {
 }
 
 func (g *gemini) answered(l geminiLine) Event {
-	e := Event{Kind: KindToolResult, ID: clipName(l.ID), Tool: g.tools.take(l.ID), Text: clip(l.Output), IsError: l.Status == "error"}
+	e := Event{Kind: KindToolResult, ID: clipName(l.ID), Tool: g.tools.take(l.ID), Text: clip(l.Output),
+		IsError: l.Status == "error"}
 	if words, ok := denial(l.Output); ok && l.Error != nil && strings.HasPrefix(l.Output, "Tool execution blocked") {
 		e.Kind, e.Text = KindDenied, clip(words)
 	}
@@ -163,7 +164,8 @@ func (g *gemini) usage() Usage {
 	return u
 }
 
-// End judges by the result. Its exit status is the HTTP status modulo 256 when the model failed, which looks like a signal.
+// End judges by the result. Its exit status is the HTTP status modulo 256 when the model failed, which looks like a
+// signal.
 func (g *gemini) End(exit int) Event {
 	g.flush()
 	f := byStatus(exit)

@@ -125,7 +125,8 @@ func (p *opencodePart) tool() []Event {
 
 func (o *opencode) counted(p *opencodePart) []Event {
 	t := p.Tokens
-	o.sum = o.sum.Add(Usage{Input: t.Input, Output: t.Output + t.Reasoning, CacheRead: t.Cache.Read, CacheWrite: t.Cache.Write, Cost: p.Cost, Turns: 1})
+	o.sum = o.sum.Add(Usage{Input: t.Input, Output: t.Output + t.Reasoning, CacheRead: t.Cache.Read,
+		CacheWrite: t.Cache.Write, Cost: p.Cost, Turns: 1})
 	o.stopped = p.Reason != "tool-calls"
 	if o.stopped {
 		o.failure = nil

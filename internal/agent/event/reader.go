@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// MaxLine is how much of one line is kept. It is more than agents write in earnest: a model's longest answer and a picture
-// fit in.
+// MaxLine is how much of one line is kept. It is more than agents write in earnest: a model's longest answer and a
+// picture fit in.
 const MaxLine = 4 << 20
 
 // gather puts one line together, up to a size.
@@ -49,8 +49,8 @@ func newReader(r io.Reader, most int) *Reader {
 	return &Reader{in: bufio.NewReaderSize(r, 64<<10), line: gather{max: most}}
 }
 
-// Next gives the next line without its end, valid until the next call. Cut says that there was more of it. After the last
-// line, which need not have an end, the error is io.EOF.
+// Next gives the next line without its end, valid until the next call. Cut says that there was more of it. After the
+// last line, which need not have an end, the error is io.EOF.
 func (r *Reader) Next() (line []byte, cut bool, err error) {
 	r.line.reset()
 	for {

@@ -42,7 +42,8 @@ func TestReaderSplitsLines(t *testing.T) {
 		{"123456789", []readLine{{"12345678", true}}},
 	}
 	for _, tt := range tests {
-		for _, wrap := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.DataErrReader} {
+		for _, wrap := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader,
+			iotest.DataErrReader} {
 			got := readAll(t, newReader(wrap(strings.NewReader(tt.in)), 8))
 			if len(got) != len(tt.want) {
 				t.Fatalf("%q: %+v", tt.in, got)
@@ -81,7 +82,8 @@ func (s same) Read(p []byte) (int, error) {
 
 // Guards against a line that fills the memory.
 func TestALineOf50MBIsCutAndKept(t *testing.T) {
-	in := io.MultiReader(strings.NewReader(`{"type":"user","x":"`), io.LimitReader(same('x'), 50<<20), strings.NewReader("\"}\n{\"type\":\"other\"}\n"))
+	in := io.MultiReader(strings.NewReader(`{"type":"user","x":"`), io.LimitReader(same('x'), 50<<20),
+		strings.NewReader("\"}\n{\"type\":\"other\"}\n"))
 	r, d := NewReader(in), NewClaude(Start{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -144,7 +146,8 @@ func FuzzReader(f *testing.F) {
 			whole = whole && !l.cut
 			joined = append(append(joined, l.text...), '\n')
 		}
-		if plain := bytes.ReplaceAll(data, []byte("\r"), nil); whole && !bytes.Contains(data, []byte("\r")) && !bytes.Equal(bytes.TrimSuffix(joined, []byte("\n")), bytes.TrimSuffix(plain, []byte("\n"))) {
+		if plain := bytes.ReplaceAll(data, []byte("\r"), nil); whole && !bytes.Contains(data, []byte("\r")) &&
+			!bytes.Equal(bytes.TrimSuffix(joined, []byte("\n")), bytes.TrimSuffix(plain, []byte("\n"))) {
 			t.Fatalf("%q became %q", data, joined)
 		}
 	})

@@ -15,7 +15,8 @@ var update = flag.Bool("update", false, "write what the decoders make of the rec
 
 // decoders are all that there are, by the name of their agent.
 func decoders() map[string]func(Start) Decoder {
-	return map[string]func(Start) Decoder{"claude": NewClaude, "codex": NewCodex, "gemini": NewGemini, "opencode": NewOpencode, "script": NewPlain}
+	return map[string]func(Start) Decoder{"claude": NewClaude, "codex": NewCodex, "gemini": NewGemini,
+		"opencode": NewOpencode, "script": NewPlain}
 }
 
 // recording is the output of a real CLI, see the heavy tests of package agent.
@@ -123,7 +124,8 @@ func TestRecordedEndings(t *testing.T) {
 			}
 			events := load(t, agent, tt.name).decode(decoder(Start{Before: before, Now: recordedAt}))
 			end := events[len(events)-1].Finished
-			if end.Outcome != tt.outcome || end.Transient != tt.transient || end.ResetAt.IsZero() == tt.reset || end.Session == "" {
+			if end.Outcome != tt.outcome || end.Transient != tt.transient || end.ResetAt.IsZero() == tt.reset ||
+				end.Session == "" {
 				t.Errorf("%s %s: %+v", agent, tt.name, end)
 			}
 			if tt.input >= 0 && end.Usage.Input != tt.input {

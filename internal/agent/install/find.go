@@ -47,7 +47,8 @@ type OldError struct {
 }
 
 func (e *OldError) Error() string {
-	return fmt.Sprintf("agent %s: %s is version %s, and cco needs %s or newer; install it with `%s`", e.Agent, e.Path, e.Version, e.Oldest, e.Mend)
+	return fmt.Sprintf("agent %s: %s is version %s, and cco needs %s or newer; install it with `%s`", e.Agent, e.Path,
+		e.Version, e.Oldest, e.Mend)
 }
 
 // record is what an installation says of itself. It is written last.
@@ -91,7 +92,8 @@ func Find(ctx context.Context, data string, a agent.Adapter) (Program, error) {
 	return Program{Path: path, Version: version}, nil
 }
 
-// Installed chooses among the versions that cco has installed for a platform: the pinned one, else the newest that works.
+// Installed chooses among the versions that cco has installed for a platform: the pinned one, else the newest that
+// works.
 func Installed(data string, a agent.Adapter, at Platform) (Program, bool) {
 	dir, pkg := Dir(data, a.Name(), at), a.Package()
 	entries, err := os.ReadDir(dir)

@@ -34,10 +34,13 @@ func (e *NothingError) Error() string {
 	return "agent " + e.Agent + " is part of cco: there is nothing to install"
 }
 
-var exactVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`) })
+var exactVersion = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`)
+})
 
-// Install installs a version of an agent for a platform, "" being the pinned one, and gives its program. One that is there
-// already is left as it is. What is begun under another name is seen by nobody, and removed if it doesn't come to an end.
+// Install installs a version of an agent for a platform, "" being the pinned one, and gives its program. One that is
+// there already is left as it is. What is begun under another name is seen by nobody, and removed if it doesn't come to
+// an end.
 func Install(ctx context.Context, data string, a agent.Adapter, version string, at Platform) (p Program, err error) {
 	pkg := a.Package()
 	switch {
@@ -49,7 +52,8 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string, 
 		return Program{}, &UnknownVersionError{version}
 	}
 	if Compare(version, pkg.Oldest) < 0 {
-		return Program{}, &OldError{Agent: a.Name(), Path: pkg.Name, Version: version, Oldest: pkg.Oldest, Mend: agent.Install(a)}
+		return Program{}, &OldError{Agent: a.Name(), Path: pkg.Name, Version: version, Oldest: pkg.Oldest,
+			Mend: agent.Install(a)}
 	}
 	if err := at.check(); err != nil {
 		return Program{}, err
@@ -80,7 +84,8 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string, 
 	return read(dir)
 }
 
-// put gives an installation its name. Somebody else may have done the same at the same time, or left something broken there.
+// put gives an installation its name. Somebody else may have done the same at the same time, or left something broken
+// there.
 func put(half, dir string) error {
 	err := os.Rename(half, dir)
 	if err == nil {
@@ -128,8 +133,8 @@ func build(ctx context.Context, dir string, a agent.Adapter, version string, at 
 	return os.WriteFile(filepath.Join(dir, recordFile), append(data, '\n'), 0o644) //nolint:gosec // as above
 }
 
-// npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the programs are whole
-// as they are published.
+// npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the programs are
+// whole as they are published.
 func npm(ctx context.Context, dir string, pkg agent.Package, version string, at Platform) error {
 	want := map[string]any{"private": true, "dependencies": map[string]string{pkg.Name: version}}
 	if pkg.Node > 0 {
@@ -146,7 +151,8 @@ func npm(ctx context.Context, dir string, pkg agent.Package, version string, at 
 	if _, err := proc.LookPath("npm"); err != nil {
 		return errors.New("npm is not on PATH: install Node.js, which brings it")
 	}
-	argv := []string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier",
+	argv := []string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
+		"--no-update-notifier",
 		"--omit=dev", "--global=false", "--loglevel=error", "--progress=false"}
 	if at != Host() { // which npm knows better, also its C library
 		argv = append(argv, "--os="+at.OS, "--cpu="+at.cpu(), "--libc=glibc")

@@ -32,8 +32,8 @@ func write(t *testing.T, name, text string, mode os.FileMode) {
 	}
 }
 
-// fakeNPM stands in for a registry: it puts down a program for each package that it is asked for, for the platform that it
-// is told, with $NPM_ELF for another than its own.
+// fakeNPM stands in for a registry: it puts down a program for each package that it is asked for, for the platform that
+// it is told, with $NPM_ELF for another than its own.
 const fakeNPM = `#!/bin/sh
 set -e
 dir=$3 machine=MACHINE other=
@@ -44,7 +44,8 @@ esac; done
 echo "$@" "$(cat "$dir/package.json")" >> "$NPM_LOG"
 program() {
 	mkdir -p "$(dirname "$dir/node_modules/$1")"
-	if test -n "$other"; then cp "$NPM_ELF" "$dir/node_modules/$1"; else printf '#!/bin/sh\n%s\n' "$2" > "$dir/node_modules/$1"; fi
+	if test -n "$other"; then cp "$NPM_ELF" "$dir/node_modules/$1"
+	else printf '#!/bin/sh\n%s\n' "$2" > "$dir/node_modules/$1"; fi
 	chmod +x "$dir/node_modules/$1"
 }
 says='echo "v1.2.3 of $1"'
@@ -77,7 +78,8 @@ func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Version != a.Package().Version || p.Dir != filepath.Join(data, "agents", "claude", runtime.GOOS+"-"+runtime.GOARCH, p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
+	if p.Version != a.Package().Version || p.Dir != filepath.Join(data, "agents", "claude", runtime.GOOS+"-"+
+		runtime.GOARCH, p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
 		t.Errorf("program %+v", p)
 	}
 	if found, err := Find(t.Context(), data, a); err != nil || found != p {
@@ -141,7 +143,8 @@ func TestFailedInstallSaysWhy(t *testing.T) {
 	data, _, _ := stage(t)
 	t.Setenv("NPM_FAIL", "1")
 	_, err := Install(t.Context(), data, adapter(t, "claude"), "2.9.9", Host())
-	if err == nil || !strings.Contains(err.Error(), "install claude 2.9.9 for "+Host().String()+": ") || !strings.Contains(err.Error(), "no such version") {
+	if err == nil || !strings.Contains(err.Error(), "install claude 2.9.9 for "+Host().String()+": ") ||
+		!strings.Contains(err.Error(), "no such version") {
 		t.Errorf("err = %v", err)
 	}
 	alone(t, data, "claude")
@@ -180,7 +183,8 @@ func TestNodeComesWithTheAgentWhateverTheHostHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), `"`+Host().node()+`":"`+nodeVersion+`"`) {
+	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), `"`+Host().node()+`":"`+
+		nodeVersion+`"`) {
 		t.Errorf("npm was asked %q, %v", text, err)
 	}
 	// The installation works where it is, and starts its own Node.
@@ -202,7 +206,8 @@ func TestFindPrefersWhatCcoInstalled(t *testing.T) {
 	own := filepath.Join(bin, "claude")
 	write(t, own, "#!/bin/sh\necho '2.0.1 (Claude Code)'\n", 0o755)
 	_, err := Find(t.Context(), data, a)
-	if old, ok := errors.AsType[*OldError](err); !ok || old.Version != "2.0.1" || !strings.Contains(err.Error(), "cco agent install claude") {
+	if old, ok := errors.AsType[*OldError](err); !ok || old.Version != "2.0.1" ||
+		!strings.Contains(err.Error(), "cco agent install claude") {
 		t.Errorf("an old one: %v", err)
 	}
 	write(t, own, "#!/bin/sh\necho '9.0.1 (Claude Code)'\n", 0o755)
@@ -246,7 +251,8 @@ func TestCompare(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
 		want int
-	}{{"1.2.3", "1.2.3", 0}, {"1.2.10", "1.2.9", 1}, {"0.160.0", "0.166.0", -1}, {"1.2.3-beta", "1.2.3", 0}, {"2", "1.9.9", 1}, {"", "1.0.0", -1}} {
+	}{{"1.2.3", "1.2.3", 0}, {"1.2.10", "1.2.9", 1}, {"0.160.0", "0.166.0", -1}, {"1.2.3-beta", "1.2.3", 0},
+		{"2", "1.9.9", 1}, {"", "1.0.0", -1}} {
 		if got := Compare(tt.a, tt.b); (got > 0) != (tt.want > 0) || (got < 0) != (tt.want < 0) {
 			t.Errorf("Compare(%q, %q) = %d", tt.a, tt.b, got)
 		}

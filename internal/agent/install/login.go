@@ -13,8 +13,8 @@ type Login struct {
 	How   string `json:"how,omitempty"` // the variable or the file, never what is in it
 }
 
-// FindLogin looks for a key in the variables that are given, then for what the agent's own login has stored. Whether the
-// model's provider still takes it only asking would show.
+// FindLogin looks for a key in the variables that are given, then for what the agent's own login has stored. Whether
+// the model's provider still takes it only asking would show.
 func FindLogin(a agent.Adapter, keys []string, env func(string) string, home string) Login {
 	for _, name := range keys {
 		if env(name) != "" {

@@ -27,7 +27,8 @@ func head(t *testing.T, p Platform) string {
 		binary.LittleEndian.PutUint32(data[4:], map[string]uint32{"amd64": 0x01000007, "arm64": 0x0100000c}[p.Arch])
 	} else {
 		copy(data, "\x7fELF\x02\x01\x01")
-		for at, v := range map[int]uint16{16: 2, 18: map[string]uint16{"amd64": 62, "arm64": 183}[p.Arch], 20: 1, 52: 64, 58: 64} {
+		for at, v := range map[int]uint16{16: 2, 18: map[string]uint16{"amd64": 62, "arm64": 183}[p.Arch], 20: 1,
+			52: 64, 58: 64} {
 			binary.LittleEndian.PutUint16(data[at:], v)
 		}
 	}
@@ -69,7 +70,8 @@ func TestInstallForAnotherPlatform(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--os=linux", "--cpu=" + at.cpu(), "--libc=glibc", `"optionalDependencies":{"node-linux-` + at.cpu()} {
+	for _, want := range []string{"--os=linux", "--cpu=" + at.cpu(), "--libc=glibc",
+		`"optionalDependencies":{"node-linux-` + at.cpu()} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("npm was asked %q, without %s", text, want)
 		}
@@ -80,12 +82,14 @@ func TestInstallForAnotherPlatform(t *testing.T) {
 func TestProgramsOfTheWrongPlatformAreRefused(t *testing.T) {
 	data, _, _ := stage(t)
 	for name, file := range map[string]string{
-		"another processor": head(t, Host()), "another system": head(t, Platform{"darwin", other().Arch}), "no program": os.DevNull,
+		"another processor": head(t, Host()), "another system": head(t, Platform{"darwin", other().Arch}),
+		"no program": os.DevNull,
 	} {
 		t.Setenv("NPM_ELF", file)
 		for _, agent := range []string{"claude", "gemini"} {
 			a := adapter(t, agent)
-			if _, err := Install(t.Context(), data, a, "", other()); err == nil || !strings.Contains(err.Error(), "runs on linux/"+other().Arch) {
+			if _, err := Install(t.Context(), data, a, "", other()); err == nil ||
+				!strings.Contains(err.Error(), "runs on linux/"+other().Arch) {
 				t.Errorf("%s, %s: %v", agent, name, err)
 			}
 			if _, ok := Installed(data, a, other()); ok {
@@ -118,7 +122,8 @@ func TestPlatforms(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "linux", "linux/", "/arm64", "linux/x64", "windows/amd64", "linux/arm64/v8", "../arm64", "Linux/arm64"} {
+	for _, text := range []string{"", "linux", "linux/", "/arm64", "linux/x64", "windows/amd64", "linux/arm64/v8",
+		"../arm64", "Linux/arm64"} {
 		_, err := ParsePlatform(text)
 		if _, ok := errors.AsType[*UnknownPlatformError](err); !ok {
 			t.Errorf("%q: %v", text, err)

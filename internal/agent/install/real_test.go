@@ -32,8 +32,8 @@ func TestRealInstall(t *testing.T) {
 	}
 }
 
-// The pinned versions can be installed for machines that can't be tried here. opencode is left out: not every registry has
-// its packages for them.
+// The pinned versions can be installed for machines that can't be tried here. opencode is left out: not every registry
+// has its packages for them.
 func TestRealInstallForAnotherPlatform(t *testing.T) {
 	data := t.TempDir()
 	for _, at := range []Platform{{"linux", "arm64"}, {"darwin", "arm64"}} {
@@ -46,7 +46,8 @@ func TestRealInstallForAnotherPlatform(t *testing.T) {
 				program := p.Path
 				if name == "gemini" {
 					program = nodeProgram(p.Dir, at)
-					if text, err := os.ReadFile(p.Path); err != nil || !strings.Contains(string(text), strings.TrimPrefix(program, p.Dir)) {
+					if text, err := os.ReadFile(p.Path); err != nil ||
+						!strings.Contains(string(text), strings.TrimPrefix(program, p.Dir)) {
 						t.Errorf("%v: %s", err, text)
 					}
 				}

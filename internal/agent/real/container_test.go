@@ -45,11 +45,13 @@ func containerBox(t *testing.T) string {
 	}
 	const name = "contained"
 	t.Cleanup(func() {
-		if out, err := shared.cco(context.WithoutCancel(t.Context()), shared.dir, nil, "box", "destroy", name, "--force"); err != nil {
+		if out, err := shared.cco(context.WithoutCancel(t.Context()), shared.dir, nil, "box", "destroy", name,
+			"--force"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	if out, err := shared.cco(t.Context(), shared.dir, nil, "box", "create", name, "--backend", "container", "--image-tar", tar); err != nil {
+	if out, err := shared.cco(t.Context(), shared.dir, nil, "box", "create", name, "--backend", "container", "--image-tar",
+		tar); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return name

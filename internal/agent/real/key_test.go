@@ -13,20 +13,22 @@ import (
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 )
 
-// search is a script that looks for a pattern in all that can be read in a box, and says where it is. Files that were not
-// changed in the last minutes can't hold what was made up a moment ago.
+// search is a script that looks for a pattern in all that can be read in a box, and says where it is. Files that were
+// not changed in the last minutes can't hold what was made up a moment ago.
 const search = `pattern=$1
 env | grep -aE "$pattern" | sed 's/^/FOUND in env: /'
 for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do
 	tr '\0' '\n' < "$f" 2>/dev/null | grep -aqE "$pattern" && echo "FOUND in $f"
 done
-find / \( -path /proc -o -path /sys \) -prune -o -type f -cmin -15 -print0 2>/dev/null | xargs -0 -r grep -alE "$pattern" 2>/dev/null | sed 's/^/FOUND in /'
+find / \( -path /proc -o -path /sys \) -prune -o -type f -cmin -15 -print0 2>/dev/null |
+	xargs -0 -r grep -alE "$pattern" 2>/dev/null | sed 's/^/FOUND in /'
 door=${HTTP_PROXY##*@}
 token=${HTTP_PROXY#*cco:}; token=${token%@*}
 answers=$(for model in anthropic openai gemini; do
 	for with in "$token" wrong; do
 		for path in v1/messages v1/none "../$model" "%2e%2e/x" "v1/messages?echo=1"; do
-			curl -sv -w 'code=%{http_code}\n' --noproxy '*' --max-time 5 -X POST --data garbage -H "x-api-key: $with" -H "Authorization: Bearer $with" \
+			curl -sv -w 'code=%{http_code}\n' --noproxy '*' --max-time 5 -X POST --data garbage \
+				-H "x-api-key: $with" -H "Authorization: Bearer $with" \
 				-H "x-goog-api-key: $with" "http://$door/$model/$path" 2>&1
 		done
 	done
@@ -37,7 +39,8 @@ curl -sv --max-time 5 http://example.org/ 2>&1 | grep -aE "$pattern" | sed 's/^/
 echo searched
 `
 
-// The real key is used, and is nowhere to be found: not by what runs in the box, and not in anything that cco leaves on disk.
+// The real key is used, and is nowhere to be found: not by what runs in the box, and not in anything that cco leaves on
+// disk.
 func TestTheKeyIsNowhere(t *testing.T) {
 	eachBox(t, agents, func(t *testing.T, agent, box string) {
 		var w *work
@@ -71,7 +74,8 @@ func TestTheKeyIsNowhere(t *testing.T) {
 				t.Errorf("the key is in the box: %s", line)
 			}
 		}
-		for name, text := range map[string]string{"what tools answered": heard, "what push showed": out, "the transcript": w.kept(id, "transcript.jsonl"),
+		for name, text := range map[string]string{"what tools answered": heard, "what push showed": out,
+			"the transcript":          w.kept(id, "transcript.jsonl"),
 			"the record of what left": w.kept(id, "net.jsonl")} {
 			if strings.Contains(text, key) {
 				t.Errorf("the key is in %s", name)

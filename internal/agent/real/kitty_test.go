@@ -29,14 +29,17 @@ type kitty struct {
 
 // answers are kitty's, to the questions that agents ask it.
 var answers = map[string]string{
-	"\x1b[?u": "\x1b[?0u", "\x1b[c": "\x1b[?62;c", "\x1b[>q": "\x1bP>|kitty(0.40.0)\x1b\\", "\x1b[>0q": "\x1bP>|kitty(0.40.0)\x1b\\",
-	"\x1b]11;?\a": "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b]11;?\x1b\\": "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b[6n": "\x1b[1;1R",
+	"\x1b[?u": "\x1b[?0u", "\x1b[c": "\x1b[?62;c", "\x1b[>q": "\x1bP>|kitty(0.40.0)\x1b\\",
+	"\x1b[>0q":    "\x1bP>|kitty(0.40.0)\x1b\\",
+	"\x1b]11;?\a": "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b]11;?\x1b\\": "\x1b]11;rgb:0000/0000/0000\x1b\\",
+	"\x1b[6n": "\x1b[1;1R",
 }
 
 func (w *work) onKitty(args ...string) *kitty {
 	w.t.Helper()
 	k := &kitty{cmd: exec.Command(filepath.Join(w.bin, "cco"), args...)} //nolint:forbidigo // on a terminal
-	k.cmd.Dir, k.cmd.Env = w.repo, append(append(append([]string(nil), w.stage.env...), w.env...), "TERM=xterm-kitty", "TERM_PROGRAM=kitty", "KITTY_WINDOW_ID=1")
+	k.cmd.Dir, k.cmd.Env = w.repo, append(append(append([]string(nil), w.stage.env...), w.env...), "TERM=xterm-kitty",
+		"TERM_PROGRAM=kitty", "KITTY_WINDOW_ID=1")
 	var err error
 	if k.File, err = pty.StartWithSize(k.cmd, &pty.Winsize{Cols: 100, Rows: 30}); err != nil {
 		w.t.Fatal(err)
@@ -91,7 +94,8 @@ func TestClaudeOnATerminalWithKittysKeyboard(t *testing.T) {
 	if s := w.session(id); s.State != "running" {
 		t.Fatalf("session %+v", s)
 	}
-	if out := w.run(0, "--quiet", "box", "logs", id); strings.Contains(out, "\x1b") || !strings.Contains(out, "executing-plans-in-sandbox plan.md") {
+	if out := w.run(0, "--quiet", "box", "logs", id); strings.Contains(out, "\x1b") ||
+		!strings.Contains(out, "executing-plans-in-sandbox plan.md") {
 		t.Errorf("logs:\n%q", out)
 	}
 	k = w.onKitty("box", "attach", id)

@@ -17,7 +17,8 @@ import (
 func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
 	eachBox(t, append([]string{slow}, agents...), func(t *testing.T, agent, box string) {
 		w := newWork(t, agent,
-			agenttest.Step{Thinking: "First the plan.", Text: "I read the plan.", Calls: []agenttest.Call{agenttest.ShellCall("cat plan.md; uname -n")}},
+			agenttest.Step{Thinking: "First the plan.", Text: "I read the plan.",
+				Calls: []agenttest.Call{agenttest.ShellCall("cat plan.md; uname -n")}},
 			commit("hello.txt", "hello"), agenttest.Say("The lamp is lit."))
 		w.box = box
 		out, id := w.push(0)
@@ -33,7 +34,8 @@ func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
 			t.Errorf("last commit: %s", got)
 		}
 		// The skill's own words, which stand nowhere but in its file, and the plan's, which only reading it gives.
-		for _, text := range []string{"Never ask", "the commits on the branch that is checked out", "lighthouse keeper greets"} {
+		for _, text := range []string{"Never ask", "the commits on the branch that is checked out",
+			"lighthouse keeper greets"} {
 			if !w.model.Saw(text) {
 				t.Errorf("the model never saw %q", text)
 			}
@@ -112,20 +114,22 @@ func TestADeniedCommandIsExplained(t *testing.T) {
 const off = `set -u
 mkdir -p .claude .codex .gemini ~/.claude ~/.codex ~/.gemini
 for d in . ~ "${CLAUDE_CONFIG_DIR:-/nowhere}/.." "${CODEX_HOME:-/nowhere}/.." "${GEMINI_CLI_HOME:-/nowhere}"; do
-	for f in .claude/settings.json .claude/settings.local.json; do echo '{"disableAllHooks": true, "hooks": {}}' > "$d/$f"; done
+	for f in .claude/settings.json .claude/settings.local.json; do
+		echo '{"disableAllHooks": true, "hooks": {}}' > "$d/$f"; done
 	printf '[features]\nhooks = false\n' > "$d/.codex/config.toml"
 	echo '{"hooksConfig": {"enabled": false}, "hooks": {}}' > "$d/.gemini/settings.json"
 done 2>/dev/null
 [ -n "${CLAUDE_CONFIG_DIR:-}" ] && echo '{"disableAllHooks": true}' > "$CLAUDE_CONFIG_DIR/settings.json"
 [ -n "${CODEX_HOME:-}" ] && printf '[features]\nhooks = false\n' > "$CODEX_HOME/config.toml"
-for f in /etc/claude-code/managed-settings.json /etc/codex/requirements.toml /etc/gemini-cli/settings.json /etc/cco/policy.json; do
+for f in /etc/claude-code/managed-settings.json /etc/codex/requirements.toml \
+	/etc/gemini-cli/settings.json /etc/cco/policy.json; do
 	(echo '{}' > "$f") 2>/dev/null && echo "WROTE $f"
 done
 echo switched off
 `
 
-// An agent that switches its hook off in mid-run, by a script in the repository that the guard can't look into, does not
-// get rid of it.
+// An agent that switches its hook off in mid-run, by a script in the repository that the guard can't look into, does
+// not get rid of it.
 func TestTheHookStaysWhateverTheAgentWrites(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
 		mark := filepath.Join("/usr/local", "cco-real-off-"+agent)

@@ -71,7 +71,8 @@ func (s *stage) build(ctx context.Context) error {
 		return err
 	}
 	err := proc.Run(ctx, proc.Cmd{Env: append(os.Environ(), "CGO_ENABLED=0"), Argv: []string{
-		"go", "build", "-buildvcs=false", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box", "../../../cmd/cco-guard"}})
+		"go", "build", "-buildvcs=false", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box",
+		"../../../cmd/cco-guard"}})
 	if err != nil {
 		return err
 	}
@@ -82,9 +83,11 @@ func (s *stage) build(ctx context.Context) error {
 	}
 	s.env = []string{"HOME=" + filepath.Join(s.dir, "home"), "PATH=" + s.bin + ":" + os.Getenv("PATH"),
 		"XDG_DATA_HOME=" + filepath.Join(s.dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(s.dir, "config"),
-		"TMPDIR=" + filepath.Join(s.dir, "tmp"), "NO_COLOR=1", "LANG=C.UTF-8", "npm_config_cache=" + strings.TrimSpace(string(npm))}
+		"TMPDIR=" + filepath.Join(s.dir, "tmp"), "NO_COLOR=1", "LANG=C.UTF-8", "npm_config_cache=" +
+			strings.TrimSpace(string(npm))}
 	for _, v := range os.Environ() {
-		if strings.HasPrefix(strings.ToLower(v), "npm_config_") || strings.HasPrefix(strings.ToLower(v), "http") || strings.HasPrefix(v, "NODE_") {
+		if strings.HasPrefix(strings.ToLower(v), "npm_config_") || strings.HasPrefix(strings.ToLower(v), "http") ||
+			strings.HasPrefix(v, "NODE_") {
 			s.env = append(s.env, v)
 		}
 	}
@@ -127,9 +130,11 @@ const planText = "# A plan\n\n## Task 1: Say hello\n\nThe lighthouse keeper gree
 
 func newWork(t *testing.T, agent string, steps ...agenttest.Step) *work {
 	t.Helper()
-	w := &work{stage: shared, t: t, agent: agent, model: agenttest.Serve(t, steps...), repo: filepath.Join(t.TempDir(), "repo"), key: newKey()}
+	w := &work{stage: shared, t: t, agent: agent, model: agenttest.Serve(t, steps...),
+		repo: filepath.Join(t.TempDir(), "repo"), key: newKey()}
 	w.env = []string{
-		"ANTHROPIC_BASE_URL=" + w.model.URL, "OPENAI_BASE_URL=" + w.model.URL + "/v1", "GOOGLE_GEMINI_BASE_URL=" + w.model.URL,
+		"ANTHROPIC_BASE_URL=" + w.model.URL, "OPENAI_BASE_URL=" + w.model.URL + "/v1", "GOOGLE_GEMINI_BASE_URL=" +
+			w.model.URL,
 		"ANTHROPIC_API_KEY=" + w.key, "OPENAI_API_KEY=" + w.key, "GEMINI_API_KEY=" + w.key,
 	}
 	w.git("", "init", "-q", w.repo)
@@ -209,7 +214,8 @@ type session struct {
 func (w *work) session(id string) session {
 	w.t.Helper()
 	var list []session
-	out, err := proc.Output(w.t.Context(), proc.Cmd{Argv: []string{filepath.Join(w.bin, "cco"), "box", "sessions", "--json"}, Dir: w.repo, Env: w.stage.env})
+	out, err := proc.Output(w.t.Context(), proc.Cmd{Argv: []string{filepath.Join(w.bin, "cco"), "box", "sessions",
+		"--json"}, Dir: w.repo, Env: w.stage.env})
 	if err == nil {
 		err = json.Unmarshal(out, &list)
 	}
@@ -265,5 +271,6 @@ func each(t *testing.T, names []string, test func(*testing.T, string)) {
 
 // commit is the step that does the plan's work.
 func commit(name, text string) agenttest.Step {
-	return agenttest.Shell("echo " + text + " > " + name + " && git add " + name + " && git commit -q -m 'Add " + name + "'")
+	return agenttest.Shell("echo " + text + " > " + name + " && git add " + name +
+		" && git commit -q -m 'Add " + name + "'")
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Guards against a limit on a terminal that leaves the session as done, because its person has left the agent, which ends with
-// 0, or with the advice to log in.
+// Guards against a limit on a terminal that leaves the session as done, because its person has left the agent, which
+// ends with 0, or with the advice to log in.
 func TestALimitOnATerminalPausesTheRun(t *testing.T) {
 	for _, leave := range []bool{true, false} {
 		dear := commit("hello.txt", "hello")
@@ -41,8 +41,8 @@ func TestALimitOnATerminalPausesTheRun(t *testing.T) {
 	}
 }
 
-// onTerminal runs cco on a terminal to its end, and gives what was on it. With leave, its person presses Ctrl-D twice, which ends claude, as soon as
-// the limit is on the screen.
+// onTerminal runs cco on a terminal to its end, and gives what was on it. With leave, its person presses Ctrl-D twice,
+// which ends claude, as soon as the limit is on the screen.
 func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 	w.t.Helper()
 	master, slave, err := pty.Open()
@@ -57,7 +57,10 @@ func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 	defer cancel()
 	p, err := proc.Start(ctx, proc.Cmd{Argv: append([]string{filepath.Join(w.bin, "cco")}, args...), Dir: w.repo,
 		Env:   append(append([]string{"TERM=xterm-256color"}, w.stage.env...), w.env...),
-		Stdin: slave, Stdout: slave, Stderr: slave, Attr: func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty = false, true, true }})
+		Stdin: slave, Stdout: slave, Stderr: slave, Attr: func(a *syscall.SysProcAttr) {
+			a.Setpgid, a.Setsid,
+				a.Setctty = false, true, true
+		}})
 	_ = slave.Close()
 	if err != nil {
 		w.t.Fatal(err)

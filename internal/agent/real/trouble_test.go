@@ -9,10 +9,12 @@ import (
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 )
 
-// A model that is overloaded for a while, and a stream that breaks off, cost time but no work, and nothing is done twice.
+// A model that is overloaded for a while, and a stream that breaks off, cost time but no work, and nothing is done
+// twice.
 func TestAStormPasses(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
-		w := newWork(t, agent, commit("hello.txt", "hello"), agenttest.Shell("echo again >> count.txt && git add . && git commit -q -m Count"), agenttest.Say("done"))
+		w := newWork(t, agent, commit("hello.txt", "hello"),
+			agenttest.Shell("echo again >> count.txt && git add . && git commit -q -m Count"), agenttest.Say("done"))
 		w.model.Fail(2, agenttest.Storm(agenttest.Fault{Status: 529}, 3)...)
 		w.model.Fail(6, agenttest.Fault{Drop: agenttest.InMiddle})
 		_, id := w.push(0)
@@ -28,7 +30,8 @@ func TestAStormPasses(t *testing.T) {
 // An agent that is killed while it waits for its model leaves a commit and a change behind, and both can be had.
 func TestAKilledAgentsWorkIsKept(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
-		w := newWork(t, agent, agenttest.Shell("echo half > half.txt && git add . && git commit -q -m Half && echo rest > rest.txt"))
+		w := newWork(t, agent, agenttest.Shell(
+			"echo half > half.txt && git add . && git commit -q -m Half && echo rest > rest.txt"))
 		w.model.Fail(2, agenttest.Storm(agenttest.Fault{Hang: agenttest.AtStart}, 20)...)
 		_, id := w.push(0, "--detach")
 		w.waitFor("the agent's second request", func() bool { return w.model.Turns() >= 2 })

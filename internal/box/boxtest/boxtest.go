@@ -40,13 +40,14 @@ const (
 // Setup is what a driver brings to the suite.
 type Setup struct {
 	Driver box.Driver
-	// New gives the record of a box that doesn't exist yet, with directories of its own. The suite destroys what it creates.
+	// New gives the record of a box that doesn't exist yet, with directories of its own. The suite destroys what it
+	// creates.
 	New func(t *testing.T) *box.Box
 	// Base gives the commit at which a driver that shares the box's repository checks sessions out.
 	Base  func(t *testing.T, b *box.Box) string
 	Lacks []Ability
-	// Deep is how many directories deep an agent goes to make removing hard. Machines without the processor's help take minutes
-	// for the default.
+	// Deep is how many directories deep an agent goes to make removing hard. Machines without the processor's help take
+	// minutes for the default.
 	Deep int
 }
 

@@ -74,7 +74,8 @@ func sessions(s *suite) {
 	// What an agent makes hard to remove is removed, also where its path is longer than any call takes.
 	deep := cmp.Or(s.Deep, 3000)
 	s.out(sh(one, `mkdir -p a/b/c && touch a/b/c/d && chmod 0 a/b/c a/b a; mkdir ro && touch ro/x && chmod 555 ro
-		i=0; while [ $i -lt $1 ]; do mkdir $2 && cd $2 || break; i=$((i+1)); done`, strconv.Itoa(deep), strings.Repeat("d", max(1, 6000/deep-1))))
+		i=0; while [ $i -lt $1 ]; do mkdir $2 && cd $2 || break; i=$((i+1)); done`, strconv.Itoa(deep),
+		strings.Repeat("d", max(1, 6000/deep-1))))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	if _, _, err := s.run(sh(one, `:`)); err == nil {
@@ -103,7 +104,8 @@ func homes(s *suite) {
 }
 
 func provision(s *suite) {
-	s.box.Spec.Setup = []string{`echo "made by setup" > "$HOME/made"; ln -s / "$HOME/root"; ln -s /etc "$HOME/.conf"`, `exit 0`}
+	s.box.Spec.Setup = []string{
+		`echo "made by setup" > "$HOME/made"; ln -s / "$HOME/root"; ln -s /etc "$HOME/.conf"`, `exit 0`}
 	files := []box.File{
 		{Path: ".claude/skills/x/SKILL.md", Data: []byte("skill\n"), Mode: 0o644},
 		{Path: "bin/run", Data: []byte("#!/bin/sh\necho ran\n"), Mode: 0o755},
@@ -114,7 +116,8 @@ func provision(s *suite) {
 	s.must(s.Driver.Provision(s.ctx, s.box, files, s.report))
 	s.session(one)
 	for _, id := range []string{one, ""} {
-		wantText(s.T, s.out(sh(id, `cd && cat .claude/skills/x/SKILL.md made && bin/run && readlink root`)), "better skill\nmade by setup\nran\n/")
+		wantText(s.T, s.out(sh(id, `cd && cat .claude/skills/x/SKILL.md made && bin/run && readlink root`)),
+			"better skill\nmade by setup\nran\n/")
 	}
 	s.out(sh(one, `echo changed > "$HOME/made"; echo changed > "$HOME/.claude/skills/x/SKILL.md"`))
 	s.session(two)

@@ -50,7 +50,8 @@ func signals(s *suite) {
 	}
 	// What is sent from outside reaches the program, with no signal ignored on the way.
 	send := make(chan syscall.Signal)
-	e := sh(one, `trap 'echo int; exit 5' INT; trap 'echo usr1' USR1; touch "$1"; while :; do sleep 0.01; done`, place.Exchange+"/ready")
+	e := sh(one, `trap 'echo int; exit 5' INT; trap 'echo usr1' USR1; touch "$1"; while :; do sleep 0.01; done`,
+		place.Exchange+"/ready")
 	e.Signals = send
 	var out bytes.Buffer
 	e.Stdout = &out
@@ -74,7 +75,8 @@ func streams(s *suite) {
 
 	big := bytes.Repeat([]byte("0123456789abcde\n"), 1<<17)
 	var got bytes.Buffer
-	s.must(s.Driver.Run(s.ctx, s.box, box.Exec{Session: one, Argv: []string{"cat"}, Stdin: bytes.NewReader(big), Stdout: &got}))
+	s.must(s.Driver.Run(s.ctx, s.box, box.Exec{Session: one, Argv: []string{"cat"}, Stdin: bytes.NewReader(big),
+		Stdout: &got}))
 	if !bytes.Equal(got.Bytes(), big) {
 		s.Errorf("of %d bytes %d came back, or others", len(big), got.Len())
 	}
@@ -106,7 +108,8 @@ func endlessStdin(s *suite) {
 func argv(s *suite) {
 	s.session(one)
 	args := []string{
-		"", " ", "two words", `"double"`, `'single'`, `$(touch pwned)`, "`id`", `$HOME`, `\`, "a\nb", "a\tb", "*", "~", "-n", "--", ";", "&",
+		"", " ", "two words", `"double"`, `'single'`, `$(touch pwned)`, "`id`", `$HOME`, `\`, "a\nb", "a\tb", "*", "~", "-n",
+		"--", ";", "&",
 		"|", "é–日本語", "\U0001f600", "\xff\xfe", "!!", "%s%n", strings.Repeat("x", 100_000),
 	}
 	got := s.out(box.Exec{Session: one, Argv: append([]string{"printf", `%s\0`}, args...)})
@@ -124,7 +127,8 @@ func environment(s *suite) {
 	if got := s.out(e); got != want {
 		s.Errorf("got %q, want %q", got, want)
 	}
-	wantText(s.T, s.out(sh(one, `echo "$BOX"; echo "$USER" | wc -l; command -v sh > /dev/null && echo path`)), "from box\n1\npath")
+	wantText(s.T, s.out(sh(one, `echo "$BOX"; echo "$USER" | wc -l; command -v sh > /dev/null && echo path`)),
+		"from box\n1\npath")
 }
 
 func hostEnvironment(s *suite) {
@@ -188,7 +192,8 @@ func (s *suite) onTerminal(e box.Exec, use func(terminal *os.File)) (string, err
 
 func terminal(s *suite) {
 	s.session(one)
-	shown, err := s.onTerminal(sh(one, `test -t 0 && test -t 1 && test -t 2 && stty size && echo ctty > /dev/tty && echo err > /dev/stderr && exit 6`), nil)
+	shown, err := s.onTerminal(sh(one, `test -t 0 && test -t 1 && test -t 2 && stty size && echo ctty > /dev/tty && `+
+		`echo err > /dev/stderr && exit 6`), nil)
 	wantCode(s.T, err, 6)
 	wantText(s.T, shown, "33 101\nctty\nerr")
 	// Without one there is no terminal to be found.
@@ -198,7 +203,8 @@ func terminal(s *suite) {
 	}
 }
 
-// pseudoterminal makes one inside, as script, tmux and agents do for what they run, without a terminal around it and on one.
+// pseudoterminal makes one inside, as script, tmux and agents do for what they run, without a terminal around it and on
+// one.
 func pseudoterminal(s *suite) {
 	place := s.session(one)
 	e := box.Exec{Session: one, Argv: []string{place.Tool, "probe", "pty"}}
@@ -213,7 +219,8 @@ func pseudoterminal(s *suite) {
 func ctrlC(s *suite) {
 	place := s.session(one)
 	ready := s.host(one, "ready")
-	shown, err := s.onTerminal(sh(one, `trap 'echo caught; exit 9' INT; touch "$1"; while :; do sleep 0.01; done`, place.Exchange+"/ready"), func(terminal *os.File) {
+	shown, err := s.onTerminal(sh(one, `trap 'echo caught; exit 9' INT; touch "$1"; while :; do sleep 0.01; done`,
+		place.Exchange+"/ready"), func(terminal *os.File) {
 		s.await(func() bool { _, err := os.Stat(ready); return err == nil })
 		_, err := terminal.Write([]byte{3})
 		s.must(err)
@@ -255,7 +262,8 @@ func cancel(s *suite) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	file := s.host(one, "beat")
-	e := sh(one, `trap : TERM INT HUP; ( trap : TERM INT HUP; `+heart+` ) & while :; do sleep 1; done`, place.Exchange+"/beat")
+	e := sh(one, `trap : TERM INT HUP; ( trap : TERM INT HUP; `+heart+` ) & while :; do sleep 1; done`,
+		place.Exchange+"/beat")
 	wait := s.start(ctx, e, file)
 	cancel()
 	if err := wait(); !errors.Is(err, context.Canceled) {

@@ -76,7 +76,8 @@ func AsUser(t *testing.T, uid, gid int, env ...string) {
 	out, err := proc.Output(t.Context(), proc.Cmd{
 		Argv: args,
 		Dir:  dir,
-		Env:  append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, toolVariable + "=" + Tool()}, env...),
+		Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, toolVariable + "=" +
+			Tool()}, env...),
 		Attr: func(a *syscall.SysProcAttr) { a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} },
 	})
 	if err != nil {

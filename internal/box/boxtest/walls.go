@@ -12,7 +12,8 @@ import (
 func readOnly(s *suite) {
 	s.session(one)
 	s.out(sh(one, `echo text > file`))
-	e := sh(one, `cat file; touch new || echo new; echo x >> file || echo append; rm -f file || echo rm; chmod 777 . || echo chmod`)
+	e := sh(one, `cat file; touch new || echo new; echo x >> file || echo append; rm -f file || echo rm; chmod 777 . || `+
+		`echo chmod`)
 	e.ReadOnly = true
 	stdout, _, err := s.run(e)
 	s.must(err)
@@ -24,7 +25,8 @@ func views(s *suite) {
 	place := s.session(one)
 	s.out(sh(one, `echo text > file`))
 	s.session(two)
-	e := sh(two, `cd "$1"; cat file; touch new || echo new; echo x >> file || echo append; rm -f file || echo rm`, place.Workspace)
+	e := sh(two, `cd "$1"; cat file; touch new || echo new; echo x >> file || echo append; rm -f file || echo rm`,
+		place.Workspace)
 	e.View = one
 	stdout, _, err := s.run(e)
 	s.must(err)
@@ -71,7 +73,8 @@ func ownSteps(s *suite) {
 	place := s.session(one)
 	s.out(sh(one, `mkdir -p "$1/.local/bin" && cd "$1" && printf '[user]\n\tname = evil\n' > .gitconfig
 for p in git sh ls; do printf '#!/bin/sh\necho evil\n' > .local/bin/$p && chmod +x .local/bin/$p; done`, place.State))
-	s.box.Spec.Env = []string{"PATH=" + place.State + "/.local/bin:/usr/bin:/bin", "LEAK=evil", "HOME=" + place.State, "GIT_EDITOR=evil"}
+	s.box.Spec.Env = []string{"PATH=" + place.State + "/.local/bin:/usr/bin:/bin", "LEAK=evil", "HOME=" + place.State,
+		"GIT_EDITOR=evil"}
 	own := sh(one, `env; cd /; git config --get user.name || echo no name; ls -d /`)
 	own.Own = true
 	got := s.out(own)
@@ -94,7 +97,8 @@ for p in git sh ls; do printf '#!/bin/sh\necho evil\n' > .local/bin/$p && chmod 
 
 func etc(s *suite) {
 	s.session(one)
-	e := sh(one, `cat /etc/cco/policy.json; echo x > /etc/cco/policy.json || echo kept; rm -f /etc/cco/policy.json || echo kept; mv /etc/cco /tmp/x || echo kept`)
+	e := sh(one, `cat /etc/cco/policy.json; echo x > /etc/cco/policy.json || echo kept; rm -f /etc/cco/policy.json || `+
+		`echo kept; mv /etc/cco /tmp/x || echo kept`)
 	e.Etc = []box.File{{Path: "cco/policy.json", Data: []byte("{}\n"), Mode: 0o644}}
 	stdout, _, err := s.run(e)
 	s.must(err)
@@ -114,7 +118,8 @@ func binds(s *suite) {
 		s.must(os.MkdirAll(dir, 0o755))
 	}
 	s.must(os.WriteFile(filepath.Join(tool, "bin", "tool"), []byte("#!/bin/sh\necho it runs\n"), 0o755))
-	e := sh(one, `"$1/bin/tool"; touch "$1/new" || echo kept; rm -f "$1/bin/tool" || echo kept; mv "$1/bin" "$1/x" || echo kept; ls "$2" || echo hidden`, tool, other)
+	e := sh(one, `"$1/bin/tool"; touch "$1/new" || echo kept; rm -f "$1/bin/tool" || echo kept; mv "$1/bin" "$1/x" || `+
+		`echo kept; ls "$2" || echo hidden`, tool, other)
 	e.Binds = []box.Bind{{Path: tool}}
 	stdout, _, err := s.run(e)
 	s.must(err)
@@ -125,7 +130,8 @@ func binds(s *suite) {
 	link := filepath.Join(agents, "link")
 	s.must(os.Symlink(s.box.Dir, link))
 	for _, bad := range []string{
-		"/", "/proc", "/etc", "/dev/shm", "relative", tool + "/../1.0", filepath.Join(agents, "missing"), filepath.Join(tool, "bin", "tool"),
+		"/", "/proc", "/etc", "/dev/shm", "relative", tool + "/../1.0", filepath.Join(agents, "missing"),
+		filepath.Join(tool, "bin", "tool"),
 		filepath.Dir(s.box.Exchange), s.box.Exchange, s.box.Dir, filepath.Join(s.box.Exchange, one), link, place.Exchange,
 	} {
 		e := sh(one, `:`)
@@ -139,7 +145,8 @@ func binds(s *suite) {
 func exchange(s *suite) {
 	place := s.session(one)
 	s.must(os.WriteFile(s.host(one, "in"), []byte("from the host\n"), 0o644))
-	wantText(s.T, s.out(sh(one, `cat "$1/in"; echo "from the box" > "$1/out"; mkdir "$1/dir"; mv "$1/out" "$1/dir/"`, place.Exchange)), "from the host")
+	wantText(s.T, s.out(sh(one, `cat "$1/in"; echo "from the box" > "$1/out"; mkdir "$1/dir"; mv "$1/out" "$1/dir/"`,
+		place.Exchange)), "from the host")
 	text, err := os.ReadFile(s.host(one, "dir/out"))
 	s.must(err)
 	wantText(s.T, string(text), "from the box")
@@ -151,7 +158,8 @@ func apart(s *suite) {
 	s.out(sh(one, `echo secret | tee file "$1/file"; ( echo secret > "$HOME/file" ) 2> /dev/null; :`, first.Exchange))
 	for _, id := range []string{two, ""} {
 		_ = second
-		stdout, _, _ := s.run(sh(id, `cat "$1/file" "$2/file" "$3/file"; ls -d "$1" "$2"; find / -name file -path '*`+one+`*'; echo done`,
+		stdout, _, _ := s.run(sh(id, `cat "$1/file" "$2/file" "$3/file"; ls -d "$1" "$2"; find / -name file -path '*`+one+
+			`*'; echo done`,
 			first.Workspace, first.Exchange, first.Home))
 		wantText(s.T, stdout, "done")
 	}
@@ -177,7 +185,8 @@ func daemons(s *suite) {
 func memoryLimit(s *suite) {
 	place := s.session(one)
 	for _, kind := range []string{"memfd", "segment"} {
-		e := box.Exec{Session: one, Argv: []string{place.Tool, "probe", "eat", "900", kind}, Limits: box.Limits{Memory: 200 << 20}}
+		e := box.Exec{Session: one, Argv: []string{place.Tool, "probe", "eat", "900", kind},
+			Limits: box.Limits{Memory: 200 << 20}}
 		if _, _, err := s.run(e); err == nil {
 			s.Errorf("900 MB of %s under a limit of 200", kind)
 		}
@@ -192,7 +201,8 @@ func memoryLimit(s *suite) {
 
 func processLimit(s *suite) {
 	place := s.session(one)
-	e := sh(one, `i=0; while [ $i -lt 500 ]; do sleep 1000 & i=$((i+1)); echo $i > "$1/count"; done; echo unbounded`, place.Exchange)
+	e := sh(one, `i=0; while [ $i -lt 500 ]; do sleep 1000 & i=$((i+1)); echo $i > "$1/count"; done; echo unbounded`,
+		place.Exchange)
 	e.Limits.Procs = 50
 	stdout, _, err := s.run(e)
 	if err == nil || strings.Contains(stdout, "unbounded") {

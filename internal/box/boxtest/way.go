@@ -11,7 +11,8 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// wayOut lets a program talk to a socket of the host through the relay. Its status is its own, and others don't find it.
+// wayOut lets a program talk to a socket of the host through the relay. Its status is its own, and others don't find
+// it.
 func wayOut(s *suite) {
 	s.session(one)
 	way := &box.Way{Socket: s.listen(), Env: []string{"DOOR=@cco-door@"}}
@@ -24,7 +25,8 @@ func wayOut(s *suite) {
 			s.Log(stderr)
 		}
 	}
-	if stdout, _, _ := s.run(sh(one, `echo "$DOOR"; ls "$1"`, way.Socket)); strings.TrimSpace(stdout) != "" && strings.TrimSpace(stdout) != way.Socket {
+	if stdout, _, _ := s.run(sh(one, `echo "$DOOR"; ls "$1"`, way.Socket)); strings.TrimSpace(stdout) != "" &&
+		strings.TrimSpace(stdout) != way.Socket {
 		s.Errorf("who has no way out sees %q", stdout)
 	}
 }

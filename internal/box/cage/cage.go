@@ -1,6 +1,6 @@
 // Package cage starts programs behind the kernel and keeps account of those that live. A driver decides what the cage
-// shows and hands it over as a plan; the init that carries it out is in jail. What needs no kernel of Linux, streams and
-// the registry of runs, serves drivers everywhere.
+// shows and hands it over as a plan; the init that carries it out is in jail. What needs no kernel of Linux, streams
+// and the registry of runs, serves drivers everywhere.
 package cage
 
 import (

@@ -118,7 +118,8 @@ func delegates(dir string) bool {
 }
 
 func (g *group) enter2(dir string, l box.Limits) error {
-	if err := errors.Join(writeLimit(dir, "memory.max", l.Memory), writeLimit(dir, "pids.max", int64(l.Procs))); err != nil {
+	if err := errors.Join(writeLimit(dir, "memory.max", l.Memory),
+		writeLimit(dir, "pids.max", int64(l.Procs))); err != nil {
 		return err
 	}
 	_ = writeLimit(dir, "memory.swap.max", 0)

@@ -170,7 +170,8 @@ func (c *Contained) listen() (*net.UnixListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make control socket: %w", err)
 	}
-	l.SetUnlinkOnClose(false)                                                 // by then the descriptor is gone; the directory goes whole
+	// by then the descriptor is gone; the directory goes whole
+	l.SetUnlinkOnClose(false)
 	if err := os.Chmod(filepath.Join(c.Control, Socket), 0o666); err != nil { //nolint:gosec // its directory is closed
 		_ = l.Close()
 		return nil, err

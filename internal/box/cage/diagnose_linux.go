@@ -20,13 +20,17 @@ func Diagnose(err error) error {
 		return &box.Unavailable{What: "user namespaces", Why: why, Mend: mend}
 	}
 	switch {
-	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL), strings.Contains(err.Error(), syscall.ENOSYS.Error()):
+	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL),
+		strings.Contains(err.Error(), syscall.ENOSYS.Error()):
 		return &box.Unavailable{What: "namespaces", Why: err.Error(), Mend: "use Linux 5.12 or newer"}
 	case strings.Contains(err.Error(), "mount /proc"):
-		return &box.Unavailable{What: "a /proc of its own", Why: err.Error() + ": this looks like a container with parts of its /proc hidden",
+		return &box.Unavailable{What: "a /proc of its own", Why: err.Error() +
+			": this looks like a container with parts of its /proc hidden",
 			Mend: "run the outer container with an unmasked /proc (docker run --security-opt systempaths=unconfined)"}
-	case errors.Is(err, syscall.EPERM), strings.Contains(err.Error(), syscall.EPERM.Error()), strings.Contains(err.Error(), syscall.EACCES.Error()):
-		return &box.Unavailable{What: "user namespaces", Why: err.Error() + ": something around cco forbids them, perhaps a container's seccomp filter",
+	case errors.Is(err, syscall.EPERM), strings.Contains(err.Error(), syscall.EPERM.Error()),
+		strings.Contains(err.Error(), syscall.EACCES.Error()):
+		return &box.Unavailable{What: "user namespaces", Why: err.Error() +
+			": something around cco forbids them, perhaps a container's seccomp filter",
 			Mend: "run cco outside of the container, or the container with --security-opt seccomp=unconfined"}
 	}
 	return err

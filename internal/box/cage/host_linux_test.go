@@ -19,7 +19,8 @@ func TestBlockedUserNamespaces(t *testing.T) {
 		user     bool // concerns ordinary users only
 	}{
 		{map[string]string{}, "", false},
-		{map[string]string{"user/max_user_namespaces": "15000", "kernel/unprivileged_userns_clone": "1", "kernel/apparmor_restrict_unprivileged_userns": "0"}, "", false},
+		{map[string]string{"user/max_user_namespaces": "15000", "kernel/unprivileged_userns_clone": "1",
+			"kernel/apparmor_restrict_unprivileged_userns": "0"}, "", false},
 		{map[string]string{"user/max_user_namespaces": "0"}, "max_user_namespaces=", false},
 		{map[string]string{"kernel/unprivileged_userns_clone": "0"}, "unprivileged_userns_clone=1", true},
 		{map[string]string{"kernel/apparmor_restrict_unprivileged_userns": "1"}, "cco doctor", true},
@@ -38,7 +39,8 @@ func TestBlockedUserNamespaces(t *testing.T) {
 }
 
 func TestDiagnoseNamesTheLayer(t *testing.T) {
-	for _, err := range []error{syscall.EPERM, syscall.ENOSYS, errors.New("mount /proc: operation not permitted"), errors.New("mount root: permission denied")} {
+	for _, err := range []error{syscall.EPERM, syscall.ENOSYS, errors.New("mount /proc: operation not permitted"),
+		errors.New("mount root: permission denied")} {
 		u, ok := errors.AsType[*box.Unavailable](Diagnose(err))
 		if !ok || u.What == "" || u.Why == "" || u.Mend == "" {
 			t.Errorf("%v: %+v", err, u)

@@ -35,7 +35,8 @@ func Layers(b *box.Box, res jail.Result) []box.Layer {
 	defer g.remove()
 	return []box.Layer{
 		landlockLayer(b, res),
-		{Name: "seccomp", Active: res.Seccomp, Detail: onOff(res.Seccomp, refused(b)+" refused", "this kernel has no filters")},
+		{Name: "seccomp", Active: res.Seccomp, Detail: onOff(res.Seccomp, refused(b)+" refused",
+			"this kernel has no filters")},
 		{Name: "memory limit", Active: true, Detail: fmt.Sprintf("%d MB by %s", limits.Memory>>20, g.memory)},
 		{Name: "process limit", Active: true, Detail: fmt.Sprintf("%d by %s", limits.Procs, g.procs)},
 	}
@@ -52,10 +53,12 @@ func refused(b *box.Box) string {
 
 func landlockLayer(b *box.Box, res jail.Result) box.Layer {
 	if b.Spec.VM.Containers {
-		return box.Layer{Name: "landlock", Detail: "off, for containers: sessions make namespaces, mount in them and see all of /proc"}
+		return box.Layer{Name: "landlock", Detail: "off, for containers: sessions make namespaces, mount in them and see " +
+			"all of /proc"}
 	}
 	if res.LandlockABI == 0 {
-		return box.Layer{Name: "landlock", Detail: "this kernel has none that is usable", Mend: "boot with lsm=landlock,… on Linux 5.19 or newer"}
+		return box.Layer{Name: "landlock", Detail: "this kernel has none that is usable",
+			Mend: "boot with lsm=landlock,… on Linux 5.19 or newer"}
 	}
 	l := box.Layer{Name: "landlock", Active: true, Detail: fmt.Sprintf("version %d", res.LandlockABI)}
 	if res.LandlockABI < 6 {

@@ -41,7 +41,8 @@ func machineMemory() int64 {
 	return int64(si.Totalram) * int64(si.Unit)
 }
 
-// group bounds one run: by cgroups where they can be had, otherwise by an rlimit for processes and a watchdog for memory.
+// group bounds one run: by cgroups where they can be had, otherwise by an rlimit for processes and a watchdog for
+// memory.
 type group struct {
 	memory, procs string     // what enforces each
 	dirs          []string   // cgroups to remove afterwards

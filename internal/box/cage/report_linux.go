@@ -84,9 +84,9 @@ func (r *report) close() {
 	}
 }
 
-// sacrifice makes a box's processes the first to go when the whole machine runs out of memory, and not what else the user
-// runs. What is born of them inherits it, and can't go below it if we have CAP_SYS_RESOURCE; otherwise it can. A kernel that
-// refuses is no reason not to go on.
+// sacrifice makes a box's processes the first to go when the whole machine runs out of memory, and not what else the
+// user runs. What is born of them inherits it, and can't go below it if we have CAP_SYS_RESOURCE; otherwise it can. A
+// kernel that refuses is no reason not to go on.
 func sacrifice(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Guards against a keeper that panics because an init was killed before it had read all that it was sent: the kernel resets
-// the connection then.
+// Guards against a keeper that panics because an init was killed before it had read all that it was sent: the kernel
+// resets the connection then.
 func TestAReportThatIsBrokenOffIsNoPanic(t *testing.T) {
 	ours, theirs, err := socketPair()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 // Streams are what a program reads and writes: the terminal made for it, or pipes of our own. A descriptor of the
-// host's, a log file or the user's terminal, never goes in: the program could open it again, seek in it or type into it.
+// host's, a log file or the user's terminal, never goes in: the program could open it again, seek in it or type into
+// it.
 type Streams struct {
 	user         User
 	In, Out, Err *os.File // the program's ends

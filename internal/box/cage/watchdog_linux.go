@@ -21,8 +21,8 @@ const (
 	watchShare = 10
 )
 
-// watchdog stands in for a memory cgroup: it sums what a box holds and kills the largest of its processes while that is too
-// much, as the kernel would. It watches, and enforces nothing: it can be outrun for a moment.
+// watchdog stands in for a memory cgroup: it sums what a box holds and kills the largest of its processes while that is
+// too much, as the kernel would. It watches, and enforces nothing: it can be outrun for a moment.
 type watchdog struct {
 	init    int
 	limit   int64
@@ -99,8 +99,8 @@ func (w *watchdog) exactly(all []process, open opened) int64 {
 	return held
 }
 
-// killLargest kills the process that holds most. Where most is loose, which is files in memory and memory that belongs to no
-// process, there is none to blame but the box itself: its init goes, and everything with it.
+// killLargest kills the process that holds most. Where most is loose, which is files in memory and memory that belongs
+// to no process, there is none to blame but the box itself: its init goes, and everything with it.
 func (w *watchdog) killLargest(all []process, open opened, loose int64) {
 	victim, most := w.init, loose
 	for _, p := range all {
@@ -218,8 +218,8 @@ func (w *watchdog) openedBy(tid int, found func(inode uint64, size int64)) {
 	}
 }
 
-// mapped is a process's share of the memory that it maps and that no filesystem of the box's own holds, by inode. System V
-// memory is left out where its table is known.
+// mapped is a process's share of the memory that it maps and that no filesystem of the box's own holds, by inode.
+// System V memory is left out where its table is known.
 func (w *watchdog) mapped(pid int) map[uint64]int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps")
 	if err != nil {

@@ -8,9 +8,11 @@ import (
 )
 
 func TestSegmentsAreSummed(t *testing.T) {
-	const table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime                   rss                  swap\n" +
-		"         0          0   600               1048576     5     5      0  1000  1000  1000  1000          0          0 1700000000               1048576                     0\n" +
-		"         7          3   600            1073741824     5     5      2  1000  1000  1000  1000          0          0 1700000000                  8192                  4096\n"
+	const table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      " +
+		"atime      dtime      ctime                   rss                  swap\n         0          0   600              " +
+		" 1048576     5     5      0  1000  1000  1000  1000          0          0 1700000000               1048576        " +
+		"             0\n         7          3   600            1073741824     5     5      2  1000  1000  1000  1000      " +
+		"    0          0 1700000000                  8192                  4096\n"
 	if got := sumSegments(table); got != 1<<20+8192+4096 {
 		t.Errorf("%d", got)
 	}

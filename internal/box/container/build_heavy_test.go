@@ -15,8 +15,8 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// TestOwnImage builds the image that boxes are made of when none is named, with Debian's packages. Of the registry there is
-// no need: what its Containerfile starts from is made here.
+// TestOwnImage builds the image that boxes are made of when none is named, with Debian's packages. Of the registry
+// there is no need: what its Containerfile starts from is made here.
 func TestOwnImage(t *testing.T) {
 	if os.Getuid() == 0 && engineUnderTest() == podman {
 		return // TestWithoutRoot comes here, as podman is meant to be used
@@ -40,7 +40,8 @@ func TestOwnImage(t *testing.T) {
 	t.Run("Built", func(t *testing.T) { built(t, e, ref) })
 	t.Run("NoRegistry", func(t *testing.T) {
 		_, err := e.named(t.Context(), "registry.invalid/debian:none", t.Logf)
-		if u, ok := errors.AsType[*box.Unavailable](err); !ok || !strings.Contains(u.Why, "registry.invalid") || !strings.Contains(u.Mend, "--image-tar") {
+		if u, ok := errors.AsType[*box.Unavailable](err); !ok || !strings.Contains(u.Why, "registry.invalid") ||
+			!strings.Contains(u.Mend, "--image-tar") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -121,11 +122,13 @@ func built(t *testing.T, e *engine, ref string) {
 		}
 	})
 	const script = `set -e
-for program in bash gcc curl git jq less node npm ssh ps python3 rg unzip wget; do command -v $program >/dev/null || echo no $program; done
+for program in bash gcc curl git jq less node npm ssh ps python3 rg unzip wget; do
+	command -v $program >/dev/null || echo no $program; done
 cd "$HOME" && git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
 node -e 'console.log(JSON.stringify({log: "six times seven"}))' | jq -r .log | rg -o seven`
 	var out, words bytes.Buffer
-	if err := d.Run(t.Context(), b, box.Exec{Argv: []string{"sh", "-c", script}, Stdout: &out, Stderr: &words}); err != nil || out.String() != "seven\n" {
+	if err := d.Run(t.Context(), b, box.Exec{Argv: []string{"sh", "-c", script}, Stdout: &out,
+		Stderr: &words}); err != nil || out.String() != "seven\n" {
 		t.Errorf("%v, %q\n%s", err, out.String(), words.String())
 	}
 }

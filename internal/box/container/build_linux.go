@@ -73,19 +73,21 @@ func (e *engine) build(ctx context.Context, ref string, report box.Report) error
 	if err != nil && ctx.Err() == nil {
 		return &box.Unavailable{
 			What: "the image of container boxes", Why: "it can't be built: " + said.cause(),
-			Mend: "check that Debian's packages can be reached (a proxy is taken from http_proxy), or make the box with --image NAME or --image-tar FILE",
+			Mend: "check that Debian's packages can be reached (a proxy is taken from http_proxy), or make the box with " +
+				"--image NAME or --image-tar FILE",
 		}
 	}
 	return ctx.Err()
 }
 
-// proxies hands on to a build which proxies the host uses, as podman does of its own accord. The values, which may hold a
-// password, stay in the environment.
+// proxies hands on to a build which proxies the host uses, as podman does of its own accord. The values, which may hold
+// a password, stay in the environment.
 func proxies(environ []string) []string {
 	var args []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains([]string{"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}, strings.ToLower(name)) {
+		if slices.Contains([]string{"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"},
+			strings.ToLower(name)) {
 			args = append(args, "--build-arg", name)
 		}
 	}
@@ -95,8 +97,9 @@ func proxies(environ []string) []string {
 // breakTime is how long podman has to clean up a build. While it writes the image it has to come to the end of that.
 const breakTime = time.Minute
 
-// breakOff ends a build. Podman, when killed, leaves what a step has started to go on without it and half an image in its
-// store; when it is the step that is killed, podman removes all of it. Docker's daemon does so when its client is gone.
+// breakOff ends a build. Podman, when killed, leaves what a step has started to go on without it and half an image in
+// its store; when it is the step that is killed, podman removes all of it. Docker's daemon does so when its client is
+// gone.
 func (e *engine) breakOff(p *proc.Process) {
 	if e.Name == podman {
 		enough := time.After(breakTime)
@@ -118,8 +121,8 @@ func (e *engine) breakOff(p *proc.Process) {
 	_ = p.Signal(syscall.SIGKILL)
 }
 
-// steps finds what a build runs: of the processes below the engine those that are the first of a namespace of their own,
-// with which all others in it end.
+// steps finds what a build runs: of the processes below the engine those that are the first of a namespace of their
+// own, with which all others in it end.
 func steps(engine int) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/status")
 	parents := map[int]int{}

@@ -41,12 +41,13 @@ func TestABuildIsShownALineASecond(t *testing.T) {
 func TestTheCauseOfABuildThatWentWrong(t *testing.T) {
 	for said, want := range map[string]string{
 		"": "it said nothing",
-		"Trying to pull x...\nError: no such host\n":                                                     "Error: no such host",
-		"Building dependency tree...E: Unable to locate package x\nE: other\nError: exit status 100\n":   "Unable to locate package x",
+		"Trying to pull x...\nError: no such host\n": "Error: no such host",
+		"Building dependency tree...E: Unable to locate package x\nE: other\nError: exit status 100\n": "" +
+			"Unable to locate package x",
 		"\x1b[91mE\x1b[0m\x1b[91m: \x1b[0m\x1b[91mno disk\x1b[0m\x1b[91m\n\x1b[0mreturned a code: 100\n": "no disk",
-		"#5 1.2 E: Failed to fetch x\n":                                                                  "Failed to fetch x",
-		"NOTE: nothing\nkilled\n":                                                                        "killed",
-		"first\n" + "E: x\r\n\nlast\n\n":                                                                 "x",
+		"#5 1.2 E: Failed to fetch x\n":  "Failed to fetch x",
+		"NOTE: nothing\nkilled\n":        "killed",
+		"first\n" + "E: x\r\n\nlast\n\n": "x",
 	} {
 		l := (&engine{Name: docker}).listen(nil)
 		_, _ = l.tail.Write([]byte(said))
@@ -58,7 +59,8 @@ func TestTheCauseOfABuildThatWentWrong(t *testing.T) {
 
 // Guards against a build that can't reach its packages behind a proxy, and against a password on the command line.
 func TestDockerIsToldOfProxies(t *testing.T) {
-	got := proxies([]string{"PATH=/bin", "http_proxy=http://me:secret@proxy:3128", "NO_PROXY=localhost", "my_http_proxy=x"})
+	got := proxies([]string{"PATH=/bin", "http_proxy=http://me:secret@proxy:3128", "NO_PROXY=localhost",
+		"my_http_proxy=x"})
 	if want := []string{"--build-arg", "http_proxy", "--build-arg", "NO_PROXY"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -55,8 +55,9 @@ func root(t *testing.T) string {
 func testBox(t *testing.T) *box.Box {
 	data := t.TempDir()
 	return &box.Box{
-		Name: "test", Backend: "container", Dir: filepath.Join(data, "boxes", "test"), Exchange: filepath.Join(data, "exchange"),
-		Spec: box.Spec{Container: box.Container{Engine: engineUnderTest(), ImageTar: root(t)}},
+		Name: "test", Backend: "container", Dir: filepath.Join(data, "boxes", "test"),
+		Exchange: filepath.Join(data, "exchange"),
+		Spec:     box.Spec{Container: box.Container{Engine: engineUnderTest(), ImageTar: root(t)}},
 	}
 }
 
@@ -75,7 +76,8 @@ func TestHoldsWhatItPromises(t *testing.T) {
 		}
 	})
 	n := 0
-	results, err := verify.Run(t.Context(), d, b, verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }})
+	results, err := verify.Run(t.Context(), d, b,
+		verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +101,12 @@ func TestWithoutRoot(t *testing.T) {
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
-	t.Cleanup(func() { asUser(t, u, uid, gid, "podman", "system", "migrate") }) // ends the process that holds its namespace
+	// ends the process that holds its namespace
+	t.Cleanup(func() { asUser(t, u, uid, gid, "podman", "system", "migrate") })
 	config := filepath.Join(u.HomeDir, "storage.conf")
 	// Without it this version keeps images by copying them.
-	text := fmt.Sprintf("[storage]\ndriver = \"overlay\"\ngraphroot = %q\nrunroot = %q\n", u.HomeDir+"/.images", u.HomeDir+"/.run")
+	text := fmt.Sprintf("[storage]\ndriver = \"overlay\"\ngraphroot = %q\nrunroot = %q\n", u.HomeDir+"/.images",
+		u.HomeDir+"/.run")
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +116,8 @@ func TestWithoutRoot(t *testing.T) {
 func asUser(t *testing.T, u *user.User, uid, gid int, argv ...string) {
 	t.Helper()
 	err := proc.Run(context.WithoutCancel(t.Context()), proc.Cmd{
-		Argv: argv, Dir: u.HomeDir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.HomeDir, "CONTAINERS_STORAGE_CONF=" + u.HomeDir + "/storage.conf"},
+		Argv: argv, Dir: u.HomeDir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + u.HomeDir,
+			"CONTAINERS_STORAGE_CONF=" + u.HomeDir + "/storage.conf"},
 		Attr: func(a *syscall.SysProcAttr) { a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} },
 	})
 	if err != nil {
@@ -124,7 +129,8 @@ func asUser(t *testing.T, u *user.User, uid, gid int, argv ...string) {
 func TestNoBoxWhereNoContainerStarts(t *testing.T) {
 	d, b := testDriver(), testBox(t)
 	b.Spec.Container.Runtime = "/bin/false"
-	boxes := &box.Boxes{Data: filepath.Dir(filepath.Dir(b.Dir)), Drivers: map[string]box.Driver{"container": d}, Now: time.Now}
+	boxes := &box.Boxes{Data: filepath.Dir(filepath.Dir(b.Dir)), Drivers: map[string]box.Driver{"container": d},
+		Now: time.Now}
 	_, err := boxes.Create(t.Context(), b.Name, "container", b.Spec, t.Logf)
 	if _, ok := errors.AsType[*box.Unavailable](err); !ok {
 		t.Errorf("made: %v", err)
@@ -132,7 +138,8 @@ func TestNoBoxWhereNoContainerStarts(t *testing.T) {
 	if _, err := os.Lstat(b.Dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is left: %v", b.Dir, err)
 	}
-	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{engineUnderTest(), "ps", "--all", "--quiet", "--filter", "label=" + label + "=" + boxKey(b)}})
+	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{engineUnderTest(), "ps", "--all", "--quiet", "--filter",
+		"label=" + label + "=" + boxKey(b)}})
 	if err != nil || len(out) > 0 {
 		t.Errorf("containers are left: %s, %v", out, err)
 	}

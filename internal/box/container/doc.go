@@ -1,5 +1,5 @@
-// Package container keeps boxes with podman or docker. Every program gets a container of its own, hardened as far as the
-// engine can, with nothing in it but the image, cco's own programs and the session's three directories.
+// Package container keeps boxes with podman or docker. Every program gets a container of its own, hardened as far as
+// the engine can, with nothing in it but the image, cco's own programs and the session's three directories.
 package container
 
 import (
@@ -18,5 +18,8 @@ type Options struct {
 // Promises names the probes of the escape suite that must hold: all but those of sockets in what the user mounts, which
 // engines show as it is.
 func (d *Driver) Promises(*box.Box) []string {
-	return slices.DeleteFunc(probe.Names(), func(name string) bool { return name == probe.ShownSocket || name == probe.LaterSocket })
+	return slices.DeleteFunc(probe.Names(), func(name string) bool {
+		return name == probe.ShownSocket ||
+			name == probe.LaterSocket
+	})
 }

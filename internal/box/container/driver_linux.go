@@ -80,7 +80,8 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 		return err
 	}
 	if !e.Seccomp {
-		return &box.Unavailable{What: "the engine's seccomp filter", Why: e.Name + " says that it has none", Mend: "use an engine and a kernel with seccomp"}
+		return &box.Unavailable{What: "the engine's seccomp filter", Why: e.Name + " says that it has none",
+			Mend: "use an engine and a kernel with seccomp"}
 	}
 	img, err := e.findImage(ctx, b.Spec.Container, report)
 	if err != nil {
@@ -119,7 +120,8 @@ func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
 	}
 	if _, ok, err := now.has(ctx, m.ID); err != nil || !ok {
 		return errors.Join(err, &box.Unavailable{
-			What: "the image of box " + b.Name, Why: m.Name + " no longer has it", Mend: "cco box destroy " + b.Name + " and create it again",
+			What: "the image of box " + b.Name, Why: m.Name + " no longer has it", Mend: "cco box destroy " + b.Name +
+				" and create it again",
 		})
 	}
 	m.engine = *now
@@ -164,7 +166,8 @@ func (d *Driver) broken(ctx context.Context, b *box.Box, err error) error {
 	}
 	return &box.Unavailable{
 		What: "the container backend", Why: "no container starts here: " + err.Error(),
-		Mend: "see what the engine says of a container of your own, name another with --engine or --runtime, or use another backend",
+		Mend: "see what the engine says of a container of your own, name another with --engine or --runtime, or use " +
+			"another backend",
 	}
 }
 
@@ -222,7 +225,8 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 		return err
 	}
 	l := rooms.Layout{Dir: b.Dir}
-	for _, dir := range []string{l.Sessions(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner(), stateFile(b)} {
+	for _, dir := range []string{l.Sessions(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner(),
+		stateFile(b)} {
 		if err := tree.Remove(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}
@@ -259,7 +263,8 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 	if err != nil {
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
-	place := box.Place{Workspace: "/workspace/" + session, Exchange: "/exchange/" + session, Home: jail.Home, State: jail.Home, Tool: jail.Tool, Store: jail.Store}
+	place := box.Place{Workspace: "/workspace/" + session, Exchange: "/exchange/" + session, Home: jail.Home,
+		State: jail.Home, Tool: jail.Tool, Store: jail.Store}
 	if d.opts.Guard != "" {
 		place.Guard = jail.Guard
 	}

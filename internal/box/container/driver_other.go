@@ -17,7 +17,8 @@ var _ box.Driver = (*Driver)(nil)
 func New(Options) *Driver { return &Driver{} }
 
 func unavailable() error {
-	return &box.Unavailable{What: "the container backend", Why: "an engine outside of Linux runs in a virtual machine, into which no way out leads", Mend: "use --backend lima"}
+	return &box.Unavailable{What: "the container backend",
+		Why: "an engine outside of Linux runs in a virtual machine, into which no way out leads", Mend: "use --backend lima"}
 }
 
 // Check says that native boxes can't be had here.

@@ -69,9 +69,11 @@ func findEngine(ctx context.Context, c box.Container) (*engine, error) {
 }
 
 func missing(name string) error {
-	u := &box.Unavailable{What: "the container backend", Why: "neither podman nor docker is installed", Mend: "install podman, for example: sudo apt-get install podman uidmap"}
+	u := &box.Unavailable{What: "the container backend", Why: "neither podman nor docker is installed",
+		Mend: "install podman, for example: sudo apt-get install podman uidmap"}
 	if name != "" {
-		u.What, u.Why, u.Mend = name, "it is not installed", "install it, for example: sudo apt-get install "+map[string]string{podman: "podman uidmap", docker: "docker.io"}[name]
+		u.What, u.Why, u.Mend = name, "it is not installed", "install it, for example: sudo apt-get install "+
+			map[string]string{podman: "podman uidmap", docker: "docker.io"}[name]
 	}
 	return u
 }
@@ -108,7 +110,8 @@ func (e *engine) readPodman(data []byte) error {
 		return fmt.Errorf("read podman info: %w", errors.Join(err, errors.New("no version")))
 	}
 	if info.Host.ServiceIsRemote {
-		return &box.Unavailable{What: podman, Why: "it talks to another machine, where this one's directories can't be seen", Mend: "unset CONTAINER_HOST"}
+		return &box.Unavailable{What: podman, Why: "it talks to another machine, where this one's directories can't be seen",
+			Mend: "unset CONTAINER_HOST"}
 	}
 	has := func(c string) bool { return slices.Contains(info.Host.CgroupControllers, c) }
 	e.Version, e.Rootless = info.Version.Version, info.Host.Security.Rootless
@@ -194,7 +197,8 @@ func (e *engine) run(ctx context.Context, c proc.Cmd) ([]byte, error) {
 func (e *engine) explain(err error) error {
 	words := err.Error()
 	for _, c := range complaints() {
-		if c.engine != "" && c.engine != e.Name || !slices.ContainsFunc(c.says, func(s string) bool { return strings.Contains(words, s) }) {
+		if c.engine != "" && c.engine != e.Name ||
+			!slices.ContainsFunc(c.says, func(s string) bool { return strings.Contains(words, s) }) {
 			continue
 		}
 		return &box.Unavailable{What: e.Name, Why: c.why, Mend: c.mend}
@@ -212,17 +216,25 @@ type complaint struct {
 func complaints() []complaint {
 	const ranges = "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER && podman system migrate"
 	return []complaint{
-		{docker, []string{"permission denied while trying to connect", "Got permission denied"}, "you may not talk to its daemon",
+		{docker, []string{"permission denied while trying to connect", "Got permission denied"},
+			"you may not talk to its daemon",
 			"use podman, or: sudo usermod -aG docker $USER, which makes you root on this machine"},
-		{docker, []string{"Cannot connect to the Docker daemon", "Is the docker daemon running", "error during connect"}, "its daemon is not running",
+		{docker, []string{"Cannot connect to the Docker daemon", "Is the docker daemon running", "error during connect"},
+			"its daemon is not running",
 			"sudo systemctl start docker (rootless: systemctl --user start docker)"},
-		{podman, []string{"unable to connect to Podman", "Cannot connect to Podman"}, "the service that it talks to is not running", "unset CONTAINER_HOST, or: systemctl --user start podman.socket"},
-		{podman, []string{"newuidmap\": executable file not found", "newgidmap\": executable file not found", "newuidmap: executable", "command required for rootless mode"},
+		{podman, []string{"unable to connect to Podman", "Cannot connect to Podman"},
+			"the service that it talks to is not running", "unset CONTAINER_HOST, or: systemctl --user start podman.socket"},
+		{podman, []string{"newuidmap\": executable file not found", "newgidmap\": executable file not found",
+			"newuidmap: executable", "command required for rootless mode"},
 			"it can't run without root here: newuidmap is missing", "sudo apt-get install uidmap"},
-		{podman, []string{"subuid", "subgid", "no subuid ranges", "insufficient UIDs or GIDs", "not enough IDs available", "cannot setup namespace using", "cannot set up namespace using"},
+		{podman, []string{"subuid", "subgid", "no subuid ranges", "insufficient UIDs or GIDs", "not enough IDs available",
+			"cannot setup namespace using", "cannot set up namespace using"},
 			"it can't run without root here: you have no range of subordinate ids", ranges},
-		{podman, []string{"user namespaces are not enabled", "cannot clone: Operation not permitted", "cannot clone: Invalid argument"},
-			"it can't run without root here: user namespaces are switched off", "sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000"},
-		{"", []string{"is not supported in rootless mode with cgroups", "crun: invalid config"}, "its runtime does not work with this machine's cgroups", "name another with --runtime, such as runc"},
+		{podman, []string{"user namespaces are not enabled", "cannot clone: Operation not permitted",
+			"cannot clone: Invalid argument"},
+			"it can't run without root here: user namespaces are switched off",
+			"sudo sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000"},
+		{"", []string{"is not supported in rootless mode with cgroups", "crun: invalid config"},
+			"its runtime does not work with this machine's cgroups", "name another with --runtime, such as runc"},
 	}
 }

@@ -20,12 +20,17 @@ import (
 
 func TestWhatEnginesSayOfThemselves(t *testing.T) {
 	const (
-		rootful  = `{"host":{"cgroupVersion":"v1","cgroupControllers":["cpu","memory","pids"],"serviceIsRemote":false,"security":{"rootless":false,"seccompEnabled":true,"selinuxEnabled":false}},"version":{"Version":"4.3.1"}}`
-		rootless = `{"host":{"cgroupVersion":"v1","cgroupControllers":["memory"],"security":{"rootless":true,"seccompEnabled":true}},"version":{"Version":"4.3.1"}}`
-		v2       = `{"host":{"cgroupVersion":"v2","cgroupControllers":["memory","pids"],"security":{"rootless":true,"seccompEnabled":true,"selinuxEnabled":true}},"version":{"Version":"5.4.0"}}`
-		dockerd  = `{"ServerVersion":"20.10.24","MemoryLimit":true,"PidsLimit":true,"CpuCfsQuota":true,"SecurityOptions":["name=seccomp,profile=default","name=cgroupns"]}`
-		lessd    = `{"ServerVersion":"28.2.2","MemoryLimit":true,"PidsLimit":true,"CpuCfsQuota":false,"SecurityOptions":["name=seccomp,profile=builtin","name=rootless","name=selinux"]}`
-		open     = `{"ServerVersion":"28.2.2","SecurityOptions":["name=seccomp,profile=unconfined"]}`
+		rootful = `{"host":{"cgroupVersion":"v1","cgroupControllers":["cpu","memory","pids"],"serviceIsRemote":false,` +
+			`"security":{"rootless":false,"seccompEnabled":true,"selinuxEnabled":false}},"version":{"Version":"4.3.1"}}`
+		rootless = `{"host":{"cgroupVersion":"v1","cgroupControllers":["memory"],"security":{"rootless":true,` +
+			`"seccompEnabled":true}},"version":{"Version":"4.3.1"}}`
+		v2 = `{"host":{"cgroupVersion":"v2","cgroupControllers":["memory","pids"],"security":{"rootless":true,` +
+			`"seccompEnabled":true,"selinuxEnabled":true}},"version":{"Version":"5.4.0"}}`
+		dockerd = `{"ServerVersion":"20.10.24","MemoryLimit":true,"PidsLimit":true,"CpuCfsQuota":true,` +
+			`"SecurityOptions":["name=seccomp,profile=default","name=cgroupns"]}`
+		lessd = `{"ServerVersion":"28.2.2","MemoryLimit":true,"PidsLimit":true,"CpuCfsQuota":false,` +
+			`"SecurityOptions":["name=seccomp,profile=builtin","name=rootless","name=selinux"]}`
+		open = `{"ServerVersion":"28.2.2","SecurityOptions":["name=seccomp,profile=unconfined"]}`
 	)
 	for _, c := range []struct {
 		says string
@@ -35,7 +40,8 @@ func TestWhatEnginesSayOfThemselves(t *testing.T) {
 		{rootless, engine{Name: podman, Version: "4.3.1", Rootless: true, Seccomp: true}},
 		{v2, engine{Name: podman, Version: "5.4.0", Rootless: true, Memory: true, Pids: true, Seccomp: true, SELinux: true}},
 		{dockerd, engine{Name: docker, Version: "20.10.24", Memory: true, Pids: true, CPU: true, Seccomp: true}},
-		{lessd, engine{Name: docker, Version: "28.2.2", Rootless: true, Memory: true, Pids: true, Seccomp: true, SELinux: true}},
+		{lessd, engine{Name: docker, Version: "28.2.2", Rootless: true, Memory: true, Pids: true, Seccomp: true,
+			SELinux: true}},
 		{open, engine{Name: docker, Version: "28.2.2"}},
 	} {
 		got := engine{Name: c.want.Name}
@@ -136,8 +142,10 @@ func TestEveryWallIsAskedFor(t *testing.T) {
 		{engine{Name: docker, Runtime: "runsc", SELinux: true}, "--runtime runsc --security-opt label=disable"},
 	} {
 		r := &container{
-			made: &made{c.engine, image{ID: "sha256:1"}}, box: &box.Box{Name: "b", Dir: "/data/boxes/b"}, id: rooms.Identity{User: cage.User{UID: 7, GID: 8}},
-			limits: box.Limits{Memory: 1000, Procs: 7}, name: "cco-b-x", mounts: []jail.Mount{{Source: "/a", Target: "/b"}, {Source: "/c", Target: "/d", Write: true}},
+			made: &made{c.engine, image{ID: "sha256:1"}}, box: &box.Box{Name: "b", Dir: "/data/boxes/b"},
+			id:     rooms.Identity{User: cage.User{UID: 7, GID: 8}},
+			limits: box.Limits{Memory: 1000, Procs: 7}, name: "cco-b-x", mounts: []jail.Mount{{Source: "/a", Target: "/b"},
+				{Source: "/c", Target: "/d", Write: true}},
 		}
 		args, err := r.args()
 		if err != nil {
@@ -145,15 +153,18 @@ func TestEveryWallIsAskedFor(t *testing.T) {
 		}
 		line := strings.Join(args, " ") + " "
 		for _, want := range []string{
-			"--cap-drop ALL", "--security-opt no-new-privileges", "--read-only ", "--network none", "--user 7:8", "--pull=never", c.more,
-			"--mount type=bind,source=/a,target=/b,readonly ", "--mount type=bind,source=/c,target=/d ", "sha256:1 contain /run/cco/control/starter",
+			"--cap-drop ALL", "--security-opt no-new-privileges", "--read-only ", "--network none", "--user 7:8", "--pull=never",
+			c.more,
+			"--mount type=bind,source=/a,target=/b,readonly ", "--mount type=bind,source=/c,target=/d ",
+			"sha256:1 contain /run/cco/control/starter",
 		} {
 			if !strings.Contains(line, want) {
 				t.Errorf("%s: no %q in %s", c.engine.Name, want, line)
 			}
 		}
 		for _, bad := range []string{"--privileged", "--cap-add", "docker.sock", "--pid", "--ipc", "--device"} {
-			if slices.ContainsFunc(args, func(a string) bool { return a == bad || strings.HasPrefix(a, bad+"=") }) || strings.Contains(line, "docker.sock") {
+			if slices.ContainsFunc(args, func(a string) bool { return a == bad || strings.HasPrefix(a, bad+"=") }) ||
+				strings.Contains(line, "docker.sock") {
 				t.Errorf("%s: there is %q", c.engine.Name, bad)
 			}
 		}

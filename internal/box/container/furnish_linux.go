@@ -120,7 +120,8 @@ func (r *container) session() error {
 		if err := cage.CheckKey("session", id); err != nil {
 			return err
 		}
-		r.mounts = append(r.mounts, jail.Mount{Source: rooms.Layout{Dir: r.box.Dir}.Workspace(id), Target: "/workspace/" + id})
+		r.mounts = append(r.mounts, jail.Mount{Source: rooms.Layout{Dir: r.box.Dir}.Workspace(id),
+			Target: "/workspace/" + id})
 	}
 	return nil
 }
@@ -171,7 +172,8 @@ func (r *container) show(real, target string, write bool) {
 func (r *container) etc() error {
 	uid, gid := r.user()
 	files := []box.File{
-		{Path: "passwd", Data: fmt.Appendf(nil, "%sroot:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+		{Path: "passwd", Data: fmt.Appendf(nil,
+			"%sroot:x:0:0:root:/root:/usr/sbin/nologin\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
 			fmt.Sprintf("%s:x:%d:%d:agent:%s:/bin/sh\n", jail.User, uid, gid, jail.Home))},
 		{Path: "group", Data: fmt.Appendf(nil, "%s:x:%d:\nroot:x:0:\nnogroup:x:65534:\n", jail.User, gid)},
 	}
@@ -209,7 +211,8 @@ func (r *container) environment() []string {
 	add(r.Env)
 	env["PATH"] = jail.Home + "/.local/bin:" + env["PATH"]
 	maps.Copy(env, map[string]string{
-		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb",
+		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "TMPDIR": "/tmp",
+		"IS_SANDBOX": "1", "TERM": "dumb",
 	})
 	delete(env, "container")
 	if e.TTY != nil {

@@ -82,7 +82,8 @@ func (e *engine) named(ctx context.Context, ref string, report box.Report) (imag
 		}
 		return image{}, &box.Unavailable{
 			What: "image " + ref, Why: e.Name + " has none of that name and can't get it: " + said.cause(),
-			Mend: e.Name + " pull " + ref + ", where the registry can be reached, or make the box with another --image NAME, or with --image-tar FILE",
+			Mend: e.Name + " pull " + ref + ", where the registry can be reached, or make the box with another --image NAME, " +
+				"or with --image-tar FILE",
 		}
 	}
 	return e.inspect(ctx, ref)
@@ -165,7 +166,8 @@ func looksSaved(in *bufio.Reader) (bool, error) {
 		switch name := path.Clean(h.Name); {
 		case name == "manifest.json", name == "oci-layout", name == "index.json":
 			return true, nil
-		case name == "bin", name == "etc", name == "usr", strings.HasPrefix(name, "bin/"), strings.HasPrefix(name, "etc/"), strings.HasPrefix(name, "usr/"):
+		case name == "bin", name == "etc", name == "usr", strings.HasPrefix(name, "bin/"), strings.HasPrefix(name, "etc/"),
+			strings.HasPrefix(name, "usr/"):
 			return false, nil
 		}
 	}

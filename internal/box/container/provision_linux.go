@@ -62,7 +62,8 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 		{Name: "user", Active: true, Detail: fmt.Sprintf("uid %d on the host, no capabilities, no new privileges", id.UID)},
 		{Name: "network", Active: true, Detail: "none but its own loopback, and a door of the session's: " + b.Spec.Mode()},
 		{Name: "seccomp", Active: true, Detail: "the engine's filter, and cco's own on top"},
-		{Name: "memory limit", Active: true, Detail: fmt.Sprintf("%d MB by %s", limits.Memory>>20, by(m.Memory, cage.Watchdog))},
+		{Name: "memory limit", Active: true, Detail: fmt.Sprintf("%d MB by %s", limits.Memory>>20,
+			by(m.Memory, cage.Watchdog))},
 		{Name: "process limit", Active: true, Detail: fmt.Sprintf("%d by %s", limits.Procs, by(m.Pids, "rlimit"))},
 		{Name: "cpu limit", Active: m.CPU, Detail: "by cgroup"},
 	}
@@ -85,7 +86,8 @@ func (d *Driver) explain(list []box.Layer, m *made) []box.Layer {
 		}
 	}
 	if m.SELinux {
-		list = append(list, box.Layer{Name: "selinux", Detail: "switched off for these containers: their labels would keep them from the session's directories"})
+		list = append(list, box.Layer{Name: "selinux",
+			Detail: "switched off for these containers: their labels would keep them from the session's directories"})
 	}
 	return list
 }

@@ -80,7 +80,8 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id rooms.Identity, home 
 	if err != nil {
 		return err
 	}
-	r := &container{made: m, box: b, id: id, exec: e, limits: cage.LimitsFor(b, e), name: "cco-" + b.Name + "-" + strings.ToLower(rand.Text()[:12])}
+	r := &container{made: m, box: b, id: id, exec: e, limits: cage.LimitsFor(b, e), name: "cco-" + b.Name + "-" +
+		strings.ToLower(rand.Text()[:12])}
 	defer r.clear()
 	if err := r.furnish(d.opts, home); err != nil {
 		return err
@@ -126,7 +127,8 @@ func (r *container) start(ctx context.Context) error {
 		err = errors.Join(err, left)
 	}
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
-		return fmt.Errorf("start a container: %s", strings.TrimSpace(exit.Stderr)) // its status must not pass for the program's
+		// its status must not pass for the program's
+		return fmt.Errorf("start a container: %s", strings.TrimSpace(exit.Stderr))
 	}
 	return fmt.Errorf("start a container: %w", err)
 }

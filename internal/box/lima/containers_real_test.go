@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/box/verify"
 )
 
-// containersPlan builds an image and runs it with all that a session can give a container: its files, its processes, every
-// capability. There it looks for another session, whose id is in the place of the mark.
+// containersPlan builds an image and runs it with all that a session can give a container: its files, its processes,
+// every capability. There it looks for another session, whose id is in the place of the mark.
 const containersPlan = `## Task 1: Run containers
 
 ~~~sh
@@ -58,7 +58,8 @@ while :; do : > /exchange/$CCO_SESSION/ready; echo reached | busybox nc -l -p 77
 		}
 	})
 	w.await(filepath.Join(b.Exchange, other, "ready"))
-	id := w.id(w.must("box", "push", "-m", strings.ReplaceAll(containersPlan, "OTHER", other), "--box", machine, "--agent", "script"))
+	id := w.id(w.must("box", "push", "-m", strings.ReplaceAll(containersPlan, "OTHER", other), "--box", machine,
+		"--agent", "script"))
 	w.must("box", "pull", id)
 	got, err := os.ReadFile(filepath.Join(w.repo, "containers.txt"))
 	want := fmt.Sprintf("uid=0 gid=0\n4\n/host/exchange:\n%s\n\n/host/workspace:\n%[1]s\ndone\n", id)

@@ -50,7 +50,8 @@ func (d *Driver) install(ctx context.Context, b *box.Box, report box.Report) err
 	if user == "" {
 		return errors.New("limactl does not say who the machine's user is")
 	}
-	if _, err := d.limactl(ctx, nil, &packed, "shell", "--workdir", "/", b.Name, "sudo", "sh", "-c", installScript, "sh", user); err != nil {
+	if _, err := d.limactl(ctx, nil, &packed, "shell", "--workdir", "/", b.Name, "sudo", "sh", "-c", installScript, "sh",
+		user); err != nil {
 		return fmt.Errorf("put cco's programs into the machine: %w", err)
 	}
 	has, err := d.hello(ctx, b)
@@ -67,7 +68,8 @@ func pack(to *bytes.Buffer, dir string, names []string) error {
 		if err != nil {
 			return fmt.Errorf("find cco's programs for the machine: %w", err)
 		}
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(data)), Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(data)),
+			Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
 		if _, err := w.Write(data); err != nil {
@@ -77,12 +79,14 @@ func pack(to *bytes.Buffer, dir string, names []string) error {
 	return w.Close()
 }
 
-// helloTime is how long cco's part may take to answer after it was started. Machines without the processor's help are slow.
+// helloTime is how long cco's part may take to answer after it was started. Machines without the processor's help are
+// slow.
 const helloTime = 5 * time.Minute
 
 // hello waits for cco's part and gives its version.
 func (d *Driver) hello(ctx context.Context, b *box.Box) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, helloTime, errors.New("cco's part in the machine does not answer: try `cco box provision "+b.Name+"`"))
+	ctx, cancel := context.WithTimeoutCause(ctx, helloTime,
+		errors.New("cco's part in the machine does not answer: try `cco box provision "+b.Name+"`"))
 	defer cancel()
 	for {
 		version, err := d.inside.Hello(ctx, b)
@@ -114,8 +118,8 @@ func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, re
 	return d.inside.Provision(ctx, inner(b), files, report)
 }
 
-// Prepare makes sure that the machine's part of cco is this one's, then makes the session's places. The exchange directory is
-// made on this side first: what the machine sees of it is what is here.
+// Prepare makes sure that the machine's part of cco is this one's, then makes the session's places. The exchange
+// directory is made on this side first: what the machine sees of it is what is here.
 func (d *Driver) Prepare(ctx context.Context, b *box.Box, session string) (box.Place, error) {
 	_, _, version, err := d.wanted(ctx, b)
 	if err != nil {
@@ -126,7 +130,8 @@ func (d *Driver) Prepare(ctx context.Context, b *box.Box, session string) (box.P
 		return box.Place{}, err
 	}
 	if has != version {
-		return box.Place{}, &box.StaleError{Name: b.Name, Why: "its machine has another version of cco's programs", Mend: "`cco box provision " + b.Name + "`"}
+		return box.Place{}, &box.StaleError{Name: b.Name, Why: "its machine has another version of cco's programs",
+			Mend: "`cco box provision " + b.Name + "`"}
 	}
 	return d.inside.Prepare(ctx, inner(b), session)
 }
@@ -168,7 +173,8 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 		return list, nil
 	}
 	if mountType() == "reverse-sshfs" {
-		list = append(list, box.Layer{Name: "mount", Detail: "over sshfs: who becomes root in the machine can ask the host for other files of yours"})
+		list = append(list, box.Layer{Name: "mount",
+			Detail: "over sshfs: who becomes root in the machine can ask the host for other files of yours"})
 	}
 	in, err := d.inside.Layers(ctx, inner(b))
 	return append(list, in...), err

@@ -90,7 +90,8 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 			return err
 		}
 	case !isOurs(b):
-		return &box.StaleError{Name: b.Name, Why: "Lima has a machine of that name that this cco did not make", Mend: "choose another name, or `limactl delete " + b.Name + "` first"}
+		return &box.StaleError{Name: b.Name, Why: "Lima has a machine of that name that this cco did not make",
+			Mend: "choose another name, or `limactl delete " + b.Name + "` first"}
 	case i.Status == uninitialized, i.Status == installing, !madeFrom(b, text):
 		report("removing what an earlier try has left")
 		if err := d.remove(ctx, b); err != nil {
@@ -144,7 +145,8 @@ func (d *Driver) up(ctx context.Context, b *box.Box, report box.Report) error {
 		return err
 	}
 	if i == nil {
-		return &box.StaleError{Name: b.Name, Gone: true, Why: "its machine is gone", Mend: "`cco box destroy " + b.Name + "`, then create it again"}
+		return &box.StaleError{Name: b.Name, Gone: true, Why: "its machine is gone", Mend: "`cco box destroy " + b.Name +
+			"`, then create it again"}
 	}
 	if !i.shows(b.Exchange) {
 		return &box.StaleError{

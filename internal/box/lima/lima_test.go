@@ -57,11 +57,15 @@ func newFake(t *testing.T) *fake {
 		t.Fatal(err)
 	}
 	f.d = New(Options{
-		Limactl: limactl, Home: dir, Getenv: func(name string) string { return map[string]string{"LIMA_HOME": filepath.Join(dir, "lima")}[name] },
-		Parts: func(string) (string, error) { return parts, nil }, Version: func(string) (string, error) { return "v1", nil }, Names: []string{"cco-guest"},
+		Limactl: limactl, Home: dir, Getenv: func(name string) string {
+			return map[string]string{"LIMA_HOME": filepath.Join(dir, "lima")}[name]
+		},
+		Parts: func(string) (string, error) { return parts, nil }, Version: func(string) (string, error) { return "v1", nil },
+		Names: []string{"cco-guest"},
 	})
 	data := t.TempDir()
-	f.b = &box.Box{Name: "cco-sandbox", Dir: filepath.Join(data, "boxes", "cco-sandbox"), Exchange: filepath.Join(data, "exchange")}
+	f.b = &box.Box{Name: "cco-sandbox", Dir: filepath.Join(data, "boxes", "cco-sandbox"),
+		Exchange: filepath.Join(data, "exchange")}
 	return f
 }
 
@@ -225,7 +229,8 @@ func TestForeignMachineIsLeftAlone(t *testing.T) {
 	if up, err := f.d.Running(t.Context(), f.b); up || err != nil {
 		t.Errorf("%v, %v", up, err)
 	}
-	if err := errors.Join(f.d.Stop(t.Context(), f.b), f.d.Destroy(t.Context(), f.b)); err != nil || f.get("status") != "Running" {
+	if err := errors.Join(f.d.Stop(t.Context(), f.b), f.d.Destroy(t.Context(), f.b)); err != nil ||
+		f.get("status") != "Running" {
 		t.Errorf("%v, it is %s", err, f.get("status"))
 	}
 }
@@ -263,7 +268,8 @@ func TestInterruptedCreate(t *testing.T) {
 	}
 	f.forget()
 	f.b.Spec.VM.CPUs = 7
-	if err := f.d.Create(t.Context(), f.b, nil); err != nil || !strings.Contains(f.get("template"), "cpus: 7\n") || !strings.Contains(f.get("calls"), " delete ") {
+	if err := f.d.Create(t.Context(), f.b, nil); err != nil || !strings.Contains(f.get("template"), "cpus: 7\n") ||
+		!strings.Contains(f.get("calls"), " delete ") {
 		t.Errorf("create makes what is asked for now: %v\n%s", err, f.get("calls"))
 	}
 	f.set("status", "Broken")
@@ -318,7 +324,8 @@ func TestPlatformIsTheMachines(t *testing.T) {
 func TestFailuresSayWhatLimactlSaid(t *testing.T) {
 	f := newFake(t)
 	f.set("fail-create", "no image for this machine")
-	if err := f.d.Create(t.Context(), f.b, nil); err == nil || !strings.Contains(err.Error(), "no image for this machine") {
+	if err := f.d.Create(t.Context(), f.b, nil); err == nil ||
+		!strings.Contains(err.Error(), "no image for this machine") {
 		t.Errorf("%v", err)
 	}
 	f.set("fail-list", "cannot read LIMA_HOME")
@@ -339,11 +346,12 @@ func TestStoppedMachineRunsNothing(t *testing.T) {
 
 func TestLogLines(t *testing.T) {
 	for line, want := range map[string][2]string{
-		`time="2026-11-15T07:12:10Z" level=info msg="SSH Local Port: 37759"`:          {"info", "SSH Local Port: 37759"},
-		`time="x" level=fatal msg="failed to find \"lima-guestagent\" binary" name=x`: {"fatal", `failed to find "lima-guestagent" binary`},
-		`time="x" level=warning msg=short`:                                            {"warning", "short"},
-		`plain words`:                                                                 {"", "plain words"},
-		``:                                                                            {"", ""},
+		`time="2026-11-15T07:12:10Z" level=info msg="SSH Local Port: 37759"`: {"info", "SSH Local Port: 37759"},
+		`time="x" level=fatal msg="failed to find \"lima-guestagent\" binary" name=x`: {"fatal",
+			`failed to find "lima-guestagent" binary`},
+		`time="x" level=warning msg=short`: {"warning", "short"},
+		`plain words`:                      {"", "plain words"},
+		``:                                 {"", ""},
 	} {
 		if level, msg := parseLog(line); level != want[0] || msg != want[1] {
 			t.Errorf("%s: %q %q", line, level, msg)

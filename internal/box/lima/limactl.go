@@ -94,7 +94,8 @@ func (d *Driver) checkLimactl(ctx context.Context) error {
 		return fmt.Errorf("ask limactl for its version: it says %q", strings.TrimSpace(string(out)))
 	}
 	if older(version, oldest) {
-		return &box.Unavailable{What: "lima", Why: "limactl is version " + version + ", the first usable one is " + oldest, Mend: installHint}
+		return &box.Unavailable{What: "lima", Why: "limactl is version " + version + ", the first usable one is " + oldest,
+			Mend: installHint}
 	}
 	return nil
 }
@@ -126,8 +127,8 @@ func (d *Driver) limactl(ctx context.Context, report box.Report, stdin io.Reader
 	return out.Bytes(), err
 }
 
-// list reads what limactl says of all machines: one object a line. A line that can't be read is an error: the machine in it
-// would pass for one that was never made.
+// list reads what limactl says of all machines: one object a line. A line that can't be read is an error: the machine
+// in it would pass for one that was never made.
 func (d *Driver) list(ctx context.Context) ([]instance, error) {
 	out, err := d.limactl(ctx, nil, nil, "list", "--format", "json")
 	if err != nil {

@@ -46,7 +46,10 @@ func driver() *lima.Driver {
 // inside is the driver of all boxes that the suite makes in the one machine.
 func inside() *remote.Client {
 	to := driver().Inside().Dial
-	return &remote.Client{Dial: func(ctx context.Context, _ *box.Box) (net.Conn, error) { return to(ctx, &box.Box{Name: machine}) }}
+	return &remote.Client{Dial: func(ctx context.Context, _ *box.Box) (net.Conn,
+		error) {
+		return to(ctx, &box.Box{Name: machine})
+	}}
 }
 
 // world is one data directory with one machine, used by everything below in turn.
@@ -60,10 +63,13 @@ func (w *world) cco(args ...string) (string, error) {
 	var out bytes.Buffer
 	began := time.Now()
 	err := proc.Run(w.Context(), proc.Cmd{
-		Argv: append([]string{filepath.Join(os.Getenv(binVariable), "cco")}, args...), Dir: w.repo, Stdout: &out, Stderr: &out,
-		Env: append(os.Environ(), "XDG_DATA_HOME="+w.data, "XDG_CONFIG_HOME="+w.data+"/config", "GIT_CONFIG_GLOBAL="+w.data+"/gitconfig"),
+		Argv: append([]string{filepath.Join(os.Getenv(binVariable), "cco")}, args...), Dir: w.repo, Stdout: &out,
+		Stderr: &out,
+		Env: append(os.Environ(), "XDG_DATA_HOME="+w.data, "XDG_CONFIG_HOME="+w.data+"/config", "GIT_CONFIG_GLOBAL="+
+			w.data+"/gitconfig"),
 	})
-	w.Logf("cco %s: %v after %v\n%s", strings.Join(args, " "), err, time.Since(began).Round(100*time.Millisecond), out.String())
+	w.Logf("cco %s: %v after %v\n%s", strings.Join(args, " "), err, time.Since(began).Round(100*time.Millisecond),
+		out.String())
 	return out.String(), err
 }
 
@@ -78,7 +84,8 @@ func (w *world) must(args ...string) string {
 
 func (w *world) run(argv ...string) {
 	w.Helper()
-	if err := proc.Run(w.Context(), proc.Cmd{Argv: argv, Dir: w.repo, Env: append(os.Environ(), "GIT_CONFIG_GLOBAL="+w.data+"/gitconfig")}); err != nil {
+	if err := proc.Run(w.Context(), proc.Cmd{Argv: argv, Dir: w.repo,
+		Env: append(os.Environ(), "GIT_CONFIG_GLOBAL="+w.data+"/gitconfig")}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -104,7 +111,8 @@ func (w *world) id(out string) string {
 }
 
 func (w *world) box() *box.Box {
-	return &box.Box{Name: machine, Backend: "lima", Dir: filepath.Join(w.data, "cco", "boxes", machine), Exchange: filepath.Join(w.data, "cco", "exchange")}
+	return &box.Box{Name: machine, Backend: "lima", Dir: filepath.Join(w.data, "cco", "boxes", machine),
+		Exchange: filepath.Join(w.data, "cco", "exchange")}
 }
 
 const greeting = "# Greet\n\n## Task 1: Write a greeting\n\n```sh\necho hello > hello.txt\nuname -r > kernel.txt\n```\n"
@@ -114,7 +122,8 @@ func boot(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, data: t.TempDir()}
 	w.repo = filepath.Join(w.data, "repo")
-	w.write(filepath.Join(w.data, "gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+	w.write(filepath.Join(w.data, "gitconfig"),
+		"[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
 	// The machine has no network: what the tests need is in it.
 	w.write(filepath.Join(w.data, "config", "cco", "config.toml"), "[box.provision]\npackages = []\n")
 	w.write(filepath.Join(w.repo, "plan.md"), greeting)
@@ -126,7 +135,8 @@ func boot(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w.must("box", "create", machine, "--backend", "lima", "--template", os.Getenv(templateVariable), "--cpus", "2", "--memory", "2GiB", "--disk", "8GiB", "--containers")
+	w.must("box", "create", machine, "--backend", "lima", "--template", os.Getenv(templateVariable), "--cpus", "2",
+		"--memory", "2GiB", "--disk", "8GiB", "--containers")
 	return w
 }
 
@@ -138,7 +148,8 @@ func TestRealMachine(t *testing.T) {
 		name string
 		run  func(*world)
 	}{
-		{"HandOff", handOff}, {"Containers", containers}, {"Verify", verifyBoth}, {"TwoSessions", twoSessions}, {"Conformance", conformance},
+		{"HandOff", handOff}, {"Containers", containers}, {"Verify", verifyBoth}, {"TwoSessions", twoSessions},
+		{"Conformance", conformance},
 		{"KilledMachine", killedMachine}, {"StopAndDestroy", stopAndDestroy},
 	} {
 		t.Run(step.name, func(t *testing.T) {
@@ -160,11 +171,13 @@ func handOff(w *world) {
 		w.Errorf("%q, %v", text, err)
 	}
 	host, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if text, rerr := os.ReadFile(filepath.Join(w.repo, "kernel.txt")); err != nil || rerr != nil || bytes.Equal(text, host) {
+	if text, rerr := os.ReadFile(filepath.Join(w.repo, "kernel.txt")); err != nil || rerr != nil ||
+		bytes.Equal(text, host) {
 		w.Errorf("the agent had the kernel %q: %v, %v", text, err, rerr)
 	}
 	// The second sends only what the box lacks.
-	if out := w.must("box", "push", "-m", "## Task 1: Nothing", "--box", machine, "--agent", "script"); !strings.Contains(out, "only what the box lacks") {
+	if out := w.must("box", "push", "-m", "## Task 1: Nothing", "--box", machine, "--agent",
+		"script"); !strings.Contains(out, "only what the box lacks") {
 		w.Error(out)
 	}
 }
@@ -193,7 +206,8 @@ cat /proc/self/uid_map; echo done`
 	var both sync.WaitGroup
 	for i, id := range ids {
 		both.Go(func() {
-			err := d.Run(w.Context(), b, box.Exec{Session: id, Argv: []string{"sh", "-c", script, "sh", id, ids[1-i]}, Stdout: &out[i]})
+			err := d.Run(w.Context(), b, box.Exec{Session: id, Argv: []string{"sh", "-c", script, "sh", id, ids[1-i]},
+				Stdout: &out[i]})
 			if err != nil {
 				w.Errorf("session %s: %v", id, err)
 			}
@@ -211,7 +225,8 @@ cat /proc/self/uid_map; echo done`
 		text := out[i].String()
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		// Its own directories, the map of users, done.
-		if want := fmt.Sprintf("/exchange:\n%s\n\n/workspace:\n%s\n", id, id); !strings.HasPrefix(text, want) || len(lines) != 7 {
+		if want := fmt.Sprintf("/exchange:\n%s\n\n/workspace:\n%s\n", id, id); !strings.HasPrefix(text, want) ||
+			len(lines) != 7 {
 			w.Fatalf("session %s found\n%s", id, text)
 		}
 		users[lines[len(lines)-2]] = true
@@ -238,7 +253,8 @@ func (w *world) await(file string) {
 	}
 }
 
-// conformance runs the whole suite against boxes in the machine. They share one exchange directory, so they are run in turn.
+// conformance runs the whole suite against boxes in the machine. They share one exchange directory, so they are run in
+// turn.
 func conformance(w *world) {
 	n := 0
 	boxtest.Run(w.T, boxtest.Setup{Driver: inside(), Deep: 200, New: func(t *testing.T) *box.Box {
@@ -261,7 +277,8 @@ func conformance(w *world) {
 
 // killedMachine kills the machine in the middle of a run. What was done by then is published after the next start.
 func killedMachine(w *world) {
-	plan := "## Task 1: Commit\n\n```sh\necho saved > saved.txt\n```\n\n## Task 2: Never end\n\n```sh\nsync; : > \"$CCO_EXCHANGE/beat\"; sleep 1000\n```"
+	plan := "## Task 1: Commit\n\n```sh\necho saved > saved.txt\n```\n\n## Task 2: Never end\n\n```sh\nsync; : > " +
+		"\"$CCO_EXCHANGE/beat\"; sleep 1000\n```"
 	id := w.id(w.must("box", "push", "-m", plan, "--box", machine, "--agent", "script", "--detach"))
 	w.await(filepath.Join(w.box().Exchange, id, "beat"))
 	for _, name := range []string{"qemu.pid", "ha.pid"} {
@@ -278,14 +295,16 @@ func killedMachine(w *world) {
 		}
 	}
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Second) {
-		if out := w.must("box", "sessions"); strings.Contains(out, id+"  failed") || regexp.MustCompile(id+` +(failed|interrupted)`).MatchString(out) {
+		if out := w.must("box", "sessions"); strings.Contains(out, id+"  failed") ||
+			regexp.MustCompile(id+` +(failed|interrupted)`).MatchString(out) {
 			break
 		}
 		if time.Now().After(deadline) {
 			w.Fatal("the session never ended")
 		}
 	}
-	if out, err := w.cco("box", "push", "plan.md", "--box", machine, "--agent", "script"); proc.Code(err) != 4 || !strings.Contains(out, "sandbox not running") {
+	if out, err := w.cco("box", "push", "plan.md", "--box", machine, "--agent", "script"); proc.Code(err) != 4 ||
+		!strings.Contains(out, "sandbox not running") {
 		w.Errorf("%v: %s", err, out)
 	}
 	w.must("box", "start", machine)

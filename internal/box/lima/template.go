@@ -74,7 +74,8 @@ type filling struct {
 func Template(b *box.Box) (string, error) {
 	v := b.Spec.VM
 	f := filling{
-		Base: v.Template, CPUs: orElse(v.CPUs, defaultCPUs), Memory: mebibytes(orElse(v.Memory, defaultMemory)), Disk: mebibytes(orElse(v.Disk, defaultDisk)),
+		Base: v.Template, CPUs: orElse(v.CPUs, defaultCPUs), Memory: mebibytes(orElse(v.Memory, defaultMemory)),
+		Disk:      mebibytes(orElse(v.Disk, defaultDisk)),
 		MountType: mountType(), Exchange: b.Exchange, Mounts: b.Spec.Mounts, Socket: guestSocket,
 	}
 	switch {

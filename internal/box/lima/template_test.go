@@ -15,8 +15,10 @@ func TestTemplateOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cpus: 4\n", `memory: "4096MiB"`, `disk: "102400MiB"`, `- location: "/data/it's \"odd\"/exchange"`, "mountPoint: /exchange\n  writable: true",
-		"build-essential", "ripgrep", "arch: \"x86_64\"\n  digest: \"sha256:", "arch: \"aarch64\"\n  digest: \"sha256:", guestSocket, `"{{.Dir}}/sock/cco.sock"`, "forwardAgent: false",
+		"cpus: 4\n", `memory: "4096MiB"`, `disk: "102400MiB"`, `- location: "/data/it's \"odd\"/exchange"`,
+		"mountPoint: /exchange\n  writable: true",
+		"build-essential", "ripgrep", "arch: \"x86_64\"\n  digest: \"sha256:", "arch: \"aarch64\"\n  digest: \"sha256:",
+		guestSocket, `"{{.Dir}}/sock/cco.sock"`, "forwardAgent: false",
 		"message: |\n", "cco box shell {{.Name}} ",
 	} {
 		if !strings.Contains(text, want) {
@@ -35,7 +37,8 @@ func TestTemplateWithContainers(t *testing.T) {
 	}{
 		{box.VM{Containers: true}, "unzip wget podman crun catatonit; do"},
 		{box.VM{Containers: true, Packages: []string{"git", "vim"}}, "unzip wget podman crun catatonit vim; do"},
-		{box.VM{Containers: true, Packages: []string{}}, "for package in ca-certificates git nftables podman crun catatonit; do"},
+		{box.VM{Containers: true, Packages: []string{}},
+			"for package in ca-certificates git nftables podman crun catatonit; do"},
 	} {
 		text, err := Template(&box.Box{Exchange: "/e", Spec: box.Spec{VM: c.vm}})
 		if err != nil || !strings.Contains(text, c.want) || !strings.Contains(text, "apparmor_restrict_unprivileged_userns") {

@@ -32,8 +32,8 @@ type Options struct {
 	Apart bool
 	// Foreign says that the exchange directory is another machine's, which may not let us say whose files are.
 	Foreign bool
-	// Nested allows boxes whose sessions run containers. What is let go for that is the kernel's to hold alone, so this is for
-	// machines that have nothing but boxes.
+	// Nested allows boxes whose sessions run containers. What is let go for that is the kernel's to hold alone, so this is
+	// for machines that have nothing but boxes.
 	Nested bool
 }
 
@@ -129,7 +129,8 @@ func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
 		return err
 	}
 	l := rooms.Layout{Dir: b.Dir}
-	for _, dir := range []string{l.Sessions(), l.Shells(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(), l.Bulky(), l.Owner(), filepath.Join(b.Dir, "uids")} {
+	for _, dir := range []string{l.Sessions(), l.Shells(), l.Home(), l.Caches(), l.Repos(), l.Run(), l.ToolDir(),
+		l.Bulky(), l.Owner(), filepath.Join(b.Dir, "uids")} {
 		if err := tree.Remove(dir); err != nil {
 			return fmt.Errorf("destroy box %s: %w", b.Name, err)
 		}

@@ -33,7 +33,8 @@ func TestMountsAreReadOnlyUnlessTheySayOtherwise(t *testing.T) {
 	host := t.TempDir()
 	ro, rw := filepath.Join(host, "ro"), filepath.Join(host, "rw")
 	for _, dir := range []string{ro, rw} {
-		if err := errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777), os.WriteFile(filepath.Join(dir, "file"), []byte("text\n"), 0o666)); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777),
+			os.WriteFile(filepath.Join(dir, "file"), []byte("text\n"), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +42,8 @@ func TestMountsAreReadOnlyUnlessTheySayOtherwise(t *testing.T) {
 	if err := d.Create(t.Context(), b, nil); err != nil {
 		t.Fatal(err)
 	}
-	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `cat "$1/file" "$2/file"; touch "$1/new" || echo kept; touch "$2/new" && echo made`, "sh", ro, rw}})
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c",
+		`cat "$1/file" "$2/file"; touch "$1/new" || echo kept; touch "$2/new" && echo made`, "sh", ro, rw}})
 	if err != nil || out != "text\ntext\nkept\nmade\n" {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -73,7 +75,8 @@ func TestClosedToolIsCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if out, err := shell(t, d, b, box.Exec{Argv: []string{"/run/cco/bin/cco-box", "probe", "euid"}}); err != nil || out != "1000\n" {
+		if out, err := shell(t, d, b, box.Exec{Argv: []string{"/run/cco/bin/cco-box", "probe", "euid"}}); err != nil ||
+			out != "1000\n" {
 			t.Errorf("%v: %q", err, out)
 		}
 	}
@@ -90,7 +93,8 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	if want := "4194305\n"; err != nil || !strings.HasPrefix(out, want) || strings.Contains(out, "tmpfs") {
 		t.Errorf("%v: %q", err, out)
 	}
-	if out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big`}}); err != nil || out != "4194305\n" {
+	if out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big`}}); err != nil ||
+		out != "4194305\n" {
 		t.Errorf("the second shell: %v, %q", err, out)
 	}
 	if left, err := os.ReadDir(rooms.Layout{Dir: b.Dir}.Shells()); err != nil || len(left) > 0 {
@@ -99,7 +103,8 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	if err := d.Provision(t.Context(), b, []box.File{{Path: "big"}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := shell(t, d, b, box.Exec{Argv: []string{"stat", "-f", "-c", "%T", "/home/agent"}}); err != nil || out != "tmpfs\n" {
+	if out, err := shell(t, d, b, box.Exec{Argv: []string{"stat", "-f", "-c", "%T", "/home/agent"}}); err != nil ||
+		out != "tmpfs\n" {
 		t.Errorf("a small home: %v, %q", err, out)
 	}
 }
@@ -111,12 +116,15 @@ func TestOwnStepsSeeNothingOfTheSession(t *testing.T) {
 	if _, err := d.Prepare(t.Context(), b, id); err != nil {
 		t.Fatal(err)
 	}
-	script := `mkdir -p ~/.local/bin && printf '#!/bin/sh\necho evil\n' > ~/.local/bin/git && chmod +x ~/.local/bin/git && echo x > ~/.cache/x`
+	script := `mkdir -p ~/.local/bin && printf '#!/bin/sh\necho evil\n' > ~/.local/bin/git && chmod +x ~/.local/bin/git ` +
+		`&& echo x > ~/.cache/x`
 	if _, err := shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", script}}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := shell(t, d, b, box.Exec{Session: id, Repo: "r", Own: true, Argv: []string{"sh", "-c", `command -v git; ls -A ~ /home/agent; case $PATH in */home/agent*) echo home;; esac`}})
-	if err != nil || strings.HasSuffix(out, "home\n") || strings.Contains(out, ".local") || strings.Contains(out, ".cache") {
+	out, err := shell(t, d, b, box.Exec{Session: id, Repo: "r", Own: true,
+		Argv: []string{"sh", "-c", `command -v git; ls -A ~ /home/agent; case $PATH in */home/agent*) echo home;; esac`}})
+	if err != nil || strings.HasSuffix(out, "home\n") || strings.Contains(out, ".local") ||
+		strings.Contains(out, ".cache") {
 		t.Errorf("%v: %q", err, out)
 	}
 }
@@ -144,7 +152,8 @@ func TestBoxBelongsToItsUser(t *testing.T) {
 // Guards against a box that takes all pseudo-terminals of the machine.
 func TestPseudoterminalsAreBounded(t *testing.T) {
 	d, b := created(t)
-	const script = `ulimit -n 2000; i=0; while eval "exec $((i+10))<>/dev/ptmx" 2> /dev/null && [ $i -lt 300 ]; do i=$((i+1)); done; [ $i -lt 300 ] && [ $i -gt 200 ] && echo bounded`
+	const script = `ulimit -n 2000; i=0; while eval "exec $((i+10))<>/dev/ptmx" 2> /dev/null && [ $i -lt 300 ]; do ` +
+		`i=$((i+1)); done; [ $i -lt 300 ] && [ $i -gt 200 ] && echo bounded`
 	if out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", script}}); err != nil || out != "bounded\n" {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -162,7 +171,8 @@ func TestEveryThreadOfTheInitIsConfined(t *testing.T) {
 	for line := range strings.Lines(out) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
 		want, ok := map[string]string{
-			"CapInh": "0000000000000000", "CapPrm": "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
+			"CapInh": "0000000000000000", "CapPrm": "0000000000000000", "CapEff": "0000000000000000",
+			"CapAmb":     "0000000000000000",
 			"NoNewPrivs": "1", "Seccomp": "2", "Uid": "1000\t1000\t1000\t1000", "Gid": "1000\t1000\t1000\t1000",
 		}[name]
 		if ok && value != want {

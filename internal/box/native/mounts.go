@@ -14,7 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
-// extraMounts are the toolchains and programs found on the host and what the user asked for, each at the path that it has there.
+// extraMounts are the toolchains and programs found on the host and what the user asked for, each at the path that it
+// has there.
 func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 	var mounts []jail.Mount
 	found, check := d.shown().mounts, rooms.NewChecker(b)
@@ -63,7 +64,8 @@ func checkSpec(b *box.Box) error {
 	}
 	for _, name := range b.Spec.Accept {
 		if name != cage.AcceptNoLandlock && name != cage.AcceptNoSeccomp && name != box.AcceptNoGuard {
-			return fmt.Errorf("unknown weaker mode %q: there are %s, %s and %s", name, cage.AcceptNoLandlock, cage.AcceptNoSeccomp, box.AcceptNoGuard)
+			return fmt.Errorf("unknown weaker mode %q: there are %s, %s and %s", name, cage.AcceptNoLandlock,
+				cage.AcceptNoSeccomp, box.AcceptNoGuard)
 		}
 	}
 	return nil

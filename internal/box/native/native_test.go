@@ -50,7 +50,8 @@ const apartVariable = "CCO_TEST_APART"
 
 func testBox(t *testing.T) *box.Box {
 	data := t.TempDir()
-	return &box.Box{Name: "test", Backend: "native", Dir: filepath.Join(data, "boxes", "test"), Exchange: filepath.Join(data, "exchange")}
+	return &box.Box{Name: "test", Backend: "native", Dir: filepath.Join(data, "boxes", "test"),
+		Exchange: filepath.Join(data, "exchange")}
 }
 
 // created is a box that is running.
@@ -96,7 +97,8 @@ func TestSessionsApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self, "-test.run=^TestConformance$"}, Env: append(os.Environ(), apartVariable+"=1")})
+	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self, "-test.run=^TestConformance$"},
+		Env: append(os.Environ(), apartVariable+"=1")})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -116,7 +118,8 @@ func TestSessionsApart(t *testing.T) {
 			t.Errorf("session %q is %+v, %v", id, u, err)
 		}
 		seen[u.UID] = true
-		if out, err := shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", "id -u; stat -c %u ~"}}); err != nil || out != "1000\n1000\n" {
+		if out, err := shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", "id -u; stat -c %u ~"}}); err != nil ||
+			out != "1000\n1000\n" {
 			t.Errorf("%v: %q", err, out)
 		}
 	}

@@ -37,7 +37,8 @@ try space    unshare -Ur true
 try mount    unshare -Urm mount -t tmpfs none /mnt
 try proc     unshare -Urmpf mount -t proc none /proc
 try name     unshare -Uru hostname other
-try overlay  unshare -Urm sh -c 'cd && mkdir -p l u w m && mount -t overlay none -o lowerdir=l,upperdir=u,workdir=w,userxattr m && touch m/x'
+try overlay  unshare -Urm sh -c 'cd && mkdir -p l u w m &&
+	mount -t overlay none -o lowerdir=l,upperdir=u,workdir=w,userxattr m && touch m/x'
 try network  unshare -Urn true
 try cgroup   unshare -UrC true
 try clock    unshare -UrT true
@@ -64,7 +65,8 @@ func TestOnlyNestedSessionsMakeNamespaces(t *testing.T) {
 			if _, err := d.Prepare(t.Context(), b, "00000001"); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := shell(t, d, b, box.Exec{Session: "00000001", Argv: []string{"sh", "-c", nesting}}); err != nil || out != c.want {
+			if out, err := shell(t, d, b, box.Exec{Session: "00000001", Argv: []string{"sh", "-c", nesting}}); err != nil ||
+				out != c.want {
 				t.Errorf("%v: got\n%swant\n%s", err, out, c.want)
 			}
 		})
@@ -73,8 +75,10 @@ func TestOnlyNestedSessionsMakeNamespaces(t *testing.T) {
 
 func TestNestedSessionsHaveSettingsForPodman(t *testing.T) {
 	d, b := nested(t)
-	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", "cd /etc/containers && ls && grep -h 'netns\\|ignore_chown' *; touch x || echo kept"}})
-	if want := "containers.conf\npolicy.json\nregistries.conf\nstorage.conf\nnetns = \"host\"\nignore_chown_errors = \"true\"\nkept\n"; err != nil || out != want {
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c",
+		"cd /etc/containers && ls && grep -h 'netns\\|ignore_chown' *; touch x || echo kept"}})
+	if want := "containers.conf\npolicy.json\nregistries.conf\nstorage.conf\nnetns = \"host\"\nignore_chown_errors = " +
+		"\"true\"\nkept\n"; err != nil || out != want {
 		t.Errorf("%v: %s", err, out)
 	}
 	layers, err := d.Layers(t.Context(), b)
@@ -101,7 +105,8 @@ func TestHostsRefuseNestedBoxes(t *testing.T) {
 		"create": d.Create(t.Context(), b, nil),
 		"start":  d.Start(t.Context(), b, nil),
 		"run":    d.Run(t.Context(), b, box.Exec{Argv: []string{"true"}}),
-		"setup":  d.Provision(t.Context(), &box.Box{Name: b.Name, Dir: b.Dir, Exchange: b.Exchange, Spec: box.Spec{Setup: []string{"true"}, VM: b.Spec.VM}}, nil, nil),
+		"setup": d.Provision(t.Context(), &box.Box{Name: b.Name, Dir: b.Dir, Exchange: b.Exchange,
+			Spec: box.Spec{Setup: []string{"true"}, VM: b.Spec.VM}}, nil, nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "only a virtual machine's") {
 			t.Errorf("%s: %v", what, err)

@@ -18,7 +18,8 @@ import (
 )
 
 // plan decides everything that the init will do.
-func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec, limits box.Limits) (*jail.Plan, error) {
+func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec,
+	limits box.Limits) (*jail.Plan, error) {
 	p := d.basePlan(b, limits)
 	l := rooms.Layout{Dir: b.Dir}
 	p.Mounts = append(p.Mounts, home)
@@ -43,7 +44,8 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
 		if e.Door != "" {
 			// The program may have put something else in its place.
-			p.Mounts = append(p.Mounts, jail.Mount{Source: e.Door, Target: "/exchange/" + e.Session + "/" + box.DoorSocket, File: true, Soft: true})
+			p.Mounts = append(p.Mounts, jail.Mount{Source: e.Door, Target: "/exchange/" + e.Session + "/" + box.DoorSocket,
+				File: true, Soft: true})
 		}
 	}
 	if e.View != "" {
@@ -63,7 +65,8 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 		if !filepath.IsLocal(f.Path) {
 			return nil, fmt.Errorf("file %q for /etc leaves it", f.Path)
 		}
-		p.Files = append(p.Files, jail.File{Path: path.Join("/etc", f.Path), Data: f.Data, Mode: uint32(f.Mode.Perm() &^ 0o222)})
+		p.Files = append(p.Files, jail.File{Path: path.Join("/etc", f.Path), Data: f.Data,
+			Mode: uint32(f.Mode.Perm() &^ 0o222)})
 	}
 	if err := d.tools(p, l); err != nil {
 		return nil, err
@@ -78,7 +81,8 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 		if own && m.Write && !m.Device {
 			p.Write = append(p.Write, m.Target)
 		}
-		if own && !m.Host && !m.Device && (m.Write || slices.ContainsFunc(e.Binds, func(b box.Bind) bool { return b.Path == m.Target })) {
+		if own && !m.Host && !m.Device && (m.Write ||
+			slices.ContainsFunc(e.Binds, func(b box.Bind) bool { return b.Path == m.Target })) {
 			p.Reach = append(p.Reach, m.Target)
 		}
 	}

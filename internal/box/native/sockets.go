@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// boundSockets are the paths of all sockets that somebody on the host has bound, as the kernel lists them. Those that were
-// bound by a relative path can't be found, nor those of other network namespaces.
+// boundSockets are the paths of all sockets that somebody on the host has bound, as the kernel lists them. Those that
+// were bound by a relative path can't be found, nor those of other network namespaces.
 func boundSockets() []string {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {

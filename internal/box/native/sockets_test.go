@@ -47,7 +47,8 @@ func host(t *testing.T, elements ...string) string {
 	dir := filepath.Join(append([]string{t.TempDir()}, elements...)...)
 	script := []byte("#!/bin/sh\necho it runs\n")
 	fifo := filepath.Join(dir, "fifo")
-	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "program"), script, 0o755), unix.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666))
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "program"), script, 0o755),
+		unix.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,8 @@ timeout 5 dd if=/dev/zero of=fifo bs=1 count=1 oflag=nonblock 2> /dev/null && ec
 // Guards against sockets of the host that a box reaches in what it is shown.
 func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 	for name, dir := range map[string]string{
-		"plain": host(t, "plain"), "odd": host(t, "a:b,c\\d e\nf", "lowerdir=x"), "long": host(t, strings.Repeat("l", 200), strings.Repeat("m", 200)),
+		"plain": host(t, "plain"), "odd": host(t, "a:b,c\\d e\nf", "lowerdir=x"),
+		"long": host(t, strings.Repeat("l", 200), strings.Repeat("m", 200)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, b := created(t)
@@ -82,12 +84,14 @@ func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 			bind(t, dir, "later") // later than the box, and than the first program in it
 			for _, path := range []string{dir, link} {
 				b.Spec.Mounts = []box.Mount{{Path: path}}
-				if out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", reaching, "sh", path}}); err != nil || out != "it runs\n" {
+				if out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", reaching, "sh", path}}); err != nil ||
+					out != "it runs\n" {
 					t.Errorf("%s: %v: %q", path, err, out)
 				}
 			}
 			layers, err := d.Layers(t.Context(), b)
-			if at := slices.IndexFunc(layers, func(l box.Layer) bool { return l.Name == "sockets" }); err != nil || at < 0 || !layers[at].Active {
+			if at := slices.IndexFunc(layers, func(l box.Layer) bool { return l.Name == "sockets" }); err != nil || at < 0 ||
+				!layers[at].Active {
 				t.Errorf("%v: %+v", err, layers)
 			}
 		})
@@ -102,7 +106,8 @@ func TestSocketsInWritableMounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Spec.Mounts = []box.Mount{{Path: dir, Write: true}}
-	out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", `cd "$1" && touch new && ./program; /run/cco/bin/cco-box probe dial "$PWD/there" || echo refused`, "sh", dir}})
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c",
+		`cd "$1" && touch new && ./program; /run/cco/bin/cco-box probe dial "$PWD/there" || echo refused`, "sh", dir}})
 	if err != nil || out != "it runs\nrefused\n" {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -113,7 +118,8 @@ func TestSocketsInWritableMounts(t *testing.T) {
 		t.Errorf("there are %q, %v", left, err)
 	}
 	layers, err := d.Layers(t.Context(), b)
-	if at := slices.IndexFunc(layers, func(l box.Layer) bool { return l.Name == "sockets" }); err != nil || !strings.Contains(layers[at].Detail, dir) {
+	if at := slices.IndexFunc(layers, func(l box.Layer) bool { return l.Name == "sockets" }); err != nil ||
+		!strings.Contains(layers[at].Detail, dir) {
 		t.Errorf("%v: %+v", err, layers)
 	}
 }
@@ -129,12 +135,14 @@ func below(dir string) error {
 		return err
 	}
 	d := testDriver()
-	b := &box.Box{Name: "below", Dir: dir + "-data/boxes/below", Exchange: dir + "-data/exchange", Spec: box.Spec{Mounts: []box.Mount{{Path: dir}}}}
+	b := &box.Box{Name: "below", Dir: dir + "-data/boxes/below", Exchange: dir + "-data/exchange",
+		Spec: box.Spec{Mounts: []box.Mount{{Path: dir}}}}
 	ctx := context.Background()
 	if err := d.Create(ctx, b, nil); err != nil {
 		return err
 	}
-	const script = `cd "$1" && ./program && cat below/file; touch new below/new || echo kept; /run/cco/bin/cco-box probe dial "$PWD/there" || echo refused`
+	const script = `cd "$1" && ./program && cat below/file; touch new below/new || echo kept; /run/cco/bin/cco-box ` +
+		`probe dial "$PWD/there" || echo refused`
 	if err := d.Run(ctx, b, box.Exec{Argv: []string{"bash", "-c", script, "sh", dir}, Stdout: os.Stdout}); err != nil {
 		return err
 	}

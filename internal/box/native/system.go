@@ -27,7 +27,8 @@ func systemDirs() []string {
 // None of them holds a secret: those that might, such as a gitconfig, npmrc or pip.conf, are not here.
 func etcNames() []string {
 	return []string{
-		"alternatives", "bash.bashrc", "fonts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "lsb-release",
+		"alternatives", "bash.bashrc", "fonts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime",
+		"lsb-release",
 		"mime.types", "os-release", "pki/ca-trust", "pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf",
 		"protocols", "python3", "services", "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "terminfo",
 	}
@@ -60,7 +61,8 @@ func system(p *jail.Plan) {
 		jail.Link{Path: "/var/run", Target: "../run"},
 	)
 	p.Files = append(p.Files,
-		text("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n%s:x:%d:%d:agent:%s:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+		text("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n%s:x:%d:%d:agent:%s:/bin/sh\n"+
+			"nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
 			jail.User, jail.UID, jail.GID, jail.Home),
 		text("/etc/group", "root:x:0:\n%s:x:%d:\nnogroup:x:65534:\n", jail.User, jail.GID),
 		text("/etc/hosts", "127.0.0.1 localhost %[1]s\n::1 localhost ip6-localhost %[1]s\n", p.Hostname),
@@ -89,7 +91,8 @@ func show(p *jail.Plan, name string) {
 		p.Links = append(p.Links, jail.Link{Path: name, Target: target})
 		// A link to a place that isn't shown otherwise, such as a generated file below /run or /var, brings its file along.
 		real, err := filepath.EvalSymlinks(name)
-		if err == nil && !rooms.Within(real, "/usr") && !rooms.Within(real, "/etc") && !strings.HasPrefix(real, "/lib") && !rooms.Within(real, "/proc") {
+		if err == nil && !rooms.Within(real, "/usr") && !rooms.Within(real, "/etc") && !strings.HasPrefix(real, "/lib") &&
+			!rooms.Within(real, "/proc") {
 			show(p, real)
 		}
 	case st.IsDir(), st.Mode().IsRegular():

@@ -21,14 +21,15 @@ type toolchain struct {
 	parts         []string // patterns
 }
 
-// toolchains are the places of which parts are shown when they are there. Each part holds what somebody has published and
-// nothing else: beside it are npmrc, pip.conf, settings.xml, registries' tokens, keys. Directories into which users put
-// programs of their own, as ~/bin and ~/.local/bin are, hold anything.
+// toolchains are the places of which parts are shown when they are there. Each part holds what somebody has published
+// and nothing else: beside it are npmrc, pip.conf, settings.xml, registries' tokens, keys. Directories into which users
+// put programs of their own, as ~/bin and ~/.local/bin are, hold anything.
 func toolchains() []toolchain {
 	unix := []string{"bin", "include", "lib"}
 	shims := []string{"bin", "libexec", "shims", "version"}
 	installs := slices.Concat(
-		each("installs/node*/*", unix), each("installs/python/*", unix), each("installs/ruby/*", unix), each("installs/java", []string{"*"}),
+		each("installs/node*/*", unix), each("installs/python/*", unix), each("installs/ruby/*", unix),
+		each("installs/java", []string{"*"}),
 		each("installs/bun/*", []string{"bin"}), each("installs/deno/*", []string{"bin"}), []string{"shims"})
 	goRoot := []string{"VERSION", "bin", "go.env", "lib", "pkg", "src"}
 	return []toolchain{
@@ -37,20 +38,24 @@ func toolchains() []toolchain {
 		{".fnm", "", each("node-versions/*/installation", unix)},
 		{".local/share/fnm", "", each("node-versions/*/installation", unix)},
 		{".volta", "VOLTA_HOME", slices.Concat([]string{"bin", "layout.v4", "tools/user"}, each("tools/image/node/*", unix),
-			each("tools/image/npm/*", unix), each("tools/image/pnpm/*", []string{"bin", "dist"}), each("tools/image/yarn/*", unix),
+			each("tools/image/npm/*", unix), each("tools/image/pnpm/*", []string{"bin", "dist"}),
+			each("tools/image/yarn/*", unix),
 			each("tools/image/packages/*", unix), each("tools/image/packages/@*/*", unix))},
 		{".nodenv", "NODENV_ROOT", slices.Concat(shims, each("versions/*", unix))},
 		{"n", "", append(each("n/versions/node/*", unix), "bin/node", "bin/npm", "bin/npx", "lib/node_modules/npm")},
 		{".bun", "", []string{"bin/bun", "bin/bunx"}},
 		{".deno", "", []string{"bin/deno"}},
-		{".asdf", "ASDF_DATA_DIR", slices.Concat(installs, each("installs/golang/*/go", goRoot), []string{"asdf.sh", "bin", "lib", "plugins/*/bin", "plugins/*/lib"})},
+		{".asdf", "ASDF_DATA_DIR", slices.Concat(installs, each("installs/golang/*/go", goRoot),
+			[]string{"asdf.sh", "bin", "lib", "plugins/*/bin", "plugins/*/lib"})},
 		{".local/share/mise", "MISE_DATA_DIR", slices.Concat(installs, each("installs/go/*", goRoot))},
 		{".local/bin", "", []string{"mise", "uv", "uvx"}},
-		{".sdkman/candidates", "", slices.Concat([]string{"java/*"}, each("gradle/*", unix), each("kotlin/*", unix), each("maven/*", []string{"bin", "boot", "lib"}))},
+		{".sdkman/candidates", "", slices.Concat([]string{"java/*"}, each("gradle/*", unix), each("kotlin/*", unix),
+			each("maven/*", []string{"bin", "boot", "lib"}))},
 		{".pyenv", "PYENV_ROOT", slices.Concat(shims, each("versions/*", unix), []string{"pyenv.d"})},
 		{".local/share/uv", "", each("python/*", unix)},
 		{".rustup", "RUSTUP_HOME", []string{"settings.toml", "toolchains"}},
-		{".cargo/bin", "", []string{"cargo", "cargo-clippy", "cargo-fmt", "cargo-miri", "clippy-driver", "rust-analyzer", "rust-gdb", "rust-lldb",
+		{".cargo/bin", "", []string{"cargo", "cargo-clippy", "cargo-fmt", "cargo-miri", "clippy-driver", "rust-analyzer",
+			"rust-gdb", "rust-lldb",
 			"rustc", "rustdoc", "rustfmt", "rustup"}},
 		{".rbenv", "RBENV_ROOT", slices.Concat(shims, each("versions/*", unix))},
 		{".goenv", "GOENV_ROOT", slices.Concat(shims, each("versions/*", goRoot))},
@@ -75,8 +80,8 @@ type shown struct {
 	env    []string          // tells tools where they are when their place is not below the box's own home
 }
 
-// find finds what the user has installed below home: the parts of toolchains, and the programs that are named, as a shell
-// finds them in dirs, each by itself. All of it is read-only in a box.
+// find finds what the user has installed below home: the parts of toolchains, and the programs that are named, as a
+// shell finds them in dirs, each by itself. All of it is read-only in a box.
 func find(home string, dirs, programs []string) *shown {
 	s := &shown{links: map[string]string{}}
 	home = filepath.Clean(home)
@@ -116,7 +121,8 @@ func (s *shown) toolchain(home, realHome string, t toolchain) {
 			found = s.add(realHome, realRoot, filepath.Join(root, name)) || found
 		}
 	}
-	if found && t.variable != "" && !slices.ContainsFunc(s.env, func(kv string) bool { return strings.HasPrefix(kv, t.variable+"=") }) {
+	if found && t.variable != "" && !slices.ContainsFunc(s.env,
+		func(kv string) bool { return strings.HasPrefix(kv, t.variable+"=") }) {
 		s.env = append(s.env, t.variable+"="+root)
 	}
 }
@@ -142,8 +148,8 @@ func (s *shown) sees(name string) bool {
 	return slices.ContainsFunc(s.mounts, func(m box.Mount) bool { return rooms.Within(name, m.Path) })
 }
 
-// program shows a program by itself, with the package that it is part of. A link stays one: programs look beside what it
-// leads to.
+// program shows a program by itself, with the package that it is part of. A link stays one: programs look beside what
+// it leads to.
 func (s *shown) program(name string) {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -16,36 +16,60 @@ import (
 // private are files below home that nobody has asked to show. Most lie beside what a toolchain needs in order to run.
 func private() []string {
 	return []string{
-		".ssh/id_ed25519", ".gnupg/secring.gpg", ".aws/credentials", ".azure/accessTokens.json", ".kube/config", ".docker/config.json",
-		".netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".gitconfig", ".bash_history", ".bashrc", ".profile", ".env", ".vault-token",
-		".config/gh/hosts.yml", ".config/gcloud/credentials.db", ".config/nvm/.git/config", ".config/mise/config.toml", ".config/uv/uv.toml",
-		".claude/.credentials.json", ".claude.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".local/share/opencode/auth.json",
-		".password-store/x.gpg", ".mozilla/firefox/p/key4.db", ".local/share/keyrings/login.keyring", ".m2/settings.xml", ".gradle/gradle.properties",
-		".terraform.d/credentials.tfrc.json", ".gem/credentials", ".bundle/config", ".composer/auth.json", ".cargo/credentials.toml", ".cargo/config.toml",
-		"bin/deploy", ".local/bin/deploy", ".local/bin/key.pem", "go/bin/mine", ".cargo/bin/mine", ".bun/bin/mine", ".deno/bin/mine", "n/notes", "n/bin/mine",
-		"n/lib/secret", "n/etc/npmrc", "sdk/keys/k", "project/.env", ".nvm/.git/config", ".nvm/versions/node/v22/etc/npmrc", ".nvm/default-packages",
-		".fnm/node-versions/v22/installation/etc/npmrc", ".volta/hooks.json", ".volta/tools/image/node/v22/etc/npmrc", ".volta/log/volta-error.log",
-		".nodenv/.git/config", ".nodenv/versions/v22/etc/npmrc", ".asdf/.git/config", ".asdf/plugins/x/.git/config", ".asdf/installs/nodejs/v22/etc/npmrc",
-		".asdf/installs/python/3/pip.conf", ".asdf/.asdfrc", ".local/share/mise/installs/node/v22/etc/npmrc", ".local/share/mise/installs/python/3/pip.conf",
-		".sdkman/candidates/maven/3/conf/settings.xml", ".sdkman/candidates/gradle/8/init.d/x.gradle", ".sdkman/etc/config", ".pyenv/.git/config",
-		".pyenv/versions/3/pip.conf", ".pyenv/versions/3/etc/jupyter/x", ".local/share/uv/credentials/x", ".local/share/uv/python/3/pip.conf",
-		".rustup/credentials", ".rbenv/.git/config", ".rbenv/versions/3/etc/gemrc", ".goenv/.git/config", ".goenv/versions/1/mine",
-		".dotnet/corefx/cryptography/x509stores/my/key.pfx", ".dotnet/tools/mine", ".dotnet/mine", ".nuget/NuGet/NuGet.Config", ".ghcup/config.yaml",
-		".config/nvm/versions/node/v22/etc/npmrc", ".local/share/fnm/node-versions/v22/installation/etc/npmrc", ".jenv/x", ".local/share/pipx/shared/x",
+		".ssh/id_ed25519", ".gnupg/secring.gpg", ".aws/credentials", ".azure/accessTokens.json", ".kube/config",
+		".docker/config.json",
+		".netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".gitconfig", ".bash_history", ".bashrc",
+		".profile", ".env", ".vault-token",
+		".config/gh/hosts.yml", ".config/gcloud/credentials.db", ".config/nvm/.git/config", ".config/mise/config.toml",
+		".config/uv/uv.toml",
+		".claude/.credentials.json", ".claude.json", ".codex/auth.json", ".gemini/oauth_creds.json",
+		".local/share/opencode/auth.json",
+		".password-store/x.gpg", ".mozilla/firefox/p/key4.db", ".local/share/keyrings/login.keyring", ".m2/settings.xml",
+		".gradle/gradle.properties",
+		".terraform.d/credentials.tfrc.json", ".gem/credentials", ".bundle/config", ".composer/auth.json",
+		".cargo/credentials.toml", ".cargo/config.toml",
+		"bin/deploy", ".local/bin/deploy", ".local/bin/key.pem", "go/bin/mine", ".cargo/bin/mine", ".bun/bin/mine",
+		".deno/bin/mine", "n/notes", "n/bin/mine",
+		"n/lib/secret", "n/etc/npmrc", "sdk/keys/k", "project/.env", ".nvm/.git/config", ".nvm/versions/node/v22/etc/npmrc",
+		".nvm/default-packages",
+		".fnm/node-versions/v22/installation/etc/npmrc", ".volta/hooks.json", ".volta/tools/image/node/v22/etc/npmrc",
+		".volta/log/volta-error.log",
+		".nodenv/.git/config", ".nodenv/versions/v22/etc/npmrc", ".asdf/.git/config", ".asdf/plugins/x/.git/config",
+		".asdf/installs/nodejs/v22/etc/npmrc",
+		".asdf/installs/python/3/pip.conf", ".asdf/.asdfrc", ".local/share/mise/installs/node/v22/etc/npmrc",
+		".local/share/mise/installs/python/3/pip.conf",
+		".sdkman/candidates/maven/3/conf/settings.xml", ".sdkman/candidates/gradle/8/init.d/x.gradle", ".sdkman/etc/config",
+		".pyenv/.git/config",
+		".pyenv/versions/3/pip.conf", ".pyenv/versions/3/etc/jupyter/x", ".local/share/uv/credentials/x",
+		".local/share/uv/python/3/pip.conf",
+		".rustup/credentials", ".rbenv/.git/config", ".rbenv/versions/3/etc/gemrc", ".goenv/.git/config",
+		".goenv/versions/1/mine",
+		".dotnet/corefx/cryptography/x509stores/my/key.pfx", ".dotnet/tools/mine", ".dotnet/mine",
+		".nuget/NuGet/NuGet.Config", ".ghcup/config.yaml",
+		".config/nvm/versions/node/v22/etc/npmrc", ".local/share/fnm/node-versions/v22/installation/etc/npmrc", ".jenv/x",
+		".local/share/pipx/shared/x",
 	}
 }
 
 // programs are files below home that must run.
 func programs() []string {
 	return []string{
-		".nvm/nvm.sh", ".nvm/versions/node/v22/bin/node", ".nvm/versions/node/v22/lib/node_modules/npm/npm.js", ".config/nvm/versions/node/v22/bin/node",
-		".fnm/node-versions/v22/installation/bin/node", ".local/share/fnm/node-versions/v22/installation/bin/node", ".volta/bin/node",
-		".volta/tools/image/node/v22/bin/node", ".volta/tools/image/packages/@a/b/lib/x.js", ".nodenv/shims/node", ".nodenv/versions/v22/bin/node", "n/bin/node",
-		"n/n/versions/node/v22/bin/node", ".bun/bin/bun", ".deno/bin/deno", ".asdf/shims/node", ".asdf/installs/nodejs/v22/bin/node", ".asdf/installs/golang/1/go/bin/go",
-		".local/share/mise/shims/node", ".local/share/mise/installs/go/1/bin/go", ".local/share/mise/installs/java/21/conf/java.security", ".local/bin/mise",
-		".local/bin/uv", ".sdkman/candidates/java/21/bin/java", ".sdkman/candidates/maven/3/bin/mvn", ".pyenv/shims/python", ".pyenv/versions/3/bin/python",
-		".local/share/uv/python/3/bin/python", ".rustup/toolchains/stable/bin/rustc", ".rustup/settings.toml", ".cargo/bin/cargo", ".rbenv/versions/3/bin/ruby",
-		".goenv/versions/1/bin/go", "sdk/go1.22/bin/go", ".dotnet/dotnet", ".dotnet/sdk/9/x.dll", ".ghcup/bin/ghc", ".ghcup/ghc/9/bin/ghc",
+		".nvm/nvm.sh", ".nvm/versions/node/v22/bin/node", ".nvm/versions/node/v22/lib/node_modules/npm/npm.js",
+		".config/nvm/versions/node/v22/bin/node",
+		".fnm/node-versions/v22/installation/bin/node", ".local/share/fnm/node-versions/v22/installation/bin/node",
+		".volta/bin/node",
+		".volta/tools/image/node/v22/bin/node", ".volta/tools/image/packages/@a/b/lib/x.js", ".nodenv/shims/node",
+		".nodenv/versions/v22/bin/node", "n/bin/node",
+		"n/n/versions/node/v22/bin/node", ".bun/bin/bun", ".deno/bin/deno", ".asdf/shims/node",
+		".asdf/installs/nodejs/v22/bin/node", ".asdf/installs/golang/1/go/bin/go",
+		".local/share/mise/shims/node", ".local/share/mise/installs/go/1/bin/go",
+		".local/share/mise/installs/java/21/conf/java.security", ".local/bin/mise",
+		".local/bin/uv", ".sdkman/candidates/java/21/bin/java", ".sdkman/candidates/maven/3/bin/mvn", ".pyenv/shims/python",
+		".pyenv/versions/3/bin/python",
+		".local/share/uv/python/3/bin/python", ".rustup/toolchains/stable/bin/rustc", ".rustup/settings.toml",
+		".cargo/bin/cargo", ".rbenv/versions/3/bin/ruby",
+		".goenv/versions/1/bin/go", "sdk/go1.22/bin/go", ".dotnet/dotnet", ".dotnet/sdk/9/x.dll", ".ghcup/bin/ghc",
+		".ghcup/ghc/9/bin/ghc",
 	}
 }
 
@@ -66,7 +90,8 @@ func lay(t *testing.T, home string, files ...string) {
 func TestNothingPrivateBelowToolchains(t *testing.T) {
 	home := t.TempDir()
 	lay(t, home, slices.Concat(private(), programs())...)
-	s := find(home, []string{home + "/bin", home + "/.local/bin", home + "/.cargo/bin", home + "/.ssh"}, []string{"claude", "node"})
+	s := find(home, []string{home + "/bin", home + "/.local/bin", home + "/.cargo/bin", home + "/.ssh"},
+		[]string{"claude", "node"})
 	for _, file := range private() {
 		if s.sees(filepath.Join(home, file)) {
 			t.Errorf("%s is shown", file)
@@ -96,7 +121,8 @@ func TestNothingPrivateBelowToolchains(t *testing.T) {
 func TestToolchainsThatAreLinks(t *testing.T) {
 	home := t.TempDir()
 	lay(t, home, "bin/deploy", "else/where/toolchains/stable/rustc")
-	for link, target := range map[string]string{".rustup": home + "/else/where", ".nvm": home, ".deno": ".", "n": "nowhere"} {
+	for link, target := range map[string]string{".rustup": home + "/else/where", ".nvm": home, ".deno": ".",
+		"n": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(home, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -129,14 +155,16 @@ func TestVersionsThatAreLinks(t *testing.T) {
 	}
 }
 
-// Guards against an agent's CLI that a box does not see any more where ~/bin and the like are not shown, however it was installed.
+// Guards against an agent's CLI that a box does not see any more where ~/bin and the like are not shown, however it was
+// installed.
 func TestProgramsByThemselves(t *testing.T) {
 	for name, c := range map[string]struct{ file, link string }{
-		"a file":              {"bin/agent", ""},
-		"a versioned file":    {".local/share/agent/versions/2.0", ".local/bin/agent"},
-		"npm's prefix":        {".npm-global/lib/node_modules/@org/agent/cli.js", ".npm-global/bin/agent"},
-		"npm's, unscoped":     {".npm-global/lib/node_modules/agent/bin/cli.js", ".local/bin/agent"},
-		"nvm's":               {".nvm/versions/node/v22/lib/node_modules/@org/agent/cli.js", ".nvm/versions/node/v22/bin/agent"},
+		"a file":           {"bin/agent", ""},
+		"a versioned file": {".local/share/agent/versions/2.0", ".local/bin/agent"},
+		"npm's prefix":     {".npm-global/lib/node_modules/@org/agent/cli.js", ".npm-global/bin/agent"},
+		"npm's, unscoped":  {".npm-global/lib/node_modules/agent/bin/cli.js", ".local/bin/agent"},
+		"nvm's": {".nvm/versions/node/v22/lib/node_modules/@org/agent/cli.js",
+			".nvm/versions/node/v22/bin/agent"},
 		"side by side":        {".bun/install/global/node_modules/@org/agent/cli.js", ".bun/bin/agent"},
 		"another's directory": {"tools/agent", "somewhere/else/agent"},
 	} {
@@ -164,7 +192,8 @@ func TestProgramsByThemselves(t *testing.T) {
 			}
 			path := "/usr/bin:/bin:" + bin
 			d, b := madeBy(t, Options{Tool: testDriver().opts.Tool, Home: home, Path: path, Programs: []string{"agent"}})
-			script := `agent && d=$(dirname "$(readlink -f "$(command -v agent)")") && ls "$d"; find "$1" -name token -o -name npmrc`
+			script := `agent && d=$(dirname "$(readlink -f "$(command -v agent)")") && ls "$d"; find "$1" -name token -o ` +
+				`-name npmrc`
 			out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", script, "sh", home}})
 			first, rest, _ := strings.Cut(out, "\n")
 			if err != nil || first != c.file || strings.Contains(rest, "token") || strings.Contains(rest, "npmrc") {

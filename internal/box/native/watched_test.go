@@ -67,7 +67,8 @@ func watched() error {
 	}
 	run := func(argv ...string) (string, error) {
 		var out bytes.Buffer
-		err := d.Run(ctx, b, box.Exec{Session: "0badcafe", Argv: argv, Stdout: &out, Limits: box.Limits{Memory: 128 << 20, Time: 2 * time.Minute}})
+		err := d.Run(ctx, b, box.Exec{Session: "0badcafe", Argv: argv, Stdout: &out,
+			Limits: box.Limits{Memory: 128 << 20, Time: 2 * time.Minute}})
 		return strings.TrimSpace(out.String()), err
 	}
 	for _, kind := range slices.Concat(probe.Meals(), probe.HiddenMeals()) {
@@ -79,7 +80,8 @@ func watched() error {
 	if s.Score, err = run("cat", "/proc/self/oom_score_adj"); err != nil {
 		return err
 	}
-	if s.Reset, err = run("sh", "-c", "{ echo 0 > /proc/self/oom_score_adj; } 2>/dev/null; cat /proc/self/oom_score_adj"); err != nil {
+	s.Reset, err = run("sh", "-c", "{ echo 0 > /proc/self/oom_score_adj; } 2>/dev/null; cat /proc/self/oom_score_adj")
+	if err != nil {
 		return err
 	}
 	if err := d.Destroy(ctx, b); err != nil {
@@ -88,22 +90,23 @@ func watched() error {
 	return json.NewEncoder(os.Stdout).Encode(s)
 }
 
-// Guards against memory that the watchdog doesn't see: behind a descriptor, of System V, in sockets, of threads. And against one that kills who
-// keeps to the limit, because it counts shared pages more than once.
+// Guards against memory that the watchdog doesn't see: behind a descriptor, of System V, in sockets, of threads. And
+// against one that kills who keeps to the limit, because it counts shared pages more than once.
 func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := proc.Cmd{Argv: []string{self}, Env: append(os.Environ(), watchedVariable+"=1"), Attr: func(a *syscall.SysProcAttr) {
-		a.Cloneflags = unix.CLONE_NEWNS
-		if os.Getuid() != 0 {
-			a.Cloneflags |= unix.CLONE_NEWUSER
-			a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
-			a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
-			a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
-		}
-	}}
+	cmd := proc.Cmd{Argv: []string{self}, Env: append(os.Environ(), watchedVariable+"=1"),
+		Attr: func(a *syscall.SysProcAttr) {
+			a.Cloneflags = unix.CLONE_NEWNS
+			if os.Getuid() != 0 {
+				a.Cloneflags |= unix.CLONE_NEWUSER
+				a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+				a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+				a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+			}
+		}}
 	out, err := proc.Output(t.Context(), cmd)
 	if err != nil {
 		t.Fatal(err)

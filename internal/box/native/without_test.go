@@ -65,7 +65,8 @@ func without(what string) error {
 			return err
 		}
 		n := 0
-		results, err := verify.Run(ctx, d, b, verify.Options{Tool: d.opts.Tool, ID: func() string { n++; return fmt.Sprintf("0000000%d", n) }})
+		results, err := verify.Run(ctx, d, b, verify.Options{Tool: d.opts.Tool,
+			ID: func() string { n++; return fmt.Sprintf("0000000%d", n) }})
 		if err != nil {
 			return err
 		}
@@ -109,7 +110,8 @@ func forbid(what string) error {
 		return err
 	}
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return errno
 	}
@@ -122,7 +124,8 @@ func onKernelWithout(t *testing.T, what string) verdicts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self}, Env: append(os.Environ(), withoutVariable+"="+what)})
+	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self},
+		Env: append(os.Environ(), withoutVariable+"="+what)})
 	if err != nil {
 		t.Fatal(err)
 	}

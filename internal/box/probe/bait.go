@@ -1,7 +1,7 @@
 package probe
 
-// Behind is what stands behind the door that the probes try. None of it is on the network: whatever the door lets through
-// ends at the host that laid it out.
+// Behind is what stands behind the door that the probes try. None of it is on the network: whatever the door lets
+// through ends at the host that laid it out.
 type Behind struct {
 	Allowed string   `json:"allowed"` // a name that is let through, on ports 80 and 443
 	Other   string   `json:"other"`   // a name that is not
@@ -45,5 +45,6 @@ const RelayCheck = "relay-check.cco.test"
 
 // Doors are the probes that need a door.
 func Doors() []string {
-	return []string{Control, "door-names", "door-notation", "door-rebinding", "door-sni", "door-host", "door-token", "door-other", DoorRelay}
+	return []string{Control, "door-names", "door-notation", "door-rebinding", "door-sni", "door-host", "door-token",
+		"door-other", DoorRelay}
 }

@@ -102,9 +102,12 @@ func doorControl(b *Bait) string {
 func doorNames(b *Bait) string {
 	c, allowed, other := b.caller(), b.Behind.Allowed, b.Behind.Other
 	for _, target := range []string{
-		other + ":443", other + ":80", strings.ToUpper(other) + ".:443", "sub." + allowed + ":443", allowed + "." + other + ":443", "x" + allowed + ":443",
-		allowed + ":22", allowed + ":25", allowed + ":8443", allowed + ":65979", allowed + "@" + other + ":443", other + "#" + allowed + ":443",
-		other + "/" + allowed + ":443", allowed + "\x00." + other + ":443", allowed + "%00." + other + ":443", allowed + "\t" + other + ":443", "*:443",
+		other + ":443", other + ":80", strings.ToUpper(other) + ".:443", "sub." + allowed + ":443", allowed + "." + other +
+			":443", "x" + allowed + ":443",
+		allowed + ":22", allowed + ":25", allowed + ":8443", allowed + ":65979", allowed + "@" + other + ":443", other + "#" +
+			allowed + ":443",
+		other + "/" + allowed + ":443", allowed + "\x00." + other + ":443", allowed + "%00." + other + ":443",
+		allowed + "\t" + other + ":443", "*:443",
 		other + "?" + allowed + ":443", other + "\\" + allowed + ":443", "." + other + ":443", other + "..:443",
 	} {
 		if c.tunnel(target) {
@@ -112,8 +115,10 @@ func doorNames(b *Bait) string {
 		}
 	}
 	for _, url := range []string{
-		"http://" + other + "/", "http://" + allowed + ":8080/", "http://" + allowed + "@" + other + "/", "http://" + other + "#@" + allowed + "/",
-		"http://" + other + "\\@" + allowed + "/", "http:/\\" + other + "/", "HTTP://" + strings.ToUpper(other) + "/", "https://" + other + "/", "ftp://" + allowed + "/",
+		"http://" + other + "/", "http://" + allowed + ":8080/", "http://" + allowed + "@" + other + "/", "http://" + other +
+			"#@" + allowed + "/",
+		"http://" + other + "\\@" + allowed + "/", "http:/\\" + other + "/", "HTTP://" + strings.ToUpper(other) + "/",
+		"https://" + other + "/", "ftp://" + allowed + "/",
 	} {
 		for _, host := range []string{other, allowed} {
 			if page := c.get(url, host); page != "" && !strings.Contains(page, Answer+" "+allowed) {
@@ -127,10 +132,14 @@ func doorNames(b *Bait) string {
 func doorNotation(b *Bait) string {
 	c := b.caller()
 	for _, host := range []string{
-		"127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0", "0.0.0.0", "127.0.0.1.", "127.000.000.001",
-		"[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fe80::1%25lo]", "[fe80::1%lo]",
-		"localhost", "LOCALHOST", "localhost.", "localhost.localdomain", "ip6-localhost", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "１２７.０.０.１", "①②⑦.⓪.⓪.①", "127。0。0。1",
-		"169.254.169.254", "2852039166", "0xa9fea9fe", "[fd00:ec2::254]", "metadata.google.internal", "10.0.0.1", "192.168.1.1", "172.16.0.1", "100.64.0.1", "[fc00::1]", "[fec0::1]",
+		"127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0", "0.0.0.0",
+		"127.0.0.1.", "127.000.000.001",
+		"[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]",
+		"[2002:7f00:1::]", "[fe80::1%25lo]", "[fe80::1%lo]",
+		"localhost", "LOCALHOST", "localhost.", "localhost.localdomain", "ip6-localhost", "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ", "１２７.０.０.１",
+		"①②⑦.⓪.⓪.①", "127。0。0。1",
+		"169.254.169.254", "2852039166", "0xa9fea9fe", "[fd00:ec2::254]", "metadata.google.internal", "10.0.0.1",
+		"192.168.1.1", "172.16.0.1", "100.64.0.1", "[fc00::1]", "[fec0::1]",
 		"255.255.255.255", "224.0.0.1", "20.30.40.50", "0x141e2832", "336472114", "[::ffff:20.30.40.50]",
 	} {
 		for _, port := range []int{80, 443, b.Port} {
@@ -168,10 +177,12 @@ func doorSNI(b *Bait) string {
 		what, port string
 		say        []byte
 	}{
-		{"TLS", "443", b.Behind.Foreign}, {"TLS on port 80", "80", b.Behind.Foreign}, {"HTTP", "80", plain}, {"HTTP on port 443", "443", plain},
+		{"TLS", "443", b.Behind.Foreign}, {"TLS on port 80", "80", b.Behind.Foreign}, {"HTTP", "80", plain},
+		{"HTTP on port 443", "443", plain},
 		{"CONNECT", "80", []byte("CONNECT " + other + ":443 HTTP/1.1\r\nHost: " + other + ":443\r\n\r\n")},
 		{"something that is not TLS", "443", []byte("SSH-2.0-probe\r\n")},
-		{"HTTP in HTTP", "80", []byte("GET http://" + other + "/ HTTP/1.1\r\nHost: " + allowed + "\r\nConnection: close\r\n\r\n")},
+		{"HTTP in HTTP", "80", []byte("GET http://" + other + "/ HTTP/1.1\r\nHost: " + allowed +
+			"\r\nConnection: close\r\n\r\n")},
 	} {
 		target := allowed + ":" + try.port
 		_, rest := c.ask("CONNECT "+target+" HTTP/1.1\r\nHost: "+target+"\r\n"+basic(c.token)+"\r\n", try.say)
@@ -184,7 +195,8 @@ func doorSNI(b *Bait) string {
 
 func doorHost(b *Bait) string {
 	c, allowed, other := b.caller(), b.Behind.Allowed, b.Behind.Other
-	for _, hosts := range []string{other, allowed + "\r\nHost: " + other, other + "\r\nHost: " + allowed, allowed + "\r\nhost : " + other, allowed + "\r\n Host: " + other, allowed + "," + other} {
+	for _, hosts := range []string{other, allowed + "\r\nHost: " + other, other + "\r\nHost: " + allowed,
+		allowed + "\r\nhost : " + other, allowed + "\r\n Host: " + other, allowed + "," + other} {
 		if page := c.get("http://"+allowed+"/", hosts); page != "" && !strings.Contains(page, Answer+" "+allowed+"\n") {
 			return fmt.Sprintf("the other host answered to %q", hosts)
 		}
@@ -200,14 +212,17 @@ func doorToken(b *Bait) string {
 			return fmt.Sprintf("the token %q was good enough", token)
 		}
 		for _, header := range []string{"x-api-key: " + token, "Authorization: Bearer " + token, "x-goog-api-key: " + token} {
-			if status, _ := c.ask("GET /anthropic/v1/models HTTP/1.1\r\nHost: door\r\n"+header+"\r\nConnection: close\r\n\r\n", nil); status == 200 {
+			if status, _ := c.ask("GET /anthropic/v1/models HTTP/1.1\r\nHost: door\r\n"+header+"\r\nConnection: close\r\n\r\n",
+				nil); status == 200 {
 				return fmt.Sprintf("the model answered to the token %q", token)
 			}
 		}
 	}
 	for _, header := range []string{
-		"", "Proxy-Authorization: Bearer " + b.Behind.Token + "\r\n", "Authorization: " + strings.TrimPrefix(basic(b.Behind.Token), "Proxy-Authorization: "),
-		"Proxy-Authorization: Basic\r\n", "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("cco")) + "\r\n",
+		"", "Proxy-Authorization: Bearer " + b.Behind.Token + "\r\n", "Authorization: " +
+			strings.TrimPrefix(basic(b.Behind.Token), "Proxy-Authorization: "),
+		"Proxy-Authorization: Basic\r\n", "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("cco")) +
+			"\r\n",
 	} {
 		if status, _ := c.ask("CONNECT "+name+":443 HTTP/1.1\r\nHost: "+name+":443\r\n"+header+"\r\n", nil); status == 200 {
 			return fmt.Sprintf("%q was good enough", header)
@@ -236,7 +251,8 @@ func doorRelay(b *Bait) string {
 	if err != nil {
 		return "there is no relay"
 	}
-	if err := os.WriteFile(filepath.Join(b.Mine, RelayFile), []byte(port+"\n"), 0o644); err != nil { //nolint:gosec // for the host
+	if err := os.WriteFile(filepath.Join(b.Mine, RelayFile), []byte(port+"\n"),
+		0o644); err != nil { //nolint:gosec // for the host
 		return err.Error()
 	}
 	for range patience / (10 * time.Millisecond) {

@@ -72,7 +72,8 @@ func shared(b *Bait) string {
 	for _, name := range []string{"config", "HEAD", "index", "packed-refs"} {
 		escape = first(escape, openable(filepath.Join(dir, name), os.O_WRONLY|os.O_APPEND))
 	}
-	for _, name := range []string{".", "hooks", "info", "worktrees", "refs/heads", "refs/tags", "refs/remotes", "refs/replace"} {
+	for _, name := range []string{".", "hooks", "info", "worktrees", "refs/heads", "refs/tags", "refs/remotes",
+		"refs/replace"} {
 		escape = first(escape, writable("", filepath.Join(dir, name)))
 	}
 	return escape
@@ -137,8 +138,10 @@ func foreignDescriptors(open []string) string {
 	for _, line := range open {
 		fd, to, _ := strings.Cut(line, " ")
 		switch {
-		case strings.HasPrefix(to, "anon_inode:"), strings.HasPrefix(to, "/sys/fs/cgroup/cpu"): // the runtime's poller, and where it reads its share
-		case len(fd) == 1 && fd <= "2" && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "socket:") || to == "/dev/null" || strings.HasPrefix(to, "/dev/pts/")):
+		// the runtime's poller, and where it reads its share
+		case strings.HasPrefix(to, "anon_inode:"), strings.HasPrefix(to, "/sys/fs/cgroup/cpu"):
+		case len(fd) == 1 && fd <= "2" && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, "socket:") ||
+			to == "/dev/null" || strings.HasPrefix(to, "/dev/pts/")):
 		default:
 			return "descriptor " + fd + " is " + to
 		}
@@ -168,8 +171,10 @@ func initRoot(b *Bait) string {
 
 func procSys(b *Bait) string {
 	for _, name := range []string{
-		"sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hotplug", "sys/vm/panic_on_oom", "sys/vm/overcommit_memory",
-		"sys/fs/binfmt_misc/register", "sys/kernel/domainname", "sys/net/ipv4/ip_forward", "sys/user/max_user_namespaces", "sysrq-trigger",
+		"sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hotplug", "sys/vm/panic_on_oom",
+		"sys/vm/overcommit_memory",
+		"sys/fs/binfmt_misc/register", "sys/kernel/domainname", "sys/net/ipv4/ip_forward", "sys/user/max_user_namespaces",
+		"sysrq-trigger",
 	} {
 		if b.Rooted && strings.HasPrefix(name, "sys/user/") {
 			continue // these are each namespace's own
@@ -206,7 +211,8 @@ func devices(b *Bait) string {
 			return "made " + name
 		}
 	}
-	for _, name := range []string{"mem", "kmem", "port", "kmsg", "sda", "vda", "nvme0n1", "loop0", "loop-control", "kvm", "fuse", "uinput", "vsock", "vhost-vsock", "net/tun"} {
+	for _, name := range []string{"mem", "kmem", "port", "kmsg", "sda", "vda", "nvme0n1", "loop0", "loop-control", "kvm",
+		"fuse", "uinput", "vsock", "vhost-vsock", "net/tun"} {
 		if escape := openable("/dev/"+name, os.O_RDONLY); escape != "" {
 			return escape
 		}

@@ -97,8 +97,10 @@ func kernelSurface(*Bait) string {
 		nr   uintptr
 		a, b uintptr
 	}{
-		{"bpf", unix.SYS_BPF, ^uintptr(0), 0}, {"io_uring", unix.SYS_IO_URING_SETUP, 0, 0}, {"userfaultfd", unix.SYS_USERFAULTFD, ^uintptr(0), 0},
-		{"perf", unix.SYS_PERF_EVENT_OPEN, 0, 0}, {"kexec", unix.SYS_KEXEC_LOAD, 0, ^uintptr(0)}, {"module", unix.SYS_FINIT_MODULE, ^uintptr(0), 0},
+		{"bpf", unix.SYS_BPF, ^uintptr(0), 0}, {"io_uring", unix.SYS_IO_URING_SETUP, 0, 0},
+		{"userfaultfd", unix.SYS_USERFAULTFD, ^uintptr(0), 0},
+		{"perf", unix.SYS_PERF_EVENT_OPEN, 0, 0}, {"kexec", unix.SYS_KEXEC_LOAD, 0, ^uintptr(0)},
+		{"module", unix.SYS_FINIT_MODULE, ^uintptr(0), 0},
 	} {
 		_, _, errno := unix.Syscall6(c.nr, c.a, c.b, 0, 0, 0, 0)
 		if errno != unix.EPERM && errno != unix.EACCES && errno != unix.ENOSYS {

@@ -44,7 +44,8 @@ func laterSocket(b *Bait) string {
 	if _, err := os.Stat(b.Shown); err != nil {
 		return "" // it isn't shown here
 	}
-	if err := os.WriteFile(filepath.Join(b.Mine, AskFile), []byte("\n"), 0o644); err != nil { //nolint:gosec // for the host
+	if err := os.WriteFile(filepath.Join(b.Mine, AskFile), []byte("\n"),
+		0o644); err != nil { //nolint:gosec // for the host
 		return err.Error()
 	}
 	socket := filepath.Join(b.Shown, Later)
@@ -137,7 +138,8 @@ func netlink(*Bait) string {
 		return ""
 	}
 	defer closeFD(fd)
-	for name, kind := range map[string]uint16{"interface": unix.RTM_NEWLINK, "address": unix.RTM_NEWADDR, "route": unix.RTM_NEWROUTE} {
+	for name, kind := range map[string]uint16{"interface": unix.RTM_NEWLINK, "address": unix.RTM_NEWADDR,
+		"route": unix.RTM_NEWROUTE} {
 		// An interface of number -1, an address or a route of length 255.
 		msg := append(make([]byte, unix.SizeofNlMsghdr), unix.AF_INET, 255, 0, 0, 255, 255, 255, 255)
 		msg = append(msg, make([]byte, 24)...)
@@ -163,7 +165,8 @@ func netlink(*Bait) string {
 // network looks for a route, without sending anything, and for any interface but the box's own loopback.
 func network(*Bait) string {
 	// An address for documentation: nobody has it.
-	if err := connect(unix.AF_INET, unix.SOCK_DGRAM, &unix.SockaddrInet4{Addr: [4]byte{192, 0, 2, 1}, Port: 9}); err == nil {
+	if err := connect(unix.AF_INET, unix.SOCK_DGRAM, &unix.SockaddrInet4{Addr: [4]byte{192, 0, 2, 1},
+		Port: 9}); err == nil {
 		return "there is a route"
 	}
 	text, err := os.ReadFile("/proc/self/net/dev")
@@ -184,7 +187,8 @@ func oddSockets(*Bait) string {
 		name         string
 		family, kind int
 	}{
-		{"raw", unix.AF_INET, unix.SOCK_RAW}, {"packet", unix.AF_PACKET, unix.SOCK_RAW}, {"vsock", unix.AF_VSOCK, unix.SOCK_STREAM}, {"alg", unix.AF_ALG, unix.SOCK_SEQPACKET},
+		{"raw", unix.AF_INET, unix.SOCK_RAW}, {"packet", unix.AF_PACKET, unix.SOCK_RAW},
+		{"vsock", unix.AF_VSOCK, unix.SOCK_STREAM}, {"alg", unix.AF_ALG, unix.SOCK_SEQPACKET},
 	} {
 		protocol := 0
 		if s.name == "raw" {

@@ -82,16 +82,16 @@ func All() []Probe {
 	}
 }
 
-// Meals are the kinds of memory that are tried to get more than is allowed: of a process's own, behind a descriptor, and
-// System V memory that no process has attached.
+// Meals are the kinds of memory that are tried to get more than is allowed: of a process's own, behind a descriptor,
+// and System V memory that no process has attached.
 func Meals() []string { return []string{"own", "memfd", Segment} }
 
 // Segment is System V memory. It outlives its maker, so that it is to be tried only in a namespace of the box's own.
 const Segment = "segment"
 
-// HiddenMeals are kinds that one who sums up what processes hold must look for: a process's own when its first thread has
-// ended, behind a descriptor that one thread alone has, and what waits in sockets. A cgroup sees the first two by itself; of
-// sockets not every version sees all.
+// HiddenMeals are kinds that one who sums up what processes hold must look for: a process's own when its first thread
+// has ended, behind a descriptor that one thread alone has, and what waits in sockets. A cgroup sees the first two by
+// itself; of sockets not every version sees all.
 func HiddenMeals() []string { return []string{"leaderless", "table", "socket", "tcp"} }
 
 // Names are the names of all probes.
@@ -103,11 +103,12 @@ func Names() []string {
 	return names
 }
 
-// InNamespaces are the names of the probes that get through where a session may make namespaces, to run containers in them.
+// InNamespaces are the names of the probes that get through where a session may make namespaces, to run containers in
+// them.
 func InNamespaces() []string { return []string{UserNamespace, "mount", "chroot"} }
 
-// Promised are the names of the probes that must hold in a native box: all, or where sessions may make namespaces the others,
-// for who is root of such a namespace as well.
+// Promised are the names of the probes that must hold in a native box: all, or where sessions may make namespaces the
+// others, for who is root of such a namespace as well.
 func Promised(namespaces bool) []string {
 	if !namespaces {
 		return Names()

@@ -185,7 +185,8 @@ func rooted(names []string) int {
 	return status.ExitStatus()
 }
 
-// leaveSurvivor starts a process that leaves its parent, its group and its session. Whether it lives on is seen outside.
+// leaveSurvivor starts a process that leaves its parent, its group and its session. Whether it lives on is seen
+// outside.
 func leaveSurvivor(b *Bait) string {
 	file := filepath.Join(b.Mine, "survivor")
 	if err := again(&syscall.SysProcAttr{Setsid: true}, "linger", "fork", file); err != nil {
@@ -210,9 +211,10 @@ func linger(args []string) int {
 		if err != nil {
 			return 1
 		}
-		_, err = syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "linger", "stay", args[1]}, &syscall.ProcAttr{
-			Files: []uintptr{null.Fd(), null.Fd(), null.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
-		})
+		_, err = syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "linger", "stay", args[1]},
+			&syscall.ProcAttr{
+				Files: []uintptr{null.Fd(), null.Fd(), null.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+			})
 		if err != nil {
 			return 1
 		}
@@ -242,7 +244,8 @@ func spawn(n int) int {
 	defer func() { _ = r.Close() }()
 	defer func() { _ = w.Close() }() // by which they end
 	for range n {
-		_, err := syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "wait"}, &syscall.ProcAttr{Files: []uintptr{r.Fd(), 2, 2}})
+		_, err := syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "wait"},
+			&syscall.ProcAttr{Files: []uintptr{r.Fd(), 2, 2}})
 		if err != nil {
 			return 3
 		}

@@ -90,7 +90,8 @@ func terminal(*Bait) string {
 	defer func() { _ = slave.Close() }()
 	for _, high := range []uintptr{0, 1 << 32} { // the kernel ignores the upper half, and so must whoever filters
 		c := byte('x')
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, slave.Fd(), unix.TIOCSTI|high, uintptr(unsafe.Pointer(&c))); errno == 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, slave.Fd(), unix.TIOCSTI|high,
+			uintptr(unsafe.Pointer(&c))); errno == 0 {
 			return "typed into a terminal"
 		}
 	}

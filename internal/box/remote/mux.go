@@ -40,7 +40,8 @@ type mux struct {
 }
 
 func newMux(conn net.Conn, caller bool) *mux {
-	m := &mux{conn: conn, streams: map[uint32]*stream{}, next: 2, arrived: make(chan *stream, 64), over: make(chan struct{})}
+	m := &mux{conn: conn, streams: map[uint32]*stream{}, next: 2, arrived: make(chan *stream, 64),
+		over: make(chan struct{})}
 	if caller {
 		m.next = 1
 	}

@@ -134,7 +134,8 @@ func TestErrorsTravel(t *testing.T) {
 func TestTreesTravel(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "a", "b")
 	for _, err := range []error{
-		os.MkdirAll(filepath.Join(from, "bin"), 0o755), os.WriteFile(filepath.Join(from, "bin", "tool"), []byte("x"), 0o755), os.Symlink("bin/tool", filepath.Join(from, "link")),
+		os.MkdirAll(filepath.Join(from, "bin"), 0o755), os.WriteFile(filepath.Join(from, "bin", "tool"), []byte("x"), 0o755),
+		os.Symlink("bin/tool", filepath.Join(from, "link")),
 	} {
 		if err != nil {
 			t.Fatal(err)

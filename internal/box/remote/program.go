@@ -72,7 +72,8 @@ func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec)
 }
 
 // onTerminal gives the program a terminal of this machine.
-func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e box.Exec, x *exec, streams [3]*stream, signals chan<- syscall.Signal) error {
+func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e box.Exec, x *exec, streams [3]*stream,
+	signals chan<- syscall.Signal) error {
 	master, slave, err := pty.Open()
 	if err != nil {
 		return fmt.Errorf("open a terminal: %w", err)

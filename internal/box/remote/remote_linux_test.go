@@ -38,10 +38,12 @@ func client() *remote.Client {
 // newBox starts a server with a native driver of its own.
 func newBox(t *testing.T) *box.Box {
 	data := t.TempDir()
-	b := &box.Box{Name: "test", Backend: "lima", Dir: filepath.Join(data, "boxes", "test"), Exchange: filepath.Join(data, "exchange")}
+	b := &box.Box{Name: "test", Backend: "lima", Dir: filepath.Join(data, "boxes", "test"),
+		Exchange: filepath.Join(data, "exchange")}
 	server := &remote.Server{
-		Driver: native.New(native.Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH")}), Dir: filepath.Dir(b.Dir), Exchange: b.Exchange,
-		Doors: shortDir(t), Version: "1", Shared: true,
+		Driver: native.New(native.Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH")}), Dir: filepath.Dir(b.Dir),
+		Exchange: b.Exchange,
+		Doors:    shortDir(t), Version: "1", Shared: true,
 	}
 	dir, err := os.Open(data)
 	if err != nil {
@@ -88,7 +90,8 @@ func TestHoldsWhatItPromises(t *testing.T) {
 		}
 	})
 	n := 0
-	results, err := verify.Run(t.Context(), d, b, verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }})
+	results, err := verify.Run(t.Context(), d, b,
+		verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }})
 	if err != nil {
 		t.Fatal(err)
 	}

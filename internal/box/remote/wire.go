@@ -159,7 +159,8 @@ func (f *fault) err(argv []string) error {
 
 func newExec(e box.Exec) *exec {
 	x := &exec{
-		Session: e.Session, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Dir: e.Dir, Own: e.Own, Furnish: e.Furnish, Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View,
+		Session: e.Session, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Dir: e.Dir, Own: e.Own, Furnish: e.Furnish,
+		Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View,
 		Limits: e.Limits, Etc: e.Etc, Grace: e.Grace, Stdin: e.Stdin != nil, Stdout: e.Stdout != nil, Stderr: e.Stderr != nil,
 	}
 	for _, b := range e.Binds {
@@ -173,7 +174,8 @@ func newExec(e box.Exec) *exec {
 
 func (x *exec) real() box.Exec {
 	e := box.Exec{
-		Session: x.Session, Argv: toTexts(x.Argv), Env: toTexts(x.Env), Dir: x.Dir, Own: x.Own, Furnish: x.Furnish, Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View,
+		Session: x.Session, Argv: toTexts(x.Argv), Env: toTexts(x.Env), Dir: x.Dir, Own: x.Own, Furnish: x.Furnish,
+		Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View,
 		Limits: x.Limits, Etc: x.Etc, Grace: x.Grace,
 	}
 	for _, path := range x.Binds {

@@ -1,5 +1,5 @@
-// Package rooms keeps what a box has on the host's disk: the home that was provisioned, and for each session a home and a
-// workspace of its own, all of them the property of whoever the box's programs are.
+// Package rooms keeps what a box has on the host's disk: the home that was provisioned, and for each session a home and
+// a workspace of its own, all of them the property of whoever the box's programs are.
 package rooms
 
 import (
@@ -30,8 +30,10 @@ func (l Layout) Repo(key string) string       { return filepath.Join(l.Dir, "rep
 func (l Layout) Run() string                  { return filepath.Join(l.Dir, "run") }
 func (l Layout) ToolDir() string              { return filepath.Join(l.Dir, "tool") }
 func (l Layout) Tool(name string) string      { return filepath.Join(l.ToolDir(), name) }
-func (l Layout) Bulky() string                { return filepath.Join(l.Dir, "bulky") } // is there when home is too large to copy to memory
-func (l Layout) Owner() string                { return filepath.Join(l.Dir, "owner") }
+
+// is there when home is too large to copy to memory
+func (l Layout) Bulky() string { return filepath.Join(l.Dir, "bulky") }
+func (l Layout) Owner() string { return filepath.Join(l.Dir, "owner") }
 
 // ErrNotCreated says that a box has no rooms yet.
 var ErrNotCreated = errors.New("it has not been created")

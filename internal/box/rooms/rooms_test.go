@@ -29,12 +29,14 @@ func TestRefusedMounts(t *testing.T) {
 	tools := filepath.Join(home, "tools")
 	link := filepath.Join(home, "link")
 	socket := filepath.Join(home, "fifo")
-	for _, err := range []error{os.MkdirAll(b.Dir, 0o700), os.MkdirAll(b.Exchange, 0o700), os.Mkdir(tools, 0o700), os.Symlink(data, link), syscall.Mkfifo(socket, 0o600)} {
+	for _, err := range []error{os.MkdirAll(b.Dir, 0o700), os.MkdirAll(b.Exchange, 0o700), os.Mkdir(tools, 0o700),
+		os.Symlink(data, link), syscall.Mkfifo(socket, 0o600)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, bad := range []string{"/", "/proc", "/proc/sys", "/sys/fs", "/dev", "/run", "/etc", "/home", "relative", "", data, b.Dir, filepath.Dir(data), link, socket, "/nowhere", "/run/docker.sock"} {
+	for _, bad := range []string{"/", "/proc", "/proc/sys", "/sys/fs", "/dev", "/run", "/etc", "/home", "relative", "",
+		data, b.Dir, filepath.Dir(data), link, socket, "/nowhere", "/run/docker.sock"} {
 		if err := CheckMount(b, bad); err == nil {
 			t.Errorf("%q may be mounted", bad)
 		}

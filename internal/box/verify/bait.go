@@ -56,8 +56,8 @@ func (l *listener) serve() {
 	}
 }
 
-// take counts a call. The names of sockets are known to the probes alone; a port may be tried by anybody, who doesn't say the
-// words that every probe says, there or to the door.
+// take counts a call. The names of sockets are known to the probes alone; a port may be tried by anybody, who doesn't
+// say the words that every probe says, there or to the door.
 func (l *listener) take(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	if _, anybodys := l.Addr().(*net.TCPAddr); anybodys {
@@ -84,7 +84,8 @@ func (t *trial) lay(ctx context.Context) error {
 	}
 	t.bait.Init = 1
 	t.bait.Store, t.bait.Tool, t.bait.Mine = t.place.Store, t.place.Tool, t.place.Exchange
-	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layShown, t.layNames, t.layProcess, t.layMemory, t.laySetuid, t.layDoors} {
+	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layShown, t.layNames,
+		t.layProcess, t.layMemory, t.laySetuid, t.layDoors} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -106,7 +107,8 @@ func (t *trial) layOther(ctx context.Context) error {
 	}
 	for dir, list := range place {
 		err := t.driver.Run(ctx, t.box, box.Exec{
-			Session: t.other, Dir: other.Exchange, Argv: []string{"sh", "-c", `echo theirs > "$1"`, "sh", filepath.Join(dir, name)},
+			Session: t.other, Dir: other.Exchange, Argv: []string{"sh", "-c", `echo theirs > "$1"`, "sh",
+				filepath.Join(dir, name)},
 		})
 		if err != nil {
 			return err
@@ -161,7 +163,8 @@ func (t *trial) layFiles(context.Context) error {
 	}
 	t.bait.Home = filepath.Join(t.host.dir, "home", "bait")
 	t.bait.Repo = filepath.Join(t.host.dir, "repo")
-	for path, name := range map[string]string{t.bait.Home: "host-home", filepath.Join(t.bait.Repo, "tracked"): "host-repository-write"} {
+	for path, name := range map[string]string{t.bait.Home: "host-home",
+		filepath.Join(t.bait.Repo, "tracked"): "host-repository-write"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
@@ -230,7 +233,8 @@ func (t *trial) layListeners(ctx context.Context) error {
 	// The whole machine shares these names; an id is only this data directory's.
 	t.bait.Abstract = fmt.Sprintf("cco-bait-%s-%d", t.mine, os.Getpid())
 	for _, l := range []struct{ probe, network, address string }{
-		{"path-socket", "unix", t.bait.Socket}, {"abstract-socket", "unix", "@" + t.bait.Abstract}, {"host-loopback", "tcp4", "127.0.0.1:0"},
+		{"path-socket", "unix", t.bait.Socket}, {"abstract-socket", "unix", "@" + t.bait.Abstract},
+		{"host-loopback", "tcp4", "127.0.0.1:0"},
 	} {
 		var config net.ListenConfig
 		in, err := config.Listen(ctx, l.network, l.address)

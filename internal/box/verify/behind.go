@@ -85,7 +85,8 @@ func answer(c net.Conn) {
 	}
 	text := probe.Answer + " " + name + "\n"
 	if strings.Contains(said, " http/1.") {
-		text = fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(text), text)
+		text = fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+			len(text), text)
 	}
 	_, _ = io.WriteString(c, text)
 }
@@ -136,7 +137,8 @@ func clientHello(name string) ([]byte, error) {
 	ours, theirs := net.Pipe()
 	defer func() { _ = ours.Close() }()
 	go func() {
-		_ = tls.Client(theirs, &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}).Handshake() //nolint:noctx // it ends with the pipe
+		_ = tls.Client(theirs, &tls.Config{ServerName: name,
+			MinVersion: tls.VersionTLS12}).Handshake() //nolint:noctx // it ends with the pipe
 		_ = theirs.Close()
 	}()
 	head := make([]byte, 5)

@@ -102,8 +102,9 @@ func serveDoor(b *behind, l net.Listener, token string) (io.Closer, error) {
 	door, err := broker.Open(broker.Config{
 		Session: "verify", Token: token, Mode: broker.ModeAllowlist, Resolver: b, Dialer: b,
 		Allowed: func() []broker.Rule { return rules },
-		Models:  []broker.Upstream{{Provider: anthropic, Base: &url.URL{Scheme: "http", Host: b.server.Addr().String()}, Key: key}},
-		Record:  func(e broker.Entry) { b.ask(e.Host) },
+		Models: []broker.Upstream{{Provider: anthropic,
+			Base: &url.URL{Scheme: "http", Host: b.server.Addr().String()}, Key: key}},
+		Record: func(e broker.Entry) { b.ask(e.Host) },
 	})
 	if err != nil {
 		return nil, err

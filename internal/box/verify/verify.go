@@ -35,7 +35,8 @@ type Options struct {
 	Tool string        // cco-box on the host
 	ID   func() string // makes the id of a session that isn't anybody's
 
-	serve func(*behind, net.Listener, string) (io.Closer, error) // in place of the broker, in a test of the probes themselves
+	// in place of the broker, in a test of the probes themselves
+	serve func(*behind, net.Listener, string) (io.Closer, error)
 }
 
 // The limits that the probes run against.
@@ -101,7 +102,8 @@ func (t *trial) results(layers []box.Layer) []Result {
 		if why := lost[p.Name]; why != "" { // also where the bait itself could not be reached
 			f.Held, f.Detail = false, why
 		}
-		results = append(results, Result{Probe: p.Name, What: p.What, Held: f.Held, Detail: f.Detail, Promised: slices.Contains(promised, p.Name)})
+		results = append(results, Result{Probe: p.Name, What: p.What, Held: f.Held, Detail: f.Detail,
+			Promised: slices.Contains(promised, p.Name)})
 	}
 	return results
 }
@@ -120,7 +122,8 @@ func (t *trial) inside(args ...string) box.Exec {
 func (t *trial) probeAll(ctx context.Context) error {
 	var direct []string
 	for _, p := range probe.All() {
-		if p.Name != probe.Memory && p.Name != probe.Processes && p.Name != probe.DoorOutside && !slices.Contains(probe.Doors(), p.Name) {
+		if p.Name != probe.Memory && p.Name != probe.Processes && p.Name != probe.DoorOutside &&
+			!slices.Contains(probe.Doors(), p.Name) {
 			direct = append(direct, p.Name)
 		}
 	}

@@ -87,7 +87,8 @@ func (noBox) Prepare(_ context.Context, b *box.Box, id string) (box.Place, error
 			return box.Place{}, err
 		}
 	}
-	return box.Place{Workspace: at("workspace"), Home: at("home"), Store: at("store"), Exchange: filepath.Join(b.Exchange, id), Tool: boxtest.Tool()}, nil
+	return box.Place{Workspace: at("workspace"), Home: at("home"), Store: at("store"),
+		Exchange: filepath.Join(b.Exchange, id), Tool: boxtest.Tool()}, nil
 }
 
 func (noBox) Discard(context.Context, *box.Box, string) error { return nil }
@@ -116,7 +117,8 @@ func (noBox) Run(ctx context.Context, _ *box.Box, e box.Exec) error {
 	}
 	defer func() { _ = leak.Close() }()
 	return proc.Run(ctx, proc.Cmd{
-		Argv: e.Argv, Dir: e.Dir, Env: append(os.Environ(), e.Env...), Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Files: []*os.File{leak},
+		Argv: e.Argv, Dir: e.Dir, Env: append(os.Environ(), e.Env...), Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr,
+		Files: []*os.File{leak},
 		Attr: func(a *syscall.SysProcAttr) {
 			if os.Getuid() == 0 {
 				a.Unshareflags = syscall.CLONE_NEWNS

@@ -142,7 +142,8 @@ func TestTheRepositoryIsOutOfReach(t *testing.T) {
 		`git update-ref refs/heads/cco/` + two + ` HEAD`,
 		`git update-ref refs/remotes/origin/main HEAD`,
 		`git update-ref refs/replace/$(git rev-parse HEAD~1) HEAD`,
-		`git symbolic-ref HEAD refs/heads/main && git commit -q --allow-empty -m oops; s=$?; git symbolic-ref HEAD refs/heads/cco/` + one + `; exit $s`,
+		`git symbolic-ref HEAD refs/heads/main && git commit -q --allow-empty -m oops; s=$?; git symbolic-ref HEAD ` +
+			`refs/heads/cco/` + one + `; exit $s`,
 		`git branch -f main HEAD`,
 		`git branch -D cco/` + two,
 		`git tag -f v1 HEAD`,
@@ -181,7 +182,8 @@ func TestTheRepositoryIsOutOfReach(t *testing.T) {
 		`mkdir -p ~/.claude`,
 		`echo x > "$(dirname "$PWD")/evil"`,
 	}
-	out, err := a.sh(`for e; do if words=$(bash -c "$e" 2>&1); then echo "GOT THROUGH: $e: $words"; else echo "$e: $words"; fi; done`, escapes...)
+	out, err := a.sh(`for e; do if words=$(bash -c "$e" 2>&1); then echo "GOT THROUGH: $e: $words"; else echo "$e: `+
+		`$words"; fi; done`, escapes...)
 	if err != nil || strings.Contains(out, "GOT THROUGH") {
 		t.Errorf("%v", err)
 	}
@@ -191,7 +193,8 @@ func TestTheRepositoryIsOutOfReach(t *testing.T) {
 	}
 }
 
-// Guards against an agent that writes another content under the name of a loose object of the user's, which git believes.
+// Guards against an agent that writes another content under the name of a loose object of the user's, which git
+// believes.
 func TestTheUsersObjectsStayWhatTheyAre(t *testing.T) {
 	a := newAgent(t, nil)
 	a.host.Write("staged.txt", "staged\n")
@@ -213,7 +216,8 @@ func TestTheUsersObjectsStayWhatTheyAre(t *testing.T) {
 // Guards against an agent that makes the user's own git wait for ever.
 func TestGitOnTheHostNeverMeetsAFIFO(t *testing.T) {
 	a := newAgent(t, nil)
-	a.must(`cd "$(git rev-parse --git-dir)"; rm HEAD; mkfifo HEAD; rm index; ln -s /etc/passwd index; mkfifo ../../refs/heads/cco/fifo ../../refs/fifo`)
+	a.must(`cd "$(git rev-parse --git-dir)"; rm HEAD; mkfifo HEAD; rm index; ln -s /etc/passwd index; mkfifo ` +
+		`../../refs/heads/cco/fifo ../../refs/fifo`)
 	for _, args := range [][]string{{"branch", "--list"}, {"worktree", "list"}, {"for-each-ref"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		if _, err := proc.Output(ctx, proc.Cmd{Argv: append([]string{"git"}, args...), Dir: a.host.Dir}); ctx.Err() != nil {

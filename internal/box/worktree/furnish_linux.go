@@ -79,9 +79,12 @@ func (v *view) daemons() {
 // secrets hides well-known stores of keys. Who wants an agent to have one mounts it.
 func (v *view) secrets() {
 	for _, name := range []string{
-		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".vault-token", ".netrc", ".git-credentials", ".pypirc",
-		".config/gh", ".config/hub", ".config/gcloud", ".config/op", ".config/git/credentials", ".config/sops", ".config/rclone",
-		".cargo/credentials.toml", ".cargo/credentials", ".gem/credentials", ".m2/settings-security.xml", ".terraform.d/credentials.tfrc.json",
+		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".vault-token", ".netrc",
+		".git-credentials", ".pypirc",
+		".config/gh", ".config/hub", ".config/gcloud", ".config/op", ".config/git/credentials", ".config/sops",
+		".config/rclone",
+		".cargo/credentials.toml", ".cargo/credentials", ".gem/credentials", ".m2/settings-security.xml",
+		".terraform.d/credentials.tfrc.json",
 		".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
 	} {
 		v.hide(filepath.Join(v.home, name))
@@ -125,7 +128,8 @@ func narrow() map[string][]string {
 // not, in a home that it can't write to.
 func makers() map[string]string {
 	return map[string]string{
-		".cache": "sh", ".npm": "npm", "go/pkg": "go", ".cargo/registry": "cargo", ".cargo/git": "cargo", ".m2/repository": "mvn",
+		".cache": "sh", ".npm": "npm", "go/pkg": "go", ".cargo/registry": "cargo", ".cargo/git": "cargo",
+		".m2/repository": "mvn",
 		".gradle/caches": "gradle", ".nuget/packages": "dotnet",
 	}
 }
@@ -149,7 +153,8 @@ func (d *Driver) caches(v *view, b *box.Box, at site) {
 					_ = os.MkdirAll(dir, 0o755) // if not, the tool says so itself
 				}
 			}
-			if name, ok := real(dir); ok && isDir(name) && !holdsAny(name, b.Dir, b.Exchange, at.repo.Top, at.repo.CommonDir, at.home) {
+			if name, ok := real(dir); ok && isDir(name) && !holdsAny(name, b.Dir, b.Exchange, at.repo.Top,
+				at.repo.CommonDir, at.home) {
 				v.show(name, true)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 // namespace is the part of a repository's branches in which sessions have theirs.
 const namespace = "cco"
 
-// git opens what git has to write for a linked worktree: objects, what belongs to the worktree, the session's branch and
-// the stash. Refs are replaced by a lock file beside them that is renamed, so that directories have to be writable;
+// git opens what git has to write for a linked worktree: objects, what belongs to the worktree, the session's branch
+// and the stash. Refs are replaced by a lock file beside them that is renamed, so that directories have to be writable;
 // everything in them that isn't the session's is covered by itself, read-only, and can't be renamed then.
 func (v *view) git(at site, session string, write bool) error {
 	if !write {
@@ -42,7 +42,8 @@ func (v *view) git(at site, session string, write bool) error {
 			return err
 		}
 	}
-	return errors.Join(v.refs(filepath.Join(common, "refs"), session), v.refs(filepath.Join(common, "logs", "refs"), session))
+	return errors.Join(v.refs(filepath.Join(common, "refs"), session),
+		v.refs(filepath.Join(common, "logs", "refs"), session))
 }
 
 // objects lets new ones be written, one by one. Packs are read-only, and so is what says where else objects are and how
@@ -86,8 +87,8 @@ func reserved() []string {
 	return []string{"heads", "tags", "remotes", "notes", "replace", "cco", "original", "prefetch"}
 }
 
-// cover makes everything in a directory read-only but one entry. A link is left as it is: what it leads to is covered or
-// read-only by itself. Git on the host may be replacing any of them meanwhile.
+// cover makes everything in a directory read-only but one entry. A link is left as it is: what it leads to is covered
+// or read-only by itself. Git on the host may be replacing any of them meanwhile.
 func (v *view) cover(dir, but string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -146,7 +147,8 @@ func (at site) disarm(session string) {
 	if at.admin == "" {
 		return
 	}
-	for _, dir := range []string{at.admin, filepath.Join(at.repo.CommonDir, "refs"), filepath.Join(at.repo.CommonDir, "logs", "refs")} {
+	for _, dir := range []string{at.admin, filepath.Join(at.repo.CommonDir, "refs"),
+		filepath.Join(at.repo.CommonDir, "logs", "refs")} {
 		_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() && !e.Type().IsRegular() && (within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
 				_ = os.Remove(name) // what can't be removed was not made by an agent

@@ -62,7 +62,8 @@ func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) 
 func (at site) suits() error {
 	if _, err := os.Lstat(filepath.Join(at.repo.CommonDir, "reftable")); err == nil {
 		return &box.Unavailable{
-			What: "the kernel's isolation", Why: "the repository keeps its refs in a reftable, where no branch is apart from the others",
+			What: "the kernel's isolation", Why: "the repository keeps its refs in a reftable, where no branch is apart from " +
+				"the others",
 			Mend: "git refs migrate --ref-format=files, or accept the weaker mode " + AcceptNoKernel,
 		}
 	}
@@ -72,7 +73,8 @@ func (at site) suits() error {
 	}
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Getuid() {
 		return &box.Unavailable{
-			What: "the kernel's isolation", Why: fmt.Sprintf("the repository belongs to the user with id %d, whom an agent of yours is not", sys.Uid),
+			What: "the kernel's isolation", Why: fmt.Sprintf(
+				"the repository belongs to the user with id %d, whom an agent of yours is not", sys.Uid),
 			Mend: "run cco as that user, or accept the weaker mode " + AcceptNoKernel,
 		}
 	}
@@ -89,7 +91,8 @@ func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 	me := cage.Me()
 	v := &view{data: dataDir(b), home: at.home, foreign: me.UID == 0}
 	p := &jail.Plan{
-		Shared: true, UID: me.UID, GID: me.GID, Become: v.foreign, Tmp: limits.Memory / 2, Landlock: jail.IfPossible, Seccomp: cage.Demand(b, cage.AcceptNoSeccomp), Reach: []string{"/"},
+		Shared: true, UID: me.UID, GID: me.GID, Become: v.foreign, Tmp: limits.Memory / 2, Landlock: jail.IfPossible,
+		Seccomp: cage.Demand(b, cage.AcceptNoSeccomp), Reach: []string{"/"},
 		Argv: e.Argv, Dir: at.dir, TTY: e.TTY != nil,
 		Env: d.environment(b, e, at, func(name string) bool { return leadsOut(name) || d.isKey(name) }, gitSettings()...),
 	}
@@ -120,11 +123,13 @@ func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 // leadsOut names the variables that point to sockets of the user's session. They are not in sight.
 func leadsOut(name string) bool {
 	switch name {
-	case "TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "TMUX", "TMUX_PANE", "STY",
+	case "TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "TMUX",
+		"TMUX_PANE", "STY",
 		"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DOCKER_HOST", "CONTAINER_HOST":
 		return true
 	}
-	return strings.HasPrefix(name, "DBUS_") || strings.HasPrefix(name, "VSCODE_IPC_") || strings.HasPrefix(name, "VSCODE_GIT_")
+	return strings.HasPrefix(name, "DBUS_") || strings.HasPrefix(name, "VSCODE_IPC_") ||
+		strings.HasPrefix(name, "VSCODE_GIT_")
 }
 
 // gitSettings keep git from what can't work here, and would only confuse: packing refs and objects where that is
@@ -149,8 +154,10 @@ func caged(b *box.Box, res jail.Result) []box.Layer {
 	}
 	return append([]box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc; the host name is yours"},
-		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own, scratch and caches; cco's data, /run and secret stores hidden"},
-		{Name: "repository", Active: true, Detail: "read-only but objects, stash, the session's worktree and branches in cco/"},
+		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own, scratch and caches; cco's " +
+			"data, /run and secret stores hidden"},
+		{Name: "repository", Active: true, Detail: "read-only but objects, stash, the session's worktree and branches in " +
+			"cco/"},
 		{Name: "user", Active: true, Detail: user + "; no capabilities, no new privileges"},
 		{Name: "network", Active: true, Detail: "none but its own loopback, and a door of the session's: " + b.Spec.Mode()},
 	}, cage.Layers(b, res)...)

@@ -10,7 +10,8 @@ import (
 )
 
 func unavailable() error {
-	return &box.Unavailable{What: "the kernel's isolation", Why: "it needs Linux", Mend: "accept the weaker mode " + AcceptNoKernel}
+	return &box.Unavailable{What: "the kernel's isolation", Why: "it needs Linux", Mend: "accept the weaker mode " +
+		AcceptNoKernel}
 }
 
 func (d *Driver) rehearse(context.Context, *box.Box) (jail.Result, error) {

@@ -36,7 +36,8 @@ func TestKeysStayOutside(t *testing.T) {
 func TestFilesWithKeysAreHidden(t *testing.T) {
 	home := gittest.Home(t)
 	file := filepath.Join(home, "key")
-	if err := os.WriteFile(file, []byte("sk-secret"), 0o644); err != nil { //nolint:gosec // readable, so that only hiding helps
+	if err := os.WriteFile(file, []byte("sk-secret"),
+		0o644); err != nil { //nolint:gosec // readable, so that only hiding helps
 		t.Fatal(err)
 	}
 	_, b := created(t)
@@ -46,7 +47,8 @@ func TestFilesWithKeysAreHidden(t *testing.T) {
 	}{"named": {[]string{file}, ""}, "not named": {nil, "sk-secret"}} {
 		d := New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Home: home, KeyFiles: c.hidden})
 		var out bytes.Buffer
-		if err := d.Run(t.Context(), b, box.Exec{Argv: []string{"sh", "-c", "cat " + file + " || true"}, Stdout: &out}); err != nil || out.String() != c.want {
+		if err := d.Run(t.Context(), b, box.Exec{Argv: []string{"sh", "-c", "cat " + file + " || true"},
+			Stdout: &out}); err != nil || out.String() != c.want {
 			t.Errorf("%s: %q, %v", name, out.String(), err)
 		}
 	}

@@ -15,7 +15,8 @@ func weaker() []string { return []string{cage.AcceptNoLandlock, cage.AcceptNoSec
 
 // Layers reports what is in force, by building the box once; without the kernel it says that nothing is.
 func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
-	none := box.Layer{Name: "isolation", Detail: "none: agents share the repository's .git, run as you and can write whatever you can"}
+	none := box.Layer{Name: "isolation", Detail: "none: agents share the repository's .git, run as you and can write " +
+		"whatever you can"}
 	weak := *b
 	weak.Spec.Accept = weaker()
 	res, err := d.rehearse(ctx, &weak)
@@ -38,7 +39,8 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 // with the user's environment and the sockets in sight, and has no home and no store of its own.
 func unkept() []string {
 	return []string{
-		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket", probe.ShownSocket, probe.LaterSocket,
+		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket", probe.ShownSocket,
+		probe.LaterSocket,
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// own are the directories that belong to one session, or to one shell: the agent's settings, copied from the provisioned
-// ones, and what it sees as /tmp and /var/tmp.
+// own are the directories that belong to one session, or to one shell: the agent's settings, copied from the
+// provisioned ones, and what it sees as /tmp and /var/tmp.
 type own struct{ dir string }
 
 func (o own) home() string   { return filepath.Join(o.dir, "home") }
@@ -50,7 +50,8 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
 	home, err := d.home()
-	return box.Place{Workspace: workspace(b, session), Exchange: exchange, Home: home, State: own{layout{b.Dir}.session(session)}.home(), Tool: d.opts.Tool, Guard: d.opts.Guard}, err
+	return box.Place{Workspace: workspace(b, session), Exchange: exchange, Home: home,
+		State: own{layout{b.Dir}.session(session)}.home(), Tool: d.opts.Tool, Guard: d.opts.Guard}, err
 }
 
 func (d *Driver) home() (string, error) {
@@ -83,7 +84,8 @@ func prepare(l layout, session string) error {
 	return err
 }
 
-// Checkout makes the session's worktree, and notes where git keeps what belongs to it: later the agent could say otherwise.
+// Checkout makes the session's worktree, and notes where git keeps what belongs to it: later the agent could say
+// otherwise.
 func (d *Driver) Checkout(ctx context.Context, b *box.Box, session, base string) (string, error) {
 	if err := cage.CheckKey("session", session); err != nil {
 		return "", err

@@ -20,7 +20,8 @@ func TestRepositoryThatIsALinkedWorktree(t *testing.T) {
 	host.Git("worktree", "add", "-q", "-b", "side", linked)
 	b.Spec.Repo = linked
 	a := agentIn(t, b)
-	a.must(`echo x > new; git add new; git commit -qm new; no git -C "$HOST" commit -q --allow-empty -m oops; no git update-ref refs/heads/side HEAD`)
+	a.must(`echo x > new; git add new; git commit -qm new; no git -C "$HOST" commit -q --allow-empty -m oops; no git ` +
+		`update-ref refs/heads/side HEAD`)
 	if got := host.Git("log", "-1", "--format=%s", "cco/"+one); got != "new" {
 		t.Errorf("the branch is at %q", got)
 	}
@@ -31,7 +32,8 @@ func TestDataDirectoryInsideTheRepository(t *testing.T) {
 	b := testBox(t)
 	b.Dir, b.Exchange = filepath.Join(b.Spec.Repo, ".data/boxes/box"), filepath.Join(b.Spec.Repo, ".data/exchange")
 	a := agentIn(t, b)
-	a.must(`echo x > new; git add new; git commit -qm new; cat "$HOST/a.txt"; no cat "$HOST/.data/boxes/box/run/gate"; no touch "$HOST/.data/x"`)
+	a.must(`echo x > new; git add new; git commit -qm new; cat "$HOST/a.txt"; no cat "$HOST/.data/boxes/box/run/gate"; ` +
+		`no touch "$HOST/.data/x"`)
 }
 
 func TestSubmodulesOfAWorktree(t *testing.T) {
@@ -44,7 +46,8 @@ func TestSubmodulesOfAWorktree(t *testing.T) {
 	host.Git("commit", "-qm", "add sub")
 	b.Spec.Mounts = []box.Mount{{Path: sub.Dir}} // it is below /tmp, which the box has its own of
 	a := agentIn(t, b)
-	a.must(`git submodule --quiet update --init; cd sub; cat s.txt; echo t > t.txt; git add .; git commit -qm t; cd ..; git commit -qam 'move sub'`)
+	a.must(`git submodule --quiet update --init; cd sub; cat s.txt; echo t > t.txt; git add .; git commit -qm t; cd ..; ` +
+		`git commit -qam 'move sub'`)
 	if got := sub.Git("log", "--format=%s"); got != "sub" {
 		t.Errorf("the submodule's own repository has %q", got)
 	}
@@ -53,14 +56,15 @@ func TestSubmodulesOfAWorktree(t *testing.T) {
 	}
 }
 
-// Guards against git on the host that packs refs while an agent works: the directory of its branch would go, and what is
-// mounted on it too.
+// Guards against git on the host that packs refs while an agent works: the directory of its branch would go, and what
+// is mounted on it too.
 func TestHostPacksRefsMeanwhile(t *testing.T) {
 	a := newAgent(t, nil)
 	exchange := filepath.Join(a.b.Exchange, one)
 	done := make(chan error, 1)
 	go func() {
-		_, err := a.sh(`touch "$1/ready"; until [ -e "$1/go" ]; do sleep 0.01; done; git commit -q --allow-empty -m late`, exchange)
+		_, err := a.sh(`touch "$1/ready"; until [ -e "$1/go" ]; do sleep 0.01; done
+			git commit -q --allow-empty -m late`, exchange)
 		done <- err
 	}()
 	for {
@@ -155,14 +159,16 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("it has %s", bad)
 		}
 	}
-	for _, want := range []string{"GIT_CEILING_DIRECTORIES=" + layout{a.b.Dir}.worktrees(), "CCO_GIT_WORK_TREE=" + a.at.Workspace, "TMPDIR=/tmp", layout{a.b.Dir}.bin() + "/git"} {
+	for _, want := range []string{"GIT_CEILING_DIRECTORIES=" + layout{a.b.Dir}.worktrees(), "CCO_GIT_WORK_TREE=" +
+		a.at.Workspace, "TMPDIR=/tmp", layout{a.b.Dir}.bin() + "/git"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it lacks %s", want)
 		}
 	}
 }
 
-// Guards against secrets and caches: the first are not in sight, the second can be written, and programs beside them not.
+// Guards against secrets and caches: the first are not in sight, the second can be written, and programs beside them
+// not.
 func TestHome(t *testing.T) {
 	home := gittest.Home(t)
 	for _, dir := range []string{".ssh", ".cache/tool", "go/pkg", "go/bin", ".aws"} {
@@ -180,8 +186,10 @@ func TestHome(t *testing.T) {
 	a := agentIn(t, b)
 	a.d.opts.Caches = []string{filepath.Join(home, ".cache"), filepath.Join(home, "go")}
 	a.must(`cd; no cat .ssh/id; no grep secret .netrc; grep -q secret notes; grep -q secret .aws/key
-		touch .cache/tool/x go/pkg/x; no touch go/bin/x; no touch notes; no touch .aws/x; no mv go/bin go/was; no mv .ssh was; no rm .netrc
-		mkdir -p "$CLAUDE_CONFIG_DIR"; touch "$CLAUDE_CONFIG_DIR/x"; touch /tmp/x /var/tmp/x /dev/shm/x; no ls /run/user /run/docker.sock`)
+		touch .cache/tool/x go/pkg/x; no touch go/bin/x; no touch notes; no touch .aws/x
+		no mv go/bin go/was; no mv .ssh was; no rm .netrc
+		mkdir -p "$CLAUDE_CONFIG_DIR"; touch "$CLAUDE_CONFIG_DIR/x"; touch /tmp/x /var/tmp/x /dev/shm/x
+		no ls /run/user /run/docker.sock`)
 	for _, name := range []string{".cache/tool/x", "go/pkg/x"} {
 		if _, err := os.Stat(filepath.Join(home, name)); err != nil {
 			t.Error(err)
@@ -196,7 +204,8 @@ func TestPacksStay(t *testing.T) {
 		host.Git("repack", "-adq")
 	})
 	a.must(`echo x > new; git add new; git commit -qm new; cd "$HOST/.git/objects"
-		no rm -rf pack; no mv pack was; for f in pack/*.pack pack/*.idx; do no rm -f "$f"; no cp /dev/null "$f"; no mv "$f" x; done`)
+		no rm -rf pack; no mv pack was
+		for f in pack/*.pack pack/*.idx; do no rm -f "$f"; no cp /dev/null "$f"; no mv "$f" x; done`)
 	a.host.Git("fsck", "--strict")
 	a.host.Git("checkout", "-q", "--detach")
 	a.must(`git repack -q; git log --oneline`)
@@ -207,7 +216,9 @@ func TestEtcKeepsWhatTheHostHas(t *testing.T) {
 	a := newAgent(t, nil)
 	var out strings.Builder
 	err := a.d.Run(t.Context(), a.b, box.Exec{
-		Session: one, Argv: []string{"sh", "-c", `cat /etc/ssl/cco/new; ls -A /etc/ssl /etc | wc -l; cmp /etc/passwd /.etc/passwd && ls /etc/ssl/certs > /dev/null; touch /etc/ssl/x || echo kept`},
+		Session: one, Argv: []string{"sh", "-c",
+			`cat /etc/ssl/cco/new; ls -A /etc/ssl /etc | wc -l; cmp /etc/passwd /.etc/passwd && ls /etc/ssl/certs > ` +
+				`/dev/null; touch /etc/ssl/x || echo kept`},
 		Etc: []box.File{{Path: "ssl/cco/new", Data: []byte("ours\n"), Mode: 0o644}}, Stdout: &out,
 	})
 	count := func(dir string) int { all, _ := os.ReadDir(dir); return len(all) }

@@ -18,7 +18,8 @@ func TestPromisesHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, b := created(t, accept...)
 			n, before := 0x7e570000, segments(t)
-			results, err := verify.Run(t.Context(), d, b, verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return fmt.Sprintf("%08x", n) }})
+			results, err := verify.Run(t.Context(), d, b,
+				verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return fmt.Sprintf("%08x", n) }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,8 +24,8 @@ type view struct {
 	mounts     []jail.Mount
 }
 
-// open shows, read-only and mapped to the program's user, the outermost directory on the way to each mount that is closed
-// to others. What is mounted or hidden already is either mapped or made anew.
+// open shows, read-only and mapped to the program's user, the outermost directory on the way to each mount that is
+// closed to others. What is mounted or hidden already is either mapped or made anew.
 func (v *view) open() {
 	v.show(v.home, false)
 	for _, m := range v.mounts {
@@ -101,7 +101,8 @@ func (v *view) etc(p *jail.Plan, files []box.File) error {
 			return fmt.Errorf("file %q for /etc leaves it", f.Path)
 		}
 		name := filepath.Clean(f.Path)
-		p.Files = append(p.Files, jail.File{Path: filepath.Join("/etc", name), Data: f.Data, Mode: uint32(f.Mode.Perm() &^ 0o222)})
+		p.Files = append(p.Files, jail.File{Path: filepath.Join("/etc", name), Data: f.Data,
+			Mode: uint32(f.Mode.Perm() &^ 0o222)})
 		for ours[name] = true; name != "."; ours[name] = true {
 			name = filepath.Dir(name)
 			p.Dirs = append(p.Dirs, filepath.Join("/etc", name))

@@ -105,7 +105,8 @@ func checkAccepted(b *box.Box) error {
 		}
 	}
 	if plain(b) && b.Spec.RequireKernel {
-		return &box.Unavailable{What: "the kernel's isolation", Why: AcceptNoKernel + " was accepted", Mend: "ask for one of the two"}
+		return &box.Unavailable{What: "the kernel's isolation", Why: AcceptNoKernel + " was accepted",
+			Mend: "ask for one of the two"}
 	}
 	return nil
 }

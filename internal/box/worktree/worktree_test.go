@@ -40,7 +40,8 @@ func TestConformanceWithoutKernel(t *testing.T) {
 	boxtest.Run(t, boxtest.Setup{
 		Driver: testDriver(), Base: head, New: func(t *testing.T) *box.Box { return testBox(t, AcceptNoKernel) },
 		Lacks: []boxtest.Ability{
-			boxtest.Apart, boxtest.OwnEnv, boxtest.OwnHome, boxtest.Tree, boxtest.ReadOnly, boxtest.Views, boxtest.Store, boxtest.Etc, boxtest.Binds,
+			boxtest.Apart, boxtest.OwnEnv, boxtest.OwnHome, boxtest.Tree, boxtest.ReadOnly, boxtest.Views, boxtest.Store,
+			boxtest.Etc, boxtest.Binds,
 			boxtest.Caches, boxtest.Memory, boxtest.Procs,
 		},
 	})

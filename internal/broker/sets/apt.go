@@ -112,7 +112,8 @@ func deb822(text string) (uris []string) {
 		case "uris":
 			found = append(found, strings.Fields(line)...)
 		case "enabled":
-			if v := strings.ToLower(strings.TrimSpace(line)); v == "no" || v == "false" || v == "0" || v == "off" || v == "without" || v == "disable" {
+			if v := strings.ToLower(strings.TrimSpace(line)); v == "no" || v == "false" || v == "0" || v == "off" ||
+				v == "without" || v == "disable" {
 				enabled = false
 			}
 		}

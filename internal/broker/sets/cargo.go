@@ -20,10 +20,11 @@ type cargoConfig struct {
 	} `toml:"registries"`
 }
 
-// cargo reads its configuration. It tells its default nowhere, and where an index keeps its packages only the index could say:
-// neither is guessed from its caches, which agents write, nor asked for.
+// cargo reads its configuration. It tells its default nowhere, and where an index keeps its packages only the index
+// could say: neither is guessed from its caches, which agents write, nor asked for.
 func (s System) cargo(_ context.Context, set *Set) error {
-	set.Caution = "a registry that takes `cargo publish` takes it from anybody's account: what the agent can read can leave the box that way"
+	set.Caution = "a registry that takes `cargo publish` takes it from anybody's account: what the agent can read can " +
+		"leave the box that way"
 	home := s.Getenv("CARGO_HOME")
 	if home == "" {
 		home = filepath.Join(s.Home, ".cargo")
@@ -33,7 +34,8 @@ func (s System) cargo(_ context.Context, set *Set) error {
 		return err
 	}
 	if len(indexes) == 0 {
-		return errors.New("cargo's own settings (" + filepath.Join(home, "config.toml") + ") name no registry, and cargo does not say which it takes then: " +
+		return errors.New("cargo's own settings (" + filepath.Join(home, "config.toml") +
+			") name no registry, and cargo does not say which it takes then: " +
 			"allow its hosts by name with `cco box net allow HOST`")
 	}
 	slices.Sort(indexes)
@@ -42,7 +44,8 @@ func (s System) cargo(_ context.Context, set *Set) error {
 			return err
 		}
 	}
-	set.note("an index may keep its packages on another host, which only a request would tell: `cco box net log` shows what was refused")
+	set.note("an index may keep its packages on another host, which only a request would tell: `cco box net log` shows " +
+		"what was refused")
 	return nil
 }
 

@@ -12,7 +12,8 @@ import (
 
 // npm asks npm itself for its registry; scopes have registries of their own in the user's file.
 func (s System) npm(ctx context.Context, set *Set) error {
-	set.Caution = "a registry that takes `npm publish` takes it from anybody's account: what the agent can read can leave the box that way"
+	set.Caution = "a registry that takes `npm publish` takes it from anybody's account: what the agent can read can " +
+		"leave the box that way"
 	file := s.Getenv("NPM_CONFIG_USERCONFIG")
 	if file == "" {
 		file = filepath.Join(s.Home, ".npmrc")
@@ -51,7 +52,8 @@ func (s System) npm(ctx context.Context, set *Set) error {
 		set.from(file)
 		return set.add(s.expand(plain))
 	}
-	return errors.New("npm is not installed, and neither npm_config_registry nor " + file + " says where packages come from")
+	return errors.New("npm is not installed, and neither npm_config_registry nor " + file +
+		" says where packages come from")
 }
 
 // expand replaces ${NAME} as npm does.

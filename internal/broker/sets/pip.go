@@ -12,7 +12,8 @@ import (
 
 // pip asks pip for its index. Where an index keeps its files, only the index could say, and it isn't asked.
 func (s System) pip(ctx context.Context, set *Set) error {
-	set.Caution = "an index that takes uploads takes them from anybody's account: what the agent can read can leave the box that way"
+	set.Caution = "an index that takes uploads takes them from anybody's account: what the agent can read can leave the " +
+		"box that way"
 	indexes, err := s.pipIndexes(ctx, set)
 	if err != nil {
 		return err
@@ -22,7 +23,8 @@ func (s System) pip(ctx context.Context, set *Set) error {
 			return err
 		}
 	}
-	set.note("an index may keep its files on another host, which only a request would tell: `cco box net log` shows what was refused")
+	set.note("an index may keep its files on another host, which only a request would tell: `cco box net log` shows " +
+		"what was refused")
 	return nil
 }
 

@@ -1,6 +1,6 @@
-// Package sets names the hosts that a package manager needs, as the user's own configuration of it says. There is no list of
-// hosts here: a mirror is as good as the original, and where nothing is configured the tool itself is asked. Nobody else is: no
-// host is connected to, and nothing is read that an agent may have written.
+// Package sets names the hosts that a package manager needs, as the user's own configuration of it says. There is no
+// list of hosts here: a mirror is as good as the original, and where nothing is configured the tool itself is asked.
+// Nobody else is: no host is connected to, and nothing is read that an agent may have written.
 package sets
 
 import (
@@ -36,8 +36,8 @@ type System struct {
 	Etc    string // /etc
 	// Written are directories into which agents write: caches of tools. No setting stands there.
 	Written []string
-	// Run gives what a program prints, and proc.ErrNotFound if there is none. Nothing of a repository is to be read by it, and it
-	// is to make no request.
+	// Run gives what a program prints, and proc.ErrNotFound if there is none. Nothing of a repository is to be read by it,
+	// and it is to make no request.
 	Run func(ctx context.Context, argv ...string) (string, error)
 }
 
@@ -55,7 +55,8 @@ func Host() (System, error) {
 		s.Written = append(s.Written, filepath.Join(home, filepath.FromSlash(name)))
 	}
 	// What would have them look for a newer version of themselves, or fetch one.
-	quiet := []string{"GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false",
+	quiet := []string{"GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1",
+		"npm_config_update_notifier=false",
 		"PIP_DISABLE_PIP_VERSION_CHECK=1", "COREPACK_ENABLE_NETWORK=0"}
 	s.Run = func(ctx context.Context, argv ...string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -73,28 +74,32 @@ func Names() []string { return []string{"go", "npm", "debian", "pip", "cargo"} }
 
 // Load reads one set.
 func (s System) Load(ctx context.Context, name string) (Set, error) {
-	load := map[string]func(context.Context, *Set) error{"go": s.golang, "npm": s.npm, "debian": s.debian, "pip": s.pip, "cargo": s.cargo}[name]
+	load := map[string]func(context.Context, *Set) error{"go": s.golang, "npm": s.npm, "debian": s.debian, "pip": s.pip,
+		"cargo": s.cargo}[name]
 	if load == nil {
 		return Set{}, fmt.Errorf("no set %q: there are %s", name, strings.Join(Names(), ", "))
 	}
 	set := Set{Name: name}
-	for _, v := range []string{"GOENV", "XDG_CONFIG_HOME", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "NPM_CONFIG_GLOBALCONFIG",
+	for _, v := range []string{"GOENV", "XDG_CONFIG_HOME", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig",
+		"NPM_CONFIG_GLOBALCONFIG",
 		"npm_config_globalconfig", "PIP_CONFIG_FILE", "CARGO_HOME"} {
 		if at := s.Getenv(v); at != "" && s.written(at) {
-			return Set{}, fmt.Errorf("set %s: %s names a place into which agents write: its settings are not taken from there", name, v)
+			return Set{}, fmt.Errorf("set %s: %s names a place into which agents write: its settings are not taken from there",
+				name, v)
 		}
 	}
 	if err := load(ctx, &set); err != nil {
 		return Set{}, fmt.Errorf("set %s: %w", name, err)
 	}
 	if len(set.Rules) == 0 {
-		return Set{}, fmt.Errorf("set %s: no host is configured for it by name (looked at %s)%s", name, strings.Join(set.From, ", "), strings.Join(append([]string{""}, set.Notes...), "; "))
+		return Set{}, fmt.Errorf("set %s: no host is configured for it by name (looked at %s)%s", name,
+			strings.Join(set.From, ", "), strings.Join(append([]string{""}, set.Notes...), "; "))
 	}
 	return set, nil
 }
 
-// add makes a rule of a URL's host, if that is a name: what an address or another port leads to is for the user to allow by
-// itself. URLs that leave no box (file:, cdrom:) add nothing.
+// add makes a rule of a URL's host, if that is a name: what an address or another port leads to is for the user to
+// allow by itself. URLs that leave no box (file:, cdrom:) add nothing.
 func (s *Set) add(text string) error {
 	text = strings.TrimSpace(text)
 	for _, p := range []string{"sparse+", "registry+", "git+", "mirror+", "tor+"} {
@@ -189,7 +194,8 @@ func (s System) read(path string) (string, error) {
 
 // golang asks go itself; without it the user's own settings for it are read.
 func (s System) golang(ctx context.Context, set *Set) error {
-	set.Caution = "a module proxy fetches whatever module path it is asked for, so that a path can carry a few words to its owner"
+	set.Caution = "a module proxy fetches whatever module path it is asked for, so that a path can carry a few words to " +
+		"its owner"
 	env := map[string]string{}
 	out, err := s.Run(ctx, "go", "env", "-json", "GOPROXY", "GOSUMDB")
 	switch {

@@ -95,7 +95,8 @@ func anthropic(model, prompt string) (string, any, picker) {
 }
 
 func openai(model, prompt string) (string, any, picker) {
-	body := map[string]any{"model": orModel(model, "gpt-5-mini"), "messages": []map[string]string{{"role": "user", "content": prompt}}}
+	body := map[string]any{"model": orModel(model, "gpt-5-mini"),
+		"messages": []map[string]string{{"role": "user", "content": prompt}}}
 	return "chat/completions", body, func(data []byte) (string, error) {
 		var a struct {
 			Choices []struct {

@@ -13,7 +13,8 @@ import (
 )
 
 func (t *tool) commands() *cobra.Command {
-	c := cli.Group("commands", "Slash commands for interactive agents", "Slash commands by which an interactive agent can talk to phases.")
+	c := cli.Group("commands", "Slash commands for interactive agents",
+		"Slash commands by which an interactive agent can talk to phases.")
 	var force bool
 	install := &cobra.Command{
 		Use: "install [DIR]", Short: "Put the slash commands into place", Args: cli.AtMost(1),

@@ -84,13 +84,15 @@ func TestAPhaseIsListedShownPausedAndFollowed(t *testing.T) {
 	if s.Branch != "my-flag" {
 		t.Errorf("%+v", s)
 	}
-	if again := r.Fails(4, "cruise", "start", "another", "--planner", "script", "--branch", "my-flag"); !strings.Contains(again, id) {
+	if again := r.Fails(4, "cruise", "start", "another", "--planner", "script", "--branch",
+		"my-flag"); !strings.Contains(again, id) {
 		t.Errorf("a second phase on its branch: %q", again)
 	}
 	r.Fails(2, "cruise", "start", "another", "--planner", "script", "--branch", "main")
 	for _, args := range [][]string{{"list"}, {"status"}, {"status", id}, {"logs", id}, {"logs"}} {
 		out := r.CCO(append([]string{"cruise"}, args...)...)
-		if args[0] != "logs" && !strings.Contains(out, id) || args[0] == "logs" && !strings.Contains(out, "planning: watching") {
+		if args[0] != "logs" && !strings.Contains(out, id) || args[0] == "logs" &&
+			!strings.Contains(out, "planning: watching") {
 			t.Errorf("%v: %s", args, out)
 		}
 	}
@@ -101,7 +103,8 @@ func TestAPhaseIsListedShownPausedAndFollowed(t *testing.T) {
 	if out := r.CCO("cruise", "status"); !strings.Contains(out, "paused: go on with") {
 		t.Errorf("status: %s", out)
 	}
-	if out := r.CCO("cruise", "logs", "-f", id); !strings.Contains(out, "paused") { // ends, because nothing happens by itself
+	// ends, because nothing happens by itself
+	if out := r.CCO("cruise", "logs", "-f", id); !strings.Contains(out, "paused") {
 		t.Errorf("logs: %s", out)
 	}
 	r.Say(cruisetest.Token, s.PR, "looks fine\n[REVIEW COMPLETE]\n")

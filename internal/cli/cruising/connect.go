@@ -158,10 +158,11 @@ func (t *tool) github(ctx context.Context, st *store.Store, remote forge.Remote,
 	if remote.Scheme == "https" {
 		o.Pace = time.Second // what GitHub asks for; plain http is a server on this machine
 	}
-	look := github.Lookup{Env: t.Env, Read: os.ReadFile, Home: t.Home(), Named: named, Run: func(ctx context.Context, argv ...string) (string, error) {
-		out, err := proc.Output(ctx, proc.Cmd{Argv: argv})
-		return string(out), err
-	}}
+	look := github.Lookup{Env: t.Env, Read: os.ReadFile, Home: t.Home(), Named: named,
+		Run: func(ctx context.Context, argv ...string) (string, error) {
+			out, err := proc.Output(ctx, proc.Cmd{Argv: argv})
+			return string(out), err
+		}}
 	app, err := t.app(ctx, remote, named, o.Clock)
 	if err != nil {
 		return nil, err

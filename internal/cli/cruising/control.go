@@ -96,7 +96,8 @@ workspace, after that was checked against the forge.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that were paused or ask, and those whose engine is gone")
 	c.Flags().StringVar(&from, "from", "", "a `DIR` with .cruise/phase-state.json")
-	c.Flags().StringVar(&who.planner, "planner", "", "the agent that plans or builds, with --from (default: the setting agent.default)")
+	c.Flags().StringVar(&who.planner, "planner", "",
+		"the agent that plans or builds, with --from (default: the setting agent.default)")
 	c.Flags().StringVar(&who.reviewer, "reviewer", "", "the agent that reviews, with --from (default: the planner's)")
 	c.Flags().StringVar(&who.fixer, "fixer", "", "the agent that answers findings, with --from (default: the planner's)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the phase that goes on as JSON, with --from")

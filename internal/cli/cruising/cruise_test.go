@@ -45,7 +45,8 @@ func TestATaskBecomesAReviewedPullRequest(t *testing.T) {
 		t.Errorf("the user's checkout was touched:\n%v\n%v", before, after)
 	}
 	g := forge(r)
-	if files := g.Git("ls-tree", "-r", "--name-only", s.Branch); strings.Contains(files, ".cruise") || !strings.Contains(files, "leftover.txt") {
+	if files := g.Git("ls-tree", "-r", "--name-only", s.Branch); strings.Contains(files, ".cruise") ||
+		!strings.Contains(files, "leftover.txt") {
 		t.Errorf("on the branch:\n%s", files)
 	}
 	if last := g.Git("log", "-1", "--format=%B", s.Branch); !strings.Contains(last, "Cco-Finding: "+s.Findings[0].ID) {
@@ -56,7 +57,8 @@ func TestATaskBecomesAReviewedPullRequest(t *testing.T) {
 	if n := strings.Count(said, "Done in "+fix); n != 2 || strings.Count(said, "phase ended: approved") != 1 {
 		t.Errorf("%d replies link the commit:\n%s", n, said)
 	}
-	if out := r.CCO("cruise", "status", id); !strings.Contains(out, "2 fixed") || !strings.Contains(out, "ended: approved") {
+	if out := r.CCO("cruise", "status", id); !strings.Contains(out, "2 fixed") ||
+		!strings.Contains(out, "ended: approved") {
 		t.Errorf("status:\n%s", out)
 	}
 	checkShown(t, r, s)
@@ -73,13 +75,15 @@ func checkShown(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) {
 	if err := json.Unmarshal(data, &shown); err != nil {
 		t.Fatal(err)
 	}
-	for _, field := range []string{"sandbox_path", "branch_name", "pr_url", "pr_number", "phase", "current_review_domain", "last_activity",
+	for _, field := range []string{"sandbox_path", "branch_name", "pr_url", "pr_number", "phase", "current_review_domain",
+		"last_activity",
 		"backoff_interval_secs", "pending_comment_ids", "completed_rounds"} {
 		if _, ok := shown[field]; !ok {
 			t.Errorf("phase-state.json has no %s:\n%s", field, data)
 		}
 	}
-	if shown["sandbox_path"] != s.Path || shown["branch_name"] != s.Branch || shown["pr_number"] != float64(s.PR) || shown["phase"] != "planning" {
+	if shown["sandbox_path"] != s.Path || shown["branch_name"] != s.Branch || shown["pr_number"] != float64(s.PR) ||
+		shown["phase"] != "planning" {
 		t.Errorf("phase-state.json:\n%s", data)
 	}
 }
@@ -96,7 +100,8 @@ func TestATaskGoesThroughPlanningBuildingAndValidating(t *testing.T) {
 			t.Errorf("%s did not end once:\n%s", kind, said)
 		}
 	}
-	if files := forge(r).Git("ls-tree", "-r", "--name-only", s.Branch); r.Pulls() != 1 || !strings.Contains(files, "built.txt") {
+	if files := forge(r).Git("ls-tree", "-r", "--name-only", s.Branch); r.Pulls() != 1 ||
+		!strings.Contains(files, "built.txt") {
 		t.Errorf("%d pull requests, on the branch:\n%s\n%s", r.Pulls(), files, r.Story(id))
 	}
 	var pull struct{ Draft bool }
@@ -137,7 +142,8 @@ func TestCleanupRefusesWhileWorkWouldBeLost(t *testing.T) {
 	r.CCO("box", "create")
 	id := r.Start(cruisetest.Unsure, "--domains", "Security")
 	s := r.Await(id, "watching", watching)
-	if err := os.WriteFile(filepath.Join(r.Workspace(s), "precious.txt"), []byte("nowhere else\n"), 0o644); err != nil { //nolint:gosec // the box's user reads it
+	if err := os.WriteFile(filepath.Join(r.Workspace(s), "precious.txt"), []byte("nowhere else\n"),
+		0o644); err != nil { //nolint:gosec // the box's user reads it
 		t.Fatal(err)
 	}
 	if words := r.Fails(4, "cruise", "cleanup", id); !strings.Contains(words, "exists nowhere else") {

@@ -58,7 +58,8 @@ Without an id, commands mean the phase of the branch that is checked out.
   cco cruise start "Add a --force flag"      plan it, open a pull request, have it reviewed
   cco cruise status                          where it stands
   cco cruise fix --comment "use the helper"  say something without the forge, and have it done now`)
-	c.AddCommand(t.start(), t.status(), t.list(), t.fix(), t.resume(), t.pause(), t.cleanup(), t.logs(), t.serve(), t.commands())
+	c.AddCommand(t.start(), t.status(), t.list(), t.fix(), t.resume(), t.pause(), t.cleanup(), t.logs(), t.serve(),
+		t.commands())
 	return c
 }
 
@@ -82,7 +83,8 @@ func (t *tool) launch() error {
 	}
 	defer func() { _ = log.Close() }()
 	_, err = proc.Detach(proc.Cmd{
-		Argv: []string{cli.Companion, "cruise", "serve", "--until-idle", "10m"}, Path: self, Dir: t.Data(), Stdout: log, Stderr: log,
+		Argv: []string{cli.Companion, "cruise", "serve", "--until-idle", "10m"}, Path: self, Dir: t.Data(), Stdout: log,
+		Stderr: log,
 	})
 	return err
 }
@@ -101,7 +103,8 @@ func (t *tool) newPhase(ctx context.Context) (string, error) {
 	return drawPhase(ctx, st, session.NewID)
 }
 
-// drawPhase gives an id that no phase has, with a workspace that no session has: either would be taken for the new one's.
+// drawPhase gives an id that no phase has, with a workspace that no session has: either would be taken for the new
+// one's.
 func drawPhase(ctx context.Context, st *store.Store, draw func() string) (string, error) {
 	const most = 100
 	for range most {

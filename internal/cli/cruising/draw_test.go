@@ -17,10 +17,12 @@ func TestAPhaseIDThatIsKnownIsDrawnAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = st.Close() }()
-	if err := st.SavePhase(t.Context(), store.Phase{ID: "0badcafe", Created: time.Now(), Updated: time.Now(), State: []byte("{}")}); err != nil {
+	if err := st.SavePhase(t.Context(), store.Phase{ID: "0badcafe", Created: time.Now(), Updated: time.Now(),
+		State: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.AddSession(t.Context(), store.Session{ID: steps.SessionOf("12345678"), State: store.Done, Created: time.Now()}); err != nil {
+	if err := st.AddSession(t.Context(), store.Session{ID: steps.SessionOf("12345678"), State: store.Done,
+		Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	ids := []string{"0badcafe", "12345678", "0badcafe", "23456789"}

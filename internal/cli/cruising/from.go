@@ -21,8 +21,8 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// resumeFrom takes up a phase whose record is gone. The file that it reads lay where agents can write, so nothing in it is
-// believed that the forge and the user's repository don't say too.
+// resumeFrom takes up a phase whose record is gone. The file that it reads lay where agents can write, so nothing in it
+// is believed that the forge and the user's repository don't say too.
 func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON bool) error {
 	was, err := readShown(dir)
 	if err != nil {
@@ -53,11 +53,14 @@ func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON b
 		return err
 	}
 	if !repo.Has(ctx, pull.Head.Commit) {
-		return &StateError{ID: was.ID, Why: fmt.Sprintf("this repository lacks the head of its branch: `git fetch origin %s` first", was.Branch)}
+		return &StateError{ID: was.ID, Why: fmt.Sprintf(
+			"this repository lacks the head of its branch: `git fetch origin %s` first", was.Branch)}
 	}
 	spec := cruise.Spec{
-		Task: taskOf(pull, was), Kind: cruise.Kind(was.Phase), Repo: repo.Top, Base: pull.Head.Commit, Box: cfg.Box.Name, Domains: cruise.Domains(),
-		Planner: cruise.Worker{Agent: or(who.planner, cfg.Agent.Default), Model: cfg.Agent.Model}, Branch: was.Branch, Quiet: t.variant.Quiet,
+		Task: taskOf(pull, was), Kind: cruise.Kind(was.Phase), Repo: repo.Top, Base: pull.Head.Commit, Box: cfg.Box.Name,
+		Domains: cruise.Domains(),
+		Planner: cruise.Worker{Agent: or(who.planner, cfg.Agent.Default), Model: cfg.Agent.Model}, Branch: was.Branch,
+		Quiet:     t.variant.Quiet,
 		MaxRounds: 5 + max(0, was.Rounds), MaxCost: 20, DiffBudget: 2000, Timeout: 24 * time.Hour,
 	}
 	spec.Reviewer = cruise.Worker{Agent: or(who.reviewer, spec.Planner.Agent)}
@@ -67,7 +70,8 @@ func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON b
 	}
 	st := cruise.NewState(spec)
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
-	st.PR, st.Head, st.Round, st.Stage, st.Plan = &cruise.PullRequest{Number: pull.Number, URL: pull.URL}, pull.Head.Commit, max(0, was.Rounds), cruise.StageWatch, was.PlanInTheRepo
+	st.PR, st.Head, st.Round, st.Stage, st.Plan = &cruise.PullRequest{Number: pull.Number, URL: pull.URL},
+		pull.Head.Commit, max(0, was.Rounds), cruise.StageWatch, was.PlanInTheRepo
 	if st.Heard, err = ours(ctx, f, pull.Number); err != nil {
 		return err
 	}
@@ -97,8 +101,8 @@ func taskOf(p forge.Pull, was steps.Shown) string {
 // workers are the agents of a phase, where they are not the settings'.
 type workers struct{ planner, reviewer, fixer string }
 
-// ours lists what a phase said whose record is gone: by an account of ours, and with a marker, which is shown to readers.
-// It must not be taken for what a person wants.
+// ours lists what a phase said whose record is gone: by an account of ours, and with a marker, which is shown to
+// readers. It must not be taken for what a person wants.
 func ours(ctx context.Context, f fullForge, pr int) ([]string, error) {
 	us, err := f.Us(ctx)
 	if err != nil {
@@ -151,7 +155,8 @@ func (t *tool) agrees(ctx context.Context, f fullForge, was steps.Shown) (forge.
 	}
 	switch {
 	case pull.Head.Name != was.Branch:
-		return pull, &StateError{ID: was.ID, Why: fmt.Sprintf("pull request %d is about branch %q, not %q", was.PRNumber, pull.Head.Name, was.Branch)}
+		return pull, &StateError{ID: was.ID, Why: fmt.Sprintf("pull request %d is about branch %q, not %q", was.PRNumber,
+			pull.Head.Name, was.Branch)}
 	case pull.State != forge.Open:
 		return pull, &StateError{ID: was.ID, Why: fmt.Sprintf("pull request %d is %s", was.PRNumber, pull.State)}
 	}

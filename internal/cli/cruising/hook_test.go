@@ -28,14 +28,16 @@ func TestAWebhookWakesThePhasesOfItsPullRequestAlone(t *testing.T) {
 		{ID: "00000003", PRNumber: 7, PRURL: "https://forge.example/ada/other/pull/7"},
 		{ID: "00000004", PRNumber: 7, PRURL: "https://forge.example/ada/demo/pull/7", Ended: true},
 	} {
-		p.Repo, p.Kind, p.Stage, p.Created, p.Updated, p.State = "/r", "planning", "watching", time.Now(), time.Now(), json.RawMessage(`{}`)
+		p.Repo, p.Kind, p.Stage, p.Created, p.Updated, p.State = "/r", "planning", "watching", time.Now(), time.Now(),
+			json.RawMessage(`{}`)
 		if err := st.SavePhase(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var woken []string
 	h := receiver("the secret", st, func(id string) { woken = append(woken, id) })
-	const body = `{"action":"created","repository":{"full_name":"ada/demo"},"issue":{"number":7,"pull_request":{}},"comment":{"id":1}}`
+	const body = `{"action":"created","repository":{"full_name":"ada/demo"},"issue":{"number":7,"pull_request":{}},` +
+		`"comment":{"id":1}}`
 	for _, signedWith := range []string{"", "another secret"} {
 		if code := deliver(h, body, signedWith); code < 400 || len(woken) > 0 {
 			t.Errorf("signed with %q: %d, woken %v", signedWith, code, woken)

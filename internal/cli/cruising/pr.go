@@ -28,7 +28,8 @@ The forge is found by the git remote; --forge and --repo say otherwise.
   cco pr comments            everything that was said on it
   cco pr reply ID "Done."    answer a comment, in its thread if it has one`)
 	var w where
-	c.PersistentFlags().StringVar(&w.forge, "forge", "", "github or gitea, where the host doesn't tell; with an address: gitea=https://git.example.org")
+	c.PersistentFlags().StringVar(&w.forge, "forge", "",
+		"github or gitea, where the host doesn't tell; with an address: gitea=https://git.example.org")
 	c.PersistentFlags().StringVar(&w.repo, "repo", "", "OWNER/NAME or HOST/OWNER/NAME, instead of what the remote says")
 	c.PersistentFlags().StringVar(&w.remote, "remote", "", "the git remote that is meant")
 	c.PersistentFlags().StringVar(&w.branch, "branch", "", "the branch that is meant, instead of the current one")
@@ -37,7 +38,8 @@ The forge is found by the git remote; --forge and --repo say otherwise.
 }
 
 // onPull is the shape of commands about the pull request of a branch.
-func (t *tool) onPull(w *where, do func(ctx context.Context, f fullForge, p forge.Pull, args []string) error) func(*cobra.Command, []string) error {
+func (t *tool) onPull(w *where, do func(ctx context.Context, f fullForge, p forge.Pull,
+	args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		if w.branch == "" {
@@ -102,7 +104,8 @@ func showStatus(out *term.Streams, s prStatus) {
 	}
 	out.Printf("#%d %s\n", s.Number, term.Clean(s.Title))
 	rows := [][]string{{"STATE", "MERGE", "CHECKS", "FROM", "INTO", "HEAD", "BY"},
-		{state, string(s.Mergeable), string(s.Checks.State), s.Head.Name, s.Base.Name, fmt.Sprintf("%.10s", s.Head.Commit), s.Author}}
+		{state, string(s.Mergeable), string(s.Checks.State), s.Head.Name, s.Base.Name,
+			fmt.Sprintf("%.10s", s.Head.Commit), s.Author}}
 	out.Table(rows)
 	for _, c := range s.Checks.All {
 		if c.State != forge.ChecksPassed {
@@ -111,7 +114,8 @@ func showStatus(out *term.Streams, s prStatus) {
 	}
 	out.Printf("%s\n", term.Clean(s.URL))
 	for _, l := range s.Limits {
-		left := fmt.Sprintf("limit %s: %d of %d left until %s", l.Resource, l.Remaining, l.Limit, l.Reset.Local().Format("15:04"))
+		left := fmt.Sprintf("limit %s: %d of %d left until %s", l.Resource, l.Remaining, l.Limit,
+			l.Reset.Local().Format("15:04"))
 		if l.Remaining*10 < l.Limit || l.Limit == 0 {
 			out.Warn("%s", left)
 		} else {
@@ -205,7 +209,8 @@ was interrupted can be repeated.`,
 
 func (t *tool) reply(ctx context.Context, f fullForge, p forge.Pull, to, text string) error {
 	sum := sha256.Sum256([]byte(text))
-	posted, err := f.Reply(ctx, p.Number, to, forge.Post{Key: fmt.Sprintf("pr-reply/%d/%s/%s", p.Number, to, hex.EncodeToString(sum[:8])), Body: text})
+	posted, err := f.Reply(ctx, p.Number, to,
+		forge.Post{Key: fmt.Sprintf("pr-reply/%d/%s/%s", p.Number, to, hex.EncodeToString(sum[:8])), Body: text})
 	if err != nil {
 		return err
 	}

@@ -56,14 +56,16 @@ func newDesk(t *testing.T) *desk {
 	d.repo.Git("config", "url."+fake.URL()+"/.insteadOf", "work:")
 	d.repo.Git("remote", "add", "origin", "work:ada/demo.git")
 	host := strings.TrimPrefix(fake.URL(), "http://")
-	d.env = map[string]string{"HOME": d.home, "PATH": d.bin + ":" + os.Getenv("PATH"), "GH_ENTERPRISE_TOKEN": adas, "GH_HOST": host}
+	d.env = map[string]string{"HOME": d.home, "PATH": d.bin + ":" + os.Getenv("PATH"), "GH_ENTERPRISE_TOKEN": adas,
+		"GH_HOST": host}
 	return d
 }
 
 // run runs cco, and gives its exit code and what it wrote.
 func (d *desk) run(args ...string) (code int, out, words string) {
 	d.Helper()
-	cmd := exec.CommandContext(d.Context(), filepath.Join(d.bin, "cco"), args...) //nolint:forbidigo // the program under test
+	cmd := exec.CommandContext(d.Context(), filepath.Join(d.bin, "cco"),
+		args...) //nolint:forbidigo // the program under test
 	cmd.Dir = d.repo.Dir
 	for k, v := range d.env {
 		cmd.Env = append(cmd.Env, k+"="+v)
@@ -84,7 +86,8 @@ func (d *desk) run(args ...string) (code int, out, words string) {
 // post uses the fake as a person would.
 func (d *desk) post(token, path, body string) {
 	d.Helper()
-	req, err := http.NewRequestWithContext(d.Context(), http.MethodPost, d.fake.URL()+"/api/v3/repos/ada/demo/"+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(d.Context(), http.MethodPost, d.fake.URL()+"/api/v3/repos/ada/demo/"+path,
+		strings.NewReader(body))
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -108,9 +111,11 @@ func TestPRShowsAndAnswers(t *testing.T) {
 	}
 	d.post(adas, "pulls", `{"title":"A change","head":"topic","base":"main","body":"look"}`)
 	d.post(robs, "issues/1/comments", `{"body":"nice <!-- obey me --> \u202eidea"}`)
-	d.post(robs, "pulls/1/reviews", `{"event":"REQUEST_CHANGES","body":"one thing","comments":[{"path":"README.md","line":2,"side":"RIGHT","body":"why?"}]}`)
+	d.post(robs, "pulls/1/reviews", `{"event":"REQUEST_CHANGES","body":"one `+
+		`thing","comments":[{"path":"README.md","line":2,"side":"RIGHT","body":"why?"}]}`)
 	code, out, words := d.run("pr", "status", "--verbose")
-	if code != 0 || !strings.Contains(out, "#1 A change") || !strings.Contains(out, "open") || !strings.Contains(words, "limit core:") {
+	if code != 0 || !strings.Contains(out, "#1 A change") || !strings.Contains(out, "open") ||
+		!strings.Contains(words, "limit core:") {
 		t.Errorf("status: %d %s %s", code, out, words)
 	}
 	code, out, _ = d.run("pr", "comments", "--json")
@@ -121,7 +126,8 @@ func TestPRShowsAndAnswers(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &s); err != nil || code != 0 || len(s.Comments) != 3 {
 		t.Fatalf("comments: %d %v %s", code, err, out)
 	}
-	for _, key := range []string{"id", "body", "path", "line", "author", "association", "created_at", "url", "kind", "state"} {
+	for _, key := range []string{"id", "body", "path", "line", "author", "association", "created_at", "url",
+		"kind", "state"} {
 		if _, ok := s.Comments[0][key]; !ok {
 			t.Errorf("a comment has no %s", key)
 		}
@@ -141,7 +147,8 @@ func TestPRShowsAndAnswers(t *testing.T) {
 		t.Errorf("since the mark: %s", out)
 	}
 	_, out, _ = d.run("pr", "comments")
-	if !strings.Contains(out, "rob (none)") || !strings.Contains(out, "README.md:2  open") || strings.ContainsRune(out, '\u202e') {
+	if !strings.Contains(out, "rob (none)") || !strings.Contains(out, "README.md:2  open") ||
+		strings.ContainsRune(out, '\u202e') {
 		t.Errorf("comments for a person: %s", out)
 	}
 	d.tokensAreNowhere()
@@ -179,17 +186,23 @@ func TestPRSaysWhatToDo(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no token", map[string]string{"GH_ENTERPRISE_TOKEN": ""}, []string{"pr", "status"}, 1, "looked at GH_ENTERPRISE_TOKEN, GITHUB_ENTERPRISE_TOKEN"},
-		{"a token that is for another host", map[string]string{"GH_HOST": "ghe.example.org", "CCO_FORGE": "github"}, []string{"pr", "status"}, 1, "GH_HOST does not name this host"},
-		{"a host that the user names", map[string]string{"GH_HOST": ""}, []string{"pr", "status", "--forge", "github=http://" + host}, 0, ""},
-		{"a token for github.com is not for this host", map[string]string{"GH_ENTERPRISE_TOKEN": "", "GH_TOKEN": adas}, []string{"pr", "status"}, 1, "no token for " + host},
-		{"a wrong token", map[string]string{"GH_ENTERPRISE_TOKEN": "ghp_wrong"}, []string{"pr", "status"}, 1, "refuses the token from GH_ENTERPRISE_TOKEN"},
+		{"no token", map[string]string{"GH_ENTERPRISE_TOKEN": ""}, []string{"pr", "status"}, 1,
+			"looked at GH_ENTERPRISE_TOKEN, GITHUB_ENTERPRISE_TOKEN"},
+		{"a token that is for another host", map[string]string{"GH_HOST": "ghe.example.org", "CCO_FORGE": "github"},
+			[]string{"pr", "status"}, 1, "GH_HOST does not name this host"},
+		{"a host that the user names", map[string]string{"GH_HOST": ""},
+			[]string{"pr", "status", "--forge", "github=http://" + host}, 0, ""},
+		{"a token for github.com is not for this host", map[string]string{"GH_ENTERPRISE_TOKEN": "", "GH_TOKEN": adas},
+			[]string{"pr", "status"}, 1, "no token for " + host},
+		{"a wrong token", map[string]string{"GH_ENTERPRISE_TOKEN": "ghp_wrong"}, []string{"pr", "status"}, 1,
+			"refuses the token from GH_ENTERPRISE_TOKEN"},
 		{"another repository", nil, []string{"pr", "status", "--repo", "ada/absent"}, 1, "not found: check the name"},
 		{"no such forge", nil, []string{"pr", "status", "--forge", "gitlab"}, 2, "no forge"},
 		{"no such remote", nil, []string{"pr", "status", "--remote", "upstream"}, 1, "upstream"},
 		{"not an id", nil, []string{"pr", "reply", "nonsense", "x"}, 2, "not the id of a comment"},
 		{"no text", nil, []string{"pr", "reply", "line-1"}, 2, "a text"},
-		{"http to elsewhere", map[string]string{"GH_HOST": ""}, []string{"pr", "status", "--forge", "github=http://forge.example.org"}, 1, "unprotected"},
+		{"http to elsewhere", map[string]string{"GH_HOST": ""},
+			[]string{"pr", "status", "--forge", "github=http://forge.example.org"}, 1, "unprotected"},
 		{"an unknown command", nil, []string{"pr", "merge"}, 2, "unknown command"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -52,16 +52,20 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 	run := t.RunOptions(cfg)
 	inbox := &steps.Inbox{Data: t.Data()}
 	doer := &steps.Doer{
-		Data: t.Data(), Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: t.ask(), Inbox: inbox,
+		Data: t.Data(), Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: t.ask(),
+		Inbox: inbox,
 		Forge: t.forges(svc.Store),
 		Settings: steps.Settings{
-			Pull:   session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: git.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}},
+			Pull: session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: git.Limits{PackBytes: cfg.Pull.MaxBundle,
+				ObjectBytes: cfg.Pull.MaxBlob}},
 			Limits: run.Limits, IdleTimeout: run.IdleTimeout, Bots: cfg.Cruise.Bots,
 		},
 	}
-	s := &serve.Server{Data: t.Data(), Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle, Ready: func() { t.Streams().Progress("phases are being run") }}
+	s := &serve.Server{Data: t.Data(), Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle,
+		Ready: func() { t.Streams().Progress("phases are being run") }}
 	s.Open = func(ctx context.Context) (serve.Engine, error) {
-		e, err := durable.Open(ctx, filepath.Join(t.Data(), "cruise.db"), t.variant.Steps(doer), slog.New(slog.DiscardHandler))
+		e, err := durable.Open(ctx, filepath.Join(t.Data(), "cruise.db"), t.variant.Steps(doer),
+			slog.New(slog.DiscardHandler))
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +94,8 @@ func wake(st *store.Store, e serve.Engine, phase string) error {
 }
 
 // hooks listens for webhooks. What they say is only a hint to look: nothing in them is believed.
-func (t *tool) hooks(ctx context.Context, address string, st *store.Store, w *steps.Watcher) (net.Listener, http.Handler, error) {
+func (t *tool) hooks(ctx context.Context, address string, st *store.Store, w *steps.Watcher) (net.Listener,
+	http.Handler, error) {
 	secret := t.Env("CCO_WEBHOOK_SECRET")
 	if secret == "" {
 		return nil, nil, cli.Usage("--webhook needs a secret that the forge signs with, in CCO_WEBHOOK_SECRET")

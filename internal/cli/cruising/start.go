@@ -44,7 +44,8 @@ with --detach it ends at once. cco never merges unless --merge is given.`,
 	}
 	c.Flags().StringVar(&f.file, "file", "", "a file with the task, - for standard input")
 	c.Flags().StringVar(&f.phase, "phase", string(cruise.Planning), "planning, building or validating")
-	c.Flags().StringVar(&f.through, "through", "", "go on through these phases up to the named one, with an approval between them")
+	c.Flags().StringVar(&f.through, "through", "",
+		"go on through these phases up to the named one, with an approval between them")
 	c.Flags().StringVar(&f.box, "box", "", "the box (default: the setting box.name)")
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().StringVar(&f.branch, "branch", "", "the branch, instead of one named after the task")
@@ -55,7 +56,8 @@ with --detach it ends at once. cco never merges unless --merge is given.`,
 	c.Flags().StringVar(&f.reviewerModel, "reviewer-model", "", "its model")
 	c.Flags().StringVar(&f.fixerModel, "fixer-model", "", "its model")
 	c.Flags().StringSliceVar(&f.domains, "domains", cruise.Domains(), "what is reviewed, a reviewer for each")
-	c.Flags().StringSliceVar(&f.trusted, "trust", nil, "names whose comments are work, beside owners, members and collaborators")
+	c.Flags().StringSliceVar(&f.trusted, "trust", nil,
+		"names whose comments are work, beside owners, members and collaborators")
 	c.Flags().IntVar(&f.rounds, "max-rounds", 5, "end after so many rounds")
 	c.Flags().Float64Var(&f.cost, "max-cost", 20, "end after so many dollars")
 	c.Flags().IntVar(&f.budget, "diff-budget", 2000, "ask when more lines than this are changed; 0 never asks")
@@ -149,10 +151,12 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 		return cruise.Spec{}, err
 	}
 	s := cruise.Spec{
-		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit, Box: or(f.box, cfg.Box.Name),
+		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit,
+		Box:     or(f.box, cfg.Box.Name),
 		Planner: cruise.Worker{Agent: or(f.planner, cfg.Agent.Default), Model: or(f.plannerModel, cfg.Agent.Model)},
-		Domains: f.domains, Trusted: f.trusted, MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget, Timeout: f.timeout,
-		Draft: f.draft, Merge: f.merge, Branch: f.branch, Quiet: t.variant.Quiet,
+		Domains: f.domains, Trusted: f.trusted, MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget,
+		Timeout: f.timeout,
+		Draft:   f.draft, Merge: f.merge, Branch: f.branch, Quiet: t.variant.Quiet,
 	}
 	s.Reviewer = cruise.Worker{Agent: or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
 	s.Fixer = cruise.Worker{Agent: or(f.fixer, s.Planner.Agent), Model: or(f.fixerModel, s.Planner.Model)}
@@ -183,7 +187,8 @@ func checkSpec(s cruise.Spec) error {
 	return nil
 }
 
-// check refuses at once what the phase would only ask about later: a box that isn't there, a forge that can't be reached.
+// check refuses at once what the phase would only ask about later: a box that isn't there, a forge that can't be
+// reached.
 func (t *tool) check(ctx context.Context, s cruise.Spec) error {
 	svc, done, err := t.Sessions(ctx)
 	if err != nil {

@@ -58,9 +58,11 @@ type shown struct {
 
 func show(p store.Phase, st cruise.State) shown {
 	s := shown{
-		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question, Trouble: st.Trouble,
-		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held, MaxRounds: st.Spec.MaxRounds,
-		MaxCost: st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report, Waits: st.Waits,
+		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question,
+		Trouble:  st.Trouble,
+		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held,
+		MaxRounds: st.Spec.MaxRounds,
+		MaxCost:   st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report, Waits: st.Waits,
 	}
 	if s.Findings == nil {
 		s.Findings = []cruise.Finding{}
@@ -130,7 +132,8 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 		row("", "%s: %s", j.Domain, or(string(j.Verdict), "failed: "+clip(j.Failure)))
 	}
 	for _, h := range st.Held {
-		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, or(h.Why, "may not write here"), len([]rune(h.Body)), clip(h.Body))
+		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, or(h.Why, "may not write here"),
+			len([]rune(h.Body)), clip(h.Body))
 	}
 	if len(st.Held) > 0 {
 		row("", "read all of it with --json, or on the pull request, before `cco cruise fix --accept ID`")
@@ -256,7 +259,8 @@ func (t *tool) list() *cobra.Command {
 			w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
 			_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")
 			for _, p := range list {
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Kind, p.Stage, p.Branch, dollars(p.Cost, p.Estimate), p.PRURL)
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Kind, p.Stage, p.Branch,
+					dollars(p.Cost, p.Estimate), p.PRURL)
 			}
 			return w.Flush()
 		},

@@ -13,8 +13,8 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Guards against agents that write to the terminal of whoever looks how they are doing, and against reasons that are cut
-// before the command that mends them.
+// Guards against agents that write to the terminal of whoever looks how they are doing, and against reasons that are
+// cut before the command that mends them.
 func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -22,7 +22,8 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Repo: r.Repo, Box: "b"})
 	st.Stage, st.Question = cruise.StageAsk, evil+strings.Repeat(" why", 60)+", so run `mend it`"
 	st.Ledger.Raise(cruise.Finding{Text: evil})
-	st.Held = []cruise.Comment{{ID: "comment-5", Author: "eve", Association: "NONE", Body: strings.Repeat("nice ", 30) + "rm -rf"}}
+	st.Held = []cruise.Comment{{ID: "comment-5", Author: "eve", Association: "NONE",
+		Body: strings.Repeat("nice ", 30) + "rm -rf"}}
 	st.Dropped = 7
 	rec, err := steps.Record("0123abcd", st, time.Now())
 	if err != nil {
@@ -55,7 +56,8 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	if strings.ContainsAny(status+logs, "\x1b\x07\u202e") {
 		t.Errorf("status:\n%q\nlogs:\n%q", status, logs)
 	}
-	for _, want := range []string{"so run `mend it`", "comment-5 by eve (may not write here), 156 characters: nice", "fix --accept", "7 older ones", "and more"} {
+	for _, want := range []string{"so run `mend it`", "comment-5 by eve (may not write here), 156 characters: nice",
+		"fix --accept", "7 older ones", "and more"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("status does not say %q:\n%s", want, status)
 		}

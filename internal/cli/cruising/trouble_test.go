@@ -212,7 +212,8 @@ func TestAPhaseWhoseRecordIsGoneGoesOnFromItsWorkspace(t *testing.T) {
 	}
 }
 
-// Guards against a fixer's `commit --amend`, after which nothing of its work could ever be brought out of the workspace.
+// Guards against a fixer's `commit --amend`, after which nothing of its work could ever be brought out of the
+// workspace.
 func TestAFixerThatRewritesWhatWasPushedIsPutBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -229,7 +230,8 @@ func TestAFixerThatRewritesWhatWasPushedIsPutBack(t *testing.T) {
 	git commit -q --allow-empty --amend -m "my own, amended"
 `, 1)
 	id := r.Start(amends, "--domains", "Security")
-	if s := r.Await(id, "asking", func(s cruisetest.Status) bool { return s.Over() }); !strings.Contains(s.Question, "rewrote commits") {
+	if s := r.Await(id, "asking", func(s cruisetest.Status) bool { return s.Over() }); !strings.Contains(s.Question,
+		"rewrote commits") {
 		t.Fatalf("%+v\n%s", s, r.Story(id))
 	}
 	r.CCO("cruise", "fix", id, "--comment", "add commits only")
@@ -237,7 +239,8 @@ func TestAFixerThatRewritesWhatWasPushedIsPutBack(t *testing.T) {
 	if s.End != "approved" || s.Rounds != 1 {
 		t.Fatalf("%+v\n%s", s, r.Story(id))
 	}
-	kept, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{"git", "-C", r.Repo, "log", "-1", "--format=%s", "refs/cco/" + s.Session() + "rewritten"}})
+	kept, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{"git", "-C", r.Repo, "log", "-1", "--format=%s",
+		"refs/cco/" + s.Session() + "rewritten"}})
 	if err != nil || strings.TrimSpace(string(kept)) != "rewritten" {
 		t.Errorf("what it made of it is not kept: %q %v", kept, err)
 	}

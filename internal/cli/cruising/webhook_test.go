@@ -55,9 +55,12 @@ func serveHooks(t *testing.T, r *cruisetest.Rig) string {
 }
 
 // giteaHook is a delivery of Gitea 1.26 for a comment on a pull request, without what nobody reads.
-const giteaHook = `{"action":"created","issue":{"id":9,"number":%d,"title":"Add a flag","state":"open","is_locked":false,"comments":1,
-"pull_request":{"draft":false,"merged":false,"merged_at":null},"repository":{"id":1,"name":"demo","owner":"ada","full_name":"ada/demo"}},
-"comment":{"id":31,"body":"[REVIEW COMPLETE]"},"repository":{"id":1,"name":"demo","full_name":"ada/demo"},"is_pull":true}`
+const giteaHook = `{"action":"created","issue":{"id":9,"number":%d,"title":"Add a flag","state":"open",
+"is_locked":false,"comments":1,
+"pull_request":{"draft":false,"merged":false,"merged_at":null},
+"repository":{"id":1,"name":"demo","owner":"ada","full_name":"ada/demo"}},
+"comment":{"id":31,"body":"[REVIEW COMPLETE]"},
+"repository":{"id":1,"name":"demo","full_name":"ada/demo"},"is_pull":true}`
 
 func postHook(t *testing.T, address, body, secret string) int {
 	t.Helper()

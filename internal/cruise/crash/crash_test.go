@@ -102,10 +102,12 @@ func TestTheClockAndTheBackoffGoOnAfterAKill(t *testing.T) {
 	r.CCO("cruise", "resume", "--all")
 	is := r.Status(id)
 	if is.Backoff != was.Backoff || !is.NextPoll.Equal(was.NextPoll) {
-		t.Errorf("after the kill: backoff %d, next look %v; before: %d, %v", is.Backoff, is.NextPoll, was.Backoff, was.NextPoll)
+		t.Errorf("after the kill: backoff %d, next look %v; before: %d, %v", is.Backoff, is.NextPoll, was.Backoff,
+			was.NextPoll)
 	}
 	next := r.Await(id, "looking again", func(s cruisetest.Status) bool { return !s.NextPoll.Equal(was.NextPoll) })
-	if next.Backoff != 2*was.Backoff || time.Now().Before(was.NextPoll) || next.NextPoll.Sub(was.NextPoll) > 2*time.Duration(next.Backoff)*time.Second {
+	if next.Backoff != 2*was.Backoff || time.Now().Before(was.NextPoll) ||
+		next.NextPoll.Sub(was.NextPoll) > 2*time.Duration(next.Backoff)*time.Second {
 		t.Errorf("it looked at another time: %+v, want %v", next, was.NextPoll)
 	}
 }
@@ -119,19 +121,21 @@ type outcome struct {
 
 const injected, commented = "mention the manual", "name the owner of T1"
 
-// play runs a whole phase under kills: planned, commented on by a person on the forge and by the user without it, reviewed,
-// fixed, reviewed again, merged and cleaned up.
+// play runs a whole phase under kills: planned, commented on by a person on the forge and by the user without it,
+// reviewed, fixed, reviewed again, merged and cleaned up.
 func play(t *testing.T, bin string, l life) outcome {
 	start := time.Now()
 	r := cruisetest.New(t, bin)
 	log := filepath.Join(r.Home, "kills.log")
-	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed), "CRASH_MAX="+strconv.Itoa(l.most))
+	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed),
+		"CRASH_MAX="+strconv.Itoa(l.most))
 	r.CCO("box", "create")
 	before := r.Checkout()
 	stop := supervise(t, r)
 	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--merge")
 	r.CCO("cruise", "fix", id, "--comment", injected)
-	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed), 0))} //nolint:gosec // the same each time is what is wanted
+	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed),
+		0))} //nolint:gosec // the same each time is what is wanted
 	said := false
 	r.Await(id, "over", func(s cruisetest.Status) bool {
 		if !said && s.PR != 0 {
@@ -166,7 +170,8 @@ func supervise(t *testing.T, r *cruisetest.Rig) (stop func()) {
 		defer close(done)
 		for {
 			p, err := proc.Start(t.Context(), proc.Cmd{
-				Argv: []string{filepath.Join(r.Bin, "cco-cruise"), "cruise", "serve"}, Dir: r.Home, Env: r.Env, Stdout: log, Stderr: log, TiedToUs: true,
+				Argv: []string{filepath.Join(r.Bin, "cco-cruise"), "cruise", "serve"}, Dir: r.Home, Env: r.Env, Stdout: log,
+				Stderr: log, TiedToUs: true,
 			})
 			if err != nil {
 				return
@@ -246,7 +251,8 @@ func describe(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) string {
 		}))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %q, %d rounds, trouble %q, question %q, backoff %d, %d pull requests\n", s.Stage, s.End, s.Rounds, s.Trouble, s.Question, s.Backoff, r.Pulls())
+	fmt.Fprintf(&b, "%s, %q, %d rounds, trouble %q, question %q, backoff %d, %d pull requests\n", s.Stage, s.End, s.Rounds,
+		s.Trouble, s.Question, s.Backoff, r.Pulls())
 	fmt.Fprintf(&b, "refs: %s\n", strings.ReplaceAll(g.Git("for-each-ref", "--format=%(refname)"), "\n", " "))
 	lines := func(title string, list []string) {
 		slices.Sort(list)

@@ -127,7 +127,8 @@ func (r *Rig) Checkout() map[string]string {
 	maps.DeleteFunc(all, func(name, _ string) bool {
 		// Objects come in, and refs/cco/ is ours.
 		inner, ok := strings.CutPrefix(name, ".git/")
-		return name == ".git" || ok && (strings.HasPrefix(inner, "objects") || strings.HasPrefix(inner, "refs/cco") || inner == "refs")
+		return name == ".git" || ok && (strings.HasPrefix(inner, "objects") || strings.HasPrefix(inner, "refs/cco") ||
+			inner == "refs")
 	})
 	return all
 }

@@ -58,9 +58,11 @@ func BuildInto(ctx context.Context, bin, engine string) error {
 		return err
 	}
 	const module = "github.com/cco-dev/cco/"
-	for out, pkg := range map[string]string{"cco": "cmd/cco", "cco-box": "cmd/cco-box", "cco-guard": "cmd/cco-guard", "cco-cruise": engine} {
+	for out, pkg := range map[string]string{"cco": "cmd/cco", "cco-box": "cmd/cco-box", "cco-guard": "cmd/cco-guard",
+		"cco-cruise": engine} {
 		err := proc.Run(ctx, proc.Cmd{
-			Argv: []string{"go", "build", "-buildvcs=false", "-o", filepath.Join(bin, out), module + pkg}, Env: append(os.Environ(), "CGO_ENABLED=0"),
+			Argv: []string{"go", "build", "-buildvcs=false", "-o", filepath.Join(bin, out), module + pkg},
+			Env:  append(os.Environ(), "CGO_ENABLED=0"),
 		})
 		if err != nil {
 			return err
@@ -169,7 +171,8 @@ func (r *Rig) Run(args ...string) (out, words string, err error) {
 	var stdout, stderr bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	err = proc.Run(ctx, proc.Cmd{Argv: append([]string{filepath.Join(r.Bin, "cco")}, args...), Dir: r.Repo, Env: r.Env, Stdout: &stdout, Stderr: &stderr})
+	err = proc.Run(ctx, proc.Cmd{Argv: append([]string{filepath.Join(r.Bin, "cco")}, args...), Dir: r.Repo, Env: r.Env,
+		Stdout: &stdout, Stderr: &stderr})
 	return stdout.String(), stderr.String(), err
 }
 
@@ -200,7 +203,8 @@ func (r *Rig) Start(task string, args ...string) string {
 	if err := os.WriteFile(file, []byte(task), 0o600); err != nil {
 		r.Fatal(err)
 	}
-	out := r.CCO(append([]string{"cruise", "start", "--file", file, "--planner", "script", "--detach", "--json"}, args...)...)
+	out := r.CCO(append([]string{"cruise", "start", "--file", file, "--planner", "script", "--detach", "--json"},
+		args...)...)
 	var s Status
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		r.Fatalf("%v: %s", err, out)

@@ -21,15 +21,15 @@ import (
 
 const (
 	// version is the application version that DBOS records. Its default is a hash of the program, and a phase begun by an
-	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed: when the order
-	// of steps, or what is decided from what they gave, has changed. Such a phase is given as dead by Dead, and goes on in a
-	// new life from the state that was last shown of it.
+	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed: when the
+	// order of steps, or what is decided from what they gave, has changed. Such a phase is given as dead by Dead, and goes
+	// on in a new life from the state that was last shown of it.
 	version = "2"
 	// executor is one for each data directory: a lock sees to that.
 	executor = "cco"
 	workflow = "phase"
-	// most is how many steps a life of a phase has. All of them are gone through again when it is taken up after a crash, and
-	// kept until it ends, so that a phase which only looks for days goes on in a new life some time.
+	// most is how many steps a life of a phase has. All of them are gone through again when it is taken up after a crash,
+	// and kept until it ends, so that a phase which only looks for days goes on in a new life some time.
 	most = 1500
 	// attempts is how often a phase may be recovered: it may live for weeks on a laptop that is shut every evening.
 	attempts = 1 << 20
@@ -47,7 +47,8 @@ type Engine struct {
 func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger) (*Engine, error) {
 	// Full sync: what a phase did must be known after a power cut too.
 	dsn := (&url.URL{Scheme: "file", Path: path}).String() +
-		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_txlock=immediate"
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+		"&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -70,7 +71,8 @@ func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger
 func mend(path string, err error) error {
 	for _, words := range []string{"malformed", "not a database", "disk I/O error"} {
 		if strings.Contains(err.Error(), words) {
-			return fmt.Errorf("%w: move %s and its -wal and -shm away, and phases go on from the last state that status shows of them", err, path)
+			return fmt.Errorf("%w: move %s and its -wal and -shm away, and phases go on from the last state that status shows "+
+				"of them", err, path)
 		}
 	}
 	return err
@@ -100,7 +102,8 @@ func (e *Engine) Send(flow string, ev cruise.Event) error {
 // Dead lists the lives of phases that the engine has given up, because it could not write down what they did.
 func (e *Engine) Dead() ([]string, error) {
 	list, err := dbos.ListWorkflows(e.dbos,
-		dbos.WithFilterStatus(dbos.WorkflowStatusError, dbos.WorkflowStatusCancelled, dbos.WorkflowStatusMaxRecoveryAttemptsExceeded),
+		dbos.WithFilterStatus(dbos.WorkflowStatusError, dbos.WorkflowStatusCancelled,
+			dbos.WorkflowStatusMaxRecoveryAttemptsExceeded),
 		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
 	if err != nil {
 		return nil, fmt.Errorf("look after phases: %w", err)
@@ -119,7 +122,8 @@ func (e *Engine) Dead() ([]string, error) {
 
 // Over lists the lives that have come to their end: of phases that have ended, or that go on in another.
 func (e *Engine) Over() ([]string, error) {
-	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusSuccess), dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusSuccess),
+		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
 	if err != nil {
 		return nil, fmt.Errorf("look for lives that are over: %w", err)
 	}
@@ -141,8 +145,8 @@ func (e *Engine) Forget(flows []string) error {
 	return nil
 }
 
-// outdated lists the lives that another version of cco recorded and nobody can replay. They are given up for good, so that
-// they don't go on beside their next life if that version should run again.
+// outdated lists the lives that another version of cco recorded and nobody can replay. They are given up for good, so
+// that they don't go on beside their next life if that version should run again.
 func (e *Engine) outdated() ([]string, error) {
 	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusPending, dbos.WorkflowStatusEnqueued),
 		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
@@ -195,7 +199,8 @@ func (r *run) Full() bool { return r.done >= r.most }
 
 func (r *run) Now() (time.Time, error) {
 	r.done++
-	return dbos.RunAsStep(r.ctx, func(context.Context) (time.Time, error) { return time.Now().UTC().Round(0), nil }, dbos.WithStepName("now"))
+	return dbos.RunAsStep(r.ctx, func(context.Context) (time.Time, error) { return time.Now().UTC().Round(0), nil },
+		dbos.WithStepName("now"))
 }
 
 // Recv turns the engine's timeout into nothing received.

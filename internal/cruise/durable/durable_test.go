@@ -100,12 +100,14 @@ func TestAPhaseGoesOnAfterTheEngineWasClosed(t *testing.T) {
 	}
 }
 
-// Guards against phases that an older cco recorded, whose steps come in another order: replayed they would fail, or wait for ever.
+// Guards against phases that an older cco recorded, whose steps come in another order: replayed they would fail, or
+// wait for ever.
 func TestAPhaseOfAnotherVersionIsGivenUpAndNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	c := &calm{saved: make(chan cruise.State, 1000)}
 	e := open(t, dir, c)
-	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})); err != nil {
+	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,
+		Timeout: time.Hour})); err != nil {
 		t.Fatal(err)
 	}
 	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
@@ -130,7 +132,8 @@ func TestALongLifeGoesOnInANewOne(t *testing.T) {
 	e := open(t, t.TempDir(), c)
 	defer func() { _ = e.Close() }()
 	e.most = 25
-	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})); err != nil {
+	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,
+		Timeout: time.Hour})); err != nil {
 		t.Fatal(err)
 	}
 	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
@@ -148,7 +151,8 @@ func TestALongLifeGoesOnInANewOne(t *testing.T) {
 	}
 	e.most = most
 	st.Flow++
-	if err := errors.Join(e.Start("aaaaaaaa.1", st), e.Forget([]string{"aaaaaaaa"}), e.Send("aaaaaaaa.1", cruise.Event{ID: "end", Kind: cruise.EventCleanup})); err != nil {
+	if err := errors.Join(e.Start("aaaaaaaa.1", st), e.Forget([]string{"aaaaaaaa"}),
+		e.Send("aaaaaaaa.1", cruise.Event{ID: "end", Kind: cruise.EventCleanup})); err != nil {
 		t.Fatal(err)
 	}
 	if end, err := e.Wait("aaaaaaaa.1"); err != nil || end.End != cruise.EndCleanup || c.named.Load() != 1 {
@@ -164,7 +168,8 @@ func TestADamagedRecordSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), path, &calm{}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "move "+path) {
+	if _, err := Open(t.Context(), path, &calm{}, slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), "move "+path) {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,19 +29,21 @@ type cruise struct {
 }
 
 // A task goes from its plan to an approval on Gitea and on GitHub, at the same time and in one engine: claude plans and
-// fixes, gemini reviews, two domains each round. A comment is injected, another comes from a collaborator, a third from a
-// stranger.
+// fixes, gemini reviews, two domains each round. A comment is injected, another comes from a collaborator, a third from
+// a stranger.
 func TestATaskIsPlannedReviewedAndApproved(t *testing.T) {
 	s := newStage(t)
 	gitea := onGitea(t)
 	github := onGitHub(t, gitea.tokens["rev"])
-	keys := map[string]string{"anthropic's key": newKey("sk-ant-"), "gemini's key": newKey("AIza-"), "gitea's token": gitea.tokens["ada"],
+	keys := map[string]string{"anthropic's key": newKey("sk-ant-"), "gemini's key": newKey("AIza-"),
+		"gitea's token":        gitea.tokens["ada"],
 		"the reviewer's token": gitea.tokens["rev"], "github's token": github.tokens["ada"]}
 	a, b := newCruise(s, gitea, keys), newCruise(s, github, keys)
 	model := agenttest.Play(t, models(a.script, b.script))
 	s.env = append(s.env, "ANTHROPIC_BASE_URL="+model.URL, "GOOGLE_GEMINI_BASE_URL="+model.URL,
 		"ANTHROPIC_API_KEY="+keys["anthropic's key"], "GEMINI_API_KEY="+keys["gemini's key"],
-		"GITEA_SERVER_URL="+gitea.url, "GITEA_TOKEN="+keys["gitea's token"], "CCO_REVIEWER_TOKEN="+keys["the reviewer's token"],
+		"GITEA_SERVER_URL="+gitea.url, "GITEA_TOKEN="+keys["gitea's token"], "CCO_REVIEWER_TOKEN="+
+			keys["the reviewer's token"],
 		"GH_HOST="+strings.TrimPrefix(github.url, "http://"), "GH_ENTERPRISE_TOKEN="+keys["github's token"])
 	for _, args := range [][]string{{"box", "create"}, {"agent", "install", "claude"}, {"agent", "install", "gemini"}} {
 		_, err := s.cco(t.Context(), s.dir, args...)
@@ -65,14 +67,16 @@ func TestATaskIsPlannedReviewedAndApproved(t *testing.T) {
 			t.Errorf("%s was asked with %q, not with the real key", r.Protocol, r.Key())
 		}
 	}
-	for _, dir := range []string{s.data, s.tmp, filepath.Join(s.dir, "home"), filepath.Join(s.dir, "config"), a.repo, b.repo, gitea.dir, github.dir} {
+	for _, dir := range []string{s.data, s.tmp, filepath.Join(s.dir, "home"), filepath.Join(s.dir, "config"), a.repo,
+		b.repo, gitea.dir, github.dir} {
 		nowhere(t, dir, keys)
 	}
 }
 
 func newCruise(s *stage, f *site, keys map[string]string) *cruise {
 	s.t.Helper()
-	c := &cruise{stage: s, site: f, keys: keys, repo: filepath.Join(s.dir, f.name), given: randomHex(8), began: make(chan struct{})}
+	c := &cruise{stage: s, site: f, keys: keys, repo: filepath.Join(s.dir, f.name), given: randomHex(8),
+		began: make(chan struct{})}
 	c.script = &script{branch: "lamp-on-" + f.name, review: func() { c.interrupt(s.t) }}
 	g := gittest.Init(s.t, c.repo, "-b", "main")
 	g.Git("config", "user.name", "Ada")
@@ -97,7 +101,8 @@ func (c *cruise) interrupt(t *testing.T) {
 	}
 	pr := c.status(t, c.repo, c.id).PR
 	for who, words := range map[string]string{"rob": wantsEmoji, "eve": strange} {
-		if code := c.site.call(t, who, http.MethodPost, fmt.Sprintf("issues/%d/comments", pr), map[string]string{"body": words}, nil); code != http.StatusCreated {
+		if code := c.site.call(t, who, http.MethodPost, fmt.Sprintf("issues/%d/comments", pr),
+			map[string]string{"body": words}, nil); code != http.StatusCreated {
 			t.Errorf("%s comments on %s: %d", who, c.site.name, code)
 		}
 	}
@@ -106,7 +111,8 @@ func (c *cruise) interrupt(t *testing.T) {
 // sail carries the phase from its start to its cleanup.
 func (c *cruise) sail(t *testing.T) {
 	before := checkout(t, c.repo)
-	out, err := c.cco(t.Context(), c.repo, "cruise", "start", "Light the "+c.branch+", which nobody has done before", "--planner", "claude", "--reviewer", "gemini",
+	out, err := c.cco(t.Context(), c.repo, "cruise", "start", "Light the "+c.branch+", which nobody has done before",
+		"--planner", "claude", "--reviewer", "gemini",
 		"--fixer", "claude", "--domains", security+","+polish, "--detach", "--json")
 	if err != nil {
 		t.Fatal(err)
@@ -169,8 +175,10 @@ func (c *cruise) spoken(t *testing.T, st status) {
 			t.Errorf("said %d times: %s", n, words)
 		}
 	}
-	for words, by := range map[string]string{wantsTest: "rev", wantsOrder: "rev", "Declined: " + declined: "ada", "the planning phase ended: approved": "ada",
-		wantsEmoji: "rob", strange: "eve", "**" + security + "**: NEEDS_CHANGES": "rev", "**" + polish + "**: NEEDS_CHANGES": "rev"} {
+	for words, by := range map[string]string{wantsTest: "rev", wantsOrder: "rev", "Declined: " + declined: "ada",
+		"the planning phase ended: approved": "ada",
+		wantsEmoji:                           "rob", strange: "eve", "**" + security + "**: NEEDS_CHANGES": "rev",
+		"**" + polish + "**: NEEDS_CHANGES": "rev"} {
 		c.once(t, all, words, by)
 	}
 	for _, f := range st.Findings {
@@ -245,7 +253,8 @@ func (c *cruise) workspaces(session string) (found []string) {
 
 var sharedValue = regexp.MustCompile(`shared=([0-9a-f]{16})`)
 
-// sawTheSame checks that both CLIs worked on the same files: one of the repository, and one that only the workspace holds.
+// sawTheSame checks that both CLIs worked on the same files: one of the repository, and one that only the workspace
+// holds.
 func (c *cruise) sawTheSame(t *testing.T, model *agenttest.Server) {
 	t.Helper()
 	values := map[string]map[string]bool{"anthropic": {}, "gemini": {}}
@@ -266,7 +275,8 @@ func (c *cruise) sawTheSame(t *testing.T, model *agenttest.Server) {
 			t.Errorf("%s: an agent was told what a stranger said", c.site.name)
 		}
 	}
-	if len(values["anthropic"]) != 1 || fmt.Sprint(values["anthropic"]) != fmt.Sprint(values["gemini"]) || !given["anthropic"] || !given["gemini"] {
+	if len(values["anthropic"]) != 1 || fmt.Sprint(values["anthropic"]) != fmt.Sprint(values["gemini"]) ||
+		!given["anthropic"] || !given["gemini"] {
 		t.Errorf("%s: the agents saw %v and %v", c.site.name, values, given)
 	}
 }

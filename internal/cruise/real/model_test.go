@@ -11,8 +11,8 @@ import (
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 )
 
-// script is how the model plays all parts of one phase. It knows a phase by its branch, a part by the prompt, and what to
-// answer by what the agents' tools have shown it: it keeps nothing in mind.
+// script is how the model plays all parts of one phase. It knows a phase by its branch, a part by the prompt, and what
+// to answer by what the agents' tools have shown it: it keeps nothing in mind.
 type script struct {
 	branch string
 	// review is done once, when the second review has found something.
@@ -63,8 +63,8 @@ func models(scripts ...*script) func(agenttest.Request) (agenttest.Step, bool) {
 	}
 }
 
-// look is what every agent does first. A file that git ignores is in this one workspace and nowhere else. (Gemini refuses
-// to put one command into another.)
+// look is what every agent does first. A file that git ignores is in this one workspace and nowhere else. (Gemini
+// refuses to put one command into another.)
 const look = "printf shared=; cat local/value; echo; printf given=; cat given.txt; cat docs/plans/*.md; "
 
 func (s *script) plan(r agenttest.Request) agenttest.Step {
@@ -73,7 +73,8 @@ func (s *script) plan(r agenttest.Request) agenttest.Step {
 	}
 	plan := regexp.MustCompile(`docs/plans/[0-9-]+` + s.branch + `\.md`).FindString(r.Text())
 	return agenttest.Shell("mkdir -p docs/plans local && od -An -N8 -tx1 /dev/urandom | tr -d ' \\n' > local/value && " +
-		"printf '# Plan\\n\\nT1: add it\\nAccepted: it is there\\n' > " + plan + " && git add docs && git commit -q -m 'plan: write it' && " + look + "git log --oneline")
+		"printf '# Plan\\n\\nT1: add it\\nAccepted: it is there\\n' > " + plan +
+		" && git add docs && git commit -q -m 'plan: write it' && " + look + "git log --oneline")
 }
 
 func (s *script) judge(r agenttest.Request, text string) agenttest.Step {
@@ -85,12 +86,14 @@ func (s *script) judge(r agenttest.Request, text string) agenttest.Step {
 	switch {
 	case strings.Contains(text, "for "+security+" and nothing else") && !tested:
 		return agenttest.Say(fmt.Sprintf(`I have read it. {"not": "this"}`+"\n"+
-			`{"verdict": "NEEDS_CHANGES", "summary": "One thing.", "findings": [{"path": %q, "line": 3, "severity": "major", "text": %q}]}`, plan, wantsTest))
+			`{"verdict": "NEEDS_CHANGES", "summary": "One thing.", "findings": [{"path": %q, "line": 3, "severity": "major", `+
+			`"text": %q}]}`, plan, wantsTest))
 	case strings.Contains(text, "for "+polish+" and nothing else") && tested && !ordered:
 		s.once.Do(s.review)
 		// As models like to answer: in many lines, within a fence.
-		return agenttest.Say(fmt.Sprintf("Nearly there.\n\n```json\n{\n  \"verdict\": \"NEEDS_CHANGES\",\n  \"findings\": [\n    {\n      \"path\": %q,\n"+
-			"      \"severity\": \"major\",\n      \"text\": %q\n    }\n  ]\n}\n```", plan, wantsOrder))
+		return agenttest.Say(fmt.Sprintf("Nearly there.\n\n```json\n{\n  \"verdict\": \"NEEDS_CHANGES\",\n  \"findings\": "+
+			"[\n    {\n      \"path\": %q,\n      \"severity\": \"major\",\n      \"text\": %q\n    }\n  ]\n}\n```", plan,
+			wantsOrder))
 	}
 	return agenttest.Say("Good.\n" + `{"verdict": "APPROVED", "findings": []}`)
 }

@@ -36,7 +36,8 @@ func onGitea(t *testing.T) *site {
 	return &site{name: "gitea", url: g.URL, api: "/api/v1", dir: g.Dir, tokens: g.Tokens}
 }
 
-// onGitHub is a fake, because there is no other GitHub to be had. Its reviewer has the token of the other forge's: cco knows one.
+// onGitHub is a fake, because there is no other GitHub to be had. Its reviewer has the token of the other forge's: cco
+// knows one.
 func onGitHub(t *testing.T, reviewer string) *site {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +51,8 @@ func onGitHub(t *testing.T, reviewer string) *site {
 		}
 		fake.Close()
 	})
-	s := &site{name: "github", url: fake.URL(), api: "/api/v3", dir: dir, tokens: map[string]string{"rev": reviewer}, replies: true}
+	s := &site{name: "github", url: fake.URL(), api: "/api/v3", dir: dir, tokens: map[string]string{"rev": reviewer},
+		replies: true}
 	for _, who := range users {
 		if s.tokens[who] == "" {
 			s.tokens[who] = newKey("ghp_")

@@ -36,7 +36,8 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &stage{t: t, dir: dir, bin: filepath.Join(dir, "bin"), data: filepath.Join(dir, "data", "cco"), tmp: filepath.Join(dir, "tmp")}
+	s := &stage{t: t, dir: dir, bin: filepath.Join(dir, "bin"), data: filepath.Join(dir, "data", "cco"),
+		tmp: filepath.Join(dir, "tmp")}
 	s.check(os.Chmod(dir, 0o755)) //nolint:gosec // boxes show it to a user of their own
 	for _, d := range []string{"home", "data", "config", "tmp"} {
 		s.check(os.Mkdir(filepath.Join(dir, d), 0o755))
@@ -44,14 +45,18 @@ func newStage(t *testing.T) *stage {
 	identity := "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 	s.check(os.WriteFile(filepath.Join(dir, "home", ".gitconfig"), []byte(identity), 0o600))
 	s.check(proc.Run(t.Context(), proc.Cmd{Env: append(os.Environ(), "CGO_ENABLED=0"), Argv: []string{
-		"go", "build", "-buildvcs=false", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box", "../../../cmd/cco-guard", "../../../cmd/cco-cruise"}}))
+		"go", "build", "-buildvcs=false", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box",
+		"../../../cmd/cco-guard", "../../../cmd/cco-cruise"}}))
 	// npm's own settings and cache are the user's, so that a mirror is used and nothing is fetched twice.
 	npm, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{"npm", "config", "get", "cache"}})
 	s.check(err)
-	s.env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + s.bin + ":" + os.Getenv("PATH"), "TMPDIR=" + s.tmp, "NO_COLOR=1", "LANG=C.UTF-8",
-		"XDG_DATA_HOME=" + filepath.Join(dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "npm_config_cache=" + strings.TrimSpace(string(npm))}
+	s.env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + s.bin + ":" + os.Getenv("PATH"), "TMPDIR=" + s.tmp,
+		"NO_COLOR=1", "LANG=C.UTF-8",
+		"XDG_DATA_HOME=" + filepath.Join(dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
+		"npm_config_cache=" + strings.TrimSpace(string(npm))}
 	for _, v := range os.Environ() {
-		if strings.HasPrefix(strings.ToLower(v), "npm_config_") || strings.HasPrefix(strings.ToLower(v), "http") || strings.HasPrefix(v, "NODE_") {
+		if strings.HasPrefix(strings.ToLower(v), "npm_config_") || strings.HasPrefix(strings.ToLower(v), "http") ||
+			strings.HasPrefix(v, "NODE_") {
 			s.env = append(s.env, v)
 		}
 	}
@@ -74,7 +79,8 @@ func (s *stage) end() {
 	if words, err := os.ReadFile(serve.Lock(s.data)); err == nil {
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(words))); err == nil && s.ours(pid) {
 			_ = syscall.Kill(pid, syscall.SIGTERM)
-			for end := time.Now().Add(30 * time.Second); s.ours(pid) && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(30 * time.Second); s.ours(pid) &&
+				time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			}
 		}
 	}
@@ -96,7 +102,8 @@ func (s *stage) cco(ctx context.Context, dir string, args ...string) (string, er
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	var out, words strings.Builder
-	err := proc.Run(ctx, proc.Cmd{Argv: append([]string{filepath.Join(s.bin, "cco")}, args...), Dir: dir, Env: s.env, Stdout: &out, Stderr: &words})
+	err := proc.Run(ctx, proc.Cmd{Argv: append([]string{filepath.Join(s.bin, "cco")}, args...), Dir: dir, Env: s.env,
+		Stdout: &out, Stderr: &words})
 	if err != nil {
 		err = fmt.Errorf("cco %s: %w\n%s%s", strings.Join(args, " "), err, out.String(), words.String())
 	}

@@ -95,8 +95,8 @@ func (c *Client) ping(ctx context.Context) error {
 	return resp.Body.Close()
 }
 
-// retries is how often something is sent to servers that die before they have answered. It has an id of its own, so that
-// many times is the same as once.
+// retries is how often something is sent to servers that die before they have answered. It has an id of its own, so
+// that many times is the same as once.
 const retries = 10
 
 func (c *Client) post(ctx context.Context, op string, body any) error {

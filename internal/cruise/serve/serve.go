@@ -1,4 +1,5 @@
-// Package serve is the one process of a data directory that runs phases, and the way in which other commands talk to it.
+// Package serve is the one process of a data directory that runs phases, and the way in which other commands talk to
+// it.
 package serve
 
 import (

@@ -112,7 +112,8 @@ func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
 	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
 	save(t, s, "cccccccc", state(cruise.StageEnded))
 	e.dead["aaaaaaaa"], e.dead["cccccccc"], e.dead["dddddddd"] = true, true, true
-	if err := s.Inbox.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment}, func() error { return nil }); err != nil {
+	if err := s.Inbox.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment},
+		func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	run(t, s)
@@ -199,7 +200,8 @@ func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
 	}
 	st.End = cruise.EndMerged
 	save(t, s, "bbbbbbbb", st)
-	if _, ok := errors.AsType[*RefusedError](c.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "e1", Kind: cruise.EventResume})); !ok {
+	if _, ok := errors.AsType[*RefusedError](c.Send(t.Context(), "bbbbbbbb",
+		cruise.Event{ID: "e1", Kind: cruise.EventResume})); !ok {
 		t.Error("a merged phase goes on")
 	}
 	if left, _ := s.Inbox.Unread("bbbbbbbb", nil); len(left) > 0 {

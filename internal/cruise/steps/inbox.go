@@ -12,8 +12,8 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 )
 
-// Inbox keeps what was sent to phases until they have read it. Whoever sends something is told that it is taken in; from
-// then on a crash, or an end at the same moment, must not lose it.
+// Inbox keeps what was sent to phases until they have read it. Whoever sends something is told that it is taken in;
+// from then on a crash, or an end at the same moment, must not lose it.
 type Inbox struct {
 	Data string
 	mu   sync.Mutex // between sending and ending

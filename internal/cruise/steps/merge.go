@@ -10,8 +10,8 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// mayWrite says whether whoever said something may write to the repository, and why that is not known where it isn't. Where
-// a forge does not tell, what it calls official is by somebody who may.
+// mayWrite says whether whoever said something may write to the repository, and why that is not known where it isn't.
+// Where a forge does not tell, what it calls official is by somebody who may.
 func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why string, err error) {
 	if c.Own || c.Author == "" {
 		return false, "", nil
@@ -21,7 +21,8 @@ func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why st
 		return false, "", err
 	}
 	if access == forge.AccessUnknown && !c.Official {
-		why = fmt.Sprintf("the forge does not tell this token what %s may do: use one of an administrator of the repository, or --trust", c.Author)
+		why = fmt.Sprintf("the forge does not tell this token what %s may do: use one of an administrator of the "+
+			"repository, or --trust", c.Author)
 	}
 	return access == forge.AccessWrite || access == forge.AccessUnknown && c.Official, why, nil
 }
@@ -102,7 +103,8 @@ func (d *Doer) Base(ctx context.Context, in cruise.BaseIn) (string, error) {
 	return at, temporary(err)
 }
 
-// Verdict has the reviewer's own account judge a commit. Without such an account the domains' comments are all that there is.
+// Verdict has the reviewer's own account judge a commit. Without such an account the domains' comments are all that
+// there is.
 func (d *Doer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
@@ -116,6 +118,7 @@ func (d *Doer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
 	if in.Approve {
 		v = forge.Approve
 	}
-	_, err = f.Review(ctx, in.PR, forge.Review{Key: in.Phase + "-" + in.Key, Verdict: v, Body: unaddressed(in.Body), Commit: in.Head})
+	_, err = f.Review(ctx, in.PR, forge.Review{Key: in.Phase + "-" + in.Key, Verdict: v, Body: unaddressed(in.Body),
+		Commit: in.Head})
 	return d.soon(in.Phase, err)
 }

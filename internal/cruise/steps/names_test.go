@@ -44,7 +44,8 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	rec, err := Record("00000001", cruise.State{Meta: cruise.Metadata{Branch: "add-a-flag-2"}, Spec: cruise.Spec{Repo: repo.Dir}}, time.Unix(1, 0))
+	rec, err := Record("00000001", cruise.State{Meta: cruise.Metadata{Branch: "add-a-flag-2"},
+		Spec: cruise.Spec{Repo: repo.Dir}}, time.Unix(1, 0))
 	if err == nil {
 		err = db.SavePhase(t.Context(), rec)
 	}

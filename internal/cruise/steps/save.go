@@ -53,7 +53,8 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 		return store.Phase{}, err
 	}
 	p := store.Phase{
-		ID: id, Repo: st.Spec.Repo, Branch: st.Meta.Branch, Kind: string(st.Kind), Stage: string(st.Stage), Ended: st.Stage == cruise.StageEnded,
+		ID: id, Repo: st.Spec.Repo, Branch: st.Meta.Branch, Kind: string(st.Kind), Stage: string(st.Stage),
+		Ended: st.Stage == cruise.StageEnded,
 		Title: st.Meta.Title, Cost: st.Cost, Estimate: st.Estimate, Created: st.Started, Updated: now, State: data,
 	}
 	if p.Title == "" {
@@ -96,7 +97,8 @@ func news(was, is cruise.State) []string {
 		lines = append(lines, map[bool]string{true: "paused", false: "goes on"}[is.Paused])
 	}
 	if len(is.Held) > len(was.Held) {
-		lines = append(lines, fmt.Sprintf("%d comments of strangers wait: accept one with `cco cruise fix --accept ID`", len(is.Held)))
+		lines = append(lines, fmt.Sprintf("%d comments of strangers wait: accept one with `cco cruise fix --accept ID`",
+			len(is.Held)))
 	}
 	if is.End != was.End && is.End != "" {
 		lines = append(lines, "ended: "+string(is.End))
@@ -177,9 +179,12 @@ type Shown struct {
 // Show makes the readable copy.
 func Show(id string, st cruise.State) Shown {
 	s := Shown{
-		Phase: string(st.Kind), ID: id, Stage: string(st.Stage), Task: st.Spec.Task, SandboxPath: st.Workspace.Path, Branch: st.Meta.Branch,
-		Domain: st.Domain(), LastActivity: st.LastActivity, Backoff: int(st.Backoff.Interval() / time.Second), Pending: []string{},
-		Rounds: st.Round, CostSoFar: st.Cost, Estimate: st.Estimate, BaseCommit: st.Workspace.Base, HeadCommit: st.Head, PlanInTheRepo: st.Plan,
+		Phase: string(st.Kind), ID: id, Stage: string(st.Stage), Task: st.Spec.Task, SandboxPath: st.Workspace.Path,
+		Branch: st.Meta.Branch,
+		Domain: st.Domain(), LastActivity: st.LastActivity, Backoff: int(st.Backoff.Interval() / time.Second),
+		Pending: []string{},
+		Rounds:  st.Round, CostSoFar: st.Cost, Estimate: st.Estimate, BaseCommit: st.Workspace.Base, HeadCommit: st.Head,
+		PlanInTheRepo: st.Plan,
 	}
 	if st.PR != nil {
 		s.PRURL, s.PRNumber = st.PR.URL, st.PR.Number
@@ -192,7 +197,8 @@ func Show(id string, st cruise.State) Shown {
 	return s
 }
 
-// show puts the readable copy into the workspace, where it changed. Nobody depends on it, so that it can't is only noted.
+// show puts the readable copy into the workspace, where it changed. Nobody depends on it, so that it can't is only
+// noted.
 func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) error {
 	if is.Workspace.Session == "" || is.Stage == cruise.StageEnded || is.Stage == cruise.StageCleaning {
 		return nil

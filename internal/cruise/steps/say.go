@@ -43,8 +43,9 @@ var (
 	command = regexp.MustCompile(`(?m)^([ \t]*)/([A-Za-z])`)
 )
 
-// unaddressed keeps an agent's words from calling people, teams or bots in the user's name: a bot that takes "/approve" or
-// "@bot merge" from the user would take it from cco too. A mark without width stands in between; the words look the same.
+// unaddressed keeps an agent's words from calling people, teams or bots in the user's name: a bot that takes "/approve"
+// or "@bot merge" from the user would take it from cco too. A mark without width stands in between; the words look the
+// same.
 func unaddressed(text string) string {
 	text = mention.ReplaceAllString(text, "$1@\u200b$2")
 	return command.ReplaceAllString(text, "$1\u200b/$2")
@@ -127,8 +128,8 @@ func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise
 	return err
 }
 
-// answerBelow answers a comment that somebody deleted: people see what a commit was for. Where none answers it there is nothing
-// left to answer.
+// answerBelow answers a comment that somebody deleted: people see what a commit was for. Where none answers it there is
+// nothing left to answer.
 func (d *Doer) answerBelow(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply, post forge.Post) error {
 	if !a.Commit {
 		d.log(in.Phase, a.Finding+" was deleted on the forge, and is answered no more")
@@ -162,7 +163,8 @@ func (d *Doer) Check(ctx context.Context, in cruise.CheckIn) ([]string, error) {
 			continue
 		}
 		c := said.Comments[i]
-		ours := c.Resolver == "" || slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, c.Resolver) })
+		ours := c.Resolver == "" || slices.ContainsFunc(us,
+			func(name string) bool { return strings.EqualFold(name, c.Resolver) })
 		if c.State == forge.ThreadResolved && !ours {
 			gone = append(gone, id)
 		}
@@ -196,13 +198,15 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	if err != nil {
 		return cruise.News{}, d.soon(in.Phase, err)
 	}
-	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit, Base: n.Pull.Base.Name, Branch: n.Pull.Head.Name, Updated: n.Pull.Updated}
+	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit,
+		Base: n.Pull.Base.Name, Branch: n.Pull.Head.Name, Updated: n.Pull.Updated}
 	if n.Pull.State == "" {
 		news.State = string(forge.Open) // not read, because nothing has changed
 	}
 	for _, c := range n.Comments {
 		said := commentOf(c)
-		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots, func(name string) bool { return strings.EqualFold(name, c.Author) })
+		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots,
+			func(name string) bool { return strings.EqualFold(name, c.Author) })
 		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
 			return cruise.News{}, temporary(err)
 		}
@@ -217,8 +221,9 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 
 func commentOf(c forge.Comment) cruise.Comment {
 	out := cruise.Comment{
-		ID: c.ID, Kind: string(c.Kind), Author: c.Author, Association: c.Association, Body: c.Body, Path: c.Path, Line: c.Line,
-		URL: c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot,
+		ID: c.ID, Kind: string(c.Kind), Author: c.Author, Association: c.Association, Body: c.Body, Path: c.Path,
+		Line: c.Line,
+		URL:  c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot,
 	}
 	if c.Updated.After(out.Changed) {
 		out.Changed = c.Updated

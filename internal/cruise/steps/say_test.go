@@ -57,9 +57,11 @@ func TestAnAnswerToWhatWasDeletedGoesBelowOrNowhere(t *testing.T) {
 	g := &gone{}
 	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
 	err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "aaaaaaaa", PR: 1, Round: 1, Answers: []cruise.Reply{
-		{Finding: "f1", Comment: "line-1", Text: "Done in c1", Resolve: true, Commit: true}, {Finding: "f2", Comment: "line-2~7", Text: "Declined: no", Resolve: true},
+		{Finding: "f1", Comment: "line-1", Text: "Done in c1", Resolve: true, Commit: true},
+		{Finding: "f2", Comment: "line-2~7", Text: "Declined: no", Resolve: true},
 	}})
-	if err != nil || len(g.said) != 1 || !strings.Contains(g.said[0].Body, "Done in c1") || !strings.Contains(g.said[0].Body, "f1") {
+	if err != nil || len(g.said) != 1 || !strings.Contains(g.said[0].Body, "Done in c1") ||
+		!strings.Contains(g.said[0].Body, "f1") {
 		t.Errorf("%+v: %v", g.said, err)
 	}
 	lines, err := ReadLog(d.Data, "aaaaaaaa", 0)
@@ -73,7 +75,8 @@ func TestAnAnswerHasTheNameOfItsKind(t *testing.T) {
 	g := &gone{}
 	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
 	for _, kind := range []cruise.Kind{"", cruise.Building} {
-		if err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", PR: 1, Round: 1, Kind: kind, Answers: []cruise.Reply{{Finding: "f1", Comment: "comment-1", Text: "x"}}}); err != nil {
+		if err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", PR: 1, Round: 1, Kind: kind,
+			Answers: []cruise.Reply{{Finding: "f1", Comment: "comment-1", Text: "x"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

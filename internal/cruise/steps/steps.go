@@ -166,7 +166,8 @@ func (d *Doer) reserve(repo, branch, phase string) bool {
 // Workspace makes or finds the phase's workspace.
 func (d *Doer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Workspace, error) {
 	rec, err := d.Sessions.Workspace(ctx, session.WorkspaceOptions{
-		ID: SessionOf(in.Phase), Box: in.Spec.Box, Repo: in.Spec.Repo, Branch: in.Branch, Commit: cmp.Or(in.Head, in.Spec.Base), Title: short(in.Spec.Task),
+		ID: SessionOf(in.Phase), Box: in.Spec.Box, Repo: in.Spec.Repo, Branch: in.Branch,
+		Commit: cmp.Or(in.Head, in.Spec.Base), Title: short(in.Spec.Task),
 	})
 	if err != nil {
 		return cruise.Workspace{}, temporary(err)
@@ -189,7 +190,8 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 		limits.RunCost = j.MaxCost
 	}
 	got, err := d.Sessions.Take(ctx, session.Turn{
-		Key: j.Key, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model, Prompt: j.Prompt, Plan: j.Task,
+		Key: j.Key, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model, Prompt: j.Prompt,
+		Plan:  j.Task,
 		Title: string(j.Role) + " of phase " + j.Phase, Look: j.Role == cruise.Reviewer, Message: j.Message, Env: j.Env(),
 		IdleTimeout: d.Settings.IdleTimeout, Limits: limits,
 	})
@@ -197,7 +199,8 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 		return cruise.Report{}, temporary(err)
 	}
 	r := cruise.Report{
-		OK: got.Session.State == store.Done || got.Session.State == store.Pulled, Answer: got.Answer, Cost: got.Spent.Cost, Tokens: got.Spent.Tokens(),
+		OK: got.Session.State == store.Done || got.Session.State == store.Pulled, Answer: got.Answer, Cost: got.Spent.Cost,
+		Tokens:   got.Spent.Tokens(),
 		Estimate: got.Spent.Estimate,
 	}
 	switch {
@@ -231,7 +234,8 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 		return cruise.Published{}, err
 	}
 	if got.Rewritten != "" {
-		d.log(in.Phase, "an agent rewrote what was pushed: that is kept at "+got.Rewritten+", and the workspace is back at "+got.Tip)
+		d.log(in.Phase, "an agent rewrote what was pushed: that is kept at "+got.Rewritten+
+			", and the workspace is back at "+got.Tip)
 	}
 	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted, Rewritten: got.Rewritten}
 	for _, c := range commits {
@@ -296,9 +300,11 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 	switch {
 	case !ok:
 	case in.Old == "":
-		return fmt.Errorf("branch %s is on the forge already: end this with `cco cruise cleanup` and start with another --branch", in.Branch)
+		return fmt.Errorf("branch %s is on the forge already: end this with `cco cruise cleanup` and start with another "+
+			"--branch", in.Branch)
 	case moved.Now != "":
-		return fmt.Errorf("somebody else pushed to branch %s: put it back with `git push --force-with-lease=%[1]s:%s REMOTE %s:%[1]s` and go on", in.Branch, moved.Now, in.Old)
+		return fmt.Errorf("somebody else pushed to branch %s: put it back with `git push --force-with-lease=%[1]s:%s "+
+			"REMOTE %s:%[1]s` and go on", in.Branch, moved.Now, in.Old)
 	case !in.Anew:
 		return fmt.Errorf("branch %s was deleted on the forge; going on pushes it again", in.Branch)
 	default:
@@ -343,7 +349,8 @@ func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise
 	if err != nil {
 		return cruise.PullRequest{}, temporary(err)
 	}
-	p, _, err := f.Open(ctx, forge.NewPull{Key: in.Phase + "-pull", Head: in.Branch, Base: remote.DefaultBranch, Title: in.Title, Body: in.Body, Draft: in.Draft})
+	p, _, err := f.Open(ctx, forge.NewPull{Key: in.Phase + "-pull", Head: in.Branch, Base: remote.DefaultBranch,
+		Title: in.Title, Body: in.Body, Draft: in.Draft})
 	return cruise.PullRequest{Number: p.Number, URL: p.URL, Base: p.Base.Name}, d.soon(in.Phase, err)
 }
 
@@ -390,13 +397,19 @@ func temporary(err error) error {
 	return err
 }
 
-// passing are words of programs that have no other way to say that something passes by itself: SQLite, git and its curl.
+// passing are words of programs that have no other way to say that something passes by itself: SQLite, git and its
+// curl.
 func passing() []string {
 	return []string{
-		"database is locked", "database or disk is full", "No space left on device", "no space left on device", "disk quota exceeded",
-		"Could not resolve host", "Failed to connect", "Connection timed out", "Connection refused", "Recv failure", "early EOF",
-		"the remote end hung up unexpectedly", "returned error: 429", "returned error: 5", "Empty reply from server", "Connection reset",
-		"Operation timed out", "transfer closed with", "unexpected disconnect", "SSL_ERROR_SYSCALL", "SSL_read", "gnutls_handshake", "TLS connect error",
-		"HTTP/2 stream", "Send failure", "Broken pipe", "Couldn't resolve host", "Network is unreachable", "No route to host", "unexpected EOF",
+		"database is locked", "database or disk is full", "No space left on device", "no space left on device",
+		"disk quota exceeded",
+		"Could not resolve host", "Failed to connect", "Connection timed out", "Connection refused", "Recv failure",
+		"early EOF",
+		"the remote end hung up unexpectedly", "returned error: 429", "returned error: 5", "Empty reply from server",
+		"Connection reset",
+		"Operation timed out", "transfer closed with", "unexpected disconnect", "SSL_ERROR_SYSCALL", "SSL_read",
+		"gnutls_handshake", "TLS connect error",
+		"HTTP/2 stream", "Send failure", "Broken pipe", "Couldn't resolve host", "Network is unreachable", "No route to host",
+		"unexpected EOF",
 	}
 }

@@ -72,7 +72,8 @@ func (w *Watcher) look(ctx context.Context, f Forge, in cruise.LookIn) (forge.Ne
 	return n, err
 }
 
-func (w *Watcher) lookAt(ctx context.Context, f Forge, r *watched, p *watchedPhase, in cruise.LookIn) (forge.News, error) {
+func (w *Watcher) lookAt(ctx context.Context, f Forge, r *watched, p *watchedPhase,
+	in cruise.LookIn) (forge.News, error) {
 	if n := p.ready; n != nil && !in.Now && p.mark == forge.Mark(in.Mark) {
 		p.ready, p.mark = nil, n.Mark
 		return *n, nil

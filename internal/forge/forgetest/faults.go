@@ -24,11 +24,14 @@ func (f *forgetful) Finish(context.Context, string, string, string, string) erro
 // impatience is how long a client waits for a slow server. What the server does after that is found by looking again.
 const impatience = 2 * time.Second
 
-const secondary = `{"message":"You have exceeded a secondary rate limit. Please wait.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`
+const secondary = `{"message":"You have exceeded a secondary rate limit. Please ` +
+	`wait.","documentation_url":"` +
+	`https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`
 
 func faults() []Fault {
 	return []Fault{
-		{Name: "429 with Retry-After", Refuse: 429, Header: map[string]string{"Retry-After": "3"}, Body: `{"message":"Too many"}`},
+		{Name: "429 with Retry-After", Refuse: 429, Header: map[string]string{"Retry-After": "3"},
+			Body: `{"message":"Too many"}`},
 		{Name: "429 without", Refuse: 429, Body: `{"message":"Too many"}`},
 		{Name: "403 with Retry-After", Refuse: 403, Header: map[string]string{"Retry-After": "2"}, Body: secondary},
 		{Name: "secondary limit without a time", Refuse: 403, Body: secondary},
@@ -47,7 +50,8 @@ func faults() []Fault {
 func survivesWrites(p *place) {
 	setup := p.as(Ada, "")
 	pull := p.open(setup, "topic")
-	_, err := p.as(Rob, "").Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look", Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}}})
+	_, err := p.as(Rob, "").Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}}})
 	p.must(err)
 	here := ""
 	for _, c := range p.said(setup, pull.Number, "").Comments {
@@ -80,7 +84,8 @@ func survivesWrites(p *place) {
 			return f.Comment(p.Context(), pull.Number, forge.Post{Key: words, Body: words})
 		})
 		write("review", api("POST", "/reviews"), func(words string) (forge.Posted, error) {
-			return f.Review(p.Context(), pull.Number, forge.Review{Key: words, Verdict: forge.Comments, Body: words, Lines: []forge.LineComment{{Path: "code.txt", Line: line + 1, Body: "a line of it"}}})
+			return f.Review(p.Context(), pull.Number, forge.Review{Key: words, Verdict: forge.Comments, Body: words,
+				Lines: []forge.LineComment{{Path: "code.txt", Line: line + 1, Body: "a line of it"}}})
 		})
 		write("reply", writesReply, func(words string) (forge.Posted, error) {
 			return f.Reply(p.Context(), pull.Number, here, forge.Post{Key: words, Body: words})
@@ -98,7 +103,8 @@ func survivesWrites(p *place) {
 
 // writesReply matches the way in which a forge replies.
 func writesReply(r *http.Request) bool {
-	return api("POST", "/replies")(r) && strings.HasPrefix(r.URL.Path, "/api/v3/") || api("POST", "/reviews")(r) && strings.HasPrefix(r.URL.Path, "/api/v1/")
+	return api("POST", "/replies")(r) && strings.HasPrefix(r.URL.Path, "/api/v3/") || api("POST", "/reviews")(r) &&
+		strings.HasPrefix(r.URL.Path, "/api/v1/")
 }
 
 func (p *place) must2(_ any, err error) {
@@ -223,7 +229,8 @@ func neverShowsToken(p *place) {
 	note(f.Said(p.Context(), pull.Number, ""))
 	note(f.Repository(p.Context()))
 	note(f, nil)
-	for _, fault := range []Fault{{Refuse: 401, Body: `{"message":"no"}`}, {Refuse: 403, Body: `{"message":"no"}`}, {Refuse: 404, Body: "{}"},
+	for _, fault := range []Fault{{Refuse: 401, Body: `{"message":"no"}`}, {Refuse: 403, Body: `{"message":"no"}`},
+		{Refuse: 404, Body: "{}"},
 		{Refuse: 422, Body: `{"message":"no"}`}, {DropBefore: true}, {Refuse: 500, Body: "{}"}} {
 		p.proxy.Inject(fault, 100, func(*http.Request) bool { return true })
 		note(f.Pull(p.Context(), pull.Number))

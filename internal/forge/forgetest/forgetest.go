@@ -157,9 +157,11 @@ func (p *place) git(args ...string) string {
 	if args[0] == "init" {
 		dir = filepath.Dir(p.work)
 	}
-	out, err := proc.Output(p.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: dir, Env: append(os.Environ(),
-		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org")})
+	out, err := proc.Output(p.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: dir,
+		Env: append(os.Environ(),
+			"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+			"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada",
+			"GIT_COMMITTER_EMAIL=ada@example.org")})
 	if err != nil {
 		p.Fatalf("git %v: %v", args, err)
 	}
@@ -221,9 +223,11 @@ func (p *place) open(f Forge, branch string) forge.Pull {
 	p.Helper()
 	p.git("symbolic-ref", "HEAD", "refs/heads/main")
 	p.git("reset", "-q", "--hard")
-	p.commit(branch, "change for "+branch, map[string]string{"code.txt": lines(1, 10) + "new a\nnew b\nnew c\n" + lines(11, 30)})
+	p.commit(branch, "change for "+branch, map[string]string{"code.txt": lines(1, 10) + "new a\nnew b\nnew c\n" +
+		lines(11, 30)})
 	p.push(branch)
-	pull, _, err := f.Open(p.Context(), forge.NewPull{Head: branch, Base: "main", Title: "Change " + branch, Body: "Please look."})
+	pull, _, err := f.Open(p.Context(), forge.NewPull{Head: branch, Base: "main", Title: "Change " + branch,
+		Body: "Please look."})
 	p.must(err)
 	return pull
 }

@@ -78,7 +78,8 @@ func polls(p *place) {
 	w.expect(one.Number, "before")
 	p.post(eve, one.Number, "comment")
 	p.post(ada, one.Number, "our own words")
-	_, err := rob.Review(p.Context(), two.Number, forge.Review{Key: "r", Verdict: forge.RequestChanges, Body: "review", Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "on a line"}}})
+	_, err := rob.Review(p.Context(), two.Number, forge.Review{Key: "r", Verdict: forge.RequestChanges, Body: "review",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "on a line"}}})
 	p.must(err)
 	w.poll()
 	w.expect(one.Number, "before", "comment")

@@ -19,7 +19,8 @@ func opensOne(p *place) {
 		p.Fatalf("a branch without a request gives %v", err)
 	}
 	first := p.open(f, "topic")
-	if first.State != forge.Open || first.Head.Name != "topic" || first.Base.Name != "main" || first.Author != Ada || first.Draft {
+	if first.State != forge.Open || first.Head.Name != "topic" || first.Base.Name != "main" || first.Author != Ada ||
+		first.Draft {
 		p.Errorf("opened %+v", first)
 	}
 	// Two at once, by two processes, for a branch that has none yet.
@@ -62,8 +63,8 @@ func opensOne(p *place) {
 	}
 }
 
-// Guards against a branch that has the name of one that was merged: its request is not the old one. The old branch is not
-// deleted first: Gitea then closes, a little later, whatever request there is for a branch of that name.
+// Guards against a branch that has the name of one that was merged: its request is not the old one. The old branch is
+// not deleted first: Gitea then closes, a little later, whatever request there is for a branch of that name.
 func opensAnew(p *place) {
 	f := p.as(Ada, "")
 	old := p.open(f, "topic")
@@ -73,7 +74,8 @@ func opensAnew(p *place) {
 	n := forge.NewPull{Key: "phase 2", Head: "topic", Base: "main", Title: "Anew", Body: "words"}
 	made, existed, err := f.Open(p.Context(), n)
 	p.must(err)
-	if existed || made.Number == old.Number || made.State != forge.Open || made.Body != "words" || made.Head.Commit != head {
+	if existed || made.Number == old.Number || made.State != forge.Open || made.Body != "words" ||
+		made.Head.Commit != head {
 		p.Fatalf("opened %v %+v, the old one is %d", existed, made, old.Number)
 	}
 	// Ours is found again by the record, also by a process that comes after a crash and a merge.
@@ -94,7 +96,8 @@ func readsState(p *place) {
 		p.Errorf("repository %+v", r)
 	}
 	now := p.settled(f, pull.Number)
-	if now.Mergeable != forge.MergeClean || now.Checks.State != forge.ChecksNone || now.Head.Commit != p.git("rev-parse", "topic") {
+	if now.Mergeable != forge.MergeClean || now.Checks.State != forge.ChecksNone ||
+		now.Head.Commit != p.git("rev-parse", "topic") {
 		p.Errorf("open request: %+v", now)
 	}
 	err = f.Merge(p.Context(), pull.Number, strings.Repeat("1", 40))
@@ -142,7 +145,8 @@ func (p *place) settled(f Forge, number int) forge.Pull {
 	for range 100 {
 		pull, err := f.Pull(p.Context(), number)
 		p.must(err)
-		if pull.Mergeable != forge.MergeUnknown && pull.Mergeable == last.Mergeable && pull.Head.Commit == p.git("rev-parse", pull.Head.Name) {
+		if pull.Mergeable != forge.MergeUnknown && pull.Mergeable == last.Mergeable &&
+			pull.Head.Commit == p.git("rev-parse", pull.Head.Name) {
 			return pull
 		}
 		last = pull
@@ -178,7 +182,8 @@ func pushes(p *place) {
 	// A hook that must not run, in the repository that is pushed from.
 	hook := filepath.Join(dir, "hooks", "pre-push")
 	p.must(os.MkdirAll(filepath.Dir(hook), 0o755))
-	p.must(os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+filepath.Join(dir, "ran")+"\n"), 0o755)) //nolint:gosec // a hook must be executable
+	p.must(os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+filepath.Join(dir, "ran")+"\n"),
+		0o755)) //nolint:gosec // a hook must be executable
 
 	push := func(commit, lease string) error {
 		return f.Push(p.Context(), forge.Push{Dir: dir, Branch: "topic", Commit: commit, Lease: lease})

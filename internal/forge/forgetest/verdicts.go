@@ -11,7 +11,8 @@ import (
 func saysAccess(p *place) {
 	p.server.Reader(p.T, p.remote, Eve)
 	owner := p.as(Acme, "")
-	for who, want := range map[string]forge.Access{Acme: forge.AccessWrite, Ada: forge.AccessWrite, Rob: forge.AccessWrite, Eve: forge.AccessRead, "nobody": forge.AccessRead} {
+	for who, want := range map[string]forge.Access{Acme: forge.AccessWrite, Ada: forge.AccessWrite, Rob: forge.AccessWrite,
+		Eve: forge.AccessRead, "nobody": forge.AccessRead} {
 		if got, err := owner.Access(p.Context(), who); err != nil || got != want {
 			p.Errorf("%s may %q, not %q: %v", who, got, want, err)
 		}
@@ -30,7 +31,8 @@ func saysAccess(p *place) {
 	if got, err := owner.Access(p.Context(), Rob); err != nil || got != forge.AccessRead {
 		p.Errorf("after a minute rob may still %q: %v", got, err)
 	}
-	if r, err := ada.Repository(p.Context()); err != nil || r.Now.Before(time.Now().Add(-time.Hour)) || r.Now.After(time.Now().Add(time.Hour)) {
+	if r, err := ada.Repository(p.Context()); err != nil || r.Now.Before(time.Now().Add(-time.Hour)) ||
+		r.Now.After(time.Now().Add(time.Hour)) {
 		p.Errorf("the forge's time is %v: %v", r.Now, err)
 	}
 }
@@ -72,7 +74,8 @@ func knowsVerdicts(p *place) {
 		p.must(err)
 		return posted
 	}
-	review(rob, "first", forge.RequestChanges, forge.LineComment{Path: "code.txt", Line: 11, Body: "one"}, forge.LineComment{Path: "code.txt", Line: 12, Body: "two"})
+	review(rob, "first", forge.RequestChanges, forge.LineComment{Path: "code.txt", Line: 11, Body: "one"},
+		forge.LineComment{Path: "code.txt", Line: 12, Body: "two"})
 	p.stands(ada, pull.Number, "after a request for changes", "rob changes_requested")
 	ids := map[string]string{}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
@@ -84,7 +87,8 @@ func knowsVerdicts(p *place) {
 	review(rob, "second", forge.Approve)
 	p.stands(ada, pull.Number, "after an approval", "rob approved")
 	third := review(rob, "third", forge.RequestChanges, forge.LineComment{Path: "code.txt", Line: 13, Body: "three"})
-	if got := p.stand(ada, pull.Number); len(got) != 2 || got[1] != map[bool]string{true: "rob changes_requested", false: "rob changes_requested official"}[p.server.SaysAccess] {
+	if got := p.stand(ada, pull.Number); len(got) != 2 || got[1] != map[bool]string{true: "rob changes_requested",
+		false: "rob changes_requested official"}[p.server.SaysAccess] {
 		p.Errorf("after a new request for changes: %q", got)
 	}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
@@ -152,7 +156,8 @@ func judgesCommit(p *place) {
 			p.Errorf("it lacks %s: %v", commit, err)
 		}
 	}
-	_, err := both.Review(p.Context(), pull.Number, forge.Review{Key: "v", Verdict: forge.Approve, Body: "good", Commit: old})
+	_, err := both.Review(p.Context(), pull.Number, forge.Review{Key: "v", Verdict: forge.Approve, Body: "good",
+		Commit: old})
 	p.must(err)
 	for _, c := range p.said(both, pull.Number, "").Comments {
 		if c.State == forge.ReviewApproved && c.Commit != old {
@@ -165,8 +170,9 @@ func judgesCommit(p *place) {
 func saysDeleted(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look", Lines: []forge.LineComment{
-		{Path: "code.txt", Line: line, Body: "here"}, {Path: "code.txt", Line: line + 1, Body: "there"}}})
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{
+			{Path: "code.txt", Line: line, Body: "here"}, {Path: "code.txt", Line: line + 1, Body: "there"}}})
 	p.must(err)
 	for _, c := range p.said(ada, pull.Number, "").Comments {
 		if c.Body != "here" {

@@ -33,10 +33,12 @@ func readsStream(p *place) {
 	if first.Kind != forge.OnPull || first.Author != Eve || first.Association != forge.AssociationNone {
 		p.Errorf("first: %+v", first)
 	}
-	if second.Kind != forge.InReview || second.Author != Rob || second.Association != forge.AssociationCollaborator || second.State != forge.ReviewChanges {
+	if second.Kind != forge.InReview || second.Author != Rob || second.Association != forge.AssociationCollaborator ||
+		second.State != forge.ReviewChanges {
 		p.Errorf("second: %+v", second)
 	}
-	if third.Kind != forge.OnLine || third.Path != "code.txt" || third.Line != line || third.State != forge.ThreadOpen || third.Thread != third.ID || third.Review != second.ID {
+	if third.Kind != forge.OnLine || third.Path != "code.txt" || third.Line != line || third.State != forge.ThreadOpen ||
+		third.Thread != third.ID || third.Review != second.ID {
 		p.Errorf("third: %+v", third)
 	}
 	if len(all.Comments) != 3 || all.Comments[0].ID != first.ID {
@@ -69,12 +71,14 @@ func handsOutEdits(p *place) {
 	p.server.Change(p.T, p.remote, Eve, one.ID, "one, but different")
 	news, err := ada.Poll(p.Context(), watched)
 	p.must(err)
-	if len(news) != 1 || len(news[0].Comments) != 1 || words(news[0].Comments[0]) != "one, but different" || !news[0].Comments[0].Edited || news[0].Comments[0].ID != one.ID {
+	if len(news) != 1 || len(news[0].Comments) != 1 || words(news[0].Comments[0]) != "one, but different" ||
+		!news[0].Comments[0].Edited || news[0].Comments[0].ID != one.ID {
 		p.Errorf("a poll after an edit gives %+v", news)
 	}
 	p.server.Change(p.T, p.remote, Eve, two.ID, "")
 	rest := p.said(ada, pull.Number, all.Mark)
-	if diff := cmp.Diff([]string{"one, but different"}, bodies(rest.Comments)); diff != "" || !slices.Equal(rest.Gone, []string{two.ID}) {
+	if diff := cmp.Diff([]string{"one, but different"}, bodies(rest.Comments)); diff != "" ||
+		!slices.Equal(rest.Gone, []string{two.ID}) {
 		p.Errorf("after an edit and a deletion: %s gone %v", diff, rest.Gone)
 	}
 	if again := p.said(ada, pull.Number, rest.Mark); len(again.Comments)+len(again.Gone) != 0 {
@@ -105,7 +109,8 @@ func knowsOwn(p *place) {
 	}
 	// The record of the id was lost in a crash: author and marker together are enough.
 	lost := &forge.Memory{}
-	_, _, err = lost.Begin(p.Context(), forge.Record{Key: "k", Repo: rec.Repo, Number: rec.Number, Kind: rec.Kind, Marker: rec.Marker})
+	_, _, err = lost.Begin(p.Context(), forge.Record{Key: "k", Repo: rec.Repo, Number: rec.Number, Kind: rec.Kind,
+		Marker: rec.Marker})
 	p.must(err)
 	own := 0
 	s, err := p.connect(As{Who: Ada, Journal: lost}).Said(p.Context(), pull.Number, "")
@@ -136,16 +141,19 @@ func saysOnce(p *place) {
 	ada := p.as(Ada, Rob)
 	pull := p.open(ada, "topic")
 	first := p.post(ada, pull.Number, "once")
-	again, err := p.as(Ada, "").Comment(p.Context(), pull.Number, forge.Post{Key: fmt.Sprintf("%d once", pull.Number), Body: "once"})
+	again, err := p.as(Ada, "").Comment(p.Context(), pull.Number, forge.Post{Key: fmt.Sprintf("%d once", pull.Number),
+		Body: "once"})
 	p.must(err)
 	if again.ID != first.ID || !again.Again {
 		p.Errorf("said again: %+v after %+v", again, first)
 	}
 	for range 2 {
-		_, err := ada.Review(p.Context(), pull.Number, forge.Review{Key: "review", Verdict: forge.Comments, Body: "a review", Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "a line"}}})
+		_, err := ada.Review(p.Context(), pull.Number, forge.Review{Key: "review", Verdict: forge.Comments, Body: "a review",
+			Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "a line"}}})
 		p.must(err)
 	}
-	if diff := cmp.Diff([]string{"a line", "a review", "once"}, sorted(p.said(ada, pull.Number, "").Comments)); diff != "" {
+	if diff := cmp.Diff([]string{"a line", "a review", "once"},
+		sorted(p.said(ada, pull.Number, "").Comments)); diff != "" {
 		p.Error(diff)
 	}
 	if _, err := ada.Comment(p.Context(), pull.Number, forge.Post{Body: "no key"}); err == nil {
@@ -162,7 +170,8 @@ func sorted(all []forge.Comment) []string {
 func findsAfterCrash(p *place) {
 	ada := p.as(Ada, "")
 	pull := p.open(ada, "topic")
-	_, err := p.as(Rob, "").Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look", Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}}})
+	_, err := p.as(Rob, "").Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}}})
 	p.must(err)
 	var here string
 	for _, c := range p.said(ada, pull.Number, "").Comments {
@@ -193,7 +202,8 @@ func findsAfterCrash(p *place) {
 			p.Errorf("%s was not found: %+v", name, posted)
 		}
 	}
-	if diff := cmp.Diff([]string{"comment", "here", "look", "reply", "review"}, sorted(p.said(ada, pull.Number, "").Comments)); diff != "" {
+	if diff := cmp.Diff([]string{"comment", "here", "look", "reply", "review"},
+		sorted(p.said(ada, pull.Number, "").Comments)); diff != "" {
 		p.Error(diff)
 	}
 }
@@ -201,9 +211,11 @@ func findsAfterCrash(p *place) {
 func movesLines(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	posted, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "words", Lines: []forge.LineComment{
-		{Path: "code.txt", Line: line, Body: "fits"}, {Path: "code.txt", Line: 29, Body: "outside"}, {Path: "absent.txt", Line: 1, Body: "nowhere"},
-	}})
+	posted, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "words",
+		Lines: []forge.LineComment{
+			{Path: "code.txt", Line: line, Body: "fits"}, {Path: "code.txt", Line: 29, Body: "outside"},
+			{Path: "absent.txt", Line: 1, Body: "nowhere"},
+		}})
 	p.must(err)
 	if !strings.Contains(posted.Fallback, "2 line comments") {
 		p.Errorf("fallback: %q", posted.Fallback)
@@ -213,13 +225,15 @@ func movesLines(p *place) {
 		p.Fatalf("%+v", all)
 	}
 	for _, c := range all {
-		if c.Kind == forge.InReview && (!strings.Contains(c.Body, "`code.txt:29`: outside") || !strings.Contains(c.Body, "`absent.txt:1`: nowhere")) {
+		if c.Kind == forge.InReview && (!strings.Contains(c.Body, "`code.txt:29`: outside") ||
+			!strings.Contains(c.Body, "`absent.txt:1`: nowhere")) {
 			p.Errorf("body: %q", c.Body)
 		}
 	}
 	// A review of a head that is no longer there.
-	_, err = rob.Review(p.Context(), pull.Number, forge.Review{Key: "old", Verdict: forge.Comments, Body: "late", Commit: strings.Repeat("1", 40),
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "of another diff"}}})
+	_, err = rob.Review(p.Context(), pull.Number, forge.Review{Key: "old", Verdict: forge.Comments, Body: "late",
+		Commit: strings.Repeat("1", 40),
+		Lines:  []forge.LineComment{{Path: "code.txt", Line: line, Body: "of another diff"}}})
 	p.must(err)
 	late := 0
 	for _, c := range p.said(ada, pull.Number, "").Comments {
@@ -251,7 +265,8 @@ func approves(p *place) {
 		p.Errorf("we are %v %v", us, err)
 	}
 	all := p.said(both, pull.Number, "").Comments
-	if len(all) != 2 || all[0].State != forge.ReviewCommented || !strings.Contains(all[0].Body, "Approved") || all[1].State != forge.ReviewApproved || !all[0].Own || !all[1].Own {
+	if len(all) != 2 || all[0].State != forge.ReviewCommented || !strings.Contains(all[0].Body, "Approved") ||
+		all[1].State != forge.ReviewApproved || !all[0].Own || !all[1].Own {
 		p.Errorf("%+v", all)
 	}
 	if _, err := both.Review(p.Context(), pull.Number, forge.Review{Key: "none", Body: "no verdict"}); err == nil {
@@ -262,7 +277,9 @@ func approves(p *place) {
 func replies(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look", Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}, {Path: "code.txt", Line: line + 1, Body: "there"}}})
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"},
+			{Path: "code.txt", Line: line + 1, Body: "there"}}})
 	p.must(err)
 	ids := map[string]string{}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
@@ -279,7 +296,8 @@ func replies(p *place) {
 		}
 	}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
-		want := map[string]string{"here": forge.ThreadResolved, "done": forge.ThreadResolved, "there": forge.ThreadOpen, "seen": "", "look": forge.ReviewCommented}[c.Body]
+		want := map[string]string{"here": forge.ThreadResolved, "done": forge.ThreadResolved, "there": forge.ThreadOpen,
+			"seen": "", "look": forge.ReviewCommented}[c.Body]
 		if c.State != want {
 			p.Errorf("%q is %q, not %q", c.Body, c.State, want)
 		}
@@ -295,8 +313,9 @@ func replies(p *place) {
 func outdates(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look", Lines: []forge.LineComment{
-		{Path: "code.txt", Line: 11, Body: "stays"}, {Path: "code.txt", Line: 13, Body: "goes"}}})
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{
+			{Path: "code.txt", Line: 11, Body: "stays"}, {Path: "code.txt", Line: 13, Body: "goes"}}})
 	p.must(err)
 	before := p.said(ada, pull.Number, "")
 	// Another history under the review: line 11 is as it was, line 13 is not.
@@ -308,13 +327,15 @@ func outdates(p *place) {
 	p.settled(ada, pull.Number)
 	var after forge.Stream
 	for range 30 { // a forge may take a moment to look at what was pushed
-		if after = p.said(ada, pull.Number, ""); !slices.ContainsFunc(after.Comments, func(c forge.Comment) bool { return c.Body == "goes" && c.Line != 0 }) {
+		if after = p.said(ada, pull.Number, ""); !slices.ContainsFunc(after.Comments,
+			func(c forge.Comment) bool { return c.Body == "goes" && c.Line != 0 }) {
 			break
 		}
 		p.must(p.clock.Sleep(p.Context(), 10*time.Second))
 	}
 	for _, c := range after.Comments {
-		if c.Body == "stays" && (c.Line != 11 || c.State != forge.ThreadOpen) || c.Body == "goes" && (c.Line != 0 || c.State != forge.ThreadOutdated) {
+		if c.Body == "stays" && (c.Line != 11 || c.State != forge.ThreadOpen) || c.Body == "goes" &&
+			(c.Line != 0 || c.State != forge.ThreadOutdated) {
 			p.Errorf("after the push: %+v", c)
 		}
 	}

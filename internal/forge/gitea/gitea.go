@@ -68,7 +68,8 @@ func New(o Options) (*Forge, error) {
 	if o.Remote.Plain() {
 		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
 	}
-	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author), assocs: map[string]association{}, access: map[string]access{}}
+	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author),
+		assocs: map[string]association{}, access: map[string]access{}}
 	f.reviewer = f.author
 	if o.Reviewer != nil {
 		f.reviewer = newAccount(o, *o.Reviewer)
@@ -105,7 +106,8 @@ func explain(remote forge.Remote, source string, r *http.Response, what, message
 	case http.StatusUnauthorized:
 		return &forge.TokenError{Host: remote.Host, Source: source, Message: message}
 	case http.StatusForbidden:
-		return &forge.PermissionError{What: what, Message: message, Needs: "the scopes write:repository and write:issue, and its user the right to write to the repository"}
+		return &forge.PermissionError{What: what, Message: message,
+			Needs: "the scopes write:repository and write:issue, and its user the right to write to the repository"}
 	case http.StatusNotFound:
 		return &forge.NotFoundError{What: remote.String() + ": " + what}
 	}
@@ -226,8 +228,8 @@ type access struct {
 // accessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
 const accessFor = time.Minute
 
-// Access says what somebody may do in the repository. Gitea tells that only to those who administer it, and to everyone of
-// themselves; to others it is unknown.
+// Access says what somebody may do in the repository. Gitea tells that only to those who administer it, and to everyone
+// of themselves; to others it is unknown.
 func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
 	if strings.EqualFold(login, f.remote.Owner) {
 		return forge.AccessWrite, nil

@@ -42,7 +42,8 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	if f.poll.seed == (maphash.Seed{}) {
 		f.poll.seed = maphash.MakeSeed()
 	}
-	next := pollState{seed: f.poll.seed, updated: map[int]version{}, newest: f.poll.newest, hot: map[int]bool{}, handed: map[int]uint64{}}
+	next := pollState{seed: f.poll.seed, updated: map[int]version{}, newest: f.poll.newest, hot: map[int]bool{},
+		handed: map[int]uint64{}}
 	maps.Copy(next.handed, f.poll.handed)
 	pulls, err := f.pollPulls(ctx, &next, watched)
 	if err != nil {
@@ -87,7 +88,8 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 	changed := map[int]forge.Pull{}
 	note := func(p forge.Pull, read time.Time) {
 		was, wanted := next.updated[p.Number]
-		now := version{p.Updated, maphash.String(f.poll.seed, fmt.Sprint(p.State, p.Draft, p.Head, p.Base.Name, p.Title, p.Body))}
+		now := version{p.Updated, maphash.String(f.poll.seed, fmt.Sprint(p.State, p.Draft, p.Head, p.Base.Name,
+			p.Title, p.Body))}
 		if wanted && was != now {
 			changed[p.Number], next.updated[p.Number] = p, now
 		}
@@ -141,7 +143,8 @@ func (f *Forge) pollEdits(ctx context.Context, next *pollState) (map[int]bool, e
 	}
 	newest := next.since
 	err = pages(func(o sdk.ListOptions) (int, error) {
-		list, _, err := c.ListRepoIssueComments(f.remote.Owner, f.remote.Name, sdk.ListIssueCommentOptions{ListOptions: o, Since: f.poll.since})
+		list, _, err := c.ListRepoIssueComments(f.remote.Owner, f.remote.Name,
+			sdk.ListIssueCommentOptions{ListOptions: o, Since: f.poll.since})
 		for _, v := range list {
 			now := version{v.Updated.UTC(), maphash.String(f.poll.seed, v.Body)}
 			if f.poll.edited[v.ID] != now {

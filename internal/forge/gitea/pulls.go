@@ -25,7 +25,8 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 	if err != nil {
 		return forge.Repository{}, fmt.Errorf("read repository: %w", err)
 	}
-	out := forge.Repository{Owner: r.Owner.UserName, Name: r.Name, DefaultBranch: r.DefaultBranch, URL: r.HTMLURL, CloneURL: r.CloneURL}
+	out := forge.Repository{Owner: r.Owner.UserName, Name: r.Name, DefaultBranch: r.DefaultBranch, URL: r.HTMLURL,
+		CloneURL: r.CloneURL}
 	out.CanPush = r.Permissions != nil && r.Permissions.Push
 	out.Now, err = http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
@@ -34,8 +35,8 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 	return out, nil
 }
 
-// Find finds the pull request of a branch: the open one, or else the newest. Gitea can't be asked by branch, so the list
-// is walked.
+// Find finds the pull request of a branch: the open one, or else the newest. Gitea can't be asked by branch, so the
+// list is walked.
 func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
 	return f.find(ctx, branch, forge.Record{})
 }
@@ -48,7 +49,8 @@ func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (f
 	for _, state := range []sdk.StateType{sdk.StateOpen, sdk.StateClosed} {
 		var best *sdk.PullRequest
 		err := pages(func(o sdk.ListOptions) (int, error) {
-			list, _, err := c.ListRepoPullRequests(f.remote.Owner, f.remote.Name, sdk.ListPullRequestsOptions{ListOptions: o, State: state})
+			list, _, err := c.ListRepoPullRequests(f.remote.Owner, f.remote.Name,
+				sdk.ListPullRequestsOptions{ListOptions: o, State: state})
 			for _, p := range list {
 				ours := p.Head != nil && p.Base != nil && p.Head.RepoID == p.Base.RepoID
 				// The name outlives the branch in the label; the ref becomes refs/pull/N/head.
@@ -103,7 +105,8 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 		if _, none := errors.AsType[*forge.NoPullError](err); !none {
 			return p, false, err
 		}
-		made, _, err := c.CreatePullRequest(f.remote.Owner, f.remote.Name, sdk.CreatePullRequestOption{Head: n.Head, Base: n.Base, Title: title, Body: n.Body})
+		made, _, err := c.CreatePullRequest(f.remote.Owner, f.remote.Name,
+			sdk.CreatePullRequestOption{Head: n.Head, Base: n.Base, Title: title, Body: n.Body})
 		if err == nil {
 			return f.onlyOne(ctx, n.Head, pullOf(made))
 		}
@@ -171,7 +174,8 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	}
 	var all []forge.Check
 	for _, st := range s.Statuses {
-		all = append(all, forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State), URL: st.TargetURL})
+		all = append(all, forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State),
+			URL: st.TargetURL})
 	}
 	p.Checks = forge.Summarise(all)
 	return p, nil
@@ -232,7 +236,8 @@ func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, 
 	}
 	found := false
 	err = pages(func(o sdk.ListOptions) (int, error) {
-		list, _, err := c.ListPullRequestCommits(f.remote.Owner, f.remote.Name, int64(number), sdk.ListPullRequestCommitsOptions{ListOptions: o})
+		list, _, err := c.ListPullRequestCommits(f.remote.Owner, f.remote.Name, int64(number),
+			sdk.ListPullRequestCommitsOptions{ListOptions: o})
 		for _, v := range list {
 			found = found || v.CommitMeta != nil && v.SHA == commit
 		}
@@ -260,7 +265,8 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 		if p.Head.Sha != commit {
 			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
 		}
-		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number), sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
+		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number),
+			sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
 		if early := notYet(err); !unclear && !early || unclear && try >= 4 || try >= mergeTries {
 			return err
@@ -326,7 +332,8 @@ func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 
 func pullOf(r *sdk.PullRequest) forge.Pull {
 	p := forge.Pull{
-		Number: int(r.Index), URL: r.HTMLURL, Title: forge.Name(r.Title, forge.MaxTitle), Body: forge.Clean(forge.Unmark(r.Body), forge.MaxBody),
+		Number: int(r.Index), URL: r.HTMLURL, Title: forge.Name(r.Title, forge.MaxTitle),
+		Body:  forge.Clean(forge.Unmark(r.Body), forge.MaxBody),
 		State: forge.Open, Draft: r.Draft, Head: branchOf(r.Head), Base: branchOf(r.Base),
 	}
 	if r.Draft {

@@ -29,8 +29,9 @@ func server(g *giteatest.Server) forgetest.Server {
 		},
 		Connect: func(t *testing.T, r forge.Remote, as forgetest.As) forgetest.Forge {
 			t.Helper()
-			o := gitea.Options{Remote: r, Author: gitea.Identity{Source: "a test", Token: forge.Secret(g.Tokens[as.Who])}, Journal: as.Journal,
-				Clock: as.Clock, Timeout: as.Timeout, MaxWait: as.MaxWait}
+			o := gitea.Options{Remote: r, Author: gitea.Identity{Source: "a test", Token: forge.Secret(g.Tokens[as.Who])},
+				Journal: as.Journal,
+				Clock:   as.Clock, Timeout: as.Timeout, MaxWait: as.MaxWait}
 			if as.Reviewer != "" {
 				o.Reviewer = &gitea.Identity{Source: "a test", Token: forge.Secret(g.Tokens[as.Reviewer])}
 			}
@@ -55,13 +56,15 @@ func server(g *giteatest.Server) forgetest.Server {
 		Reader: func(t *testing.T, r forge.Remote, who string) {
 			t.Helper()
 			read := sdk.AccessModeRead
-			if _, err := g.As(t, owner).AddCollaborator(r.Owner, r.Name, who, sdk.AddCollaboratorOption{Permission: &read}); err != nil {
+			if _, err := g.As(t, owner).AddCollaborator(r.Owner, r.Name, who,
+				sdk.AddCollaboratorOption{Permission: &read}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		Retarget: func(t *testing.T, r forge.Remote, number int, base string) {
 			t.Helper()
-			if _, _, err := g.As(t, owner).EditPullRequest(r.Owner, r.Name, int64(number), sdk.EditPullRequestOption{Base: base}); err != nil {
+			if _, _, err := g.As(t, owner).EditPullRequest(r.Owner, r.Name, int64(number),
+				sdk.EditPullRequestOption{Base: base}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -69,7 +72,8 @@ func server(g *giteatest.Server) forgetest.Server {
 			t.Helper()
 			_, n, err := forge.ParseID(review)
 			if err == nil {
-				_, err = g.As(t, owner).DismissPullReview(r.Owner, r.Name, int64(number), n, sdk.DismissPullReviewOptions{Message: "no"})
+				_, err = g.As(t, owner).DismissPullReview(r.Owner, r.Name, int64(number), n,
+					sdk.DismissPullReviewOptions{Message: "no"})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +81,8 @@ func server(g *giteatest.Server) forgetest.Server {
 		},
 		Hook: func(t *testing.T, r forge.Remote, url, key string) {
 			t.Helper()
-			_, _, err := g.As(t, owner).CreateRepoHook(r.Owner, r.Name, sdk.CreateHookOption{Type: sdk.HookTypeGitea, Active: true,
+			_, _, err := g.As(t, owner).CreateRepoHook(r.Owner, r.Name, sdk.CreateHookOption{Type: sdk.HookTypeGitea,
+				Active: true,
 				Config: map[string]string{"url": url, "content_type": "json", "secret": key},
 				Events: []string{"issue_comment", "pull_request", "pull_request_comment", "pull_request_review_comment"}})
 			if err != nil {

@@ -97,7 +97,8 @@ func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error)
 	var all []spoken
 	for _, v := range list {
 		all = append(all, speak(v.Body, v.Poster, forge.Comment{
-			ID: forge.ID(forge.OnPull, v.ID), Kind: forge.OnPull, Number: number, URL: v.HTMLURL, Created: v.Created.UTC(), Updated: v.Updated.UTC(),
+			ID: forge.ID(forge.OnPull, v.ID), Kind: forge.OnPull, Number: number, URL: v.HTMLURL, Created: v.Created.UTC(),
+			Updated: v.Updated.UTC(),
 		}))
 	}
 	return all, nil
@@ -110,7 +111,8 @@ func (f *Forge) reviews(ctx context.Context, a *account, number int) ([]*sdk.Pul
 	}
 	var all []*sdk.PullReview
 	err = pages(func(o sdk.ListOptions) (int, error) {
-		list, _, err := c.ListPullReviews(f.remote.Owner, f.remote.Name, int64(number), sdk.ListPullReviewsOptions{ListOptions: o})
+		list, _, err := c.ListPullReviews(f.remote.Owner, f.remote.Name, int64(number),
+			sdk.ListPullReviewsOptions{ListOptions: o})
 		for _, r := range list {
 			if !slices.ContainsFunc(all, func(x *sdk.PullReview) bool { return x.ID == r.ID }) {
 				all = append(all, r)
@@ -141,7 +143,8 @@ func (f *Forge) lines(ctx context.Context, a *account, number int, review int64)
 	for _, v := range list {
 		s := speak(v.Body, v.Reviewer, forge.Comment{
 			ID: forge.ID(forge.OnLine, v.ID), Kind: forge.OnLine, Number: number, Path: forge.Name(v.Path, forge.MaxPath),
-			Line: int(cmp.Or(v.LineNum, v.OldLineNum)), State: forge.ThreadOpen, Commit: v.CommitID, //nolint:gosec // a line number
+			Line: int(cmp.Or(v.LineNum, v.OldLineNum)), State: forge.ThreadOpen, Commit: v.CommitID,
+			//nolint:gosec // a line number
 			Review: forge.ID(forge.InReview, v.ReviewID), URL: v.HTMLURL, Created: v.Created.UTC(), Updated: v.Updated.UTC(),
 		})
 		s.old, s.hunk = v.OldLineNum != 0, v.DiffHunk
@@ -257,13 +260,15 @@ func (f *Forge) settle(ctx context.Context, all []spoken) ([]forge.Comment, erro
 }
 
 func inReview(r *sdk.PullReview, number int) spoken {
-	state := map[sdk.ReviewStateType]string{sdk.ReviewStateApproved: forge.ReviewApproved, sdk.ReviewStateRequestChanges: forge.ReviewChanges,
-		sdk.ReviewStateComment: forge.ReviewCommented}[r.State]
+	state := map[sdk.ReviewStateType]string{sdk.ReviewStateApproved: forge.ReviewApproved,
+		sdk.ReviewStateRequestChanges: forge.ReviewChanges,
+		sdk.ReviewStateComment:        forge.ReviewCommented}[r.State]
 	if r.Dismissed {
 		state = forge.ReviewDismissed
 	}
 	return speak(r.Body, r.Reviewer, forge.Comment{
-		ID: forge.ID(forge.InReview, r.ID), Kind: forge.InReview, Number: number, State: state, Commit: r.CommitID, URL: r.HTMLURL, Official: r.Official,
+		ID: forge.ID(forge.InReview, r.ID), Kind: forge.InReview, Number: number, State: state, Commit: r.CommitID,
+		URL: r.HTMLURL, Official: r.Official,
 		Created: r.Submitted.UTC(), Updated: r.Submitted.UTC(),
 	})
 }

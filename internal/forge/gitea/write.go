@@ -15,7 +15,8 @@ import (
 )
 
 // say says something once, as an account of ours. The caller holds f.writing.
-func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error), do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
+func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error),
+	do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
 	me, err := f.me(ctx, a)
 	if err != nil {
 		return forge.Posted{}, err
@@ -52,7 +53,8 @@ func (f *Forge) comment(ctx context.Context, number int, p forge.Post) (forge.Po
 			if err != nil {
 				return forge.Posted{}, err
 			}
-			v, _, err := c.CreateIssueComment(f.remote.Owner, f.remote.Name, int64(number), sdk.CreateIssueCommentOption{Body: r.Mark(p.Body)})
+			v, _, err := c.CreateIssueComment(f.remote.Owner, f.remote.Name, int64(number),
+				sdk.CreateIssueCommentOption{Body: r.Mark(p.Body)})
 			if err != nil {
 				return forge.Posted{}, err
 			}
@@ -101,17 +103,20 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 }
 
 // replyBelow answers what can't be answered in its place.
-func (f *Forge) replyBelow(ctx context.Context, number int, to spoken, r forge.Record, words string) (forge.Posted, error) {
+func (f *Forge) replyBelow(ctx context.Context, number int, to spoken, r forge.Record,
+	words string) (forge.Posted, error) {
 	c, err := f.author.at(ctx)
 	if err != nil {
 		return forge.Posted{}, err
 	}
 	body := r.Mark("In reply to " + to.URL + ":\n\n" + words)
-	v, _, err := c.CreateIssueComment(f.remote.Owner, f.remote.Name, int64(number), sdk.CreateIssueCommentOption{Body: body})
+	v, _, err := c.CreateIssueComment(f.remote.Owner, f.remote.Name, int64(number),
+		sdk.CreateIssueCommentOption{Body: body})
 	if err != nil {
 		return forge.Posted{}, err
 	}
-	return forge.Posted{ID: forge.ID(forge.OnPull, v.ID), URL: v.HTMLURL, Fallback: "said below the request: the line of " + to.ID + " is no longer in the diff"}, nil
+	return forge.Posted{ID: forge.ID(forge.OnPull, v.ID), URL: v.HTMLURL,
+		Fallback: "said below the request: the line of " + to.ID + " is no longer in the diff"}, nil
 }
 
 func (f *Forge) replyOnce(ctx context.Context, number int, to spoken, words string) (forge.Posted, error) {
@@ -124,7 +129,8 @@ func (f *Forge) replyOnce(ctx context.Context, number int, to spoken, words stri
 		if err != nil {
 			return forge.Posted{}, err
 		}
-		v, _, err := c.CreatePullReviewCommentReply(f.remote.Owner, f.remote.Name, int64(number), id, sdk.CreatePullReviewCommentReplyOptions{Body: words})
+		v, _, err := c.CreatePullReviewCommentReply(f.remote.Owner, f.remote.Name, int64(number), id,
+			sdk.CreatePullReviewCommentReplyOptions{Body: words})
 		if err == nil {
 			return forge.Posted{ID: forge.ID(forge.OnLine, v.ID), URL: v.HTMLURL}, nil
 		}
@@ -140,7 +146,8 @@ func (f *Forge) replyOnce(ctx context.Context, number int, to spoken, words stri
 	if to.old {
 		line.NewLineNum, line.OldLineNum = 0, int64(to.Line)
 	}
-	r, _, err := c.CreatePullReview(f.remote.Owner, f.remote.Name, int64(number), sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, Comments: []sdk.CreatePullReviewComment{line}})
+	r, _, err := c.CreatePullReview(f.remote.Owner, f.remote.Name, int64(number),
+		sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, Comments: []sdk.CreatePullReviewComment{line}})
 	if err != nil {
 		return forge.Posted{}, err
 	}
@@ -151,7 +158,8 @@ func (f *Forge) replyOnce(ctx context.Context, number int, to spoken, words stri
 	if len(lines) == 0 {
 		return forge.Posted{}, &forge.ConflictError{What: fmt.Sprintf("the reply to %s isn't there", to.ID)}
 	}
-	return forge.Posted{ID: lines[0].ID, URL: lines[0].URL, Fallback: "a review of one comment on the same line: this Gitea knows no replies"}, nil
+	return forge.Posted{ID: lines[0].ID, URL: lines[0].URL,
+		Fallback: "a review of one comment on the same line: this Gitea knows no replies"}, nil
 }
 
 // dropPending removes what an interrupted review has left: Gitea would submit it with the next.
@@ -192,7 +200,8 @@ func (f *Forge) Review(ctx context.Context, number int, r forge.Review) (forge.P
 }
 
 func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.Posted, error) {
-	state, ok := map[forge.Verdict]sdk.ReviewStateType{forge.Comments: sdk.ReviewStateComment, forge.Approve: sdk.ReviewStateApproved,
+	state, ok := map[forge.Verdict]sdk.ReviewStateType{forge.Comments: sdk.ReviewStateComment,
+		forge.Approve:        sdk.ReviewStateApproved,
 		forge.RequestChanges: sdk.ReviewStateRequestChanges}[r.Verdict]
 	if !ok {
 		return forge.Posted{}, fmt.Errorf("no verdict %q", r.Verdict)
@@ -208,7 +217,8 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 	var fallbacks []string
 	if state != sdk.ReviewStateComment && p.Poster != nil && strings.EqualFold(p.Poster.UserName, me) {
 		state, r.Body = sdk.ReviewStateComment, forge.Instead(r.Verdict, r.Body)
-		fallbacks = append(fallbacks, "a comment instead of a verdict: nobody can review their own request, and there is no second identity")
+		fallbacks = append(fallbacks, "a comment instead of a verdict: nobody can review their own request, and there is "+
+			"no second identity")
 	}
 	diff := forge.Diff{}
 	if len(r.Lines) > 0 && (r.Commit == "" || r.Commit == p.Head.Sha) {
@@ -245,7 +255,8 @@ func (f *Forge) submitted(ctx context.Context, number int) ([]spoken, error) {
 	return out, err
 }
 
-func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, state sdk.ReviewStateType, r forge.Review, head string) (forge.Posted, error) {
+func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, state sdk.ReviewStateType, r forge.Review,
+	head string) (forge.Posted, error) {
 	if err := f.dropPending(ctx, f.reviewer, number); err != nil {
 		return forge.Posted{}, err
 	}

@@ -30,7 +30,8 @@ type Server struct {
 	env []string
 }
 
-// Start starts the Gitea that scripts/gitea has built, with these users, as whoever runs the test. It ends with the test.
+// Start starts the Gitea that scripts/gitea has built, with these users, as whoever runs the test. It ends with the
+// test.
 func Start(t testing.TB, users ...string) *Server {
 	t.Helper()
 	home := built(t)
@@ -45,8 +46,10 @@ func Start(t testing.TB, users ...string) *Server {
 	s.env = append(os.Environ(), "HOME="+s.Dir, "GITEA_WORK_DIR="+s.Dir)
 	s.run(t, "migrate")
 	for _, who := range users {
-		s.run(t, "admin", "user", "create", "--username", who, "--password", "pass-of-"+who, "--email", who+"@example.org", "--must-change-password=false")
-		s.Tokens[who] = s.run(t, "admin", "user", "generate-access-token", "--username", who, "--token-name", "test", "--scopes", "all", "--raw")
+		s.run(t, "admin", "user", "create", "--username", who, "--password", "pass-of-"+who, "--email", who+"@example.org",
+			"--must-change-password=false")
+		s.Tokens[who] = s.run(t, "admin", "user", "generate-access-token", "--username", who, "--token-name", "test",
+			"--scopes", "all", "--raw")
 	}
 	s.serve(t)
 	return s
@@ -112,7 +115,8 @@ func free(t testing.TB) string {
 }
 
 func (s *Server) cmd(args ...string) proc.Cmd {
-	return proc.Cmd{Argv: append([]string{s.bin, "--config", filepath.Join(s.Dir, "app.ini")}, args...), Dir: s.Dir, Env: s.env}
+	return proc.Cmd{Argv: append([]string{s.bin, "--config", filepath.Join(s.Dir, "app.ini")}, args...),
+		Dir: s.Dir, Env: s.env}
 }
 
 func (s *Server) run(t testing.TB, args ...string) string {

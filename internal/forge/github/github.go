@@ -109,7 +109,8 @@ func newAccount(o Options, id Identity) (*account, error) {
 	}
 	client := a.transport.Client()
 	var err error
-	a.rest, err = gh.NewClient(gh.WithHTTPClient(client), gh.WithURLs(&rest, &rest), gh.WithDisableRateLimitCheck(), gh.WithUserAgent("cco"))
+	a.rest, err = gh.NewClient(gh.WithHTTPClient(client), gh.WithURLs(&rest, &rest), gh.WithDisableRateLimitCheck(),
+		gh.WithUserAgent("cco"))
 	a.graph = githubv4.NewEnterpriseClient(graph, client)
 	return a, err
 }
@@ -127,8 +128,9 @@ func explain(remote forge.Remote, source string, r *http.Response, what, message
 	case http.StatusUnauthorized:
 		return &forge.TokenError{Host: remote.Host, Source: source, Message: message}
 	case http.StatusForbidden:
-		e := &forge.PermissionError{What: what, Message: message, Needs: "the scope repo, or as a fine-grained token write access to pull requests, issues and contents",
-			Has: forge.Name(r.Header.Get("X-OAuth-Scopes"), 200)}
+		e := &forge.PermissionError{What: what, Message: message,
+			Needs: "the scope repo, or as a fine-grained token write access to pull requests, issues and contents",
+			Has:   forge.Name(r.Header.Get("X-OAuth-Scopes"), 200)}
 		if needs := forge.Name(r.Header.Get("X-Accepted-GitHub-Permissions"), 200); needs != "" {
 			e.Needs = "the permission " + needs
 		}
@@ -176,8 +178,8 @@ type access struct {
 // accessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
 const accessFor = time.Minute
 
-// Access says what somebody may do in the repository. An association says little of that: members of an organisation and
-// collaborators may be allowed to read alone.
+// Access says what somebody may do in the repository. An association says little of that: members of an organisation
+// and collaborators may be allowed to read alone.
 func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
 	f.mu.Lock()
 	a, ok := f.access[login]

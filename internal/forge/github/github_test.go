@@ -55,7 +55,8 @@ func server(s *githubfake.Server) forgetest.Server {
 		},
 		Connect: func(t *testing.T, r forge.Remote, as forgetest.As) forgetest.Forge {
 			t.Helper()
-			o := github.Options{Remote: r, Author: github.Fixed("a test", forge.Secret(secret(as.Who))), Journal: as.Journal, Clock: as.Clock,
+			o := github.Options{Remote: r, Author: github.Fixed("a test", forge.Secret(secret(as.Who))), Journal: as.Journal,
+				Clock:   as.Clock,
 				Timeout: as.Timeout, MaxWait: as.MaxWait}
 			if as.Reviewer != "" {
 				id := github.Fixed("a test", forge.Secret(secret(as.Reviewer)))
@@ -74,7 +75,8 @@ func server(s *githubfake.Server) forgetest.Server {
 		Reader: func(_ *testing.T, r forge.Remote, who string) { s.AddCollaborator(r.Owner, r.Name, who, false) },
 		Retarget: func(t *testing.T, r forge.Remote, number int, base string) {
 			t.Helper()
-			send(t, s.URL(), http.MethodPatch, r, forgetest.Acme, fmt.Sprintf("pulls/%d", number), fmt.Sprintf(`{"base":%q}`, base))
+			send(t, s.URL(), http.MethodPatch, r, forgetest.Acme, fmt.Sprintf("pulls/%d", number),
+				fmt.Sprintf(`{"base":%q}`, base))
 		},
 		Dismiss: func(t *testing.T, r forge.Remote, number int, review string) {
 			t.Helper()
@@ -82,7 +84,8 @@ func server(s *githubfake.Server) forgetest.Server {
 			if err != nil {
 				t.Fatal(err)
 			}
-			send(t, s.URL(), http.MethodPut, r, forgetest.Acme, fmt.Sprintf("pulls/%d/reviews/%d/dismissals", number, n), `{"message":"no"}`)
+			send(t, s.URL(), http.MethodPut, r, forgetest.Acme, fmt.Sprintf("pulls/%d/reviews/%d/dismissals", number, n),
+				`{"message":"no"}`)
 		},
 		Hook: func(_ *testing.T, r forge.Remote, url, key string) { s.AddHook(r.Owner, r.Name, url, key) },
 	}
@@ -106,7 +109,8 @@ func change(t *testing.T, base string, r forge.Remote, who, id, body string) {
 // send asks as somebody, without the adapter.
 func send(t *testing.T, base, method string, r forge.Remote, who, path, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/api/v3/repos/%s/%s/%s", base, r.Owner, r.Name, path), strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/api/v3/repos/%s/%s/%s", base, r.Owner,
+		r.Name, path), strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,8 @@ func topic(t *testing.T, s *githubfake.Server, name string) (forge.Remote, *gitt
 
 func connect(t *testing.T, r forge.Remote, who string, change func(*github.Options)) *github.Forge {
 	t.Helper()
-	o := github.Options{Remote: r, Author: github.Fixed("a test", forge.Secret(secret(who))), Journal: &forge.Memory{}, Clock: (&forgetest.Clock{}).Wire()}
+	o := github.Options{Remote: r, Author: github.Fixed("a test", forge.Secret(secret(who))), Journal: &forge.Memory{},
+		Clock: (&forgetest.Clock{}).Wire()}
 	if change != nil {
 		change(&o)
 	}
@@ -81,7 +82,8 @@ func TestPollFindsLinesThatWereDraftedLongAgo(t *testing.T) {
 		return all
 	}
 	poll()
-	s.AddLateReview("acme", "late", p.Number, forgetest.Rob, "drafted yesterday", "a.txt", 2, time.Now().Add(-24*time.Hour))
+	s.AddLateReview("acme", "late", p.Number, forgetest.Rob, "drafted yesterday", "a.txt", 2,
+		time.Now().Add(-24*time.Hour))
 	if got := poll(); len(got) != 1 || got[0] != "drafted yesterday" {
 		t.Errorf("heard %v", got)
 	}
@@ -155,7 +157,8 @@ func TestChecksAreRead(t *testing.T) {
 	for _, step := range []struct {
 		status, conclusion string
 		want               forge.CheckState
-	}{{"in_progress", "", forge.ChecksPending}, {"completed", "success", forge.ChecksPassed}, {"completed", "timed_out", forge.ChecksFailed}} {
+	}{{"in_progress", "", forge.ChecksPending}, {"completed", "success", forge.ChecksPassed},
+		{"completed", "timed_out", forge.ChecksFailed}} {
 		s.SetCheck("acme", "checks", p.Head.Commit, "build", step.status, step.conclusion)
 		got, err := f.Pull(t.Context(), p.Number)
 		if err != nil || got.Checks.State != step.want || got.Checks.All[0].Name != "build" {
@@ -217,13 +220,16 @@ func TestAnAppReviewsAsItself(t *testing.T) {
 		t.Fatalf("%+v %v", posted, err)
 	}
 	all, err := f.Said(t.Context(), p.Number, "")
-	if err != nil || len(all.Comments) != 1 || all.Comments[0].Author != "cco-reviewer[bot]" || !all.Comments[0].Bot || !all.Comments[0].Own || all.Comments[0].State != forge.ReviewApproved {
+	if err != nil || len(all.Comments) != 1 || all.Comments[0].Author != "cco-reviewer[bot]" || !all.Comments[0].Bot ||
+		!all.Comments[0].Own || all.Comments[0].State != forge.ReviewApproved {
 		t.Errorf("%+v %v", all.Comments, err)
 	}
-	if _, err := (github.App{ID: "999", Key: file}).Identity(t.Context(), r, http.DefaultTransport, clock); !errors.As(err, new(*forge.TokenError)) {
+	if _, err := (github.App{ID: "999", Key: file}).Identity(t.Context(), r, http.DefaultTransport, clock); !errors.As(err,
+		new(*forge.TokenError)) {
 		t.Errorf("an unknown app gives %v", err)
 	}
-	if _, err := (github.App{ID: "1", Key: []byte("x")}).Identity(t.Context(), r, http.DefaultTransport, clock); err == nil {
+	if _, err := (github.App{ID: "1", Key: []byte("x")}).Identity(t.Context(), r, http.DefaultTransport,
+		clock); err == nil {
 		t.Error("a key that is none was taken")
 	}
 }
@@ -231,7 +237,8 @@ func TestAnAppReviewsAsItself(t *testing.T) {
 func TestACertificateThatIsNotTrustedSaysSo(t *testing.T) {
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
 	defer srv.Close()
-	f := connect(t, forge.Remote{Scheme: "https", Host: strings.TrimPrefix(srv.URL, "https://"), Owner: "a", Name: "b"}, forgetest.Ada, nil)
+	f := connect(t, forge.Remote{Scheme: "https", Host: strings.TrimPrefix(srv.URL, "https://"), Owner: "a", Name: "b"},
+		forgetest.Ada, nil)
 	_, err := f.Repository(t.Context())
 	if e, ok := errors.AsType[*forge.CertificateError](err); !ok || !strings.Contains(e.Error(), "SSL_CERT_FILE") {
 		t.Errorf("%v", err)
@@ -247,14 +254,16 @@ func TestTheTokenStaysWithItsHost(t *testing.T) {
 		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer srv.Close()
-	f := connect(t, forge.Remote{Scheme: "http", Host: strings.TrimPrefix(srv.URL, "http://"), Owner: "a", Name: "b"}, forgetest.Ada, nil)
+	f := connect(t, forge.Remote{Scheme: "http", Host: strings.TrimPrefix(srv.URL, "http://"), Owner: "a", Name: "b"},
+		forgetest.Ada, nil)
 	if _, err := f.Repository(t.Context()); err == nil || asked != 0 {
 		t.Errorf("asked %d times, %v", asked, err)
 	}
 }
 
 func TestTokensAreFoundAsGhFindsThem(t *testing.T) {
-	hosts := "github.com:\n    users:\n        ada:\n            oauth_token: gho_other\n    user: ada\n    oauth_token: gho_file\nghe.example.org:\n    oauth_token: \"gho_ghe\"\n"
+	hosts := "github.com:\n    users:\n        ada:\n            oauth_token: gho_other\n    user: ada\n    " +
+		"oauth_token: gho_file\nghe.example.org:\n    oauth_token: \"gho_ghe\"\n"
 	for name, c := range map[string]struct {
 		env   map[string]string
 		file  string
@@ -263,18 +272,28 @@ func TestTokensAreFoundAsGhFindsThem(t *testing.T) {
 		named bool
 		want  string
 	}{
-		"GH_TOKEN first":            {env: map[string]string{"GH_TOKEN": "a", "GITHUB_TOKEN": "b"}, host: "github.com", want: "a from GH_TOKEN"},
-		"then GITHUB_TOKEN":         {env: map[string]string{"GITHUB_TOKEN": "b"}, host: "github.com", file: hosts, want: "b from GITHUB_TOKEN"},
-		"then gh's file":            {file: hosts, host: "github.com", gh: "k", want: "gho_file from /home/ada/.config/gh/hosts.yml"},
-		"of each host":              {file: hosts, host: "ghe.example.org", want: "gho_ghe from /home/ada/.config/gh/hosts.yml"},
-		"then gh's keyring":         {file: "github.com:\n    user: ada\n", host: "github.com", gh: "k", want: "k from `gh auth token`"},
-		"data residency":            {env: map[string]string{"GH_TOKEN": "a"}, host: "acme.ghe.com", want: "a from GH_TOKEN"},
-		"not for other hosts":       {env: map[string]string{"GH_TOKEN": "a", "GITHUB_TOKEN": "b"}, host: "ghe.example.org", want: "none"},
-		"Enterprise by GH_HOST":     {env: map[string]string{"GH_ENTERPRISE_TOKEN": "e", "GH_HOST": "ghe.example.org"}, host: "ghe.example.org", want: "e from GH_ENTERPRISE_TOKEN"},
-		"not by a remote alone":     {env: map[string]string{"GH_ENTERPRISE_TOKEN": "e"}, host: "evil.example.org", want: "none"},
-		"Enterprise that was named": {env: map[string]string{"GITHUB_ENTERPRISE_TOKEN": "e"}, host: "ghe.example.org", named: true, want: "e from GITHUB_ENTERPRISE_TOKEN"},
-		"gh's other folder":         {env: map[string]string{"GH_CONFIG_DIR": "/x"}, file: hosts, host: "github.com", want: "gho_file from /x/hosts.yml"},
-		"nothing":                   {host: "github.com", want: "none"},
+		"GH_TOKEN first": {env: map[string]string{"GH_TOKEN": "a", "GITHUB_TOKEN": "b"}, host: "github.com",
+			want: "a from GH_TOKEN"},
+		"then GITHUB_TOKEN": {env: map[string]string{"GITHUB_TOKEN": "b"}, host: "github.com", file: hosts,
+			want: "b from GITHUB_TOKEN"},
+		"then gh's file": {file: hosts, host: "github.com", gh: "k",
+			want: "gho_file from /home/ada/.config/gh/hosts.yml"},
+		"of each host": {file: hosts, host: "ghe.example.org",
+			want: "gho_ghe from /home/ada/.config/gh/hosts.yml"},
+		"then gh's keyring": {file: "github.com:\n    user: ada\n", host: "github.com", gh: "k",
+			want: "k from `gh auth token`"},
+		"data residency": {env: map[string]string{"GH_TOKEN": "a"}, host: "acme.ghe.com", want: "a from GH_TOKEN"},
+		"not for other hosts": {env: map[string]string{"GH_TOKEN": "a", "GITHUB_TOKEN": "b"}, host: "ghe.example.org",
+			want: "none"},
+		"Enterprise by GH_HOST": {env: map[string]string{"GH_ENTERPRISE_TOKEN": "e", "GH_HOST": "ghe.example.org"},
+			host: "ghe.example.org", want: "e from GH_ENTERPRISE_TOKEN"},
+		"not by a remote alone": {env: map[string]string{"GH_ENTERPRISE_TOKEN": "e"}, host: "evil.example.org",
+			want: "none"},
+		"Enterprise that was named": {env: map[string]string{"GITHUB_ENTERPRISE_TOKEN": "e"}, host: "ghe.example.org",
+			named: true, want: "e from GITHUB_ENTERPRISE_TOKEN"},
+		"gh's other folder": {env: map[string]string{"GH_CONFIG_DIR": "/x"}, file: hosts, host: "github.com",
+			want: "gho_file from /x/hosts.yml"},
+		"nothing": {host: "github.com", want: "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := github.Lookup{

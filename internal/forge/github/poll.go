@@ -142,7 +142,8 @@ func (f *Forge) begin(s *pollState, watched []forge.Watched) (behind map[int]boo
 }
 
 // get makes a conditional request; unchanged says that nothing has changed.
-func (f *Forge) get(ctx context.Context, path string, q url.Values, etag string, into any) (resp *gh.Response, unchanged bool, err error) {
+func (f *Forge) get(ctx context.Context, path string, q url.Values, etag string, into any) (resp *gh.Response,
+	unchanged bool, err error) {
 	u := fmt.Sprintf("repos/%s/%s/%s?%s", f.remote.Owner, f.remote.Name, path, q.Encode())
 	req, err := f.author.rest.NewRequest(wire.OwnETag(ctx), http.MethodGet, u, nil)
 	if err != nil {
@@ -167,7 +168,8 @@ func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watc
 	changed := map[int]forge.Pull{}
 	note := func(p *gh.PullRequest) {
 		v := pullOf(p)
-		n := pullNote{p.GetNodeID(), v.Updated, v.Created, maphash.String(f.poll.seed, fmt.Sprint(v.State, v.Draft, v.Head, v.Base.Name, v.Title, v.Body))}
+		n := pullNote{p.GetNodeID(), v.Updated, v.Created,
+			maphash.String(f.poll.seed, fmt.Sprint(v.State, v.Draft, v.Head, v.Base.Name, v.Title, v.Body))}
 		if was, wanted := next.known[p.GetNumber()]; wanted && was != n {
 			changed[p.GetNumber()], next.known[p.GetNumber()] = v, n
 		}
@@ -202,7 +204,8 @@ func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watc
 }
 
 // pullPage reads a page of pull requests, and says whether there may be changed ones on the next.
-func (f *Forge) pullPage(ctx context.Context, l, next *pullList, pageNo int, note func(*gh.PullRequest)) (more bool, err error) {
+func (f *Forge) pullPage(ctx context.Context, l, next *pullList, pageNo int, note func(*gh.PullRequest)) (more bool,
+	err error) {
 	var list []*gh.PullRequest
 	q := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {strconv.Itoa(page)}}
 	ask := l.etag
@@ -245,7 +248,8 @@ func (l *pullList) complete() bool {
 }
 
 // gather reads what only GraphQL tells about the requests that were touched, and finds what is new.
-func (f *Forge) gather(ctx context.Context, s *pollState, watched []forge.Watched, pulls map[int]forge.Pull, touched map[int][]spoken, behind map[int]bool) ([]forge.News, error) {
+func (f *Forge) gather(ctx context.Context, s *pollState, watched []forge.Watched, pulls map[int]forge.Pull,
+	touched map[int][]spoken, behind map[int]bool) ([]forge.News, error) {
 	var nodes []string
 	for _, w := range watched {
 		if _, hit := touched[w.Number]; hit && !behind[w.Number] {

@@ -25,12 +25,14 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 		return forge.Repository{}, fmt.Errorf("read the forge's time: %w", err)
 	}
 	return forge.Repository{
-		Owner: r.GetOwner().GetLogin(), Name: r.GetName(), DefaultBranch: r.GetDefaultBranch(), URL: r.GetHTMLURL(), CloneURL: r.GetCloneURL(),
-		CanPush: r.GetPermissions().GetPush(), Now: now,
+		Owner: r.GetOwner().GetLogin(), Name: r.GetName(), DefaultBranch: r.GetDefaultBranch(), URL: r.GetHTMLURL(),
+		CloneURL: r.GetCloneURL(),
+		CanPush:  r.GetPermissions().GetPush(), Now: now,
 	}, nil
 }
 
-// Find finds the pull request of a branch: the open one, or else the newest. A *forge.NoPullError says that there is none.
+// Find finds the pull request of a branch: the open one, or else the newest. A *forge.NoPullError says that there is
+// none.
 func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
 	return f.find(ctx, branch, forge.Record{})
 }
@@ -43,7 +45,8 @@ func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (f
 		})
 		for _, p := range list {
 			// Asked with a head that it doesn't understand, GitHub gives all pull requests.
-			if p.GetHead().GetRef() != branch || !strings.EqualFold(p.GetHead().GetRepo().GetOwner().GetLogin(), f.remote.Owner) {
+			if p.GetHead().GetRef() != branch || !strings.EqualFold(p.GetHead().GetRepo().GetOwner().GetLogin(),
+				f.remote.Owner) {
 				continue
 			}
 			if p.GetState() != "open" && !opened.Opened(p.GetBody()) {
@@ -123,10 +126,12 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error) {
 	var all []forge.Check
 	err := pages(func(o gh.ListOptions) (*gh.Response, error) {
-		list, resp, err := f.author.rest.Checks.ListCheckRunsForRef(ctx, f.remote.Owner, f.remote.Name, commit, &gh.ListCheckRunsOptions{ListOptions: o})
+		list, resp, err := f.author.rest.Checks.ListCheckRunsForRef(ctx, f.remote.Owner, f.remote.Name, commit,
+			&gh.ListCheckRunsOptions{ListOptions: o})
 		if err == nil {
 			for _, c := range list.CheckRuns {
-				all = append(all, forge.Check{Name: forge.Name(c.GetName(), forge.MaxName), State: checkState(c.GetStatus(), c.GetConclusion()), URL: c.GetHTMLURL()})
+				all = append(all, forge.Check{Name: forge.Name(c.GetName(), forge.MaxName),
+					State: checkState(c.GetStatus(), c.GetConclusion()), URL: c.GetHTMLURL()})
 			}
 		}
 		return resp, err
@@ -138,7 +143,8 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 		s, resp, err := f.author.rest.Repositories.GetCombinedStatus(ctx, f.remote.Owner, f.remote.Name, commit, &o)
 		if err == nil {
 			for _, c := range s.Statuses {
-				all = append(all, forge.Check{Name: forge.Name(c.GetContext(), forge.MaxName), State: statusState(c.GetState()), URL: c.GetTargetURL()})
+				all = append(all, forge.Check{Name: forge.Name(c.GetContext(), forge.MaxName), State: statusState(c.GetState()),
+					URL: c.GetTargetURL()})
 			}
 		}
 		return resp, err
@@ -176,7 +182,8 @@ func (f *Forge) Edit(ctx context.Context, number int, e forge.Edit) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	// Setting a thing to a value may be repeated.
-	_, _, err := f.author.rest.PullRequests.Edit(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, number, &gh.PullRequest{Title: e.Title, Body: e.Body})
+	_, _, err := f.author.rest.PullRequests.Edit(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, number,
+		&gh.PullRequest{Title: e.Title, Body: e.Body})
 	if err != nil {
 		return fmt.Errorf("edit pull request %d: %w", number, err)
 	}
@@ -189,7 +196,8 @@ func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read pull request %d: %w", number, err)
 	}
-	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, p.GetBase().GetRef(), p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
+	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, p.GetBase().GetRef(),
+		p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
 	if err != nil {
 		return "", fmt.Errorf("compare pull request %d with its base: %w", number, err)
 	}
@@ -202,7 +210,8 @@ func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, 
 	if err != nil || p.GetHead().GetSHA() == commit {
 		return err == nil, err
 	}
-	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, commit, p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
+	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, commit,
+		p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
 	if _, unknown := errors.AsType[*forge.NotFoundError](err); unknown {
 		return false, nil
 	}
@@ -221,7 +230,8 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 		if err != nil || p.GetMerged() {
 			return err
 		}
-		_, _, err = f.author.rest.PullRequests.Merge(ctx, f.remote.Owner, f.remote.Name, number, "", &gh.PullRequestOptions{SHA: commit})
+		_, _, err = f.author.rest.PullRequests.Merge(ctx, f.remote.Owner, f.remote.Name, number, "",
+			&gh.PullRequestOptions{SHA: commit})
 		if refused, ok := errors.AsType[*forge.RejectedError](err); ok && refused.Status == 409 {
 			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
 		}
@@ -276,9 +286,11 @@ func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 
 func pullOf(r *gh.PullRequest) forge.Pull {
 	p := forge.Pull{
-		Number: r.GetNumber(), URL: r.GetHTMLURL(), Title: forge.Name(r.GetTitle(), forge.MaxTitle), Body: forge.Clean(forge.Unmark(r.GetBody()), forge.MaxBody),
+		Number: r.GetNumber(), URL: r.GetHTMLURL(), Title: forge.Name(r.GetTitle(), forge.MaxTitle),
+		Body:   forge.Clean(forge.Unmark(r.GetBody()), forge.MaxBody),
 		Author: forge.Name(r.GetUser().GetLogin(), forge.MaxName), State: forge.Open, Draft: r.GetDraft(),
-		Head: branchOf(r.GetHead()), Base: branchOf(r.GetBase()), Created: r.GetCreatedAt().Time, Updated: r.GetUpdatedAt().Time,
+		Head: branchOf(r.GetHead()), Base: branchOf(r.GetBase()), Created: r.GetCreatedAt().Time,
+		Updated: r.GetUpdatedAt().Time,
 	}
 	if r.GetState() == "closed" {
 		p.State = forge.Closed

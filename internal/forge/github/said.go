@@ -90,7 +90,8 @@ func (f *Forge) settle(ctx context.Context, t talk, all []spoken) ([]forge.Comme
 func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error) {
 	var all []spoken
 	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
-		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number, &gh.IssueListCommentsOptions{ListOptions: lo})
+		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number,
+			&gh.IssueListCommentsOptions{ListOptions: lo})
 		for _, c := range list {
 			all = append(all, onPull(c))
 		}
@@ -136,16 +137,19 @@ func unique(all []spoken) []spoken {
 
 func onPull(c *gh.IssueComment) spoken {
 	return speak(c.GetBody(), c.GetUser(), forge.Comment{
-		ID: forge.ID(forge.OnPull, c.GetID()), Kind: forge.OnPull, Number: lastNumber(c.GetIssueURL()), Association: c.GetAuthorAssociation(),
-		URL: c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
+		ID: forge.ID(forge.OnPull, c.GetID()), Kind: forge.OnPull, Number: lastNumber(c.GetIssueURL()),
+		Association: c.GetAuthorAssociation(),
+		URL:         c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
 	})
 }
 
 func onLine(c *gh.PullRequestComment) spoken {
 	s := speak(c.GetBody(), c.GetUser(), forge.Comment{
-		ID: forge.ID(forge.OnLine, c.GetID()), Kind: forge.OnLine, Number: lastNumber(c.GetPullRequestURL()), Association: c.GetAuthorAssociation(),
-		Path: forge.Name(c.GetPath(), forge.MaxPath), Line: c.GetLine(), State: forge.ThreadOpen, Commit: c.GetCommitID(),
-		URL: c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
+		ID: forge.ID(forge.OnLine, c.GetID()), Kind: forge.OnLine, Number: lastNumber(c.GetPullRequestURL()),
+		Association: c.GetAuthorAssociation(),
+		Path:        forge.Name(c.GetPath(), forge.MaxPath), Line: c.GetLine(), State: forge.ThreadOpen,
+		Commit: c.GetCommitID(),
+		URL:    c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
 	})
 	s.Thread = s.ID
 	if root := c.GetInReplyTo(); root != 0 {

@@ -32,7 +32,8 @@ const full = 60
 
 // pollComments reads what changed in a list, by pull request. Full pages are followed by asking for what comes after
 // their last comment, not for the next number: a deleted comment would move one across the border, unseen.
-func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]spoken, read func(*T) spoken) (sinceList, error) {
+func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]spoken,
+	read func(*T) spoken) (sinceList, error) {
 	next := sinceList{since: l.since, seen: map[int64]version{}}
 	since, ask, pageNo := l.since, l.etag, 1
 	for first := true; ; first = false {
@@ -69,7 +70,8 @@ func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList
 }
 
 func listQuery(since time.Time, pageNo int) url.Values {
-	q := url.Values{"sort": {"updated"}, "direction": {"asc"}, "per_page": {strconv.Itoa(page)}, "since": {since.UTC().Format(time.RFC3339)}}
+	q := url.Values{"sort": {"updated"}, "direction": {"asc"}, "per_page": {strconv.Itoa(page)},
+		"since": {since.UTC().Format(time.RFC3339)}}
 	if pageNo > 1 {
 		q.Set("page", strconv.Itoa(pageNo))
 	}

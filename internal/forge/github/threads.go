@@ -27,7 +27,8 @@ type thread struct {
 	resolver           string
 }
 
-// batch is how many pull requests are asked for at once: with their threads, more would be over GitHub's bound on nodes.
+// batch is how many pull requests are asked for at once: with their threads, more would be over GitHub's bound on
+// nodes.
 const batch = 25
 
 type talkQuery struct {
@@ -91,7 +92,8 @@ func (f *Forge) talks(ctx context.Context, nodes []string) (map[int]talk, error)
 	return found, nil
 }
 
-func (f *Forge) talkPage(ctx context.Context, nodes []string, reviews, threads *githubv4.String, found map[int]talk) error {
+func (f *Forge) talkPage(ctx context.Context, nodes []string, reviews, threads *githubv4.String,
+	found map[int]talk) error {
 	ids := make([]githubv4.ID, len(nodes))
 	for i, n := range nodes {
 		ids[i] = n
@@ -118,7 +120,8 @@ func (f *Forge) talkPage(ctx context.Context, nodes []string, reviews, threads *
 				if th.ResolvedBy != nil {
 					who = forge.Name(th.ResolvedBy.Login, forge.MaxName)
 				}
-				t.threads[idFrom(th.Comments.Nodes[0].URL, "#discussion_r", forge.OnLine)] = thread{th.ID, th.IsResolved, th.IsOutdated, who}
+				t.threads[idFrom(th.Comments.Nodes[0].URL, "#discussion_r", forge.OnLine)] = thread{th.ID, th.IsResolved,
+					th.IsOutdated, who}
 			}
 		}
 		t.reviews = unique(t.reviews)
@@ -144,8 +147,9 @@ func after(p pageInfo, before *githubv4.String) *githubv4.String {
 // inReview reads a review. A pending one is not said yet.
 func inReview(r reviewNode, number int) (spoken, bool) {
 	c := forge.Comment{
-		ID: idFrom(r.URL, "#pullrequestreview-", forge.InReview), Kind: forge.InReview, Number: number, Association: r.AuthorAssociation,
-		State: strings.ToLower(r.State), URL: r.URL, Created: r.CreatedAt.Time, Updated: r.UpdatedAt.Time,
+		ID: idFrom(r.URL, "#pullrequestreview-", forge.InReview), Kind: forge.InReview, Number: number,
+		Association: r.AuthorAssociation,
+		State:       strings.ToLower(r.State), URL: r.URL, Created: r.CreatedAt.Time, Updated: r.UpdatedAt.Time,
 	}
 	if r.Commit != nil {
 		c.Commit = r.Commit.Oid
@@ -182,7 +186,8 @@ func (a *account) mutate(ctx context.Context, m any, input githubv4.Input) error
 }
 
 func (a *account) graphError(err error) error {
-	for _, known := range []any{new(*forge.UnavailableError), new(*forge.LimitError), new(*forge.TokenError), new(*forge.PermissionError),
+	for _, known := range []any{new(*forge.UnavailableError), new(*forge.LimitError), new(*forge.TokenError),
+		new(*forge.PermissionError),
 		new(*forge.NotFoundError), new(*forge.RejectedError), new(*forge.CertificateError)} {
 		if errors.As(err, known) {
 			return err

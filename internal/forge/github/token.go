@@ -75,7 +75,8 @@ func (l Lookup) Find(ctx context.Context, host string) (Identity, error) {
 	} else if ctx.Err() != nil {
 		return Identity{}, ctx.Err()
 	}
-	return Identity{}, &forge.NoTokenError{Host: host, Looked: looked, Do: "set " + vars[0] + ", or run `gh auth login --hostname " + host + "`"}
+	return Identity{}, &forge.NoTokenError{Host: host, Looked: looked, Do: "set " + vars[0] +
+		", or run `gh auth login --hostname " + host + "`"}
 }
 
 func (l Lookup) hostsFile() string {
@@ -138,7 +139,8 @@ type app struct {
 }
 
 // Identity makes an identity of an App. It asks GitHub for the App's name.
-func (a App) Identity(ctx context.Context, remote forge.Remote, base http.RoundTripper, clock wire.Clock) (Identity, error) {
+func (a App) Identity(ctx context.Context, remote forge.Remote, base http.RoundTripper,
+	clock wire.Clock) (Identity, error) {
 	key, err := parseKey(a.Key)
 	if err != nil {
 		return Identity{}, fmt.Errorf("read the private key of app %s: %w", a.ID, err)
@@ -157,7 +159,8 @@ func (a App) Identity(ctx context.Context, remote forge.Remote, base http.RoundT
 	if s.Installation == 0 {
 		in, _, err := s.rest.Apps.GetRepositoryInstallation(ctx, remote.Owner, remote.Name)
 		if err != nil {
-			return Identity{}, fmt.Errorf("find the installation of app %s on %s/%s (is it installed there?): %w", a.ID, remote.Owner, remote.Name, err)
+			return Identity{}, fmt.Errorf("find the installation of app %s on %s/%s (is it installed there?): %w", a.ID,
+				remote.Owner, remote.Name, err)
 		}
 		s.Installation = in.GetID()
 	}
@@ -183,7 +186,8 @@ func parseKey(data []byte) (*rsa.PrivateKey, error) {
 // jwt signs who we are. GitHub allows ten minutes; clocks differ, so it begins a minute ago.
 func (s *app) jwt() (forge.Secret, error) {
 	now := s.clock.Now()
-	claims, err := json.Marshal(map[string]any{"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(8 * time.Minute).Unix(), "iss": s.ID})
+	claims, err := json.Marshal(map[string]any{"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(8 * time.Minute).Unix(),
+		"iss": s.ID})
 	if err != nil {
 		return "", err
 	}
@@ -204,7 +208,8 @@ func (s *app) installationToken(ctx context.Context) (forge.Secret, error) {
 		return s.token, nil
 	}
 	// Two tokens do no harm, so this write may be repeated.
-	t, _, err := s.rest.Apps.CreateInstallationToken(wire.AsRead(ctx), s.Installation, &gh.InstallationTokenOptions{Repositories: []string{s.remote.Name}})
+	t, _, err := s.rest.Apps.CreateInstallationToken(wire.AsRead(ctx), s.Installation,
+		&gh.InstallationTokenOptions{Repositories: []string{s.remote.Name}})
 	if err != nil {
 		return "", fmt.Errorf("get a token for app %s: %w", s.ID, err)
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 // say says something once, as an account of ours.
-func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error), do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
+func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error),
+	do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	me, err := f.me(ctx, a)
@@ -45,7 +46,8 @@ func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Po
 	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
 		func(forge.Record) ([]spoken, error) { return f.issueComments(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
-			c, _, err := f.author.rest.Issues.CreateComment(ctx, f.remote.Owner, f.remote.Name, number, gh.IssueCommentRequest{Body: r.Mark(p.Body)})
+			c, _, err := f.author.rest.Issues.CreateComment(ctx, f.remote.Owner, f.remote.Name, number,
+				gh.IssueCommentRequest{Body: r.Mark(p.Body)})
 			return forge.Posted{ID: forge.ID(forge.OnPull, c.GetID()), URL: c.GetHTMLURL()}, err
 		})
 	if err != nil {
@@ -75,7 +77,8 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 			if first := root.GetInReplyTo(); first != 0 {
 				id = first // GitHub takes replies to the first comment of a thread alone
 			}
-			req, err := f.author.rest.NewRequest(ctx, http.MethodPost, fmt.Sprintf("repos/%s/%s/pulls/%d/comments/%d/replies", f.remote.Owner, f.remote.Name, number, id),
+			req, err := f.author.rest.NewRequest(ctx, http.MethodPost, fmt.Sprintf("repos/%s/%s/pulls/%d/comments/%d/replies",
+				f.remote.Owner, f.remote.Name, number, id),
 				map[string]string{"body": r.Mark(p.Body)})
 			if err != nil {
 				return forge.Posted{}, err
@@ -100,7 +103,8 @@ func (f *Forge) Review(ctx context.Context, number int, r forge.Review) (forge.P
 }
 
 func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.Posted, error) {
-	event, ok := map[forge.Verdict]string{forge.Comments: "COMMENT", forge.Approve: "APPROVE", forge.RequestChanges: "REQUEST_CHANGES"}[r.Verdict]
+	event, ok := map[forge.Verdict]string{forge.Comments: "COMMENT", forge.Approve: "APPROVE",
+		forge.RequestChanges: "REQUEST_CHANGES"}[r.Verdict]
 	if !ok {
 		return forge.Posted{}, fmt.Errorf("no verdict %q", r.Verdict)
 	}
@@ -115,7 +119,8 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 	var fallbacks []string
 	if event != "COMMENT" && strings.EqualFold(p.GetUser().GetLogin(), me) {
 		event, r.Body = "COMMENT", forge.Instead(r.Verdict, r.Body)
-		fallbacks = append(fallbacks, "a comment instead of a verdict: nobody can review their own request, and there is no second identity")
+		fallbacks = append(fallbacks, "a comment instead of a verdict: nobody can review their own request, and there is "+
+			"no second identity")
 	}
 	fit, moved, err := f.fit(ctx, p, r)
 	if err != nil {
@@ -125,7 +130,8 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 		func(forge.Record) ([]spoken, error) { return f.restReviews(ctx, number) },
 		func(rec forge.Record) (forge.Posted, error) {
 			posted, err := f.postReview(ctx, number, rec, event, fit)
-			if e, refused := errors.AsType[*forge.RejectedError](err); refused && e.Status == 422 && (len(fit.Lines) > 0 || fit.Commit != "" && r.Verdict != forge.Approve) {
+			if e, refused := errors.AsType[*forge.RejectedError](err); refused && e.Status == 422 &&
+				(len(fit.Lines) > 0 || fit.Commit != "" && r.Verdict != forge.Approve) {
 				// The diff has changed since we read it. Refused is all or nothing, so nothing of it stands there.
 				if fit, moved = (forge.Diff{}).Fit(r); r.Verdict != forge.Approve {
 					fit.Commit = ""
@@ -158,13 +164,14 @@ func (f *Forge) fit(ctx context.Context, p *gh.PullRequest, r forge.Review) (for
 			return r, 0, err
 		}
 	}
-	// Where the head moved under the review, its lines are those of another diff. An approval stays with the commit that was
-	// reviewed: it must never slip onto a newer one.
+	// Where the head moved under the review, its lines are those of another diff. An approval stays with the commit that
+	// was reviewed: it must never slip onto a newer one.
 	fit, moved := diff.Fit(r)
 	return fit, moved, nil
 }
 
-func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, event string, r forge.Review) (forge.Posted, error) {
+func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, event string,
+	r forge.Review) (forge.Posted, error) {
 	body := rec.Mark(r.Body)
 	req := &gh.PullRequestReviewRequest{Event: &event, Body: &body}
 	if r.Commit != "" {
@@ -187,7 +194,8 @@ func (f *Forge) restReviews(ctx context.Context, number int) ([]spoken, error) {
 	err := pages(func(o gh.ListOptions) (*gh.Response, error) {
 		list, resp, err := f.reviewer.rest.PullRequests.ListReviews(ctx, f.remote.Owner, f.remote.Name, number, &o)
 		for _, r := range list {
-			all = append(all, speak(r.GetBody(), r.GetUser(), forge.Comment{ID: forge.ID(forge.InReview, r.GetID()), URL: r.GetHTMLURL()}))
+			all = append(all, speak(r.GetBody(), r.GetUser(), forge.Comment{ID: forge.ID(forge.InReview, r.GetID()),
+				URL: r.GetHTMLURL()}))
 		}
 		return resp, err
 	})
@@ -224,7 +232,8 @@ func (f *Forge) React(ctx context.Context, number int, comment string, r forge.R
 	ctx = wire.AsRead(ctx)
 	switch kind {
 	case forge.OnLine:
-		_, _, err = f.author.rest.Reactions.CreatePullRequestCommentReaction(ctx, f.remote.Owner, f.remote.Name, id, string(r))
+		_, _, err = f.author.rest.Reactions.CreatePullRequestCommentReaction(ctx, f.remote.Owner, f.remote.Name,
+			id, string(r))
 	case forge.InReview:
 		err = f.reactReview(ctx, number, id, r)
 	default:

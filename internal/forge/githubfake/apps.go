@@ -59,11 +59,13 @@ func (s *Server) appToken(r *http.Request) (token, bool) {
 
 func (s *Server) getApp(c *call) answer {
 	slug := strings.TrimSuffix(c.who.login, "[bot]")
-	return answer{200, object{"id": 1, "slug": slug, "node_id": "A", "name": slug, "owner": s.userObject("acme"), "html_url": c.base, "external_url": c.base}}
+	return answer{200, object{"id": 1, "slug": slug, "node_id": "A", "name": slug, "owner": s.userObject("acme"),
+		"html_url": c.base, "external_url": c.base}}
 }
 
 func (s *Server) getInstallation(c *call) answer {
-	return answer{200, object{"id": installation, "account": s.userObject(c.repo.owner), "target_type": "User", "repository_selection": "all"}}
+	return answer{200, object{"id": installation, "account": s.userObject(c.repo.owner), "target_type": "User",
+		"repository_selection": "all"}}
 }
 
 func (s *Server) createInstallationToken(c *call) answer {

@@ -11,8 +11,9 @@ import (
 func (s *Server) commentObject(c *call, p *pull, v *comment) object {
 	api := fmt.Sprintf("%s/api/v3/repos/%s/issues", c.base, c.repo.full())
 	return object{
-		"id": v.id, "node_id": nodeID("IC", c.repo, v.id), "url": fmt.Sprintf("%s/comments/%d", api, v.id), "issue_url": fmt.Sprintf("%s/%d", api, p.number),
-		"html_url": fmt.Sprintf("%s#issuecomment-%d", s.page(c, p), v.id), "body": v.body, "user": s.userObject(v.author),
+		"id": v.id, "node_id": nodeID("IC", c.repo, v.id), "url": fmt.Sprintf("%s/comments/%d", api, v.id),
+		"issue_url": fmt.Sprintf("%s/%d", api, p.number),
+		"html_url":  fmt.Sprintf("%s#issuecomment-%d", s.page(c, p), v.id), "body": v.body, "user": s.userObject(v.author),
 		"created_at": stamp(v.created), "updated_at": stamp(v.updated), "author_association": c.repo.association(v.author),
 	}
 }
@@ -149,7 +150,8 @@ func (s *Server) react(c *call, all *[]string) answer {
 	} else {
 		*all = append(*all, key)
 	}
-	return answer{status, object{"id": len(*all), "node_id": "RE", "user": s.userObject(c.who.login), "content": in.Content, "created_at": stamp(s.time())}}
+	return answer{status, object{"id": len(*all), "node_id": "RE", "user": s.userObject(c.who.login),
+		"content": in.Content, "created_at": stamp(s.time())}}
 }
 
 func (s *Server) reactComment(c *call) answer {

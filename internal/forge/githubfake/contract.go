@@ -64,23 +64,28 @@ func (c *contract) checkRequest(r *http.Request, body []byte, path string, param
 	}
 }
 
-func (c *contract) input(r *http.Request, path string, params map[string]string) *openapi3filter.RequestValidationInput {
+func (c *contract) input(r *http.Request, path string,
+	params map[string]string) *openapi3filter.RequestValidationInput {
 	item := c.doc.Paths.Value(path)
 	return &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: params, QueryParams: r.URL.Query(),
-		Route:   &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)},
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true, MultiError: false},
+		Route: &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: r.Method,
+			Operation: item.GetOperation(r.Method)},
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+			IncludeResponseStatus: true, MultiError: false},
 	}
 }
 
 // checkResponse holds an answer of the fake to the schema.
-func (c *contract) checkResponse(r *http.Request, path string, params map[string]string, status int, header http.Header, body []byte) {
+func (c *contract) checkResponse(r *http.Request, path string, params map[string]string, status int, header http.Header,
+	body []byte) {
 	op := c.doc.Paths.Value(path).GetOperation(r.Method)
 	if status >= 400 && op.Responses.Value(fmt.Sprint(status)) == nil {
 		return // GitHub doesn't write down every refusal
 	}
 	out := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: c.input(r, path, params), Status: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)),
+		RequestValidationInput: c.input(r, path, params), Status: status, Header: header,
+		Body: io.NopCloser(bytes.NewReader(body)),
 	}
 	out.Options = out.RequestValidationInput.Options
 	if err := openapi3filter.ValidateResponse(r.Context(), out); err != nil {
@@ -93,7 +98,8 @@ func brief(err error) string {
 	return s[:min(len(s), 1500)]
 }
 
-// complete adds to an answer what the schema requires and the fake has no opinion on. What it adds is checked like the rest.
+// complete adds to an answer what the schema requires and the fake has no opinion on. What it adds is checked like the
+// rest.
 func (c *contract) complete(r *http.Request, path string, status int, v any) any {
 	op := c.doc.Paths.Value(path).GetOperation(r.Method)
 	resp := op.Responses.Value(fmt.Sprint(status))

@@ -34,6 +34,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	r.URL.Path = "/" + strings.TrimSuffix(parts[1], ".git") + ".git/" + parts[2]
 	(&cgi.Handler{
 		Path: s.backend, Dir: rp.dir,
-		Env: append(gitEnv(), "GIT_PROJECT_ROOT="+strings.TrimSuffix(rp.dir, "/"+rp.name+".git"), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER="+who.login),
+		Env: append(gitEnv(), "GIT_PROJECT_ROOT="+strings.TrimSuffix(rp.dir, "/"+rp.name+".git"), "GIT_HTTP_EXPORT_ALL=1",
+			"REMOTE_USER="+who.login),
 	}).ServeHTTP(w, r)
 }

@@ -153,7 +153,8 @@ func (s *Server) pullNode(c *call, id string) any {
 		}
 	}
 	return node{"PullRequest", object{
-		"id": id, "number": p.number, "reviews": connection("PullRequestReviewConnection", reviews), "reviewThreads": connection("PullRequestReviewThreadConnection", threads),
+		"id": id, "number": p.number, "reviews": connection("PullRequestReviewConnection", reviews),
+		"reviewThreads": connection("PullRequestReviewThreadConnection", threads),
 	}}
 }
 
@@ -177,7 +178,8 @@ func connection(kind string, all []any) resolver {
 		if to > from {
 			end = "cursor:" + strconv.Itoa(to)
 		}
-		return node{kind, object{"nodes": all[from:to], "totalCount": len(all), "pageInfo": node{"PageInfo", object{"hasNextPage": to < len(all), "endCursor": end}}}}
+		return node{kind, object{"nodes": all[from:to], "totalCount": len(all),
+			"pageInfo": node{"PageInfo", object{"hasNextPage": to < len(all), "endCursor": end}}}}
 	}
 }
 
@@ -194,9 +196,12 @@ func (s *Server) reviewNode(c *call, p *pull, v *review) node {
 		}
 	}
 	return node{"PullRequestReview", object{
-		"id": nodeID("PRR", c.repo, v.id), "url": s.reviewURL(c, p, v), "state": v.state, "body": v.body, "authorAssociation": c.repo.association(v.author),
-		"author": node{typename, object{"login": login}}, "commit": node{"Commit", object{"oid": v.commit}}, "createdAt": stamp(v.submitted),
-		"updatedAt": stamp(v.updated), "submittedAt": stamp(v.submitted), "comments": connection("PullRequestReviewCommentConnection", mine),
+		"id": nodeID("PRR", c.repo, v.id), "url": s.reviewURL(c, p, v), "state": v.state, "body": v.body,
+		"authorAssociation": c.repo.association(v.author),
+		"author":            node{typename, object{"login": login}}, "commit": node{"Commit", object{"oid": v.commit}},
+		"createdAt": stamp(v.submitted),
+		"updatedAt": stamp(v.updated), "submittedAt": stamp(v.submitted),
+		"comments": connection("PullRequestReviewCommentConnection", mine),
 	}}
 }
 
@@ -215,7 +220,8 @@ func (s *Server) threadNode(c *call, p *pull, root *lineComment) node {
 		resolver = node{"User", object{"login": root.resolver, "id": "U_" + root.resolver}}
 	}
 	return node{"PullRequestReviewThread", object{
-		"id": nodeID("PRRT", c.repo, root.id), "isResolved": root.resolved, "resolvedBy": resolver, "isOutdated": root.line == 0, "line": line, "path": root.path,
+		"id": nodeID("PRRT", c.repo, root.id), "isResolved": root.resolved, "resolvedBy": resolver,
+		"isOutdated": root.line == 0, "line": line, "path": root.path,
 		"comments": connection("PullRequestReviewCommentConnection", all),
 	}}
 }

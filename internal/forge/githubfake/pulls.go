@@ -26,8 +26,10 @@ func (s *Server) userObject(login string) object {
 func (s *Server) repoObject(c *call) object {
 	r := c.repo
 	return object{
-		"id": 1, "node_id": "R_" + r.full(), "name": r.name, "full_name": r.full(), "private": r.private, "owner": s.userObject(r.owner),
-		"html_url": c.base + "/" + r.full(), "clone_url": c.base + "/" + r.full() + ".git", "default_branch": "main", "visibility": "public",
+		"id": 1, "node_id": "R_" + r.full(), "name": r.name, "full_name": r.full(), "private": r.private,
+		"owner":    s.userObject(r.owner),
+		"html_url": c.base + "/" + r.full(), "clone_url": c.base + "/" + r.full() + ".git", "default_branch": "main",
+		"visibility": "public",
 	}
 }
 
@@ -89,13 +91,16 @@ func (s *Server) compare(c *call) answer {
 	}
 	commit := func(sha string) object {
 		tree := object{"sha": sha, "url": c.base}
-		return object{"sha": sha, "node_id": "C_" + sha, "url": c.base, "html_url": c.base, "comments_url": c.base, "parents": []any{},
-			"author": nil, "committer": nil,
+		return object{"sha": sha, "node_id": "C_" + sha, "url": c.base, "html_url": c.base, "comments_url": c.base,
+			"parents": []any{},
+			"author":  nil, "committer": nil,
 			"commit": object{"url": c.base, "message": "", "comment_count": 0, "tree": tree, "author": nil, "committer": nil}}
 	}
-	return answer{200, object{"url": c.base, "html_url": c.base, "permalink_url": c.base, "diff_url": c.base, "patch_url": c.base,
-		"base_commit": commit(base), "merge_base_commit": commit(at), "status": "diverged", "ahead_by": 0, "behind_by": 0, "total_commits": 0,
-		"commits": []any{}, "files": []any{}}}
+	return answer{200, object{"url": c.base, "html_url": c.base, "permalink_url": c.base, "diff_url": c.base,
+		"patch_url":   c.base,
+		"base_commit": commit(base), "merge_base_commit": commit(at), "status": "diverged", "ahead_by": 0, "behind_by": 0,
+		"total_commits": 0,
+		"commits":       []any{}, "files": []any{}}}
 }
 
 func (s *Server) pullObject(c *call, p *pull) object {
@@ -108,12 +113,16 @@ func (s *Server) pullObject(c *call, p *pull) object {
 		merged = stamp(*p.merged)
 	}
 	end := func(ref, sha string) object {
-		return object{"label": c.repo.owner + ":" + ref, "ref": ref, "sha": sha, "user": s.userObject(c.repo.owner), "repo": s.repoObject(c)}
+		return object{"label": c.repo.owner + ":" + ref, "ref": ref, "sha": sha, "user": s.userObject(c.repo.owner),
+			"repo": s.repoObject(c)}
 	}
 	return object{
-		"url": u, "id": p.number, "node_id": nodeID("PR", c.repo, int64(p.number)), "html_url": s.page(c, p), "number": p.number, "state": state,
-		"title": p.title, "body": p.body, "user": s.userObject(p.author), "created_at": stamp(p.created), "updated_at": stamp(p.updated),
-		"closed_at": nil, "merged_at": merged, "draft": p.draft, "head": end(p.head, p.headSHA), "base": end(p.base, p.baseSHA),
+		"url": u, "id": p.number, "node_id": nodeID("PR", c.repo, int64(p.number)), "html_url": s.page(c, p),
+		"number": p.number, "state": state,
+		"title": p.title, "body": p.body, "user": s.userObject(p.author), "created_at": stamp(p.created),
+		"updated_at": stamp(p.updated),
+		"closed_at":  nil, "merged_at": merged, "draft": p.draft, "head": end(p.head, p.headSHA),
+		"base":               end(p.base, p.baseSHA),
 		"author_association": c.repo.association(p.author), "auto_merge": nil,
 	}
 }
@@ -200,7 +209,8 @@ func (s *Server) createPull(c *call) answer {
 		return invalid("No commits between " + in.Base + " and " + in.Head)
 	}
 	p := &pull{
-		number: len(c.repo.pulls) + 1, title: in.Title, body: in.Body, author: c.who.login, head: in.Head, base: in.Base, headSHA: head, baseSHA: base,
+		number: len(c.repo.pulls) + 1, title: in.Title, body: in.Body, author: c.who.login, head: in.Head, base: in.Base,
+		headSHA: head, baseSHA: base,
 		draft: in.Draft, created: s.time(), updated: s.time(),
 	}
 	c.repo.pulls = append(c.repo.pulls, p)
@@ -211,7 +221,8 @@ func (s *Server) createPull(c *call) answer {
 }
 
 func invalid(message string) answer {
-	return answer{422, object{"message": "Validation Failed", "documentation_url": "https://docs.github.com/rest", "errors": []any{object{"resource": "PullRequest", "code": "custom", "message": message}}}}
+	return answer{422, object{"message": "Validation Failed", "documentation_url": "https://docs.github.com/rest",
+		"errors": []any{object{"resource": "PullRequest", "code": "custom", "message": message}}}}
 }
 
 func (s *Server) editPull(c *call) answer {
@@ -301,7 +312,8 @@ func (s *Server) SetCheck(owner, name, sha, check, status, conclusion string) {
 func (s *Server) listCheckRuns(c *call) answer {
 	runs := []any{}
 	for i, o := range c.repo.checks[c.params["ref"]] {
-		run := object{"id": i + 1, "node_id": "CR", "external_id": "", "url": c.base, "html_url": c.base, "details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{}}
+		run := object{"id": i + 1, "node_id": "CR", "external_id": "", "url": c.base, "html_url": c.base,
+			"details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{}}
 		for k, v := range o {
 			run[k] = v
 		}
@@ -311,7 +323,8 @@ func (s *Server) listCheckRuns(c *call) answer {
 }
 
 func (s *Server) getStatus(c *call) answer {
-	return answer{200, object{"state": "pending", "statuses": []any{}, "sha": c.params["ref"], "total_count": 0, "repository": s.repoObject(c), "commit_url": c.base, "url": c.base}}
+	return answer{200, object{"state": "pending", "statuses": []any{}, "sha": c.params["ref"], "total_count": 0,
+		"repository": s.repoObject(c), "commit_url": c.base, "url": c.base}}
 }
 
 func (s *Server) getRef(c *call) answer {
@@ -320,7 +333,8 @@ func (s *Server) getRef(c *call) answer {
 	if sha == "" {
 		return fail(404, "Not Found")
 	}
-	return answer{200, object{"ref": "refs/heads/" + branch, "node_id": "REF", "url": c.base, "object": object{"type": "commit", "sha": sha, "url": c.base}}}
+	return answer{200, object{"ref": "refs/heads/" + branch, "node_id": "REF", "url": c.base,
+		"object": object{"type": "commit", "sha": sha, "url": c.base}}}
 }
 
 func (s *Server) deleteRef(c *call) answer {

@@ -13,7 +13,8 @@ import (
 func (s *Server) reviewObject(c *call, p *pull, v *review) object {
 	return object{
 		"id": v.id, "node_id": nodeID("PRR", c.repo, v.id), "user": s.userObject(v.author), "body": v.body, "state": v.state,
-		"html_url": s.reviewURL(c, p, v), "pull_request_url": fmt.Sprintf("%s/api/v3/repos/%s/pulls/%d", c.base, c.repo.full(), p.number),
+		"html_url": s.reviewURL(c, p, v), "pull_request_url": fmt.Sprintf("%s/api/v3/repos/%s/pulls/%d", c.base,
+			c.repo.full(), p.number),
 		"submitted_at": stamp(v.submitted), "commit_id": v.commit, "author_association": c.repo.association(v.author),
 		"_links": object{"html": object{"href": c.base}, "pull_request": object{"href": c.base}},
 	}
@@ -34,9 +35,12 @@ func (s *Server) lineObject(c *call, p *pull, v *lineComment) object {
 		side = "LEFT"
 	}
 	o := object{
-		"id": v.id, "node_id": nodeID("PRRC", c.repo, v.id), "url": fmt.Sprintf("%s/comments/%d", api, v.id), "html_url": s.lineURL(c, p, v),
-		"pull_request_url": fmt.Sprintf("%s/%d", api, p.number), "pull_request_review_id": v.review.id, "diff_hunk": "@@ -1 +1 @@\n+" + v.text,
-		"path": v.path, "commit_id": v.commit, "original_commit_id": v.start, "user": s.userObject(v.author), "body": v.body,
+		"id": v.id, "node_id": nodeID("PRRC", c.repo, v.id), "url": fmt.Sprintf("%s/comments/%d", api, v.id),
+		"html_url":         s.lineURL(c, p, v),
+		"pull_request_url": fmt.Sprintf("%s/%d", api, p.number), "pull_request_review_id": v.review.id,
+		"diff_hunk": "@@ -1 +1 @@\n+" + v.text,
+		"path":      v.path, "commit_id": v.commit, "original_commit_id": v.start, "user": s.userObject(v.author),
+		"body":       v.body,
 		"created_at": stamp(v.created), "updated_at": stamp(v.updated), "author_association": c.repo.association(v.author),
 		"original_line": v.first, "side": side, "subject_type": "line",
 		"_links": object{"self": object{"href": api}, "html": object{"href": api}, "pull_request": object{"href": api}},
@@ -86,7 +90,8 @@ func (s *Server) listLines(c *call) answer {
 	if p == nil {
 		return fail(404, "Not Found")
 	}
-	return list(c, since(c, visible(p), s.lineTimes), func(v placed[*lineComment]) object { return s.lineObject(c, v.pull, v.v) })
+	return list(c, since(c, visible(p), s.lineTimes),
+		func(v placed[*lineComment]) object { return s.lineObject(c, v.pull, v.v) })
 }
 
 func (s *Server) listAllLines(c *call) answer {
@@ -161,8 +166,10 @@ func (s *Server) replyLine(c *call) answer {
 	now := s.time()
 	rv := &review{id: s.id(), author: c.who.login, state: "COMMENTED", commit: p.headSHA, submitted: now, updated: now}
 	v := &lineComment{
-		comment: comment{id: s.id(), author: c.who.login, body: in.Body, created: now, updated: now}, review: rv, replyTo: root.id,
-		path: root.path, text: root.text, line: root.line, first: root.first, old: root.old, commit: root.commit, start: root.start,
+		comment: comment{id: s.id(), author: c.who.login, body: in.Body, created: now, updated: now}, review: rv,
+		replyTo: root.id,
+		path:    root.path, text: root.text, line: root.line, first: root.first, old: root.old, commit: root.commit,
+		start: root.start,
 	}
 	p.reviews, p.lines, p.updated = append(p.reviews, rv), append(p.lines, v), now
 	s.hook(c.repo, "pull_request_review_comment", "created", p, nil)
@@ -227,20 +234,24 @@ func (s *Server) createReview(c *call) answer {
 	if err := json.Unmarshal(c.body, &in); err != nil {
 		return fail(400, "Problems parsing JSON")
 	}
-	state, ok := map[string]string{"": "PENDING", "COMMENT": "COMMENTED", "APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED"}[in.Event]
+	state, ok := map[string]string{"": "PENDING", "COMMENT": "COMMENTED", "APPROVE": "APPROVED",
+		"REQUEST_CHANGES": "CHANGES_REQUESTED"}[in.Event]
 	switch {
 	case !ok:
 		return unprocessable("event is not included in the list")
 	case p.author == c.who.login && (in.Event == "APPROVE" || in.Event == "REQUEST_CHANGES"):
 		return unprocessable("Can not " + strings.ToLower(strings.ReplaceAll(in.Event, "_", " ")) + " your own pull request")
-	case in.Event == "COMMENT" && strings.TrimSpace(in.Body) == "" && len(in.Comments) == 0, in.Event == "REQUEST_CHANGES" && strings.TrimSpace(in.Body) == "":
+	case in.Event == "COMMENT" && strings.TrimSpace(in.Body) == "" && len(in.Comments) == 0,
+		in.Event == "REQUEST_CHANGES" && strings.TrimSpace(in.Body) == "":
 		return unprocessable("body can't be blank")
 	}
 	now := s.time()
-	rv := &review{id: s.id(), author: c.who.login, body: in.Body, state: state, commit: cmp.Or(in.CommitID, p.headSHA), submitted: now, updated: now}
+	rv := &review{id: s.id(), author: c.who.login, body: in.Body, state: state, commit: cmp.Or(in.CommitID, p.headSHA),
+		submitted: now, updated: now}
 	if in.CommitID != "" && in.CommitID != p.headSHA {
 		// A commit of the request that is no longer its head can be reviewed too, but for lines.
-		if _, err := c.repo.git(c.ctx, "merge-base", "--is-ancestor", in.CommitID, p.headSHA); err != nil || len(in.Comments) > 0 {
+		if _, err := c.repo.git(c.ctx, "merge-base", "--is-ancestor", in.CommitID, p.headSHA); err != nil ||
+			len(in.Comments) > 0 {
 			return unprocessable("Commit is not part of the pull request")
 		}
 	}
@@ -263,7 +274,8 @@ func (s *Server) createReview(c *call) answer {
 }
 
 func unprocessable(message string) answer {
-	return answer{422, object{"message": "Unprocessable Entity", "errors": []any{message}, "documentation_url": "https://docs.github.com/rest"}}
+	return answer{422, object{"message": "Unprocessable Entity", "errors": []any{message},
+		"documentation_url": "https://docs.github.com/rest"}}
 }
 
 // AddLateReview adds a review whose one line comment was drafted long before it was submitted, which its times show.
@@ -273,7 +285,8 @@ func (s *Server) AddLateReview(owner, name string, number int, author, body, pat
 	r := s.repos[owner+"/"+name]
 	p := r.find(number)
 	r.version++
-	rv := &review{id: s.id(), author: author, state: "COMMENTED", commit: p.headSHA, submitted: s.time(), updated: s.time()}
+	rv := &review{id: s.id(), author: author, state: "COMMENTED", commit: p.headSHA, submitted: s.time(),
+		updated: s.time()}
 	p.reviews, p.updated = append(p.reviews, rv), s.time()
 	p.lines = append(p.lines, &lineComment{
 		comment: comment{id: s.id(), author: author, body: body, created: drafted, updated: drafted}, review: rv,

@@ -18,7 +18,8 @@ func (s *Server) table() []route {
 	const r = "/repos/{owner}/{repo}"
 	return []route{
 		{method: "GET", path: "/app", app: true, do: s.getApp},
-		{method: "POST", path: "/app/installations/{installation_id}/access_tokens", app: true, do: s.createInstallationToken},
+		{method: "POST", path: "/app/installations/{installation_id}/access_tokens", app: true,
+			do: s.createInstallationToken},
 		{method: "GET", path: r + "/installation", app: true, do: s.getInstallation},
 		{method: "GET", path: "/user", do: s.getUser},
 		{method: "GET", path: r, do: s.getRepo},
@@ -85,7 +86,8 @@ func (rt *route) matches(got []string) (map[string]string, bool) {
 		case is && i == len(want)-1 && name == "ref":
 			params[name] = strings.Join(got[i:], "/")
 			return params, true
-		case is && (strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_number")) && strings.Trim(got[i], "0123456789") != "":
+		case is && (strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_number")) &&
+			strings.Trim(got[i], "0123456789") != "":
 			return nil, false
 		case is:
 			params[name] = got[i]

@@ -16,19 +16,22 @@ func (s *Server) Seed(ctx context.Context, owner, name, author string, pulls int
 	r := s.repos[owner+"/"+name]
 	var in strings.Builder
 	commit := func(ref, text, from string) {
-		fmt.Fprintf(&in, "commit refs/heads/%s\ncommitter Ada <ada@example.org> %d +0000\ndata 1\nx\n%sM 100644 inline a.txt\ndata %d\n%s\n", ref, s.time().Unix(), from, len(text), text)
+		fmt.Fprintf(&in, "commit refs/heads/%s\ncommitter Ada <ada@example.org> %d +0000\ndata 1\nx\n%sM 100644 inline "+
+			"a.txt\ndata %d\n%s\n", ref, s.time().Unix(), from, len(text), text)
 	}
 	commit("main", "one\n", "")
 	for i := range pulls {
 		commit(fmt.Sprintf("topic-%d", i+1), fmt.Sprintf("one\ntwo %d\n", i), "from refs/heads/main\n")
 	}
-	if err := proc.Run(ctx, proc.Cmd{Argv: []string{"git", "-C", r.dir, "fast-import", "--quiet"}, Env: gitEnv(), Stdin: strings.NewReader(in.String())}); err != nil {
+	if err := proc.Run(ctx, proc.Cmd{Argv: []string{"git", "-C", r.dir, "fast-import", "--quiet"}, Env: gitEnv(),
+		Stdin: strings.NewReader(in.String())}); err != nil {
 		return fmt.Errorf("seed %s/%s: %w", owner, name, err)
 	}
 	for i := range pulls {
 		head := fmt.Sprintf("topic-%d", i+1)
 		r.pulls = append(r.pulls, &pull{
-			number: len(r.pulls) + 1, title: "Change " + head, author: author, head: head, base: "main", headSHA: r.ref(head), baseSHA: r.ref("main"),
+			number: len(r.pulls) + 1, title: "Change " + head, author: author, head: head, base: "main", headSHA: r.ref(head),
+			baseSHA: r.ref("main"),
 			created: s.time(), updated: s.time(),
 		})
 	}

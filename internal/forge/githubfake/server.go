@@ -1,5 +1,5 @@
-// Package githubfake is a GitHub for tests: real git over http, and the part of the REST and GraphQL interfaces that cco
-// uses. Every request and every answer is checked against GitHub's own schemas; Broken tells what did not hold.
+// Package githubfake is a GitHub for tests: real git over http, and the part of the REST and GraphQL interfaces that
+// cco uses. Every request and every answer is checked against GitHub's own schemas; Broken tells what did not hold.
 package githubfake
 
 import (
@@ -80,8 +80,9 @@ func New(ctx context.Context, dir string, now func() time.Time) (*Server, error)
 		return nil, err
 	}
 	s := &Server{
-		dir: dir, now: now, contract: c, backend: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"), nextID: 3_000_000_000,
-		repos: map[string]*repo{}, tokens: map[string]token{}, limits: map[string]*limit{}, minute: map[int64]int{},
+		dir: dir, now: now, contract: c, backend: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		nextID: 3_000_000_000,
+		repos:  map[string]*repo{}, tokens: map[string]token{}, limits: map[string]*limit{}, minute: map[int64]int{},
 	}
 	if _, err := os.Stat(s.backend); err != nil {
 		return nil, fmt.Errorf("git has no http-backend: %w", err)
@@ -157,7 +158,8 @@ func (s *Server) AddRepo(ctx context.Context, owner, name string, writers ...str
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	r := &repo{owner: owner, name: name, dir: dir, writers: writers, checks: map[string][]object{}, diffs: map[string]forge.Diff{}, patches: map[string][]object{}, lists: map[string]listed{}}
+	r := &repo{owner: owner, name: name, dir: dir, writers: writers, checks: map[string][]object{},
+		diffs: map[string]forge.Diff{}, patches: map[string][]object{}, lists: map[string]listed{}}
 	if _, err := r.git(ctx, "init", "-q", "--bare", "-b", "main"); err != nil {
 		return err
 	}
@@ -239,7 +241,8 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		s.send(w, r, rt, params, fail(http.StatusUnauthorized, "Bad credentials"), nil)
 		return
 	}
-	c := &call{r: r, ctx: r.Context(), body: body, who: who, params: params, base: "http://" + r.Host, header: http.Header{}}
+	c := &call{r: r, ctx: r.Context(), body: body, who: who, params: params, base: "http://" + r.Host,
+		header: http.Header{}}
 	resource := "core"
 	if r.URL.Path == "/api/graphql" {
 		resource = "graphql"
@@ -316,7 +319,8 @@ func (s *Server) handle(c *call, rt *route) answer {
 	if rt.list && a.status == http.StatusOK {
 		// Completed and checked once, and then sent again as it is.
 		a.value = s.contract.complete(c.r, rt.path, a.status, a.value)
-		s.contract.checkResponse(c.r, rt.path, c.params, a.status, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, encode(a.value))
+		s.contract.checkResponse(c.r, rt.path, c.params, a.status,
+			http.Header{"Content-Type": {"application/json; charset=utf-8"}}, encode(a.value))
 		reallyNull(a.value)
 		a = answer{a.status, json.RawMessage(encode(a.value))}
 		if len(c.repo.lists) > 64 {
@@ -328,7 +332,8 @@ func (s *Server) handle(c *call, rt *route) answer {
 }
 
 // send writes an answer: completed, checked, tagged, and counted unless nothing has changed.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, rt *route, params map[string]string, a answer, header http.Header) {
+func (s *Server) send(w http.ResponseWriter, r *http.Request, rt *route, params map[string]string, a answer,
+	header http.Header) {
 	for k, v := range header {
 		w.Header()[k] = v
 	}

@@ -127,8 +127,10 @@ func (r *repo) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func gitEnv() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
-		"GIT_AUTHOR_NAME=GitHub", "GIT_AUTHOR_EMAIL=noreply@github.example", "GIT_COMMITTER_NAME=GitHub", "GIT_COMMITTER_EMAIL=noreply@github.example",
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_AUTHOR_NAME=GitHub", "GIT_AUTHOR_EMAIL=noreply@github.example", "GIT_COMMITTER_NAME=GitHub",
+		"GIT_COMMITTER_EMAIL=noreply@github.example",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
 }
 
@@ -163,7 +165,8 @@ func (s *Server) diff(ctx context.Context, r *repo, p *pull) (forge.Diff, []obje
 		return d, r.patches[key]
 	}
 	// It is kept, so a client that hangs up must not cut it short.
-	text, err := r.git(context.WithoutCancel(ctx), "diff", "--no-color", "--no-ext-diff", "--no-renames", p.baseSHA+"..."+p.headSHA)
+	text, err := r.git(context.WithoutCancel(ctx), "diff", "--no-color", "--no-ext-diff", "--no-renames", p.baseSHA+
+		"..."+p.headSHA)
 	if err != nil {
 		s.contract.complain("diff %s: %v", key, err)
 	}
@@ -199,7 +202,8 @@ func fileObject(part string) object {
 			status = "removed"
 		}
 	}
-	f := object{"filename": name, "status": status, "additions": plus, "deletions": minus, "changes": plus + minus, "sha": strings.Repeat("0", 40)}
+	f := object{"filename": name, "status": status, "additions": plus, "deletions": minus, "changes": plus + minus,
+		"sha": strings.Repeat("0", 40)}
 	if len(patch) > 0 {
 		f["patch"] = strings.Join(patch, "\n")
 	}
@@ -220,7 +224,8 @@ func (r *repo) merge(ctx context.Context, p *pull) (string, error) {
 	if tree == "" {
 		return "", fmt.Errorf("conflict")
 	}
-	commit, err := r.git(ctx, "commit-tree", tree, "-p", r.ref(p.base), "-p", p.headSHA, "-m", fmt.Sprintf("Merge pull request #%d", p.number))
+	commit, err := r.git(ctx, "commit-tree", tree, "-p", r.ref(p.base), "-p", p.headSHA, "-m",
+		fmt.Sprintf("Merge pull request #%d", p.number))
 	if err == nil {
 		_, err = r.git(ctx, "update-ref", "refs/heads/"+p.base, commit)
 	}

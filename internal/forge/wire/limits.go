@@ -52,7 +52,8 @@ func (t *Transport) Blocked(resource string) error {
 
 // note reads the headers that GitHub sends with every answer.
 func (l *limits) note(r *http.Response, now time.Time) {
-	limit, left, reset := atoi(r.Header.Get("X-RateLimit-Limit")), atoi(r.Header.Get("X-RateLimit-Remaining")), atoi(r.Header.Get("X-RateLimit-Reset"))
+	limit, left, reset := atoi(r.Header.Get("X-RateLimit-Limit")), atoi(r.Header.Get("X-RateLimit-Remaining")),
+		atoi(r.Header.Get("X-RateLimit-Reset"))
 	if limit < 0 || left < 0 || reset < 0 {
 		return
 	}
@@ -65,7 +66,8 @@ func (l *limits) note(r *http.Response, now time.Time) {
 	had, has := l.known[name]
 	v := forge.Limit{Resource: name, Limit: limit, Remaining: left, Reset: time.Unix(int64(reset), 0)}
 	// Answers overtake each other; in one window less is newer. A forge has a handful of resources, not hundreds.
-	if has && had.Reset.Equal(v.Reset) && had.Remaining < v.Remaining && now.Before(had.Reset) || !has && len(l.known) > 32 {
+	if has && had.Reset.Equal(v.Reset) && had.Remaining < v.Remaining && now.Before(had.Reset) || !has &&
+		len(l.known) > 32 {
 		return
 	}
 	l.known[name] = v

@@ -34,8 +34,8 @@ type Clock struct {
 	Chance func() float64 // from 0 up to 1
 }
 
-// Backoff is how long to wait before try n (from 0) of something that failed: it doubles, and is spread by chance so that
-// many who failed together don't come back together.
+// Backoff is how long to wait before try n (from 0) of something that failed: it doubles, and is spread by chance so
+// that many who failed together don't come back together.
 func (c Clock) Backoff(n int) time.Duration {
 	most := min(500*time.Millisecond<<min(n, 10), 30*time.Second)
 	return most/2 + time.Duration(c.Chance()*float64(most/2))

@@ -30,11 +30,13 @@ func newPlace(t *testing.T, serve http.HandlerFunc) *place {
 	t.Cleanup(srv.Close)
 	p := &place{url: srv.URL, now: time.Unix(1_800_000_000, 0)}
 	p.t = &wire.Transport{
-		Host: strings.TrimPrefix(srv.URL, "http://"), Base: http.DefaultTransport, Timeout: time.Minute, MaxWait: 10 * time.Minute,
-		Clock: wire.Clock{Now: func() time.Time { return p.now }, Chance: func() float64 { return 0 }, Sleep: func(ctx context.Context, d time.Duration) error {
-			p.slept, p.now = append(p.slept, d), p.now.Add(d)
-			return ctx.Err()
-		}},
+		Host: strings.TrimPrefix(srv.URL, "http://"), Base: http.DefaultTransport, Timeout: time.Minute,
+		MaxWait: 10 * time.Minute,
+		Clock: wire.Clock{Now: func() time.Time { return p.now }, Chance: func() float64 { return 0 },
+			Sleep: func(ctx context.Context, d time.Duration) error {
+				p.slept, p.now = append(p.slept, d), p.now.Add(d)
+				return ctx.Err()
+			}},
 		Authorize: func(_ context.Context, r *http.Request) error { r.Header.Set("Authorization", "Bearer x"); return nil },
 		Explain: func(r *http.Response, what, message string) error {
 			return &forge.RejectedError{What: what, Status: r.StatusCode, Message: message}
@@ -183,11 +185,12 @@ func TestLimitsAreWaitedForOrTold(t *testing.T) {
 		waits  time.Duration // 0: an error
 		long   bool
 	}{
-		"429 with a time":      {429, map[string]string{"Retry-After": "7"}, "", 7 * time.Second, false},
-		"429 without":          {429, nil, "", time.Minute, false},
-		"403 secondary":        {403, nil, `{"message":"You have exceeded a secondary rate limit"}`, time.Minute, false},
-		"403 with a time":      {403, map[string]string{"Retry-After": "30"}, "", 30 * time.Second, false},
-		"403 with none left":   {403, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1800000120"}, "", 2 * time.Minute, false},
+		"429 with a time": {429, map[string]string{"Retry-After": "7"}, "", 7 * time.Second, false},
+		"429 without":     {429, nil, "", time.Minute, false},
+		"403 secondary":   {403, nil, `{"message":"You have exceeded a secondary rate limit"}`, time.Minute, false},
+		"403 with a time": {403, map[string]string{"Retry-After": "30"}, "", 30 * time.Second, false},
+		"403 with none left": {403, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0",
+			"X-RateLimit-Reset": "1800000120"}, "", 2 * time.Minute, false},
 		"403 for good":         {403, nil, `{"message":"Must have admin rights"}`, 0, false},
 		"a limit of ages":      {429, map[string]string{"Retry-After": "99999999999"}, "", 0, true},
 		"a limit that is long": {429, map[string]string{"Retry-After": "3600"}, "", 0, true},

@@ -37,7 +37,8 @@ func TestManyWritersKeepLinesWhole(t *testing.T) {
 		own := &Log{File: l.File, Now: l.Now, Max: l.Max}
 		wg.Go(func() {
 			for n := range each {
-				if err := own.Add(Entry{Kind: Denial, Session: fmt.Sprint(w), Reason: fmt.Sprint(n, strings.Repeat("x", 150))}); err != nil {
+				if err := own.Add(Entry{Kind: Denial, Session: fmt.Sprint(w),
+					Reason: fmt.Sprint(n, strings.Repeat("x", 150))}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -70,7 +71,8 @@ func TestManyWritersKeepLinesWhole(t *testing.T) {
 
 func TestEntriesAreCleaned(t *testing.T) {
 	l := newLog(t)
-	err := l.Add(Entry{Kind: Denial, Reason: "\x1b[2J" + strings.Repeat("ä", 5000), Cwd: "\xff\u202e", Input: json.RawMessage("{\n\"a\":\n1}")})
+	err := l.Add(Entry{Kind: Denial, Reason: "\x1b[2J" + strings.Repeat("ä", 5000), Cwd: "\xff\u202e",
+		Input: json.RawMessage("{\n\"a\":\n1}")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,8 @@ func send(t *testing.T, socket, text string) {
 func TestReceiveStampsWhatAgentsSend(t *testing.T) {
 	l := newLog(t)
 	socket, stop := serve(t, l)
-	send(t, socket, `{"time":"1999-01-01T00:00:00Z","session":"forged","kind":"canary","agent":"claude","rule":"r","reason":"why","tool_input":{"command":"x"}}`+"\n"+`{"rule":"second"}`)
+	send(t, socket, `{"time":"1999-01-01T00:00:00Z","session":"forged","kind":"canary","agent":"claude","rule":"r",`+
+		`"reason":"why","tool_input":{"command":"x"}}`+"\n"+`{"rule":"second"}`)
 	send(t, socket, "no json at all")
 	send(t, socket, strings.Repeat("x", maxLine*3))
 	stop()

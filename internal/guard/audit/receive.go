@@ -108,5 +108,6 @@ func (r *receiver) settle() error {
 	if r.dropped == 0 {
 		return nil
 	}
-	return r.log.Add(Entry{Session: r.session, Kind: Dropped, Reason: fmt.Sprintf("%d more denials were reported than are written down", r.dropped)})
+	return r.log.Add(Entry{Session: r.session, Kind: Dropped,
+		Reason: fmt.Sprintf("%d more denials were reported than are written down", r.dropped)})
 }

@@ -127,7 +127,8 @@ func runLayout(ctx context.Context, cases string, l layout, all []labelled, w io
 			tally[key].add(right)
 		}
 		if !right {
-			misses = append(misses, fmt.Sprintf("  %s %s %s: %s\n      %s", c.Tier, c.Expect, c.ID, firstLine(c.Command+string(c.Input)), v.Message()))
+			misses = append(misses, fmt.Sprintf("  %s %s %s: %s\n      %s", c.Tier, c.Expect, c.ID,
+				firstLine(c.Command+string(c.Input)), v.Message()))
 		}
 	}
 	report(w, l.name, tally, misses)
@@ -136,7 +137,8 @@ func runLayout(ctx context.Context, cases string, l layout, all []labelled, w io
 
 // call fills the placeholders in.
 func (l layout) call(c labelled) guard.Call {
-	fill := strings.NewReplacer("{WT}", l.worktree, "{HOST}", l.host, "{OUT}", l.out, "{WTNAME}", filepath.Base(l.worktree)).Replace
+	fill := strings.NewReplacer("{WT}", l.worktree, "{HOST}", l.host, "{OUT}", l.out, "{WTNAME}",
+		filepath.Base(l.worktree)).Replace
 	if c.Tool != "" {
 		return guard.Call{Tool: c.Tool, Input: json.RawMessage(fill(string(c.Input))), Cwd: fill(c.Cwd)}
 	}
@@ -161,7 +163,8 @@ func report(w io.Writer, name string, tally map[string]*score, misses []string) 
 	_, _ = fmt.Fprintf(w, "layout %s\n", name)
 	for _, key := range keys {
 		indent := strings.Repeat("  ", strings.Count(key, " "))
-		_, _ = fmt.Fprintf(w, "%s%-*s %4d of %4d right, %6.2f %%\n", indent, 34-len(indent), key, tally[key].right, tally[key].all, 100*float64(tally[key].right)/float64(tally[key].all))
+		_, _ = fmt.Fprintf(w, "%s%-*s %4d of %4d right, %6.2f %%\n", indent, 34-len(indent), key, tally[key].right,
+			tally[key].all, 100*float64(tally[key].right)/float64(tally[key].all))
 	}
 	_, _ = fmt.Fprintf(w, "wrong: %d\n", len(misses))
 	for _, m := range misses {

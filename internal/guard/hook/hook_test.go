@@ -44,7 +44,8 @@ func writePolicy(t *testing.T, workspace, socket string) string {
 }
 
 func callOf(tool, command string) string {
-	return `{"session_id":"s","transcript_path":"/t","cwd":"/w/task","permission_mode":"bypassPermissions","hook_event_name":"PreToolUse","tool_name":"` +
+	return `{"session_id":"s","transcript_path":"/t","cwd":"/w/task","permission_mode":"bypassPermissions",` +
+		`"hook_event_name":"PreToolUse","tool_name":"` +
 		tool + `","tool_input":{"command":"` + command + `","description":"d"},"tool_use_id":"u"}`
 }
 
@@ -52,7 +53,8 @@ func TestAllowPrintsNothing(t *testing.T) {
 	for agent, call := range map[string]string{
 		"claude": callOf("Bash", "go test ./..."),
 		"codex":  callOf("shell", "ls"),
-		"gemini": `{"cwd":"/w/task","hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{"command":"make"}}`,
+		"gemini": `{"cwd":"/w/task","hook_event_name":"BeforeTool","tool_name":"run_shell_command",` +
+			`"tool_input":{"command":"make"}}`,
 	} {
 		code, out, words := run(t, hook.Hook{Agent: agent}, call)
 		if code != 0 || out != "" || words != "" {
@@ -77,7 +79,8 @@ func TestDenialIsExitTwoWithWords(t *testing.T) {
 			t.Errorf("%s: code %d, err %q", agent, code, words)
 		}
 		var decision struct{ Decision, Reason string }
-		if err := json.Unmarshal([]byte(out), &decision); err != nil || decision.Decision != "block" || !strings.Contains(decision.Reason, "leaves the workspace") {
+		if err := json.Unmarshal([]byte(out), &decision); err != nil || decision.Decision != "block" ||
+			!strings.Contains(decision.Reason, "leaves the workspace") {
 			t.Errorf("%s: out %q (%v)", agent, out, err)
 		}
 	}
@@ -94,19 +97,20 @@ func TestEveryFailureDenies(t *testing.T) {
 		h     hook.Hook
 		input string
 	}{
-		"empty":             {hook.Hook{Agent: "claude"}, ""},
-		"not JSON":          {hook.Hook{Agent: "claude"}, "hello"},
-		"cut off":           {hook.Hook{Agent: "claude"}, callOf("Bash", "ls")[:80]},
-		"trailing":          {hook.Hook{Agent: "claude"}, callOf("Bash", "ls") + "x"},
-		"an array":          {hook.Hook{Agent: "claude"}, "[]"},
-		"null":              {hook.Hook{Agent: "claude"}, "null"},
-		"no tool":           {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task"}`},
-		"no cwd":            {hook.Hook{Agent: "claude"}, `{"tool_name":"Bash","tool_input":{"command":"ls"}}`},
-		"relative cwd":      {hook.Hook{Agent: "claude"}, `{"cwd":"x","tool_name":"Bash","tool_input":{"command":"ls"}}`},
-		"no input":          {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","tool_name":"Bash"}`},
-		"tool is a number":  {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","tool_name":7,"tool_input":{}}`},
-		"unknown tool":      {hook.Hook{Agent: "claude"}, callOf("Teleport", "ls")},
-		"other event":       {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","hook_event_name":"Stop","tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"empty":            {hook.Hook{Agent: "claude"}, ""},
+		"not JSON":         {hook.Hook{Agent: "claude"}, "hello"},
+		"cut off":          {hook.Hook{Agent: "claude"}, callOf("Bash", "ls")[:80]},
+		"trailing":         {hook.Hook{Agent: "claude"}, callOf("Bash", "ls") + "x"},
+		"an array":         {hook.Hook{Agent: "claude"}, "[]"},
+		"null":             {hook.Hook{Agent: "claude"}, "null"},
+		"no tool":          {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task"}`},
+		"no cwd":           {hook.Hook{Agent: "claude"}, `{"tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"relative cwd":     {hook.Hook{Agent: "claude"}, `{"cwd":"x","tool_name":"Bash","tool_input":{"command":"ls"}}`},
+		"no input":         {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","tool_name":"Bash"}`},
+		"tool is a number": {hook.Hook{Agent: "claude"}, `{"cwd":"/w/task","tool_name":7,"tool_input":{}}`},
+		"unknown tool":     {hook.Hook{Agent: "claude"}, callOf("Teleport", "ls")},
+		"other event": {hook.Hook{Agent: "claude"},
+			`{"cwd":"/w/task","hook_event_name":"Stop","tool_name":"Bash","tool_input":{"command":"ls"}}`},
 		"too large":         {hook.Hook{Agent: "claude"}, big},
 		"unknown agent":     {hook.Hook{Agent: "eliza"}, callOf("Bash", "ls")},
 		"missing policy":    {hook.Hook{Agent: "claude", Policy: filepath.Join(t.TempDir(), "none")}, callOf("Bash", "ls")},
@@ -114,7 +118,8 @@ func TestEveryFailureDenies(t *testing.T) {
 		"policy is a dir":   {hook.Hook{Agent: "claude", Policy: t.TempDir()}, callOf("Bash", "ls")},
 		"input that fails":  {hook.Hook{Agent: "claude", In: failing{}}, ""},
 		"input that panics": {hook.Hook{Agent: "claude", In: panicking{}}, ""},
-		"other case":        {hook.Hook{Agent: "claude"}, `{"CWD":"/w/task","TOOL_NAME":"Bash","TOOL_INPUT":{"command":"ls"}}`},
+		"other case": {hook.Hook{Agent: "claude"},
+			`{"CWD":"/w/task","TOOL_NAME":"Bash","TOOL_INPUT":{"command":"ls"}}`},
 	} {
 		code, out, words := run(t, c.h, c.input)
 		if code != 2 || words == "" || !strings.Contains(out, `"block"`) {
@@ -183,7 +188,8 @@ func TestDenialsReachTheLog(t *testing.T) {
 		if err := json.Unmarshal([]byte(<-lines), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Agent != "codex" || got.Rule != "leaves-workspace" || got.Path != "/w/host" || got.Tool != "Bash" || !got.Time.Equal(now) || len(got.Input) == 0 {
+		if got.Agent != "codex" || got.Rule != "leaves-workspace" || got.Path != "/w/host" || got.Tool != "Bash" ||
+			!got.Time.Equal(now) || len(got.Input) == 0 {
 			t.Errorf("%s: %+v", network, got)
 		}
 	}

@@ -28,7 +28,8 @@ func (t *timed) Read(p []byte) (int, error) {
 		}
 		fds := pollfd{fd: int32(fd), events: pollIn}
 		wait := syscall.NsecToTimespec(int64(left))
-		_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), 1, uintptr(unsafe.Pointer(&wait)), 0, 0, 0)
+		_, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), 1,
+			uintptr(unsafe.Pointer(&wait)), 0, 0, 0)
 		if errno != 0 && !errors.Is(errno, syscall.EINTR) {
 			return 0, errno
 		}

@@ -12,14 +12,19 @@ import (
 
 func seeds() []string {
 	return []string{
-		``, ` `, `null`, ` null `, `true`, `false`, `nul`, `nulll`, `True`, `{}`, ` { } `, `[]`, `[ ]`, `[,]`, `[1,]`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`,
+		``, ` `, `null`, ` null `, `true`, `false`, `nul`, `nulll`, `True`, `{}`, ` { } `, `[]`, `[ ]`, `[,]`, `[1,]`,
+		`{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`,
 		`0`, `-0`, `01`, `-`, `1.`, `.1`, `1.5`, `1e`, `1e+`, `1E-7`, `+1`, `1 2`, `NaN`, `1x`,
-		`"a"`, `"a`, `a"`, `"\n"`, `"\x"`, `"\u12"`, `"\u00e4\/\b\f\r\t\"\\"`, "\"\n\"", "\"\x00\"", "\"\x7f\"", "\"\xff\xc3\"", "\"\xed\xa0\x80\"",
-		`"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\ud83d\ud83d\ude00"`, `"\ud83dx"`, `"\uD83D\u0041"`, `"\ufffd"`, `"\ud83d\ufffd"`,
-		`{"a":"b","c":[1,"x",{"d":null}],"e":{"f":true}}`, `{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `["a","b"]`, `["a",null]`, `["a",1]`, `[["a"]]`,
+		`"a"`, `"a`, `a"`, `"\n"`, `"\x"`, `"\u12"`, `"\u00e4\/\b\f\r\t\"\\"`, "\"\n\"", "\"\x00\"", "\"\x7f\"",
+		"\"\xff\xc3\"", "\"\xed\xa0\x80\"",
+		`"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\ud83d\ud83d\ude00"`, `"\ud83dx"`, `"\uD83D\u0041"`, `"\ufffd"`,
+		`"\ud83d\ufffd"`,
+		`{"a":"b","c":[1,"x",{"d":null}],"e":{"f":true}}`, `{"a":1,"a":2}`, `{"\u0061":1,"a":2}`, `["a","b"]`, `["a",null]`,
+		`["a",1]`, `[["a"]]`,
 		"\ufeff{}", "{}\x00", "\v{}", "{\u00a0}", "[\"a\"\r\n,\t\"b\"]",
 		strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
-		strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000), strings.Repeat(`{"a":`, 10_001) + "1" + strings.Repeat("}", 10_001),
+		strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000), strings.Repeat(`{"a":`, 10_001) + "1" +
+			strings.Repeat("}", 10_001),
 	}
 }
 
@@ -87,7 +92,11 @@ func TestFieldsComeInTheirOrder(t *testing.T) {
 // Guards against acting on the beginning of a text whose end is missing.
 func TestNothingIsGivenOfATextThatIsCutOff(t *testing.T) {
 	for _, text := range []string{`{"a":1,"b":`, `{"a":1}x`, `{"a":1,"b":[}`} {
-		if err := jsontext.Object(text, func(string, string) error { t.Errorf("%s: a field was given", text); return nil }); err == nil {
+		if err := jsontext.Object(text, func(string, string) error {
+			t.Errorf("%s: a field was given",
+				text)
+			return nil
+		}); err == nil {
 			t.Errorf("%s: no error", text)
 		}
 	}

@@ -42,7 +42,8 @@ func (i Installation) Check(ctx context.Context, agents []string, env func(strin
 	}
 	for _, name := range []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"} {
 		if env(name) != "" {
-			findings = append(findings, Finding{"claude", "environment", Loose, name + " is set, which drops hooks", "unset " + name})
+			findings = append(findings, Finding{"claude", "environment", Loose, name + " is set, which drops hooks",
+				"unset " + name})
 		}
 	}
 	return findings
@@ -78,7 +79,8 @@ func (i Installation) checkPolicy() Finding {
 	case filepath.Clean(p.Workspace) != i.Dir:
 		f.Detail = fmt.Sprintf("%s is about %s", i.Policy(), p.Workspace)
 	case p.Linked && discover.Branch(p.GitDir) != p.Branch:
-		f.State, f.Detail = Loose, fmt.Sprintf("it lets the agent commit on %q, and the worktree is on %q", p.Branch, discover.Branch(p.GitDir))
+		f.State, f.Detail = Loose, fmt.Sprintf("it lets the agent commit on %q, and the worktree is on %q", p.Branch,
+			discover.Branch(p.GitDir))
 	default:
 		f.State = On
 	}
@@ -100,7 +102,8 @@ func (i Installation) try(ctx context.Context, agent, command string) []Finding 
 	deny := i.ask(ctx, agent, command, "cd / && git commit --allow-empty -m probe")
 	f := Finding{Agent: agent, What: "denies", State: On, Detail: "a commit outside the workspace is denied"}
 	if code := proc.Code(deny); code != 2 {
-		f.State, f.Detail, f.Mend = Off, fmt.Sprintf("a commit outside the workspace was not denied: the hook ended with %d", code), "run `cco guard install` again"
+		f.State, f.Detail, f.Mend = Off, fmt.Sprintf("a commit outside the workspace was not denied: the hook ended with %d",
+			code), "run `cco guard install` again"
 	}
 	pass := i.ask(ctx, agent, command, "ls")
 	g := Finding{Agent: agent, What: "allows", State: On, Detail: "a plain ls passes"}
@@ -116,11 +119,13 @@ const askTime = 10 * time.Second
 func (i Installation) ask(ctx context.Context, agent, hook, command string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	call := map[string]any{"cwd": i.Dir, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": map[string]string{"command": command}}
+	call := map[string]any{"cwd": i.Dir, "hook_event_name": "PreToolUse", "tool_name": "Bash",
+		"tool_input": map[string]string{"command": command}}
 	if agent == "gemini" {
 		call["hook_event_name"], call["tool_name"] = "BeforeTool", "run_shell_command"
 	}
-	_, err := proc.Output(ctx, proc.Cmd{Argv: []string{"sh", "-c", hook}, Dir: i.Dir, Stdin: bytes.NewReader([]byte(compact(call)))})
+	_, err := proc.Output(ctx, proc.Cmd{Argv: []string{"sh", "-c", hook}, Dir: i.Dir,
+		Stdin: bytes.NewReader([]byte(compact(call)))})
 	return err
 }
 

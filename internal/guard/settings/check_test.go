@@ -14,13 +14,17 @@ func TestCheckFindsWhatSwitchesTheGuardOff(t *testing.T) {
 		lose  func(t *testing.T, i Installation)
 		want  string
 	}{
-		"program gone":   {"claude", func(t *testing.T, i Installation) { remove1(t, i.Guard) }, "program, claude denies"},
-		"policy gone":    {"claude", func(t *testing.T, i Installation) { remove1(t, i.Policy()) }, "policy"},
-		"policy empty":   {"claude", func(t *testing.T, i Installation) { write(t, i.Policy(), "{}") }, "policy"},
-		"always allows":  {"claude", func(t *testing.T, i Installation) { write(t, i.Guard, "#!/bin/sh\nexit 0\n") }, "claude denies"},
-		"fails open":     {"claude", func(t *testing.T, i Installation) { write(t, i.Guard, "#!/bin/sh\nexit 1\n") }, "claude denies"},
-		"settings gone":  {"claude", func(t *testing.T, i Installation) { remove1(t, i.Places.file("claude", i.Dir)) }, "claude registered"},
-		"settings wrong": {"claude", func(t *testing.T, i Installation) { write(t, i.Places.file("claude", i.Dir), "{") }, "claude registered"},
+		"program gone": {"claude", func(t *testing.T, i Installation) { remove1(t, i.Guard) }, "program, claude denies"},
+		"policy gone":  {"claude", func(t *testing.T, i Installation) { remove1(t, i.Policy()) }, "policy"},
+		"policy empty": {"claude", func(t *testing.T, i Installation) { write(t, i.Policy(), "{}") }, "policy"},
+		"always allows": {"claude", func(t *testing.T, i Installation) { write(t, i.Guard, "#!/bin/sh\nexit 0\n") },
+			"claude denies"},
+		"fails open": {"claude", func(t *testing.T, i Installation) { write(t, i.Guard, "#!/bin/sh\nexit 1\n") },
+			"claude denies"},
+		"settings gone": {"claude", func(t *testing.T, i Installation) { remove1(t, i.Places.file("claude", i.Dir)) },
+			"claude registered"},
+		"settings wrong": {"claude", func(t *testing.T, i Installation) { write(t, i.Places.file("claude", i.Dir), "{") },
+			"claude registered"},
 		"local disables": {"claude", func(t *testing.T, i Installation) {
 			file := i.Places.file("claude", i.Dir)
 			write(t, file, strings.Replace(content(t, file), "false", "true", 1))
@@ -88,7 +92,8 @@ func TestCheckReportsSkillsThatRunCommands(t *testing.T) {
 		t.Error("reported though they are off")
 	}
 	file := i.Places.file("claude", i.Dir)
-	write(t, file, strings.Replace(content(t, file), `"disableSkillShellExecution": true`, `"disableSkillShellExecution": false`, 1))
+	write(t, file, strings.Replace(content(t, file), `"disableSkillShellExecution": true`,
+		`"disableSkillShellExecution": false`, 1))
 	if !reported() {
 		t.Errorf("not reported: %s", content(t, file))
 	}
@@ -98,7 +103,8 @@ func TestCheckReportsSkillsThatRunCommands(t *testing.T) {
 func TestCheckReportsOtherHooksOfTheRepository(t *testing.T) {
 	i := place(t)
 	i.mustInstall(t, false, "claude")
-	write(t, filepath.Join(i.Dir, ".claude/settings.json"), `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"rewrite"}]}]}}`)
+	write(t, filepath.Join(i.Dir, ".claude/settings.json"),
+		`{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"rewrite"}]}]}}`)
 	for _, f := range i.Check(t.Context(), []string{"claude"}, func(string) string { return "" }) {
 		if f.What == "other hooks" && f.State == Loose {
 			return
@@ -121,12 +127,14 @@ func TestCheckKnowsWhichSystemFilesGeminiReads(t *testing.T) {
 }
 
 func TestJSONIsReadAsAgentsReadIt(t *testing.T) {
-	for _, good := range []string{`{}`, "\ufeff{ }", `{"a":[1,2,],"b":{"c":"\"}"},}`, "// x\n{/* y */}", `{"a":true,"a":false}`} {
+	for _, good := range []string{`{}`, "\ufeff{ }", `{"a":[1,2,],"b":{"c":"\"}"},}`, "// x\n{/* y */}",
+		`{"a":true,"a":false}`} {
 		if _, err := parseJSON([]byte(good)); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{``, `{`, `[]`, `{"a"}`, `{"a":}`, `{"a":1 "b":2}`, `{} x`, `{,}`, `{"a":tru}`, `/*`, `{"a":"\x"}`, strings.Repeat("[", 1000)} {
+	for _, bad := range []string{``, `{`, `[]`, `{"a"}`, `{"a":}`, `{"a":1 "b":2}`, `{} x`, `{,}`, `{"a":tru}`, `/*`,
+		`{"a":"\x"}`, strings.Repeat("[", 1000)} {
 		if _, err := parseJSON([]byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)
 		}
@@ -134,7 +142,8 @@ func TestJSONIsReadAsAgentsReadIt(t *testing.T) {
 }
 
 func FuzzMergeKeepsTheRest(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1}`, "{\n \"hooks\": {\"PreToolUse\": [ {} ]} }", `{"hooks":[]}`, `{/**/"x":{},}`} {
+	for _, s := range []string{`{}`, `{"a":1}`, "{\n \"hooks\": {\"PreToolUse\": [ {} ]} }", `{"hooks":[]}`,
+		`{/**/"x":{},}`} {
 		f.Add(s)
 	}
 	h := Hook{Guard: "/g", Policy: "/p"}

@@ -57,7 +57,8 @@ func codexGroup(h Hook) string {
 }
 
 func codexMarks(h Hook) (begin, end string) {
-	return "# cco guard of " + compact(h.Scope) + ", removed by `cco guard uninstall`\n", "# end of cco guard of " + compact(h.Scope) + "\n"
+	return "# cco guard of " + compact(h.Scope) + ", removed by `cco guard uninstall`\n", "# end of cco guard of " +
+		compact(h.Scope) + "\n"
 }
 
 // Patterns are compiled when they are first needed: every start of cco would pay for them.
@@ -79,7 +80,8 @@ func mergeCodex(file string, data []byte, h Hook) ([]byte, error) {
 	}
 	begin, end := codexMarks(h)
 	key := trustKey(file, len(c.Hooks.PreToolUse))
-	text += begin + codexGroup(h) + "\n[hooks.state." + compact(key) + "]\ntrusted_hash = " + compact(trustHash(h)) + "\n" + end
+	text += begin + codexGroup(h) + "\n[hooks.state." + compact(key) + "]\ntrusted_hash = " + compact(trustHash(h)) +
+		"\n" + end
 	if _, err := parseCodex([]byte(text)); err != nil {
 		return nil, fmt.Errorf("its hooks are written in a way that can't be added to: %w", err)
 	}
@@ -137,7 +139,8 @@ func renumber(text string) string {
 // trustKey is how codex names a hook of a file: the event, the group's place and the place in the group.
 func trustKey(file string, group int) string { return fmt.Sprintf("%s:pre_tool_use:%d:0", file, group) }
 
-// trustHash is the sum by which codex knows a hook that its user has trusted: of the JSON of its definition, keys sorted.
+// trustHash is the sum by which codex knows a hook that its user has trusted: of the JSON of its definition, keys
+// sorted.
 func trustHash(h Hook) string {
 	type command struct {
 		Async   bool   `json:"async"`

@@ -1,7 +1,7 @@
 package settings
 
-// Launch is how to start an agent in the workspace so that nothing which an agent or a repository can write to turns the
-// guard off, as far as the agent can be started so without being root.
+// Launch is how to start an agent in the workspace so that nothing which an agent or a repository can write to turns
+// the guard off, as far as the agent can be started so without being root.
 func (i Installation) Launch(agent string) string {
 	switch agent {
 	case "codex":
@@ -30,7 +30,8 @@ func Gaps(agent string) []string {
 		}
 	default:
 		return []string{
-			"a hook of the repository's own .claude/settings.json, which may rewrite a call after the guard has seen it, unless claude is started as said",
+			"a hook of the repository's own .claude/settings.json, which may rewrite a call after the guard has seen it, " +
+				"unless claude is started as said",
 			"a program that the agent runs and that rewrites .claude/settings.local.json, unless claude is started as said",
 			"claude --bare, or CLAUDE_CODE_SIMPLE in its environment, which drop all hooks but managed ones",
 		}

@@ -71,7 +71,8 @@ func claudeFor(h Hook) claudeSettings {
 }
 
 func managedCodex(h Hook) string {
-	return "allow_managed_hooks_only = true\n\n[features]\nhooks = true\n\n[hooks]\nmanaged_dir = " + compact(path.Dir(h.Guard)) + "\n\n" +
+	return "allow_managed_hooks_only = true\n\n[features]\nhooks = true\n\n[hooks]\nmanaged_dir = " +
+		compact(path.Dir(h.Guard)) + "\n\n" +
 		codexGroup(h)
 }
 
@@ -97,9 +98,12 @@ const command = ` + compact(h.command("opencode")) + `
 
 export const CcoGuard = async ({ directory, worktree }) => ({
   "tool.execute.before": async (input, output) => {
-    const call = { hook_event_name: "PreToolUse", cwd: directory || worktree, tool_name: input.tool, tool_input: output.args }
-    const asked = spawnSync("/bin/sh", ["-c", command], { input: JSON.stringify(call), encoding: "utf8", timeout: ` + strconv.Itoa(hookSeconds*1000) + ` })
-    if (asked.status !== 0) throw new Error((asked.stderr || "").trim() || "denied (input): the guard could not be asked")
+    const call = { hook_event_name: "PreToolUse", cwd: directory || worktree,
+      tool_name: input.tool, tool_input: output.args }
+    const asked = spawnSync("/bin/sh", ["-c", command], { input: JSON.stringify(call), encoding: "utf8", timeout: ` +
+		strconv.Itoa(hookSeconds*1000) + ` })
+    if (asked.status !== 0)
+      throw new Error((asked.stderr || "").trim() || "denied (input): the guard could not be asked")
   },
 })
 `

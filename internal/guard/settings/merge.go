@@ -8,11 +8,13 @@ import (
 
 func claudeGroup(h Hook) group {
 	// With onFailure a hook that can't be started, or is killed, blocks too; older versions of claude ignore it.
-	return group{Hooks: []handler{{Type: "command", Command: h.command("claude"), Timeout: hookSeconds, OnFailure: "block"}}}
+	return group{Hooks: []handler{{Type: "command", Command: h.command("claude"), Timeout: hookSeconds,
+		OnFailure: "block"}}}
 }
 
 func geminiGroup(h Hook) group {
-	return group{Hooks: []handler{{Name: h.Name, Type: "command", Command: h.command("gemini"), Timeout: hookSeconds * 1000}}}
+	return group{Hooks: []handler{{Name: h.Name, Type: "command", Command: h.command("gemini"),
+		Timeout: hookSeconds * 1000}}}
 }
 
 // merge adds the hook to an agent's settings, which have none of it yet. File is where they stand.

@@ -9,7 +9,8 @@ import (
 )
 
 func (i Installation) registered(agent string) registration {
-	r := registration{finding: Finding{Agent: agent, What: "registered", Detail: "no settings of " + agent + " name the hook", Mend: "cco guard install --agent " + agent}}
+	r := registration{finding: Finding{Agent: agent, What: "registered", Detail: "no settings of " + agent +
+		" name the hook", Mend: "cco guard install --agent " + agent}}
 	switch agent {
 	case "codex":
 		i.findCodex(&r)
@@ -37,7 +38,8 @@ func layers(agent string, r *registration, files ...layer) []layer {
 			l.root, err = parseJSON(orEmpty(data))
 		}
 		if err != nil {
-			r.add(agent, l.name+" settings", Loose, l.file+": "+err.Error()+"; "+agent+" ignores the whole file", "mend or remove it")
+			r.add(agent, l.name+" settings", Loose, l.file+": "+err.Error()+"; "+agent+" ignores the whole file",
+				"mend or remove it")
 			continue
 		}
 		if there {
@@ -70,7 +72,8 @@ func (i Installation) findClaude(r *registration) {
 
 func (i Installation) claudeSwitches(r *registration, files []layer, managed, managedOnly bool) {
 	if managedOnly && !managed {
-		r.add("claude", "managed hooks only", Off, i.Places.ManagedClaude+" lets only managed hooks run", "cco guard install --system, as root")
+		r.add("claude", "managed hooks only", Off, i.Places.ManagedClaude+" lets only managed hooks run",
+			"cco guard install --system, as root")
 	}
 	decided := false
 	for _, l := range files {
@@ -88,14 +91,16 @@ func (i Installation) claudeSwitches(r *registration, files []layer, managed, ma
 		decided = true
 	}
 	if skillsRun(files) {
-		r.add("claude", "skills", Loose, "commands that stand in a skill are run without asking the hook", "cco guard install --agent claude")
+		r.add("claude", "skills", Loose, "commands that stand in a skill are run without asking the hook",
+			"cco guard install --agent claude")
 	}
 	for _, l := range files {
 		if l.name != "project" || managedOnly {
 			continue
 		}
 		if others := commands(l.root, "PreToolUse"); len(others) > 0 {
-			r.add("claude", "other hooks", Loose, l.file+" has hooks that can rewrite a call after the guard has seen it", "start it with: "+i.Launch("claude"))
+			r.add("claude", "other hooks", Loose, l.file+" has hooks that can rewrite a call after the guard has seen it",
+				"start it with: "+i.Launch("claude"))
 		}
 	}
 }
@@ -124,7 +129,8 @@ func (i Installation) findGemini(r *registration) {
 		}
 		if l.name == "system" && i.Places.Secure != nil {
 			if err := i.Places.Secure(l.file); err != nil {
-				r.add("gemini", "system settings", Loose, "gemini ignores "+l.file+": "+err.Error(), "let root own it and everything above it")
+				r.add("gemini", "system settings", Loose, "gemini ignores "+l.file+": "+err.Error(),
+					"let root own it and everything above it")
 				continue
 			}
 		}
@@ -142,7 +148,8 @@ func (i Installation) findGemini(r *registration) {
 		disabled, _ := l.root.at("hooksConfig", "disabled")
 		for _, d := range disabled.elems {
 			if slices.Contains(names, d.text) {
-				r.add("gemini", "hooksConfig.disabled", Off, l.file+" switches the guard's hook off by name", "remove it from hooksConfig.disabled")
+				r.add("gemini", "hooksConfig.disabled", Off, l.file+" switches the guard's hook off by name",
+					"remove it from hooksConfig.disabled")
 			}
 		}
 	}
@@ -197,19 +204,22 @@ func (i Installation) findCodex(r *registration) {
 		state, ok := mine.Hooks.State[trustKey(file, n)]
 		switch {
 		case !ok || state.Trusted != trustHash(i.hook("codex", "")):
-			r.add("codex", "trust", Off, "codex doesn't trust the hook and skips it", "run `cco guard install` again, or trust it with /hooks in codex")
+			r.add("codex", "trust", Off, "codex doesn't trust the hook and skips it",
+				"run `cco guard install` again, or trust it with /hooks in codex")
 		case state.Enabled != nil && !*state.Enabled:
 			r.add("codex", "trust", Off, "the hook is disabled in "+file, "enable it with /hooks in codex")
 		}
 	}
 	if system.ManagedOnly {
-		r.add("codex", "managed hooks only", Off, i.Places.ManagedCodex+" lets only managed hooks run", "cco guard install --system, as root")
+		r.add("codex", "managed hooks only", Off, i.Places.ManagedCodex+" lets only managed hooks run",
+			"cco guard install --system, as root")
 	}
 	if mine.off() {
 		r.add("codex", "features.hooks", Off, user+" switches all hooks off", "set features.hooks to true")
 	}
 	if project.off() {
-		r.add("codex", "features.hooks", Off, "this repository's .codex/config.toml switches all hooks off", "start it with: "+i.Launch("codex"))
+		r.add("codex", "features.hooks", Off, "this repository's .codex/config.toml switches all hooks off",
+			"start it with: "+i.Launch("codex"))
 	}
 }
 

@@ -19,9 +19,11 @@ func place(t *testing.T) Installation {
 		t.Fatal(err)
 	}
 	i := Installation{
-		Dir: filepath.Join(root, "work tree's"), State: filepath.Join(root, "data", "state"), Guard: filepath.Join(root, "bin", "cco-guard"),
+		Dir: filepath.Join(root, "work tree's"), State: filepath.Join(root, "data", "state"),
+		Guard: filepath.Join(root, "bin", "cco-guard"),
 		Places: Places{
-			Claude: filepath.Join(root, "home/.claude"), Codex: filepath.Join(root, "home/.codex"), Gemini: filepath.Join(root, "home/.gemini"),
+			Claude: filepath.Join(root, "home/.claude"), Codex: filepath.Join(root, "home/.codex"),
+			Gemini:        filepath.Join(root, "home/.gemini"),
 			ManagedClaude: filepath.Join(root, "etc/claude-code/managed-settings.json"),
 			ManagedCodex:  filepath.Join(root, "etc/codex/requirements.toml"),
 			ManagedGemini: filepath.Join(root, "etc/gemini-cli/settings.json"),
@@ -81,10 +83,13 @@ func (i Installation) off(t *testing.T, agents ...string) string {
 
 func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	files := map[string][]string{
-		"claude": {"", "{}", "{\n}\n", "{\"a\": 1}", "{\n  \"hooks\": {\"PreToolUse\": []}\n}\n", "{\"hooks\":{\"Stop\":[]},\"disableAllHooks\":true}",
+		"claude": {"", "{}", "{\n}\n", "{\"a\": 1}", "{\n  \"hooks\": {\"PreToolUse\": []}\n}\n",
+			"{\"hooks\":{\"Stop\":[]},\"disableAllHooks\":true}",
 			"{\n\t\"disableAllHooks\": false,\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"hooks\": []}\n\t\t]\n\t}\n}"},
-		"gemini": {"// c\n{}\n", "{\n  /* x */ \"hooks\": {\"BeforeTool\": [1,],},\n}\n", "{\"hooksConfig\":{\"enabled\":false,\"disabled\":[\"x\"]}}"},
-		"codex":  {"", "# only a comment", "[features]\nhooks=false\nother = true\n[x]\n", "[[hooks.PreToolUse]]\nmatcher=\"a\"\n", "[hooks]\n[hooks.state]\n"},
+		"gemini": {"// c\n{}\n", "{\n  /* x */ \"hooks\": {\"BeforeTool\": [1,],},\n}\n",
+			"{\"hooksConfig\":{\"enabled\":false,\"disabled\":[\"x\"]}}"},
+		"codex": {"", "# only a comment", "[features]\nhooks=false\nother = true\n[x]\n",
+			"[[hooks.PreToolUse]]\nmatcher=\"a\"\n", "[hooks]\n[hooks.state]\n"},
 	}
 	for agent, texts := range files {
 		for _, text := range texts {
@@ -131,7 +136,8 @@ func TestUninstallKeepsLaterChanges(t *testing.T) {
 	if _, err := i.Uninstall(); err != nil {
 		t.Fatal(err)
 	}
-	for agent, want := range map[string][]string{"claude": {`"model"`}, "gemini": {`"ui"`}, "codex": {"model = \"x\"", "[tail]"}} {
+	for agent, want := range map[string][]string{"claude": {`"model"`}, "gemini": {`"ui"`},
+		"codex": {"model = \"x\"", "[tail]"}} {
 		got := content(t, i.Places.file(agent, i.Dir))
 		for _, w := range want {
 			if !strings.Contains(got, w) || strings.Contains(got, "cco-guard") || strings.Contains(got, "disableAllHooks") {
@@ -245,17 +251,20 @@ func TestManagedFiles(t *testing.T) {
 		if f.Path == opencodeManaged {
 			continue // it only names the plugin
 		}
-		if !strings.Contains(string(f.Data), "/opt/cco/cco-guard --agent ") || !strings.Contains(string(f.Data), "--policy /etc/cco/policy.json") {
+		if !strings.Contains(string(f.Data), "/opt/cco/cco-guard --agent ") ||
+			!strings.Contains(string(f.Data), "--policy /etc/cco/policy.json") {
 			t.Errorf("%s: %s", f.Path, f.Data)
 		}
 	}
-	for _, name := range []string{"/etc/claude-code/managed-settings.json", "/etc/gemini-cli/settings.json", opencodeManaged} {
+	for _, name := range []string{"/etc/claude-code/managed-settings.json", "/etc/gemini-cli/settings.json",
+		opencodeManaged} {
 		if !json.Valid([]byte(seen[name])) {
 			t.Errorf("%s: %s", name, seen[name])
 		}
 	}
 	var c codexConfig
-	if err := toml.Unmarshal([]byte(seen["/etc/codex/requirements.toml"]), &c); err != nil || !c.ManagedOnly || c.off() || len(c.Hooks.PreToolUse) != 1 {
+	if err := toml.Unmarshal([]byte(seen["/etc/codex/requirements.toml"]), &c); err != nil || !c.ManagedOnly || c.off() ||
+		len(c.Hooks.PreToolUse) != 1 {
 		t.Errorf("%+v %v", c, err)
 	}
 	if !strings.Contains(seen["/etc/gemini-cli/settings.json"], "cco-guard-abc") {

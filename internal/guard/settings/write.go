@@ -27,7 +27,8 @@ func (i Installation) resolve(name string) (string, error) {
 	return name, nil
 }
 
-// replaceFile writes a file so that readers see the old or the new one, never a part. A file that is there keeps its mode.
+// replaceFile writes a file so that readers see the old or the new one, never a part. A file that is there keeps its
+// mode.
 func replaceFile(name string, data []byte, mode os.FileMode) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), dirMode(mode)); err != nil {
 		return err

@@ -163,7 +163,8 @@ func bare(dir string) bool {
 }
 
 // find looks for the real git on PATH, which is not this program under any name. A wrapper of the user's that calls
-// git again would find us first: what this very process, or its parent, has been already is taken only as a last resort.
+// git again would find us first: what this very process, or its parent, has been already is taken only as a last
+// resort.
 func find(path, before string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -179,7 +180,8 @@ func find(path, before string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		name := filepath.Join(dir, Name)
 		info, err := os.Stat(name)
-		if err != nil || !filepath.IsAbs(name) || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 || os.SameFile(info, us) {
+		if err != nil || !filepath.IsAbs(name) || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 ||
+			os.SameFile(info, us) {
 			continue
 		}
 		if again && name == tried {

@@ -38,17 +38,21 @@ func newPlace(t *testing.T) *place {
 	}
 	for _, err := range []error{
 		os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, Name)),
-		os.WriteFile(filepath.Join(root, "gitconfig"), []byte("[user]\nname=A\nemail=a@b\n[init]\ndefaultBranch=main\n[protocol \"file\"]\nallow=always\n"), 0o600),
+		os.WriteFile(filepath.Join(root, "gitconfig"),
+			[]byte("[user]\nname=A\nemail=a@b\n[init]\ndefaultBranch=main\n[protocol \"file\"]\nallow=always\n"), 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root, "GIT_CONFIG_GLOBAL=" + filepath.Join(root, "gitconfig"), "GIT_CONFIG_NOSYSTEM=1"}
-	p.sh(root, "git init -q host && cd host && git commit -q --allow-empty -m start && git worktree add -q trees/wt -b feature")
+	p.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + root, "GIT_CONFIG_GLOBAL=" + filepath.Join(root, "gitconfig"),
+		"GIT_CONFIG_NOSYSTEM=1"}
+	p.sh(root, "git init -q host && cd host && git commit -q --allow-empty -m start && git worktree add -q trees/wt -b "+
+		"feature")
 	p.env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
 	p.env = append(p.env, Env([]string{
-		"GIT_DIR=" + filepath.Join(p.host, ".git/worktrees/wt"), "GIT_WORK_TREE=" + p.wt, "GIT_CEILING_DIRECTORIES=" + filepath.Dir(p.wt)})...)
+		"GIT_DIR=" + filepath.Join(p.host, ".git/worktrees/wt"), "GIT_WORK_TREE=" + p.wt, "GIT_CEILING_DIRECTORIES=" +
+			filepath.Dir(p.wt)})...)
 	return p
 }
 
@@ -72,7 +76,8 @@ func (p *place) want(dir, line, want string) {
 // Guards against the commit that went to the host's main: without its .git file, a nested worktree is part of the host.
 func TestTheWorkspaceStaysBound(t *testing.T) {
 	p := newPlace(t)
-	p.sh(p.wt, "mkdir -p sub; rm .git; echo 1 >sub/file; git add -A; git commit -qm mine; cd sub; git commit -q --allow-empty -m too; git -C .. status --short")
+	p.sh(p.wt, "mkdir -p sub; rm .git; echo 1 >sub/file; git add -A; git commit -qm mine; cd sub; git commit -q "+
+		"--allow-empty -m too; git -C .. status --short")
 	p.want(p.host, "git log --format=%s main", "start")
 	p.want(p.host, "git log --format=%s feature", "too\nmine\nstart")
 	p.want(p.wt, "git rev-parse --show-toplevel", p.wt)
@@ -100,7 +105,8 @@ func TestANestedWayOutDoesNotCount(t *testing.T) {
 // The other side: what GIT_DIR breaks has to work.
 func TestOtherRepositoriesWorkAsEver(t *testing.T) {
 	p := newPlace(t)
-	p.sh(p.wt, "git init -q fixture && cd fixture && git commit -q --allow-empty -m inner && git rev-parse --show-toplevel")
+	p.sh(p.wt, "git init -q fixture && cd fixture && git commit -q --allow-empty -m inner && git rev-parse "+
+		"--show-toplevel")
 	p.want(p.wt, "git -C fixture log --format=%s", "inner")
 	p.sh(p.wt, "git clone -q fixture copy && git -C copy log -1 --format=%s")
 	p.want(p.wt, "cd copy && mkdir -p deep/er && cd deep/er && git rev-parse --show-toplevel", p.wt+"/copy")
@@ -120,7 +126,8 @@ func TestSubmodules(t *testing.T) {
 	p.sh(p.wt, "git submodule --quiet add "+p.root+"/lib lib && git commit -qm 'with lib'")
 	p.want(p.wt, "cd lib && git log --format=%s", "lib")
 	p.want(p.wt, "cd lib && git rev-parse --show-toplevel", p.wt+"/lib")
-	p.sh(p.wt, "git submodule --quiet deinit -f lib && git submodule --quiet update --init && git submodule status && git submodule foreach --quiet 'git log --format=%s'")
+	p.sh(p.wt, "git submodule --quiet deinit -f lib && git submodule --quiet update --init && git submodule status && "+
+		"git submodule foreach --quiet 'git log --format=%s'")
 	p.want(p.wt, "git log -1 --format=%s", "with lib")
 }
 
@@ -130,7 +137,8 @@ func TestWhatGitStartsIsFree(t *testing.T) {
 	p := newPlace(t)
 	p.sh(p.wt, "git commit -q --allow-empty -m one; git commit -q --allow-empty -m two")
 	p.want(p.wt, "git -c alias.x='!git init -q made && git -C made rev-parse --show-toplevel' x", p.wt+"/made")
-	p.sh(p.wt, "git bisect start HEAD HEAD~2; git bisect run sh -c 'rm -rf fix; git init -q fix && git -C fix commit -q --allow-empty -m x' && git bisect reset")
+	p.sh(p.wt, "git bisect start HEAD HEAD~2; git bisect run sh -c 'rm -rf fix; git init -q fix && git -C fix commit -q "+
+		"--allow-empty -m x' && git bisect reset")
 	p.want(p.host, "git log --format=%s feature", "two\none\nstart")
 	p.want(p.host, "git log --format=%s main", "start")
 }
@@ -138,14 +146,16 @@ func TestWhatGitStartsIsFree(t *testing.T) {
 // Guards against what an outer call had to set being taken for the wish of an inner one.
 func TestOwnVariablesAreDecidedAnew(t *testing.T) {
 	p := newPlace(t)
-	p.want(p.wt, "rm .git; export GIT_DIR=$CCO_GIT_DIR GIT_WORK_TREE=$CCO_GIT_WORK_TREE; git init -q made && cd made && git rev-parse --show-toplevel", p.wt+"/made")
+	p.want(p.wt, "rm .git; export GIT_DIR=$CCO_GIT_DIR GIT_WORK_TREE=$CCO_GIT_WORK_TREE; git init -q made && cd made && "+
+		"git rev-parse --show-toplevel", p.wt+"/made")
 	p.want(p.wt, "export GIT_DIR=$CCO_GIT_DIR; git rev-parse --abbrev-ref HEAD", "feature")
 }
 
 // Guards against a wrapper that calls itself: under another name, through another link, or by a wrapper of the user's.
 func TestItNeverRecurses(t *testing.T) {
 	p := newPlace(t)
-	p.sh(p.root, "mkdir two; ln -s \"$(readlink bin/git)\" two/git; mkdir mine; printf '#!/bin/sh\\necho mine >&2; exec git \"$@\"\\n' >mine/git; chmod +x mine/git")
+	p.sh(p.root, "mkdir two; ln -s \"$(readlink bin/git)\" two/git; mkdir mine; printf '#!/bin/sh\\necho mine >&2; exec "+
+		"git \"$@\"\\n' >mine/git; chmod +x mine/git")
 	p.want(p.wt, "PATH="+p.root+"/bin:"+p.root+"/two:$PATH git rev-parse --abbrev-ref HEAD", "feature")
 	p.want(p.wt, "PATH="+p.root+"/bin:"+p.root+"/mine:$PATH git rev-parse --abbrev-ref HEAD", "feature")
 	p.sh(p.root, "printf '#!/bin/sh\\ngit \"$@\"\\nexit $?\\n' >mine/git")
@@ -156,7 +166,8 @@ func TestItNeverRecurses(t *testing.T) {
 func TestArgumentsAndStatusPassUnchanged(t *testing.T) {
 	p := newPlace(t)
 	p.sh(p.root, "mkdir show; printf '#!/bin/sh\\nprintf \"[%%s]\" \"$@\"; exit 3\\n' >show/git; chmod +x show/git")
-	p.want(p.wt, "PATH="+p.root+"/bin:"+p.root+"/show:$PATH; git -C '' 'a b' '' '*' 'x\ny' -- --git-dir=z || echo $?", "[-C][][a b][][*][x\ny][--][--git-dir=z]3")
+	p.want(p.wt, "PATH="+p.root+"/bin:"+p.root+"/show:$PATH; git -C '' 'a b' '' '*' 'x\ny' -- --git-dir=z || echo $?",
+		"[-C][][a b][][*][x\ny][--][--git-dir=z]3")
 }
 
 func TestParse(t *testing.T) {

@@ -53,7 +53,8 @@ func parse(args []string) (c call) {
 
 func takesValue(option string) bool {
 	switch option {
-	case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source", "--shallow-file":
+	case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source",
+		"--shallow-file":
 		return true
 	}
 	return false

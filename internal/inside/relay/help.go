@@ -99,8 +99,8 @@ func (s *server) connect(client net.Conn) {
 	both.Wait()
 }
 
-// pump copies one direction and passes on its end. When dst takes no more, src is read on for a while all the same: closed
-// with something unread, a connection is reset, and the answer that is on its way with it.
+// pump copies one direction and passes on its end. When dst takes no more, src is read on for a while all the same:
+// closed with something unread, a connection is reset, and the answer that is on its way with it.
 func pump(dst, src net.Conn) {
 	_, err := io.Copy(dst, src)
 	if err != nil {

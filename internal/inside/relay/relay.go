@@ -1,5 +1,5 @@
-// Package relay stands between a program in a box and the way out of it: connections to a port on the box's own loopback
-// are copied to a unix socket, behind which the broker decides. It decides nothing itself.
+// Package relay stands between a program in a box and the way out of it: connections to a port on the box's own
+// loopback are copied to a unix socket, behind which the broker decides. It decides nothing itself.
 //
 // Main opens the port, leaves it to a helper and becomes the program: terminal, signals and exit status are then the
 // program's own, as if there were no relay.
@@ -73,7 +73,8 @@ func fill(list []string, address string) []string {
 	return out
 }
 
-// begin opens the port and starts the helper that serves it. Who connects before the helper has begun waits in the queue.
+// begin opens the port and starts the helper that serves it. Who connects before the helper has begun waits in the
+// queue.
 func begin(socket string) (address string, err error) {
 	var config net.ListenConfig
 	l, err := config.Listen(context.Background(), "tcp4", "127.0.0.1:0")
@@ -99,10 +100,11 @@ func begin(socket string) (address string, err error) {
 		return "", err
 	}
 	defer func() { _ = null.Close() }()
-	_, err = syscall.ForkExec(self, []string{"cco-box", "relay", helper, socket, strconv.Itoa(os.Getpid())}, &syscall.ProcAttr{
-		Files: []uintptr{null.Fd(), null.Fd(), 2, port.Fd()},
-		Sys:   apart(),
-	})
+	_, err = syscall.ForkExec(self, []string{"cco-box", "relay", helper, socket, strconv.Itoa(os.Getpid())},
+		&syscall.ProcAttr{
+			Files: []uintptr{null.Fd(), null.Fd(), 2, port.Fd()},
+			Sys:   apart(),
+		})
 	if err != nil {
 		return "", fmt.Errorf("start helper: %w", err)
 	}

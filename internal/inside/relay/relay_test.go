@@ -194,7 +194,8 @@ func TestKeysAreTheProgramsBusiness(t *testing.T) {
 	}
 }
 
-// Guards against a helper that outlives its program: it would keep the port, and in a box without a kernel around it live on.
+// Guards against a helper that outlives its program: it would keep the port, and in a box without a kernel around it
+// live on.
 func TestHelperEndsWithTheProgram(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	door(t, socket)

@@ -30,7 +30,8 @@ func (r *runner) committed(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	out, err := proc.Output(ctx, r.git("log", "--first-parent", fmt.Sprintf("--max-count=%d", lookBack),
-		"--no-show-signature", "--no-color", "--format=%H%x00%(trailers:key="+trailerKey+",valueonly,separator=%x00)", "HEAD", "--"))
+		"--no-show-signature", "--no-color", "--format=%H%x00%(trailers:key="+trailerKey+",valueonly,separator=%x00)", "HEAD",
+		"--"))
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +47,9 @@ func (r *runner) committed(ctx context.Context) (map[string]string, error) {
 	return done, nil
 }
 
-// commit makes one commit of all that the task changed and left uncommitted, and gives its name, "" if there is nothing.
-// The workspace's own hooks run: a commit that the project's checks refuse is a failure of the task, as it would be
-// for a person at the same runbook, and not something to slip past them.
+// commit makes one commit of all that the task changed and left uncommitted, and gives its name, "" if there is
+// nothing. The workspace's own hooks run: a commit that the project's checks refuse is a failure of the task, as it
+// would be for a person at the same runbook, and not something to slip past them.
 func (r *runner) commit(ctx context.Context, t Task) (string, error) {
 	if err := r.loud(ctx, "", "add", "--all", "--", "."); err != nil {
 		return "", err

@@ -65,7 +65,8 @@ func (b *bench) read(dir, name string) string {
 
 func (b *bench) git(args ...string) string {
 	b.t.Helper()
-	out, err := proc.Output(b.t.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: b.o.Workspace, Env: b.o.Env})
+	out, err := proc.Output(b.t.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: b.o.Workspace,
+		Env: b.o.Env})
 	if err != nil {
 		b.t.Fatalf("git %q: %v", args, err)
 	}
@@ -116,7 +117,8 @@ func TestOneCommitForEachTaskThatChangedSomething(t *testing.T) {
 	if got := b.git("status", "--porcelain"); got != "" {
 		t.Errorf("left uncommitted: %s", got)
 	}
-	for _, part := range []string{"==> Task 1: add", "==> Task 2: look\na\n==> Task 2: look: nothing changed\n", "==> Task 3 — two: committed "} {
+	for _, part := range []string{"==> Task 1: add", "==> Task 2: look\na\n==> Task 2: look: nothing changed\n",
+		"==> Task 3 — two: committed "} {
 		if !strings.Contains(b.out.String(), part) {
 			t.Errorf("output lacks %q:\n%s", part, b.out.String())
 		}
@@ -136,7 +138,8 @@ func TestATaskThatCommitsByItself(t *testing.T) {
 }
 
 func TestTheFirstFailureEndsItWithItsWords(t *testing.T) {
-	b := newBench(t, "## Task 1\n```sh\necho 1 > a\n```\n## Task 2: break\n```sh\necho fine\n```\n```sh\necho out\necho err >&2\n(exit 7)\necho not reached\n```\n## Task 3\n```sh\necho 3 > c\n```\n")
+	b := newBench(t, "## Task 1\n```sh\necho 1 > a\n```\n## Task 2: break\n```sh\necho fine\n```\n```sh\necho out\necho "+
+		"err >&2\n(exit 7)\necho not reached\n```\n## Task 3\n```sh\necho 3 > c\n```\n")
 	f := b.mustFail("Task 2: break (plan line 10): fence 2: exit status 7", "out\n", "err\n")
 	if f.Task.Number != 2 || f.Fence != 2 || f.Line != 10 || proc.Code(f) != 7 {
 		t.Errorf("failure %+v", f)
@@ -177,7 +180,8 @@ func TestStandardInputIsEmpty(t *testing.T) {
 }
 
 func TestStartedAgainItGoesOnAfterTheLastCommittedTask(t *testing.T) {
-	b := newBench(t, "## Task 1\n```sh\necho x >> a\n```\n## Task 2\n```sh\necho x >> b\n[ -e ../go ]\n```\n## Task 3\n```sh\necho x >> c\n```\n")
+	b := newBench(t, "## Task 1\n```sh\necho x >> a\n```\n## Task 2\n```sh\necho x >> b\n[ -e ../go ]\n```\n## Task "+
+		"3\n```sh\necho x >> c\n```\n")
 	_ = b.mustFail("Task 2")
 	// A task may change the plan; what is done stays done.
 	b.write("plan.md", strings.Replace(b.read(b.o.Workspace, "plan.md"), "## Task 1\n", "## Task 1: ticked off\n", 1))
@@ -231,8 +235,9 @@ func TestARefusingHookFailsTheTask(t *testing.T) {
 
 // A program in the background kept the pipe open, and the fence failed five seconds after its end.
 func TestABackgroundProgramHoldsNothingUpAndLivesOn(t *testing.T) {
-	b := newBench(t, "## Task 1\n```sh\nmkfifo ../f\n(cat ../f; echo late > ../late; echo done > ../g) &\nmkfifo ../g\necho first\n```\n"+
-		"## Task 2\n```sh\necho go > ../f\ncat ../g\n```\n## Task 3\n```sh\nsleep 1000 & echo $! > ../pid\n```\n")
+	b := newBench(t, "## Task 1\n```sh\nmkfifo ../f\n(cat ../f; echo late > ../late; echo done > ../g) &\nmkfifo "+
+		"../g\necho first\n```\n## Task 2\n```sh\necho go > ../f\ncat ../g\n```\n## Task 3\n```sh\nsleep 1000 & echo $! > "+
+		"../pid\n```\n")
 	b.mustRun()
 	if got := b.read(filepath.Dir(b.o.Workspace), "late"); got != "late\n" {
 		t.Errorf("late = %q", got)
@@ -312,7 +317,8 @@ func TestOddPlanNamesAndAnUnbornBranch(t *testing.T) {
 }
 
 func TestFencesOfAnyLength(t *testing.T) {
-	b := newBench(t, "# Task 1\n```sh\n"+strings.Repeat(": a line of shell that is longer than nothing\n", 10000)+"echo x > a\n```\n")
+	b := newBench(t, "# Task 1\n```sh\n"+strings.Repeat(": a line of shell that is longer than nothing\n", 10000)+
+		"echo x > a\n```\n")
 	b.mustRun()
 	if got := b.read(b.o.Workspace, "a"); got != "x\n" {
 		t.Errorf("a = %q", got)

@@ -106,7 +106,8 @@ func runScript(args []string) int {
 		return fail(2, errors.New("script wants one plan, CCO_WORKSPACE and CCO_EXCHANGE"))
 	}
 	err := script.Run(ctx, script.Options{
-		Plan: args[0], Workspace: filepath.Clean(workspace), Exchange: exchange, Out: os.Stdout, Err: os.Stderr, Leave: os.Getenv("CCO_ROLE") != "",
+		Plan: args[0], Workspace: filepath.Clean(workspace), Exchange: exchange, Out: os.Stdout, Err: os.Stderr,
+		Leave: os.Getenv("CCO_ROLE") != "",
 	})
 	switch {
 	case err == nil:

@@ -156,8 +156,8 @@ func setAttr(fd int, flags uint, set uint64) error {
 // quiet is how the filesystems of the cage's own are mounted.
 const quiet = unix.MS_NOSUID | unix.MS_NODEV
 
-// makeRoot makes an empty root, gives it a fresh proc and stands in it. The kernel wants the old proc to be visible when the
-// new one is mounted, hence before the host's root is left.
+// makeRoot makes an empty root, gives it a fresh proc and stands in it. The kernel wants the old proc to be visible
+// when the new one is mounted, hence before the host's root is left.
 func makeRoot() error {
 	const at = "/tmp" // any directory that every system has; nothing of it is seen again
 	if err := unix.Mount("tmpfs", at, "tmpfs", quiet, "mode=755,size=32m,nr_inodes=64k"); err != nil {

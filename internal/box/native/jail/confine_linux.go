@@ -35,7 +35,8 @@ func (p *Plan) confine(res *Result) error {
 	if err := p.limit(); err != nil {
 		return step("set limits", err)
 	}
-	// A session keyring of our own: what the starter's login holds is not for the program. Kernels without keys say ENOSYS.
+	// A session keyring of our own: what the starter's login holds is not for the program. Kernels without keys say
+	// ENOSYS.
 	_, _ = unix.KeyctlJoinSessionKeyring("")
 	bound := dropBounding
 	if p.Contained {

@@ -87,9 +87,9 @@ func receive(p *Plan) error {
 	return p.decode(data)
 }
 
-// offerViews gives our starter the table of this box's System V memory, and a socket that answers questions about this box's
-// sockets: the kernel shows everybody those of their own namespaces, and what was opened here goes on showing ours. The blank
-// beside each is none to who reads the result. What can't be given is not counted.
+// offerViews gives our starter the table of this box's System V memory, and a socket that answers questions about this
+// box's sockets: the kernel shows everybody those of their own namespaces, and what was opened here goes on showing
+// ours. The blank beside each is none to who reads the result. What can't be given is not counted.
 func offerViews() {
 	table, err := unix.Open("/proc/sysvipc/shm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	offer(table, err)

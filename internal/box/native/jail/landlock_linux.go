@@ -23,8 +23,8 @@ const (
 )
 
 // landlock says a second time what the mounts say: where the program may write, and that it can neither signal nor
-// reach by an abstract socket what is outside. It confines the thread that starts the program: done for all threads, each
-// would be in a domain of its own, and the one that relays signals could not reach the program.
+// reach by an abstract socket what is outside. It confines the thread that starts the program: done for all threads,
+// each would be in a domain of its own, and the one that relays signals could not reach the program.
 func (p *Plan) landlock(res *Result) error {
 	if p.Contained {
 		return nil // the engine's mounts and namespaces say it all, and its seccomp filter may not know these calls

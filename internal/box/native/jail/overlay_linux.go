@@ -120,8 +120,8 @@ func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) erro
 	return nil
 }
 
-// layTop takes the parts of one top from its overlay. What can't be had of it is left for an overlay of its own: something may
-// be mounted below the top, or the box's user may not go through it.
+// layTop takes the parts of one top from its overlay. What can't be had of it is left for an overlay of its own:
+// something may be mounted below the top, or the box's user may not go through it.
 func (p *Plan) layTop(t *top, trees []int, empty string, done []bool) {
 	tree, err := overlay(t.fd, empty)
 	if err != nil {
@@ -177,7 +177,8 @@ func overlay(dir int, empty string) (int, error) {
 	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
-// coverSockets puts something that is no socket over those that are known, where a directory of the host is shown as it is.
+// coverSockets puts something that is no socket over those that are known, where a directory of the host is shown as it
+// is.
 func (p *Plan) coverSockets(root int, res *Result) error {
 	for _, m := range p.Mounts {
 		bare := m.Host && !m.File && (m.Write || slices.Contains(res.Bare, m.Target))

@@ -22,7 +22,8 @@ func TestTops(t *testing.T) {
 		for source := range strings.FieldsSeq(c.sources) {
 			mounts = append(mounts, Mount{Source: source, Host: true})
 		}
-		mounts = append(mounts, Mount{Source: "/etc/own"}, Mount{Source: "/etc/file", Host: true, File: true}, Mount{Source: "/etc/rw", Host: true, Write: true})
+		mounts = append(mounts, Mount{Source: "/etc/own"}, Mount{Source: "/etc/file", Host: true, File: true},
+			Mount{Source: "/etc/rw", Host: true, Write: true})
 		var got []string
 		for _, top := range tops(mounts) {
 			got = append(got, top.dir+"="+strings.ReplaceAll(strings.Trim(fmt.Sprint(top.parts), "[]"), " ", ","))
@@ -33,7 +34,8 @@ func TestTops(t *testing.T) {
 	}
 }
 
-// Guards against a right that a kernel's Landlock does not know, which refuses the whole ruleset, or that it knows in vain.
+// Guards against a right that a kernel's Landlock does not know, which refuses the whole ruleset, or that it knows in
+// vain.
 func TestHandledRights(t *testing.T) {
 	for abi, want := range map[int]uint64{
 		2: ll.AccessFSTruncate - 1, 3: ll.AccessFSIoctlDev - 1, 4: ll.AccessFSIoctlDev - 1, 5: ll.AccessFSResolveUnix - 1,

@@ -89,12 +89,13 @@ type Mount struct {
 	Plain bool
 	// Copy shows a copy in memory that goes with the box.
 	Copy bool
-	// Empty shows a directory of the cage's own with nothing in it, in which other mounts may be placed. Nobody can write to it.
+	// Empty shows a directory of the cage's own with nothing in it, in which other mounts may be placed. Nobody can write
+	// to it.
 	Empty bool
 	// Cover puts something over itself, unless it is gone by then. Nothing is made in its place.
 	Cover bool
-	// Host says that others on the host may write there. Sockets of theirs must not be reached: a directory that is read-only
-	// is shown through an overlay, and what can't be is told in Result.Bare.
+	// Host says that others on the host may write there. Sockets of theirs must not be reached: a directory that is
+	// read-only is shown through an overlay, and what can't be is told in Result.Bare.
 	Host bool
 	// Soft leaves a mount out whose target can't be had, because the program has put something else in its place.
 	Soft bool

@@ -15,8 +15,8 @@ const lastKnown = unix.SYS_RSEQ_SLICE_YIELD
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// ofContainers are those of them that a nested program may make. Its containers share its network and its cgroup: a network
-// of its own would open to it what the kernel has for those who administer one.
+// ofContainers are those of them that a nested program may make. Its containers share its network and its cgroup: a
+// network of its own would open to it what the kernel has for those who administer one.
 const ofContainers = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID
 
 // Offsets in struct seccomp_data. Both machines are little-endian: the low half of an argument comes first.
@@ -128,7 +128,8 @@ func filter(nested bool) []unix.SockFilter {
 	// The flags of clone3 are behind a pointer. Without it everyone falls back to clone.
 	a.skip(unix.BPF_JEQ, unix.SYS_CLONE3, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
-	for _, c := range []struct{ nr, flags uint32 }{{unix.SYS_CLONE, spaces}, {unix.SYS_UNSHARE, spaces | unix.CLONE_NEWTIME}} {
+	for _, c := range []struct{ nr, flags uint32 }{{unix.SYS_CLONE, spaces},
+		{unix.SYS_UNSHARE, spaces | unix.CLONE_NEWTIME}} {
 		a.call(c.nr, func(b *assembly) {
 			b.load(offArg0)
 			b.skip(unix.BPF_JSET, c.flags, 1, false)
@@ -164,7 +165,8 @@ func allowOnly(values []uint32, errno uint32) func(*assembly) {
 func (p *Plan) seccomp(res *Result) error {
 	code := filter(p.Nested)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		if p.Seccomp == IfPossible {
 			return nil

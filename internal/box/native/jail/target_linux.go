@@ -105,7 +105,8 @@ func writeFile(root int, f File) error {
 		return err
 	}
 	defer closeFD(dir)
-	fd, err := unix.Openat(dir, path.Base(f.Path), unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, f.Mode)
+	fd, err := unix.Openat(dir, path.Base(f.Path),
+		unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, f.Mode)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func (p *Plan) decode(data []byte) error {
 	p.Mounts = make([]Mount, r.count())
 	for i := range p.Mounts {
 		m := Mount{Source: r.text(), Target: r.text()}
-		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty, &m.Cover, &m.Host, &m.Soft} {
+		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty, &m.Cover,
+			&m.Host, &m.Soft} {
 			*b = r.flag()
 		}
 		p.Mounts[i] = m

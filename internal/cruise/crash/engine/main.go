@@ -1,6 +1,6 @@
-// Command engine is cco-cruise that kills itself with SIGKILL at the boundaries of steps, each time at another. CRASH_EVERY
-// says at how many of them (1 is at all, 0 at none), CRASH_SEED which, CRASH_LOG where it writes down those that it was killed at,
-// and CRASH_MAX how many there may be.
+// Command engine is cco-cruise that kills itself with SIGKILL at the boundaries of steps, each time at another.
+// CRASH_EVERY says at how many of them (1 is at all, 0 at none), CRASH_SEED which, CRASH_LOG where it writes down those
+// that it was killed at, and CRASH_MAX how many there may be.
 package main
 
 import (
@@ -25,7 +25,8 @@ func main() {
 	v := cruising.Variant{Quiet: 300 * time.Millisecond}
 	if log := os.Getenv("CRASH_LOG"); log != "" {
 		v.Steps = func(s cruise.Steps) cruise.Steps {
-			k := &killer{Steps: s, log: log, every: number("CRASH_EVERY"), most: number("CRASH_MAX"), seed: os.Getenv("CRASH_SEED")}
+			k := &killer{Steps: s, log: log, every: number("CRASH_EVERY"), most: number("CRASH_MAX"),
+				seed: os.Getenv("CRASH_SEED")}
 			return k
 		}
 	}
@@ -75,7 +76,8 @@ func (k *killer) at(when, step string, in any) {
 	select {} // not one step further
 }
 
-func around[I, O any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) (O, error)) (O, error) {
+func around[I, O any](k *killer, ctx context.Context, step string, in I,
+	do func(context.Context, I) (O, error)) (O, error) {
 	k.at("before", step, in)
 	out, err := do(ctx, in)
 	k.at("after", step, in)
@@ -83,7 +85,10 @@ func around[I, O any](k *killer, ctx context.Context, step string, in I, do func
 }
 
 func alone[I any](k *killer, ctx context.Context, step string, in I, do func(context.Context, I) error) error {
-	_, err := around(k, ctx, step, in, func(ctx context.Context, in I) (struct{}, error) { return struct{}{}, do(ctx, in) })
+	_, err := around(k, ctx, step, in, func(ctx context.Context, in I) (struct{}, error) {
+		return struct{}{},
+			do(ctx, in)
+	})
 	return err
 }
 
