@@ -1,22 +1,18 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/install"
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
-	"github.com/cco-dev/cco/internal/proc"
 )
 
-func agentCommand(a *app) *cobra.Command {
-	c := group("agent", "The agents that can carry out a plan, and installing them",
+func agentCommand(a *commands) *cobra.Command {
+	c := Group("agent", "The agents that can carry out a plan, and installing them",
 		`The agents that can carry out a plan. Each but script is a program of somebody
 else's, which cco installs from npm into its own directory in a version that it
 was tried with; boxes see it there, read-only.`)
@@ -24,17 +20,17 @@ was tried with; boxes see it there, read-only.`)
 	return c
 }
 
-func agentListCommand(a *app) *cobra.Command {
+func agentListCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "List agents: version, login and what is missing", Args: atMost(0),
+		Use: "list", Short: "List agents: version, login and what is missing", Args: AtMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var list []agentState
 			for _, ad := range agent.All() {
 				list = append(list, a.agentState(cmd.Context(), ad))
 			}
 			if asJSON {
-				return a.io.JSON(list)
+				return a.IO.JSON(list)
 			}
 			a.listAgents(list)
 			return nil
@@ -61,13 +57,13 @@ type missing struct {
 	Mend string `json:"mend"`
 }
 
-func (a *app) agentState(ctx context.Context, ad agent.Adapter) agentState {
+func (a *commands) agentState(ctx context.Context, ad agent.Adapter) agentState {
 	s := agentState{Name: ad.Name(), Pinned: ad.Package().Version}
 	if ad.Binary() == "" {
 		s.Ready = true
 		return s
 	}
-	p, err := install.Find(ctx, a.dirs.Data, ad)
+	p, err := install.Find(ctx, a.Dirs.Data, ad)
 	if err != nil {
 		s.Missing = append(s.Missing, missing{programWords(err), agent.Install(ad)})
 	}
@@ -76,7 +72,7 @@ func (a *app) agentState(ctx context.Context, ad agent.Adapter) agentState {
 	if provider, err := broker.FindProvider(ad.Provider()); err == nil {
 		keys = provider.KeyVars
 	}
-	s.Login = install.FindLogin(ad, keys, a.env, a.home)
+	s.Login = install.FindLogin(ad, keys, a.Env, a.Home)
 	if !s.Login.Known && len(keys) > 0 {
 		s.Missing = append(s.Missing, missing{"no key or login", "export " + keys[0] + "=…"})
 	}
@@ -94,7 +90,7 @@ func programWords(err error) string {
 	return err.Error()
 }
 
-func (a *app) listAgents(list []agentState) {
+func (a *commands) listAgents(list []agentState) {
 	rows := [][]string{{"AGENT", "VERSION", "TRIED WITH", "LOGIN", "PATH"}}
 	for _, s := range list {
 		login := "no"
@@ -106,10 +102,10 @@ func (a *app) listAgents(list []agentState) {
 		}
 		rows = append(rows, []string{s.Name, orDash(s.Version), orDash(s.Pinned), login, orDash(s.Path)})
 	}
-	a.io.Table(rows)
+	a.IO.Table(rows)
 	for _, s := range list {
 		for _, m := range s.Missing {
-			a.io.Say("%s: %s: mend it with `%s`", s.Name, m.What, m.Mend)
+			a.IO.Say("%s: %s: mend it with `%s`", s.Name, m.What, m.Mend)
 		}
 	}
 }
@@ -121,7 +117,7 @@ func orDash(s string) string {
 	return s
 }
 
-func agentInstallCommand(a *app) *cobra.Command {
+func agentInstallCommand(a *commands) *cobra.Command {
 	var version, platform string
 	c := &cobra.Command{
 		Use: "install NAME [--version V] [--platform OS/ARCH]", Short: "Install an agent's program into cco's own directory",
@@ -146,71 +142,16 @@ A push to such a box does so by itself.`,
 					return err
 				}
 			}
-			p, err := a.install(cmd.Context(), ad, version, at)
+			p, err := a.Install(cmd.Context(), ad, version, at)
 			if err != nil {
 				return err
 			}
-			a.io.Say("%s %s is installed for %s", ad.Name(), p.Version, at)
-			a.io.Printf("%s\n", p.Path)
+			a.IO.Say("%s %s is installed for %s", ad.Name(), p.Version, at)
+			a.IO.Printf("%s\n", p.Path)
 			return nil
 		},
 	}
 	c.Flags().StringVar(&version, "version", "", "another version than the one that cco was tried with")
 	c.Flags().StringVar(&platform, "platform", "", "another platform than this machine's, such as linux/arm64")
 	return c
-}
-
-func (a *app) install(ctx context.Context, ad agent.Adapter, version string,
-	at install.Platform) (install.Program, error) {
-	a.io.Progress("installing %s %s for %s", ad.Name(), cmp.Or(version, ad.Package().Version), at)
-	return install.Install(ctx, a.dirs.Data, ad, version, at)
-}
-
-// program finds an agent's program for a session, and the directories that its box must be shown. A program that isn't
-// on the host may still be in the box.
-func (a *app) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string,
-	err error) {
-	if m, ok := d.(box.Machine); ok {
-		return a.machineProgram(ctx, ad, b, d, m)
-	}
-	p, err := install.Find(ctx, a.dirs.Data, ad)
-	if _, ok := errors.AsType[*install.MissingError](err); ok || err == nil && p.Dir == "" {
-		return "", nil, nil
-	}
-	return p.Path, []string{p.Dir}, err
-}
-
-// machineProgram is program for a box that is a machine of its own: what is installed for its platform, else what it
-// has itself, else the pinned version, which is installed now.
-func (a *app) machineProgram(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver,
-	m box.Machine) (path string, dirs []string, err error) {
-	goos, arch, err := m.Platform(ctx, b)
-	if err != nil {
-		return "", nil, err
-	}
-	at := install.Platform{OS: goos, Arch: arch}
-	p, ok := install.Installed(a.dirs.Data, ad, at)
-	if !ok {
-		if own, err := machineHas(ctx, ad, b, d); own || err != nil {
-			return "", nil, err
-		}
-		if p, err = a.install(ctx, ad, "", at); err != nil {
-			return "", nil, err
-		}
-	}
-	return p.Path, []string{p.Dir}, nil
-}
-
-// askTime is how long a program in a machine without the processor's help may take to say its version.
-const askTime = 2 * time.Minute
-
-// machineHas asks a machine whether it has an agent's program, in a version that cco can drive.
-func machineHas(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (bool, error) {
-	said := &proc.Tail{Max: 4096}
-	err := d.Run(ctx, b, box.Exec{Argv: []string{ad.Binary(), "--version"}, Stdout: said,
-		Limits: box.Limits{Time: askTime}})
-	if _, late := errors.AsType[*box.LimitError](err); late || proc.Code(err) > 0 {
-		return false, nil
-	}
-	return err == nil && install.Compare(install.Version([]byte(said.String())), ad.Package().Oldest) >= 0, err
 }

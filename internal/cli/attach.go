@@ -18,7 +18,7 @@ import (
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-func attachCommand(a *app) *cobra.Command {
+func attachCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use: "attach ID", Short: "Follow a running session, and type into its terminal if it has one",
 		Args: exactly(1, "session id"),
@@ -27,7 +27,7 @@ func attachCommand(a *app) *cobra.Command {
 ` + leavingHelp + `
 Of a session without a terminal Ctrl-C leaves too: the agent goes on.`,
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
-			cfg, err := a.config()
+			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ Of a session without a terminal Ctrl-C leaves too: the agent goes on.`,
 					rec.ID + "`"}
 			}
 			return a.follow(ctx, s, rec, showing{
-				now: time.Now(), interactive: a.io.InTTY && a.io.OutTTY && s.OnTerminal(rec.ID), onlyLook: true,
+				now: time.Now(), interactive: a.IO.InTTY && a.IO.OutTTY && s.OnTerminal(rec.ID), onlyLook: true,
 				terminal: cfg.Terminal,
 			})
 		}),
@@ -68,7 +68,7 @@ type showing struct {
 }
 
 // follow shows a session until it ends. It is only a reader: the keeper goes on whatever becomes of it.
-func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
+func (a *commands) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	// Ctrl-C is for the agent now, so it must not end this command's context.
 	ctx = context.WithoutCancel(ctx)
 	letGo := false
@@ -76,7 +76,7 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 	if err == nil {
 		letGo, err = a.watch(link, rec, how)
 	}
-	a.io.Settle()
+	a.IO.Settle()
 	now, getErr := s.Get(ctx, rec.ID)
 	// A keeper that has hung up is gone, even if what it has locked is free only a moment later.
 	for n := 0; err == nil && getErr == nil && now.Live() && n < 100; n++ {
@@ -87,23 +87,23 @@ func (a *app) follow(ctx context.Context, s *session.Service, rec store.Session,
 		return errors.Join(err, getErr)
 	}
 	if now.Live() { // the user has let go of it
-		a.io.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
+		a.IO.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
 		if letGo {
 			return &statusError{exitInterrupted}
 		}
 		return nil
 	}
 	if how.bell {
-		a.io.Bell()
+		a.IO.Bell()
 	}
 	return a.ended(s, now, how.asJSON)
 }
 
 // watch shows a session until it ends or the user leaves, and gives the terminal back before anything is said.
-func (a *app) watch(link *session.Link, rec store.Session, how showing) (letGo bool, err error) {
-	v := &view{a: a, out: a.io.Out, since: how.since, now: how.now, agent: rec.Agent}
+func (a *commands) watch(link *session.Link, rec store.Session, how showing) (letGo bool, err error) {
+	v := &view{a: a, out: a.IO.Out, since: how.since, now: how.now, agent: rec.Agent}
 	if how.asJSON {
-		v.out = a.io.Err
+		v.out = a.IO.Err
 	}
 	leave := func() {}
 	switch {
@@ -114,7 +114,7 @@ func (a *app) watch(link *session.Link, rec store.Session, how showing) (letGo b
 		leave = v.console.giveBack
 		keys := &vt.Keys{Watch: []vt.Key{how.terminal.DetachKey, vt.CtrlC}}
 		go takeKeys(v.console.tty, keys, v.console.read, typing(link, how.terminal.DetachKey))
-	case how.onlyLook && a.io.InTTY:
+	case how.onlyLook && a.IO.InTTY:
 		if leave, err = a.hush(link, how.terminal.DetachKey); err != nil {
 			return false, err
 		}
@@ -156,8 +156,8 @@ func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 
 // hush takes the keys while there is nothing to type into: one of them leaves, Ctrl-C interrupts as it does without
 // this, the others do nothing and are not echoed.
-func (a *app) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
-	in, ok := a.io.In.(*os.File)
+func (a *commands) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
+	in, ok := a.IO.In.(*os.File)
 	if !ok {
 		return func() {}, nil
 	}
@@ -179,16 +179,16 @@ func (a *app) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
 }
 
 // ended says how a session ended and what to do next.
-func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
+func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) error {
 	if asJSON {
-		if err := a.io.JSON(rec); err != nil {
+		if err := a.IO.JSON(rec); err != nil {
 			return err
 		}
 	}
 	if rec.State != store.Done {
 		err := s.Failure(rec)
 		if rec.State == store.Killed {
-			a.io.Fail(err)
+			a.IO.Fail(err)
 			return &statusError{exitInterrupted}
 		}
 		return err
@@ -196,16 +196,16 @@ func (a *app) ended(s *session.Service, rec store.Session, asJSON bool) error {
 	switch {
 	case asJSON:
 	case s.MadeNothing(rec):
-		a.io.Printf("Session %s ended and changed nothing. See what it said: cco box logs %s\n", rec.ID, rec.ID)
+		a.IO.Printf("Session %s ended and changed nothing. See what it said: cco box logs %s\n", rec.ID, rec.ID)
 	default:
-		a.io.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
+		a.IO.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
 	}
 	return nil
 }
 
 // passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Who ends this command in another
 // way, or only looks, means this command alone; stop says whether somebody did.
-func (a *app) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
+func (a *commands) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	quit, done := make(chan struct{}), make(chan bool)
@@ -223,7 +223,7 @@ func (a *app) passInterrupts(link *session.Link, id string, onlyLook bool) (stop
 					_ = link.Close() // ends the reading
 				case n == 0:
 					n++
-					a.io.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)
+					a.IO.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)
 					_ = link.Stop()
 				default:
 					_ = link.Kill()

@@ -12,16 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func attentionCommand(a *app) *cobra.Command {
+func attentionCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "attention", Short: "List what waits for you: questions, limits, work that failed", Args: atMost(0),
+		Use: "attention", Short: "List what waits for you: questions, limits, work that failed", Args: AtMost(0),
 		Long: `List the sessions that get no further without you: agents with a question first,
 then those that have reached a limit, then those that failed and left work that
 exists nowhere else. Of each kind, what has waited longest comes first.`,
@@ -31,19 +32,19 @@ exists nowhere else. Of each kind, what has waited longest comes first.`,
 				return err
 			}
 			if asJSON {
-				return a.io.JSON(needs)
+				return a.IO.JSON(needs)
 			}
 			if len(needs) == 0 {
-				a.io.Say("nothing waits for you")
+				a.IO.Say("nothing waits for you")
 				return nil
 			}
 			for _, n := range needs {
-				a.io.Printf("%s  %s  %s  %s\n", n.ID, a.io.Paint(term.Bold, needWords(n.Kind)), age(time.Since(n.Since)),
+				a.IO.Printf("%s  %s  %s  %s\n", n.ID, a.IO.Paint(term.Bold, needWords(n.Kind)), age(time.Since(n.Since)),
 					term.Clean(n.Title))
 				for line := range strings.Lines(n.Words) {
-					a.io.Printf("  %s\n", term.Clean(strings.TrimRight(line, "\n")))
+					a.IO.Printf("  %s\n", term.Clean(strings.TrimRight(line, "\n")))
 				}
-				a.io.Printf("  %s\n", a.io.Paint(term.Dim, n.Next))
+				a.IO.Printf("  %s\n", a.IO.Paint(term.Dim, n.Next))
 			}
 			return nil
 		}),
@@ -64,7 +65,7 @@ func needWords(k session.NeedKind) string {
 	return string(k)
 }
 
-func answerCommand(a *app) *cobra.Command {
+func answerCommand(a *commands) *cobra.Command {
 	var f runFlags
 	var detach, asJSON bool
 	c := &cobra.Command{
@@ -77,31 +78,31 @@ answer is read from standard input.`,
   cco answer 3f9c01aa - <notes.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("session id missing, see `%s --help`", cmd.CommandPath())
+				return app.Usagef("session id missing, see `%s --help`", cmd.CommandPath())
 			}
 			if len(args) > 2 {
-				return usagef("too many arguments: %q; put the answer into quotes", args[2:])
+				return app.Usagef("too many arguments: %q; put the answer into quotes", args[2:])
 			}
 			return a.answer(cmd.Context(), f, args, detach, asJSON)
 		},
 	}
-	c.ValidArgsFunction = a.completeSession
+	c.ValidArgsFunction = completeFirst(a.sessionIDs)
 	f.add(c)
 	c.Flags().BoolVarP(&detach, "detach", "d", false, "return when the agent has started")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")
 	return c
 }
 
-func (a *app) answer(ctx context.Context, f runFlags, args []string, detach, asJSON bool) error {
-	cfg, err := a.config()
+func (a *commands) answer(ctx context.Context, f runFlags, args []string, detach, asJSON bool) error {
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
-	o := a.runOptions(cfg)
+	o := a.RunOptions(cfg)
 	if err := f.apply(&o); err != nil {
 		return err
 	}
-	s, done, err := a.sessions(ctx)
+	s, done, err := a.Sessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (a *app) answer(ctx context.Context, f runFlags, args []string, detach, asJ
 	case err != nil:
 		return err
 	case live:
-		a.io.Say("session %s has your answer; follow it with `cco box attach %s`", rec.ID, rec.ID)
+		a.IO.Say("session %s has your answer; follow it with `cco box attach %s`", rec.ID, rec.ID)
 		return nil
 	case detach:
 		return a.started(ctx, s, rec, shown)
@@ -132,27 +133,27 @@ func (a *app) answer(ctx context.Context, f runFlags, args []string, detach, asJ
 // maxAnswer bounds what is read: more than anybody answers.
 const maxAnswer = 1 << 20
 
-func (a *app) answerText(ctx context.Context, rec store.Session, args []string) (string, error) {
+func (a *commands) answerText(ctx context.Context, rec store.Session, args []string) (string, error) {
 	switch {
 	case len(args) == 1 && args[0] != "-":
 		return args[0], nil
 	case len(args) == 1:
-		data, err := io.ReadAll(io.LimitReader(a.io.In, maxAnswer))
+		data, err := io.ReadAll(io.LimitReader(a.IO.In, maxAnswer))
 		return string(data), err
-	case a.io.InTTY && a.io.OutTTY:
+	case a.IO.InTTY && a.IO.OutTTY:
 		return a.edit(ctx, rec)
 	}
-	return "", usagef("what is the answer? Give a text, or - to read it from standard input")
+	return "", app.Usagef("what is the answer? Give a text, or - to read it from standard input")
 }
 
 // edit lets the user write an answer below the question, as git does for messages.
-func (a *app) edit(ctx context.Context, rec store.Session) (string, error) {
-	editor := a.env("VISUAL")
+func (a *commands) edit(ctx context.Context, rec store.Session) (string, error) {
+	editor := a.Env("VISUAL")
 	if editor == "" {
-		editor = a.env("EDITOR")
+		editor = a.Env("EDITOR")
 	}
 	if editor == "" {
-		return "", usagef("no editor: set EDITOR, or give the answer as an argument")
+		return "", app.Usagef("no editor: set EDITOR, or give the answer as an argument")
 	}
 	dir, err := os.MkdirTemp("", "cco-answer-")
 	if err != nil {
@@ -170,8 +171,8 @@ func (a *app) edit(ctx context.Context, rec store.Session) (string, error) {
 		return "", err
 	}
 	// The user's own words for it, which may have arguments.
-	err = proc.Run(ctx, proc.Cmd{Argv: []string{"sh", "-c", editor + ` "$1"`, "sh", path}, Stdin: a.io.In,
-		Stdout: a.io.Out, Stderr: a.io.Err})
+	err = proc.Run(ctx, proc.Cmd{Argv: []string{"sh", "-c", editor + ` "$1"`, "sh", path}, Stdin: a.IO.In,
+		Stdout: a.IO.Out, Stderr: a.IO.Err})
 	if err != nil {
 		return "", fmt.Errorf("editor: %w", err)
 	}

@@ -1,82 +1,79 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 // completions teach the shell the names of boxes and the ids of sessions.
-func (a *app) completions(boxes, sessions []*cobra.Command) {
+func (a *commands) completions(boxes, sessions []*cobra.Command) {
 	for _, c := range boxes {
-		c.ValidArgsFunction = a.completeBox
+		c.ValidArgsFunction = completeFirst(a.boxNames)
 	}
 	for _, c := range sessions {
-		c.ValidArgsFunction = a.completeSession
+		c.ValidArgsFunction = completeFirst(a.sessionIDs)
 	}
 }
 
-func (a *app) completeBox(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completion is what the shell offers: a word, and what it means.
+type completion struct{ word, means string }
+
+// completeFirst offers words for the first argument.
+func completeFirst(list func(context.Context) ([]completion, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all, err := list(cmd.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var words []string
+		for _, c := range all {
+			if strings.HasPrefix(c.word, begun) {
+				words = append(words, c.word+"\t"+c.means)
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
-	boxes, err := a.boxes()
+}
+
+func (a *commands) boxNames(ctx context.Context) (all []completion, err error) {
+	boxes, err := a.Boxes()
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, err
 	}
-	list, err := boxes.List(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []string
+	list, err := boxes.List(ctx)
 	for _, b := range list {
-		if strings.HasPrefix(b.Name, begun) {
-			names = append(names, b.Name+"\t"+b.Backend+", "+b.State)
-		}
+		all = append(all, completion{b.Name, b.Backend + ", " + b.State})
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return all, err
 }
 
-func (a *app) completeSession(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	s, done, err := a.sessions(cmd.Context())
+func (a *commands) sessionIDs(ctx context.Context) (all []completion, err error) {
+	s, done, err := a.Sessions(ctx)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, err
 	}
 	defer done()
-	list, err := s.List(cmd.Context(), "")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var ids []string
+	list, err := s.List(ctx, "")
 	for _, v := range list {
-		if strings.HasPrefix(v.ID, begun) {
-			ids = append(ids, v.ID+"\t"+string(v.State)+": "+v.Title)
-		}
+		all = append(all, completion{v.ID, string(v.State) + ": " + v.Title})
 	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	return all, err
 }
 
-func (a *app) completeGrave(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	s, done, err := a.sessions(cmd.Context())
+func (a *commands) graves(ctx context.Context) (all []completion, err error) {
+	s, done, err := a.Sessions(ctx)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, err
 	}
 	defer done()
-	list, err := s.Graveyard(cmd.Context(), "")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var ids []string
+	list, err := s.Graveyard(ctx, "")
 	for _, g := range list {
-		if strings.HasPrefix(g.ID, begun) {
-			ids = append(ids, g.ID+"\t"+g.What+": "+g.Title)
-		}
+		all = append(all, completion{g.ID, g.What + ": " + g.Title})
 	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	return all, err
 }

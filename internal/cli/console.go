@@ -35,8 +35,8 @@ type console struct {
 }
 
 // console takes the user's terminal, and tells resize its size now and whenever it changes.
-func (a *app) console(cfg config.Terminal, resize func(cols, rows int)) (*console, error) {
-	in, ok := a.io.In.(*os.File)
+func (a *commands) console(cfg config.Terminal, resize func(cols, rows int)) (*console, error) {
+	in, ok := a.IO.In.(*os.File)
 	if !ok {
 		return nil, errors.New("standard input is no terminal")
 	}
@@ -44,7 +44,7 @@ func (a *app) console(cfg config.Terminal, resize func(cols, rows int)) (*consol
 	if err != nil {
 		return nil, err
 	}
-	c := &console{tty: tty, out: a.io.Out, read: make(chan struct{}), filter: vt.NewFilter(a.size())}
+	c := &console{tty: tty, out: a.IO.Out, read: make(chan struct{}), filter: vt.NewFilter(a.size())}
 	c.filter.Clipboard = cfg.Clipboard
 	c.stop = a.passSize(func(cols, rows int) {
 		c.mu.Lock()
@@ -113,7 +113,7 @@ func (c *console) giveBack() {
 }
 
 // passSize calls resize now and whenever the user's window changes.
-func (a *app) passSize(resize func(cols, rows int)) (stop func()) {
+func (a *commands) passSize(resize func(cols, rows int)) (stop func()) {
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, syscall.SIGWINCH)
 	quit := make(chan struct{})
@@ -132,15 +132,15 @@ func (a *app) passSize(resize func(cols, rows int)) (stop func()) {
 
 // tamed are the standard streams of a program that is on none of the user's terminals but writes to one: nothing of it
 // may ask there, because the shell would get the answer. In the end what it did to the terminal is undone.
-func (a *app) tamed() (out, err io.Writer, done func()) {
+func (a *commands) tamed() (out, err io.Writer, done func()) {
 	t := &tamer{filter: vt.NewFilter(a.size())}
 	t.filter.Deaf = true
-	out, err = a.io.Out, a.io.Err
+	out, err = a.IO.Out, a.IO.Err
 	var last io.Writer
-	if a.io.OutTTY {
+	if a.IO.OutTTY {
 		last, out = out, &tamedWriter{t, out}
 	}
-	if a.io.ErrTTY {
+	if a.IO.ErrTTY {
 		last, err = err, &tamedWriter{t, err}
 	}
 	return out, err, func() {

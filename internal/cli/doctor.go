@@ -5,30 +5,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func doctorCommand(a *app) *cobra.Command {
+func doctorCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "Check this machine, and say how to mend what is missing", Args: atMost(0),
+		Use: "doctor", Short: "Check this machine, and say how to mend what is missing", Args: AtMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			boxes, err := a.boxes()
+			boxes, err := a.Boxes()
 			if err != nil {
 				return err
 			}
-			helper, err := findTool()
+			helper, err := app.Tool()
 			if err != nil {
 				return err
 			}
-			guard, self, err := beside("cco-guard")
+			guard, self, err := app.Beside("cco-guard")
 			if err != nil {
 				return err
 			}
 			checks := doctor.Run(cmd.Context(), doctor.Input{
-				Data: a.dirs.Data, Tool: helper, Guard: guard, Self: self, Backends: boxes.Drivers, Default: defaultBackend(),
+				Data: a.Dirs.Data, Tool: helper, Guard: guard, Self: self, Backends: boxes.Drivers, Default: app.DefaultBackend(),
 				Profile: native.AppArmorProfile,
 			})
 			return a.diagnosis(checks, asJSON)
@@ -39,9 +40,9 @@ func doctorCommand(a *app) *cobra.Command {
 }
 
 // diagnosis shows checks, and is an error without words if one of them has failed.
-func (a *app) diagnosis(checks []doctor.Check, asJSON bool) error {
+func (a *commands) diagnosis(checks []doctor.Check, asJSON bool) error {
 	if asJSON {
-		if err := a.io.JSON(checks); err != nil {
+		if err := a.IO.JSON(checks); err != nil {
 			return err
 		}
 	} else {
@@ -53,13 +54,13 @@ func (a *app) diagnosis(checks []doctor.Check, asJSON bool) error {
 	return nil
 }
 
-func (a *app) listChecks(checks []doctor.Check) {
+func (a *commands) listChecks(checks []doctor.Check) {
 	colours := map[doctor.Level]term.Colour{doctor.OK: term.Green, doctor.Warn: term.Yellow, doctor.Fail: term.Red}
 	for _, c := range checks {
-		level := a.io.Paint(colours[c.Level], string(c.Level)) + strings.Repeat(" ", 5-len(c.Level))
-		a.io.Printf("%s %-24s %s\n", level, c.Name, c.Detail)
+		level := a.IO.Paint(colours[c.Level], string(c.Level)) + strings.Repeat(" ", 5-len(c.Level))
+		a.IO.Printf("%s %-24s %s\n", level, c.Name, c.Detail)
 		if c.Mend != "" && c.Level != doctor.OK {
-			a.io.Printf("%s\n", indent(c.Mend, strings.Repeat(" ", 31)))
+			a.IO.Printf("%s\n", indent(c.Mend, strings.Repeat(" ", 31)))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/install"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
@@ -27,9 +28,6 @@ const (
 	exitDenied      = 7 // by `cco guard check`
 	exitInterrupted = 130
 )
-
-// usageError is a command line that makes no sense.
-type usageError struct{ error }
 
 // statusError passes on the exit status of a program that the user ran in a box.
 type statusError struct{ code int }
@@ -70,7 +68,7 @@ func is(target error) func(error) bool { return func(err error) bool { return er
 
 func classes() []class {
 	return []class{
-		{exitUsage, as[*usageError]},
+		{exitUsage, as[*app.UsageError]},
 		{exitUsage, as[*session.UsageError]},
 		{exitUsage, as[*session.InvalidIDError]},
 		{exitUsage, as[*agent.NotFoundError]},
@@ -93,8 +91,8 @@ func classes() []class {
 		{exitTimeout, as[*session.TimeoutError]},
 		{exitWrong, as[*session.FailedError]},
 		{exitState, is(settings.ErrNotInstalled)},
-		{exitState, as[*noNetworkError]},
-		{exitState, as[*closedError]},
+		{exitState, as[*app.NoNetworkError]},
+		{exitState, as[*app.ClosedError]},
 		{exitState, is(box.ErrNotRunning)},
 		{exitState, as[*box.ConflictError]},
 		{exitState, as[*box.StaleError]},
@@ -104,7 +102,7 @@ func classes() []class {
 		{exitState, as[*session.PendingError]},
 		{exitState, as[*session.SpentError]},
 		{exitState, as[*agent.MissingError]},
-		{exitState, as[*keyError]},
+		{exitState, as[*app.KeyError]},
 		{exitState, as[*session.UnsavedError]},
 		{exitState, as[git.StateError]},
 		{exitWrong, as[*proc.ExitError]},

@@ -10,10 +10,10 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func graveyardCommand(a *app) *cobra.Command {
+func graveyardCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "graveyard", Short: "List what was saved when workspaces were removed", Args: atMost(0),
+		Use: "graveyard", Short: "List what was saved when workspaces were removed", Args: AtMost(0),
 		Long: `List what was saved when workspaces were removed, or work was pulled:
 
   work       commits and uncommitted work, removed with --force
@@ -27,10 +27,10 @@ func graveyardCommand(a *app) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return a.io.JSON(list)
+				return a.IO.JSON(list)
 			}
 			if len(list) == 0 {
-				a.io.Say("the graveyard is empty")
+				a.IO.Say("the graveyard is empty")
 				return nil
 			}
 			rows := [][]string{{"ID", "WHAT", "SIZE", "AGE", "BRANCH", "FILE", "PLAN"}}
@@ -38,7 +38,7 @@ func graveyardCommand(a *app) *cobra.Command {
 				rows = append(rows, []string{g.ID, g.What, bytesText(g.Bytes), age(time.Since(g.Buried)), g.Branch,
 					g.File, g.Title})
 			}
-			a.io.Table(rows)
+			a.IO.Table(rows)
 			return nil
 		}),
 	}
@@ -46,7 +46,7 @@ func graveyardCommand(a *app) *cobra.Command {
 	return c
 }
 
-func restoreCommand(a *app) *cobra.Command {
+func restoreCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	var o session.PullOptions
 	c := &cobra.Command{
@@ -60,16 +60,16 @@ refs/cco/ID is a ref then). No branch of yours moves, and the graveyard keeps it
   cco box restore 3f9c01aa
   git log refs/cco/3f9c01aa/head`,
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
-			cfg, err := a.config()
+			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
-			o.Dir = a.cwd
+			o.Dir = a.Dir
 			o.Bundle, o.Limits = bounds(cfg)
 			r, err := s.Restore(ctx, args[0], o)
-			a.io.Settle()
+			a.IO.Settle()
 			if asJSON && err == nil {
-				return a.io.JSON(r)
+				return a.IO.JSON(r)
 			}
 			a.restored(r)
 			return err
@@ -77,21 +77,21 @@ refs/cco/ID is a ref then). No branch of yours moves, and the graveyard keeps it
 	}
 	c.Flags().StringVar(&o.Into, "into", "", "the repository is the one in `DIR`: a checkout of what was pushed")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.ValidArgsFunction = a.completeGrave
+	c.ValidArgsFunction = completeFirst(a.graves)
 	return c
 }
 
-func (a *app) restored(r session.Restored) {
+func (a *commands) restored(r session.Restored) {
 	for _, ref := range r.Refs {
-		a.io.Printf("%s\n", ref)
+		a.IO.Printf("%s\n", ref)
 	}
 	for _, w := range r.Warnings {
-		a.io.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
+		a.IO.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
 	}
 	for _, k := range r.Kept {
-		a.io.Say("what a ref held before is kept at %s", k)
+		a.IO.Say("what a ref held before is kept at %s", k)
 	}
 	for _, dir := range r.Workspaces {
-		a.io.Warn("%s is a workspace as the agent left it: nobody has examined it, and it can't come back as commits", dir)
+		a.IO.Warn("%s is a workspace as the agent left it: nobody has examined it, and it can't come back as commits", dir)
 	}
 }

@@ -9,14 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func guardCommand(a *app) *cobra.Command {
-	c := group("guard", "Keep an agent inside its workspace, with or without a box",
+func guardCommand(a *commands) *cobra.Command {
+	c := Group("guard", "Keep an agent inside its workspace, with or without a box",
 		`The guard decides, before an agent's tool call runs, whether it stays inside the
 workspace. Boxes have it built in; these commands show what it decides and put
 it around any worktree or clone of yours.
@@ -31,10 +32,10 @@ it around any worktree or clone of yours.
 }
 
 // policyOf describes the workspace that a command means: a directory, or the repository that we stand in.
-func (a *app) policyOf(dir, host string) (guard.Policy, error) {
+func (a *commands) policyOf(dir, host string) (guard.Policy, error) {
 	if dir == "" {
-		if dir = repoTop(a.cwd); dir == "" {
-			dir = a.cwd
+		if dir = app.RepoTop(a.Dir); dir == "" {
+			dir = a.Dir
 		}
 	}
 	dir, err := filepath.Abs(dir)
@@ -44,17 +45,17 @@ func (a *app) policyOf(dir, host string) (guard.Policy, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return guard.Policy{}, err
 	} else if !info.IsDir() {
-		return guard.Policy{}, usagef("%s is not a directory", dir)
+		return guard.Policy{}, app.Usagef("%s is not a directory", dir)
 	}
 	if host != "" {
 		if host, err = filepath.Abs(host); err != nil {
 			return guard.Policy{}, err
 		}
 	}
-	return discover.Policy(dir, host, a.home)
+	return discover.Policy(dir, host, a.Home)
 }
 
-func guardCheckCommand(a *app) *cobra.Command {
+func guardCheckCommand(a *commands) *cobra.Command {
 	var worktree, host, batch, program string
 	var asJSON bool
 	c := &cobra.Command{
@@ -68,9 +69,9 @@ is told in words.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if program != "" {
 				if len(args) > 0 || batch != "" {
-					return usagef("--explain takes the name of a program and nothing else")
+					return app.Usagef("--explain takes the name of a program and nothing else")
 				}
-				a.io.Printf("%s", guard.ExplainProgram(filepath.Base(program)))
+				a.IO.Printf("%s", guard.ExplainProgram(filepath.Base(program)))
 				return nil
 			}
 			policy, err := a.policyOf(worktree, host)
@@ -79,12 +80,12 @@ is told in words.`,
 			}
 			if batch != "" {
 				if len(args) > 0 {
-					return usagef("a command and --batch can't be had together")
+					return app.Usagef("a command and --batch can't be had together")
 				}
 				return a.checkBatch(policy, batch)
 			}
 			if len(args) != 1 {
-				return usagef("want one command, quoted as one word: cco guard check -- 'cd .. && ls'")
+				return app.Usagef("want one command, quoted as one word: cco guard check -- 'cd .. && ls'")
 			}
 			return a.check(policy, args[0], asJSON)
 		},
@@ -97,8 +98,8 @@ is told in words.`,
 	return c
 }
 
-func (a *app) checkBatch(policy guard.Policy, name string) error {
-	in := a.io.In
+func (a *commands) checkBatch(policy guard.Policy, name string) error {
+	in := a.IO.In
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -107,7 +108,7 @@ func (a *app) checkBatch(policy guard.Policy, name string) error {
 		defer func() { _ = f.Close() }() // only read
 		in = f
 	}
-	return guard.Batch(policy, hook.Links{}, in, a.io.Out)
+	return guard.Batch(policy, hook.Links{}, in, a.IO.Out)
 }
 
 // verdict is how `cco guard check --json` prints one.
@@ -122,10 +123,10 @@ type verdict struct {
 	Path    string     `json:"path,omitempty"`
 }
 
-func (a *app) check(policy guard.Policy, command string, asJSON bool) error {
+func (a *commands) check(policy guard.Policy, command string, asJSON bool) error {
 	cwd := policy.Workspace
-	if rest, err := filepath.Rel(policy.Workspace, a.cwd); err == nil && filepath.IsLocal(rest) {
-		cwd = a.cwd
+	if rest, err := filepath.Rel(policy.Workspace, a.Dir); err == nil && filepath.IsLocal(rest) {
+		cwd = a.Dir
 	}
 	call := hook.OnBranch(policy, guard.Command(cwd, command))
 	v := guard.Decide(policy, hook.Links{}, call)
@@ -134,11 +135,11 @@ func (a *app) check(policy guard.Policy, command string, asJSON bool) error {
 		if v.Allow {
 			out.Verdict = "allow"
 		}
-		if err := a.io.JSON(out); err != nil {
+		if err := a.IO.JSON(out); err != nil {
 			return err
 		}
 	} else {
-		a.io.Printf("%s", a.explained(command, v))
+		a.IO.Printf("%s", a.explained(command, v))
 	}
 	if !v.Allow {
 		return &statusError{exitDenied}
@@ -147,7 +148,7 @@ func (a *app) check(policy guard.Policy, command string, asJSON bool) error {
 }
 
 // explained colours an explanation: the verdict, and the marks below the offending part.
-func (a *app) explained(command string, v guard.Verdict) string {
+func (a *commands) explained(command string, v guard.Verdict) string {
 	colour := term.Red
 	if v.Allow {
 		colour = term.Green
@@ -158,9 +159,9 @@ func (a *app) explained(command string, v guard.Verdict) string {
 		text := strings.TrimSuffix(line, "\n")
 		switch {
 		case first:
-			text = a.io.Paint(colour, text)
+			text = a.IO.Paint(colour, text)
 		case strings.TrimLeft(text, " \t^") == "" && strings.Contains(text, "^"):
-			text = a.io.Paint(term.Red, text)
+			text = a.IO.Paint(term.Red, text)
 		}
 		first = false
 		b.WriteString(text + "\n")
@@ -168,17 +169,17 @@ func (a *app) explained(command string, v guard.Verdict) string {
 	return b.String()
 }
 
-func guardHookCommand(a *app) *cobra.Command {
+func guardHookCommand(a *commands) *cobra.Command {
 	h := hook.Hook{Now: time.Now}
 	c := &cobra.Command{
-		Use: "hook --agent AGENT", Short: "Answer one hook call of an agent, as cco-guard does", Args: atMost(0),
+		Use: "hook --agent AGENT", Short: "Answer one hook call of an agent, as cco-guard does", Args: AtMost(0),
 		Long: `Answer one hook call of an agent, read from standard input, as cco-guard does for
 the agents themselves: exit 0 lets the call run, exit 2 denies it. Whatever goes
 wrong is a denial.`,
 		RunE: func(*cobra.Command, []string) error {
-			h.Socket = func() string { return a.env("CCO_GUARD_SOCK") }
-			h.In, h.Out, h.Err = a.io.In, a.io.Out, a.io.Err
-			if f, ok := a.io.In.(*os.File); ok {
+			h.Socket = func() string { return a.Env("CCO_GUARD_SOCK") }
+			h.In, h.Out, h.Err = a.IO.In, a.IO.Out, a.IO.Err
+			if f, ok := a.IO.In.(*os.File); ok {
 				h.In = hook.Input(f, hook.MaxTime)
 			}
 			if code := h.Run(); code != exitDone {
@@ -192,18 +193,18 @@ wrong is a denial.`,
 	return c
 }
 
-func guardPromptCommand(a *app) *cobra.Command {
+func guardPromptCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
-		Use: "prompt [DIR]", Short: "Print the rules as a block for an agent's prompt", Args: atMost(1),
+		Use: "prompt [DIR]", Short: "Print the rules as a block for an agent's prompt", Args: AtMost(1),
 		RunE: a.onPolicy(func(p guard.Policy) error {
-			_, err := io.WriteString(a.io.Out, guard.Prompt(p))
+			_, err := io.WriteString(a.IO.Out, guard.Prompt(p))
 			return err
 		}),
 	}
 }
 
 // onPolicy is the shape of commands that show something about a workspace.
-func (a *app) onPolicy(do func(guard.Policy) error) func(*cobra.Command, []string) error {
+func (a *commands) onPolicy(do func(guard.Policy) error) func(*cobra.Command, []string) error {
 	return func(_ *cobra.Command, args []string) error {
 		dir := ""
 		if len(args) > 0 {

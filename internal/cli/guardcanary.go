@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
@@ -16,11 +17,11 @@ type canaryFlags struct {
 	undo, accept, all, yes, asJSON bool
 }
 
-func canaryCommand(a *app) *cobra.Command {
+func canaryCommand(a *commands) *cobra.Command {
 	var f canaryFlags
 	c := &cobra.Command{
 		Use: "canary [ID | --box NAME]", Short: "Show what changed in your repository while agents worked in a worktree box",
-		Args: atMost(1),
+		Args: AtMost(1),
 		Long: `Show what changed in the repository that a worktree box shares with you, while the
 agent of a session worked: refs, configuration, hooks, indexes, worktrees. A box in
 which something changed that nothing ordinary explains is frozen until you have
@@ -45,26 +46,26 @@ cco-undone/ID/ in .git. --accept leaves everything as it is.`,
 	return c
 }
 
-func (a *app) canary(ctx context.Context, s *session.Service, f canaryFlags, args []string) error {
+func (a *commands) canary(ctx context.Context, s *session.Service, f canaryFlags, args []string) error {
 	id := ""
 	switch {
 	case f.undo && f.accept:
-		return usagef("--undo and --accept can't be had together")
+		return app.Usagef("--undo and --accept can't be had together")
 	case f.all && !f.undo:
-		return usagef("--all goes with --undo")
+		return app.Usagef("--all goes with --undo")
 	case len(args) == 1 && f.box != "":
-		return usagef("a session and --box can't be had together")
+		return app.Usagef("a session and --box can't be had together")
 	case len(args) == 1:
 		id = args[0]
 	case f.box == "":
-		cfg, err := a.config()
+		cfg, err := a.Config()
 		if err != nil {
 			return err
 		}
 		f.box = cfg.Box.Name
 	}
 	reports, err := s.Findings(ctx, id, f.box)
-	a.io.Settle()
+	a.IO.Settle()
 	if err != nil {
 		return err
 	}
@@ -74,12 +75,12 @@ func (a *app) canary(ctx context.Context, s *session.Service, f canaryFlags, arg
 	return a.resolve(ctx, s, f, reports)
 }
 
-func (a *app) showReports(reports []canary.Report, asJSON bool) error {
+func (a *commands) showReports(reports []canary.Report, asJSON bool) error {
 	if asJSON {
-		return a.io.JSON(some(reports))
+		return a.IO.JSON(some(reports))
 	}
 	if len(reports) == 0 {
-		a.io.Say("nothing was found")
+		a.IO.Say("nothing was found")
 	}
 	for _, r := range reports {
 		a.report(r)
@@ -88,39 +89,39 @@ func (a *app) showReports(reports []canary.Report, asJSON bool) error {
 }
 
 // report shows everything that was found.
-func (a *app) report(r canary.Report) {
+func (a *commands) report(r canary.Report) {
 	state := "not frozen"
 	switch {
 	case r.Frozen:
-		state = a.io.Paint(term.Red, "frozen")
+		state = a.IO.Paint(term.Red, "frozen")
 	case r.Resolved != "":
 		state = string(r.Resolved)
 	}
-	a.io.Printf("Session %s in box %s: %s\n", r.Session, r.Box, state)
+	a.IO.Printf("Session %s in box %s: %s\n", r.Session, r.Box, state)
 	for _, f := range r.Findings {
 		mark, colour := "!", term.Red
 		if f.Ordinary {
 			mark, colour = "·", term.Dim
 		}
-		a.io.Printf("%s %s\n", a.io.Paint(colour, mark), term.Clean(f.Words))
+		a.IO.Printf("%s %s\n", a.IO.Paint(colour, mark), term.Clean(f.Words))
 		if f.Why != "" {
-			a.io.Printf("    %s\n", term.Clean(f.Why))
+			a.IO.Printf("    %s\n", term.Clean(f.Why))
 		}
 		if len(f.Detail) == 0 && f.Before != "" && f.After != "" {
-			a.io.Printf("    before: %s\n    after:  %s\n", term.Clean(f.Before), term.Clean(f.After))
+			a.IO.Printf("    before: %s\n    after:  %s\n", term.Clean(f.Before), term.Clean(f.After))
 		}
 		for _, line := range f.Detail {
-			a.io.Printf("    %s\n", term.Clean(line))
+			a.IO.Printf("    %s\n", term.Clean(line))
 		}
 	}
 	if r.Frozen {
-		a.io.Say("put it back with `cco guard canary %s --undo`, or leave it with `cco guard canary %s --accept`",
+		a.IO.Say("put it back with `cco guard canary %s --undo`, or leave it with `cco guard canary %s --accept`",
 			r.Session, r.Session)
 	}
 }
 
 // resolve undoes or accepts what was found, after asking.
-func (a *app) resolve(ctx context.Context, s *session.Service, f canaryFlags, reports []canary.Report) error {
+func (a *commands) resolve(ctx context.Context, s *session.Service, f canaryFlags, reports []canary.Report) error {
 	var open []canary.Report
 	for _, r := range reports {
 		if r.Frozen || f.all && len(r.Findings) > 0 {
@@ -128,7 +129,7 @@ func (a *app) resolve(ctx context.Context, s *session.Service, f canaryFlags, re
 		}
 	}
 	if len(open) == 0 {
-		a.io.Say("nothing is frozen")
+		a.IO.Say("nothing is frozen")
 		return nil
 	}
 	if !f.yes {
@@ -149,7 +150,7 @@ func (a *app) resolve(ctx context.Context, s *session.Service, f canaryFlags, re
 			if err := s.AcceptFindings(ctx, r.Session); err != nil {
 				return err
 			}
-			a.io.Say("session %s: accepted; its own work comes with `cco box pull %s --partial`", r.Session, r.Session)
+			a.IO.Say("session %s: accepted; its own work comes with `cco box pull %s --partial`", r.Session, r.Session)
 			continue
 		}
 		done, err := s.UndoFindings(ctx, r.Session, f.all)
@@ -162,7 +163,7 @@ func (a *app) resolve(ctx context.Context, s *session.Service, f canaryFlags, re
 }
 
 // undone tells what became of each finding. If anything was refused, the box stays frozen.
-func (a *app) undone(out []canary.Outcome, f canaryFlags) error {
+func (a *commands) undone(out []canary.Outcome, f canaryFlags) error {
 	refused := 0
 	for _, o := range out {
 		if !o.Done {
@@ -171,19 +172,19 @@ func (a *app) undone(out []canary.Outcome, f canaryFlags) error {
 	}
 	switch {
 	case f.asJSON:
-		if err := a.io.JSON(out); err != nil {
+		if err := a.IO.JSON(out); err != nil {
 			return err
 		}
 	case f.undo:
 		for _, o := range out {
 			switch {
 			case !o.Done:
-				a.io.Printf("%s %s: %s\n", a.io.Paint(term.Red, "left"), o.Finding.What, term.Clean(o.Refused))
+				a.IO.Printf("%s %s: %s\n", a.IO.Paint(term.Red, "left"), o.Finding.What, term.Clean(o.Refused))
 			case o.Kept != "":
-				a.io.Printf("%s %s; what it was is kept at %s\n", a.io.Paint(term.Green, "undone"), o.Finding.What,
+				a.IO.Printf("%s %s; what it was is kept at %s\n", a.IO.Paint(term.Green, "undone"), o.Finding.What,
 					term.Clean(o.Kept))
 			default:
-				a.io.Printf("%s %s\n", a.io.Paint(term.Green, "undone"), o.Finding.What)
+				a.IO.Printf("%s %s\n", a.IO.Paint(term.Green, "undone"), o.Finding.What)
 			}
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 )
 
-func guardEnvCommand(a *app) *cobra.Command {
+func guardEnvCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "env [DIR]", Short: "Print the git environment that binds git to a worktree", Args: atMost(1),
+		Use: "env [DIR]", Short: "Print the git environment that binds git to a worktree", Args: AtMost(1),
 		Long: `Print the git environment that binds git to a worktree, for eval in a shell:
 
   eval "$(cco guard env path/to/worktree)"
@@ -29,10 +29,10 @@ workspace; guard.git_env = "plain" in the settings gives the plain variables the
 					name, value, _ := strings.Cut(e, "=")
 					values[name] = value
 				}
-				return a.io.JSON(values)
+				return a.IO.JSON(values)
 			}
 			for _, line := range envLines(env, os.Environ()) {
-				a.io.Printf("%s\n", line)
+				a.IO.Printf("%s\n", line)
 			}
 			return nil
 		}),

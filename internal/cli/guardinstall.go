@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/settings"
@@ -21,12 +22,12 @@ import (
 )
 
 // installation is the guard around a directory, whether or not it is there yet.
-func (a *app) installation(args []string) (settings.Installation, error) {
-	dir := repoTop(a.cwd)
+func (a *commands) installation(args []string) (settings.Installation, error) {
+	dir := app.RepoTop(a.Dir)
 	if len(args) > 0 {
 		dir = args[0]
 	} else if dir == "" {
-		dir = a.cwd
+		dir = a.Dir
 	}
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -41,14 +42,14 @@ func (a *app) installation(args []string) (settings.Installation, error) {
 	}
 	sum := sha256.Sum256([]byte(dir))
 	return settings.Installation{
-		Dir: dir, Guard: guardBinary, State: filepath.Join(a.dirs.Data, "guard", hex.EncodeToString(sum[:8])),
-		Places: settings.Find(a.env, a.home, runtime.GOOS),
+		Dir: dir, Guard: guardBinary, State: filepath.Join(a.Dirs.Data, "guard", hex.EncodeToString(sum[:8])),
+		Places: settings.Find(a.Env, a.Home, runtime.GOOS),
 	}, nil
 }
 
 // findGuard finds the hook's program, beside cco or on PATH.
 func findGuard() (string, error) {
-	tool, err := findTool()
+	tool, err := app.Tool()
 	if err != nil {
 		return "", err
 	}
@@ -63,12 +64,12 @@ func findGuard() (string, error) {
 	return filepath.Abs(name)
 }
 
-func guardInstallCommand(a *app) *cobra.Command {
+func guardInstallCommand(a *commands) *cobra.Command {
 	var agents []string
 	var system bool
 	var host string
 	c := &cobra.Command{
-		Use: "install [--agent AGENT] [DIR]", Short: "Put the guard around a worktree or clone", Args: atMost(1),
+		Use: "install [--agent AGENT] [DIR]", Short: "Put the guard around a worktree or clone", Args: AtMost(1),
 		Long: `Put the guard around a worktree or clone of yours: its hook is registered with the
 agents given, or with those that are on PATH. Other settings and comments stay as
 they are, and ` + "`cco guard uninstall`" + ` puts back what was there.
@@ -114,21 +115,21 @@ func agentsHere() []string {
 }
 
 // installed says what holds now, and plainly what doesn't.
-func (a *app) installed(i settings.Installation, agents []string, system bool) {
-	a.io.Say("the guard is around %s for %s", i.Dir, strings.Join(agents, ", "))
+func (a *commands) installed(i settings.Installation, agents []string, system bool) {
+	a.IO.Say("the guard is around %s for %s", i.Dir, strings.Join(agents, ", "))
 	if system {
 		return
 	}
 	for _, agent := range agents {
-		a.io.Say("%s: start it with: %s", agent, i.Launch(agent))
+		a.IO.Say("%s: start it with: %s", agent, i.Launch(agent))
 		for _, gap := range settings.Gaps(agent) {
-			a.io.Say("%s: not held: %s", agent, gap)
+			a.IO.Say("%s: not held: %s", agent, gap)
 		}
 	}
 	if slices.Contains(agents, "claude") && !ignored(i.Dir) {
-		a.io.Say("claude: keep .claude/settings.local.json out of commits: add it to .gitignore")
+		a.IO.Say("claude: keep .claude/settings.local.json out of commits: add it to .gitignore")
 	}
-	a.io.Say("see that it is on with `cco guard doctor`")
+	a.IO.Say("see that it is on with `cco guard doctor`")
 }
 
 // ignored says whether the repository's .gitignore names claude's local settings, in whatever words.
@@ -137,9 +138,9 @@ func ignored(dir string) bool {
 	return strings.Contains(string(text), "settings.local.json") || strings.Contains(string(text), ".claude/")
 }
 
-func guardUninstallCommand(a *app) *cobra.Command {
+func guardUninstallCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
-		Use: "uninstall [DIR]", Short: "Take the guard away again, and put back what was there", Args: atMost(1),
+		Use: "uninstall [DIR]", Short: "Take the guard away again, and put back what was there", Args: AtMost(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			i, err := a.installation(args)
 			if err != nil {
@@ -147,21 +148,21 @@ func guardUninstallCommand(a *app) *cobra.Command {
 			}
 			files, err := i.Uninstall()
 			for _, f := range files {
-				a.io.Say("put back %s", f)
+				a.IO.Say("put back %s", f)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", i.Dir, err)
 			}
-			a.io.Say("the guard is no longer around %s", i.Dir)
+			a.IO.Say("the guard is no longer around %s", i.Dir)
 			return nil
 		},
 	}
 }
 
-func guardDoctorCommand(a *app) *cobra.Command {
+func guardDoctorCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "doctor [DIR]", Short: "Prove that the guard is on, by trying it", Args: atMost(1),
+		Use: "doctor [DIR]", Short: "Prove that the guard is on, by trying it", Args: AtMost(1),
 		Long: `Prove that the guard is on: the hook is looked for where the agent would read it
 and run as the agent would run it, with a call that must be denied and one that
 must pass, and every setting that would switch it off is reported. Exit 1 if it
@@ -183,7 +184,7 @@ is off.`,
 				checks = []doctor.Check{{Name: "installed", Level: doctor.Fail, Detail: "the guard is not around " + i.Dir,
 					Mend: "cco guard install"}}
 			} else {
-				checks = asChecks(i.Check(cmd.Context(), agents, a.env))
+				checks = asChecks(i.Check(cmd.Context(), agents, a.Env))
 			}
 			return a.diagnosis(checks, asJSON)
 		},

@@ -14,12 +14,12 @@ import (
 // followEvery is how often a followed log is looked at.
 const followEvery = 200 * time.Millisecond
 
-func guardLogCommand(a *app) *cobra.Command {
+func guardLogCommand(a *commands) *cobra.Command {
 	var follow, asJSON bool
 	c := &cobra.Command{
-		Use: "log", Short: "Show what the guard denied in boxes, and what the canary found", Args: atMost(0),
+		Use: "log", Short: "Show what the guard denied in boxes, and what the canary found", Args: AtMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log := audit.Open(a.dirs.Data, time.Now)
+			log := audit.Open(a.Dirs.Data, time.Now)
 			show := func(e audit.Entry) error { return a.entry(e, asJSON) }
 			if follow {
 				return log.Follow(cmd.Context(), followEvery, show)
@@ -32,11 +32,11 @@ func guardLogCommand(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) entry(e audit.Entry, asJSON bool) error {
+func (a *commands) entry(e audit.Entry, asJSON bool) error {
 	if asJSON {
 		line, err := json.Marshal(e)
 		if err == nil {
-			a.io.Printf("%s\n", line)
+			a.IO.Printf("%s\n", line)
 		}
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *app) entry(e audit.Entry, asJSON bool) error {
 		what += " " + e.Rule
 	}
 	who := strings.TrimSpace(e.Session + " " + e.Agent)
-	a.io.Printf("%s  %s  %s  %s\n", a.io.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")), term.Clean(who),
-		a.io.Paint(term.Red, term.Clean(what)), strings.ReplaceAll(term.Clean(e.Reason), "\n", " "))
+	a.IO.Printf("%s  %s  %s  %s\n", a.IO.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")), term.Clean(who),
+		a.IO.Paint(term.Red, term.Clean(what)), strings.ReplaceAll(term.Clean(e.Reason), "\n", " "))
 	return nil
 }

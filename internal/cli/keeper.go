@@ -12,14 +12,14 @@ import (
 )
 
 // keeperCommand is how push starts a keeper. It is not for people.
-func keeperCommand(a *app) *cobra.Command {
+func keeperCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use: "keeper ID", Hidden: true, Args: exactly(1, "session id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.keep(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *app) keep(ctx context.Context, id string) error {
+func (a *commands) keep(ctx context.Context, id string) error {
 	// A closed terminal changes nothing, and Ctrl-C is the business of whoever follows.
 	// They are caught and dropped: what is ignored would be ignored by every program that we start, too.
 	signal.Reset(syscall.SIGHUP, syscall.SIGINT)
@@ -34,7 +34,7 @@ func (a *app) keep(ctx context.Context, id string) error {
 		return err
 	}
 	_ = socket.Close()
-	s, done, err := a.sessions(ctx)
+	s, done, err := a.Sessions(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 )
 
@@ -62,7 +60,7 @@ func (m *machineFlags) only() []struct {
 func (m *machineFlags) apply(b *config.Box, backend string) error {
 	for _, o := range m.only() {
 		if o.given && !slices.Contains(o.backends, backend) {
-			return usagef("%s has no meaning for a %s box, only for backend %s", o.flag, backend,
+			return app.Usagef("%s has no meaning for a %s box, only for backend %s", o.flag, backend,
 				strings.Join(o.backends, " and "))
 		}
 	}
@@ -82,7 +80,7 @@ func (m *machineFlags) apply(b *config.Box, backend string) error {
 	}
 	b.Provision.Containers = b.Provision.Containers || m.containers
 	if m.cpus < 0 {
-		return &usageError{fmt.Errorf("--cpus %d: not a number of cpus", m.cpus)}
+		return app.Usagef("--cpus %d: not a number of cpus", m.cpus)
 	}
 	if m.cpus > 0 {
 		b.CPUs = m.cpus
@@ -100,37 +98,9 @@ func (m *machineFlags) apply(b *config.Box, backend string) error {
 		}
 		n, err := config.ParseSize(s.text)
 		if err != nil {
-			return &usageError{fmt.Errorf("%s: %w", s.name, err)}
+			return app.Usagef("%s: %w", s.name, err)
 		}
 		*s.to = n
-	}
-	return nil
-}
-
-// machineSpec is what a backend of containers or virtual machines is told.
-func (a *app) machineSpec(backend string, b config.Box, s *box.Spec) error {
-	if b.Provision.Containers && backend != "lima" {
-		return &usageError{fmt.Errorf("sessions of a %s box can't run containers: that is for lima boxes alone, where a "+
-			"kernel of its own stands before the host (--containers, or box.provision.containers in the settings)", backend)}
-	}
-	abs := func(name string) string {
-		if name == "" || filepath.IsAbs(name) {
-			return name
-		}
-		return filepath.Join(a.cwd, name)
-	}
-	switch backend {
-	case "container":
-		s.Container = box.Container{Engine: b.Engine, Runtime: b.Runtime, Image: b.Image, ImageTar: abs(b.ImageTar),
-			CPUs: float64(b.CPUs)}
-	case "lima":
-		s.VM = box.VM{
-			CPUs: b.CPUs, Memory: b.Memory, Disk: b.Disk, Image: b.Image, Template: abs(b.Template),
-			Packages: b.Provision.Packages, Scripts: b.Provision.Scripts, Containers: b.Provision.Containers,
-		}
-		for _, f := range b.Provision.Files {
-			s.VM.Files = append(s.VM.Files, box.VMFile{From: f.From, To: f.To})
-		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -44,7 +45,7 @@ func TestAnEstimateIsCalledOneWhereverMoneyIsShown(t *testing.T) {
 			"5 tokens; $0.50 (estimate); "},
 	} {
 		s, out, _ := term.Test("")
-		(&app{io: s}).netEntry(c.e)
+		(&commands{&app.App{IO: s}}).netEntry(c.e)
 		if !strings.Contains(out.String(), c.want) {
 			t.Errorf("the log of the network: %q", out)
 		}

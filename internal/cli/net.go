@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/broker/sets"
@@ -16,8 +17,8 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func netCommand(a *app) *cobra.Command {
-	c := group("net", "Say what may leave a box, and see what did",
+func netCommand(a *commands) *cobra.Command {
+	c := Group("net", "Say what may leave a box, and see what did",
 		`Programs in a box reach the network through cco alone. With the mode allowlist,
 the default, an agent reaches its model, with a key that never enters the box, and
 the hosts that you allow: in your settings, for all boxes, or here, for one.
@@ -30,15 +31,15 @@ addresses are refused unless the address is allowed too.`)
 }
 
 // boxFlag is the box that a command under net means.
-func boxFlag(c *cobra.Command, a *app) func() (config.Config, string, error) {
+func boxFlag(c *cobra.Command, a *commands) func() (config.Config, string, error) {
 	var name string
 	c.Flags().StringVar(&name, "box", "", "the box `NAME` (default: the one that commands mean)")
 	_ = c.RegisterFlagCompletionFunc("box", func(cmd *cobra.Command, _ []string, begun string) ([]string,
 		cobra.ShellCompDirective) {
-		return a.completeBox(cmd, nil, begun)
+		return completeFirst(a.boxNames)(cmd, nil, begun)
 	})
 	return func() (config.Config, string, error) {
-		cfg, err := a.config()
+		cfg, err := a.Config()
 		if name == "" {
 			name = cfg.Box.Name
 		}
@@ -46,7 +47,7 @@ func boxFlag(c *cobra.Command, a *app) func() (config.Config, string, error) {
 	}
 }
 
-func netAllowCommand(a *app) *cobra.Command {
+func netAllowCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use: "allow HOST[:PORT]…", Short: "Let a box reach a host, from now on and in sessions that run", Args: someHosts,
 		Long: `Let a box reach a host, from now on and in sessions that are at work.
@@ -71,31 +72,31 @@ set through which data could leave says how.`,
 
 func someHosts(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usagef("host missing, see `%s --help`", cmd.CommandPath())
+		return app.Usagef("host missing, see `%s --help`", cmd.CommandPath())
 	}
 	return nil
 }
 
-func (a *app) netAllow(ctx context.Context, name string, args []string) error {
+func (a *commands) netAllow(ctx context.Context, name string, args []string) error {
 	rules, named, err := readRules(args)
 	if err != nil {
 		return err
 	}
-	known := &setCache{}
+	known := &app.SetCache{}
 	for _, name := range named {
-		s, err := known.load(ctx, name)
+		s, err := known.Load(ctx, name)
 		if err != nil {
 			return err
 		}
-		a.io.Say("%s: %v", s.Name, s.Rules)
+		a.IO.Say("%s: %v", s.Name, s.Rules)
 		for _, note := range s.Notes {
-			a.io.Say("%s: %s", s.Name, term.Clean(note))
+			a.IO.Say("%s: %s", s.Name, term.Clean(note))
 		}
 		if s.Caution != "" {
-			a.io.Warn("%s: %s", s.Name, s.Caution)
+			a.IO.Warn("%s: %s", s.Name, s.Caution)
 		}
 	}
-	boxes := &box.Boxes{Data: a.dirs.Data}
+	boxes := &box.Boxes{Data: a.Dirs.Data}
 	mode := ""
 	err = boxes.Change(ctx, name, func(spec *box.Spec) error {
 		mode = spec.Mode()
@@ -111,10 +112,10 @@ func (a *app) netAllow(ctx context.Context, name string, args []string) error {
 		return err
 	}
 	for _, what := range args {
-		a.io.Say("box %s may reach %s", name, what)
+		a.IO.Say("box %s may reach %s", name, what)
 	}
 	if mode == box.NetworkNone {
-		a.io.Warn("box %s was made with --network none: nothing leaves it all the same", name)
+		a.IO.Warn("box %s was made with --network none: nothing leaves it all the same", name)
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func readRules(args []string) (rules, named []string, err error) {
 		}
 		r, err := broker.ParseRule(arg)
 		if err != nil {
-			return nil, nil, &usageError{err}
+			return nil, nil, app.Usagef("%w", err)
 		}
 		rules = append(rules, r.String())
 	}
@@ -150,7 +151,7 @@ func (e *notAllowedError) Error() string {
 	return fmt.Sprintf("%s is not allowed for box %s by name%s, see `cco box net list`", e.host, e.box, e.why)
 }
 
-func netDenyCommand(a *app) *cobra.Command {
+func netDenyCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use: "deny HOST[:PORT]…", Short: "Take back what was allowed for a box", Args: someHosts,
 		Long: `Take back what was allowed for a box, from now on and in sessions that are at work.
@@ -167,7 +168,7 @@ Connections that are open stay open. What your settings allow is taken back ther
 			return err
 		}
 		rules = append(rules, named...)
-		boxes := &box.Boxes{Data: a.dirs.Data}
+		boxes := &box.Boxes{Data: a.Dirs.Data}
 		err = boxes.Change(cmd.Context(), name, func(spec *box.Spec) error {
 			for _, r := range rules {
 				if !slices.Contains(spec.Allow, r) && !slices.Contains(spec.Sets, r) {
@@ -182,7 +183,7 @@ Connections that are open stay open. What your settings allow is taken back ther
 			return err
 		}
 		for _, r := range rules {
-			a.io.Say("box %s may no longer reach %s", name, r)
+			a.IO.Say("box %s may no longer reach %s", name, r)
 		}
 		return nil
 	}
@@ -203,15 +204,15 @@ func inSettings(cfg config.Config, rule string) string {
 
 // netListing is what a box may reach.
 type netListing struct {
-	Box     string   `json:"box"`
-	Mode    string   `json:"mode"`
-	Allowed []permit `json:"allowed"`
+	Box     string       `json:"box"`
+	Mode    string       `json:"mode"`
+	Allowed []app.Permit `json:"allowed"`
 }
 
-func netListCommand(a *app) *cobra.Command {
+func netListCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List what a box may reach, and on whose word",
-		Args: atMost(0)}
+		Args: AtMost(0)}
 	which := boxFlag(c, a)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, name, err := which()
@@ -223,9 +224,9 @@ func netListCommand(a *app) *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return a.io.JSON(l)
+			return a.IO.JSON(l)
 		}
-		a.io.Printf("%s: %s\n", l.Box, modeWords(l.Mode))
+		a.IO.Printf("%s: %s\n", l.Box, modeWords(l.Mode))
 		if len(l.Allowed) == 0 {
 			return nil
 		}
@@ -233,7 +234,7 @@ func netListCommand(a *app) *cobra.Command {
 		for _, p := range l.Allowed {
 			rows = append(rows, []string{p.Rule, p.From})
 		}
-		a.io.Table(rows)
+		a.IO.Table(rows)
 		return nil
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -248,30 +249,32 @@ func modeWords(mode string) string {
 	}[mode]
 }
 
-func (a *app) netListing(ctx context.Context, cfg config.Config, name string) (netListing, error) {
-	boxes := &box.Boxes{Data: a.dirs.Data}
+func (a *commands) netListing(ctx context.Context, cfg config.Config, name string) (netListing, error) {
+	boxes := &box.Boxes{Data: a.Dirs.Data}
 	b, err := boxes.Record(name)
 	if err != nil {
 		return netListing{}, err
 	}
-	mode, err := a.mode(b, repoTop(a.cwd), cfg)
+	mode, err := a.Mode(b, app.RepoTop(a.Dir), cfg)
 	if err != nil {
 		return netListing{}, err
 	}
-	l := netListing{Box: name, Mode: mode.String(), Allowed: []permit{}}
+	l := netListing{Box: name, Mode: mode.String(), Allowed: []app.Permit{}}
 	if mode == broker.ModeNone {
 		return l, nil
 	}
 	for _, ag := range agent.All() {
 		if p, err := broker.FindProvider(ag.Provider()); err == nil {
 			base := p.Base
-			if u, err := url.Parse(a.env(p.BaseVar)); err == nil && u.Host != "" {
+			if u, err := url.Parse(a.Env(p.BaseVar)); err == nil && u.Host != "" {
 				base = u.Redacted()
 			}
-			l.Allowed = append(l.Allowed, permit{base, "the model of " + ag.Name() + ", with your key added on the way"})
+			l.Allowed = append(l.Allowed, app.Permit{
+				Rule: base, From: "the model of " + ag.Name() + ", with your key added on the way",
+			})
 		}
 	}
-	more, err := a.permits(ctx, b.Spec, cfg, &setCache{})
+	more, err := a.Permits(ctx, b.Spec, cfg, &app.SetCache{})
 	l.Allowed = append(l.Allowed, more...)
 	return l, err
 }

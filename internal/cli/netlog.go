@@ -13,56 +13,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/term"
 )
 
-// netFile is the record of what left: a session's in its directory, that of shells and setup commands in their box's.
-const netFile = "net.jsonl"
-
-// maxNetLog bounds the record of a box's shells. What is in it before that is kept once.
-const maxNetLog = 8 << 20
-
-// netLog writes entries, a line of JSON each.
-type netLog struct {
-	path string
-	mu   sync.Mutex
-}
-
-func (l *netLog) add(e broker.Entry) {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if st, err := os.Stat(l.path); err == nil && st.Size() > maxNetLog {
-		_ = os.Rename(l.path, l.path+".1")
-	}
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return
-	}
-	_, _ = f.Write(append(line, '\n'))
-	_ = f.Close()
-}
-
-func netLogCommand(a *app) *cobra.Command {
+func netLogCommand(a *commands) *cobra.Command {
 	var follow, asJSON bool
 	c := &cobra.Command{
-		Use: "log [SESSION]", Short: "Show what left boxes, and what was refused", Args: atMost(1),
+		Use: "log [SESSION]", Short: "Show what left boxes, and what was refused", Args: AtMost(1),
 		Long: `Show what left a session's box and what was refused, a line for each connection or
 request, with the rule that let it out or the reason for the refusal. Without a
 session it is all of them, and what shells and setup commands did.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &netReader{app: a, asJSON: asJSON, read: map[string]int64{}}
 			if len(args) > 0 {
-				s, done, err := a.sessions(cmd.Context())
+				s, done, err := a.Sessions(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -81,13 +51,13 @@ session it is all of them, and what shells and setup commands did.`,
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what leaves from now on")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries as JSON lines")
-	c.ValidArgsFunction = a.completeSession
+	c.ValidArgsFunction = completeFirst(a.sessionIDs)
 	return c
 }
 
 // netReader reads records, each from where it stopped the last time.
 type netReader struct {
-	app    *app
+	app    *commands
 	only   string // the one file to read
 	asJSON bool
 	read   map[string]int64
@@ -99,8 +69,8 @@ func (r *netReader) files() ([]string, error) {
 	}
 	var files []string
 	for _, dir := range []string{"sessions", "boxes"} {
-		for _, name := range []string{netFile + ".1", netFile} {
-			found, err := filepath.Glob(filepath.Join(r.app.dirs.Data, dir, "*", name))
+		for _, name := range []string{app.NetFile + ".1", app.NetFile} {
+			found, err := filepath.Glob(filepath.Join(r.app.Dirs.Data, dir, "*", name))
 			if err != nil {
 				return nil, err
 			}
@@ -145,7 +115,7 @@ func (r *netReader) show() error {
 	slices.SortStableFunc(lines, func(a, b netLine) int { return a.entry.Time.Compare(b.entry.Time) })
 	for _, l := range lines {
 		if r.asJSON {
-			r.app.io.Printf("%s\n", l.raw)
+			r.app.IO.Printf("%s\n", l.raw)
 			continue
 		}
 		r.app.netEntry(l.entry)
@@ -169,7 +139,7 @@ func (r *netReader) take(name string) (lines []netLine, err error) {
 	if _, err := f.Seek(r.read[name], io.SeekStart); err != nil {
 		return nil, err
 	}
-	in := bufio.NewReader(io.LimitReader(f, 4*maxNetLog))
+	in := bufio.NewReader(io.LimitReader(f, 4*app.MaxNetLog))
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -187,7 +157,7 @@ func (r *netReader) take(name string) (lines []netLine, err error) {
 }
 
 // netEntry prints one line for people. What it names the box has said.
-func (a *app) netEntry(e broker.Entry) {
+func (a *commands) netEntry(e broker.Entry) {
 	colour := term.Green
 	if e.Decision != broker.Allowed {
 		colour = term.Red
@@ -215,7 +185,7 @@ func (a *app) netEntry(e broker.Entry) {
 		}
 	}
 	more = append(more, fmt.Sprintf("%d bytes out, %d in, %d ms", e.In, e.Out, e.Millis))
-	a.io.Printf("%s  %s  %s  %s  %s\n", a.io.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")),
+	a.IO.Printf("%s  %s  %s  %s  %s\n", a.IO.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")),
 		term.Clean(e.Session),
-		a.io.Paint(colour, string(e.Decision)), term.Clean(what), term.Clean(strings.Join(more, "; ")))
+		a.IO.Paint(colour, string(e.Decision)), term.Clean(what), term.Clean(strings.Join(more, "; ")))
 }

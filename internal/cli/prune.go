@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
 )
 
-func pruneCommand(a *app) *cobra.Command {
+func pruneCommand(a *commands) *cobra.Command {
 	var yes, asJSON, force bool
 	c := &cobra.Command{
-		Use: "prune", Short: "Remove what old sessions have left on disk", Args: atMost(0),
+		Use: "prune", Short: "Remove what old sessions have left on disk", Args: AtMost(0),
 		Long: `Remove the workspaces and exchange directories of sessions whose work has arrived,
 after showing them and asking. Work that was not pulled stays; side branches,
 stashes and the like are saved in the graveyard first, see ` + "`cco box graveyard`" + `.
@@ -22,7 +23,7 @@ Ignored files are not saved. With --force work that was not pulled or can't be
 saved goes to the graveyard too. With --json they are only listed, unless --yes is
 given too.`,
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
-			cfg, err := a.config()
+			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
@@ -30,9 +31,9 @@ given too.`,
 			if err != nil {
 				return err
 			}
-			a.io.Settle()
+			a.IO.Settle()
 			if asJSON {
-				if err := a.io.JSON(map[string][]session.Remains{"free": some(free), "kept": some(kept)}); err != nil || !yes {
+				if err := a.IO.JSON(map[string][]session.Remains{"free": some(free), "kept": some(kept)}); err != nil || !yes {
 					return err
 				}
 				_, err := s.Prune(ctx, free, cfg.Pull.MaxBundle)
@@ -55,13 +56,13 @@ func some[T any](list []T) []T {
 	return list
 }
 
-func (a *app) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool,
+func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool,
 	limit int64) error {
 	for _, r := range kept {
-		a.io.Say("session %s stays: %s", r.ID, r.Why)
+		a.IO.Say("session %s stays: %s", r.ID, r.Why)
 	}
 	if len(free) == 0 {
-		a.io.Say("nothing to remove")
+		a.IO.Say("nothing to remove")
 		return nil
 	}
 	rows, sum := [][]string{{"ID", "BOX", "SIZE", "WHAT"}}, int64(0)
@@ -70,7 +71,7 @@ func (a *app) prune(ctx context.Context, s *session.Service, free, kept []sessio
 		rows, sum = append(rows, []string{r.ID, r.Box, bytesText(r.Bytes), r.What}), sum+r.Bytes
 		ignored = ignored.Plus(r.Ignored)
 	}
-	a.io.Table(rows)
+	a.IO.Table(rows)
 	a.unkept(ignored)
 	if !yes {
 		ok, err := a.ask(fmt.Sprintf("Remove these %s (%s)?", count(len(free), "session"), bytesText(sum)))
@@ -78,7 +79,7 @@ func (a *app) prune(ctx context.Context, s *session.Service, free, kept []sessio
 			return err
 		}
 		if !ok {
-			a.io.Say("nothing was removed")
+			a.IO.Say("nothing was removed")
 			return nil
 		}
 	}
@@ -87,22 +88,22 @@ func (a *app) prune(ctx context.Context, s *session.Service, free, kept []sessio
 	if err != nil {
 		return err
 	}
-	a.io.Say("removed %s", bytesText(sum))
+	a.IO.Say("removed %s", bytesText(sum))
 	return nil
 }
 
 // buried says what went to the graveyard.
-func (a *app) buried(files []string) {
+func (a *commands) buried(files []string) {
 	for _, f := range files {
-		a.io.Say("saved %s", f)
+		a.IO.Say("saved %s", f)
 	}
 }
 
 // unkept says how much is not saved, because git ignores it.
-func (a *app) unkept(n session.Ignored) {
+func (a *commands) unkept(n session.Ignored) {
 	if n.Files == 0 {
 		if n.More {
-			a.io.Say("ignored files are not saved; how many there are could not be found out")
+			a.IO.Say("ignored files are not saved; how many there are could not be found out")
 		}
 		return
 	}
@@ -110,16 +111,16 @@ func (a *app) unkept(n session.Ignored) {
 	if n.More {
 		more = "more than "
 	}
-	a.io.Say("%s%s (%s) are not saved", more, count(n.Files, "ignored file"), bytesText(n.Bytes))
+	a.IO.Say("%s%s (%s) are not saved", more, count(n.Files, "ignored file"), bytesText(n.Bytes))
 }
 
 // ask wants a yes from a person. Where there is none, the answer is an error that says which flag to use.
-func (a *app) ask(question string) (bool, error) {
-	if !a.io.InTTY {
-		return false, usagef("%s There is no terminal to answer on: use --yes", question)
+func (a *commands) ask(question string) (bool, error) {
+	if !a.IO.InTTY {
+		return false, app.Usagef("%s There is no terminal to answer on: use --yes", question)
 	}
-	_, _ = fmt.Fprintf(a.io.Err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.io.In).ReadString('\n')
+	_, _ = fmt.Fprintf(a.IO.Err, "%s [y/N] ", question)
+	line, err := bufio.NewReader(a.IO.In).ReadString('\n')
 	if err != nil {
 		return false, nil //nolint:nilerr // a closed terminal is a no
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
@@ -14,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func pullCommand(a *app) *cobra.Command {
+func pullCommand(a *commands) *cobra.Command {
 	var o session.PullOptions
 	var asJSON bool
 	var timeout, interval time.Duration
@@ -36,38 +37,38 @@ session began with.`,
   cco box pull 3f9c01aa --dry-run
   cco box pull 3f9c01aa --branch agents-work --partial`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := a.config()
+			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
 			o.Timeout, o.Interval = pick(timeout, cfg.Pull.Timeout), pick(interval, cfg.Pull.Interval)
 			o.Bundle, o.Limits = bounds(cfg)
 			if cmd.Flags().Changed("branch") && o.Branch == "" {
-				return usagef("--branch needs a name")
+				return app.Usagef("--branch needs a name")
 			}
 			o.Branch = strings.TrimPrefix(o.Branch, "refs/heads/")
 			if cmd.Flags().Changed("into") && o.Into == "" {
-				return usagef("--into needs a directory")
+				return app.Usagef("--into needs a directory")
 			}
-			o.Dir = a.cwd
+			o.Dir = a.Dir
 			if o.WithWip && o.NoWip {
-				return usagef("--with-wip and --no-wip exclude each other")
+				return app.Usagef("--with-wip and --no-wip exclude each other")
 			}
 			if timeout < 0 || interval < 0 {
-				return usagef("--timeout and --interval can't be negative")
+				return app.Usagef("--timeout and --interval can't be negative")
 			}
-			s, done, err := a.sessions(cmd.Context())
+			s, done, err := a.Sessions(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer done()
 			r, err := s.Pull(cmd.Context(), args[0], o)
-			a.io.Settle()
+			a.IO.Settle()
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return a.io.JSON(r)
+				return a.IO.JSON(r)
 			}
 			a.pulled(r)
 			return nil
@@ -103,29 +104,29 @@ func pick(flag, setting time.Duration) time.Duration {
 }
 
 // pulled shows what came.
-func (a *app) pulled(r session.PullResult) {
+func (a *commands) pulled(r session.PullResult) {
 	id := r.Session.ID
 	if r.Again {
-		a.io.Printf("Session %s was pulled already: %s is at %s\n", id, r.Ref, short(r.Tip))
+		a.IO.Printf("Session %s was pulled already: %s is at %s\n", id, r.Ref, short(r.Tip))
 		a.notBrought(r)
 		return
 	}
 	for _, c := range r.Summary.Commits {
-		a.io.Printf("%s %s %s\n", a.io.Paint(term.Yellow, c.Short), c.Subject, a.io.Paint(term.Dim, "("+c.Author+")"))
+		a.IO.Printf("%s %s %s\n", a.IO.Paint(term.Yellow, c.Short), c.Subject, a.IO.Paint(term.Dim, "("+c.Author+")"))
 	}
 	if r.Summary.More > 0 {
-		a.io.Printf("… and %d more commits\n", r.Summary.More)
+		a.IO.Printf("… and %d more commits\n", r.Summary.More)
 	}
 	a.diffstat(r.Summary)
 	for _, w := range r.Warnings {
-		a.io.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
+		a.IO.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
 	}
 	for _, f := range r.Raw {
-		a.io.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it",
+		a.IO.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it",
 			term.Clean(f))
 	}
 	if r.Salvaged {
-		a.io.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as " +
+		a.IO.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as " +
 			"uncommitted work")
 	}
 	if len(r.Others) > 0 {
@@ -136,28 +137,28 @@ func (a *app) pulled(r session.PullResult) {
 				kept = "; what could be saved of it: `cco box restore " + id + "` brings it"
 			}
 		}
-		a.io.Warn("the agent left more beside its branch (%s)%s", firstFew(r.Others), kept)
+		a.IO.Warn("the agent left more beside its branch (%s)%s", firstFew(r.Others), kept)
 	}
 	a.notBrought(r)
 	for _, k := range r.Kept {
-		a.io.Say("what the ref held before is kept at %s", k)
+		a.IO.Say("what the ref held before is kept at %s", k)
 	}
 	if r.WipRef != "" {
-		a.io.Say("uncommitted work is kept at %s", r.WipRef)
+		a.IO.Say("uncommitted work is kept at %s", r.WipRef)
 	}
 	for _, t := range r.Trouble {
-		a.io.Warn("%s", term.Clean(t))
+		a.IO.Warn("%s", term.Clean(t))
 	}
 	a.conclusion(r)
 }
 
 // notBrought says what is in the box and nowhere else.
-func (a *app) notBrought(r session.PullResult) {
+func (a *commands) notBrought(r session.PullResult) {
 	for _, l := range r.Lost {
-		a.io.Warn("not brought, and only in the box: %s", term.Clean(l))
+		a.IO.Warn("not brought, and only in the box: %s", term.Clean(l))
 	}
 	if r.Left {
-		a.io.Say("what was left uncommitted stays in the box; `cco box pull %s` brings it", r.Session.ID)
+		a.IO.Say("what was left uncommitted stays in the box; `cco box pull %s` brings it", r.Session.ID)
 	}
 }
 
@@ -171,44 +172,44 @@ func firstFew(list []string) string {
 	return words
 }
 
-func (a *app) conclusion(r session.PullResult) {
+func (a *commands) conclusion(r session.PullResult) {
 	n := len(r.Summary.Commits) + r.Summary.More
 	took := r.Took.Round(10 * time.Millisecond)
 	switch {
 	case n == 0 && r.Tip == r.Base && r.Base != r.Session.Origin:
-		a.io.Printf("Session %s made no further commits.\n", r.Session.ID)
+		a.IO.Printf("Session %s made no further commits.\n", r.Session.ID)
 	case n == 0 && r.Tip == r.Base:
-		a.io.Printf("Session %s made no commits.\n", r.Session.ID)
+		a.IO.Printf("Session %s made no commits.\n", r.Session.ID)
 	case r.DryRun:
-		a.io.Printf("Session %s would bring %s to %s (nothing was changed)\n", r.Session.ID, count(n, "commit"), r.Branch)
+		a.IO.Printf("Session %s would bring %s to %s (nothing was changed)\n", r.Session.ID, count(n, "commit"), r.Branch)
 	case !r.Moved:
-		a.io.Printf("Session %s: %s had its %s already (%s)\n", r.Session.ID, r.Branch, count(n, "commit"), took)
+		a.IO.Printf("Session %s: %s had its %s already (%s)\n", r.Session.ID, r.Branch, count(n, "commit"), took)
 	default:
 		ran := ""
 		if !r.Session.Started.IsZero() && r.Session.Finished.After(r.Session.Started) {
 			ran = fmt.Sprintf(", the agent worked %s", r.Session.Finished.Sub(r.Session.Started).Round(time.Second))
 		}
-		a.io.Printf("Session %s: %s on %s, now at %s (%s%s)\n", r.Session.ID, count(n, "commit"), r.Branch,
+		a.IO.Printf("Session %s: %s on %s, now at %s (%s%s)\n", r.Session.ID, count(n, "commit"), r.Branch,
 			short(r.Tip), took, ran)
 	}
 }
 
-func (a *app) diffstat(s git.Summary) {
+func (a *commands) diffstat(s git.Summary) {
 	const most = 30
 	for i, f := range s.Files {
 		if i == most {
-			a.io.Printf("  … and %d more files\n", len(s.Files)-most)
+			a.IO.Printf("  … and %d more files\n", len(s.Files)-most)
 			break
 		}
 		if f.Binary {
-			a.io.Printf("  %s (binary)\n", f.Path)
+			a.IO.Printf("  %s (binary)\n", f.Path)
 			continue
 		}
-		a.io.Printf("  %s %s %s\n", f.Path, a.io.Paint(term.Green, fmt.Sprintf("+%d", f.Added)),
-			a.io.Paint(term.Red, fmt.Sprintf("-%d", f.Deleted)))
+		a.IO.Printf("  %s %s %s\n", f.Path, a.IO.Paint(term.Green, fmt.Sprintf("+%d", f.Added)),
+			a.IO.Paint(term.Red, fmt.Sprintf("-%d", f.Deleted)))
 	}
 	if len(s.Files) > 0 {
-		a.io.Printf("%s changed, %s, %s\n", count(len(s.Files), "file"), count(s.Added, "insertion"),
+		a.IO.Printf("%s changed, %s, %s\n", count(len(s.Files), "file"), count(s.Added, "insertion"),
 			count(s.Deleted, "deletion"))
 	}
 }

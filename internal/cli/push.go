@@ -11,6 +11,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/session"
@@ -25,10 +26,10 @@ type pushFlags struct {
 	run                                runFlags
 }
 
-func pushCommand(a *app) *cobra.Command {
+func pushCommand(a *commands) *cobra.Command {
 	var f pushFlags
 	c := &cobra.Command{
-		Use: "push [PLAN | - | -m TEXT]", Short: "Hand a plan to an agent in a box", Args: atMost(1),
+		Use: "push [PLAN | - | -m TEXT]", Short: "Hand a plan to an agent in a box", Args: AtMost(1),
 		Long: `Hand a plan, a file, standard input (-) or the text given with -m, to an agent in
 a box. Only committed work travels; a plan that isn't committed is sent along as
 a file. The agent works in a clone of its own, on the branch that is checked out.
@@ -46,11 +47,11 @@ terminal changes nothing.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && cmd.Flags().Changed("message"):
-				return usagef("give a plan or -m TEXT, not both")
+				return app.Usagef("give a plan or -m TEXT, not both")
 			case len(args) == 0 && f.message == "" && f.resume == "":
-				return usagef("what is to be done? Give a plan, -m TEXT or --continue ID, see `%s --help`", cmd.CommandPath())
+				return app.Usagef("what is to be done? Give a plan, -m TEXT or --continue ID, see `%s --help`", cmd.CommandPath())
 			case f.depth < 0:
-				return usagef("--depth %d: a number of commits is needed", f.depth)
+				return app.Usagef("--depth %d: a number of commits is needed", f.depth)
 			}
 			return a.push(cmd.Context(), f, args)
 		},
@@ -71,8 +72,8 @@ terminal changes nothing.
 	return c
 }
 
-func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
-	cfg, err := a.config()
+func (a *commands) push(ctx context.Context, f pushFlags, args []string) error {
+	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
@@ -81,11 +82,13 @@ func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
 		return err
 	}
 	if f.create && f.resume == "" {
-		if _, err := a.create(ctx, o.Box, cfg); err != nil {
+		created, err := a.Create(ctx, o.Box, cfg, false)
+		if err != nil {
 			return err
 		}
+		created.Tell(a.IO)
 	}
-	s, done, err := a.sessions(ctx)
+	s, done, err := a.Sessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,11 +106,11 @@ func (a *app) push(ctx context.Context, f pushFlags, args []string) error {
 	return a.follow(ctx, s, rec, shown)
 }
 
-func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) (session.PushOptions, error) {
-	o := a.runOptions(cfg)
+func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (session.PushOptions, error) {
+	o := a.RunOptions(cfg)
 	o.Message, o.Box, o.Depth, o.Resume = f.message, cfg.Box.Name, cfg.Push.Depth, f.resume
 	if len(args) == 1 && args[0] == "-" {
-		text, err := session.ReadPlan(a.io.In)
+		text, err := session.ReadPlan(a.IO.In)
 		if err != nil {
 			return o, err
 		}
@@ -129,7 +132,7 @@ func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) (sessio
 	if f.depth > 0 {
 		o.Depth = f.depth
 	}
-	o.Interactive = a.io.InTTY && a.io.OutTTY && !f.headless && !f.detach && !cfg.Push.Headless && !f.asJSON
+	o.Interactive = a.IO.InTTY && a.IO.OutTTY && !f.headless && !f.detach && !cfg.Push.Headless && !f.asJSON
 	if o.Interactive {
 		o.Cols, o.Rows = a.size()
 	}
@@ -137,13 +140,13 @@ func (a *app) pushOptions(cfg config.Config, f pushFlags, args []string) (sessio
 		return o, err
 	}
 	if ag, err := agent.Find(o.Agent); err == nil && f.model != "" && f.resume == "" && ag.Provider() == "" {
-		return o, usagef("--model %s: the agent %s uses no model", f.model, o.Agent)
+		return o, app.Usagef("--model %s: the agent %s uses no model", f.model, o.Agent)
 	}
 	return o, nil
 }
 
-func (a *app) size() (cols, rows int) {
-	if f, ok := a.io.Out.(*os.File); ok {
+func (a *commands) size() (cols, rows int) {
+	if f, ok := a.IO.Out.(*os.File); ok {
 		if w, h, err := xterm.GetSize(int(f.Fd())); err == nil {
 			return w, h
 		}
@@ -154,18 +157,18 @@ func (a *app) size() (cols, rows int) {
 var errEnough = errors.New("enough")
 
 // started returns when the agent is at work, so that what goes wrong before that is still told here.
-func (a *app) started(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
+func (a *commands) started(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	err := s.Events(ctx, rec.ID, true, func(e session.Event) error {
 		switch {
 		case e.At.Before(how.since):
 		case e.Kind == session.KindStep:
-			a.io.Progress("%s", term.Clean(e.Text))
+			a.IO.Progress("%s", term.Clean(e.Text))
 		case e.Kind == session.KindAgent:
 			return errEnough
 		}
 		return nil
 	})
-	a.io.Settle()
+	a.IO.Settle()
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -177,8 +180,8 @@ func (a *app) started(ctx context.Context, s *session.Service, rec store.Session
 		return s.Failure(now)
 	}
 	if how.asJSON {
-		return a.io.JSON(now)
+		return a.IO.JSON(now)
 	}
-	a.io.Printf("Session %s started. Pull with: cco box pull %s\n", rec.ID, rec.ID)
+	a.IO.Printf("Session %s started. Pull with: cco box pull %s\n", rec.ID, rec.ID)
 	return nil
 }

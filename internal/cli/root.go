@@ -1,4 +1,4 @@
-// Package cli is cco's command line: each command parses, makes one call and prints. Wiring happens here alone.
+// Package cli is cco's command line: each command parses, makes one call and prints. All wiring is in internal/app.
 package cli
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/inside/tool"
 	"github.com/cco-dev/cco/internal/term"
@@ -28,17 +29,18 @@ func Main(more ...Extension) int {
 
 // Run runs one command.
 func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension) int {
-	a, err := newApp(io)
+	wired, err := app.New(io)
 	if err != nil {
 		io.Fail(err)
 		return exitWrong
 	}
+	a := &commands{wired}
 	root := rootCommand(a)
 	if len(more) == 0 {
 		root.AddCommand(forwarders()...)
 	}
 	for _, m := range more {
-		root.AddCommand(m(Kit{a})...)
+		root.AddCommand(m(wired)...)
 	}
 	root.SetArgs(args)
 	err = a.mistaken(ctx, root.ExecuteContext(ctx))
@@ -55,12 +57,12 @@ func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension
 }
 
 // mistaken tells a session's id in place of a box's name from a box that is missing.
-func (a *app) mistaken(ctx context.Context, err error) error {
+func (a *commands) mistaken(ctx context.Context, err error) error {
 	missing, ok := errors.AsType[*box.NotFoundError](err)
 	if !ok {
 		return err
 	}
-	s, done, openErr := a.sessions(ctx)
+	s, done, openErr := a.Sessions(ctx)
 	if openErr != nil {
 		return err
 	}
@@ -79,8 +81,11 @@ func (e *notABoxError) Error() string {
 		e.ID, e.ID)
 }
 
-func rootCommand(a *app) *cobra.Command {
-	c := group("cco", "Hand work to coding agents in isolated boxes, and bring commits back",
+// commands is what every command has at hand.
+type commands struct{ *app.App }
+
+func rootCommand(a *commands) *cobra.Command {
+	c := Group("cco", "Hand work to coding agents in isolated boxes, and bring commits back",
 		`cco hands work to coding agents and brings commits back. An agent runs in an
 isolated box with a clone of your repository; it can't reach the rest of your
 machine. What it commits comes back as a git bundle that is examined before a
@@ -94,40 +99,38 @@ branch moves.
 	c.Version = version()
 	c.SetVersionTemplate("cco {{.Version}}\n")
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetIn(a.io.In)
-	c.SetOut(a.io.Out)
-	c.SetErr(a.io.Err)
-	c.PersistentFlags().BoolVarP(&a.io.Quiet, "quiet", "q", false, "say only results, warnings and errors")
-	c.PersistentFlags().BoolVar(&a.io.Verbose, "verbose", false, "say more")
+	c.SetIn(a.IO.In)
+	c.SetOut(a.IO.Out)
+	c.SetErr(a.IO.Err)
+	c.PersistentFlags().BoolVarP(&a.IO.Quiet, "quiet", "q", false, "say only results, warnings and errors")
+	c.PersistentFlags().BoolVar(&a.IO.Verbose, "verbose", false, "say more")
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{fmt.Errorf("%w, see `%s --help`", err, cmd.CommandPath())}
+		return app.Usagef("%w, see `%s --help`", err, cmd.CommandPath())
 	})
 	c.AddCommand(boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), guardCommand(a), doctorCommand(a),
 		trustCommand(a), keeperCommand(a))
 	return c
 }
 
-// group is a command that only holds others: alone it prints its help, with an unknown word it is a usage error.
-func group(use, short, long string) *cobra.Command {
+// Group is a command that only holds others: alone it prints its help, with an unknown word it is a usage error.
+func Group(use, short, long string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q for %q, see `%s --help`", args[0], cmd.CommandPath(), cmd.CommandPath())
+				return app.Usagef("unknown command %q for %q, see `%s --help`", args[0], cmd.CommandPath(), cmd.CommandPath())
 			}
 			return cmd.Help()
 		},
 	}
 }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
-
-// atMost allows up to n arguments before a "--".
-func atMost(n int) cobra.PositionalArgs {
+// AtMost allows up to n arguments before a "--".
+func AtMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usagef("too many arguments: %q, see `%s --help`", args[n:], cmd.CommandPath())
+			return app.Usagef("too many arguments: %q, see `%s --help`", args[n:], cmd.CommandPath())
 		}
 		return nil
 	}
@@ -137,8 +140,8 @@ func atMost(n int) cobra.PositionalArgs {
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return usagef("%s missing, see `%s --help`", what, cmd.CommandPath())
+			return app.Usagef("%s missing, see `%s --help`", what, cmd.CommandPath())
 		}
-		return atMost(n)(cmd, args)
+		return AtMost(n)(cmd, args)
 	}
 }

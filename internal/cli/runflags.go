@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/session"
 )
@@ -28,20 +29,10 @@ func (f *runFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noResume, "no-resume", false, "fail at once when the model fails, instead of waiting for it")
 }
 
-// runOptions are the settings that hold for every run.
-func (a *app) runOptions(cfg config.Config) session.PushOptions {
-	return session.PushOptions{
-		Dir: a.cwd, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Timeout: cfg.Push.Timeout,
-		IdleTimeout: cfg.Push.IdleTimeout, MaxWait: cfg.Push.MaxWait, Limits: session.Limits(cfg.Limits),
-		OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
-		PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
-	}
-}
-
 // apply puts the flags above the settings.
 func (f runFlags) apply(o *session.PushOptions) (err error) {
 	if f.timeout < 0 {
-		return usagef("--timeout %s: time doesn't run backwards", f.timeout)
+		return app.Usagef("--timeout %s: time doesn't run backwards", f.timeout)
 	}
 	if f.timeout > 0 {
 		o.Timeout = f.timeout
@@ -53,17 +44,17 @@ func (f runFlags) apply(o *session.PushOptions) (err error) {
 		o.IdleTimeout = 0
 	default:
 		if o.IdleTimeout, err = config.ParseDuration(f.idle); err != nil {
-			return usagef("--idle-timeout: %w", err)
+			return app.Usagef("--idle-timeout: %w", err)
 		}
 	}
 	if f.maxCost != "" {
 		if o.Limits.RunCost, err = config.ParseDollars(f.maxCost); err != nil {
-			return usagef("--max-cost: %w", err)
+			return app.Usagef("--max-cost: %w", err)
 		}
 	}
 	if f.maxTokens != "" {
 		if o.Limits.RunTokens, err = config.ParseTokens(f.maxTokens); err != nil {
-			return usagef("--max-tokens: %w", err)
+			return app.Usagef("--max-tokens: %w", err)
 		}
 	}
 	return nil

@@ -13,10 +13,10 @@ import (
 )
 
 // onSessions is the shape of commands that use the hand-off.
-func (a *app) onSessions(do func(context.Context, *session.Service, []string) error) func(*cobra.Command,
+func (a *commands) onSessions(do func(context.Context, *session.Service, []string) error) func(*cobra.Command,
 	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		s, done, err := a.sessions(cmd.Context())
+		s, done, err := a.Sessions(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -25,11 +25,11 @@ func (a *app) onSessions(do func(context.Context, *session.Service, []string) er
 	}
 }
 
-func sessionsCommand(a *app) *cobra.Command {
+func sessionsCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	var boxName string
 	c := &cobra.Command{
-		Use: "sessions", Short: "List sessions, newest first", Args: atMost(0),
+		Use: "sessions", Short: "List sessions, newest first", Args: AtMost(0),
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
 			if boxName != "" {
 				if _, err := s.Boxes.Record(boxName); err != nil {
@@ -44,10 +44,10 @@ func sessionsCommand(a *app) *cobra.Command {
 				if list == nil {
 					list = []store.Session{}
 				}
-				return a.io.JSON(list)
+				return a.IO.JSON(list)
 			}
 			if len(list) == 0 {
-				a.io.Say("no sessions yet, start one with `cco box push`")
+				a.IO.Say("no sessions yet, start one with `cco box push`")
 				return nil
 			}
 			rows := [][]string{{"ID", "STATE", "BOX", "AGENT", "BRANCH", "AGE", "SPENT", "PLAN"}}
@@ -55,7 +55,7 @@ func sessionsCommand(a *app) *cobra.Command {
 				rows = append(rows, []string{v.ID, stateText(v), v.Box, v.Agent, v.Branch, age(time.Since(v.Created)),
 					spentText(v.Spent), v.Title})
 			}
-			a.io.Table(rows)
+			a.IO.Table(rows)
 			return nil
 		}),
 	}
@@ -88,29 +88,29 @@ func age(d time.Duration) string {
 	}
 }
 
-func diffCommand(a *app) *cobra.Command {
+func diffCommand(a *commands) *cobra.Command {
 	var o session.PullOptions
 	c := &cobra.Command{
 		Use: "diff ID", Short: "Show what a session changed, before or after it is pulled", Args: exactly(1, "session id"),
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
-			cfg, err := a.config()
+			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
-			o.Dir = a.cwd
+			o.Dir = a.Dir
 			o.Bundle, o.Limits = bounds(cfg)
 			style := git.DiffRaw // can be applied
-			if a.io.OutTTY {
+			if a.IO.OutTTY {
 				style = git.DiffPlain // can't drive a terminal
 			}
-			return s.Diff(ctx, a.io.Results(), args[0], style, o)
+			return s.Diff(ctx, a.IO.Results(), args[0], style, o)
 		}),
 	}
 	addInto(c, &o)
 	return c
 }
 
-func logsCommand(a *app) *cobra.Command {
+func logsCommand(a *commands) *cobra.Command {
 	var follow, asJSON bool
 	c := &cobra.Command{
 		Use: "logs ID", Short: "Show what a session's agent said", Args: exactly(1, "session id"),
@@ -119,7 +119,7 @@ scrolled off its screen and what stood on it last, as text. With --follow lines
 are shown as they leave the screen, and the screen in the end; to see it as it
 is now, use attach.`,
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
-			v := &view{a: a, out: a.io.Out, asJSON: asJSON, keep: maxKept}
+			v := &view{a: a, out: a.IO.Out, asJSON: asJSON, keep: maxKept}
 			if follow {
 				v.keep = 0
 			}
@@ -133,14 +133,14 @@ is now, use attach.`,
 	return c
 }
 
-func killCommand(a *app) *cobra.Command {
+func killCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use: "kill ID", Short: "End a session's agent; its work is kept", Args: exactly(1, "session id"),
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
 			if err := s.Kill(ctx, args[0]); err != nil {
 				return err
 			}
-			a.io.Say("session %s killed; its work is kept: cco box pull %s --partial", args[0], args[0])
+			a.IO.Say("session %s killed; its work is kept: cco box pull %s --partial", args[0], args[0])
 			return nil
 		}),
 	}

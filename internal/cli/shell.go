@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/proc"
@@ -13,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-func shellCommand(a *app) *cobra.Command {
+func shellCommand(a *commands) *cobra.Command {
 	var id string
 	var net bool
 	c := &cobra.Command{
@@ -33,10 +34,10 @@ The exit status is the command's.`,
 			if n := cmd.ArgsLenAtDash(); n >= 0 {
 				names, argv = args[:n], args[n:]
 			}
-			if err := atMost(1)(cmd, names); err != nil {
+			if err := AtMost(1)(cmd, names); err != nil {
 				return err
 			}
-			cfg, err := a.config()
+			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
@@ -48,31 +49,31 @@ The exit status is the command's.`,
 	return c
 }
 
-func (a *app) shell(ctx context.Context, cfg config.Config, name, id string, net bool, argv []string) error {
+func (a *commands) shell(ctx context.Context, cfg config.Config, name, id string, net bool, argv []string) error {
 	e := box.Exec{Session: id, Argv: argv}
 	b, d, err := a.enter(ctx, name, &e)
 	if err != nil {
 		return err
 	}
 	if net {
-		way, done, err := a.way(ctx, b, "shell")
+		way, done, err := a.Way(ctx, b, "shell")
 		if err != nil {
 			return err
 		}
 		defer done()
 		if way == nil {
-			return &noNetworkError{b.Name}
+			return &app.NoNetworkError{Box: b.Name}
 		}
 		e.Way = way
 	}
 	if len(argv) == 0 {
 		e.Argv = []string{"/bin/bash", "-l"}
 	}
-	if a.io.InTTY && a.io.OutTTY {
+	if a.IO.InTTY && a.IO.OutTTY {
 		err = a.onPty(ctx, cfg, e, func(e box.Exec) error { return d.Run(ctx, b, e) })
 	} else {
 		var done func()
-		e.Stdin = a.io.In
+		e.Stdin = a.IO.In
 		e.Stdout, e.Stderr, done = a.tamed()
 		err = d.Run(ctx, b, e)
 		done()
@@ -85,9 +86,9 @@ func (a *app) shell(ctx context.Context, cfg config.Config, name, id string, net
 
 // enter finds the box that a shell is for, and refuses one that is frozen. The store is opened only where it is needed:
 // it would take longer than entering the box.
-func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, box.Driver, error) {
+func (a *commands) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, box.Driver, error) {
 	if e.Session == "" {
-		boxes, err := a.boxes()
+		boxes, err := a.Boxes()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -96,7 +97,7 @@ func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, bo
 			return b, d, err
 		}
 	}
-	s, done, err := a.sessions(ctx)
+	s, done, err := a.Sessions(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +109,7 @@ func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, bo
 		}
 		name, e.Repo = rec.Box, rec.RepoKey
 		if e.ReadOnly = rec.Live(); e.ReadOnly {
-			a.io.Say("session %s is at work: its workspace is read-only here", rec.ID)
+			a.IO.Say("session %s is at work: its workspace is read-only here", rec.ID)
 		}
 	}
 	b, d, err := s.Boxes.Ready(ctx, name)
@@ -119,7 +120,7 @@ func (a *app) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, bo
 }
 
 // onPty runs a program on a terminal of its own: it never gets the user's, into which it could push keys.
-func (a *app) onPty(ctx context.Context, cfg config.Config, e box.Exec, run func(box.Exec) error) error {
+func (a *commands) onPty(ctx context.Context, cfg config.Config, e box.Exec, run func(box.Exec) error) error {
 	master, slave, err := term.OpenPty()
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func (a *app) onPty(ctx context.Context, cfg config.Config, e box.Exec, run func
 		}
 	}()
 	e.TTY = slave
-	e.Env = append(e.Env, "TERM="+a.env("TERM"))
+	e.Env = append(e.Env, "TERM="+a.Env("TERM"))
 	err = run(e)
 	_ = slave.Close()
 	select {

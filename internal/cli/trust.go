@@ -7,28 +7,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func trustCommand(a *app) *cobra.Command {
+func trustCommand(a *commands) *cobra.Command {
 	var yes, revoke bool
 	c := &cobra.Command{
-		Use: "trust", Short: "Accept the present content of this repository's " + config.RepoFile, Args: atMost(0),
+		Use: "trust", Short: "Accept the present content of this repository's " + config.RepoFile, Args: AtMost(0),
 		Long: `A repository's ` + config.RepoFile + ` may tighten your settings, never loosen them, until you
 have accepted its present content with this command. A change of it, by an agent
 or anyone, needs to be accepted again.`,
 		RunE: func(*cobra.Command, []string) error {
-			top := repoTop(a.cwd)
+			top := app.RepoTop(a.Dir)
 			if top == "" {
-				return usagef("not in a repository")
+				return app.Usagef("not in a repository")
 			}
 			file := filepath.Join(top, config.RepoFile)
 			if revoke {
-				if err := config.Untrust(a.dirs.Data, file); err != nil {
+				if err := config.Untrust(a.Dirs.Data, file); err != nil {
 					return err
 				}
-				a.io.Say("%s is not trusted", file)
+				a.IO.Say("%s is not trusted", file)
 				return nil
 			}
 			return a.trust(file, yes)
@@ -39,28 +40,28 @@ or anyone, needs to be accepted again.`,
 	return c
 }
 
-func (a *app) trust(file string, yes bool) error {
+func (a *commands) trust(file string, yes bool) error {
 	content, err := config.ReadRepo(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("there is no %s", file)
+		return app.Usagef("there is no %s", file)
 	}
 	if err != nil {
 		return err
 	}
 	if !yes {
-		a.io.Printf("%s\n", term.Clean(string(content)))
+		a.IO.Printf("%s\n", term.Clean(string(content)))
 		ok, err := a.ask("Trust this content of " + file + "?")
 		if err != nil {
 			return err
 		}
 		if !ok {
-			a.io.Say("not trusted")
+			a.IO.Say("not trusted")
 			return nil
 		}
 	}
-	if err := config.Trust(a.dirs.Data, file, content); err != nil {
+	if err := config.Trust(a.Dirs.Data, file, content); err != nil {
 		return err
 	}
-	a.io.Say("%s is trusted as it stands now", file)
+	a.IO.Say("%s is trusted as it stands now", file)
 	return nil
 }

@@ -6,21 +6,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
 )
 
-func verifyCommand(a *app) *cobra.Command {
+func verifyCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "verify [NAME]", Short: "Try to break out of a box, and show what held", Args: atMost(1),
+		Use: "verify [NAME]", Short: "Try to break out of a box, and show what held", Args: AtMost(1),
 		Long: `Try every known way out of a box from inside it: the host's files, processes,
 sockets and keys, other sessions, the kernel's own doors. It prints what held, and
 ends with exit 1 if anything that the backend promises did not hold.`,
 		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
-			helper, err := findTool()
+			helper, err := app.Tool()
 			if err != nil {
 				return err
 			}
@@ -28,9 +29,9 @@ ends with exit 1 if anything that the backend promises did not hold.`,
 			if err != nil {
 				return err
 			}
-			a.io.Progress("trying to break out of %s", name)
+			a.IO.Progress("trying to break out of %s", name)
 			results, err := verify.Run(ctx, d, b, verify.Options{Tool: helper, ID: session.NewID})
-			a.io.Settle()
+			a.IO.Settle()
 			if err != nil {
 				return err
 			}
@@ -41,7 +42,7 @@ ends with exit 1 if anything that the backend promises did not hold.`,
 	return c
 }
 
-func (a *app) verdicts(results []verify.Result, asJSON bool) error {
+func (a *commands) verdicts(results []verify.Result, asJSON bool) error {
 	held, broken := 0, 0
 	rows := [][]string{{"HELD", "PROBE", "WHAT"}}
 	for _, r := range results {
@@ -62,12 +63,12 @@ func (a *app) verdicts(results []verify.Result, asJSON bool) error {
 		rows = append(rows, []string{mark, r.Probe, what})
 	}
 	if asJSON {
-		if err := a.io.JSON(results); err != nil {
+		if err := a.IO.JSON(results); err != nil {
 			return err
 		}
 	} else {
-		a.io.Table(rows)
-		a.io.Printf("%s\n", a.io.Paint(term.Bold, fmt.Sprintf("%d of %d held", held, len(results))))
+		a.IO.Table(rows)
+		a.IO.Printf("%s\n", a.IO.Paint(term.Bold, fmt.Sprintf("%d of %d held", held, len(results))))
 	}
 	if broken > 0 {
 		return fmt.Errorf("%s did not hold", count(broken, "promise"))

@@ -16,7 +16,7 @@ import (
 
 // view shows what an agent does while it works: what it says, each tool in a line, and what it has cost so far.
 type view struct {
-	a      *app
+	a      *commands
 	out    io.Writer
 	asJSON bool // lines of JSON instead of words
 	since  time.Time
@@ -53,7 +53,7 @@ func (v *view) show(e session.Event) {
 	switch e.Kind {
 	case session.KindStep:
 		if v.console == nil {
-			v.a.io.Progress("%s", term.Clean(e.Text))
+			v.a.IO.Progress("%s", term.Clean(e.Text))
 		}
 	case session.KindAgent:
 		v.agent = e.Text
@@ -62,7 +62,7 @@ func (v *view) show(e session.Event) {
 			v.line("", e.Text)
 		}
 	case session.KindErr:
-		if e.Raw && !v.a.io.Verbose {
+		if e.Raw && !v.a.IO.Verbose {
 			v.errs = append(v.errs, e.Text)[max(0, len(v.errs)-maxErrs+1):]
 			return
 		}
@@ -79,7 +79,7 @@ func (v *view) show(e session.Event) {
 func (v *view) terminal(e session.Event) bool {
 	switch e.Kind {
 	case session.KindTTY:
-		v.a.io.Settle()
+		v.a.IO.Settle()
 		if v.console != nil {
 			v.console.show(e.Data, e.At.Before(v.now))
 			return true
@@ -136,7 +136,7 @@ func (v *view) event(e event.Event) {
 	switch e.Kind {
 	case event.KindStarted:
 		if e.Model != "" && v.a != nil {
-			prices, err := v.a.prices()
+			prices, err := v.a.Prices()
 			p, known := prices.Find(e.Model)
 			v.guessed = v.guessed || err == nil && (!known || p.Like != "")
 		}
@@ -144,7 +144,7 @@ func (v *view) event(e event.Event) {
 		v.said = e.Text
 		v.line("", strings.TrimRight(e.Text, "\n"))
 	case event.KindThinking:
-		if v.a.io.Verbose {
+		if v.a.IO.Verbose {
 			v.line(term.Dim, inset(e.Text))
 		}
 	case event.KindToolCall:
@@ -155,7 +155,7 @@ func (v *view) event(e event.Event) {
 		}
 		if e.IsError {
 			v.line(term.Yellow, under(e)+"  ✗ "+oneLine(e.Text, 200))
-		} else if v.a.io.Verbose {
+		} else if v.a.IO.Verbose {
 			v.line(term.Dim, under(e)+"  "+oneLine(e.Text, 200))
 		}
 	case event.KindDenied:
@@ -172,13 +172,13 @@ func (v *view) event(e event.Event) {
 	case event.KindFinished:
 		v.finished(e)
 	case event.KindRaw:
-		if v.a.io.Verbose {
+		if v.a.IO.Verbose {
 			v.line(term.Dim, oneLine(e.Raw, 300))
 		}
 	}
 	if words := usageWords(v.before.Add(v.used), v.guessed); words != "" && v.console == nil &&
 		e.Kind != event.KindFinished {
-		v.a.io.Live("%s: %s", v.agent, words)
+		v.a.IO.Live("%s: %s", v.agent, words)
 	}
 }
 
@@ -211,17 +211,17 @@ func (v *view) finished(e event.Event) {
 const maxErrs = 5
 
 func (v *view) complain(text string) {
-	v.a.io.Settle()
-	v.a.io.Sign(v.a.io.Err, term.Clean(text))
+	v.a.IO.Settle()
+	v.a.IO.Sign(v.a.IO.Err, term.Clean(text))
 }
 
 func (v *view) line(c term.Colour, text string) {
-	v.a.io.Settle()
+	v.a.IO.Settle()
 	text = term.Clean(text)
 	if c != "" {
-		text = v.a.io.Paint(c, text)
+		text = v.a.IO.Paint(c, text)
 	}
-	v.a.io.Sign(v.out, text)
+	v.a.IO.Sign(v.out, text)
 }
 
 // under sets apart what a subagent does.
@@ -248,7 +248,7 @@ func oneLine(text string, most int) string {
 // room is how much of a line the terminal has left behind what begins it.
 func (v *view) room(begun string) int {
 	const least, without = 20, 120 // columns, at least and where there is no terminal
-	if !v.a.io.OutTTY {
+	if !v.a.IO.OutTTY {
 		return without
 	}
 	cols, _ := v.a.size()

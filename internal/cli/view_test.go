@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -14,7 +15,7 @@ import (
 func shown(t *testing.T, prepare func(*view, *term.Streams), events ...session.Event) (out, err string) {
 	t.Helper()
 	s, o, e := term.Test("")
-	v := &view{a: &app{io: s}, out: s.Out}
+	v := &view{a: &commands{&app.App{IO: s}}, out: s.Out}
 	if prepare != nil {
 		prepare(v, s)
 	}
@@ -179,7 +180,7 @@ func TestIgnoredFilesAreNamedThoughNobodyCouldCountThem(t *testing.T) {
 		{session.Ignored{More: true}, "cco: ignored files are not saved; how many there are could not be found out\n"},
 	} {
 		s, _, e := term.Test("")
-		(&app{io: s}).unkept(c.n)
+		(&commands{&app.App{IO: s}}).unkept(c.n)
 		if e.String() != c.want {
 			t.Errorf("%+v: %q", c.n, e.String())
 		}

@@ -21,7 +21,7 @@ func (t *tool) commands() *cobra.Command {
 		Long: `Put /cruise-fix, /cruise-cleanup and /cruise-resume into DIR, by default
 ~/.claude/commands. Files of those names that differ stay, unless --force is given.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir := filepath.Join(t.Home(), ".claude", "commands")
+			dir := filepath.Join(t.Home, ".claude", "commands")
 			if len(args) == 1 {
 				dir = args[0]
 			}
@@ -59,7 +59,7 @@ func (t *tool) install(dir string, force bool) error {
 		if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // see above
 			return err
 		}
-		_, _ = fmt.Fprintln(t.Streams().Out, path)
+		_, _ = fmt.Fprintln(t.IO.Out, path)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/forge/gitea"
 	"github.com/cco-dev/cco/internal/forge/github"
@@ -94,7 +94,7 @@ func (t *tool) fromGit(ctx context.Context, dir string, w where) (forge.Remote, 
 func rebase(r forge.Remote, base string) (forge.Remote, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return r, cli.Usage("--forge: %q is not an address", base)
+		return r, app.Usagef("--forge: %q is not an address", base)
 	}
 	r.Scheme, r.Host, r.Prefix = u.Scheme, strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/")
 	return r, nil
@@ -107,7 +107,7 @@ func (t *tool) kind(ctx context.Context, r forge.Remote, said forge.Kind) (forge
 		return said, nil
 	case "":
 	default:
-		return "", cli.Usage("no forge %q; there are %v", said, forge.Kinds())
+		return "", app.Usagef("no forge %q; there are %v", said, forge.Kinds())
 	}
 	if k, ok := forge.KindOf(r.Host); ok {
 		return k, nil
@@ -141,7 +141,7 @@ func (t *tool) kind(ctx context.Context, r forge.Remote, said forge.Kind) (forge
 }
 
 func (t *tool) gitea(st *store.Store, remote forge.Remote, named bool) (fullForge, error) {
-	id, err := gitea.Lookup{Env: t.Env, Read: os.ReadFile, Home: t.Home(), Named: named}.Find(remote.Host)
+	id, err := gitea.Lookup{Env: t.Env, Read: os.ReadFile, Home: t.Home, Named: named}.Find(remote.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (t *tool) github(ctx context.Context, st *store.Store, remote forge.Remote,
 	if remote.Scheme == "https" {
 		o.Pace = time.Second // what GitHub asks for; plain http is a server on this machine
 	}
-	look := github.Lookup{Env: t.Env, Read: os.ReadFile, Home: t.Home(), Named: named,
+	look := github.Lookup{Env: t.Env, Read: os.ReadFile, Home: t.Home, Named: named,
 		Run: func(ctx context.Context, argv ...string) (string, error) {
 			out, err := proc.Output(ctx, proc.Cmd{Argv: argv})
 			return string(out), err
@@ -199,7 +199,7 @@ func (t *tool) app(ctx context.Context, remote forge.Remote, named bool, clock w
 	a := github.App{ID: id, Key: key}
 	if text := t.Env("CCO_GITHUB_APP_INSTALLATION"); text != "" {
 		if a.Installation, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, cli.Usage("CCO_GITHUB_APP_INSTALLATION is not a number")
+			return nil, app.Usagef("CCO_GITHUB_APP_INSTALLATION is not a number")
 		}
 	}
 	who, err := a.Identity(ctx, remote, http.DefaultTransport, clock)

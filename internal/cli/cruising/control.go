@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
@@ -25,7 +26,7 @@ stranger's comment, which waits for you, becomes work.`,
 			ev := cruise.Event{Kind: cruise.EventNews}
 			switch {
 			case comment != "" && accept != "":
-				return cli.Usage("give --comment or --accept, not both")
+				return app.Usagef("give --comment or --accept, not both")
 			case comment != "":
 				ev.Kind, ev.Text = cruise.EventComment, comment
 			case accept != "":
@@ -34,11 +35,11 @@ stranger's comment, which waits for you, becomes work.`,
 					return err
 				}
 			case cmd.Flags().Changed("comment"):
-				return cli.Usage("the comment is empty")
+				return app.Usagef("the comment is empty")
 			}
 			p, err := t.send(cmd.Context(), args, ev)
 			if err == nil {
-				t.Streams().Progress("phase %s looks now", p.ID)
+				t.IO.Progress("phase %s looks now", p.ID)
 			}
 			return err
 		},
@@ -79,9 +80,9 @@ workspace, after that was checked against the forge.`,
 			ev := cruise.Event{Kind: cruise.EventResume, MoreRounds: rounds, MoreCost: cost, Over: over}
 			switch {
 			case from != "" && (all || len(args) > 0), all && len(args) > 0:
-				return cli.Usage("give one of ID, --all and --from")
+				return app.Usagef("give one of ID, --all and --from")
 			case over != "" && (all || from != ""):
-				return cli.Usage("--over is about one phase that lives")
+				return app.Usagef("--over is about one phase that lives")
 			case from != "":
 				return t.resumeFrom(cmd.Context(), from, who, asJSON)
 			case all:
@@ -89,7 +90,7 @@ workspace, after that was checked against the forge.`,
 			}
 			p, err := t.send(cmd.Context(), args, ev)
 			if err == nil {
-				t.Streams().Progress("phase %s goes on", p.ID)
+				t.IO.Progress("phase %s goes on", p.ID)
 			}
 			return err
 		},
@@ -108,7 +109,7 @@ workspace, after that was checked against the forge.`,
 }
 
 func (t *tool) resumeAll(ctx context.Context, ev cruise.Event) error {
-	db, err := t.open(ctx)
+	db, err := t.Store(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (t *tool) resumeAll(ctx context.Context, ev cruise.Event) error {
 			return err
 		}
 	}
-	t.Streams().Progress("%d phases go on", n)
+	t.IO.Progress("%d phases go on", n)
 	return nil
 }
 
@@ -149,7 +150,7 @@ func (t *tool) pause() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := t.send(cmd.Context(), args, cruise.Event{Kind: cruise.EventPause})
 			if err == nil {
-				t.Streams().Progress("phase %s pauses", p.ID)
+				t.IO.Progress("phase %s pauses", p.ID)
 			}
 			return err
 		},
@@ -186,12 +187,12 @@ func (t *tool) clean(ctx context.Context, args []string, force bool) error {
 			if st.Trouble != "" {
 				return &StateError{ID: p.ID, Why: term.Clean(st.Trouble)}
 			}
-			t.Streams().Progress("phase %s is cleaned up", p.ID)
+			t.IO.Progress("phase %s is cleaned up", p.ID)
 			return nil
 		}
 		if st.Stage != said {
 			said = st.Stage
-			t.Streams().Progress("phase %s: %s", p.ID, st.Stage)
+			t.IO.Progress("phase %s: %s", p.ID, st.Stage)
 		}
 		select {
 		case <-ctx.Done():
@@ -226,12 +227,12 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 		if err != nil {
 			return err
 		}
-		lines, err := steps.ReadLog(t.Data(), id, seen)
+		lines, err := steps.ReadLog(t.Dirs.Data, id, seen)
 		if err != nil {
 			return err
 		}
 		for _, l := range lines {
-			_, _ = fmt.Fprintf(t.Streams().Out, "%s  %s\n", l.At.Local().Format("15:04:05"), term.Clean(l.Text))
+			_, _ = fmt.Fprintf(t.IO.Out, "%s  %s\n", l.At.Local().Format("15:04:05"), term.Clean(l.Text))
 		}
 		seen += len(lines)
 		if !follow || over(p, st) {

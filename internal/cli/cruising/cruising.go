@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/serve"
@@ -22,7 +23,7 @@ import (
 )
 
 // Commands are those that cco-cruise adds to cco's own.
-func Commands(k cli.Kit) []*cobra.Command { return Variant{}.Commands(k) }
+func Commands(a *app.App) []*cobra.Command { return Variant{}.Commands(a) }
 
 // Variant is cco-cruise with a difference, for tests that put trouble into it.
 type Variant struct {
@@ -33,17 +34,17 @@ type Variant struct {
 }
 
 // Commands are those of the variant.
-func (v Variant) Commands(k cli.Kit) []*cobra.Command {
+func (v Variant) Commands(a *app.App) []*cobra.Command {
 	if v.Steps == nil {
 		v.Steps = func(s cruise.Steps) cruise.Steps { return s }
 	}
-	t := &tool{Kit: k, variant: v}
+	t := &tool{App: a, variant: v}
 	return []*cobra.Command{t.cruise(), t.pr()}
 }
 
 // tool is what the commands are wired to.
 type tool struct {
-	cli.Kit
+	*app.App
 	variant Variant
 }
 
@@ -65,7 +66,7 @@ Without an id, commands mean the phase of the branch that is checked out.
 
 // client talks to the engine.
 func (t *tool) client() *serve.Client {
-	return &serve.Client{Data: t.Data(), Launch: t.launch, Report: t.Streams().Progress}
+	return &serve.Client{Data: t.Dirs.Data, Launch: t.launch, Report: t.IO.Progress}
 }
 
 // launch starts the engine, detached, until it has had nothing to do for a while.
@@ -74,28 +75,23 @@ func (t *tool) launch() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(t.Data(), 0o700); err != nil {
+	if err := os.MkdirAll(t.Dirs.Data, 0o700); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(t.Data(), "cruise.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(filepath.Join(t.Dirs.Data, "cruise.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
 	_, err = proc.Detach(proc.Cmd{
-		Argv: []string{cli.Companion, "cruise", "serve", "--until-idle", "10m"}, Path: self, Dir: t.Data(), Stdout: log,
+		Argv: []string{cli.Companion, "cruise", "serve", "--until-idle", "10m"}, Path: self, Dir: t.Dirs.Data, Stdout: log,
 		Stderr: log,
 	})
 	return err
 }
 
-// open opens the store alone: most commands need no more.
-func (t *tool) open(ctx context.Context) (*store.Store, error) {
-	return store.Open(ctx, filepath.Join(t.Data(), "cco.db"))
-}
-
 func (t *tool) newPhase(ctx context.Context) (string, error) {
-	st, err := t.open(ctx)
+	st, err := t.Store(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -130,7 +126,7 @@ func (t *tool) phase(ctx context.Context, st *store.Store, args []string) (store
 	if len(args) > 0 {
 		return st.Phase(ctx, args[0])
 	}
-	repo, err := git.Open(ctx, t.Dir())
+	repo, err := git.Open(ctx, t.Dir)
 	if err != nil {
 		return store.Phase{}, err
 	}
@@ -165,7 +161,7 @@ func (t *tool) only(ctx context.Context, st *store.Store, repo string, none erro
 
 // send gives a phase an event.
 func (t *tool) send(ctx context.Context, args []string, ev cruise.Event) (store.Phase, error) {
-	st, err := t.open(ctx)
+	st, err := t.Store(ctx)
 	if err != nil {
 		return store.Phase{}, err
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
@@ -40,7 +40,7 @@ func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON b
 	if err != nil {
 		return err
 	}
-	repo, err := git.Open(ctx, t.Dir())
+	repo, err := git.Open(ctx, t.Dir)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON b
 	if asJSON {
 		return t.printStatus(ctx, []string{id}, true)
 	}
-	_, _ = fmt.Fprintf(t.Streams().Out, "phase %s goes on with %s\n", id, pull.URL)
+	_, _ = fmt.Fprintf(t.IO.Out, "phase %s goes on with %s\n", id, pull.URL)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func readShown(dir string) (s steps.Shown, err error) {
 		return s, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > 2<<20 {
-		return s, cli.Usage("%s is no file that cco wrote", path)
+		return s, app.Usagef("%s is no file that cco wrote", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -142,7 +142,7 @@ func readShown(dir string) (s steps.Shown, err error) {
 		return s, fmt.Errorf("read %s: %w", path, err)
 	}
 	if !slices.Contains(cruise.Kinds(), cruise.Kind(s.Phase)) || cruise.CheckBranch(s.Branch) != nil || s.PRNumber <= 0 {
-		return s, cli.Usage("%s names no phase with a pull request", path)
+		return s, app.Usagef("%s names no phase with a pull request", path)
 	}
 	return s, nil
 }

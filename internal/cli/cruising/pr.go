@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
@@ -43,7 +44,7 @@ func (t *tool) onPull(w *where, do func(ctx context.Context, f fullForge, p forg
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		if w.branch == "" {
-			repo, err := git.Open(ctx, t.Dir())
+			repo, err := git.Open(ctx, t.Dir)
 			if err != nil {
 				return err
 			}
@@ -53,12 +54,12 @@ func (t *tool) onPull(w *where, do func(ctx context.Context, f fullForge, p forg
 			}
 			w.branch = head.Branch
 		}
-		st, err := t.open(ctx)
+		st, err := t.Store(ctx)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = st.Close() }()
-		f, err := t.connect(ctx, st, t.Dir(), *w)
+		f, err := t.connect(ctx, st, t.Dir, *w)
 		if err != nil {
 			return err
 		}
@@ -87,9 +88,9 @@ func (t *tool) prStatus(w *where) *cobra.Command {
 			}
 			s := prStatus{p, f.Limits()}
 			if asJSON {
-				return t.Streams().JSON(s)
+				return t.IO.JSON(s)
 			}
-			showStatus(t.Streams(), s)
+			showStatus(t.IO, s)
 			return nil
 		}),
 	}
@@ -142,13 +143,13 @@ With --json the mark at the end can be given to --since to see only what is new.
 				if s.Comments == nil {
 					s.Comments = []forge.Comment{}
 				}
-				return t.Streams().JSON(s)
+				return t.IO.JSON(s)
 			}
 			if len(s.Comments) == 0 {
-				t.Streams().Say("nothing was said on #%d", p.Number)
+				t.IO.Say("nothing was said on #%d", p.Number)
 			}
 			for _, c := range s.Comments {
-				showComment(t.Streams(), c)
+				showComment(t.IO, c)
 			}
 			return nil
 		}),
@@ -187,18 +188,18 @@ standard input. Giving the same answer again changes nothing, so a command that
 was interrupted can be repeated.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return cli.Usage("the id of a comment and a text are needed, see `cco pr reply --help`")
+				return app.Usagef("the id of a comment and a text are needed, see `cco pr reply --help`")
 			}
 			text := args[1]
 			if text == "-" {
-				data, err := io.ReadAll(io.LimitReader(t.Streams().In, maxReply+1))
+				data, err := io.ReadAll(io.LimitReader(t.IO.In, maxReply+1))
 				if err != nil {
 					return err
 				}
 				text = string(data)
 			}
 			if strings.TrimSpace(text) == "" || len(text) > maxReply {
-				return cli.Usage("an answer has between 1 and %d bytes", maxReply)
+				return app.Usagef("an answer has between 1 and %d bytes", maxReply)
 			}
 			return t.onPull(w, func(ctx context.Context, f fullForge, p forge.Pull, args []string) error {
 				return t.reply(ctx, f, p, args[0], text)
@@ -216,10 +217,10 @@ func (t *tool) reply(ctx context.Context, f fullForge, p forge.Pull, to, text st
 	}
 	switch {
 	case posted.Again:
-		t.Streams().Say("it was said before")
+		t.IO.Say("it was said before")
 	case posted.Fallback != "":
-		t.Streams().Say("%s", posted.Fallback)
+		t.IO.Say("%s", posted.Fallback)
 	}
-	t.Streams().Printf("%s %s\n", posted.ID, term.Clean(posted.URL))
+	t.IO.Printf("%s %s\n", posted.ID, term.Clean(posted.URL))
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/durable"
 	"github.com/cco-dev/cco/internal/cruise/serve"
@@ -44,15 +44,15 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 		return err
 	}
 	defer done()
-	svc.Report = t.Streams().Detail // what phases do is in their own logs
+	svc.Report = t.IO.Detail // what phases do is in their own logs
 	cfg, err := t.Config()
 	if err != nil {
 		return err
 	}
 	run := t.RunOptions(cfg)
-	inbox := &steps.Inbox{Data: t.Data()}
+	inbox := &steps.Inbox{Data: t.Dirs.Data}
 	doer := &steps.Doer{
-		Data: t.Data(), Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: t.ask(),
+		Data: t.Dirs.Data, Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: t.ask(),
 		Inbox: inbox,
 		Forge: t.forges(svc.Store),
 		Settings: steps.Settings{
@@ -61,10 +61,10 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 			Limits: run.Limits, IdleTimeout: run.IdleTimeout, Bots: cfg.Cruise.Bots,
 		},
 	}
-	s := &serve.Server{Data: t.Data(), Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle,
-		Ready: func() { t.Streams().Progress("phases are being run") }}
+	s := &serve.Server{Data: t.Dirs.Data, Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle,
+		Ready: func() { t.IO.Progress("phases are being run") }}
 	s.Open = func(ctx context.Context) (serve.Engine, error) {
-		e, err := durable.Open(ctx, filepath.Join(t.Data(), "cruise.db"), t.variant.Steps(doer),
+		e, err := durable.Open(ctx, filepath.Join(t.Dirs.Data, "cruise.db"), t.variant.Steps(doer),
 			slog.New(slog.DiscardHandler))
 		if err != nil {
 			return nil, err
@@ -98,13 +98,13 @@ func (t *tool) hooks(ctx context.Context, address string, st *store.Store, w *st
 	http.Handler, error) {
 	secret := t.Env("CCO_WEBHOOK_SECRET")
 	if secret == "" {
-		return nil, nil, cli.Usage("--webhook needs a secret that the forge signs with, in CCO_WEBHOOK_SECRET")
+		return nil, nil, app.Usagef("--webhook needs a secret that the forge signs with, in CCO_WEBHOOK_SECRET")
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, nil, err
 	}
-	t.Streams().Say("webhooks are taken at http://%s/", l.Addr())
+	t.IO.Say("webhooks are taken at http://%s/", l.Addr())
 	return l, receiver(forge.Secret(secret), st, func(phase string) { w.Wake(phase) }), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
@@ -83,9 +84,11 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 		return err
 	}
 	if f.create {
-		if err := t.CreateBox(ctx, spec.Box, cfg); err != nil {
+		created, err := t.Create(ctx, spec.Box, cfg, false)
+		if err != nil {
 			return err
 		}
+		created.Tell(t.IO)
 	}
 	if err := t.check(ctx, spec); err != nil {
 		return err
@@ -100,9 +103,9 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 	if f.asJSON {
 		return t.printStatus(ctx, []string{id}, true)
 	}
-	_, _ = fmt.Fprintf(t.Streams().Out, "phase %s has begun\n", id)
+	_, _ = fmt.Fprintf(t.IO.Out, "phase %s has begun\n", id)
 	if f.detach {
-		_, _ = fmt.Fprintf(t.Streams().Out, "follow it with `cco cruise logs -f %s`\n", id)
+		_, _ = fmt.Fprintf(t.IO.Out, "follow it with `cco cruise logs -f %s`\n", id)
 		return nil
 	}
 	return t.follow(ctx, id)
@@ -111,9 +114,9 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 func (t *tool) task(f startFlags, args []string) (string, error) {
 	switch {
 	case len(args) == 1 && f.file != "":
-		return "", cli.Usage("give a task or --file, not both")
+		return "", app.Usagef("give a task or --file, not both")
 	case len(args) == 0 && f.file == "":
-		return "", cli.Usage("what is to be done? Give a task or --file F")
+		return "", app.Usagef("what is to be done? Give a task or --file F")
 	}
 	text := ""
 	if len(args) == 1 {
@@ -126,23 +129,23 @@ func (t *tool) task(f startFlags, args []string) (string, error) {
 		text = string(data)
 	}
 	if text = strings.TrimSpace(text); text == "" {
-		return "", cli.Usage("the task is empty")
+		return "", app.Usagef("the task is empty")
 	}
 	if len(text) > 1<<20 {
-		return "", cli.Usage("the task is larger than 1 MiB")
+		return "", app.Usagef("the task is larger than 1 MiB")
 	}
 	return text, nil
 }
 
 func (t *tool) read(file string) ([]byte, error) {
 	if file == "-" {
-		return readAll(t.Streams().In)
+		return readAll(t.IO.In)
 	}
 	return os.ReadFile(file)
 }
 
 func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task string) (cruise.Spec, error) {
-	repo, err := git.Open(ctx, t.Dir())
+	repo, err := git.Open(ctx, t.Dir)
 	if err != nil {
 		return cruise.Spec{}, err
 	}
@@ -172,16 +175,16 @@ func checkSpec(s cruise.Spec) error {
 	}
 	switch {
 	case !slices.Contains(kinds, s.Kind):
-		return cli.Usage("no phase %q; there are planning, building and validating", s.Kind)
+		return app.Usagef("no phase %q; there are planning, building and validating", s.Kind)
 	case s.Through != "" && slices.Index(kinds, s.Through) < slices.Index(kinds, s.Kind):
-		return cli.Usage("--through %s comes before %s, or is no phase", s.Through, s.Kind)
+		return app.Usagef("--through %s comes before %s, or is no phase", s.Through, s.Kind)
 	case len(s.Domains) == 0 || slices.Contains(s.Domains, ""):
-		return cli.Usage("--domains: at least one domain is needed, and none can be empty")
+		return app.Usagef("--domains: at least one domain is needed, and none can be empty")
 	case s.MaxRounds < 1 || s.MaxCost <= 0 || s.Timeout <= 0 || s.DiffBudget < 0:
-		return cli.Usage("--max-rounds, --max-cost and --timeout must be more than zero")
+		return app.Usagef("--max-rounds, --max-cost and --timeout must be more than zero")
 	case s.Branch != "":
 		if err := cruise.CheckBranch(s.Branch); err != nil {
-			return cli.Usage("--branch: %v", err)
+			return app.Usagef("--branch: %v", err)
 		}
 	}
 	return nil
@@ -216,14 +219,14 @@ func (t *tool) check(ctx context.Context, s cruise.Spec) error {
 		return err
 	}
 	if s.Branch == remote.DefaultBranch {
-		return cli.Usage("--branch %s is the default branch of the repository", s.Branch)
+		return app.Usagef("--branch %s is the default branch of the repository", s.Branch)
 	}
 	if s.Branch == "" {
 		return nil
 	}
 	at, err := f.Branch(ctx, s.Branch)
 	if err == nil && at != "" {
-		return cli.Usage("--branch %s is on the forge already", s.Branch)
+		return app.Usagef("--branch %s is on the forge already", s.Branch)
 	}
 	return err
 }
@@ -240,7 +243,7 @@ func (e *StateError) WrongState() {}
 func (t *tool) follow(ctx context.Context, id string) error {
 	err := t.showLog(ctx, id, true)
 	if errors.Is(err, context.Canceled) {
-		t.Streams().Progress("the phase goes on: see `cco cruise status %s`", id)
+		t.IO.Progress("the phase goes on: see `cco cruise status %s`", id)
 		return nil
 	}
 	return err

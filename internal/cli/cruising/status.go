@@ -78,7 +78,7 @@ func show(p store.Phase, st cruise.State) shown {
 
 func (t *tool) load(ctx context.Context, args []string) (store.Phase, cruise.State, error) {
 	var st cruise.State
-	db, err := t.open(ctx)
+	db, err := t.Store(ctx)
 	if err != nil {
 		return store.Phase{}, st, err
 	}
@@ -99,7 +99,7 @@ func (t *tool) printStatus(ctx context.Context, args []string, asJSON bool) erro
 		return err
 	}
 	if asJSON {
-		enc := json.NewEncoder(t.Streams().Out)
+		enc := json.NewEncoder(t.IO.Out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(show(p, st))
 	}
@@ -107,7 +107,7 @@ func (t *tool) printStatus(ctx context.Context, args []string, asJSON bool) erro
 }
 
 func (t *tool) describe(p store.Phase, st cruise.State) error {
-	w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		// Much of it was written by agents and strangers.
 		if text := term.Clean(fmt.Sprintf(format, args...)); text != "" {
@@ -209,11 +209,11 @@ func (t *tool) watchStatus(ctx context.Context, args []string, asJSON bool) erro
 		if !p.Updated.Equal(last) {
 			last = p.Updated
 			if asJSON {
-				if err := json.NewEncoder(t.Streams().Out).Encode(show(p, st)); err != nil {
+				if err := json.NewEncoder(t.IO.Out).Encode(show(p, st)); err != nil {
 					return err
 				}
 			} else {
-				_, _ = fmt.Fprintf(t.Streams().Out, "%s\n", strings.Repeat("─", 60))
+				_, _ = fmt.Fprintf(t.IO.Out, "%s\n", strings.Repeat("─", 60))
 				if err := t.describe(p, st); err != nil {
 					return err
 				}
@@ -235,7 +235,7 @@ func (t *tool) list() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List phases", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, err := t.open(cmd.Context())
+			db, err := t.Store(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -252,11 +252,11 @@ func (t *tool) list() *cobra.Command {
 				if list == nil {
 					list = []store.Phase{}
 				}
-				enc := json.NewEncoder(t.Streams().Out)
+				enc := json.NewEncoder(t.IO.Out)
 				enc.SetIndent("", "  ")
 				return enc.Encode(list)
 			}
-			w := tabwriter.NewWriter(t.Streams().Out, 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 			_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")
 			for _, p := range list {
 				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Kind, p.Stage, p.Branch,

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -84,9 +84,9 @@ func TestMachinesGetTheAgentsThatTheyLack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _, words := term.Test("")
-			a := &app{io: s, dirs: config.Dirs{Data: t.TempDir()}}
+			a := &App{IO: s, Dirs: config.Dirs{Data: t.TempDir()}}
 			if tt.there {
-				if _, err := install.Install(t.Context(), a.dirs.Data, claude, "", install.Host()); err != nil {
+				if _, err := install.Install(t.Context(), a.Dirs.Data, claude, "", install.Host()); err != nil {
 					t.Fatal(err)
 				}
 			}

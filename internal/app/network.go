@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -20,31 +20,31 @@ import (
 )
 
 // sources are where the settings come from that hold in a repository; "" is none.
-func (a *app) sources(repo string) config.Sources {
-	s := config.Sources{UserFile: a.dirs.File(), Env: a.env, Home: a.home}
+func (a *App) sources(repo string) config.Sources {
+	s := config.Sources{UserFile: a.Dirs.File(), Env: a.Env, Home: a.Home}
 	if repo != "" {
 		s.RepoFile = filepath.Join(repo, config.RepoFile)
-		s.Trusted = config.TrustedBy(a.dirs.Data, s.RepoFile)
+		s.Trusted = config.TrustedBy(a.Dirs.Data, s.RepoFile)
 	}
 	return s
 }
 
-// permit is something that may leave a box, and on whose word.
-type permit struct {
+// Permit is something that may leave a box, and on whose word.
+type Permit struct {
 	Rule string `json:"rule"`
 	From string `json:"from"`
 }
 
 // network says what may leave a box. What is allowed is read anew at each decision.
-func (a *app) network(ctx context.Context, b *box.Box, repo string, cfg config.Config) (c broker.Config, err error) {
-	if c.Mode, err = a.mode(b, repo, cfg); err != nil || c.Mode == broker.ModeNone {
+func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.Config) (c broker.Config, err error) {
+	if c.Mode, err = a.Mode(b, repo, cfg); err != nil || c.Mode == broker.ModeNone {
 		return c, err
 	}
-	known := &setCache{}
-	if _, err := a.permits(ctx, b.Spec, cfg, known); err != nil {
+	known := &SetCache{}
+	if _, err := a.Permits(ctx, b.Spec, cfg, known); err != nil {
 		return c, err
 	}
-	boxes := &box.Boxes{Data: a.dirs.Data}
+	boxes := &box.Boxes{Data: a.Dirs.Data}
 	c.Allowed = func() []broker.Rule {
 		spec := b.Spec
 		if now, err := boxes.Record(b.Name); err == nil {
@@ -52,11 +52,11 @@ func (a *app) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 		} else if !errors.As(err, new(*box.NotFoundError)) { // it is being made
 			return nil
 		}
-		cfg, err := a.configIn(repo)
+		cfg, err := a.ConfigIn(repo)
 		if err != nil {
 			return nil // closed, until somebody mends the settings
 		}
-		list, err := a.permits(context.WithoutCancel(ctx), spec, cfg, known)
+		list, err := a.Permits(context.WithoutCancel(ctx), spec, cfg, known)
 		if err != nil {
 			return nil
 		}
@@ -71,10 +71,10 @@ func (a *app) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 	return c, nil
 }
 
-// mode is the box's own, or a tighter one that the repository asks for.
-func (a *app) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, error) {
+// Mode is the box's own, or a tighter one that the repository asks for.
+func (a *App) Mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, error) {
 	mode := b.Spec.Mode()
-	user, err := a.configIn("")
+	user, err := a.ConfigIn("")
 	if err != nil {
 		return broker.ModeNone, err
 	}
@@ -86,9 +86,9 @@ func (a *app) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, err
 	return broker.ParseMode(mode)
 }
 
-// permits is everything that is allowed. An entry that is no rule is an error, and so is a set that can't be found.
-func (a *app) permits(ctx context.Context, spec box.Spec, cfg config.Config, known *setCache) ([]permit, error) {
-	var list []permit
+// Permits is everything that is allowed. An entry that is no rule is an error, and so is a set that can't be found.
+func (a *App) Permits(ctx context.Context, spec box.Spec, cfg config.Config, known *SetCache) ([]Permit, error) {
+	var list []Permit
 	for _, s := range []struct {
 		from        string
 		rules, sets []string
@@ -100,28 +100,28 @@ func (a *app) permits(ctx context.Context, spec box.Spec, cfg config.Config, kno
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.from, err)
 			}
-			list = append(list, permit{r.String(), s.from})
+			list = append(list, Permit{r.String(), s.from})
 		}
 		for _, name := range s.sets {
-			set, err := known.load(ctx, name)
+			set, err := known.Load(ctx, name)
 			if err != nil {
 				return nil, err
 			}
 			for _, r := range set.Rules {
-				list = append(list, permit{r.String(), "set " + name + " of " + s.from})
+				list = append(list, Permit{r.String(), "set " + name + " of " + s.from})
 			}
 		}
 	}
 	return list, nil
 }
 
-// setCache asks the tools for their hosts once.
-type setCache struct {
+// SetCache asks the tools for their hosts once.
+type SetCache struct {
 	mu    sync.Mutex
 	known map[string]sets.Set
 }
 
-func (c *setCache) load(ctx context.Context, name string) (sets.Set, error) {
+func (c *SetCache) Load(ctx context.Context, name string) (sets.Set, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if set, ok := c.known[name]; ok {
@@ -142,10 +142,10 @@ func (c *setCache) load(ctx context.Context, name string) (sets.Set, error) {
 	return set, nil
 }
 
-// way opens a door for what belongs to no session: a shell, or the commands that set a box up. It leads to no model.
-func (a *app) way(ctx context.Context, b *box.Box, who string) (*box.Way, func(), error) {
-	top := repoTop(a.cwd)
-	cfg, err := a.configIn(top)
+// Way opens a door for what belongs to no session: a shell, or the commands that set a box up. It leads to no model.
+func (a *App) Way(ctx context.Context, b *box.Box, who string) (*box.Way, func(), error) {
+	top := RepoTop(a.Dir)
+	cfg, err := a.ConfigIn(top)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +153,7 @@ func (a *app) way(ctx context.Context, b *box.Box, who string) (*box.Way, func()
 	if err != nil || c.Mode == broker.ModeNone {
 		return nil, func() {}, err
 	}
-	log := &netLog{path: filepath.Join(b.Dir, netFile)}
+	log := &netLog{path: filepath.Join(b.Dir, NetFile)}
 	c.Session, c.Token, c.Record = who, rand.Text(), log.add
 	door, err := broker.Open(c)
 	if err != nil {
@@ -176,8 +176,8 @@ func (a *app) way(ctx context.Context, b *box.Box, who string) (*box.Way, func()
 
 // doorway listens in a directory that only a box is shown. The box's user need not be ours: what is above it keeps
 // others out.
-func (a *app) doorway() (l net.Listener, dir string, err error) {
-	doors := filepath.Join(a.dirs.Data, "doors")
+func (a *App) doorway() (l net.Listener, dir string, err error) {
+	doors := filepath.Join(a.Dirs.Data, "doors")
 	if err := os.MkdirAll(doors, 0o700); err != nil {
 		return nil, "", err
 	}
@@ -205,36 +205,18 @@ func (a *app) doorway() (l net.Listener, dir string, err error) {
 	return unix, dir, err
 }
 
-// noNetworkError says that a box was made to have none.
-type noNetworkError struct{ box string }
+// NoNetworkError says that a box was made to have none.
+type NoNetworkError struct{ Box string }
 
-func (e *noNetworkError) Error() string {
+func (e *NoNetworkError) Error() string {
 	return fmt.Sprintf("box %s has no network (--network none); give it one with `cco box create %s --network allowlist`",
-		e.box, e.box)
+		e.Box, e.Box)
 }
 
 // networkMode refuses what is no mode.
 func networkMode(s string) (string, error) {
 	if s != "" && !slices.Contains(box.Networks(), s) {
-		return "", usagef("no network %q; there are %s", s, strings.Join(box.Networks(), ", "))
+		return "", Usagef("no network %q; there are %s", s, strings.Join(box.Networks(), ", "))
 	}
 	return s, nil
-}
-
-func (a *app) warnOpen(name, mode string) {
-	if mode == box.NetworkOpen {
-		a.io.Warn("box %s reaches every public host: what an agent reads there can lead it astray, and what it reads here "+
-			"it can send away", name)
-	}
-}
-
-// setNetwork changes the mode of a box that is there. It holds for what is started from now on.
-func (a *app) setNetwork(ctx context.Context, name, mode string) error {
-	boxes := &box.Boxes{Data: a.dirs.Data}
-	if err := boxes.Change(ctx, name, func(s *box.Spec) error { s.Network = mode; return nil }); err != nil {
-		return err
-	}
-	a.io.Say("box %s: network %s, for what starts from now on", name, mode)
-	a.warnOpen(name, mode)
-	return nil
 }

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -23,31 +23,31 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// keyError says that an agent could not reach its model, and what was looked at.
-type keyError struct {
+// KeyError says that an agent could not reach its model, and what was looked at.
+type KeyError struct {
 	agent    string
 	provider broker.Provider
 	settings string
 }
 
-func (e *keyError) Error() string {
+func (e *KeyError) Error() string {
 	return fmt.Sprintf("agent %s: no key for %s: none of %s is set. Set one of them, or say where the key is with "+
 		"keys.%s in %s, or set %s to a gateway on this machine that needs none",
 		e.agent, e.provider.Name, strings.Join(e.provider.KeyVars, ", "), e.provider.Name, e.settings, e.provider.BaseVar)
 }
 
-// closedError says that an agent could not reach its model because its box is to reach nothing.
-type closedError struct{ box, agent string }
+// ClosedError says that an agent could not reach its model because its box is to reach nothing.
+type ClosedError struct{ box, agent string }
 
-func (e *closedError) Error() string {
+func (e *ClosedError) Error() string {
 	return fmt.Sprintf("box %s has no network (--network none), so that agent %s can't reach its model there; with "+
 		"--network allowlist it reaches that and nothing else",
 		e.box, e.agent)
 }
 
 // door says what a session may reach, and with which key. The key itself goes no further than the broker.
-func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.Config, error) {
-	cfg, err := a.configIn(rec.Repo)
+func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (broker.Config, error) {
+	cfg, err := a.ConfigIn(rec.Repo)
 	if err != nil {
 		return broker.Config{}, err
 	}
@@ -60,11 +60,11 @@ func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 		return c, err
 	}
 	if c.Mode == broker.ModeNone {
-		return c, &closedError{b.Name, rec.Agent}
+		return c, &ClosedError{b.Name, rec.Agent}
 	}
 	up, err := a.upstream(ctx, ag.Provider(), rec.Agent, cfg)
-	if missing, ok := errors.AsType[*keyError](err); ok && unguarded(b) {
-		a.io.Warn("%v; in this box, around which the kernel does not stand, %s uses the login that it has of its own, and "+
+	if missing, ok := errors.AsType[*KeyError](err); ok && unguarded(b) {
+		a.IO.Warn("%v; in this box, around which the kernel does not stand, %s uses the login that it has of its own, and "+
 			"no limit on spending holds", missing, rec.Agent)
 		return broker.Config{}, nil
 	}
@@ -72,11 +72,11 @@ func (a *app) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 		return c, err
 	}
 	c.Models, c.Proxy = []broker.Upstream{up}, http.ProxyFromEnvironment
-	if c.Prices, err = a.prices(); err != nil {
+	if c.Prices, err = a.Prices(); err != nil {
 		return c, err
 	}
 	if cfg.Network.RecordBodies {
-		c.RecordBodies = &lateFile{path: filepath.Join(a.dirs.Data, "sessions", rec.ID, "bodies.jsonl")}
+		c.RecordBodies = &lateFile{path: filepath.Join(a.Dirs.Data, "sessions", rec.ID, "bodies.jsonl")}
 	}
 	return c, err
 }
@@ -102,12 +102,12 @@ func (l *lateFile) Write(p []byte) (n int, err error) {
 }
 
 // upstream is a model with its key.
-func (a *app) upstream(ctx context.Context, provider, agentName string, cfg config.Config) (up broker.Upstream,
+func (a *App) upstream(ctx context.Context, provider, agentName string, cfg config.Config) (up broker.Upstream,
 	err error) {
 	if up.Provider, err = broker.FindProvider(provider); err != nil {
 		return up, err
 	}
-	if base := a.env(up.Provider.BaseVar); base != "" {
+	if base := a.Env(up.Provider.BaseVar); base != "" {
 		if up.Base, err = url.Parse(base); err != nil {
 			return up, fmt.Errorf("%s: not a URL", up.Provider.BaseVar) // what it says may have a password in it
 		}
@@ -115,22 +115,22 @@ func (a *app) upstream(ctx context.Context, provider, agentName string, cfg conf
 	source, found := a.keySource(up.Provider, cfg)
 	if !found {
 		if !loopback(up.Base) {
-			return up, &keyError{agentName, up.Provider, a.dirs.File()}
+			return up, &KeyError{agentName, up.Provider, a.Dirs.File()}
 		}
 		return up, nil
 	}
-	up.Key, err = broker.LoadKey(ctx, source, a.env)
+	up.Key, err = broker.LoadKey(ctx, source, a.Env)
 	return up, err
 }
 
 // keySource is where a provider's key is: where the user's settings say, or else in the first of its variables that is
 // set.
-func (a *app) keySource(p broker.Provider, cfg config.Config) (broker.KeySource, bool) {
+func (a *App) keySource(p broker.Provider, cfg config.Config) (broker.KeySource, bool) {
 	if k := cfg.Keys[p.Name]; !k.IsZero() {
 		return broker.KeySource{Env: k.Env, File: k.File, Keyring: k.Keyring, Command: k.Command.Args(), Bearer: k.Bearer},
 			true
 	}
-	i := slices.IndexFunc(p.KeyVars, func(name string) bool { return a.env(name) != "" })
+	i := slices.IndexFunc(p.KeyVars, func(name string) bool { return a.Env(name) != "" })
 	if i < 0 {
 		return broker.KeySource{}, false
 	}
@@ -151,13 +151,13 @@ func loopback(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// prices are those that cco knows, with the user's own in their place or beside them.
-func (a *app) prices() (broker.Prices, error) {
+// Prices are those that cco knows, with the user's own in their place or beside them.
+func (a *App) Prices() (broker.Prices, error) {
 	known, err := broker.DefaultPrices()
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(a.dirs.Config, "prices.toml")
+	file := filepath.Join(a.Dirs.Config, "prices.toml")
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
@@ -175,8 +175,8 @@ func (a *app) prices() (broker.Prices, error) {
 	return append(known, own...), nil
 }
 
-// configIn reads the settings that hold in a repository. What of them was not followed was said when it was sent.
-func (a *app) configIn(repo string) (config.Config, error) {
+// ConfigIn reads the settings that hold in a repository. What of them was not followed was said when it was sent.
+func (a *App) ConfigIn(repo string) (config.Config, error) {
 	c, _, err := config.Load(a.sources(repo))
 	return c, err
 }

@@ -1,0 +1,193 @@
+// Package app wires cco together: settings, stores, boxes, sessions, the way out of a box with its keys. Commands, the
+// engine and tests use it. What it has to say in between goes to its streams.
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/container"
+	"github.com/cco-dev/cco/internal/box/native"
+	"github.com/cco-dev/cco/internal/box/worktree"
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/provision"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+// App is what commands are wired to. Everything that it gives is made when it is first asked for.
+type App struct {
+	IO   *term.Streams
+	Env  func(string) string
+	Home string
+	Dirs config.Dirs
+	Dir  string // where the command was given
+}
+
+// New is cco for the user whose process this is.
+func New(io *term.Streams) (*App, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the home directory: %w (set HOME)", err)
+	}
+	dirs, err := config.Paths(os.Getenv, home)
+	if err != nil {
+		return nil, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the current directory: %w", err)
+	}
+	return &App{IO: io, Env: os.Getenv, Home: home, Dirs: dirs, Dir: cwd}, nil
+}
+
+// Config reads the settings that hold in the current directory.
+func (a *App) Config() (config.Config, error) {
+	c, warnings, err := config.Load(a.sources(RepoTop(a.Dir)))
+	for _, w := range warnings {
+		a.IO.Warn("%s", w)
+	}
+	return c, err
+}
+
+// RepoTop finds the worktree that a directory is in, "" if none. It starts no git: every command would pay for that.
+func RepoTop(dir string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// Tool finds the part of cco that runs inside boxes: cco-box beside cco, or cco itself, which can be it too.
+func Tool() (string, error) {
+	beside, self, err := Beside("cco-box")
+	if err != nil || beside != "" {
+		return beside, err
+	}
+	return self, nil
+}
+
+// Beside finds a program of ours in cco's own directory; "" if it isn't there.
+func Beside(name string) (path, self string, err error) {
+	self, err = os.Executable()
+	if err != nil {
+		return "", "", err
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	path = filepath.Join(filepath.Dir(self), name)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		path = ""
+	}
+	return path, self, nil
+}
+
+// Boxes gives all boxes, with the one visible list of drivers.
+func (a *App) Boxes() (*box.Boxes, error) {
+	tool, err := Tool()
+	if err != nil {
+		return nil, err
+	}
+	hook, _, err := Beside("cco-guard")
+	if err != nil {
+		return nil, err
+	}
+	user, err := a.ConfigIn("")
+	if err != nil {
+		return nil, err
+	}
+	return &box.Boxes{
+		Data:  a.Dirs.Data,
+		Now:   time.Now,
+		Files: provision.Files,
+		Way:   func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.Way(ctx, b, "setup") },
+		Drivers: map[string]box.Driver{
+			"native": native.New(native.Options{Tool: tool, Guard: hook, Home: a.Home, Path: a.Env("PATH"),
+				Programs: agent.Programs()}),
+			"container": container.New(container.Options{Tool: tool, Guard: hook}),
+			"lima":      a.machines(),
+			"worktree": worktree.New(worktree.Options{
+				Tool: tool, Guard: hook, Home: a.Home, Path: a.Env("PATH"), Caches: guard.CacheRoots(a.Home),
+				Keys: keyVariables(user), KeyFiles: keyFiles(user),
+			}),
+		},
+	}, nil
+}
+
+// DefaultBackend is what suits this machine.
+func DefaultBackend() string {
+	if runtime.GOOS == "linux" {
+		return "native"
+	}
+	return "lima"
+}
+
+// Store opens the records of sessions and phases: most of what only looks needs no more.
+func (a *App) Store(ctx context.Context) (*store.Store, error) {
+	return store.Open(ctx, filepath.Join(a.Dirs.Data, "cco.db"))
+}
+
+// Sessions gives the hand-off. The store stays open until done is called.
+func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), err error) {
+	boxes, err := a.Boxes()
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := a.ConfigIn(RepoTop(a.Dir))
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := a.Store(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s = &session.Service{
+		Store: st, Boxes: boxes, Data: a.Dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn,
+		MaxFile: cfg.Pull.MaxBlob,
+		Door:    a.door, Program: a.program, Report: a.IO.Progress, Warn: a.IO.Warn,
+	}
+	return s, func() { _ = st.Close() }, nil
+}
+
+// spawn starts a keeper: this same program, on its own, with nothing of our terminal.
+func (a *App) spawn(id string, files ...*os.File) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	logFile, err := os.OpenFile(filepath.Join(a.Dirs.Data, "sessions", id, "keeper.log"),
+		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = logFile.Close() }()
+	_, err = proc.Detach(proc.Cmd{Argv: []string{"cco", "keeper", id}, Path: self, Dir: a.Dirs.Data, Stdout: logFile,
+		Stderr: logFile, Files: files})
+	return err
+}
+
+// RunOptions are the settings that hold for every run.
+func (a *App) RunOptions(cfg config.Config) session.PushOptions {
+	return session.PushOptions{
+		Dir: a.Dir, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Timeout: cfg.Push.Timeout,
+		IdleTimeout: cfg.Push.IdleTimeout, MaxWait: cfg.Push.MaxWait, Limits: session.Limits(cfg.Limits),
+		OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
+		PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
+	}
+}

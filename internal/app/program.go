@@ -1,0 +1,68 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/install"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+func (a *App) Install(ctx context.Context, ad agent.Adapter, version string,
+	at install.Platform) (install.Program, error) {
+	a.IO.Progress("installing %s %s for %s", ad.Name(), cmp.Or(version, ad.Package().Version), at)
+	return install.Install(ctx, a.Dirs.Data, ad, version, at)
+}
+
+// program finds an agent's program for a session, and the directories that its box must be shown. A program that isn't
+// on the host may still be in the box.
+func (a *App) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string,
+	err error) {
+	if m, ok := d.(box.Machine); ok {
+		return a.machineProgram(ctx, ad, b, d, m)
+	}
+	p, err := install.Find(ctx, a.Dirs.Data, ad)
+	if _, ok := errors.AsType[*install.MissingError](err); ok || err == nil && p.Dir == "" {
+		return "", nil, nil
+	}
+	return p.Path, []string{p.Dir}, err
+}
+
+// machineProgram is program for a box that is a machine of its own: what is installed for its platform, else what it
+// has itself, else the pinned version, which is installed now.
+func (a *App) machineProgram(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver,
+	m box.Machine) (path string, dirs []string, err error) {
+	goos, arch, err := m.Platform(ctx, b)
+	if err != nil {
+		return "", nil, err
+	}
+	at := install.Platform{OS: goos, Arch: arch}
+	p, ok := install.Installed(a.Dirs.Data, ad, at)
+	if !ok {
+		if own, err := machineHas(ctx, ad, b, d); own || err != nil {
+			return "", nil, err
+		}
+		if p, err = a.Install(ctx, ad, "", at); err != nil {
+			return "", nil, err
+		}
+	}
+	return p.Path, []string{p.Dir}, nil
+}
+
+// askTime is how long a program in a machine without the processor's help may take to say its version.
+const askTime = 2 * time.Minute
+
+// machineHas asks a machine whether it has an agent's program, in a version that cco can drive.
+func machineHas(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (bool, error) {
+	said := &proc.Tail{Max: 4096}
+	err := d.Run(ctx, b, box.Exec{Argv: []string{ad.Binary(), "--version"}, Stdout: said,
+		Limits: box.Limits{Time: askTime}})
+	if _, late := errors.AsType[*box.LimitError](err); late || proc.Code(err) > 0 {
+		return false, nil
+	}
+	return err == nil && install.Compare(install.Version([]byte(said.String())), ad.Package().Oldest) >= 0, err
+}
