@@ -22,7 +22,7 @@ func FuzzReadHeader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := bufio.NewReaderSize(bytes.NewReader(data), 16)
-		h, err := readHeader(r)
+		h, err := readHeader(r, false)
 		if err != nil {
 			return
 		}
@@ -35,7 +35,7 @@ func FuzzReadHeader(f *testing.F) {
 		}
 		// What was read can be written again, and means the same.
 		again := bundleHeader(h.format, h.refs, h.prerequisites)
-		h2, err := readHeader(bufio.NewReader(strings.NewReader(again)))
+		h2, err := readHeader(bufio.NewReader(strings.NewReader(again)), false)
 		if err != nil || !slices.Equal(h.refs, h2.refs) || !slices.Equal(h.prerequisites, h2.prerequisites) {
 			t.Errorf("%q reads as %+v, %v", again, h2, err)
 		}

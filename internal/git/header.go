@@ -22,11 +22,8 @@ const (
 )
 
 // readHeader reads a bundle's header as strictly as git writes it: capabilities, prerequisites, refs, an empty line.
-// It reads no further than that from r.
-func readHeader(r *bufio.Reader) (header, error) { return readHeaderOf(r, false) }
-
-// readHeaderOf reads that of a bundle with refs below KeptRef, too, if kept says so.
-func readHeaderOf(r *bufio.Reader, kept bool) (header, error) {
+// It reads no further than that from r. If kept says so, refs below KeptRef are allowed, too.
+func readHeader(r *bufio.Reader, kept bool) (header, error) {
 	p := headerParser{r: r, kept: kept, h: header{format: "sha1"}}
 	if err := p.signature(); err != nil {
 		return header{}, err

@@ -258,20 +258,3 @@ func TestImportRefusesOddIDs(t *testing.T) {
 		t.Error(d)
 	}
 }
-
-func TestGraveyardBundleHoldsWhatWasFound(t *testing.T) {
-	h := newHandOff(t)
-	tip := h.box.Commit("work", "x", "x\n")
-	q, _, err := h.take(h.publish(tip), git.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "grave.bundle")
-	if err := q.WriteBundle(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	h.user.Git("fetch", "-q", path, git.OutRef+":refs/heads/risen")
-	if got := h.user.Git("rev-parse", "risen"); got != tip {
-		t.Errorf("risen at %s", got)
-	}
-}

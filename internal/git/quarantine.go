@@ -131,22 +131,3 @@ func (q *Quarantine) Preview() *Repo {
 
 // Close removes the quarantine directory.
 func (q *Quarantine) Close() error { return os.RemoveAll(q.Dir) }
-
-// WriteBundle writes everything that was found, without what the base holds, to a bundle at path: for a graveyard.
-func (q *Quarantine) WriteBundle(ctx context.Context, path string) error {
-	var refs []ref
-	if q.found.Tip != "" && q.found.Tip != q.found.Base {
-		refs = append(refs, ref{OutRef, q.found.Tip})
-	}
-	if q.found.Wip != "" {
-		refs = append(refs, ref{WipRef, q.found.Wip})
-	}
-	if len(refs) == 0 {
-		return fmt.Errorf("write bundle: nothing was unpacked")
-	}
-	_, err := writeBundle(ctx, q.host, path, q.repo.ObjectFormat, refs, []string{q.found.Base}, nil)
-	if err != nil {
-		return fmt.Errorf("write bundle: %w", err)
-	}
-	return nil
-}

@@ -56,7 +56,7 @@ func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, er
 
 func (q *Quarantine) readHeader(ctx context.Context, f *os.File, base string) (header, error) {
 	in := bufio.NewReader(f)
-	h, err := readHeaderOf(in, q.options.Kept)
+	h, err := readHeader(in, q.options.Kept)
 	if err != nil {
 		return header{}, err
 	}
