@@ -3,12 +3,14 @@ package canary
 import (
 	"context"
 	"slices"
+
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // objects finds loose ones that are not what their names say: git would take them for what the user committed. Those of
 // before the run are in packs by now, but not those that the user has made meanwhile.
 func (c *comparison) objects(ctx context.Context) error {
-	_, bad, err := c.repo.CheckLoose(ctx)
+	_, bad, err := quarantine.CheckLoose(ctx, c.repo)
 	if err != nil {
 		return err
 	}

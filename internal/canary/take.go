@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // Shot is a repository as it was before an agent ran, with what is needed to put it back.
@@ -91,7 +92,7 @@ func (s *Shot) fill(ctx context.Context, repo *git.Repo) (err error) {
 			return err
 		}
 	}
-	if _, s.Bad, err = repo.CheckLoose(ctx); err != nil {
+	if _, s.Bad, err = quarantine.CheckLoose(ctx, repo); err != nil {
 		return err
 	}
 	log, err := readBounded(stashLog(s.Common), maxLog)

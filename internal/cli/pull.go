@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
@@ -92,8 +93,8 @@ func addInto(c *cobra.Command, o *session.PullOptions) {
 }
 
 // bounds are the user's limits on what may come out of a box.
-func bounds(cfg config.Config) (bundle int64, l git.Limits) {
-	return cfg.Pull.MaxBundle, git.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}
+func bounds(cfg config.Config) (bundle int64, l quarantine.Limits) {
+	return cfg.Pull.MaxBundle, quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}
 }
 
 func pick(flag, setting time.Duration) time.Duration {

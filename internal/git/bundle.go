@@ -36,7 +36,7 @@ type BundleResult struct {
 // The header is ours and only the pack is git's: so the bundle holds this commit even if the branch moves meanwhile,
 // and no branch name is ever an argument.
 func (r *Repo) Bundle(ctx context.Context, path string, q BundleRequest) (BundleResult, error) {
-	if err := r.checkOID(q.Commit); err != nil {
+	if err := r.CheckOID(q.Commit); err != nil {
 		return BundleResult{}, err
 	}
 	have, err := r.known(ctx, q.Have)
@@ -54,7 +54,7 @@ func (r *Repo) Bundle(ctx context.Context, path string, q BundleRequest) (Bundle
 			return BundleResult{Nothing: true}, nil
 		}
 	}
-	refs := []ref{{"HEAD", q.Commit}, {"refs/heads/" + q.Branch, q.Commit}}
+	refs := []NamedRef{{"HEAD", q.Commit}, {"refs/heads/" + q.Branch, q.Commit}}
 	res, err := writeBundle(ctx, r.host, path, r.ObjectFormat, refs, before, q.Progress)
 	if err != nil {
 		return BundleResult{}, fmt.Errorf("write bundle: %w", err)
@@ -62,16 +62,16 @@ func (r *Repo) Bundle(ctx context.Context, path string, q BundleRequest) (Bundle
 	return res, nil
 }
 
-// ref is a name and the object it stands for.
-type ref struct{ name, oid string }
+// NamedRef is a name and the object it stands for.
+type NamedRef struct{ Name, OID string }
 
 // known keeps the ids that are commits of this repository.
 func (r *Repo) known(ctx context.Context, oids []string) ([]string, error) {
-	oids = slices.DeleteFunc(slices.Clone(oids), func(s string) bool { return !isOID(s, r.oidLen()) })
+	oids = slices.DeleteFunc(slices.Clone(oids), func(s string) bool { return !IsOID(s, r.OIDLen()) })
 	var have []string
-	err := kinds(ctx, r.host, oids, func(o object) error {
-		if o.kind == "commit" {
-			have = append(have, o.oid)
+	err := r.host.Kinds(ctx, oids, func(o Object) error {
+		if o.Kind == "commit" {
+			have = append(have, o.OID)
 		}
 		return nil
 	})
@@ -82,8 +82,8 @@ func (r *Repo) known(ctx context.Context, oids []string) ([]string, error) {
 }
 
 // boundary gives the commits just before those that are in tips and not in have, and whether there are any such.
-func boundary(ctx context.Context, h host, tips, have []string) (before []string, fresh bool, err error) {
-	out, err := h.feed(ctx, revisions(tips, have), "rev-list", "--boundary", "--stdin")
+func boundary(ctx context.Context, h Host, tips, have []string) (before []string, fresh bool, err error) {
+	out, err := h.Feed(ctx, Revisions(tips, have), "rev-list", "--boundary", "--stdin")
 	if err != nil {
 		return nil, false, err
 	}
@@ -97,8 +97,8 @@ func boundary(ctx context.Context, h host, tips, have []string) (before []string
 	return before, fresh, nil
 }
 
-// revisions is input for --stdin of rev-list and --revs of pack-objects.
-func revisions(tips, not []string) io.Reader {
+// Revisions is input for --stdin of rev-list and --revs of pack-objects.
+func Revisions(tips, not []string) io.Reader {
 	var b strings.Builder
 	for _, oid := range tips {
 		b.WriteString(oid + "\n")
@@ -110,7 +110,7 @@ func revisions(tips, not []string) io.Reader {
 }
 
 // writeBundle writes a bundle of refs without what before holds. An empty pack leaves no file and sets Nothing.
-func writeBundle(ctx context.Context, h host, path, format string, refs []ref, before []string,
+func writeBundle(ctx context.Context, h Host, path, format string, refs []NamedRef, before []string,
 	report ProgressFunc) (BundleResult, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
 	if err != nil {
@@ -120,9 +120,9 @@ func writeBundle(ctx context.Context, h host, path, format string, refs []ref, b
 	sum := sha256.New()
 	var tips []string
 	for _, r := range refs {
-		tips = append(tips, r.oid)
+		tips = append(tips, r.OID)
 	}
-	size, err := io.WriteString(io.MultiWriter(f, sum), bundleHeader(format, refs, before))
+	size, err := io.WriteString(io.MultiWriter(f, sum), BundleHeader(format, refs, before))
 	if err != nil {
 		return BundleResult{}, err
 	}
@@ -130,11 +130,11 @@ func writeBundle(ctx context.Context, h host, path, format string, refs []ref, b
 	if len(before) > 0 {
 		args = append(args, "--thin")
 	}
-	c, m := h.cmd(append(args, progressFlag(report))...), newMeter(report)
+	c, m := h.Cmd(append(args, progressFlag(report))...), NewMeter(report)
 	pack := &counted{w: io.MultiWriter(f, sum)}
-	c.Stdin, c.Stdout, c.Stderr = revisions(tips, before), pack, m
-	if err := h.finish(ctx, c); err != nil {
-		return BundleResult{}, m.explain(err)
+	c.Stdin, c.Stdout, c.Stderr = Revisions(tips, before), pack, m
+	if err := h.Finish(ctx, c); err != nil {
+		return BundleResult{}, m.Explain(err)
 	}
 	if err := f.Close(); err != nil {
 		return BundleResult{}, err
@@ -152,7 +152,8 @@ func progressFlag(report ProgressFunc) string {
 	return "--progress"
 }
 
-func bundleHeader(format string, refs []ref, before []string) string {
+// BundleHeader is the part of a bundle before its pack.
+func BundleHeader(format string, refs []NamedRef, before []string) string {
 	var b strings.Builder
 	b.WriteString("# v2 git bundle\n")
 	if format != "sha1" {
@@ -163,7 +164,7 @@ func bundleHeader(format string, refs []ref, before []string) string {
 		b.WriteString("-" + oid + "\n")
 	}
 	for _, r := range refs {
-		b.WriteString(r.oid + " " + r.name + "\n")
+		b.WriteString(r.OID + " " + r.Name + "\n")
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -173,42 +173,6 @@ func TestShallow(t *testing.T) {
 	}
 }
 
-// A clone that is shallow itself sends what it has, and takes back what builds on it.
-func TestShallowHostClone(t *testing.T) {
-	origin := gittest.New(t)
-	for i := range 6 {
-		origin.Commit("more", "f", strings.Repeat("x\n", i))
-	}
-	user := gittest.At(t, t.TempDir())
-	user.Git("clone", "-q", "--depth=2", "file://"+origin.Dir, ".")
-	r := openRepo(t, user.Dir)
-	if !r.IsShallow() || openRepo(t, origin.Dir).IsShallow() {
-		t.Error("IsShallow is wrong")
-	}
-	base := user.Git("rev-parse", "HEAD")
-	dir := filepath.Join(t.TempDir(), "shallow")
-	if err := r.Shallow(t.Context(), dir, git.ShallowRequest{Branch: "main", Commit: base}); err != nil {
-		t.Fatal(err)
-	}
-	box := gittest.At(t, t.TempDir())
-	box.Git("clone", "-q", "file://"+dir, ".")
-	if got := box.Git("rev-list", "--count", "HEAD"); got != "2" {
-		t.Errorf("%s commits", got)
-	}
-	h := &handOff{t: t, user: user, repo: r, box: box, base: base}
-	q, _, err := h.take(h.publish(box.Commit("work", "new", "x\n")), git.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.FastForward(t.Context(), "main", base, box.Git("rev-parse", "HEAD")); err != nil {
-		t.Fatal(err)
-	}
-	user.Git("fsck")
-}
-
 func TestPartialClone(t *testing.T) {
 	origin := gittest.New(t)
 	origin.Git("config", "uploadpack.allowFilter", "true")

@@ -30,14 +30,14 @@ const (
 // Commits reads the commits that to adds to from, oldest first, with their trailers and files. More than a few hundred
 // are refused: nobody would read them.
 func (r *Repo) Commits(ctx context.Context, from, to string) ([]CommitText, error) {
-	if err := r.checkOID(from, to); err != nil {
+	if err := r.CheckOID(from, to); err != nil {
 		return nil, err
 	}
 	var list []CommitText
-	c := r.host.cmd("log", "-z", "--topo-order", "--reverse", "--no-color", "--no-decorate", "--no-notes",
+	c := r.host.Cmd("log", "-z", "--topo-order", "--reverse", "--no-color", "--no-decorate", "--no-notes",
 		"--encoding=UTF-8", "--no-show-signature",
 		"--no-patch", fmt.Sprintf("--max-count=%d", maxCommitTexts+1), "--format=%H%n%B", from+".."+to, "--")
-	err := r.host.scanLines(ctx, c, 0, func(rec []byte) error {
+	err := r.host.Scan(ctx, c, 0, func(rec []byte) error {
 		oid, message, _ := strings.Cut(string(rec[:min(len(rec), maxMessage)]), "\n")
 		subject, _, _ := strings.Cut(strings.TrimLeft(message, "\n"), "\n")
 		list = append(list, CommitText{Commit: oid, Subject: Clean(clipTo(subject, 500)), Trailers: trailers(message)})
@@ -60,16 +60,16 @@ func (r *Repo) Commits(ctx context.Context, from, to string) ([]CommitText, erro
 // touched gives the files that a commit changes against its first parent.
 func (r *Repo) touched(ctx context.Context, commit string) ([]string, error) {
 	var files []string
-	c := r.host.cmd("diff-tree", "-r", "-z", "--root", "--name-only", "--no-commit-id", "--no-renames", "--no-ext-diff",
+	c := r.host.Cmd("diff-tree", "-r", "-z", "--root", "--name-only", "--no-commit-id", "--no-renames", "--no-ext-diff",
 		"-m", "--first-parent", commit, "--")
-	err := r.host.scanLines(ctx, c, 0, func(rec []byte) error {
+	err := r.host.Scan(ctx, c, 0, func(rec []byte) error {
 		if name := string(rec); len(files) < maxTouched {
 			files = append(files, path.Clean(name))
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read commit %s: %w", short(commit), err)
+		return nil, fmt.Errorf("read commit %s: %w", Short(commit), err)
 	}
 	slices.Sort(files)
 	return slices.Compact(files), nil

@@ -14,6 +14,15 @@ import (
 	"strings"
 )
 
+// The modes that git writes today.
+const (
+	ModeTree    = "40000"
+	ModeFile    = "100644"
+	ModeExec    = "100755"
+	ModeLink    = "120000"
+	ModeGitlink = "160000"
+)
+
 // change is a path that differs between two commits. The new side is empty when the path is gone, the old side when
 // it is new.
 type change struct {
@@ -24,7 +33,7 @@ type change struct {
 
 // diffCommits lists what differs between two commits.
 func (r *Repo) diffCommits(ctx context.Context, from, to string) ([]change, error) {
-	out, err := r.host.out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
+	out, err := r.host.Out(ctx, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
 		"--ignore-submodules=none", from, to, "--")
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
@@ -34,7 +43,7 @@ func (r *Repo) diffCommits(ctx context.Context, from, to string) ([]change, erro
 	for i := 0; i+1 < len(f); i += 2 {
 		meta := strings.Fields(strings.TrimPrefix(f[i], ":"))
 		if len(meta) != 5 {
-			return nil, fmt.Errorf("compare: git answered %s", quote(f[i]))
+			return nil, fmt.Errorf("compare: git answered %s", Quote(f[i]))
 		}
 		c := change{path: f[i+1]}
 		if meta[0] != "000000" {
@@ -56,7 +65,7 @@ type status struct {
 
 // statuses gives every tracked file that differs from HEAD in the index or the worktree. It writes nothing.
 func (r *Repo) statuses(ctx context.Context) (map[string]status, error) {
-	out, err := r.host.out(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no",
+	out, err := r.host.Out(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no",
 		"--ignore-submodules=dirty")
 	if err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
@@ -68,14 +77,14 @@ func (r *Repo) statuses(ctx context.Context) (map[string]status, error) {
 		case '1': // 1 XY sub mH mI mW hH hI path
 			f := strings.SplitN(line, " ", 9)
 			if len(f) != 9 {
-				return nil, fmt.Errorf("read status: git answered %s", quote(line))
+				return nil, fmt.Errorf("read status: git answered %s", Quote(line))
 			}
 			all[f[8]] = status{staged: f[1][0], worktree: f[1][1], mode: f[4], oid: f[7]}
 		case 'u': // u XY sub m1 m2 m3 mW h1 h2 h3 path
 			f := strings.SplitN(line, " ", 11)
 			all[f[len(f)-1]] = status{staged: 'U', worktree: 'U'}
 		default:
-			return nil, fmt.Errorf("read status: git answered %s", quote(line))
+			return nil, fmt.Errorf("read status: git answered %s", Quote(line))
 		}
 	}
 	return all, nil
@@ -116,7 +125,7 @@ func (r *Repo) inTheWay(ctx context.Context, changes []change) (left leftover, e
 			default:
 				dirty = append(dirty, DirtyFile{c.path, why})
 			}
-		case c.oldMode == modeGitlink && c.mode != modeGitlink && c.mode != "":
+		case c.oldMode == ModeGitlink && c.mode != ModeGitlink && c.mode != "":
 			// Git would remove the submodule's directory, with a repository in it.
 			if list, err := os.ReadDir(filepath.Join(r.Top, filepath.FromSlash(c.path))); err == nil && len(list) > 0 {
 				dirty = append(dirty, DirtyFile{c.path, "submodule"})
@@ -206,12 +215,12 @@ func (r *Repo) holds(c change) bool {
 		return false
 	}
 	switch c.mode {
-	case modeLink:
+	case ModeLink:
 		target, err := os.Readlink(full)
 		return err == nil && info.Mode()&fs.ModeSymlink != 0 &&
 			r.blobOID(strings.NewReader(target), int64(len(target))) == c.oid
-	case modeFile, modeExec:
-		if !info.Mode().IsRegular() || (info.Mode().Perm()&0o100 != 0) != (c.mode == modeExec) {
+	case ModeFile, ModeExec:
+		if !info.Mode().IsRegular() || (info.Mode().Perm()&0o100 != 0) != (c.mode == ModeExec) {
 			return false
 		}
 		f, err := os.Open(full)

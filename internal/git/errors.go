@@ -15,7 +15,7 @@ type StateError interface {
 // NotRepositoryError says that a directory is in no git repository.
 type NotRepositoryError struct{ Dir string }
 
-func (e *NotRepositoryError) Error() string { return "not a git repository: " + quote(e.Dir) }
+func (e *NotRepositoryError) Error() string { return "not a git repository: " + Quote(e.Dir) }
 
 // WrongState marks a StateError.
 func (e *NotRepositoryError) WrongState() {}
@@ -24,7 +24,7 @@ func (e *NotRepositoryError) WrongState() {}
 type BareError struct{ Dir string }
 
 func (e *BareError) Error() string {
-	return "bare repository: " + quote(e.Dir) + " (a repository with a worktree is needed)"
+	return "bare repository: " + Quote(e.Dir) + " (a repository with a worktree is needed)"
 }
 
 // WrongState marks a StateError.
@@ -36,7 +36,7 @@ type OwnershipError struct{ Dir string }
 func (e *OwnershipError) Error() string {
 	return fmt.Sprintf("repository %s belongs to another user: if you trust it, run `git config --global --add "+
 		"safe.directory %s`",
-		quote(e.Dir), shellWord(e.Dir))
+		Quote(e.Dir), shellWord(e.Dir))
 }
 
 // WrongState marks a StateError.
@@ -46,7 +46,7 @@ func (e *OwnershipError) WrongState() {}
 type DetachedError struct{ Commit string }
 
 func (e *DetachedError) Error() string {
-	return fmt.Sprintf("HEAD is detached at %s: check out a branch first (`git switch -c NAME`)", short(e.Commit))
+	return fmt.Sprintf("HEAD is detached at %s: check out a branch first (`git switch -c NAME`)", Short(e.Commit))
 }
 
 // WrongState marks a StateError.
@@ -56,7 +56,7 @@ func (e *DetachedError) WrongState() {}
 type UnbornError struct{ Branch string }
 
 func (e *UnbornError) Error() string {
-	return fmt.Sprintf("branch %s has no commits yet: make a first commit", quote(e.Branch))
+	return fmt.Sprintf("branch %s has no commits yet: make a first commit", Quote(e.Branch))
 }
 
 // WrongState marks a StateError.
@@ -84,8 +84,8 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("branch %s has diverged: it is at %s, the new work is at %s", quote(e.Branch), short(e.Now),
-		short(e.Tip))
+	return fmt.Sprintf("branch %s has diverged: it is at %s, the new work is at %s", Quote(e.Branch), Short(e.Now),
+		Short(e.Tip))
 }
 
 // WrongState marks a StateError.
@@ -94,7 +94,7 @@ func (e *DivergedError) WrongState() {}
 // BranchGoneError says that the branch was deleted meanwhile.
 type BranchGoneError struct{ Branch string }
 
-func (e *BranchGoneError) Error() string { return "branch " + quote(e.Branch) + " no longer exists" }
+func (e *BranchGoneError) Error() string { return "branch " + Quote(e.Branch) + " no longer exists" }
 
 // WrongState marks a StateError.
 func (e *BranchGoneError) WrongState() {}
@@ -103,8 +103,8 @@ func (e *BranchGoneError) WrongState() {}
 type BranchExistsError struct{ Branch, Now, Tip string }
 
 func (e *BranchExistsError) Error() string {
-	return fmt.Sprintf("branch %s exists at %s and does not fast-forward to %s", quote(e.Branch), short(e.Now),
-		short(e.Tip))
+	return fmt.Sprintf("branch %s exists at %s and does not fast-forward to %s", Quote(e.Branch), Short(e.Now),
+		Short(e.Tip))
 }
 
 // WrongState marks a StateError.
@@ -113,7 +113,7 @@ func (e *BranchExistsError) WrongState() {}
 // BranchNameError says that git does not allow a name for a branch.
 type BranchNameError struct{ Branch string }
 
-func (e *BranchNameError) Error() string { return "not a valid branch name: " + quote(e.Branch) }
+func (e *BranchNameError) Error() string { return "not a valid branch name: " + Quote(e.Branch) }
 
 // WrongState marks a StateError.
 func (e *BranchNameError) WrongState() {}
@@ -126,7 +126,7 @@ type CheckedOutError struct {
 }
 
 func (e *CheckedOutError) Error() string {
-	return fmt.Sprintf("branch %s is %s in worktree %s", quote(e.Branch), e.How, quote(e.Worktree))
+	return fmt.Sprintf("branch %s is %s in worktree %s", Quote(e.Branch), e.How, Quote(e.Worktree))
 }
 
 // WrongState marks a StateError.
@@ -144,7 +144,7 @@ func (e *BusyError) WrongState() {}
 type LockedError struct{ Path string }
 
 func (e *LockedError) Error() string {
-	return "another git process seems to be running: " + quote(e.Path) + " exists (remove it if none is)"
+	return "another git process seems to be running: " + Quote(e.Path) + " exists (remove it if none is)"
 }
 
 // WrongState marks a StateError.
@@ -163,7 +163,7 @@ func (e *DirtyError) Error() string {
 	const most = 10
 	var names []string
 	for _, f := range e.Files[:min(most, len(e.Files))] {
-		names = append(names, quote(f.Path)+" ("+f.Why+")")
+		names = append(names, Quote(f.Path)+" ("+f.Why+")")
 	}
 	words := "would overwrite " + strings.Join(names, ", ")
 	if more := len(e.Files) - most; more > 0 {
@@ -175,64 +175,10 @@ func (e *DirtyError) Error() string {
 // WrongState marks a StateError.
 func (e *DirtyError) WrongState() {}
 
-// Rule names why something from a box was refused.
-type Rule string
-
-// The rules. Their text is stable: it is printed and put into JSON.
-const (
-	RuleMissing      Rule = "missing"
-	RuleSymlinkFile  Rule = "file-symlink"
-	RuleFIFO         Rule = "file-fifo"
-	RuleDevice       Rule = "file-device"
-	RuleSocket       Rule = "file-socket"
-	RuleDirectory    Rule = "file-directory"
-	RuleHardLink     Rule = "file-hard-link"
-	RuleTooLarge     Rule = "too-large"
-	RuleChanged      Rule = "changed-while-read"
-	RuleHeader       Rule = "bundle-header"
-	RuleRef          Rule = "bundle-ref"
-	RulePrerequisite Rule = "bundle-prerequisite"
-	RulePack         Rule = "pack"
-	RulePackLimit    Rule = "pack-limit"
-	RuleObject       Rule = "object"
-	RuleBase         Rule = "base"
-	RuleMode         Rule = "mode"
-	RuleName         Rule = "name"
-	RuleDotGit       Rule = "dot-git"
-	RuleSymlink      Rule = "symlink"
-	RuleSubmodule    Rule = "submodule"
-	RuleTree         Rule = "tree"
-)
-
-// RefusedError says that something from a box is hostile or broken. The user's repository was not touched.
-type RefusedError struct {
-	Rule   Rule
-	Commit string // where it is, if it is in a commit
-	Path   string // inside the commit, or of the file; raw, quoted by Error
-	Reason string
-}
-
-func (e *RefusedError) Error() string {
-	var b strings.Builder
-	b.WriteString("refused")
-	if e.Commit != "" {
-		b.WriteString(": commit " + short(e.Commit))
-	}
-	if e.Path != "" {
-		b.WriteString(": " + quote(clip(e.Path)))
-	}
-	b.WriteString(": " + e.Reason)
-	return b.String()
-}
-
-func refuse(rule Rule, format string, args ...any) *RefusedError {
-	return &RefusedError{Rule: rule, Reason: fmt.Sprintf(format, args...)}
-}
-
 // RefChangedError says that a ref was not where it had to be at the moment of writing.
 type RefChangedError struct{ Ref string }
 
-func (e *RefChangedError) Error() string { return "ref " + quote(e.Ref) + " changed meanwhile" }
+func (e *RefChangedError) Error() string { return "ref " + Quote(e.Ref) + " changed meanwhile" }
 
 // WrongState marks a StateError.
 func (e *RefChangedError) WrongState() {}

@@ -51,7 +51,7 @@ func (r *Repo) CanFastForward(ctx context.Context, branch, from, to string) erro
 
 // CheckBranch gives a *BranchNameError for what git takes for no branch's name.
 func (r *Repo) CheckBranch(ctx context.Context, branch string) error {
-	err := r.host.run(ctx, nil, "check-ref-format", "refs/heads/"+branch)
+	err := r.host.Run(ctx, nil, "check-ref-format", "refs/heads/"+branch)
 	if err != nil && ctx.Err() == nil || strings.HasPrefix(branch, "-") || branch == "HEAD" {
 		return &BranchNameError{Branch: branch}
 	}
@@ -81,7 +81,7 @@ func (r *Repo) CanCreateBranch(ctx context.Context, branch, to string) error {
 
 // canCreate says where a branch is that can be fast-forwarded; "" if it is new.
 func (r *Repo) canCreate(ctx context.Context, branch, to string) (now string, err error) {
-	if err := r.checkOID(to); err != nil {
+	if err := r.CheckOID(to); err != nil {
 		return "", err
 	}
 	if err := r.CheckBranch(ctx, branch); err != nil {
@@ -114,7 +114,7 @@ type forwardPlan struct {
 }
 
 func (r *Repo) plan(ctx context.Context, branch, from, to string) (forwardPlan, error) {
-	if err := r.checkOID(from, to); err != nil {
+	if err := r.CheckOID(from, to); err != nil {
 		return forwardPlan{}, err
 	}
 	now, err := r.Branch(ctx, branch)
@@ -153,13 +153,13 @@ func (r *Repo) plan(ctx context.Context, branch, from, to string) (forwardPlan, 
 // forwards says whether the branch has to move. A branch that was set back before from has diverged as well: moving
 // it would bring back what the user took away.
 func (r *Repo) forwards(ctx context.Context, branch, from, now, to string) (bool, error) {
-	after, err := r.isAncestor(ctx, from, now)
+	after, err := r.IsAncestor(ctx, from, now)
 	if err == nil && after {
 		var before, has bool
-		if before, err = r.isAncestor(ctx, now, to); before || err != nil {
+		if before, err = r.IsAncestor(ctx, now, to); before || err != nil {
 			return before, err
 		}
-		if has, err = r.isAncestor(ctx, to, now); has {
+		if has, err = r.IsAncestor(ctx, to, now); has {
 			return false, nil
 		}
 	}
@@ -190,7 +190,7 @@ const reflogMessage = "cco: fast-forward"
 func (r *Repo) moveRef(ctx context.Context, branch, from, to string) error {
 	name := "refs/heads/" + branch
 	in := strings.NewReader("update " + name + "\x00" + to + "\x00" + from + "\x00")
-	err := r.host.run(ctx, in, "update-ref", "-m", reflogMessage, "--stdin", "-z")
+	err := r.host.Run(ctx, in, "update-ref", "-m", reflogMessage, "--stdin", "-z")
 	return r.lostRace(ctx, branch, to, refError(err, name))
 }
 
@@ -198,7 +198,7 @@ func (r *Repo) moveRef(ctx context.Context, branch, from, to string) error {
 func (r *Repo) lostRace(ctx context.Context, branch, to string, err error) error {
 	if _, lost := errors.AsType[*RefChangedError](err); !lost {
 		if err != nil {
-			return fmt.Errorf("move branch %s: %w", quote(branch), err)
+			return fmt.Errorf("move branch %s: %w", Quote(branch), err)
 		}
 		return nil
 	}
@@ -228,7 +228,7 @@ func (r *Repo) moveWorktree(ctx context.Context, f forwardPlan) error {
 // finish moves everything under the lock on the branch.
 func (r *Repo) finish(ctx context.Context, tx *transaction, f forwardPlan) error {
 	defer tx.abort()
-	head, err := r.host.line(ctx, "symbolic-ref", "-q", "HEAD")
+	head, err := r.host.Line(ctx, "symbolic-ref", "-q", "HEAD")
 	if err != nil || head != "refs/heads/"+f.Branch {
 		return &RefChangedError{Ref: "HEAD"}
 	}
@@ -236,7 +236,7 @@ func (r *Repo) finish(ctx context.Context, tx *transaction, f forwardPlan) error
 		return err
 	}
 	if err := tx.commit(); err != nil {
-		err = fmt.Errorf("move branch %s: %w", quote(f.Branch), err)
+		err = fmt.Errorf("move branch %s: %w", Quote(f.Branch), err)
 		if back := r.readTree(ctx, f.To, f.From); back != nil {
 			err = errors.Join(err, fmt.Errorf("put the worktree back: %w", back))
 		}
@@ -254,7 +254,7 @@ func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
 		for _, c := range f.left.written {
 			in.WriteString(c.mode + " " + c.oid + "\t" + c.path + "\x00")
 		}
-		if err := r.host.run(ctx, strings.NewReader(in.String()), "update-index", "-z", "--add", "--replace",
+		if err := r.host.Run(ctx, strings.NewReader(in.String()), "update-index", "-z", "--add", "--replace",
 			"--index-info"); err != nil {
 			return r.checkoutError(err)
 		}
@@ -264,14 +264,14 @@ func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
 		return err
 	}
 	// Files that were touched but not changed count as changed, until this. It exits with 1 when some really are.
-	if err := r.host.run(ctx, nil, "update-index", "-q", "--refresh"); err != nil && proc.Code(err) != 1 {
+	if err := r.host.Run(ctx, nil, "update-index", "-q", "--refresh"); err != nil && proc.Code(err) != 1 {
 		return r.checkoutError(err)
 	}
 	return r.readTree(ctx, f.From, f.To)
 }
 
 func (r *Repo) readTree(ctx context.Context, from, to string) error {
-	return r.checkoutError(r.host.run(ctx, nil, "read-tree", "-m", "-u", "--no-recurse-submodules", from, to))
+	return r.checkoutError(r.host.Run(ctx, nil, "read-tree", "-m", "-u", "--no-recurse-submodules", from, to))
 }
 
 // checkoutError turns git's refusals, which come before it has touched anything, into ours.
@@ -312,7 +312,7 @@ func (r *Repo) raw(ctx context.Context, changes []change) []string {
 			in.WriteString(c.path + "\x00")
 		}
 	}
-	out, err := r.host.feed(ctx, strings.NewReader(in.String()), "check-attr", "-z", "--stdin", "filter")
+	out, err := r.host.Feed(ctx, strings.NewReader(in.String()), "check-attr", "-z", "--stdin", "filter")
 	if err != nil {
 		return nil
 	}

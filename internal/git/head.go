@@ -21,12 +21,12 @@ type Head struct {
 
 // Head says what is checked out. It gives a *DetachedError or *UnbornError where there is no branch or no commit.
 func (r *Repo) Head(ctx context.Context) (Head, error) {
-	ref, err := r.host.line(ctx, "symbolic-ref", "-q", "HEAD")
+	ref, err := r.host.Line(ctx, "symbolic-ref", "-q", "HEAD")
 	if err != nil && proc.Code(err) != 1 {
 		return Head{}, fmt.Errorf("read HEAD: %w", err)
 	}
 	if err != nil {
-		commit, err := r.host.line(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+		commit, err := r.host.Line(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 		if err != nil {
 			return Head{}, fmt.Errorf("read HEAD: %w", err)
 		}
@@ -34,7 +34,7 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	}
 	branch, ok := strings.CutPrefix(ref, "refs/heads/")
 	if !ok {
-		return Head{}, fmt.Errorf("read HEAD: it points at %s, which is no branch", quote(ref))
+		return Head{}, fmt.Errorf("read HEAD: it points at %s, which is no branch", Quote(ref))
 	}
 	commit, err := r.Branch(ctx, branch)
 	if _, gone := errors.AsType[*BranchGoneError](err); gone {
@@ -54,7 +54,7 @@ func (r *Repo) Branch(ctx context.Context, branch string) (string, error) {
 
 // ref resolves a full ref name to an object id.
 func (r *Repo) ref(ctx context.Context, name string) (oid string, ok bool, err error) {
-	oid, err = r.host.line(ctx, "show-ref", "--verify", "--hash", "--", name)
+	oid, err = r.host.Line(ctx, "show-ref", "--verify", "--hash", "--", name)
 	if err == nil {
 		return oid, true, nil
 	}
@@ -63,12 +63,12 @@ func (r *Repo) ref(ctx context.Context, name string) (oid string, ok bool, err e
 	if isExit && (exit.Code == 1 || strings.Contains(exit.Stderr, "not a valid ref")) {
 		return "", false, nil
 	}
-	return "", false, fmt.Errorf("read ref %s: %w", quote(name), err)
+	return "", false, fmt.Errorf("read ref %s: %w", Quote(name), err)
 }
 
 // Dirty lists tracked files that differ from HEAD and untracked ones, at most limit of them (0: all).
 func (r *Repo) Dirty(ctx context.Context, limit int) ([]string, error) {
-	out, err := r.host.out(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal",
+	out, err := r.host.Out(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal",
 		"--ignore-submodules=dirty")
 	if err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
@@ -120,16 +120,16 @@ type File struct {
 // FileAt says whether the file at path (relative to the current directory) is in commit as it stands. A path that
 // doesn't exist is an fs.ErrNotExist.
 func (r *Repo) FileAt(ctx context.Context, commit, path string) (File, error) {
-	if err := r.checkOID(commit); err != nil {
+	if err := r.CheckOID(commit); err != nil {
 		return File{}, err
 	}
 	f, err := r.locateFile(path)
 	if err != nil || f.State == FileOutside {
 		return f, err
 	}
-	entry, err := r.host.out(ctx, "ls-tree", "-z", "--full-tree", commit, "--", ":(literal)"+f.Path)
+	entry, err := r.host.Out(ctx, "ls-tree", "-z", "--full-tree", commit, "--", ":(literal)"+f.Path)
 	if err != nil {
-		return File{}, fmt.Errorf("look up %s: %w", quote(f.Path), err)
+		return File{}, fmt.Errorf("look up %s: %w", Quote(f.Path), err)
 	}
 	meta, _, ok := strings.Cut(string(entry), "\t")
 	kind := strings.Fields(meta)
@@ -138,9 +138,9 @@ func (r *Repo) FileAt(ctx context.Context, commit, path string) (File, error) {
 	}
 	f.State = FileModified
 	// Filters are off, so this is exact about bytes, except for line endings that git itself converts.
-	now, err := r.host.line(ctx, "hash-object", "--path="+f.Path, "--", f.Real)
+	now, err := r.host.Line(ctx, "hash-object", "--path="+f.Path, "--", f.Real)
 	if err != nil {
-		return File{}, fmt.Errorf("hash %s: %w", quote(f.Path), err)
+		return File{}, fmt.Errorf("hash %s: %w", Quote(f.Path), err)
 	}
 	if now == kind[2] {
 		f.State = FileCommitted

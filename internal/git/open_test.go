@@ -69,7 +69,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Errorf("missing: %v", err)
 	}
 	// What git says about the owner is only to be had from git as another user, or in this way.
-	h := host{dir: user.Dir, env: environment(hardening())}.with("GIT_TEST_ASSUME_DIFFERENT_OWNER=1")
+	h := Host{dir: user.Dir, env: environment(hardening())}.With("GIT_TEST_ASSUME_DIFFERENT_OWNER=1")
 	err := (&Repo{}).locate(t.Context(), h)
 	if e, ok := errors.AsType[*OwnershipError](err); !ok || e.Dir != user.Dir {
 		t.Errorf("another owner: %v", err)
@@ -120,7 +120,9 @@ func TestFileAt(t *testing.T) {
 	user.Write("changed.md", "2\n")
 	user.Write("new.md", "new\n")
 	outside := filepath.Join(t.TempDir(), "outside.md")
-	write(t, outside, []byte("x"))
+	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for link, to := range map[string]string{"in.md": "plan.md", "out.md": outside} {
 		if err := os.Symlink(to, user.Path(link)); err != nil {
 			t.Fatal(err)

@@ -18,19 +18,20 @@ type Progress struct {
 // ProgressFunc receives progress, from one goroutine at a time. It must not block.
 type ProgressFunc func(Progress)
 
-// meter reads git's standard error: progress goes to report, everything else is kept for the error message.
-type meter struct {
+// Meter reads git's standard error: progress goes to report, everything else is kept for the error message.
+type Meter struct {
 	report ProgressFunc
 	words  proc.Tail
 	line   []byte
 }
 
-func newMeter(report ProgressFunc) *meter {
-	return &meter{report: report, words: proc.Tail{Max: 4096}}
+// NewMeter gives one that reports to report, which may be nil.
+func NewMeter(report ProgressFunc) *Meter {
+	return &Meter{report: report, words: proc.Tail{Max: 4096}}
 }
 
 // Write never fails.
-func (m *meter) Write(p []byte) (int, error) {
+func (m *Meter) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		i := bytes.IndexAny(p, "\r\n")
@@ -47,7 +48,7 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (m *meter) take(line []byte) {
+func (m *Meter) take(line []byte) {
 	if p, ok := parseProgress(string(line)); ok {
 		if m.report != nil {
 			m.report(p)
@@ -59,8 +60,11 @@ func (m *meter) take(line []byte) {
 	}
 }
 
-// explain puts what git said into the error of its end.
-func (m *meter) explain(err error) error {
+// Words is what git said beside progress.
+func (m *Meter) Words() string { return m.words.String() }
+
+// Explain puts what git said into the error of its end.
+func (m *Meter) Explain(err error) error {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	if !ok {
 		return err
@@ -70,7 +74,7 @@ func (m *meter) explain(err error) error {
 		m.line = nil
 	}
 	with := *exit
-	with.Stderr = m.words.String()
+	with.Stderr = m.Words()
 	return &with
 }
 

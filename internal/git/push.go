@@ -29,10 +29,10 @@ func (e *LeaseError) Error() string {
 		if s == "" {
 			return "nowhere"
 		}
-		return short(s)
+		return Short(s)
 	}
 	return fmt.Sprintf("branch %s on the remote is at %s, not at %s: somebody else has pushed or deleted it",
-		quote(e.Branch), at(e.Now), at(e.Lease))
+		Quote(e.Branch), at(e.Now), at(e.Lease))
 }
 
 // WrongState marks a StateError.
@@ -43,7 +43,7 @@ type RewriteError struct{ Branch, Now, Commit string }
 
 func (e *RewriteError) Error() string {
 	return fmt.Sprintf("branch %s is at %s, which %s does not come after: nothing is ever pushed by force",
-		quote(e.Branch), short(e.Now), short(e.Commit))
+		Quote(e.Branch), Short(e.Now), Short(e.Commit))
 }
 
 // WrongState marks a StateError.
@@ -60,14 +60,14 @@ func Push(ctx context.Context, o PushOptions) error {
 	}
 	err = push(ctx, h, o)
 	if err != nil {
-		return fmt.Errorf("push %s: %w", quote(o.Branch), hide(err, o.Password))
+		return fmt.Errorf("push %s: %w", Quote(o.Branch), hide(err, o.Password))
 	}
 	return nil
 }
 
-func push(ctx context.Context, h host, o PushOptions) error {
+func push(ctx context.Context, h Host, o PushOptions) error {
 	ref := "refs/heads/" + o.Branch
-	if err := h.run(ctx, nil, "check-ref-format", ref); err != nil {
+	if err := h.Run(ctx, nil, "check-ref-format", ref); err != nil {
 		if proc.Code(err) < 0 || ctx.Err() != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func push(ctx context.Context, h host, o PushOptions) error {
 		return &LeaseError{Branch: o.Branch, Now: now, Lease: o.Lease}
 	}
 	if o.Lease != "" {
-		if err := h.run(ctx, nil, "merge-base", "--is-ancestor", o.Lease, o.Commit); err != nil {
+		if err := h.Run(ctx, nil, "merge-base", "--is-ancestor", o.Lease, o.Commit); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func push(ctx context.Context, h host, o PushOptions) error {
 		}
 	}
 	// The lease makes the remote compare once more when it writes. It comes after the check above, so it forces nothing.
-	err = h.run(ctx, nil, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed",
+	err = h.Run(ctx, nil, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed",
 		"--recurse-submodules=no",
 		"--force-with-lease="+ref+":"+o.Lease, "--", o.URL, o.Commit+":"+ref)
 	if err == nil || ctx.Err() != nil {
@@ -108,8 +108,8 @@ func push(ctx context.Context, h host, o PushOptions) error {
 }
 
 // remoteRef says where a ref on a remote is, "" if it isn't there.
-func remoteRef(ctx context.Context, h host, url, ref string) (string, error) {
-	out, err := h.line(ctx, "ls-remote", "--refs", "--", url, ref)
+func remoteRef(ctx context.Context, h Host, url, ref string) (string, error) {
+	out, err := h.Line(ctx, "ls-remote", "--refs", "--", url, ref)
 	if err != nil {
 		return "", err
 	}
@@ -122,34 +122,33 @@ func remoteRef(ctx context.Context, h host, url, ref string) (string, error) {
 }
 
 // pushHost is a git with one transport switched on, to one address.
-func pushHost(o PushOptions) (host, error) {
+func pushHost(o PushOptions) (Host, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return host{}, errors.New("the address must be http or https, without a user")
+		return Host{}, errors.New("the address must be http or https, without a user")
 	}
 	for _, oid := range []string{o.Commit, o.Lease} {
-		if oid != "" && !isOID(oid, 40) && !isOID(oid, 64) || o.Commit == "" {
-			return host{}, fmt.Errorf("not a full object id: %s", quote(oid))
+		if oid != "" && !IsOID(oid, 40) && !IsOID(oid, 64) || o.Commit == "" {
+			return Host{}, fmt.Errorf("not a full object id: %s", Quote(oid))
 		}
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
-		return host{}, err
+		return Host{}, err
 	}
 	login := base64.StdEncoding.EncodeToString([]byte(o.User + ":" + o.Password))
-	settings := append(hardening(),
-		setting{"protocol." + u.Scheme + ".allow", "always"},
-		setting{"http." + o.URL + ".extraHeader", "Authorization: Basic " + login},
-		setting{"http.followRedirects", "false"},
-		setting{"http.lowSpeedLimit", "1000"},
-		setting{"http.lowSpeedTime", "60"},
+	return Bare(dir,
+		Setting{"protocol." + u.Scheme + ".allow", "always"},
+		Setting{"http." + o.URL + ".extraHeader", "Authorization: Basic " + login},
+		Setting{"http.followRedirects", "false"},
+		Setting{"http.lowSpeedLimit", "1000"},
+		Setting{"http.lowSpeedTime", "60"},
 		// The longest match wins, so no insteadOf of the user's sends this elsewhere.
-		setting{"url." + o.URL + ".insteadOf", o.URL},
-		setting{"url." + o.URL + ".pushInsteadOf", o.URL},
-		setting{"push.gpgSign", "false"},
-		setting{"push.pushOption", ""},
-	)
-	return host{dir: dir, env: environment(settings)}.with("GIT_DIR=" + dir), nil
+		Setting{"url." + o.URL + ".insteadOf", o.URL},
+		Setting{"url." + o.URL + ".pushInsteadOf", o.URL},
+		Setting{"push.gpgSign", "false"},
+		Setting{"push.pushOption", ""},
+	), nil
 }
 
 // hide takes a password out of what git said, in every form in which it was given to it.
@@ -165,9 +164,9 @@ func hide(err error, password string) error {
 
 // RemoteURL gives the address of a remote, after insteadOf.
 func (r *Repo) RemoteURL(ctx context.Context, name string) (string, error) {
-	out, err := r.host.line(ctx, "remote", "get-url", "--", name)
+	out, err := r.host.Line(ctx, "remote", "get-url", "--", name)
 	if err != nil {
-		return "", fmt.Errorf("read remote %s: %w", quote(name), err)
+		return "", fmt.Errorf("read remote %s: %w", Quote(name), err)
 	}
 	return out, nil
 }
@@ -175,7 +174,7 @@ func (r *Repo) RemoteURL(ctx context.Context, name string) (string, error) {
 // Remote is the remote that a branch belongs to: its own, or else the one that there is, or else origin. "" says that
 // there is none.
 func (r *Repo) Remote(ctx context.Context, branch string) (string, error) {
-	out, err := r.host.line(ctx, "remote")
+	out, err := r.host.Line(ctx, "remote")
 	if err != nil {
 		return "", fmt.Errorf("list remotes: %w", err)
 	}

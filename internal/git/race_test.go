@@ -3,7 +3,6 @@ package git
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -104,25 +103,13 @@ func TestTransactionHoldsTheBranch(t *testing.T) {
 	user.Commit("after", "x", "x\n")
 }
 
-// Across file systems a pack can't be linked.
-func TestCopyInsteadOfLink(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "src"), []byte("pack"))
-	if err := copyFile(filepath.Join(dir, "src"), filepath.Join(dir, "dst")); err != nil {
-		t.Fatal(err)
-	}
-	if b, _ := os.ReadFile(filepath.Join(dir, "dst")); string(b) != "pack" {
-		t.Errorf("copied %q", b)
-	}
-}
-
 // Guards against a git that doesn't know how we pass our settings: it would run hooks.
 func TestAGitThatIgnoresOurSettingsIsRefused(t *testing.T) {
-	if _, err := withoutOurs([]setting{{"core.hookspath", "hooks"}}); err == nil {
+	if _, err := withoutOurs([]Setting{{"core.hookspath", "hooks"}}); err == nil {
 		t.Error("took it")
 	}
-	mine := setting{"user.name", "me"}
-	got, err := withoutOurs(append([]setting{mine}, hardening()...))
+	mine := Setting{"user.name", "me"}
+	got, err := withoutOurs(append([]Setting{mine}, hardening()...))
 	if err != nil || len(got) != 1 || got[0] != mine {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -22,8 +22,8 @@ type Repo struct {
 	CommonDir    string // of all worktrees
 	ObjectFormat string // "sha1" or "sha256"
 
-	host   host
-	config []setting
+	host   Host
+	config []Setting
 }
 
 // Open finds the repository that dir is in.
@@ -35,28 +35,27 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if info, err := os.Stat(abs); err != nil {
 		return nil, fmt.Errorf("open repository: %w", err)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("open repository: not a directory: %s", quote(abs))
+		return nil, fmt.Errorf("open repository: not a directory: %s", Quote(abs))
 	}
-	h := host{dir: abs, env: environment(hardening())}
+	h := NewHost(abs)
 	r := &Repo{}
 	if err := r.locate(ctx, h); err != nil {
 		return nil, err
 	}
-	all, err := h.out(ctx, "config", "-z", "--list")
+	all, err := h.Out(ctx, "config", "-z", "--list")
 	if err != nil {
 		return nil, fmt.Errorf("read git config: %w", err)
 	}
-	if r.config, err = withoutOurs(parseConfig(all)); err != nil {
+	if r.config, err = withoutOurs(ParseConfig(all)); err != nil {
 		return nil, err
 	}
 	// From here on git does not search for the repository, so what stands in the directories can't redirect it.
-	r.host = host{dir: r.Top, env: environment(append(hardening(), filtersOff(r.config)...))}.
-		with("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
+	r.host = NewHost(r.Top, filtersOff(r.config)...).With("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 	return r, nil
 }
 
-func (r *Repo) locate(ctx context.Context, h host) error {
-	out, err := h.out(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-git-dir",
+func (r *Repo) locate(ctx context.Context, h Host) error {
+	out, err := h.Out(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-git-dir",
 		"--show-object-format", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if err != nil && len(lines) < 5 {
@@ -66,17 +65,17 @@ func (r *Repo) locate(ctx context.Context, h host) error {
 		return &BareError{Dir: h.dir}
 	}
 	if lines[1] == "true" {
-		return fmt.Errorf("open repository: %s is inside a .git directory: %w", quote(h.dir), &NotRepositoryError{Dir: h.dir})
+		return fmt.Errorf("open repository: %s is inside a .git directory: %w", Quote(h.dir), &NotRepositoryError{Dir: h.dir})
 	}
 	if err != nil {
 		return fmt.Errorf("open repository: %w", err)
 	}
 	if len(lines) != 6 {
-		return fmt.Errorf("open repository: a path with a line break is not supported: %s", quote(h.dir))
+		return fmt.Errorf("open repository: a path with a line break is not supported: %s", Quote(h.dir))
 	}
 	r.ObjectFormat, r.GitDir, r.CommonDir, r.Top = lines[2], lines[3], lines[4], lines[5]
 	if r.ObjectFormat != "sha1" && r.ObjectFormat != "sha256" {
-		return fmt.Errorf("open repository: unknown object format %s", quote(r.ObjectFormat))
+		return fmt.Errorf("open repository: unknown object format %s", Quote(r.ObjectFormat))
 	}
 	return nil
 }
@@ -103,22 +102,22 @@ func openError(dir string, err error) error {
 
 // withoutOurs takes the hardening from the end of a configuration. If it isn't there, this git doesn't know the way by
 // which it is passed, and nothing that we say about hooks and filters would be true.
-func withoutOurs(all []setting) ([]setting, error) {
+func withoutOurs(all []Setting) ([]Setting, error) {
 	ours := hardening()
 	n := len(all) - len(ours)
-	same := func(a, b setting) bool { return strings.EqualFold(a.key, b.key) && a.value == b.value }
+	same := func(a, b Setting) bool { return strings.EqualFold(a.Key, b.Key) && a.Value == b.Value }
 	if n < 0 || !slices.EqualFunc(all[n:], ours, same) {
 		return nil, errors.New("open repository: git is too old: 2.31 or newer is needed")
 	}
 	return all[:n], nil
 }
 
-// parseConfig reads `git config -z --list`.
-func parseConfig(b []byte) []setting {
-	var all []setting
+// ParseConfig reads `git config -z --list`.
+func ParseConfig(b []byte) []Setting {
+	var all []Setting
 	for _, f := range fields(b) {
 		key, value, _ := strings.Cut(f, "\n")
-		all = append(all, setting{key, value})
+		all = append(all, Setting{key, value})
 	}
 	return all
 }
@@ -126,8 +125,8 @@ func parseConfig(b []byte) []setting {
 // get gives the last value of a configuration key, which is the one that counts.
 func (r *Repo) get(key string) string {
 	for i := len(r.config) - 1; i >= 0; i-- {
-		if r.config[i].key == key {
-			return r.config[i].value
+		if r.config[i].Key == key {
+			return r.config[i].Value
 		}
 	}
 	return ""
@@ -136,19 +135,19 @@ func (r *Repo) get(key string) string {
 // filtersOff blanks every configured filter: attributes come with the tree, so a hostile tree chooses which filter
 // runs on which content. The price: files of git-lfs arrive in the worktree as pointers and those of git-crypt
 // encrypted, until the user runs `git lfs checkout` or `git-crypt unlock`; FastForward lists them.
-func filtersOff(config []setting) []setting {
-	var off []setting
+func filtersOff(config []Setting) []Setting {
+	var off []Setting
 	seen := map[string]bool{}
 	for _, s := range config {
-		name, ok := filterName(s.key)
+		name, ok := filterName(s.Key)
 		if !ok || seen[name] {
 			continue
 		}
 		seen[name] = true
 		for _, key := range []string{"clean", "smudge", "process"} {
-			off = append(off, setting{"filter." + name + "." + key, ""})
+			off = append(off, Setting{"filter." + name + "." + key, ""})
 		}
-		off = append(off, setting{"filter." + name + ".required", "false"})
+		off = append(off, Setting{"filter." + name + ".required", "false"})
 	}
 	return off
 }
@@ -165,6 +164,16 @@ func filterName(key string) (string, bool) {
 	return rest[:dot], true
 }
 
+// Host starts git in this repository.
+func (r *Repo) Host() Host { return r.host }
+
+// Through is the same repository, seen by another git.
+func (r *Repo) Through(h Host) *Repo {
+	same := *r
+	same.host = h
+	return &same
+}
+
 // Key is stable for a repository as long as it stays where it is: all its worktrees share it. It is 16 hex digits.
 func (r *Repo) Key() string {
 	dir := r.CommonDir
@@ -175,8 +184,8 @@ func (r *Repo) Key() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// oidLen is the length of an object id in hex.
-func (r *Repo) oidLen() int {
+// OIDLen is the length of an object id in hex.
+func (r *Repo) OIDLen() int {
 	if r.ObjectFormat == "sha256" {
 		return 64
 	}
@@ -184,19 +193,20 @@ func (r *Repo) oidLen() int {
 }
 
 // zero is the object id that stands for "nothing".
-func (r *Repo) zero() string { return strings.Repeat("0", r.oidLen()) }
+func (r *Repo) zero() string { return strings.Repeat("0", r.OIDLen()) }
 
-// checkOID keeps anything that isn't a full object id away from git's argument parsing.
-func (r *Repo) checkOID(oids ...string) error {
+// CheckOID keeps anything that isn't a full object id away from git's argument parsing.
+func (r *Repo) CheckOID(oids ...string) error {
 	for _, oid := range oids {
-		if !isOID(oid, r.oidLen()) {
-			return fmt.Errorf("not a full object id: %s", quote(oid))
+		if !IsOID(oid, r.OIDLen()) {
+			return fmt.Errorf("not a full object id: %s", Quote(oid))
 		}
 	}
 	return nil
 }
 
-func isOID(s string, n int) bool {
+// IsOID says whether s is a full object id of n digits.
+func IsOID(s string, n int) bool {
 	if len(s) != n {
 		return false
 	}

@@ -17,16 +17,16 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// setting is one line of git configuration.
-type setting struct{ key, value string }
+// Setting is one line of git configuration.
+type Setting struct{ Key, Value string }
 
 // nowhere is a path below which nothing can ever exist.
 const nowhere = "/dev/null"
 
 // hardening is in force for every git that we start, over whatever the system, the user and the repository configure.
 // A repository's own core.hooksPath may point into its tree, at a file that an agent has just changed.
-func hardening() []setting {
-	s := []setting{
+func hardening() []Setting {
+	s := []Setting{
 		{"core.hooksPath", nowhere},
 		{"core.fsmonitor", "false"},
 		{"core.pager", "cat"},
@@ -53,7 +53,7 @@ func hardening() []setting {
 	// A user's protocol.file.allow = always would win over protocol.allow. Nothing here needs any transport at all, so
 	// a lazy fetch of a partial clone fails in gits that don't know GIT_NO_LAZY_FETCH too.
 	for _, p := range []string{"file", "git", "http", "https", "ssh", "ext"} {
-		s = append(s, setting{"protocol." + p + ".allow", "never"})
+		s = append(s, Setting{"protocol." + p + ".allow", "never"})
 	}
 	return s
 }
@@ -64,7 +64,7 @@ func ownConfig() []string {
 }
 
 // environment is ours without anything that steers git, and with the settings.
-func environment(settings []setting) []string {
+func environment(settings []Setting) []string {
 	drop := []string{"LANG", "LANGUAGE", "PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE"}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
@@ -86,25 +86,33 @@ func environment(settings []setting) []string {
 		"GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)),
 	)
 	for i, s := range settings {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.Key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.Value))
 	}
 	return env
 }
 
-// host starts git, hardened, in one directory. Every git that this package runs is started by it.
-type host struct {
+// Host starts git, hardened, in one directory. Every git of this package and of git/quarantine is started by it.
+type Host struct {
 	dir   string
 	env   []string
-	limit func(pid int) error // bounds a git that reads hostile objects
+	Limit func(pid int) error // bounds a git that reads hostile objects
 }
 
-// start starts a command of ours.
-func (h host) start(ctx context.Context, c proc.Cmd) (*proc.Process, error) {
+// NewHost is git in a directory, with settings over the hardening.
+func NewHost(dir string, more ...Setting) Host {
+	return Host{dir: dir, env: environment(append(hardening(), more...))}
+}
+
+// Bare is git in a bare repository: it does not search for one.
+func Bare(dir string, more ...Setting) Host { return NewHost(dir, more...).With("GIT_DIR=" + dir) }
+
+// Start starts a command of ours.
+func (h Host) Start(ctx context.Context, c proc.Cmd) (*proc.Process, error) {
 	p, err := proc.Start(ctx, c)
-	if err != nil || h.limit == nil {
+	if err != nil || h.Limit == nil {
 		return p, err
 	}
-	if err := h.limit(p.Pid()); err != nil {
+	if err := h.Limit(p.Pid()); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		_ = p.Wait()
 		return nil, err
@@ -112,9 +120,9 @@ func (h host) start(ctx context.Context, c proc.Cmd) (*proc.Process, error) {
 	return p, nil
 }
 
-// finish starts a command and waits for its end.
-func (h host) finish(ctx context.Context, c proc.Cmd) error {
-	p, err := h.start(ctx, c)
+// Finish starts a command and waits for its end.
+func (h Host) Finish(ctx context.Context, c proc.Cmd) error {
+	p, err := h.Start(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -124,45 +132,45 @@ func (h host) finish(ctx context.Context, c proc.Cmd) error {
 	return err
 }
 
-// with gives a host with more in its environment.
-func (h host) with(env ...string) host {
+// With gives a host with more in its environment.
+func (h Host) With(env ...string) Host {
 	h.env = append(slices.Clone(h.env), env...)
 	return h
 }
 
-// cmd is a git command. Ended early, it has time to take its locks away.
-func (h host) cmd(args ...string) proc.Cmd {
+// Cmd is a git command. Ended early, it has time to take its locks away.
+func (h Host) Cmd(args ...string) proc.Cmd {
 	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: h.dir, Env: h.env, Grace: 5 * time.Second}
 }
 
-// run runs git with stdin, and throws its output away.
-func (h host) run(ctx context.Context, stdin io.Reader, args ...string) error {
-	_, err := h.feed(ctx, stdin, args...)
+// Run runs git with stdin, and throws its output away.
+func (h Host) Run(ctx context.Context, stdin io.Reader, args ...string) error {
+	_, err := h.Feed(ctx, stdin, args...)
 	return err
 }
 
-// out runs git and returns what it prints.
-func (h host) out(ctx context.Context, args ...string) ([]byte, error) {
-	return h.feed(ctx, nil, args...)
+// Out runs git and returns what it prints.
+func (h Host) Out(ctx context.Context, args ...string) ([]byte, error) {
+	return h.Feed(ctx, nil, args...)
 }
 
-// feed runs git with stdin and returns what it prints.
-func (h host) feed(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+// Feed runs git with stdin and returns what it prints.
+func (h Host) Feed(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	var out bytes.Buffer
-	c := h.cmd(args...)
+	c := h.Cmd(args...)
 	c.Stdin, c.Stdout = stdin, &out
-	err := h.finish(ctx, c)
+	err := h.Finish(ctx, c)
 	return out.Bytes(), err
 }
 
-// scanLines runs a command and hands over its output piece by piece, without the delimiter. A piece that isn't whole,
+// Scan runs a command and hands over its output piece by piece, without the delimiter. A piece that isn't whole,
 // because git died, is never handed over.
-func (h host) scanLines(ctx context.Context, c proc.Cmd, delim byte, do func([]byte) error) error {
+func (h Host) Scan(ctx context.Context, c proc.Cmd, delim byte, do func([]byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	pr, pw := io.Pipe()
 	c.Stdout = pw
-	p, err := h.start(ctx, c)
+	p, err := h.Start(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -183,9 +191,9 @@ func (h host) scanLines(ctx context.Context, c proc.Cmd, delim byte, do func([]b
 	}
 }
 
-// line runs git and returns its one line.
-func (h host) line(ctx context.Context, args ...string) (string, error) {
-	b, err := h.out(ctx, args...)
+// Line runs git and returns its one line.
+func (h Host) Line(ctx context.Context, args ...string) (string, error) {
+	b, err := h.Out(ctx, args...)
 	return strings.TrimSuffix(string(b), "\n"), err
 }
 

@@ -25,15 +25,15 @@ type ShallowRequest struct {
 //
 // It does without a transport: a clone would run upload-pack, which the user's configuration can point elsewhere.
 func (r *Repo) Shallow(ctx context.Context, dir string, q ShallowRequest) (err error) {
-	if err := r.checkOID(q.Commit); err != nil {
+	if err := r.CheckOID(q.Commit); err != nil {
 		return err
 	}
 	cut, err := r.cut(ctx, q.Commit, q.Depth)
 	if err != nil {
 		return fmt.Errorf("find where to cut: %w", err)
 	}
-	refs := []ref{{"refs/heads/" + q.Branch, q.Commit}}
-	if err := writeBare(dir, r.ObjectFormat, refs); err != nil {
+	refs := []NamedRef{{"refs/heads/" + q.Branch, q.Commit}}
+	if err := WriteBare(dir, r.ObjectFormat, refs); err != nil {
 		return fmt.Errorf("make shallow repository: %w", err)
 	}
 	defer func() {
@@ -50,11 +50,11 @@ func (r *Repo) Shallow(ctx context.Context, dir string, q ShallowRequest) (err e
 	if err != nil {
 		return err
 	}
-	c, m := r.host.cmd("pack-objects", "--revs", "--delta-base-offset", progressFlag(q.Progress),
-		filepath.Join(abs, "objects", "pack", "pack")), newMeter(q.Progress)
+	c, m := r.host.Cmd("pack-objects", "--revs", "--delta-base-offset", progressFlag(q.Progress),
+		filepath.Join(abs, "objects", "pack", "pack")), NewMeter(q.Progress)
 	c.Stdin, c.Stderr = strings.NewReader(in.String()), m
 	if err := proc.Run(ctx, c); err != nil {
-		return fmt.Errorf("pack shallow history: %w", m.explain(err))
+		return fmt.Errorf("pack shallow history: %w", m.Explain(err))
 	}
 	if len(cut) == 0 {
 		return nil
@@ -72,23 +72,23 @@ func (r *Repo) cut(ctx context.Context, commit string, depth int) ([]string, err
 // them that have parents beyond it.
 func (r *Repo) recent(ctx context.Context, commit string, depth int) (within, edge []string, err error) {
 	here := r.shallowCommits()
-	cat, err := openCatFile(ctx, r.host)
+	cat, err := r.host.CatFile(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer cat.close()
+	defer cat.Close()
 	seen := map[string]bool{commit: true}
 	level := []string{commit}
 	for d := 1; len(level) > 0; d++ {
 		var next []string
-		err := cat.each(level, 16<<20, func(o object) error {
-			if o.kind != "commit" {
-				return fmt.Errorf("commit %s is %s", short(o.oid), o.kind)
+		err := cat.Each(level, 16<<20, func(o Object) error {
+			if o.Kind != "commit" {
+				return fmt.Errorf("commit %s is %s", Short(o.OID), o.Kind)
 			}
-			within = append(within, o.oid)
-			parents := commitParents(o.data)
-			if len(parents) > 0 && (here[o.oid] || d == depth) {
-				edge = append(edge, o.oid)
+			within = append(within, o.OID)
+			parents := commitParents(o.Data)
+			if len(parents) > 0 && (here[o.OID] || d == depth) {
+				edge = append(edge, o.OID)
 				return nil
 			}
 			for _, p := range parents {
@@ -139,8 +139,8 @@ func commitParents(data []byte) []string {
 	return parents
 }
 
-// writeBare writes an empty bare repository by hand: no template is copied, and it costs no process.
-func writeBare(dir, format string, refs []ref) error {
+// WriteBare writes an empty bare repository by hand: no template is copied, and it costs no process.
+func WriteBare(dir, format string, refs []NamedRef) error {
 	for _, d := range []string{"", "objects", "objects/info", "objects/pack", "refs", "refs/heads"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
 			return err
@@ -155,9 +155,9 @@ func writeBare(dir, format string, refs []ref) error {
 	packed.WriteString("# pack-refs with: sorted \n")
 	for i, r := range refs {
 		if i == 0 {
-			head = r.name
+			head = r.Name
 		}
-		packed.WriteString(r.oid + " " + r.name + "\n")
+		packed.WriteString(r.OID + " " + r.Name + "\n")
 	}
 	for name, content := range map[string]string{"config": config, "HEAD": "ref: " + head + "\n",
 		"packed-refs": packed.String()} {

@@ -46,26 +46,15 @@ const (
 
 // Summary sums up what to adds to from.
 func (r *Repo) Summary(ctx context.Context, from, to string) (Summary, error) {
-	if err := r.checkOID(from, to); err != nil {
+	if err := r.CheckOID(from, to); err != nil {
 		return Summary{}, err
 	}
-	return summarize(ctx, r.host, from, to)
-}
-
-// Summary sums up the new commits, before they are imported.
-func (q *Quarantine) Summary(ctx context.Context) (Summary, error) {
-	if q.found.Base == "" {
-		return Summary{}, fmt.Errorf("sum up: nothing was unpacked")
-	}
-	return summarize(ctx, q.host, q.found.Base, q.found.Tip)
-}
-
-func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
+	h := r.host
 	s := Summary{Commits: []CommitLine{}, Files: []FileStat{}}
-	c := h.cmd("log", "-z", "--topo-order", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8",
+	c := h.Cmd("log", "-z", "--topo-order", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8",
 		"--no-show-signature", "--no-patch", fmt.Sprintf("--max-count=%d", maxCommitLines), "--format=%H %at%n%an%n%s",
 		from+".."+to, "--")
-	err := h.scanLines(ctx, c, 0, func(rec []byte) error {
+	err := h.Scan(ctx, c, 0, func(rec []byte) error {
 		s.Commits = append(s.Commits, commitLine(string(rec)))
 		return nil
 	})
@@ -74,16 +63,16 @@ func summarize(ctx context.Context, h host, from, to string) (Summary, error) {
 	}
 	slices.Reverse(s.Commits)
 	if len(s.Commits) == maxCommitLines {
-		n, err := h.line(ctx, "rev-list", "--count", from+".."+to, "--")
+		n, err := h.Line(ctx, "rev-list", "--count", from+".."+to, "--")
 		if err != nil {
 			return Summary{}, fmt.Errorf("count commits: %w", err)
 		}
 		total, _ := strconv.Atoi(n)
 		s.More = max(0, total-maxCommitLines)
 	}
-	c = h.cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--ignore-submodules=none", "--no-ext-diff",
+	c = h.Cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--ignore-submodules=none", "--no-ext-diff",
 		"--no-textconv", from, to, "--")
-	err = h.scanLines(ctx, c, 0, func(rec []byte) error {
+	err = h.Scan(ctx, c, 0, func(rec []byte) error {
 		f := fileStat(string(rec))
 		if s.Added, s.Deleted = s.Added+f.Added, s.Deleted+f.Deleted; len(s.Files) < maxFileStats {
 			s.Files = append(s.Files, f)
@@ -103,7 +92,7 @@ func commitLine(rec string) CommitLine {
 	head, rest, _ := strings.Cut(rec, "\n")
 	author, subject, _ := strings.Cut(rest, "\n")
 	oid, seconds, _ := strings.Cut(head, " ")
-	c := CommitLine{Commit: oid, Short: short(oid), Subject: Clean(clipTo(subject, 500)),
+	c := CommitLine{Commit: oid, Short: Short(oid), Subject: Clean(clipTo(subject, 500)),
 		Author: Clean(clipTo(author, 200))}
 	if at, err := strconv.ParseInt(seconds, 10, 64); err == nil {
 		c.Date = time.Unix(at, 0).UTC()
@@ -133,21 +122,10 @@ const (
 
 // Diff writes the patch from one commit to another.
 func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style DiffStyle) error {
-	if err := r.checkOID(from, to); err != nil {
+	if err := r.CheckOID(from, to); err != nil {
 		return err
 	}
-	return diff(ctx, r.host, w, from, to, style)
-}
-
-// Diff writes the patch from the base to the tip.
-func (q *Quarantine) Diff(ctx context.Context, w io.Writer, style DiffStyle) error {
-	if q.found.Base == "" {
-		return fmt.Errorf("diff: nothing was unpacked")
-	}
-	return diff(ctx, q.host, w, q.found.Base, q.found.Tip, style)
-}
-
-func diff(ctx context.Context, h host, w io.Writer, from, to string, style DiffStyle) error {
+	h := r.host
 	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv",
 		"--no-color"}
 	if style == DiffRaw {
@@ -155,13 +133,13 @@ func diff(ctx context.Context, h host, w io.Writer, from, to string, style DiffS
 	} else {
 		args = append(args, "--stat", "--patch")
 	}
-	c := h.cmd(append(args, from, to, "--")...)
+	c := h.Cmd(append(args, from, to, "--")...)
 	if style == DiffRaw {
 		c.Stdout = w
-		return h.finish(ctx, c)
+		return h.Finish(ctx, c)
 	}
 	out := bufio.NewWriter(w)
-	err := h.scanLines(ctx, c, '\n', func(line []byte) error {
+	err := h.Scan(ctx, c, '\n', func(line []byte) error {
 		text := cleanKeeping(string(line), "\t")
 		if style == DiffColour {
 			text = colour(text)

@@ -15,14 +15,14 @@ func (r *Repo) IsPartial() bool { return r.promisor() != "" }
 // promisor names the remote that has the missing objects.
 func (r *Repo) promisor() string {
 	for _, s := range r.config {
-		if s.key == "extensions.partialclone" {
-			return s.value
+		if s.Key == "extensions.partialclone" {
+			return s.Value
 		}
-		name, ok := strings.CutPrefix(s.key, "remote.")
+		name, ok := strings.CutPrefix(s.Key, "remote.")
 		if !ok {
 			continue
 		}
-		if name, ok = strings.CutSuffix(name, ".promisor"); ok && s.value != "false" {
+		if name, ok = strings.CutSuffix(name, ".promisor"); ok && s.Value != "false" {
 			return name
 		}
 	}
@@ -32,7 +32,7 @@ func (r *Repo) promisor() string {
 // CheckComplete gives a *MissingObjectsError if a partial clone lacks objects of the last depth commits before commit
 // (0: all history). It costs nothing for a repository that isn't partial.
 func (r *Repo) CheckComplete(ctx context.Context, commit string, depth int) error {
-	if err := r.checkOID(commit); err != nil {
+	if err := r.CheckOID(commit); err != nil {
 		return err
 	}
 	if !r.IsPartial() {
@@ -48,9 +48,9 @@ func (r *Repo) CheckComplete(ctx context.Context, commit string, depth int) erro
 		tips, args = within, append(args, "--no-walk")
 	}
 	missing := 0
-	c := r.host.cmd(args...)
-	c.Stdin = revisions(tips, nil)
-	err := r.host.scanLines(ctx, c, '\n', func(line []byte) error {
+	c := r.host.Cmd(args...)
+	c.Stdin = Revisions(tips, nil)
+	err := r.host.Scan(ctx, c, '\n', func(line []byte) error {
 		if bytes.HasPrefix(line, []byte("?")) {
 			missing++
 		}
@@ -74,12 +74,12 @@ type Survey struct {
 
 // Survey looks through the tree of a commit.
 func (r *Repo) Survey(ctx context.Context, commit string) (Survey, error) {
-	if err := r.checkOID(commit); err != nil {
+	if err := r.CheckOID(commit); err != nil {
 		return Survey{}, err
 	}
 	var s Survey
 	var attributes []string
-	err := r.host.scanLines(ctx, r.host.cmd("ls-tree", "-r", "-z", "--full-tree", commit), 0, func(line []byte) error {
+	err := r.host.Scan(ctx, r.host.Cmd("ls-tree", "-r", "-z", "--full-tree", commit), 0, func(line []byte) error {
 		meta, name, _ := strings.Cut(string(line), "\t")
 		f := strings.Fields(meta)
 		switch {
@@ -97,14 +97,14 @@ func (r *Repo) Survey(ctx context.Context, commit string) (Survey, error) {
 	if len(attributes) == 0 {
 		return s, nil
 	}
-	cat, err := openCatFile(ctx, r.host)
+	cat, err := r.host.CatFile(ctx)
 	if err != nil {
 		return Survey{}, err
 	}
-	defer cat.close()
+	defer cat.Close()
 	names := map[string]bool{}
-	err = cat.each(attributes, 1<<20, func(o object) error {
-		for _, word := range strings.Fields(string(o.data)) {
+	err = cat.Each(attributes, 1<<20, func(o Object) error {
+		for _, word := range strings.Fields(string(o.Data)) {
 			if name, ok := strings.CutPrefix(word, "filter="); ok {
 				names[name] = true
 			}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// short abbreviates an object id for people.
-func short(oid string) string {
+// Short abbreviates an object id for people.
+func Short(oid string) string {
 	const n = 10
 	if len(oid) > n {
 		return oid[:n]
@@ -16,8 +16,8 @@ func short(oid string) string {
 	return oid
 }
 
-// quote leaves plain text alone and puts the rest into Go quotes, so that no name can speak to a terminal.
-func quote(s string) string {
+// Quote leaves plain text alone and puts the rest into Go quotes, so that no name can speak to a terminal.
+func Quote(s string) string {
 	if s != "" && Clean(s) == s && !strings.ContainsAny(s, "\"'`\\") && !strings.HasPrefix(s, " ") &&
 		!strings.HasSuffix(s, " ") {
 		return s
@@ -48,8 +48,8 @@ func clipTo(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// clip shortens hostile text for a message.
-func clip(s string) string { return clipTo(s, 120) }
+// Clip shortens hostile text for a message.
+func Clip(s string) string { return clipTo(s, 120) }
 
 // shellWord quotes s for a command that a person copies.
 func shellWord(s string) string {

@@ -33,7 +33,7 @@ func (r *Repo) lockBranch(ctx context.Context, branch, from, to string) (*transa
 		_, _ = inR.Close(), inW.Close()
 		return nil, err
 	}
-	c := r.host.cmd("update-ref", "-m", reflogMessage, "--stdin", "-z")
+	c := r.host.Cmd("update-ref", "-m", reflogMessage, "--stdin", "-z")
 	c.Stdin, c.Stdout = inR, outW
 	p, err := proc.Start(ctx, c)
 	_, _ = inR.Close(), outW.Close()
@@ -64,7 +64,7 @@ func (tx *transaction) say(commands, want string) error {
 	if end := tx.end(); end != nil {
 		return refError(end, tx.name)
 	}
-	return fmt.Errorf("git update-ref answered %s: %w", quote(answer), io.ErrUnexpectedEOF)
+	return fmt.Errorf("git update-ref answered %s: %w", Quote(answer), io.ErrUnexpectedEOF)
 }
 
 func (tx *transaction) commit() error {

@@ -22,10 +22,10 @@ type Worktree struct {
 
 // Worktrees lists all worktrees, the main one first.
 func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
-	out, err := r.host.out(ctx, "worktree", "list", "--porcelain", "-z")
+	out, err := r.host.Out(ctx, "worktree", "list", "--porcelain", "-z")
 	end := "\x00"
 	if proc.Code(err) == 129 { // git before 2.36 has no -z here
-		out, err = r.host.out(ctx, "worktree", "list", "--porcelain")
+		out, err = r.host.Out(ctx, "worktree", "list", "--porcelain")
 		end = "\n"
 	}
 	if err != nil {
@@ -64,14 +64,14 @@ func parseWorktrees(out, end string) []Worktree {
 
 // AddWorktree makes a worktree in the new directory dir, on the new branch at base.
 func (r *Repo) AddWorktree(ctx context.Context, dir, branch, base string) error {
-	if err := r.checkOID(base); err != nil {
+	if err := r.CheckOID(base); err != nil {
 		return err
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	if err := r.host.run(ctx, nil, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, base); err != nil {
+	if err := r.host.Run(ctx, nil, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, base); err != nil {
 		return fmt.Errorf("add worktree: %w", err)
 	}
 	return nil
@@ -89,7 +89,7 @@ func (r *Repo) RemoveWorktree(ctx context.Context, dir string, force bool) error
 	if force {
 		args = append(args, "--force", "--force") // twice: also when it is locked
 	}
-	if err := r.host.run(ctx, nil, append(args, "--", dir)...); err != nil {
+	if err := r.host.Run(ctx, nil, append(args, "--", dir)...); err != nil {
 		return fmt.Errorf("remove worktree: %w", err)
 	}
 	return nil

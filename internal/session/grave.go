@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
@@ -57,7 +58,7 @@ func (s *Service) bury(ctx context.Context, id, name string, want *inside.Sum, l
 	if err != nil {
 		return "", err
 	}
-	got, err := git.CopyOut(ctx, s.exchange(id), name, dst, limit)
+	got, err := quarantine.CopyOut(ctx, s.exchange(id), name, dst, limit)
 	if err == nil && got.SHA256 != want.SHA256 {
 		err = otherSum(name)
 	}
@@ -144,7 +145,7 @@ type Restored struct {
 	ID         string        `json:"id"`
 	Refs       []string      `json:"refs"`
 	Kept       []string      `json:"kept,omitempty"` // refs that now hold what others held before
-	Warnings   []git.Warning `json:"warnings,omitempty"`
+	Warnings   []quarantine.Warning `json:"warnings,omitempty"`
 	Workspaces []string      `json:"workspaces,omitempty"` // what can't be brought back as commits
 }
 
@@ -208,7 +209,7 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 	if err := tree.Remove(dir); err != nil {
 		return err
 	}
-	q, err := repo.Quarantine(ctx, dir, git.QuarantineOptions{Limits: o.Limits, Progress: s.gitProgress(),
+	q, err := quarantine.New(ctx, repo, dir, quarantine.Options{Limits: o.Limits, Progress: s.gitProgress(),
 		Kept: true, Also: own})
 	if err != nil {
 		return err

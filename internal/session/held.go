@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -174,7 +175,7 @@ func (s *Service) offered(ctx context.Context, id string, h held) bool {
 	if h.Rest == nil || h.saved {
 		return true
 	}
-	got, err := git.SumOut(ctx, s.exchange(id), inside.RestBundle)
+	got, err := quarantine.SumOut(ctx, s.exchange(id), inside.RestBundle)
 	return err == nil && got.SHA256 == h.Rest.SHA256
 }
 

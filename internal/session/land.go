@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
 
 // examine says what came, if nothing of it is refused. With a nil quarantine there is nothing new.
-func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result,
+func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
 	o PullOptions) (PullResult, error) {
 	r := PullResult{
 		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Lost: pub.Lost,
@@ -32,7 +33,7 @@ func (s *Service) examine(ctx context.Context, q *git.Quarantine, rec store.Sess
 		r.target = r.wip
 	}
 	report, err := q.Examine(ctx)
-	if no, ok := errors.AsType[*git.RefusedError](err); ok && no.Rule == git.RuleBase {
+	if no, ok := errors.AsType[*quarantine.RefusedError](err); ok && no.Rule == quarantine.RuleBase {
 		return r, fmt.Errorf("%w\nnothing was changed; have the agent put its work on top with `cco box push --continue %s "+
 			"-m \"Rebase your work onto %s\"`",
 			err, rec.ID, rec.Base)
@@ -58,7 +59,7 @@ func (s *Service) unchanged(id string, err error) error {
 }
 
 // canLand gives the error that land would give for want of a branch to move.
-func (s *Service) canLand(ctx context.Context, q *git.Quarantine, r PullResult, o PullOptions) error {
+func (s *Service) canLand(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
 	if q == nil {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (s *Service) canLand(ctx context.Context, q *git.Quarantine, r PullResult, 
 
 // land takes what was examined into the repository. All that can fail comes before the branch moves: what comes after
 // is clearing up, and ends in words at most.
-func (s *Service) land(ctx context.Context, repo *git.Repo, q *git.Quarantine, r PullResult, pub inside.Result,
+func (s *Service) land(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult, pub inside.Result,
 	o PullOptions) (PullResult, error) {
 	rec := r.Session
 	spare, err := s.spare(ctx, rec.ID, pub, o.Bundle)
@@ -146,7 +147,7 @@ func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit
 	if err := ignoreMissing(os.Remove(dst)); err != nil { // of a pull that was killed
 		return "", err
 	}
-	got, err := git.CopyOut(ctx, s.exchange(id), inside.RestBundle, dst, limit)
+	got, err := quarantine.CopyOut(ctx, s.exchange(id), inside.RestBundle, dst, limit)
 	if err == nil && (pub.Rest == nil || got.SHA256 != pub.Rest.SHA256) {
 		err = errors.Join(otherSum(inside.RestBundle), os.Remove(dst))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
@@ -29,7 +30,7 @@ type PullOptions struct {
 	NoWip    bool   // not even beside the branch
 	Keep     bool   // leave the exchange directory
 	Bundle   int64  // the largest bundle taken
-	Limits   git.Limits
+	Limits   quarantine.Limits
 }
 
 // PullResult is what came back.
@@ -46,7 +47,7 @@ type PullResult struct {
 	Moved    bool          `json:"moved"`
 	Raw      []string      `json:"raw,omitempty"`
 	Summary  git.Summary   `json:"summary"`
-	Warnings []git.Warning `json:"warnings,omitempty"`
+	Warnings []quarantine.Warning `json:"warnings,omitempty"`
 	Others   []string      `json:"others,omitempty"` // other branches in the workspace, saved in Rest
 	Rest     string        `json:"rest,omitempty"`
 	Lost     []string      `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
@@ -146,7 +147,7 @@ func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (
 // Failure says of a session that has ended badly what it left and what the user can do.
 func (s *Service) Failure(rec store.Session) error {
 	published, err := s.readResult(rec)
-	if missing := (*git.RefusedError)(nil); errors.As(err, &missing) && missing.Rule == git.RuleMissing {
+	if missing := (*quarantine.RefusedError)(nil); errors.As(err, &missing) && missing.Rule == quarantine.RuleMissing {
 		published, err = inside.Result{Head: rec.Base}, nil // nothing was published, because nothing was begun
 	}
 	return s.failure(rec, published, err)
@@ -232,7 +233,7 @@ func (s *Service) publishCommits(ctx context.Context, b *box.Box, d box.Driver, 
 
 // beyond adds to what is too large which setting says so, and how to do without what was left uncommitted.
 func beyond(err error, id string, pub inside.Result) error {
-	if no, ok := errors.AsType[*git.RefusedError](err); !ok || no.Rule != git.RuleTooLarge {
+	if no, ok := errors.AsType[*quarantine.RefusedError](err); !ok || no.Rule != quarantine.RuleTooLarge {
 		return err
 	}
 	err = fmt.Errorf("%w\nyour settings pull.max_blob and pull.max_bundle say how large a file and all of it may be", err)
@@ -264,7 +265,7 @@ func (s *Service) readOut(id, name string, limit int64) ([]byte, error) {
 	}
 	defer func() { _ = tree.Remove(dir) }()
 	dst := filepath.Join(dir, name)
-	if _, err := git.CopyOut(context.Background(), s.exchange(id), name, dst,
+	if _, err := quarantine.CopyOut(context.Background(), s.exchange(id), name, dst,
 		limit); err != nil { //nolint:contextcheck // at most 64 KiB
 		return nil, err
 	}
@@ -288,7 +289,7 @@ func (s *Service) errorText(id string) string {
 
 // quarantine copies the bundle out of the agent's reach, unpacks and examines it. It is nil if there is nothing new.
 func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result,
-	o PullOptions) (*git.Quarantine, error) {
+	o PullOptions) (*quarantine.Repo, error) {
 	_, d, err := s.Boxes.Find(rec.Box)
 	if err != nil {
 		return nil, err
@@ -302,7 +303,7 @@ func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Sess
 		return nil, err
 	}
 	s.Report("checking what came")
-	q, err := repo.Quarantine(ctx, dir, git.QuarantineOptions{Limits: o.Limits, Progress: s.gitProgress()})
+	q, err := quarantine.New(ctx, repo, dir, quarantine.Options{Limits: o.Limits, Progress: s.gitProgress()})
 	if err != nil {
 		return nil, err
 	}
@@ -316,14 +317,14 @@ func otherSum(name string) error {
 	return fmt.Errorf("%s is not the file that was published: its sum differs", name)
 }
 
-func (s *Service) fill(ctx context.Context, q *git.Quarantine, rec store.Session, pub inside.Result, shared bool,
+func (s *Service) fill(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result, shared bool,
 	limit int64) error {
 	if shared {
 		_, err := q.Adopt(ctx, rec.Base, pub.Head, pub.Wip)
 		return err
 	}
 	bundle := filepath.Join(q.Dir, "cco-copy.bundle")
-	got, err := git.CopyOut(ctx, s.exchange(rec.ID), inside.OutputBundle, bundle, limit)
+	got, err := quarantine.CopyOut(ctx, s.exchange(rec.ID), inside.OutputBundle, bundle, limit)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
@@ -216,8 +217,8 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 	}
 	defer func() { _ = q.Close() }()
 	if _, err := q.Examine(ctx); err != nil {
-		refusal, ok := errors.AsType[*git.RefusedError](err)
-		if !ok || refusal.Rule != git.RuleBase {
+		refusal, ok := errors.AsType[*quarantine.RefusedError](err)
+		if !ok || refusal.Rule != quarantine.RuleBase {
 			return got, err
 		}
 		fork := q.Fork(ctx)

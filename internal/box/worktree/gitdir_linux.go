@@ -48,7 +48,7 @@ func (v *view) git(at site, session string, write bool) error {
 
 // objects lets new ones be written, one by one. Packs are read-only, and so is what says where else objects are and how
 // commits follow each other: by a pack, an index of packs or a graph of its own an agent could give any object, and any
-// history, another content than it has. Loose objects were packed before, see Repo.PackLoose.
+// history, another content than it has. Loose objects were packed before, see quarantine.PackLoose.
 func (v *view) objects(dir string) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

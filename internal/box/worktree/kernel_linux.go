@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // runCaged runs a program behind the kernel.
@@ -26,7 +27,7 @@ func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) 
 	at.disarm(e.Session)
 	defer at.disarm(e.Session)
 	if at.admin != "" && !e.ReadOnly {
-		if err := at.repo.PackLoose(ctx); err != nil {
+		if err := quarantine.PackLoose(ctx, at.repo); err != nil {
 			return fmt.Errorf("keep the repository's objects safe: %w", err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
-	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -56,7 +56,7 @@ func (t *tool) run(ctx context.Context, idle time.Duration, hook string) error {
 		Inbox: inbox,
 		Forge: t.forges(svc.Store),
 		Settings: steps.Settings{
-			Pull: session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: git.Limits{PackBytes: cfg.Pull.MaxBundle,
+			Pull: session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle,
 				ObjectBytes: cfg.Pull.MaxBlob}},
 			Limits: run.Limits, IdleTimeout: run.IdleTimeout, Bots: cfg.Cruise.Bots,
 		},

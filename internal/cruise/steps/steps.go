@@ -21,6 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -289,7 +290,7 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o700)); err != nil {
 		return temporary(err)
 	}
-	q, err := repo.Quarantine(ctx, dir, git.QuarantineOptions{})
+	q, err := quarantine.New(ctx, repo, dir, quarantine.Options{})
 	if err != nil {
 		return temporary(err)
 	}

@@ -1,10 +1,12 @@
-package git
+package quarantine
 
 import (
 	"bufio"
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // header is the part of a bundle before its pack.
@@ -12,7 +14,7 @@ type header struct {
 	version       int
 	format        string // of object ids
 	prerequisites []string
-	refs          []ref
+	refs          []git.NamedRef
 	size          int64 // bytes before the pack
 }
 
@@ -96,18 +98,18 @@ func (p *headerParser) take(line string) error {
 		return p.prerequisite(line[1:])
 	}
 	oid, name, ok := strings.Cut(line, " ")
-	if !ok || !isOID(oid, p.oidLen()) {
-		return refuse(RuleHeader, "malformed line in the bundle's header: %s", quote(clip(line)))
+	if !ok || !git.IsOID(oid, p.oidLen()) {
+		return refuse(RuleHeader, "malformed line in the bundle's header: %s", git.Quote(git.Clip(line)))
 	}
 	if name != OutRef && name != WipRef && (!p.kept || !validKept(name)) {
-		return refuse(RuleRef, "the bundle has a ref that was not expected: %s", quote(clip(name)))
+		return refuse(RuleRef, "the bundle has a ref that was not expected: %s", git.Quote(git.Clip(name)))
 	}
 	for _, r := range p.h.refs {
-		if r.name == name {
+		if r.Name == name {
 			return refuse(RuleRef, "the bundle has %s twice", name)
 		}
 	}
-	p.h.refs = append(p.h.refs, ref{name, oid})
+	p.h.refs = append(p.h.refs, git.NamedRef{Name: name, OID: oid})
 	return nil
 }
 
@@ -149,7 +151,7 @@ func (p *headerParser) capability(line string) error {
 	}
 	format, ok := strings.CutPrefix(line, "object-format=")
 	if !ok || format != "sha1" && format != "sha256" {
-		return refuse(RuleHeader, "the bundle asks for %s", quote(clip(line)))
+		return refuse(RuleHeader, "the bundle asks for %s", git.Quote(git.Clip(line)))
 	}
 	p.h.format = format
 	return nil
@@ -157,7 +159,7 @@ func (p *headerParser) capability(line string) error {
 
 func (p *headerParser) prerequisite(line string) error {
 	oid, _, _ := strings.Cut(line, " ")
-	if !isOID(oid, p.oidLen()) || len(p.h.refs) > 0 {
+	if !git.IsOID(oid, p.oidLen()) || len(p.h.refs) > 0 {
 		return refuse(RuleHeader, "malformed prerequisite in the bundle's header")
 	}
 	if len(p.h.prerequisites) == maxPrerequisites {

@@ -1,4 +1,4 @@
-package git_test
+package quarantine_test
 
 import (
 	"errors"
@@ -11,14 +11,15 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // refused takes a bundle and expects a refusal by this rule, with nothing of the user's touched.
-func (h *handOff) refused(bundle string, limits git.Limits, rule git.Rule) {
+func (h *handOff) refused(bundle string, limits quarantine.Limits, rule quarantine.Rule) {
 	h.t.Helper()
 	before := gittest.Fingerprint(h.t, h.user.Dir)
 	q, _, err := h.take(bundle, limits)
-	no, ok := errors.AsType[*git.RefusedError](err)
+	no, ok := errors.AsType[*quarantine.RefusedError](err)
 	if !ok {
 		h.t.Fatalf("err = %v, want a refusal by %s", err, rule)
 	}
@@ -76,7 +77,7 @@ func (h *handOff) commitWith(e gittest.Entry) string {
 	if e.Mode == "40000" {
 		oids = append(oids, h.box.Object("blob", "evil\n"))
 	}
-	return h.bundleOf([]string{h.base}, map[string]string{git.OutRef: commit}, oids...)
+	return h.bundleOf([]string{h.base}, map[string]string{quarantine.OutRef: commit}, oids...)
 }
 
 // bundleOf writes a bundle by hand: any header, any objects.
@@ -109,40 +110,40 @@ func (h *handOff) file(content string) string {
 
 func TestHostileNamesAreRefused(t *testing.T) {
 	h := newHandOff(t)
-	for name, rule := range map[string]git.Rule{
-		".git":                          git.RuleDotGit,
-		".GIT":                          git.RuleDotGit,
-		".Git":                          git.RuleDotGit,
-		".git.":                         git.RuleDotGit,
-		".git ":                         git.RuleDotGit,
-		".git. . ":                      git.RuleDotGit,
-		".git::$INDEX_ALLOCATION":       git.RuleDotGit,
-		".git:stream":                   git.RuleDotGit,
-		"git~1":                         git.RuleDotGit,
-		"GIT~1":                         git.RuleDotGit,
-		"GIT~23":                        git.RuleDotGit,
-		".g\u200cit":                    git.RuleDotGit,
-		".\u200dg\u200ei\ufefft":        git.RuleDotGit,
-		`a\.git\config`:                 git.RuleDotGit,
-		`.git\config`:                   git.RuleDotGit,
-		".GITMODULES":                   git.RuleDotGit,
-		"GITMOD~1":                      git.RuleDotGit,
-		"gi7eba~1":                      git.RuleDotGit,
-		".gitmodules ":                  git.RuleDotGit,
-		"a\nb":                          git.RuleName,
-		"a\x1b[31mb":                    git.RuleName,
-		"a\x7fb":                        git.RuleName,
-		"a\u0085b":                      git.RuleName,
-		"a\u202eb":                      git.RuleName,
-		"tab\there":                     git.RuleName,
-		strings.Repeat("n", 256):        git.RuleName,
-		"..":                            git.RulePack,
-		".":                             git.RulePack,
-		"":                              git.RulePack,
-		"a/b":                           git.RulePack,
-		"../../../../home/user/.bashrc": git.RulePack,
-		"\u202e.git":                    git.RuleDotGit,
-		".git\u200d/../../x":            git.RulePack,
+	for name, rule := range map[string]quarantine.Rule{
+		".git":                          quarantine.RuleDotGit,
+		".GIT":                          quarantine.RuleDotGit,
+		".Git":                          quarantine.RuleDotGit,
+		".git.":                         quarantine.RuleDotGit,
+		".git ":                         quarantine.RuleDotGit,
+		".git. . ":                      quarantine.RuleDotGit,
+		".git::$INDEX_ALLOCATION":       quarantine.RuleDotGit,
+		".git:stream":                   quarantine.RuleDotGit,
+		"git~1":                         quarantine.RuleDotGit,
+		"GIT~1":                         quarantine.RuleDotGit,
+		"GIT~23":                        quarantine.RuleDotGit,
+		".g\u200cit":                    quarantine.RuleDotGit,
+		".\u200dg\u200ei\ufefft":        quarantine.RuleDotGit,
+		`a\.git\config`:                 quarantine.RuleDotGit,
+		`.git\config`:                   quarantine.RuleDotGit,
+		".GITMODULES":                   quarantine.RuleDotGit,
+		"GITMOD~1":                      quarantine.RuleDotGit,
+		"gi7eba~1":                      quarantine.RuleDotGit,
+		".gitmodules ":                  quarantine.RuleDotGit,
+		"a\nb":                          quarantine.RuleName,
+		"a\x1b[31mb":                    quarantine.RuleName,
+		"a\x7fb":                        quarantine.RuleName,
+		"a\u0085b":                      quarantine.RuleName,
+		"a\u202eb":                      quarantine.RuleName,
+		"tab\there":                     quarantine.RuleName,
+		strings.Repeat("n", 256):        quarantine.RuleName,
+		"..":                            quarantine.RulePack,
+		".":                             quarantine.RulePack,
+		"":                              quarantine.RulePack,
+		"a/b":                           quarantine.RulePack,
+		"../../../../home/user/.bashrc": quarantine.RulePack,
+		"\u202e.git":                    quarantine.RuleDotGit,
+		".git\u200d/../../x":            quarantine.RulePack,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, kind := range []string{"file", "directory"} {
@@ -152,9 +153,9 @@ func TestHostileNamesAreRefused(t *testing.T) {
 					e.Mode, e.OID = "40000", h.box.Tree(gittest.Entry{Mode: "100644", Name: "config", OID: e.OID})
 				}
 				if kind == "directory" && (strings.Contains(strings.ToLower(name), "gitmod") || name == "gi7eba~1") {
-					rule = git.RulePack
+					rule = quarantine.RulePack
 				}
-				h.refused(h.commitWith(e), git.Limits{}, rule)
+				h.refused(h.commitWith(e), quarantine.Limits{}, rule)
 			}
 		})
 	}
@@ -164,7 +165,7 @@ func TestHostileNamesAreRefused(t *testing.T) {
 func TestEmptyDotGitDirectoryIsRefused(t *testing.T) {
 	h := newHandOff(t)
 	tree := h.evil(gittest.Entry{Mode: "40000", Name: ".git", OID: h.box.Tree()})
-	h.refused(h.publish(h.box.CommitTree(tree, h.base)), git.Limits{}, git.RuleDotGit)
+	h.refused(h.publish(h.box.CommitTree(tree, h.base)), quarantine.Limits{}, quarantine.RuleDotGit)
 }
 
 // Guards against looking at the end result alone: a bisect or a checkout of the middle would meet it.
@@ -172,7 +173,7 @@ func TestEvilIntermediateCommitIsRefused(t *testing.T) {
 	h := newHandOff(t)
 	evil := h.box.CommitTree(h.evil(gittest.Entry{Mode: "100644", Name: "GIT~1", OID: h.box.Object("blob", "x")}), h.base)
 	good := h.box.CommitTree(h.box.Git("rev-parse", h.base+"^{tree}"), evil)
-	h.refused(h.publish(good), git.Limits{}, git.RuleDotGit)
+	h.refused(h.publish(good), quarantine.Limits{}, quarantine.RuleDotGit)
 }
 
 func TestEvilMergeIsRefused(t *testing.T) {
@@ -185,21 +186,21 @@ func TestEvilMergeIsRefused(t *testing.T) {
 		"in a side branch":    h.box.CommitTree(clean, h.base, h.box.CommitTree(tree, h.base)),
 		"in an orphan":        h.box.CommitTree(clean, h.base, orphan),
 	} {
-		t.Run(name, func(t *testing.T) { h.refused(h.publish(tip), git.Limits{}, git.RuleDotGit) })
+		t.Run(name, func(t *testing.T) { h.refused(h.publish(tip), quarantine.Limits{}, quarantine.RuleDotGit) })
 	}
 }
 
 func TestOddModesAreRefused(t *testing.T) {
 	h := newHandOff(t)
-	for mode, rule := range map[string]git.Rule{
-		"100666": git.RuleMode, "100664": git.RuleMode, "104755": git.RuleMode, "010644": git.RuleMode,
-		"0100644": git.RuleMode, "20000": git.RuleMode, "60000": git.RuleMode, "140000": git.RuleMode,
-		"": git.RulePack, "x": git.RulePack,
+	for mode, rule := range map[string]quarantine.Rule{
+		"100666": quarantine.RuleMode, "100664": quarantine.RuleMode, "104755": quarantine.RuleMode, "010644": quarantine.RuleMode,
+		"0100644": quarantine.RuleMode, "20000": quarantine.RuleMode, "60000": quarantine.RuleMode, "140000": quarantine.RuleMode,
+		"": quarantine.RulePack, "x": quarantine.RulePack,
 	} {
 		t.Run(mode, func(t *testing.T) {
 			h := h.in(t)
 			e := gittest.Entry{Mode: mode, Name: "z", OID: h.box.Object("blob", "x")}
-			h.refused(h.commitWith(e), git.Limits{}, rule)
+			h.refused(h.commitWith(e), quarantine.Limits{}, rule)
 		})
 	}
 }
@@ -236,7 +237,7 @@ func TestLinksThatLeaveTheTreeAreRefused(t *testing.T) {
 				h.box.Git("update-index", "--add", "--cacheinfo", "120000,"+h.box.Object("blob", target)+","+placeholder(path))
 			}
 			tip := h.box.CommitTree(respell(h, h.box.Git("write-tree"), links), h.base)
-			h.refused(h.publish(tip), git.Limits{}, git.RuleSymlink)
+			h.refused(h.publish(tip), quarantine.Limits{}, quarantine.RuleSymlink)
 		})
 	}
 }
@@ -284,7 +285,7 @@ func TestOldLinkTurnedAroundIsRefused(t *testing.T) {
 	if err := os.Symlink("..", h.box.Path("p/q")); err != nil {
 		t.Fatal(err)
 	}
-	h.refused(h.publish(h.box.Commit("turn it around")), git.Limits{}, git.RuleSymlink)
+	h.refused(h.publish(h.box.Commit("turn it around")), quarantine.Limits{}, quarantine.RuleSymlink)
 }
 
 // Guards against a link that only stays inside because of another, which a directory replaces later.
@@ -319,7 +320,7 @@ func TestLinkThatLeansOnAnotherIsRefused(t *testing.T) {
 			h := h.in(t)
 			h.box.Git("reset", "-q", "--hard", h.base)
 			h.box.Git("clean", "-qfdx")
-			h.refused(h.publish(tip(h.box)), git.Limits{}, git.RuleSymlink)
+			h.refused(h.publish(tip(h.box)), quarantine.Limits{}, quarantine.RuleSymlink)
 		})
 	}
 }
@@ -332,7 +333,7 @@ func TestHarmlessLinksPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := h.take(h.publish(h.box.Commit("links")), git.Limits{}); err != nil {
+	if _, _, err := h.take(h.publish(h.box.Commit("links")), quarantine.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -373,7 +374,7 @@ func TestHostileSubmodulesAreRefused(t *testing.T) {
 			h.box.Git("update-index", "--add", "--cacheinfo", "160000,"+h.base+",sub")
 			h.box.Git("update-index", "--add", "--cacheinfo", "100644,"+h.box.Object("blob", text)+",.gitmodules")
 			h.box.Git("add", "link")
-			h.refused(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)), git.Limits{}, git.RuleSubmodule)
+			h.refused(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)), quarantine.Limits{}, quarantine.RuleSubmodule)
 		})
 	}
 }
@@ -397,11 +398,11 @@ func TestOrdinarySubmodulesPass(t *testing.T) {
 `)
 	h.box.Git("add", ".gitmodules")
 	h.box.Git("update-index", "--add", "--cacheinfo", "160000,"+h.base+",a")
-	_, rep, err := h.take(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)), git.Limits{})
+	_, rep, err := h.take(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)), quarantine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []git.Warning{{Kind: "submodule", Path: ".gitmodules"}, {Kind: "submodule", Path: "a"}}
+	want := []quarantine.Warning{{Kind: "submodule", Path: ".gitmodules"}, {Kind: "submodule", Path: "a"}}
 	if d := cmp.Diff(want, rep.Warnings); d != "" {
 		t.Error(d)
 	}

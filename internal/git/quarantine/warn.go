@@ -1,10 +1,10 @@
-package git
+package quarantine
 
 import (
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // Warning is something allowed that a person should look at before running it.
@@ -20,7 +20,7 @@ const maxWarnings = 500
 func (x *examiner) warnings() ([]Warning, error) {
 	seen := map[Warning]bool{}
 	var all []Warning
-	hooks := x.q.repo.hooksInTree()
+	hooks := x.q.repo.HooksInTree()
 	for _, tip := range x.q.found.tips() {
 		root, err := x.rootOf(tip)
 		if err != nil {
@@ -28,7 +28,7 @@ func (x *examiner) warnings() ([]Warning, error) {
 		}
 		err = x.changes(x.base, root, "", func(p string, was, is entry) {
 			for _, kind := range warningKinds(p, was.mode, is.mode, hooks) {
-				w := Warning{kind, Clean(p)}
+				w := Warning{kind, git.Clean(p)}
 				if !seen[w] && len(all) < maxWarnings {
 					seen[w] = true
 					all = append(all, w)
@@ -92,26 +92,6 @@ func (x *examiner) changes(from, to, dir string, do func(path string, was, is en
 	return nil
 }
 
-// hooksInTree gives the directory that core.hooksPath names, if it is in the worktree.
-func (r *Repo) hooksInTree() string {
-	dir := r.get("core.hookspath")
-	if dir == "" {
-		return ""
-	}
-	if filepath.IsAbs(dir) {
-		rel, err := filepath.Rel(r.Top, dir)
-		if err != nil {
-			return ""
-		}
-		dir = rel
-	}
-	dir = path.Clean(filepath.ToSlash(dir))
-	if dir == "." || dir == ".." || strings.HasPrefix(dir, "../") {
-		return ""
-	}
-	return dir
-}
-
 // warningRules are directories (with a slash at the end), and names that count in any directory.
 func warningRules() map[string][]string {
 	return map[string][]string{
@@ -144,10 +124,10 @@ func warningKinds(p, was, is, hooks string) []string {
 	if hooks != "" && strings.HasPrefix(p, hooks+"/") && !slices.Contains(kinds, "hook") {
 		kinds = append(kinds, "hook")
 	}
-	if (was == modeGitlink || is == modeGitlink) && !slices.Contains(kinds, "submodule") {
+	if (was == git.ModeGitlink || is == git.ModeGitlink) && !slices.Contains(kinds, "submodule") {
 		kinds = append(kinds, "submodule")
 	}
-	if is == modeExec && was != modeExec {
+	if is == git.ModeExec && was != git.ModeExec {
 		kinds = append(kinds, "executable")
 	}
 	slices.Sort(kinds)

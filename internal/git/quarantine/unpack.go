@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"bufio"
@@ -14,13 +14,14 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Unpack checks the bundle's header, and unpacks it with every check that git has, within the limits. The file must be
 // out of the agent's reach. base is the commit that was sent.
-func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, error) {
-	if err := q.repo.checkOID(base); err != nil {
+func (q *Repo) Unpack(ctx context.Context, bundle, base string) (Found, error) {
+	if err := q.repo.CheckOID(base); err != nil {
 		return Found{}, err
 	}
 	// Objects of an earlier bundle would complete this one here, and be missing in the user's repository.
@@ -54,7 +55,7 @@ func (q *Quarantine) Unpack(ctx context.Context, bundle, base string) (Found, er
 	return q.settle(h, base)
 }
 
-func (q *Quarantine) readHeader(ctx context.Context, f *os.File, base string) (header, error) {
+func (q *Repo) readHeader(ctx context.Context, f *os.File, base string) (header, error) {
 	in := bufio.NewReader(f)
 	h, err := readHeader(in, q.options.Kept)
 	if err != nil {
@@ -70,33 +71,33 @@ func (q *Quarantine) readHeader(ctx context.Context, f *os.File, base string) (h
 }
 
 // checkPrerequisites allows the base and what comes before it. Anything else was never sent.
-func (q *Quarantine) checkPrerequisites(ctx context.Context, oids []string, base string) error {
+func (q *Repo) checkPrerequisites(ctx context.Context, oids []string, base string) error {
 	oids = slices.DeleteFunc(slices.Clone(oids), func(oid string) bool { return oid == base })
 	if len(oids) == 0 {
 		return nil
 	}
-	err := kinds(ctx, q.repo.host, oids, func(o object) error {
-		if o.kind != "commit" {
-			return refuse(RulePrerequisite, "missing prerequisite %s", short(o.oid))
+	err := q.repo.Host().Kinds(ctx, oids, func(o git.Object) error {
+		if o.Kind != "commit" {
+			return refuse(RulePrerequisite, "missing prerequisite %s", git.Short(o.OID))
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	out, err := q.repo.host.feed(ctx, revisions(oids, append([]string{base}, q.options.Also...)), "rev-list",
+	out, err := q.repo.Host().Feed(ctx, git.Revisions(oids, append([]string{base}, q.options.Also...)), "rev-list",
 		"--max-count=1", "--stdin")
 	if err != nil {
 		return fmt.Errorf("check prerequisites: %w", err)
 	}
 	if oid := strings.TrimSpace(string(out)); oid != "" {
-		return refuse(RulePrerequisite, "the bundle builds on %s, which is not part of what was sent", short(oid))
+		return refuse(RulePrerequisite, "the bundle builds on %s, which is not part of what was sent", git.Short(oid))
 	}
 	return nil
 }
 
 // indexPack runs git index-pack until it has nothing to say but what may be about entries that the user had before.
-func (q *Quarantine) indexPack(ctx context.Context, f *os.File, offset int64) error {
+func (q *Repo) indexPack(ctx context.Context, f *os.File, offset int64) error {
 	var demoted []string
 	for {
 		words, err := q.tryIndexPack(ctx, f, offset, demoted)
@@ -138,7 +139,7 @@ func oldFaults(err error) []string {
 }
 
 // tryIndexPack runs git index-pack once, and returns its warnings.
-func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64, demoted []string) ([]string, error) {
+func (q *Repo) tryIndexPack(ctx context.Context, f *os.File, offset int64, demoted []string) ([]string, error) {
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return nil, err
 	}
@@ -156,9 +157,9 @@ func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64,
 		args = append(args, "-v")
 	}
 	out := head{max: 256}
-	c, m := q.host.cmd(args...), newMeter(q.options.Progress)
+	c, m := q.host.Cmd(args...), git.NewMeter(q.options.Progress)
 	c.Stdin, c.Stdout, c.Stderr = inR, &out, m
-	p, err := q.host.start(ctx, c)
+	p, err := q.host.Start(ctx, c)
 	_ = inR.Close()
 	if err != nil {
 		_ = inW.Close()
@@ -167,7 +168,7 @@ func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64,
 	// The limits hold by now: nothing hostile was in the pipe before.
 	_, feed := io.Copy(inW, f)
 	_ = inW.Close()
-	err = m.explain(p.Wait())
+	err = m.Explain(p.Wait())
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -177,15 +178,15 @@ func (q *Quarantine) tryIndexPack(ctx context.Context, f *os.File, offset int64,
 		return nil, feed
 	}
 	name, ok := strings.CutPrefix(strings.TrimSuffix(string(out.b), "\n"), "pack\t")
-	if !ok || !isOID(name, q.repo.oidLen()) {
+	if !ok || !git.IsOID(name, q.repo.OIDLen()) {
 		// Git hands through what comes after the pack.
 		return nil, refuse(RulePack, "there is something after the end of the pack")
 	}
 	q.pack = "pack-" + name
-	return strings.FieldsFunc(m.words.String(), func(r rune) bool { return r == '\n' }), nil
+	return strings.FieldsFunc(m.Words(), func(r rune) bool { return r == '\n' }), nil
 }
 
-func (q *Quarantine) confine(pid int) error {
+func (q *Repo) confine(pid int) error {
 	memory := q.limits.Memory
 	indexes, _ := filepath.Glob(filepath.Join(q.repo.CommonDir, "objects", "pack", "*"))
 	for _, path := range indexes {
@@ -209,12 +210,12 @@ func (h *head) Write(p []byte) (int, error) {
 }
 
 // packError says in the user's words why git index-pack ended.
-func (q *Quarantine) packError(err error) error {
+func (q *Repo) packError(err error) error {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	if !ok {
 		return err
 	}
-	words := Clean(strings.ReplaceAll(strings.TrimSpace(exit.Stderr), "\n", "; "))
+	words := git.Clean(strings.ReplaceAll(strings.TrimSpace(exit.Stderr), "\n", "; "))
 	switch {
 	case exit.Signal == syscall.SIGXCPU || exit.Signal == syscall.SIGKILL:
 		return refuse(RulePackLimit, "git took more than %s of processor time on the pack", q.limits.CPU)
@@ -235,30 +236,30 @@ func (q *Quarantine) packError(err error) error {
 const maxCommitBytes = 1 << 20
 
 // measure checks the size of every object before anything expands them again.
-func (q *Quarantine) measure(ctx context.Context, tips []string) error {
-	oids, err := readIndex(filepath.Join(q.Dir, "objects", "pack", q.pack+".idx"), q.repo.oidLen(), q.limits.Objects)
+func (q *Repo) measure(ctx context.Context, tips []string) error {
+	oids, err := readIndex(filepath.Join(q.Dir, "objects", "pack", q.pack+".idx"), q.repo.OIDLen(), q.limits.Objects)
 	if err != nil {
 		return err
 	}
 	q.commits = map[string]bool{}
 	var total int64
 	var large []string
-	err = kinds(ctx, q.host, oids, func(o object) error {
+	err = q.host.Kinds(ctx, oids, func(o git.Object) error {
 		most := q.limits.ObjectBytes
-		switch o.kind {
+		switch o.Kind {
 		case "commit":
 			most = min(most, maxCommitBytes)
-			if q.commits[o.oid] = true; len(q.commits) > q.limits.Commits {
+			if q.commits[o.OID] = true; len(q.commits) > q.limits.Commits {
 				return refuse(RulePackLimit, "more than %d commits", q.limits.Commits)
 			}
 		case "tag", "missing":
-			return refuse(RuleObject, "object %s is %s", short(o.oid), o.kind)
+			return refuse(RuleObject, "object %s is %s", git.Short(o.OID), o.Kind)
 		}
-		if o.size > most {
-			large = append(large, o.oid)
+		if o.Size > most {
+			large = append(large, o.OID)
 			return nil
 		}
-		if total += o.size; total > q.limits.TotalBytes {
+		if total += o.Size; total > q.limits.TotalBytes {
 			return refuse(RulePackLimit, "the objects have more than %d bytes together", q.limits.TotalBytes)
 		}
 		return nil
@@ -267,11 +268,11 @@ func (q *Quarantine) measure(ctx context.Context, tips []string) error {
 		return err
 	}
 	// A thin pack is completed with objects that the user had before, and those may be of any size.
-	return kinds(ctx, q.repo.host, large, func(o object) error {
-		if o.kind == "missing" || q.adopted {
-			no := refuse(RuleTooLarge, "object %s is larger than the limit (%d bytes, and %d for a commit)", short(o.oid),
+	return q.repo.Host().Kinds(ctx, large, func(o git.Object) error {
+		if o.Kind == "missing" || q.adopted {
+			no := refuse(RuleTooLarge, "object %s is larger than the limit (%d bytes, and %d for a commit)", git.Short(o.OID),
 				q.limits.ObjectBytes, maxCommitBytes)
-			no.Path = q.nameOf(ctx, tips, o.oid)
+			no.Path = q.nameOf(ctx, tips, o.OID)
 			return no
 		}
 		return nil
@@ -281,16 +282,16 @@ func (q *Quarantine) measure(ctx context.Context, tips []string) error {
 // tips are the commits of a bundle's refs.
 func (h header) tips() (oids []string) {
 	for _, r := range h.refs {
-		oids = append(oids, r.oid)
+		oids = append(oids, r.OID)
 	}
 	return oids
 }
 
 // nameOf finds a path at which the tips have an object; "" if there is none.
-func (q *Quarantine) nameOf(ctx context.Context, tips []string, oid string) (path string) {
-	c := q.host.cmd("rev-list", "--objects", "--stdin")
-	c.Stdin = revisions(tips, nil)
-	_ = q.host.scanLines(ctx, c, '\n', func(line []byte) error { // without a name the object's has to do
+func (q *Repo) nameOf(ctx context.Context, tips []string, oid string) (path string) {
+	c := q.host.Cmd("rev-list", "--objects", "--stdin")
+	c.Stdin = git.Revisions(tips, nil)
+	_ = q.host.Scan(ctx, c, '\n', func(line []byte) error { // without a name the object's has to do
 		if rest, ok := strings.CutPrefix(string(line), oid+" "); ok && path == "" {
 			path = rest
 		}
@@ -300,19 +301,19 @@ func (q *Quarantine) nameOf(ctx context.Context, tips []string, oid string) (pat
 }
 
 // settle takes the tips from the header. They must be commits of this pack; only the tip may also be the base.
-func (q *Quarantine) settle(h header, base string) (Found, error) {
+func (q *Repo) settle(h header, base string) (Found, error) {
 	found := Found{Base: base, Tip: base}
 	for _, r := range h.refs {
-		if !q.commits[r.oid] && r.oid != base {
-			return Found{}, refuse(RuleRef, "%s is %s, which is no commit of the bundle", r.name, short(r.oid))
+		if !q.commits[r.OID] && r.OID != base {
+			return Found{}, refuse(RuleRef, "%s is %s, which is no commit of the bundle", r.Name, git.Short(r.OID))
 		}
-		switch kept, ok := keptName(r.name); {
-		case r.name == OutRef:
-			found.Tip = r.oid
+		switch kept, ok := keptName(r.Name); {
+		case r.Name == OutRef:
+			found.Tip = r.OID
 		case ok:
-			found.Kept = append(found.Kept, KeptCommit{kept, r.oid})
-		case r.oid != base:
-			found.Wip = r.oid
+			found.Kept = append(found.Kept, git.NamedRef{Name: kept, OID: r.OID})
+		case r.OID != base:
+			found.Wip = r.OID
 		}
 	}
 	q.found = found

@@ -1,4 +1,4 @@
-package git_test
+package quarantine_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // benchHome is gittest.Home for a benchmark.
@@ -43,9 +44,9 @@ func BenchmarkPull(b *testing.B) {
 			box.Commit("work", fmt.Sprintf("new%d/file%d", i%7, i), string(noise), "src/dir01/pkg1/file1.txt", fmt.Sprint(i))
 		}
 		tip := box.Git("rev-parse", "HEAD")
-		box.Git("update-ref", git.OutRef, tip)
+		box.Git("update-ref", quarantine.OutRef, tip)
 		exchange := b.TempDir()
-		box.Git("bundle", "create", "-q", filepath.Join(exchange, "output.bundle"), git.OutRef, "^"+base)
+		box.Git("bundle", "create", "-q", filepath.Join(exchange, "output.bundle"), quarantine.OutRef, "^"+base)
 		b.Run(c.name, func(b *testing.B) {
 			var fetch, pull time.Duration
 			for b.Loop() {
@@ -75,7 +76,7 @@ func timeFetch(b *testing.B, user *gittest.Repo, exchange string) time.Duration 
 	c, done := copyOf(b, user)
 	defer done()
 	start := time.Now()
-	c.Git("fetch", "-q", filepath.Join(exchange, "output.bundle"), git.OutRef+":refs/cco/x")
+	c.Git("fetch", "-q", filepath.Join(exchange, "output.bundle"), quarantine.OutRef+":refs/cco/x")
 	return time.Since(start)
 }
 
@@ -92,10 +93,10 @@ func timePull(b *testing.B, user *gittest.Repo, exchange, base, tip string) time
 	start := time.Now()
 	repo, err := git.Open(b.Context(), c.Dir)
 	must(err)
-	_, err = git.CopyOut(b.Context(), exchange, "output.bundle", filepath.Join(tmp, "copy"), 1<<30)
+	_, err = quarantine.CopyOut(b.Context(), exchange, "output.bundle", filepath.Join(tmp, "copy"), 1<<30)
 	must(err)
 	copied := time.Now()
-	q, err := repo.Quarantine(b.Context(), filepath.Join(tmp, "q"), git.QuarantineOptions{})
+	q, err := quarantine.New(b.Context(), repo, filepath.Join(tmp, "q"), quarantine.Options{})
 	must(err)
 	_, err = q.Unpack(b.Context(), filepath.Join(tmp, "copy"), base)
 	must(err)

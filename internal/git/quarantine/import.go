@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // Imported is what an import wrote.
@@ -25,12 +25,12 @@ type Imported struct {
 
 // Import moves the objects into the user's repository, and writes refs/cco/<id> and refs/cco/<id>-wip, both or none.
 // It refuses unless Examine has passed. It can be repeated, and loses nothing that an earlier import brought.
-func (q *Quarantine) Import(ctx context.Context, id string) (Imported, error) {
+func (q *Repo) Import(ctx context.Context, id string) (Imported, error) {
 	if !q.examined {
 		return Imported{}, errors.New("import: not examined")
 	}
 	if id == "" || len(id) > 64 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-		return Imported{}, fmt.Errorf("import: not an id: %s", quote(id))
+		return Imported{}, fmt.Errorf("import: not an id: %s", git.Quote(id))
 	}
 	done, err := q.movePack()
 	if err != nil {
@@ -38,12 +38,12 @@ func (q *Quarantine) Import(ctx context.Context, id string) (Imported, error) {
 	}
 	defer done()
 	res := Imported{Ref: "refs/cco/" + id}
-	want := []ref{{res.Ref, q.found.Tip}}
+	want := []git.NamedRef{{Name: res.Ref, OID: q.found.Tip}}
 	if q.found.Wip != "" {
 		res.WipRef = res.Ref + "-wip"
-		want = append(want, ref{res.WipRef, q.found.Wip})
+		want = append(want, git.NamedRef{Name: res.WipRef, OID: q.found.Wip})
 	}
-	if res.Kept, err = q.repo.setRefs(ctx, want); err != nil {
+	if res.Kept, err = q.repo.SetRefs(ctx, want); err != nil {
 		return Imported{}, fmt.Errorf("write %s: %w", res.Ref, err)
 	}
 	return res, nil
@@ -51,7 +51,7 @@ func (q *Quarantine) Import(ctx context.Context, id string) (Imported, error) {
 
 // ImportBelow moves the objects into the user's repository, and writes refs below prefix: head, uncommitted, and what
 // was kept by its own names; all or none. It refuses unless Examine has passed, and loses nothing that was there.
-func (q *Quarantine) ImportBelow(ctx context.Context, prefix string) (refs, kept []string, err error) {
+func (q *Repo) ImportBelow(ctx context.Context, prefix string) (refs, kept []string, err error) {
 	if !q.examined {
 		return nil, nil, errors.New("import: not examined")
 	}
@@ -60,31 +60,31 @@ func (q *Quarantine) ImportBelow(ctx context.Context, prefix string) (refs, kept
 		return nil, nil, fmt.Errorf("import objects: %w", err)
 	}
 	defer done()
-	var want []ref
+	var want []git.NamedRef
 	if q.found.Tip != q.found.Base {
-		want = append(want, ref{prefix + "/head", q.found.Tip})
+		want = append(want, git.NamedRef{Name: prefix + "/head", OID: q.found.Tip})
 	}
 	if q.found.Wip != "" {
-		want = append(want, ref{prefix + "/uncommitted", q.found.Wip})
+		want = append(want, git.NamedRef{Name: prefix + "/uncommitted", OID: q.found.Wip})
 	}
 	for _, k := range q.found.Kept {
-		want = append(want, ref{prefix + "/" + k.Name, k.OID})
+		want = append(want, git.NamedRef{Name: prefix + "/" + k.Name, OID: k.OID})
 	}
 	if len(want) == 0 {
 		return nil, nil, nil
 	}
-	if kept, err = q.repo.setRefs(ctx, want); err != nil {
+	if kept, err = q.repo.SetRefs(ctx, want); err != nil {
 		return nil, nil, fmt.Errorf("write refs below %s: %w", prefix, err)
 	}
 	for _, w := range want {
-		refs = append(refs, w.name)
+		refs = append(refs, w.Name)
 	}
 	return refs, kept, nil
 }
 
 // movePack puts the pack into the user's object store. The pack can't be collected until done is called, however long
 // the refs take: nothing refers to it before.
-func (q *Quarantine) movePack() (done func(), err error) {
+func (q *Repo) movePack() (done func(), err error) {
 	if q.pack == "" {
 		return func() {}, nil // adopted: the objects are there
 	}
@@ -172,79 +172,4 @@ func syncDir(dir string) error {
 		return err
 	}
 	return nil
-}
-
-// setRefs writes refs by compare-and-swap, all or none. Where a ref held commits that the new one doesn't contain,
-// those stay reachable from another ref.
-func (r *Repo) setRefs(ctx context.Context, want []ref) (kept []string, err error) {
-	var in strings.Builder
-	for _, w := range want {
-		now, ok, err := r.ref(ctx, w.name)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			now = r.zero()
-		}
-		if now == w.oid {
-			continue
-		}
-		if ok {
-			contained, err := r.isAncestor(ctx, now, w.oid)
-			if err != nil {
-				return nil, err
-			}
-			if !contained {
-				keep := w.name + "-before-" + short(now)
-				in.WriteString("update " + keep + "\x00" + now + "\x00\x00")
-				kept = append(kept, keep)
-			}
-		}
-		in.WriteString("update " + w.name + "\x00" + w.oid + "\x00" + now + "\x00")
-	}
-	if in.Len() == 0 {
-		return nil, nil
-	}
-	err = r.host.run(ctx, strings.NewReader(in.String()), "update-ref", "-m", "cco: import", "--stdin", "-z")
-	return kept, refError(err, want[0].name)
-}
-
-// isAncestor says whether old is new, or comes before it.
-func (r *Repo) isAncestor(ctx context.Context, old, new string) (bool, error) {
-	if old == new {
-		return true, nil
-	}
-	err := r.host.run(ctx, nil, "merge-base", "--is-ancestor", old, new)
-	if proc.Code(err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// refError tells a lost race and a held lock from other trouble.
-func refError(err error, name string) error {
-	exit, ok := errors.AsType[*proc.ExitError](err)
-	if !ok {
-		return err
-	}
-	if path, ok := lockPath(exit.Stderr); ok {
-		return &LockedError{Path: path}
-	}
-	for _, words := range []string{"but expected", "reference already exists", "unable to resolve reference",
-		"is missing but"} {
-		if strings.Contains(exit.Stderr, words) {
-			return &RefChangedError{Ref: name}
-		}
-	}
-	return err
-}
-
-// lockPath finds the file in git's "Unable to create '…/index.lock': File exists."
-func lockPath(words string) (string, bool) {
-	_, rest, ok := strings.Cut(words, "nable to create '")
-	if !ok {
-		return "", false
-	}
-	path, after, ok := strings.Cut(rest, "': ")
-	return path, ok && strings.HasPrefix(after, "File exists")
 }

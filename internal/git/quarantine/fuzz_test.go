@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 func FuzzReadHeader(f *testing.F) {
@@ -34,7 +36,7 @@ func FuzzReadHeader(f *testing.F) {
 			t.Errorf("the pack would begin after %q", data[:h.size])
 		}
 		// What was read can be written again, and means the same.
-		again := bundleHeader(h.format, h.refs, h.prerequisites)
+		again := git.BundleHeader(h.format, h.refs, h.prerequisites)
 		h2, err := readHeader(bufio.NewReader(strings.NewReader(again)), false)
 		if err != nil || !slices.Equal(h.refs, h2.refs) || !slices.Equal(h.prerequisites, h2.prerequisites) {
 			t.Errorf("%q reads as %+v, %v", again, h2, err)
@@ -79,7 +81,7 @@ func FuzzCheckModules(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, list []byte) {
-		now := parseConfig(list)
+		now := git.ParseConfig(list)
 		// What the user has is allowed, whatever it is.
 		if fault := checkModules(now, now); fault != nil {
 			t.Errorf("old file refused: %+v", fault)
@@ -88,7 +90,7 @@ func FuzzCheckModules(f *testing.F) {
 			return
 		}
 		for _, s := range now {
-			name, key, ok := moduleKey(s.key)
+			name, key, ok := moduleKey(s.Key)
 			if !ok {
 				continue
 			}
@@ -97,18 +99,18 @@ func FuzzCheckModules(f *testing.F) {
 			}
 			switch key {
 			case "url":
-				if strings.HasPrefix(s.value, "-") || strings.Contains(s.value, "::") && !strings.Contains(s.value, "://") ||
-					strings.ContainsAny(s.value, "\n\r") ||
-					strings.HasPrefix(s.value, "/") || strings.HasPrefix(strings.ToLower(s.value), "file:") {
-					t.Errorf("url %q passes", s.value)
+				if strings.HasPrefix(s.Value, "-") || strings.Contains(s.Value, "::") && !strings.Contains(s.Value, "://") ||
+					strings.ContainsAny(s.Value, "\n\r") ||
+					strings.HasPrefix(s.Value, "/") || strings.HasPrefix(strings.ToLower(s.Value), "file:") {
+					t.Errorf("url %q passes", s.Value)
 				}
 			case "path":
-				if leaves(s.value) || strings.HasPrefix(s.value, "/") || strings.ContainsAny(s.value, "\r\n") {
-					t.Errorf("path %q passes", s.value)
+				if leaves(s.Value) || strings.HasPrefix(s.Value, "/") || strings.ContainsAny(s.Value, "\r\n") {
+					t.Errorf("path %q passes", s.Value)
 				}
 			case "update":
-				if strings.HasPrefix(s.value, "!") {
-					t.Errorf("update %q passes", s.value)
+				if strings.HasPrefix(s.Value, "!") {
+					t.Errorf("update %q passes", s.Value)
 				}
 			}
 		}

@@ -1,25 +1,18 @@
-package git
+package quarantine
 
 import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // entry is one line of a tree. Its parts are slices of the tree's own bytes; oid is binary.
 type entry struct{ mode, name, oid string }
 
-// The modes that git writes today.
-const (
-	modeTree    = "40000"
-	modeFile    = "100644"
-	modeExec    = "100755"
-	modeLink    = "120000"
-	modeGitlink = "160000"
-)
-
 // dir says whether e is a directory. Trees of old programs pad the mode.
-func (e entry) dir() bool { return e.mode == modeTree || e.mode == "0"+modeTree }
+func (e entry) dir() bool { return e.mode == git.ModeTree || e.mode == "0"+git.ModeTree }
 
 func (e entry) hex() string { return hex.EncodeToString([]byte(e.oid)) }
 
@@ -63,7 +56,7 @@ func (e entry) next(n int) byte {
 
 // trees reads trees, and keeps the ones used last.
 type trees struct {
-	cat      *catFile
+	cat      *git.CatFile
 	oidBytes int
 	limit    int64
 	young    map[string][]entry
@@ -86,7 +79,7 @@ func (t *trees) load(oid string) ([]entry, error) {
 		t.keep(oid, es)
 		return es, nil
 	}
-	o, err := t.cat.get(hex.EncodeToString([]byte(oid)), t.limit)
+	o, err := t.cat.Get(hex.EncodeToString([]byte(oid)), t.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +87,13 @@ func (t *trees) load(oid string) ([]entry, error) {
 }
 
 // take parses a tree and keeps it.
-func (t *trees) take(oid string, o object) ([]entry, error) {
-	if o.kind != "tree" || o.data == nil {
-		return nil, refuse(RuleObject, "%s is %s where a tree was expected", short(o.oid), o.kind)
+func (t *trees) take(oid string, o git.Object) ([]entry, error) {
+	if o.Kind != "tree" || o.Data == nil {
+		return nil, refuse(RuleObject, "%s is %s where a tree was expected", git.Short(o.OID), o.Kind)
 	}
-	es, err := parseTree(o.data, t.oidBytes)
+	es, err := parseTree(o.Data, t.oidBytes)
 	if err != nil {
-		return nil, refuse(RuleObject, "%s: %v", short(o.oid), err)
+		return nil, refuse(RuleObject, "%s: %v", git.Short(o.OID), err)
 	}
 	t.keep(oid, es)
 	return es, nil
@@ -147,12 +140,12 @@ func (t *trees) fetchLevel(pairs []pair, budget *int64) error {
 			want = append(want, hex.EncodeToString([]byte(oid)))
 		}
 	}
-	return t.cat.each(want, t.limit, func(o object) error {
-		oid, err := hex.DecodeString(o.oid)
+	return t.cat.Each(want, t.limit, func(o git.Object) error {
+		oid, err := hex.DecodeString(o.OID)
 		if err != nil {
 			return err
 		}
-		*budget -= o.size
+		*budget -= o.Size
 		_, err = t.take(string(oid), o)
 		return err
 	})
@@ -179,7 +172,7 @@ func (t *trees) changedDirs(p pair) []pair {
 
 // lookup finds the entry at a path below a tree.
 func (t *trees) lookup(root string, parts []string) (entry, bool, error) {
-	e := entry{mode: modeTree, oid: root}
+	e := entry{mode: git.ModeTree, oid: root}
 	for _, name := range parts {
 		if !e.dir() {
 			return entry{}, false, nil

@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"bufio"
@@ -19,25 +19,27 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // PackLoose moves every loose object into a pack, if it is what its name says. Git reads loose objects without looking
 // whether they are, and takes those of packs first: where packs are out of an agent's reach, nothing that is packed
 // can be replaced by something else.
-func (r *Repo) PackLoose(ctx context.Context) error {
-	good, _, err := r.CheckLoose(ctx)
+func PackLoose(ctx context.Context, r *git.Repo) error {
+	good, _, err := CheckLoose(ctx, r)
 	if err != nil || len(good) == 0 {
 		return err
 	}
-	if err := r.packList(ctx, good); err != nil {
+	if err := packList(ctx, r, good); err != nil {
 		return fmt.Errorf("pack loose objects: %w", err)
 	}
 	return nil
 }
 
 // CheckLoose lists the loose objects that are what their names say, and the paths in the repository of what is not.
-func (r *Repo) CheckLoose(ctx context.Context) (good, bad []string, err error) {
-	names, err := r.looseNames()
+func CheckLoose(ctx context.Context, r *git.Repo) (good, bad []string, err error) {
+	names, err := looseNames(r)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list loose objects: %w", err)
 	}
@@ -47,7 +49,7 @@ func (r *Repo) CheckLoose(ctx context.Context) (good, bad []string, err error) {
 		}
 		oid := strings.ReplaceAll(name, "/", "")
 		switch path := filepath.Join(r.CommonDir, "objects", name); {
-		case r.checkLoose(path, oid) == nil:
+		case checkLoose(r, path, oid) == nil:
 			good = append(good, oid)
 		case exists(path): // otherwise it was packed or collected meanwhile
 			bad = append(bad, path)
@@ -62,7 +64,7 @@ func exists(path string) bool {
 }
 
 // looseNames lists what is where loose objects are, as "ab/cdef…".
-func (r *Repo) looseNames() ([]string, error) {
+func looseNames(r *git.Repo) ([]string, error) {
 	objects := filepath.Join(r.CommonDir, "objects")
 	var names []string
 	for i := range 256 {
@@ -72,7 +74,7 @@ func (r *Repo) looseNames() ([]string, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if isOID(e.Name(), r.oidLen()-2) {
+			if git.IsOID(e.Name(), r.OIDLen()-2) {
 				names = append(names, dir+"/"+e.Name())
 			}
 		}
@@ -86,7 +88,7 @@ const maxLoose = 4 << 30
 var errNotLoose = errors.New("not the object that its name says")
 
 // checkLoose reads a loose object as strictly as git does, and compares it with its name. It opens nothing but files.
-func (r *Repo) checkLoose(path, oid string) error {
+func checkLoose(r *git.Repo, path, oid string) error {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -145,15 +147,15 @@ func looseHeader(text *bufio.Reader) ([]byte, error) {
 
 // packList packs objects, and removes the loose ones. The names in a pack's index are reckoned anew from what is in the
 // pack, so that nothing can be slipped in between.
-func (r *Repo) packList(ctx context.Context, oids []string) error {
+func packList(ctx context.Context, r *git.Repo, oids []string) error {
 	f, err := os.CreateTemp(filepath.Join(r.CommonDir, "objects", "pack"), "tmp_cco_")
 	if err != nil {
 		return err
 	}
 	defer func() { _, _ = f.Close(), os.Remove(f.Name()) }()
-	c := r.host.cmd("pack-objects", "--stdout", "--incremental", "--window=0", "-q")
+	c := r.Host().Cmd("pack-objects", "--stdout", "--incremental", "--window=0", "-q")
 	c.Stdin, c.Stdout = strings.NewReader(strings.Join(oids, "\n")+"\n"), f
-	if err := r.host.finish(ctx, c); err != nil {
+	if err := r.Host().Finish(ctx, c); err != nil {
 		return err
 	}
 	// The last bytes of a pack's header count its objects: all of them may have been in packs already.
@@ -165,9 +167,9 @@ func (r *Repo) packList(ctx context.Context, oids []string) error {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		if err := r.host.run(ctx, f, "index-pack", "--stdin"); err != nil {
+		if err := r.Host().Run(ctx, f, "index-pack", "--stdin"); err != nil {
 			return err
 		}
 	}
-	return r.host.run(ctx, nil, "prune-packed", "-q")
+	return r.Host().Run(ctx, nil, "prune-packed", "-q")
 }

@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"bytes"
@@ -174,5 +174,17 @@ func TestCopyOutKeepsTheLimit(t *testing.T) {
 	_, err := CopyOut(t.Context(), dir, "f", filepath.Join(t.TempDir(), "copy"), 1000)
 	if no, ok := errors.AsType[*RefusedError](err); !ok || no.Rule != RuleTooLarge {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// Across file systems a pack can't be linked.
+func TestCopyInsteadOfLink(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "src"), []byte("pack"))
+	if err := copyFile(filepath.Join(dir, "src"), filepath.Join(dir, "dst")); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "dst")); string(b) != "pack" {
+		t.Errorf("copied %q", b)
 	}
 }

@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // Copied is a file that was copied out.
@@ -64,7 +66,7 @@ func openBelow(dir, name string) (*source, error) {
 	parts := strings.Split(name, "/")
 	for _, p := range parts {
 		if p == "" || p == "." || p == ".." {
-			return nil, fmt.Errorf("not a plain relative path: %s", quote(name))
+			return nil, fmt.Errorf("not a plain relative path: %s", git.Quote(name))
 		}
 	}
 	fd, err := openDir(unix.AT_FDCWD, dir)

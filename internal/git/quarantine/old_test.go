@@ -1,4 +1,4 @@
-package git_test
+package quarantine_test
 
 import (
 	"os"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // oldOddities is a repository that has everything that an agent may not bring.
@@ -89,7 +89,7 @@ func TestWhatWasThereBeforeStaysAllowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
 			tip := h.box.CommitTree(change(h), h.base)
-			if _, _, err := h.take(h.publish(tip), git.Limits{}); err != nil {
+			if _, _, err := h.take(h.publish(tip), quarantine.Limits{}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -98,7 +98,7 @@ func TestWhatWasThereBeforeStaysAllowed(t *testing.T) {
 		h := h.in(t)
 		empty := h.box.CommitTree(h.box.Tree(), h.base)
 		tip := h.box.CommitTree(h.box.Git("rev-parse", h.base+"^{tree}"), empty)
-		if _, _, err := h.take(h.publish(tip), git.Limits{}); err != nil {
+		if _, _, err := h.take(h.publish(tip), quarantine.Limits{}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -110,25 +110,25 @@ func TestOldOddityIsNoLicence(t *testing.T) {
 	blob := h.box.Object("blob", "evil\n")
 	for name, c := range map[string]struct {
 		entry gittest.Entry
-		rule  git.Rule
+		rule  quarantine.Rule
 	}{
-		"new content in a .git": {gittest.Entry{Mode: "100644", Name: "GIT~1", OID: blob}, git.RuleDotGit},
-		"another .git":          {gittest.Entry{Mode: "100644", Name: "GIT~2", OID: blob}, git.RuleDotGit},
+		"new content in a .git": {gittest.Entry{Mode: "100644", Name: "GIT~1", OID: blob}, quarantine.RuleDotGit},
+		"another .git":          {gittest.Entry{Mode: "100644", Name: "GIT~2", OID: blob}, quarantine.RuleDotGit},
 		"link changed": {gittest.Entry{Mode: "120000", Name: "abs", OID: h.box.Object("blob", "/etc/shadow")},
-			git.RuleSymlink},
+			quarantine.RuleSymlink},
 		"link moved": {gittest.Entry{Mode: "120000", Name: "abs2", OID: h.box.Object("blob", "/etc/passwd")},
-			git.RuleSymlink},
+			quarantine.RuleSymlink},
 		"link through old link": {gittest.Entry{Mode: "120000", Name: "new", OID: h.box.Object("blob", "up/y")},
-			git.RuleSymlink},
-		"another mode": {gittest.Entry{Mode: "100666", Name: "group", OID: blob}, git.RuleMode},
+			quarantine.RuleSymlink},
+		"another mode": {gittest.Entry{Mode: "100666", Name: "group", OID: blob}, quarantine.RuleMode},
 		"steering link": {gittest.Entry{Mode: "120000", Name: ".gitattributes", OID: h.box.Object("blob", "padded/f")},
-			git.RuleSymlink},
+			quarantine.RuleSymlink},
 		"old submodule changed": {gittest.Entry{Mode: "100644", Name: ".gitmodules",
-			OID: h.box.Object("blob", "[submodule \"a\"]\n\tpath = a\n\turl = --upload-pack=evil\n")}, git.RuleSubmodule},
+			OID: h.box.Object("blob", "[submodule \"a\"]\n\tpath = a\n\turl = --upload-pack=evil\n")}, quarantine.RuleSubmodule},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
-			h.refused(h.commitWith(c.entry), git.Limits{}, c.rule)
+			h.refused(h.commitWith(c.entry), quarantine.Limits{}, c.rule)
 		})
 	}
 }
@@ -149,7 +149,7 @@ func TestWarnings(t *testing.T) {
 	if err := os.Chmod(h.box.Path("run.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, rep, err := h.take(h.publish(h.box.Commit("much")), git.Limits{})
+	_, rep, err := h.take(h.publish(h.box.Commit("much")), quarantine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +174,8 @@ func TestLeftoversComeAsTheirOwnRef(t *testing.T) {
 	h := newHandOff(t)
 	tip := h.box.Commit("work", "x", "x\n")
 	wip := h.box.Commit("leftovers", "y", "y\n")
-	h.box.Git("update-ref", git.WipRef, wip)
-	q, _, err := h.take(h.publish(tip, git.WipRef), git.Limits{})
+	h.box.Git("update-ref", quarantine.WipRef, wip)
+	q, _, err := h.take(h.publish(tip, quarantine.WipRef), quarantine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,15 +194,15 @@ func TestLeftoversComeAsTheirOwnRef(t *testing.T) {
 func TestOnlyLeftovers(t *testing.T) {
 	h := newHandOff(t)
 	wip := h.box.Commit("leftovers", "y", "y\n")
-	h.box.Git("update-ref", git.WipRef, wip)
+	h.box.Git("update-ref", quarantine.WipRef, wip)
 	path := filepath.Join(t.TempDir(), "output.bundle")
-	h.box.Git("bundle", "create", "-q", path, git.WipRef, "^"+h.base)
-	q, err := h.repo.Quarantine(t.Context(), filepath.Join(t.TempDir(), "q"), git.QuarantineOptions{})
+	h.box.Git("bundle", "create", "-q", path, quarantine.WipRef, "^"+h.base)
+	q, err := quarantine.New(t.Context(), h.repo, filepath.Join(t.TempDir(), "q"), quarantine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found, err := q.Unpack(t.Context(), path, h.base)
-	if d := cmp.Diff(git.Found{Base: h.base, Tip: h.base, Wip: wip}, found); d != "" || err != nil {
+	if d := cmp.Diff(quarantine.Found{Base: h.base, Tip: h.base, Wip: wip}, found); d != "" || err != nil {
 		t.Fatal(d, err)
 	}
 	if _, err := q.Examine(t.Context()); err != nil {
@@ -217,9 +217,9 @@ func TestImportAgainLosesNothing(t *testing.T) {
 	h.box.Git("reset", "-q", "--hard", h.base)
 	second := h.box.Commit("second try", "y", "y\n")
 	third := h.box.Commit("third", "z", "z\n")
-	var imp git.Imported
+	var imp quarantine.Imported
 	for _, tip := range []string{first, first, second, third} {
-		q, _, err := h.take(h.publish(tip), git.Limits{})
+		q, _, err := h.take(h.publish(tip), quarantine.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestImportAgainLosesNothing(t *testing.T) {
 
 func TestImportRefusesOddIDs(t *testing.T) {
 	h := newHandOff(t)
-	q, _, err := h.take(h.publish(h.box.Commit("work", "x", "x\n")), git.Limits{})
+	q, _, err := h.take(h.publish(h.box.Commit("work", "x", "x\n")), quarantine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,13 @@
-package git_test
+package quarantine_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // handOff is a user's repository and the clone that an agent has of it.
@@ -34,10 +36,7 @@ func (h *handOff) in(t *testing.T) *handOff {
 // send clones what the user has at HEAD, through a bundle.
 func send(t *testing.T, user *gittest.Repo) *handOff {
 	t.Helper()
-	repo, err := git.Open(t.Context(), user.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	repo := openRepo(t, user.Dir)
 	head, err := repo.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -58,20 +57,20 @@ func send(t *testing.T, user *gittest.Repo) *handOff {
 func (h *handOff) publish(tip string, more ...string) string {
 	h.t.Helper()
 	path := filepath.Join(h.t.TempDir(), "output.bundle")
-	h.box.Git("update-ref", git.OutRef, tip)
-	h.box.Git(append([]string{"bundle", "create", "-q", path, git.OutRef, "^" + h.base}, more...)...)
+	h.box.Git("update-ref", quarantine.OutRef, tip)
+	h.box.Git(append([]string{"bundle", "create", "-q", path, quarantine.OutRef, "^" + h.base}, more...)...)
 	return path
 }
 
 // take unpacks and examines.
-func (h *handOff) take(bundle string, limits git.Limits) (*git.Quarantine, git.Report, error) {
+func (h *handOff) take(bundle string, limits quarantine.Limits) (*quarantine.Repo, quarantine.Report, error) {
 	h.t.Helper()
-	q, err := h.repo.Quarantine(h.t.Context(), filepath.Join(h.t.TempDir(), "q"), git.QuarantineOptions{Limits: limits})
+	q, err := quarantine.New(h.t.Context(), h.repo, filepath.Join(h.t.TempDir(), "q"), quarantine.Options{Limits: limits})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	if _, err := q.Unpack(h.t.Context(), bundle, h.base); err != nil {
-		return q, git.Report{}, err
+		return q, quarantine.Report{}, err
 	}
 	rep, err := q.Examine(h.t.Context())
 	return q, rep, err
@@ -88,7 +87,7 @@ func TestPullWithOddPathsAndNames(t *testing.T) {
 			user.Git("symbolic-ref", "HEAD", "refs/heads/-x$(y)é")
 			h := send(t, user)
 			tip := h.box.Commit("work", "ü\"'$(x) y", "y\n", "-dash", "x\n", `\"`, "x\n", ":(top)x", "x\n", "*", "x\n")
-			q, err := h.repo.Quarantine(t.Context(), filepath.Join(t.TempDir(), name), git.QuarantineOptions{})
+			q, err := quarantine.New(t.Context(), h.repo, filepath.Join(t.TempDir(), name), quarantine.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +113,7 @@ func TestPullWithOddPathsAndNames(t *testing.T) {
 func TestPullWithSHA256(t *testing.T) {
 	h := newHandOff(t, "--object-format=sha256")
 	tip := h.box.Commit("work", "new", "x\n")
-	q, _, err := h.take(h.publish(tip), git.Limits{})
+	q, _, err := h.take(h.publish(tip), quarantine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,7 @@ func TestPullIntoARepositoryWithAlternates(t *testing.T) {
 	origin.Git("clone", "-q", "--shared", origin.Dir, user.Dir)
 	h := send(t, user)
 	tip := h.box.Commit("work", "README", "hello again\n")
-	q, _, err := h.take(h.publish(tip), git.Limits{})
+	q, _, err := h.take(h.publish(tip), quarantine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +147,7 @@ func TestPullIntoARepositoryWithAlternates(t *testing.T) {
 func TestPullGoesRoundTrip(t *testing.T) {
 	h := newHandOff(t)
 	tip := h.box.Commit("work", "new/file", "x\n", "README", "hello again\n")
-	q, rep, err := h.take(h.publish(tip), git.Limits{})
+	q, rep, err := h.take(h.publish(tip), quarantine.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,4 +179,49 @@ func TestPullGoesRoundTrip(t *testing.T) {
 	if len(s.Commits) != 1 || s.Commits[0].Subject != "work" || s.Added != 2 || s.Deleted != 1 || len(s.Files) != 2 {
 		t.Errorf("summary = %+v", s)
 	}
+}
+
+func openRepo(t *testing.T, dir string) *git.Repo {
+	t.Helper()
+	r, err := git.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A clone that is shallow itself sends what it has, and takes back what builds on it.
+func TestShallowHostClone(t *testing.T) {
+	origin := gittest.New(t)
+	for i := range 6 {
+		origin.Commit("more", "f", strings.Repeat("x\n", i))
+	}
+	user := gittest.At(t, t.TempDir())
+	user.Git("clone", "-q", "--depth=2", "file://"+origin.Dir, ".")
+	r := openRepo(t, user.Dir)
+	if !r.IsShallow() || openRepo(t, origin.Dir).IsShallow() {
+		t.Error("IsShallow is wrong")
+	}
+	base := user.Git("rev-parse", "HEAD")
+	dir := filepath.Join(t.TempDir(), "shallow")
+	if err := r.Shallow(t.Context(), dir, git.ShallowRequest{Branch: "main", Commit: base}); err != nil {
+		t.Fatal(err)
+	}
+	box := gittest.At(t, t.TempDir())
+	box.Git("clone", "-q", "file://"+dir, ".")
+	if got := box.Git("rev-list", "--count", "HEAD"); got != "2" {
+		t.Errorf("%s commits", got)
+	}
+	h := &handOff{t: t, user: user, repo: r, box: box, base: base}
+	q, _, err := h.take(h.publish(box.Commit("work", "new", "x\n")), quarantine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.FastForward(t.Context(), "main", base, box.Git("rev-parse", "HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	user.Git("fsck")
 }

@@ -1,40 +1,42 @@
-package git
+package quarantine
 
 import (
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // checkModules judges a .gitmodules file, read by git itself, against everything that git has had holes for. A line
 // that stood in the old file is allowed: it is the user's.
-func checkModules(now, old []setting) *fault {
-	lines, was := map[setting]bool{}, map[string]bool{}
+func checkModules(now, old []git.Setting) *fault {
+	lines, was := map[git.Setting]bool{}, map[string]bool{}
 	for _, s := range old {
 		lines[s] = true
-		if name, _, ok := moduleKey(s.key); ok {
+		if name, _, ok := moduleKey(s.Key); ok {
 			was[name] = true
 		}
 	}
 	names := map[string]bool{}
 	for _, s := range now {
-		name, key, ok := moduleKey(s.key)
+		name, key, ok := moduleKey(s.Key)
 		if !ok {
 			continue
 		}
 		if !names[name] && !was[name] {
 			// A name becomes a path below .git/modules.
 			if why := badModulePath(name); why != "" {
-				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s: %s", quote(clip(name)), why)}
+				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s: %s", git.Quote(git.Clip(name)), why)}
 			}
 		}
 		names[name] = true
 		if lines[s] {
 			continue
 		}
-		if why := badModuleValue(key, s.value); why != "" {
-			return &fault{RuleSubmodule, fmt.Sprintf("submodule %s %s: %s", key, quote(clip(s.value)), why)}
+		if why := badModuleValue(key, s.Value); why != "" {
+			return &fault{RuleSubmodule, fmt.Sprintf("submodule %s %s: %s", key, git.Quote(git.Clip(s.Value)), why)}
 		}
 	}
 	return nestedModules(names, was)
@@ -55,8 +57,8 @@ func nestedModules(names, was map[string]bool) *fault {
 	for name := range names {
 		for i, r := range name {
 			if r == '/' && names[name[:i]] && (!was[name] || !was[name[:i]]) {
-				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s lies inside that of %s", quote(clip(name)),
-					quote(clip(name[:i])))}
+				return &fault{RuleSubmodule, fmt.Sprintf("submodule name %s lies inside that of %s", git.Quote(git.Clip(name)),
+					git.Quote(git.Clip(name[:i])))}
 			}
 		}
 	}

@@ -1,13 +1,16 @@
-package git
+package quarantine
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // The refs that the publisher in a box may put into an output bundle.
@@ -19,10 +22,10 @@ const (
 // KeptRef is above the refs of a bundle that holds what is beside a session's branch.
 const KeptRef = "refs/cco/kept/"
 
-// QuarantineOptions are the knobs of a quarantine.
-type QuarantineOptions struct {
+// Options are the knobs of a quarantine.
+type Options struct {
 	Limits   Limits
-	Progress ProgressFunc
+	Progress git.ProgressFunc
 	// Kept takes refs below KeptRef as well. Nothing needs to build on the base then: no branch will move.
 	Kept bool
 	// Also are commits of the user's repository, beside the base, that the bundle may build on: they came from the same
@@ -30,14 +33,14 @@ type QuarantineOptions struct {
 	Also []string
 }
 
-// Quarantine is a bare repository of our own that borrows the user's objects. One bundle goes through Unpack, Examine
+// Repo is a bare repository of our own that borrows the user's objects. One bundle goes through Unpack, Examine
 // and Import, in this order.
-type Quarantine struct {
+type Repo struct {
 	Dir string
 
-	repo     *Repo
-	host     host
-	options  QuarantineOptions
+	repo     *git.Repo
+	host     git.Host
+	options  Options
 	limits   Limits
 	found    Found
 	pack     string          // name of the pack, without its ending
@@ -51,11 +54,8 @@ type Quarantine struct {
 // Found is what an unpacked bundle holds. Tip is Base when only leftovers were published, Wip is "" without leftovers.
 type Found struct {
 	Base, Tip, Wip string
-	Kept           []KeptCommit
+	Kept           []git.NamedRef // of refs below KeptRef
 }
-
-// KeptCommit is what a ref below KeptRef holds.
-type KeptCommit struct{ Name, OID string }
 
 // tips are the commits that were found, beside the base.
 func (f Found) tips() []string {
@@ -68,10 +68,10 @@ func (f Found) tips() []string {
 }
 
 // sent are the commits that the box was known to have.
-func (q *Quarantine) sent() []string { return append([]string{q.found.Base}, q.options.Also...) }
+func (q *Repo) sent() []string { return append([]string{q.found.Base}, q.options.Also...) }
 
-// Quarantine makes a quarantine repository in the new directory dir.
-func (r *Repo) Quarantine(ctx context.Context, dir string, o QuarantineOptions) (*Quarantine, error) {
+// New makes a quarantine for a user's repository in the new directory dir.
+func New(ctx context.Context, r *git.Repo, dir string, o Options) (*Repo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -79,27 +79,29 @@ func (r *Repo) Quarantine(ctx context.Context, dir string, o QuarantineOptions) 
 	if err != nil {
 		return nil, err
 	}
-	if err := writeBare(dir, r.ObjectFormat, nil); err != nil {
+	if err := git.WriteBare(dir, r.ObjectFormat, nil); err != nil {
 		return nil, fmt.Errorf("make quarantine: %w", err)
 	}
-	q := &Quarantine{Dir: dir, repo: r, options: o}
+	q := &Repo{Dir: dir, repo: r, options: o}
 	if err := q.borrow(); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("make quarantine: %w", err)
 	}
 	// Small windows onto the user's packs, so that the limit on address space measures the bundle and not them.
-	settings := append(hardening(), setting{"core.packedGitWindowSize", "32m"}, setting{"core.packedGitLimit", "512m"},
-		setting{"pack.indexVersion", "2"},
-		setting{"core.bigFileThreshold", strconv.FormatInt(o.Limits.withDefaults(0).ObjectBytes, 10)})
-	q.host = host{dir: dir, env: environment(settings)}.with("GIT_DIR=" + dir)
+	q.host = git.Bare(dir,
+		git.Setting{Key: "core.packedGitWindowSize", Value: "32m"},
+		git.Setting{Key: "core.packedGitLimit", Value: "512m"},
+		git.Setting{Key: "pack.indexVersion", Value: "2"},
+		git.Setting{Key: "core.bigFileThreshold",
+			Value: strconv.FormatInt(o.Limits.withDefaults(0).ObjectBytes, 10)})
 	// Delta chains without end make every later look at an object slow, so all of them are bounded.
-	q.host.limit = func(pid int) error { return q.confine(pid) }
+	q.host.Limit = func(pid int) error { return q.confine(pid) }
 	return q, nil
 }
 
 // borrow makes the user's objects visible here, those that the user's repository borrows too, and cuts history where
 // the user's is cut.
-func (q *Quarantine) borrow() error {
+func (q *Repo) borrow() error {
 	objects := filepath.Join(q.repo.CommonDir, "objects")
 	line := objects
 	if strings.ContainsAny(line, "\n\"#\\") {
@@ -119,15 +121,29 @@ func (q *Quarantine) borrow() error {
 }
 
 // Preview is the user's repository with the new objects in sight, for questions before anything is imported.
-func (q *Quarantine) Preview() *Repo {
-	r := *q.repo
+func (q *Repo) Preview() *git.Repo {
 	dir := filepath.Join(q.Dir, "objects")
 	if strings.ContainsAny(dir, ":\"\n") {
 		dir = strconv.Quote(dir)
 	}
-	r.host = r.host.with("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + dir)
-	return &r
+	return q.repo.Through(q.repo.Host().With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + dir))
 }
 
 // Close removes the quarantine directory.
-func (q *Quarantine) Close() error { return os.RemoveAll(q.Dir) }
+func (q *Repo) Close() error { return os.RemoveAll(q.Dir) }
+
+// Summary sums up the new commits, before they are imported.
+func (q *Repo) Summary(ctx context.Context) (git.Summary, error) {
+	if q.found.Base == "" {
+		return git.Summary{}, fmt.Errorf("sum up: nothing was unpacked")
+	}
+	return q.repo.Through(q.host).Summary(ctx, q.found.Base, q.found.Tip)
+}
+
+// Diff writes the patch from the base to the tip.
+func (q *Repo) Diff(ctx context.Context, w io.Writer, style git.DiffStyle) error {
+	if q.found.Base == "" {
+		return fmt.Errorf("diff: nothing was unpacked")
+	}
+	return q.repo.Through(q.host).Diff(ctx, w, q.found.Base, q.found.Tip, style)
+}

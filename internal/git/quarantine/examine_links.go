@@ -1,10 +1,12 @@
-package git
+package quarantine
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // link examines a new symbolic link.
@@ -55,7 +57,7 @@ func (x *examiner) replaces(path string) error {
 	if err != nil {
 		return err
 	}
-	if x.linked[path] || ok && was.mode == modeLink {
+	if x.linked[path] || ok && was.mode == git.ModeLink {
 		return x.turns()
 	}
 	return nil
@@ -71,17 +73,17 @@ func (x *examiner) faultOr(path string, e entry, err error) error {
 
 // target reads where a link goes.
 func (x *examiner) target(e entry) (string, error) {
-	o, err := x.cat.get(e.hex(), maxLinkBytes)
+	o, err := x.cat.Get(e.hex(), maxLinkBytes)
 	if err != nil {
 		return "", err
 	}
-	if o.kind != "blob" {
-		return "", refuse(RuleObject, "%s is %s where a link was expected", short(o.oid), o.kind)
+	if o.Kind != "blob" {
+		return "", refuse(RuleObject, "%s is %s where a link was expected", git.Short(o.OID), o.Kind)
 	}
-	if o.size > maxLinkBytes {
+	if o.Size > maxLinkBytes {
 		return "", refuse(RuleSymlink, "a link's target of more than %d bytes", maxLinkBytes)
 	}
-	return string(o.data), nil
+	return string(o.Data), nil
 }
 
 // linkAt finds links in the tree of the commit that is examined.
@@ -90,7 +92,7 @@ func (x *examiner) linkAt(path []string) (string, bool, error) {
 		return "", false, refuse(RuleTree, "too many entries to look at")
 	}
 	e, ok, err := x.trees.lookup(x.root, path)
-	if err != nil || !ok || e.mode != modeLink {
+	if err != nil || !ok || e.mode != git.ModeLink {
 		return "", false, err
 	}
 	target, err := x.target(e)
@@ -106,7 +108,7 @@ func (x *examiner) recheckLinks() error {
 		if err != nil {
 			return err
 		}
-		if !ok || e.mode != modeLink || e.oid != l.oid || l.escape {
+		if !ok || e.mode != git.ModeLink || e.oid != l.oid || l.escape {
 			continue
 		}
 		f, err := follow(x, parts[:len(parts)-1], l.target)
@@ -141,12 +143,12 @@ func (x *examiner) collect(tree string, dir []string) error {
 			if err := x.collect(e.oid, path); err != nil {
 				return err
 			}
-		case e.mode == modeLink:
-			o, err := x.cat.get(e.hex(), maxLinkBytes)
+		case e.mode == git.ModeLink:
+			o, err := x.cat.Get(e.hex(), maxLinkBytes)
 			if err != nil {
 				return err
 			}
-			target := string(o.data)
+			target := string(o.Data)
 			if !turnsBack(target) {
 				continue
 			}
@@ -163,7 +165,7 @@ func (x *examiner) collect(tree string, dir []string) error {
 // collisions refuses a link and another entry of the same name on a file system that doesn't tell cases apart: what
 // is written into the one lands where the other points.
 func (x *examiner) collisions(all, fresh []entry, dir string) error {
-	isLink := func(e entry) bool { return e.mode == modeLink }
+	isLink := func(e entry) bool { return e.mode == git.ModeLink }
 	if len(fresh) == 0 || !slices.ContainsFunc(all, isLink) {
 		return nil
 	}
@@ -204,12 +206,12 @@ func (x *examiner) modulesFile(path string, e entry) error {
 	if err != nil {
 		return x.faultOr(path, e, err)
 	}
-	var old []setting
+	var old []git.Setting
 	was, ok, err := x.trees.lookup(x.base, strings.Split(path, "/"))
 	if err != nil {
 		return err
 	}
-	if ok && (was.mode == modeFile || was.mode == modeExec) {
+	if ok && (was.mode == git.ModeFile || was.mode == git.ModeExec) {
 		// One that git can't read holds nothing that could be compared.
 		old, _ = x.readModules(was)
 		// Git may have complained about what the user has in there.
@@ -224,16 +226,16 @@ func (x *examiner) modulesFile(path string, e entry) error {
 }
 
 // modulePaths refuses a submodule that lies behind a link.
-func (x *examiner) modulePaths(path string, e entry, now, old []setting) error {
-	was := map[setting]bool{}
+func (x *examiner) modulePaths(path string, e entry, now, old []git.Setting) error {
+	was := map[git.Setting]bool{}
 	for _, s := range old {
 		was[s] = true
 	}
 	for _, s := range now {
-		if _, key, ok := moduleKey(s.key); !ok || key != "path" || was[s] {
+		if _, key, ok := moduleKey(s.Key); !ok || key != "path" || was[s] {
 			continue
 		}
-		parts := strings.Split(s.value, "/")
+		parts := strings.Split(s.Value, "/")
 		for i := range parts {
 			_, isLink, err := x.linkAt(parts[:i+1])
 			if err != nil {
@@ -241,27 +243,27 @@ func (x *examiner) modulePaths(path string, e entry, now, old []setting) error {
 			}
 			if isLink {
 				return x.fault(path, e, &fault{RuleSubmodule, fmt.Sprintf("submodule path %s is behind a link",
-					quote(clip(s.value)))})
+					git.Quote(git.Clip(s.Value)))})
 			}
 		}
 	}
 	return nil
 }
 
-func (x *examiner) readModules(e entry) ([]setting, error) {
-	o, err := x.cat.get(e.hex(), 0)
+func (x *examiner) readModules(e entry) ([]git.Setting, error) {
+	o, err := x.cat.Get(e.hex(), 0)
 	if err != nil {
 		return nil, err
 	}
-	if o.kind != "blob" || o.size > maxModuleBytes {
+	if o.Kind != "blob" || o.Size > maxModuleBytes {
 		return nil, refuse(RuleSubmodule, "not a file of at most %d bytes", maxModuleBytes)
 	}
-	out, err := x.q.host.out(x.ctx, "config", "--no-includes", "-z", "--list", "--blob", e.hex())
+	out, err := x.q.host.Out(x.ctx, "config", "--no-includes", "-z", "--list", "--blob", e.hex())
 	if err != nil {
 		if x.ctx.Err() != nil {
 			return nil, x.ctx.Err()
 		}
 		return nil, refuse(RuleSubmodule, "git can't read it")
 	}
-	return parseConfig(out), nil
+	return git.ParseConfig(out), nil
 }

@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // checkPackHeader reads the first 12 bytes of a pack: git would make room for as many objects as they promise.
@@ -32,14 +34,14 @@ func readIndex(path string, oidLen, most int) ([]string, error) {
 	}
 	const start = 8 + 256*4
 	if len(b) < start || !bytes.HasPrefix(b, []byte("\xfftOc\x00\x00\x00\x02")) {
-		return nil, fmt.Errorf("unknown pack index format: %s", quote(path))
+		return nil, fmt.Errorf("unknown pack index format: %s", git.Quote(path))
 	}
 	n, size := int(binary.BigEndian.Uint32(b[start-4:])), oidLen/2
 	if n > most {
 		return nil, refuse(RulePackLimit, "the pack holds %d objects (limit %d)", n, most)
 	}
 	if len(b) < start+n*size {
-		return nil, fmt.Errorf("short pack index: %s", quote(path))
+		return nil, fmt.Errorf("short pack index: %s", git.Quote(path))
 	}
 	// One string for all: an id is a slice of it.
 	all := hex.EncodeToString(b[start : start+n*size])

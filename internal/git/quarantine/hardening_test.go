@@ -1,4 +1,4 @@
-package git_test
+package quarantine_test
 
 import (
 	"io"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // mined is a repository in which everything that git can be made to run leaves a mark.
@@ -162,7 +163,7 @@ func (m *mined) exercise(h *handOff, bundle, tip string) {
 	check(repo.CheckComplete(t.Context(), h.base, 0))
 	check(repo.Shallow(t.Context(), filepath.Join(t.TempDir(), "s"),
 		git.ShallowRequest{Branch: "main", Commit: h.base, Depth: 1}))
-	q, _, err := h.take(bundle, git.Limits{})
+	q, _, err := h.take(bundle, quarantine.Limits{})
 	check(err)
 	_, err = q.Summary(t.Context())
 	check(err)
@@ -185,58 +186,4 @@ func (m *mined) exercise(h *handOff, bundle, tip string) {
 	dir := filepath.Join(t.TempDir(), "w")
 	check(repo.AddWorktree(t.Context(), dir, "w", h.base))
 	check(repo.RemoveWorktree(t.Context(), dir, false))
-}
-
-func TestWorktrees(t *testing.T) {
-	user := gittest.New(t)
-	base := user.Commit("first", "a", "x\n")
-	repo := openRepo(t, user.Dir)
-	dir := filepath.Join(t.TempDir(), "-w $(x) é")
-	if err := repo.AddWorktree(t.Context(), dir, "cco/0123abcd", base); err != nil {
-		t.Fatal(err)
-	}
-	list, err := repo.Worktrees(t.Context())
-	want := []git.Worktree{{Path: user.Dir, Head: base, Branch: "main"}, {Path: dir, Head: base, Branch: "cco/0123abcd"}}
-	if d := cmp.Diff(want, list); d != "" || err != nil {
-		t.Fatal(d, err)
-	}
-	w := gittest.At(t, dir)
-	w.Commit("work", "b", "x\n")
-	w.Write("uncommitted", "x")
-	if err := repo.RemoveWorktree(t.Context(), dir, false); err == nil {
-		t.Error("removed unsaved work")
-	}
-	if err := repo.RemoveWorktree(t.Context(), dir, true); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("the worktree is still there")
-	}
-}
-
-func TestSummaryIsSafeToPrint(t *testing.T) {
-	user := gittest.New(t)
-	from := user.Commit("first", "a", "1\n")
-	user.Git("-c", "user.name=Ev\x1b[31mil", "commit", "-q", "--allow-empty", "-m",
-		"clear \x1b[2J the \u202escreen\u0007\n\nbody")
-	user.Commit("content", "b\x1bc", "\x1b]0;title\x07\n", "bin", "\x00\x01")
-	to := user.Git("rev-parse", "HEAD")
-	repo := openRepo(t, user.Dir)
-	s, err := repo.Summary(t.Context(), from, to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Commits[0].Subject != "clear \ufffd[2J the \ufffdscreen\ufffd" || s.Commits[0].Author != "Ev\ufffd[31mil" ||
-		s.Files[0].Path != "b\ufffdc" || !s.Files[1].Binary {
-		t.Errorf("%+v", s)
-	}
-	for style, want := range map[git.DiffStyle]bool{git.DiffPlain: false, git.DiffRaw: true} {
-		var b strings.Builder
-		if err := repo.Diff(t.Context(), &b, from, to, style); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(b.String(), "\x1b") != want {
-			t.Errorf("style %d: %q", style, b.String())
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package git_test
+package quarantine_test
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // forge writes content under the name of another loose object.
@@ -51,7 +51,7 @@ func TestPackedObjectsCannotBeReplaced(t *testing.T) {
 			user.Commit("start", "a.txt", "a\n", "dir/b.txt", strings.Repeat("b", 1<<20))
 			user.Write("staged.txt", "staged\n")
 			user.Git("add", "staged.txt")
-			if err := openRepo(t, user.Dir).PackLoose(t.Context()); err != nil {
+			if err := quarantine.PackLoose(t.Context(), openRepo(t, user.Dir)); err != nil {
 				t.Fatal(err)
 			}
 			user.Git("fsck", "--strict")
@@ -94,10 +94,10 @@ func TestLooseObjectsThatAreNoneAreFoundAndLeftAlone(t *testing.T) {
 		want[path] = true
 	}
 	repo := openRepo(t, user.Dir)
-	if err := repo.PackLoose(t.Context()); err != nil {
+	if err := quarantine.PackLoose(t.Context(), repo); err != nil {
 		t.Fatal(err)
 	}
-	good, bad, err := repo.CheckLoose(t.Context())
+	good, bad, err := quarantine.CheckLoose(t.Context(), repo)
 	if err != nil || len(good) != 0 || len(bad) != len(want) {
 		t.Fatalf("good %v, bad %v, %v", good, bad, err)
 	}
@@ -114,9 +114,9 @@ func TestAdoptedCommitsPassTheChecksOfABundle(t *testing.T) {
 	user := gittest.New(t)
 	base := user.Commit("start", "a.txt", "a\n")
 	tip := user.Commit("work", "new.txt", "new\n", "b.txt", "b\n")
-	adopt := func(tip string, limits git.Limits) error {
-		q, err := openRepo(t, user.Dir).Quarantine(t.Context(), filepath.Join(t.TempDir(), "q"),
-			git.QuarantineOptions{Limits: limits})
+	adopt := func(tip string, limits quarantine.Limits) error {
+		q, err := quarantine.New(t.Context(), openRepo(t, user.Dir), filepath.Join(t.TempDir(), "q"),
+			quarantine.Options{Limits: limits})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,24 +127,24 @@ func TestAdoptedCommitsPassTheChecksOfABundle(t *testing.T) {
 		_, err = q.Examine(t.Context())
 		return err
 	}
-	if err := adopt(tip, git.Limits{}); err != nil {
+	if err := adopt(tip, quarantine.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	wantRule(t, adopt(tip, git.Limits{Objects: 3}), git.RulePackLimit)
-	wantRule(t, adopt(tip, git.Limits{ObjectBytes: 3}), git.RuleTooLarge)
+	wantRule(t, adopt(tip, quarantine.Limits{Objects: 3}), quarantine.RulePackLimit)
+	wantRule(t, adopt(tip, quarantine.Limits{ObjectBytes: 3}), quarantine.RuleTooLarge)
 
 	blob := user.Git("rev-parse", "HEAD:b.txt")
 	twice := user.Tree(gittest.Entry{Mode: "100644", Name: "a", OID: blob},
 		gittest.Entry{Mode: "100644", Name: "a", OID: blob})
-	wantRule(t, adopt(user.CommitTree(twice, base), git.Limits{}), git.RulePack)
+	wantRule(t, adopt(user.CommitTree(twice, base), quarantine.Limits{}), quarantine.RulePack)
 
 	forge(t, user, blob, "evil\n")
-	wantRule(t, adopt(tip, git.Limits{}), git.RuleObject)
+	wantRule(t, adopt(tip, quarantine.Limits{}), quarantine.RuleObject)
 }
 
-func wantRule(t *testing.T, err error, rule git.Rule) {
+func wantRule(t *testing.T, err error, rule quarantine.Rule) {
 	t.Helper()
-	if no, ok := errors.AsType[*git.RefusedError](err); !ok || no.Rule != rule {
+	if no, ok := errors.AsType[*quarantine.RefusedError](err); !ok || no.Rule != rule {
 		t.Errorf("err = %v, want a refusal by %s", err, rule)
 	}
 }

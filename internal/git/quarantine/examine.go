@@ -1,4 +1,4 @@
-package git
+package quarantine
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
 )
 
 // Report is the result of an examination that refused nothing.
@@ -18,7 +20,7 @@ type Report struct {
 
 // Examine walks every commit since the base, not only the last, and refuses new entries that could harm the user. What
 // stands at the same place in a parent or in the base is the user's own, and allowed. It comes after Unpack.
-func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
+func (q *Repo) Examine(ctx context.Context) (Report, error) {
 	if q.found.Base == "" {
 		return Report{}, errors.New("examine: nothing was unpacked")
 	}
@@ -26,14 +28,14 @@ func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("examine: %w", q.packError(err))
 	}
-	cat, err := openCatFile(ctx, q.host)
+	cat, err := q.host.CatFile(ctx)
 	if err != nil {
 		return Report{}, fmt.Errorf("examine: %w", err)
 	}
-	defer cat.close()
+	defer cat.Close()
 	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{},
 		complaints: q.complaints(),
-		trees:      trees{cat: cat, oidBytes: q.repo.oidLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
+		trees:      trees{cat: cat, oidBytes: q.repo.OIDLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
 	report, err := x.run(commits)
 	if err != nil {
 		return Report{}, fmt.Errorf("examine: %w", q.packError(err))
@@ -43,8 +45,8 @@ func (q *Quarantine) Examine(ctx context.Context) (Report, error) {
 }
 
 // Fork is where what was unpacked left the base that it does not build on, "" if it has nothing in common with it.
-func (q *Quarantine) Fork(ctx context.Context) string {
-	at, err := q.host.line(ctx, "merge-base", q.found.Base, q.found.Tip)
+func (q *Repo) Fork(ctx context.Context) string {
+	at, err := q.host.Line(ctx, "merge-base", q.found.Base, q.found.Tip)
 	if err != nil {
 		return "" // that is how git says so
 	}
@@ -58,12 +60,12 @@ type commitInfo struct {
 }
 
 // newCommits lists what the tips add to the base, parents first, and checks that the tips build on it.
-func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
+func (q *Repo) newCommits(ctx context.Context) ([]commitInfo, error) {
 	base, tips := q.found.Base, q.found.tips()
 	if len(tips) == 0 {
 		return nil, nil
 	}
-	out, err := q.host.feed(ctx, revisions(tips, q.sent()), "rev-list", "--topo-order", "--reverse",
+	out, err := q.host.Feed(ctx, git.Revisions(tips, q.sent()), "rev-list", "--topo-order", "--reverse",
 		fmt.Sprintf("--max-count=%d", q.limits.Commits+1), "--format=%H %T %P", "--stdin")
 	if err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
 		}
 		c := commitInfo{oid: f[0], tree: f[1], parents: f[2:]}
 		if !q.commits[c.oid] {
-			return nil, refuse(RuleBase, "commit %s is neither in the bundle nor part of what was sent", short(c.oid))
+			return nil, refuse(RuleBase, "commit %s is neither in the bundle nor part of what was sent", git.Short(c.oid))
 		}
 		if onBase[c.oid] = slices.ContainsFunc(c.parents,
 			func(p string) bool { return onBase[p] }); len(list) == q.limits.Commits {
@@ -87,7 +89,7 @@ func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
 	}
 	for _, tip := range []string{q.found.Tip, q.found.Wip} {
 		if tip != "" && !onBase[tip] && !q.options.Kept {
-			return nil, refuse(RuleBase, "%s does not build on %s, which was sent", short(tip), short(base))
+			return nil, refuse(RuleBase, "%s does not build on %s, which was sent", git.Short(tip), git.Short(base))
 		}
 	}
 	return list, nil
@@ -96,8 +98,8 @@ func (q *Quarantine) newCommits(ctx context.Context) ([]commitInfo, error) {
 // examiner walks trees.
 type examiner struct {
 	ctx   context.Context
-	q     *Quarantine
-	cat   *catFile
+	q     *Repo
+	cat   *git.CatFile
 	trees trees
 	roots map[string]string // commit to its tree, binary
 
@@ -114,14 +116,17 @@ type examiner struct {
 	complaints map[string]string // git's own findings that may be about old entries, by object
 }
 
+// ahead is how many commits are read at a time.
+const ahead = 64
+
 func (x *examiner) run(commits []commitInfo) (Report, error) {
 	var err error
 	if x.base, err = x.rootOf(x.q.found.Base); err != nil {
 		return Report{}, err
 	}
 	for i, c := range commits {
-		if i%atOnce == 0 {
-			if err := x.readAhead(commits[i:min(i+atOnce, len(commits))]); err != nil {
+		if i%ahead == 0 {
+			if err := x.readAhead(commits[i:min(i+ahead, len(commits))]); err != nil {
 				return Report{}, err
 			}
 		}
@@ -166,15 +171,15 @@ func (x *examiner) rootOf(commit string) (string, error) {
 	if tree, ok := x.roots[commit]; ok {
 		return tree, nil
 	}
-	o, err := x.cat.get(commit, 64<<20)
+	o, err := x.cat.Get(commit, 64<<20)
 	if err != nil {
 		return "", err
 	}
-	line, _, _ := bytes.Cut(o.data, []byte("\n"))
+	line, _, _ := bytes.Cut(o.Data, []byte("\n"))
 	oid, ok := bytes.CutPrefix(line, []byte("tree "))
 	tree := make([]byte, len(oid)/2)
-	if _, err := hex.Decode(tree, oid); err != nil || !ok || o.kind != "commit" {
-		return "", fmt.Errorf("commit %s is %s", short(commit), o.kind)
+	if _, err := hex.Decode(tree, oid); err != nil || !ok || o.Kind != "commit" {
+		return "", fmt.Errorf("commit %s is %s", git.Short(commit), o.Kind)
 	}
 	x.roots[commit] = string(tree)
 	return string(tree), nil
@@ -240,19 +245,19 @@ func (x *examiner) tree(oid string, olds []string, dir string) error {
 
 // looksOdd says whether an entry that the user had before explains a complaint of git's about its tree.
 func looksOdd(e entry) bool {
-	return checkName(e.name) != nil || !usualMode(e.mode) || e.mode == modeLink && isSteering(e.name)
+	return checkName(e.name) != nil || !usualMode(e.mode) || e.mode == git.ModeLink && isSteering(e.name)
 }
 
 func usualMode(mode string) bool {
 	switch mode {
-	case modeTree, modeFile, modeExec, modeLink, modeGitlink:
+	case git.ModeTree, git.ModeFile, git.ModeExec, git.ModeLink, git.ModeGitlink:
 		return true
 	}
 	return false
 }
 
 // complaints sorts what git had to say by object.
-func (q *Quarantine) complaints() map[string]string {
+func (q *Repo) complaints() map[string]string {
 	all := map[string]string{}
 	for _, line := range q.tolerate {
 		if rest, ok := strings.CutPrefix(line, "warning: object "); ok {
@@ -270,9 +275,9 @@ func (x *examiner) explained() error {
 	for oid := range x.complaints {
 		oids = append(oids, oid)
 	}
-	return kinds(x.ctx, x.q.repo.host, oids, func(o object) error {
-		if o.kind == "missing" || x.q.adopted {
-			return refuse(RuleObject, "git found a fault: %s", Clean(x.complaints[o.oid]))
+	return x.q.repo.Host().Kinds(x.ctx, oids, func(o git.Object) error {
+		if o.Kind == "missing" || x.q.adopted {
+			return refuse(RuleObject, "git found a fault: %s", git.Clean(x.complaints[o.OID]))
 		}
 		return nil
 	})
@@ -323,7 +328,7 @@ func (x *examiner) entry(e entry, olds []string, dir string) error {
 		}
 	}
 	if !usualMode(e.mode) {
-		if err := x.fault(path, e, &fault{RuleMode, "an odd mode, " + quote(clip(e.mode))}); err != nil {
+		if err := x.fault(path, e, &fault{RuleMode, "an odd mode, " + git.Quote(git.Clip(e.mode))}); err != nil {
 			return err
 		}
 	}
@@ -337,9 +342,9 @@ func (x *examiner) entry(e entry, olds []string, dir string) error {
 			}
 		}
 		return x.tree(e.oid, olds, path)
-	case e.mode == modeLink:
+	case e.mode == git.ModeLink:
 		return x.link(path, e)
-	case e.mode != modeGitlink && e.name == ".gitmodules":
+	case e.mode != git.ModeGitlink && e.name == ".gitmodules":
 		return x.modulesFile(path, e)
 	}
 	return nil
