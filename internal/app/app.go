@@ -24,6 +24,9 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
+// Companion is the program with the commands that need an engine and forges.
+const Companion = "cco-cruise"
+
 // App is what commands are wired to. Everything that it gives is made when it is first asked for.
 type App struct {
 	IO   *term.Streams

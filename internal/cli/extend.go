@@ -15,9 +15,6 @@ import (
 // cco-cruise alone, because every start of cco would pay for them.
 type Extension func(*app.App) []*cobra.Command
 
-// Companion is the program with the heavy commands.
-const Companion = "cco-cruise"
-
 // forwarders stand for the commands of the companion where they are not linked in, and become it.
 func forwarders() []*cobra.Command {
 	var list []*cobra.Command
@@ -35,12 +32,12 @@ func forwarders() []*cobra.Command {
 
 // become replaces this process by the companion, with the same arguments.
 func become() error {
-	path, self, err := app.Beside(Companion)
+	path, self, err := app.Beside(app.Companion)
 	if err != nil {
 		return err
 	}
 	if path == "" {
-		return errors.New(Companion + " is not beside " + filepath.Base(self) +
+		return errors.New(app.Companion + " is not beside " + filepath.Base(self) +
 			": install cco as a whole, with `make install`")
 	}
 	return syscall.Exec(path, append([]string{path}, os.Args[1:]...), os.Environ())

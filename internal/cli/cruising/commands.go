@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/commands"
+	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
 )
 
@@ -52,7 +53,7 @@ func (t *tool) install(dir string, force bool) error {
 		case err == nil && string(old) == string(data):
 			continue
 		case err == nil && !force:
-			return &StateError{ID: e.Name(), Why: path + " is there and differs: replace it with --force"}
+			return &phases.StateError{ID: e.Name(), Why: path + " is there and differs: replace it with --force"}
 		case err != nil && !errors.Is(err, os.ErrNotExist):
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
@@ -31,13 +32,13 @@ stranger's comment, which waits for you, becomes work.`,
 				ev.Kind, ev.Text = cruise.EventComment, comment
 			case accept != "":
 				ev.Kind, ev.Text = cruise.EventAccept, accept
-				if err := t.held(cmd.Context(), args, accept); err != nil {
+				if err := t.held(cmd.Context(), named(args), accept); err != nil {
 					return err
 				}
 			case cmd.Flags().Changed("comment"):
 				return app.Usagef("the comment is empty")
 			}
-			p, err := t.send(cmd.Context(), args, ev)
+			p, err := t.Send(cmd.Context(), named(args), ev)
 			if err == nil {
 				t.IO.Progress("phase %s looks now", p.ID)
 			}
@@ -50,17 +51,17 @@ stranger's comment, which waits for you, becomes work.`,
 }
 
 // held checks that a comment waits.
-func (t *tool) held(ctx context.Context, args []string, id string) error {
-	p, st, err := t.load(ctx, args)
+func (t *tool) held(ctx context.Context, id, comment string) error {
+	p, st, err := t.Load(ctx, id)
 	if err != nil {
 		return err
 	}
 	for _, c := range st.Held {
-		if c.ID == id {
+		if c.ID == comment {
 			return nil
 		}
 	}
-	return &StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits, see `cco cruise status`", id)}
+	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits, see `cco cruise status`", comment)}
 }
 
 func (t *tool) resume() *cobra.Command {
@@ -70,7 +71,7 @@ func (t *tool) resume() *cobra.Command {
 	var cost float64
 	var asJSON bool
 	var over string
-	var who workers
+	var who phases.Workers
 	c := &cobra.Command{
 		Use: "resume [ID]", Short: "Let a phase go on", Args: cli.AtMost(1),
 		Long: `Let a phase go on that was paused, that asks, or that has ended at a limit. With
@@ -84,11 +85,15 @@ workspace, after that was checked against the forge.`,
 			case over != "" && (all || from != ""):
 				return app.Usagef("--over is about one phase that lives")
 			case from != "":
-				return t.resumeFrom(cmd.Context(), from, who, asJSON)
+				return t.adopt(cmd.Context(), from, who, asJSON)
 			case all:
-				return t.resumeAll(cmd.Context(), ev)
+				n, err := t.SendAll(cmd.Context(), ev)
+				if err == nil {
+					t.IO.Progress("%d phases go on", n)
+				}
+				return err
 			}
-			p, err := t.send(cmd.Context(), args, ev)
+			p, err := t.Send(cmd.Context(), named(args), ev)
 			if err == nil {
 				t.IO.Progress("phase %s goes on", p.ID)
 			}
@@ -97,10 +102,10 @@ workspace, after that was checked against the forge.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that were paused or ask, and those whose engine is gone")
 	c.Flags().StringVar(&from, "from", "", "a `DIR` with .cruise/phase-state.json")
-	c.Flags().StringVar(&who.planner, "planner", "",
+	c.Flags().StringVar(&who.Planner, "planner", "",
 		"the agent that plans or builds, with --from (default: the setting agent.default)")
-	c.Flags().StringVar(&who.reviewer, "reviewer", "", "the agent that reviews, with --from (default: the planner's)")
-	c.Flags().StringVar(&who.fixer, "fixer", "", "the agent that answers findings, with --from (default: the planner's)")
+	c.Flags().StringVar(&who.Reviewer, "reviewer", "", "the agent that reviews, with --from (default: the planner's)")
+	c.Flags().StringVar(&who.Fixer, "fixer", "", "the agent that answers findings, with --from (default: the planner's)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the phase that goes on as JSON, with --from")
 	c.Flags().StringVar(&over, "over", "", "merge although `NAME` requested changes; that is said on the pull request")
 	c.Flags().IntVar(&rounds, "max-rounds", 5, "so many more rounds, for a phase that ran out of them")
@@ -108,38 +113,15 @@ workspace, after that was checked against the forge.`,
 	return c
 }
 
-func (t *tool) resumeAll(ctx context.Context, ev cruise.Event) error {
-	db, err := t.Store(ctx)
+func (t *tool) adopt(ctx context.Context, dir string, who phases.Workers, asJSON bool) error {
+	id, url, err := t.Adopt(ctx, dir, who)
 	if err != nil {
 		return err
 	}
-	list, err := db.Phases(ctx, 1<<20)
-	_ = db.Close()
-	if err != nil {
-		return err
+	if asJSON {
+		return t.printStatus(ctx, id, true)
 	}
-	// Starting the engine carries on all that lives.
-	if err := t.client().Ensure(ctx); err != nil {
-		return err
-	}
-	n := 0
-	for _, p := range list {
-		if p.Ended {
-			break
-		}
-		_, st, err := t.load(ctx, []string{p.ID})
-		if err != nil {
-			return err
-		}
-		n++
-		if !st.Paused && st.Question == "" {
-			continue
-		}
-		if _, err := t.send(ctx, []string{p.ID}, ev); err != nil {
-			return err
-		}
-	}
-	t.IO.Progress("%d phases go on", n)
+	t.IO.Printf("phase %s goes on with %s\n", id, url)
 	return nil
 }
 
@@ -148,7 +130,7 @@ func (t *tool) pause() *cobra.Command {
 		Use: "pause [ID]", Short: "Let a phase stand still", Args: cli.AtMost(1),
 		Long: "Let a phase stand still until `cco cruise resume`. An agent that is at work finishes its turn first.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := t.send(cmd.Context(), args, cruise.Event{Kind: cruise.EventPause})
+			p, err := t.Send(cmd.Context(), named(args), cruise.Event{Kind: cruise.EventPause})
 			if err == nil {
 				t.IO.Progress("phase %s pauses", p.ID)
 			}
@@ -164,28 +146,28 @@ func (t *tool) cleanup() *cobra.Command {
 		Long: `End a phase and remove its workspace, and its branch on the forge if that is
 merged. It refuses while the workspace holds work that exists nowhere else;
 --force saves that in the graveyard, and removes the branch in any case.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return t.clean(cmd.Context(), args, force) },
+		RunE: func(cmd *cobra.Command, args []string) error { return t.clean(cmd.Context(), named(args), force) },
 	}
 	c.Flags().BoolVar(&force, "force", false, "also what is not merged; unsaved work goes to the graveyard")
 	return c
 }
 
 // clean asks for the cleanup and waits for it.
-func (t *tool) clean(ctx context.Context, args []string, force bool) error {
-	p, err := t.send(ctx, args, cruise.Event{Kind: cruise.EventCleanup, Force: force})
+func (t *tool) clean(ctx context.Context, id string, force bool) error {
+	p, err := t.Send(ctx, id, cruise.Event{Kind: cruise.EventCleanup, Force: force})
 	if err != nil {
 		return err
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for said := cruise.Stage(""); ; {
-		rec, st, err := t.load(ctx, []string{p.ID})
+		rec, st, err := t.Load(ctx, p.ID)
 		if err != nil {
 			return err
 		}
 		if rec.Ended && rec.Updated.After(p.Updated) {
 			if st.Trouble != "" {
-				return &StateError{ID: p.ID, Why: term.Clean(st.Trouble)}
+				return &phases.StateError{ID: p.ID, Why: term.Clean(st.Trouble)}
 			}
 			t.IO.Progress("phase %s is cleaned up", p.ID)
 			return nil
@@ -207,7 +189,7 @@ func (t *tool) logs() *cobra.Command {
 	c := &cobra.Command{
 		Use: "logs [ID]", Short: "Show what a phase did", Args: cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, _, err := t.load(cmd.Context(), args)
+			p, _, err := t.Load(cmd.Context(), named(args))
 			if err != nil {
 				return err
 			}
@@ -223,7 +205,7 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 	defer tick.Stop()
 	for seen := 0; ; {
 		// The state first: what it says is in the log by then.
-		p, st, err := t.load(ctx, []string{id})
+		p, st, err := t.Load(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
@@ -28,22 +29,22 @@ The forge is found by the git remote; --forge and --repo say otherwise.
   cco pr status              its state, its checks, and what is left of limits
   cco pr comments            everything that was said on it
   cco pr reply ID "Done."    answer a comment, in its thread if it has one`)
-	var w where
-	c.PersistentFlags().StringVar(&w.forge, "forge", "",
-		"github or gitea, where the host doesn't tell; with an address: gitea=https://git.example.org")
-	c.PersistentFlags().StringVar(&w.repo, "repo", "", "OWNER/NAME or HOST/OWNER/NAME, instead of what the remote says")
-	c.PersistentFlags().StringVar(&w.remote, "remote", "", "the git remote that is meant")
-	c.PersistentFlags().StringVar(&w.branch, "branch", "", "the branch that is meant, instead of the current one")
+	var w phases.Where
+	c.PersistentFlags().StringVar(&w.Forge, "forge", "",
+		"github or gitea, phases.Where the host doesn't tell; with an address: gitea=https://git.example.org")
+	c.PersistentFlags().StringVar(&w.Repo, "repo", "", "OWNER/NAME or HOST/OWNER/NAME, instead of what the remote says")
+	c.PersistentFlags().StringVar(&w.Remote, "remote", "", "the git remote that is meant")
+	c.PersistentFlags().StringVar(&w.Branch, "branch", "", "the branch that is meant, instead of the current one")
 	c.AddCommand(t.prStatus(&w), t.prComments(&w), t.prReply(&w))
 	return c
 }
 
 // onPull is the shape of commands about the pull request of a branch.
-func (t *tool) onPull(w *where, do func(ctx context.Context, f fullForge, p forge.Pull,
+func (t *tool) onPull(w *phases.Where, do func(ctx context.Context, f phases.Forge, p forge.Pull,
 	args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		if w.branch == "" {
+		if w.Branch == "" {
 			repo, err := git.Open(ctx, t.Dir)
 			if err != nil {
 				return err
@@ -52,18 +53,18 @@ func (t *tool) onPull(w *where, do func(ctx context.Context, f fullForge, p forg
 			if err != nil {
 				return err
 			}
-			w.branch = head.Branch
+			w.Branch = head.Branch
 		}
 		st, err := t.Store(ctx)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = st.Close() }()
-		f, err := t.connect(ctx, st, t.Dir, *w)
+		f, err := t.Forge(ctx, st, t.Dir, *w)
 		if err != nil {
 			return err
 		}
-		p, err := f.Find(ctx, w.branch)
+		p, err := f.Find(ctx, w.Branch)
 		if err != nil {
 			return err
 		}
@@ -77,11 +78,11 @@ type prStatus struct {
 	Limits []forge.Limit `json:"limits,omitempty"`
 }
 
-func (t *tool) prStatus(w *where) *cobra.Command {
+func (t *tool) prStatus(w *phases.Where) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status", Short: "Show the state of the pull request", Args: cli.AtMost(0),
-		RunE: t.onPull(w, func(ctx context.Context, f fullForge, p forge.Pull, _ []string) error {
+		RunE: t.onPull(w, func(ctx context.Context, f phases.Forge, p forge.Pull, _ []string) error {
 			p, err := f.Pull(ctx, p.Number)
 			if err != nil {
 				return err
@@ -125,7 +126,7 @@ func showStatus(out *term.Streams, s prStatus) {
 	}
 }
 
-func (t *tool) prComments(w *where) *cobra.Command {
+func (t *tool) prComments(w *phases.Where) *cobra.Command {
 	var asJSON bool
 	var since string
 	c := &cobra.Command{
@@ -134,7 +135,7 @@ func (t *tool) prComments(w *where) *cobra.Command {
 others: what a page would hide in them is made visible.
 
 With --json the mark at the end can be given to --since to see only what is new.`,
-		RunE: t.onPull(w, func(ctx context.Context, f fullForge, p forge.Pull, _ []string) error {
+		RunE: t.onPull(w, func(ctx context.Context, f phases.Forge, p forge.Pull, _ []string) error {
 			s, err := f.Said(ctx, p.Number, forge.Mark(since))
 			if err != nil {
 				return err
@@ -180,7 +181,7 @@ func showComment(out *term.Streams, c forge.Comment) {
 	}
 }
 
-func (t *tool) prReply(w *where) *cobra.Command {
+func (t *tool) prReply(w *phases.Where) *cobra.Command {
 	return &cobra.Command{
 		Use: "reply ID TEXT|-", Short: "Answer a comment, in its thread if it has one", Args: cli.AtMost(2),
 		Long: `Answer a comment, in its thread if it has one. With - the text is read from
@@ -201,14 +202,14 @@ was interrupted can be repeated.`,
 			if strings.TrimSpace(text) == "" || len(text) > maxReply {
 				return app.Usagef("an answer has between 1 and %d bytes", maxReply)
 			}
-			return t.onPull(w, func(ctx context.Context, f fullForge, p forge.Pull, args []string) error {
+			return t.onPull(w, func(ctx context.Context, f phases.Forge, p forge.Pull, args []string) error {
 				return t.reply(ctx, f, p, args[0], text)
 			})(cmd, args)
 		},
 	}
 }
 
-func (t *tool) reply(ctx context.Context, f fullForge, p forge.Pull, to, text string) error {
+func (t *tool) reply(ctx context.Context, f phases.Forge, p forge.Pull, to, text string) error {
 	sum := sha256.Sum256([]byte(text))
 	posted, err := f.Reply(ctx, p.Number, to,
 		forge.Post{Key: fmt.Sprintf("pr-reply/%d/%s/%s", p.Number, to, hex.EncodeToString(sum[:8])), Body: text})

@@ -1,18 +1,18 @@
 package cruising
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
@@ -90,18 +90,12 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 		}
 		created.Tell(t.IO)
 	}
-	if err := t.check(ctx, spec); err != nil {
-		return err
-	}
-	id, err := t.newPhase(ctx)
+	id, err := t.Start(ctx, spec)
 	if err != nil {
 		return err
 	}
-	if err := t.client().Start(ctx, id, cruise.NewState(spec)); err != nil {
-		return err
-	}
 	if f.asJSON {
-		return t.printStatus(ctx, []string{id}, true)
+		return t.printStatus(ctx, id, true)
 	}
 	_, _ = fmt.Fprintf(t.IO.Out, "phase %s has begun\n", id)
 	if f.detach {
@@ -155,89 +149,16 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 	}
 	s := cruise.Spec{
 		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit,
-		Box:     or(f.box, cfg.Box.Name),
-		Planner: cruise.Worker{Agent: or(f.planner, cfg.Agent.Default), Model: or(f.plannerModel, cfg.Agent.Model)},
+		Box:     cmp.Or(f.box, cfg.Box.Name),
+		Planner: cruise.Worker{Agent: cmp.Or(f.planner, cfg.Agent.Default), Model: cmp.Or(f.plannerModel, cfg.Agent.Model)},
 		Domains: f.domains, Trusted: f.trusted, MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget,
 		Timeout: f.timeout,
-		Draft:   f.draft, Merge: f.merge, Branch: f.branch, Quiet: t.variant.Quiet,
+		Draft:   f.draft, Merge: f.merge, Branch: f.branch, Quiet: t.Quiet,
 	}
-	s.Reviewer = cruise.Worker{Agent: or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
-	s.Fixer = cruise.Worker{Agent: or(f.fixer, s.Planner.Agent), Model: or(f.fixerModel, s.Planner.Model)}
-	return s, checkSpec(s)
+	s.Reviewer = cruise.Worker{Agent: cmp.Or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
+	s.Fixer = cruise.Worker{Agent: cmp.Or(f.fixer, s.Planner.Agent), Model: cmp.Or(f.fixerModel, s.Planner.Model)}
+	return s, phases.CheckSpec(s)
 }
-
-func checkSpec(s cruise.Spec) error {
-	kinds := cruise.Kinds()
-	for _, w := range []cruise.Worker{s.Planner, s.Reviewer, s.Fixer} {
-		if _, err := agent.Find(w.Agent); err != nil {
-			return err
-		}
-	}
-	switch {
-	case !slices.Contains(kinds, s.Kind):
-		return app.Usagef("no phase %q; there are planning, building and validating", s.Kind)
-	case s.Through != "" && slices.Index(kinds, s.Through) < slices.Index(kinds, s.Kind):
-		return app.Usagef("--through %s comes before %s, or is no phase", s.Through, s.Kind)
-	case len(s.Domains) == 0 || slices.Contains(s.Domains, ""):
-		return app.Usagef("--domains: at least one domain is needed, and none can be empty")
-	case s.MaxRounds < 1 || s.MaxCost <= 0 || s.Timeout <= 0 || s.DiffBudget < 0:
-		return app.Usagef("--max-rounds, --max-cost and --timeout must be more than zero")
-	case s.Branch != "":
-		if err := cruise.CheckBranch(s.Branch); err != nil {
-			return app.Usagef("--branch: %v", err)
-		}
-	}
-	return nil
-}
-
-// check refuses at once what the phase would only ask about later: a box that isn't there, a forge that can't be
-// reached.
-func (t *tool) check(ctx context.Context, s cruise.Spec) error {
-	svc, done, err := t.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if _, _, err := svc.Boxes.Ready(ctx, s.Box); err != nil {
-		return err
-	}
-	list, err := svc.Store.Phases(ctx, 1000)
-	if err != nil {
-		return err
-	}
-	for _, p := range list {
-		if s.Branch != "" && p.Repo == s.Repo && p.Branch == s.Branch && !p.Ended {
-			return &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
-		}
-	}
-	f, err := t.forge(ctx, svc.Store, s.Repo)
-	if err != nil {
-		return err
-	}
-	remote, err := f.Repository(ctx)
-	if err != nil {
-		return err
-	}
-	if s.Branch == remote.DefaultBranch {
-		return app.Usagef("--branch %s is the default branch of the repository", s.Branch)
-	}
-	if s.Branch == "" {
-		return nil
-	}
-	at, err := f.Branch(ctx, s.Branch)
-	if err == nil && at != "" {
-		return app.Usagef("--branch %s is on the forge already", s.Branch)
-	}
-	return err
-}
-
-// StateError says that a phase is not in a state for what was asked.
-type StateError struct{ ID, Why string }
-
-func (e *StateError) Error() string { return "phase " + e.ID + ": " + e.Why }
-
-// WrongState marks an error about a state.
-func (e *StateError) WrongState() {}
 
 // follow shows a phase's log until it ends or asks. Ctrl-C ends the showing, and nothing else.
 func (t *tool) follow(ctx context.Context, id string) error {
@@ -247,11 +168,4 @@ func (t *tool) follow(ctx context.Context, id string) error {
 		return nil
 	}
 	return err
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -1,6 +1,7 @@
 package cruising
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,9 +27,9 @@ func (t *tool) status() *cobra.Command {
 		Use: "status [ID]", Short: "Say where a phase stands", Args: cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if watch {
-				return t.watchStatus(cmd.Context(), args, asJSON)
+				return t.watchStatus(cmd.Context(), named(args), asJSON)
 			}
-			return t.printStatus(cmd.Context(), args, asJSON)
+			return t.printStatus(cmd.Context(), named(args), asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
@@ -76,25 +77,8 @@ func show(p store.Phase, st cruise.State) shown {
 	return s
 }
 
-func (t *tool) load(ctx context.Context, args []string) (store.Phase, cruise.State, error) {
-	var st cruise.State
-	db, err := t.Store(ctx)
-	if err != nil {
-		return store.Phase{}, st, err
-	}
-	defer func() { _ = db.Close() }()
-	p, err := t.phase(ctx, db, args)
-	if err != nil {
-		return p, st, err
-	}
-	if err := json.Unmarshal(p.State, &st); err != nil {
-		return p, st, fmt.Errorf("read phase %s: %w", p.ID, err)
-	}
-	return p, st, nil
-}
-
-func (t *tool) printStatus(ctx context.Context, args []string, asJSON bool) error {
-	p, st, err := t.load(ctx, args)
+func (t *tool) printStatus(ctx context.Context, id string, asJSON bool) error {
+	p, st, err := t.Load(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -129,10 +113,10 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 		row("", "%s  %s", f.ID, clip(f.Text))
 	}
 	for _, j := range st.Judgements {
-		row("", "%s: %s", j.Domain, or(string(j.Verdict), "failed: "+clip(j.Failure)))
+		row("", "%s: %s", j.Domain, cmp.Or(string(j.Verdict), "failed: "+clip(j.Failure)))
 	}
 	for _, h := range st.Held {
-		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, or(h.Why, "may not write here"),
+		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, cmp.Or(h.Why, "may not write here"),
 			len([]rune(h.Body)), clip(h.Body))
 	}
 	if len(st.Held) > 0 {
@@ -197,12 +181,12 @@ func when(at time.Time) string {
 }
 
 // watchStatus prints the state whenever it changes.
-func (t *tool) watchStatus(ctx context.Context, args []string, asJSON bool) error {
+func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var last time.Time
 	for {
-		p, st, err := t.load(ctx, args)
+		p, st, err := t.Load(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -16,21 +16,26 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cli/cruising"
 	"github.com/cco-dev/cco/internal/cruise"
 )
 
 func main() {
-	v := cruising.Variant{Quiet: 300 * time.Millisecond}
-	if log := os.Getenv("CRASH_LOG"); log != "" {
-		v.Steps = func(s cruise.Steps) cruise.Steps {
-			k := &killer{Steps: s, log: log, every: number("CRASH_EVERY"), most: number("CRASH_MAX"),
-				seed: os.Getenv("CRASH_SEED")}
-			return k
+	os.Exit(cli.Main(func(a *app.App) []*cobra.Command {
+		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond}
+		if log := os.Getenv("CRASH_LOG"); log != "" {
+			p.Wrap = func(s cruise.Steps) cruise.Steps {
+				return &killer{Steps: s, log: log, every: number("CRASH_EVERY"), most: number("CRASH_MAX"),
+					seed: os.Getenv("CRASH_SEED")}
+			}
 		}
-	}
-	os.Exit(cli.Main(v.Commands))
+		return cruising.For(p)
+	}))
 }
 
 func number(name string) int {

@@ -1,4 +1,4 @@
-package cruising
+package phases
 
 import (
 	"crypto/hmac"

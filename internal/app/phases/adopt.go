@@ -1,6 +1,7 @@
-package cruising
+package phases
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,76 +18,73 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// resumeFrom takes up a phase whose record is gone. The file that it reads lay where agents can write, so nothing in it
-// is believed that the forge and the user's repository don't say too.
-func (t *tool) resumeFrom(ctx context.Context, dir string, who workers, asJSON bool) error {
+// Adopt takes up a phase whose record is gone, and gives its new id and its pull request. The file that it reads lay
+// where agents can write, so nothing in it is believed that the forge and the user's repository don't say too.
+func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url string, err error) {
 	was, err := readShown(dir)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	svc, done, err := t.Sessions(ctx)
+	svc, done, err := a.Sessions(ctx)
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	defer done()
 	if p, err := svc.Store.Phase(ctx, was.ID); err == nil && !p.Ended {
-		return &StateError{ID: was.ID, Why: "its record is there: `cco cruise resume " + was.ID + "`"}
+		return "", "", &StateError{ID: was.ID, Why: "its record is there: `cco cruise resume " + was.ID + "`"}
 	}
-	cfg, err := t.Config()
+	repo, err := git.Open(ctx, a.Dir)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	repo, err := git.Open(ctx, t.Dir)
+	f, err := a.Forge(ctx, svc.Store, repo.Top, Where{})
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	f, err := t.forge(ctx, svc.Store, repo.Top)
+	pull, err := agrees(ctx, f, was)
 	if err != nil {
-		return err
-	}
-	pull, err := t.agrees(ctx, f, was)
-	if err != nil {
-		return err
+		return "", "", err
 	}
 	if !repo.Has(ctx, pull.Head.Commit) {
-		return &StateError{ID: was.ID, Why: fmt.Sprintf(
+		return "", "", &StateError{ID: was.ID, Why: fmt.Sprintf(
 			"this repository lacks the head of its branch: `git fetch origin %s` first", was.Branch)}
 	}
+	st, err := a.adopted(was, repo.Top, pull, who)
+	if err != nil {
+		return "", "", err
+	}
+	if st.Heard, err = ours(ctx, f, pull.Number); err != nil {
+		return "", "", err
+	}
+	id, err = a.begin(ctx, svc.Store, st)
+	return id, pull.URL, err
+}
+
+// adopted is the state in which an adopted phase goes on.
+func (a *Phases) adopted(was steps.Shown, repo string, pull forge.Pull, who Workers) (st cruise.State, err error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return st, err
+	}
 	spec := cruise.Spec{
-		Task: taskOf(pull, was), Kind: cruise.Kind(was.Phase), Repo: repo.Top, Base: pull.Head.Commit, Box: cfg.Box.Name,
-		Domains: cruise.Domains(),
-		Planner: cruise.Worker{Agent: or(who.planner, cfg.Agent.Default), Model: cfg.Agent.Model}, Branch: was.Branch,
-		Quiet:     t.variant.Quiet,
+		Task: taskOf(pull, was), Kind: cruise.Kind(was.Phase), Repo: repo, Base: pull.Head.Commit, Branch: was.Branch,
+		Box: cfg.Box.Name, Domains: cruise.Domains(), Quiet: a.Quiet,
+		Planner:   cruise.Worker{Agent: cmp.Or(who.Planner, cfg.Agent.Default), Model: cfg.Agent.Model},
 		MaxRounds: 5 + max(0, was.Rounds), MaxCost: 20, DiffBudget: 2000, Timeout: 24 * time.Hour,
 	}
-	spec.Reviewer = cruise.Worker{Agent: or(who.reviewer, spec.Planner.Agent)}
-	spec.Fixer = cruise.Worker{Agent: or(who.fixer, spec.Planner.Agent), Model: spec.Planner.Model}
-	if err := checkSpec(spec); err != nil {
-		return err
-	}
-	st := cruise.NewState(spec)
+	spec.Reviewer = cruise.Worker{Agent: cmp.Or(who.Reviewer, spec.Planner.Agent)}
+	spec.Fixer = cruise.Worker{Agent: cmp.Or(who.Fixer, spec.Planner.Agent), Model: spec.Planner.Model}
+	st = cruise.NewState(spec)
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
-	st.PR, st.Head, st.Round, st.Stage, st.Plan = &cruise.PullRequest{Number: pull.Number, URL: pull.URL},
-		pull.Head.Commit, max(0, was.Rounds), cruise.StageWatch, was.PlanInTheRepo
-	if st.Heard, err = ours(ctx, f, pull.Number); err != nil {
-		return err
-	}
-	id, err := drawPhase(ctx, svc.Store, session.NewID)
-	if err != nil {
-		return err
-	}
-	if err := t.client().Start(ctx, id, st); err != nil {
-		return err
-	}
-	if asJSON {
-		return t.printStatus(ctx, []string{id}, true)
-	}
-	_, _ = fmt.Fprintf(t.IO.Out, "phase %s goes on with %s\n", id, pull.URL)
-	return nil
+	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL}
+	st.Head = pull.Head.Commit
+	st.Round = max(0, was.Rounds)
+	st.Stage = cruise.StageWatch
+	st.Plan = was.PlanInTheRepo
+	return st, CheckSpec(spec)
 }
 
 // taskOf is what the pull request says of the task: no agent can write there.
@@ -95,15 +93,15 @@ func taskOf(p forge.Pull, was steps.Shown) string {
 	if i := strings.LastIndex(task, "\n\nPlan: `"); i >= 0 {
 		task = task[:i]
 	}
-	return or(strings.TrimSpace(task), was.Task)
+	return cmp.Or(strings.TrimSpace(task), was.Task)
 }
 
-// workers are the agents of a phase, where they are not the settings'.
-type workers struct{ planner, reviewer, fixer string }
+// Workers are the agents of a phase, where they are not the settings'.
+type Workers struct{ Planner, Reviewer, Fixer string }
 
 // ours lists what a phase said whose record is gone: by an account of ours, and with a marker, which is shown to
 // readers. It must not be taken for what a person wants.
-func ours(ctx context.Context, f fullForge, pr int) ([]string, error) {
+func ours(ctx context.Context, f Forge, pr int) ([]string, error) {
 	us, err := f.Us(ctx)
 	if err != nil {
 		return nil, err
@@ -148,7 +146,7 @@ func readShown(dir string) (s steps.Shown, err error) {
 }
 
 // agrees checks the file against the forge.
-func (t *tool) agrees(ctx context.Context, f fullForge, was steps.Shown) (forge.Pull, error) {
+func agrees(ctx context.Context, f Forge, was steps.Shown) (forge.Pull, error) {
 	pull, err := f.Pull(ctx, was.PRNumber)
 	if err != nil {
 		return pull, err

@@ -1,4 +1,4 @@
-package cruising
+package phases
 
 import (
 	"path/filepath"

@@ -1,0 +1,176 @@
+package phases
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Where says which repository on which forge is meant, where the git remote doesn't.
+type Where struct {
+	Forge  string // a kind, or with an address: "gitea=https://git.example.org"
+	Repo   string // OWNER/NAME or HOST/OWNER/NAME
+	Remote string // name of the git remote
+	Branch string
+}
+
+// Forge is a forge with what commands need beside what phases do.
+type Forge interface {
+	steps.Forge
+	Find(ctx context.Context, branch string) (forge.Pull, error)
+	Pull(ctx context.Context, number int) (forge.Pull, error)
+	Us(ctx context.Context) ([]string, error)
+	Limits() []forge.Limit
+}
+
+// forges opens each repository's forge once: what it has read and what is left of its limits is kept with it.
+func (a *Phases) forges(st *store.Store) func(context.Context, string) (steps.Forge, error) {
+	var mu sync.Mutex
+	open := map[string]steps.Forge{}
+	return func(ctx context.Context, repo string) (steps.Forge, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if f := open[repo]; f != nil {
+			return f, nil
+		}
+		f, err := a.Forge(ctx, st, repo, Where{})
+		if err != nil {
+			return nil, err
+		}
+		open[repo] = f
+		return f, nil
+	}
+}
+
+// Forge opens the forge of the repository that dir is in.
+func (a *Phases) Forge(ctx context.Context, st *store.Store, dir string, w Where) (Forge, error) {
+	remote, err := locate(ctx, dir, w)
+	if err != nil {
+		return nil, err
+	}
+	kind, base, _ := strings.Cut(w.Forge, "=")
+	if base != "" {
+		if remote, err = rebase(remote, base); err != nil {
+			return nil, err
+		}
+	}
+	// Only a host that the user names is trusted with a token that is for no host in particular.
+	named := base != "" || strings.Count(w.Repo, "/") > 1
+	c, err := a.client(ctx, remote, forge.Kind(cmp.Or(kind, a.Env("CCO_FORGE"))))
+	if err != nil {
+		return nil, err
+	}
+	return c.open(a, ctx, st, remote, named)
+}
+
+// locate finds the repository by flag, or by the remote of the branch.
+func locate(ctx context.Context, dir string, w Where) (forge.Remote, error) {
+	remote, err := fromGit(ctx, dir, w)
+	if w.Repo == "" {
+		return remote, err
+	}
+	if ctx.Err() != nil {
+		return remote, err
+	}
+	return forge.ParseRepo(w.Repo, remote)
+}
+
+func fromGit(ctx context.Context, dir string, w Where) (forge.Remote, error) {
+	repo, err := git.Open(ctx, dir)
+	if err != nil {
+		return forge.Remote{}, err
+	}
+	name := w.Remote
+	if name == "" {
+		if name, err = repo.Remote(ctx, w.Branch); err != nil {
+			return forge.Remote{}, err
+		}
+	}
+	if name == "" {
+		return forge.Remote{}, &forge.RemoteError{Remote: "origin", Why: "the repository has no remote"}
+	}
+	raw, err := repo.RemoteURL(ctx, name)
+	if err != nil {
+		return forge.Remote{}, err
+	}
+	return forge.ParseRemote(raw)
+}
+
+// rebase puts a repository on the forge at another address.
+func rebase(r forge.Remote, base string) (forge.Remote, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return r, app.Usagef("--forge: %q is not an address", base)
+	}
+	r.Scheme, r.Host, r.Prefix = u.Scheme, strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/")
+	return r, nil
+}
+
+// client is a kind of forge that cco can talk to.
+type client struct {
+	kind   forge.Kind
+	host   string // the variable by which its own tools are told of a host, or of an address
+	ask    string // a path that only such a forge answers
+	header string // or answers with this header, whatever the answer is
+	open   func(a *Phases, ctx context.Context, st *store.Store, r forge.Remote, named bool) (Forge, error)
+}
+
+// clients are all of them, in the order in which an unknown host is asked.
+func clients() []client {
+	return []client{
+		{kind: forge.Gitea, host: "GITEA_SERVER_URL", ask: "/api/v1/version", open: (*Phases).gitea},
+		{kind: forge.GitHub, host: "GH_HOST", ask: "/api/v3/meta", header: "X-GitHub-Media-Type", open: (*Phases).github},
+	}
+}
+
+// client finds what talks to a host: by flag, by name, by the user's own settings, and at last by asking it.
+func (a *Phases) client(ctx context.Context, r forge.Remote, said forge.Kind) (client, error) {
+	all := clients()
+	kind := said
+	if kind == "" {
+		kind, _ = forge.KindOf(r.Host)
+	}
+	if i := slices.IndexFunc(all, func(c client) bool { return c.kind == kind }); i >= 0 {
+		return all[i], nil
+	}
+	if said != "" {
+		return client{}, app.Usagef("no forge %q; there are %v", said, forge.Kinds())
+	}
+	if i := slices.IndexFunc(all, func(c client) bool { return names(a.Env(c.host), r.Host) }); i >= 0 {
+		return all[i], nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	for _, c := range all {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Base()+c.ask, nil)
+		if err != nil {
+			return c, err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			break
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK || c.header != "" && resp.Header.Get(c.header) != "" {
+			return c, nil
+		}
+	}
+	return client{}, &forge.HostError{Host: r.Host}
+}
+
+// names says whether a setting is a host, or an address at it.
+func names(setting, host string) bool {
+	u, err := url.Parse(setting)
+	return strings.EqualFold(setting, host) || err == nil && strings.EqualFold(u.Host, host)
+}

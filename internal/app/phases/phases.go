@@ -1,0 +1,187 @@
+// Package phases wires what carries phases: forges, the engine, and a model for light questions. It is linked into
+// cco-cruise alone, because every start of cco would pay for it.
+package phases
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Phases is cco with an engine.
+type Phases struct {
+	*app.App
+	// Wrap puts something between the engine and what phases do, if it is set: tests put trouble there.
+	Wrap func(cruise.Steps) cruise.Steps
+	// Quiet is how long comments are waited for that belong together; 0 is the usual time.
+	Quiet time.Duration
+}
+
+// engine is how the engine is spoken to.
+func (a *Phases) engine() *serve.Client {
+	return &serve.Client{Data: a.Dirs.Data, Launch: a.launch, Report: a.IO.Progress}
+}
+
+// launch starts the engine, detached, until it has had nothing to do for a while.
+func (a *Phases) launch() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(a.Dirs.Data, 0o700); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(a.Dirs.Data, "cruise.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	_, err = proc.Detach(proc.Cmd{
+		Argv: []string{app.Companion, "cruise", "serve", "--until-idle", "10m"}, Path: self, Dir: a.Dirs.Data, Stdout: log,
+		Stderr: log,
+	})
+	return err
+}
+
+// drawPhase gives an id that no phase has, with a workspace that no session has: either would be taken for the new
+// one's.
+func drawPhase(ctx context.Context, st *store.Store, draw func() string) (string, error) {
+	const most = 100
+	for range most {
+		id := draw()
+		_, phaseErr := st.Phase(ctx, id)
+		_, sessionErr := st.Session(ctx, steps.SessionOf(id))
+		_, noPhase := errors.AsType[*store.PhaseNotFoundError](phaseErr)
+		_, noSession := errors.AsType[*store.NotFoundError](sessionErr)
+		switch {
+		case noPhase && noSession:
+			return id, nil
+		case phaseErr != nil && !noPhase:
+			return "", phaseErr
+		case sessionErr != nil && !noSession:
+			return "", sessionErr
+		}
+	}
+	return "", fmt.Errorf("no free id of a phase in %d draws", most)
+}
+
+// find gives the phase that is meant: the named one, or without a name that of the branch that is checked out.
+func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Phase, error) {
+	if id != "" {
+		return st.Phase(ctx, id)
+	}
+	repo, err := git.Open(ctx, a.Dir)
+	if err != nil {
+		return store.Phase{}, err
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return store.Phase{}, err
+	}
+	p, err := st.PhaseOf(ctx, repo.Top, head.Branch)
+	if _, none := errors.AsType[*store.PhaseNotFoundError](err); none {
+		return only(ctx, st, repo.Top, err)
+	}
+	return p, err
+}
+
+// only gives the one living phase of a repository, where there is just one: its branch need not be checked out.
+func only(ctx context.Context, st *store.Store, repo string, none error) (store.Phase, error) {
+	list, err := st.Phases(ctx, 1000)
+	if err != nil {
+		return store.Phase{}, err
+	}
+	var found []store.Phase
+	for _, p := range list {
+		if p.Repo == repo && !p.Ended {
+			found = append(found, p)
+		}
+	}
+	if len(found) != 1 {
+		return store.Phase{}, none
+	}
+	return st.Phase(ctx, found[0].ID)
+}
+
+// Send gives a phase an event.
+func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Phase, error) {
+	st, err := a.Store(ctx)
+	if err != nil {
+		return store.Phase{}, err
+	}
+	defer func() { _ = st.Close() }()
+	p, err := a.find(ctx, st, id)
+	if err != nil {
+		return p, err
+	}
+	if ev.ID == "" {
+		ev.ID = session.NewID() + session.NewID()
+	}
+	ev.At = time.Now().UTC()
+	return p, a.engine().Send(ctx, p.ID, ev)
+}
+
+// Load reads a phase and its state.
+func (a *Phases) Load(ctx context.Context, id string) (store.Phase, cruise.State, error) {
+	var st cruise.State
+	db, err := a.Store(ctx)
+	if err != nil {
+		return store.Phase{}, st, err
+	}
+	defer func() { _ = db.Close() }()
+	p, err := a.find(ctx, db, id)
+	if err != nil {
+		return p, st, err
+	}
+	if err := json.Unmarshal(p.State, &st); err != nil {
+		return p, st, fmt.Errorf("read phase %s: %w", p.ID, err)
+	}
+	return p, st, nil
+}
+
+// SendAll gives an event to all phases that were paused or ask, and says how many are alive. Starting the engine
+// carries on the others.
+func (a *Phases) SendAll(ctx context.Context, ev cruise.Event) (alive int, err error) {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return 0, err
+	}
+	list, err := db.Phases(ctx, 1<<20)
+	_ = db.Close()
+	if err != nil {
+		return 0, err
+	}
+	if err := a.engine().Ensure(ctx); err != nil {
+		return 0, err
+	}
+	for _, p := range list {
+		if p.Ended {
+			break
+		}
+		_, st, err := a.Load(ctx, p.ID)
+		if err != nil {
+			return alive, err
+		}
+		alive++
+		if !st.Paused && st.Question == "" {
+			continue
+		}
+		if _, err := a.Send(ctx, p.ID, ev); err != nil {
+			return alive, err
+		}
+	}
+	return alive, nil
+}

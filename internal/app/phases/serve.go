@@ -1,0 +1,111 @@
+package phases
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/durable"
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Serve runs the phases of this machine, until there has been none for a while if idle says so. It takes webhooks at
+// an address, if there is one.
+func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) error {
+	svc, done, err := a.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	svc.Report = a.IO.Detail // what phases do is in their own logs
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	run := a.RunOptions(cfg)
+	inbox := &steps.Inbox{Data: a.Dirs.Data}
+	doer := &steps.Doer{
+		Data: a.Dirs.Data, Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
+		Inbox: inbox,
+		Forge: a.forges(svc.Store),
+		Settings: steps.Settings{
+			Pull: session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle,
+				ObjectBytes: cfg.Pull.MaxBlob}},
+			Limits: run.Limits, IdleTimeout: run.IdleTimeout, Bots: cfg.Cruise.Bots,
+		},
+	}
+	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle,
+		Ready: func() { a.IO.Progress("phases are being run") }}
+	s.Open = func(ctx context.Context) (serve.Engine, error) {
+		var doing cruise.Steps = doer
+		if a.Wrap != nil {
+			doing = a.Wrap(doer)
+		}
+		e, err := durable.Open(ctx, filepath.Join(a.Dirs.Data, "cruise.db"), doing, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return nil, err
+		}
+		doer.Watch.Wake = func(phase string) { _ = wake(svc.Store, e, phase) }
+		return e, nil
+	}
+	if hook != "" {
+		if s.Listen, s.Hook, err = a.hooks(ctx, hook, svc.Store, doer.Watch); err != nil {
+			return err
+		}
+	}
+	return s.Run(ctx)
+}
+
+// wake tells a living phase to look.
+func wake(st *store.Store, e serve.Engine, phase string) error {
+	p, err := st.Phase(context.Background(), phase)
+	if err != nil || p.Ended {
+		return err
+	}
+	flow, err := serve.Flow(p)
+	if err != nil {
+		return err
+	}
+	return e.Send(flow, cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()})
+}
+
+// hooks listens for webhooks. What they say is only a hint to look: nothing in them is believed.
+func (a *Phases) hooks(ctx context.Context, address string, st *store.Store, w *steps.Watcher) (net.Listener,
+	http.Handler, error) {
+	secret := a.Env("CCO_WEBHOOK_SECRET")
+	if secret == "" {
+		return nil, nil, app.Usagef("--webhook needs a secret that the forge signs with, in CCO_WEBHOOK_SECRET")
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.IO.Say("webhooks are taken at http://%s/", l.Addr())
+	return l, receiver(forge.Secret(secret), st, func(phase string) { w.Wake(phase) }), nil
+}
+
+// receiver wakes the living phases of the pull request that a webhook is about.
+func receiver(secret forge.Secret, st *store.Store, wake func(phase string)) http.Handler {
+	return &forge.Receiver{Secret: secret, Got: func(e forge.Event) {
+		list, err := st.Phases(context.Background(), 1<<20)
+		if err != nil {
+			return // the next look finds what there is
+		}
+		for _, p := range list {
+			if !p.Ended && e.Number != 0 && p.PRNumber == e.Number && strings.Contains(p.PRURL, "/"+e.Repo+"/") {
+				wake(p.ID)
+			}
+		}
+	}}
+}
