@@ -112,7 +112,7 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
 		return rec, err
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", 0, o.Agent, o.Model, order.Plan,
+		v.State, v.Cause, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", "", 0, o.Agent, o.Model, order.Plan,
 			titled
 		v.Question, v.Asked, v.Finished, v.Repo = "", time.Time{}, time.Time{}, repo.Top
 		if order.Fresh {

@@ -50,7 +50,7 @@ func (r *run) attempt(ctx context.Context) ending {
 	limit := r.limit
 	r.mu.Unlock()
 	switch { // while nothing ran that could be ended
-	case limit != "":
+	case limit.Limit != "":
 		return ending{Ran: true, Err: errSpent, Limit: limit}
 	case r.total.rang():
 		return ending{Ran: true, Err: errTimedOut, TimedOut: true}
@@ -278,7 +278,7 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 		end.Err = cause
 	}
 	// What a program says that a person has left tells nothing: its model was closed to it.
-	if limit != "" && (a.order.Interactive || !end.succeeded()) {
+	if limit.Limit != "" && (a.order.Interactive || !end.succeeded()) {
 		end.Limit = limit
 		if end.Err == nil {
 			end.Err = errSpent
@@ -292,7 +292,7 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	end.Killed = a.killed
 	// What Ctrl-C on a terminal means is the agent's to say: its exit status does. Who leaves at a limit was stopped by
 	// that.
-	end.Stopped = a.stopped || a.typed && limit == "" && proc.Code(err) == 128+int(syscall.SIGINT)
+	end.Stopped = a.stopped || a.typed && limit.Limit == "" && proc.Code(err) == 128+int(syscall.SIGINT)
 	return end
 }
 

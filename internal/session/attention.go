@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/inside"
@@ -93,10 +92,10 @@ func (s *Service) leftWork(v store.Session) bool {
 // goOnWith is the command that takes a session beyond the limit that it has reached.
 func goOnWith(v store.Session) string {
 	next := "cco box push --continue " + v.ID
-	switch {
-	case strings.HasPrefix(v.Reason, limitRunCost):
+	switch v.Cause {
+	case store.LimitRunCost:
 		return next + " --max-cost DOLLARS"
-	case strings.HasPrefix(v.Reason, limitRunTokens):
+	case store.LimitRunTokens:
 		return next + " --max-tokens N"
 	}
 	return next
@@ -133,7 +132,7 @@ func (s *Service) pending(rec store.Session, published inside.Result) error {
 			rec.ID + ` "…"` + "`"}
 	case store.Paused:
 		next := kept + "go on with `" + goOnWith(rec) + "`"
-		if strings.HasPrefix(rec.Reason, "limits.day_") {
+		if rec.Cause == store.LimitDayCost || rec.Cause == store.LimitDayTokens {
 			next = kept + "go on tomorrow, or after raising it in the settings, with `" + goOnWith(rec) + "`"
 		}
 		return &PendingError{ID: rec.ID, State: rec.State, Words: rec.Reason, Next: next}

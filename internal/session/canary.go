@@ -155,7 +155,7 @@ func (s *Service) concluded(ctx context.Context, b *box.Box, d box.Driver, rec s
 
 // afterDeath compares for a keeper that is gone, and gives the reason for which its session failed.
 func (s *Service) afterDeath(ctx context.Context, rec store.Session) string {
-	const interrupted = "interrupted"
+	const interrupted = string(store.Interrupted)
 	b, d, err := s.Boxes.Find(rec.Box)
 	if err != nil {
 		return interrupted

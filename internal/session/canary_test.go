@@ -65,7 +65,7 @@ func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error
 	}
 	return s, b, func() error {
 		end := compare(ending{Ran: true, Killed: true})
-		if state, reason := end.judge(); state != store.Failed || !strings.Contains(reason, "it made 1 change") {
+		if state, _, reason := end.judge(); state != store.Failed || !strings.Contains(reason, "it made 1 change") {
 			return errors.New(reason)
 		}
 		return nil

@@ -20,7 +20,7 @@ type ending struct {
 	Finished event.Finished // what the agent itself says; zero where it has no way to say it
 	Words    string         // error.txt
 	Question string         // what it wants to know before it goes on
-	Limit    string         // the limit that it has reached
+	Limit    Reached        // the limit that it has reached
 	Stopped  bool           // a person asked it to end
 	Killed   bool           // a person ended it
 	TimedOut bool
@@ -31,35 +31,35 @@ type ending struct {
 	Unpublished error // why its work could not be kept
 }
 
-// judge says which state a session ends in, and why.
-func (e ending) judge() (store.State, string) {
+// judge says which state a session ends in, and why: for what decides by it, and for a person.
+func (e ending) judge() (store.State, store.Cause, string) {
 	switch {
 	case e.Canary != "":
-		return store.Failed, e.Canary
+		return store.Failed, "", e.Canary
 	case e.Killed:
-		return store.Killed, "by the user"
+		return store.Killed, "", "by the user"
 	case e.Stopped:
-		return store.Killed, "stopped by the user"
+		return store.Killed, "", "stopped by the user"
 	case e.TimedOut:
-		return store.Failed, "timed out"
+		return store.Failed, "", "timed out"
 	case e.Idle > 0:
-		return store.Failed, "nothing was heard of it for " + e.Idle.String()
+		return store.Failed, "", "nothing was heard of it for " + e.Idle.String()
 	case errors.Is(e.Err, context.Canceled):
-		return store.Failed, "interrupted"
-	case e.Limit != "" && !e.succeeded():
-		return store.Paused, e.Limit
+		return store.Failed, store.Interrupted, string(store.Interrupted)
+	case e.Limit.Limit != "" && !e.succeeded():
+		return store.Paused, e.Limit.Limit, e.Limit.Words
 	case e.Words != "":
-		return store.Failed, "the agent gave up"
+		return store.Failed, "", "the agent gave up"
 	case e.Question != "":
-		return store.Waiting, ""
+		return store.Waiting, "", ""
 	case e.Unpublished != nil:
-		return store.Failed, "its work could not be kept"
+		return store.Failed, "", "its work could not be kept"
 	case e.succeeded():
-		return store.Done, ""
+		return store.Done, "", ""
 	case e.Finished.Outcome == event.Limit:
-		return store.Paused, firstLine(e.Finished.Error)
+		return store.Paused, "", firstLine(e.Finished.Error)
 	}
-	return store.Failed, e.failure()
+	return store.Failed, "", e.failure()
 }
 
 // succeeded takes both words for it: the program's status, and what the agent says of its run.
@@ -87,7 +87,7 @@ func (e ending) failure() string {
 		return firstLine(e.Err.Error())
 	case ran && exit.Signal != 0:
 		words = "the agent was killed by " + exit.Signal.String()
-	case e.Finished.Error != "" && !strings.Contains(e.Finished.Error, "ended with status"):
+	case e.Finished.Error != "" && !e.Finished.Silent:
 		words = "the agent failed: " + firstLine(e.Finished.Error)
 	case ran:
 		words = fmt.Sprintf("the agent ended with status %d", exit.Code)

@@ -142,11 +142,11 @@ func (s *Service) Graveyard(ctx context.Context, id string) ([]Grave, error) {
 
 // Restored is what came back from the graveyard.
 type Restored struct {
-	ID         string        `json:"id"`
-	Refs       []string      `json:"refs"`
-	Kept       []string      `json:"kept,omitempty"` // refs that now hold what others held before
+	ID         string               `json:"id"`
+	Refs       []string             `json:"refs"`
+	Kept       []string             `json:"kept,omitempty"` // refs that now hold what others held before
 	Warnings   []quarantine.Warning `json:"warnings,omitempty"`
-	Workspaces []string      `json:"workspaces,omitempty"` // what can't be brought back as commits
+	Workspaces []string             `json:"workspaces,omitempty"` // what can't be brought back as commits
 }
 
 // Restore brings what is in the graveyard of a session to refs below refs/cco/<id>/ of its repository, through the same

@@ -351,7 +351,7 @@ func (k *keeper) resize(cols, rows uint16) {
 }
 
 func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {
-	state, reason := end.judge()
+	state, cause, reason := end.judge()
 	if k.order.Asked != "" && !end.Ran && state == store.Failed {
 		// The answer never reached the agent, so its question stands.
 		state, end.Question = store.Waiting, k.order.Asked
@@ -363,7 +363,8 @@ func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Sessi
 		k.transcript.add(KindErr, "its work could not be kept: "+end.Unpublished.Error())
 	}
 	return k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
-		v.State, v.Reason, v.ExitCode, v.Finished = state, reason, max(0, proc.Code(end.Err)), k.Now()
+		v.State, v.Cause, v.Reason = state, cause, reason
+		v.ExitCode, v.Finished = max(0, proc.Code(end.Err)), k.Now()
 		v.Question, v.Asked = "", time.Time{}
 		if state == store.Waiting {
 			v.Question, v.Asked = end.Question, k.Now()

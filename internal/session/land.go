@@ -174,7 +174,8 @@ func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullO
 		}
 	}
 	done, err := s.Store.UpdateSession(ctx, id, func(v *store.Session) error {
-		v.State, v.Reason, v.Pulled, v.Tip, v.Wip, v.Repo = store.Pulled, "", s.Now(), r.Tip, r.wip, repo
+		v.State, v.Cause, v.Reason, v.Pulled = store.Pulled, "", "", s.Now()
+		v.Tip, v.Wip, v.Repo = r.Tip, r.wip, repo
 		// The next run of the same session, if there is one, starts from what the host has now.
 		if r.head != "" {
 			v.Base = r.head

@@ -35,26 +35,26 @@ type PullOptions struct {
 
 // PullResult is what came back.
 type PullResult struct {
-	Session  store.Session `json:"session"`
-	DryRun   bool          `json:"dry_run,omitempty"`
-	Again    bool          `json:"again,omitempty"` // it was pulled before, nothing was done
-	Base     string        `json:"base"`
-	Tip      string        `json:"tip"`
-	Branch   string        `json:"branch"`
-	Ref      string        `json:"ref,omitempty"`
-	WipRef   string        `json:"wip_ref,omitempty"`
-	Kept     []string      `json:"kept,omitempty"`
-	Moved    bool          `json:"moved"`
-	Raw      []string      `json:"raw,omitempty"`
-	Summary  git.Summary   `json:"summary"`
+	Session  store.Session        `json:"session"`
+	DryRun   bool                 `json:"dry_run,omitempty"`
+	Again    bool                 `json:"again,omitempty"` // it was pulled before, nothing was done
+	Base     string               `json:"base"`
+	Tip      string               `json:"tip"`
+	Branch   string               `json:"branch"`
+	Ref      string               `json:"ref,omitempty"`
+	WipRef   string               `json:"wip_ref,omitempty"`
+	Kept     []string             `json:"kept,omitempty"`
+	Moved    bool                 `json:"moved"`
+	Raw      []string             `json:"raw,omitempty"`
+	Summary  git.Summary          `json:"summary"`
 	Warnings []quarantine.Warning `json:"warnings,omitempty"`
-	Others   []string      `json:"others,omitempty"` // other branches in the workspace, saved in Rest
-	Rest     string        `json:"rest,omitempty"`
-	Lost     []string      `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
-	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
-	Trouble  []string      `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
-	Left     bool          `json:"left,omitempty"`     // what was left uncommitted was not looked for
-	Took     time.Duration `json:"took"`
+	Others   []string             `json:"others,omitempty"` // other branches in the workspace, saved in Rest
+	Rest     string               `json:"rest,omitempty"`
+	Lost     []string             `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
+	Salvaged bool                 `json:"salvaged,omitempty"` // its repository was broken: only its files came
+	Trouble  []string             `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
+	Left     bool                 `json:"left,omitempty"`     // what was left uncommitted was not looked for
+	Took     time.Duration        `json:"took"`
 
 	head, wip string // as they were published
 	rest      string // the sum of the bundle of what is beside them

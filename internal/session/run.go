@@ -39,7 +39,7 @@ type run struct {
 
 	mu    sync.Mutex
 	now   *attempt // under way
-	limit string   // the spend limit that was reached
+	limit Reached  // the spend limit
 }
 
 // runAgent has the agent work until it is done, or until waiting for it makes no sense any more.
@@ -83,7 +83,7 @@ const maxTries = 5
 
 // decided says that an attempt was ended on purpose, whatever the agent says of it.
 func (e ending) decided() bool {
-	return e.Killed || e.Stopped || e.TimedOut || e.Idle > 0 || e.Limit != "" || e.Question != "" ||
+	return e.Killed || e.Stopped || e.TimedOut || e.Idle > 0 || e.Limit.Limit != "" || e.Question != "" ||
 		errors.Is(e.Err, context.Canceled)
 }
 
@@ -245,12 +245,12 @@ func (r *run) lostConversation(end ending) bool {
 
 // spentAll ends the run. If the door has closed by itself the agent gets a moment to notice, and to end with a last
 // word.
-func (r *run) spentAll(words string) {
+func (r *run) spentAll(limit Reached) {
 	r.mu.Lock()
-	r.limit = words
+	r.limit = limit
 	a := r.now
 	r.mu.Unlock()
-	r.step("%s", words)
+	r.step("%s", limit.Words)
 	if a == nil {
 		return
 	}

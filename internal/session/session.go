@@ -173,7 +173,8 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 	reason := s.afterDeath(ctx, v)
 	end := func(v *store.Session) error {
 		if v.Live() {
-			v.State, v.Reason, v.Finished = store.Failed, reason, s.Now()
+			v.State, v.Cause, v.Reason = store.Failed, store.Interrupted, reason
+			v.Finished = s.Now()
 		}
 		return nil
 	}

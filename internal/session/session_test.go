@@ -69,14 +69,17 @@ func TestJudge(t *testing.T) {
 		{"a question", ending{Ran: true, Err: errAsked, Question: "which?", Finished: event.Finished{Outcome: event.Killed}},
 			store.Waiting, ""},
 		{"a question, but it gave up", ending{Ran: true, Question: "which?", Words: "no"}, store.Failed, "the agent gave up"},
-		{"a limit", ending{Ran: true, Err: errSpent, Limit: "limits.run_cost of $1.00 is reached"}, store.Paused,
+		{"a limit", ending{Ran: true, Err: errSpent,
+			Limit: Reached{store.LimitRunCost, "limits.run_cost of $1.00 is reached"}}, store.Paused,
 			"limits.run_cost of $1.00 is reached"},
+		{"it was silent, but exited 3", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.Failed,
+			Error: "it ended with status 3", Silent: true}}, store.Failed, "the agent ended with status 3"},
 		{"a limit that was reached with the last word",
-			ending{Ran: true, Limit: "x", Finished: event.Finished{Outcome: event.OK}}, store.Done, ""},
+			ending{Ran: true, Limit: Reached{"x", "x"}, Finished: event.Finished{Outcome: event.OK}}, store.Done, ""},
 		{"a limit of the agent's own", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.Limit,
 			Error: "error max turns"}}, store.Paused,
 			"error max turns"},
-		{"a limit and a kill", ending{Ran: true, Err: context.Canceled, Limit: "x", Killed: true}, store.Killed,
+		{"a limit and a kill", ending{Ran: true, Err: context.Canceled, Limit: Reached{"x", "x"}, Killed: true}, store.Killed,
 			"by the user"},
 		{"words that could drive a terminal", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed,
 			Error: "\x1b[31mred"}}, store.Failed,
@@ -86,7 +89,12 @@ func TestJudge(t *testing.T) {
 		{"exit before the agent is not the agent's", ending{Err: exit}, store.Failed, "claude: exit status 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if state, reason := c.end.judge(); state != c.state || reason != c.reason {
+			state, cause, reason := c.end.judge()
+			if want := (map[string]store.Cause{"a limit": store.LimitRunCost, "keeper told to go": store.Interrupted}); cause !=
+				want[c.name] {
+				t.Errorf("the cause is %q", cause)
+			}
+			if state != c.state || reason != c.reason {
 				t.Errorf("got %s %q, want %s %q", state, reason, c.state, c.reason)
 			}
 		})

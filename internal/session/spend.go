@@ -19,27 +19,32 @@ type Limits struct {
 	DayTokens int64   `json:"day_tokens,omitempty"`
 }
 
-// The names of the limits, as they stand in the settings.
-const (
-	limitRunCost   = "limits.run_cost"
-	limitRunTokens = "limits.run_tokens"
-	limitDayCost   = "limits.day_cost"
-	limitDayTokens = "limits.day_tokens"
-)
+// Reached is a limit that is used up.
+type Reached struct {
+	Limit store.Cause // "" if none is
+	Words string      // its name, and how much it is
+}
 
-// reached names the limit that is used up and says how much it is; "" if none is.
-func (l Limits) reached(run, day store.Spend) string {
+func (l Limits) reached(run, day store.Spend) Reached {
 	switch {
 	case l.RunCost > 0 && run.Cost >= l.RunCost:
-		return fmt.Sprintf("%s of $%.2f is reached%s", limitRunCost, l.RunCost, byEstimate(run))
+		return reachedCost(store.LimitRunCost, l.RunCost, run)
 	case l.RunTokens > 0 && run.Tokens() >= l.RunTokens:
-		return fmt.Sprintf("%s of %d is reached", limitRunTokens, l.RunTokens)
+		return reachedTokens(store.LimitRunTokens, l.RunTokens)
 	case l.DayCost > 0 && day.Cost >= l.DayCost:
-		return fmt.Sprintf("%s of $%.2f is reached%s", limitDayCost, l.DayCost, byEstimate(day))
+		return reachedCost(store.LimitDayCost, l.DayCost, day)
 	case l.DayTokens > 0 && day.Tokens() >= l.DayTokens:
-		return fmt.Sprintf("%s of %d is reached", limitDayTokens, l.DayTokens)
+		return reachedTokens(store.LimitDayTokens, l.DayTokens)
 	}
-	return ""
+	return Reached{}
+}
+
+func reachedCost(limit store.Cause, most float64, spent store.Spend) Reached {
+	return Reached{limit, fmt.Sprintf("%s of $%.2f is reached%s", limit, most, byEstimate(spent))}
+}
+
+func reachedTokens(limit store.Cause, most int64) Reached {
+	return Reached{limit, fmt.Sprintf("%s of %d is reached", limit, most)}
 }
 
 // byEstimate says of money that nobody knows for sure.
@@ -63,10 +68,10 @@ func (l Limits) left(day store.Spend) broker.Limits {
 }
 
 // SpentError says that nothing may be spent any more today.
-type SpentError struct{ Limit string }
+type SpentError struct{ Limit Reached }
 
 func (e *SpentError) Error() string {
-	return e.Limit + ": go on tomorrow, or raise it in the settings"
+	return e.Limit.Words + ": go on tomorrow, or raise it in the settings"
 }
 
 // afford refuses to begin what could not even ask its model once.
@@ -75,8 +80,8 @@ func (s *Service) afford(ctx context.Context, l Limits) (today store.Spend, err 
 	if err != nil {
 		return today, err
 	}
-	if words := l.reached(store.Spend{}, today); words != "" {
-		return today, &SpentError{Limit: words}
+	if limit := l.reached(store.Spend{}, today); limit.Limit != "" {
+		return today, &SpentError{Limit: limit}
 	}
 	return today, nil
 }
@@ -90,7 +95,7 @@ type meter struct {
 	limits  Limits
 	door    func() broker.Spend
 	keep    func(ctx context.Context, more store.Spend) (today store.Spend, err error)
-	reached func(words string) // called once
+	reached func(Reached) // called once
 
 	mu      sync.Mutex
 	earlier store.Spend // of attempts that have ended, as the CLI counted them
@@ -142,12 +147,12 @@ func (m *meter) total() store.Spend {
 func (m *meter) check() {
 	m.mu.Lock()
 	total := m.total()
-	words := m.limits.reached(total, m.today.Add(total.Sub(m.kept)))
-	tell := words != "" && !m.said
+	limit := m.limits.reached(total, m.today.Add(total.Sub(m.kept)))
+	tell := limit.Limit != "" && !m.said
 	m.said = m.said || tell
 	m.mu.Unlock()
 	if tell {
-		m.reached(words)
+		m.reached(limit)
 	}
 }
 

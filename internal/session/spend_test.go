@@ -34,7 +34,8 @@ func TestLimitsAreReached(t *testing.T) {
 		{"the day's tokens", l, store.Spend{}, store.Spend{Input: 500}, "limits.day_tokens of 500"},
 		{"no limit at all", Limits{}, store.Spend{Cost: 1e9, Input: 1e15}, store.Spend{Cost: 1e9, Input: 1e15}, ""},
 	} {
-		if got := c.l.reached(c.run, c.day); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+		got := c.l.reached(c.run, c.day)
+		if name, _, _ := strings.Cut(c.want, " "); got.Limit != store.Cause(name) || !strings.HasPrefix(got.Words, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -76,7 +77,7 @@ func TestAMeterBelievesWhoeverHasSeenMore(t *testing.T) {
 			kept = kept.Add(more)
 			return kept.Add(store.Spend{Cost: 3}), nil // others spend too
 		},
-		reached: func(words string) { said = append(said, words) },
+		reached: func(limit Reached) { said = append(said, limit.Words) },
 	}
 	m.count(event.Usage{Input: 100, Output: 50, Cost: 0.5})
 	m.count(event.Usage{Input: 200, Output: 50, Cost: 0.75}) // so far, not in addition
@@ -131,7 +132,7 @@ func TestAMeterCountsUntilItIsStopped(t *testing.T) {
 func TestAClaimUsesUpNoMoreThanTheRunMight(t *testing.T) {
 	seen := broker.Spend{Input: 5, Cost: 1}
 	m := &meter{limits: Limits{RunTokens: 1000, RunCost: 10}, door: func() broker.Spend { return seen },
-		reached: func(string) {}}
+		reached: func(Reached) {}}
 	m.count(event.Usage{Input: 1e12, Output: 1e12, Cost: 1e9})
 	if got := m.total(); got != (store.Spend{Input: 2000, Cost: 20}) {
 		t.Errorf("a claim: %+v", got)

@@ -61,7 +61,7 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 		if err != nil {
 			return Taken{Session: rec}, err
 		}
-		if interrupted(rec) && try < maxTurns {
+		if rec.Cause == store.Interrupted && try < maxTurns {
 			s.unlock(ctx, rec)
 			if rec, err = s.beginTurn(ctx, rec, t); err != nil {
 				return Taken{Session: rec}, err
@@ -90,11 +90,6 @@ func (s *Service) unlock(ctx context.Context, rec store.Session) {
 
 // forever is longer than any turn: what bounds it are its own limits.
 const forever = 30 * 24 * time.Hour
-
-// interrupted says that a session's keeper was killed, which says nothing about its agent.
-func interrupted(rec store.Session) bool {
-	return rec.State == store.Failed && strings.HasPrefix(rec.Reason, "interrupted")
-}
 
 // begun finds a turn that was begun, or begins it.
 func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, error) {
@@ -167,11 +162,9 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 	if err != nil {
 		return of, err
 	}
-	rec := of
-	rec.ID, rec.Agent, rec.Model, rec.Title, rec.State, rec.Reason, rec.Created = id, t.Agent, t.Model, t.Title,
-		store.Created, "", s.Now()
-	rec.Started, rec.Finished, rec.Pulled, rec.CLISession, rec.CLITotal, rec.Tip, rec.Wip = time.Time{}, time.Time{},
-		time.Time{}, "", "", "", ""
+	rec := store.Session{ID: id, Box: of.Box, Backend: of.Backend, Agent: t.Agent, Model: t.Model, Repo: of.Repo,
+		RepoKey: of.RepoKey, Branch: of.Branch, Base: of.Base, Origin: of.Origin, Title: t.Title, State: store.Created,
+		Created: s.Now()}
 	if err := s.ready(ctx, rec, b, d, t.Limits); err != nil {
 		return rec, err
 	}

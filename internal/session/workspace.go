@@ -167,7 +167,8 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 		return rec, err
 	}
 	return s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Reason, v.Started, v.Finished = store.Done, "", s.Now(), s.Now()
+		v.State, v.Cause, v.Reason = store.Done, "", ""
+		v.Started, v.Finished = s.Now(), s.Now()
 		return nil
 	})
 }

@@ -23,8 +23,9 @@ type Session struct {
 	Plan     string    `json:"plan"`   // as the agent sees it
 	Title    string    `json:"title,omitempty"`
 	State    State     `json:"state"`
-	Reason   string    `json:"reason,omitempty"`
-	Tip      string    `json:"tip,omitempty"` // what was last brought to the host
+	Reason   string    `json:"reason,omitempty"` // for a person
+	Cause    Cause     `json:"-"`                // of the state, where something hangs on it
+	Tip      string    `json:"tip,omitempty"`    // what was last brought to the host
 	Wip      string    `json:"wip,omitempty"`
 	ExitCode int       `json:"exit_code"`
 	Created  time.Time `json:"created"`
@@ -54,6 +55,18 @@ const (
 	Pulled  State = "pulled"
 )
 
+// Cause is why a session is in its state, for what decides by it. Those of limits are the names of their settings.
+type Cause string
+
+// The causes.
+const (
+	Interrupted    Cause = "interrupted" // its keeper was killed, which says nothing about its agent
+	LimitRunCost   Cause = "limits.run_cost"
+	LimitRunTokens Cause = "limits.run_tokens"
+	LimitDayCost   Cause = "limits.day_cost"
+	LimitDayTokens Cause = "limits.day_tokens"
+)
+
 // Live says whether a session has a keeper. One that waits may be either: with an agent that is still there, or one
 // that has ended and is called again when the answer has come.
 func (v Session) Live() bool {
@@ -69,16 +82,16 @@ func (e *NotFoundError) Error() string {
 
 const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin,
 	plan, title, state, reason, tip, wip,
-	exit_code, created_at, started_at, finished_at, pulled_at, cli_session, cli_total, question, asked_at`
+	exit_code, created_at, started_at, finished_at, pulled_at, cli_session, cli_total, question, asked_at, cause`
 
 // AddSession records a new session. An id that is taken is an error.
 func (s *Store) AddSession(ctx context.Context, v Session) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO sessions (`+columns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Origin, v.Plan, v.Title, v.State,
 		v.Reason, v.Tip, v.Wip,
 		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal,
-		v.Question, stamp(v.Asked))
+		v.Question, stamp(v.Asked), v.Cause)
 	if err != nil {
 		return fmt.Errorf("record session %s: %w", v.ID, err)
 	}
@@ -143,10 +156,10 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 		_, err := tx.ExecContext(ctx, `UPDATE sessions SET
 			agent = ?, model = ?, repo = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
 			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?,
-			cli_session = ?, cli_total = ?, question = ?, asked_at = ? WHERE id = ?`,
+			cli_session = ?, cli_total = ?, question = ?, asked_at = ?, cause = ? WHERE id = ?`,
 			v.Agent, v.Model, v.Repo, v.Base, v.Plan, v.Title, v.State, v.Reason,
 			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question,
-			stamp(v.Asked), id)
+			stamp(v.Asked), v.Cause, id)
 		return err
 	})
 	if err != nil {
@@ -175,7 +188,8 @@ func scan(id string, row interface{ Scan(...any) error }) (v Session, err error)
 	var created, started, finished, pulled, asked int64
 	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin,
 		&v.Plan, &v.Title, &v.State, &v.Reason,
-		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled, &v.CLISession, &v.CLITotal, &v.Question, &asked)
+		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled, &v.CLISession, &v.CLITotal, &v.Question, &asked,
+		&v.Cause)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, &NotFoundError{ID: id}
 	}

@@ -128,6 +128,34 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// Guards against sessions of an earlier version that nobody goes on with as before.
+func TestCausesAreReadFromWhatEarlierVersionsSaid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cco.db")
+	s := open(t, path)
+	want := map[string]Cause{"aaaaaaaa": Interrupted, "bbbbbbbb": LimitDayCost, "cccccccc": ""}
+	for id, reason := range map[string]string{"aaaaaaaa": "interrupted; it made 1 change",
+		"bbbbbbbb": "limits.day_cost of $5.00 is reached", "cccccccc": "error max turns"} {
+		v := sample(id)
+		v.State, v.Reason = Paused, reason
+		if id == "aaaaaaaa" {
+			v.State = Failed
+		}
+		if err := s.AddSession(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, stmt := range []string{"ALTER TABLE sessions DROP COLUMN cause", "PRAGMA user_version = 5"} {
+		if _, err := s.db.ExecContext(t.Context(), stmt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, cause := range want {
+		if v, err := open(t, path).Session(t.Context(), id); err != nil || v.Cause != cause {
+			t.Errorf("%s: %q, want %q, %v", id, v.Cause, cause, err)
+		}
+	}
+}
+
 func TestSentRemembersTheNewest(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
 	at := time.UnixMilli(1_700_000_000_000)

@@ -280,6 +280,7 @@ func (c *claude) End(exit int) Event {
 		f.Outcome, f.Error = Killed, signalWords(exit)
 	case exit != 0:
 		f.fail(statusWords(exit), 0, c.start.Now)
+		f.Silent = true
 	default:
 		f.Outcome = OK
 	}

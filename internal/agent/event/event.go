@@ -111,6 +111,8 @@ type Finished struct {
 	// Total is the CLI's own count at the end, which some carry over to the next run of the same session. It is what the
 	// next run's decoder has to be given.
 	Total Usage `json:"total,omitzero"`
+	// Silent says that the agent said nothing of an error: Error only tells the status that its program ended with.
+	Silent bool `json:"-"`
 	// Asked says that the run ended with a question to the user that nobody has answered.
 	Asked bool `json:"asked,omitempty"`
 }

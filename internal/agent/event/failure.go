@@ -21,7 +21,7 @@ func transientStatus(status int) bool {
 
 // fail fills in why a run failed: by the HTTP status if the agent gave one, and by its words if not.
 func (f *Finished) fail(words string, status int, now func() time.Time) {
-	f.Outcome, f.Error = Failed, clip(words)
+	f.Outcome, f.Error, f.Silent = Failed, clip(words), false
 	if status == 0 {
 		status = statusIn(words)
 	}

@@ -23,7 +23,7 @@ func byStatus(exit int) Finished {
 	case exit >= 128:
 		return Finished{Outcome: Killed, Error: signalWords(exit)}
 	default:
-		return Finished{Outcome: Failed, Error: statusWords(exit)}
+		return Finished{Outcome: Failed, Error: statusWords(exit), Silent: true}
 	}
 }
 
