@@ -8,7 +8,7 @@ GOBUILD   := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 PREFIX    ?= $(HOME)/.local
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 LINT      := .cache/bin/golangci-lint
-COMMANDS  := cco cco-box cco-guard cco-guest cco-cruise
+COMMANDS  := cco cco-box cco-guard cco-cruise
 
 .PHONY: all build demo test test-heavy test-all test-lima lint vet bench fuzz crash guard-eval install uninstall release clean tools
 

@@ -20,7 +20,6 @@ var layers = map[string][]string{
 	"cmd/cco":        {"internal/cli"},
 	"cmd/cco-box":    {"internal/inside/tool"},
 	"cmd/cco-cruise": {"internal/cli", "internal/cli/cruising"},
-	"cmd/cco-guest":  {"internal/guest"},
 	"cmd/cco-guard":  {"internal/guard/hook"},
 
 	"internal/app": {
@@ -72,7 +71,7 @@ var layers = map[string][]string{
 	"internal/box/worktree": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe",
 		"internal/git", "internal/git/quarantine", "internal/proc", "internal/tree"},
 	"internal/box/cage": {"internal/box", "internal/box/native/jail", "internal/proc", "internal/tree"},
-	"internal/inside/tool": {"internal/box/native/jail", "internal/box/probe", "internal/inside",
+	"internal/inside/tool": {"internal/box/native/jail", "internal/box/probe", "internal/guest", "internal/inside",
 		"internal/inside/gitwrap", "internal/inside/relay", "internal/inside/script"},
 	"internal/inside":           {"internal/proc", "internal/tree"},
 	"internal/inside/gitwrap":   {},

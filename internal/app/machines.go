@@ -21,7 +21,7 @@ func (a *App) machines() *lima.Driver {
 // machineParts finds cco's programs for Linux of an architecture: beside cco, or in a directory beside it where cco
 // itself is for another system.
 func machineParts(arch string) (string, error) {
-	_, self, err := Beside("cco-guest")
+	_, self, err := Beside("cco-box")
 	if err != nil {
 		return "", err
 	}

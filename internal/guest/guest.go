@@ -1,5 +1,5 @@
-// Package guest is the program cco-guest: cco's part that runs as root inside a virtual machine and keeps native boxes
-// there for the cco outside, in which each session is a user of its own.
+// Package guest is `cco-box guest`: cco's part that runs as root inside a virtual machine and keeps native boxes there
+// for the cco outside, in which each session is a user of its own.
 package guest
 
 import (
@@ -34,7 +34,7 @@ const (
 )
 
 // Parts are the programs that a machine needs, in the order in which they are summed up.
-func Parts() []string { return []string{"cco-guest", "cco-box", "cco-guard"} }
+func Parts() []string { return []string{"cco-box", "cco-guard"} }
 
 // Version sums up the programs in a directory: what a machine has is what the host has, or it isn't.
 func Version(dir string) (string, error) {
@@ -52,16 +52,16 @@ func Version(dir string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:12]), nil
 }
 
-// Main is `cco-guest USER`: it serves whoever reaches its socket, which is USER alone. It returns the exit code.
+// Main is `cco-box guest USER`: it serves those who reach its socket, which only USER can. It returns the exit code.
 func Main(args []string) int {
 	if len(args) != 1 {
-		fmt.Fprintln(os.Stderr, "cco-guest: it is started by systemd, inside a virtual machine")
+		fmt.Fprintln(os.Stderr, "cco-box guest: it is started by systemd, inside a virtual machine")
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, args[0]); err != nil {
-		fmt.Fprintln(os.Stderr, "cco-guest:", err)
+		fmt.Fprintln(os.Stderr, "cco-box guest:", err)
 		return 1
 	}
 	return 0

@@ -13,7 +13,7 @@ cat >/etc/systemd/system/cco-guest.service <<UNIT
 Description=cco keeps boxes in this machine
 After=network.target nftables.service
 [Service]
-ExecStart=/usr/local/lib/cco/cco-guest $1
+ExecStart=/usr/local/lib/cco/cco-box guest $1
 Restart=on-failure
 Delegate=yes
 KillMode=mixed

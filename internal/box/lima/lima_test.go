@@ -53,7 +53,7 @@ func newFake(t *testing.T) *fake {
 	}
 	t.Setenv("FAKE", dir)
 	parts := t.TempDir()
-	if err := os.WriteFile(filepath.Join(parts, "cco-guest"), []byte("program"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(parts, "cco-box"), []byte("program"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	f.d = New(Options{
@@ -61,7 +61,7 @@ func newFake(t *testing.T) *fake {
 			return map[string]string{"LIMA_HOME": filepath.Join(dir, "lima")}[name]
 		},
 		Parts: func(string) (string, error) { return parts, nil }, Version: func(string) (string, error) { return "v1", nil },
-		Names: []string{"cco-guest"},
+		Names: []string{"cco-box"},
 	})
 	data := t.TempDir()
 	f.b = &box.Box{Name: "cco-sandbox", Dir: filepath.Join(data, "boxes", "cco-sandbox"),

@@ -1,4 +1,4 @@
-// Package tool is the program cco-box: what cco does inside a box, one word each.
+// Package tool is the program cco-box: what cco does inside a box or a virtual machine, one word each.
 package tool
 
 import (
@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/guest"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/inside/gitwrap"
 	"github.com/cco-dev/cco/internal/inside/relay"
@@ -65,6 +66,8 @@ func Main(args []string) int {
 		return 0
 	case "git":
 		return gitwrap.Main(args)
+	case "guest":
+		return guest.Main(args[1:])
 	case "relay":
 		return relay.Main(args[1:])
 	case "script":
