@@ -1,9 +1,9 @@
 package broker
 
 import (
-	"strings"
 	"time"
-	"unicode"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Decision is what became of a connection or request.
@@ -39,15 +39,5 @@ type Entry struct {
 	Error    string    `json:"error,omitempty"`
 }
 
-// printable makes text from the box fit for a terminal and a log: bounded, and without control characters.
-func printable(s string, most int) string {
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+// printable makes text from the box fit for a terminal and a log, and bounds it.
+func printable(s string, most int) string { return safetext.Cut(safetext.Line(s), most) }

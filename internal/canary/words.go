@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Raw is a name that a hostile hand may have chosen: bytes that are no text survive being written as JSON.
@@ -36,17 +37,7 @@ func (r *Raw) UnmarshalText(b []byte) error {
 const maxWords = 300
 
 // clean makes one line of hostile text fit to be shown.
-func clean(s string) string {
-	s = git.Clean(s)
-	if len(s) > maxWords {
-		n := maxWords
-		for !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n] + "…"
-	}
-	return s
-}
+func clean(s string) string { return safetext.Cut(safetext.Line(s), maxWords) }
 
 // short abbreviates an object id.
 func short(oid string) string { return oid[:min(10, len(oid))] }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
@@ -40,9 +41,9 @@ exists nowhere else. Of each kind, what has waited longest comes first.`,
 			}
 			for _, n := range needs {
 				a.IO.Printf("%s  %s  %s  %s\n", n.ID, a.IO.Paint(term.Bold, needWords(n.Kind)), age(time.Since(n.Since)),
-					term.Clean(n.Title))
+					safetext.Text(n.Title))
 				for line := range strings.Lines(n.Words) {
-					a.IO.Printf("  %s\n", term.Clean(strings.TrimRight(line, "\n")))
+					a.IO.Printf("  %s\n", safetext.Text(strings.TrimRight(line, "\n")))
 				}
 				a.IO.Printf("  %s\n", a.IO.Paint(term.Dim, n.Next))
 			}
@@ -163,7 +164,7 @@ func (a *commands) edit(ctx context.Context, rec store.Session) (string, error) 
 	var b strings.Builder
 	b.WriteString("\n")
 	for line := range strings.Lines("Session " + rec.ID + " asks:\n\n" + rec.Question) {
-		b.WriteString(strings.TrimRight("# "+term.Clean(strings.TrimRight(line, "\n")), " ") + "\n")
+		b.WriteString(strings.TrimRight("# "+safetext.Text(strings.TrimRight(line, "\n")), " ") + "\n")
 	}
 	b.WriteString("#\n# Lines that begin with # are left out. An empty answer changes nothing.\n")
 	path := filepath.Join(dir, "ANSWER")

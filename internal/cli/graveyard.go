@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/term"
 )
 
 func graveyardCommand(a *commands) *cobra.Command {
@@ -86,7 +86,7 @@ func (a *commands) restored(r session.Restored) {
 		a.IO.Printf("%s\n", ref)
 	}
 	for _, w := range r.Warnings {
-		a.IO.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
+		a.IO.Warn("look before you run it: %s (%s)", safetext.Text(w.Path), w.Kind)
 	}
 	for _, k := range r.Kept {
 		a.IO.Say("what a ref held before is kept at %s", k)

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -155,7 +156,7 @@ func (a *commands) explained(command string, v guard.Verdict) string {
 	}
 	var b strings.Builder
 	first := true
-	for line := range strings.Lines(term.Clean(guard.Explain(command, v))) {
+	for line := range strings.Lines(safetext.Text(guard.Explain(command, v))) {
 		text := strings.TrimSuffix(line, "\n")
 		switch {
 		case first:

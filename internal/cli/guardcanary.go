@@ -8,6 +8,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/canary"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -103,15 +104,15 @@ func (a *commands) report(r canary.Report) {
 		if f.Ordinary {
 			mark, colour = "·", term.Dim
 		}
-		a.IO.Printf("%s %s\n", a.IO.Paint(colour, mark), term.Clean(f.Words))
+		a.IO.Printf("%s %s\n", a.IO.Paint(colour, mark), safetext.Text(f.Words))
 		if f.Why != "" {
-			a.IO.Printf("    %s\n", term.Clean(f.Why))
+			a.IO.Printf("    %s\n", safetext.Text(f.Why))
 		}
 		if len(f.Detail) == 0 && f.Before != "" && f.After != "" {
-			a.IO.Printf("    before: %s\n    after:  %s\n", term.Clean(f.Before), term.Clean(f.After))
+			a.IO.Printf("    before: %s\n    after:  %s\n", safetext.Text(f.Before), safetext.Text(f.After))
 		}
 		for _, line := range f.Detail {
-			a.IO.Printf("    %s\n", term.Clean(line))
+			a.IO.Printf("    %s\n", safetext.Text(line))
 		}
 	}
 	if r.Frozen {
@@ -179,10 +180,10 @@ func (a *commands) undone(out []canary.Outcome, f canaryFlags) error {
 		for _, o := range out {
 			switch {
 			case !o.Done:
-				a.IO.Printf("%s %s: %s\n", a.IO.Paint(term.Red, "left"), o.Finding.What, term.Clean(o.Refused))
+				a.IO.Printf("%s %s: %s\n", a.IO.Paint(term.Red, "left"), o.Finding.What, safetext.Text(o.Refused))
 			case o.Kept != "":
 				a.IO.Printf("%s %s; what it was is kept at %s\n", a.IO.Paint(term.Green, "undone"), o.Finding.What,
-					term.Clean(o.Kept))
+					safetext.Text(o.Kept))
 			default:
 				a.IO.Printf("%s %s\n", a.IO.Paint(term.Green, "undone"), o.Finding.What)
 			}

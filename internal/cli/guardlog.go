@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -34,18 +34,14 @@ func guardLogCommand(a *commands) *cobra.Command {
 
 func (a *commands) entry(e audit.Entry, asJSON bool) error {
 	if asJSON {
-		line, err := json.Marshal(e)
-		if err == nil {
-			a.IO.Printf("%s\n", line)
-		}
-		return err
+		return a.IO.JSONLine(e)
 	}
 	what := e.Kind
 	if e.Rule != "" {
 		what += " " + e.Rule
 	}
 	who := strings.TrimSpace(e.Session + " " + e.Agent)
-	a.IO.Printf("%s  %s  %s  %s\n", a.IO.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")), term.Clean(who),
-		a.IO.Paint(term.Red, term.Clean(what)), strings.ReplaceAll(term.Clean(e.Reason), "\n", " "))
+	a.IO.Printf("%s  %s  %s  %s\n", a.IO.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")), safetext.Text(who),
+		a.IO.Paint(term.Red, safetext.Text(what)), strings.ReplaceAll(safetext.Text(e.Reason), "\n", " "))
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/broker/sets"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 func netCommand(a *commands) *cobra.Command {
@@ -90,7 +90,7 @@ func (a *commands) netAllow(ctx context.Context, name string, args []string) err
 		}
 		a.IO.Say("%s: %v", s.Name, s.Rules)
 		for _, note := range s.Notes {
-			a.IO.Say("%s: %s", s.Name, term.Clean(note))
+			a.IO.Say("%s: %s", s.Name, safetext.Text(note))
 		}
 		if s.Caution != "" {
 			a.IO.Warn("%s: %s", s.Name, s.Caution)

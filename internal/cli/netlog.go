@@ -19,6 +19,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -115,7 +116,9 @@ func (r *netReader) show() error {
 	slices.SortStableFunc(lines, func(a, b netLine) int { return a.entry.Time.Compare(b.entry.Time) })
 	for _, l := range lines {
 		if r.asJSON {
-			r.app.IO.Printf("%s\n", l.raw)
+			if err := r.app.IO.JSONLine(json.RawMessage(l.raw)); err != nil {
+				return err
+			}
 			continue
 		}
 		r.app.netEntry(l.entry)
@@ -186,6 +189,6 @@ func (a *commands) netEntry(e broker.Entry) {
 	}
 	more = append(more, fmt.Sprintf("%d bytes out, %d in, %d ms", e.In, e.Out, e.Millis))
 	a.IO.Printf("%s  %s  %s  %s  %s\n", a.IO.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")),
-		term.Clean(e.Session),
-		a.IO.Paint(colour, string(e.Decision)), term.Clean(what), term.Clean(strings.Join(more, "; ")))
+		safetext.Text(e.Session),
+		a.IO.Paint(colour, string(e.Decision)), safetext.Text(what), safetext.Text(strings.Join(more, "; ")))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
@@ -120,11 +121,11 @@ func (a *commands) pulled(r session.PullResult) {
 	}
 	a.diffstat(r.Summary)
 	for _, w := range r.Warnings {
-		a.IO.Warn("look before you run it: %s (%s)", term.Clean(w.Path), w.Kind)
+		a.IO.Warn("look before you run it: %s (%s)", safetext.Text(w.Path), w.Kind)
 	}
 	for _, f := range r.Raw {
 		a.IO.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it",
-			term.Clean(f))
+			safetext.Text(f))
 	}
 	if r.Salvaged {
 		a.IO.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as " +
@@ -148,7 +149,7 @@ func (a *commands) pulled(r session.PullResult) {
 		a.IO.Say("uncommitted work is kept at %s", r.WipRef)
 	}
 	for _, t := range r.Trouble {
-		a.IO.Warn("%s", term.Clean(t))
+		a.IO.Warn("%s", safetext.Text(t))
 	}
 	a.conclusion(r)
 }
@@ -156,7 +157,7 @@ func (a *commands) pulled(r session.PullResult) {
 // notBrought says what is in the box and nowhere else.
 func (a *commands) notBrought(r session.PullResult) {
 	for _, l := range r.Lost {
-		a.IO.Warn("not brought, and only in the box: %s", term.Clean(l))
+		a.IO.Warn("not brought, and only in the box: %s", safetext.Text(l))
 	}
 	if r.Left {
 		a.IO.Say("what was left uncommitted stays in the box; `cco box pull %s` brings it", r.Session.ID)
@@ -166,7 +167,7 @@ func (a *commands) notBrought(r session.PullResult) {
 // firstFew is a list that fits into a line.
 func firstFew(list []string) string {
 	const most = 5
-	words := term.Clean(strings.Join(list[:min(most, len(list))], ", "))
+	words := safetext.Text(strings.Join(list[:min(most, len(list))], ", "))
 	if len(list) > most {
 		words += ", …"
 	}

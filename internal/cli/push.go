@@ -14,9 +14,9 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/term"
 )
 
 type pushFlags struct {
@@ -162,7 +162,7 @@ func (a *commands) started(ctx context.Context, s *session.Service, rec store.Se
 		switch {
 		case e.At.Before(how.since):
 		case e.Kind == session.KindStep:
-			a.IO.Progress("%s", term.Clean(e.Text))
+			a.IO.Progress("%s", safetext.Text(e.Text))
 		case e.Kind == session.KindAgent:
 			return errEnough
 		}

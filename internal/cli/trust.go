@@ -9,7 +9,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 func trustCommand(a *commands) *cobra.Command {
@@ -49,7 +49,7 @@ func (a *commands) trust(file string, yes bool) error {
 		return err
 	}
 	if !yes {
-		a.IO.Printf("%s\n", term.Clean(string(content)))
+		a.IO.Printf("%s\n", safetext.Text(string(content)))
 		ok, err := a.ask("Trust this content of " + file + "?")
 		if err != nil {
 			return err

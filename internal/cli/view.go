@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
 	"github.com/cco-dev/cco/internal/vt"
@@ -53,7 +54,7 @@ func (v *view) show(e session.Event) {
 	switch e.Kind {
 	case session.KindStep:
 		if v.console == nil {
-			v.a.IO.Progress("%s", term.Clean(e.Text))
+			v.a.IO.Progress("%s", safetext.Text(e.Text))
 		}
 	case session.KindAgent:
 		v.agent = e.Text
@@ -117,7 +118,7 @@ func (v *view) close() {
 
 func (v *view) screenLine(line string) {
 	if v.asJSON {
-		v.json(session.Event{At: v.at, Kind: session.KindTTY, Text: term.Clean(line)})
+		v.json(session.Event{At: v.at, Kind: session.KindTTY, Text: safetext.Text(line)})
 		return
 	}
 	v.line("", line)
@@ -125,7 +126,7 @@ func (v *view) screenLine(line string) {
 
 func (v *view) json(e session.Event) {
 	if line, err := json.Marshal(e); err == nil {
-		_, _ = fmt.Fprintf(v.out, "%s\n", term.CleanJSON(line))
+		_, _ = fmt.Fprintf(v.out, "%s\n", safetext.JSON(line))
 	}
 }
 
@@ -212,12 +213,12 @@ const maxErrs = 5
 
 func (v *view) complain(text string) {
 	v.a.IO.Settle()
-	v.a.IO.Sign(v.a.IO.Err, term.Clean(text))
+	v.a.IO.Sign(v.a.IO.Err, safetext.Text(text))
 }
 
 func (v *view) line(c term.Colour, text string) {
 	v.a.IO.Settle()
-	text = term.Clean(text)
+	text = safetext.Text(text)
 	if c != "" {
 		text = v.a.IO.Paint(c, text)
 	}
@@ -238,11 +239,7 @@ func inset(text string) string {
 
 // oneLine is the beginning of a text, without its line breaks.
 func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " ")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
+	return safetext.Fit(strings.Join(strings.Fields(safetext.Cut(text, 8*most)), " "), most)
 }
 
 // room is how much of a line the terminal has left behind what begins it.

@@ -69,7 +69,7 @@ claude: 4 turns, 2.0M tokens, $1.25
 
 // Guards against an agent's words that drive the user's terminal, through whichever field they come.
 func TestAViewDisarmsEverything(t *testing.T) {
-	bad := "\x1b]0;x\x07\u202e"
+	bad := "\x1b]0;x\x07\u202e\u009b\u200f\u2028\u200b"
 	input, err := json.Marshal(map[string]string{"command": bad})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestAViewDisarmsEverything(t *testing.T) {
 			Usage: event.Usage{Input: 1}}}),
 		does(event.Event{Kind: event.KindQuestion, Text: bad}),
 	)
-	if strings.ContainsAny(out+errs, "\x1b\x07\u202e") {
+	if strings.ContainsAny(out+errs, "\x1b\x07\u202e\u009b\u200f\u2028\u200b") {
 		t.Errorf("%q %q", out, errs)
 	}
 }
@@ -154,7 +154,7 @@ func TestAViewShowsATerminalAsText(t *testing.T) {
 		{Kind: session.KindEnd, Text: "done"},
 	}
 	out, errs := shown(t, nil, events...)
-	if out != "one\ntwo\nthree?\n" || errs != "" {
+	if out != "one\ntwo\nthree\ufffd\n" || errs != "" {
 		t.Errorf("%q, %q", out, errs)
 	}
 	out, _ = shown(t, func(v *view, _ *term.Streams) { v.asJSON = true }, events...)
@@ -164,7 +164,7 @@ func TestAViewShowsATerminalAsText(t *testing.T) {
 	}
 	erased := append(events[:3:3], session.Event{Kind: session.KindTTY, Data: []byte("\x1b[3J")})
 	if out, _ := shown(t, func(v *view, _ *term.Streams) { v.keep = 10 },
-		append(erased, events[3])...); out != "two\nthree?\n" {
+		append(erased, events[3])...); out != "two\nthree\ufffd\n" {
 		t.Errorf("what an agent erases: %q", out)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/vt"
 )
 
@@ -183,7 +183,7 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return place(e.File, e.Line, e.Key) + printable(e.Err.Error()) }
+func (e *Error) Error() string { return place(e.File, e.Line, e.Key) + safetext.Line(e.Err.Error()) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -198,7 +198,7 @@ type Warning struct {
 }
 
 func (w Warning) String() string {
-	s := place(w.File, w.Line, w.Key) + printable(w.Text)
+	s := place(w.File, w.Line, w.Key) + safetext.Line(w.Text)
 	if w.Final {
 		return s + "; ignored"
 	}
@@ -206,24 +206,14 @@ func (w Warning) String() string {
 }
 
 func place(file string, line int, key string) string {
-	s := printable(file)
+	s := safetext.Line(file)
 	if line > 0 {
 		s += fmt.Sprintf(":%d", line)
 	}
 	if key != "" {
-		s += ": " + printable(key)
+		s += ": " + safetext.Line(key)
 	}
 	return s + ": "
-}
-
-// printable keeps what a repository wrote from steering the user's terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return '?'
-		}
-		return r
-	}, s)
 }
 
 // Dirs are the places that belong to cco.

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Bounds of what a phase is called on the forge.
@@ -61,7 +63,7 @@ func (m Metadata) Check() error {
 		return errors.New("a title that is empty or begins or ends with a space")
 	case len([]rune(m.Title)) > maxTitle:
 		return fmt.Errorf("a title of more than %d characters", maxTitle)
-	case strings.ContainsFunc(m.Title, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case safetext.Line(m.Title) != m.Title:
 		return errors.New("a title with a control or invisible character")
 	}
 	return CheckBranch(m.Branch)
@@ -85,13 +87,10 @@ func FallbackMetadata(task string) Metadata {
 			break
 		}
 	}
-	title := strings.Join(strings.FieldsFunc(line, func(r rune) bool {
-		return unicode.IsSpace(r) ||
-			!unicode.IsPrint(r)
+	title := strings.Join(strings.FieldsFunc(safetext.Line(line), func(r rune) bool {
+		return unicode.IsSpace(r) || r == unicode.ReplacementChar
 	}), " ")
-	if r := []rune(title); len(r) > maxTitle {
-		title = strings.TrimSpace(string(r[:maxTitle-1])) + "…"
-	}
+	title = safetext.Fit(title, maxTitle)
 	branch := ""
 	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool {
 		return (r < 'a' || r > 'z') &&

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 const (
@@ -275,7 +277,7 @@ func (m *machine) work() error {
 	fault := authorFault(*m.st, report, published)
 	if fault == "" {
 		if m.st.Kind == Validating {
-			m.st.Report = Harmless(cut(strings.TrimSpace(report.Answer), maxReport))
+			m.st.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
 		}
 		m.take(published)
 		m.to(StagePublish)
@@ -369,16 +371,8 @@ const (
 	maxReport = 8 << 10
 )
 
-// cut bounds a text at a whole character.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
 func prBody(st State) string {
-	body := Harmless(cut(st.Spec.Task, maxBody))
+	body := Harmless(safetext.Cut(st.Spec.Task, maxBody))
 	if st.Plan != "" {
 		body += "\n\nPlan: " + code(st.Plan)
 	}

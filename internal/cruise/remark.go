@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Remark says whether words only thank or praise, so that nobody has to do anything about them. Only words of a short
@@ -89,7 +91,7 @@ func answersIn(report string) map[string]string {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerAnswer+":")
 		id, words, _ := strings.Cut(strings.TrimSpace(rest), " ")
 		if words = strings.TrimSpace(words); ok && words != "" {
-			all[id] = Harmless(cut(words, maxAnswer))
+			all[id] = Harmless(safetext.Cut(words, maxAnswer))
 		}
 	}
 	return all

@@ -8,7 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Verdict is how a reviewer judges.
@@ -125,7 +126,7 @@ func (r Review) check() error {
 		if f.Text == "" || len(f.Text) > maxFindingBytes || f.Line < 0 {
 			return errors.New("a finding without words, with too many, or with a line below zero")
 		}
-		if strings.ContainsFunc(f.Path, unicode.IsControl) {
+		if safetext.Line(f.Path) != f.Path {
 			return fmt.Errorf("a finding in a file whose name has control characters: %q", f.Path)
 		}
 		if f.Path != "" && (path.IsAbs(f.Path) || strings.HasPrefix(path.Clean(f.Path), "..")) {

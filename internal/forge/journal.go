@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Record is one thing that we said or are about to say. It is written down before it is said.
@@ -59,7 +61,7 @@ func NewMarker() string {
 func (r Record) Mark(words string) string {
 	words = strings.TrimRight(strings.ReplaceAll(words, markerStart, "<!-- not-cco:"), "\n ")
 	if len(words) > maxWords {
-		words = words[:boundary(words, maxWords)] + "\n\n… (cut: a forge takes no more)"
+		words = words[:safetext.Boundary(words, maxWords)] + "\n\n… (cut: a forge takes no more)"
 	}
 	if words == "" {
 		return markerStart + r.Marker + markerEnd

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Bounds on what is taken over from a forge, in bytes.
@@ -26,31 +26,22 @@ func Clean(s string, most int) string {
 	whole := len(s)
 	if len(s) > 2*most {
 		// What follows could only make it longer, so most of what is left out need not be looked at.
-		s = s[:boundary(s, 2*most)]
+		s = s[:safetext.Boundary(s, 2*most)]
 	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = showComments(s)
+	s = showComments(strings.ReplaceAll(s, "\r", ""))
 	if strings.Contains(s, "]:") {
 		s = regexp.MustCompile(emptyLink).ReplaceAllString(s, "[hidden: $1]")
 	}
-	s = spell(s)
+	s = safetext.Spell(s)
 	if len(s) <= most {
 		return s
 	}
-	return s[:boundary(s, most)] + fmt.Sprintf("\n[cut: the whole has %d bytes]", whole)
+	return s[:safetext.Boundary(s, most)] + fmt.Sprintf("\n[cut: the whole has %d bytes]", whole)
 }
 
 // Name cleans something that has one line.
 func Name(s string, most int) string {
 	return Clean(strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(s), most)
-}
-
-// boundary is the last place up to n at which a character begins.
-func boundary(s string, n int) int {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return n
 }
 
 // showComments makes HTML comments visible. One that never ends hides all that follows it.
@@ -70,64 +61,4 @@ func showComments(s string) string {
 		}
 		s = after
 	}
-}
-
-// spell writes out characters that can't be seen or that change how others are shown.
-func spell(s string) string {
-	if strings.IndexFunc(s, unseen) < 0 {
-		return s
-	}
-	var b strings.Builder
-	after := plain
-	for _, r := range s {
-		switch {
-		case r == '\r':
-			continue
-		case r == emojiStyle && after == picture:
-			b.WriteRune(r)
-			after = styled
-			continue
-		case r == zeroWidthJoiner && after != plain:
-			b.WriteRune(r) // family emoji and the like; a second one in a row hides something
-		case unseen(r):
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		default:
-			b.WriteRune(r)
-		}
-		after = plain
-		if unicode.In(r, unicode.So, unicode.Sk) {
-			after = picture
-		}
-	}
-	return b.String()
-}
-
-// What the last character was, for those that may follow a picture.
-const (
-	plain = iota
-	picture
-	styled
-)
-
-const (
-	zeroWidthJoiner = '\u200d'
-	emojiStyle      = '\ufe0f'
-)
-
-// unseen says whether a character has no shape of its own: controls, format characters (bidirectional ones and tags
-// among them), private ones, variation selectors, and letters that are drawn as blanks.
-func unseen(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case r < 0x20:
-		return true
-	case r < 0x7f:
-		return false
-	}
-	switch r {
-	case 0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2028, 0x2029, 0x2800, 0x3164, 0xffa0, 0xfffc:
-		return true
-	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Variation_Selector)
 }

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // CommitText is a commit with all that it says and touches. Subject and Trailers are safe to print; Files are real
@@ -40,7 +42,8 @@ func (r *Repo) Commits(ctx context.Context, from, to string) ([]CommitText, erro
 	err := r.host.Scan(ctx, c, 0, func(rec []byte) error {
 		oid, message, _ := strings.Cut(string(rec[:min(len(rec), maxMessage)]), "\n")
 		subject, _, _ := strings.Cut(strings.TrimLeft(message, "\n"), "\n")
-		list = append(list, CommitText{Commit: oid, Subject: Clean(clipTo(subject, 500)), Trailers: trailers(message)})
+		list = append(list, CommitText{Commit: oid, Subject: safetext.Line(safetext.Cut(subject, 500)),
+			Trailers: trailers(message)})
 		return nil
 	})
 	if err != nil {
@@ -88,7 +91,7 @@ func trailers(message string) []Trailer {
 			len(list) == maxTrailers {
 			continue
 		}
-		list = append(list, Trailer{Key: key, Value: Clean(clipTo(strings.TrimSpace(value), 2000))})
+		list = append(list, Trailer{Key: key, Value: safetext.Line(safetext.Cut(strings.TrimSpace(value), 2000))})
 	}
 	return list
 }

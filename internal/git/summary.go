@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // CommitLine is a commit for people. All text is safe to print.
@@ -92,8 +94,8 @@ func commitLine(rec string) CommitLine {
 	head, rest, _ := strings.Cut(rec, "\n")
 	author, subject, _ := strings.Cut(rest, "\n")
 	oid, seconds, _ := strings.Cut(head, " ")
-	c := CommitLine{Commit: oid, Short: Short(oid), Subject: Clean(clipTo(subject, 500)),
-		Author: Clean(clipTo(author, 200))}
+	c := CommitLine{Commit: oid, Short: Short(oid), Subject: safetext.Line(safetext.Cut(subject, 500)),
+		Author: safetext.Line(safetext.Cut(author, 200))}
 	if at, err := strconv.ParseInt(seconds, 10, 64); err == nil {
 		c.Date = time.Unix(at, 0).UTC()
 	}
@@ -104,7 +106,7 @@ func commitLine(rec string) CommitLine {
 func fileStat(rec string) FileStat {
 	added, rest, _ := strings.Cut(rec, "\t")
 	deleted, path, _ := strings.Cut(rest, "\t")
-	f := FileStat{Path: Clean(path), Binary: added == "-"}
+	f := FileStat{Path: safetext.Line(path), Binary: added == "-"}
 	f.Added, _ = strconv.Atoi(added)
 	f.Deleted, _ = strconv.Atoi(deleted)
 	return f
@@ -140,7 +142,7 @@ func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style Dif
 	}
 	out := bufio.NewWriter(w)
 	err := h.Scan(ctx, c, '\n', func(line []byte) error {
-		text := cleanKeeping(string(line), "\t")
+		text := safetext.Text(string(line))
 		if style == DiffColour {
 			text = colour(text)
 		}

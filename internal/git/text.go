@@ -4,7 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Short abbreviates an object id for people.
@@ -18,38 +19,15 @@ func Short(oid string) string {
 
 // Quote leaves plain text alone and puts the rest into Go quotes, so that no name can speak to a terminal.
 func Quote(s string) string {
-	if s != "" && Clean(s) == s && !strings.ContainsAny(s, "\"'`\\") && !strings.HasPrefix(s, " ") &&
+	if s != "" && safetext.Line(s) == s && !strings.ContainsAny(s, "\"'`\\") && !strings.HasPrefix(s, " ") &&
 		!strings.HasSuffix(s, " ") {
 		return s
 	}
 	return strconv.Quote(s)
 }
 
-// Clean makes hostile text printable on one line: control and format characters and broken UTF-8 become U+FFFD.
-func Clean(s string) string { return cleanKeeping(s, "") }
-
-func cleanKeeping(s, keep string) string {
-	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
-
-// clipTo cuts text to at most n bytes, and says so.
-func clipTo(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
 // Clip shortens hostile text for a message.
-func Clip(s string) string { return clipTo(s, 120) }
+func Clip(s string) string { return safetext.Cut(s, 120) }
 
 // shellWord quotes s for a command that a person copies.
 func shellWord(s string) string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // KeptRef is above the refs that hold what no branch of the session leads to: they travel in the rest bundle.
@@ -372,10 +373,7 @@ func (r *Result) bound() {
 
 func clip(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if len(s) > maxWords {
-		s = strings.ToValidUTF8(s[:maxWords], "") + "…"
-	}
-	return s
+	return safetext.Cut(s, maxWords)
 }
 
 // firstOf is the first line of what git said, or the error itself.

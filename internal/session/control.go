@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -143,7 +144,7 @@ func cleanLines(text string) string {
 			out = append(out, "…")
 			break
 		}
-		out = append(out, git.Clean(strings.TrimRight(line, "\r\n")))
+		out = append(out, safetext.Line(strings.TrimRight(line, "\r\n")))
 	}
 	return strings.Join(out, "\n")
 }

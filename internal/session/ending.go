@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -105,8 +105,5 @@ const maxReason = 300
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > maxReason {
-		s = string(r[:maxReason-1]) + "…"
-	}
-	return git.Clean(s)
+	return safetext.Line(safetext.Fit(s, maxReason))
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -199,7 +199,7 @@ func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, 
 	words := &proc.Tail{Max: 1 << 10}
 	err = d.Run(ctx, b, box.Exec{Session: id, Own: true, Argv: []string{"tar", "-cf", "-", "."}, Stdout: f, Stderr: words})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, git.Clean(words.String())), os.Remove(to))
+		return nil, errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, safetext.Line(words.String())), os.Remove(to))
 	}
 	return []string{to}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // PlanError says that there is no plan to hand over.
@@ -73,7 +74,7 @@ func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o
 	case git.FileCommitted:
 		return plan{rel: f.Path, here: f.Path, text: text}, nil
 	default:
-		s.Warn("plan %s is not committed as it stands, so it is sent along as a file", git.Clean(o.Plan))
+		s.Warn("plan %s is not committed as it stands, so it is sent along as a file", safetext.Line(o.Plan))
 		return plan{here: f.Path, text: text}, nil
 	}
 }
@@ -113,10 +114,7 @@ func title(text []byte) string {
 		if line == "" || line == "---" {
 			continue
 		}
-		if r := []rune(git.Clean(line)); len(r) > 60 {
-			return string(r[:59]) + "…"
-		}
-		return git.Clean(line)
+		return safetext.Fit(safetext.Line(line), 60)
 	}
 	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -251,14 +252,14 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 	}
 	if len(dirty) > 0 {
 		s.Warn("uncommitted changes stay here, only committed work travels (%d changed, e.g. %s)", len(dirty),
-			git.Clean(dirty[0]))
+			safetext.Line(dirty[0]))
 	}
 	survey, err := repo.Survey(ctx, head.Commit)
 	if err != nil {
 		return err
 	}
 	if len(survey.Submodules) > 0 {
-		s.Warn("submodules are not sent: %s will be empty in the box", git.Clean(strings.Join(survey.Submodules, ", ")))
+		s.Warn("submodules are not sent: %s will be empty in the box", safetext.Line(strings.Join(survey.Submodules, ", ")))
 	}
 	if survey.LFS {
 		s.Warn("Git LFS files travel as pointers, not as content")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -57,7 +58,7 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 	case err == nil:
 		gone.Why = lacks(was.Top, rec)
 	case none, errors.Is(err, fs.ErrNotExist):
-		gone.Why = fmt.Sprintf("the repository of session %s is no longer at %s", rec.ID, git.Clean(rec.Repo))
+		gone.Why = fmt.Sprintf("the repository of session %s is no longer at %s", rec.ID, safetext.Line(rec.Repo))
 	default:
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 }
 
 func lacks(top string, rec store.Session) string {
-	return fmt.Sprintf("the repository at %s has not the commit %s that the session began with", git.Clean(top),
+	return fmt.Sprintf("the repository at %s has not the commit %s that the session began with", safetext.Line(top),
 		rec.Base[:min(10, len(rec.Base))])
 }
 

@@ -3,6 +3,8 @@ package term
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Table prints rows in columns, the first row being the heading.
@@ -10,13 +12,13 @@ func (s *Streams) Table(rows [][]string) {
 	widths := map[int]int{}
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(Clean(cell)))
+			widths[i] = max(widths[i], utf8.RuneCountInString(safetext.Text(cell)))
 		}
 	}
 	for n, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
-			cell = strings.ReplaceAll(Clean(cell), "\n", " ")
+			cell = strings.ReplaceAll(safetext.Text(cell), "\n", " ")
 			line.WriteString(cell)
 			if i < len(row)-1 {
 				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))

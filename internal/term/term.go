@@ -10,9 +10,10 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	xterm "golang.org/x/term"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Streams is what a command talks to. Results go to Out, words to Err.
@@ -48,7 +49,8 @@ func plainLocale(env func(string) string) bool {
 }
 
 // asciiSigns stand for the few signs beyond ASCII that cco's own words have.
-var asciiSigns = strings.NewReplacer("…", "...", "»", ">", "✗", "x", "·", "-", "─", "-", "×", "x", "→", "->")
+var asciiSigns = strings.NewReplacer("…", "...", "»", ">", "✗", "x", "·", "-", "─", "-", "×", "x", "→", "->",
+	safetext.Replacement, "?")
 
 // signs replaces signs that the terminal can't show.
 func (s *Streams) signs(words string) string {
@@ -86,14 +88,19 @@ func (w settled) Write(p []byte) (int, error) {
 
 // JSON writes a result as indented JSON.
 func (s *Streams) JSON(v any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clear()
 	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = s.Results().Write(append(safetext.JSON(text), '\n'))
 	}
-	_, err = s.Out.Write(append(CleanJSON(text), '\n'))
+	return err
+}
+
+// JSONLine writes a result as one line of JSON.
+func (s *Streams) JSONLine(v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		_, err = s.Results().Write(append(safetext.JSON(text), '\n'))
+	}
 	return err
 }
 
@@ -123,7 +130,7 @@ func (s *Streams) line(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	_, _ = fmt.Fprintf(s.Err, "cco: %s\n", s.signs(words))
+	_, _ = fmt.Fprintf(s.Err, "cco: %s\n", s.signs(safetext.Text(words)))
 }
 
 // Progress shows what is going on: a line that is rewritten on a terminal, a line each otherwise. Where the output goes
@@ -179,11 +186,7 @@ func (s *Streams) fit(words string) string {
 			width = w
 		}
 	}
-	runes := []rune(Clean(s.signs(words)))
-	if len(runes) >= width {
-		runes = append(runes[:max(0, width-4)], []rune(s.signs("…"))...)
-	}
-	return string(runes)
+	return s.signs(safetext.Fit(safetext.Text(s.signs(words)), width-3))
 }
 
 // Sign writes a line of cco's own to w, in signs that the terminal can show.
@@ -208,35 +211,3 @@ const (
 	Dim    Colour = "\x1b[2m"
 	Bold   Colour = "\x1b[1m"
 )
-
-// Clean makes text from a box fit to be shown: control characters, which could drive the user's terminal, become '?'.
-func Clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0):
-			return '?'
-		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return '?' // these turn the reading direction around and can make text lie
-		default:
-			return r
-		}
-	}, text)
-}
-
-// CleanJSON does the same to JSON, where what could drive a terminal can be spelled otherwise, so that nothing is lost.
-func CleanJSON(text []byte) []byte {
-	if Clean(string(text)) == string(text) {
-		return text
-	}
-	var out []byte
-	for _, r := range string(text) {
-		if r != '?' && Clean(string(r)) == "?" {
-			out = fmt.Appendf(out, "\\u%04x", r)
-			continue
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return out
-}

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // maxText is how much of one text an event keeps. The whole line is in the transcript.
@@ -13,14 +14,7 @@ const maxText = 64 << 10
 
 // clip bounds a text, and makes it one that every reader can show.
 func clip(s string) string {
-	if len(s) > maxText {
-		cut := maxText
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(safetext.Cut(s, maxText), safetext.Replacement)
 }
 
 // clipInput bounds a tool's input, which is of no use in part.

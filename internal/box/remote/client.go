@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // maxReplies bounds what is read of a call's replies. The other machine may be in the hands of an agent.
@@ -73,20 +74,9 @@ func (k *call) end(report box.Report) (reply, error) {
 			return r, nil
 		}
 		if report != nil && r.Report != "" {
-			report("%s", clean(r.Report))
+			report("%s", safetext.Line(r.Report))
 		}
 	}
-}
-
-// clean keeps what another machine says from steering the user's terminal.
-func clean(s string) string {
-	out := []rune(s)
-	for i, r := range out {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			out[i] = '?'
-		}
-	}
-	return string(out)
 }
 
 // ask makes a call and waits for its end. When the context ends, so does the connection, and with it the call.

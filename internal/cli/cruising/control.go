@@ -12,8 +12,8 @@ import (
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/term"
 )
 
 func (t *tool) fix() *cobra.Command {
@@ -167,7 +167,7 @@ func (t *tool) clean(ctx context.Context, id string, force bool) error {
 		}
 		if rec.Ended && rec.Updated.After(p.Updated) {
 			if st.Trouble != "" {
-				return &phases.StateError{ID: p.ID, Why: term.Clean(st.Trouble)}
+				return &phases.StateError{ID: p.ID, Why: safetext.Text(st.Trouble)}
 			}
 			t.IO.Progress("phase %s is cleaned up", p.ID)
 			return nil
@@ -214,7 +214,7 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 			return err
 		}
 		for _, l := range lines {
-			_, _ = fmt.Fprintf(t.IO.Out, "%s  %s\n", l.At.Local().Format("15:04:05"), term.Clean(l.Text))
+			_, _ = fmt.Fprintf(t.IO.Out, "%s  %s\n", l.At.Local().Format("15:04:05"), safetext.Text(l.Text))
 		}
 		seen += len(lines)
 		if !follow || over(p, st) {

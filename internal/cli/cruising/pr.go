@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -104,17 +105,17 @@ func showStatus(out *term.Streams, s prStatus) {
 	if s.Draft {
 		state += ", draft"
 	}
-	out.Printf("#%d %s\n", s.Number, term.Clean(s.Title))
+	out.Printf("#%d %s\n", s.Number, safetext.Text(s.Title))
 	rows := [][]string{{"STATE", "MERGE", "CHECKS", "FROM", "INTO", "HEAD", "BY"},
 		{state, string(s.Mergeable), string(s.Checks.State), s.Head.Name, s.Base.Name,
 			fmt.Sprintf("%.10s", s.Head.Commit), s.Author}}
 	out.Table(rows)
 	for _, c := range s.Checks.All {
 		if c.State != forge.ChecksPassed {
-			out.Printf("%s: %s %s\n", c.State, term.Clean(c.Name), term.Clean(c.URL))
+			out.Printf("%s: %s %s\n", c.State, safetext.Text(c.Name), safetext.Text(c.URL))
 		}
 	}
-	out.Printf("%s\n", term.Clean(s.URL))
+	out.Printf("%s\n", safetext.Text(s.URL))
 	for _, l := range s.Limits {
 		left := fmt.Sprintf("limit %s: %d of %d left until %s", l.Resource, l.Remaining, l.Limit,
 			l.Reset.Local().Format("15:04"))
@@ -175,8 +176,8 @@ func showComment(out *term.Streams, c forge.Comment) {
 	if c.State != "" {
 		head += "  " + c.State
 	}
-	out.Printf("%s\n", out.Paint(term.Bold, strings.ReplaceAll(term.Clean(head), "\n", " ")))
-	for line := range strings.Lines(term.Clean(c.Body)) {
+	out.Printf("%s\n", out.Paint(term.Bold, strings.ReplaceAll(safetext.Text(head), "\n", " ")))
+	for line := range strings.Lines(safetext.Text(c.Body)) {
 		out.Printf("    %s\n", strings.TrimSuffix(line, "\n"))
 	}
 }
@@ -222,6 +223,6 @@ func (t *tool) reply(ctx context.Context, f phases.Forge, p forge.Pull, to, text
 	case posted.Fallback != "":
 		t.IO.Say("%s", posted.Fallback)
 	}
-	t.IO.Printf("%s %s\n", posted.ID, term.Clean(posted.URL))
+	t.IO.Printf("%s %s\n", posted.ID, safetext.Text(posted.URL))
 	return nil
 }

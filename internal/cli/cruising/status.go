@@ -3,7 +3,6 @@ package cruising
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/term"
 )
 
 func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 2<<20)) }
@@ -83,9 +82,7 @@ func (t *tool) printStatus(ctx context.Context, id string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		enc := json.NewEncoder(t.IO.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(show(p, st))
+		return t.IO.JSON(show(p, st))
 	}
 	return t.describe(p, st)
 }
@@ -94,7 +91,7 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		// Much of it was written by agents and strangers.
-		if text := term.Clean(fmt.Sprintf(format, args...)); text != "" {
+		if text := safetext.Text(fmt.Sprintf(format, args...)); text != "" {
 			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, text)
 		}
 	}
@@ -166,11 +163,7 @@ func clip(s string) string { return cut(s, 100) }
 
 // cut puts words on one line of at most so many characters.
 func cut(s string, most int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
+	return safetext.Fit(strings.Join(strings.Fields(s), " "), most)
 }
 
 func when(at time.Time) string {
@@ -193,7 +186,7 @@ func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 		if !p.Updated.Equal(last) {
 			last = p.Updated
 			if asJSON {
-				if err := json.NewEncoder(t.IO.Out).Encode(show(p, st)); err != nil {
+				if err := t.IO.JSONLine(show(p, st)); err != nil {
 					return err
 				}
 			} else {
@@ -236,9 +229,7 @@ func (t *tool) list() *cobra.Command {
 				if list == nil {
 					list = []store.Phase{}
 				}
-				enc := json.NewEncoder(t.IO.Out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(list)
+				return t.IO.JSON(list)
 			}
 			w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 			_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")

@@ -18,7 +18,7 @@ import (
 func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	const evil = "\x1b]0;gone\x07\u202e and more"
+	const evil = "\x1b]0;gone\x07\u202e\u009b\u200f\u2028 and more"
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Repo: r.Repo, Box: "b"})
 	st.Stage, st.Question = cruise.StageAsk, evil+strings.Repeat(" why", 60)+", so run `mend it`"
 	st.Ledger.Raise(cruise.Finding{Text: evil})
@@ -52,9 +52,12 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, logs := r.CCO("cruise", "status", rec.ID), r.CCO("cruise", "logs", rec.ID)
-	if strings.ContainsAny(status+logs, "\x1b\x07\u202e") {
-		t.Errorf("status:\n%q\nlogs:\n%q", status, logs)
+	status := r.CCO("cruise", "status", rec.ID)
+	for _, args := range [][]string{{"status"}, {"logs"}, {"status", "--json"}, {"list", "--json"}} {
+		said := r.CCO(append([]string{"cruise"}, args...)...)
+		if !strings.Contains(said, "and more") || strings.ContainsAny(said, "\x1b\x07\u202e\u009b\u200f\u2028") {
+			t.Errorf("%s says %q", args, said)
+		}
 	}
 	for _, want := range []string{"so run `mend it`", "comment-5 by eve (may not write here), 156 characters: nice",
 		"fix --accept", "7 older ones", "and more"} {

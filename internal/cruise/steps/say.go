@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // PostReview posts a domain's review once, with its findings on their lines, and says where each stands.
@@ -212,7 +213,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 		}
 		if !said.Write && !said.Ours && len(said.Body) > maxStranger {
 			// It is written down with what a phase does, and strangers can say much.
-			said.Body = strings.ToValidUTF8(said.Body[:maxStranger], "") + "\n[cut: the rest is on the pull request]"
+			said.Body = said.Body[:safetext.Boundary(said.Body, maxStranger)] + "\n[cut: the rest is on the pull request]"
 		}
 		news.Comments = append(news.Comments, said)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Report is the result of an examination that refused nothing.
@@ -277,7 +278,7 @@ func (x *examiner) explained() error {
 	}
 	return x.q.repo.Host().Kinds(x.ctx, oids, func(o git.Object) error {
 		if o.Kind == "missing" || x.q.adopted {
-			return refuse(RuleObject, "git found a fault: %s", git.Clean(x.complaints[o.OID]))
+			return refuse(RuleObject, "git found a fault: %s", safetext.Line(x.complaints[o.OID]))
 		}
 		return nil
 	})

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // refused takes a bundle and expects a refusal by this rule, with nothing of the user's touched.
@@ -26,7 +26,7 @@ func (h *handOff) refused(bundle string, limits quarantine.Limits, rule quaranti
 	if no.Rule != rule {
 		h.t.Errorf("refused by %s (%v), want %s", no.Rule, err, rule)
 	}
-	if git.Clean(err.Error()) != err.Error() {
+	if safetext.Line(err.Error()) != err.Error() {
 		h.t.Errorf("message speaks to the terminal: %q", err.Error())
 	}
 	h.t.Log(err)

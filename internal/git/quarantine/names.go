@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // fault is why one entry can't be allowed.
@@ -102,9 +104,4 @@ func hasShortName(name, prefix string, least int) bool {
 
 // hasControl finds what a terminal acts on or what turns the order of letters around. Bytes that aren't UTF-8 are
 // names in an old encoding, and allowed.
-func hasControl(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool {
-		return r != utf8.RuneError && (unicode.IsControl(r) ||
-			r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029)
-	})
-}
+func hasControl(s string) bool { return strings.ContainsFunc(s, safetext.Steers) }

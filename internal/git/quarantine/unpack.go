@@ -16,6 +16,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Unpack checks the bundle's header, and unpacks it with every check that git has, within the limits. The file must be
@@ -215,7 +216,7 @@ func (q *Repo) packError(err error) error {
 	if !ok {
 		return err
 	}
-	words := git.Clean(strings.ReplaceAll(strings.TrimSpace(exit.Stderr), "\n", "; "))
+	words := safetext.Line(strings.ReplaceAll(strings.TrimSpace(exit.Stderr), "\n", "; "))
 	switch {
 	case exit.Signal == syscall.SIGXCPU || exit.Signal == syscall.SIGKILL:
 		return refuse(RulePackLimit, "git took more than %s of processor time on the pack", q.limits.CPU)

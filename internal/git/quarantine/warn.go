@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Warning is something allowed that a person should look at before running it.
@@ -28,7 +29,7 @@ func (x *examiner) warnings() ([]Warning, error) {
 		}
 		err = x.changes(x.base, root, "", func(p string, was, is entry) {
 			for _, kind := range warningKinds(p, was.mode, is.mode, hooks) {
-				w := Warning{kind, git.Clean(p)}
+				w := Warning{kind, safetext.Line(p)}
 				if !seen[w] && len(all) < maxWarnings {
 					seen[w] = true
 					all = append(all, w)

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // FileName is the log's name in cco's data directory. The file before it has ".1" at its end.
@@ -137,31 +137,10 @@ func (l *Log) look(f *os.File) (full, moved bool, err error) {
 // clean makes an entry fit to be kept and shown, whatever an agent has put into it.
 func (e Entry) clean() Entry {
 	for _, s := range []*string{&e.Session, &e.Kind, &e.Agent, &e.Rule, &e.Reason, &e.Cwd, &e.Tool, &e.Part, &e.Path} {
-		*s = cleanText(*s, maxText)
+		*s = safetext.Cut(safetext.Text(*s), maxText)
 	}
 	if len(e.Input) > maxInput || !json.Valid(e.Input) {
 		e.Input = nil
 	}
 	return e
-}
-
-// cleanText bounds a text and takes out what could drive a terminal.
-func cleanText(s string, most int) string {
-	s = strings.ToValidUTF8(s, "?")
-	if len(s) > most {
-		n := most
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return '?'
-		}
-		return r
-	}, s)
 }
