@@ -149,13 +149,13 @@ func (m *machine) complete(c Comment) error {
 }
 
 // conclude ends what a look has brought to its end, when all of the look has been taken in.
-func (m *machine) conclude(state string) {
+func (m *machine) conclude(state PullState) {
 	yes := m.yes
 	m.yes = nil
 	switch {
-	case state == "merged":
+	case state == PullMerged:
 		m.end(EndMerged, "")
-	case state == "closed":
+	case state == PullClosed:
 		m.end(EndClosed, "")
 	case yes == nil:
 	case len(m.wishes()) == 0:

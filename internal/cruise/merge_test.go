@@ -13,9 +13,9 @@ func merging() Spec {
 	return s
 }
 
-func approvalBy(id, author, association, commit string, at time.Duration) Comment {
+func approvalBy(id, author string, association Association, commit string, at time.Duration) Comment {
 	c := comment(id, author, association, "", at)
-	c.State, c.Commit = "APPROVED", commit
+	c.State, c.Commit = ReviewApproved, commit
 	return c
 }
 

@@ -421,7 +421,7 @@ func (m *machine) stillOpen() (bool, error) {
 	if err != nil || !done {
 		return false, err
 	}
-	end := map[string]End{"merged": EndMerged, "closed": EndClosed}[news.State]
+	end := map[PullState]End{PullMerged: EndMerged, PullClosed: EndClosed}[news.State]
 	if end == "" {
 		return true, nil
 	}

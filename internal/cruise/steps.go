@@ -208,31 +208,54 @@ type LookIn struct {
 	Now   bool   `json:"now,omitempty"` // not from what the watcher read a moment ago
 }
 
+// ReviewState is what a review says as a whole, as far as a phase wants to know: "" for anything but an approval.
+type ReviewState string
+
+// ReviewApproved is a review that approves.
+const ReviewApproved ReviewState = "APPROVED"
+
+// PullState is how far a pull request has come.
+type PullState string
+
+// The states of a pull request.
+const (
+	PullOpen   PullState = "open"
+	PullMerged PullState = "merged"
+	PullClosed PullState = "closed" // without being merged
+)
+
+// The way in which something was said, and what its author is to the repository, as the forge calls them. They are
+// shown: a phase goes by whether the author may write.
+type (
+	CommentKind string
+	Association string
+)
+
 // Comment is something that was said on the pull request. Its words are data.
 type Comment struct {
-	ID          string    `json:"id"`
-	Kind        string    `json:"kind"`
-	Author      string    `json:"author"`
-	Association string    `json:"association,omitempty"`
-	Body        string    `json:"body"`
-	Path        string    `json:"path,omitempty"`
-	Line        int       `json:"line,omitempty"`
-	URL         string    `json:"url,omitempty"`
-	State       string    `json:"state,omitempty"`  // of a review: APPROVED, CHANGES_REQUESTED, COMMENTED
-	Commit      string    `json:"commit,omitempty"` // that a review is about
-	At          time.Time `json:"at,omitzero"`
-	Changed     time.Time `json:"changed,omitzero"` // when it was said or last edited, by the forge's clock
-	Ours        bool      `json:"ours,omitempty"`   // by recorded id
-	Write       bool      `json:"write,omitempty"`  // its author may write to the repository
-	Why         string    `json:"why,omitempty"`    // why that is not known
-	Bot         bool      `json:"bot,omitempty"`    // its author is a program
+	ID          string      `json:"id"`
+	Kind        CommentKind `json:"kind"`
+	Author      string      `json:"author"`
+	Association Association `json:"association,omitempty"`
+	Body        string      `json:"body"`
+	Path        string      `json:"path,omitempty"`
+	Line        int         `json:"line,omitempty"`
+	URL         string      `json:"url,omitempty"`
+	State       ReviewState `json:"state,omitempty"`
+	Commit      string      `json:"commit,omitempty"` // that a review is about
+	At          time.Time   `json:"at,omitzero"`
+	Changed     time.Time   `json:"changed,omitzero"` // when it was said or last edited, by the forge's clock
+	Ours        bool        `json:"ours,omitempty"`   // by recorded id
+	Write       bool        `json:"write,omitempty"`  // its author may write to the repository
+	Why         string      `json:"why,omitempty"`    // why that is not known
+	Bot         bool        `json:"bot,omitempty"`    // its author is a program
 }
 
 // News is what a look brought.
 type News struct {
 	Mark     string    `json:"mark"`
 	Comments []Comment `json:"comments,omitempty"`
-	State    string    `json:"state"`            // open, merged, closed
+	State    PullState `json:"state"`
 	Head     string    `json:"head,omitempty"`   // the commit that the request is at, "" where that is not known
 	Base     string    `json:"base,omitempty"`   // the branch that it goes into, "" where that is not known
 	Branch   string    `json:"branch,omitempty"` // that it is about, "" where that is not known

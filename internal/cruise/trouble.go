@@ -82,7 +82,7 @@ func (m *machine) peek() error {
 		m.st.Blind, m.saw = true, false
 		return nil
 	}
-	m.saw = news.State == "open" && !slices.ContainsFunc(news.Comments,
+	m.saw = news.State == PullOpen && !slices.ContainsFunc(news.Comments,
 		func(c Comment) bool { return !c.Ours && !slices.Contains(m.st.Heard, c.ID) })
 	return err
 }

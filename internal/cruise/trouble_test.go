@@ -103,7 +103,7 @@ func TestAReviewThatCanNotBePostedIsPostedLater(t *testing.T) {
 }
 
 func TestNothingIsPushedOnceThePullRequestIsClosed(t *testing.T) {
-	for state, end := range map[string]End{"closed": EndClosed, "merged": EndMerged} {
+	for state, end := range map[PullState]End{PullClosed: EndClosed, PullMerged: EndMerged} {
 		w := &world{}
 		w.agents = func(j Job) (Report, []Commit) {
 			if j.Role == Fixer {

@@ -154,7 +154,7 @@ func (m *machine) hear(c Comment) (bool, error) {
 		if err := m.complete(c); err != nil {
 			return false, err
 		}
-	case c.State == "APPROVED" && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
+	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
 		if m.yes == nil || !m.yes.Word {
 			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author +
 				" approved of " + abbrev(c.Commit) + "."}

@@ -77,11 +77,11 @@ type world struct {
 	news     []Comment // At is when it can be seen
 	merged   time.Time // when a person merges
 	broken   map[string]error
-	head     string   // of the branch, where somebody else pushed
-	state    string   // of the pull request, where it is not open
-	asked    string   // the last question
-	unread   int      // how often an end has to wait
-	work     []Commit // in the workspace and not yet published
+	head     string    // of the branch, where somebody else pushed
+	state    PullState // of the pull request, where it is not open
+	asked    string    // the last question
+	unread   int       // how often an end has to wait
+	work     []Commit  // in the workspace and not yet published
 	n        int
 	said     []string
 	posted   []PostReviewIn
@@ -168,9 +168,9 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.asks = append(w.asks, len(w.looks))
 	}
 	w.looks = append(w.looks, w.now)
-	n := News{Mark: in.Mark, State: "open", Head: w.head, Base: w.base, Branch: w.branch, Updated: w.now}
+	n := News{Mark: in.Mark, State: PullOpen, Head: w.head, Base: w.base, Branch: w.branch, Updated: w.now}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
-		n.State = "merged"
+		n.State = PullMerged
 	}
 	if w.state != "" {
 		n.State = w.state
@@ -214,7 +214,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 		if c.At.After(w.now) {
 			continue
 		}
-		if c.State == "APPROVED" {
+		if c.State == ReviewApproved {
 			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Comment: c.ID, Commit: c.Commit, Approves: true,
 				Write: c.Write})
 		}

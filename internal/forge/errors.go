@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -115,6 +116,24 @@ type RejectedError struct {
 	What    string
 	Status  int
 	Message string
+	Why     Refusal
+}
+
+// Refusal is why a forge won't carry out a request, as far as something hangs on it. "" is any other reason.
+type Refusal string
+
+// The refusals that are told apart.
+const (
+	RefusedExists    Refusal = "exists"    // what was to be made is there
+	RefusedGone      Refusal = "gone"      // what was to be removed is not there
+	RefusedDraft     Refusal = "no drafts" // a private repository on a plan without them
+	RefusedUnsettled Refusal = "unsettled" // the forge still works out whether it can
+)
+
+// RefusedAs says whether an error is this refusal.
+func RefusedAs(err error, why Refusal) bool {
+	no, ok := errors.AsType[*RejectedError](err)
+	return ok && no.Why == why
 }
 
 func (e *RejectedError) Error() string {

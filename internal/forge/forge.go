@@ -286,38 +286,47 @@ const (
 	OfPull   CommentKind = "pull"    // the words that a request was opened with; no comment, but recorded like one
 )
 
-// The states of comments: those of a line's thread, and those of a review. A comment on the request has none.
+// CommentState is the state of a line's thread, or of a review. A comment on the request has none.
+type CommentState string
+
+// The states of comments.
 const (
-	ThreadOpen       = "open"
-	ThreadResolved   = "resolved"
-	ThreadOutdated   = "outdated"
-	ReviewApproved   = "approved"
-	ReviewChanges    = "changes_requested"
-	ReviewCommented  = "commented"
-	ReviewDismissed  = "dismissed"
-	AssociationNone  = "NONE"
-	AssociationOwner = "OWNER"
-	// AssociationMember and AssociationCollaborator are the two others that a trusted list begins with.
-	AssociationMember       = "MEMBER"
-	AssociationCollaborator = "COLLABORATOR"
+	ThreadOpen      CommentState = "open"
+	ThreadResolved  CommentState = "resolved"
+	ThreadOutdated  CommentState = "outdated"
+	ReviewApproved  CommentState = "approved"
+	ReviewChanges   CommentState = "changes_requested"
+	ReviewCommented CommentState = "commented"
+	ReviewDismissed CommentState = "dismissed"
+)
+
+// Association is what an author is to the repository. It is shown, and nothing is decided by it: Access does that.
+type Association string
+
+// The associations that people may have.
+const (
+	AssociationNone         Association = "NONE"
+	AssociationOwner        Association = "OWNER"
+	AssociationMember       Association = "MEMBER"
+	AssociationCollaborator Association = "COLLABORATOR"
 )
 
 // Comment is one thing that was said. Body, Path and Author are cleaned.
 type Comment struct {
-	ID          string      `json:"id"` // stable: kind and number on the forge
-	Kind        CommentKind `json:"kind"`
-	Number      int         `json:"pull"`
-	Author      string      `json:"author"`
-	Bot         bool        `json:"bot,omitempty"`
-	Association string      `json:"association"`
-	Body        string      `json:"body"`
-	Path        string      `json:"path"`
-	Line        int         `json:"line"` // 0 where there is none, or none any more
-	State       string      `json:"state"`
-	Commit      string      `json:"commit,omitempty"`
-	Thread      string      `json:"thread,omitempty"`   // id of the first comment of its thread
-	Review      string      `json:"review,omitempty"`   // id of the review that it came with
-	Resolver    string      `json:"resolver,omitempty"` // who resolved its thread
+	ID          string       `json:"id"` // stable: kind and number on the forge
+	Kind        CommentKind  `json:"kind"`
+	Number      int          `json:"pull"`
+	Author      string       `json:"author"`
+	Bot         bool         `json:"bot,omitempty"`
+	Association Association  `json:"association"`
+	Body        string       `json:"body"`
+	Path        string       `json:"path"`
+	Line        int          `json:"line"` // 0 where there is none, or none any more
+	State       CommentState `json:"state"`
+	Commit      string       `json:"commit,omitempty"`
+	Thread      string       `json:"thread,omitempty"`   // id of the first comment of its thread
+	Review      string       `json:"review,omitempty"`   // id of the review that it came with
+	Resolver    string       `json:"resolver,omitempty"` // who resolved its thread
 	// Official says of a review, and of its lines, that the forge counts it as one by somebody who may write.
 	Official bool      `json:"official,omitempty"`
 	Own      bool      `json:"own"`              // said by us: by recorded id, or by author and recorded marker

@@ -161,7 +161,7 @@ func fingerprint(c Comment) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(c.Body))
 	if c.Kind == InReview && c.State == ReviewApproved {
-		_, _ = h.Write([]byte("\x00" + c.State))
+		_, _ = h.Write([]byte("\x00" + string(c.State)))
 	}
 	return h.Sum32()
 }

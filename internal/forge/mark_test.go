@@ -53,7 +53,7 @@ func TestMarkTellsOfAnApprovalThatIsTakenBack(t *testing.T) {
 	}
 	r := comment(forge.InReview, 1, "")
 	for _, step := range []struct {
-		state string
+		state forge.CommentState
 		told  int
 	}{{forge.ReviewApproved, 1}, {forge.ReviewApproved, 0}, {forge.ReviewDismissed, 1}, {forge.ReviewDismissed, 0}} {
 		r.State = step.state

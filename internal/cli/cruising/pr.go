@@ -162,7 +162,7 @@ With --json the mark at the end can be given to --since to see only what is new.
 }
 
 func showComment(out *term.Streams, c forge.Comment) {
-	who := c.Author + " (" + strings.ToLower(c.Association) + ")"
+	who := c.Author + " (" + strings.ToLower(string(c.Association)) + ")"
 	if c.Own {
 		who += ", us"
 	}
@@ -174,7 +174,7 @@ func showComment(out *term.Streams, c forge.Comment) {
 		}
 	}
 	if c.State != "" {
-		head += "  " + c.State
+		head += "  " + string(c.State)
 	}
 	out.Printf("%s\n", out.Paint(term.Bold, strings.ReplaceAll(safetext.Text(head), "\n", " ")))
 	for line := range strings.Lines(safetext.Text(c.Body)) {

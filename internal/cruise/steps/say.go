@@ -199,11 +199,8 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	if err != nil {
 		return cruise.News{}, d.soon(in.Phase, err)
 	}
-	news := cruise.News{Mark: string(n.Mark), State: string(n.Pull.State), Head: n.Pull.Head.Commit,
+	news := cruise.News{Mark: string(n.Mark), State: pullState(n.Pull.State), Head: n.Pull.Head.Commit,
 		Base: n.Pull.Base.Name, Branch: n.Pull.Head.Name, Updated: n.Pull.Updated}
-	if n.Pull.State == "" {
-		news.State = string(forge.Open) // not read, because nothing has changed
-	}
 	for _, c := range n.Comments {
 		said := commentOf(c)
 		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots,
@@ -220,9 +217,22 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	return news, nil
 }
 
+// pullState is open where the request was not read, because nothing has changed.
+func pullState(s forge.State) cruise.PullState {
+	switch s {
+	case forge.Merged:
+		return cruise.PullMerged
+	case forge.Closed:
+		return cruise.PullClosed
+	case forge.Open, "":
+	}
+	return cruise.PullOpen
+}
+
 func commentOf(c forge.Comment) cruise.Comment {
 	out := cruise.Comment{
-		ID: c.ID, Kind: string(c.Kind), Author: c.Author, Association: c.Association, Body: c.Body, Path: c.Path,
+		ID: c.ID, Kind: cruise.CommentKind(c.Kind), Author: c.Author,
+		Association: cruise.Association(c.Association), Body: c.Body, Path: c.Path,
 		Line: c.Line,
 		URL:  c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot,
 	}
@@ -236,7 +246,7 @@ func commentOf(c forge.Comment) cruise.Comment {
 		out.ID = fmt.Sprintf("%s%s%d-%08x", c.ID, edited, c.Updated.Unix(), sum.Sum32())
 	}
 	if c.Kind == forge.InReview && c.State == forge.ReviewApproved {
-		out.State = "APPROVED"
+		out.State = cruise.ReviewApproved
 	}
 	return out
 }

@@ -143,7 +143,7 @@ func TestAMergeIsToldOfUntilItIsTakenIn(t *testing.T) {
 	d := &Doer{Watch: w, Forge: func(context.Context, string) (Forge, error) { return f, nil }}
 	for n := range 3 {
 		got, err := d.Look(t.Context(), cruise.LookIn{Phase: "a", Repo: "/r", PR: 1, Mark: "m"})
-		if err != nil || got.State != string(forge.Merged) {
+		if err != nil || got.State != cruise.PullMerged {
 			t.Errorf("look %d: %+v, %v", n, got, err)
 		}
 		f.news = nil

@@ -42,7 +42,7 @@ func (p *place) stand(f Forge, number int) []string {
 	p.Helper()
 	var all []string
 	for _, c := range forge.Standing(p.said(f, number, "").Comments) {
-		words := c.Author + " " + c.State
+		words := c.Author + " " + string(c.State)
 		if !p.server.SaysAccess && c.Official {
 			words += " official"
 		}

@@ -51,7 +51,7 @@ func readsStream(p *place) {
 	_, err = rob.Review(p.Context(), pull.Number, forge.Review{Key: "r2", Verdict: forge.Approve})
 	p.must(err)
 	rest := p.said(ada, pull.Number, all.Mark)
-	var states []string
+	var states []forge.CommentState
 	for _, c := range rest.Comments {
 		states = append(states, c.State)
 	}
@@ -296,8 +296,8 @@ func replies(p *place) {
 		}
 	}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
-		want := map[string]string{"here": forge.ThreadResolved, "done": forge.ThreadResolved, "there": forge.ThreadOpen,
-			"seen": "", "look": forge.ReviewCommented}[c.Body]
+		want := map[string]forge.CommentState{"here": forge.ThreadResolved, "done": forge.ThreadResolved,
+			"there": forge.ThreadOpen, "seen": "", "look": forge.ReviewCommented}[c.Body]
 		if c.State != want {
 			p.Errorf("%q is %q, not %q", c.Body, c.State, want)
 		}

@@ -111,7 +111,19 @@ func explain(remote forge.Remote, source string, r *http.Response, what, message
 	case http.StatusNotFound:
 		return &forge.NotFoundError{What: remote.String() + ": " + what}
 	}
-	return &forge.RejectedError{What: what, Status: r.StatusCode, Message: message}
+	return &forge.RejectedError{What: what, Status: r.StatusCode, Message: message,
+		Why: refusal(r.StatusCode, message)}
+}
+
+// refusal reads what Gitea says.
+func refusal(status int, message string) forge.Refusal {
+	switch {
+	case status == http.StatusConflict:
+		return forge.RefusedExists
+	case status == http.StatusMethodNotAllowed && strings.Contains(message, "try again"):
+		return forge.RefusedUnsettled
+	}
+	return ""
 }
 
 // at gives a client for one call: the SDK keeps its context in the client.
@@ -169,12 +181,12 @@ func pages(get func(sdk.ListOptions) (int, error)) error {
 
 // association is what somebody is to the repository, known for a while.
 type association struct {
-	word  string
+	word  forge.Association
 	until time.Time
 }
 
 // associationOf works out what GitHub would say: Gitea doesn't. What can't be found out is NONE.
-func (f *Forge) associationOf(ctx context.Context, login string) (string, error) {
+func (f *Forge) associationOf(ctx context.Context, login string) (forge.Association, error) {
 	f.mu.Lock()
 	a, ok := f.assocs[login]
 	f.mu.Unlock()
@@ -194,7 +206,7 @@ func (f *Forge) associationOf(ctx context.Context, login string) (string, error)
 	return word, nil
 }
 
-func (f *Forge) askAssociation(ctx context.Context, login string) (string, error) {
+func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Association, error) {
 	if strings.EqualFold(login, f.remote.Owner) {
 		return forge.AssociationOwner, nil
 	}

@@ -111,9 +111,7 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 			return f.onlyOne(ctx, n.Head, pullOf(made))
 		}
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
-		no, said := errors.AsType[*forge.RejectedError](err)
-		exists := said && no.Status == 409
-		if !unclear && !exists || try == 3 {
+		if !unclear && !forge.RefusedAs(err, forge.RefusedExists) || try == 3 {
 			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
 		}
 		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
@@ -268,7 +266,7 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number),
 			sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
-		if early := notYet(err); !unclear && !early || unclear && try >= 4 || try >= mergeTries {
+		if early := forge.RefusedAs(err, forge.RefusedUnsettled); !unclear && !early || unclear && try >= 4 || try >= mergeTries {
 			return err
 		}
 		if err := f.clock.Sleep(ctx, f.clock.Backoff(min(try+1, 4))); err != nil {
@@ -279,12 +277,6 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 
 // mergeTries are some minutes: a busy Gitea takes its time to work out whether a request can be merged.
 const mergeTries = 40
-
-// notYet is what Gitea says while it still works out whether a request can be merged.
-func notYet(err error) bool {
-	no, ok := errors.AsType[*forge.RejectedError](err)
-	return ok && no.Status == 405 && strings.Contains(no.Message, "try again")
-}
 
 // Branch says where a branch is, "" if there is none.
 func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {

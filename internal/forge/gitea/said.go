@@ -260,7 +260,7 @@ func (f *Forge) settle(ctx context.Context, all []spoken) ([]forge.Comment, erro
 }
 
 func inReview(r *sdk.PullReview, number int) spoken {
-	state := map[sdk.ReviewStateType]string{sdk.ReviewStateApproved: forge.ReviewApproved,
+	state := map[sdk.ReviewStateType]forge.CommentState{sdk.ReviewStateApproved: forge.ReviewApproved,
 		sdk.ReviewStateRequestChanges: forge.ReviewChanges,
 		sdk.ReviewStateComment:        forge.ReviewCommented}[r.State]
 	if r.Dismissed {

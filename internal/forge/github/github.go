@@ -141,7 +141,21 @@ func explain(remote forge.Remote, source string, r *http.Response, what, message
 	case http.StatusNotFound, http.StatusGone:
 		return &forge.NotFoundError{What: remote.String() + ": " + what}
 	}
-	return &forge.RejectedError{What: what, Status: r.StatusCode, Message: message}
+	return &forge.RejectedError{What: what, Status: r.StatusCode, Message: message, Why: refusal(message)}
+}
+
+// refusal reads GitHub's words, where its status is 422 for all of these.
+func refusal(message string) forge.Refusal {
+	for words, why := range map[string]forge.Refusal{
+		"already exists":                        forge.RefusedExists,
+		"does not exist":                        forge.RefusedGone,
+		"Draft pull requests are not supported": forge.RefusedDraft,
+	} {
+		if strings.Contains(message, words) {
+			return why
+		}
+	}
+	return ""
 }
 
 // me gives an account's login.

@@ -89,13 +89,11 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 			return pullOf(made), false, nil
 		}
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
-		refused, said := errors.AsType[*forge.RejectedError](err)
-		exists := said && strings.Contains(refused.Message, "already exists")
-		if said && n.Draft && strings.Contains(refused.Message, "Draft pull requests are not supported") {
-			n.Draft = false // a private repository on a plan without them
+		if n.Draft && forge.RefusedAs(err, forge.RefusedDraft) {
+			n.Draft = false
 			continue
 		}
-		if !unclear && !exists || try == 3 {
+		if !unclear && !forge.RefusedAs(err, forge.RefusedExists) || try == 3 {
 			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
 		}
 		// It may have been opened all the same: look again, and then again before the next try.
@@ -266,7 +264,7 @@ func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
 		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is at %.10s, not at %.10s", branch, at, commit)}
 	}
 	_, err = f.author.rest.Git.DeleteRef(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, "heads/"+branch)
-	if refused, ok := errors.AsType[*forge.RejectedError](err); ok && strings.Contains(refused.Message, "does not exist") {
+	if forge.RefusedAs(err, forge.RefusedGone) {
 		return nil
 	}
 	return err

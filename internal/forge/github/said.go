@@ -138,7 +138,7 @@ func unique(all []spoken) []spoken {
 func onPull(c *gh.IssueComment) spoken {
 	return speak(c.GetBody(), c.GetUser(), forge.Comment{
 		ID: forge.ID(forge.OnPull, c.GetID()), Kind: forge.OnPull, Number: lastNumber(c.GetIssueURL()),
-		Association: c.GetAuthorAssociation(),
+		Association: forge.Association(c.GetAuthorAssociation()),
 		URL:         c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
 	})
 }
@@ -146,7 +146,7 @@ func onPull(c *gh.IssueComment) spoken {
 func onLine(c *gh.PullRequestComment) spoken {
 	s := speak(c.GetBody(), c.GetUser(), forge.Comment{
 		ID: forge.ID(forge.OnLine, c.GetID()), Kind: forge.OnLine, Number: lastNumber(c.GetPullRequestURL()),
-		Association: c.GetAuthorAssociation(),
+		Association: forge.Association(c.GetAuthorAssociation()),
 		Path:        forge.Name(c.GetPath(), forge.MaxPath), Line: c.GetLine(), State: forge.ThreadOpen,
 		Commit: c.GetCommitID(),
 		URL:    c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
@@ -170,7 +170,7 @@ func speak(raw string, u *gh.User, c forge.Comment) spoken {
 	if c.Association == "" {
 		c.Association = forge.AssociationNone
 	}
-	c.Association = forge.Name(c.Association, 40)
+	c.Association = forge.Association(forge.Name(string(c.Association), 40))
 	return spoken{c, raw}
 }
 

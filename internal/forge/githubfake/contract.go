@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -148,7 +149,7 @@ type object = map[string]any
 func fillObject(s *openapi3.Schema, v object, depth int) object {
 	for name, p := range s.Properties {
 		given, has := v[name]
-		if !has && !contains(s.Required, name) {
+		if !has && !slices.Contains(s.Required, name) {
 			continue
 		}
 		if has && given == nil {
@@ -157,15 +158,6 @@ func fillObject(s *openapi3.Schema, v object, depth int) object {
 		v[name] = fill(p.Value, given, depth+1)
 	}
 	return v
-}
-
-func contains(all []string, name string) bool {
-	for _, s := range all {
-		if s == name {
-			return true
-		}
-	}
-	return false
 }
 
 // blank is the plainest value that a schema allows.

@@ -82,7 +82,7 @@ type lineComment struct {
 func (r *repo) full() string { return r.owner + "/" + r.name }
 
 // association is what GitHub says about somebody.
-func (r *repo) association(login string) string {
+func (r *repo) association(login string) forge.Association {
 	switch {
 	case login == r.owner:
 		return forge.AssociationOwner
