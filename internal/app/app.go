@@ -119,7 +119,10 @@ func (a *App) Boxes() (*box.Boxes, error) {
 		Data:  a.Dirs.Data,
 		Now:   time.Now,
 		Files: provision.Files,
-		Way:   func(ctx context.Context, b *box.Box) (*box.Way, func(), error) { return a.Way(ctx, b, "setup") },
+		Way: func(ctx context.Context, b *box.Box) (*box.Way, func(), error) {
+			out, err := a.OpenDoor(ctx, b, "setup")
+			return out.Way(), out.Close, err
+		},
 		Drivers: map[string]box.Driver{
 			"native": native.New(native.Options{Tool: tool, Guard: hook, Home: a.Home, Path: a.Env("PATH"),
 				Programs: agent.Programs()}),

@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -46,13 +46,12 @@ func (e *ClosedError) Error() string {
 }
 
 // door says what a session may reach, and with which key. The key itself goes no further than the broker.
-func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (broker.Config, error) {
+func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (c door.Config, err error) {
 	cfg, err := a.ConfigIn(rec.Repo)
 	if err != nil {
-		return broker.Config{}, err
+		return c, err
 	}
-	c, err := a.network(ctx, b, rec.Repo, cfg)
-	if err != nil {
+	if c.Config, err = a.network(ctx, b, rec.Repo, cfg); err != nil {
 		return c, err
 	}
 	ag, err := agent.Find(rec.Agent)
@@ -62,11 +61,11 @@ func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 	if c.Mode == broker.ModeNone {
 		return c, &ClosedError{b.Name, rec.Agent}
 	}
-	up, err := a.upstream(ctx, ag.Provider(), rec.Agent, cfg)
+	up, err := a.upstream(ag.Provider(), rec.Agent, cfg)
 	if missing, ok := errors.AsType[*KeyError](err); ok && unguarded(b) {
 		a.IO.Warn("%v; in this box, around which the kernel does not stand, %s uses the login that it has of its own, and "+
 			"no limit on spending holds", missing, rec.Agent)
-		return broker.Config{}, nil
+		return door.Config{}, nil
 	}
 	if err != nil {
 		return c, err
@@ -76,34 +75,13 @@ func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (broker.C
 		return c, err
 	}
 	if cfg.Network.RecordBodies {
-		c.RecordBodies = &lateFile{path: filepath.Join(a.Dirs.Data, "sessions", rec.ID, "bodies.jsonl")}
+		c.Bodies = filepath.Join(a.Dirs.Data, "sessions", rec.ID, "bodies.jsonl")
 	}
 	return c, err
 }
 
-// lateFile is made when there is something to write: a push asks for the door before anything of its session is there.
-// It is closed with the keeper, which is gone soon after the session.
-type lateFile struct {
-	path string
-
-	mu   sync.Mutex
-	file *os.File
-}
-
-func (l *lateFile) Write(p []byte) (n int, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
-			return 0, err
-		}
-	}
-	return l.file.Write(p)
-}
-
-// upstream is a model with its key.
-func (a *App) upstream(ctx context.Context, provider, agentName string, cfg config.Config) (up broker.Upstream,
-	err error) {
+// upstream is a model, and where its key is. That is got when the door opens, and only then.
+func (a *App) upstream(provider, agentName string, cfg config.Config) (up broker.Upstream, err error) {
 	if up.Provider, err = broker.FindProvider(provider); err != nil {
 		return up, err
 	}
@@ -119,8 +97,8 @@ func (a *App) upstream(ctx context.Context, provider, agentName string, cfg conf
 		}
 		return up, nil
 	}
-	up.Key, err = broker.LoadKey(ctx, source, a.Env)
-	return up, err
+	up.Fetch = func(ctx context.Context) (broker.Key, error) { return broker.LoadKey(ctx, source, a.Env) }
+	return up, source.Check(a.Env)
 }
 
 // keySource is where a provider's key is: where the user's settings say, or else in the first of its variables that is

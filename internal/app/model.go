@@ -22,5 +22,5 @@ func (a *App) Model(ctx context.Context, rec store.Session) (broker.Upstream, er
 	if len(c.Models) == 0 {
 		return broker.Upstream{}, errors.New("agent " + rec.Agent + " has no model")
 	}
-	return c.Models[0], nil
+	return c.Models[0].WithKey(ctx)
 }

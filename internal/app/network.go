@@ -2,11 +2,8 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/broker/sets"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/inside/relay"
+	"github.com/cco-dev/cco/internal/door"
 )
 
 // sources are where the settings come from that hold in a repository; "" is none.
@@ -142,67 +139,21 @@ func (c *SetCache) Load(ctx context.Context, name string) (sets.Set, error) {
 	return set, nil
 }
 
-// Way opens a door for what belongs to no session: a shell, or the commands that set a box up. It leads to no model.
-func (a *App) Way(ctx context.Context, b *box.Box, who string) (*box.Way, func(), error) {
+// OpenDoor opens a door for what belongs to no session: a shell, or the commands that set a box up. It leads to no
+// model, and is nil where the box has no network.
+func (a *App) OpenDoor(ctx context.Context, b *box.Box, who string) (*door.Door, error) {
 	top := RepoTop(a.Dir)
 	cfg, err := a.ConfigIn(top)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := a.network(ctx, b, top, cfg)
-	if err != nil || c.Mode == broker.ModeNone {
-		return nil, func() {}, err
-	}
-	log := &netLog{path: filepath.Join(b.Dir, NetFile)}
-	c.Session, c.Token, c.Record = who, rand.Text(), log.add
-	door, err := broker.Open(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	l, dir, err := a.doorway()
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open a way out: %w", err), door.Close())
-	}
-	served := make(chan struct{})
-	go func() { defer close(served); _ = door.Serve(l) }()
-	done := func() {
-		_ = door.Close()
-		_ = l.Close()
-		<-served
-		_ = os.RemoveAll(dir)
-	}
-	return &box.Way{Socket: filepath.Join(dir, "door.sock"), Env: relay.Proxies(c.Token)}, done, nil
-}
-
-// doorway listens in a directory that only a box is shown. The box's user need not be ours: what is above it keeps
-// others out.
-func (a *App) doorway() (l net.Listener, dir string, err error) {
-	doors := filepath.Join(a.Dirs.Data, "doors")
-	if err := os.MkdirAll(doors, 0o700); err != nil {
-		return nil, "", err
-	}
-	if dir, err = os.MkdirTemp(doors, ""); err != nil {
-		return nil, "", err
-	}
-	// The address of a socket is short, and a data directory can be deep.
-	short, err := os.MkdirTemp("", "cco-")
-	if err != nil {
-		return nil, "", err
-	}
-	defer func() { _ = os.RemoveAll(short) }()
-	link := filepath.Join(short, "d")
-	if err := os.Symlink(dir, link); err != nil {
-		return nil, "", err
-	}
-	unix, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(link, "door.sock")})
-	if err != nil {
-		return nil, "", err
-	}
-	// the link is gone by then; the directory goes as a whole
-	unix.SetUnlinkOnClose(false)
-	err = errors.Join(os.Chmod(filepath.Join(dir, "door.sock"), 0o666),
-		os.Chmod(dir, 0o755)) //nolint:gosec // what is above is closed
-	return unix, dir, err
+	c.Session = who
+	return door.Open(ctx, door.Config{Config: c, Dir: filepath.Join(a.Dirs.Data, "doors"),
+		Log: filepath.Join(b.Dir, door.LogFile)})
 }
 
 // NoNetworkError says that a box was made to have none.

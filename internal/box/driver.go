@@ -103,10 +103,7 @@ type Exec struct {
 	Binds []Bind
 	// Report is told what takes long before the program starts, such as the copying of Binds to another machine.
 	Report Report
-	// Door is a socket that is shown in the session's exchange directory as DoorSocket. Only where that directory is
-	// another machine's has it to be named: its own socket can't be reached from there.
-	Door string
-	// Way is the program's way out. Without one it has none, but for what stands in Argv.
+	// Way is the program's way out. Without one it has none.
 	Way *Way
 	// Grace is how long the program has between SIGTERM and SIGKILL when the context ends. Zero kills at once.
 	Grace time.Duration
@@ -119,9 +116,6 @@ type Exec struct {
 	// TTY is the terminal end of a pty that becomes the program's controlling terminal and its three streams.
 	TTY *os.File
 }
-
-// DoorSocket is the name of a session's door in its exchange directory.
-const DoorSocket = "door.sock"
 
 // Bind is a directory of the host that cco itself shows to a program, such as an installed agent. Users name Mounts.
 type Bind struct {

@@ -9,6 +9,7 @@ import (
 // Way is a way out for one program: a unix socket of the host, behind which the broker decides what leaves.
 type Way struct {
 	Socket string   // in a directory of its own, which the program is shown
+	Inside string   // where the program sees the socket already, so that nothing has to be shown
 	Env    []string // by which programs find it; the relay puts its address where its mark is
 }
 
@@ -20,9 +21,12 @@ func (e Exec) Led(tool string) Exec {
 	}
 	way := *e.Way
 	e.Way = nil
-	e.Argv = slices.Concat([]string{tool, "relay", way.Socket, "--"}, e.Argv)
+	if way.Inside == "" {
+		way.Inside = way.Socket
+		e.Binds = append(slices.Clone(e.Binds), Bind{Path: filepath.Dir(way.Socket), Door: true})
+	}
+	e.Argv = slices.Concat([]string{tool, "relay", way.Inside, "--"}, e.Argv)
 	e.Env = slices.Concat(way.Env, e.Env)
-	e.Binds = append(slices.Clone(e.Binds), Bind{Path: filepath.Dir(way.Socket), Door: true})
 	return e
 }
 

@@ -99,6 +99,18 @@ type Upstream struct {
 	Provider Provider
 	Base     *url.URL // nil: the provider's own. Plain http is the word of the user who wrote it.
 	Key      Key      // a zero Key adds none: a local model may want none
+	// Fetch gets the key when it is needed, which may ask the user; nil where Key is all there is.
+	Fetch func(context.Context) (Key, error) `json:"-"`
+}
+
+// WithKey is the upstream with its key, which is got only now.
+func (u Upstream) WithKey(ctx context.Context) (Upstream, error) {
+	if u.Fetch == nil {
+		return u, nil
+	}
+	var err error
+	u.Key, err = u.Fetch(ctx)
+	return u, err
 }
 
 // ErrClosed is what Serve gives after Close.

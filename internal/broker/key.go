@@ -82,8 +82,8 @@ type KeySource struct {
 	Bearer  bool     // it travels as Authorization: Bearer; variables that are known to hold such tokens need not say so
 }
 
-// LoadKey gets a key. No error has the key, or anything that a program printed, in it.
-func LoadKey(ctx context.Context, s KeySource, getenv func(string) string) (Key, error) {
+// Check says whether there is something to get a key from, without getting it: the user may be asked for that.
+func (s KeySource) Check(getenv func(string) string) error {
 	set := 0
 	for _, there := range []bool{s.Env != "", s.File != "", s.Keyring != "", len(s.Command) > 0} {
 		if there {
@@ -91,7 +91,23 @@ func LoadKey(ctx context.Context, s KeySource, getenv func(string) string) (Key,
 		}
 	}
 	if set != 1 {
-		return Key{}, errors.New("a key comes from exactly one of a variable, a file, the keyring and a command")
+		return errors.New("a key comes from exactly one of a variable, a file, the keyring and a command")
+	}
+	if s.Env != "" && getenv(s.Env) == "" {
+		return fmt.Errorf("key from %s: it is not set", s.Env)
+	}
+	if s.File != "" {
+		if _, err := os.Stat(s.File); err != nil {
+			return fmt.Errorf("key from %s: %w", s.File, err)
+		}
+	}
+	return nil
+}
+
+// LoadKey gets a key. No error has the key, or anything that a program printed, in it.
+func LoadKey(ctx context.Context, s KeySource, getenv func(string) string) (Key, error) {
+	if err := s.Check(getenv); err != nil {
+		return Key{}, err
 	}
 	secret, where, err := s.read(ctx, getenv)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -70,7 +70,7 @@ func (r *netReader) files() ([]string, error) {
 	}
 	var files []string
 	for _, dir := range []string{"sessions", "boxes"} {
-		for _, name := range []string{app.NetFile + ".1", app.NetFile} {
+		for _, name := range []string{door.LogFile + ".1", door.LogFile} {
 			found, err := filepath.Glob(filepath.Join(r.app.Dirs.Data, dir, "*", name))
 			if err != nil {
 				return nil, err
@@ -142,7 +142,7 @@ func (r *netReader) take(name string) (lines []netLine, err error) {
 	if _, err := f.Seek(r.read[name], io.SeekStart); err != nil {
 		return nil, err
 	}
-	in := bufio.NewReader(io.LimitReader(f, 4*app.MaxNetLog))
+	in := bufio.NewReader(io.LimitReader(f, 4*door.MaxLog))
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {

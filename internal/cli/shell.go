@@ -56,15 +56,14 @@ func (a *commands) shell(ctx context.Context, cfg config.Config, name, id string
 		return err
 	}
 	if net {
-		way, done, err := a.Way(ctx, b, "shell")
+		out, err := a.OpenDoor(ctx, b, "shell")
 		if err != nil {
 			return err
 		}
-		defer done()
-		if way == nil {
+		defer out.Close()
+		if e.Way = out.Way(); e.Way == nil {
 			return &app.NoNetworkError{Box: b.Name}
 		}
-		e.Way = way
 	}
 	if len(argv) == 0 {
 		e.Argv = []string{"/bin/bash", "-l"}

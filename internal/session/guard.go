@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // auditSocket is where the hook reports denials, in the exchange directory because that is what both sides see.
@@ -72,11 +73,7 @@ func (k *keeper) policy() (p guard.Policy, err error) {
 
 // audits receives denials for as long as the agent runs. A log that can't be had must not keep an agent from working.
 func (k *keeper) audits(ctx context.Context) (stop func()) {
-	socket := filepath.Join(k.exchange(k.rec.ID), auditSocket)
-	l, err := listen(socket)
-	if err == nil {
-		err = openToAll(socket)
-	}
+	l, err := socket.ListenAll(filepath.Join(k.exchange(k.rec.ID), auditSocket))
 	if err != nil {
 		k.step("the guard's denials are not logged: %v", err)
 		return func() {}

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
+
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // request is what a client asks of a keeper, a line of JSON each. The keeper answers with the transcript.
@@ -117,13 +118,7 @@ type Link struct {
 
 // Dial connects to the keeper of a session.
 func (s *Service) Dial(ctx context.Context, id string) (*Link, error) {
-	path, done, err := shortPath(s.socket(id))
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", path)
+	c, err := socket.Dial(ctx, s.socket(id))
 	if err != nil {
 		return nil, fmt.Errorf("reach the keeper of session %s: %w", id, err)
 	}
@@ -160,21 +155,3 @@ func (l *Link) Follow(each func(Event) error) error { return readEvents(l.conn, 
 
 // Close hangs up.
 func (l *Link) Close() error { return l.conn.Close() }
-
-// listen makes a session's socket.
-func listen(path string) (*net.UnixListener, error) {
-	short, done, err := shortPath(path)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
-	if err != nil {
-		return nil, err
-	}
-	l.SetUnlinkOnClose(false) // the process that makes it is not the one that serves
-	return l, nil
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -201,7 +202,7 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 
 // spawn starts the keeper with the lock and a listening socket that are ready before it is.
 func (s *Service) spawn(id string, lock *os.File) error {
-	l, err := listen(s.socket(id))
+	l, err := socket.Listen(s.socket(id))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -29,7 +30,7 @@ type run struct {
 	guard guarded
 	task  agent.Task
 	binds []box.Bind
-	door  doorway
+	door  *door.Door
 	meter *meter
 	idle  *stopwatch
 	total *stopwatch
@@ -54,7 +55,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	defer r.sayEstimate()
 	defer r.meter.run(ctx)()
 	defer k.audits(ctx)()
-	defer r.door.close() // before the meter looks for the last time: what is cut off costs too
+	defer r.door.Close() // before the meter looks for the last time: what is cut off costs too
 	r.total.run()
 	defer r.total.hold()
 	for {
@@ -108,7 +109,7 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 		return nil, err
 	}
 	r.meter = &meter{
-		limits: limits, door: r.door.spent(), today: today, reached: r.spentAll,
+		limits: limits, door: r.door.Spent(), today: today, reached: r.spentAll,
 		keep: func(ctx context.Context, more store.Spend) (store.Spend, error) {
 			return k.Store.AddSpend(ctx, k.rec.ID, store.Day(k.Now()), more)
 		},
@@ -125,7 +126,7 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	r.task = agent.Task{
 		Plan: k.order.Plan, Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
 		Home: k.place.Home, State: k.place.State, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: r.guard.rules,
-		Program: program, Door: r.door.address(), Token: r.door.token, Prompt: k.order.Prompt, NewSession: newUUID(),
+		Program: program, Door: r.door.Address(), Token: r.door.Token(), Prompt: k.order.Prompt, NewSession: newUUID(),
 	}
 	if k.order.Again && k.rec.CLISession != "" && !k.order.Fresh {
 		r.task.Resume, r.task.NewSession = k.rec.CLISession, ""
@@ -140,11 +141,12 @@ func (r *run) exec(cmd agent.Command) box.Exec {
 		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(r.identityEnv(), cmd.Env, r.guard.env, r.traceEnv(),
 			r.order.Env), Dir: r.place.Workspace,
 		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View, Report: r.step,
+		Way: r.door.Way(),
 	}
 	for _, f := range cmd.Etc {
 		e.Etc = append(e.Etc, box.File{Path: f.Path, Data: f.Data, Mode: f.Mode})
 	}
-	return r.door.lead(e)
+	return e
 }
 
 // identityEnv says who commits where the repository is the user's own. Elsewhere the clone's settings say it. The
@@ -254,7 +256,7 @@ func (r *run) spentAll(limit Reached) {
 	if a == nil {
 		return
 	}
-	if r.door.full() {
+	if r.door.Full() {
 		a.wrapUp(errSpent, noticeTime)
 		return
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -30,7 +30,7 @@ type Service struct {
 	Spawn func(id string, files ...*os.File) error
 
 	// Door says what a session may reach and with which keys; nil is no way out of boxes at all.
-	Door func(ctx context.Context, rec store.Session, b *box.Box) (broker.Config, error)
+	Door func(ctx context.Context, rec store.Session, b *box.Box) (door.Config, error)
 	// Program finds an agent's program for a box, and the directories of the host that it needs to see. Without a path it
 	// is looked for on the box's own PATH; nil always is.
 	Program func(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error)

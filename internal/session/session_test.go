@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -256,7 +257,7 @@ func TestSocketInADeepDirectory(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := listen(filepath.Join(dir, "keeper.sock"))
+	l, err := socket.Listen(filepath.Join(dir, "keeper.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}

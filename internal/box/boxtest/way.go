@@ -3,12 +3,12 @@ package boxtest
 import (
 	"bytes"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // wayOut lets a program talk to a socket of the host through the relay. Its status is its own, and others don't find
@@ -37,15 +37,9 @@ func (s *suite) listen() string {
 	dir, err := os.MkdirTemp(filepath.Dir(s.box.Exchange), "door")
 	s.must(err)
 	s.must(os.Chmod(dir, 0o755)) //nolint:gosec // what is above it is closed
-	socket := filepath.Join(dir, "s")
-	short, err := os.MkdirTemp("", "d") // a path for a socket is short, and that of a test is not
+	path := filepath.Join(dir, "s")
+	l, err := socket.ListenAll(path)
 	s.must(err)
-	s.Cleanup(func() { _ = os.RemoveAll(short) })
-	link := filepath.Join(short, "d")
-	s.must(os.Symlink(dir, link))
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(link, "s")})
-	s.must(err)
-	s.must(os.Chmod(socket, 0o666)) //nolint:gosec // as above
 	s.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -61,5 +55,5 @@ func (s *suite) listen() string {
 			}()
 		}
 	}()
-	return socket
+	return path
 }

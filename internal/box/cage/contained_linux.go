@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // Contained is a program in a container that an engine makes. Its init calls us on a socket, over which it gets what
@@ -125,9 +124,9 @@ type caller struct {
 
 // answer starts the container and takes its call.
 func (c *Contained) answer(ctx context.Context) (*caller, error) {
-	l, err := c.listen()
+	l, err := socket.ListenAll(filepath.Join(c.Control, Socket))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make control socket: %w", err)
 	}
 	defer func() { _ = l.Close() }()
 	started := make(chan error, 1)
@@ -156,27 +155,6 @@ func (c *Contained) answer(ctx context.Context) (*caller, error) {
 		return nil, ctx.Err()
 	}
 	return nil, fmt.Errorf("the container has not called back: %w", err)
-}
-
-// listen makes the socket. A unix address holds 107 bytes, so it is named by a descriptor of its directory.
-func (c *Contained) listen() (*net.UnixListener, error) {
-	dir, err := os.Open(c.Control)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = dir.Close() }()
-	path := "/proc/self/fd/" + strconv.Itoa(int(dir.Fd())) + "/" + Socket
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("make control socket: %w", err)
-	}
-	// by then the descriptor is gone; the directory goes whole
-	l.SetUnlinkOnClose(false)
-	if err := os.Chmod(filepath.Join(c.Control, Socket), 0o666); err != nil { //nolint:gosec // its directory is closed
-		_ = l.Close()
-		return nil, err
-	}
-	return l, nil
 }
 
 // meet makes sure of who calls: the box's user, as the kernel tells it, before anything of the agent runs.

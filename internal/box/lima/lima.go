@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/remote"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // guestSocket is where cco's part in the machine listens.
@@ -242,7 +243,7 @@ func (d *Driver) Running(ctx context.Context, b *box.Box) (bool, error) {
 // dial reaches cco's part in the machine through the socket that Lima leads to us.
 func (d *Driver) dial(ctx context.Context, b *box.Box) (net.Conn, error) {
 	path := filepath.Join(limaHome(d.opts.Getenv, d.opts.Home), b.Name, "sock", "cco.sock")
-	conn, err := remote.DialSocket(ctx, path)
+	conn, err := socket.Dial(ctx, path)
 	if err == nil {
 		return conn, nil
 	}

@@ -42,11 +42,6 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 		p.Mounts = append(p.Mounts,
 			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
 			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
-		if e.Door != "" {
-			// The program may have put something else in its place.
-			p.Mounts = append(p.Mounts, jail.Mount{Source: e.Door, Target: "/exchange/" + e.Session + "/" + box.DoorSocket,
-				File: true, Soft: true})
-		}
 	}
 	if e.View != "" {
 		if err := cage.CheckKey("session", e.View); err != nil {

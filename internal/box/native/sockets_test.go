@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,27 +17,17 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // bind listens in a directory whose path may be too long for a socket.
 func bind(t *testing.T, dir, name string) {
 	t.Helper()
-	short, err := os.MkdirTemp("", "s") //nolint:usetesting // a path for a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(short) })
-	if err := os.Symlink(dir, filepath.Join(short, "d")); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, "d", name)})
+	l, err := socket.ListenAll(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	if err := os.Chmod(filepath.Join(dir, name), 0o777); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // host makes a directory of the host with a program, a socket and a FIFO in it.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // patience is how long an answer is waited for. Only what is neither answered nor refused takes it.
@@ -25,6 +27,13 @@ type caller struct {
 	token            string
 }
 
+func (c caller) dial() (net.Conn, error) {
+	if c.network == "unix" {
+		return socket.Dial(context.Background(), c.address)
+	}
+	return dialer().DialContext(context.Background(), c.network, c.address)
+}
+
 func (b *Bait) caller() caller { return caller{"tcp", os.Getenv(DoorVariable), b.Behind.Token} }
 
 func basic(token string) string {
@@ -33,7 +42,7 @@ func basic(token string) string {
 
 // ask sends a request, then what goes through if it is a tunnel, and gives the first line and the rest of the answer.
 func (c caller) ask(request string, through []byte) (status int, rest string) {
-	conn, err := dialer().DialContext(context.Background(), c.network, c.address)
+	conn, err := c.dial()
 	if err != nil {
 		return 0, ""
 	}
@@ -232,14 +241,10 @@ func doorToken(b *Bait) string {
 }
 
 func doorOther(b *Bait) string {
-	for _, socket := range b.Behind.Doors {
-		// From its directory: the whole path may be longer than the address of a socket can be.
-		if os.Chdir(filepath.Dir(socket)) != nil {
-			continue
-		}
-		c := caller{"unix", filepath.Base(socket), b.Behind.Token}
+	for _, path := range b.Behind.Doors {
+		c := caller{"unix", path, b.Behind.Token}
 		if c.tunnel(b.Behind.Allowed + ":443") {
-			return socket + " let us through"
+			return path + " let us through"
 		}
 	}
 	return ""
@@ -266,10 +271,10 @@ func doorRelay(b *Bait) string {
 
 // dial says by its status whether a socket can be reached.
 func dial(args []string) int {
-	if len(args) != 1 || os.Chdir(filepath.Dir(args[0])) != nil {
+	if len(args) != 1 {
 		return 1
 	}
-	c, err := dialer().DialContext(context.Background(), "unix", filepath.Base(args[0]))
+	c, err := socket.Dial(context.Background(), args[0])
 	if err != nil {
 		return 1
 	}

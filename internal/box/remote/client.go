@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // maxReplies bounds what is read of a call's replies. The other machine may be in the hands of an agent.
@@ -89,7 +90,7 @@ func (c *Client) ask(ctx context.Context, b *box.Box, r request, report box.Repo
 	defer func() { _ = k.mux.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = k.mux.Close() })()
 	if r.Way != nil && b.Way != nil {
-		go k.lead(ctx, map[string]string{kindWay: b.Way.Socket})
+		go k.lead(ctx, b.Way)
 	}
 	got, err := k.end(report)
 	if ctx.Err() != nil {
@@ -183,14 +184,11 @@ func (c *Client) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 // Promises are those of the native box that is there.
 func (c *Client) Promises(b *box.Box) []string { return probe.Promised(b.Spec.VM.Containers) }
 
-// The streams that the other side opens, by where they lead on ours.
-const (
-	kindWay  = "way"
-	kindDoor = "door"
-)
+// kindWay is the kind of the streams that the other side opens.
+const kindWay = "way"
 
-// lead leads each stream that the other side opens to the socket of its kind, and to nothing else.
-func (k *call) lead(ctx context.Context, sockets map[string]string) {
+// lead leads each stream that the other side opens to a program's way out, and to nothing else.
+func (k *call) lead(ctx context.Context, way *box.Way) {
 	for {
 		s, err := k.mux.accept()
 		if err != nil {
@@ -198,11 +196,10 @@ func (k *call) lead(ctx context.Context, sockets map[string]string) {
 		}
 		go func() {
 			defer func() { _ = s.Close() }()
-			socket, ok := sockets[s.kind]
-			if !ok {
+			if s.kind != kindWay || way == nil {
 				return
 			}
-			out, err := DialSocket(ctx, socket)
+			out, err := socket.Dial(ctx, way.Socket)
 			if err != nil {
 				return
 			}

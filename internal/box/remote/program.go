@@ -14,6 +14,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // run runs a program for the caller, whose next three streams are the program's.
@@ -40,14 +41,6 @@ func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec)
 		}
 		defer done()
 		e.Way = way
-	}
-	if x.Door {
-		socket, done, err := a.leading(kindDoor)
-		if err != nil {
-			return err
-		}
-		defer done()
-		e.Door = socket
 	}
 	signals := make(chan syscall.Signal)
 	e.Signals = signals
@@ -114,51 +107,40 @@ func (a *answering) listen(ctx context.Context, cancel func(), signals chan<- sy
 	}
 }
 
-// way makes this machine's end of a way out.
+// way makes this machine's end of a way out: a socket whose connections become streams to the caller.
 func (a *answering) way(w *way) (*box.Way, func(), error) {
-	socket, done, err := a.leading(kindWay)
-	return &box.Way{Socket: socket, Env: w.Env}, done, err
-}
-
-// leading makes a socket whose connections become streams to the caller.
-func (a *answering) leading(kind string) (socket string, done func(), err error) {
 	if err := os.MkdirAll(a.Doors, 0o700); err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	dir, err := os.MkdirTemp(a.Doors, "")
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	socket = filepath.Join(dir, "s")
-	l, err := net.Listen("unix", socket) //nolint:noctx // it is there at once
+	at := filepath.Join(dir, "s")
+	l, err := socket.ListenAll(at)
 	if err == nil {
-		err = errors.Join(os.Chmod(dir, 0o755), os.Chmod(socket, 0o666)) //nolint:gosec // what is above is closed
+		err = os.Chmod(dir, 0o755) //nolint:gosec // what is above is closed
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
-		return "", nil, fmt.Errorf("make a way out: %w", err)
+		return nil, nil, fmt.Errorf("make a way out: %w", err)
 	}
-	go a.lead(l, kind)
-	return socket, func() {
+	go a.lead(l)
+	return &box.Way{Socket: at, Env: w.Env}, func() {
 		_ = l.Close()
 		_ = os.RemoveAll(dir)
 	}, nil
 }
 
-func (a *answering) lead(l net.Listener, kind string) {
+func (a *answering) lead(l *net.UnixListener) {
 	for {
-		c, err := l.Accept()
+		in, err := l.AcceptUnix()
 		if err != nil {
 			return
 		}
-		in, ok := c.(*net.UnixConn)
-		if !ok {
-			_ = c.Close()
-			continue
-		}
 		go func() {
 			defer func() { _ = in.Close() }()
-			s, err := a.mux.open(kind)
+			s, err := a.mux.open(kindWay)
 			if err != nil {
 				return
 			}

@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -13,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/remote"
 	"github.com/cco-dev/cco/internal/box/verify"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 func TestMain(m *testing.M) {
@@ -24,14 +24,7 @@ func socketOf(b *box.Box) string { return filepath.Join(filepath.Dir(filepath.Di
 
 func client() *remote.Client {
 	return &remote.Client{Shared: true, Dial: func(ctx context.Context, b *box.Box) (net.Conn, error) {
-		// A test's directory may be too deep for an address.
-		dir, err := os.Open(filepath.Dir(socketOf(b)))
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = dir.Close() }()
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", "/proc/self/fd/"+strconv.Itoa(int(dir.Fd()))+"/s")
+		return socket.Dial(ctx, socketOf(b))
 	}}
 }
 
@@ -45,12 +38,7 @@ func newBox(t *testing.T) *box.Box {
 		Exchange: b.Exchange,
 		Doors:    shortDir(t), Version: "1", Shared: true,
 	}
-	dir, err := os.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", "/proc/self/fd/"+strconv.Itoa(int(dir.Fd()))+"/s")
-	_ = dir.Close()
+	l, err := socket.Listen(socketOf(b))
 	if err != nil {
 		t.Fatal(err)
 	}

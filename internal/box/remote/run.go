@@ -35,13 +35,6 @@ func (c *Client) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 		e.Stderr = tail
 	}
 	r := request{Call: callRun, Box: b.Name, Spec: &b.Spec, Exec: newExec(e)}
-	sockets := map[string]string{}
-	if e.Way != nil {
-		sockets[kindWay] = e.Way.Socket
-	}
-	if door := filepath.Join(b.Exchange, e.Session, box.DoorSocket); !c.Shared && e.Session != "" && isSocket(door) {
-		sockets[kindDoor], r.Exec.Door = door, true
-	}
 	if e.TTY != nil {
 		r.Exec.Stdin, r.Exec.Stdout, r.Exec.Stderr = true, true, false
 		r.Exec.TTY = sizeOf(e.TTY, pty.Getsize)
@@ -51,13 +44,8 @@ func (c *Client) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 		return err
 	}
 	defer func() { _ = k.mux.Close() }()
-	go k.lead(ctx, sockets)
+	go k.lead(ctx, e.Way)
 	return k.run(ctx, e, tail)
-}
-
-func isSocket(path string) bool {
-	st, err := os.Lstat(path)
-	return err == nil && st.Mode()&os.ModeSocket != 0
 }
 
 func (k *call) run(ctx context.Context, e box.Exec, tail *proc.Tail) error {

@@ -61,7 +61,6 @@ type exec struct {
 	Etc      []box.File    `json:"etc,omitempty"`
 	Binds    []string      `json:"binds,omitempty"`
 	Way      *way          `json:"way,omitempty"`
-	Door     bool          `json:"door,omitempty"` // the session has one on the caller's side
 	Grace    time.Duration `json:"grace,omitempty"`
 
 	Stdin, Stdout, Stderr bool

@@ -19,6 +19,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -30,6 +31,7 @@ type baits struct {
 	files     []baitFile
 	listeners []*listener
 	closers   []io.Closer
+	doors     []*door.Door
 	process   *proc.Process
 	hold      io.Closer // by which the process ends
 	uid, gid  int       // the box's user, who could read it all
@@ -346,6 +348,9 @@ func (t *trial) laySetuid(context.Context) error {
 // clear takes everything away again, and asks a survivor to end.
 func (t *trial) clear(ctx context.Context) error {
 	_ = os.Unsetenv(secretVariable)
+	for _, d := range t.host.doors {
+		d.Close()
+	}
 	for _, c := range t.host.closers {
 		_ = c.Close()
 	}

@@ -19,11 +19,9 @@ import (
 
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/broker"
-	"github.com/cco-dev/cco/internal/inside/relay"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/proc"
 )
-
-const doorSocket = "door.sock"
 
 // layDoors opens a door for each of the two sessions, as their keepers would, to a network that is not there.
 func (t *trial) layDoors(ctx context.Context) (err error) {
@@ -31,21 +29,25 @@ func (t *trial) layDoors(ctx context.Context) (err error) {
 		return err
 	}
 	t.host.closers = append(t.host.closers, t.behind.server)
-	mine, other := rand.Text(), rand.Text()
-	for id, token := range map[string]string{t.mine: mine, t.other: other} {
-		if err := t.layDoor(ctx, id, token); err != nil {
-			return fmt.Errorf("open a door: %w", err)
-		}
+	mine, err := t.layDoor(ctx, t.mine)
+	if err != nil {
+		return err
 	}
+	other, err := t.layDoor(ctx, t.other)
+	if err != nil {
+		return err
+	}
+	t.door = mine
 	w := &t.bait.Behind
-	w.Allowed, w.Other, w.Token = allowedName, otherName, mine
-	w.Wrong = []string{"", other, mine + "x", mine[:len(mine)-1], strings.ToLower(mine), strings.Repeat("x", 8<<10)}
+	w.Allowed, w.Other, w.Token = allowedName, otherName, mine.Token()
+	w.Wrong = []string{"", other.Token(), w.Token + "x", w.Token[:len(w.Token)-1], strings.ToLower(w.Token),
+		strings.Repeat("x", 8<<10)}
 	for name := range inside() {
 		w.Inside = append(w.Inside, name)
 	}
 	slices.Sort(w.Inside)
 	w.Doors = []string{
-		filepath.Join(t.box.Exchange, t.other, doorSocket), path.Join(path.Dir(t.place.Exchange), t.other, doorSocket),
+		filepath.Join(t.box.Exchange, t.other, door.Socket), path.Join(path.Dir(t.place.Exchange), t.other, door.Socket),
 	}
 	if w.Hello, err = clientHello(allowedName); err != nil {
 		return err
@@ -54,63 +56,51 @@ func (t *trial) layDoors(ctx context.Context) (err error) {
 	return err
 }
 
-func (t *trial) layDoor(ctx context.Context, id, token string) error {
-	dir := filepath.Join(t.box.Exchange, id)
-	// A path for a socket is short. That of an exchange directory need not be.
-	link := filepath.Join(t.host.dir, "door-"+id)
-	if err := os.Symlink(dir, link); err != nil {
-		return err
-	}
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "unix", filepath.Join(link, doorSocket))
-	if err != nil {
-		return err
-	}
-	t.host.closers = append(t.host.closers, l)
-	if err := os.Chmod(filepath.Join(dir, doorSocket), 0o666); err != nil { //nolint:gosec // its directory is closed
-		return err
-	}
-	serve := t.opts.serve
-	if serve == nil {
-		serve = serveDoor
-	}
-	door, err := serve(t.behind, l, token)
-	if err == nil {
-		t.host.closers = append(t.host.closers, door)
-	}
-	return err
-}
-
-// serveDoor is a real door.
-func serveDoor(b *behind, l net.Listener, token string) (io.Closer, error) {
-	anthropic, err := broker.FindProvider("anthropic")
+func (t *trial) layDoor(ctx context.Context, id string) (d *door.Door, err error) {
+	c, err := t.behind.config()
 	if err != nil {
 		return nil, err
+	}
+	c.Dir, c.Inside = filepath.Join(t.box.Exchange, id), path.Join(path.Dir(t.place.Exchange), id)
+	c.Token = rand.Text() // with letters, so that their case can be tried
+	if t.opts.serve != nil {
+		d, err = door.Serve(t.opts.serve(t.behind), c)
+	} else {
+		d, err = door.Open(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.host.doors = append(t.host.doors, d)
+	return d, nil
+}
+
+// config is what a door leads to.
+func (b *behind) config() (c door.Config, err error) {
+	anthropic, err := broker.FindProvider("anthropic")
+	if err != nil {
+		return c, err
 	}
 	key, err := broker.NewKey("cco-verify-"+rand.Text(), false)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	var rules []broker.Rule
 	for _, name := range append([]string{allowedName}, names(inside())...) {
 		r, err := broker.ParseRule(name)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		rules = append(rules, r)
 	}
-	door, err := broker.Open(broker.Config{
-		Session: "verify", Token: token, Mode: broker.ModeAllowlist, Resolver: b, Dialer: b,
+	c.Config = broker.Config{
+		Session: "verify", Mode: broker.ModeAllowlist, Resolver: b, Dialer: b,
 		Allowed: func() []broker.Rule { return rules },
 		Models: []broker.Upstream{{Provider: anthropic,
 			Base: &url.URL{Scheme: "http", Host: b.server.Addr().String()}, Key: key}},
 		Record: func(e broker.Entry) { b.ask(e.Host) },
-	})
-	if err != nil {
-		return nil, err
 	}
-	go func() { _ = door.Serve(l) }()
-	return door, nil
+	return c, nil
 }
 
 func names(table map[string][]string) (list []string) {
@@ -130,8 +120,8 @@ func (t *trial) throughDoor(ctx context.Context) error {
 	}()
 	defer func() { stop(); <-tried }()
 	e := t.inside(probe.Doors()...)
-	e.Argv = slices.Concat([]string{t.place.Tool, "relay", path.Join(t.place.Exchange, doorSocket), "--"}, e.Argv)
-	e.Env = []string{probe.DoorVariable + "=" + relay.Mark}
+	e.Way = t.door.Way()
+	e.Way.Env = []string{probe.DoorVariable + "=" + t.door.Address()}
 	if err := t.probe(ctx, e); err != nil {
 		return err
 	}
@@ -189,7 +179,7 @@ func knock(ctx context.Context, port string) {
 
 // outside asks whether another user of this machine could reach a door. Root tries it, as somebody who is nobody here.
 func (t *trial) outside(ctx context.Context) {
-	socket := filepath.Join(t.box.Exchange, t.mine, doorSocket)
+	socket := filepath.Join(t.box.Exchange, t.mine, door.Socket)
 	f := probe.Finding{Probe: probe.DoorOutside, Held: true}
 	if !closedToOthers(socket) {
 		f = probe.Finding{Probe: probe.DoorOutside, Detail: "every directory above " + socket + " is open to others"}

@@ -13,18 +13,19 @@ import (
 )
 
 // laxDoor lets everything through, and believes everything: each probe of a door must get somewhere with it.
-func laxDoor(b *behind, l net.Listener, _ string) (io.Closer, error) {
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go laxServe(b, c)
+type laxDoor struct{ *behind }
+
+func (d laxDoor) Serve(l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err
 		}
-	}()
-	return l, nil
+		go laxServe(d.behind, c)
+	}
 }
+
+func (laxDoor) Close() error { return nil }
 
 func laxServe(b *behind, c net.Conn) {
 	defer func() { _ = c.Close() }()

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -36,7 +35,7 @@ type Options struct {
 	ID   func() string // makes the id of a session that isn't anybody's
 
 	// in place of the broker, in a test of the probes themselves
-	serve func(*behind, net.Listener, string) (io.Closer, error)
+	serve func(*behind) door.Server
 }
 
 // The limits that the probes run against.
@@ -81,6 +80,7 @@ type trial struct {
 	bait        probe.Bait
 	host        baits
 	behind      *behind
+	door        *door.Door
 	found       map[string]probe.Finding
 }
 

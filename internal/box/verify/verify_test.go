@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -98,6 +99,7 @@ func (noBox) Layers(context.Context, *box.Box) ([]box.Layer, error) { return nil
 func (noBox) Promises(*box.Box) []string { return nil }
 
 func (noBox) Run(ctx context.Context, _ *box.Box, e box.Exec) error {
+	e = e.Led(boxtest.Tool())
 	if e.Stdin != nil {
 		// The first process of this machine is nobody's bait: the one outside stands in for it.
 		var bait probe.Bait
@@ -144,7 +146,7 @@ func TestEveryProbeCanFail(t *testing.T) {
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	results, err := Run(t.Context(), noBox{}, b, Options{Tool: boxtest.Tool(), ID: ids(), serve: laxDoor})
+	results, err := Run(t.Context(), noBox{}, b, Options{Tool: boxtest.Tool(), ID: ids(), serve: func(b *behind) door.Server { return laxDoor{b} }})
 	if err != nil {
 		t.Fatal(err)
 	}

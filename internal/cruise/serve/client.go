@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // Client talks to the server of a data directory, and starts it where it doesn't run.
@@ -76,8 +77,7 @@ func (c *Client) Ensure(ctx context.Context) error {
 func (c *Client) http() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", Socket(c.Data))
+			return socket.Dial(ctx, Socket(c.Data))
 		},
 		DisableKeepAlives: true,
 	}}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -98,10 +99,11 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if err := s.adopt(ctx); err != nil {
 		return err
 	}
-	l, err := s.listen(ctx)
+	l, err := s.listen()
 	if err != nil {
 		return err
 	}
+	defer func() { _ = os.Remove(Socket(s.Data)) }()
 	return s.serve(ctx, l)
 }
 
@@ -204,13 +206,9 @@ func (s *Server) tendAlways(ctx context.Context) {
 	}
 }
 
-func (s *Server) listen(ctx context.Context) (net.Listener, error) {
+func (s *Server) listen() (net.Listener, error) {
 	path := Socket(s.Data)
-	// We hold the lock, so whoever made it is gone.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	l, err := socket.Listen(path) // we hold the lock, so who made the one that is there is gone
 	if err != nil {
 		return nil, fmt.Errorf("listen for commands: %w", err)
 	}

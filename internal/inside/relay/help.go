@@ -8,12 +8,13 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // most is how many connections are copied at once. Others wait in the port's queue.
@@ -26,7 +27,7 @@ const linger = 5 * time.Second
 const portFD = 3
 
 // help is the helper: it serves the port until the program has ended.
-func help(socket, pid string) int {
+func help(path, pid string) int {
 	signal.Ignore(syscall.SIGPIPE) // of a stderr that nobody reads
 	program, err := strconv.Atoi(pid)
 	if err != nil {
@@ -38,15 +39,11 @@ func help(socket, pid string) int {
 		return complain(1, err)
 	}
 	_ = port.Close()
-	// A path can be longer than the address of a socket. From its own directory it is short.
-	if err := os.Chdir(filepath.Dir(socket)); err != nil {
-		fmt.Fprintf(os.Stderr, "cco-box: relay: no way out of this box: %v\n", err)
-	}
 	go func() {
 		await(program)
 		os.Exit(0)
 	}()
-	s := server{socket: filepath.Base(socket), words: os.Stderr}
+	s := server{socket: path, words: os.Stderr}
 	if err := s.serve(l); err != nil {
 		return complain(1, err)
 	}
@@ -83,8 +80,7 @@ func (s *server) serve(l net.Listener) error {
 
 func (s *server) connect(client net.Conn) {
 	defer func() { _ = client.Close() }()
-	var dialer net.Dialer
-	door, err := dialer.DialContext(context.Background(), "unix", s.socket)
+	door, err := socket.Dial(context.Background(), s.socket)
 	if err != nil {
 		if !s.told.Swap(true) {
 			_, _ = fmt.Fprintf(s.words, "cco-box: relay: no way out of this box: %v\n", err)

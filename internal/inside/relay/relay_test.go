@@ -17,6 +17,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 // patience is how long anything may take that should happen soon. Only a failure waits for it.
@@ -65,8 +66,7 @@ func door(t *testing.T, path string) {
 
 func serveWith(t *testing.T, path string, answer func(*net.UnixConn)) {
 	t.Helper()
-	t.Chdir(filepath.Dir(path)) // for the sake of long paths
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Base(path)})
+	l, err := socket.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}

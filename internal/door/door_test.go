@@ -1,0 +1,161 @@
+package door
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/socket"
+)
+
+// deep is a directory whose path is longer than the address of a socket can be.
+func deep(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep", 30))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func open(t *testing.T, c Config) *Door {
+	t.Helper()
+	d, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
+func TestADoorLeadsAProgramToIt(t *testing.T) {
+	dir := deep(t)
+	c := Config{Config: broker.Config{Token: "t0", Mode: broker.ModeAllowlist}, Dir: dir, Inside: "/exchange/3f9c01aa"}
+	d := open(t, c)
+	e := box.Exec{Argv: []string{"claude", "-p"}, Env: []string{"A=1", "NO_PROXY=own"}, Way: d.Way()}.Led("/run/cco-box")
+	if want := []string{"/run/cco-box", "relay", "/exchange/3f9c01aa/door.sock", "--", "claude",
+		"-p"}; !slices.Equal(e.Argv, want) {
+		t.Errorf("argv %q", e.Argv)
+	}
+	for _, want := range []string{"HTTPS_PROXY=http://cco:t0@@cco-door@", "https_proxy=http://cco:t0@@cco-door@",
+		"ALL_PROXY=http://cco:t0@@cco-door@",
+		"no_proxy=localhost,127.0.0.1,::1", "A=1"} {
+		if !slices.Contains(e.Env, want) {
+			t.Errorf("env %q lacks %s", e.Env, want)
+		}
+	}
+	if e.Env[len(e.Env)-1] != "NO_PROXY=own" {
+		t.Error("the agent's own settings must have the last word")
+	}
+	if len(e.Binds) > 0 {
+		t.Errorf("it sees the socket already, and is shown %v", e.Binds)
+	}
+	d.Close()
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestWithoutADoor(t *testing.T) {
+	d, err := Open(t.Context(), Config{Dir: "/nowhere"})
+	if d != nil || err != nil {
+		t.Fatalf("a door by which nothing could leave: %v, %v", d, err)
+	}
+	if d.Way() != nil || d.Address() != "" || d.Token() != "" || d.Spent() != nil || d.Full() {
+		t.Error("none is told of as one")
+	}
+	d.Close()
+}
+
+// A door that nobody sees yet is in a directory of its own, which goes with it.
+func TestADoorOfItsOwn(t *testing.T) {
+	dir, log := filepath.Join(deep(t), "doors"), filepath.Join(t.TempDir(), LogFile)
+	d := open(t, Config{Config: broker.Config{Mode: broker.ModeAllowlist, Session: "shell"}, Dir: dir, Log: log})
+	e := box.Exec{Way: d.Way()}.Led("tool")
+	if len(e.Binds) != 1 || filepath.Dir(e.Binds[0].Path) != dir || !e.Binds[0].Door {
+		t.Fatalf("it is shown %v", e.Binds)
+	}
+	at := d.Way().Socket
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Dir(at): 0o755, at: 0o666} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	c, err := socket.Dial(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = c.Write([]byte("GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n"))
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || answer.StatusCode != http.StatusProxyAuthRequired {
+		t.Errorf("without a token: %v, %v", answer, err)
+	}
+	_ = answer.Body.Close()
+	_ = c.Close()
+	d.Close()
+	if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), `"session":"shell"`) {
+		t.Errorf("the record is %q, %v", data, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// Guards against a user who is asked for a key twice, and against a door that opens without the key.
+func TestAKeyIsFetchedOnceForADoor(t *testing.T) {
+	p, err := broker.FindProvider("anthropic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetched := 0
+	c := Config{Dir: t.TempDir(), Inside: "/exchange"}
+	c.Models = []broker.Upstream{{Provider: p, Fetch: func(context.Context) (broker.Key, error) {
+		fetched++
+		return broker.NewKey("sk-ant-nobody-knows", false)
+	}}}
+	open(t, c)
+	if fetched != 1 {
+		t.Errorf("the key was fetched %d times", fetched)
+	}
+	locked := errors.New("locked")
+	c.Models[0].Fetch = func(context.Context) (broker.Key, error) { return broker.Key{}, locked }
+	if d, err := Open(t.Context(), c); d != nil || !errors.Is(err, locked) {
+		t.Errorf("without its key: %v, %v", d, err)
+	}
+}
+
+func TestTokensAreRandom(t *testing.T) {
+	c := Config{Config: broker.Config{Mode: broker.ModeOpen}, Dir: t.TempDir()}
+	if a, b := open(t, c).Token(), open(t, c).Token(); a == b || !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(a) {
+		t.Errorf("tokens %s, %s", a, b)
+	}
+}
+
+// Guards against an agent that fills the disk by asking often.
+func TestTheNetLogIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LogFile)
+	l := &netLog{path: path, most: 10_000}
+	long := strings.Repeat("x", 1000)
+	for range 35 {
+		l.add(broker.Entry{Host: long})
+	}
+	for _, p := range []string{path, path + ".1"} {
+		info, err := os.Stat(p)
+		if err != nil || info.Size() > 12_000 || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %+v, %v", p, info, err)
+		}
+	}
+	l.add(broker.Entry{Host: "again"})
+	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), `"again"`) {
+		t.Errorf("the last entry is lost: %v", err)
+	}
+}

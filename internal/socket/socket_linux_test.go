@@ -1,0 +1,65 @@
+package socket
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestSocketsOfAnyDepth(t *testing.T) {
+	for _, depth := range []int{1, 40, 300} {
+		dir := filepath.Join(t.TempDir(), strings.Repeat("d/", depth))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "s")
+		// Guards against what somebody has put in its place: a directory that is not empty, or a link.
+		if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ListenAll(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Lstat(path); err != nil || info.Mode() != os.ModeSocket|0o666 {
+			t.Errorf("%v, %v", info, err)
+		}
+		go func() {
+			if c, err := l.Accept(); err == nil {
+				_, _ = c.Write([]byte("hello"))
+				_ = c.Close()
+			}
+		}()
+		c, err := Dial(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(c); string(text) != "hello" {
+			t.Errorf("%q, %v", text, err)
+		}
+		_ = c.Close()
+		_ = l.Close()
+		if _, err := Dial(t.Context(), path); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("nobody is there: %v", err)
+		}
+	}
+}
+
+// Guards against a link that an agent puts where a socket was made: what it leads to must not be opened to all.
+func TestNoLinkIsOpenedToAll(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := openToAll(link); !errors.Is(err, syscall.ENOTSOCK) {
+		t.Errorf("a link: %v", err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("it is open: %v, %v", info, err)
+	}
+}
