@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -289,13 +288,7 @@ func (r *Repo) checkoutError(err error) error {
 			return &LockedError{Path: lock}
 		}
 	}
-	refusals := regexp.MustCompile(`(?m)^error: (?:Entry|Updating|Untracked working tree file) '(.*)' (not ` +
-		`uptodate|would be|would lose)`)
-	var files []DirtyFile
-	for _, m := range refusals.FindAllStringSubmatch(exit.Stderr, -1) {
-		files = append(files, DirtyFile{Path: m[1], Why: "modified"})
-	}
-	if len(files) > 0 {
+	if files := inItsWay(exit.Stderr); len(files) > 0 {
 		return &DirtyError{Files: files}
 	}
 	return fmt.Errorf("update worktree: %w", err)

@@ -58,9 +58,7 @@ func (r *Repo) ref(ctx context.Context, name string) (oid string, ok bool, err e
 	if err == nil {
 		return oid, true, nil
 	}
-	// show-ref says "not a valid ref" (128) without -q, and nothing (1) with it, for a ref that isn't there.
-	exit, isExit := errors.AsType[*proc.ExitError](err)
-	if isExit && (exit.Code == 1 || strings.Contains(exit.Stderr, "not a valid ref")) {
+	if noSuchRef(err) {
 		return "", false, nil
 	}
 	return "", false, fmt.Errorf("read ref %s: %w", Quote(name), err)

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -220,32 +219,4 @@ func (r *Repo) IsAncestor(ctx context.Context, old, new string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// refError tells a lost race and a held lock from other trouble.
-func refError(err error, name string) error {
-	exit, ok := errors.AsType[*proc.ExitError](err)
-	if !ok {
-		return err
-	}
-	if path, ok := lockPath(exit.Stderr); ok {
-		return &LockedError{Path: path}
-	}
-	for _, words := range []string{"but expected", "reference already exists", "unable to resolve reference",
-		"is missing but"} {
-		if strings.Contains(exit.Stderr, words) {
-			return &RefChangedError{Ref: name}
-		}
-	}
-	return err
-}
-
-// lockPath finds the file in git's "Unable to create '…/index.lock': File exists."
-func lockPath(words string) (string, bool) {
-	_, rest, ok := strings.Cut(words, "nable to create '")
-	if !ok {
-		return "", false
-	}
-	path, after, ok := strings.Cut(rest, "': ")
-	return path, ok && strings.HasPrefix(after, "File exists")
 }

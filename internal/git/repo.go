@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Repo is a user's repository with a worktree.
@@ -78,26 +76,6 @@ func (r *Repo) locate(ctx context.Context, h Host) error {
 		return fmt.Errorf("open repository: unknown object format %s", Quote(r.ObjectFormat))
 	}
 	return nil
-}
-
-func openError(dir string, err error) error {
-	exit, ok := errors.AsType[*proc.ExitError](err)
-	if !ok {
-		return fmt.Errorf("open repository: %w", err)
-	}
-	if strings.Contains(exit.Stderr, "dubious ownership") || strings.Contains(exit.Stderr, "unsafe repository") {
-		owned := dir
-		if _, rest, ok := strings.Cut(exit.Stderr, "repository at '"); ok {
-			if path, _, ok := strings.Cut(rest, "'\n"); ok {
-				owned = path
-			}
-		}
-		return &OwnershipError{Dir: owned}
-	}
-	if strings.Contains(exit.Stderr, "not a git repository") {
-		return &NotRepositoryError{Dir: dir}
-	}
-	return fmt.Errorf("open repository: %w", err)
 }
 
 // withoutOurs takes the hardening from the end of a configuration. If it isn't there, this git doesn't know the way by

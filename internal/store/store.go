@@ -11,10 +11,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sort"
-	"strings"
+	"slices"
 
-	_ "modernc.org/sqlite" // the driver, which database/sql wants registered
+	"modernc.org/sqlite" // also the driver, which it registers with database/sql
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 //go:embed migrations/*.sql
@@ -44,12 +44,23 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	s := &Store{db: db}
 	if err := s.migrate(ctx); err != nil {
 		_ = db.Close()
-		if words := err.Error(); strings.Contains(words, "disk I/O error") || strings.Contains(words, "disk is full") {
+		if is(err, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL) {
 			err = fmt.Errorf("%w: is there room left on its file system?", err)
 		}
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// Passes says whether an error is one of the database that passes by itself: another process has it, or there is no room.
+func Passes(err error) bool {
+	return is(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
+}
+
+// is says whether an error is one of these of SQLite's. The rest of its code says more of the same.
+func is(err error, codes ...int) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains(codes, e.Code()&0xff)
 }
 
 // private makes a file that only its owner can read, or closes one that is there to others. One that is there is not
@@ -78,7 +89,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sort.Strings(files)
+	slices.Sort(files)
 	have, err := version(ctx, s.db)
 	if err != nil || have == len(files) {
 		return err

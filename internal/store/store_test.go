@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -153,6 +154,34 @@ func TestCausesAreReadFromWhatEarlierVersionsSaid(t *testing.T) {
 		if v, err := open(t, path).Session(t.Context(), id); err != nil || v.Cause != cause {
 			t.Errorf("%s: %q, want %q, %v", id, v.Cause, cause, err)
 		}
+	}
+}
+
+func TestWhatPassesByItselfIsKnown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cco.db")
+	s := open(t, path)
+	other, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	insert := func() error {
+		_, err := other.ExecContext(t.Context(), "CREATE TABLE more AS SELECT randomblob(100000) AS x")
+		return err
+	}
+	err = s.tx(t.Context(), func(*sql.Tx) error { return insert() })
+	if !Passes(err) {
+		t.Errorf("locked: %v", err)
+	}
+	if _, err := other.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(); !Passes(err) {
+		t.Errorf("full: %v", err)
+	}
+	_, err = other.ExecContext(t.Context(), "SELECT nothing FROM nowhere")
+	if err == nil || Passes(err) || Passes(nil) {
+		t.Errorf("%v would be waited for", err)
 	}
 }
 

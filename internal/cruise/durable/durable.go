@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // DBOS on SQLite
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/cco-dev/cco/internal/cruise"
 )
@@ -57,25 +59,30 @@ func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger
 		AppName: "cco", SQLiteSystemDB: db, Logger: log, ApplicationVersion: version, ExecutorID: executor,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the engine: %w", mend(path, err)), db.Close())
+		return nil, errors.Join(fmt.Errorf("open the engine: %w", mend(ctx, db, path, err)), db.Close())
 	}
 	e := &Engine{dbos: d, db: db, steps: steps, most: most}
 	dbos.RegisterWorkflow(d, e.phase, dbos.WithWorkflowName(workflow), dbos.WithMaxRecoveryAttempts(attempts))
 	if err := dbos.Launch(d); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the engine: %w", mend(path, err)), db.Close())
+		return nil, errors.Join(fmt.Errorf("start the engine: %w", mend(ctx, db, path, err)), db.Close())
 	}
 	return e, nil
 }
 
-// mend says what to do about a record that can't be read: nothing of a phase is in it alone.
-func mend(path string, err error) error {
-	for _, words := range []string{"malformed", "not a database", "disk I/O error"} {
-		if strings.Contains(err.Error(), words) {
-			return fmt.Errorf("%w: move %s and its -wal and -shm away, and phases go on from the last state that status shows "+
-				"of them", err, path)
-		}
+// mend says what to do about a record that can't be read: nothing of a phase is in it alone. The engine's error does not
+// say so in a way that a program could tell, but SQLite itself does.
+func mend(ctx context.Context, db *sql.DB, path string, err error) error {
+	found := ""
+	look := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found)
+	damaged := look == nil && found != "ok"
+	if e, ok := errors.AsType[*sqlite.Error](look); ok {
+		damaged = slices.Contains([]int{sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}, e.Code()&0xff)
 	}
-	return err
+	if !damaged {
+		return err
+	}
+	return fmt.Errorf("%w: move %s and its -wal and -shm away, and phases go on from the last state that status shows "+
+		"of them", err, path)
 }
 
 // Close ends the engine. Phases that are under way go on when it is opened again.

@@ -9,10 +9,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -390,27 +390,9 @@ func temporary(err error) error {
 	_, down := errors.AsType[*forge.UnavailableError](err)
 	_, busy := errors.AsType[*session.BusyError](err)
 	_, op := errors.AsType[*net.OpError](err)
-	said := slices.ContainsFunc(passing(), func(words string) bool { return strings.Contains(err.Error(), words) })
-	if limit || down || busy || op || said || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		errors.Is(err, context.DeadlineExceeded) {
+	if limit || down || busy || op || git.Passes(err) || store.Passes(err) || errors.Is(err, syscall.ENOSPC) ||
+		errors.Is(err, syscall.EDQUOT) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) {
 		return &cruise.Temporary{Err: err}
 	}
 	return err
-}
-
-// passing are words of programs that have no other way to say that something passes by itself: SQLite, git and its
-// curl.
-func passing() []string {
-	return []string{
-		"database is locked", "database or disk is full", "No space left on device", "no space left on device",
-		"disk quota exceeded",
-		"Could not resolve host", "Failed to connect", "Connection timed out", "Connection refused", "Recv failure",
-		"early EOF",
-		"the remote end hung up unexpectedly", "returned error: 429", "returned error: 5", "Empty reply from server",
-		"Connection reset",
-		"Operation timed out", "transfer closed with", "unexpected disconnect", "SSL_ERROR_SYSCALL", "SSL_read",
-		"gnutls_handshake", "TLS connect error",
-		"HTTP/2 stream", "Send failure", "Broken pipe", "Couldn't resolve host", "Network is unreachable", "No route to host",
-		"unexpected EOF",
-	}
 }
