@@ -60,7 +60,7 @@ var layers = map[string][]string{
 	"internal/provision": {"internal/box", "internal/skill"},
 	"internal/skill":     {},
 	"internal/box/verify": {"internal/box", "internal/box/probe", "internal/broker", "internal/door",
-		"internal/proc"},
+		"internal/proc", "internal/tree"},
 	"internal/box/boxtest": {"internal/box", "internal/proc", "internal/socket"},
 	"internal/box/native": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe",
 		"internal/box/rooms", "internal/tree"},
@@ -120,6 +120,7 @@ var layers = map[string][]string{
 	"internal/guard":          {"internal/guard/jsontext"},
 	"internal/guard/jsontext": {},
 	"internal/proc":           {},
+	"internal/paths":          {},
 	"internal/safetext":       {},
 	"internal/store":          {"internal/forge"},
 	"internal/term":           {},
@@ -128,7 +129,7 @@ var layers = map[string][]string{
 }
 
 // everywhere are packages that any other may import: they import nothing of ours, and only transform what they are given.
-var everywhere = []string{"internal/safetext"}
+var everywhere = []string{"internal/paths", "internal/safetext"}
 
 type goPackage struct {
 	ImportPath string

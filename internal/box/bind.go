@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Check refuses a directory that would show what is not the program's: more than one thing of the host's, or another
@@ -27,7 +28,7 @@ func (m Bind) Check(b *Box) (real string, err error) {
 	}
 	for _, name := range []string{m.Path, real} {
 		for _, own := range []string{b.Dir, b.Exchange} {
-			if below(own, name) || below(name, own) {
+			if paths.Within(own, name) || paths.Within(name, own) {
 				return "", errors.New("it holds what belongs to sessions")
 			}
 		}
@@ -38,15 +39,10 @@ func (m Bind) Check(b *Box) (real string, err error) {
 			}
 		}
 		for _, top := range []string{"/proc", "/sys", "/dev", "/workspace", "/exchange"} {
-			if below(name, top) {
+			if paths.Within(name, top) {
 				return "", fmt.Errorf("nothing is shown below %s", top)
 			}
 		}
 	}
 	return real, nil
-}
-
-// below says whether a clean path is dir or below it.
-func below(name, dir string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 func refsOf(ctx context.Context, repo *git.Repo) (map[Raw]git.Ref, error) {
@@ -140,7 +141,7 @@ func (c *comparison) files(ctx context.Context) error {
 	names := maps.Clone(files)
 	maps.Copy(names, c.shot.Files)
 	for _, path := range slices.Sorted(maps.Keys(names)) {
-		if slices.ContainsFunc(whole, func(root string) bool { return within(root, string(path)) }) {
+		if slices.ContainsFunc(whole, func(root string) bool { return paths.Within(string(path), root) }) {
 			continue
 		}
 		if err := c.file(ctx, string(path), entryAt(c.shot.Files, path), entryAt(files, path)); err != nil {
@@ -231,7 +232,7 @@ func (c *comparison) file(ctx context.Context, path string, was, is *Entry) erro
 // kindOf tells from its place what a path is.
 func (c *comparison) kindOf(path string) Kind {
 	for _, dir := range c.shot.Outside {
-		if within(dir, path) {
+		if paths.Within(path, dir) {
 			return KindHook
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // clear moves away what stands where something else, or nothing, stood.
@@ -84,11 +86,11 @@ func (u *undo) taken(path string) bool {
 func (u *undo) parents(path string) error {
 	base := u.shot.Common
 	for _, dir := range u.shot.Outside {
-		if within(dir, path) {
+		if paths.Within(path, dir) {
 			base = dir
 		}
 	}
-	for dir := filepath.Dir(path); within(base, dir); dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(path); paths.Within(dir, base); dir = filepath.Dir(dir) {
 		info, err := os.Lstat(dir)
 		if err != nil {
 			return err
@@ -114,14 +116,14 @@ func (u *undo) restore(o *Outcome) error {
 
 // restoreWhole makes a directory anew, from the top down.
 func (u *undo) restoreWhole(root string) error {
-	var paths []string
+	var list []string
 	for path := range u.shot.Files {
-		if within(root, string(path)) {
-			paths = append(paths, string(path))
+		if paths.Within(string(path), root) {
+			list = append(list, string(path))
 		}
 	}
-	slices.SortFunc(paths, strings.Compare)
-	for _, path := range paths {
+	slices.SortFunc(list, strings.Compare)
+	for _, path := range list {
 		if err := u.put(nil, path, entryAt(u.shot.Files, Raw(path))); err != nil {
 			return err
 		}
@@ -131,7 +133,7 @@ func (u *undo) restoreWhole(root string) error {
 
 // put makes one entry as it was. With an outcome, what is there now must be what was found.
 func (u *undo) put(o *Outcome, path string, was *Entry) error {
-	if dir := filepath.Dir(path); within(filepath.Join(u.shot.Common, "worktrees"), dir) {
+	if dir := filepath.Dir(path); paths.Within(dir, filepath.Join(u.shot.Common, "worktrees")) {
 		// A linked worktree whose whole directory was removed.
 		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as git makes it
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Shot is a repository as it was before an agent ran, with what is needed to put it back.
@@ -251,7 +252,7 @@ func outside(repo *git.Repo) []string {
 	var list []string
 	add := func(dir string) {
 		real, err := filepath.EvalSymlinks(dir)
-		if err != nil || slices.Contains(list, real) || within(repo.CommonDir, real) {
+		if err != nil || slices.Contains(list, real) || paths.Within(real, repo.CommonDir) {
 			return
 		}
 		if info, err := os.Stat(real); err == nil && info.IsDir() {
@@ -265,11 +266,6 @@ func outside(repo *git.Repo) []string {
 		add(filepath.Join(repo.CommonDir, "hooks"))
 	}
 	return list
-}
-
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // label names a path for people: short below .git, whole elsewhere.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // maxTrace bounds the record of an agent's git commands that is read: tens of thousands of commands.
@@ -136,7 +138,10 @@ func (c *traced) outside(own Own, common string) bool {
 	return admin != "" && filepath.Base(admin) != own.ID
 }
 
-func under(dir, path string) bool { return within(dir, path) || sameDir(dir, path) }
+// under says whether a path that an agent named is dir or lies below it.
+func under(dir, path string) bool {
+	return paths.Within(filepath.Clean(path), dir) || sameDir(dir, path)
+}
 
 // reads says whether a git command only ever reads. What isn't known may write.
 func reads(name string) bool {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Outcome is what became of one finding.
@@ -265,12 +266,12 @@ func (u *undo) at(path string) (*Entry, error) {
 // watched keeps a report that somebody has changed from leading us elsewhere.
 func (u *undo) watched(path string) bool {
 	for _, dir := range []string{"worktrees", "modules", "objects"} {
-		if within(filepath.Join(u.shot.Common, dir), path) {
+		if paths.Within(path, filepath.Join(u.shot.Common, dir)) {
 			return path == filepath.Clean(path)
 		}
 	}
 	return slices.ContainsFunc(slices.Concat(u.shot.Roots, u.shot.Outside),
-		func(root string) bool { return within(root, path) })
+		func(root string) bool { return paths.Within(path, root) })
 }
 
 func (u *undo) saved(was *Entry) error {
@@ -290,7 +291,7 @@ func (u *undo) saved(was *Entry) error {
 
 func (u *undo) checkWhole(root string) error {
 	for path, was := range u.shot.Files {
-		if within(root, string(path)) {
+		if paths.Within(string(path), root) {
 			if err := u.saved(&was); err != nil {
 				return fmt.Errorf("%s: %w", clean(string(path)), err)
 			}

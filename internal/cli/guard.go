@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -126,7 +127,7 @@ type verdict struct {
 
 func (a *commands) check(policy guard.Policy, command string, asJSON bool) error {
 	cwd := policy.Workspace
-	if rest, err := filepath.Rel(policy.Workspace, a.Dir); err == nil && filepath.IsLocal(rest) {
+	if paths.Within(a.Dir, policy.Workspace) {
 		cwd = a.Dir
 	}
 	call := hook.OnBranch(policy, guard.Command(cwd, command))

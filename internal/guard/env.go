@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // setting looks at a variable that is set, for those that change what other
@@ -156,7 +158,7 @@ func (s *shell) isToolHome(name, abs string) bool {
 	switch name {
 	case "JAVA_HOME", "JDK_HOME", "GOROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "CUDA_HOME", "M2_HOME",
 		"MAVEN_HOME", "GRADLE_HOME", "NVM_DIR", "PYENV_ROOT", "SDKMAN_DIR":
-		return within(abs, s.land.home) && (s.land.host == "" || !within(abs, s.land.host))
+		return paths.Within(abs, s.land.home) && (s.land.host == "" || !paths.Within(abs, s.land.host))
 	case "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 		"GOOGLE_APPLICATION_CREDENTIALS",
 		"DOCKER_HOST", "PGHOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "LS_COLORS",

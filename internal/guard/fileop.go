@@ -3,6 +3,8 @@ package guard
 import (
 	"path"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 func (s *shell) copy(name string, args []arg) {
@@ -105,7 +107,7 @@ func (s *shell) move(args []arg) {
 	for _, a := range targets {
 		s.check(opWrite, a)
 		if where, abs := s.locate(a.text, s.sc.dirs[0], false); where.writable() && s.land.isProtected(abs, true) &&
-			!within(s.land.workspace, abs) {
+			!paths.Within(s.land.workspace, abs) {
 			s.refuse(opWrite, a, placeProtected, abs) // moving something into the place of .claude
 		}
 	}
@@ -239,7 +241,7 @@ func (s *shell) change(args []arg) {
 // isSettingsDir says that a directory directly holds guarded files.
 func (s *shell) isSettingsDir(abs string) bool {
 	for _, p := range s.land.protected {
-		if path.Dir(p) == abs && !within(s.land.workspace, abs) && abs != s.land.home {
+		if path.Dir(p) == abs && !paths.Within(s.land.workspace, abs) && abs != s.land.home {
 			return true
 		}
 	}

@@ -3,6 +3,8 @@ package guard
 import (
 	"path"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // findRoots splits find's arguments into where it looks and what it does.
@@ -83,7 +85,7 @@ func (s *shell) guardedBelow(roots, rest []arg) (list []arg) {
 				if e, _ := s.land.lookup(p); e != EntryFile && e != EntryDir {
 					continue
 				}
-				if _, root := s.locate(r.text, s.sc.dirs[0], false); within(p, root) {
+				if _, root := s.locate(r.text, s.sc.dirs[0], false); paths.Within(p, root) {
 					list = append(list, arg{lit(p), a.start, a.end})
 				}
 			}

@@ -3,6 +3,8 @@ package guard
 import (
 	"path"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // gitCall is one git command being judged.
@@ -355,7 +357,7 @@ func (g *gitCall) fileOptions(o options) {
 
 // isOwnGit says that a path lies in the git directory of the workspace.
 func (s *shell) isOwnGit(abs string) bool {
-	return s.policy.GitDir != "" && within(abs, s.land.resolve(s.policy.GitDir))
+	return s.policy.GitDir != "" && paths.Within(abs, s.land.resolve(s.policy.GitDir))
 }
 
 // optionPath checks a file named by an option: scratch is fine, outside not.

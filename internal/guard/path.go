@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Entry is what stands at a path, without following links.
@@ -210,14 +212,14 @@ func (t *terrain) place(name string) place {
 		return placeProtected
 	}
 	for _, git := range t.gitFile {
-		if within(name, git) {
+		if paths.Within(name, git) {
 			return placeGit
 		}
 	}
 	switch {
 	case withinAny(name, t.own):
 		return placeWorkspace
-	case t.host != "" && within(name, t.host):
+	case t.host != "" && paths.Within(name, t.host):
 		return placeHost
 	case isDevice(name):
 		return placeDevice
@@ -250,7 +252,7 @@ func (t *terrain) removesRoot(name string) bool {
 		}
 	}
 	for _, root := range t.own {
-		if within(root, name) {
+		if paths.Within(root, name) {
 			return true
 		}
 	}
@@ -300,15 +302,7 @@ func matchPart(pattern, name string) bool {
 		strings.EqualFold(name[len(name)-len(after):], after)
 }
 
-// within says whether name is root or lies below it, on part boundaries.
-func within(name, root string) bool {
-	if root == "/" {
-		return true
-	}
-	return name == root || strings.HasPrefix(name, root) && len(name) > len(root) && name[len(root)] == '/'
-}
-
-// foldedWithin is within without regard to case.
+// foldedWithin is paths.Within without regard to case.
 func foldedWithin(name, root string) bool {
 	n := len(root)
 	return len(name) >= n && (len(name) == n || name[n] == '/' || root == "/") && strings.EqualFold(name[:n], root)
@@ -316,7 +310,7 @@ func foldedWithin(name, root string) bool {
 
 func withinAny(name string, roots []string) bool {
 	for _, root := range roots {
-		if within(name, root) {
+		if paths.Within(name, root) {
 			return true
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // call runs a simple command, in every way that its words may come out.
@@ -337,7 +339,7 @@ func (s *shell) checkProgram(name string, at arg) {
 // isUserProgram says whether a path is a hidden directory of the home or one
 // of its bin directories, where version managers put programs.
 func (s *shell) isUserProgram(abs string) bool {
-	if s.land.home == "" || !within(abs, s.land.home) || s.land.host != "" && within(abs, s.land.host) {
+	if s.land.home == "" || !paths.Within(abs, s.land.home) || s.land.host != "" && paths.Within(abs, s.land.host) {
 		return false
 	}
 	rest := strings.TrimPrefix(abs, s.land.home+"/")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -193,7 +194,7 @@ func checkedOut(admin, workspace string, led []string) (places []string, why str
 	if real, err := filepath.EvalSymlinks(workspace); err == nil {
 		workspace = real
 	}
-	if rel, err := filepath.Rel(workspace, dir); err != nil || !filepath.IsLocal(rel) {
+	if !paths.Within(filepath.Clean(dir), workspace) {
 		return nil, "its files in " + dir + ", outside the workspace, can't be seen"
 	}
 	return nil, ""

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -12,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // traceFile is where git writes down the agent's commands, in the exchange directory because both sides see that.
@@ -36,7 +36,7 @@ func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, er
 		return nil, err
 	}
 	// What an earlier run did was looked at then.
-	if err := ignoreMissing(os.Remove(filepath.Join(k.exchange(k.rec.ID), traceFile))); err != nil {
+	if err := tree.Remove(filepath.Join(k.exchange(k.rec.ID), traceFile)); err != nil {
 		return nil, err
 	}
 	own := canary.Own{

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Where in a container the caches are, and the socket by which its init calls.
@@ -257,7 +258,7 @@ func checkMount(b *box.Box, name string) error {
 // ownPlaces refuses what would cover, or be in, a place of the container's own.
 func ownPlaces(name string) error {
 	for _, own := range []string{jail.Home, "/run/cco", jail.Store, cacheDir, "/etc", "/workspace", "/exchange"} {
-		if rooms.Within(name, own) || rooms.Within(own, name) {
+		if paths.Within(name, own) || paths.Within(own, name) {
 			return errors.New("the box has its own")
 		}
 	}

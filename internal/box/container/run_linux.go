@@ -108,7 +108,7 @@ type container struct {
 func (r *container) dir() string     { return filepath.Join(controls(r.box), r.name) }
 func (r *container) control() string { return filepath.Join(r.dir(), "socket") }
 
-func (r *container) clear() { _ = os.RemoveAll(r.dir()) }
+func (r *container) clear() { _ = tree.Remove(r.dir()) }
 
 // start has the engine make the container. Whatever goes wrong, none is left.
 func (r *container) start(ctx context.Context) error {

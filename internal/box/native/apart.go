@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // owner is who a box's directories belong to. Where sessions are users of their own, that is none of them: each is
@@ -35,8 +36,8 @@ func (d *Driver) hand(b *box.Box, mounts []jail.Mount) {
 	tools := rooms.Layout{Dir: b.Dir}.ToolDir()
 	for i, m := range mounts {
 		// What is another machine's is behind a directory that neither root without its rights nor the session may enter.
-		mounts[i].Plain = rooms.Within(m.Source, b.Exchange)
-		mounts[i].Handed = mounts[i].Plain || rooms.Within(m.Source, b.Dir) && !rooms.Within(m.Source, tools)
+		mounts[i].Plain = paths.Within(m.Source, b.Exchange)
+		mounts[i].Handed = mounts[i].Plain || paths.Within(m.Source, b.Dir) && !paths.Within(m.Source, tools)
 	}
 }
 

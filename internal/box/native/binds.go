@@ -5,10 +5,10 @@ package native
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // binds are the directories that cco itself shows to one program, read-only.
@@ -20,7 +20,7 @@ func binds(b *box.Box, e box.Exec) ([]jail.Mount, error) {
 			return nil, err
 		}
 		for _, own := range []string{jail.Home, "/run/cco", jail.Store, "/etc"} {
-			if m.Path == own || strings.HasPrefix(own, m.Path+"/") || own != jail.Home && strings.HasPrefix(m.Path, own+"/") {
+			if paths.Within(own, m.Path) || own != jail.Home && paths.Within(m.Path, own) {
 				return nil, fmt.Errorf("show %s: %w", m.Path, errors.New("the box has its own"))
 			}
 		}

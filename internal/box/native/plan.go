@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // plan decides everything that the init will do.
@@ -68,11 +69,11 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 	}
 	d.hand(b, p.Mounts)
 	p.Sockets = slices.DeleteFunc(boundSockets(), func(socket string) bool {
-		return !slices.ContainsFunc(p.Mounts, func(m jail.Mount) bool { return m.Host && rooms.Within(socket, m.Source) })
+		return !slices.ContainsFunc(p.Mounts, func(m jail.Mount) bool { return m.Host && paths.Within(socket, m.Source) })
 	})
 	for _, m := range p.Mounts {
 		// What is below the home is writable with it. By name it could be led astray: the program may have put links there.
-		own := m.Target == jail.Home || !rooms.Within(m.Target, jail.Home)
+		own := m.Target == jail.Home || !paths.Within(m.Target, jail.Home)
 		if own && m.Write && !m.Device {
 			p.Write = append(p.Write, m.Target)
 		}
@@ -212,13 +213,13 @@ func (d *Driver) path(p *jail.Plan) string {
 
 func visible(p *jail.Plan, dir string) bool {
 	for _, m := range p.Mounts {
-		seen := rooms.Within(dir, m.Target) || m.File && filepath.Dir(m.Target) == dir
-		if seen && !m.Device && !rooms.Within(m.Target, jail.Home) {
+		seen := paths.Within(dir, m.Target) || m.File && filepath.Dir(m.Target) == dir
+		if seen && !m.Device && !paths.Within(m.Target, jail.Home) {
 			return true
 		}
 	}
 	for _, l := range p.Links {
-		if rooms.Within(dir, l.Path) || filepath.Dir(l.Path) == dir {
+		if paths.Within(dir, l.Path) || filepath.Dir(l.Path) == dir {
 			return true
 		}
 	}

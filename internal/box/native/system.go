@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box/native/jail"
-	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // systemDirs are what a box sees of the host's system, read-only. Those that are links, as /bin is on most systems,
@@ -91,8 +91,8 @@ func show(p *jail.Plan, name string) {
 		p.Links = append(p.Links, jail.Link{Path: name, Target: target})
 		// A link to a place that isn't shown otherwise, such as a generated file below /run or /var, brings its file along.
 		real, err := filepath.EvalSymlinks(name)
-		if err == nil && !rooms.Within(real, "/usr") && !rooms.Within(real, "/etc") && !strings.HasPrefix(real, "/lib") &&
-			!rooms.Within(real, "/proc") {
+		if err == nil && !paths.Within(real, "/usr") && !paths.Within(real, "/etc") && !strings.HasPrefix(real, "/lib") &&
+			!paths.Within(real, "/proc") {
 			show(p, real)
 		}
 	case st.IsDir(), st.Mode().IsRegular():

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // private are files below home that nobody has asked to show. Most lie beside what a toolchain needs in order to run.
@@ -103,7 +103,7 @@ func TestNothingPrivateBelowToolchains(t *testing.T) {
 		}
 	}
 	for _, row := range toolchains() {
-		if !slices.ContainsFunc(programs(), func(file string) bool { return rooms.Within(file, row.dir) }) {
+		if !slices.ContainsFunc(programs(), func(file string) bool { return paths.Within(file, row.dir) }) {
 			t.Errorf("%s: nothing of it is tried", row.dir)
 		}
 		if slices.Contains(row.parts, "*") || slices.Contains(row.parts, "") {

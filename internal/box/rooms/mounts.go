@@ -8,6 +8,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // closed are the places of the host that no box ever sees.
@@ -54,12 +55,12 @@ func (c Checker) Check(name string) (real string, err error) {
 			return "", fmt.Errorf("mount %s: that is the whole host", name)
 		}
 		for _, dir := range closed() {
-			if Within(path, dir) {
+			if paths.Within(path, dir) {
 				return "", fmt.Errorf("mount %s: nothing of %s is shown in a box", name, dir)
 			}
 		}
 		for _, dir := range []string{"/workspace", "/exchange", jail.Home} {
-			if path == dir || Within(dir, path) {
+			if path == dir || paths.Within(dir, path) {
 				return "", fmt.Errorf("mount %s: the box has its own", name)
 			}
 		}
@@ -71,7 +72,7 @@ func (c Checker) Check(name string) (real string, err error) {
 		return "", fmt.Errorf("mount %s: neither a file nor a directory", name)
 	}
 	for _, data := range c.data {
-		if Within(real, data) || Within(data, real) {
+		if paths.Within(real, data) || paths.Within(data, real) {
 			return "", fmt.Errorf("mount %s: cco keeps its own state there", name)
 		}
 	}
@@ -79,6 +80,4 @@ func (c Checker) Check(name string) (real string, err error) {
 }
 
 // Within says whether a clean path is dir or below it.
-func Within(name, dir string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
-}
+func Within(name, dir string) bool { return paths.Within(name, dir) }

@@ -21,6 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 const secretVariable = "CCO_VERIFY_KEY"
@@ -369,13 +370,13 @@ func (t *trial) clear(ctx context.Context) error {
 	}
 	var errs []error
 	if t.host.dir != "" {
-		errs = append(errs, os.RemoveAll(t.host.dir))
+		errs = append(errs, tree.Remove(t.host.dir))
 	}
 	for _, id := range []string{t.mine, t.other} {
 		if id == "" {
 			continue
 		}
-		errs = append(errs, t.driver.Discard(ctx, t.box, id), os.RemoveAll(filepath.Join(t.box.Exchange, id)))
+		errs = append(errs, t.driver.Discard(ctx, t.box, id), tree.Remove(filepath.Join(t.box.Exchange, id)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("clear away: %w", err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -17,7 +18,7 @@ func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 	for _, name := range d.opts.KeyFiles {
 		v.hide(name)
 	}
-	if v.data != "/" && !within(at.home, v.data) {
+	if v.data != "/" && !paths.Within(at.home, v.data) {
 		v.hide(v.data)
 	}
 	v.hide(b.Dir)
@@ -55,7 +56,7 @@ func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 // hiddenTop says whether a path is in a directory that is made anew.
 func hiddenTop(name string) bool {
 	name, ok := real(name)
-	return ok && (within(name, "/tmp") || within(name, "/var/tmp") || within(name, "/run"))
+	return ok && (paths.Within(name, "/tmp") || paths.Within(name, "/var/tmp") || paths.Within(name, "/run"))
 }
 
 // scratch gives the program a /tmp and /var/tmp that only its session has, on disk: builds need room.
@@ -71,7 +72,7 @@ func (v *view) daemons() {
 	for _, name := range []string{"/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/run/opengl-driver"} {
 		v.show(name, false)
 	}
-	if conf, ok := real("/etc/resolv.conf"); ok && within(conf, "/run") {
+	if conf, ok := real("/etc/resolv.conf"); ok && paths.Within(conf, "/run") {
 		v.show(conf, false)
 	}
 }
@@ -168,7 +169,7 @@ func isDir(name string) bool {
 
 func holdsAny(dir string, names ...string) bool {
 	for _, name := range names {
-		if name, ok := real(name); ok && within(name, dir) {
+		if name, ok := real(name); ok && paths.Within(name, dir) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // namespace is the part of a repository's branches in which sessions have theirs.
@@ -150,7 +151,7 @@ func (at site) disarm(session string) {
 	for _, dir := range []string{at.admin, filepath.Join(at.repo.CommonDir, "refs"),
 		filepath.Join(at.repo.CommonDir, "logs", "refs")} {
 		_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-			if err == nil && !e.IsDir() && !e.Type().IsRegular() && (within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
+			if err == nil && !e.IsDir() && !e.Type().IsRegular() && (paths.Within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
 				_ = os.Remove(name) // what can't be removed was not made by an agent
 			}
 			return nil //nolint:nilerr // what can't be read is passed over

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // hostEtc is where the host's /etc is when the one in sight holds files of ours too.
@@ -35,7 +36,7 @@ func (v *view) open() {
 				closed = dir
 			}
 		}
-		if closed != "" && !within(closed, "/run") && !v.placed(closed) {
+		if closed != "" && !paths.Within(closed, "/run") && !v.placed(closed) {
 			v.show(closed, false)
 		}
 	}
@@ -43,7 +44,7 @@ func (v *view) open() {
 
 // placed says whether a directory is at or below something that is mounted already.
 func (v *view) placed(dir string) bool {
-	return slices.ContainsFunc(v.mounts, func(m jail.Mount) bool { return within(dir, m.Target) })
+	return slices.ContainsFunc(v.mounts, func(m jail.Mount) bool { return paths.Within(dir, m.Target) })
 }
 
 // dataDir is what cco keeps, as far as the record of a box tells.
@@ -205,9 +206,4 @@ func (v *view) sorted() []jail.Mount {
 		return cmp.Or(strings.Count(a.Target, "/")-strings.Count(b.Target, "/"), strings.Compare(a.Target, b.Target))
 	})
 	return list
-}
-
-// within says whether a clean path is dir or below it.
-func within(name, dir string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -154,7 +155,7 @@ func (s System) written(path string) bool {
 	for _, at := range []string{filepath.Clean(path), real(path)} {
 		for _, dir := range s.Written {
 			for _, d := range []string{filepath.Clean(dir), real(dir)} {
-				if at == d || strings.HasPrefix(at, d+string(filepath.Separator)) {
+				if paths.Within(at, d) {
 					return true
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Name is what the wrapper is called.
@@ -98,7 +100,7 @@ func about(dir, workspace, gitDir string) (means, lost bool) {
 	if workspace, err = filepath.EvalSymlinks(workspace); err != nil {
 		return false, false
 	}
-	for at := dir; within(at, workspace); at = filepath.Dir(at) {
+	for at := dir; paths.Within(at, workspace); at = filepath.Dir(at) {
 		repo, there := repository(at)
 		switch {
 		case at == workspace:
@@ -111,8 +113,6 @@ func about(dir, workspace, gitDir string) (means, lost bool) {
 	}
 	return false, false
 }
-
-func within(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 // repository finds the repository that the .git in dir stands for.
 func repository(dir string) (repo string, there bool) {
@@ -144,7 +144,7 @@ func belongs(repo, workspace, gitDir string) bool {
 		return false
 	}
 	modules, err := filepath.EvalSymlinks(filepath.Join(gitDir, "modules"))
-	return within(repo, workspace) || err == nil && within(repo, modules)
+	return paths.Within(repo, workspace) || err == nil && paths.Within(repo, modules)
 }
 
 func same(repo, gitDir string) bool {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // A unix socket is found by its inode, also where nothing can be written and across all namespaces. In an overlay the
@@ -69,7 +71,7 @@ func outermost(mounts []Mount) []*top {
 
 // common is the deepest directory that two are in.
 func common(a, b string) string {
-	for a != "/" && a != b && !strings.HasPrefix(b, a+"/") {
+	for !paths.Within(b, a) {
 		a = path.Dir(a)
 	}
 	return a
