@@ -9,7 +9,14 @@ import (
 	"syscall"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
 )
+
+// refusedError is what went wrong in an init, with the kernel's own answer.
+type refusedError struct{ res jail.Result }
+
+func (e *refusedError) Error() string { return e.res.Err }
+func (e *refusedError) Unwrap() error { return syscall.Errno(e.res.Errno) }
 
 // Diagnose turns the kernel's short answer to a new set of namespaces into what the user can do about it.
 func Diagnose(err error) error {
@@ -20,15 +27,9 @@ func Diagnose(err error) error {
 		return &box.Unavailable{What: "user namespaces", Why: why, Mend: mend}
 	}
 	switch {
-	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL),
-		strings.Contains(err.Error(), syscall.ENOSYS.Error()):
+	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL):
 		return &box.Unavailable{What: "namespaces", Why: err.Error(), Mend: "use Linux 5.12 or newer"}
-	case strings.Contains(err.Error(), "mount /proc"):
-		return &box.Unavailable{What: "a /proc of its own", Why: err.Error() +
-			": this looks like a container with parts of its /proc hidden",
-			Mend: "run the outer container with an unmasked /proc (docker run --security-opt systempaths=unconfined)"}
-	case errors.Is(err, syscall.EPERM), strings.Contains(err.Error(), syscall.EPERM.Error()),
-		strings.Contains(err.Error(), syscall.EACCES.Error()):
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
 		return &box.Unavailable{What: "user namespaces", Why: err.Error() +
 			": something around cco forbids them, perhaps a container's seccomp filter",
 			Mend: "run cco outside of the container, or the container with --security-opt seccomp=unconfined"}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
 func TestBlockedUserNamespaces(t *testing.T) {
@@ -39,9 +40,12 @@ func TestBlockedUserNamespaces(t *testing.T) {
 }
 
 func TestDiagnoseNamesTheLayer(t *testing.T) {
-	for _, err := range []error{syscall.EPERM, syscall.ENOSYS, errors.New("mount /proc: operation not permitted"),
-		errors.New("mount root: permission denied")} {
-		u, ok := errors.AsType[*box.Unavailable](Diagnose(err))
+	inside := func(errno syscall.Errno) error {
+		return Diagnose(&refusedError{jail.Result{Err: "mount root: " + errno.Error(), Errno: int(errno)}})
+	}
+	for _, err := range []error{Diagnose(syscall.EPERM), Diagnose(syscall.ENOSYS), inside(syscall.EACCES),
+		inside(syscall.ENOSYS), unavailable(jail.Result{Layer: jail.LayerProc, Err: "mount /proc: not permitted"})} {
+		u, ok := errors.AsType[*box.Unavailable](err)
 		if !ok || u.What == "" || u.Why == "" || u.Mend == "" {
 			t.Errorf("%v: %+v", err, u)
 		}

@@ -22,6 +22,9 @@ func unavailable(res jail.Result) error {
 	switch res.Layer {
 	case "landlock":
 		u.Mend = "boot with lsm=landlock,… on Linux 5.19 or newer, or accept the weaker mode " + AcceptNoLandlock
+	case jail.LayerProc:
+		u.Why += ": this looks like a container with parts of its /proc hidden"
+		u.Mend = "run the outer container with an unmasked /proc (docker run --security-opt systempaths=unconfined)"
 	case "seccomp":
 		u.Mend = "use a kernel with CONFIG_SECCOMP_FILTER, or accept the weaker mode " + AcceptNoSeccomp
 	}

@@ -97,7 +97,7 @@ func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
 	case res.Layer != "":
 		return res, unavailable(res)
 	case res.Err != "":
-		return res, Diagnose(errors.New(res.Err))
+		return res, Diagnose(&refusedError{res})
 	}
 	return res, nil
 }

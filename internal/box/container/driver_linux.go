@@ -211,10 +211,8 @@ func (e *engine) remove(ctx context.Context, id string) error {
 	if err == nil {
 		return nil
 	}
-	for _, word := range []string{"no such container", "No such container", "no container with", "already in progress"} {
-		if strings.Contains(err.Error(), word) {
-			return nil
-		}
+	if goes(err) {
+		return nil
 	}
 	return fmt.Errorf("remove container %s: %w", id, err)
 }

@@ -206,6 +206,14 @@ func (e *engine) explain(err error) error {
 	return err
 }
 
+// goes is what engines say of a container that is gone, or that somebody else removes at this moment.
+func goes(err error) bool {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	return ok && slices.ContainsFunc(
+		[]string{"no such container", "No such container", "no container with", "already in progress"},
+		func(words string) bool { return strings.Contains(exit.Stderr, words) })
+}
+
 type complaint struct {
 	engine string
 	says   []string

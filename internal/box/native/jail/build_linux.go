@@ -171,7 +171,10 @@ func makeRoot() error {
 			return step("make /"+dir, err)
 		}
 	}
-	return step("mount /proc", unix.Mount("proc", "proc", "proc", quiet|unix.MS_NOEXEC, ""))
+	if err := unix.Mount("proc", "proc", "proc", quiet|unix.MS_NOEXEC, ""); err != nil {
+		return &missing{LayerProc, step("mount /proc", err)}
+	}
+	return nil
 }
 
 // enterRoot leaves the host's root for the one that we stand in.

@@ -65,6 +65,9 @@ func (e *missing) Unwrap() error { return e.err }
 
 func failed(res Result, err error) Result {
 	res.Err = err.Error()
+	if n, ok := errors.AsType[unix.Errno](err); ok {
+		res.Errno = int(n)
+	}
 	if m, ok := errors.AsType[*missing](err); ok {
 		res.Layer = m.layer
 	}

@@ -101,9 +101,13 @@ type Mount struct {
 	Soft bool
 }
 
+// LayerProc is the layer that is missing where the kernel mounts no /proc.
+const LayerProc = "a /proc of its own"
+
 // Result is what the init reports when it is done.
 type Result struct {
 	Err    string `json:",omitempty"` // the step that went wrong before the program started
+	Errno  int    `json:",omitempty"` // and the kernel's answer to it
 	Layer  string `json:",omitempty"` // the layer that can't be had, if that is what went wrong
 	NoExec int    `json:",omitempty"` // 126 or 127 when the program itself could not be started
 	Exit   int    `json:",omitempty"`
