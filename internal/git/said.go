@@ -33,7 +33,7 @@ func openError(dir string, err error) error {
 	return fmt.Errorf("open repository: %w", err)
 }
 
-// noSuchRef is what show-ref says of a ref that isn't there: "not a valid ref" (128) without -q, and nothing (1) with it.
+// noSuchRef is what show-ref says of a ref that isn't there: "not a valid ref" (128) without -q, nothing (1) with it.
 func noSuchRef(err error) bool {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	return ok && (exit.Code == 1 || strings.Contains(exit.Stderr, "not a valid ref"))

@@ -112,8 +112,10 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
 		return rec, err
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Cause, v.Reason, v.ExitCode, v.Agent, v.Model, v.Plan, v.Title = store.Created, "", "", 0, o.Agent, o.Model, order.Plan,
-			titled
+		v.State, v.Cause, v.Reason = store.Created, "", ""
+		v.ExitCode = 0
+		v.Agent, v.Model = o.Agent, o.Model
+		v.Plan, v.Title = order.Plan, titled
 		v.Question, v.Asked, v.Finished, v.Repo = "", time.Time{}, time.Time{}, repo.Top
 		if order.Fresh {
 			v.CLISession, v.CLITotal = "", ""

@@ -52,7 +52,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// Passes says whether an error is one of the database that passes by itself: another process has it, or there is no room.
+// Passes says whether an error of the database passes by itself: another process has it, or there is no room.
 func Passes(err error) bool {
 	return is(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 }

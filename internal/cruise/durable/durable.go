@@ -69,8 +69,8 @@ func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger
 	return e, nil
 }
 
-// mend says what to do about a record that can't be read: nothing of a phase is in it alone. The engine's error does not
-// say so in a way that a program could tell, but SQLite itself does.
+// mend says what to do about a record that can't be read: nothing of a phase is in it alone. The engine's error is only
+// words, so SQLite itself is asked.
 func mend(ctx context.Context, db *sql.DB, path string, err error) error {
 	found := ""
 	look := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found)

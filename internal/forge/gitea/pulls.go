@@ -266,7 +266,8 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number),
 			sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
-		if early := forge.RefusedAs(err, forge.RefusedUnsettled); !unclear && !early || unclear && try >= 4 || try >= mergeTries {
+		early := forge.RefusedAs(err, forge.RefusedUnsettled)
+		if !unclear && !early || unclear && try >= 4 || try >= mergeTries {
 			return err
 		}
 		if err := f.clock.Sleep(ctx, f.clock.Backoff(min(try+1, 4))); err != nil {

@@ -149,7 +149,8 @@ func inReview(r reviewNode, number int) (spoken, bool) {
 	c := forge.Comment{
 		ID: idFrom(r.URL, "#pullrequestreview-", forge.InReview), Kind: forge.InReview, Number: number,
 		Association: forge.Association(r.AuthorAssociation),
-		State:       forge.CommentState(strings.ToLower(r.State)), URL: r.URL, Created: r.CreatedAt.Time, Updated: r.UpdatedAt.Time,
+		State:       forge.CommentState(strings.ToLower(r.State)), URL: r.URL,
+		Created: r.CreatedAt.Time, Updated: r.UpdatedAt.Time,
 	}
 	if r.Commit != nil {
 		c.Commit = r.Commit.Oid

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
-	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // mined is a repository in which everything that git can be made to run leaves a mark.
@@ -163,7 +162,7 @@ func (m *mined) exercise(h *handOff, bundle, tip string) {
 	check(repo.CheckComplete(t.Context(), h.base, 0))
 	check(repo.Shallow(t.Context(), filepath.Join(t.TempDir(), "s"),
 		git.ShallowRequest{Branch: "main", Commit: h.base, Depth: 1}))
-	q, _, err := h.take(bundle, quarantine.Limits{})
+	q, _, err := h.take(bundle)
 	check(err)
 	_, err = q.Summary(t.Context())
 	check(err)

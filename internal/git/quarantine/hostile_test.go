@@ -15,10 +15,10 @@ import (
 )
 
 // refused takes a bundle and expects a refusal by this rule, with nothing of the user's touched.
-func (h *handOff) refused(bundle string, limits quarantine.Limits, rule quarantine.Rule) {
+func (h *handOff) refused(bundle string, rule quarantine.Rule) {
 	h.t.Helper()
 	before := gittest.Fingerprint(h.t, h.user.Dir)
-	q, _, err := h.take(bundle, limits)
+	q, _, err := h.take(bundle)
 	no, ok := errors.AsType[*quarantine.RefusedError](err)
 	if !ok {
 		h.t.Fatalf("err = %v, want a refusal by %s", err, rule)
@@ -155,7 +155,7 @@ func TestHostileNamesAreRefused(t *testing.T) {
 				if kind == "directory" && (strings.Contains(strings.ToLower(name), "gitmod") || name == "gi7eba~1") {
 					rule = quarantine.RulePack
 				}
-				h.refused(h.commitWith(e), quarantine.Limits{}, rule)
+				h.refused(h.commitWith(e), rule)
 			}
 		})
 	}
@@ -165,7 +165,7 @@ func TestHostileNamesAreRefused(t *testing.T) {
 func TestEmptyDotGitDirectoryIsRefused(t *testing.T) {
 	h := newHandOff(t)
 	tree := h.evil(gittest.Entry{Mode: "40000", Name: ".git", OID: h.box.Tree()})
-	h.refused(h.publish(h.box.CommitTree(tree, h.base)), quarantine.Limits{}, quarantine.RuleDotGit)
+	h.refused(h.publish(h.box.CommitTree(tree, h.base)), quarantine.RuleDotGit)
 }
 
 // Guards against looking at the end result alone: a bisect or a checkout of the middle would meet it.
@@ -173,7 +173,7 @@ func TestEvilIntermediateCommitIsRefused(t *testing.T) {
 	h := newHandOff(t)
 	evil := h.box.CommitTree(h.evil(gittest.Entry{Mode: "100644", Name: "GIT~1", OID: h.box.Object("blob", "x")}), h.base)
 	good := h.box.CommitTree(h.box.Git("rev-parse", h.base+"^{tree}"), evil)
-	h.refused(h.publish(good), quarantine.Limits{}, quarantine.RuleDotGit)
+	h.refused(h.publish(good), quarantine.RuleDotGit)
 }
 
 func TestEvilMergeIsRefused(t *testing.T) {
@@ -186,21 +186,22 @@ func TestEvilMergeIsRefused(t *testing.T) {
 		"in a side branch":    h.box.CommitTree(clean, h.base, h.box.CommitTree(tree, h.base)),
 		"in an orphan":        h.box.CommitTree(clean, h.base, orphan),
 	} {
-		t.Run(name, func(t *testing.T) { h.refused(h.publish(tip), quarantine.Limits{}, quarantine.RuleDotGit) })
+		t.Run(name, func(t *testing.T) { h.refused(h.publish(tip), quarantine.RuleDotGit) })
 	}
 }
 
 func TestOddModesAreRefused(t *testing.T) {
 	h := newHandOff(t)
 	for mode, rule := range map[string]quarantine.Rule{
-		"100666": quarantine.RuleMode, "100664": quarantine.RuleMode, "104755": quarantine.RuleMode, "010644": quarantine.RuleMode,
-		"0100644": quarantine.RuleMode, "20000": quarantine.RuleMode, "60000": quarantine.RuleMode, "140000": quarantine.RuleMode,
+		"100666": quarantine.RuleMode, "100664": quarantine.RuleMode, "104755": quarantine.RuleMode,
+		"010644": quarantine.RuleMode, "0100644": quarantine.RuleMode, "20000": quarantine.RuleMode,
+		"60000": quarantine.RuleMode, "140000": quarantine.RuleMode,
 		"": quarantine.RulePack, "x": quarantine.RulePack,
 	} {
 		t.Run(mode, func(t *testing.T) {
 			h := h.in(t)
 			e := gittest.Entry{Mode: mode, Name: "z", OID: h.box.Object("blob", "x")}
-			h.refused(h.commitWith(e), quarantine.Limits{}, rule)
+			h.refused(h.commitWith(e), rule)
 		})
 	}
 }
@@ -237,7 +238,7 @@ func TestLinksThatLeaveTheTreeAreRefused(t *testing.T) {
 				h.box.Git("update-index", "--add", "--cacheinfo", "120000,"+h.box.Object("blob", target)+","+placeholder(path))
 			}
 			tip := h.box.CommitTree(respell(h, h.box.Git("write-tree"), links), h.base)
-			h.refused(h.publish(tip), quarantine.Limits{}, quarantine.RuleSymlink)
+			h.refused(h.publish(tip), quarantine.RuleSymlink)
 		})
 	}
 }
@@ -285,7 +286,7 @@ func TestOldLinkTurnedAroundIsRefused(t *testing.T) {
 	if err := os.Symlink("..", h.box.Path("p/q")); err != nil {
 		t.Fatal(err)
 	}
-	h.refused(h.publish(h.box.Commit("turn it around")), quarantine.Limits{}, quarantine.RuleSymlink)
+	h.refused(h.publish(h.box.Commit("turn it around")), quarantine.RuleSymlink)
 }
 
 // Guards against a link that only stays inside because of another, which a directory replaces later.
@@ -320,7 +321,7 @@ func TestLinkThatLeansOnAnotherIsRefused(t *testing.T) {
 			h := h.in(t)
 			h.box.Git("reset", "-q", "--hard", h.base)
 			h.box.Git("clean", "-qfdx")
-			h.refused(h.publish(tip(h.box)), quarantine.Limits{}, quarantine.RuleSymlink)
+			h.refused(h.publish(tip(h.box)), quarantine.RuleSymlink)
 		})
 	}
 }
@@ -333,7 +334,7 @@ func TestHarmlessLinksPass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := h.take(h.publish(h.box.Commit("links")), quarantine.Limits{}); err != nil {
+	if _, _, err := h.take(h.publish(h.box.Commit("links"))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -374,7 +375,7 @@ func TestHostileSubmodulesAreRefused(t *testing.T) {
 			h.box.Git("update-index", "--add", "--cacheinfo", "160000,"+h.base+",sub")
 			h.box.Git("update-index", "--add", "--cacheinfo", "100644,"+h.box.Object("blob", text)+",.gitmodules")
 			h.box.Git("add", "link")
-			h.refused(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)), quarantine.Limits{}, quarantine.RuleSubmodule)
+			h.refused(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)), quarantine.RuleSubmodule)
 		})
 	}
 }
@@ -398,7 +399,7 @@ func TestOrdinarySubmodulesPass(t *testing.T) {
 `)
 	h.box.Git("add", ".gitmodules")
 	h.box.Git("update-index", "--add", "--cacheinfo", "160000,"+h.base+",a")
-	_, rep, err := h.take(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)), quarantine.Limits{})
+	_, rep, err := h.take(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestWhatWasThereBeforeStaysAllowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
 			tip := h.box.CommitTree(change(h), h.base)
-			if _, _, err := h.take(h.publish(tip), quarantine.Limits{}); err != nil {
+			if _, _, err := h.take(h.publish(tip)); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -98,7 +98,7 @@ func TestWhatWasThereBeforeStaysAllowed(t *testing.T) {
 		h := h.in(t)
 		empty := h.box.CommitTree(h.box.Tree(), h.base)
 		tip := h.box.CommitTree(h.box.Git("rev-parse", h.base+"^{tree}"), empty)
-		if _, _, err := h.take(h.publish(tip), quarantine.Limits{}); err != nil {
+		if _, _, err := h.take(h.publish(tip)); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -128,7 +128,7 @@ func TestOldOddityIsNoLicence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
-			h.refused(h.commitWith(c.entry), quarantine.Limits{}, c.rule)
+			h.refused(h.commitWith(c.entry), c.rule)
 		})
 	}
 }
@@ -149,7 +149,7 @@ func TestWarnings(t *testing.T) {
 	if err := os.Chmod(h.box.Path("run.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, rep, err := h.take(h.publish(h.box.Commit("much")), quarantine.Limits{})
+	_, rep, err := h.take(h.publish(h.box.Commit("much")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestLeftoversComeAsTheirOwnRef(t *testing.T) {
 	tip := h.box.Commit("work", "x", "x\n")
 	wip := h.box.Commit("leftovers", "y", "y\n")
 	h.box.Git("update-ref", quarantine.WipRef, wip)
-	q, _, err := h.take(h.publish(tip, quarantine.WipRef), quarantine.Limits{})
+	q, _, err := h.take(h.publish(tip, quarantine.WipRef))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestImportAgainLosesNothing(t *testing.T) {
 	third := h.box.Commit("third", "z", "z\n")
 	var imp quarantine.Imported
 	for _, tip := range []string{first, first, second, third} {
-		q, _, err := h.take(h.publish(tip), quarantine.Limits{})
+		q, _, err := h.take(h.publish(tip))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestImportAgainLosesNothing(t *testing.T) {
 
 func TestImportRefusesOddIDs(t *testing.T) {
 	h := newHandOff(t)
-	q, _, err := h.take(h.publish(h.box.Commit("work", "x", "x\n")), quarantine.Limits{})
+	q, _, err := h.take(h.publish(h.box.Commit("work", "x", "x\n")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,27 +32,28 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		content string
 		rule    quarantine.Rule
 	}{
-		"empty file":           {"", quarantine.RuleHeader},
-		"not a bundle":         {"hello\n", quarantine.RuleHeader},
-		"version 1":            {strings.Replace(good, "# v2", "# v1", 1), quarantine.RuleHeader},
-		"only a header":        {head + "\n\n", quarantine.RulePack},
-		"cut in the header":    {good[:30], quarantine.RuleHeader},
-		"cut in the pack":      {good[:len(good)-30], quarantine.RulePack},
-		"cut after 12 bytes":   {head + "\n\n" + pack[:12], quarantine.RulePack},
-		"a flipped bit":        {string(flipped), quarantine.RulePack},
-		"garbage at its end":   {good + "garbage", quarantine.RulePack},
-		"another pack at end":  {good + pack, quarantine.RulePack},
-		"no pack":              {head + "\n\nPUCK" + pack[4:], quarantine.RulePack},
-		"no objects":           {head + "\n\nPACK\x00\x00\x00\x02\x00\x00\x00\x00", quarantine.RulePackLimit},
-		"too many promised":    {head + "\n\nPACK\x00\x00\x00\x02\xff\xff\xff\xff" + pack[12:], quarantine.RulePackLimit},
-		"a branch":             {strings.Replace(good, quarantine.OutRef, "refs/heads/main", 1), quarantine.RuleRef},
-		"HEAD":                 {strings.Replace(good, quarantine.OutRef, "HEAD", 1), quarantine.RuleRef},
-		"a ref that climbs":    {strings.Replace(good, quarantine.OutRef, "refs/cco/../heads/main", 1), quarantine.RuleRef},
-		"one ref too many":     {strings.Replace(good, "\n\n", "\n"+tip+" refs/heads/x\n\n", 1), quarantine.RuleRef},
-		"a ref twice":          {strings.Replace(good, "\n\n", "\n"+tip+" "+quarantine.OutRef+"\n\n", 1), quarantine.RuleRef},
-		"ref to elsewhere":     {strings.Replace(good, tip+" ", strings.Repeat("1", 40)+" ", 1), quarantine.RuleRef},
-		"unknown prerequisite": {strings.Replace(good, "-"+h.base, "-"+strings.Repeat("2", 40), 1), quarantine.RulePrerequisite},
-		"a capability in v2":   {strings.Replace(good, "\n", "\n@object-format=sha1\n", 1), quarantine.RuleHeader},
+		"empty file":          {"", quarantine.RuleHeader},
+		"not a bundle":        {"hello\n", quarantine.RuleHeader},
+		"version 1":           {strings.Replace(good, "# v2", "# v1", 1), quarantine.RuleHeader},
+		"only a header":       {head + "\n\n", quarantine.RulePack},
+		"cut in the header":   {good[:30], quarantine.RuleHeader},
+		"cut in the pack":     {good[:len(good)-30], quarantine.RulePack},
+		"cut after 12 bytes":  {head + "\n\n" + pack[:12], quarantine.RulePack},
+		"a flipped bit":       {string(flipped), quarantine.RulePack},
+		"garbage at its end":  {good + "garbage", quarantine.RulePack},
+		"another pack at end": {good + pack, quarantine.RulePack},
+		"no pack":             {head + "\n\nPUCK" + pack[4:], quarantine.RulePack},
+		"no objects":          {head + "\n\nPACK\x00\x00\x00\x02\x00\x00\x00\x00", quarantine.RulePackLimit},
+		"too many promised":   {head + "\n\nPACK\x00\x00\x00\x02\xff\xff\xff\xff" + pack[12:], quarantine.RulePackLimit},
+		"a branch":            {strings.Replace(good, quarantine.OutRef, "refs/heads/main", 1), quarantine.RuleRef},
+		"HEAD":                {strings.Replace(good, quarantine.OutRef, "HEAD", 1), quarantine.RuleRef},
+		"a ref that climbs":   {strings.Replace(good, quarantine.OutRef, "refs/cco/../heads/main", 1), quarantine.RuleRef},
+		"one ref too many":    {strings.Replace(good, "\n\n", "\n"+tip+" refs/heads/x\n\n", 1), quarantine.RuleRef},
+		"a ref twice":         {strings.Replace(good, "\n\n", "\n"+tip+" "+quarantine.OutRef+"\n\n", 1), quarantine.RuleRef},
+		"ref to elsewhere":    {strings.Replace(good, tip+" ", strings.Repeat("1", 40)+" ", 1), quarantine.RuleRef},
+		"unknown prerequisite": {strings.Replace(good, "-"+h.base, "-"+strings.Repeat("2", 40), 1),
+			quarantine.RulePrerequisite},
+		"a capability in v2": {strings.Replace(good, "\n", "\n@object-format=sha1\n", 1), quarantine.RuleHeader},
 		"a filter": {strings.Replace(good, "# v2 git bundle\n", "# v3 git bundle\n@filter=blob:none\n", 1),
 			quarantine.RuleHeader},
 		"another format": {strings.Replace(good, "# v2 git bundle\n", "# v3 git bundle\n@object-format=sha256\n", 1),
@@ -63,7 +64,7 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
-			h.refused(h.file(c.content), quarantine.Limits{}, c.rule)
+			h.refused(h.file(c.content), c.rule)
 		})
 	}
 }
@@ -74,7 +75,7 @@ func TestVersionThreeBundlePasses(t *testing.T) {
 	h.publish(h.box.Commit("work", "x", "x\n"))
 	path := filepath.Join(t.TempDir(), "v3.bundle")
 	h.box.Git("bundle", "create", "-q", "--version=3", path, quarantine.OutRef, "^"+h.base)
-	if _, _, err := h.take(path, quarantine.Limits{}); err != nil {
+	if _, _, err := h.take(path); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -92,34 +93,35 @@ func TestABaseThatIsNotOursIsRefused(t *testing.T) {
 	t.Run("as prerequisite", func(t *testing.T) {
 		h := h.in(t)
 		tip := h.box.CommitTree(tree, h.base, private)
-		h.refused(h.bundleOf([]string{h.base, private}, map[string]string{quarantine.OutRef: tip}, tip), quarantine.Limits{},
+		h.refused(h.bundleOf([]string{h.base, private}, map[string]string{quarantine.OutRef: tip}, tip),
 			quarantine.RulePrerequisite)
 	})
 	t.Run("unsaid", func(t *testing.T) {
 		h := h.in(t)
 		tip := h.box.CommitTree(tree, h.base, private)
-		h.refused(h.bundleOf([]string{h.base}, map[string]string{quarantine.OutRef: tip}, tip), quarantine.Limits{}, quarantine.RuleBase)
+		h.refused(h.bundleOf([]string{h.base}, map[string]string{quarantine.OutRef: tip}, tip), quarantine.RuleBase)
 	})
 	t.Run("unrelated history", func(t *testing.T) {
 		h := h.in(t)
 		tip := h.box.CommitTree(tree)
-		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: tip}, tip), quarantine.Limits{}, quarantine.RuleBase)
+		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: tip}, tip), quarantine.RuleBase)
 	})
 	t.Run("leftovers on unrelated history", func(t *testing.T) {
 		h := h.in(t)
 		tip, wip := h.box.CommitTree(tree, h.base), h.box.CommitTree(tree)
-		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: tip, quarantine.WipRef: wip}, tip, wip), quarantine.Limits{}, quarantine.RuleBase)
+		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: tip, quarantine.WipRef: wip}, tip, wip),
+			quarantine.RuleBase)
 	})
 	t.Run("not a commit", func(t *testing.T) {
 		h := h.in(t)
 		blob := h.box.Object("blob", "x")
-		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: blob}, blob), quarantine.Limits{}, quarantine.RuleRef)
+		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: blob}, blob), quarantine.RuleRef)
 	})
 	t.Run("a tag", func(t *testing.T) {
 		h := h.in(t)
 		tip := h.box.CommitTree(tree, h.base)
 		tag := h.box.Object("tag", "object "+tip+"\ntype commit\ntag x\ntagger A <a@b> 1700000000 +0000\n\nx\n")
-		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: tag}, tip, tag), quarantine.Limits{}, quarantine.RuleObject)
+		h.refused(h.bundleOf(nil, map[string]string{quarantine.OutRef: tag}, tip, tag), quarantine.RuleObject)
 	})
 }
 
@@ -147,7 +149,7 @@ func TestMalformedObjectsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
 			tip := h.box.Object("commit", text)
-			h.refused(h.bundleOf([]string{h.base}, map[string]string{quarantine.OutRef: tip}, tip), quarantine.Limits{}, quarantine.RulePack)
+			h.refused(h.bundleOf([]string{h.base}, map[string]string{quarantine.OutRef: tip}, tip), quarantine.RulePack)
 		})
 	}
 	blob := h.box.Object("blob", "x")
@@ -164,7 +166,7 @@ func TestMalformedObjectsAreRefused(t *testing.T) {
 			tree := h.box.Tree(entries...)
 			tip := h.box.Object("commit", "tree "+tree+"\nparent "+h.base+"\nauthor"+who+"committer"+who+"\nx\n")
 			h.refused(h.bundleOf([]string{h.base}, map[string]string{quarantine.OutRef: tip}, tip, tree, blob, h.box.Tree()),
-				quarantine.Limits{}, quarantine.RulePack)
+				quarantine.RulePack)
 		})
 	}
 }
@@ -214,7 +216,8 @@ func TestBombsAreRefused(t *testing.T) {
 	t.Run("one large object", func(t *testing.T) {
 		h := h.in(t)
 		tree := h.evil(gittest.Entry{Mode: "100644", Name: "z", OID: h.box.Object("blob", string(zeros))})
-		h.refused(h.publish(commit(t, tree)), quarantine.Limits{ObjectBytes: 1 << 20}, quarantine.RuleTooLarge)
+		h.within(quarantine.Limits{ObjectBytes: 1 << 20}).refused(h.publish(commit(t, tree)),
+			quarantine.RuleTooLarge)
 	})
 	t.Run("many objects together", func(t *testing.T) {
 		h := h.in(t)
@@ -224,11 +227,13 @@ func TestBombsAreRefused(t *testing.T) {
 			entries = append(entries, gittest.Entry{Mode: "100644", Name: fmt.Sprint(i),
 				OID: h.box.Object("blob", string(zeros))})
 		}
-		h.refused(h.publish(commit(t, h.box.Tree(entries...))), quarantine.Limits{TotalBytes: 50 << 20}, quarantine.RulePackLimit)
+		h.within(quarantine.Limits{TotalBytes: 50 << 20}).refused(h.publish(commit(t, h.box.Tree(entries...))),
+			quarantine.RulePackLimit)
 	})
 	t.Run("number of objects", func(t *testing.T) {
 		h := h.in(t)
-		h.refused(h.publish(h.box.Commit("many", "p/q/r/s/t/u", "x")), quarantine.Limits{Objects: 4}, quarantine.RulePackLimit)
+		h.within(quarantine.Limits{Objects: 4}).refused(h.publish(h.box.Commit("many", "p/q/r/s/t/u", "x")),
+			quarantine.RulePackLimit)
 	})
 	t.Run("size of the pack", func(t *testing.T) {
 		h := h.in(t)
@@ -236,14 +241,16 @@ func TestBombsAreRefused(t *testing.T) {
 		for i := range noise {
 			noise[i] = byte(i * i >> 3 * 31)
 		}
-		h.refused(h.publish(h.box.Commit("large", "noise", string(noise))), quarantine.Limits{PackBytes: 100}, quarantine.RuleTooLarge)
+		h.within(quarantine.Limits{PackBytes: 100}).refused(h.publish(h.box.Commit("large", "noise", string(noise))),
+			quarantine.RuleTooLarge)
 	})
 	t.Run("number of commits", func(t *testing.T) {
 		h := h.in(t)
 		for range 4 {
 			h.box.Commit("again")
 		}
-		h.refused(h.publish(h.box.Git("rev-parse", "HEAD")), quarantine.Limits{Commits: 3}, quarantine.RulePackLimit)
+		h.within(quarantine.Limits{Commits: 3}).refused(h.publish(h.box.Git("rev-parse", "HEAD")),
+			quarantine.RulePackLimit)
 	})
 	t.Run("tree of trees", func(t *testing.T) {
 		h := h.in(t)
@@ -256,7 +263,8 @@ func TestBombsAreRefused(t *testing.T) {
 			at = h.box.Tree(es...)
 		}
 		// Git's own walk is quick, because it sees each tree once.
-		h.refused(h.publish(commit(t, at)), quarantine.Limits{Entries: 10_000}, quarantine.RuleTree)
+		h.within(quarantine.Limits{Entries: 10_000}).refused(h.publish(commit(t, at)),
+			quarantine.RuleTree)
 	})
 	t.Run("too deep", func(t *testing.T) {
 		h := h.in(t)
@@ -264,7 +272,7 @@ func TestBombsAreRefused(t *testing.T) {
 		for range 120 {
 			at = h.box.Tree(gittest.Entry{Mode: "40000", Name: "d", OID: at})
 		}
-		h.refused(h.publish(commit(t, at)), quarantine.Limits{}, quarantine.RuleTree)
+		h.refused(h.publish(commit(t, at)), quarantine.RuleTree)
 	})
 	t.Run("path too long", func(t *testing.T) {
 		h := h.in(t)
@@ -272,7 +280,7 @@ func TestBombsAreRefused(t *testing.T) {
 		for range 10 {
 			at = h.box.Tree(gittest.Entry{Mode: "40000", Name: strings.Repeat("d", 200), OID: at})
 		}
-		h.refused(h.publish(commit(t, at)), quarantine.Limits{}, quarantine.RuleName)
+		h.refused(h.publish(commit(t, at)), quarantine.RuleName)
 	})
 }
 
@@ -287,7 +295,8 @@ func TestPackBombMeetsTheLimitsOfTheProcess(t *testing.T) {
 		for range 100 {
 			objects = append(objects, bomb)
 		}
-		h.refused(h.file(header+string(rawPack(objects...))), quarantine.Limits{CPU: time.Second}, quarantine.RulePackLimit)
+		h.within(quarantine.Limits{CPU: time.Second}).refused(h.file(header+string(rawPack(objects...))),
+			quarantine.RulePackLimit)
 	})
 	t.Run("memory", func(t *testing.T) {
 		h := h.in(t)
@@ -299,7 +308,8 @@ func TestPackBombMeetsTheLimitsOfTheProcess(t *testing.T) {
 			delta = append(delta, 0x80) // size 0 stands for 64 KiB
 		}
 		pack := rawPack(packObject(3, nil, base), packObject(7, sum[:], delta))
-		h.refused(h.file(header+string(pack)), quarantine.Limits{Memory: 512 << 20}, quarantine.RulePackLimit)
+		h.within(quarantine.Limits{Memory: 512 << 20}).refused(h.file(header+string(pack)),
+			quarantine.RulePackLimit)
 	})
 }
 
@@ -315,7 +325,8 @@ func TestEndlessDeltaChainMeetsTheLimits(t *testing.T) {
 		delta := append([]byte{8, 8, 8}, content...) // from 8 bytes, to 8 bytes, insert 8
 		objects = append(objects, packObject(7, sum[:], delta))
 	}
-	h.refused(h.file(header+string(rawPack(objects...))), quarantine.Limits{CPU: 2 * time.Second}, quarantine.RulePackLimit)
+	h.within(quarantine.Limits{CPU: 2 * time.Second}).refused(h.file(header+string(rawPack(objects...))),
+		quarantine.RulePackLimit)
 }
 
 func varint(n int) []byte {

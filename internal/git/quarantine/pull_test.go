@@ -17,6 +17,15 @@ type handOff struct {
 	repo *git.Repo
 	box  *gittest.Repo
 	base string
+
+	limits quarantine.Limits
+}
+
+// within is the same hand-off with other limits.
+func (h *handOff) within(l quarantine.Limits) *handOff {
+	c := *h
+	c.limits = l
+	return &c
 }
 
 func newHandOff(t *testing.T, args ...string) *handOff {
@@ -63,9 +72,10 @@ func (h *handOff) publish(tip string, more ...string) string {
 }
 
 // take unpacks and examines.
-func (h *handOff) take(bundle string, limits quarantine.Limits) (*quarantine.Repo, quarantine.Report, error) {
+func (h *handOff) take(bundle string) (*quarantine.Repo, quarantine.Report, error) {
 	h.t.Helper()
-	q, err := quarantine.New(h.t.Context(), h.repo, filepath.Join(h.t.TempDir(), "q"), quarantine.Options{Limits: limits})
+	q, err := quarantine.New(h.t.Context(), h.repo, filepath.Join(h.t.TempDir(), "q"),
+		quarantine.Options{Limits: h.limits})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -113,7 +123,7 @@ func TestPullWithOddPathsAndNames(t *testing.T) {
 func TestPullWithSHA256(t *testing.T) {
 	h := newHandOff(t, "--object-format=sha256")
 	tip := h.box.Commit("work", "new", "x\n")
-	q, _, err := h.take(h.publish(tip), quarantine.Limits{})
+	q, _, err := h.take(h.publish(tip))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +144,7 @@ func TestPullIntoARepositoryWithAlternates(t *testing.T) {
 	origin.Git("clone", "-q", "--shared", origin.Dir, user.Dir)
 	h := send(t, user)
 	tip := h.box.Commit("work", "README", "hello again\n")
-	q, _, err := h.take(h.publish(tip), quarantine.Limits{})
+	q, _, err := h.take(h.publish(tip))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +157,7 @@ func TestPullIntoARepositoryWithAlternates(t *testing.T) {
 func TestPullGoesRoundTrip(t *testing.T) {
 	h := newHandOff(t)
 	tip := h.box.Commit("work", "new/file", "x\n", "README", "hello again\n")
-	q, rep, err := h.take(h.publish(tip), quarantine.Limits{})
+	q, rep, err := h.take(h.publish(tip))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +223,7 @@ func TestShallowHostClone(t *testing.T) {
 		t.Errorf("%s commits", got)
 	}
 	h := &handOff{t: t, user: user, repo: r, box: box, base: base}
-	q, _, err := h.take(h.publish(box.Commit("work", "new", "x\n")), quarantine.Limits{})
+	q, _, err := h.take(h.publish(box.Commit("work", "new", "x\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
