@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/guard/program"
 	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
@@ -58,7 +59,7 @@ func (a *commands) policyOf(dir, host string) (guard.Policy, error) {
 }
 
 func guardCheckCommand(a *commands) *cobra.Command {
-	var worktree, host, batch, program string
+	var worktree, host, batch, explained string
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "check [flags] -- 'COMMAND'", Short: "Say whether a command would be allowed, and why not (exit 7)",
@@ -69,11 +70,11 @@ With --batch, calls are read as JSON lines {"id","cwd","tool_name","tool_input"}
 and answered in the same order. With --explain, what the guard knows of a program
 is told in words.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if program != "" {
+			if explained != "" {
 				if len(args) > 0 || batch != "" {
 					return app.Usagef("--explain takes the name of a program and nothing else")
 				}
-				a.IO.Printf("%s", guard.ExplainProgram(filepath.Base(program)))
+				a.IO.Printf("%s", program.Explain(filepath.Base(explained)))
 				return nil
 			}
 			policy, err := a.policyOf(worktree, host)
@@ -95,7 +96,7 @@ is told in words.`,
 	c.Flags().StringVar(&worktree, "worktree", "", "the agent's workspace (default: the repository that you are in)")
 	c.Flags().StringVar(&host, "host", "", "the repository that it must not touch (default: a linked worktree's main one)")
 	c.Flags().StringVar(&batch, "batch", "", "read calls from a file of JSON lines, or - for standard input")
-	c.Flags().StringVar(&program, "explain", "", "tell what the guard knows of a program")
+	c.Flags().StringVar(&explained, "explain", "", "tell what the guard knows of a program")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/jsontext"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 const maxLine = 4 << 20
@@ -13,7 +15,7 @@ const maxLine = 4 << 20
 // Batch decides calls that stand on lines as JSON, and writes one verdict for
 // each in the same order. A line that can't be read is denied, and the rest
 // goes on.
-func Batch(policy Policy, links Resolver, in io.Reader, out io.Writer) error {
+func Batch(policy Policy, links land.Resolver, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 1<<16), maxLine)
 	w := bufio.NewWriter(out)
@@ -32,10 +34,10 @@ func Batch(policy Policy, links Resolver, in io.Reader, out io.Writer) error {
 }
 
 // batchLine answers one line.
-func batchLine(policy Policy, links Resolver, line string) string {
+func batchLine(policy Policy, links land.Resolver, line string) string {
 	id, call, err := batchCall(line)
 	if err != nil {
-		return batchVerdict(id, Verdict{Rule: RuleInput}, "the line is not a call: "+err.Error())
+		return batchVerdict(id, Verdict{Rule: verdict.RuleInput}, "the line is not a call: "+err.Error())
 	}
 	v := Decide(policy, links, call)
 	return batchVerdict(id, v, v.Message())
@@ -67,7 +69,7 @@ func batchVerdict(id string, v Verdict, reason string) string {
 		return line + `,"verdict":"allow"}`
 	}
 	line += `,"verdict":"deny"`
-	if v.Rule != RuleNone {
+	if v.Rule != verdict.RuleNone {
 		line += `,"rule":` + jsontext.Quote(string(v.Rule))
 	}
 	return line + `,"reason":` + jsontext.Quote(reason) + `}`

@@ -1,6 +1,21 @@
 package guard
 
-import "github.com/cco-dev/cco/internal/guard/jsontext"
+import (
+	"path"
+
+	"github.com/cco-dev/cco/internal/guard/jsontext"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+)
+
+// Policy says where an agent may work.
+type Policy = land.Policy
+
+// Verdict is what Decide says. The zero value denies.
+type Verdict = verdict.Verdict
+
+// Rule names the reason of a denial.
+type Rule = verdict.Rule
 
 // Call is one tool call that an agent wants to make.
 type Call struct {
@@ -24,4 +39,22 @@ type Call struct {
 // Command makes the call of a shell tool.
 func Command(cwd, command string) Call {
 	return Call{Tool: "Bash", Input: []byte(`{"command":` + jsontext.Quote(command) + `}`), Cwd: cwd}
+}
+
+// CacheRoots names the directories below home in which build tools keep what
+// they can fetch or build again.
+func CacheRoots(home string) []string {
+	names := []string{
+		".cache", "go", ".npm", ".cargo", ".rustup", ".gradle", ".m2", ".ivy2", ".sbt", ".nuget",
+		".bun/install", ".deno", ".pnpm-store", ".local/share/pnpm", ".yarn", ".yarn-cache", ".gem", ".bundle",
+		".ccache", ".sccache", ".node-gyp", ".pub-cache", ".hex", ".mix", ".stack", ".cabal", ".opam",
+		".julia", ".conda/pkgs", ".local/share/virtualenvs", ".local/share/uv", ".terraform.d/plugin-cache",
+		".electron", ".electron-gyp", ".cypress", ".android/cache", ".konan", ".dart", ".nx", ".turbo",
+		".pyenv/versions", ".nvm/versions", ".local/state/fnm_multishells", "Library/Caches",
+	}
+	roots := make([]string, len(names))
+	for i, name := range names {
+		roots[i] = path.Join(home, name)
+	}
+	return roots
 }

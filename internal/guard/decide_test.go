@@ -7,6 +7,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 // Guards against the accident that started this package: an agent left its
@@ -14,7 +16,7 @@ import (
 func TestCdToHostIsDenied(t *testing.T) {
 	s := newSite(t, false)
 	v := s.decide("cd {HOST} && git commit -am x")
-	if v.Allow || v.Rule != guard.RuleDirectory {
+	if v.Allow || v.Rule != verdict.RuleDirectory {
 		t.Fatalf("got %+v", v)
 	}
 	if v.Part != s.host || v.Path != s.host {
@@ -28,7 +30,7 @@ func TestCdToHostIsDenied(t *testing.T) {
 func TestGitAtHostIsDenied(t *testing.T) {
 	s := newSite(t, false)
 	v := s.decide("git -C {HOST} commit -am x")
-	if v.Allow || v.Rule != guard.RuleGitOutside || v.Path != s.host {
+	if v.Allow || v.Rule != verdict.RuleGitOutside || v.Path != s.host {
 		t.Fatalf("got %+v", v)
 	}
 }
@@ -48,7 +50,7 @@ func TestGitDirOfHostIsDenied(t *testing.T) {
 		"env GIT_DIR={HOST}/.git GIT_WORK_TREE={HOST} git add -A",
 		"git --git-dir={HOST}/.git commit -am x",
 	} {
-		if v := s.decide(command); v.Allow || v.Rule != guard.RuleGitOutside {
+		if v := s.decide(command); v.Allow || v.Rule != verdict.RuleGitOutside {
 			t.Errorf("%s: %+v", command, v)
 		}
 	}
@@ -136,7 +138,7 @@ func TestOtherBranchMayNotBeCommittedTo(t *testing.T) {
 	s := newSite(t, false)
 	call := guard.Command(s.worktree, "git commit -am x")
 	call.Branch = "release"
-	if v := guard.Decide(s.policy, hook.Links{}, call); v.Allow || v.Rule != guard.RuleGitRefs {
+	if v := guard.Decide(s.policy, hook.Links{}, call); v.Allow || v.Rule != verdict.RuleGitRefs {
 		t.Errorf("got %+v", v)
 	}
 	call.Branch = "agent/task-1"
@@ -179,7 +181,7 @@ func TestCostIsBounded(t *testing.T) {
 		s.decide(command) // returning at all is what is tested
 		_ = name
 	}
-	if v := s.decide("f() { f; f; }; f"); v.Allow || v.Rule != guard.RuleTooComplex {
+	if v := s.decide("f() { f; f; }; f"); v.Allow || v.Rule != verdict.RuleTooComplex {
 		t.Errorf("endless recursion: %+v", v)
 	}
 }
@@ -187,7 +189,7 @@ func TestCostIsBounded(t *testing.T) {
 func TestControlCharactersAreDenied(t *testing.T) {
 	s := newSite(t, false)
 	for _, command := range []string{"ls\x00", "ls\r", "ls \r\ncd .."} {
-		if v := s.decide(command); v.Allow || v.Rule != guard.RuleSyntax {
+		if v := s.decide(command); v.Allow || v.Rule != verdict.RuleSyntax {
 			t.Errorf("%q: %+v", command, v)
 		}
 	}
@@ -202,7 +204,7 @@ func TestPolicyIsChecked(t *testing.T) {
 	}
 	for _, bad := range []string{``, `{`, `[]`, `{"workspace":"/w","worksapce":"/x"}`, `{"workspace":7}`,
 		`{"host":"/h"}`} {
-		if _, err := guard.ParsePolicy([]byte(bad)); err == nil {
+		if _, err := land.ParsePolicy([]byte(bad)); err == nil {
 			t.Errorf("%s was read", bad)
 		}
 	}
@@ -216,7 +218,7 @@ func TestPolicySurvivesJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := guard.ParsePolicy(data)
+	back, err := land.ParsePolicy(data)
 	if err != nil {
 		t.Fatal(err)
 	}

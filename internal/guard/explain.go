@@ -3,6 +3,8 @@ package guard
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 // Explain shows a verdict on a command to a person: the command with the
@@ -12,7 +14,7 @@ func Explain(command string, v Verdict) string {
 		return "allowed\n"
 	}
 	var b strings.Builder
-	b.WriteString("denied by " + string(v.ruleName()) + "\n\n")
+	b.WriteString("denied by " + ruleName(v) + "\n\n")
 	marked(&b, command, v)
 	b.WriteString("\n  reason:  " + v.Reason + "\n")
 	if v.Path != "" {
@@ -24,11 +26,11 @@ func Explain(command string, v Verdict) string {
 	return b.String()
 }
 
-func (v Verdict) ruleName() Rule {
-	if v.Rule == RuleNone {
+func ruleName(v Verdict) string {
+	if v.Rule == verdict.RuleNone {
 		return "no decision"
 	}
-	return v.Rule
+	return string(v.Rule)
 }
 
 // marked writes the command with a line of carets under the offending part.

@@ -6,7 +6,17 @@ import (
 	"unicode"
 
 	"github.com/cco-dev/cco/internal/guard/jsontext"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/program"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
 )
+
+// arg is a word of a command.
+type arg = word.Arg
+
+// tools judges the tools that agents have.
+type tools struct{ *program.Judge }
 
 // toolKind is what a tool does, whatever its agent calls it.
 type toolKind uint8
@@ -107,25 +117,25 @@ func (in fileInput) text(name string) (value string, present, ok bool) {
 }
 
 // tool judges a call of any tool.
-func (s *shell) tool(call Call) {
+func (s tools) tool(call Call) {
 	bad := func(reason string) {
-		s.deny(RuleInput, arg{}, "", reason, "")
+		s.Deny(verdict.RuleInput, arg{}, "", reason, "")
 	}
 	if call.Cwd == "" || !strings.HasPrefix(call.Cwd, "/") {
 		bad("the call names no absolute working directory")
 	}
 	kind := kindOf(call.Tool)
-	if slices.Contains(s.policy.Tools, call.Tool) && kind == toolUnknown {
+	if slices.Contains(s.Policy.Tools, call.Tool) && kind == toolUnknown {
 		kind = toolFree
 	}
 	switch kind {
 	case toolUnknown:
-		s.deny(RuleTool, arg{}, "", "the guard does not know the tool "+clip(call.Tool, 80),
+		s.Deny(verdict.RuleTool, arg{}, "", "the guard does not know the tool "+verdict.Clip(call.Tool, 80),
 			"use the shell and file tools, or ask the user to name it in the policy")
 	case toolDenied:
-		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+
+		s.Deny(verdict.RuleTool, arg{}, "", "the tool "+call.Tool+
 			" works outside the workspace, or starts what the guard can't follow", "work with the shell and in files below "+
-			s.land.workspace)
+			s.Workspace())
 	}
 	if kind == toolFree || kind == toolRead {
 		return // nothing that it is given is written
@@ -154,21 +164,21 @@ func (s *shell) tool(call Call) {
 }
 
 // shellTool judges a command, given as text or as words.
-func (s *shell) shellTool(in fileInput, bad func(string)) {
+func (s tools) shellTool(in fileInput, bad func(string)) {
 	for _, name := range []string{"workdir", "directory", "dir_path", "cwd"} {
 		dir, present, ok := in.text(name)
 		if !ok {
 			bad("the directory of the call is no text")
 		}
 		if present && dir != "" {
-			s.moveTo(arg{s.homed(dir), 0, 0}, false)
+			s.MoveTo(arg{Text: s.Homed(dir)}, false)
 		}
 	}
 	found := false
 	for _, name := range [...]string{"command", "cmd"} {
 		if raw, ok := in.field(name); ok {
 			found = true
-			s.isolated(func() { s.shellCommand(raw, bad) })
+			s.Isolated(func() { s.shellCommand(raw, bad) })
 		}
 	}
 	if !found {
@@ -176,28 +186,19 @@ func (s *shell) shellTool(in fileInput, bad func(string)) {
 	}
 }
 
-func (s *shell) shellCommand(raw string, bad func(string)) {
+func (s tools) shellCommand(raw string, bad func(string)) {
 	if command, err := jsontext.String(raw); err == nil {
-		s.topLevel(command)
+		s.TopLevel(command)
 		return
 	}
 	words, err := jsontext.Strings(raw)
 	if err != nil || len(words) == 0 {
 		bad("the command is neither text nor words")
 	}
-	s.run(literals(arg{}, words...))
+	s.Exec(word.Literals(arg{}, words...))
 }
 
-// topLevel interprets the command that the agent wrote.
-func (s *shell) topLevel(command string) {
-	s.source = command
-	file, removed := s.parse(command, arg{lit(clip(command, 80)), 0, 0})
-	s.removed = removed
-	s.stmts(file.Stmts)
-	s.exit()
-}
-
-func (s *shell) writeTool(in fileInput, bad func(string)) {
+func (s tools) writeTool(in fileInput, bad func(string)) {
 	found := false
 	check := func(in fileInput) {
 		for _, name := range []string{"file_path", "filePath", "notebook_path", "path", "absolute_path", "target_file",
@@ -208,14 +209,14 @@ func (s *shell) writeTool(in fileInput, bad func(string)) {
 			}
 			if present {
 				found = true
-				s.check(opRedirect, arg{s.homed(value), 0, 0})
+				s.Check(land.Redirect, arg{Text: s.Homed(value)})
 				for _, field := range [...]string{"content", "new_string", "newString"} {
 					content, _, _ := in.text(field)
-					s.gitContent(s.joined(value), lit(content))
+					s.Wrote(s.Joined(value), word.Lit(content))
 				}
 				// Some agents take away what surrounds a path.
 				if bare := strings.TrimPrefix(strings.TrimFunc(value, trimmable), "file://"); bare != value && bare != "" {
-					s.check(opRedirect, arg{s.homed(bare), 0, 0})
+					s.Check(land.Redirect, arg{Text: s.Homed(bare)})
 				}
 			}
 		}
@@ -236,7 +237,7 @@ func (s *shell) writeTool(in fileInput, bad func(string)) {
 func trimmable(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // patchTool judges the files that a patch names.
-func (s *shell) patchTool(in fileInput, bad func(string)) {
+func (s tools) patchTool(in fileInput, bad func(string)) {
 	patch := ""
 	for _, name := range []string{"input", "patch", "patchText", "patch_text", "command"} {
 		value, present, ok := in.text(name)
@@ -254,9 +255,9 @@ func (s *shell) patchTool(in fileInput, bad func(string)) {
 	}
 	switch {
 	case strings.Contains(patch, "*** Begin Patch"):
-		s.agentPatch(lit(patch), arg{})
+		s.AgentPatch(word.Lit(patch), arg{})
 	case strings.Contains(patch, "+++"):
-		s.patchText(lit(patch), arg{})
+		s.PatchText(word.Lit(patch), arg{})
 	default:
 		bad("the call holds no patch")
 	}

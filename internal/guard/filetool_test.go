@@ -6,6 +6,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 func TestFileTools(t *testing.T) {
@@ -154,7 +155,7 @@ func TestFileTools(t *testing.T) {
 func TestToolsNamedByThePolicyAreAllowed(t *testing.T) {
 	s := newSite(t, false)
 	call := guard.Call{Tool: "mcp__tracker__list", Input: json.RawMessage(`{}`), Cwd: s.worktree}
-	if v := guard.Decide(s.policy, nil, call); v.Allow || v.Rule != guard.RuleTool {
+	if v := guard.Decide(s.policy, nil, call); v.Allow || v.Rule != verdict.RuleTool {
 		t.Errorf("got %+v", v)
 	}
 	s.policy.Tools = []string{"mcp__tracker__list"}

@@ -31,22 +31,3 @@ func WithoutGit(env []string) []string {
 	}
 	return kept
 }
-
-// gitContent judges what is written into the git directory of a repository
-// below the workspace: its hooks are run and its settings obeyed later.
-func (s *shell) gitContent(name string, content text) {
-	if content.first() != literal || !strings.Contains(name, "/.git/") {
-		return
-	}
-	at := arg{lit(name), 0, 0}
-	switch {
-	case strings.Contains(name, "/.git/hooks/"):
-		s.isolated(func() { s.runFile(content, []arg{at}) })
-	case strings.HasSuffix(name, "/.git/config") || strings.HasSuffix(name, "/.git/config.worktree"):
-		for _, line := range content.lines() {
-			if key, value, ok := strings.Cut(line.known(), "="); ok && !strings.HasPrefix(strings.TrimSpace(key), "#") {
-				s.suspicious(arg{lit(value), 0, 0})
-			}
-		}
-	}
-}

@@ -1,6 +1,8 @@
 package guard
 
-import "strings"
+import (
+	"strings"
+)
 
 // PromptHeading is the line under which the rules stand in every prompt.
 const PromptHeading = "## SANDBOX RULES (CRITICAL)"

@@ -7,6 +7,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -47,7 +48,7 @@ func TestCommitsGoToBranchesMadeInTheWorktree(t *testing.T) {
 		t.Errorf("on a branch of its own: %s", v.Message())
 	}
 	git(worktree, "1700000300", "switch", "-q", "release")
-	if v := commit(); v.Allow || v.Rule != guard.RuleGitRefs {
+	if v := commit(); v.Allow || v.Rule != verdict.RuleGitRefs {
 		t.Errorf("on a branch of the host's: %+v", v)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 // Bounds on one call, past which it is denied.
@@ -74,7 +76,7 @@ func (h Hook) judged() (r result) {
 
 // broken is the verdict on a call that could not be judged.
 func broken(reason string) guard.Verdict {
-	return guard.Verdict{Rule: guard.RuleInput, Reason: reason, Instead: "tell the user that the guard needs attention"}
+	return guard.Verdict{Rule: verdict.RuleInput, Reason: reason, Instead: "tell the user that the guard needs attention"}
 }
 
 func (h Hook) decide() result {
@@ -105,7 +107,7 @@ func (h Hook) policy() (guard.Policy, error) {
 	if err != nil {
 		return guard.Policy{}, err
 	}
-	return guard.ParsePolicy(data)
+	return land.ParsePolicy(data)
 }
 
 // call reads the input. Names are matched exactly, as the agents do.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 // run answers one call under a policy whose workspace is returned too.
@@ -254,7 +255,7 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(data) {
 			t.Fatalf("read what is no JSON: %q", data)
 		}
-		if v := guard.Decide(p, nil, call); v.Rule == guard.RuleInternal {
+		if v := guard.Decide(p, nil, call); v.Rule == verdict.RuleInternal {
 			t.Fatalf("the guard failed on %q", data)
 		}
 	})

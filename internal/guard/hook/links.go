@@ -3,28 +3,28 @@ package hook
 import (
 	"os"
 
-	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/land"
 )
 
 // Links resolves links on the real file system.
 type Links struct{}
 
-// Lookup implements guard.Resolver.
-func (Links) Lookup(path string) (guard.Entry, string) {
+// Lookup implements land.Resolver.
+func (Links) Lookup(path string) (land.Entry, string) {
 	info, err := os.Lstat(path)
 	switch {
 	case os.IsNotExist(err):
-		return guard.EntryMissing, ""
+		return land.EntryMissing, ""
 	case err != nil:
-		return guard.EntryUnknown, ""
+		return land.EntryUnknown, ""
 	case info.Mode()&os.ModeSymlink != 0:
 		target, err := os.Readlink(path)
 		if err != nil {
-			return guard.EntryUnknown, ""
+			return land.EntryUnknown, ""
 		}
-		return guard.EntryLink, target
+		return land.EntryLink, target
 	case info.IsDir():
-		return guard.EntryDir, ""
+		return land.EntryDir, ""
 	}
-	return guard.EntryFile, ""
+	return land.EntryFile, ""
 }

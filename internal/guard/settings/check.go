@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
+	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -72,7 +72,7 @@ func (i Installation) checkPolicy() Finding {
 		f.Detail = err.Error()
 		return f
 	}
-	p, err := guard.ParsePolicy(data)
+	p, err := land.ParsePolicy(data)
 	switch {
 	case err != nil:
 		f.Detail = fmt.Sprintf("%s: %v", i.Policy(), err)

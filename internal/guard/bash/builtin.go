@@ -1,0 +1,372 @@
+package bash
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// runBuiltin runs what the shell itself does; false if name is no builtin.
+func (s *Shell) runBuiltin(name string, argv []arg) bool {
+	args := argv[1:]
+	switch name {
+	case "cd", "chdir":
+		s.cd(argv)
+	case "pushd":
+		s.pushd(argv)
+	case "popd":
+		s.popd()
+	case "eval":
+		s.eval(argv)
+	case "source", ".":
+		s.sourceFile(argv)
+	case "exec":
+		s.execBuiltin(argv)
+	case "builtin":
+		if len(args) > 0 {
+			s.Exec(args)
+		}
+	case "command":
+		s.commandBuiltin(argv)
+	case "alias":
+		s.alias(args)
+	case "unalias":
+		clear(s.Aliases)
+	case "trap":
+		s.trap(args)
+	case "set":
+		s.setBuiltin(args)
+	case "shift":
+		if len(s.Params) > 0 {
+			s.Params = s.Params[1:]
+		}
+	case ":", "true", "false", "exit", "return", "break", "continue", "shopt", "umask", "ulimit", "times",
+		"fg", "bg", "disown", "suspend", "dirs", "help", "caller", "logout", "compopt", "type":
+		if name == "type" || name == "help" || name == "dirs" {
+			s.Print(word.Unknown(word.Dynamic))
+		}
+	case "pwd":
+		s.Print(word.Lit(s.Dir() + "\n"))
+	default:
+		return s.runVariableBuiltin(name, argv)
+	}
+	return true
+}
+
+// runVariableBuiltin runs the builtins that set variables or evaluate their
+// names; false if name is none of them.
+func (s *Shell) runVariableBuiltin(name string, argv []arg) bool {
+	args := argv[1:]
+	switch name {
+	case "read":
+		s.read(args)
+	case "mapfile", "readarray":
+		s.mapfile(args)
+	case "printf":
+		s.printf(argv)
+	case "echo":
+		s.echo(args)
+	case "declare", "typeset", "local", "export", "readonly":
+		s.declareArgs(name, args)
+	case "unset":
+		s.evaluated(word.Texts(args))
+		s.unset(args)
+	case "let", "getopts", "wait":
+		s.evaluated(word.Texts(args))
+	case "test", "[":
+		s.testArgs(args)
+	case "history", "fc", "jobs":
+		s.historyBuiltin(name, argv)
+	case "enable":
+		s.enable(argv)
+	case "hash":
+		s.hash(argv)
+	case "complete", "compgen", "bind":
+		s.completion(name, argv)
+	default:
+		return false
+	}
+	return true
+}
+
+// unset makes names hold nothing, or still what they held: whether the line
+// runs is not always known.
+func (s *Shell) unset(args []arg) {
+	for _, a := range args {
+		name, ok := a.Literal()
+		if !ok || strings.HasPrefix(name, "-") {
+			continue
+		}
+		name = s.referred(name)
+		s.Vars[name] = Variable{Alts: append(slices.Clone(s.Lookup(name).Alts), nil)}
+	}
+}
+
+func (s *Shell) execBuiltin(argv []arg) {
+	args := argv[1:]
+	for len(args) > 0 {
+		v, ok := args[0].Literal()
+		if !ok || !strings.HasPrefix(v, "-") {
+			break
+		}
+		args = args[1:]
+		if v == "-a" && len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 {
+		s.Exec(args)
+	}
+}
+
+func (s *Shell) commandBuiltin(argv []arg) {
+	args := argv[1:]
+	for len(args) > 0 {
+		v, _ := args[0].Literal()
+		switch v {
+		case "-v", "-V":
+			s.Print(s.WhichOutput(args[1:]))
+			return
+		case "-p", "--":
+			args = args[1:]
+			continue
+		}
+		break
+	}
+	if len(args) > 0 {
+		if v, ok := args[0].Literal(); ok && v != "" { // functions and aliases are passed over
+			s.runNamed(v, args)
+			return
+		}
+		s.Exec(args)
+	}
+}
+
+func (s *Shell) alias(args []arg) {
+	for _, a := range args {
+		name, _, ok := strings.Cut(a.Prefix(), "=")
+		if !ok {
+			continue
+		}
+		body, known := a.Cut(len(name) + 1).Literal()
+		if !known {
+			s.Deny(verdict.RuleUnknownCode, a, "", "an alias whose text can't be told beforehand", "write the command out")
+		}
+		s.Aliases[name] = body
+	}
+}
+
+// setBuiltin sets positional parameters and options.
+func (s *Shell) setBuiltin(args []arg) {
+	for i, a := range args {
+		v, ok := a.Literal()
+		switch {
+		case ok && v == "--":
+			s.Params = word.Texts(args[i+1:])
+			return
+		case ok && v == "-o" || v == "+o":
+			continue
+		case i > 0 && v != "" && args[i-1].Is("-o"):
+			s.Errexit = s.Errexit || v == "errexit"
+			continue
+		case ok && strings.HasPrefix(v, "-") && len(v) > 1:
+			s.Errexit = s.Errexit || strings.Contains(v, "e")
+			continue
+		case ok && strings.HasPrefix(v, "+"):
+			if strings.Contains(v, "e") {
+				s.Errexit = false
+			}
+			continue
+		}
+		s.Params = word.Texts(args[i:])
+		return
+	}
+}
+
+// read sets variables from the next line of input.
+func (s *Shell) read(args []arg) {
+	var names []string
+	list := false
+	for i := 0; i < len(args); i++ {
+		v, ok := args[i].Literal()
+		if ok && strings.HasPrefix(v, "-") && len(v) > 1 {
+			list = list || strings.HasSuffix(v, "a")
+			if strings.ContainsAny(v[len(v)-1:], "dinNptu") {
+				i++
+			}
+			continue
+		}
+		s.evaluated([]text{args[i].Text})
+		if ok {
+			names = append(names, v)
+		}
+	}
+	line := word.Unknown(word.Dynamic)
+	if in := s.Stdin; in != nil {
+		line, _ = in.next()
+	}
+	if len(names) == 0 {
+		names = []string{"REPLY"}
+	}
+	fields := s.splitFields(asPieces(line, true)[0])
+	if list {
+		s.Vars[names[0]] = Variable{list: fields, isList: true}
+		return
+	}
+	for i, name := range names {
+		var value text
+		switch {
+		case i == len(names)-1 && i < len(fields):
+			for j, f := range fields[i:] {
+				if j > 0 {
+					value = value.Plus(" ")
+				}
+				value = value.With(f...)
+			}
+		case i < len(fields):
+			value = fields[i]
+		case line.Worst() > word.Literal:
+			value = word.Unknown(line.Worst())
+		}
+		s.store(name, value, word.Cover(args))
+	}
+}
+
+func (s *Shell) mapfile(args []arg) {
+	name := "MAPFILE"
+	for i := 0; i < len(args); i++ {
+		v, ok := args[i].Literal()
+		switch {
+		case v == "-C" && i+1 < len(args):
+			s.RunText(args[i+1].Text, args[i+1], "mapfile")
+			i++
+		case strings.HasPrefix(v, "-") && strings.ContainsAny(v[len(v)-1:], "dnOsuc"):
+			i++
+		case strings.HasPrefix(v, "-"):
+		default:
+			s.evaluated([]text{args[i].Text})
+			if ok {
+				name = v
+			}
+		}
+	}
+	list := []text{word.Unknown(word.Dynamic)}
+	if s.Stdin != nil {
+		list = s.Stdin.Text.Lines()
+	}
+	s.Vars[name] = Variable{list: list, isList: true}
+}
+
+func (s *Shell) echo(args []arg) {
+	for len(args) > 0 {
+		v, ok := args[0].Literal()
+		if !ok || len(v) < 2 || v[0] != '-' || strings.Trim(v[1:], "neE") != "" {
+			break
+		}
+		if strings.Contains(v, "e") {
+			for i := range args {
+				if plain, ok := args[i].Literal(); ok {
+					args[i].Text = word.Lit(word.AnsiC(plain))
+				}
+			}
+		}
+		args = args[1:]
+	}
+	s.Print(word.JoinArgs(args).Plus("\n"))
+}
+
+// declareArgs handles declare and its like when they are called through
+// something else and so did not parse as a clause.
+func (s *Shell) declareArgs(builtin string, args []arg) {
+	for _, a := range args {
+		s.Document(a.Text)
+		name, _, ok := strings.Cut(a.Prefix(), "=")
+		if ok && syntax.ValidName(name) {
+			value := a.Cut(len(name) + 1)
+			s.table.Set(name, a.Hold(value))
+			s.set(name, []text{value}, false, false)
+			if builtin == "export" {
+				s.export(name, a)
+			}
+		}
+	}
+}
+
+// IsBuiltin says that a name means something that the shell does itself.
+func (s *Shell) IsBuiltin(name string) bool {
+	switch name {
+	case "cd", "echo", "printf", "read", "test", "[", ":", "true", "false", "set", "shift", "pwd", "local", "declare",
+		"type", "wait", "exit", "return", "unset", "command", "builtin", "pushd", "popd":
+		return true
+	}
+	return false
+}
+
+func (s *Shell) testArgs(args []arg) {
+	for i, a := range args {
+		v, _ := a.Literal()
+		switch v {
+		case "-v", "-R":
+			if i+1 < len(args) {
+				s.evaluated([]text{args[i+1].Text})
+			}
+		}
+	}
+}
+
+func (s *Shell) enable(argv []arg) {
+	for i, a := range argv {
+		if v, _ := a.Literal(); strings.HasPrefix(v, "-") && strings.Contains(v, "f") && i+1 < len(argv) {
+			s.CheckProgram(argv[i+1].Known(), argv[i+1])
+		}
+	}
+}
+
+// historyBuiltin runs the editor of fc and the command of jobs -x, and checks
+// the file that history writes.
+func (s *Shell) historyBuiltin(name string, argv []arg) {
+	for i, a := range argv[1:] {
+		prev, _ := argv[i].Literal()
+		switch {
+		case name == "fc" && prev == "-e":
+			s.Isolated(func() { s.RunText(a.Text, a, name) })
+		case name == "jobs" && prev == "-x":
+			s.Exec(argv[i+1:])
+			return
+		case name == "history" && (prev == "-w" || prev == "-a"):
+			s.Check(land.Redirect, a)
+		}
+	}
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// hash -p makes a name run any file.
+func (s *Shell) hash(argv []arg) {
+	for i, a := range argv {
+		if a.Is("-p") && i+2 < len(argv) {
+			if v, ok := argv[i+1].Literal(); ok {
+				s.Aliases[argv[i+2].Known()] = v
+				s.CheckProgram(v, argv[i+1])
+			}
+		}
+	}
+}
+
+func (s *Shell) completion(name string, argv []arg) {
+	for i, a := range argv {
+		v, _ := a.Literal()
+		if i+1 < len(argv) && (v == "-C" && name != "bind" || v == "-x" && name == "bind" || v == "-W") {
+			at := argv[i+1]
+			if v == "-W" {
+				s.Document(at.Text)
+				continue
+			}
+			s.Isolated(func() { s.RunText(at.Text, at, name) })
+		}
+	}
+}

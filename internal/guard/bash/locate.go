@@ -1,0 +1,149 @@
+package bash
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
+	"github.com/cco-dev/cco/internal/paths"
+)
+
+// Locate finds where a text leads from dir, and the path that it resolves to.
+// With name, the last part is not followed if it is a link.
+func (s *Shell) Locate(t text, dir string, name bool) (land.Place, string) {
+	if len(t) == 0 {
+		return s.Land.Place(s.Land.Resolve(dir)), dir
+	}
+	if t.Worst() == word.Hidden || t.First() >= word.Environ {
+		return land.Unknown, ""
+	}
+	var b strings.Builder
+	for _, piece := range t {
+		switch piece.Kind {
+		case word.Literal:
+			b.WriteString(piece.Text)
+		case word.Matched:
+			b.WriteString(land.Star)
+		default:
+			b.WriteString(land.Hole)
+		}
+	}
+	abs := b.String()
+	if !path.IsAbs(abs) {
+		abs = dir + "/" + abs
+	}
+	abs = s.dotdot(abs)
+	if strings.Contains(abs, "\x00") {
+		return land.Unknown, ""
+	}
+	resolved := s.Land.Resolve(abs)
+	if name && !strings.HasSuffix(abs, "/") {
+		resolved = s.Land.ResolveParent(abs)
+	}
+	return s.Land.Place(resolved), resolved
+}
+
+// dotdot turns the patterns that match ".." into it.
+func (s *Shell) dotdot(abs string) string {
+	parts := strings.Split(abs, "/")
+	for i, p := range parts {
+		if p == "."+land.Star || p == land.Star+"." {
+			parts[i] = ".."
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// Check denies an operation on a path outside, from every directory that the
+// shell may be in.
+func (s *Shell) Check(o land.Op, a arg) {
+	for _, dir := range s.Dirs {
+		s.CheckFrom(o, a, dir)
+	}
+}
+
+func (s *Shell) CheckFrom(o land.Op, a arg, dir string) {
+	s.Step()
+	if v, ok := a.Literal(); ok && v == "" {
+		return
+	}
+	where, abs := s.Locate(a.Text, dir, o == land.Remove)
+	if o == land.Remove && where.Writable() && (s.Land.RemovesRoot(abs) || s.Land.IsProtected(abs, true)) {
+		where = land.Protected
+		if s.Land.RemovesRoot(abs) {
+			where = land.Git
+		}
+	}
+	if o == land.Redirect && where.Writable() && TiesRepository(abs) {
+		where = land.Git
+	}
+	switch {
+	case where.Writable():
+		return
+	case where == land.Unknown && o != land.Redirect && o != land.Remove && a.Worst() < word.Hidden:
+		return // data: refusing every variable would refuse ordinary work
+	}
+	s.Refuse(o, a, where, abs)
+}
+
+// TiesRepository says that a file makes a directory part of some repository:
+// git in it would then work on that one.
+func TiesRepository(abs string) bool {
+	return strings.HasSuffix(abs, "/.git") || strings.HasSuffix(abs, "/.git/commondir")
+}
+
+// Refuse says why an operation on a path is denied.
+func (s *Shell) Refuse(o land.Op, a arg, where land.Place, abs string) {
+	inside := "use a path below " + s.Workspace()
+	shown := verdict.Clip(abs, 200)
+	switch {
+	case where == land.Unknown:
+		s.Deny(verdict.RuleUnknownPath, a, "", "the target "+a.String()+" can't be told beforehand",
+			"write it out, or begin it with a directory below "+s.Workspace())
+	case where == land.Protected:
+		s.Deny(verdict.RuleSelf, a, abs, shown+" belongs to the guard and may not be changed",
+			"leave it as it is and go on with the task")
+	case where == land.Git:
+		s.Deny(verdict.RuleGitShared, a, abs, shown+" ties a directory to its repository",
+			"use git commands on the current branch")
+	case o == land.LinkTo:
+		s.Deny(verdict.RuleLink, a, abs, "a link to "+shown+" would open a way out of the workspace",
+			"copy the file, or link below "+
+				s.Workspace())
+	case o == land.Remove:
+		s.Deny(verdict.RuleDelete, a, abs, shown+" is outside the workspace and may not be removed or moved", inside)
+	default:
+		s.Deny(verdict.RuleWrite, a, abs, shown+" is outside the workspace and may not be written", inside)
+	}
+}
+
+// Homed expands a leading ~.
+func (s *Shell) Homed(v string) text {
+	if v == "~" || strings.HasPrefix(v, "~/") {
+		return word.Lit(s.Home() + v[1:])
+	}
+	return word.Lit(v)
+}
+
+// CheckProgram denies programs that lie outside, except where systems and
+// users install them.
+func (s *Shell) CheckProgram(name string, at arg) {
+	where, abs := s.Locate(word.Lit(name), s.Dir(), false)
+	if where.Writable() || where == land.System || where == land.Protected || where == land.Git || s.IsUserProgram(abs) {
+		return
+	}
+	s.Deny(verdict.RuleRunOutside, at, abs, name+" is a program outside the workspace",
+		"run what is installed or what stands below "+s.Workspace())
+}
+
+// IsUserProgram says whether a path is a hidden directory of the home or one
+// of its bin directories, where version managers put programs.
+func (s *Shell) IsUserProgram(abs string) bool {
+	if s.Home() == "" || !paths.Within(abs, s.Home()) || s.Land.Host != "" && paths.Within(abs, s.Land.Host) {
+		return false
+	}
+	rest := strings.TrimPrefix(abs, s.Home()+"/")
+	return strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "bin/")
+}

@@ -1,0 +1,163 @@
+package bash
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// ParseBash parses source after taking out its line continuations, because
+// bash joins "$\<newline>(" to a substitution and the parser does not. Text
+// that bash keeps as it is (single quotes, quoted here-documents, comments)
+// keeps its backslashes. The offsets returned are those of the continuations
+// that were taken out, each in the text that was parsed in the end.
+func ParseBash(source string) (*syntax.File, []int, error) {
+	file, err := parseOnce(source)
+	if !strings.Contains(source, "\\\n") {
+		return file, nil, err
+	}
+	if err != nil {
+		// Without a tree nothing tells quoted text from the rest; joined
+		// everywhere is still how bash would read unquoted text.
+		joined, removed := join(source, nil)
+		if file, err = parseOnce(joined); err != nil {
+			return nil, nil, err
+		}
+		if len(verbatim(file)) > 0 {
+			return nil, nil, errors.New("a line continuation that shells read differently")
+		}
+		return file, removed, nil
+	}
+	keep := verbatim(file)
+	joined, removed := join(source, keep)
+	if len(removed) == 0 {
+		return file, nil, nil
+	}
+	again, err := parseOnce(joined)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !sameSpans(keep, verbatim(again), removed) {
+		return nil, nil, errors.New("a line continuation that shells read differently")
+	}
+	return again, removed, nil
+}
+
+// tooDeep says that brackets are opened so many levels deep that a parser
+// might run out of stack, which nothing could recover from.
+func tooDeep(source string) bool {
+	depth := 0
+	for i := range len(source) {
+		switch source[i] {
+		case '(', '{':
+			depth++
+		case ')', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth > 400 {
+			return true
+		}
+	}
+	return false
+}
+
+func parseOnce(source string) (*syntax.File, error) {
+	parser := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
+	return parser.Parse(strings.NewReader(source), "")
+}
+
+// span is a stretch of source.
+type span struct{ start, end int }
+
+// verbatim lists the stretches in which bash leaves backslash-newline alone.
+func verbatim(file *syntax.File) []span {
+	var spans []span
+	add := func(n syntax.Node) {
+		spans = append(spans, span{int(n.Pos().Offset()), int(n.End().Offset())})
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			add(n)
+		case *syntax.Comment:
+			add(n)
+		case *syntax.Redirect:
+			if n.Hdoc != nil && len(n.Hdoc.Parts) > 0 && quotedDelimiter(n.Word) {
+				add(n.Hdoc)
+			}
+		}
+		return true
+	})
+	slices.SortFunc(spans, func(a, b span) int { return a.start - b.start })
+	return spans
+}
+
+// quotedDelimiter says whether a here-document's body is taken as it stands.
+func quotedDelimiter(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted:
+			return true
+		case *syntax.Lit:
+			if strings.Contains(part.Value, "\\") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// join takes out every backslash-newline that is not itself escaped and lies
+// outside keep.
+func join(source string, keep []span) (string, []int) {
+	var b strings.Builder
+	var removed []int
+	k := 0
+	for i := 0; i < len(source); i++ {
+		for k < len(keep) && keep[k].end <= i {
+			k++
+		}
+		if source[i] != '\\' || i+1 == len(source) || k < len(keep) && keep[k].start <= i {
+			b.WriteByte(source[i])
+			continue
+		}
+		if source[i+1] == '\n' {
+			removed = append(removed, b.Len())
+			i++
+			continue
+		}
+		b.WriteByte(source[i])
+		b.WriteByte(source[i+1])
+		i++
+	}
+	return b.String(), removed
+}
+
+// sameSpans says whether after holds the spans of before, moved by what was
+// removed in front of and within them.
+func sameSpans(before, after []span, removed []int) bool {
+	if len(before) != len(after) {
+		return false
+	}
+	for i := range after {
+		if before[i] != (span{moved(after[i].start, removed, 0), moved(after[i].end, removed, 1)}) {
+			return false
+		}
+	}
+	return true
+}
+
+// moved is where an offset into the joined text lay before. An end, which
+// lies one past its text, is moved by what was removed before that text's
+// last byte.
+func moved(offset int, removed []int, end int) int {
+	before := 0
+	for _, at := range removed {
+		if at <= offset-end {
+			before += 2
+		}
+	}
+	return offset + before
+}

@@ -1,0 +1,322 @@
+package program
+
+import (
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// tar reads or writes by its mode, and runs programs by several options.
+func (s *Judge) tar(argv []arg) {
+	args := argv[1:]
+	if len(args) > 0 && !strings.HasPrefix(args[0].Prefix(), "-") && args[0].Prefix() != "" {
+		args = oldTarStyle(args)
+	}
+	o := word.Parse(args, "fCTXIbgHVKNFL", "--file", "--directory", "--files-from", "--exclude", "--exclude-from",
+		"--use-compress-program",
+		"--to-command", "--checkpoint-action", "--rsh-command", "--info-script", "--new-volume-script", "--transform",
+		"--one-top-level", "--owner", "--group", "--mtime")
+	for _, a := range o.Values("-I", "--use-compress-program", "--to-command", "--rsh-command", "-F", "--info-script",
+		"--new-volume-script") {
+		s.Isolated(func() { s.RunText(a.Text, a, "tar") })
+	}
+	for _, a := range o.Values("--checkpoint-action") {
+		if rest, ok := strings.CutPrefix(a.Prefix(), "exec="); ok {
+			s.Isolated(func() { s.RunText(word.Lit(rest).With(a.Text[1:]...), a, "tar") })
+		}
+	}
+	extracts := o.Has("-x", "--extract", "--get")
+	creates := o.Has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete", "--concatenate")
+	if extracts && o.Has("-P", "--absolute-names") {
+		s.Deny(verdict.RuleWrite, word.Cover(argv), "", "tar -P writes absolute names from the archive", "extract without -P")
+	}
+	if creates {
+		for _, a := range o.Values("-f", "--file") {
+			if pathLike(a.Text) && !a.Is("-") {
+				s.Check(land.Write, a)
+			}
+		}
+	}
+	if o.Has("--remove-files") {
+		for _, a := range append(o.Operands, o.Values("-C", "--directory")...) {
+			s.Check(land.Remove, a)
+		}
+	}
+	if extracts {
+		for _, a := range o.Values("-C", "--directory", "--one-top-level") {
+			s.Check(land.Write, a)
+			s.fills(a)
+		}
+		for _, a := range o.Operands { // members that overwrite guarded files
+			s.Check(land.Write, a)
+		}
+	}
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// oldTarStyle gives the first argument of tar its dash and moves values after
+// the letters that take them.
+func oldTarStyle(args []arg) []arg {
+	letters := args[0].Prefix()
+	rest := args[1:]
+	var out []arg
+	for i := range len(letters) {
+		out = append(out, args[0].Hold(word.Lit("-"+letters[i:i+1])))
+		if strings.IndexByte("fCTXbHVKNgIFL", letters[i]) >= 0 && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
+func (s *Judge) zip(argv []arg) {
+	o := word.Parse(argv[1:], "bnPtxisO", "-TT", "--unzip-command", "-tt", "-ws", "--out", "--temp-path")
+	for _, a := range o.Values("-TT", "--unzip-command") {
+		s.Isolated(func() { s.RunText(a.Text, a, "zip") })
+	}
+	for _, a := range o.Values("-O", "--out", "-b", "--temp-path") {
+		s.Check(land.Write, a)
+	}
+	if len(o.Operands) > 0 {
+		s.Check(land.Write, o.Operands[0])
+	}
+	if o.Has("-m", "--move") {
+		for _, a := range o.Operands[min(1, len(o.Operands)):] {
+			s.Check(land.Remove, a)
+		}
+	}
+}
+
+// unzip reads its archive and writes below the current directory or -d.
+func (s *Judge) unzip(argv []arg) {
+	o := word.Parse(argv[1:], "dPx")
+	s.Print(word.Unknown(word.Dynamic))
+	if o.Has("-l", "-t", "-p", "-v", "-z", "-Z") {
+		return
+	}
+	if o.Has("-:") {
+		s.Deny(verdict.RuleWrite, word.Cover(argv), "", "unzip -: writes names with .. from the archive",
+			"extract without it")
+	}
+	for _, a := range o.Values("-d") {
+		s.Check(land.Write, a)
+		s.fills(a)
+	}
+	for _, a := range o.Operands[min(1, len(o.Operands)):] {
+		s.operand(a)
+	}
+}
+
+// labels handles build tools whose targets look like //path:name.
+func (s *Judge) labels(argv []arg) {
+	var rest []arg
+	for _, a := range argv {
+		if !strings.HasPrefix(a.Prefix(), "//") && !strings.HasPrefix(a.Prefix(), "-//") &&
+			!strings.HasPrefix(a.Prefix(), "@") {
+			rest = append(rest, a)
+		}
+	}
+	s.generic(rest)
+}
+
+// download writes what it fetches to the file it is told.
+func (s *Judge) download(name string, argv []arg) {
+	valued, long := "oDcKTduHAebFXrmYyzUxEtQPwC", []string{"--output", "--output-dir", "--dump-header", "--cookie-jar",
+		"--trace", "--trace-ascii", "--stderr", "--data", "--header", "--request", "--user", "--write-out", "--form",
+		"--etag-save", "--hsts", "--alt-svc", "--config", "--upload-file", "--url", "--data-binary", "--data-raw", "--cacert",
+		"--cert", "--key", "--libcurl"}
+	writes := []string{"-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar", "--trace",
+		"--trace-ascii", "--stderr", "--etag-save", "--hsts", "--alt-svc", "--libcurl"}
+	if name == "wget" {
+		valued, long = "OPoaiUtTQwelADRB", []string{"--output-document", "--directory-prefix", "--output-file",
+			"--append-output", "--header", "--post-data", "--user", "--password", "--save-cookies", "--warc-file", "--execute",
+			"--use-askpass"}
+		writes = []string{"-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file", "-a",
+			"--append-output", "--save-cookies", "--warc-file"}
+	}
+	if name == "aria2c" {
+		valued, writes = "dolij", []string{"-d", "-o", "-l", "--dir", "--out", "--log"}
+	}
+	o := word.Parse(argv[1:], valued, long...)
+	for _, a := range o.Values(writes...) {
+		if !a.Is("-") {
+			s.Check(land.Write, a)
+		}
+	}
+	for _, a := range o.Values("--use-askpass") {
+		s.Exec([]arg{a})
+	}
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// container denies mounts that open a way out and ways into the host's
+// namespaces; what runs inside is the container's.
+func (s *Judge) container(argv []arg) {
+	_, rest := word.Leading(argv[1:], "HcDl", []string{"--host", "--context", "--config", "--log-level"})
+	s.Print(word.Unknown(word.Dynamic))
+	if len(rest) == 0 {
+		return
+	}
+	if rest[0].Is("container") || rest[0].Is("buildx") || rest[0].Is("image") {
+		if rest = rest[1:]; len(rest) == 0 {
+			return
+		}
+	}
+	if rest[0].Is("compose") {
+		for i, a := range rest {
+			if a.Is("exec") || a.Is("run") {
+				rest = rest[:i] // what follows is the container's
+				break
+			}
+		}
+	}
+	switch sub, _ := rest[0].Literal(); sub {
+	case "run", "create":
+		s.containerRun(rest)
+	case "exec":
+		if word.Parse(rest[1:], "euw").Has("--privileged") {
+			s.Deny(verdict.RuleLink, word.Cover(rest), "", "a privileged container reaches the host",
+				"run it without --privileged")
+		}
+	case "login", "logout", "context":
+		s.homeConfig(argv)
+	case "cp":
+		for _, a := range word.Parse(rest[1:], "").Operands {
+			if !strings.Contains(a.Known(), ":") {
+				s.Check(land.Write, a)
+			}
+		}
+	case "ps", "images", "logs", "inspect", "info", "version", "stats", "top", "port", "pull", "push", "tag", "stop",
+		"start", "restart", "rm", "rmi", "kill", "wait", "network", "system", "history", "events":
+	default:
+		for i, a := range rest[1:] {
+			switch optionOf(rest, i+1) {
+			case "build-arg", "label", "t", "tag", "e", "env", "target", "name", "platform":
+				continue // the image's own
+			}
+			if !readsByOption(rest[i], a) {
+				s.Loose(a)
+			}
+		}
+	}
+}
+
+func (s *Judge) containerRun(rest []arg) {
+	long := []string{"--volume", "--mount", "--name", "--network", "--net", "--env", "--env-file", "--workdir", "--user",
+		"--entrypoint", "--publish", "--platform", "--memory", "--cpus", "--label",
+		"--add-host", "--cap-add", "--cap-drop", "--device", "--hostname", "--restart", "--security-opt", "--shm-size",
+		"--tmpfs", "--ulimit", "--cidfile", "--pull", "--pid", "--ipc", "--uts", "--userns", "--gpus", "--link", "--expose",
+		"--log-driver", "--health-cmd", "--stop-signal", "--volumes-from", "--init-path", "--runtime"}
+	o, _ := word.Leading(rest[1:], "vepuwmlhac", long)
+	for _, a := range o.Values("-v", "--volume") {
+		parts := a.Split(":")
+		if len(parts) > 0 && (strings.ContainsAny(parts[0].Prefix(), "/.~") || parts[0].First() != word.Literal) {
+			s.mount(a.Hold(parts[0]))
+		}
+	}
+	for _, a := range o.Values("--mount") {
+		for _, field := range a.Split(",") {
+			for _, key := range []string{"src=", "source="} {
+				if strings.HasPrefix(field.Prefix(), key) && !strings.Contains(a.Known(), "type=volume") {
+					s.mount(a.Hold(field.Cut(len(key))))
+				}
+			}
+		}
+	}
+	for _, a := range o.Values("--cidfile") {
+		s.Check(land.Write, a)
+	}
+	if o.Has("--privileged") || o.Has("--device", "--volumes-from") {
+		s.Deny(verdict.RuleLink, word.Cover(rest), "", "this container could reach the host",
+			"run it without host devices and privileges")
+	}
+	for _, a := range o.Values("--pid", "--ipc", "--uts", "--userns", "--cap-add") {
+		if a.Is("host") || strings.Contains(strings.ToUpper(a.Known()), "SYS") || strings.EqualFold(a.Known(), "all") {
+			s.Deny(verdict.RuleLink, a, "", "this container could reach the host", "leave "+a.Known()+" out")
+		}
+	}
+}
+
+// mount checks what a container would see of this machine.
+func (s *Judge) mount(a arg) {
+	where, abs := s.Locate(a.Text, s.Dir(), false)
+	if where.Writable() || where == land.Unknown && a.Worst() < word.Dynamic {
+		return
+	}
+	if where == land.Unknown {
+		s.Deny(verdict.RuleUnknownPath, a, "", "the mount source "+a.String()+" can't be told beforehand", "write it out")
+	}
+	s.Deny(verdict.RuleLink, a, abs, "mounting "+verdict.Clip(abs, 200)+" would open a way out of the workspace",
+		"mount a directory below "+s.Workspace())
+}
+
+// kubectl works elsewhere, but for copying.
+func (s *Judge) kubectl(argv []arg) {
+	_, rest := word.Leading(argv[1:], "nfl", []string{"--namespace", "--context", "--kubeconfig"})
+	if len(rest) > 0 && rest[0].Is("cp") {
+		for _, a := range word.Parse(rest[1:], "cn").Operands {
+			s.operand(a)
+		}
+	}
+	for i, a := range argv[1:] {
+		if v, _ := argv[i].Literal(); (v == "-o" || v == "--output" || v == "--output-directory" || v == "--dump") &&
+			strings.Contains(a.Known(), "/") {
+			s.Check(land.Write, a)
+		}
+	}
+	if len(rest) > 0 && rest[0].Is("config") && len(rest) > 1 && (strings.HasPrefix(rest[1].Known(), "set") ||
+		strings.HasPrefix(rest[1].Known(), "use") || strings.HasPrefix(rest[1].Known(), "delete")) {
+		s.homeConfig(argv)
+	}
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// client talks to a service: its operands are names there, and only options
+// that name files matter.
+func (s *Judge) client(name string, argv []arg) {
+	args := argv[1:]
+	words := ""
+	for _, a := range args {
+		if !strings.HasPrefix(a.Prefix(), "-") {
+			words += a.Known() + " "
+		}
+	}
+	for _, w := range []string{"auth login", "auth logout", "auth setup-git", "config set", "alias set",
+		"extension install", "configure"} {
+		if strings.HasPrefix(words, w) {
+			s.homeConfig(argv)
+		}
+	}
+	o := word.Parse(args, "oDORd", "--dir", "--output", "--output-dir", "--destination", "--download-path")
+	if name == "gh" || name == "glab" {
+		for _, a := range append(o.Values("-D", "-O"), o.Values("--dir", "--output-dir", "--destination")...) {
+			s.Check(land.Write, a)
+		}
+		if strings.HasPrefix(words, "repo clone") || strings.HasPrefix(words, "gist clone") {
+			for _, a := range o.Operands[min(3, len(o.Operands)):] {
+				s.Loose(a)
+			}
+		}
+		s.Print(word.Unknown(word.Dynamic))
+		return
+	}
+	if n := len(o.Operands); name == "aws" && n > 0 &&
+		(strings.HasPrefix(words, "s3 cp") || strings.HasPrefix(words, "s3 sync")) {
+		if last := o.Operands[n-1]; !strings.HasPrefix(last.Prefix(), "s3:") {
+			s.Loose(last)
+		}
+		args = nil
+	}
+	for _, a := range args {
+		if where, _ := s.Locate(a.Text, s.Dir(), false); where == land.System {
+			continue
+		}
+		if strings.HasPrefix(a.Prefix(), "/") || strings.HasPrefix(a.Prefix(), "..") || strings.HasPrefix(a.Prefix(), "--") {
+			s.Loose(a)
+		}
+	}
+	s.Print(word.Unknown(word.Dynamic))
+}

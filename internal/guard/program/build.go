@@ -1,0 +1,405 @@
+package program
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/bash"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// make runs a makefile; what the command line adds to it is read.
+func (s *Judge) make(argv []arg) {
+	o := word.Parse(argv[1:], "CfIjloWE", "--directory", "--file", "--makefile", "--eval", "--jobs", "--include-dir",
+		"--old-file", "--what-if")
+	outer := s.Dirs
+	for _, a := range o.Values("-C", "--directory") {
+		s.MoveTo(a, false)
+	}
+	for _, a := range o.Values("-I", "--include-dir") {
+		s.CheckProgram(s.Absolute(a.Known()), a)
+	}
+	for _, a := range o.Values("--eval", "-E") {
+		s.recipe(a.Text, a)
+	}
+	files := o.Values("-f", "--file", "--makefile")
+	for _, a := range files {
+		if v, ok := a.Literal(); ok && v != "-" {
+			s.CheckProgram(s.Absolute(v), a)
+			if content, ok := s.Files[s.Absolute(v)]; ok {
+				s.recipe(content, a)
+			}
+		}
+		if a.Is("-") && s.Stdin != nil {
+			s.recipe(s.Stdin.Text, a)
+		} else if a.Is("-") {
+			s.Awaits(a, "make")
+		}
+	}
+	if len(files) == 0 {
+		for _, name := range []string{"Makefile", "makefile", "GNUmakefile"} {
+			if content, ok := s.Files[s.Absolute(name)]; ok {
+				s.recipe(content, argv[0])
+			}
+		}
+	}
+	for _, a := range o.Operands {
+		name, _, assigned := strings.Cut(a.Prefix(), "=")
+		if !assigned {
+			continue
+		}
+		value := a.After(len(name) + 1)
+		if !carriesText(lastWord(name), value) {
+			s.Mentions(value.Text, value)
+		}
+		if strings.TrimRight(name, ":?+") == "SHELL" {
+			s.Isolated(func() { s.WithStdin(&bash.Stream{}, func() { s.RunText(value.Text, value, "make") }) })
+			continue
+		}
+		if strings.ContainsAny(value.Known(), " ;$(`") {
+			s.Suspicious(value)
+			s.makeShell(value)
+			continue
+		}
+		s.setTo(name, value)
+	}
+	s.Dirs = outer
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// makeShell runs what $(shell …) would.
+func (s *Judge) makeShell(a arg) {
+	if _, rest, ok := strings.Cut(a.Known(), "$(shell "); ok {
+		text, _, _ := strings.Cut(rest, ")")
+		s.Isolated(func() { s.RunText(word.Lit(text), a, "make") })
+	}
+}
+
+// recipe runs the command lines of a makefile that this command has written.
+func (s *Judge) recipe(t text, at arg) {
+	for _, line := range strings.Split(t.Known(), "\n") {
+		command, ok := strings.CutPrefix(line, "\t")
+		if !ok {
+			if _, after, found := strings.Cut(line, ";"); found {
+				command, ok = after, true
+			}
+		}
+		if strings.Contains(line, "$(shell ") {
+			s.makeShell(at.Hold(word.Lit(line)))
+		}
+		if name, value, found := strings.Cut(line, "="); found && !ok &&
+			strings.TrimRight(strings.TrimSpace(name), ":?!") == "SHELL" {
+			command, ok = strings.TrimSpace(value), true
+		}
+		if !ok {
+			continue
+		}
+		command = strings.TrimLeft(strings.ReplaceAll(command, "$$", "$"), "@-+ ")
+		if command == "" || strings.HasPrefix(command, "#") || strings.Contains(command, "$(") &&
+			!strings.Contains(command, "/") {
+			continue
+		}
+		s.Isolated(func() { s.SuspiciousRun(command, at) })
+	}
+}
+
+// SuspiciousRun runs text that another language may have decorated: if it
+// doesn't parse as shell, it is only searched for outside paths.
+func (s *Judge) SuspiciousRun(command string, at arg) {
+	if _, _, err := bash.ParseBash(command); err != nil {
+		s.Suspicious(at.Hold(word.Lit(command)))
+		return
+	}
+	s.RunText(word.Lit(command), at, "a script")
+}
+
+// compiler reads its inputs and writes by -o.
+func (s *Judge) compiler(argv []arg) {
+	for i, a := range argv[1:] {
+		v := a.Prefix()
+		prev, _ := argv[i].Literal()
+		switch {
+		case prev == "-o" || prev == "--out-dir" || prev == "-MF" || prev == "-dumpdir" || prev == "--emit":
+			s.Check(land.Write, a)
+		case strings.HasPrefix(v, "-o") && len(v) > 2:
+			s.Check(land.Write, a.After(2))
+		case strings.HasPrefix(v, "-wrapper") || strings.HasPrefix(v, "-fplugin=") || strings.HasPrefix(v, "-specs="):
+			s.Suspicious(a)
+		case prev == "-wrapper":
+			s.Exec(commaWords(a))
+		case strings.HasPrefix(v, "--out-dir=") || strings.HasPrefix(v, "-Clinker=") || strings.HasPrefix(v, "--emit="):
+			s.Loose(a)
+		case strings.HasPrefix(v, "-") && !compilerReads(v) || strings.HasPrefix(prev, "-") && !compilerReads(prev) &&
+			!strings.Contains(prev, "=") && len(prev) > 3:
+			s.Mentions(a.Text, a)
+		}
+	}
+	s.runOperands(argv)
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// compilerReads names the options of compilers that say where to look.
+func compilerReads(v string) bool {
+	for _, name := range []string{"-I", "-L", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-F", "-B",
+		"-l", "--sysroot", "-isysroot", "-Wl,-rpath", "-D", "-Wall", "-x", "-T",
+		"--extern", "--cfg", "-std", "-ffile-prefix-map", "-fdebug-prefix-map", "-fmacro-prefix-map", "--remap-path-prefix",
+		"-target", "--target"} {
+		if strings.HasPrefix(v, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func commaWords(a arg) []arg {
+	var out []arg
+	for _, t := range a.Split(",") {
+		out = append(out, a.Hold(t))
+	}
+	return out
+}
+
+// golang knows go's options that run programs.
+func (s *Judge) golang(argv []arg) {
+	outer := s.Dirs
+	for i, a := range argv[1:] {
+		name, _, glued := strings.Cut(a.Prefix(), "=")
+		value := a.After(len(name) + 1)
+		if !glued && i+2 < len(argv) {
+			value = argv[i+2]
+		}
+		switch "-" + strings.TrimLeft(name, "-") {
+		case "-toolexec", "-exec", "-vettool":
+			if strings.HasPrefix(name, "-") {
+				s.Isolated(func() { s.RunText(value.Text, value, "go") })
+				s.Suspicious(value)
+			}
+		case "-C":
+			if strings.HasPrefix(name, "-C") {
+				s.MoveTo(value, false)
+			}
+		}
+	}
+	if len(argv) > 2 && argv[1].Is("env") && (argv[2].Is("-w") || argv[2].Is("-u")) || len(argv) > 2 &&
+		argv[1].Is("telemetry") {
+		s.homeConfig(argv)
+	}
+	for i, a := range argv[1:] {
+		if a.Is("-args") || a.Is("--args") {
+			break // the test's own, and it is a program of the workspace
+		}
+		switch option := optionOf(argv, i+1); option {
+		case "run", "bench", "skip", "tags", "fuzz", "list":
+			continue
+		case "ldflags", "gcflags", "asmflags":
+			s.linkerFlags(a)
+			continue
+		}
+		if readsByOption(argv[i], a) {
+			continue
+		}
+		s.Loose(a)
+		s.Mentions(a.Text, a)
+	}
+	s.runOperands(argv)
+	s.Dirs = outer
+	if len(argv) > 1 && argv[1].Is("env") {
+		s.Print(word.Unknown(word.Token))
+		return
+	}
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// linkerFlags judges -ldflags, in which -X sets a string.
+func (s *Judge) linkerFlags(a arg) {
+	skip := false
+	for _, t := range a.Split(" \t\n") {
+		if !skip {
+			s.Mentions(t, a)
+		}
+		skip = t.Is("-X") || strings.HasSuffix(t.Known(), "=-X")
+	}
+}
+
+// cargo knows cargo's subcommands that run text.
+func (s *Judge) cargo(argv []arg) {
+	if len(argv) > 1 && argv[1].Is("watch") {
+		o := word.Parse(argv[2:], "xswiedB", "--exec", "--shell", "--watch")
+		for _, a := range o.Values("-s", "--shell") {
+			s.Isolated(func() { s.RunText(a.Text, a, "cargo") })
+		}
+		for _, a := range o.Values("-x", "--exec") {
+			t := word.Lit("cargo ").With(a.Text...)
+			s.Isolated(func() { s.RunText(t, a, "cargo") })
+		}
+		return
+	}
+	if len(argv) > 1 && (argv[1].Is("login") || argv[1].Is("logout")) {
+		s.homeConfig(argv)
+	}
+	for i, a := range argv[1:] {
+		if argv[i].Is("--config") && strings.Contains(a.Known(), "runner") || argv[i].Is("--config") &&
+			strings.Contains(a.Known(), "wrapper") || argv[i].Is("--config") && strings.Contains(a.Known(), "linker") {
+			s.Suspicious(a)
+		}
+	}
+	s.generic(argv)
+}
+
+// packageRunner runs node's package managers: their exec forms run commands.
+func (s *Judge) packageRunner(name string, argv []arg) bool {
+	o, rest := word.Leading(argv[1:], "Cpcwr", []string{"--prefix", "--cwd", "--dir", "--package", "--call", "--workspace",
+		"--filter", "--userconfig", "--globalconfig", "--registry", "--cache", "--modules-folder", "--global-folder", "-F"})
+	outer := s.Dirs
+	defer func() { s.Dirs = outer }()
+	for _, a := range o.Values("-C", "--prefix", "--cwd", "--dir") {
+		s.MoveTo(a, false)
+	}
+	for _, a := range o.Values("-c", "--call") {
+		s.Isolated(func() { s.RunText(a.Text, a, name) })
+	}
+	s.homeOptions(name, argv)
+	if name == "npx" {
+		if len(rest) > 0 {
+			s.Isolated(func() { s.Exec(rest) })
+		}
+		return true
+	}
+	if len(rest) > 0 {
+		sub, _ := rest[0].Literal()
+		switch sub {
+		case "exec", "x", "dlx":
+			if eo, inner := word.Leading(rest[1:], "cpw", []string{"--call", "--package"}); len(inner) > 0 || len(eo.Flags) > 0 {
+				for _, a := range eo.Values("-c", "--call") {
+					s.Isolated(func() { s.RunText(a.Text, a, name) })
+				}
+				if len(inner) > 0 {
+					s.Isolated(func() { s.Exec(inner) })
+				}
+			}
+			return true
+		case "bin":
+			s.Print(word.Lit(s.Dir() + "/node_modules/.bin\n"))
+			return true
+		case "run", "run-script", "test", "start", "build", "t":
+			s.packageScripts(argv[0])
+			s.passedOn(argv)
+			s.Print(word.Unknown(word.Dynamic))
+			return true
+		}
+	}
+	if name == "bun" && s.runInterpreterFile("javascript", argv) {
+		return true
+	}
+	s.generic(argv)
+	return true
+}
+
+// settings handles programs that print variables to be evaluated. They are the
+// user's own, and what they print is taken as harmless.
+func (s *Judge) settings(argv []arg) {
+	s.Capture(func() { s.generic(argv) })
+	s.Print(word.Unknown(word.Token))
+}
+
+// passedOn checks the arguments that a package script is given.
+func (s *Judge) passedOn(argv []arg) {
+	for i := range argv[1:] {
+		s.argument(argv, i+1)
+	}
+}
+
+// packageScripts reads the scripts of a package.json that was just written.
+func (s *Judge) packageScripts(at arg) {
+	content, ok := s.Files[s.Absolute("package.json")]
+	if !ok {
+		return
+	}
+	for _, piece := range strings.Split(content.Known(), `"`) {
+		if strings.ContainsAny(piece, " /") && !strings.Contains(piece, "\n") {
+			s.Isolated(func() { s.SuspiciousRun(piece, at) })
+		}
+	}
+}
+
+// homeOptions denies what package managers keep outside the workspace.
+func (s *Judge) homeOptions(name string, argv []arg) {
+	words := []string{}
+	global := false
+	for _, a := range argv[1:] {
+		v := a.Known()
+		if !strings.HasPrefix(v, "-") {
+			words = append(words, v)
+		}
+		switch v {
+		case "-g", "--global", "--location=global", "--location=user", "-ig":
+			global = true
+		}
+	}
+	line := strings.Join(words, " ") + " "
+	if global && !strings.HasPrefix(line, "ls ") && !strings.HasPrefix(line, "list ") &&
+		!strings.HasPrefix(line, "root ") && !strings.HasPrefix(line, "prefix ") && !strings.HasPrefix(line, "outdated ") &&
+		!strings.HasPrefix(line, "config get") && !strings.HasPrefix(line, "bin ") {
+		s.homeConfig(argv)
+	}
+	for _, prefix := range []string{"config set ", "config delete ", "config edit ", "set ", "login ", "adduser ",
+		"logout ", "global ", "link ", "unlink "} {
+		if !strings.HasPrefix(line, prefix) || name == "pnpm" && prefix == "link " && len(words) > 1 &&
+			strings.HasPrefix(words[1], ".") {
+			continue
+		}
+		if prefix == "config set " && strings.Contains(word.Cover(argv).Known(), "--location=project") ||
+			prefix == "global " &&
+				name != "yarn" {
+			continue
+		}
+		s.homeConfig(argv)
+	}
+}
+
+// runOperands reads scripts and sources among the operands that this very
+// command has written: running or compiling them is running their text.
+func (s *Judge) runOperands(argv []arg) {
+	for _, a := range argv[1:] {
+		v, ok := a.Literal()
+		if !ok || strings.HasPrefix(v, "-") {
+			continue
+		}
+		content, ok := s.Files[s.Absolute(v)]
+		if !ok {
+			continue
+		}
+		switch ext := path.Ext(v); ext {
+		case ".sh", ".bash":
+			s.Isolated(func() { s.RunText(content, a, "a script") })
+		default:
+			if lang := languageOf(ext); lang != "" {
+				s.code(lang, content, a, nil)
+			}
+		}
+	}
+}
+
+// runFile runs a script that this command has written, by its first line.
+func (s *Judge) runFile(content text, argv []arg) {
+	first, _, _ := strings.Cut(content.Known(), "\n")
+	lang := "shell"
+	if prog, ok := strings.CutPrefix(first, "#!"); ok {
+		words := strings.Fields(prog)
+		for len(words) > 1 && (path.Base(words[0]) == "env" || strings.HasPrefix(words[0], "-")) {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			lang = interpreterOf(path.Base(words[0]))
+		}
+	}
+	if lang != "shell" {
+		s.code(lang, content, argv[0], word.Texts(argv[1:]))
+		return
+	}
+	s.Isolated(func() {
+		s.Self, s.Params = argv[0].Text, word.Texts(argv[1:])
+		s.RunText(content, argv[0], "a script")
+	})
+}

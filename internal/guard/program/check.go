@@ -1,0 +1,225 @@
+package program
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// Imaginary says that an absolute path begins with a directory that does not
+// exist, as those in URLs and routes do. Only arguments of programs that
+// nothing is known of are read so.
+func (s *Judge) Imaginary(t text) bool {
+	v := t.Prefix()
+	if !strings.HasPrefix(v, "/") || strings.HasPrefix(v, "/..") {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimLeft(v, "/"), "/")
+	return first != "" && s.Land.Missing("/"+first)
+}
+
+// operand checks an argument of a command that may do anything with it.
+func (s *Judge) operand(a arg) {
+	if !pathLike(a.Text) {
+		return
+	}
+	s.Check(land.Write, a)
+}
+
+// pathLike says whether an argument can name something outside: anything but
+// URLs, remote files and plain words.
+func pathLike(t text) bool {
+	if len(t) == 0 {
+		return false
+	}
+	if t.First() != word.Literal {
+		return true
+	}
+	v := t[0].Text
+	if strings.Contains(v, "://") && !strings.HasPrefix(v, "file:") || strings.ContainsAny(v, "\n") {
+		return false
+	}
+	if i := strings.IndexByte(v, ':'); i > 0 && !strings.ContainsAny(v[:i], "/.~") {
+		return false // host:path
+	}
+	return true
+}
+
+// generic is the rule for commands that nothing more is known of: whatever
+// argument of theirs resolves to the outside is denied.
+func (s *Judge) generic(argv []arg) {
+	for i := range argv[1:] {
+		s.argument(argv, i+1)
+	}
+	s.inFront(argv)
+	s.inputText(argv)
+	s.written(argv)
+	s.runOperands(argv)
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// Loose checks an argument in all the forms in which a path hides in one:
+// bare, after an equals sign, glued to a short option, as file URL.
+func (s *Judge) Loose(a arg) {
+	v := a.Prefix()
+	switch {
+	case strings.HasPrefix(v, "file://"):
+		s.operand(a.After(len("file://")))
+		return
+	case strings.HasPrefix(v, "-"):
+		if i := strings.IndexByte(v, '='); i > 0 {
+			s.value(v[:i], a.After(i+1))
+			return
+		}
+		if len(v) > 2 && v[1] != '-' && !systemOption(v) {
+			if i := strings.IndexAny(v, "/~."); i == 2 || i > 2 && v[i] == '/' &&
+				strings.Trim(v[1:i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && i <= 4 {
+				s.operand(a.After(i))
+			}
+		}
+		return
+	}
+	if i := strings.IndexByte(v, '='); i > 0 && !strings.ContainsAny(v[:i], "/ ") {
+		s.value(v[:i], a.After(i+1))
+		return
+	}
+	s.guess(a)
+}
+
+// setTo checks the value of a named option or variable. A place of the system
+// is taken as something to be used, unless the name says that it is written.
+func (s *Judge) setTo(name string, a arg) {
+	if where, _ := s.Locate(a.Text, s.Dir(), false); where == land.System && !s.namesOutput(name) || a.Is("/") &&
+		!s.namesOutput(name) || recordsOnly(name) && !s.installs() {
+		return
+	}
+	s.guess(a)
+}
+
+// namesOutput says whether an option's name speaks of something written.
+// A prefix is only noted down, until something is installed.
+func (s *Judge) namesOutput(name string) bool {
+	lower := strings.ToLower(strings.TrimLeft(name, "-"))
+	if strings.Contains(lower, "conf") {
+		return false
+	}
+	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {
+		return s.installs()
+	}
+	for _, part := range []string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache", "write",
+		"datadir", "workdir", "state"} {
+		if strings.Contains(lower, part) {
+			return true
+		}
+	}
+	return lower == "of" || lower == "o" || lower == "d"
+}
+
+// recordsOnly names the directories that a build is told of and that only an
+// installation writes.
+func recordsOnly(name string) bool {
+	switch strings.TrimLeft(name, "-") {
+	case "localstatedir", "runstatedir", "sharedstatedir":
+		return true
+	}
+	return false
+}
+
+// installs says that the command being judged installs something.
+func (s *Judge) installs() bool {
+	for _, a := range s.current {
+		switch v, _ := a.Literal(); {
+		case v == "-n" || v == "--dry-run" || v == "--just-print":
+			return false
+		case strings.HasPrefix(strings.TrimLeft(v, "-"), "install"):
+			return !s.staged()
+		}
+	}
+	return false
+}
+
+// staged says that DESTDIR sends what is installed into the workspace.
+func (s *Judge) staged() bool {
+	for _, a := range s.current {
+		if value, ok := strings.CutPrefix(a.Prefix(), "DESTDIR="); ok && value != "" {
+			where, _ := s.Locate(a.Cut(len("DESTDIR=")), s.Dir(), false)
+			return where.Writable()
+		}
+	}
+	v, ok := s.Vars["DESTDIR"]
+	if !ok || len(v.Alts) != 1 || len(v.Alts[0]) == 0 {
+		return false
+	}
+	where, _ := s.Locate(v.Alts[0], s.Dir(), false)
+	return where.Writable()
+}
+
+// guess checks an argument that may be a path.
+func (s *Judge) guess(a arg) {
+	if !s.Imaginary(a.Text) {
+		s.operand(a)
+	}
+}
+
+// value checks what stands after an equals sign, which may itself hold
+// key=value pairs.
+func (s *Judge) value(name string, a arg) {
+	for _, t := range a.Split(",") {
+		if i := strings.IndexByte(t.Prefix(), '='); i > 0 && !strings.ContainsAny(t.Prefix()[:i], "/ ") {
+			t = t.Cut(i + 1)
+		}
+		if strings.HasPrefix(t.Prefix(), "file://") {
+			t = t.Cut(len("file://"))
+		}
+		if strings.HasPrefix(t.Prefix(), "~/") || t.Is("~") {
+			t = word.Lit(s.Home()).With(t.Cut(1)...)
+		}
+		s.setTo(name, a.Hold(t))
+	}
+}
+
+// systemOption says that a short option with a glued path only reads, as a
+// compiler's -I/usr/include does.
+func systemOption(v string) bool {
+	if !strings.ContainsAny(v[1:2], "ILBF") {
+		return strings.HasPrefix(v, "-isystem") || strings.HasPrefix(v, "-Wl,") || strings.HasPrefix(v, "-D")
+	}
+	return true
+}
+
+// readsByOption says that an argument is the value of an option that names
+// something to be read, in a place of the system.
+func readsByOption(option, a arg) bool {
+	v, ok := option.Literal()
+	if !ok || !strings.HasPrefix(v, "-") || !land.IsSystem(path.Clean(a.Prefix())) {
+		return false
+	}
+	switch strings.TrimLeft(v, "-") {
+	case "I", "L", "isystem", "include", "sysroot", "config", "conf", "c", "cacert", "ca", "cert", "capath",
+		"schema", "schemafile", "input", "i", "k", "template", "rpath", "f", "file":
+		return true
+	}
+	return false
+}
+
+// Suspicious denies an argument of an unknown program if an outside path
+// stands anywhere in its text.
+func (s *Judge) Suspicious(a arg) {
+	for _, part := range a.Split(" \t\n'\"`;&|<>()=,") {
+		if v := part.Prefix(); strings.HasPrefix(v, "-") && strings.Contains(v, "/") {
+			part = part.Cut(strings.IndexByte(v, '/')) // glued to an option
+		}
+		if strings.HasPrefix(part.Prefix(), "/") || strings.HasPrefix(part.Prefix(), "..") ||
+			strings.HasPrefix(part.Prefix(), "~") {
+			if strings.HasPrefix(part.Prefix(), "~") {
+				part = word.Lit(s.Home()).With(part.Cut(1)...)
+			}
+			if where, abs := s.Locate(part, s.Dir(), false); where < land.System && where != land.Unknown &&
+				!s.Imaginary(part) {
+				s.Refuse(land.Write, a, where, abs)
+			}
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package program
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
+	"github.com/cco-dev/cco/internal/paths"
+)
+
+// Set looks at a variable that is set, for those that change what other
+// programs do.
+func (s *Judge) Set(name string, value arg) {
+	if strings.HasPrefix(name, "GIT_") {
+		s.gitSetting(name, value)
+		return
+	}
+	if strings.HasPrefix(name, bashFunction) {
+		s.Deny(verdict.RuleEnvironment, value, "", "this would put a function in the place of a command of other shells",
+			"write the command out")
+	}
+	switch name {
+	case "PS4", "PS1", "PS0", "PS2":
+		s.Isolated(func() { s.Document(value.Text) })
+	case "PROMPT_COMMAND", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "FCEDIT",
+		"SUDO_ASKPASS", "SSH_ASKPASS", "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CMAKE_C_COMPILER_LAUNCHER", "LESSEDIT",
+		"KUBE_EDITOR":
+		s.programSetting(value)
+	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
+		s.loadedFile(value)
+	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES":
+		for _, t := range value.Split(": ") {
+			s.foreign(value.Hold(t))
+		}
+	case "PATH":
+		for _, t := range value.Split(":") {
+			s.pathEntry(value.Hold(t))
+		}
+	case "MAKEFILES":
+		for _, t := range value.Split(" ") {
+			s.loadedFile(value.Hold(t))
+		}
+	case "MAKEFLAGS", "GNUMAKEFLAGS":
+		s.Suspicious(value)
+		s.Isolated(func() {
+			s.make(append(word.Literals(value, "make"), word.Literals(value, strings.Fields(value.Known())...)...))
+		})
+	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "TAR_OPTIONS",
+		"CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
+		s.Suspicious(value)
+	case "GOFLAGS":
+		if v := value.Known(); strings.Contains(v, "exec") || strings.Contains(v, "vettool") {
+			s.Deny(verdict.RuleEnvironment, value, "", "GOFLAGS would make go run another program", "leave it out")
+		}
+		s.Suspicious(value)
+	case "SHELLOPTS", "BASHOPTS", "IFS":
+	}
+}
+
+// bashFunction begins the names of variables by which shells get functions.
+const bashFunction = "BASH_FUNC_"
+
+// programSetting reads a variable that names a command to be run.
+func (s *Judge) programSetting(value arg) {
+	if value.Worst() > word.Literal || len(value.Text) == 0 {
+		return
+	}
+	s.Isolated(func() { s.RunText(value.Text, value, "a program named in a variable") })
+}
+
+// loadedFile reads a variable that names a file which every shell runs first.
+func (s *Judge) loadedFile(value arg) {
+	v, ok := value.Literal()
+	if !ok || v == "" {
+		return
+	}
+	abs := s.Absolute(v)
+	if content, ok := s.Files[abs]; ok {
+		s.Isolated(func() { s.RunText(content, value, "a start-up file") })
+		return
+	}
+	s.CheckProgram(abs, value)
+}
+
+// foreign denies a library from outside.
+func (s *Judge) foreign(a arg) {
+	if where, abs := s.Locate(a.Text, s.Dir(), false); where < land.System && where != land.Unknown &&
+		strings.Contains(a.Known(), "/") {
+		s.Deny(verdict.RuleEnvironment, a, abs, verdict.Clip(abs, 200)+" would be loaded from outside the workspace",
+			"use what is below "+
+				s.Workspace())
+	}
+}
+
+// pathEntry denies directories of programs outside, but for those of the
+// system and the user's own.
+func (s *Judge) pathEntry(a arg) {
+	if a.First() >= word.Environ {
+		return
+	}
+	where, abs := s.Locate(a.Text, s.Dir(), false)
+	if where >= land.System || where == land.Protected || where == land.Unknown || s.IsUserProgram(abs) ||
+		abs == path.Join(s.Home(), "bin") {
+		return
+	}
+	s.Deny(verdict.RuleEnvironment, a, abs, "PATH would find programs in "+verdict.Clip(abs, 200)+
+		", outside the workspace",
+		"use what is installed or below "+s.Workspace())
+}
+
+// Sees judges a variable that a program will see: one that aims what
+// is written, and any other that names a place outside or a command, unless it
+// is known to be harmless.
+func (s *Judge) Sees(name string, value arg, argv []arg) {
+	if strings.HasPrefix(name, "GIT_") || len(argv) == 0 || len(value.Text) == 0 {
+		return // judged where it was set
+	}
+	prog, ok := argv[0].Literal()
+	if prog = path.Base(prog); ok && (readsOnly(prog) || s.IsBuiltin(prog)) {
+		return
+	}
+	if directsWrites(name) {
+		s.directedWrites(name, value)
+	}
+	if name == "HOME" || name == "PATH" || ok && (ignoresVariables(prog) || s.followsVariables(name, argv)) ||
+		carriesText(lastWord(name), value) {
+		return
+	}
+	m, found := s.mentioned(value.Text)
+	if found && m.where != land.Protected && !s.isToolHome(name, m.abs) {
+		s.Deny(verdict.RuleEnvironment, value, m.abs, name+" would lead a program to "+verdict.Clip(m.abs, 200)+
+			", outside the workspace",
+			"point it below "+s.Workspace())
+	}
+	s.storedCommand(value)
+}
+
+// lastWord is the last part of a variable's name.
+func lastWord(name string) string {
+	return name[strings.LastIndexByte(name, '_')+1:]
+}
+
+// isToolHome says that a variable names where a program of the user's own is
+// installed, or what it only reads.
+func (s *Judge) isToolHome(name, abs string) bool {
+	if s.IsUserProgram(abs) {
+		return !directsWrites(name)
+	}
+	switch name {
+	case "JAVA_HOME", "JDK_HOME", "GOROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "CUDA_HOME", "M2_HOME",
+		"MAVEN_HOME", "GRADLE_HOME", "NVM_DIR", "PYENV_ROOT", "SDKMAN_DIR":
+		return paths.Within(abs, s.Home()) && (s.Land.Host == "" || !paths.Within(abs, s.Land.Host))
+	case "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+		"GOOGLE_APPLICATION_CREDENTIALS",
+		"DOCKER_HOST", "PGHOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "LS_COLORS",
+		"MANPATH", "INFOPATH", "PWD", "OLDPWD", "LOGNAME":
+		return true
+	}
+	return false
+}
+
+// ignoresVariables names the programs that obey none but those that are judged
+// where they are set.
+func ignoresVariables(prog string) bool {
+	switch prog {
+	case "git", "cp", "mv", "ln", "rm", "rmdir", "mkdir", "chmod", "chown", "touch", "tee", "dd", "tar", "zip", "unzip",
+		"sed", "awk", "gawk", "mawk", "find", "xargs", "env", "sudo",
+		"nice", "timeout", "time", "nohup", "rsync", "kill", "truncate", "install", "mktemp", "gzip", "gunzip", "sleep", "jq",
+		"gh":
+		return true
+	}
+	return false
+}
+
+// followsVariables says that a program is given as text, in which the variables
+// are followed to where they are used. Those of the interpreter itself are not.
+func (s *Judge) followsVariables(name string, argv []arg) bool {
+	lang := interpreterOf(path.Base(argv[0].Known()))
+	if lang == "" || lang == "other" || len(argv) < 3 {
+		return false
+	}
+	for _, prefix := range []string{"PYTHON", "NODE", "NPM", "RUBY", "GEM", "BUNDLE", "PERL", "PHP", "LUA", "DENO", "BUN",
+		"BASH_", "ENV", "ZDOTDIR", "LD_", "FISH"} {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
+	v := argv[1].Prefix()
+	return strings.HasPrefix(v, "-") && !strings.HasPrefix(v, "--") && strings.ContainsAny(v, "ce") || lang == "awk"
+}
+
+// directedWrites denies a variable that tells a program to write outside.
+func (s *Judge) directedWrites(name string, value arg) {
+	for _, t := range value.Split(":") {
+		if !strings.HasPrefix(t.Prefix(), "/") && !strings.HasPrefix(t.Prefix(), "..") {
+			continue
+		}
+		where, abs := s.Locate(t, s.Dir(), false)
+		own := name == "HOME" && abs == s.Home() // passed on as it is
+		if where >= land.System || where == land.Unknown || where == land.Protected || own || s.isToolHome(name, abs) ||
+			s.Imaginary(t) {
+			continue
+		}
+		s.Deny(verdict.RuleEnvironment, value, abs, name+" would send files to "+verdict.Clip(abs, 200)+
+			", outside the workspace",
+			"point it below "+s.Workspace())
+	}
+}
+
+// inherited judges what a program sees of the variables exported so far.
+func (s *Judge) inherited(argv []arg) {
+	for _, e := range s.Exports {
+		for _, t := range s.Vars[e.Name].Values() {
+			s.Sees(e.Name, e.At.Hold(t), argv)
+		}
+	}
+}
+
+// directsWrites says whether tools take a variable of this name as a place to
+// write to.
+func directsWrites(name string) bool {
+	upper := strings.ToUpper(name)
+	switch upper {
+	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O",
+		"DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE",
+		"GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH", "DOCKER_CONFIG":
+		return true
+	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME", "JDK_HOME", "MAVEN_HOME", "GRADLE_HOME", "NVM_DIR",
+		"PYENV_ROOT", "ANDROID_SDK_ROOT", "SDKMAN_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR":
+		return false
+	}
+	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET",
+		"_CACHE", "_ROOT", "_FOLDER", "_STORE", "_HISTORY", "USERCONFIG", "GLOBALCONFIG"} {
+		if strings.HasSuffix(upper, suffix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(upper, "NPM_CONFIG_") || strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "PIP_")
+}

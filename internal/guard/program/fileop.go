@@ -1,0 +1,328 @@
+package program
+
+import (
+	"path"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/bash"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/word"
+	"github.com/cco-dev/cco/internal/paths"
+)
+
+func (s *Judge) copy(name string, args []arg) {
+	o := word.Parse(args, "tSmgo", "--target-directory", "--suffix", "--mode", "--group", "--owner")
+	targets := o.Values("-t", "--target-directory")
+	sources := o.Operands
+	switch {
+	case name == "install" && o.Has("-d", "--directory"):
+		targets, sources = o.Operands, nil
+	case len(targets) == 0 && len(sources) > 0:
+		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
+	}
+	linked := name != "install" && o.Has("-l", "--link", "-s", "--symbolic-link")
+	for _, a := range targets { // first, so that a denial names what the agent wrote
+		s.Check(land.Write, a)
+		for _, source := range sources {
+			if source.Worst() == word.Matched || strings.HasSuffix(source.Known(), "/.") {
+				s.fills(a)
+			}
+		}
+	}
+	for _, a := range sources {
+		if linked {
+			s.Check(land.LinkTo, a)
+		}
+		for _, t := range targets {
+			s.intoDirectory(t, a)
+			s.overTies(a, t, o.Has("-r", "-R", "-a", "--recursive", "--archive"))
+		}
+	}
+	s.carry(sources, targets)
+}
+
+// overTies denies putting a file where it would tie a directory to another
+// repository, or a tree where guarded files stand.
+func (s *Judge) overTies(source, target arg, tree bool) {
+	from, ok1 := source.Literal()
+	to, ok2 := target.Literal()
+	if !ok1 || !ok2 {
+		return
+	}
+	e, _ := s.Land.Lookup(s.Absolute(from))
+	tree = tree || e == land.EntryDir || s.Made[s.Absolute(from)]
+	for _, to := range [...]string{s.Absolute(to), path.Join(s.Absolute(to), path.Base(from))} {
+		switch where := s.Land.Place(to); {
+		case !where.Writable():
+		case tree && s.isSettingsDir(to):
+			s.Refuse(land.Write, target, land.Protected, to)
+		case !tree && bash.TiesRepository(to):
+			s.Refuse(land.Write, target, land.Git, to)
+		}
+	}
+}
+
+// intoDirectory checks where a source lands if the target is a directory:
+// copying settings.json into .claude writes .claude/settings.json.
+func (s *Judge) intoDirectory(target, source arg) {
+	v, ok := source.Literal()
+	if name, _ := target.Literal(); !ok || land.IsDevice(name) {
+		return
+	}
+	s.Check(land.Write, target.Hold(target.Plus("/"+path.Base(v))))
+}
+
+// carry takes the content of a written script along to its copy.
+func (s *Judge) carry(sources, targets []arg) {
+	if len(sources) != 1 || len(targets) != 1 {
+		return
+	}
+	from, ok1 := sources[0].Literal()
+	to, ok2 := targets[0].Literal()
+	if !ok1 || !ok2 {
+		return
+	}
+	if e, target := s.Land.Lookup(s.Land.ResolveParent(s.Joined(from))); e == land.EntryLink {
+		s.standsFor(to, target)
+	}
+	if content, ok := s.Files[s.Absolute(from)]; ok {
+		s.Files[s.Absolute(to)] = content
+		s.Files[s.Absolute(path.Join(to, path.Base(from)))] = content
+	}
+}
+
+func (s *Judge) move(args []arg) {
+	o := word.Parse(args, "tS", "--target-directory", "--suffix")
+	targets := o.Values("-t", "--target-directory")
+	sources := o.Operands
+	if len(targets) == 0 && len(sources) > 0 {
+		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
+	}
+	for _, a := range sources {
+		if a.First() < word.Environ || a.Worst() == word.Hidden { // a variable is data here, as in mv "$f" "$f.bak"
+			s.Check(land.Remove, a)
+		}
+		for _, t := range targets {
+			s.intoDirectory(t, a)
+			s.overTies(a, t, false)
+		}
+	}
+	for _, a := range targets {
+		s.Check(land.Write, a)
+		if where, abs := s.Locate(a.Text, s.Dir(), false); where.Writable() && s.Land.IsProtected(abs, true) &&
+			!paths.Within(s.Workspace(), abs) {
+			s.Refuse(land.Write, a, land.Protected, abs) // moving something into the place of .claude
+		}
+	}
+	s.carry(sources, targets)
+}
+
+// link denies links whose target lies outside, seen from where the link is.
+func (s *Judge) link(args []arg) {
+	o := word.Parse(args, "tS", "--target-directory", "--suffix")
+	targets := o.Operands
+	var place arg
+	switch vs := o.Values("-t", "--target-directory"); {
+	case len(vs) > 0:
+		place = vs[0]
+	case len(targets) > 1:
+		place, targets = targets[len(targets)-1], targets[:len(targets)-1]
+	default:
+		place = arg{Text: word.Lit(".")}
+	}
+	s.Check(land.Write, place)
+	dir := s.Dir()
+	if v, ok := place.Literal(); ok && o.Has("-s", "--symbolic") && !o.Has("-r", "--relative") {
+		at := s.Absolute(v)
+		if e, _ := s.Land.Lookup(at); e == land.EntryDir || strings.HasSuffix(v, "/") || v == "." || s.Made[at] ||
+			len(targets) > 1 {
+			dir = at
+		} else {
+			dir = path.Dir(at)
+		}
+	}
+	for _, a := range targets {
+		if where, abs := s.Locate(a.Text, dir, false); !where.Writable() && where != land.Protected || where == land.Unknown {
+			if where == land.Unknown && a.Worst() < word.Hidden && a.First() != word.Dynamic {
+				continue
+			}
+			s.Refuse(land.LinkTo, a, where, abs)
+		}
+		s.intoDirectory(place, a)
+		if v, ok := a.Literal(); ok {
+			s.remember(place, v, dir)
+			if at, ok := place.Literal(); ok && o.Has("-s", "--symbolic") {
+				s.standsFor(at, v)
+			}
+		}
+	}
+}
+
+// standsFor makes a link known before it is made.
+func (s *Judge) standsFor(name, target string) {
+	at := s.Land.ResolveParent(s.Joined(name))
+	if e, _ := s.Land.Lookup(at); e == land.EntryDir || s.Made[at] {
+		at = path.Join(at, path.Base(target))
+	}
+	s.Land.Expect(at, land.EntryLink, target)
+	for dir := path.Dir(at); s.Made[dir]; dir = path.Dir(dir) {
+		if e, _ := s.Land.Lookup(dir); e == land.EntryMissing {
+			s.Land.Expect(dir, land.EntryDir, "")
+		}
+	}
+}
+
+// Joined is a path from the current directory, with links left as they are.
+func (s *Judge) Joined(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(s.Dir(), name)
+}
+
+// remember keeps in mind that a link was made, by refusing nothing but
+// carrying written content along.
+func (s *Judge) remember(place arg, target, dir string) {
+	if !path.IsAbs(target) {
+		target = path.Join(dir, target)
+	}
+	if content, ok := s.Files[target]; ok {
+		if v, ok := place.Literal(); ok {
+			s.Files[s.Absolute(v)] = content
+		}
+	}
+}
+
+func (s *Judge) remove(args []arg) {
+	o := word.Parse(args, "nsg", "--random-source", "--size", "--iterations", "--glob")
+	for _, a := range o.Operands {
+		s.Check(land.Remove, a)
+	}
+}
+
+func (s *Judge) mkdir(args []arg) {
+	o := word.Parse(args, "mZ", "--mode", "--context")
+	for _, a := range o.Operands {
+		s.Check(land.Write, a)
+		if v, ok := a.Literal(); ok {
+			abs := s.Absolute(v)
+			for dir := abs; dir != "/" && dir != "." && land.WithinAny(dir, s.Land.Own); dir = path.Dir(dir) {
+				s.Made[dir] = true
+			}
+			s.Made[abs] = true
+		}
+	}
+}
+
+// change checks the files of chmod and chown, whose first operand is a mode.
+func (s *Judge) change(args []arg) {
+	var o word.Options
+	byReference := false
+	for _, a := range args {
+		v := a.Prefix()
+		byReference = byReference || strings.HasPrefix(v, "--reference")
+		if strings.HasPrefix(v, "--reference=") || strings.HasPrefix(v, "-") && strings.Trim(v, "-rwxXstugo+,=") != "" {
+			o.Flags = append(o.Flags, word.Flag{Name: v})
+			continue
+		}
+		o.Operands = append(o.Operands, a)
+	}
+	if len(o.Operands) == 0 {
+		return
+	}
+	for i, a := range o.Operands {
+		if i == 0 && !byReference {
+			continue
+		}
+		s.Check(land.Write, a)
+		if where, abs := s.Locate(a.Text, s.Dir(), false); where.Writable() && s.isSettingsDir(abs) {
+			s.Refuse(land.Write, a, land.Protected, abs)
+		}
+	}
+}
+
+// isSettingsDir says that a directory directly holds guarded files.
+func (s *Judge) isSettingsDir(abs string) bool {
+	for _, p := range s.Land.Protected {
+		if path.Dir(p) == abs && !paths.Within(s.Workspace(), abs) && abs != s.Home() {
+			return true
+		}
+	}
+	return false
+}
+
+// fills denies putting whatever a tree or archive holds into a directory with
+// guarded files.
+func (s *Judge) fills(target arg) {
+	if where, abs := s.Locate(target.Text, s.Dir(), false); where.Writable() && s.isSettingsDir(abs) {
+		s.Refuse(land.Write, target, land.Protected, abs)
+	}
+}
+
+func (s *Judge) touch(name string, argv []arg) {
+	o := word.Parse(argv[1:], "rdtsolm", "--reference", "--date", "--time", "--size", "--mode")
+	for _, a := range o.Operands {
+		s.operand(a)
+	}
+	if name == "tee" || name == "sponge" {
+		s.printed("tee", argv)
+	}
+}
+
+func (s *Judge) dd(args []arg) {
+	for _, a := range args {
+		if strings.HasPrefix(a.Prefix(), "of=") {
+			s.Check(land.Redirect, a.After(3))
+		}
+	}
+	s.Print(s.decoded("dd"))
+}
+
+func (s *Judge) rsync(argv []arg) {
+	o := word.Parse(argv[1:], "eTBfM", "--rsh", "--rsync-path", "--log-file", "--backup-dir", "--partial-dir",
+		"--temp-dir", "--exclude", "--include", "--files-from", "--exclude-from", "--compare-dest", "--link-dest",
+		"--write-batch")
+	for _, a := range o.Values("-e", "--rsh", "--rsync-path") {
+		s.Isolated(func() { s.RunText(a.Text, a, "rsync") })
+	}
+	for _, a := range o.Values("--log-file", "--backup-dir", "--partial-dir", "-T", "--temp-dir", "--write-batch") {
+		s.Check(land.Write, a)
+	}
+	s.lastWritten(o)
+	if n := len(o.Operands); n > 1 && (o.Has("--delete", "--del") || strings.HasSuffix(o.Operands[0].Known(), "/")) {
+		s.fills(o.Operands[n-1])
+	}
+}
+
+// lastWritten checks the last operand as a place to be written, and the
+// others too if the options say that sources are removed.
+func (s *Judge) lastWritten(o word.Options) {
+	n := len(o.Operands)
+	if n == 0 {
+		return
+	}
+	if o.Has("--remove-source-files") {
+		for _, a := range o.Operands[:n-1] {
+			s.Check(land.Remove, a)
+		}
+	}
+	if last := o.Operands[n-1]; n > 1 && (pathLike(last.Text) || last.First() != word.Literal) {
+		s.Check(land.Write, last)
+		for _, a := range o.Operands[:n-1] {
+			s.intoDirectory(last, a)
+		}
+	}
+}
+
+func (s *Judge) scp(argv []arg) {
+	o := word.Parse(argv[1:], "cDFiJloPSX")
+	for _, a := range o.Values("-S") {
+		s.Isolated(func() { s.RunText(a.Text, a, "scp") })
+	}
+	for i, a := range o.Operands {
+		if host, rest, ok := strings.Cut(a.Known(), ":"); ok && isHere(host) && i > 0 && i == len(o.Operands)-1 {
+			s.CheckFrom(land.Write, a.Hold(word.Lit(rest)), s.Home())
+		}
+	}
+	s.lastWritten(o)
+}

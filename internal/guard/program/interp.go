@@ -1,0 +1,393 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// languageOf returns the language of a source file by its extension.
+func languageOf(ext string) string {
+	switch ext {
+	case ".py", ".pyw":
+		return "python"
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx":
+		return "javascript"
+	case ".pl", ".pm", ".t":
+		return "perl"
+	case ".rb", ".rake", ".gemspec":
+		return "ruby"
+	case ".php":
+		return "php"
+	case ".lua":
+		return "lua"
+	case ".go", ".rs", ".c", ".cc", ".cpp", ".java", ".kt", ".swift", ".zig", ".cs", ".scala", ".groovy", ".gradle":
+		return "go"
+	case ".tcl", ".r", ".R", ".jl", ".exs", ".ex":
+		return "other"
+	}
+	return ""
+}
+
+// runInterpreter runs a program given as text, as standard input or as a file.
+func (s *Judge) runInterpreter(name string, argv []arg) bool {
+	switch lang := interpreterOf(name); lang {
+	case "":
+		return false
+	case "shell":
+		s.Speaking(strings.TrimRight(name, "0123456789.-"), func() { s.shellProgram(argv) })
+	case "awk":
+		s.awk(argv)
+	default:
+		s.program(lang, argv)
+	}
+	return true
+}
+
+// shellProgram runs bash and its like.
+func (s *Judge) shellProgram(argv []arg) {
+	args := argv[1:]
+	command, stdin, parseOnly := false, false, false
+	for len(args) > 0 {
+		v, ok := args[0].Literal()
+		if !ok || len(v) < 2 || v[0] != '-' && v[0] != '+' {
+			break
+		}
+		args = args[1:]
+		switch {
+		case v == "--":
+			v = ""
+		case v == "--rcfile" || v == "--init-file":
+			if len(args) > 0 {
+				s.loadedFile(args[0])
+				args = args[1:]
+			}
+		case strings.HasPrefix(v, "--"):
+		default:
+			command = command || strings.Contains(v, "c")
+			stdin = stdin || strings.Contains(v, "s")
+			parseOnly = parseOnly || strings.Contains(v, "n") && v[0] == '-'
+			if strings.HasSuffix(v, "o") || strings.HasSuffix(v, "O") {
+				args = args[min(1, len(args)):]
+			}
+		}
+		if v == "" {
+			break
+		}
+	}
+	if parseOnly || onlyAsks(argv) {
+		return
+	}
+	s.Isolated(func() {
+		s.Errexit = false
+		s.Aliases = map[string]string{}
+		switch {
+		case s.FishProgram(argv):
+		case command && len(args) > 0:
+			s.Params = nil
+			if len(args) > 1 {
+				s.Self, s.Params = args[1].Text, word.Texts(args[2:])
+			}
+			s.RunText(args[0].Text, args[0], "the shell")
+		case stdin || len(args) == 0 || args[0].Is("-") || args[0].Is("/dev/stdin") || args[0].Is("/dev/fd/0") ||
+			args[0].Is("/proc/self/fd/0"):
+			s.Params = word.Texts(args)
+			s.RunStdin(argv[0], "the shell")
+		default:
+			s.scriptFile("shell", args)
+		}
+	})
+}
+
+// scriptFile runs a script by its path, with its arguments.
+func (s *Judge) scriptFile(lang string, args []arg) {
+	name := args[0]
+	v, ok := name.Literal()
+	if lang == "other" && strings.ContainsAny(v, "( \n") {
+		s.code(lang, name.Text, name, word.Texts(args[1:]))
+		return
+	}
+	if !ok {
+		where, _ := s.Locate(name.Text, s.Dir(), false)
+		if where == land.Unknown && name.First() != word.Environ || where == land.Host || where == land.Outside {
+			s.Deny(verdict.RuleUnknownCode, name, "", "the script "+name.String()+" can't be told beforehand",
+				"name it directly")
+		}
+	} else {
+		abs := s.Absolute(v)
+		if _, pkg, ok := strings.Cut(abs, "/node_modules/@"); ok {
+			if parts := strings.Split(pkg, "/"); len(parts) > 2 && slices.Contains(agentPrograms(), parts[1]) {
+				s.agentCommand(parts[1], args)
+			}
+		}
+		if content, found := s.Files[abs]; found {
+			if lang == "shell" {
+				s.Self, s.Params = name.Text, word.Texts(args[1:])
+				s.RunText(content, name, "the shell")
+			} else {
+				s.code(lang, content, name, word.Texts(args[1:]))
+			}
+		} else {
+			s.CheckProgram(abs, name)
+		}
+	}
+	for i := range args[1:] {
+		s.argument(args, i+1)
+	}
+	s.inputText(args)
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// programOptions are the options of one interpreter.
+type programOptions struct {
+	text   string // short options with program text
+	long   []string
+	valued string // other short options with a value
+	load   []string
+}
+
+func optionsOf(lang string) programOptions {
+	switch lang {
+	case "python":
+		return programOptions{text: "c", valued: "mWXQ"}
+	case "javascript":
+		return programOptions{text: "ep", long: []string{"--eval", "--print", "-pe"}, valued: "rCi",
+			load: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}}
+	case "perl":
+		return programOptions{text: "eE", valued: "IMmx"}
+	case "ruby":
+		return programOptions{text: "e", valued: "IrCE"}
+	case "php":
+		return programOptions{text: "rBRE", long: []string{"--run"}, valued: "dcfzt"}
+	case "lua":
+		return programOptions{text: "e", valued: "l"}
+	}
+	return programOptions{long: []string{"-e", "-c", "-E", "--eval", "-eval", "--execute", "--expression", "-Command",
+		"-command"}}
+}
+
+// program runs an interpreter other than a shell.
+func (s *Judge) program(lang string, argv []arg) {
+	po := optionsOf(lang)
+	var texts0 []arg
+	inPlace, module := false, false
+	args := argv[1:]
+	for len(args) > 0 {
+		v := args[0].Prefix()
+		if len(v) < 2 || v[0] != '-' || args[0].Is("--") {
+			break
+		}
+		used, prog, mod, edits := s.programOption(lang, po, args)
+		if prog == nil {
+			for _, a := range args[:used] {
+				s.Mentions(a.Text, a)
+			}
+		}
+		if lang == "other" && prog == nil {
+			s.argument(args, 0)
+		}
+		if prog != nil {
+			texts0 = append(texts0, *prog)
+		}
+		inPlace, module = inPlace || edits, module || mod
+		args = args[used:]
+		if lang == "python" && (prog != nil || mod) {
+			break
+		}
+	}
+	if len(args) > 0 && args[0].Is("--") {
+		args = args[1:]
+	}
+	s.Print(word.Unknown(word.Hidden)) // what a program computes is nobody's plain text
+	switch {
+	case len(texts0) > 0:
+		s.programTexts(lang, texts0, args, inPlace)
+	case module:
+		s.writtenModule(argv, args)
+		for i, a := range args {
+			s.argument(argv, len(argv)-len(args)+i)
+			if strings.ContainsAny(a.Known(), "(") {
+				s.code(lang, a.Text, a, nil) // timeit and its like take statements
+			}
+		}
+	case len(args) == 0 && onlyAsks(argv):
+	case len(args) == 0 || args[0].Is("-") || args[0].Is("/dev/stdin"):
+		s.programStdin(lang, argv[0], args)
+	case lang == "javascript" && (args[0].Is("run") || args[0].Is("test") || args[0].Is("eval") || args[0].Is("task") ||
+		args[0].Is("fmt") || args[0].Is("lint") || args[0].Is("check")):
+		s.deno(args)
+	default:
+		s.scriptFile(lang, args)
+	}
+}
+
+// writtenModule reads the module of python -m if this command has written it.
+func (s *Judge) writtenModule(argv, args []arg) {
+	name := argv[len(argv)-len(args)-1].Known()
+	name = strings.ReplaceAll(strings.TrimPrefix(name, "-m"), ".", "/")
+	for _, file := range [...]string{name + ".py", name + "/__main__.py"} {
+		if content, ok := s.Files[s.Absolute(file)]; ok {
+			s.code("python", content, argv[0], word.Texts(args))
+		}
+	}
+}
+
+// programOption reads the option at args[0]: how many arguments it takes,
+// program text, whether it names a module, whether files are edited in place.
+func (s *Judge) programOption(lang string, po programOptions, args []arg) (used int, prog *arg, module, edits bool) {
+	v := args[0].Prefix()
+	next := func() *arg {
+		if len(args) > 1 {
+			return &args[1]
+		}
+		return nil
+	}
+	if strings.HasPrefix(v, "--") || slices.Contains(po.long, v) || lang == "other" {
+		name, _, glued := strings.Cut(v, "=")
+		held := args[0].After(len(name) + 1)
+		value := &held
+		used = 1
+		if !glued {
+			value = next()
+			if slices.Contains(po.long, name) || slices.Contains(po.load, name) {
+				used = 2
+			}
+		}
+		if value != nil && slices.Contains(po.load, name) {
+			s.loadedFile(*value)
+		}
+		if slices.Contains(po.long, name) {
+			return min(used, len(args)), value, false, false
+		}
+		return min(used, len(args)), nil, false, false
+	}
+	for i := 1; i < len(v); i++ {
+		c := v[i]
+		rest := args[0].After(i + 1)
+		last := i+1 == len(v) && len(args[0].Text) == 1
+		switch {
+		case strings.IndexByte(po.text, c) >= 0:
+			if last {
+				return min(2, len(args)), next(), false, edits
+			}
+			if lang == "javascript" && c == 'p' { // -pe
+				continue
+			}
+			return 1, &rest, false, edits
+		case c == 'i' && (lang == "perl" || lang == "ruby"):
+			return 1, nil, false, true // what follows is the suffix of backups
+		case strings.IndexByte(po.valued, c) >= 0:
+			value := &rest
+			used = 1
+			if last {
+				value, used = next(), min(2, len(args))
+			}
+			if value != nil && slices.Contains(po.load, "-"+string(c)) {
+				s.loadedFile(*value)
+			}
+			return used, nil, c == 'm' && lang == "python", edits
+		case c == '0' || c == 'l' && lang == "perl" || c == 'F':
+			if c == 'F' {
+				return 1, nil, false, edits
+			}
+		}
+	}
+	return 1, nil, false, edits
+}
+
+// programTexts runs program text from options, and looks at the operands
+// that the program gets.
+func (s *Judge) programTexts(lang string, programs, args []arg, inPlace bool) {
+	var all text
+	for i, p := range programs {
+		if i > 0 {
+			all = all.Plus("\n")
+		}
+		all = all.With(p.Text...)
+	}
+	mutates := s.code(lang, all, programs[0], word.Texts(args))
+	for _, a := range args {
+		if inPlace || mutates {
+			s.Loose(a)
+		}
+		if lang == "other" {
+			s.Mentions(a.Text, a)
+		}
+	}
+}
+
+// onlyAsks says that a program is only asked what it is, or knows what to do
+// without being told.
+func onlyAsks(argv []arg) bool {
+	return len(argv) > 1 && slices.Contains([]string{"--version", "-V", "-v", "-VV", "--help", "-h", "-version",
+		"--versions",
+		"--test"}, argv[1].Known())
+}
+
+func (s *Judge) programStdin(lang string, at arg, args []arg) {
+	in := s.Stdin
+	s.Awaits(at, at.String())
+	if in != nil && in.Script {
+		for _, a := range args[min(1, len(args)):] {
+			s.Loose(a)
+		}
+	}
+	if in == nil || in.Script || len(in.Text) == 0 {
+		return
+	}
+	if in.Text.First() >= word.Dynamic {
+		s.Deny(verdict.RuleUnknownCode, at, "", at.String()+" would run input that can't be told beforehand",
+			"write the program out, or save and read it first")
+	}
+	if len(args) > 0 {
+		args = args[1:]
+	}
+	if s.code(lang, in.Text, at, word.Texts(args)) {
+		for _, a := range args {
+			s.Loose(a)
+		}
+	}
+}
+
+func (s *Judge) deno(args []arg) {
+	if args[0].Is("eval") && len(args) > 1 {
+		for _, a := range args[1:] {
+			if !strings.HasPrefix(a.Prefix(), "-") {
+				s.code("javascript", a.Text, a, nil)
+				return
+			}
+		}
+	}
+	rest := args[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0].Prefix(), "-") {
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		s.scriptFile("javascript", rest)
+	}
+}
+
+// runInterpreterFile runs bun FILE.
+func (s *Judge) runInterpreterFile(lang string, argv []arg) bool {
+	for i, a := range argv[1:] {
+		v := a.Known()
+		if v == "-e" || v == "--eval" {
+			if i+2 < len(argv) {
+				s.code(lang, argv[i+2].Text, argv[i+2], nil)
+				return true
+			}
+		}
+		if strings.HasSuffix(v, ".ts") || strings.HasSuffix(v, ".js") || strings.HasSuffix(v, ".mjs") ||
+			strings.HasSuffix(v, ".tsx") {
+			s.scriptFile(lang, argv[i+1:])
+			return true
+		}
+		if !strings.HasPrefix(v, "-") && v != "run" {
+			return false
+		}
+	}
+	return false
+}

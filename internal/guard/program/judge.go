@@ -1,0 +1,93 @@
+package program
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/bash"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/script"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// Short names of what every function here speaks of.
+type (
+	arg  = word.Arg
+	text = word.Text
+)
+
+// Judge is the interpreter of a call together with what is known of programs.
+type Judge struct {
+	*bash.Shell
+	current []arg // the command that is being judged
+	sought  bool  // the command has looked for processes of the guard
+}
+
+// New makes the judge of a call that starts in dir.
+func New(p land.Policy, links land.Resolver, dir string, typed bool) *Judge {
+	s := &Judge{}
+	s.Shell = bash.New(p, links, s, dir, typed)
+	return s
+}
+
+// Run judges a program by name: what is known of it decides what its arguments
+// mean.
+func (s *Judge) Run(name string, argv []arg) {
+	s.settled(name, argv)
+	s.inherited(argv)
+	if strings.Contains(name, "/") {
+		s.CheckProgram(name, argv[0])
+		if content, ok := s.Files[s.Absolute(name)]; ok {
+			s.runFile(content, argv)
+		}
+	}
+	s.outputOptions(path.Base(name), argv)
+	outer := s.current
+	s.current = argv
+	defer func() { s.current = outer }()
+	base := path.Base(name)
+	if s.runSelf(base, argv) || s.runWrapper(base, argv) || s.runInterpreter(base, argv) || s.runTool(base, argv) ||
+		s.byRow(base, argv) {
+		return
+	}
+	s.generic(argv)
+}
+
+// settled denies work in a directory outside, which only a call that begins
+// there can meet.
+func (s *Judge) settled(name string, argv []arg) {
+	for _, dir := range s.Dirs {
+		p := s.Land.Place(s.Land.Resolve(dir))
+		if p.Writable() || p == land.Protected || readsOnly(path.Base(name)) {
+			continue
+		}
+		s.Deny(verdict.RuleDirectory, argv[0], dir, "the shell stands in "+dir+", outside the workspace",
+			"start with cd "+s.Workspace())
+	}
+}
+
+// Unknown judges a command whose word is not known.
+func (s *Judge) Unknown(argv []arg) {
+	for _, a := range argv[1:] {
+		s.Suspicious(a)
+	}
+	s.generic(argv)
+}
+
+// Asks says that a program answers by failing, as test does.
+func (s *Judge) Asks(name string) bool {
+	return slices.Contains([]string{"grep", "which", "diff", "cmp"}, name)
+}
+
+// Copies says that a program prints a file as it is.
+func (s *Judge) Copies(name string) bool { return name == "cat" }
+
+// Interprets says that a program of this name runs program text.
+func (s *Judge) Interprets(name string) bool { return interpreterOf(name) != "" }
+
+// code judges program text, and says whether it does more than read.
+func (s *Judge) code(lang string, t text, at arg, args []text) bool {
+	return script.Judge(s, lang, t, at, args)
+}

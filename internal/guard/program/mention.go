@@ -1,0 +1,387 @@
+package program
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/bash"
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// The rule for what nobody has described: a program that has no row may do
+// anything with a path, so that a path outside counts wherever it stands in the
+// text of an argument, of the input or of a variable.
+
+// mention is a path outside that was found in a text.
+type mention struct {
+	where land.Place
+	abs   string
+}
+
+// wordEnds are the bytes between the words of a text of which the grammar is not known.
+const wordEnds = " \t\n\r'\"`;|&<>()[]{},=:@!#"
+
+// mentioned finds a path outside anywhere in t. Places of the system don't
+// count: programs are given them to be read.
+func (s *Judge) mentioned(t text) (mention, bool) {
+	if !speaksOfPaths(t) {
+		return mention{}, false
+	}
+	s.Charge(t)
+	v := s.marked(t)
+	for start := 0; start < len(v); {
+		end := start
+		for end < len(v) && strings.IndexByte(wordEnds, v[end]) < 0 {
+			end++
+		}
+		if end == start {
+			start++
+			continue
+		}
+		if isNetwork(v, start, end) {
+			start = urlEnd(v, end)
+			continue
+		}
+		if m, ok := s.mentionedWord(v[start:end]); ok {
+			return m, true
+		}
+		start = end + 1
+	}
+	return mention{}, false
+}
+
+// speaksOfPaths says that there is something in t to look at.
+func speaksOfPaths(t text) bool {
+	for _, piece := range t {
+		if piece.Kind == word.Literal && (strings.IndexByte(piece.Text, '/') >= 0 ||
+			strings.IndexByte(piece.Text, '~') >= 0 ||
+			strings.Contains(piece.Text, "..") || strings.Contains(piece.Text, "HOME")) {
+			return true
+		}
+	}
+	return false
+}
+
+// marked is t as one string, with holes for what is not known and the home
+// where programs write it out.
+func (s *Judge) marked(t text) string {
+	var b strings.Builder
+	for _, piece := range t {
+		switch piece.Kind {
+		case word.Literal:
+			b.WriteString(piece.Text)
+		case word.Matched:
+			b.WriteString(land.Star)
+		default:
+			b.WriteString(land.Hole)
+		}
+	}
+	v := b.String()
+	if s.Home() != "" && strings.Contains(v, "HOME") {
+		v = strings.NewReplacer("${HOME}", s.Home(), "$HOME", s.Home(), "$ENV{HOME}", s.Home()).Replace(v)
+	}
+	return v
+}
+
+// isNetwork says that the word is the scheme of a URL with a host.
+func isNetwork(v string, start, end int) bool {
+	return strings.HasPrefix(v[end:], "://") && !strings.HasPrefix(v[end:], ":///") && v[start:end] != "file"
+}
+
+func urlEnd(v string, i int) int {
+	for i < len(v) && strings.IndexByte(" \t\n'\"`<>|", v[i]) < 0 {
+		i++
+	}
+	return i
+}
+
+// mentionedWord looks at one word, in which a path may be glued to an option.
+func (s *Judge) mentionedWord(part string) (mention, bool) {
+	slash := strings.IndexByte(part, '/')
+	switch {
+	case part == "/" || strings.HasPrefix(part, land.Hole):
+		return mention{}, false
+	case strings.HasPrefix(part, "~") && (part == "~" || slash == 1):
+		if part == "~" {
+			return mention{}, false // mostly something else
+		}
+		part = s.Home() + part[1:]
+	case slash == 0:
+		part = "/" + strings.TrimLeft(part, "/")
+		if s.Imaginary(word.Lit(part)) {
+			return mention{}, false
+		}
+	case strings.HasPrefix(part, "-") && slash > 0:
+		glued := part[slash:]
+		if up := strings.Index(part, "../"); up > 0 && up < slash {
+			glued = part[up:]
+		}
+		if strings.HasPrefix(glued, "/") && s.Imaginary(word.Lit(glued)) {
+			return mention{}, false
+		}
+		part = glued
+	case slash < 0 && part != ".." || part == "...":
+		return mention{}, false
+	}
+	where, abs := s.Locate(word.Lit(part), s.Dir(), false)
+	switch where {
+	case land.Outside, land.Host, land.Protected:
+		return mention{where, abs}, true
+	}
+	return mention{}, false
+}
+
+// Mentions denies a text in which a path outside stands.
+func (s *Judge) Mentions(t text, at arg) {
+	if m, ok := s.mentioned(t); ok {
+		s.Refuse(land.Write, at, m.where, m.abs)
+	}
+}
+
+// argument judges argument i of a program without a row.
+func (s *Judge) argument(argv []arg, i int) {
+	a := argv[i]
+	option := optionOf(argv, i)
+	if option != "" && (carriesText(option, a) || recordsOnly(option) && !s.installs() || option == "socket") {
+		return
+	}
+	if !strings.HasPrefix(a.Prefix(), "-") && option != "" && s.usesSystem(option, a) {
+		return
+	}
+	if option != "" && namesOnly(path.Base(argv[0].Known()), option) {
+		return
+	}
+	if option == "" && s.readsShared(argv, i) {
+		return
+	}
+	if isCode(option, a) {
+		s.code("other", a.Text, a, nil)
+		return
+	}
+	s.Loose(a)
+	s.Mentions(a.Text, a)
+	if option != "" && takesCommand(option) {
+		s.storedCommand(a)
+	}
+}
+
+// optionOf is the name of the option that argument i belongs to: its own, or
+// that of the argument before. It has no dashes.
+func optionOf(argv []arg, i int) string {
+	v := argv[i].Prefix()
+	if strings.HasPrefix(v, "-") {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.TrimLeft(name, "-")
+	}
+	if prev, ok := argv[i-1].Literal(); ok && i > 1 && len(prev) > 1 && prev[0] == '-' && !strings.Contains(prev, "=") {
+		return strings.TrimLeft(prev, "-")
+	}
+	return ""
+}
+
+// carriesText says that an option's value is prose or a pattern, in which a
+// path is only spoken of. Names that mean other things too have to have a value
+// that is more than a word.
+func carriesText(option string, a arg) bool {
+	switch strings.ToLower(option) {
+	case "message", "msg", "body", "title", "description", "comment", "reason", "subject", "summary", "annotation",
+		"changelog",
+		"pattern", "regex", "regexp", "grep", "filter", "match", "query", "tests", "test-name-pattern", "testnamepattern",
+		"header",
+		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer", "exclude", "exclude-dir",
+		"ignore", "ignore-path-pattern", "skip", "k":
+		return true
+	case "m":
+		return a.Worst() == word.Literal && strings.Contains(a.Known(), " ") && !strings.ContainsAny(a.Known(), "=;|<>$`")
+	case "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail",
+		"details", "tag", "jql":
+		return a.Worst() == word.Literal && isProse(a.Known())
+	}
+	return false
+}
+
+// isProse tells a sentence from a command or an assignment.
+func isProse(v string) bool {
+	words := strings.Fields(v)
+	if len(words) < 2 || strings.ContainsAny(v, ";|<>$`{}") {
+		return false
+	}
+	if first := words[0]; strings.ContainsAny(first, "/=.-_:") || isCommandWord(first) {
+		return false
+	}
+	for _, w := range words {
+		if strings.HasPrefix(w, "-") && len(w) > 1 || strings.Contains(w, "=") {
+			return false
+		}
+	}
+	return true
+}
+
+// usesSystem says that an option is given a place of the system to be used.
+func (s *Judge) usesSystem(option string, a arg) bool {
+	where, _ := s.Locate(a.Text, s.Dir(), false)
+	return (where == land.System || a.Is("/") || strings.Contains(option, "sock")) && !s.namesOutput(option) ||
+		option == "d" && isShared(a.Known())
+}
+
+// isShared names the trees in which a system keeps what programs share and read.
+func isShared(name string) bool {
+	return land.WithinAny(path.Clean(name), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib",
+		"/lib64",
+		"/nix", "/proc", "/sys"})
+}
+
+// readsShared says that a bare operand lies where a system keeps what programs
+// share and read. What is written is named last.
+func (s *Judge) readsShared(argv []arg, i int) bool {
+	v, ok := argv[i].Literal()
+	if !ok || !isShared(v) {
+		return false
+	}
+	return i < len(argv)-1 || i == 1 || !s.Land.Missing(v)
+}
+
+// isCode says that the value of an option is program text.
+func isCode(option string, a arg) bool {
+	switch option {
+	case "e", "E", "c", "eval", "evaluate", "execute", "expr", "expression", "print", "p":
+		return !strings.HasPrefix(a.Prefix(), "-") && strings.Contains(a.Known(), "(") &&
+			strings.ContainsAny(a.Known(), "\"'")
+	}
+	return false
+}
+
+// outputOptions denies options whose name speaks of output and whose value
+// leads outside, whatever the program is. Not so where another machine or a
+// container is told of its own places.
+func (s *Judge) outputOptions(name string, argv []arg) {
+	switch name {
+	case "docker", "podman", "nerdctl", "kubectl", "oc", "ssh", "gh", "glab", "grep", "rg", "egrep", "fgrep", "git":
+		return
+	}
+	for i, a := range argv[1:] {
+		option := optionOf(argv, i+1)
+		named := option == "o" && readsOnly(name) && !strings.HasPrefix(a.Prefix(), "-")
+		for _, part := range [...]string{"output", "outfile", "out-file", "out", "logfile", "log-file", "save-to", "dump-to",
+			"export-to", "destination"} {
+			named = named || option == part
+		}
+		if named {
+			s.Mentions(a.Text, a)
+		}
+	}
+}
+
+// takesCommand says that the value of an option is run.
+func takesCommand(option string) bool {
+	switch option {
+	case "exec", "run", "command", "cmd", "c", "e", "x", "shell", "s", "hook", "script", "on-change", "onchange", "before",
+		"after", "pre", "post", "exec-batch", "sh", "init-cmd":
+		return true
+	}
+	return false
+}
+
+// storedCommand follows a command that a program is given as one word, if it is one.
+func (s *Judge) storedCommand(a arg) {
+	v, ok := a.Literal()
+	if !ok || !strings.Contains(v, " ") {
+		return
+	}
+	first, _, _ := strings.Cut(strings.TrimLeft(v, "!|@ "), " ")
+	if !isCommandWord(first) {
+		return
+	}
+	if _, _, err := bash.ParseBash(v); err == nil {
+		s.Isolated(func() { s.Capture(func() { s.RunText(word.Lit(strings.TrimLeft(v, "!|@ ")), a, "the program") }) })
+	}
+}
+
+// isCommandWord names the commands that are looked for where any program may
+// stand in front of another.
+func isCommandWord(name string) bool {
+	switch name {
+	case "git", "rm", "mv", "cp", "ln", "chmod", "sudo", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "cd", "eval",
+		"xargs", "cco", "exec":
+		return true
+	}
+	return false
+}
+
+// inFront runs the command that stands behind a program which nobody knows, if
+// there is one.
+func (s *Judge) inFront(argv []arg) {
+	for i, a := range argv[1:] {
+		v, ok := a.Literal()
+		if !ok || !isCommandWord(v) && !argv[i].Is("--") || i+2 >= len(argv) || strings.HasPrefix(v, "-") {
+			continue
+		}
+		if isCommandWord(v) {
+			s.Isolated(func() { s.Capture(func() { s.Exec(argv[i+1:]) }) })
+			return
+		}
+	}
+}
+
+// inputText judges what a program without a row reads.
+func (s *Judge) inputText(argv []arg) {
+	if in := s.Stdin; in != nil && !in.Script && len(in.Text) > 0 {
+		s.Mentions(in.Text, argv[0])
+	}
+}
+
+// written judges the files that this command has written and that a program
+// without a row may read.
+func (s *Judge) written(argv []arg) {
+	for i, a := range argv[1:] {
+		v, ok := a.Literal()
+		if !ok || strings.HasPrefix(v, "-") || optionOf(argv, i+1) != "" && carriesText(optionOf(argv, i+1), a) {
+			continue
+		}
+		if content, ok := s.Files[s.Absolute(v)]; ok && !holdsProse(v) {
+			s.Mentions(content, a)
+		}
+	}
+	if len(s.Files) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+		if isTaskFile(name) && land.WithinAny(name, s.Land.Own) {
+			s.Mentions(s.Files[name], argv[0])
+		}
+	}
+}
+
+// holdsProse says that a file is for people.
+func holdsProse(name string) bool {
+	switch ext := name[strings.LastIndexByte(name, '.')+1:]; ext {
+	case "md", "txt", "rst", "adoc", "csv", "log", "html", "svg", "tex", "lock", "sum", "mdx", "po", "snap":
+		return true
+	}
+	return false
+}
+
+// isTaskFile says that some program looks for commands in a file of this name.
+func isTaskFile(name string) bool {
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	switch lower := strings.ToLower(base); lower {
+	case "justfile", "taskfile.yml", "taskfile.yaml", "rakefile", "procfile", "earthfile", "vagrantfile", "gulpfile.js",
+		"gruntfile.js",
+		"build.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "sconstruct", "wscript", "meson.build",
+		"cmakelists.txt",
+		"dune", "build.zig", "xmake.lua", "premake5.lua", "noxfile.py", "tox.ini", "dodo.py", "tasks.py", "fabfile.py",
+		"setup.py", "conftest.py", "pyproject.toml",
+		"composer.json", "deno.json", "mix.exs", "rebar.config", "package.yaml", "build.sbt", "project.clj", "build.ninja",
+		"lefthook.yml", ".pre-commit-config.yaml",
+		"cargo.toml", "build.rs", "mise.toml", ".mise.toml", "turbo.json", "nx.json", "lerna.json", "magefile.go",
+		"wercker.yml", ".justfile", "tup.config", "tupfile":
+		return true
+	default:
+		return strings.HasSuffix(lower, ".mk") || strings.HasSuffix(lower, ".just") ||
+			strings.HasSuffix(lower, ".config.js") || strings.HasSuffix(lower, ".config.ts") ||
+			strings.HasSuffix(lower, ".gradle")
+	}
+}
