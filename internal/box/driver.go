@@ -105,8 +105,6 @@ type Exec struct {
 	Report Report
 	// Way is the program's way out. Without one it has none.
 	Way *Way
-	// Grace is how long the program has between SIGTERM and SIGKILL when the context ends. Zero kills at once.
-	Grace time.Duration
 
 	Stdin  io.Reader
 	Stdout io.Writer

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Dir is where the canary of one session keeps what it needs, in the directory of its box.
@@ -57,11 +56,6 @@ func ReadReport(dir string) (*Report, error) {
 		return nil, fmt.Errorf("read the canary's report: %w", err)
 	}
 	return r, nil
-}
-
-// Freeze closes a box because of what a session did.
-func Freeze(boxDir, id string, findings []Finding, now time.Time) error {
-	return saveReport(Dir(boxDir, id), Report{Session: id, Time: now, Frozen: true, Findings: findings})
 }
 
 // Thaw opens what a session has frozen, and keeps how that came about.

@@ -365,8 +365,12 @@ func TestFreezing(t *testing.T) {
 	if err := canary.Check(box, "wt"); err != nil {
 		t.Fatal(err)
 	}
-	if err := canary.Freeze(box, id, []canary.Finding{{Words: "x"}, {Words: "y", Ordinary: true}},
-		time.Unix(1, 0)); err != nil {
+	report := filepath.Join(canary.Dir(box, id), "report.json")
+	if err := os.MkdirAll(filepath.Dir(report), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(report, []byte(`{"session":"`+id+`","frozen":true,`+
+		`"findings":[{"words":"x"},{"words":"y","ordinary":true}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var frozen *canary.FrozenError
@@ -376,7 +380,7 @@ func TestFreezing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A report that can't be read keeps a box closed.
-	if err := os.WriteFile(filepath.Join(canary.Dir(box, id), "report.json"), []byte("nonsense"), 0o600); err != nil {
+	if err := os.WriteFile(report, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := canary.Check(box, "wt"); !errors.As(err, &frozen) {

@@ -62,14 +62,14 @@ func (s *stream) Read(p []byte) (n int, err error) {
 func drain(tb testing.TB, in io.Reader, d Decoder) (events int) {
 	tb.Helper()
 	for r := NewReader(in); ; {
-		line, cut, err := r.Next()
+		line, _, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return events
 		}
 		if err != nil {
 			tb.Fatal(err)
 		}
-		events += len(Decode(d, line, cut))
+		events += len(d.Line(line))
 	}
 }
 

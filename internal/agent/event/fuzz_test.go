@@ -30,7 +30,7 @@ func fuzzDecoder(f *testing.F, agent string) {
 		d := decoders()[agent](Start{Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
 		var events []Event
 		for line := range bytes.Lines(out) {
-			events = append(events, Decode(d, bytes.TrimSuffix(line, []byte("\n")), false)...)
+			events = append(events, d.Line(bytes.TrimSuffix(line, []byte("\n")))...)
 		}
 		for line := range bytes.Lines(words) {
 			events = append(events, d.ErrLine(line)...)

@@ -87,7 +87,6 @@ func Run(t *testing.T, s Setup) {
 		{"Background", "", background},
 		{"Daemons", Tree, daemons},
 		{"Cancel", "", cancel},
-		{"Grace", "", grace},
 		{"Together", "", together},
 		{"Halt", "", halt},
 		{"Stop", "", stop},

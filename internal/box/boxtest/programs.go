@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/creack/pty"
 
@@ -270,30 +269,4 @@ func cancel(s *suite) {
 		s.Errorf("a cancelled run ended with %v", err)
 	}
 	s.wantStopped(file)
-}
-
-func grace(s *suite) {
-	place := s.session(one)
-	ctx, cancel := context.WithCancel(s.ctx)
-	defer cancel()
-	e := sh(one, `trap 'touch "$1/asked"; exit' TERM; touch "$1/ready"; while :; do sleep 0.01; done`, place.Exchange)
-	e.Grace = patience
-	wait := s.start(ctx, e, s.host(one, "ready"))
-	cancel()
-	if err := wait(); !errors.Is(err, context.Canceled) {
-		s.Errorf("a cancelled run ended with %v", err)
-	}
-	if _, err := os.Stat(s.host(one, "asked")); err != nil {
-		s.Error("the program was not asked to stop")
-	}
-	// One that doesn't listen is killed all the same.
-	ctx, cancel = context.WithCancel(s.ctx)
-	defer cancel()
-	e = sh(one, `trap '' TERM; touch "$1/deaf"; while :; do sleep 0.01; done`, place.Exchange)
-	e.Grace = 50 * time.Millisecond
-	wait = s.start(ctx, e, s.host(one, "deaf"))
-	cancel()
-	if err := wait(); !errors.Is(err, context.Canceled) {
-		s.Errorf("a cancelled run ended with %v", err)
-	}
 }

@@ -89,7 +89,7 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 	s.Release()
 	over := make(chan struct{})
 	defer close(over)
-	defer context.AfterFunc(ctx, func() { in.end(e.Grace, over) })()
+	defer context.AfterFunc(ctx, func() { _ = in.kill() })()
 	go in.relay(e.Signals, over)
 	g := &group{}
 	if c.Watchdog {
@@ -212,22 +212,6 @@ func (in *caller) relay(signals <-chan syscall.Signal, over <-chan struct{}) {
 			return
 		}
 	}
-}
-
-// end asks the program to stop, then kills its init and with it everything.
-func (in *caller) end(grace time.Duration, over <-chan struct{}) {
-	if grace > 0 {
-		if _, err := in.conn.Write([]byte{byte(syscall.SIGTERM)}); err == nil {
-			t := time.NewTimer(grace)
-			defer t.Stop()
-			select {
-			case <-over:
-				return
-			case <-t.C:
-			}
-		}
-	}
-	_ = in.kill()
 }
 
 func (in *caller) kill() error {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -56,7 +55,7 @@ func (c *Cage) Run(ctx context.Context, e box.Exec) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &box.LimitError{What: "time", Limit: limit.String()})
 		defer cancel()
 	}
-	in := &inner{cage: c, entry: entry, streams: s, signals: e.Signals, grace: e.Grace}
+	in := &inner{cage: c, entry: entry, streams: s, signals: e.Signals}
 	res, err := in.start(ctx)
 	s.Finish()
 	if ctx.Err() != nil {
@@ -109,7 +108,6 @@ type inner struct {
 	trees   handed
 	streams *Streams
 	signals <-chan syscall.Signal
-	grace   time.Duration
 }
 
 // start starts the init, gives it its plan and waits for its result.
@@ -139,7 +137,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		return res, errors.Join(err, p.Wait())
 	}
 	// Not before the plan is through: what comes after it on the socket is signals.
-	defer context.AfterFunc(ctx, func() { in.end(ours, p, kill) })()
+	defer context.AfterFunc(ctx, kill)()
 	go in.relay(ours, p)
 	said := hear(ours)
 	defer said.close()
@@ -220,21 +218,6 @@ func (in *inner) relay(control io.Writer, p *proc.Process) {
 			return
 		}
 	}
-}
-
-// end asks the program to stop, then kills it.
-func (in *inner) end(control io.Writer, p *proc.Process, kill func()) {
-	if in.grace > 0 {
-		if _, err := control.Write([]byte{byte(syscall.SIGTERM)}); err == nil {
-			t := time.NewTimer(in.grace)
-			defer t.Stop()
-			select {
-			case <-p.Done():
-			case <-t.C:
-			}
-		}
-	}
-	kill()
 }
 
 // lost is the end of an init that had no time to report.

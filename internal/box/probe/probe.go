@@ -89,11 +89,6 @@ func Meals() []string { return []string{"own", "memfd", Segment} }
 // Segment is System V memory. It outlives its maker, so that it is to be tried only in a namespace of the box's own.
 const Segment = "segment"
 
-// HiddenMeals are kinds that one who sums up what processes hold must look for: a process's own when its first thread
-// has ended, behind a descriptor that one thread alone has, and what waits in sockets. A cgroup sees the first two by
-// itself; of sockets not every version sees all.
-func HiddenMeals() []string { return []string{"leaderless", "table", "socket", "tcp"} }
-
 // Names are the names of all probes.
 func Names() []string {
 	var names []string

@@ -58,7 +58,7 @@ func (k *call) run(ctx context.Context, e box.Exec, tail *proc.Tail) error {
 	defer restore()
 	go k.relay(e, over)
 	// The server ends the program as it was told to, and says so. Only if it doesn't, the connection goes.
-	defer context.AfterFunc(ctx, func() { k.cancel(e.Grace, over) })()
+	defer context.AfterFunc(ctx, func() { k.cancel(over) })()
 	got, err := k.end(nil)
 	close(over)
 	if err == nil {
@@ -77,12 +77,12 @@ func (k *call) run(ctx context.Context, e box.Exec, tail *proc.Tail) error {
 	return err
 }
 
-// lingering is how long the server has to end a program beyond its grace.
+// lingering is how long the server has to end a program.
 const lingering = 30 * time.Second
 
-func (k *call) cancel(grace time.Duration, over <-chan struct{}) {
+func (k *call) cancel(over <-chan struct{}) {
 	_ = k.say(word{Cancel: true})
-	t := time.NewTimer(grace + lingering)
+	t := time.NewTimer(lingering)
 	defer t.Stop()
 	select {
 	case <-over:

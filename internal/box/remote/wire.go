@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
@@ -47,21 +46,20 @@ type request struct {
 
 // exec is a box.Exec as it travels. Arguments are bytes: JSON would change those that are no valid text.
 type exec struct {
-	Session  string        `json:"session,omitempty"`
-	Argv     [][]byte      `json:"argv"`
-	Env      [][]byte      `json:"env,omitempty"`
-	Dir      string        `json:"dir,omitempty"`
-	Own      bool          `json:"own,omitempty"`
-	Furnish  bool          `json:"furnish,omitempty"`
-	Repo     string        `json:"repo,omitempty"`
-	Fill     bool          `json:"fill,omitempty"`
-	ReadOnly bool          `json:"read_only,omitempty"`
-	View     string        `json:"view,omitempty"`
-	Limits   box.Limits    `json:"limits"`
-	Etc      []box.File    `json:"etc,omitempty"`
-	Binds    []string      `json:"binds,omitempty"`
-	Way      *way          `json:"way,omitempty"`
-	Grace    time.Duration `json:"grace,omitempty"`
+	Session  string     `json:"session,omitempty"`
+	Argv     [][]byte   `json:"argv"`
+	Env      [][]byte   `json:"env,omitempty"`
+	Dir      string     `json:"dir,omitempty"`
+	Own      bool       `json:"own,omitempty"`
+	Furnish  bool       `json:"furnish,omitempty"`
+	Repo     string     `json:"repo,omitempty"`
+	Fill     bool       `json:"fill,omitempty"`
+	ReadOnly bool       `json:"read_only,omitempty"`
+	View     string     `json:"view,omitempty"`
+	Limits   box.Limits `json:"limits"`
+	Etc      []box.File `json:"etc,omitempty"`
+	Binds    []string   `json:"binds,omitempty"`
+	Way      *way       `json:"way,omitempty"`
 
 	Stdin, Stdout, Stderr bool
 	TTY                   *size `json:"tty,omitempty"`
@@ -160,7 +158,7 @@ func newExec(e box.Exec) *exec {
 	x := &exec{
 		Session: e.Session, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Dir: e.Dir, Own: e.Own, Furnish: e.Furnish,
 		Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View,
-		Limits: e.Limits, Etc: e.Etc, Grace: e.Grace, Stdin: e.Stdin != nil, Stdout: e.Stdout != nil, Stderr: e.Stderr != nil,
+		Limits: e.Limits, Etc: e.Etc, Stdin: e.Stdin != nil, Stdout: e.Stdout != nil, Stderr: e.Stderr != nil,
 	}
 	for _, b := range e.Binds {
 		x.Binds = append(x.Binds, b.Path)
@@ -175,7 +173,7 @@ func (x *exec) real() box.Exec {
 	e := box.Exec{
 		Session: x.Session, Argv: toTexts(x.Argv), Env: toTexts(x.Env), Dir: x.Dir, Own: x.Own, Furnish: x.Furnish,
 		Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View,
-		Limits: x.Limits, Etc: x.Etc, Grace: x.Grace,
+		Limits: x.Limits, Etc: x.Etc,
 	}
 	for _, path := range x.Binds {
 		e.Binds = append(e.Binds, box.Bind{Path: path})

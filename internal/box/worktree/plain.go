@@ -60,7 +60,7 @@ func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) 
 func (d *Driver) command(b *box.Box, e box.Exec, at site, s *cage.Streams) proc.Cmd {
 	c := proc.Cmd{
 		Argv: e.Argv, Dir: at.dir, Env: d.environment(b, e, at, d.isKey),
-		Stdin: s.In, Stdout: s.Out, Stderr: s.Err, TiedToUs: true, Grace: e.Grace,
+		Stdin: s.In, Stdout: s.Out, Stderr: s.Err, TiedToUs: true,
 	}
 	if e.TTY != nil {
 		c.Attr = func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty, a.Ctty = false, true, true, 0 }

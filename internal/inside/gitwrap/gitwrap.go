@@ -27,16 +27,6 @@ const from = "CCO_GIT_FROM"
 // bound are the variables that bind git to a repository.
 func bound() []string { return []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_CEILING_DIRECTORIES"} }
 
-// Env is the agent's environment for the wrapper, made from the git environment of its workspace. The wrapper's own
-// directory has to be first on PATH beside it.
-func Env(gitEnv []string) []string {
-	env := make([]string, len(gitEnv))
-	for i, e := range gitEnv {
-		env[i] = prefix + e
-	}
-	return env
-}
-
 // Main becomes the real git. It returns only if there is none.
 func Main(argv []string) int {
 	cwd, err := os.Getwd()

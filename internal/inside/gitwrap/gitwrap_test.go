@@ -50,9 +50,8 @@ func newPlace(t *testing.T) *place {
 	p.sh(root, "git init -q host && cd host && git commit -q --allow-empty -m start && git worktree add -q trees/wt -b "+
 		"feature")
 	p.env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
-	p.env = append(p.env, Env([]string{
-		"GIT_DIR=" + filepath.Join(p.host, ".git/worktrees/wt"), "GIT_WORK_TREE=" + p.wt, "GIT_CEILING_DIRECTORIES=" +
-			filepath.Dir(p.wt)})...)
+	p.env = append(p.env, prefix+"GIT_DIR="+filepath.Join(p.host, ".git/worktrees/wt"),
+		prefix+"GIT_WORK_TREE="+p.wt, prefix+"GIT_CEILING_DIRECTORIES="+filepath.Dir(p.wt))
 	return p
 }
 
