@@ -34,7 +34,8 @@ var layers = map[string][]string{
 		"internal/canary", "internal/config", "internal/doctor", "internal/door", "internal/forge", "internal/git",
 		"internal/git/quarantine", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
 		"internal/guard/program",
-		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/session", "internal/store", "internal/term", "internal/vt",
+		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/session", "internal/session/keep",
+		"internal/store", "internal/term", "internal/vt",
 	},
 	"internal/app/phases": {
 		"internal/agent", "internal/app", "internal/broker", "internal/cruise", "internal/cruise/durable",
@@ -52,9 +53,14 @@ var layers = map[string][]string{
 	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},
 	"internal/session": {
 		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/door",
-		"internal/git", "internal/git/quarantine", "internal/guard", "internal/guard/audit", "internal/guard/discover",
-		"internal/guard/settings", "internal/inside", "internal/proc", "internal/socket", "internal/store",
-		"internal/term", "internal/tree",
+		"internal/git", "internal/git/quarantine", "internal/guard/audit", "internal/inside", "internal/proc",
+		"internal/socket", "internal/store", "internal/tree",
+	},
+	"internal/session/keep": {
+		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/door",
+		"internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/settings",
+		"internal/inside", "internal/proc", "internal/session", "internal/socket", "internal/store", "internal/term",
+		"internal/tree",
 	},
 	"internal/door":      {"internal/box", "internal/broker", "internal/inside/relay", "internal/socket", "internal/tree"},
 	"internal/socket":    {"internal/tree"},

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"context"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keep"
 )
 
 // keeperCommand is how push starts a keeper. It is not for people.
@@ -29,7 +30,7 @@ func (a *commands) keep(ctx context.Context, id string) error {
 	}
 	socket, lock := os.NewFile(3, "socket"), os.NewFile(4, "lock")
 	defer func() { _ = lock.Close() }()
-	listener, err := session.Inherited(socket)
+	listener, err := net.FileListener(socket)
 	if err != nil {
 		return err
 	}
@@ -39,5 +40,5 @@ func (a *commands) keep(ctx context.Context, id string) error {
 		return err
 	}
 	defer done()
-	return s.Keep(ctx, id, listener, lock)
+	return keep.Run(ctx, s, id, listener, lock)
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
+// ContinuePrompt is said to an agent that was interrupted and is called again.
+const ContinuePrompt = "You were interrupted. Go on with the plan where you left off."
+
 // again lets an agent go on in the workspace of an earlier session, with its plan or a new one.
 func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, error) {
 	rec, err := s.Get(ctx, o.Resume)
@@ -38,7 +41,7 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 			// The conversation is resumed where there is one; another agent has none.
 			order.Fresh = o.Agent != rec.Agent
 			if order.Again && rec.CLISession != "" && !order.Fresh {
-				order.Prompt = continuePrompt
+				order.Prompt = ContinuePrompt
 			}
 			return nil
 		}
@@ -62,7 +65,7 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
 	if err := s.Thawed(ctx, b, d); err != nil {
 		return rec, err
 	}
-	order, err := s.readOrder(rec.ID)
+	order, err := s.ReadOrder(rec.ID)
 	if err != nil {
 		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "its workspace was removed"}
 	}
@@ -112,11 +115,10 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
 		return rec, err
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Cause, v.Reason = store.Created, "", ""
-		v.ExitCode = 0
-		v.Agent, v.Model = o.Agent, o.Model
+		v.State, v.Cause, v.Reason, v.ExitCode = store.Created, "", "", 0
+		v.Agent, v.Model, v.Repo = o.Agent, o.Model, repo.Top
 		v.Plan, v.Title = order.Plan, titled
-		v.Question, v.Asked, v.Finished, v.Repo = "", time.Time{}, time.Time{}, repo.Top
+		v.Question, v.Asked, v.Finished = "", time.Time{}, time.Time{}
 		if order.Fresh {
 			v.CLISession, v.CLITotal = "", ""
 		}
@@ -147,7 +149,7 @@ func (s *Service) clearExchange(id string) error {
 	}
 	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle,
 		inside.QuestionFile, inside.AnswerFile} {
-		if err := tree.Remove(filepath.Join(s.exchange(id), f)); err != nil {
+		if err := tree.Remove(filepath.Join(s.Exchange(id), f)); err != nil {
 			return err
 		}
 	}

@@ -61,10 +61,10 @@ func (s *Service) hand(rec store.Session, text string) error {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " +
 			rec.ID + "`"}
 	}
-	if _, err := os.Lstat(filepath.Join(s.exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(s.Exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it was answered already, and has not taken it yet"}
 	}
-	return writeNew(s.exchange(rec.ID), inside.AnswerFile, []byte(text+"\n"))
+	return writeNew(s.Exchange(rec.ID), inside.AnswerFile, []byte(text+"\n"))
 }
 
 // answerPrompt repeats the question: the run that asked may have been ended before its CLI had written it down.

@@ -59,7 +59,7 @@ func (s *Service) Attention(ctx context.Context) ([]Need, error) {
 }
 
 func (s *Service) need(v store.Session) (Need, bool) {
-	order, err := s.readOrder(v.ID)
+	order, err := s.ReadOrder(v.ID)
 	if errors.Is(err, os.ErrNotExist) {
 		return Need{}, false // its workspace was removed: nothing can be done about it
 	}

@@ -4,94 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/canary"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/tree"
 )
 
-// traceFile is where git writes down the agent's commands, in the exchange directory because both sides see that.
-const traceFile = "git-trace.jsonl"
-
-// traceEnv has the agent's git commands written down, where the canary will want to know of them.
-func (k *keeper) traceEnv() []string {
-	if _, shared := k.drv.(box.Sharer); !shared {
-		return nil
-	}
-	return canary.TraceEnv(filepath.Join(k.place.Exchange, traceFile))
-}
-
-// watchHost records the user's repository before an agent runs in a box that shares it. What it gives back compares it
-// after the agent's end, and makes the session a failure if anything but its own has changed.
-func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, err error) {
-	if _, shared := k.drv.(box.Sharer); !shared {
-		return func(e ending) ending { return e }, nil
-	}
-	repo, err := git.Open(ctx, k.box.Spec.Repo)
-	if err != nil {
-		return nil, err
-	}
-	// What an earlier run did was looked at then.
-	if err := tree.Remove(filepath.Join(k.exchange(k.rec.ID), traceFile)); err != nil {
-		return nil, err
-	}
-	own := canary.Own{
-		ID: k.rec.ID, Branch: "cco/" + k.rec.ID, Workspace: k.place.Workspace, Stash: true,
-		Trace: filepath.Join(k.exchange(k.rec.ID), traceFile),
-	}
-	after, err := canary.Watch(ctx, repo, canary.Dir(k.box.Dir, k.rec.ID), own)
-	if err != nil {
-		return nil, err
-	}
-	return func(end ending) ending {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
-		defer cancel()
-		r, err := canary.Report{}, k.drv.Halt(ctx, k.box, k.rec.ID)
-		if err == nil {
-			own, err = k.others(ctx, own, k.rec)
-		}
-		if err == nil {
-			r, err = after(ctx, own, k.Now())
-		}
-		if err != nil {
-			// The record before the run stays where it is: whoever touches the box next compares.
-			end.Canary = "your repository could not be compared with what it was before: " + err.Error()
-			return end
-		}
-		k.tell(r)
-		if r.Frozen {
-			end.Canary = foundWords(r)
-		}
-		return end
-	}, nil
-}
-
-// tell puts findings where people look: the transcript and the guard's log.
-func (k *keeper) tell(r canary.Report) {
-	for _, f := range r.Findings {
-		if f.Ordinary {
-			k.step("meanwhile: %s (%s)", f.Words, f.Why)
-			continue
-		}
-		k.transcript.add(KindErr, "canary: "+f.Words)
-	}
-	if err := k.record(r, k.rec); err != nil {
-		k.step("the canary's findings are not logged: %v", err)
-	}
-}
-
-func foundWords(r canary.Report) string {
+// FoundWords say in a line what canaries have found.
+func FoundWords(r canary.Report) string {
 	return fmt.Sprintf("it made %s: cco guard canary %s", canary.Count(len(r.Grave())), r.Session)
 }
 
 // maxRecorded bounds how much of one report goes into the log; all of it is in the report.
 const maxRecorded = 100
 
-func (s *Service) record(r canary.Report, rec store.Session) error {
+// LogFindings puts what canaries have found into the guard's log.
+func (s *Service) LogFindings(r canary.Report, rec store.Session) error {
 	log := audit.Open(s.Data, s.Now)
 	for _, f := range r.Findings[:min(maxRecorded, len(r.Findings))] {
 		reason := f.Words
@@ -109,8 +38,8 @@ func (s *Service) record(r canary.Report, rec store.Session) error {
 	return nil
 }
 
-// others adds what the other sessions of the same repository do by themselves.
-func (s *Service) others(ctx context.Context, own canary.Own, rec store.Session) (canary.Own, error) {
+// Peers adds what the other sessions of the same repository do by themselves.
+func (s *Service) Peers(ctx context.Context, own canary.Own, rec store.Session) (canary.Own, error) {
 	list, err := s.Store.Sessions(ctx, "")
 	if err != nil {
 		return own, err
@@ -139,7 +68,7 @@ func (s *Service) concluded(ctx context.Context, b *box.Box, d box.Driver, rec s
 	if err := d.Halt(ctx, b, rec.ID); err != nil {
 		return nil, err
 	}
-	own, err := s.others(ctx, canary.Own{ID: rec.ID}, rec)
+	own, err := s.Peers(ctx, canary.Own{ID: rec.ID}, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +76,7 @@ func (s *Service) concluded(ctx context.Context, b *box.Box, d box.Driver, rec s
 	if err != nil {
 		return nil, err
 	}
-	if err := s.record(r, rec); err != nil {
+	if err := s.LogFindings(r, rec); err != nil {
 		s.Warn("the canary's findings are not logged: %v", err)
 	}
 	return &r, nil
@@ -168,7 +97,7 @@ func (s *Service) afterDeath(ctx context.Context, rec store.Session) string {
 	case err != nil:
 		s.Warn("session %s: your repository could not be compared with what it was before: %v", rec.ID, err)
 	case r != nil && r.Frozen:
-		return interrupted + "; " + foundWords(*r)
+		return interrupted + "; " + FoundWords(*r)
 	}
 	return interrupted
 }

@@ -44,7 +44,7 @@ func (s *Service) Kill(ctx context.Context, id string) error {
 
 // OnTerminal says whether a session's agent has a terminal that a person can type into.
 func (s *Service) OnTerminal(id string) bool {
-	order, err := s.readOrder(id)
+	order, err := s.ReadOrder(id)
 	return err == nil && order.Interactive
 }
 
@@ -97,7 +97,7 @@ func (s *Service) Events(ctx context.Context, id string, follow bool, each func(
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	return readEvents(f, each)
+	return ReadEvents(f, each)
 }
 
 // Diff writes what a session changed, as a patch. What has not been pulled is looked at in quarantine.
@@ -136,8 +136,8 @@ func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.Di
 	return q.Diff(ctx, w, style)
 }
 
-// cleanLines makes text from a box fit to be shown, and short enough to be read.
-func cleanLines(text string) string {
+// CleanLines makes text from a box fit to be shown, and short enough to be read.
+func CleanLines(text string) string {
 	var out []string
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		if len(out) == 20 {
@@ -188,5 +188,14 @@ func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 		return rec, err
 	}
 	// Whoever enters may change something, so what was published before is no longer what there is.
-	return rec, errors.Join(s.forget(id), tree.Remove(filepath.Join(s.exchange(id), inside.ResultFile)))
+	return rec, errors.Join(s.Forget(id), tree.Remove(filepath.Join(s.Exchange(id), inside.ResultFile)))
+}
+
+// maxReason bounds what an agent can make a record say.
+const maxReason = 300
+
+// FirstLine is what of a text goes into a record, fit to be shown.
+func FirstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return safetext.Line(safetext.Fit(s, maxReason))
 }

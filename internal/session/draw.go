@@ -61,14 +61,14 @@ func (s *Service) known(ctx context.Context, id string) (bool, error) {
 	if _, missing := errors.AsType[*store.NotFoundError](err); !missing {
 		return err == nil, err
 	}
-	places := []string{s.dir(id), s.exchange(id)}
+	places := []string{s.dir(id), s.Exchange(id)}
 	boxes, err := os.ReadDir(s.Boxes.Dir(""))
 	for _, b := range boxes {
 		places = append(places, filepath.Join(s.Boxes.Dir(b.Name()), "sessions", id),
 			filepath.Join(s.Boxes.Dir(b.Name()), "worktrees", id))
 	}
 	buried, buriedErr := os.ReadDir(filepath.Join(s.Data, "graveyard"))
-	if err := errors.Join(ignoreMissing(err), ignoreMissing(buriedErr)); err != nil {
+	if err := errors.Join(IgnoreMissing(err), IgnoreMissing(buriedErr)); err != nil {
 		return false, err
 	}
 	for _, p := range places {
@@ -101,7 +101,7 @@ func (s *Service) lookID(ctx context.Context, key string) (string, error) {
 		}
 		sum := sha256.Sum256([]byte(text))
 		id := hex.EncodeToString(sum[:4])
-		if o, err := s.readOrder(id); err == nil && o.Key == key {
+		if o, err := s.ReadOrder(id); err == nil && o.Key == key {
 			return id, nil
 		}
 		if known, err := s.known(ctx, id); err != nil || !known {

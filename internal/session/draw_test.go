@@ -38,7 +38,7 @@ func drawing(t *testing.T, ids ...string) (*Service, *gittest.Repo, PushOptions)
 func snapshot(t *testing.T, s *Service, id string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	for _, dir := range []string{s.dir(id), s.exchange(id)} {
+	for _, dir := range []string{s.dir(id), s.Exchange(id)} {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestAnIDIsKnownByWhateverIsLeft(t *testing.T) {
 	const id = "0badcafe"
 	for name, leave := range map[string]func(*testing.T, *Service, *gittest.Repo) string{
 		"directory": func(_ *testing.T, s *Service, _ *gittest.Repo) string { return s.dir(id) },
-		"exchange":  func(_ *testing.T, s *Service, _ *gittest.Repo) string { return s.exchange(id) },
+		"exchange":  func(_ *testing.T, s *Service, _ *gittest.Repo) string { return s.Exchange(id) },
 		"workspace": func(_ *testing.T, s *Service, _ *gittest.Repo) string {
 			return filepath.Join(s.Boxes.Dir("wt"), "sessions", id)
 		},
@@ -124,7 +124,7 @@ func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 	if _, err := s.Push(t.Context(), o); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{s.dir("12345678"), s.exchange("12345678")} {
+	for _, dir := range []string{s.dir("12345678"), s.Exchange("12345678")} {
 		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left: %v", dir, err)
 		}

@@ -40,7 +40,7 @@ func (s *Service) Findings(ctx context.Context, id, boxName string) ([]canary.Re
 // all, what looks like the user's own work is put back too.
 func (s *Service) UndoFindings(ctx context.Context, id string, all bool) (out []canary.Outcome, err error) {
 	err = s.onFindings(ctx, id, func(b *box.Box, rec store.Session) error {
-		own, err := s.others(ctx, canary.Own{ID: id}, rec)
+		own, err := s.Peers(ctx, canary.Own{ID: id}, rec)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Se
 			return nil, err // nobody has said that it may go
 		}
 		if err != nil {
-			k.Failed = firstLine(err.Error())
+			k.Failed = FirstLine(err.Error())
 		} else {
 			files = append(files, f)
 		}
@@ -40,7 +40,7 @@ func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Se
 	}
 	if k.Bundle != nil && len(k.work()) > 0 {
 		if f, err := s.bury(ctx, v.ID, inside.OutputBundle, k.Bundle, limit); err != nil {
-			k.Failed = firstLine(err.Error())
+			k.Failed = FirstLine(err.Error())
 		} else {
 			files = append(files, f)
 		}
@@ -58,7 +58,7 @@ func (s *Service) bury(ctx context.Context, id, name string, want *inside.Sum, l
 	if err != nil {
 		return "", err
 	}
-	got, err := quarantine.CopyOut(ctx, s.exchange(id), name, dst, limit)
+	got, err := quarantine.CopyOut(ctx, s.Exchange(id), name, dst, limit)
 	if err == nil && got.SHA256 != want.SHA256 {
 		err = otherSum(name)
 	}

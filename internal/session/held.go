@@ -42,9 +42,9 @@ func (s *Service) heldFile(id string) string { return filepath.Join(s.dir(id), "
 // what was seen before is not recorded after.
 func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "held.new") }
 
-// forget comes before everything that is started in a session's workspace.
-func (s *Service) forget(id string) error {
-	return errors.Join(ignoreMissing(os.Remove(s.looking(id))), ignoreMissing(os.Remove(s.heldFile(id))))
+// Forget comes before everything that is started in a session's workspace.
+func (s *Service) Forget(id string) error {
+	return errors.Join(IgnoreMissing(os.Remove(s.looking(id))), IgnoreMissing(os.Remove(s.heldFile(id))))
 }
 
 // held reads what a session's workspace holds. It is not ok if something was started there since anybody has looked.
@@ -66,7 +66,7 @@ func (s *Service) held(v store.Session) (h held, ok bool) {
 
 // startLook comes before somebody looks, and recordHeld after.
 func (s *Service) startLook(id string) error {
-	if err := s.forget(id); err != nil {
+	if err := s.Forget(id); err != nil {
 		return err
 	}
 	return os.WriteFile(s.looking(id), nil, 0o600)
@@ -82,23 +82,23 @@ func (s *Service) recordHeld(v store.Session, h held) error {
 	}
 	f, err := os.OpenFile(s.looking(v.ID), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
-		return ignoreMissing(err)
+		return IgnoreMissing(err)
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return ignoreMissing(os.Rename(s.looking(v.ID), s.heldFile(v.ID)))
+	return IgnoreMissing(os.Rename(s.looking(v.ID), s.heldFile(v.ID)))
 }
 
 // seen makes a record of what a publisher says. Its words are the box's: they are bounded, and made fit for a terminal.
 func (s *Service) seen(v store.Session, published error) held {
 	if published != nil {
-		return held{Failed: firstLine(published.Error())}
+		return held{Failed: FirstLine(published.Error())}
 	}
 	r, err := s.readResult(v)
 	if err != nil {
-		return held{Failed: firstLine(err.Error())}
+		return held{Failed: FirstLine(err.Error())}
 	}
 	h := held{Head: r.Head, Wip: r.Wip, Bundle: r.Bundle, Rest: r.Rest, Beside: max(0, r.Beside), Ignored: r.Ignored}
 	h.Ignored.Files, h.Ignored.Bytes = max(0, h.Ignored.Files), max(0, h.Ignored.Bytes)
@@ -116,7 +116,7 @@ func cleanList(list []string) []string {
 	const most = 100
 	var clean []string
 	for _, words := range list[:min(most, len(list))] {
-		clean = append(clean, firstLine(words))
+		clean = append(clean, FirstLine(words))
 	}
 	return clean
 }
@@ -131,7 +131,7 @@ func (s *Service) look(ctx context.Context, b *box.Box, d box.Driver, v store.Se
 		return held{Failed: err.Error()}
 	}
 	defer func() { _ = lock.Close() }()
-	_ = s.publish(ctx, b, d, v) // it records how that went
+	_ = s.Publish(ctx, b, d, v) // it records how that went
 	if h, ok := s.held(v); ok {
 		return h
 	}
@@ -175,7 +175,7 @@ func (s *Service) offered(ctx context.Context, id string, h held) bool {
 	if h.Rest == nil || h.saved {
 		return true
 	}
-	got, err := quarantine.SumOut(ctx, s.exchange(id), inside.RestBundle)
+	got, err := quarantine.SumOut(ctx, s.Exchange(id), inside.RestBundle)
 	return err == nil && got.SHA256 == h.Rest.SHA256
 }
 
@@ -189,7 +189,7 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 		}
 		h, ok := s.held(v)
 		if !ok || !s.offered(ctx, v.ID, h) {
-			order, err := s.readOrder(v.ID)
+			order, err := s.ReadOrder(v.ID)
 			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
 				continue // it was removed already, or could only look at another's, or no agent ever worked there
 			}
@@ -233,7 +233,7 @@ func (s *Service) since(ctx context.Context, rec store.Session, o PullOptions) (
 		return n, nil //nolint:nilerr // it went with its box
 	}
 	if h, ok := s.held(rec); ok && h.Failed != "" {
-		if err := s.forget(rec.ID); err != nil {
+		if err := s.Forget(rec.ID); err != nil {
 			return n, err
 		}
 	}

@@ -55,7 +55,7 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 
 // unchanged says that nothing has come of an error but itself.
 func (s *Service) unchanged(id string, err error) error {
-	return fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.exchange(id))
+	return fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.Exchange(id))
 }
 
 // canLand gives the error that land would give for want of a branch to move.
@@ -144,10 +144,10 @@ func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit
 		return "", nil
 	}
 	dst := filepath.Join(s.dir(id), inside.RestBundle)
-	if err := ignoreMissing(os.Remove(dst)); err != nil { // of a pull that was killed
+	if err := IgnoreMissing(os.Remove(dst)); err != nil { // of a pull that was killed
 		return "", err
 	}
-	got, err := quarantine.CopyOut(ctx, s.exchange(id), inside.RestBundle, dst, limit)
+	got, err := quarantine.CopyOut(ctx, s.Exchange(id), inside.RestBundle, dst, limit)
 	if err == nil && (pub.Rest == nil || got.SHA256 != pub.Rest.SHA256) {
 		err = errors.Join(otherSum(inside.RestBundle), os.Remove(dst))
 	}
@@ -169,7 +169,7 @@ func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullO
 			_ = os.WriteFile(s.savedFile(id), []byte(r.rest), 0o600) // without it the same is saved once more
 		}
 		if r.Rest = grave; err != nil {
-			keep, r.Rest = true, filepath.Join(s.exchange(id), inside.RestBundle)
+			keep, r.Rest = true, filepath.Join(s.Exchange(id), inside.RestBundle)
 			r.Trouble = append(r.Trouble, "other branches could not be put into the graveyard: "+err.Error())
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullO
 	if keep {
 		return r, nil
 	}
-	if err := tree.Remove(s.exchange(id)); err != nil {
+	if err := tree.Remove(s.Exchange(id)); err != nil {
 		r.Trouble = append(r.Trouble, "the exchange directory could not be cleared: "+err.Error())
 	}
 	return r, nil

@@ -157,9 +157,9 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 	}
 	var errs []error
 	for _, v := range list {
-		errs = append(errs, tree.Remove(s.exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
-			s.forget(v.ID),
-			ignoreMissing(os.Remove(s.orderFile(v.ID))))
+		errs = append(errs, tree.Remove(s.Exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
+			s.Forget(v.ID),
+			IgnoreMissing(os.Remove(s.orderFile(v.ID))))
 	}
 	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
 }
@@ -204,7 +204,8 @@ func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, 
 	return []string{to}, nil
 }
 
-func ignoreMissing(err error) error {
+// IgnoreMissing drops the error that something is not there.
+func IgnoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -59,13 +59,13 @@ func TestAWorkspaceInAMachineIsSavedOrStopsTheDestroying(t *testing.T) {
 func TestOnlyTheBundleThatWasPublishedIsBuried(t *testing.T) {
 	const id = "0a1b2c3d"
 	s := &Service{Data: t.TempDir(), Now: time.Now, Boxes: &box.Boxes{Data: t.TempDir()}}
-	for _, dir := range []string{s.exchange(id), s.dir(id)} {
+	for _, dir := range []string{s.Exchange(id), s.dir(id)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, name := range []string{inside.RestBundle, inside.OutputBundle} {
-		if err := os.WriteFile(filepath.Join(s.exchange(id), name), []byte("same"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.Exchange(id), name), []byte("same"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

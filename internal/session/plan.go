@@ -98,11 +98,11 @@ func (s *Service) placePlan(id string, b *box.Box, d box.Driver, p plan) (string
 	if p.rel != "" {
 		return p.rel, nil
 	}
-	if err := writeNew(s.exchange(id), inside.PlanFile, p.text); err != nil {
+	if err := writeNew(s.Exchange(id), inside.PlanFile, p.text); err != nil {
 		return "", err
 	}
 	if _, shared := d.(box.Sharer); shared {
-		return filepath.Join(s.exchange(id), inside.PlanFile), nil
+		return filepath.Join(s.Exchange(id), inside.PlanFile), nil
 	}
 	return "/exchange/" + id + "/" + inside.PlanFile, nil
 }

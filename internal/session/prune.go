@@ -74,7 +74,7 @@ func (s *Service) Remains(ctx context.Context, force bool) (free, kept []Remains
 
 func (s *Service) remainsOf(v store.Session) Remains {
 	r := Remains{ID: v.ID, Box: v.Box, What: "workspace, exchange and transcript of a " + string(v.State) + " session"}
-	r.Bytes = s.transcriptSize(v.ID) + size(s.exchange(v.ID)) + size(filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID))
+	r.Bytes = s.transcriptSize(v.ID) + size(s.Exchange(v.ID)) + size(filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID))
 	return r
 }
 
@@ -115,7 +115,7 @@ func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 			_ = lock.Close()
 			known[e.Name()] = true
 			list = append(list, Remains{ID: e.Name(), What: "files of a session that was never recorded",
-				Bytes: size(s.exchange(e.Name())) + size(s.dir(e.Name()))})
+				Bytes: size(s.Exchange(e.Name())) + size(s.dir(e.Name()))})
 		}
 	}
 	return list, nil
@@ -161,14 +161,14 @@ func (s *Service) remove(ctx context.Context, free []Remains) error {
 	var errs []error
 	for _, r := range free {
 		if r.Box == "" {
-			errs = append(errs, tree.Remove(s.exchange(r.ID)), tree.Remove(s.dir(r.ID)))
+			errs = append(errs, tree.Remove(s.Exchange(r.ID)), tree.Remove(s.dir(r.ID)))
 			continue
 		}
 		if b, d, err := s.Boxes.Find(r.Box); err == nil {
 			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
 		}
-		errs = append(errs, tree.Remove(s.exchange(r.ID)), s.forget(r.ID), s.dropTranscript(r.ID),
-			ignoreMissing(os.Remove(s.orderFile(r.ID))))
+		errs = append(errs, tree.Remove(s.Exchange(r.ID)), s.Forget(r.ID), s.dropTranscript(r.ID),
+			IgnoreMissing(os.Remove(s.orderFile(r.ID))))
 	}
 	return errors.Join(errs...)
 }

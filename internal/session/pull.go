@@ -166,7 +166,7 @@ func (s *Service) failure(rec store.Session, published inside.Result, err error)
 			return pending
 		}
 	}
-	f := &FailedError{ID: rec.ID, State: rec.State, Reason: rec.Reason, Words: s.errorText(rec.ID)}
+	f := &FailedError{ID: rec.ID, State: rec.State, Reason: rec.Reason, Words: s.ErrorText(rec.ID)}
 	switch {
 	case s.frozenBy(rec) != nil:
 		f.Next = fmt.Sprintf("look with `cco guard canary %s`, then undo or accept it; its own work is kept until then",
@@ -209,7 +209,7 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 	if noWip {
 		err = s.publishCommits(ctx, b, d, rec)
 	} else {
-		err = s.publish(ctx, b, d, rec)
+		err = s.Publish(ctx, b, d, rec)
 	}
 	if err != nil {
 		return inside.Result{}, err
@@ -219,7 +219,7 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 
 // publishCommits has the session's work published without what was left uncommitted, which stays in the workspace.
 func (s *Service) publishCommits(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
 	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.reopen(rec.ID)); err != nil {
 		return err
@@ -244,7 +244,7 @@ func beyond(err error, id string, pub inside.Result) error {
 }
 
 func (s *Service) readResult(rec store.Session) (r inside.Result, err error) {
-	data, err := s.readOut(rec.ID, inside.ResultFile, maxResult)
+	data, err := s.ReadOut(rec.ID, inside.ResultFile, maxResult)
 	if err != nil {
 		return r, err
 	}
@@ -257,31 +257,31 @@ func (s *Service) readResult(rec store.Session) (r inside.Result, err error) {
 	return r, nil
 }
 
-// readOut reads a small file of the exchange directory by way of a copy that nobody else can change.
-func (s *Service) readOut(id, name string, limit int64) ([]byte, error) {
+// ReadOut reads a small file of the exchange directory by way of a copy that nobody else can change.
+func (s *Service) ReadOut(id, name string, limit int64) ([]byte, error) {
 	dir, err := os.MkdirTemp(s.dir(id), "out-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tree.Remove(dir) }()
 	dst := filepath.Join(dir, name)
-	if _, err := quarantine.CopyOut(context.Background(), s.exchange(id), name, dst,
+	if _, err := quarantine.CopyOut(context.Background(), s.Exchange(id), name, dst,
 		limit); err != nil { //nolint:contextcheck // at most 64 KiB
 		return nil, err
 	}
 	return os.ReadFile(dst)
 }
 
-// errorText is what an agent wrote into error.txt, fit to be shown; "" if there is none.
-func (s *Service) errorText(id string) string {
-	if _, err := os.Lstat(filepath.Join(s.exchange(id), inside.ErrorFile)); err != nil {
+// ErrorText is what an agent wrote into error.txt, fit to be shown; "" if there is none.
+func (s *Service) ErrorText(id string) string {
+	if _, err := os.Lstat(filepath.Join(s.Exchange(id), inside.ErrorFile)); err != nil {
 		return ""
 	}
-	data, err := s.readOut(id, inside.ErrorFile, maxResult)
+	data, err := s.ReadOut(id, inside.ErrorFile, maxResult)
 	if err != nil {
 		return "error.txt could not be read: " + err.Error()
 	}
-	if words := cleanLines(string(data)); words != "" {
+	if words := CleanLines(string(data)); words != "" {
 		return words
 	}
 	return "error.txt is empty"
@@ -324,7 +324,7 @@ func (s *Service) fill(ctx context.Context, q *quarantine.Repo, rec store.Sessio
 		return err
 	}
 	bundle := filepath.Join(q.Dir, "cco-copy.bundle")
-	got, err := quarantine.CopyOut(ctx, s.exchange(rec.ID), inside.OutputBundle, bundle, limit)
+	got, err := quarantine.CopyOut(ctx, s.Exchange(rec.ID), inside.OutputBundle, bundle, limit)
 	if err != nil {
 		return err
 	}

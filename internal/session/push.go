@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,11 +121,11 @@ func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, d bo
 		}
 	}
 	if a.Provider() != "" {
-		if _, err := s.afford(ctx, l); err != nil {
+		if _, err := s.Afford(ctx, l); err != nil {
 			return err
 		}
 	}
-	_, _, err = s.find(ctx, a, b, d) // last: it may have to be installed
+	_, _, err = s.FindProgram(ctx, a, b, d) // last: it may have to be installed
 	return err
 }
 
@@ -177,10 +176,10 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 	if err := os.MkdirAll(s.Boxes.Exchange(), 0o700); err != nil {
 		return rec, err
 	}
-	if err := os.Mkdir(s.exchange(id), 0o700); err != nil {
+	if err := os.Mkdir(s.Exchange(id), 0o700); err != nil {
 		return rec, err
 	}
-	made = append(made, func(context.Context) error { return tree.Remove(s.exchange(id)) })
+	made = append(made, func(context.Context) error { return tree.Remove(s.Exchange(id)) })
 	if _, shared := d.(box.Sharer); !shared {
 		if err := s.send(ctx, repo, rec, o.Shallow, depth); err != nil {
 			return rec, err
@@ -202,7 +201,7 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 
 // spawn starts the keeper with the lock and a listening socket that are ready before it is.
 func (s *Service) spawn(id string, lock *os.File) error {
-	l, err := socket.Listen(s.socket(id))
+	l, err := socket.Listen(s.Socket(id))
 	if err != nil {
 		return err
 	}
@@ -214,9 +213,6 @@ func (s *Service) spawn(id string, lock *os.File) error {
 	defer func() { _ = f.Close() }()
 	return s.Spawn(id, f, lock)
 }
-
-// Inherited turns a keeper's descriptor 3 into its listener.
-func Inherited(f *os.File) (net.Listener, error) { return net.FileListener(f) }
 
 func (s *Service) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
 	var none plan
@@ -272,7 +268,7 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
 	s.Report("packing %s", rec.Branch)
 	if shallow {
-		dir := filepath.Join(s.exchange(rec.ID), inside.InputRepo)
+		dir := filepath.Join(s.Exchange(rec.ID), inside.InputRepo)
 		err := repo.Shallow(ctx, dir, git.ShallowRequest{Branch: rec.Branch, Commit: rec.Base, Depth: depth,
 			Progress: s.gitProgress()})
 		if err != nil {
@@ -288,7 +284,7 @@ func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, s
 }
 
 func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session, have []string) error {
-	path := filepath.Join(s.exchange(rec.ID), inside.InputBundle)
+	path := filepath.Join(s.Exchange(rec.ID), inside.InputBundle)
 	r, err := repo.Bundle(ctx, path, git.BundleRequest{Branch: rec.Branch, Commit: rec.Base, Have: have,
 		Progress: s.gitProgress()})
 	if err != nil {
@@ -325,7 +321,7 @@ func (s *Service) sendAll(ctx context.Context, rec store.Session, w where) error
 	if err != nil {
 		return err
 	}
-	if err := tree.Remove(filepath.Join(s.exchange(rec.ID), inside.InputBundle)); err != nil {
+	if err := tree.Remove(filepath.Join(s.Exchange(rec.ID), inside.InputBundle)); err != nil {
 		return err
 	}
 	return s.bundle(ctx, repo, rec, nil)

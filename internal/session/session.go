@@ -36,8 +36,6 @@ type Service struct {
 	Program func(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error)
 	// MaxFile is the size of the largest file that is kept of what an agent left uncommitted.
 	MaxFile int64
-	// Clock is the real one where it is nil.
-	Clock Clock
 
 	Report box.Report // progress
 	Warn   box.Report
@@ -99,9 +97,13 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("session %s: another %s is under way", e.ID, e.What)
 }
 
-func (s *Service) dir(id string) string      { return filepath.Join(s.Data, "sessions", id) }
-func (s *Service) exchange(id string) string { return filepath.Join(s.Boxes.Exchange(), id) }
-func (s *Service) socket(id string) string   { return filepath.Join(s.dir(id), "keeper.sock") }
+func (s *Service) dir(id string) string { return filepath.Join(s.Data, "sessions", id) }
+
+// Exchange is a session's directory through which bundles pass.
+func (s *Service) Exchange(id string) string { return filepath.Join(s.Boxes.Exchange(), id) }
+
+// Socket is where a session's keeper listens.
+func (s *Service) Socket(id string) string { return filepath.Join(s.dir(id), "keeper.sock") }
 func (s *Service) orderFile(id string) string {
 	return filepath.Join(s.dir(id), "order.json")
 }
@@ -111,15 +113,12 @@ func (s *Service) TranscriptFile(id string) string {
 	return filepath.Join(s.dir(id), "transcript.jsonl")
 }
 
-func (s *Service) clock() Clock {
-	if s.Clock == nil {
-		return systemClock{}
-	}
-	return s.Clock
-}
+// NetFile is where the record of a session's way out is kept.
+func (s *Service) NetFile(id string) string { return filepath.Join(s.dir(id), door.LogFile) }
 
-// find finds an agent's program.
-func (s *Service) find(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (string, []box.Bind, error) {
+// FindProgram finds an agent's program.
+func (s *Service) FindProgram(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (string, []box.Bind,
+	error) {
 	if s.Program == nil || a.Binary() == "" {
 		return "", nil, nil
 	}
@@ -228,7 +227,8 @@ func (s *Service) writeOrder(o Order) error {
 	return os.WriteFile(s.orderFile(o.Session), data, 0o600)
 }
 
-func (s *Service) readOrder(id string) (o Order, err error) {
+// ReadOrder reads what a session's keeper has to do.
+func (s *Service) ReadOrder(id string) (o Order, err error) {
 	data, err := os.ReadFile(s.orderFile(id))
 	if err != nil {
 		return o, fmt.Errorf("read order: %w", err)

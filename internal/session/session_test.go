@@ -2,19 +2,16 @@ package session
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
@@ -31,74 +28,6 @@ func service(t *testing.T) *Service {
 	return &Service{
 		Store: st, Boxes: &box.Boxes{Data: data, Now: time.Now}, Data: data, Now: time.Now, NewID: NewID,
 		Report: func(string, ...any) {}, Warn: func(string, ...any) {},
-	}
-}
-
-func TestJudge(t *testing.T) {
-	exit := &proc.ExitError{Argv: []string{"claude"}, Code: 3}
-	failed := event.Finished{Outcome: event.Failed, Error: "API Error: 401\nmore"}
-	for _, c := range []struct {
-		name   string
-		end    ending
-		state  store.State
-		reason string
-	}{
-		{"finished", ending{Ran: true}, store.Done, ""},
-		{"nonzero", ending{Ran: true, Err: exit}, store.Failed, "the agent ended with status 3"},
-		{"signal", ending{Ran: true, Err: &proc.ExitError{Argv: []string{"x"}, Code: 137, Signal: syscall.SIGKILL}},
-			store.Failed, "the agent was killed by killed"},
-		{"gave up although it exited 0", ending{Ran: true, Words: "no network"}, store.Failed, "the agent gave up"},
-		{"killed beats everything", ending{Ran: true, Err: exit, Words: "x", Killed: true, Stopped: true}, store.Killed,
-			"by the user"},
-		{"stopped", ending{Ran: true, Stopped: true}, store.Killed, "stopped by the user"},
-		{"time", ending{Ran: true, Err: context.DeadlineExceeded, TimedOut: true}, store.Failed, "timed out"},
-		{"keeper told to go", ending{Ran: true, Err: context.Canceled}, store.Failed, "interrupted"},
-		{"never ran", ending{Err: errors.New("clone into the box: no space\nmore")}, store.Failed,
-			"clone into the box: no space"},
-		{"nothing heard of it", ending{Ran: true, Err: errIdle, Idle: 30 * time.Minute}, store.Failed,
-			"nothing was heard of it for 30m0s"},
-		{"it says that it failed, although it exited 0", ending{Ran: true, Finished: failed}, store.Failed,
-			"the agent failed: API Error: 401"},
-		{"it says so, and why it was not tried again", ending{Ran: true, Err: exit, Finished: failed,
-			Why: "tried 5 times in a row"}, store.Failed,
-			"the agent failed: API Error: 401; tried 5 times in a row"},
-		{"it says that all is well, but exited 3", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.OK}},
-			store.Failed,
-			"the agent ended with status 3"},
-		{"it failed without a word", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed}}, store.Failed,
-			"the agent failed"},
-		{"a question", ending{Ran: true, Err: errAsked, Question: "which?", Finished: event.Finished{Outcome: event.Killed}},
-			store.Waiting, ""},
-		{"a question, but it gave up", ending{Ran: true, Question: "which?", Words: "no"}, store.Failed, "the agent gave up"},
-		{"a limit", ending{Ran: true, Err: errSpent,
-			Limit: Reached{store.LimitRunCost, "limits.run_cost of $1.00 is reached"}}, store.Paused,
-			"limits.run_cost of $1.00 is reached"},
-		{"it was silent, but exited 3", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.Failed,
-			Error: "it ended with status 3", Silent: true}}, store.Failed, "the agent ended with status 3"},
-		{"a limit that was reached with the last word",
-			ending{Ran: true, Limit: Reached{"x", "x"}, Finished: event.Finished{Outcome: event.OK}}, store.Done, ""},
-		{"a limit of the agent's own", ending{Ran: true, Err: exit, Finished: event.Finished{Outcome: event.Limit,
-			Error: "error max turns"}}, store.Paused,
-			"error max turns"},
-		{"a limit and a kill", ending{Ran: true, Err: context.Canceled, Limit: Reached{"x", "x"}, Killed: true}, store.Killed,
-			"by the user"},
-		{"words that could drive a terminal", ending{Ran: true, Finished: event.Finished{Outcome: event.Failed,
-			Error: "\x1b[31mred"}}, store.Failed,
-			"the agent failed: \ufffd[31mred"},
-		{"done, but its work could not be kept", ending{Ran: true, Unpublished: exit}, store.Failed,
-			"its work could not be kept"},
-		{"exit before the agent is not the agent's", ending{Err: exit}, store.Failed, "claude: exit status 3"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			state, cause, reason := c.end.judge()
-			if want := (map[string]store.Cause{"a limit": store.LimitRunCost, "keeper told to go": store.Interrupted}); cause !=
-				want[c.name] {
-				t.Errorf("the cause is %q", cause)
-			}
-			if state != c.state || reason != c.reason {
-				t.Errorf("got %s %q, want %s %q", state, reason, c.state, c.reason)
-			}
-		})
 	}
 }
 
@@ -159,49 +88,22 @@ func TestIDsThatCouldBePathsAreRefused(t *testing.T) {
 	}
 }
 
-func TestLinesAreBounded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "t.jsonl")
-	tr, err := newTranscript(path, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &lines{kind: KindOut, to: tr}
-	_, _ = w.Write([]byte("one\ntwo"))
-	_, _ = w.Write([]byte("\n" + strings.Repeat("x", 3*maxChunk)))
-	w.flush()
-	if err := tr.close(); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	if err := readEvents(f, func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 5 || got[0] != "one" || got[1] != "two" || len(got[2]) != maxChunk {
-		t.Errorf("%d events", len(got))
-	}
-}
-
 // Guards against an agent that fills the user's disk with words.
 func TestATranscriptIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
-	tr, err := newTranscript(path, time.Now)
+	tr, err := OpenTranscript(path, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tr.most = 10_000
 	for range 1000 {
-		tr.raw([]byte(strings.Repeat("x", 100)))
-		tr.event(event.Event{Kind: event.KindText, Text: "much"})
-		tr.add(KindErr, "and more")
+		tr.Raw([]byte(strings.Repeat("x", 100)))
+		tr.AddEvent(event.Event{Kind: event.KindText, Text: "much"})
+		tr.Add(KindErr, "and more")
 	}
-	tr.event(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK}})
-	tr.add(KindEnd, "done")
-	if err := tr.close(); err != nil {
+	tr.AddEvent(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK}})
+	tr.Add(KindEnd, "done")
+	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -217,21 +119,21 @@ func TestATranscriptIsBounded(t *testing.T) {
 
 // Guards against a follower that misses what was said before it came, or waits after the end.
 func TestFollowersSeeEverything(t *testing.T) {
-	tr, err := newTranscript(filepath.Join(t.TempDir(), "t.jsonl"), time.Now)
+	tr, err := OpenTranscript(filepath.Join(t.TempDir(), "t.jsonl"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.add(KindStep, "before")
+	tr.Add(KindStep, "before")
 	done := make(chan string)
 	go func() {
 		var buf bytes.Buffer
-		_ = tr.copyTo(&buf, nil)
+		_ = tr.CopyTo(&buf, nil)
 		done <- buf.String()
 	}()
 	for range 100 {
-		tr.add(KindOut, "during")
+		tr.Add(KindOut, "during")
 	}
-	if err := tr.close(); err != nil {
+	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-done; strings.Count(got, "\n") != 101 {
@@ -243,7 +145,7 @@ func TestReadEventsPassesOverWhatIsNone(t *testing.T) {
 	text := `{"kind":"out","text":"a"}` + "\nnot json\n" + strings.Repeat("y", maxLine+10) + "\n" +
 		`{"kind":"out","text":"b"}`
 	var got []string
-	if err := readEvents(strings.NewReader(text),
+	if err := ReadEvents(strings.NewReader(text),
 		func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +174,7 @@ func TestSocketInADeepDirectory(t *testing.T) {
 	if err := os.MkdirAll(s.dir("00000001"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(dir, "keeper.sock"), s.socket("00000001")); err != nil {
+	if err := os.Rename(filepath.Join(dir, "keeper.sock"), s.Socket("00000001")); err != nil {
 		t.Fatal(err)
 	}
 	link, err := s.Dial(t.Context(), "00000001")

@@ -1,9 +1,9 @@
 package session
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -40,14 +40,14 @@ const (
 	KindEnd   Kind = "end"   // the session has ended in the state that Text names
 )
 
-// maxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.
-const maxChunk = 64 << 10
+// MaxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.
+const MaxChunk = 64 << 10
 
 // maxTranscript bounds what an agent can make a transcript of.
 const maxTranscript = 256 << 20
 
-// transcript appends events to a file and lets any number of readers follow it.
-type transcript struct {
+// Transcript appends events to a file and lets any number of readers follow it.
+type Transcript struct {
 	now  func() time.Time
 	most int64
 
@@ -59,35 +59,39 @@ type transcript struct {
 	full   bool
 }
 
-func newTranscript(path string, now func() time.Time) (*transcript, error) {
+// OpenTranscript opens a transcript to go on with it.
+func OpenTranscript(path string, now func() time.Time) (*Transcript, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	size, err := f.Seek(0, io.SeekEnd)
-	return &transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}, err
+	return &Transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}, err
 }
 
-func (t *transcript) add(kind Kind, text string) { t.append(Event{Kind: kind, Text: text}) }
+// Step tells what is being done.
+func (t *Transcript) Step(format string, args ...any) { t.Add(KindStep, fmt.Sprintf(format, args...)) }
 
-// raw keeps a line of the agent's output as it was.
-func (t *transcript) raw(line []byte) {
+func (t *Transcript) Add(kind Kind, text string) { t.Append(Event{Kind: kind, Text: text}) }
+
+// Raw keeps a line of the agent's output as it was.
+func (t *Transcript) Raw(line []byte) {
 	for len(line) > 0 {
-		n := min(len(line), maxChunk)
-		t.append(Event{Kind: KindOut, Text: string(line[:n]), Raw: true})
+		n := min(len(line), MaxChunk)
+		t.Append(Event{Kind: KindOut, Text: string(line[:n]), Raw: true})
 		line = line[n:]
 	}
 }
 
-// event keeps what the agent did. A reader's buffer must hold it, so of one that is too long only the kind is left.
-func (t *transcript) event(e event.Event) {
-	if len(e.Text)+len(e.Input)+len(e.Raw) > 2*maxChunk {
+// AddEvent keeps what the agent did. A reader's buffer must hold it, so of one that is too long only the kind is left.
+func (t *Transcript) AddEvent(e event.Event) {
+	if len(e.Text)+len(e.Input)+len(e.Raw) > 2*MaxChunk {
 		e.Input, e.Raw, e.Cut = nil, "", true
 	}
-	t.append(Event{Kind: KindEvent, Agent: &e})
+	t.Append(Event{Kind: KindEvent, Agent: &e})
 }
 
-func (t *transcript) append(e Event) {
+func (t *Transcript) Append(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.size > t.most && !e.matters() {
@@ -114,7 +118,7 @@ func (e Event) matters() bool {
 	return true
 }
 
-func (t *transcript) write(e Event) {
+func (t *Transcript) write(e Event) {
 	e.At = t.now().UTC()
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -124,7 +128,7 @@ func (t *transcript) write(e Event) {
 	t.size += int64(n)
 }
 
-func (t *transcript) close() error {
+func (t *Transcript) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -135,8 +139,8 @@ func (t *transcript) close() error {
 	return t.file.Sync()
 }
 
-// copyTo writes the transcript to w from the beginning, and goes on as it grows until it is closed.
-func (t *transcript) copyTo(w io.Writer, stop <-chan struct{}) error {
+// CopyTo writes the transcript to w from the beginning, and goes on as it grows until it is closed.
+func (t *Transcript) CopyTo(w io.Writer, stop <-chan struct{}) error {
 	var at int64
 	for {
 		t.mu.Lock()
@@ -161,58 +165,11 @@ func (t *transcript) copyTo(w io.Writer, stop <-chan struct{}) error {
 	}
 }
 
-// lines is a writer that makes an event of each line, or of each maxChunk of a longer one.
-type lines struct {
-	kind Kind
-	raw  bool
-	to   *transcript
-	each func(line []byte) // hears them too, if set
-
-	mu   sync.Mutex
-	rest []byte
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.rest = append(l.rest, p...)
+// ReadEvents calls each for the events in r, until it ends. A line that is no event is passed over.
+func ReadEvents(r io.Reader, each func(Event) error) error {
+	dec := NewLineReader(r)
 	for {
-		i := bytes.IndexByte(l.rest, '\n')
-		switch {
-		case i >= 0 && i <= maxChunk:
-			l.add(l.rest[:i])
-			l.rest = l.rest[i+1:]
-		case len(l.rest) > maxChunk:
-			l.add(l.rest[:maxChunk])
-			l.rest = l.rest[maxChunk:]
-		default:
-			l.rest = bytes.Clone(l.rest)
-			return len(p), nil
-		}
-	}
-}
-
-func (l *lines) flush() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.rest) > 0 {
-		l.add(l.rest)
-		l.rest = nil
-	}
-}
-
-func (l *lines) add(line []byte) {
-	l.to.append(Event{Kind: l.kind, Text: string(line), Raw: l.raw})
-	if l.each != nil {
-		l.each(line)
-	}
-}
-
-// readEvents calls each for the events in r, until it ends. A line that is no event is passed over.
-func readEvents(r io.Reader, each func(Event) error) error {
-	dec := newLineReader(r)
-	for {
-		line, err := dec.next()
+		line, err := dec.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

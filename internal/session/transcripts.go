@@ -24,5 +24,5 @@ func (s *Service) transcriptSize(id string) int64 { return size(s.TranscriptFile
 
 // dropTranscript removes what a session's agent has said.
 func (s *Service) dropTranscript(id string) error {
-	return ignoreMissing(os.Remove(s.TranscriptFile(id)))
+	return IgnoreMissing(os.Remove(s.TranscriptFile(id)))
 }

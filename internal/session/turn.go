@@ -68,7 +68,7 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 			}
 			continue
 		}
-		order, err := s.readOrder(id)
+		order, err := s.ReadOrder(id)
 		if err != nil {
 			return Taken{Session: rec}, err
 		}
@@ -81,7 +81,7 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 // Where it can't, the agent sees them.
 func (s *Service) unlock(ctx context.Context, rec store.Session) {
 	b, d, err := s.awake(ctx, rec.Box)
-	if err != nil || d.Halt(ctx, b, rec.ID) != nil || s.forget(rec.ID) != nil {
+	if err != nil || d.Halt(ctx, b, rec.ID) != nil || s.Forget(rec.ID) != nil {
 		return
 	}
 	_ = d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Repo: rec.RepoKey,
@@ -100,7 +100,7 @@ func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, 
 	if err != nil {
 		return rec, err
 	}
-	order, err := s.readOrder(id)
+	order, err := s.ReadOrder(id)
 	if err != nil {
 		return rec, err
 	}
@@ -124,7 +124,7 @@ func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (sto
 	if _, _, err := s.awake(ctx, rec.Box); err != nil {
 		return rec, err
 	}
-	was, err := s.readOrder(rec.ID)
+	was, err := s.ReadOrder(rec.ID)
 	if err != nil {
 		return rec, err
 	}
@@ -173,13 +173,13 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 		return rec, err
 	}
 	defer func() { _ = lock.Close() }()
-	was, err := s.readOrder(t.Workspace)
+	was, err := s.ReadOrder(t.Workspace)
 	if err != nil {
 		return rec, err
 	}
 	order := Order{Session: id, Format: was.Format, Name: was.Name, Email: was.Email, View: t.Workspace, Again: true}
 	order.take(t.options())
-	if err := os.MkdirAll(s.exchange(id), 0o700); err != nil {
+	if err := os.MkdirAll(s.Exchange(id), 0o700); err != nil {
 		return rec, err
 	}
 	if err := s.fillOrder(&order, id, t, b, d); err != nil {

@@ -31,7 +31,7 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 		if err != nil || !rec.Live() {
 			return rec, err
 		}
-		if words := s.errorText(id); words != "" && !o.Partial {
+		if words := s.ErrorText(id); words != "" && !o.Partial {
 			return rec, &FailedError{ID: id, State: store.Failed, Reason: "the agent gave up", Words: words,
 				Next: fmt.Sprintf("its commits come with: cco box pull %s --partial", id)}
 		}
@@ -46,7 +46,7 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 			ended = nil
 		case <-tick.C:
 		case <-deadline.C:
-			return rec, &TimeoutError{Path: s.exchange(id) + "/" + inside.OutputBundle}
+			return rec, &TimeoutError{Path: s.Exchange(id) + "/" + inside.OutputBundle}
 		case <-ctx.Done():
 			return rec, ctx.Err()
 		}

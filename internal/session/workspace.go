@@ -47,7 +47,7 @@ func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Sess
 		return rec, nil
 	}
 	s.Report("the workspace of %s is gone; it is made anew", rec.ID)
-	if _, err := s.readOrder(rec.ID); errors.Is(err, os.ErrNotExist) { // it went with its box
+	if _, err := s.ReadOrder(rec.ID); errors.Is(err, os.ErrNotExist) { // it went with its box
 		repo, err := s.repository(ctx, rec, where{})
 		if err != nil {
 			return rec, err
@@ -91,7 +91,7 @@ func (s *Service) awake(ctx context.Context, name string) (*box.Box, box.Driver,
 }
 
 func (s *Service) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
-	return s.forget(rec.ID) == nil &&
+	return s.Forget(rec.ID) == nil &&
 		d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"},
 			Repo: rec.RepoKey}) == nil
 }
@@ -144,26 +144,27 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 	if err != nil {
 		return rec, err
 	}
-	t, err := newTranscript(s.TranscriptFile(rec.ID), s.Now)
+	t, err := OpenTranscript(s.TranscriptFile(rec.ID), s.Now)
 	if err != nil {
 		return rec, err
 	}
-	defer func() { _ = t.close() }()
-	k := &keeper{Service: s, transcript: t, rec: rec, box: b, drv: d}
-	if k.order, err = s.readOrder(rec.ID); err != nil {
+	defer func() { _ = t.Close() }()
+	order, err := s.ReadOrder(rec.ID)
+	if err != nil {
 		return rec, err
 	}
-	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.forget(rec.ID), d.Discard(ctx, b, rec.ID),
+	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.Forget(rec.ID), d.Discard(ctx, b, rec.ID),
 		s.clearExchange(rec.ID)); err != nil {
 		return rec, err
 	}
 	if err := s.send(ctx, repo, rec, false, 0); err != nil {
 		return rec, err
 	}
-	if k.place, err = d.Prepare(ctx, b, rec.ID); err != nil {
+	p, err := d.Prepare(ctx, b, rec.ID)
+	if err != nil {
 		return rec, err
 	}
-	if err := k.receive(ctx); err != nil {
+	if _, err := s.Receive(ctx, b, d, rec, p, order.Shallow, t.Step); err != nil {
 		return rec, err
 	}
 	return s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
@@ -274,7 +275,7 @@ func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session
 func (s *Service) clearPublished(id string) error {
 	var errs []error
 	for _, f := range []string{inside.ResultFile, inside.OutputBundle} {
-		errs = append(errs, tree.Remove(filepath.Join(s.exchange(id), f)))
+		errs = append(errs, tree.Remove(filepath.Join(s.Exchange(id), f)))
 	}
 	return errors.Join(errs...)
 }
@@ -289,7 +290,7 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 	if err != nil {
 		return err
 	}
-	if err := s.forget(id); err != nil {
+	if err := s.Forget(id); err != nil {
 		return err
 	}
 	p, err := d.Prepare(ctx, b, id)
@@ -359,7 +360,7 @@ func (s *Service) looksAt(ctx context.Context, id, boxName string) ([]string, er
 	}
 	var ids []string
 	for _, v := range list {
-		if o, err := s.readOrder(v.ID); err == nil && o.View == id {
+		if o, err := s.ReadOrder(v.ID); err == nil && o.View == id {
 			if v.Live() {
 				if err := s.Kill(ctx, v.ID); err != nil {
 					return nil, err

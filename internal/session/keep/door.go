@@ -1,17 +1,13 @@
-package session
+package keep
 
 import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/door"
 )
-
-// NetFile is where the record of a session's way out is kept.
-func (s *Service) NetFile(id string) string { return filepath.Join(s.dir(id), door.LogFile) }
 
 // openDoor opens the way out for as long as a run lasts. It is in the exchange directory, which both sides see.
 func (k *keeper) openDoor(ctx context.Context, limits broker.Limits) (*door.Door, error) {
@@ -23,7 +19,7 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits) (*door.Door
 		return nil, err
 	}
 	c.Session, c.Limits, c.Now = k.rec.ID, limits, k.Now
-	c.Dir, c.Inside, c.Log = k.exchange(k.rec.ID), k.place.Exchange, k.NetFile(k.rec.ID)
+	c.Dir, c.Inside, c.Log = k.Exchange(k.rec.ID), k.place.Exchange, k.NetFile(k.rec.ID)
 	return door.Open(ctx, c)
 }
 

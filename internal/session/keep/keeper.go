@@ -1,39 +1,33 @@
-package session
+// Package keep is the keeper: the one host process of a session, which runs its agent and keeps what it did.
+package keep
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
-	"github.com/cco-dev/cco/internal/tree"
 )
-
-// publishTime bounds what a hostile workspace can make publishing take.
-const publishTime = 10 * time.Minute
 
 // ctrlC is what a terminal makes an interrupt of.
 const ctrlC = 0x03
 
 // keeper is the one host process of a session.
 type keeper struct {
-	*Service
-	order Order
+	*session.Service
+	order session.Order
 	rec   store.Session
 	box   *box.Box
 	drv   box.Driver
@@ -42,7 +36,8 @@ type keeper struct {
 	program string // the agent's, "" to look for it on the box's PATH
 	binds   []box.Bind
 
-	transcript *transcript
+	clock      Clock
+	transcript *session.Transcript
 	signals    chan syscall.Signal
 	stopping   chan struct{} // closed when a person asks the agent to end
 
@@ -54,14 +49,15 @@ type keeper struct {
 	killed  bool
 }
 
-// Keep runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it.
+// Run runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it.
 // The lock is closed when nothing is done to the session any more, before the user's own command is run.
-func (s *Service) Keep(ctx context.Context, id string, listener net.Listener, lock io.Closer) error {
-	t, err := newTranscript(s.TranscriptFile(id), s.Now)
+func Run(ctx context.Context, s *session.Service, id string, listener net.Listener, lock io.Closer) error {
+	t, err := session.OpenTranscript(s.TranscriptFile(id), s.Now)
 	if err != nil {
 		return err
 	}
-	k := &keeper{Service: s, transcript: t, signals: make(chan syscall.Signal, 4), stopping: make(chan struct{})}
+	k := &keeper{Service: s, clock: systemClock{}, transcript: t, signals: make(chan syscall.Signal, 4),
+		stopping: make(chan struct{})}
 	agentCtx, kill := context.WithCancel(ctx)
 	defer kill()
 	k.kill = kill
@@ -71,10 +67,10 @@ func (s *Service) Keep(ctx context.Context, id string, listener net.Listener, lo
 	end := k.work(agentCtx, id)
 	// The record is written even when we were told to go: the session has ended either way.
 	rec, err := k.finish(context.WithoutCancel(ctx), id, end)
-	t.add(KindEnd, string(rec.State))
-	err = errors.Join(err, t.close())
+	t.Add(session.KindEnd, string(rec.State))
+	err = errors.Join(err, t.Close())
 	wire.close(10 * time.Second)
-	_ = os.Remove(s.socket(id))
+	_ = os.Remove(s.Socket(id))
 	_ = lock.Close()
 	if rec.State == store.Waiting {
 		k.notify(context.WithoutCancel(ctx), rec, k.order.OnWaiting)
@@ -85,7 +81,7 @@ func (s *Service) Keep(ctx context.Context, id string, listener net.Listener, lo
 }
 
 func (k *keeper) step(format string, args ...any) {
-	k.transcript.add(KindStep, fmt.Sprintf(format, args...))
+	k.transcript.Add(session.KindStep, fmt.Sprintf(format, args...))
 }
 
 // work does everything up to the published result.
@@ -94,7 +90,8 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 		return ending{Err: err}
 	}
 	if !k.order.Again {
-		if err := k.receive(ctx); err != nil {
+		var err error
+		if k.place, err = k.Receive(ctx, k.box, k.drv, k.rec, k.place, k.order.Shallow, k.step); err != nil {
 			return ending{Err: err}
 		}
 	}
@@ -114,22 +111,22 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	}
 	k.rec.Started = now.Started
 	k.step("%s is at work", k.rec.Agent)
-	k.transcript.add(KindAgent, k.rec.Agent)
+	k.transcript.Add(session.KindAgent, k.rec.Agent)
 	end := compare(k.runAgent(ctx))
 
 	if k.order.View != "" {
 		return end // it could only look
 	}
 	k.step("keeping what it did")
-	if err := k.publish(context.WithoutCancel(ctx), k.box, k.drv, k.rec); err != nil {
+	if err := k.Publish(context.WithoutCancel(ctx), k.box, k.drv, k.rec); err != nil {
 		end.Unpublished = err
 	}
-	end.Words = k.errorText(id)
+	end.Words = k.ErrorText(id)
 	return end
 }
 
 func (k *keeper) begin(ctx context.Context, id string) (err error) {
-	if k.order, err = k.readOrder(id); err != nil {
+	if k.order, err = k.ReadOrder(id); err != nil {
 		return err
 	}
 	if k.rec, err = k.Store.Session(ctx, id); err != nil {
@@ -141,7 +138,7 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 	if err = k.drv.Halt(ctx, k.box, id); err != nil {
 		return fmt.Errorf("end what an earlier run left: %w", err)
 	}
-	if err = k.forget(id); err != nil {
+	if err = k.Forget(id); err != nil {
 		return err
 	}
 	k.place, err = k.drv.Prepare(ctx, k.box, id)
@@ -151,123 +148,13 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 	return err
 }
 
-// receive clones what was sent. If the box has lost what it had, everything is sent once more.
-func (k *keeper) receive(ctx context.Context) error {
-	k.step("cloning into %s", k.place.Workspace)
-	if sharer, ok := k.drv.(box.Sharer); ok {
-		_, err := sharer.Checkout(ctx, k.box, k.rec.ID, k.rec.Base)
-		return err
-	}
-	err := k.inside(ctx, k.box, k.drv, k.rec, k.place, "receive", true)
-	if proc.Code(err) == inside.LacksStatus {
-		k.step("sending everything: the box no longer has what it had")
-		if err := k.Store.ForgetSent(ctx, k.rec.Box, k.rec.RepoKey); err != nil {
-			return err
-		}
-		if err := k.sendAll(ctx, k.rec, where{}); err != nil {
-			return err
-		}
-		if k.place, err = k.drv.Prepare(ctx, k.box, k.rec.ID); err != nil {
-			return err
-		}
-		err = k.inside(ctx, k.box, k.drv, k.rec, k.place, "receive", true)
-	}
-	if err != nil {
-		return fmt.Errorf("clone into the box: %w", err)
-	}
-	for _, f := range []string{inside.InputBundle, inside.InputRepo} {
-		if err := tree.Remove(filepath.Join(k.exchange(k.rec.ID), f)); err != nil {
-			return err
-		}
-	}
-	if k.order.Shallow {
-		return nil
-	}
-	return k.Store.MarkSent(ctx, k.rec.Box, k.rec.RepoKey, k.rec.Base, k.Now())
-}
-
-// inside runs one of cco's own steps in the box.
-func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string,
-	fill bool) error {
-	order, err := s.readOrder(rec.ID)
-	if err != nil {
-		return err
-	}
-	_, shared := d.(box.Sharer)
-	job, err := json.Marshal(inside.Job{
-		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
-		Name: order.Name, Email: order.Email, Format: order.Format, Shared: shared, Message: order.Message,
-		MaxFile: s.MaxFile,
-	})
-	if err != nil {
-		return err
-	}
-	return d.Run(ctx, b, box.Exec{
-		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Own: true, Repo: rec.RepoKey, Fill: fill,
-	})
-}
-
-// publish has the session's work written into its exchange directory, inside the box, and records what there is.
-func (s *Service) publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
-	err := s.writeOut(ctx, b, d, rec)
-	// What failed for another reason than what is in the workspace says nothing about that.
-	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil &&
-		(err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
-		_ = s.recordHeld(rec, s.seen(rec, err))
-	}
-	return err
-}
-
-func (s *Service) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
-	defer cancel()
-	if err := d.Halt(ctx, b, rec.ID); err != nil {
-		return err
-	}
-	if err := s.startLook(rec.ID); err != nil {
-		return err
-	}
-	if err := s.reopen(rec.ID); err != nil {
-		return err
-	}
-	p, err := d.Prepare(ctx, b, rec.ID)
-	if err != nil {
-		return err
-	}
-	return s.inside(ctx, b, d, rec, p, "publish", false)
-}
-
-// reopen makes room in an exchange directory that an agent may have closed, with directories where files belong that it
-// can't remove itself.
-func (s *Service) reopen(id string) error {
-	dir := s.exchange(id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if info, err := os.Lstat(dir); err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
-			return err
-		}
-	}
-	for _, name := range []string{inside.ResultFile, inside.OutputBundle, inside.RestBundle} {
-		for _, name := range []string{name, name + ".tmp", name + ".tmp.lock"} {
-			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.IsDir() {
-				if err := tree.Remove(filepath.Join(dir, name)); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // lookForAgent says what to install before anything is run, instead of "not found" from within.
 func (k *keeper) lookForAgent(ctx context.Context) error {
 	a, err := agent.Find(k.rec.Agent)
 	if err != nil || a.Binary() == "" {
 		return err
 	}
-	if k.program, k.binds, err = k.find(ctx, a, k.box, k.drv); err != nil || k.program != "" {
+	if k.program, k.binds, err = k.FindProgram(ctx, a, k.box, k.drv); err != nil || k.program != "" {
 		return err
 	}
 	// It is asked in the agent's environment, where it will be looked for. Nothing but words hangs on the answer.
@@ -297,7 +184,7 @@ func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
 		for {
 			n, err := master.Read(buf)
 			if n > 0 {
-				k.transcript.append(Event{Kind: KindTTY, Data: buf[:n]})
+				k.transcript.Append(session.Event{Kind: session.KindTTY, Data: buf[:n]})
 			}
 			if err != nil {
 				return
@@ -314,7 +201,7 @@ func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
 }
 
 // handle does what a client of the socket asks for. Nothing in it may wait for the program, which would hold up a kill.
-func (k *keeper) handle(r request) {
+func (k *keeper) handle(r session.Request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch r.Op {
@@ -347,7 +234,7 @@ func (k *keeper) handle(r request) {
 // out.
 func (k *keeper) resize(cols, rows uint16) {
 	k.pty.Resize(cols, rows)
-	k.transcript.append(Event{Kind: KindSize, Cols: cols, Rows: rows})
+	k.transcript.Append(session.Event{Kind: session.KindSize, Cols: cols, Rows: rows})
 }
 
 func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {
@@ -357,10 +244,10 @@ func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Sessi
 		state, end.Question = store.Waiting, k.order.Asked
 	}
 	if end.Err != nil && !end.told() {
-		k.transcript.add(KindErr, end.Err.Error())
+		k.transcript.Add(session.KindErr, end.Err.Error())
 	}
 	if end.Unpublished != nil {
-		k.transcript.add(KindErr, "its work could not be kept: "+end.Unpublished.Error())
+		k.transcript.Add(session.KindErr, "its work could not be kept: "+end.Unpublished.Error())
 	}
 	return k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
 		v.State, v.Cause, v.Reason = state, cause, reason

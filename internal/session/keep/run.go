@@ -1,4 +1,4 @@
-package session
+package keep
 
 import (
 	"bytes"
@@ -17,11 +17,9 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
-
-// continuePrompt is said to an agent that was interrupted and is called again.
-const continuePrompt = "You were interrupted. Go on with the plan where you left off."
 
 // run is an agent at work: one attempt after the other, as long as the last one failed for a reason that passes.
 type run struct {
@@ -39,14 +37,14 @@ type run struct {
 	before event.Usage // what the CLI had counted before the present attempt
 
 	mu    sync.Mutex
-	now   *attempt // under way
-	limit Reached  // the spend limit
+	now   *attempt        // under way
+	limit session.Reached // the spend limit
 }
 
 // runAgent has the agent work until it is done, or until waiting for it makes no sense any more.
 func (k *keeper) runAgent(ctx context.Context) ending {
 	r, err := k.newRun(ctx)
-	if spent, ok := errors.AsType[*SpentError](err); ok {
+	if spent, ok := errors.AsType[*session.SpentError](err); ok {
 		return ending{Ran: true, Err: err, Limit: spent.Limit}
 	}
 	if err != nil {
@@ -63,7 +61,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 		if r.lostConversation(end) {
 			continue
 		}
-		v := next(end.Finished, r.tried, r.order.patience(), r.clock().Now(), rand.Float64())
+		v := next(end.Finished, r.tried, r.patience(), r.clock.Now(), rand.Float64())
 		if !v.Resume || end.decided() {
 			end.Why = v.Why
 			return end
@@ -75,8 +73,8 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	}
 }
 
-func (o Order) patience() patience {
-	return patience{NoResume: o.NoResume, Tries: maxTries, Wait: o.MaxWait}
+func (k *keeper) patience() patience {
+	return patience{NoResume: k.order.NoResume, Tries: maxTries, Wait: k.order.MaxWait}
 }
 
 // maxTries is how often in a row a model may fail before somebody has to look.
@@ -99,13 +97,13 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	}
 	limits := k.order.Limits
 	if r.agent.Provider() == "" {
-		limits = Limits{} // it asks no model
+		limits = session.Limits{} // it asks no model
 	}
-	today, err := k.afford(ctx, limits)
+	today, err := k.Afford(ctx, limits)
 	if err != nil {
 		return nil, err
 	}
-	if r.door, err = k.openDoor(ctx, limits.left(today)); err != nil {
+	if r.door, err = k.openDoor(ctx, limits.Left(today)); err != nil {
 		return nil, err
 	}
 	r.meter = &meter{
@@ -119,8 +117,8 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	if k.order.Interactive {
 		idle = 0
 	}
-	r.idle = &stopwatch{clock: k.clock(), limit: idle, expired: func() { r.stop(errIdle) }}
-	r.total = &stopwatch{clock: k.clock(), limit: k.order.Timeout, expired: func() { r.stop(errTimedOut) }}
+	r.idle = &stopwatch{clock: k.clock, limit: idle, expired: func() { r.stop(errIdle) }}
+	r.total = &stopwatch{clock: k.clock, limit: k.order.Timeout, expired: func() { r.stop(errTimedOut) }}
 	program, binds := k.program, k.binds
 	r.binds = binds
 	r.task = agent.Task{
@@ -186,14 +184,14 @@ func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
 	r.tried.Failures++
 	r.tried.Waited += v.Wait
-	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, r.clock().Now()), v.Why,
+	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, r.clock.Now()), v.Why,
 		nth(r.tried.Failures), maxTries)
 	r.step("%s", words)
 	r.note(ctx, words)
 	r.total.hold()
 	defer r.total.run()
 	over := make(chan struct{})
-	defer r.clock().AfterFunc(v.Wait, func() { close(over) })()
+	defer r.clock.AfterFunc(v.Wait, func() { close(over) })()
 	select {
 	case <-over:
 		r.note(ctx, "")
@@ -217,15 +215,15 @@ func (r *run) note(ctx context.Context, reason string) {
 }
 
 // resume makes the next attempt go on with the conversation, if there is one.
-func (r *run) resume(session string) {
-	if session == "" {
-		session = r.task.Resume
+func (r *run) resume(conversation string) {
+	if conversation == "" {
+		conversation = r.task.Resume
 	}
-	if session == "" {
+	if conversation == "" {
 		r.task.NewSession = newUUID() // it never got as far as a conversation
 		return
 	}
-	r.task.Resume, r.task.NewSession, r.task.Prompt = session, "", continuePrompt
+	r.task.Resume, r.task.NewSession, r.task.Prompt = conversation, "", session.ContinuePrompt
 }
 
 // lostConversation starts anew, once, where the CLI no longer knows the conversation that it should go on with.
@@ -236,7 +234,7 @@ func (r *run) lostConversation(end ending) bool {
 	}
 	r.step("%s no longer has its conversation, so it begins a new one in the same workspace", r.agent.Name())
 	r.task.Resume, r.task.NewSession, r.before = "", newUUID(), event.Usage{}
-	if r.task.Prompt == continuePrompt {
+	if r.task.Prompt == session.ContinuePrompt {
 		r.task.Prompt = ""
 	} else if r.task.Prompt != "" {
 		r.task.Prompt = "You have begun to carry out the plan in " + r.task.Plan + "; see what is there and in git log.\n\n" +
@@ -247,7 +245,7 @@ func (r *run) lostConversation(end ending) bool {
 
 // spentAll ends the run. If the door has closed by itself the agent gets a moment to notice, and to end with a last
 // word.
-func (r *run) spentAll(limit Reached) {
+func (r *run) spentAll(limit session.Reached) {
 	r.mu.Lock()
 	r.limit = limit
 	a := r.now

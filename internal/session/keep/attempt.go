@@ -1,4 +1,4 @@
-package session
+package keep
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -44,7 +45,7 @@ func (r *run) attempt(ctx context.Context) ending {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &attempt{run: r, cancel: cancel, decoder: r.agent.Events(event.Start{Before: r.before, Now: r.clock().Now})}
+	a := &attempt{run: r, cancel: cancel, decoder: r.agent.Events(event.Start{Before: r.before, Now: r.clock.Now})}
 	r.mu.Lock()
 	r.now = a
 	limit := r.limit
@@ -82,7 +83,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 		a.read(pr)
 	}()
 	// What an agent with events of its own writes beside them is for its makers.
-	errs := &lines{kind: KindErr, raw: a.agent.Provider() != "", to: a.transcript, each: a.errLine}
+	errs := &lines{kind: session.KindErr, raw: a.agent.Provider() != "", to: a.transcript, each: a.errLine}
 	e.Stdout, e.Stderr = pw, errs
 	err := a.drv.Run(ctx, a.box, e)
 	_ = pw.Close()
@@ -93,7 +94,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 		exit = 128 + int(syscall.SIGKILL)
 	}
 	last := a.decoder.End(exit)
-	a.transcript.event(last)
+	a.transcript.AddEvent(last)
 	if last.Finished == nil {
 		return event.Finished{Outcome: event.Failed, Error: "it ended without a word"}, err
 	}
@@ -118,10 +119,10 @@ func (a *attempt) line(line []byte) {
 	defer a.reading.Unlock()
 	events := a.decoder.Line(line)
 	if !says(events, line) {
-		a.transcript.raw(line)
+		a.transcript.Raw(line)
 	}
 	for _, e := range events {
-		a.transcript.event(e)
+		a.transcript.AddEvent(e)
 		a.event(e)
 	}
 }
@@ -132,7 +133,7 @@ func (a *attempt) errLine(line []byte) {
 	defer a.reading.Unlock()
 	for _, e := range a.decoder.ErrLine(line) {
 		a.idle.again()
-		a.transcript.event(e)
+		a.transcript.AddEvent(e)
 		a.event(e)
 	}
 }
@@ -166,13 +167,13 @@ func (a *attempt) event(e event.Event) {
 }
 
 // converses keeps the name of the conversation from its beginning: whoever goes on after a crash needs it.
-func (a *attempt) converses(session string) {
-	if session == "" || session == a.rec.CLISession || len(session) > maxName {
+func (a *attempt) converses(name string) {
+	if name == "" || name == a.rec.CLISession || len(name) > maxName {
 		return
 	}
-	a.rec.CLISession = session
+	a.rec.CLISession = name
 	_, _ = a.Store.UpdateSession(context.Background(), a.rec.ID, func(v *store.Session) error { // tried again at the end
-		v.CLISession = session
+		v.CLISession = name
 		return nil
 	})
 }
@@ -196,13 +197,13 @@ func (a *attempt) wrapUp(cause error, notice time.Duration) {
 		return
 	}
 	a.soft = cause
-	force := a.clock().AfterFunc(notice+interruptTime, func() { a.cancel(cause) })
+	force := a.clock.AfterFunc(notice+interruptTime, func() { a.cancel(cause) })
 	a.timers = append(a.timers, force)
 	if notice == 0 {
 		a.ask()
 		return
 	}
-	a.timers = append(a.timers, a.clock().AfterFunc(notice, a.ask))
+	a.timers = append(a.timers, a.clock.AfterFunc(notice, a.ask))
 }
 
 // ask asks the program to end, as a person at its terminal would.
@@ -243,18 +244,18 @@ func (a *attempt) settle(ctx context.Context, fin event.Finished) {
 		a.tried.Failures = 0
 	}
 	a.before = fin.Total
-	session := fin.Session
-	if len(session) > maxName || session == "" {
-		session = a.rec.CLISession
+	name := fin.Session
+	if len(name) > maxName || name == "" {
+		name = a.rec.CLISession
 	}
 	total, err := json.Marshal(fin.Total)
 	if err != nil {
 		total = nil
 	}
-	a.rec.CLISession = session
+	a.rec.CLISession = name
 	// only what could be resumed is lost
 	_, _ = a.Store.UpdateSession(context.WithoutCancel(ctx), a.rec.ID, func(v *store.Session) error {
-		v.CLISession, v.CLITotal = session, string(total)
+		v.CLISession, v.CLITotal = name, string(total)
 		return nil
 	})
 }
@@ -304,14 +305,14 @@ const maxQuestion = 16 << 10
 
 // question is what the agent wants to know: in its stream, or in the file that it was told of.
 func (a *attempt) question(asked string) string {
-	path := filepath.Join(a.exchange(a.rec.ID), inside.QuestionFile)
-	asked = cleanLines(asked)
+	path := filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile)
+	asked = session.CleanLines(asked)
 	if _, err := os.Lstat(path); err != nil {
 		return asked
 	}
-	data, err := a.readOut(a.rec.ID, inside.QuestionFile, maxQuestion)
+	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, maxQuestion)
 	_ = tree.Remove(path)
-	if text := cleanLines(string(data)); err == nil && text != "" && asked == "" {
+	if text := session.CleanLines(string(data)); err == nil && text != "" && asked == "" {
 		return text
 	}
 	if asked == "" {

@@ -1,4 +1,4 @@
-package session
+package keep
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -32,7 +33,7 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			_, err := os.Lstat(filepath.Join(a.exchange(a.rec.ID), inside.QuestionFile))
+			_, err := os.Lstat(filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile))
 			if asks := err == nil; asks != waiting {
 				waiting = asks
 				a.wait(ctx, waiting)
@@ -76,15 +77,15 @@ func (a *attempt) wait(ctx context.Context, waiting bool) {
 		a.step("%s goes on", a.rec.Agent)
 		return
 	}
-	a.step("%s waits for an answer: see %s", a.rec.Agent, filepath.Join(a.exchange(a.rec.ID), inside.QuestionFile))
+	a.step("%s waits for an answer: see %s", a.rec.Agent, filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile))
 	a.notify(ctx, rec, a.order.OnWaiting)
 }
 
 // peek reads the question of an agent that is still there.
 func (a *attempt) peek() string {
-	data, err := a.readOut(a.rec.ID, inside.QuestionFile, maxQuestion)
+	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, maxQuestion)
 	if err != nil {
 		return ""
 	}
-	return cleanLines(string(data))
+	return session.CleanLines(string(data))
 }

@@ -1,15 +1,14 @@
-package session
+package keep
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/proc"
-	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -17,12 +16,12 @@ import (
 type ending struct {
 	Ran      bool // the agent was started
 	Err      error
-	Finished event.Finished // what the agent itself says; zero where it has no way to say it
-	Words    string         // error.txt
-	Question string         // what it wants to know before it goes on
-	Limit    Reached        // the limit that it has reached
-	Stopped  bool           // a person asked it to end
-	Killed   bool           // a person ended it
+	Finished event.Finished  // what the agent itself says; zero where it has no way to say it
+	Words    string          // error.txt
+	Question string          // what it wants to know before it goes on
+	Limit    session.Reached // the limit that it has reached
+	Stopped  bool            // a person asked it to end
+	Killed   bool            // a person ended it
 	TimedOut bool
 	Idle     time.Duration // for how long nothing was heard of it before it was ended
 	Why      string        // why it was not tried again
@@ -57,7 +56,7 @@ func (e ending) judge() (store.State, store.Cause, string) {
 	case e.succeeded():
 		return store.Done, "", ""
 	case e.Finished.Outcome == event.Limit:
-		return store.Paused, "", firstLine(e.Finished.Error)
+		return store.Paused, "", session.FirstLine(e.Finished.Error)
 	}
 	return store.Failed, "", e.failure()
 }
@@ -70,7 +69,7 @@ func (e ending) succeeded() bool {
 // told says that the state and its reason tell all that there is to the error.
 func (e ending) told() bool {
 	_, exit := errors.AsType[*proc.ExitError](e.Err)
-	_, spent := errors.AsType[*SpentError](e.Err)
+	_, spent := errors.AsType[*session.SpentError](e.Err)
 	if (e.Killed || e.Stopped) && errors.Is(e.Err, context.Canceled) {
 		return true
 	}
@@ -84,11 +83,11 @@ func (e ending) failure() string {
 	var words string
 	switch {
 	case e.Err != nil && (!ran || !e.Ran):
-		return firstLine(e.Err.Error())
+		return session.FirstLine(e.Err.Error())
 	case ran && exit.Signal != 0:
 		words = "the agent was killed by " + exit.Signal.String()
 	case e.Finished.Error != "" && !e.Finished.Silent:
-		words = "the agent failed: " + firstLine(e.Finished.Error)
+		words = "the agent failed: " + session.FirstLine(e.Finished.Error)
 	case ran:
 		words = fmt.Sprintf("the agent ended with status %d", exit.Code)
 	default:
@@ -98,12 +97,4 @@ func (e ending) failure() string {
 		words += "; " + e.Why
 	}
 	return words
-}
-
-// maxReason bounds what an agent can make a record say.
-const maxReason = 300
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return safetext.Line(safetext.Fit(s, maxReason))
 }

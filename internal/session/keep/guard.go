@@ -1,4 +1,4 @@
-package session
+package keep
 
 import (
 	"context"
@@ -73,7 +73,7 @@ func (k *keeper) policy() (p guard.Policy, err error) {
 
 // audits receives denials for as long as the agent runs. A log that can't be had must not keep an agent from working.
 func (k *keeper) audits(ctx context.Context) (stop func()) {
-	l, err := socket.ListenAll(filepath.Join(k.exchange(k.rec.ID), auditSocket))
+	l, err := socket.ListenAll(filepath.Join(k.Exchange(k.rec.ID), auditSocket))
 	if err != nil {
 		k.step("the guard's denials are not logged: %v", err)
 		return func() {}

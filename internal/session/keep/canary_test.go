@@ -1,4 +1,4 @@
-package session
+package keep
 
 import (
 	"errors"
@@ -13,11 +13,26 @@ import (
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
 
+func service(t *testing.T) *session.Service {
+	t.Helper()
+	data := t.TempDir()
+	st, err := store.Open(t.Context(), filepath.Join(data, "cco.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return &session.Service{
+		Store: st, Boxes: &box.Boxes{Data: data, Now: time.Now}, Data: data, Now: time.Now, NewID: session.NewID,
+		Report: func(string, ...any) {}, Warn: func(string, ...any) {},
+	}
+}
+
 // orphan makes a session in a worktree box whose keeper took its shot, whose agent wrote a hook, and that then died.
-func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error) {
+func orphan(t *testing.T, id string) (s *session.Service, b *box.Box, after func() error) {
 	t.Helper()
 	user := gittest.New(t)
 	base := user.Commit("start", "a.txt", "a")
@@ -40,7 +55,9 @@ func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error
 	if err := s.Store.AddSession(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.MkdirAll(s.dir(id), 0o700), s.writeOrder(Order{Session: id})); err != nil {
+	dir := filepath.Dir(s.TranscriptFile(id))
+	if err := errors.Join(os.MkdirAll(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "order.json"), []byte(`{"session":"`+id+`"}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.(box.Sharer).Checkout(t.Context(), b, id, base); err != nil {
@@ -51,13 +68,13 @@ func orphan(t *testing.T, id string) (s *Service, b *box.Box, after func() error
 		t.Fatal(err)
 	}
 	k := &keeper{Service: s, rec: rec, box: b, drv: d, place: place}
-	k.transcript, err = newTranscript(filepath.Join(t.TempDir(), "transcript"), time.Now)
+	k.transcript, err = session.OpenTranscript(filepath.Join(t.TempDir(), "transcript"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = k.transcript.close() })
+	t.Cleanup(func() { _ = k.transcript.Close() })
 	// An earlier agent has left a tree where its trace was.
-	if err := os.MkdirAll(filepath.Join(s.exchange(id), traceFile, "in", "the", "way"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(s.Exchange(id), traceFile, "in", "the", "way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	compare, err := k.watchHost(t.Context())
@@ -95,7 +112,7 @@ func TestADeadKeepersCanaryIsHeard(t *testing.T) {
 			if err := canary.Check(b.Dir, b.Name); !errors.As(err, &frozen) {
 				t.Fatal(err)
 			}
-			if _, err := s.Pull(t.Context(), id, PullOptions{Partial: true, Timeout: time.Minute,
+			if _, err := s.Pull(t.Context(), id, session.PullOptions{Partial: true, Timeout: time.Minute,
 				Interval: time.Second}); !errors.As(err, &frozen) {
 				t.Fatal(err)
 			}

@@ -1,10 +1,11 @@
-package session
+package keep
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/session"
 )
 
 // patience says how often and how long a run waits for a model that fails for the time being.
@@ -57,7 +58,7 @@ func next(f event.Finished, h history, p patience, now time.Time, jitter float64
 		return verdict{Why: fmt.Sprintf("it would have to wait until %s, and push.max_wait is %s",
 			clockTime(now.Add(wait), now), p.Wait)}
 	}
-	return verdict{Resume: true, Wait: wait, Until: now.Add(wait), Why: firstLine(f.Error)}
+	return verdict{Resume: true, Wait: wait, Until: now.Add(wait), Why: session.FirstLine(f.Error)}
 }
 
 // clockTime is a time as a person says it: the day only if it is another.

@@ -1,0 +1,69 @@
+package keep
+
+import (
+	"encoding/json"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/session"
+)
+
+// line is the keeper's end of its socket.
+type line struct {
+	transcript *session.Transcript
+	handle     func(session.Request)
+
+	listener net.Listener
+	wg       sync.WaitGroup
+	quit     chan struct{}
+}
+
+func (l *line) serve() {
+	l.quit = make(chan struct{})
+	l.wg.Go(func() {
+		for {
+			c, err := l.listener.Accept()
+			if err != nil {
+				return
+			}
+			l.wg.Go(func() { l.talk(c) })
+		}
+	})
+}
+
+func (l *line) talk(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	following := make(chan struct{})
+	var once sync.Once
+	go func() {
+		// Reading ends when the client hangs up or, at the latest, when talk closes the connection.
+		r := session.NewLineReader(c)
+		defer once.Do(func() { close(following) })
+		for {
+			text, err := r.Next()
+			if err != nil {
+				return
+			}
+			var req session.Request
+			if json.Unmarshal(text, &req) != nil {
+				return
+			}
+			if req.Op != "follow" {
+				l.handle(req)
+			}
+		}
+	}()
+	_ = l.transcript.CopyTo(c, following)
+}
+
+// close lets every follower read to the end of the transcript, which must be closed, and then hangs up.
+func (l *line) close(wait time.Duration) {
+	_ = l.listener.Close()
+	done := make(chan struct{})
+	go func() { l.wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(wait): // a follower that doesn't read must not keep the keeper alive
+	}
+}

@@ -1,0 +1,126 @@
+package keep
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// keepSpend is how often what was spent is written down, at most: a keeper that is killed forgets that much, and what
+// was under way.
+const keepSpend = time.Second
+
+// meter adds up what a run spends, keeps it, and says when it is enough.
+type meter struct {
+	limits  session.Limits
+	door    func() broker.Spend
+	keep    func(ctx context.Context, more store.Spend) (today store.Spend, err error)
+	reached func(session.Reached) // called once
+
+	mu      sync.Mutex
+	earlier store.Spend // of attempts that have ended, as the CLI counted them
+	now     store.Spend // of the present one
+	kept    store.Spend
+	today   store.Spend // of all sessions, when it was last looked
+	said    bool
+}
+
+// count takes the CLI's own count of the present attempt.
+func (m *meter) count(u event.Usage) {
+	m.mu.Lock()
+	m.now = store.Spend{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Cost: u.Cost}
+	m.mu.Unlock()
+	m.check()
+}
+
+// nextAttempt closes the account of an attempt.
+func (m *meter) nextAttempt() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.earlier, m.now = m.earlier.Add(m.now), store.Spend{}
+}
+
+// total is what the CLI says, or what the door has seen if that is more: an agent can be wrong or lie. It can write its
+// CLI's words itself, so that they count up to twice the run's limit: else one claim would use up the day of all
+// sessions.
+func (m *meter) total() store.Spend {
+	cli := m.earlier.Add(m.now)
+	if m.door == nil {
+		return cli
+	}
+	if most := 2 * m.limits.RunTokens; most > 0 && cli.Tokens() > most {
+		cli = store.Spend{Input: most, Cost: cli.Cost}
+	}
+	if most := 2 * m.limits.RunCost; most > 0 {
+		cli.Cost = min(cli.Cost, most)
+	}
+	seen, out := m.door(), cli
+	if seen.Tokens() > cli.Tokens() {
+		out = store.Spend{Input: seen.Input, Output: seen.Output, CacheRead: seen.CacheRead, CacheWrite: seen.CacheWrite}
+	}
+	out.Cost = max(cli.Cost, seen.Cost)
+	out.Estimate = seen.Guesses() > 0
+	return out
+}
+
+// check says once that a limit is reached. What other sessions spend today is known as of the last writing.
+func (m *meter) check() {
+	m.mu.Lock()
+	total := m.total()
+	limit := m.limits.Reached(total, m.today.Add(total.Sub(m.kept)))
+	tell := limit.Limit != "" && !m.said
+	m.said = m.said || tell
+	m.mu.Unlock()
+	if tell {
+		m.reached(limit)
+	}
+}
+
+// write keeps what was spent since it was last called.
+func (m *meter) write(ctx context.Context) error {
+	m.mu.Lock()
+	total := m.total()
+	more := total.Sub(m.kept)
+	m.mu.Unlock()
+	today, err := m.keep(ctx, more)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.kept, m.today = total, today
+	m.mu.Unlock()
+	m.check()
+	return nil
+}
+
+// run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: what
+// is under way then is still to be counted.
+func (m *meter) run(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(keepSpend)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				_ = m.write(context.WithoutCancel(ctx))
+				return
+			case <-tick.C:
+			}
+			m.mu.Lock()
+			changed := m.total() != m.kept
+			m.mu.Unlock()
+			if changed {
+				_ = m.write(ctx) // tried again at the next tick
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}

@@ -1,0 +1,133 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
+)
+
+// PublishTime bounds what a hostile workspace can make publishing take.
+const PublishTime = 10 * time.Minute
+
+// Receive clones what was sent into a session's workspace. If the box has lost what it had, everything is sent once
+// more.
+func (s *Service) Receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place,
+	shallow bool, step box.Report) (box.Place, error) {
+	step("cloning into %s", p.Workspace)
+	if sharer, ok := d.(box.Sharer); ok {
+		_, err := sharer.Checkout(ctx, b, rec.ID, rec.Base)
+		return p, err
+	}
+	err := s.inside(ctx, b, d, rec, p, "receive", true)
+	if proc.Code(err) == inside.LacksStatus {
+		step("sending everything: the box no longer has what it had")
+		if err := s.Store.ForgetSent(ctx, rec.Box, rec.RepoKey); err != nil {
+			return p, err
+		}
+		if err := s.sendAll(ctx, rec, where{}); err != nil {
+			return p, err
+		}
+		if p, err = d.Prepare(ctx, b, rec.ID); err != nil {
+			return p, err
+		}
+		err = s.inside(ctx, b, d, rec, p, "receive", true)
+	}
+	if err != nil {
+		return p, fmt.Errorf("clone into the box: %w", err)
+	}
+	for _, f := range []string{inside.InputBundle, inside.InputRepo} {
+		if err := tree.Remove(filepath.Join(s.Exchange(rec.ID), f)); err != nil {
+			return p, err
+		}
+	}
+	if shallow {
+		return p, nil
+	}
+	return p, s.Store.MarkSent(ctx, rec.Box, rec.RepoKey, rec.Base, s.Now())
+}
+
+// inside runs one of cco's own steps in the box.
+func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string,
+	fill bool) error {
+	order, err := s.ReadOrder(rec.ID)
+	if err != nil {
+		return err
+	}
+	_, shared := d.(box.Sharer)
+	job, err := json.Marshal(inside.Job{
+		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
+		Name: order.Name, Email: order.Email, Format: order.Format, Shared: shared, Message: order.Message,
+		MaxFile: s.MaxFile,
+	})
+	if err != nil {
+		return err
+	}
+	return d.Run(ctx, b, box.Exec{
+		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Own: true, Repo: rec.RepoKey, Fill: fill,
+	})
+}
+
+// Publish has the session's work written into its exchange directory, inside the box, and records what there is.
+func (s *Service) Publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+	err := s.writeOut(ctx, b, d, rec)
+	// What failed for another reason than what is in the workspace says nothing about that.
+	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil &&
+		(err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
+		_ = s.recordHeld(rec, s.seen(rec, err))
+	}
+	return err
+}
+
+func (s *Service) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+	ctx, cancel := context.WithTimeout(ctx, PublishTime)
+	defer cancel()
+	if err := d.Halt(ctx, b, rec.ID); err != nil {
+		return err
+	}
+	if err := s.startLook(rec.ID); err != nil {
+		return err
+	}
+	if err := s.reopen(rec.ID); err != nil {
+		return err
+	}
+	p, err := d.Prepare(ctx, b, rec.ID)
+	if err != nil {
+		return err
+	}
+	return s.inside(ctx, b, d, rec, p, "publish", false)
+}
+
+// reopen makes room in an exchange directory that an agent may have closed, with directories where files belong that it
+// can't remove itself.
+func (s *Service) reopen(id string) error {
+	dir := s.Exchange(id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(dir); err == nil && info.Mode().Perm()&0o700 != 0o700 {
+		if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+			return err
+		}
+	}
+	for _, name := range []string{inside.ResultFile, inside.OutputBundle, inside.RestBundle} {
+		for _, name := range []string{name, name + ".tmp", name + ".tmp.lock"} {
+			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+				if err := tree.Remove(filepath.Join(dir, name)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
