@@ -117,8 +117,6 @@ type Repository struct {
 	Owner         string `json:"owner"`
 	Name          string `json:"name"`
 	DefaultBranch string `json:"default_branch"`
-	URL           string `json:"url"`
-	CloneURL      string `json:"clone_url"`
 	CanPush       bool   `json:"can_push"`
 	// Now is the forge's own time at which it said so.
 	Now time.Time `json:"now,omitzero"`
@@ -165,9 +163,6 @@ func (n *NewPull) Begin(ctx context.Context, j Journal, repo string, now time.Ti
 	return r, nil
 }
 
-// Edit changes a pull request; nil leaves things as they are.
-type Edit struct{ Title, Body *string }
-
 // Post is something to say. Key names the intention: saying it again with the same key gives what was said the first
 // time, also after a crash, and never says it twice.
 type Post struct{ Key, Body string }
@@ -207,16 +202,6 @@ type Posted struct {
 	// Fallback says what was done instead of what was asked, "" if nothing.
 	Fallback string `json:"fallback,omitempty"`
 }
-
-// Reaction is an acknowledgement that needs no words.
-type Reaction string
-
-// The reactions that every forge has.
-const (
-	ThumbsUp Reaction = "+1"
-	Eyes     Reaction = "eyes"
-	Rocket   Reaction = "rocket"
-)
 
 // Watched is a pull request to poll, and how far it has been read.
 type Watched struct {

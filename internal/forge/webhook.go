@@ -22,11 +22,8 @@ const (
 // Event says that something happened, and where. It holds no words: those are read from the forge, so that there is one
 // way for them, whoever sent the event and however often.
 type Event struct {
-	Repo     string // owner/name
-	Number   int    // 0 where it is about no one pull request
-	Name     string
-	Action   string
-	Delivery string
+	Repo   string // owner/name
+	Number int    // 0 where it is about no one pull request
 }
 
 // Receiver takes webhooks of GitHub and Gitea. Got must return soon: it is a hint to poll now.
@@ -76,8 +73,6 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 		return Event{}, &SignatureError{Why: "its signature does not match"}
 	}
 	var p struct {
-		Action     string `json:"action"`
-		Number     int    `json:"number"`
 		Repository struct {
 			FullName string `json:"full_name"`
 		} `json:"repository"`
@@ -92,18 +87,7 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 	if err := json.Unmarshal(data, &p); err != nil {
 		return Event{}, fmt.Errorf("read webhook: %w", err)
 	}
-	first := func(names ...string) string {
-		for _, n := range names {
-			if v := header.Get(n); v != "" {
-				return Name(v, MaxName)
-			}
-		}
-		return ""
-	}
-	e := Event{
-		Repo: Name(p.Repository.FullName, MaxName), Action: Name(p.Action, MaxName), Number: p.Pull.Number,
-		Name: first("X-GitHub-Event", "X-Gitea-Event"), Delivery: first("X-GitHub-Delivery", "X-Gitea-Delivery"),
-	}
+	e := Event{Repo: Name(p.Repository.FullName, MaxName), Number: p.Pull.Number}
 	if e.Number == 0 && p.Issue.Pull != nil {
 		e.Number = p.Issue.Number
 	}

@@ -26,7 +26,6 @@ type Forge interface {
 	Find(ctx context.Context, branch string) (forge.Pull, error)
 	Open(context.Context, forge.NewPull) (p forge.Pull, existed bool, err error)
 	Pull(ctx context.Context, number int) (forge.Pull, error)
-	Edit(ctx context.Context, number int, e forge.Edit) error
 	Merge(ctx context.Context, number int, commit string) error
 	Branch(ctx context.Context, branch string) (commit string, err error)
 	DeleteBranch(ctx context.Context, branch, commit string) error
@@ -36,7 +35,6 @@ type Forge interface {
 	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
 	Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error)
 	Resolve(ctx context.Context, number int, comment string) error
-	React(ctx context.Context, number int, comment string, r forge.Reaction) error
 	Push(context.Context, forge.Push) error
 	Access(ctx context.Context, login string) (forge.Access, error)
 	MergeBase(ctx context.Context, number int) (commit string, err error)
@@ -287,8 +285,7 @@ func Run(t *testing.T, s Server) {
 		{"FindsWhatItSaidBeforeACrash", findsAfterCrash},
 		{"MovesLinesOutsideTheDiffIntoTheBody", movesLines},
 		{"ApprovesWithASecondIdentityAlone", approves},
-		{"RepliesResolvesAndReacts", replies},
-		{"EditsTitleAndBody", edits},
+		{"RepliesAndResolves", replies},
 		{"PushesWithALeaseAndNeverByForce", pushes},
 		{"PollsEveryRequestOfARepository", polls},
 		{"PollsWithMarksThatWereNotItsLast", pollsOldMarks},

@@ -155,20 +155,6 @@ func (p *place) settled(f Forge, number int) forge.Pull {
 	return last
 }
 
-func edits(p *place) {
-	f := p.as(Ada, "")
-	pull := p.open(f, "topic")
-	title, body := "Another title", "Another body"
-	p.proxy.Inject(Fault{Lose: 502}, 1, api("PATCH", "/pulls"))
-	p.must(f.Edit(p.Context(), pull.Number, forge.Edit{Title: &title}))
-	p.must(f.Edit(p.Context(), pull.Number, forge.Edit{Body: &body}))
-	now, err := f.Pull(p.Context(), pull.Number)
-	p.must(err)
-	if now.Title != title || now.Body != body {
-		p.Errorf("edited: %+v", now)
-	}
-}
-
 func pushes(p *place) {
 	f := p.as(Ada, "")
 	dir := filepath.Join(p.TempDir(), "quarantine.git")

@@ -291,9 +291,6 @@ func replies(p *place) {
 	p.must(err)
 	for range 2 {
 		p.must(ada.Resolve(p.Context(), pull.Number, ids["here"]))
-		for _, name := range []string{"here", "look"} {
-			p.must(ada.React(p.Context(), pull.Number, ids[name], forge.Eyes))
-		}
 	}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
 		want := map[string]forge.CommentState{"here": forge.ThreadResolved, "done": forge.ThreadResolved,

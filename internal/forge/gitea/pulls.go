@@ -25,8 +25,7 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 	if err != nil {
 		return forge.Repository{}, fmt.Errorf("read repository: %w", err)
 	}
-	out := forge.Repository{Owner: r.Owner.UserName, Name: r.Name, DefaultBranch: r.DefaultBranch, URL: r.HTMLURL,
-		CloneURL: r.CloneURL}
+	out := forge.Repository{Owner: r.Owner.UserName, Name: r.Name, DefaultBranch: r.DefaultBranch}
 	out.CanPush = r.Permissions != nil && r.Permissions.Push
 	out.Now, err = http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
@@ -187,30 +186,6 @@ func checkState(s sdk.StatusState) forge.CheckState {
 		return forge.ChecksPending
 	}
 	return forge.ChecksFailed
-}
-
-// Edit changes title and body. A draft stays one.
-func (f *Forge) Edit(ctx context.Context, number int, e forge.Edit) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	r, err := f.get(ctx, number)
-	if err != nil {
-		return err
-	}
-	o := sdk.EditPullRequestOption{Body: e.Body}
-	if e.Title != nil {
-		if o.Title = *e.Title; r.Draft {
-			o.Title = wip + o.Title
-		}
-	}
-	c, err := f.author.at(wire.AsRead(ctx)) // setting a thing to a value may be repeated
-	if err != nil {
-		return err
-	}
-	if _, _, err := c.EditPullRequest(f.remote.Owner, f.remote.Name, int64(number), o); err != nil {
-		return fmt.Errorf("edit pull request %d: %w", number, err)
-	}
-	return nil
 }
 
 // MergeBase is the commit at which a pull request's branch left its base, as the base is now.

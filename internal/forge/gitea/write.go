@@ -307,26 +307,3 @@ func (f *Forge) Resolve(ctx context.Context, number int, comment string) error {
 	}
 	return nil
 }
-
-// React acknowledges a comment. A review can't be reacted to, so there it is the request itself.
-func (f *Forge) React(ctx context.Context, number int, comment string, r forge.Reaction) error {
-	kind, id, err := forge.ParseID(comment)
-	if err != nil {
-		return err
-	}
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	c, err := f.author.at(wire.AsRead(ctx)) // Gitea keeps one reaction of a kind from everyone
-	if err != nil {
-		return err
-	}
-	if kind == forge.InReview {
-		_, _, err = c.PostIssueReaction(f.remote.Owner, f.remote.Name, int64(number), string(r))
-	} else {
-		_, _, err = c.PostIssueCommentReaction(f.remote.Owner, f.remote.Name, id, string(r))
-	}
-	if err != nil {
-		return fmt.Errorf("react to %s: %w", comment, err)
-	}
-	return nil
-}

@@ -25,9 +25,8 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 		return forge.Repository{}, fmt.Errorf("read the forge's time: %w", err)
 	}
 	return forge.Repository{
-		Owner: r.GetOwner().GetLogin(), Name: r.GetName(), DefaultBranch: r.GetDefaultBranch(), URL: r.GetHTMLURL(),
-		CloneURL: r.GetCloneURL(),
-		CanPush:  r.GetPermissions().GetPush(), Now: now,
+		Owner: r.GetOwner().GetLogin(), Name: r.GetName(), DefaultBranch: r.GetDefaultBranch(),
+		CanPush: r.GetPermissions().GetPush(), Now: now,
 	}, nil
 }
 
@@ -173,19 +172,6 @@ func statusState(s string) forge.CheckState {
 		return forge.ChecksPending
 	}
 	return forge.ChecksFailed
-}
-
-// Edit changes title and body, if they are not so already.
-func (f *Forge) Edit(ctx context.Context, number int, e forge.Edit) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	// Setting a thing to a value may be repeated.
-	_, _, err := f.author.rest.PullRequests.Edit(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, number,
-		&gh.PullRequest{Title: e.Title, Body: e.Body})
-	if err != nil {
-		return fmt.Errorf("edit pull request %d: %w", number, err)
-	}
-	return nil
 }
 
 // MergeBase is the commit at which a pull request's branch left its base, as the base is now.

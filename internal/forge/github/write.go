@@ -12,7 +12,6 @@ import (
 	"github.com/shurcooL/githubv4"
 
 	"github.com/cco-dev/cco/internal/forge"
-	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
 // say says something once, as an account of ours.
@@ -219,44 +218,4 @@ func (f *Forge) Resolve(ctx context.Context, number int, comment string) error {
 		return fmt.Errorf("resolve %s: %w", comment, err)
 	}
 	return nil
-}
-
-// React acknowledges a comment. GitHub keeps one reaction of a kind from everyone, so it may be repeated.
-func (f *Forge) React(ctx context.Context, number int, comment string, r forge.Reaction) error {
-	kind, id, err := forge.ParseID(comment)
-	if err != nil {
-		return err
-	}
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	ctx = wire.AsRead(ctx)
-	switch kind {
-	case forge.OnLine:
-		_, _, err = f.author.rest.Reactions.CreatePullRequestCommentReaction(ctx, f.remote.Owner, f.remote.Name,
-			id, string(r))
-	case forge.InReview:
-		err = f.reactReview(ctx, number, id, r)
-	default:
-		_, _, err = f.author.rest.Reactions.CreateIssueCommentReaction(ctx, f.remote.Owner, f.remote.Name, id, string(r))
-	}
-	if err != nil {
-		return fmt.Errorf("react to %s: %w", comment, err)
-	}
-	return nil
-}
-
-// reactReview goes the only way that there is for reviews.
-func (f *Forge) reactReview(ctx context.Context, number int, id int64, r forge.Reaction) error {
-	v, _, err := f.author.rest.PullRequests.GetReview(ctx, f.remote.Owner, f.remote.Name, number, id)
-	if err != nil {
-		return err
-	}
-	var m struct {
-		AddReaction struct {
-			Reaction struct{ Content string }
-		} `graphql:"addReaction(input: $input)"`
-	}
-	content := map[forge.Reaction]githubv4.ReactionContent{forge.ThumbsUp: githubv4.ReactionContentThumbsUp,
-		forge.Eyes: githubv4.ReactionContentEyes, forge.Rocket: githubv4.ReactionContentRocket}[r]
-	return f.author.mutate(ctx, &m, githubv4.AddReactionInput{SubjectID: v.GetNodeID(), Content: content})
 }

@@ -53,7 +53,6 @@ func (s *Server) graphql(c *call) answer {
 		}
 		root = node{"Mutation", object{
 			"resolveReviewThread": resolver(func(args map[string]any) any { return s.resolveThread(c, args) }),
-			"addReaction":         resolver(func(args map[string]any) any { return s.addReaction(c, args) }),
 		}}
 	}
 	return answer{200, object{"data": s.project(op.SelectionSet, root, vars)}}
@@ -247,20 +246,4 @@ func (s *Server) resolveThread(c *call, args map[string]any) any {
 		}
 	}
 	return nil
-}
-
-func (s *Server) addReaction(c *call, args map[string]any) any {
-	r, id := s.byNode("PRR", input(args, "subjectId"))
-	if r == nil {
-		return nil
-	}
-	content := input(args, "content")
-	for _, p := range r.pulls {
-		for _, v := range p.reviews {
-			if key := c.who.login + " " + strings.ToLower(content); v.id == id && !slices.Contains(v.reactions, key) {
-				v.reactions = append(v.reactions, key)
-			}
-		}
-	}
-	return node{"AddReactionPayload", object{"reaction": node{"Reaction", object{"content": content}}}}
 }

@@ -145,14 +145,6 @@ func (s *Server) deleteLine(c *call) answer {
 	return answer{status: 204}
 }
 
-func (s *Server) reactLine(c *call) answer {
-	_, v := s.findLine(c)
-	if v == nil {
-		return fail(404, "Not Found")
-	}
-	return s.react(c, &v.reactions)
-}
-
 // replyLine makes a review without words of its own for the reply, as GitHub does.
 func (s *Server) replyLine(c *call) answer {
 	p, root := s.findLine(c)

@@ -55,7 +55,6 @@ type comment struct {
 	id               int64
 	author, body     string
 	created, updated time.Time
-	reactions        []string
 }
 
 type review struct {
@@ -64,7 +63,6 @@ type review struct {
 	state              string // PENDING, COMMENTED, APPROVED, CHANGES_REQUESTED, DISMISSED
 	commit             string
 	submitted, updated time.Time
-	reactions          []string
 }
 
 type lineComment struct {

@@ -19,12 +19,10 @@ const want = {
   [`${R}/git/refs/{ref}`]: ["delete"],
   [`${R}/issues/comments`]: ["get"],
   [`${R}/issues/comments/{comment_id}`]: ["get", "patch", "delete"],
-  [`${R}/issues/comments/{comment_id}/reactions`]: ["post"],
   [`${R}/issues/{issue_number}/comments`]: ["get", "post"],
   [`${R}/pulls`]: ["get", "post"],
   [`${R}/pulls/comments`]: ["get"],
   [`${R}/pulls/comments/{comment_id}`]: ["get", "patch", "delete"],
-  [`${R}/pulls/comments/{comment_id}/reactions`]: ["post"],
   [`${R}/pulls/{pull_number}`]: ["get", "patch"],
   [`${R}/pulls/{pull_number}/comments`]: ["get"],
   [`${R}/pulls/{pull_number}/comments/{comment_id}/replies`]: ["post"],
@@ -75,10 +73,10 @@ follow(out.paths);
 fs.writeFileSync("openapi.json", JSON.stringify(out));
 
 // GraphQL: these types, with those of their fields whose types are here too.
-const types = `Query Mutation Node Actor User Bot Mannequin Organization EnterpriseUserAccount PullRequest PullRequestReview PullRequestReviewConnection
+const types = `Query Mutation Node Actor User Bot PullRequest PullRequestReview PullRequestReviewConnection
 PullRequestReviewState PullRequestReviewThread PullRequestReviewThreadConnection PullRequestReviewComment PullRequestReviewCommentConnection
 PageInfo CommentAuthorAssociation Commit GitObjectID DateTime URI PullRequestState MergeableState ResolveReviewThreadInput
-ResolveReviewThreadPayload AddReactionInput AddReactionPayload Reaction ReactionContent Reactable RateLimit`.split(/\s+/);
+ResolveReviewThreadPayload RateLimit`.split(/\s+/);
 const builtin = ["String", "Int", "Float", "Boolean", "ID"];
 const known = new Set([...types, ...builtin]);
 const text = fs.readFileSync(`${simulator}/schema/schema.docs.graphql`, "utf8").replace(/^ *"""[\s\S]*?"""\n/gm, "").replace(/@(docsCategory|possibleTypes|preview|listSize|cost)\([^)]*\)/g, "").replace(/@deprecated\((?:[^"()]|"(?:[^"\\]|\\.)*"|"""[\s\S]*?""")*\)/g, "");
