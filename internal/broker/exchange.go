@@ -286,13 +286,12 @@ func (t *tapped) Read(p []byte) (int, error) {
 // watch ends an exchange on which nothing has moved for too long.
 type watch struct {
 	timer *time.Timer
-	idle  time.Duration
 	last  atomic.Int64
 	fired atomic.Bool
 }
 
 func newWatch(w http.ResponseWriter, idle time.Duration, cancel func()) *watch {
-	o := &watch{idle: idle}
+	o := &watch{}
 	o.moved()
 	rc := http.NewResponseController(w)
 	// Else the server closes the request's body with the first byte of the answer, and the transport, which may still look

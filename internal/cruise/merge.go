@@ -49,9 +49,9 @@ type Stand struct {
 
 // Opinion is a verdict of a person that stands on the forge.
 type Opinion struct {
-	Name, Comment, Commit string
-	Approves              bool
-	Write                 bool // that person may write, asked a moment ago
+	Name, Commit string
+	Approves     bool
+	Write        bool // that person may write, asked a moment ago
 }
 
 // May decides whether a merge may happen now. The zero value of what it gives says that it may.

@@ -220,7 +220,6 @@ func (m *machine) ensure() error {
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
 		Key: fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Again, name), Phase: m.ID(), Workspace: m.st.Workspace,
-		Box:  m.st.Spec.Box,
 		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost),
 		Kind: m.st.Kind, Round: m.st.Round,
 	}
@@ -320,9 +319,7 @@ func (m *machine) publishIn() PublishIn {
 		since = m.st.Workspace.Base
 	}
 	return PublishIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Since: since,
-		Round: m.st.Round,
-		Base:  m.st.From,
+		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Since: since, Base: m.st.From,
 	}
 }
 

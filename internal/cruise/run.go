@@ -64,7 +64,6 @@ func do[O any](r Run, step string, in any) (out O, err error) {
 
 // StepError is a step's failure. Its words are for a person.
 type StepError struct {
-	Step      string
 	Msg       string
 	Temporary bool // it passes by itself
 }
@@ -84,9 +83,9 @@ type Outcome struct {
 }
 
 // Decode gives what a step gave, or its failure as a *StepError.
-func (o Outcome) Decode(step string, out any) error {
+func (o Outcome) Decode(out any) error {
 	if o.Failure != nil {
-		return &StepError{Step: step, Msg: o.Failure.Msg, Temporary: o.Failure.Temporary}
+		return &StepError{Msg: o.Failure.Msg, Temporary: o.Failure.Temporary}
 	}
 	if out == nil || len(o.Out) == 0 {
 		return nil

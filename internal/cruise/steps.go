@@ -83,7 +83,6 @@ type Job struct {
 	Key       string    `json:"key"`
 	Phase     string    `json:"phase"`
 	Workspace Workspace `json:"workspace"`
-	Box       string    `json:"box"`
 	Role      Role      `json:"role"`
 	Worker    Worker    `json:"worker"`
 	Prompt    string    `json:"prompt"`
@@ -121,9 +120,7 @@ type PublishIn struct {
 	Phase     string    `json:"phase"`
 	Repo      string    `json:"repo"`
 	Workspace Workspace `json:"workspace"`
-	Branch    string    `json:"branch"`
-	Since     string    `json:"since"` // the commit of which the host knows
-	Round     int       `json:"round"`
+	Since     string    `json:"since"`          // the commit of which the host knows
 	Base      string    `json:"base,omitempty"` // of the whole change, where it is not the workspace's
 }
 
@@ -144,11 +141,10 @@ type Reason struct {
 
 // Published is what came out of the workspace.
 type Published struct {
-	Head     string   `json:"head"`
-	Commits  []Commit `json:"commits,omitempty"`
-	Plan     string   `json:"plan,omitempty"` // a plan that was written
-	Lines    int      `json:"lines"`          // changed since the branch began
-	Declined []Reason `json:"declined,omitempty"`
+	Head    string   `json:"head"`
+	Commits []Commit `json:"commits,omitempty"`
+	Plan    string   `json:"plan,omitempty"` // a plan that was written
+	Lines   int      `json:"lines"`          // changed since the branch began
 	// Rewritten is where that is kept which an agent made of what was pushed before. The workspace is back at what was
 	// pushed.
 	Rewritten string `json:"rewritten,omitempty"`

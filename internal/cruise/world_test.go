@@ -47,16 +47,15 @@ func (r *memory) count() {
 }
 
 type ready struct {
-	step string
-	o    Outcome
-	err  error
+	o   Outcome
+	err error
 }
 
 func (p ready) Get(out any) error {
 	if p.err != nil {
 		return p.err
 	}
-	return p.o.Decode(p.step, out)
+	return p.o.Decode(out)
 }
 
 func (r *memory) Start(step string, in any) Pending {
@@ -67,7 +66,7 @@ func (r *memory) Start(step string, in any) Pending {
 		return ready{err: err}
 	}
 	o, err := Dispatch(context.Background(), r.w, step, data)
-	return ready{step, o, err}
+	return ready{o, err}
 }
 
 // world is a forge, a box and agents in memory. What an agent does is a function of the test.
@@ -215,7 +214,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 			continue
 		}
 		if c.State == ReviewApproved {
-			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Comment: c.ID, Commit: c.Commit, Approves: true,
+			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Commit: c.Commit, Approves: true,
 				Write: c.Write})
 		}
 		if c.ID == in.Approval.Comment {

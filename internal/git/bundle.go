@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -28,7 +26,6 @@ type BundleResult struct {
 	Nothing       bool
 	Prerequisites []string
 	Size          int64
-	SHA256        string
 }
 
 // Bundle writes HEAD and the branch, both at Commit, to a new file at path. It appears there whole or not at all.
@@ -117,12 +114,11 @@ func writeBundle(ctx context.Context, h Host, path, format string, refs []NamedR
 		return BundleResult{}, err
 	}
 	defer func() { _, _ = f.Close(), os.Remove(f.Name()) }()
-	sum := sha256.New()
 	var tips []string
 	for _, r := range refs {
 		tips = append(tips, r.OID)
 	}
-	size, err := io.WriteString(io.MultiWriter(f, sum), BundleHeader(format, refs, before))
+	size, err := io.WriteString(f, BundleHeader(format, refs, before))
 	if err != nil {
 		return BundleResult{}, err
 	}
@@ -131,7 +127,7 @@ func writeBundle(ctx context.Context, h Host, path, format string, refs []NamedR
 		args = append(args, "--thin")
 	}
 	c, m := h.Cmd(append(args, progressFlag(report))...), NewMeter(report)
-	pack := &counted{w: io.MultiWriter(f, sum)}
+	pack := &counted{w: f}
 	c.Stdin, c.Stdout, c.Stderr = Revisions(tips, before), pack, m
 	if err := h.Finish(ctx, c); err != nil {
 		return BundleResult{}, m.Explain(err)
@@ -142,7 +138,7 @@ func writeBundle(ctx context.Context, h Host, path, format string, refs []NamedR
 	if err := os.Rename(f.Name(), path); err != nil {
 		return BundleResult{}, err
 	}
-	return BundleResult{Prerequisites: before, Size: int64(size) + pack.n, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+	return BundleResult{Prerequisites: before, Size: int64(size) + pack.n}, nil
 }
 
 func progressFlag(report ProgressFunc) string {

@@ -1,8 +1,6 @@
 package git_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -39,8 +37,7 @@ func TestBundleOfOddBranches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum := sha256.Sum256(b)
-			if res.Size != int64(len(b)) || res.SHA256 != hex.EncodeToString(sum[:]) {
+			if res.Size != int64(len(b)) {
 				t.Errorf("%q: %+v does not describe %d bytes", branch, res, len(b))
 			}
 			if left, _ := os.ReadDir(dir); len(left) != 1 {

@@ -26,9 +26,9 @@ const (
 // change is a path that differs between two commits. The new side is empty when the path is gone, the old side when
 // it is new.
 type change struct {
-	path            string
-	oldMode, oldOID string
-	mode, oid       string
+	path      string
+	oldMode   string
+	mode, oid string
 }
 
 // diffCommits lists what differs between two commits.
@@ -47,7 +47,7 @@ func (r *Repo) diffCommits(ctx context.Context, from, to string) ([]change, erro
 		}
 		c := change{path: f[i+1]}
 		if meta[0] != "000000" {
-			c.oldMode, c.oldOID = meta[0], meta[2]
+			c.oldMode = meta[0]
 		}
 		if meta[1] != "000000" {
 			c.mode, c.oid = meta[1], meta[3]

@@ -13,7 +13,6 @@ import (
 // Worktree is one worktree of a repository.
 type Worktree struct {
 	Path     string
-	Head     string // commit
 	Branch   string // "" when detached
 	Bare     bool
 	Locked   bool
@@ -43,8 +42,6 @@ func parseWorktrees(out, end string) []Worktree {
 			switch key {
 			case "worktree":
 				w.Path = value
-			case "HEAD":
-				w.Head = value
 			case "branch":
 				w.Branch = strings.TrimPrefix(value, "refs/heads/")
 			case "bare":

@@ -21,7 +21,7 @@ func TestWorktrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := repo.Worktrees(t.Context())
-	want := []git.Worktree{{Path: user.Dir, Head: base, Branch: "main"}, {Path: dir, Head: base, Branch: "cco/0123abcd"}}
+	want := []git.Worktree{{Path: user.Dir, Branch: "main"}, {Path: dir, Branch: "cco/0123abcd"}}
 	if d := cmp.Diff(want, list); d != "" || err != nil {
 		t.Fatal(d, err)
 	}

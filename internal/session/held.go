@@ -176,7 +176,7 @@ func (s *Service) offered(ctx context.Context, id string, h held) bool {
 		return true
 	}
 	got, err := quarantine.SumOut(ctx, s.Exchange(id), inside.RestBundle)
-	return err == nil && got.SHA256 == h.Rest.SHA256
+	return err == nil && got == h.Rest.SHA256
 }
 
 // stakes says what of each session would go with its workspace. enter gives the box of one that has to be looked into.

@@ -148,7 +148,7 @@ func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit
 		return "", err
 	}
 	got, err := quarantine.CopyOut(ctx, s.Exchange(id), inside.RestBundle, dst, limit)
-	if err == nil && (pub.Rest == nil || got.SHA256 != pub.Rest.SHA256) {
+	if err == nil && (pub.Rest == nil || got != pub.Rest.SHA256) {
 		err = errors.Join(otherSum(inside.RestBundle), os.Remove(dst))
 	}
 	return dst, err

@@ -328,7 +328,7 @@ func (s *Service) fill(ctx context.Context, q *quarantine.Repo, rec store.Sessio
 	if err != nil {
 		return err
 	}
-	if got.SHA256 != pub.Bundle.SHA256 {
+	if got != pub.Bundle.SHA256 {
 		return otherSum(inside.OutputBundle)
 	}
 	found, err := q.Unpack(ctx, bundle, rec.Base)

@@ -14,7 +14,6 @@ import (
 
 // RepositoryError says that a session's repository is not where it was, or that another was named in its place.
 type RepositoryError struct {
-	ID   string
 	Why  string
 	Next string
 }
@@ -37,7 +36,7 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 			return nil, err
 		}
 		if !repo.HasObject(ctx, rec.Base) {
-			return nil, &RepositoryError{ID: rec.ID, Why: lacks(repo.Top, rec),
+			return nil, &RepositoryError{Why: lacks(repo.Top, rec),
 				Next: "name a checkout of the repository that it was pushed from"}
 		}
 		return repo, nil
@@ -51,7 +50,7 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 			return here, nil
 		}
 	}
-	gone := &RepositoryError{ID: rec.ID, Next: "do this in a checkout of it, or name one: `cco box pull " + rec.ID +
+	gone := &RepositoryError{Next: "do this in a checkout of it, or name one: `cco box pull " + rec.ID +
 		" --into DIR`"}
 	_, none := errors.AsType[*git.NotRepositoryError](err)
 	switch {

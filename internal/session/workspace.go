@@ -176,8 +176,7 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 
 // Collected is what the host has of a workspace now.
 type Collected struct {
-	Base string // where it began
-	Tip  string
+	Tip string
 	// Rewritten is the ref at which the host keeps what an agent made of commits that were not its to change. The
 	// workspace is back at the last of them.
 	Rewritten string
@@ -213,7 +212,7 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 	if err != nil {
 		return Collected{}, err
 	}
-	got := Collected{Base: rec.Origin, Tip: rec.Base}
+	got := Collected{Tip: rec.Base}
 	if q == nil {
 		return got, nil
 	}

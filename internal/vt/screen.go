@@ -17,7 +17,6 @@ const (
 // cell is one place on the screen. A wide character has an empty cell behind it.
 type cell struct {
 	r     rune // 0 where nothing was written
-	wide  bool
 	tail  bool // of a wide character
 	marks string
 }
@@ -214,7 +213,7 @@ func (s *Screen) print(r rune) {
 	line := s.reach(s.cursor.col + wide)
 	s.cut(line, s.cursor.col)
 	s.cut(line, s.cursor.col+wide)
-	line[s.cursor.col] = cell{r: r, wide: wide == 2}
+	line[s.cursor.col] = cell{r: r}
 	if wide == 2 {
 		line[s.cursor.col+1] = cell{tail: true}
 	}

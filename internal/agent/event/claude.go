@@ -65,7 +65,6 @@ type claudeBlock struct {
 }
 
 type claudeResult struct {
-	Session string `json:"session_id"`
 	Subtype string `json:"subtype"`
 	IsError bool   `json:"is_error"`
 	Status  int    `json:"api_error_status"`

@@ -104,7 +104,6 @@ type codexItem struct {
 	Message string          `json:"message"`
 	Command string          `json:"command"`
 	Output  string          `json:"aggregated_output"`
-	Exit    *int            `json:"exit_code"`
 	Status  string          `json:"status"`
 	Changes json.RawMessage `json:"changes"`
 	Server  string          `json:"server"`

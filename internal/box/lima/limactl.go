@@ -21,7 +21,6 @@ import (
 type instance struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
-	Dir    string `json:"dir"`
 	Arch   string `json:"arch"`
 	Config struct {
 		Mounts []struct {
@@ -33,7 +32,6 @@ type instance struct {
 			Name string `json:"name"`
 		} `json:"user"`
 	} `json:"config"`
-	Errors []json.RawMessage `json:"errors"`
 }
 
 // What limactl calls the states of a machine.

@@ -228,16 +228,15 @@ func (r *run) Start(step string, in any) cruise.Pending {
 	r.done++
 	data, err := json.Marshal(in)
 	if err != nil {
-		return &pending{step: step, err: err}
+		return &pending{err: err}
 	}
 	done, err := dbos.Go(r.ctx, func(ctx context.Context) (cruise.Outcome, error) {
 		return cruise.Dispatch(ctx, r.steps, step, data)
 	}, dbos.WithStepName(step))
-	return &pending{step: step, done: done, err: err}
+	return &pending{done: done, err: err}
 }
 
 type pending struct {
-	step string
 	done <-chan dbos.StepOutcome[cruise.Outcome]
 	err  error
 }
@@ -250,5 +249,5 @@ func (p *pending) Get(out any) error {
 	if o.Err != nil {
 		return o.Err
 	}
-	return o.Result.Decode(p.step, out)
+	return o.Result.Decode(out)
 }

@@ -69,7 +69,7 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 			return s, err
 		}
 		s.Verdicts = append(s.Verdicts, cruise.Opinion{
-			Name: c.Author, Comment: c.ID, Commit: c.Commit, Approves: c.State == forge.ReviewApproved, Write: write,
+			Name: c.Author, Commit: c.Commit, Approves: c.State == forge.ReviewApproved, Write: write,
 		})
 	}
 	id, _, _ := strings.Cut(in.Approval.Comment, edited)

@@ -16,29 +16,23 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// Copied is a file that was copied out.
-type Copied struct {
-	Size   int64
-	SHA256 string
-}
-
 // CopyOut copies the file name (slashes, below dir) to the new file dst, out of the reach of whoever can write to dir.
 // No link is followed at dir or below it, the file must be a regular one with a single link of at most limit bytes,
-// and it must not change while it is read. A *RefusedError says what it was instead.
-func CopyOut(ctx context.Context, dir, name, dst string, limit int64) (Copied, error) {
+// and it must not change while it is read. A *RefusedError says what it was instead. It gives the file's SHA-256.
+func CopyOut(ctx context.Context, dir, name, dst string, limit int64) (sum string, err error) {
 	src, err := openBelow(dir, name)
 	if err != nil {
-		return Copied{}, fmt.Errorf("copy out: %w", err)
+		return "", fmt.Errorf("copy out: %w", err)
 	}
 	defer src.close()
 	return src.copyTo(ctx, dst, limit, nil)
 }
 
 // SumOut is what CopyOut would give, without a copy.
-func SumOut(ctx context.Context, dir, name string) (Copied, error) {
+func SumOut(ctx context.Context, dir, name string) (string, error) {
 	src, err := openBelow(dir, name)
 	if err != nil {
-		return Copied{}, fmt.Errorf("sum up: %w", err)
+		return "", fmt.Errorf("sum up: %w", err)
 	}
 	defer src.close()
 	sum := sha256.New()
@@ -46,7 +40,7 @@ func SumOut(ctx context.Context, dir, name string) (Copied, error) {
 	if err == nil {
 		err = src.unchanged(n)
 	}
-	return Copied{Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // source is an open file in a directory that someone else can write.
@@ -148,13 +142,13 @@ func checkRegular(name string, st *unix.Stat_t) error {
 }
 
 // copyTo copies to the new file dst. between, if given, runs after each piece: tests change the source there.
-func (s *source) copyTo(ctx context.Context, dst string, limit int64, between func()) (c Copied, err error) {
+func (s *source) copyTo(ctx context.Context, dst string, limit int64, between func()) (sha string, err error) {
 	if s.stat.Size > limit {
-		return Copied{}, s.tooLarge(limit)
+		return "", s.tooLarge(limit)
 	}
 	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return Copied{}, fmt.Errorf("copy out: %w", err)
+		return "", fmt.Errorf("copy out: %w", err)
 	}
 	defer func() {
 		if cerr := out.Close(); err == nil {
@@ -167,12 +161,12 @@ func (s *source) copyTo(ctx context.Context, dst string, limit int64, between fu
 	sum := sha256.New()
 	n, err := s.pump(ctx, io.MultiWriter(out, sum), limit, between)
 	if err != nil {
-		return Copied{}, err
+		return "", err
 	}
 	if err := s.unchanged(n); err != nil {
-		return Copied{}, err
+		return "", err
 	}
-	return Copied{Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 func (s *source) tooLarge(limit int64) error {
