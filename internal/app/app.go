@@ -190,10 +190,9 @@ func (a *App) spawn(id string, files ...*os.File) error {
 
 // RunOptions are the settings that hold for every run.
 func (a *App) RunOptions(cfg config.Config) session.PushOptions {
-	return session.PushOptions{
-		Dir: a.Dir, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Timeout: cfg.Push.Timeout,
-		IdleTimeout: cfg.Push.IdleTimeout, MaxWait: cfg.Push.MaxWait, Limits: session.Limits(cfg.Limits),
+	return session.PushOptions{Dir: a.Dir, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Run: session.Run{
+		Timeout: cfg.Push.Timeout, IdleTimeout: cfg.Push.IdleTimeout, MaxWait: cfg.Push.MaxWait,
+		Limits: session.Limits(cfg.Limits), PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
 		OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
-		PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
-	}
+	}}
 }

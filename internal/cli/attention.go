@@ -100,7 +100,7 @@ func (a *commands) answer(ctx context.Context, f runFlags, args []string, detach
 		return err
 	}
 	o := a.RunOptions(cfg)
-	if err := f.apply(&o); err != nil {
+	if err := f.apply(&o.Run); err != nil {
 		return err
 	}
 	s, done, err := a.Sessions(ctx)

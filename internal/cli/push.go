@@ -136,7 +136,7 @@ func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (s
 	if o.Interactive {
 		o.Cols, o.Rows = a.size()
 	}
-	if err := f.run.apply(&o); err != nil {
+	if err := f.run.apply(&o.Run); err != nil {
 		return o, err
 	}
 	if ag, err := agent.Find(o.Agent); err == nil && f.model != "" && f.resume == "" && ag.Provider() == "" {

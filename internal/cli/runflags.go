@@ -30,7 +30,7 @@ func (f *runFlags) add(c *cobra.Command) {
 }
 
 // apply puts the flags above the settings.
-func (f runFlags) apply(o *session.PushOptions) (err error) {
+func (f runFlags) apply(o *session.Run) (err error) {
 	if f.timeout < 0 {
 		return app.Usagef("--timeout %s: time doesn't run backwards", f.timeout)
 	}

@@ -93,7 +93,9 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
 		return now, errors.Join(err, &BusyError{ID: rec.ID, What: "push or answer"})
 	}
 
-	order.take(o)
+	order.Run = o.Run
+	order.Prompt, order.Asked, order.Fresh = "", "", false
+	order.Key, order.Message, order.Env = "", "", nil
 	// A session that never got as far as its clone starts from the beginning.
 	order.Again = !rec.Started.IsZero()
 	if err := s.clearExchange(rec.ID); err != nil {

@@ -23,6 +23,7 @@ import (
 
 // PushOptions say what is handed over, and to whom.
 type PushOptions struct {
+	Run
 	Dir     string // where the command was given
 	Plan    string // a file
 	Message string // the plan itself, instead of a file
@@ -31,17 +32,6 @@ type PushOptions struct {
 	Model   string // likewise
 	Depth   int
 	Resume  string // the session whose workspace is used again
-
-	Interactive bool
-	Cols, Rows  int
-	Timeout     time.Duration
-	IdleTimeout time.Duration
-	MaxWait     time.Duration // for a model that fails for the time being
-	NoResume    bool          // don't wait for it at all
-	Limits      Limits
-	PlainGit    bool // in a worktree box, bind every git of the agent by its environment
-	OnDone      []string
-	OnWaiting   []string
 }
 
 // UsageError says that a command was given words that don't go together.
@@ -80,8 +70,8 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 		return store.Session{}, err
 	}
 	id := s.identity(repo)
-	order := Order{Format: repo.ObjectFormat, Name: id.Name, Email: id.Email, Shallow: o.Depth > 0 || repo.IsShallow()}
-	order.take(o)
+	order := Order{Run: o.Run, Format: repo.ObjectFormat, Name: id.Name, Email: id.Email,
+		Shallow: o.Depth > 0 || repo.IsShallow()}
 	rec, err = s.handOver(ctx, repo, b, d, rec, order, p, o.Depth)
 	if err != nil {
 		return rec, fmt.Errorf("push: %w", err)
@@ -127,15 +117,6 @@ func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, d bo
 	}
 	_, _, err = s.FindProgram(ctx, a, b, d) // last: it may have to be installed
 	return err
-}
-
-// take is how the user wants this run to be.
-func (o *Order) take(p PushOptions) {
-	o.Interactive, o.Cols, o.Rows, o.Timeout, o.IdleTimeout = p.Interactive, p.Cols, p.Rows, p.Timeout, p.IdleTimeout
-	o.MaxWait, o.NoResume, o.Limits = p.MaxWait, p.NoResume, p.Limits
-	o.OnDone, o.OnWaiting, o.PlainGit = p.OnDone, p.OnWaiting, p.PlainGit
-	o.Prompt, o.Asked, o.Fresh = "", "", false
-	o.Key, o.Message, o.Env = "", "", nil
 }
 
 // belongs refuses to use the box of one repository for another.

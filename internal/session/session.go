@@ -186,30 +186,35 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 	return v, end(&v)
 }
 
-// Order is what a keeper has to do. It stays on the host.
-type Order struct {
-	Session     string        `json:"session"`
-	Plan        string        `json:"plan"`
-	Title       string        `json:"title,omitempty"` // of a plan that was given later
+// Run is how an agent is to run: what settings and flags say goes as it is to the keeper.
+type Run struct {
 	Interactive bool          `json:"interactive,omitempty"`
 	Cols        int           `json:"cols,omitempty"`
 	Rows        int           `json:"rows,omitempty"`
-	Format      string        `json:"format,omitempty"`
-	Shallow     bool          `json:"shallow,omitempty"`
-	Again       bool          `json:"again,omitempty"` // the workspace is there from an earlier run
-	Name        string        `json:"name,omitempty"`
-	Email       string        `json:"email,omitempty"`
 	Timeout     time.Duration `json:"timeout,omitempty"`
-	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git of the agent
 	IdleTimeout time.Duration `json:"idle_timeout,omitempty"`
-	MaxWait     time.Duration `json:"max_wait,omitempty"`
-	NoResume    bool          `json:"no_resume,omitempty"`
+	MaxWait     time.Duration `json:"max_wait,omitempty"`  // for a model that fails for the time being
+	NoResume    bool          `json:"no_resume,omitempty"` // don't wait for it at all
 	Limits      Limits        `json:"limits"`
-	Prompt      string        `json:"prompt,omitempty"` // said instead of carrying out the plan
-	Asked       string        `json:"asked,omitempty"`  // the question that Prompt answers
-	Fresh       bool          `json:"fresh,omitempty"`  // begin a new conversation, whatever there was before
+	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git in a worktree box
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
+}
+
+// Order is what a keeper has to do. It stays on the host.
+type Order struct {
+	Run
+	Session string `json:"session"`
+	Plan    string `json:"plan"`
+	Title   string `json:"title,omitempty"` // of a plan that was given later
+	Format  string `json:"format,omitempty"`
+	Shallow bool   `json:"shallow,omitempty"`
+	Again   bool   `json:"again,omitempty"` // the workspace is there from an earlier run
+	Name    string `json:"name,omitempty"`
+	Email   string `json:"email,omitempty"`
+	Prompt  string `json:"prompt,omitempty"` // said instead of carrying out the plan
+	Asked   string `json:"asked,omitempty"`  // the question that Prompt answers
+	Fresh   bool   `json:"fresh,omitempty"`  // begin a new conversation, whatever there was before
 
 	// Of a turn in a phase.
 	Key     string      `json:"key,omitempty"`     // its name, which lasts

@@ -25,10 +25,7 @@ type Turn struct {
 	Look      bool   // it only looks: several can do so at once, each with a session of its own
 	Message   string // for a commit of what it leaves uncommitted
 	Env       []string
-
-	IdleTimeout time.Duration
-	Timeout     time.Duration
-	Limits      Limits
+	Run       Run
 }
 
 // Taken is how a turn went.
@@ -132,15 +129,11 @@ func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (sto
 	if was.Key == t.Key {
 		before = was.Before // it is the same turn, begun again
 	}
-	return s.goOn(ctx, rec, t.options(), func(o *Order, b *box.Box, d box.Driver) (err error) {
+	o := PushOptions{Run: t.Run, Agent: t.Agent, Model: t.Model}
+	return s.goOn(ctx, rec, o, func(o *Order, b *box.Box, d box.Driver) (err error) {
 		o.Again, o.Before = true, before
 		return s.fillOrder(o, rec.ID, t, b, d)
 	})
-}
-
-func (t Turn) options() PushOptions {
-	return PushOptions{Agent: t.Agent, Model: t.Model, Timeout: t.Timeout, IdleTimeout: t.IdleTimeout, MaxWait: time.Hour,
-		Limits: t.Limits}
 }
 
 func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
@@ -165,7 +158,7 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 	rec := store.Session{ID: id, Box: of.Box, Backend: of.Backend, Agent: t.Agent, Model: t.Model, Repo: of.Repo,
 		RepoKey: of.RepoKey, Branch: of.Branch, Base: of.Base, Origin: of.Origin, Title: t.Title, State: store.Created,
 		Created: s.Now()}
-	if err := s.ready(ctx, rec, b, d, t.Limits); err != nil {
+	if err := s.ready(ctx, rec, b, d, t.Run.Limits); err != nil {
 		return rec, err
 	}
 	lock, err := s.keeperLock(id)
@@ -177,8 +170,8 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 	if err != nil {
 		return rec, err
 	}
-	order := Order{Session: id, Format: was.Format, Name: was.Name, Email: was.Email, View: t.Workspace, Again: true}
-	order.take(t.options())
+	order := Order{Run: t.Run, Session: id, Format: was.Format, Name: was.Name, Email: was.Email, View: t.Workspace,
+		Again: true}
 	if err := os.MkdirAll(s.Exchange(id), 0o700); err != nil {
 		return rec, err
 	}

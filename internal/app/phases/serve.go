@@ -42,7 +42,8 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 		Settings: steps.Settings{
 			Pull: session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle,
 				ObjectBytes: cfg.Pull.MaxBlob}},
-			Limits: run.Limits, IdleTimeout: run.IdleTimeout, Bots: cfg.Cruise.Bots,
+			Run:  session.Run{Limits: run.Limits, IdleTimeout: run.IdleTimeout, MaxWait: time.Hour},
+			Bots: cfg.Cruise.Bots,
 		},
 	}
 	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle,

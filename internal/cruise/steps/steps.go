@@ -58,10 +58,9 @@ type Sessions interface {
 
 // Settings are what the user set for all phases.
 type Settings struct {
-	Pull        session.PullOptions // bounds of what comes out of a workspace
-	Limits      session.Limits
-	IdleTimeout time.Duration
-	Bots        []string // accounts that are programs, where the forge doesn't tell
+	Pull session.PullOptions // bounds of what comes out of a workspace
+	Run  session.Run
+	Bots []string // accounts that are programs, where the forge doesn't tell
 }
 
 // Doer carries out steps.
@@ -186,15 +185,15 @@ func short(s string) string {
 
 // Work has an agent take its turn.
 func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
-	limits := d.Settings.Limits
-	if j.MaxCost > 0 && (limits.RunCost == 0 || j.MaxCost < limits.RunCost) {
-		limits.RunCost = j.MaxCost
+	run := d.Settings.Run
+	if most := &run.Limits.RunCost; j.MaxCost > 0 && (*most == 0 || j.MaxCost < *most) {
+		*most = j.MaxCost
 	}
 	got, err := d.Sessions.Take(ctx, session.Turn{
 		Key: j.Key, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model, Prompt: j.Prompt,
 		Plan:  j.Task,
 		Title: string(j.Role) + " of phase " + j.Phase, Look: j.Role == cruise.Reviewer, Message: j.Message, Env: j.Env(),
-		IdleTimeout: d.Settings.IdleTimeout, Limits: limits,
+		Run: run,
 	})
 	if err != nil {
 		return cruise.Report{}, temporary(err)
