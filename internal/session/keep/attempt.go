@@ -25,16 +25,21 @@ import (
 // attempt is one start of an agent's program.
 type attempt struct {
 	*run
-	reading sync.Mutex // both of the program's streams are read at once
-	decoder event.Decoder
-	cancel  context.CancelCauseFunc
-	started bool // it has a conversation
-	moved   bool // it has done something: a failure after that is the first one again
+	heard  hearing
+	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex
+	// under the keeper's mutex
 	asked  string
 	soft   error    // why it was asked to end
 	timers []func() // stop what would end it
+}
+
+// hearing is what a program has said. Both of its streams are read at once.
+type hearing struct {
+	mu      sync.Mutex
+	decoder event.Decoder
+	started bool // it has a conversation
+	moved   bool // it has done something: a failure after that is the first one again
 }
 
 // attempt starts the agent's program and says how it ended.
@@ -45,7 +50,8 @@ func (r *run) attempt(ctx context.Context) ending {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &attempt{run: r, cancel: cancel, decoder: r.agent.Events(event.Start{Before: r.before, Now: r.clock.Now})}
+	a := &attempt{run: r, cancel: cancel}
+	a.heard.decoder = r.agent.Events(event.Start{Before: r.before, Now: r.clock.Now})
 	r.mu.Lock()
 	r.now = a
 	limit := r.limit
@@ -93,7 +99,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 	if exit < 0 {
 		exit = 128 + int(syscall.SIGKILL)
 	}
-	last := a.decoder.End(exit)
+	last := a.heard.decoder.End(exit)
 	a.transcript.AddEvent(last)
 	if last.Finished == nil {
 		return event.Finished{Outcome: event.Failed, Error: "it ended without a word"}, err
@@ -115,9 +121,9 @@ func (a *attempt) read(r io.Reader) {
 }
 
 func (a *attempt) line(line []byte) {
-	a.reading.Lock()
-	defer a.reading.Unlock()
-	events := a.decoder.Line(line)
+	a.heard.mu.Lock()
+	defer a.heard.mu.Unlock()
+	events := a.heard.decoder.Line(line)
 	if !says(events, line) {
 		a.transcript.Raw(line)
 	}
@@ -129,9 +135,9 @@ func (a *attempt) line(line []byte) {
 
 // errLine hears what some agents say on their standard error alone: that a call was denied, that they try again.
 func (a *attempt) errLine(line []byte) {
-	a.reading.Lock()
-	defer a.reading.Unlock()
-	for _, e := range a.decoder.ErrLine(line) {
+	a.heard.mu.Lock()
+	defer a.heard.mu.Unlock()
+	for _, e := range a.heard.decoder.ErrLine(line) {
 		a.idle.again()
 		a.transcript.AddEvent(e)
 		a.event(e)
@@ -146,13 +152,13 @@ func says(events []event.Event, line []byte) bool {
 func (a *attempt) event(e event.Event) {
 	switch e.Kind {
 	case event.KindStarted:
-		a.started = true
+		a.heard.started = true
 		a.converses(e.Session)
 	case event.KindToolResult, event.KindDenied:
-		a.moved = true
+		a.heard.moved = true
 	case event.KindUsage:
 		if e.Usage != nil {
-			a.moved = a.moved || e.Usage.Output > 0
+			a.heard.moved = a.heard.moved || e.Usage.Output > 0
 			a.meter.count(*e.Usage)
 		}
 	case event.KindQuestion:
@@ -200,23 +206,14 @@ func (a *attempt) wrapUp(cause error, notice time.Duration) {
 	force := a.clock.AfterFunc(notice+interruptTime, func() { a.cancel(cause) })
 	a.timers = append(a.timers, force)
 	if notice == 0 {
-		a.ask()
+		a.interrupt()
 		return
 	}
-	a.timers = append(a.timers, a.clock.AfterFunc(notice, a.ask))
-}
-
-// ask asks the program to end, as a person at its terminal would.
-func (a *attempt) ask() {
-	if a.order.Interactive {
-		a.keeper.mu.Lock()
-		defer a.keeper.mu.Unlock()
-		if a.pty != nil {
-			a.pty.Type([]byte{ctrlC})
-		}
-		return
-	}
-	a.interrupt()
+	a.timers = append(a.timers, a.clock.AfterFunc(notice, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.interrupt()
+	}))
 }
 
 // calm forgets what would have ended the attempt.
@@ -240,7 +237,7 @@ func (a *attempt) settle(ctx context.Context, fin event.Finished) {
 		a.meter.count(fin.Usage)
 	}
 	a.meter.nextAttempt()
-	if a.moved {
+	if a.heard.moved {
 		a.tried.Failures = 0
 	}
 	a.before = fin.Total
@@ -263,12 +260,13 @@ func (a *attempt) settle(ctx context.Context, fin event.Finished) {
 // ending says how the attempt went.
 func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) ending {
 	a.mu.Lock()
-	asked, soft := a.asked, a.soft
+	asked, soft, limit := a.asked, a.soft, a.limit
+	killed, stopped, typed := a.killed, a.stopped, a.typed
 	a.mu.Unlock()
-	a.run.mu.Lock()
-	limit := a.limit
-	a.run.mu.Unlock()
-	end := ending{Ran: true, Err: err, Finished: fin}
+	end := ending{Ran: true, Err: err, Finished: fin, Killed: killed}
+	// What Ctrl-C on a terminal means is the agent's to say: its exit status does. Who leaves at a limit was stopped by
+	// that.
+	end.Stopped = stopped || typed && limit.Limit == "" && proc.Code(err) == 128+int(syscall.SIGINT)
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errIdle):
@@ -288,12 +286,6 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	if a.resumable() && (end.succeeded() || fin.Asked || errors.Is(soft, errAsked)) {
 		end.Question = a.question(asked)
 	}
-	a.keeper.mu.Lock()
-	defer a.keeper.mu.Unlock()
-	end.Killed = a.killed
-	// What Ctrl-C on a terminal means is the agent's to say: its exit status does. Who leaves at a limit was stopped by
-	// that.
-	end.Stopped = a.stopped || a.typed && limit.Limit == "" && proc.Code(err) == 128+int(syscall.SIGINT)
 	return end
 }
 

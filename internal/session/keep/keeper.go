@@ -39,13 +39,13 @@ type keeper struct {
 	clock      Clock
 	transcript *session.Transcript
 	signals    chan syscall.Signal
-	stopping   chan struct{} // closed when a person asks the agent to end
+	stopping   chan struct{}      // closed when a person asks the agent to end
+	kill       context.CancelFunc // ends the agent
 
-	mu      sync.Mutex
+	mu      sync.Mutex // of all that follows, here and in the run and its attempts
 	pty     *term.Pty
-	stopped bool               // a person asked the agent to end
-	typed   bool               // a person typed Ctrl-C on its terminal
-	kill    context.CancelFunc // ends the agent
+	stopped bool // a person asked the agent to end
+	typed   bool // a person typed Ctrl-C on its terminal
 	killed  bool
 }
 
@@ -210,10 +210,6 @@ func (k *keeper) handle(r session.Request) {
 			close(k.stopping)
 		}
 		k.stopped = true
-		if k.pty != nil {
-			k.pty.Type([]byte{ctrlC})
-			return
-		}
 		k.interrupt()
 	case "kill":
 		k.killed = true

@@ -98,6 +98,13 @@ func (m *meter) write(ctx context.Context) error {
 	return nil
 }
 
+// written is what was kept of the run up to now.
+func (m *meter) written() store.Spend {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kept
+}
+
 // run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: what
 // is under way then is still to be counted.
 func (m *meter) run(ctx context.Context) (stop func()) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -36,7 +35,7 @@ type run struct {
 
 	before event.Usage // what the CLI had counted before the present attempt
 
-	mu    sync.Mutex
+	// under the keeper's mutex
 	now   *attempt        // under way
 	limit session.Reached // the spend limit
 }
@@ -200,8 +199,8 @@ func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
 	case <-r.stopping:
 	case <-ctx.Done():
 	}
-	r.keeper.mu.Lock()
-	defer r.keeper.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return ending{Ran: true, Err: ctx.Err(), Stopped: r.stopped, Killed: r.killed}, false
 }
 
@@ -229,7 +228,7 @@ func (r *run) resume(conversation string) {
 // lostConversation starts anew, once, where the CLI no longer knows the conversation that it should go on with.
 func (r *run) lostConversation(end ending) bool {
 	f := end.Finished
-	if r.task.Resume == "" || r.now.started || end.decided() || f.Outcome != event.Failed || f.Transient {
+	if r.task.Resume == "" || r.now.heard.started || end.decided() || f.Outcome != event.Failed || f.Transient {
 		return false
 	}
 	r.step("%s no longer has its conversation, so it begins a new one in the same workspace", r.agent.Name())
@@ -263,10 +262,7 @@ func (r *run) spentAll(limit session.Reached) {
 
 // sayEstimate says that nobody knows what the run has cost, if that is so.
 func (r *run) sayEstimate() {
-	r.meter.mu.Lock()
-	spent := r.meter.kept
-	r.meter.mu.Unlock()
-	if spent.Estimate && spent.Cost > 0 {
+	if spent := r.meter.written(); spent.Estimate && spent.Cost > 0 {
 		r.step("this run has cost $%.2f (estimate)", spent.Cost)
 	}
 }
@@ -280,8 +276,12 @@ func (r *run) stop(cause error) {
 	}
 }
 
-// interrupt asks the agent's program to end by itself.
+// interrupt asks the agent's program to end, as a person at its terminal would. The caller holds the mutex.
 func (k *keeper) interrupt() {
+	if k.pty != nil {
+		k.pty.Type([]byte{ctrlC})
+		return
+	}
 	select {
 	case k.signals <- syscall.SIGINT:
 	default: // it has enough of them already
