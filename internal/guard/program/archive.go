@@ -72,44 +72,6 @@ func oldTarStyle(args []arg) []arg {
 	return append(out, rest...)
 }
 
-func (s *Judge) zip(argv []arg) {
-	o := word.Parse(argv[1:], "bnPtxisO", "-TT", "--unzip-command", "-tt", "-ws", "--out", "--temp-path")
-	for _, a := range o.Values("-TT", "--unzip-command") {
-		s.Isolated(func() { s.RunText(a.Text, a, "zip") })
-	}
-	for _, a := range o.Values("-O", "--out", "-b", "--temp-path") {
-		s.Check(land.Write, a)
-	}
-	if len(o.Operands) > 0 {
-		s.Check(land.Write, o.Operands[0])
-	}
-	if o.Has("-m", "--move") {
-		for _, a := range o.Operands[min(1, len(o.Operands)):] {
-			s.Check(land.Remove, a)
-		}
-	}
-}
-
-// unzip reads its archive and writes below the current directory or -d.
-func (s *Judge) unzip(argv []arg) {
-	o := word.Parse(argv[1:], "dPx")
-	s.Print(word.Unknown(word.Dynamic))
-	if o.Has("-l", "-t", "-p", "-v", "-z", "-Z") {
-		return
-	}
-	if o.Has("-:") {
-		s.Deny(verdict.RuleWrite, word.Cover(argv), "", "unzip -: writes names with .. from the archive",
-			"extract without it")
-	}
-	for _, a := range o.Values("-d") {
-		s.Check(land.Write, a)
-		s.fills(a)
-	}
-	for _, a := range o.Operands[min(1, len(o.Operands)):] {
-		s.operand(a)
-	}
-}
-
 // labels handles build tools whose targets look like //path:name.
 func (s *Judge) labels(argv []arg) {
 	var rest []arg
@@ -120,36 +82,6 @@ func (s *Judge) labels(argv []arg) {
 		}
 	}
 	s.generic(rest)
-}
-
-// download writes what it fetches to the file it is told.
-func (s *Judge) download(name string, argv []arg) {
-	valued, long := "oDcKTduHAebFXrmYyzUxEtQPwC", []string{"--output", "--output-dir", "--dump-header", "--cookie-jar",
-		"--trace", "--trace-ascii", "--stderr", "--data", "--header", "--request", "--user", "--write-out", "--form",
-		"--etag-save", "--hsts", "--alt-svc", "--config", "--upload-file", "--url", "--data-binary", "--data-raw", "--cacert",
-		"--cert", "--key", "--libcurl"}
-	writes := []string{"-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar", "--trace",
-		"--trace-ascii", "--stderr", "--etag-save", "--hsts", "--alt-svc", "--libcurl"}
-	if name == "wget" {
-		valued, long = "OPoaiUtTQwelADRB", []string{"--output-document", "--directory-prefix", "--output-file",
-			"--append-output", "--header", "--post-data", "--user", "--password", "--save-cookies", "--warc-file", "--execute",
-			"--use-askpass"}
-		writes = []string{"-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file", "-a",
-			"--append-output", "--save-cookies", "--warc-file"}
-	}
-	if name == "aria2c" {
-		valued, writes = "dolij", []string{"-d", "-o", "-l", "--dir", "--out", "--log"}
-	}
-	o := word.Parse(argv[1:], valued, long...)
-	for _, a := range o.Values(writes...) {
-		if !a.Is("-") {
-			s.Check(land.Write, a)
-		}
-	}
-	for _, a := range o.Values("--use-askpass") {
-		s.Exec([]arg{a})
-	}
-	s.Print(word.Unknown(word.Dynamic))
 }
 
 // container denies mounts that open a way out and ways into the host's
@@ -181,8 +113,6 @@ func (s *Judge) container(argv []arg) {
 			s.Deny(verdict.RuleLink, word.Cover(rest), "", "a privileged container reaches the host",
 				"run it without --privileged")
 		}
-	case "login", "logout", "context":
-		s.homeConfig(argv)
 	case "cp":
 		for _, a := range word.Parse(rest[1:], "").Operands {
 			if !strings.Contains(a.Known(), ":") {
@@ -267,10 +197,6 @@ func (s *Judge) kubectl(argv []arg) {
 			s.Check(land.Write, a)
 		}
 	}
-	if len(rest) > 0 && rest[0].Is("config") && len(rest) > 1 && (strings.HasPrefix(rest[1].Known(), "set") ||
-		strings.HasPrefix(rest[1].Known(), "use") || strings.HasPrefix(rest[1].Known(), "delete")) {
-		s.homeConfig(argv)
-	}
 	s.Print(word.Unknown(word.Dynamic))
 }
 
@@ -282,12 +208,6 @@ func (s *Judge) client(name string, argv []arg) {
 	for _, a := range args {
 		if !strings.HasPrefix(a.Prefix(), "-") {
 			words += a.Known() + " "
-		}
-	}
-	for _, w := range []string{"auth login", "auth logout", "auth setup-git", "config set", "alias set",
-		"extension install", "configure"} {
-		if strings.HasPrefix(words, w) {
-			s.homeConfig(argv)
 		}
 	}
 	o := word.Parse(args, "oDORd", "--dir", "--output", "--output-dir", "--destination", "--download-path")

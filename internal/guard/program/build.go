@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/bash"
-	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
@@ -114,52 +113,6 @@ func (s *Judge) SuspiciousRun(command string, at arg) {
 	s.RunText(word.Lit(command), at, "a script")
 }
 
-// compiler reads its inputs and writes by -o.
-func (s *Judge) compiler(argv []arg) {
-	for i, a := range argv[1:] {
-		v := a.Prefix()
-		prev, _ := argv[i].Literal()
-		switch {
-		case prev == "-o" || prev == "--out-dir" || prev == "-MF" || prev == "-dumpdir" || prev == "--emit":
-			s.Check(land.Write, a)
-		case strings.HasPrefix(v, "-o") && len(v) > 2:
-			s.Check(land.Write, a.After(2))
-		case strings.HasPrefix(v, "-wrapper") || strings.HasPrefix(v, "-fplugin=") || strings.HasPrefix(v, "-specs="):
-			s.Suspicious(a)
-		case prev == "-wrapper":
-			s.Exec(commaWords(a))
-		case strings.HasPrefix(v, "--out-dir=") || strings.HasPrefix(v, "-Clinker=") || strings.HasPrefix(v, "--emit="):
-			s.Loose(a)
-		case strings.HasPrefix(v, "-") && !compilerReads(v) || strings.HasPrefix(prev, "-") && !compilerReads(prev) &&
-			!strings.Contains(prev, "=") && len(prev) > 3:
-			s.Mentions(a.Text, a)
-		}
-	}
-	s.runOperands(argv)
-	s.Print(word.Unknown(word.Dynamic))
-}
-
-// compilerReads names the options of compilers that say where to look.
-func compilerReads(v string) bool {
-	for _, name := range []string{"-I", "-L", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-F", "-B",
-		"-l", "--sysroot", "-isysroot", "-Wl,-rpath", "-D", "-Wall", "-x", "-T",
-		"--extern", "--cfg", "-std", "-ffile-prefix-map", "-fdebug-prefix-map", "-fmacro-prefix-map", "--remap-path-prefix",
-		"-target", "--target"} {
-		if strings.HasPrefix(v, name) {
-			return true
-		}
-	}
-	return false
-}
-
-func commaWords(a arg) []arg {
-	var out []arg
-	for _, t := range a.Split(",") {
-		out = append(out, a.Hold(t))
-	}
-	return out
-}
-
 // golang knows go's options that run programs.
 func (s *Judge) golang(argv []arg) {
 	outer := s.Dirs
@@ -180,10 +133,6 @@ func (s *Judge) golang(argv []arg) {
 				s.MoveTo(value, false)
 			}
 		}
-	}
-	if len(argv) > 2 && argv[1].Is("env") && (argv[2].Is("-w") || argv[2].Is("-u")) || len(argv) > 2 &&
-		argv[1].Is("telemetry") {
-		s.homeConfig(argv)
 	}
 	for i, a := range argv[1:] {
 		if a.Is("-args") || a.Is("--args") {
@@ -235,9 +184,6 @@ func (s *Judge) cargo(argv []arg) {
 		}
 		return
 	}
-	if len(argv) > 1 && (argv[1].Is("login") || argv[1].Is("logout")) {
-		s.homeConfig(argv)
-	}
 	for i, a := range argv[1:] {
 		if argv[i].Is("--config") && strings.Contains(a.Known(), "runner") || argv[i].Is("--config") &&
 			strings.Contains(a.Known(), "wrapper") || argv[i].Is("--config") && strings.Contains(a.Known(), "linker") {
@@ -259,7 +205,6 @@ func (s *Judge) packageRunner(name string, argv []arg) bool {
 	for _, a := range o.Values("-c", "--call") {
 		s.Isolated(func() { s.RunText(a.Text, a, name) })
 	}
-	s.homeOptions(name, argv)
 	if name == "npx" {
 		if len(rest) > 0 {
 			s.Isolated(func() { s.Exec(rest) })
@@ -296,13 +241,6 @@ func (s *Judge) packageRunner(name string, argv []arg) bool {
 	return true
 }
 
-// settings handles programs that print variables to be evaluated. They are the
-// user's own, and what they print is taken as harmless.
-func (s *Judge) settings(argv []arg) {
-	s.Capture(func() { s.generic(argv) })
-	s.Print(word.Unknown(word.Token))
-}
-
 // passedOn checks the arguments that a package script is given.
 func (s *Judge) passedOn(argv []arg) {
 	for i := range argv[1:] {
@@ -320,41 +258,6 @@ func (s *Judge) packageScripts(at arg) {
 		if strings.ContainsAny(piece, " /") && !strings.Contains(piece, "\n") {
 			s.Isolated(func() { s.SuspiciousRun(piece, at) })
 		}
-	}
-}
-
-// homeOptions denies what package managers keep outside the workspace.
-func (s *Judge) homeOptions(name string, argv []arg) {
-	words := []string{}
-	global := false
-	for _, a := range argv[1:] {
-		v := a.Known()
-		if !strings.HasPrefix(v, "-") {
-			words = append(words, v)
-		}
-		switch v {
-		case "-g", "--global", "--location=global", "--location=user", "-ig":
-			global = true
-		}
-	}
-	line := strings.Join(words, " ") + " "
-	if global && !strings.HasPrefix(line, "ls ") && !strings.HasPrefix(line, "list ") &&
-		!strings.HasPrefix(line, "root ") && !strings.HasPrefix(line, "prefix ") && !strings.HasPrefix(line, "outdated ") &&
-		!strings.HasPrefix(line, "config get") && !strings.HasPrefix(line, "bin ") {
-		s.homeConfig(argv)
-	}
-	for _, prefix := range []string{"config set ", "config delete ", "config edit ", "set ", "login ", "adduser ",
-		"logout ", "global ", "link ", "unlink "} {
-		if !strings.HasPrefix(line, prefix) || name == "pnpm" && prefix == "link " && len(words) > 1 &&
-			strings.HasPrefix(words[1], ".") {
-			continue
-		}
-		if prefix == "config set " && strings.Contains(word.Cover(argv).Known(), "--location=project") ||
-			prefix == "global " &&
-				name != "yarn" {
-			continue
-		}
-		s.homeConfig(argv)
 	}
 }
 

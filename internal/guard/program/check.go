@@ -53,11 +53,16 @@ func (s *Judge) generic(argv []arg) {
 	for i := range argv[1:] {
 		s.argument(argv, i+1)
 	}
+	s.reads(argv)
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// reads judges what a program that nobody knows may read and run.
+func (s *Judge) reads(argv []arg) {
 	s.inFront(argv)
 	s.inputText(argv)
 	s.written(argv)
 	s.runOperands(argv)
-	s.Print(word.Unknown(word.Dynamic))
 }
 
 // Loose checks an argument in all the forms in which a path hides in one:

@@ -193,13 +193,6 @@ func (s *Judge) remember(place arg, target, dir string) {
 	}
 }
 
-func (s *Judge) remove(args []arg) {
-	o := word.Parse(args, "nsg", "--random-source", "--size", "--iterations", "--glob")
-	for _, a := range o.Operands {
-		s.Check(land.Remove, a)
-	}
-}
-
 func (s *Judge) mkdir(args []arg) {
 	o := word.Parse(args, "mZ", "--mode", "--context")
 	for _, a := range o.Operands {
@@ -259,16 +252,6 @@ func (s *Judge) fills(target arg) {
 	}
 }
 
-func (s *Judge) touch(name string, argv []arg) {
-	o := word.Parse(argv[1:], "rdtsolm", "--reference", "--date", "--time", "--size", "--mode")
-	for _, a := range o.Operands {
-		s.operand(a)
-	}
-	if name == "tee" || name == "sponge" {
-		s.printed("tee", argv)
-	}
-}
-
 func (s *Judge) dd(args []arg) {
 	for _, a := range args {
 		if strings.HasPrefix(a.Prefix(), "of=") {
@@ -276,53 +259,4 @@ func (s *Judge) dd(args []arg) {
 		}
 	}
 	s.Print(s.decoded("dd"))
-}
-
-func (s *Judge) rsync(argv []arg) {
-	o := word.Parse(argv[1:], "eTBfM", "--rsh", "--rsync-path", "--log-file", "--backup-dir", "--partial-dir",
-		"--temp-dir", "--exclude", "--include", "--files-from", "--exclude-from", "--compare-dest", "--link-dest",
-		"--write-batch")
-	for _, a := range o.Values("-e", "--rsh", "--rsync-path") {
-		s.Isolated(func() { s.RunText(a.Text, a, "rsync") })
-	}
-	for _, a := range o.Values("--log-file", "--backup-dir", "--partial-dir", "-T", "--temp-dir", "--write-batch") {
-		s.Check(land.Write, a)
-	}
-	s.lastWritten(o)
-	if n := len(o.Operands); n > 1 && (o.Has("--delete", "--del") || strings.HasSuffix(o.Operands[0].Known(), "/")) {
-		s.fills(o.Operands[n-1])
-	}
-}
-
-// lastWritten checks the last operand as a place to be written, and the
-// others too if the options say that sources are removed.
-func (s *Judge) lastWritten(o word.Options) {
-	n := len(o.Operands)
-	if n == 0 {
-		return
-	}
-	if o.Has("--remove-source-files") {
-		for _, a := range o.Operands[:n-1] {
-			s.Check(land.Remove, a)
-		}
-	}
-	if last := o.Operands[n-1]; n > 1 && (pathLike(last.Text) || last.First() != word.Literal) {
-		s.Check(land.Write, last)
-		for _, a := range o.Operands[:n-1] {
-			s.intoDirectory(last, a)
-		}
-	}
-}
-
-func (s *Judge) scp(argv []arg) {
-	o := word.Parse(argv[1:], "cDFiJloPSX")
-	for _, a := range o.Values("-S") {
-		s.Isolated(func() { s.RunText(a.Text, a, "scp") })
-	}
-	for i, a := range o.Operands {
-		if host, rest, ok := strings.Cut(a.Known(), ":"); ok && isHere(host) && i > 0 && i == len(o.Operands)-1 {
-			s.CheckFrom(land.Write, a.Hold(word.Lit(rest)), s.Home())
-		}
-	}
-	s.lastWritten(o)
 }

@@ -48,6 +48,7 @@ func (s *Judge) Run(name string, argv []arg) {
 	s.current = argv
 	defer func() { s.current = outer }()
 	base := path.Base(name)
+	s.alters(base, argv)
 	if s.runSelf(base, argv) || s.runWrapper(base, argv) || s.runInterpreter(base, argv) || s.runTool(base, argv) ||
 		s.byRow(base, argv) {
 		return

@@ -24,14 +24,16 @@ func (s *Judge) printed(name string, argv []arg) bool {
 		s.Print(s.mktemp(args))
 	case "which", "whereis", "type":
 		s.Print(s.WhichOutput(args))
-	case "date", "nproc", "uname", "arch", "whoami", "id", "hostname", "seq", "wc", "tty", "logname", "groups",
+	case "ssh-agent", "dircolors", "lesspipe", "opam", "fnm", "starship", "zoxide", "luarocks", "minikube", "thefuck",
+		"keychain",
+		"date", "nproc", "uname", "arch", "whoami", "id", "hostname", "seq", "wc", "tty", "logname", "groups",
 		"uuidgen", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "stat", "expr", "bc", "tput", "getconf", "shuf":
 		s.Print(word.Unknown(word.Token))
 	case "pgrep", "pidof":
 		s.Print(word.JoinArgs(args).Plus("\n")) // stands for the processes of that name
 	case "cat":
 		s.Print(s.cat(args))
-	case "tac", "tee", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "nl":
+	case "tac", "tee", "sponge", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "nl":
 		return s.filtered(name, args)
 	case "ls", "find", "fd", "fdfind", "rg":
 		return s.listed(name, args)
@@ -166,7 +168,7 @@ func (s *Judge) filtered(name string, args []arg) bool {
 			s.sought = true
 		}
 	}
-	if name == "tee" {
+	if name == "tee" || name == "sponge" {
 		for _, a := range word.Parse(args, "").Operands {
 			if v, ok := a.Literal(); ok {
 				s.Files[s.Absolute(v)] = s.Stdin.Text

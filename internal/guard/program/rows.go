@@ -25,8 +25,25 @@ type row struct {
 	as    rowKind
 	names string // with a blank before and after each
 	does  string // in words, after "it"
-	wrap  *wrapper
 	lang  string
+	// opts are the options with a value, each with the mark of what becomes of
+	// it, and rest is what operands are.
+	opts string
+	rest byte
+	// waits says that it takes commands from a terminal unless it is told one.
+	waits bool
+	// looks are options with which operands are only read, and moves those with
+	// which what is read is removed.
+	looks, moves string
+	// A command may come after one of the words of sub, behind skip operands,
+	// and with vars after variables that are set for it.
+	sub  string
+	skip int
+	vars bool
+	// alters are the phrases with which it alters what denial says, unless one
+	// of spared is said too.
+	alters, spared string
+	denial         byte
 	// reads says when operands are only read: "*" for always, or the words of
 	// which one has to be given.
 	reads string
@@ -166,7 +183,9 @@ func Explain(name string) string {
 // inWords is the row as a clause.
 func (r *row) inWords() string {
 	s := r.does
-	if r.reads != "" && r.reads != "*" {
+	if r.reads != "" && r.rest == judgeOptions {
+		s += ": -" + strings.ReplaceAll(r.reads, " ", " -")
+	} else if r.reads != "" && r.reads != "*" {
 		s += ": one of " + r.reads
 	}
 	if r.edits != "" {
@@ -178,24 +197,46 @@ func (r *row) inWords() string {
 	if r.writes != "" {
 		s += "; writes what is named by " + r.writes
 	}
-	if r.wrap == nil {
-		return s
+	for _, m := range [...]struct {
+		mark  byte
+		words string
+	}{{entered, "enters the directory of"}, {shellOf, "runs the text of"}, {perhaps, "may run"}, {started, "starts"},
+		{written, "writes what is named by"}, {refused, "may not be given"}} {
+		if names := r.marked(m.mark); names != "" {
+			s += "; " + m.words + names
+		}
 	}
-	w := r.wrap
-	if len(w.dirs) > 0 {
-		s += "; enters the directory of " + strings.Join(w.dirs, " ")
+	if r.looks != "" {
+		s += "; only reads with " + r.looks
 	}
-	if len(w.texts) > 0 {
-		s += "; runs the text of " + strings.Join(w.texts, " ")
+	if r.moves != "" {
+		s += "; removes what it reads with " + r.moves
 	}
-	if len(w.files) > 0 {
-		s += "; writes what is named by " + strings.Join(w.files, " ")
-	}
-	if w.vars {
+	if r.vars {
 		s += "; takes variables before it"
 	}
-	if len(w.sub) > 0 {
-		s += "; only after " + strings.Join(w.sub, " or ")
+	if r.sub != "" {
+		s += "; only after " + strings.ReplaceAll(r.sub, " ", " or ")
+	}
+	if r.alters != "" && r.alters != always && r.alters != anything {
+		s += ": " + strings.ReplaceAll(r.alters, "|", ", ")
+	}
+	if r.spared != "" {
+		s += "; not with " + strings.ReplaceAll(r.spared, "|", ", ")
 	}
 	return s
+}
+
+// marked lists the options that have a mark.
+func (r *row) marked(mark byte) (names string) {
+	for token := range strings.FieldsSeq(r.opts) {
+		if token[len(token)-1] == mark {
+			name := token[:len(token)-1]
+			if name[0] == '-' && name[1] != '-' {
+				name = "-" + strings.Join(strings.Split(name[1:], ""), " -")
+			}
+			names += " " + strings.TrimPrefix(name, "+")
+		}
+	}
+	return names
 }

@@ -8,121 +8,77 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// systemTool denies what alters the machine rather than the workspace, and
-// lets the forms through that only look.
-func (s *Judge) systemTool(name string, argv []arg) bool {
-	first := ""
-	for _, a := range argv[1:] {
-		if !strings.HasPrefix(a.Prefix(), "-") {
-			first = a.Known()
-			break
-		}
-	}
-	looks := func(words ...string) bool { return first == "" || slices.Contains(words, first) }
-	switch familyOf(name, systemRow) {
-	case "apt":
-		if looks("list", "show", "search", "info", "policy", "depends", "--version", "outdated", "config", "doctor", "help",
-			"leaves", "deps", "--prefix", "madison") {
-			break
-		}
-		s.denySystem(argv)
-	case "dpkg":
-		o := word.Parse(argv[1:], "")
-		if o.Has("-i", "-U", "-e", "-r", "-P", "--install", "--remove", "--purge", "--erase", "--upgrade") {
-			s.denySystem(argv)
-		}
-		return false
-	case "systemctl":
-		if looks("status", "list-units", "list-unit-files", "is-active", "is-enabled", "show", "cat", "list", "print",
-			"is-failed") || strings.Contains(word.Cover(argv).Known(), " status") {
-			break
-		}
-		s.denySystem(argv)
-	case "crontab":
-		if word.Parse(argv[1:], "u").Has("-l") {
-			break
-		}
-		s.denySystem(argv)
-	case "sysctl":
-		if word.Parse(argv[1:], "").Has("-w", "--write", "-p", "--load") || strings.Contains(word.Cover(argv).Known(), "=") {
-			s.denySystem(argv)
-		}
-		return false
-	case "mount":
-		if len(word.Parse(argv[1:], "to").Operands) == 0 {
-			return false
-		}
-		s.denyMount(argv)
-	case "umount":
-		s.denyMount(argv)
-	default:
-		return s.machineTool(name, first, argv)
-	}
-	s.Print(word.Unknown(word.Dynamic))
-	return true
-}
+// Phrases that are always said, and that any operand says.
+const (
+	always   = "-"
+	anything = "*"
+)
 
-// machineTool handles tools for users, devices and settings.
-func (s *Judge) machineTool(name, first string, argv []arg) bool {
-	looks := func(words ...string) bool { return first == "" || slices.Contains(words, first) }
-	switch familyOf(name, systemRow) {
-	case "useradd":
-		if name == "ldconfig" && word.Parse(argv[1:], "").Has("-p") {
-			break
-		}
-		s.denySystem(argv)
-	case "defaults":
-		if looks("read", "get", "list", "list-keys", "list-schemas", "query", "dump") {
-			break
-		}
-		s.homeConfig(argv)
-	case "pip":
-		s.homeTool(name, first, argv)
-		return false
-	default:
-		return false
-	}
-	s.Print(word.Unknown(word.Dynamic))
-	return true
-}
+// What a program alters that is not the workspace's.
+const (
+	theMachine   = 'S'
+	theWorkspace = 'M' // what it is made of
+	theHome      = 'H' // settings in it
+)
 
-// homeTool denies those uses of a tool that write its settings in the home.
-func (s *Judge) homeTool(name, first string, argv []arg) {
-	line := word.Cover(argv[1:]).Known() + " "
-	o := word.Parse(argv[1:], "ftbCNP")
-	writes := false
-	switch name {
-	case "pip", "pip3":
-		writes = first == "config" && (strings.Contains(line, "config set") || strings.Contains(line, "config unset") ||
-			strings.Contains(line, "config edit")) || o.Has("--user", "--break-system-packages")
-	case "poetry", "conda", "opam":
-		writes = first == "config" && len(o.Operands) > 2 && !o.Has("--local", "--list", "--show")
-	case "composer", "bundle":
-		writes = first == "global" || first == "config" && o.Has("-g", "--global")
-	case "helm":
-		writes = first == "repo" && !strings.Contains(line, "list") || first == "plugin" && !strings.Contains(line, "list")
-	case "terraform":
-		writes = first == "login" || first == "logout"
-	case "ssh-keygen":
-		writes = len(o.Values("-f")) == 0 && !o.Has("-l", "-y", "-F")
-	case "ssh-copy-id":
-		writes = true
-	case "code", "codium":
-		writes = strings.Contains(line, "--install-extension") || strings.Contains(line, "--uninstall-extension")
+// alters denies what a row says of a program's words.
+func (s *Judge) alters(name string, argv []arg) {
+	r := rowFor(name, systemRow)
+	if r == nil || !said(r.alters, argv) || r.spared != "" && said(r.spared, argv) {
+		return
 	}
-	if writes {
+	switch r.denial {
+	case theMachine:
+		s.denySystem(argv)
+	case theWorkspace:
+		s.Deny(verdict.RuleLink, word.Cover(argv), "", argv[0].String()+" would change what the workspace is made of",
+			"work in the workspace as it is")
+	case theHome:
 		s.homeConfig(argv)
 	}
+}
+
+// said says whether one of phrases, divided by bars, is what the arguments say:
+// its options are among them, and its other words are the first operands. A star
+// ends a word of which only the beginning counts.
+func said(phrases string, argv []arg) bool {
+	o := word.Parse(argv[1:], "")
+	for phrase := range strings.SplitSeq(phrases, "|") {
+		i, all := 0, true
+		for w := range strings.FieldsSeq(phrase) {
+			switch {
+			case w == always:
+			case w == "=":
+				all = all && strings.Contains(word.Cover(argv).Known(), "=")
+			case strings.HasPrefix(w, "-"):
+				all = all && slices.ContainsFunc(argv[1:], func(a arg) bool { return gives(a.Known(), w) })
+			default:
+				begin, open := strings.CutSuffix(w, "*")
+				v := ""
+				if i < len(o.Operands) {
+					v = o.Operands[i].Known()
+				}
+				all = all && i < len(o.Operands) && (v == w || open && strings.HasPrefix(v, begin))
+				i++
+			}
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// gives says that an argument is an option, or holds it among others of a letter.
+func gives(v, option string) bool {
+	name, _, _ := strings.Cut(v, "=")
+	return v == option || name == option || len(option) == 2 && len(v) > 1 && v[0] == '-' && v[1] != '-' &&
+		strings.IndexByte(v, '/') < 0 && strings.IndexByte(v, option[1]) > 0
 }
 
 func (s *Judge) denySystem(argv []arg) {
 	s.Deny(verdict.RuleSystem, word.Cover(argv), "", argv[0].String()+" would alter the system outside the workspace",
 		"work with what is installed, below "+s.Workspace())
-}
-
-func (s *Judge) denyMount(argv []arg) {
-	s.Deny(verdict.RuleLink, word.Cover(argv), "", argv[0].String()+" would change what the workspace is made of",
-		"work in the workspace as it is")
 }
 
 // homeConfig denies a tool's own settings outside the workspace. Where the

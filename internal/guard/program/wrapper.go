@@ -5,23 +5,9 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/bash"
-	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
-
-// wrapper describes a program that runs the command in its arguments.
-type wrapper struct {
-	valued string   // short options that take a value
-	long   []string // long options that take the next argument
-	skip   int      // operands of its own before the command
-	dirs   []string // options that change directory
-	texts  []string // options whose value is shell text
-	files  []string // options whose value is written
-	joined bool     // the arguments are joined and given to a shell
-	vars   bool     // VAR=value may stand before the command
-	sub    []string // subcommands of which one must come first
-}
 
 // runWrapper runs a command through the program in front of it.
 func (s *Judge) runWrapper(name string, argv []arg) bool {
@@ -32,32 +18,29 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 	if r == nil {
 		return false
 	}
-	w := *r.wrap
-	args := argv[1:]
-	if w.sub != nil {
-		flags, rest := word.Leading(args, w.valued, w.long)
-		if len(rest) == 0 || !slices.Contains(w.sub, rest[0].Known()) {
-			if name == "cross-env" || name == "dotenv" {
-				rest = append(word.Literals(argv[0], "run"), rest...)
-			} else {
-				return false
-			}
+	valued, long := r.options()
+	flags, rest := word.Leading(argv[1:], valued, long)
+	if r.sub != "" {
+		switch found := len(rest) > 0 && slices.Contains(strings.Fields(r.sub), rest[0].Known()); {
+		case found:
+			s.follow(r, flags, name)
+			flags, rest = word.Leading(rest[1:], valued, long)
+		case name == "cross-env" || name == "dotenv":
+		default:
+			return false
 		}
-		s.wrapperFlags(w, flags)
-		args = rest[1:]
 	}
-	flags, rest := word.Leading(args, w.valued, w.long)
-	rest = rest[min(w.skip, len(rest)):]
+	rest = rest[min(r.skip, len(rest)):]
 	outer, vars, out := s.Dirs, s.Vars, s.Out
-	s.wrapperFlags(w, flags)
-	for w.vars && len(rest) > 0 && isAssignment(rest[0]) {
+	s.follow(r, flags, name)
+	for r.vars && len(rest) > 0 && isAssignment(rest[0]) {
 		s.envArg(rest[0], rest[1:])
 		rest = rest[1:]
 	}
 	switch {
 	case len(rest) == 0:
 		s.Print(word.Unknown(word.Dynamic))
-	case w.joined:
+	case r.rest == joinedOperands:
 		s.RunText(word.JoinArgs(rest), word.Cover(rest), name)
 	default:
 		s.elevated(name, rest)
@@ -65,27 +48,6 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 	}
 	s.Dirs, s.Vars, s.Out = outer, vars, out
 	return true
-}
-
-// wrapperFlags follows a wrapper's own options.
-func (s *Judge) wrapperFlags(w wrapper, flags word.Options) {
-	for _, a := range flags.Values(w.dirs...) {
-		s.MoveTo(a, false)
-	}
-	for _, a := range flags.Values(w.files...) {
-		s.Check(land.Write, a)
-	}
-	for _, f := range flags.Flags {
-		if f.Has && !slices.Contains(w.dirs, f.Name) && !slices.Contains(w.texts, f.Name) {
-			if !s.usesSystem(f.Name, f.Value) {
-				s.Loose(f.Value)
-				s.Mentions(f.Value.Text, f.Value)
-			}
-		}
-	}
-	for _, a := range flags.Values(w.texts...) {
-		s.RunText(a.Text, a, "env")
-	}
 }
 
 // elevated denies what sudo would do to the system; reading as another user
