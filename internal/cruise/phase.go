@@ -216,6 +216,18 @@ func (m *machine) ensure() error {
 	return err
 }
 
+// turnAndPublish has a writer do its job, and takes what it did out of its reach.
+func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err error) {
+	if r, done, err = m.turn(job); err != nil || !done {
+		return r, p, false, err
+	}
+	if err = m.active(); err != nil {
+		return r, p, false, err
+	}
+	p, done, err = attempt[Published](m, StepPublish, m.publishIn())
+	return r, p, done, err
+}
+
 // job is what one agent is asked to do.
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
@@ -262,14 +274,7 @@ func (m *machine) work() error {
 	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner,
 		authorPrompt(*m.st, now.Format(time.DateOnly)))
 	job.Message = m.st.Meta.Title
-	report, done, err := m.turn(job)
-	if err != nil || !done {
-		return err
-	}
-	if err := m.active(); err != nil {
-		return err
-	}
-	published, done, err := attempt[Published](m, StepPublish, m.publishIn())
+	report, published, done, err := m.turnAndPublish(job)
 	if err != nil || !done {
 		return err
 	}

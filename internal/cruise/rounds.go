@@ -249,14 +249,7 @@ func (m *machine) fix() error {
 	for _, f := range open {
 		job.Findings = append(job.Findings, f.ID)
 	}
-	report, done, err := m.turn(job)
-	if err != nil || !done {
-		return err
-	}
-	if err := m.active(); err != nil {
-		return err
-	}
-	published, done, err := attempt[Published](m, StepPublish, m.publishIn())
+	report, published, done, err := m.turnAndPublish(job)
 	if err != nil || !done {
 		return err
 	}

@@ -132,6 +132,9 @@ const (
 	AccessRead    Access = "read" // or less
 )
 
+// AccessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
+const AccessFor = time.Minute
+
 // AccessOf reads the word that forges have for a permission.
 func AccessOf(permission string) Access {
 	if slices.Contains([]string{"write", "maintain", "admin", "owner"}, permission) {

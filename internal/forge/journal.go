@@ -101,6 +101,14 @@ func Unmark(raw string) string {
 	return strings.TrimRight(raw, "\n ")
 }
 
+// Claim marks what was said by us, and takes our markers out of it.
+func Claim(ctx context.Context, j Journal, repo string, c *Comment, raw string, us []string) (err error) {
+	if c.Own, err = Own(ctx, j, repo, *c, raw, us); c.Own {
+		c.Body = Clean(Unmark(raw), MaxBody)
+	}
+	return err
+}
+
 // Own says whether something that stands on a forge was said by us: its id is recorded, or it was said by an account of
 // ours with a marker that is recorded for this very place. What is found by its marker is recorded for good.
 func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us []string) (bool, error) {

@@ -143,6 +143,20 @@ func (s *Seen) Gone(all []Comment) []string {
 	return gone
 }
 
+// Stream is what is new in all that was said, with a mark that stands after it.
+func (s *Seen) Stream(all []Comment) (Stream, error) {
+	out := Stream{Gone: s.Gone(all)}
+	var err error
+	if out.Comments, err = s.Take(all); err != nil {
+		return Stream{}, err
+	}
+	for _, c := range all {
+		s.Advance(c.Updated)
+	}
+	out.Mark = s.Mark()
+	return out, nil
+}
+
 func kinds() map[byte]CommentKind {
 	return map[byte]CommentKind{'c': OnPull, 'l': OnLine, 'r': InReview}
 }

@@ -30,24 +30,11 @@ type CatFile struct {
 
 // CatFile starts one.
 func (h Host) CatFile(ctx context.Context) (*CatFile, error) {
-	inR, inW, err := os.Pipe()
+	in, out, p, err := h.converse(ctx, "cat-file", "--batch")
 	if err != nil {
 		return nil, err
 	}
-	outR, outW, err := os.Pipe()
-	if err != nil {
-		_, _ = inR.Close(), inW.Close()
-		return nil, err
-	}
-	c := h.Cmd("cat-file", "--batch")
-	c.Stdin, c.Stdout = inR, outW
-	p, err := h.Start(ctx, c)
-	_, _ = inR.Close(), outW.Close()
-	if err != nil {
-		_, _ = inW.Close(), outR.Close()
-		return nil, err
-	}
-	return &CatFile{in: inW, out: bufio.NewReaderSize(outR, 64<<10), pipe: outR, p: p}, nil
+	return &CatFile{in: in, out: bufio.NewReaderSize(out, 64<<10), pipe: out, p: p}, nil
 }
 
 // Close ends the process.

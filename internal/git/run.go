@@ -120,6 +120,27 @@ func (h Host) Start(ctx context.Context, c proc.Cmd) (*proc.Process, error) {
 	return p, nil
 }
 
+// converse starts git with a pipe in each direction.
+func (h Host) converse(ctx context.Context, args ...string) (in, out *os.File, p *proc.Process, err error) {
+	inR, in, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() { _ = inR.Close() }()
+	out, outW, err := os.Pipe()
+	if err != nil {
+		_ = in.Close()
+		return nil, nil, nil, err
+	}
+	defer func() { _ = outW.Close() }()
+	c := h.Cmd(args...)
+	c.Stdin, c.Stdout = inR, outW
+	if p, err = h.Start(ctx, c); err != nil {
+		_, _ = in.Close(), out.Close()
+	}
+	return in, out, p, err
+}
+
 // Finish starts a command and waits for its end.
 func (h Host) Finish(ctx context.Context, c proc.Cmd) error {
 	p, err := h.Start(ctx, c)

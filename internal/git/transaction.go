@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -24,24 +23,11 @@ type transaction struct {
 
 func (r *Repo) lockBranch(ctx context.Context, branch, from, to string) (*transaction, error) {
 	name := "refs/heads/" + branch
-	inR, inW, err := os.Pipe()
+	in, out, p, err := r.host.converse(ctx, "update-ref", "-m", reflogMessage, "--stdin", "-z")
 	if err != nil {
 		return nil, err
 	}
-	outR, outW, err := os.Pipe()
-	if err != nil {
-		_, _ = inR.Close(), inW.Close()
-		return nil, err
-	}
-	c := r.host.Cmd("update-ref", "-m", reflogMessage, "--stdin", "-z")
-	c.Stdin, c.Stdout = inR, outW
-	p, err := proc.Start(ctx, c)
-	_, _ = inR.Close(), outW.Close()
-	if err != nil {
-		_, _ = inW.Close(), outR.Close()
-		return nil, err
-	}
-	tx := &transaction{in: inW, out: bufio.NewReader(outR), pipe: outR, p: p, ctx: ctx, name: name}
+	tx := &transaction{in: in, out: bufio.NewReader(out), pipe: out, p: p, ctx: ctx, name: name}
 	if err := tx.say("start\x00", "start: ok\n"); err != nil {
 		return nil, err
 	}

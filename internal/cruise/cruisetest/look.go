@@ -86,12 +86,16 @@ func (r *Rig) Until(ok func() bool) bool {
 
 // Story is all that there is to read about a phase, for a test that has failed.
 func (r *Rig) Story(id string) string {
-	var b strings.Builder
 	out, words, _ := r.Run("cruise", "logs", id)
-	b.WriteString(out + words)
-	engine, _ := os.ReadFile(filepath.Join(r.Data, "cruise.log"))
+	return out + words + Records(r.Data)
+}
+
+// Records is what the engine and the agents have written below a data directory.
+func Records(dir string) string {
+	var b strings.Builder
+	engine, _ := os.ReadFile(filepath.Join(dir, "cruise.log"))
 	b.Write(engine)
-	files, _ := filepath.Glob(filepath.Join(r.Data, "sessions", "*", "transcript.jsonl"))
+	files, _ := filepath.Glob(filepath.Join(dir, "sessions", "*", "transcript.jsonl"))
 	for _, f := range files {
 		data, _ := os.ReadFile(f)
 		fmt.Fprintf(&b, "== %s\n%s\n", filepath.Base(filepath.Dir(f)), data[:min(len(data), 20_000)])

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -244,15 +245,6 @@ func (s *stage) await(t *testing.T, repo, id, what string, ok func(status) bool)
 
 // story is all that there is to read about a phase, for a test that has failed.
 func (s *stage) story(id string) string {
-	var b strings.Builder
 	out, _ := s.cco(context.Background(), s.dir, "cruise", "logs", id)
-	b.WriteString(out)
-	engine, _ := os.ReadFile(filepath.Join(s.data, "cruise.log"))
-	b.Write(engine)
-	files, _ := filepath.Glob(filepath.Join(s.data, "sessions", "*", "transcript.jsonl"))
-	for _, f := range files {
-		data, _ := os.ReadFile(f)
-		fmt.Fprintf(&b, "== %s\n%s\n", filepath.Base(filepath.Dir(f)), data[:min(len(data), 10_000)])
-	}
-	return b.String()
+	return out + cruisetest.Records(s.data)
 }

@@ -207,12 +207,6 @@ func (p *place) as(who, reviewer string) Forge {
 func (p *place) connect(as As) Forge {
 	p.Helper()
 	as.Clock = p.clock.Wire()
-	if as.Timeout == 0 {
-		as.Timeout = 30 * time.Second
-	}
-	if as.MaxWait == 0 {
-		as.MaxWait = 2 * time.Minute
-	}
 	return p.server.Connect(p.T, p.remote, as)
 }
 

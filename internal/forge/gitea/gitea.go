@@ -47,9 +47,8 @@ type Forge struct {
 	polling   sync.Mutex
 	poll      pollState
 
-	mu     sync.Mutex
-	assocs map[string]association
-	access map[string]access
+	assocs wire.Memo[forge.Association]
+	access wire.Memo[forge.Access]
 }
 
 // account is one identity with its way to the server.
@@ -68,8 +67,9 @@ func New(o Options) (*Forge, error) {
 	if o.Remote.Plain() {
 		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
 	}
-	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author),
-		assocs: map[string]association{}, access: map[string]access{}}
+	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author)}
+	f.assocs.For, f.assocs.Clock = 10*time.Minute, o.Clock
+	f.access.For, f.access.Clock = forge.AccessFor, o.Clock
 	f.reviewer = f.author
 	if o.Reviewer != nil {
 		f.reviewer = newAccount(o, *o.Reviewer)
@@ -87,15 +87,6 @@ func newAccount(o Options, id Identity) *account {
 		Explain: func(r *http.Response, what, message string) error {
 			return explain(o.Remote, id.Source, r, what, message)
 		},
-	}
-	if t.Base == nil {
-		t.Base = http.DefaultTransport
-	}
-	if t.Timeout == 0 {
-		t.Timeout = 30 * time.Second
-	}
-	if t.MaxWait == 0 {
-		t.MaxWait = 2 * time.Minute
 	}
 	return &account{identity: id, base: o.Remote.Base(), client: t.Client(), wire: t}
 }
@@ -179,31 +170,9 @@ func pages(get func(sdk.ListOptions) (int, error)) error {
 	}
 }
 
-// association is what somebody is to the repository, known for a while.
-type association struct {
-	word  forge.Association
-	until time.Time
-}
-
 // associationOf works out what GitHub would say: Gitea doesn't. What can't be found out is NONE.
 func (f *Forge) associationOf(ctx context.Context, login string) (forge.Association, error) {
-	f.mu.Lock()
-	a, ok := f.assocs[login]
-	f.mu.Unlock()
-	if ok && f.clock.Now().Before(a.until) {
-		return a.word, nil
-	}
-	word, err := f.askAssociation(ctx, login)
-	if err != nil {
-		return "", err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.assocs) > 1000 {
-		clear(f.assocs)
-	}
-	f.assocs[login] = association{word, f.clock.Now().Add(10 * time.Minute)}
-	return word, nil
+	return f.assocs.Get(login, func() (forge.Association, error) { return f.askAssociation(ctx, login) })
 }
 
 func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Association, error) {
@@ -231,49 +200,31 @@ func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Associa
 	return forge.AssociationNone, nil
 }
 
-// access is what somebody may do, known for a moment.
-type access struct {
-	is    forge.Access
-	until time.Time
-}
-
-// accessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
-const accessFor = time.Minute
-
 // Access says what somebody may do in the repository. Gitea tells that only to those who administer it, and to everyone
 // of themselves; to others it is unknown.
 func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
 	if strings.EqualFold(login, f.remote.Owner) {
 		return forge.AccessWrite, nil
 	}
-	f.mu.Lock()
-	a, ok := f.access[login]
-	f.mu.Unlock()
-	if ok && f.clock.Now().Before(a.until) {
-		return a.is, nil
-	}
+	return f.access.Get(login, func() (forge.Access, error) { return f.askAccess(ctx, login) })
+}
+
+func (f *Forge) askAccess(ctx context.Context, login string) (forge.Access, error) {
 	c, err := f.author.at(ctx)
 	if err != nil {
 		return forge.AccessUnknown, err
 	}
 	p, _, err := c.CollaboratorPermission(f.remote.Owner, f.remote.Name, login)
-	a = access{until: f.clock.Now().Add(accessFor)}
 	_, gone := errors.AsType[*forge.NotFoundError](err)
 	switch {
 	case err == nil && p != nil:
-		a.is = forge.AccessOf(string(p.Permission))
+		return forge.AccessOf(string(p.Permission)), nil
 	case err == nil, gone:
-		a.is = forge.AccessRead
+		return forge.AccessRead, nil
 	case !refused(err):
 		return forge.AccessUnknown, fmt.Errorf("ask what %s may do: %w", login, err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.access) > 1000 {
-		clear(f.access)
-	}
-	f.access[login] = a
-	return a.is, nil
+	return forge.AccessUnknown, nil
 }
 
 // refused says whether a forge answered, and the answer was no.

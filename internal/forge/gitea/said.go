@@ -35,15 +35,7 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 	if err != nil {
 		return forge.Stream{}, err
 	}
-	s := forge.Stream{Gone: seen.Gone(plain)}
-	if s.Comments, err = seen.Take(plain); err != nil {
-		return forge.Stream{}, err
-	}
-	for _, c := range plain {
-		seen.Advance(c.Updated)
-	}
-	s.Mark = seen.Mark()
-	return s, nil
+	return seen.Stream(plain)
 }
 
 // everything reads comments, reviews and their lines.
@@ -247,11 +239,8 @@ func (f *Forge) settle(ctx context.Context, all []spoken) ([]forge.Comment, erro
 		if c.Association, err = f.associationOf(ctx, c.Author); err != nil {
 			return nil, fmt.Errorf("ask what %s may do: %w", c.Author, err)
 		}
-		if c.Own, err = forge.Own(ctx, f.journal, f.remote.String(), c.Comment, c.raw, us); err != nil {
+		if err := forge.Claim(ctx, f.journal, f.remote.String(), &c.Comment, c.raw, us); err != nil {
 			return nil, err
-		}
-		if c.Own {
-			c.Body = forge.Clean(forge.Unmark(c.raw), forge.MaxBody)
 		}
 		plain = append(plain, c.Comment)
 	}

@@ -26,8 +26,8 @@ type Options struct {
 	Journal  forge.Journal
 	Clock    wire.Clock
 	Base     http.RoundTripper
-	Timeout  time.Duration // of one request; 0 is 30 s
-	MaxWait  time.Duration // the longest wait for a limit; 0 is 2 min
+	Timeout  time.Duration // see wire.Transport
+	MaxWait  time.Duration
 	Pace     time.Duration // between two writes; GitHub asks for a second
 }
 
@@ -43,8 +43,7 @@ type Forge struct {
 	polling sync.Mutex
 	poll    pollState
 
-	mu     sync.Mutex
-	access map[string]access
+	access wire.Memo[forge.Access]
 }
 
 // account is one identity with its clients.
@@ -63,7 +62,8 @@ func New(o Options) (*Forge, error) {
 	if o.Remote.Plain() {
 		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
 	}
-	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, access: map[string]access{}}
+	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock}
+	f.access.For, f.access.Clock = forge.AccessFor, o.Clock
 	var err error
 	if f.author, err = newAccount(o, o.Author); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func newAccount(o Options, id Identity) (*account, error) {
 	a := &account{identity: id, login: id.Login}
 	a.transport = &wire.Transport{
 		Host: host, Base: o.Base, Clock: o.Clock, Pace: o.Pace,
-		Timeout: orElse(o.Timeout, 30*time.Second), MaxWait: orElse(o.MaxWait, 2*time.Minute),
+		Timeout: o.Timeout, MaxWait: o.MaxWait,
 		Authorize: func(ctx context.Context, r *http.Request) error {
 			token, err := id.Token(ctx)
 			if err == nil {
@@ -104,22 +104,12 @@ func newAccount(o Options, id Identity) (*account, error) {
 			return explain(o.Remote, id.Source, r, what, message)
 		},
 	}
-	if a.transport.Base == nil {
-		a.transport.Base = http.DefaultTransport
-	}
 	client := a.transport.Client()
 	var err error
 	a.rest, err = gh.NewClient(gh.WithHTTPClient(client), gh.WithURLs(&rest, &rest), gh.WithDisableRateLimitCheck(),
 		gh.WithUserAgent("cco"))
 	a.graph = githubv4.NewEnterpriseClient(graph, client)
 	return a, err
-}
-
-func orElse(d, other time.Duration) time.Duration {
-	if d == 0 {
-		return other
-	}
-	return d
 }
 
 // explain says what a refusal means and what to do.
@@ -183,43 +173,25 @@ func (f *Forge) Us(ctx context.Context) ([]string, error) {
 	return []string{author, reviewer}, err
 }
 
-// access is what somebody may do, known for a moment.
-type access struct {
-	is    forge.Access
-	until time.Time
-}
-
-// accessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
-const accessFor = time.Minute
-
 // Access says what somebody may do in the repository. An association says little of that: members of an organisation
 // and collaborators may be allowed to read alone.
 func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
-	f.mu.Lock()
-	a, ok := f.access[login]
-	f.mu.Unlock()
-	if ok && f.clock.Now().Before(a.until) {
-		return a.is, nil
-	}
+	return f.access.Get(login, func() (forge.Access, error) { return f.askAccess(ctx, login) })
+}
+
+func (f *Forge) askAccess(ctx context.Context, login string) (forge.Access, error) {
 	p, _, err := f.author.rest.Repositories.GetPermissionLevel(ctx, f.remote.Owner, f.remote.Name, url.PathEscape(login))
-	a = access{until: f.clock.Now().Add(accessFor)}
 	_, gone := errors.AsType[*forge.NotFoundError](err)
 	_, refused := errors.AsType[*forge.PermissionError](err)
 	switch {
 	case err == nil:
-		a.is = forge.AccessOf(p.GetPermission())
+		return forge.AccessOf(p.GetPermission()), nil
 	case gone:
-		a.is = forge.AccessRead
+		return forge.AccessRead, nil
 	case !refused:
 		return forge.AccessUnknown, fmt.Errorf("ask what %s may do: %w", login, err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.access) > 1000 {
-		clear(f.access)
-	}
-	f.access[login] = a
-	return a.is, nil
+	return forge.AccessUnknown, nil
 }
 
 // Limits shows what is left of GitHub's limits for the author.

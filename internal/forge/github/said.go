@@ -46,16 +46,7 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 	if err != nil {
 		return forge.Stream{}, err
 	}
-	s := forge.Stream{}
-	s.Gone = seen.Gone(plain)
-	if s.Comments, err = seen.Take(plain); err != nil {
-		return forge.Stream{}, err
-	}
-	for _, c := range plain {
-		seen.Advance(c.Updated)
-	}
-	s.Mark = seen.Mark()
-	return s, nil
+	return seen.Stream(plain)
 }
 
 // settle completes comments: what became of their threads, and whether we said them.
@@ -74,11 +65,8 @@ func (f *Forge) settle(ctx context.Context, t talk, all []spoken) ([]forge.Comme
 				c.State = forge.ThreadOutdated
 			}
 		}
-		if c.Own, err = forge.Own(ctx, f.journal, f.remote.String(), c.Comment, c.raw, us); err != nil {
+		if err := forge.Claim(ctx, f.journal, f.remote.String(), &c.Comment, c.raw, us); err != nil {
 			return nil, err
-		}
-		if c.Own {
-			c.Body = forge.Clean(forge.Unmark(c.raw), forge.MaxBody)
 		}
 		plain = append(plain, c.Comment)
 	}

@@ -4,6 +4,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -57,14 +58,15 @@ func Real(chance func() float64) Clock {
 
 // Transport is the round tripper of one identity on one forge.
 type Transport struct {
-	Host      string // the one host that the token may be sent to
-	Base      http.RoundTripper
+	Host      string            // the one host that the token may be sent to
+	Base      http.RoundTripper // nil is http.DefaultTransport
 	Authorize func(context.Context, *http.Request) error
 	// Explain turns a refusal that is no limit into an error. The message is cleaned.
 	Explain func(r *http.Response, what, message string) error
 	Clock   Clock
-	Timeout time.Duration // of one try
-	MaxWait time.Duration // the longest wait for a limit; longer ones are a *forge.LimitError
+	Timeout time.Duration // of one try; 0 is 30 s
+	// MaxWait is the longest wait for a limit, 0 is 2 min; longer ones are a *forge.LimitError.
+	MaxWait time.Duration
 	Pace    time.Duration // the least time between two writes
 
 	limits limits
@@ -87,6 +89,10 @@ func isRead(r *http.Request) bool {
 
 // Client gives an http.Client on this transport that never takes a token to another host.
 func (t *Transport) Client() *http.Client {
+	if t.Base == nil {
+		t.Base = http.DefaultTransport
+	}
+	t.Timeout, t.MaxWait = cmp.Or(t.Timeout, 30*time.Second), cmp.Or(t.MaxWait, 2*time.Minute)
 	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != t.Host || len(via) > 3 || r.URL.Scheme != via[0].URL.Scheme {
 			return fmt.Errorf("%s sends us to %s, which is another place: not followed", via[0].URL.Host, r.URL.Host)

@@ -73,18 +73,6 @@ func drain(tb testing.TB, in io.Reader, d Decoder) (events int) {
 	}
 }
 
-// A gigabyte in a million lines must pass at 50 MB/s at least: run it with -benchtime 1x.
-func BenchmarkClaude(b *testing.B) {
-	const size = 1 << 30
-	b.SetBytes(size)
-	b.ReportAllocs()
-	for range b.N {
-		s := newStream(size)
-		drain(b, s, NewClaude(Start{}))
-		b.ReportMetric(float64(s.events), "lines")
-	}
-}
-
 // Guards against a decoder that keeps something of every line.
 func TestMemoryIsBounded(t *testing.T) {
 	d := NewClaude(Start{})
