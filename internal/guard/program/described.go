@@ -73,7 +73,7 @@ func (s *Judge) described(r *row, name string, argv []arg) {
 	o := word.Parse(argv[1:], valued, long...)
 	outer := s.Dirs
 	s.follow(r, o, name)
-	if r.waits && !s.told(r, o) && !onlyAsks(argv) {
+	if r.waits != "" && !said(strings.ReplaceAll(r.waits, " ", "|"), argv) && !onlyAsks(argv) {
 		s.Awaits(argv[0], name)
 	}
 	if r.looks == "" || !o.Has(strings.Fields(r.looks)...) {
@@ -94,16 +94,6 @@ func (s *Judge) described(r *row, name string, argv []arg) {
 	if !s.printed(name, argv) && !silent {
 		s.Print(word.Unknown(word.Dynamic))
 	}
-}
-
-// told says that an option has told the program what to run.
-func (s *Judge) told(r *row, o word.Options) bool {
-	for _, f := range o.Flags {
-		if r.mark(f.Name) == shellOf {
-			return true
-		}
-	}
-	return false
 }
 
 // follow judges the options that were given.

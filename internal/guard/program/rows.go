@@ -30,8 +30,9 @@ type row struct {
 	// it, and rest is what operands are.
 	opts string
 	rest byte
-	// waits says that it takes commands from a terminal unless it is told one.
-	waits bool
+	// waits says that it takes commands from a terminal, unless one of these
+	// options is given.
+	waits string
 	// looks are options with which operands are only read, and moves those with
 	// which what is read is removed.
 	looks, moves string
@@ -91,14 +92,6 @@ func (r *row) has(name string) bool {
 func (r *row) family() string {
 	name, _, _ := strings.Cut(r.names[1:], " ")
 	return name
-}
-
-// familyOf is the family that a program belongs to, "" without a row.
-func familyOf(name string, as rowKind) string {
-	if r := rowFor(name, as); r != nil {
-		return r.family()
-	}
-	return ""
 }
 
 // readsOnly says that a program's operands are only read or are no paths.
