@@ -80,9 +80,6 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
 		return rec, err
 	}
 	lock, err := s.lockSoon(ctx, rec.ID)
-	if errors.Is(err, errLocked) {
-		return rec, &BusyError{ID: rec.ID, What: "push or pull"}
-	}
 	if err != nil {
 		return rec, err
 	}

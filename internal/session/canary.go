@@ -138,7 +138,7 @@ func (s *Service) canaryOf(ctx context.Context, b *box.Box, d box.Driver, id str
 		return nil, nil
 	}
 	lock, err := s.keeperLock(id)
-	if errors.Is(err, errLocked) {
+	if busy(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -57,7 +57,7 @@ func (s *Service) gone(ctx context.Context, id string) error {
 		if err == nil {
 			return lock.Close()
 		}
-		if !errors.Is(err, errLocked) {
+		if !busy(err) {
 			return err
 		}
 		select {
@@ -116,10 +116,7 @@ func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.Di
 	if rec.State == store.Pulled {
 		return repo.Diff(ctx, w, rec.Origin, rec.Tip, style)
 	}
-	lock, err := s.lock(id, "pull.lock")
-	if errors.Is(err, errLocked) {
-		return &BusyError{ID: id, What: "pull"}
-	}
+	lock, err := s.lock(id, pullLock)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (s *Service) known(ctx context.Context, id string) (bool, error) {
 			filepath.Join(s.Boxes.Dir(b.Name()), "worktrees", id))
 	}
 	buried, buriedErr := os.ReadDir(filepath.Join(s.Data, "graveyard"))
-	if err := errors.Join(IgnoreMissing(err), IgnoreMissing(buriedErr)); err != nil {
+	if err := errors.Join(ignoreMissing(err), ignoreMissing(buriedErr)); err != nil {
 		return false, err
 	}
 	for _, p := range places {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/canary"
@@ -69,7 +68,7 @@ func (s *Service) onFindings(ctx context.Context, id string, do func(*box.Box, s
 		return err
 	}
 	lock, err := s.keeperLock(id)
-	if errors.Is(err, errLocked) {
+	if busy(err) {
 		return &BusyError{ID: id, What: "run"}
 	}
 	if err != nil {

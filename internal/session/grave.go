@@ -164,10 +164,7 @@ func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Rest
 	if len(graves) == 0 {
 		return r, &StateError{ID: id, State: rec.State, Why: "nothing of it is in the graveyard, see `cco box graveyard`"}
 	}
-	lock, err := s.lock(id, "pull.lock")
-	if errors.Is(err, errLocked) {
-		return r, &BusyError{ID: id, What: "pull"}
-	}
+	lock, err := s.lock(id, pullLock)
 	if err != nil {
 		return r, err
 	}

@@ -44,7 +44,7 @@ func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "h
 
 // Forget comes before everything that is started in a session's workspace.
 func (s *Service) Forget(id string) error {
-	return errors.Join(IgnoreMissing(os.Remove(s.looking(id))), IgnoreMissing(os.Remove(s.heldFile(id))))
+	return errors.Join(ignoreMissing(os.Remove(s.looking(id))), ignoreMissing(os.Remove(s.heldFile(id))))
 }
 
 // held reads what a session's workspace holds. It is not ok if something was started there since anybody has looked.
@@ -82,13 +82,13 @@ func (s *Service) recordHeld(v store.Session, h held) error {
 	}
 	f, err := os.OpenFile(s.looking(v.ID), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
-		return IgnoreMissing(err)
+		return ignoreMissing(err)
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return IgnoreMissing(os.Rename(s.looking(v.ID), s.heldFile(v.ID)))
+	return ignoreMissing(os.Rename(s.looking(v.ID), s.heldFile(v.ID)))
 }
 
 // seen makes a record of what a publisher says. Its words are the box's: they are bounded, and made fit for a terminal.
@@ -124,9 +124,6 @@ func cleanList(list []string) []string {
 // look publishes what a session's workspace holds, and records it. The box must be running.
 func (s *Service) look(ctx context.Context, b *box.Box, d box.Driver, v store.Session) held {
 	lock, err := s.lockSoon(ctx, v.ID)
-	if errors.Is(err, errLocked) {
-		err = &BusyError{ID: v.ID, What: "push or pull"}
-	}
 	if err != nil {
 		return held{Failed: err.Error()}
 	}

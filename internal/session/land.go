@@ -144,7 +144,7 @@ func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit
 		return "", nil
 	}
 	dst := filepath.Join(s.dir(id), inside.RestBundle)
-	if err := IgnoreMissing(os.Remove(dst)); err != nil { // of a pull that was killed
+	if err := ignoreMissing(os.Remove(dst)); err != nil { // of a pull that was killed
 		return "", err
 	}
 	got, err := quarantine.CopyOut(ctx, s.Exchange(id), inside.RestBundle, dst, limit)

@@ -10,7 +10,24 @@ import (
 	"time"
 )
 
-var errLocked = errors.New("locked")
+// A session's locks. A keeper holds the first for as long as it lives, so a free one proves that it doesn't.
+const (
+	keeperLock = "keeper.lock"
+	pullLock   = "pull.lock"
+)
+
+// BusyError says that another process is at work on the same session.
+type BusyError struct{ ID, What string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("session %s: another %s is under way", e.ID, e.What)
+}
+
+// busy says that a lock is held by another.
+func busy(err error) bool {
+	_, held := errors.AsType[*BusyError](err)
+	return held
+}
 
 // lock takes a lock that lasts until every copy of the file's descriptor is closed. A keeper inherits its lock from the
 // push that starts it, so that there is no moment at which a session looks abandoned.
@@ -25,15 +42,14 @@ func (s *Service) lock(id, name string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errLocked
+			return nil, &BusyError{ID: id, What: map[string]string{keeperLock: "push or pull", pullLock: "pull"}[name]}
 		}
 		return nil, fmt.Errorf("lock session %s: %w", id, err)
 	}
 	return f, nil
 }
 
-// keeperLock is held by a session's keeper for as long as it lives, so a free one proves that it doesn't.
-func (s *Service) keeperLock(id string) (*os.File, error) { return s.lock(id, "keeper.lock") }
+func (s *Service) keeperLock(id string) (*os.File, error) { return s.lock(id, keeperLock) }
 
 // endingTime is how long a keeper that has hung up may still be about its last things.
 const endingTime = 5 * time.Second
@@ -46,13 +62,13 @@ func (s *Service) lockSoon(ctx context.Context, id string) (*os.File, error) {
 	defer tick.Stop()
 	for {
 		lock, err := s.keeperLock(id)
-		if !errors.Is(err, errLocked) {
+		if !busy(err) {
 			return lock, err
 		}
 		select {
 		case <-tick.C:
 		case <-end.C:
-			return nil, errLocked
+			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -159,7 +159,7 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 	for _, v := range list {
 		errs = append(errs, tree.Remove(s.Exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
 			s.Forget(v.ID),
-			IgnoreMissing(os.Remove(s.orderFile(v.ID))))
+			ignoreMissing(os.Remove(s.orderFile(v.ID))))
 	}
 	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
 }
@@ -204,8 +204,7 @@ func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, 
 	return []string{to}, nil
 }
 
-// IgnoreMissing drops the error that something is not there.
-func IgnoreMissing(err error) error {
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -133,9 +133,6 @@ func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (burie
 
 func (s *Service) prune(ctx context.Context, r Remains, limit int64) (buried []string, err error) {
 	lock, err := s.lockSoon(ctx, r.ID) // a keeper may be about its last things
-	if errors.Is(err, errLocked) {
-		err = &BusyError{ID: r.ID, What: "push or pull"}
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +165,7 @@ func (s *Service) remove(ctx context.Context, free []Remains) error {
 			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
 		}
 		errs = append(errs, tree.Remove(s.Exchange(r.ID)), s.Forget(r.ID), s.dropTranscript(r.ID),
-			IgnoreMissing(os.Remove(s.orderFile(r.ID))))
+			ignoreMissing(os.Remove(s.orderFile(r.ID))))
 	}
 	return errors.Join(errs...)
 }
@@ -184,4 +181,24 @@ func size(dir string) (n int64) {
 		return nil
 	})
 	return n
+}
+
+// transcripts are those of sessions that have nothing else left: pruned before, or gone with their box.
+func (s *Service) transcripts(list []store.Session) (old []Remains) {
+	for _, v := range list {
+		if _, err := os.Stat(s.orderFile(v.ID)); v.Live() || !errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if n := s.transcriptSize(v.ID); n > 0 {
+			old = append(old, Remains{ID: v.ID, Box: v.Box, What: "transcript of a " + string(v.State) + " session", Bytes: n})
+		}
+	}
+	return old
+}
+
+func (s *Service) transcriptSize(id string) int64 { return size(s.TranscriptFile(id)) }
+
+// dropTranscript removes what a session's agent has said.
+func (s *Service) dropTranscript(id string) error {
+	return ignoreMissing(os.Remove(s.TranscriptFile(id)))
 }

@@ -71,10 +71,7 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	if err != nil {
 		return PullResult{}, err
 	}
-	lock, err := s.lock(id, "pull.lock")
-	if errors.Is(err, errLocked) {
-		return PullResult{}, &BusyError{ID: id, What: "pull"}
-	}
+	lock, err := s.lock(id, pullLock)
 	if err != nil {
 		return PullResult{}, err
 	}
@@ -194,7 +191,7 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 		return inside.Result{Session: rec.ID, Base: rec.Base, Head: rec.Base}, nil
 	}
 	lock, err := s.lockSoon(ctx, rec.ID) // a keeper may be about its last things
-	if errors.Is(err, errLocked) {
+	if busy(err) {
 		return inside.Result{}, &BusyError{ID: rec.ID, What: "push"}
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,13 +89,6 @@ func (e *FailedError) Error() string {
 	return s
 }
 
-// BusyError says that another process is at work on the same session.
-type BusyError struct{ ID, What string }
-
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("session %s: another %s is under way", e.ID, e.What)
-}
-
 func (s *Service) dir(id string) string { return filepath.Join(s.Data, "sessions", id) }
 
 // Exchange is a session's directory through which bundles pass.
@@ -162,7 +154,7 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 		return v, nil
 	}
 	lock, err := s.keeperLock(v.ID)
-	if errors.Is(err, errLocked) {
+	if busy(err) {
 		return v, nil
 	}
 	if err != nil {

@@ -12,9 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/tree"
 )
 
 func service(t *testing.T) *Service {
@@ -151,65 +149,6 @@ func TestReadEventsPassesOverWhatIsNone(t *testing.T) {
 	}
 	if strings.Join(got, ",") != "a,b" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestSocketInADeepDirectory(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	l, err := socket.Listen(filepath.Join(dir, "keeper.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	go func() {
-		if c, err := l.Accept(); err == nil {
-			_, _ = c.Write([]byte(`{"kind":"end","text":"done"}` + "\n"))
-			_ = c.Close()
-		}
-	}()
-	s := &Service{Data: dir}
-	if err := os.MkdirAll(s.dir("00000001"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(filepath.Join(dir, "keeper.sock"), s.Socket("00000001")); err != nil {
-		t.Fatal(err)
-	}
-	link, err := s.Dial(t.Context(), "00000001")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last Event
-	if err := link.Follow(func(e Event) error { last = e; return nil }); err != nil || last.Kind != KindEnd {
-		t.Errorf("%+v, %v", last, err)
-	}
-}
-
-// Guards against leaving files that an agent has closed to its own user.
-func TestRemoveTreeOpensClosedDirectories(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "x")
-	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	victim := filepath.Join(t.TempDir(), "victim")
-	if err := os.Mkdir(victim, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(victim, filepath.Join(dir, "a", "link")); err != nil {
-		t.Fatal(err)
-	}
-	for _, closed := range []string{filepath.Join(dir, "a"), dir} {
-		if err := os.Chmod(closed, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tree.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o500 {
-		t.Errorf("a link was followed: %v %v", info.Mode(), err)
 	}
 }
 

@@ -133,9 +133,6 @@ func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.S
 func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 	rec store.Session) (store.Session, error) {
 	lock, err := s.keeperLock(rec.ID)
-	if errors.Is(err, errLocked) {
-		return rec, &BusyError{ID: rec.ID, What: "push or pull"}
-	}
 	if err != nil {
 		return rec, err
 	}
