@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"sync"
+	"sync/atomic"
 )
 
 // forward sends one plain HTTP request to its target, over a connection of its own: the decision is made for each.
@@ -33,10 +34,13 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, t target, e *Entr
 	defer cancel()
 	watch := newWatch(w, d.cfg.Timeouts.Idle, cancel)
 	defer watch.stop()
-	var in counted
-	defer func() { e.In = in.n() }()
+	var in atomic.Int64 // the body is read by another goroutine
+	defer func() { e.In = in.Load() }()
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &tapped{ReadCloser: r.Body, watch: watch, see: in.add}
+		r.Body = &tapped{ReadCloser: r.Body, watch: watch, see: func(p []byte) error {
+			in.Add(int64(len(p)))
+			return nil
+		}}
 	}
 	proxy := httputil.ReverseProxy{
 		FlushInterval: -1, BufferPool: &d.buffers, ErrorLog: d.server.ErrorLog, Transport: d.over(conn),
@@ -83,25 +87,6 @@ func (d *Door) over(conn net.Conn) *http.Transport {
 			}
 		},
 	}
-}
-
-// counted counts bytes that two goroutines speak of.
-type counted struct {
-	mu  sync.Mutex
-	sum int64
-}
-
-func (c *counted) add(p []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sum += int64(len(p))
-	return nil
-}
-
-func (c *counted) n() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sum
 }
 
 // serveHTTP serves plain HTTP that was found inside CONNECT: each request must be for the host that CONNECT asked for,
