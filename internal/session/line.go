@@ -1,12 +1,9 @@
 package session
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 
@@ -21,34 +18,6 @@ type Request struct {
 	Rows uint16 `json:"rows,omitempty"`
 
 	Interrupt bool `json:"interrupt,omitempty"` // the input is Ctrl-C, however the terminal spells it
-}
-
-// maxLine bounds a line in either direction: an event's text may grow sixfold when it is escaped.
-const maxLine = 8 * MaxChunk
-
-// LineReader reads the lines of a keeper's socket, or of a transcript.
-type LineReader struct{ r *bufio.Reader }
-
-// NewLineReader reads from r.
-func NewLineReader(r io.Reader) *LineReader { return &LineReader{bufio.NewReaderSize(r, maxLine)} }
-
-// Next gives the next line, skipping any that is too long to be one of ours.
-func (l *LineReader) Next() ([]byte, error) {
-	for {
-		line, err := l.r.ReadSlice('\n')
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if len(line) > 0 && errors.Is(err, io.EOF) {
-				return line, nil
-			}
-			return line, err
-		}
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = l.r.ReadSlice('\n')
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }
 
 // Link is a client's end of a keeper's socket.

@@ -95,7 +95,7 @@ func TestATranscriptIsBounded(t *testing.T) {
 	}
 	tr.most = 10_000
 	for range 1000 {
-		tr.Raw([]byte(strings.Repeat("x", 100)))
+		tr.AddLine(KindOut, []byte(strings.Repeat("x", 100)), true)
 		tr.AddEvent(event.Event{Kind: event.KindText, Text: "much"})
 		tr.Add(KindErr, "and more")
 	}
@@ -112,6 +112,32 @@ func TestATranscriptIsBounded(t *testing.T) {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s is lost", want)
 		}
+	}
+}
+
+func TestLinesAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	tr, err := OpenTranscript(path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"one", "", strings.Repeat("x", 3*maxChunk)} {
+		tr.AddLine(KindErr, []byte(line), false)
+	}
+	if err := tr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	var got []string
+	if err := ReadEvents(f, func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 5 || got[0] != "one" || got[1] != "" || len(got[2]) != maxChunk {
+		t.Errorf("%d events", len(got))
 	}
 }
 
@@ -140,7 +166,7 @@ func TestFollowersSeeEverything(t *testing.T) {
 }
 
 func TestReadEventsPassesOverWhatIsNone(t *testing.T) {
-	text := `{"kind":"out","text":"a"}` + "\nnot json\n" + strings.Repeat("y", maxLine+10) + "\n" +
+	text := `{"kind":"out","text":"a"}` + "\nnot json\n" + strings.Repeat("y", event.MaxLine+10) + "\n" +
 		`{"kind":"out","text":"b"}`
 	var got []string
 	if err := ReadEvents(strings.NewReader(text),

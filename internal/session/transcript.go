@@ -40,8 +40,8 @@ const (
 	KindEnd   Kind = "end"   // the session has ended in the state that Text names
 )
 
-// MaxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.
-const MaxChunk = 64 << 10
+// maxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.
+const maxChunk = 64 << 10
 
 // maxTranscript bounds what an agent can make a transcript of.
 const maxTranscript = 256 << 20
@@ -74,18 +74,20 @@ func (t *Transcript) Step(format string, args ...any) { t.Add(KindStep, fmt.Spri
 
 func (t *Transcript) Add(kind Kind, text string) { t.Append(Event{Kind: kind, Text: text}) }
 
-// Raw keeps a line of the agent's output as it was.
-func (t *Transcript) Raw(line []byte) {
-	for len(line) > 0 {
-		n := min(len(line), MaxChunk)
-		t.Append(Event{Kind: KindOut, Text: string(line[:n]), Raw: true})
-		line = line[n:]
+// AddLine keeps a line of the agent's output as it was. Raw says that its meaning is in the events beside it.
+func (t *Transcript) AddLine(kind Kind, line []byte, raw bool) {
+	for {
+		n := min(len(line), maxChunk)
+		t.Append(Event{Kind: kind, Text: string(line[:n]), Raw: raw})
+		if line = line[n:]; len(line) == 0 {
+			return
+		}
 	}
 }
 
 // AddEvent keeps what the agent did. A reader's buffer must hold it, so of one that is too long only the kind is left.
 func (t *Transcript) AddEvent(e event.Event) {
-	if len(e.Text)+len(e.Input)+len(e.Raw) > 2*MaxChunk {
+	if len(e.Text)+len(e.Input)+len(e.Raw) > 2*maxChunk {
 		e.Input, e.Raw, e.Cut = nil, "", true
 	}
 	t.Append(Event{Kind: KindEvent, Agent: &e})
@@ -167,9 +169,9 @@ func (t *Transcript) CopyTo(w io.Writer, stop <-chan struct{}) error {
 
 // ReadEvents calls each for the events in r, until it ends. A line that is no event is passed over.
 func ReadEvents(r io.Reader, each func(Event) error) error {
-	dec := NewLineReader(r)
+	lines := event.NewReader(r)
 	for {
-		line, err := dec.Next()
+		line, cut, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -177,7 +179,7 @@ func ReadEvents(r io.Reader, each func(Event) error) error {
 			return err
 		}
 		var e Event
-		if json.Unmarshal(line, &e) != nil {
+		if cut || json.Unmarshal(line, &e) != nil {
 			continue
 		}
 		if err := each(e); err != nil {

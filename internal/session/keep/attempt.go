@@ -82,19 +82,15 @@ func (r *run) attempt(ctx context.Context) ending {
 
 // headless runs the program and reads what it does.
 func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, error) {
-	pr, pw := io.Pipe()
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		a.read(pr)
-	}()
-	// What an agent with events of its own writes beside them is for its makers.
-	errs := &lines{kind: session.KindErr, raw: a.agent.Provider() != "", to: a.transcript, each: a.errLine}
-	e.Stdout, e.Stderr = pw, errs
+	out, stdout := io.Pipe()
+	errs, stderr := io.Pipe()
+	var streams sync.WaitGroup
+	streams.Go(func() { readLines(out, a.line) })
+	streams.Go(func() { readLines(errs, a.errLine) })
+	e.Stdout, e.Stderr = stdout, stderr
 	err := a.drv.Run(ctx, a.box, e)
-	_ = pw.Close()
-	<-read
-	errs.flush()
+	_, _ = stdout.Close(), stderr.Close()
+	streams.Wait()
 	exit := proc.Code(err)
 	if exit < 0 {
 		exit = 128 + int(syscall.SIGKILL)
@@ -107,7 +103,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 	return *last.Finished, err
 }
 
-func (a *attempt) read(r io.Reader) {
+func readLines(r io.Reader, each func(line []byte)) {
 	lines := event.NewReader(r)
 	for {
 		line, _, err := lines.Next()
@@ -115,17 +111,17 @@ func (a *attempt) read(r io.Reader) {
 			_, _ = io.Copy(io.Discard, r) // a program that can't write would wait for ever
 			return
 		}
-		a.idle.again()
-		a.line(line)
+		each(line)
 	}
 }
 
 func (a *attempt) line(line []byte) {
+	a.idle.again()
 	a.heard.mu.Lock()
 	defer a.heard.mu.Unlock()
 	events := a.heard.decoder.Line(line)
 	if !says(events, line) {
-		a.transcript.Raw(line)
+		a.transcript.AddLine(session.KindOut, line, true)
 	}
 	for _, e := range events {
 		a.transcript.AddEvent(e)
@@ -137,6 +133,8 @@ func (a *attempt) line(line []byte) {
 func (a *attempt) errLine(line []byte) {
 	a.heard.mu.Lock()
 	defer a.heard.mu.Unlock()
+	// What an agent with events of its own writes beside them is for its makers.
+	a.transcript.AddLine(session.KindErr, line, a.agent.Provider() != "")
 	for _, e := range a.heard.decoder.ErrLine(line) {
 		a.idle.again()
 		a.transcript.AddEvent(e)

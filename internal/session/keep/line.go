@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/session"
 )
 
@@ -16,11 +17,9 @@ type line struct {
 
 	listener net.Listener
 	wg       sync.WaitGroup
-	quit     chan struct{}
 }
 
 func (l *line) serve() {
-	l.quit = make(chan struct{})
 	l.wg.Go(func() {
 		for {
 			c, err := l.listener.Accept()
@@ -35,13 +34,12 @@ func (l *line) serve() {
 func (l *line) talk(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	following := make(chan struct{})
-	var once sync.Once
 	go func() {
 		// Reading ends when the client hangs up or, at the latest, when talk closes the connection.
-		r := session.NewLineReader(c)
-		defer once.Do(func() { close(following) })
+		r := event.NewReader(c)
+		defer close(following)
 		for {
-			text, err := r.Next()
+			text, _, err := r.Next()
 			if err != nil {
 				return
 			}
