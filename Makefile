@@ -3,8 +3,6 @@ SHELL := /bin/bash
 export CGO_ENABLED ?= 0
 
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS   := -s -w -buildid= -X github.com/cco-dev/cco/internal/cli.release=$(VERSION)
-GOBUILD   := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 PREFIX    ?= $(HOME)/.local
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 LINT      := .cache/bin/golangci-lint
@@ -16,13 +14,11 @@ all: build
 
 # The linker writes through a mapping, which leaves the file in small pieces in the page cache; a copy starts faster.
 build: ## build the commands into bin/
-	@scripts/guard-mod && mkdir -p bin .cache/build
-	@for c in $(COMMANDS); do \
-		mod=; [ $$c != cco-guard ] || mod=-modfile=.cache/guard.mod; \
-		$(GOBUILD) $$mod -o .cache/build/$$c ./cmd/$$c && cp .cache/build/$$c bin/.$$c.$$$$ && mv -f bin/.$$c.$$$$ bin/$$c || exit; done
+	@scripts/compile "$(VERSION)" "" "" .cache/build $(COMMANDS) && mkdir -p bin
+	@for c in $(COMMANDS); do cp .cache/build/$$c bin/.$$c.$$$$ && mv -f bin/.$$c.$$$$ bin/$$c || exit; done
 
-demo: build ## run the main job for real: a plan goes into a box, commits come back
-	@scripts/demo
+demo: ## run the main job for real: a plan goes into a box, commits come back
+	@$(MAKE) --no-print-directory build COMMANDS='cco cco-box cco-guard' && scripts/demo
 
 tools: ## install what the tests need, or say what is missing
 	@scripts/tools

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
 )
 
 var (
@@ -68,8 +69,7 @@ func TestDocsNameMakeTargetsThatExist(t *testing.T) {
 func TestDocsNameCommandsThatExist(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "cco")
-	if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"go", "build", "-o", dir, "./cmd/cco", "./cmd/cco-cruise"},
-		Env: append(os.Environ(), "CGO_ENABLED=0")}); err != nil {
+	if err := programs.Build(t.Context(), dir, "cco", "cco-cruise"); err != nil {
 		t.Fatal(err)
 	}
 	asked := map[string]bool{}

@@ -23,6 +23,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
 	"github.com/cco-dev/cco/internal/provision"
 )
 
@@ -112,7 +113,9 @@ func (s *stage) put(t *testing.T, name, text string) {
 func (s *stage) guard(t *testing.T, home string) {
 	t.Helper()
 	binary := filepath.Join(s.root, "bin", "cco-guard")
-	s.run(t, "go", "build", "-o", binary, "../../cmd/cco-guard")
+	if err := programs.Build(t.Context(), filepath.Dir(binary), "cco-guard"); err != nil {
+		t.Fatal(err)
+	}
 	policy, err := discover.Policy(s.task.Workspace, s.host, home)
 	if err != nil {
 		t.Fatal(err)

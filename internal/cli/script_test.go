@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cco-dev/cco/internal/programs"
 )
 
 // TestScripts runs cco as a user types it: the real programs, real git, real boxes.
@@ -50,18 +52,15 @@ func endSessions(bin string, e *testscript.Env) {
 	}
 }
 
-// build makes the programs once for all scripts, as they are shipped: without cgo.
+// build makes the programs once for all scripts, as they are shipped.
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
 	if err := os.Chmod(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/cco", "../../cmd/cco-box",
-		"../../cmd/cco-guard") //nolint:forbidigo // the program under test
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := programs.Build(t.Context(), bin, "cco", "cco-box", "cco-guard"); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

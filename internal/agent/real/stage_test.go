@@ -17,6 +17,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
 )
 
 // stage is what all tests share: the programs, one box, and the CLIs as `cco agent install` puts them in place.
@@ -70,10 +71,7 @@ func (s *stage) build(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(s.dir, "home", ".gitconfig"), []byte(gitconfig), 0o644); err != nil {
 		return err
 	}
-	err := proc.Run(ctx, proc.Cmd{Env: append(os.Environ(), "CGO_ENABLED=0"), Argv: []string{
-		"go", "build", "-buildvcs=false", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box",
-		"../../../cmd/cco-guard"}})
-	if err != nil {
+	if err := programs.Build(ctx, s.bin, "cco", "cco-box", "cco-guard"); err != nil {
 		return err
 	}
 	// npm's own settings and cache are the user's, so that a mirror is used and nothing is fetched twice.

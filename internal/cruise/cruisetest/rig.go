@@ -22,6 +22,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
 )
 
 // Rig is the user. Each has a home, a data directory, a forge and a box of its own.
@@ -57,18 +58,14 @@ func BuildInto(ctx context.Context, bin, engine string) error {
 	if err := os.Chmod(bin, 0o755); err != nil { //nolint:gosec // boxes run programs from there
 		return err
 	}
-	const module = "github.com/cco-dev/cco/"
-	for out, pkg := range map[string]string{"cco": "cmd/cco", "cco-box": "cmd/cco-box", "cco-guard": "cmd/cco-guard",
-		"cco-cruise": engine} {
-		err := proc.Run(ctx, proc.Cmd{
-			Argv: []string{"go", "build", "-buildvcs=false", "-o", filepath.Join(bin, out), module + pkg},
-			Env:  append(os.Environ(), "CGO_ENABLED=0"),
-		})
-		if err != nil {
-			return err
-		}
+	if err := programs.Build(ctx, bin, "cco", "cco-box", "cco-guard"); err != nil {
+		return err
 	}
-	return nil
+	return proc.Run(ctx, proc.Cmd{
+		Argv: []string{"go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "cco-cruise"),
+			"github.com/cco-dev/cco/" + engine},
+		Env: append(os.Environ(), "CGO_ENABLED=0"),
+	})
 }
 
 // New makes a user with the programs in bin.

@@ -21,6 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
 )
 
 // stage is a user with cco as it is shipped, one box, and the CLIs as `cco agent install` puts them in place.
@@ -45,9 +46,7 @@ func newStage(t *testing.T) *stage {
 	}
 	identity := "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 	s.check(os.WriteFile(filepath.Join(dir, "home", ".gitconfig"), []byte(identity), 0o600))
-	s.check(proc.Run(t.Context(), proc.Cmd{Env: append(os.Environ(), "CGO_ENABLED=0"), Argv: []string{
-		"go", "build", "-buildvcs=false", "-o", s.bin + "/", "../../../cmd/cco", "../../../cmd/cco-box",
-		"../../../cmd/cco-guard", "../../../cmd/cco-cruise"}}))
+	s.check(programs.Build(t.Context(), s.bin, "cco", "cco-box", "cco-guard", "cco-cruise"))
 	// npm's own settings and cache are the user's, so that a mirror is used and nothing is fetched twice.
 	npm, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{"npm", "config", "get", "cache"}})
 	s.check(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
 )
 
 // site is a host repository, a linked worktree with the guard around it, and a home.
@@ -36,7 +37,9 @@ func newSite(t *testing.T) site {
 			t.Fatal(err)
 		}
 	}
-	run("go", "build", "-o", guardBinary, "../../../cmd/cco-guard")
+	if err := programs.Build(t.Context(), filepath.Dir(guardBinary), "cco-guard"); err != nil {
+		t.Fatal(err)
+	}
 	run("git", "init", "-q", s.host)
 	run("git", "-C", s.host, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "start")
 	run("git", "-C", s.host, "worktree", "add", "-q", s.wt, "-b", "feature")
