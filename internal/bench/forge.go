@@ -93,7 +93,7 @@ func (w *watching) prepare(ctx context.Context) error {
 }
 
 func (w *watching) run(ctx context.Context) error {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	end, n := w.now.Add(watchLength), 0
 	for step := watchLength / watchNews; w.now.Before(end); w.now = w.now.Add(watchEvery) {
 		for ; n < watchNews && !w.now.Before(end.Add(-watchLength+time.Duration(n+1)*step-watchEvery)); n++ {

@@ -73,7 +73,7 @@ func place() string {
 	const memory, room = "/dev/shm", 6 << 30
 	var st syscall.Statfs_t
 	if os.Getenv("TMPDIR") != "" || syscall.Statfs(memory, &st) != nil ||
-		st.Bavail*uint64(st.Bsize) < room { //nolint:gosec,unconvert // sizes are positive; their types differ by system
+		st.Bavail*uint64(st.Bsize) < room { // sizes are positive; their types differ by system
 		return ""
 	}
 	return memory

@@ -174,7 +174,7 @@ func (p policy) address(a netip.Addr, port int) (string, error) {
 		return "open", nil
 	}
 	return "", refuse("%s is not on the allow-list of this box",
-		netip.AddrPortFrom(a, uint16(port))) //nolint:gosec // a port
+		netip.AddrPortFrom(a, uint16(port))) // a port
 }
 
 // resolved decides about the addresses of a name that is allowed. One bad address spoils the answer: a name that points

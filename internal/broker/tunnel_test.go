@@ -17,7 +17,7 @@ import (
 // clientHello is what Go's own client says first, with a server name or without.
 func clientHello(t testing.TB, name string, change func(*tls.Config)) []byte {
 	t.Helper()
-	c := &tls.Config{ServerName: name, InsecureSkipVerify: name == ""} //nolint:gosec // nobody answers
+	c := &tls.Config{ServerName: name, InsecureSkipVerify: name == ""} // nobody answers
 	if change != nil {
 		change(c)
 	}
@@ -277,7 +277,7 @@ func FuzzHello(f *testing.F) {
 func serverReads(b []byte) (name string, seen bool) {
 	s := tls.Server(&replay{Reader: bytes.NewReader(b)},
 		&tls.Config{GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config,
-			error) { //nolint:gosec // nothing is served
+			error) { // nothing is served
 			name, seen = i.ServerName, true
 			return nil, errors.New("enough")
 		}})

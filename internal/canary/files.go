@@ -158,7 +158,7 @@ func (s *scanner) read(path string, e *Entry) error {
 	}
 	f, err := openRegular(path)
 	if err != nil {
-		return nil //nolint:nilerr // known by size and time, as it says above
+		return nil // known by size and time, as it says above
 	}
 	defer func() { _ = f.Close() }() // only read
 	limit := int64(maxKept)
@@ -176,7 +176,7 @@ func (s *scanner) read(path string, e *Entry) error {
 	}
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil || int64(len(content)) != e.Size {
-		return nil //nolint:nilerr // it changes under our eyes: known by size and time
+		return nil // it changes under our eyes: known by size and time
 	}
 	if !index {
 		s.used += e.Size

@@ -135,7 +135,7 @@ func (u *undo) restoreWhole(root string) error {
 func (u *undo) put(o *Outcome, path string, was *Entry) error {
 	if dir := filepath.Dir(path); paths.Within(dir, filepath.Join(u.shot.Common, "worktrees")) {
 		// A linked worktree whose whole directory was removed.
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as git makes it
+		if err := os.MkdirAll(dir, 0o755); err != nil { // as git makes it
 			return err
 		}
 	}

@@ -194,7 +194,7 @@ func (u *undo) stash(ctx context.Context, o *Outcome, was git.Ref) error {
 		return nil
 	}
 	tmp := path + ".lock"
-	if err := os.WriteFile(tmp, before, 0o644); err != nil { //nolint:gosec // as git makes it
+	if err := os.WriteFile(tmp, before, 0o644); err != nil { // as git makes it
 		return err
 	}
 	return os.Rename(tmp, path)

@@ -122,7 +122,7 @@ func (a *commands) ask(question string) (bool, error) {
 	_, _ = fmt.Fprintf(a.IO.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(a.IO.In).ReadString('\n')
 	if err != nil {
-		return false, nil //nolint:nilerr // a closed terminal is a no
+		return false, nil // a closed terminal is a no
 	}
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes", nil

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec" //nolint:depguard // git, to look at what cco did
+	"os/exec" // git, to look at what cco did
 	"path/filepath"
 	"regexp"
 	"strings"

@@ -2,7 +2,7 @@ package cli_test
 
 import (
 	"os"
-	"os/exec" //nolint:depguard // builds the program under test
+	"os/exec" // builds the program under test
 	"path/filepath"
 	"testing"
 

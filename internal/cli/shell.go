@@ -125,7 +125,7 @@ func (a *commands) onPty(ctx context.Context, cfg config.Config, e box.Exec, run
 		return err
 	}
 	c, err := a.console(cfg.Terminal, func(cols, rows int) {
-		master.Resize(uint16(cols), uint16(rows)) //nolint:gosec // a terminal's size fits
+		master.Resize(uint16(cols), uint16(rows)) // a terminal's size fits
 	})
 	if err != nil {
 		return errors.Join(err, master.Close(), slave.Close())

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec" //nolint:depguard // tmux, and the program under test
+	"os/exec" // tmux, and the program under test
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,7 +28,7 @@ type desk struct {
 func newDesk(t *testing.T, plans map[string]string) *desk {
 	t.Helper()
 	bin, dir := build(t), t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // boxes show it to a user of their own
+	if err := os.Chmod(dir, 0o755); err != nil { // boxes show it to a user of their own
 		t.Fatal(err)
 	}
 	short, err := os.MkdirTemp("", "cco-tmux-") //nolint:usetesting // a socket's path must be short

@@ -282,7 +282,7 @@ func (m *machine) revive(e *Event) (gone bool, err error) {
 	st, err := m.st.Revive(as, now)
 	if err != nil {
 		m.st.Trouble = e.Kind + " came too late: " + err.Error()
-		return true, nil //nolint:nilerr // it is shown
+		return true, nil // it is shown
 	}
 	st.Flow = m.st.Flow // it is still the same life
 	*m.st = st

@@ -107,7 +107,7 @@ func checkDisk(dir string) Check {
 		c.Detail = err.Error()
 		return c
 	}
-	free := st.Bavail * uint64(st.Bsize) //nolint:gosec,unconvert // a block size is positive; its type differs by system
+	free := st.Bavail * uint64(st.Bsize) // a block size is positive; its type differs by system
 	c.Detail = fmt.Sprintf("%.1f GiB free for %s", float64(free)/(1<<30), dir)
 	c.Level = OK
 	if free < tight {

@@ -147,7 +147,7 @@ func (c *Config) listen() (*Door, net.Listener, error) {
 	d.way.Socket, d.close = filepath.Join(dir, Socket), func() { _ = tree.Remove(dir) }
 	l, err := socket.ListenAll(d.way.Socket)
 	if err == nil {
-		err = os.Chmod(dir, 0o755) //nolint:gosec // what is above is closed
+		err = os.Chmod(dir, 0o755) // what is above is closed
 	}
 	if err != nil {
 		d.close()

@@ -40,7 +40,7 @@ func (m Mark) Seen() (*Seen, error) {
 	if !ok || err != nil || len(data) < 8 {
 		return nil, errors.New("read mark: it is damaged, or of another version")
 	}
-	if sec := int64(binary.BigEndian.Uint64(data)); sec != 0 { //nolint:gosec // it was an int64 before it was written
+	if sec := int64(binary.BigEndian.Uint64(data)); sec != 0 { // it was an int64 before it was written
 		s.upTo = time.Unix(sec, 0).UTC()
 	}
 	data = data[8:]
@@ -71,7 +71,7 @@ func (s *Seen) Mark() Mark {
 	})
 	data := make([]byte, 8, 8+9*len(keys))
 	if !s.upTo.IsZero() {
-		binary.BigEndian.PutUint64(data, uint64(s.upTo.Unix())) //nolint:gosec // read back as it is
+		binary.BigEndian.PutUint64(data, uint64(s.upTo.Unix())) // read back as it is
 	}
 	var last int64
 	for _, k := range keys {

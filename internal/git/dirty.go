@@ -2,8 +2,6 @@ package git
 
 import (
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -235,10 +233,7 @@ func (r *Repo) holds(c change) bool {
 
 // blobOID is the id that git gives to content of this size.
 func (r *Repo) blobOID(content io.Reader, size int64) string {
-	h := sha1.New()
-	if r.ObjectFormat == "sha256" {
-		h = sha256.New()
-	}
+	h := r.NewHash()
 	_, _ = fmt.Fprintf(h, "blob %d\x00", size)
 	if n, err := io.Copy(h, content); err != nil || n != size {
 		return ""

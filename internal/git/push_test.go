@@ -83,7 +83,7 @@ func logArguments(t *testing.T) (log string) {
 	bin := t.TempDir()
 	log = filepath.Join(bin, "log")
 	script := "#!/bin/sh\necho \"$0 $*\" >> " + log + "\nexec " + real + " \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil { // a program
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

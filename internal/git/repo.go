@@ -3,10 +3,12 @@ package git
 import (
 	"bytes"
 	"context"
+	"crypto/sha1" //nolint:gosec // it is what git names objects by
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,6 +170,14 @@ func (r *Repo) OIDLen() int {
 		return 64
 	}
 	return 40
+}
+
+// NewHash makes the hash that objects are named by.
+func (r *Repo) NewHash() hash.Hash {
+	if r.ObjectFormat == "sha256" {
+		return sha256.New()
+	}
+	return sha1.New() //nolint:gosec // as above
 }
 
 // zero is the object id that stands for "nothing".

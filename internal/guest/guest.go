@@ -103,7 +103,7 @@ func listen(owner string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(Socket), 0o755); err != nil { //nolint:gosec // the socket is closed itself
+	if err := os.MkdirAll(filepath.Dir(Socket), 0o755); err != nil { // the socket is closed itself
 		return nil, err
 	}
 	_ = os.Remove(Socket)

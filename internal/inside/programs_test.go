@@ -58,7 +58,7 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 			head := f.commit(w, "work")
 			trap := filepath.Join(t.TempDir(), "trap")
 			if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"),
-				0o700); err != nil { //nolint:gosec // a program
+				0o700); err != nil { // a program
 				t.Fatal(err)
 			}
 			c.agent(f, w, trap)
@@ -141,7 +141,7 @@ func TestPublishRunsNoProgramOfARepositoryInside(t *testing.T) {
 	inner := filepath.Join(w, "inner")
 	trap := filepath.Join(t.TempDir(), "trap")
 	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"),
-		0o700); err != nil { //nolint:gosec // a program
+		0o700); err != nil { // a program
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(inner, 0o700); err != nil {

@@ -47,14 +47,14 @@ func sweep(j Job) (err error) {
 			return filepath.SkipAll
 		}
 		if werr != nil || e.IsDir() || path == top {
-			return nil //nolint:nilerr // what can't be read is git's to complain about
+			return nil // what can't be read is git's to complain about
 		}
 		rel, _ := filepath.Rel(top, path)
 		kind := e.Type()
 		if kind&fs.ModeSymlink != 0 {
 			info, err := os.Stat(path)
 			if err != nil {
-				return nil //nolint:nilerr // leads nowhere
+				return nil // leads nowhere
 			}
 			kind = info.Mode().Type()
 		}
@@ -155,7 +155,7 @@ func leading(workspace, parent string) (led map[string][]string, all bool) {
 			return filepath.SkipAll
 		}
 		if err != nil || e.Name() != ".git" {
-			return nil //nolint:nilerr // what can't be read is named where the files are taken
+			return nil // what can't be read is named where the files are taken
 		}
 		if e.IsDir() {
 			return filepath.SkipDir

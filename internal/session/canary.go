@@ -176,7 +176,7 @@ func (s *Service) looked(ctx context.Context, rec store.Session) error {
 func (s *Service) frozenBy(rec store.Session) error {
 	b, _, err := s.Boxes.Find(rec.Box)
 	if err != nil {
-		return nil //nolint:nilerr // a box that is gone holds nothing back
+		return nil // a box that is gone holds nothing back
 	}
 	list, err := canary.Frozen(b.Dir)
 	if err != nil {

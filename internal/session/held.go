@@ -227,7 +227,7 @@ type news struct {
 // in the session since.
 func (s *Service) since(ctx context.Context, rec store.Session, o PullOptions) (n news, err error) {
 	if _, err := s.Boxes.Record(rec.Box); err != nil {
-		return n, nil //nolint:nilerr // it went with its box
+		return n, nil // it went with its box
 	}
 	if h, ok := s.held(rec); ok && h.Failed != "" {
 		if err := s.Forget(rec.ID); err != nil {

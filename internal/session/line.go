@@ -58,7 +58,7 @@ func (l *Link) Interrupt(data []byte) error {
 
 // Resize tells the agent's terminal its size.
 func (l *Link) Resize(cols, rows int) error {
-	return l.send(Request{Op: "resize", Cols: uint16(cols), Rows: uint16(rows)}) //nolint:gosec // a terminal's size fits
+	return l.send(Request{Op: "resize", Cols: uint16(cols), Rows: uint16(rows)}) // a terminal's size fits
 }
 
 // Follow calls each for every event from the session's beginning until it ends or the link is closed.

@@ -173,7 +173,7 @@ func (s *Service) remove(ctx context.Context, free []Remains) error {
 func size(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // what can't be read isn't counted
+			return nil // what can't be read isn't counted
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			n += info.Size()

@@ -263,7 +263,7 @@ func (s *Service) ReadOut(id, name string, limit int64) ([]byte, error) {
 	defer func() { _ = tree.Remove(dir) }()
 	dst := filepath.Join(dir, name)
 	if _, err := quarantine.CopyOut(context.Background(), s.Exchange(id), name, dst,
-		limit); err != nil { //nolint:contextcheck // at most 64 KiB
+		limit); err != nil { // at most 64 KiB
 		return nil, err
 	}
 	return os.ReadFile(dst)

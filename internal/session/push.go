@@ -280,7 +280,7 @@ func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session,
 		what = "only what the box lacks"
 	}
 	s.Report("sending %d bytes, %s", r.Size, what)
-	return os.Chmod(path, 0o644) //nolint:gosec // read by the box's own uid; the directory is closed
+	return os.Chmod(path, 0o644) // read by the box's own uid; the directory is closed
 }
 
 // readable lets a box's own user read what was written for it. Nobody else gets past the directory above.
@@ -290,9 +290,9 @@ func readable(dir string) error {
 			return err
 		}
 		if e.IsDir() {
-			return os.Chmod(path, 0o755) //nolint:gosec // see above
+			return os.Chmod(path, 0o755) // see above
 		}
-		return os.Chmod(path, 0o644) //nolint:gosec // see above
+		return os.Chmod(path, 0o644) // see above
 	})
 }
 

@@ -116,7 +116,7 @@ func (s *Service) reopen(id string) error {
 		return err
 	}
 	if info, err := os.Lstat(dir); err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+		if err := os.Chmod(dir, 0o700); err != nil { // a directory
 			return err
 		}
 	}

@@ -37,5 +37,5 @@ func openToAll(path string) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return &os.PathError{Op: "open to all", Path: path, Err: syscall.ENOTSOCK}
 	}
-	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o666) //nolint:gosec // its directory is closed
+	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o666) // its directory is closed
 }

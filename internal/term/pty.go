@@ -44,7 +44,7 @@ func interruptible(blocking *os.File) (*os.File, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	return os.NewFile(uintptr(fd), blocking.Name()), nil //nolint:gosec // a descriptor is not negative
+	return os.NewFile(uintptr(fd), blocking.Name()), nil // a descriptor is not negative
 }
 
 // Read gives what the program wrote.
@@ -64,7 +64,7 @@ func (p *Pty) Resize(cols, rows uint16) {
 	}
 	_ = raw.Control(func(fd uintptr) {
 		_ = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ,
-			&unix.Winsize{Col: cols, Row: rows}) //nolint:gosec // a descriptor fits
+			&unix.Winsize{Col: cols, Row: rows}) // a descriptor fits
 	})
 }
 

@@ -116,7 +116,7 @@ func sweep(home string) {
 func build(ctx context.Context, dir string, a agent.Adapter, version string, at Platform) error {
 	pkg := a.Package()
 	// Boxes may run as somebody else.
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // what npm publishes is no secret
+	if err := os.Chmod(dir, 0o755); err != nil { // what npm publishes is no secret
 		return err
 	}
 	if err := npm(ctx, dir, pkg, version, at); err != nil {
@@ -130,7 +130,7 @@ func build(ctx context.Context, dir string, a agent.Adapter, version string, at 
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, recordFile), append(data, '\n'), 0o644) //nolint:gosec // as above
+	return os.WriteFile(filepath.Join(dir, recordFile), append(data, '\n'), 0o644) // as above
 }
 
 // npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the programs are
@@ -145,7 +145,7 @@ func npm(ctx context.Context, dir string, pkg agent.Package, version string, at 
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), data, 0o644); err != nil { //nolint:gosec // no secret
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), data, 0o644); err != nil { // no secret
 		return err
 	}
 	if _, err := proc.LookPath("npm"); err != nil {
@@ -211,10 +211,10 @@ func choose(ctx context.Context, dir, name string, pkg agent.Package, at Platfor
 // launcher writes a program that starts a script with the Node beside it.
 func launcher(dir, name, script string, at Platform) (string, error) {
 	program := filepath.Join("bin", name)
-	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil { //nolint:gosec // no secret
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil { // no secret
 		return "", err
 	}
 	text := "#!/bin/sh\n# The directory may have been moved since it was made.\ndir=$(dirname \"$(dirname \"$0\")\")\n" +
 		`exec "$dir/node_modules/` + at.node() + `/bin/node" "$dir/` + filepath.ToSlash(script) + `" "$@"` + "\n"
-	return program, os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755) //nolint:gosec // a program
+	return program, os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755) // a program
 }

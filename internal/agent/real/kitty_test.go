@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec" //nolint:depguard // the program under test, on a terminal
+	"os/exec" // the program under test, on a terminal
 	"path/filepath"
 	"regexp"
 	"strings"

@@ -59,7 +59,7 @@ func onStage(m *testing.M) (code int, err error) {
 }
 
 func (s *stage) build(ctx context.Context) error {
-	if err := os.Chmod(s.dir, 0o755); err != nil { //nolint:gosec // boxes show it to a user of their own
+	if err := os.Chmod(s.dir, 0o755); err != nil { // boxes show it to a user of their own
 		return err
 	}
 	for _, d := range []string{"home", "data", "config", "tmp"} {

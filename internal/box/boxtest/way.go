@@ -36,7 +36,7 @@ func (s *suite) listen() string {
 	s.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(s.box.Exchange), "door")
 	s.must(err)
-	s.must(os.Chmod(dir, 0o755)) //nolint:gosec // what is above it is closed
+	s.must(os.Chmod(dir, 0o755)) // what is above it is closed
 	path := filepath.Join(dir, "s")
 	l, err := socket.ListenAll(path)
 	s.must(err)

@@ -254,7 +254,7 @@ func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 		_ = theirs.Close()
 		return nil, nil, fmt.Errorf("make control socket: %w", err)
 	}
-	return conn.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // what a unix socket is
+	return conn.(*net.UnixConn), theirs, nil // what a unix socket is
 }
 
 // verdict turns the init's result into the error that Run promises.

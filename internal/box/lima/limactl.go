@@ -163,7 +163,7 @@ func (d *Driver) find(ctx context.Context, name string) (*instance, error) {
 			return &i, i.check()
 		}
 	}
-	return nil, nil //nolint:nilnil // there is none, and that is no error
+	return nil, nil // there is none, and that is no error
 }
 
 // progress reads limactl's log lines.

@@ -170,7 +170,7 @@ func TestProgramsByThemselves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { //nolint:gosec // as a home's parent is
+			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // as a home's parent is
 				t.Fatal(err)
 			}
 			bin := filepath.Join(home, filepath.Dir(c.file))

@@ -257,7 +257,7 @@ func doorRelay(b *Bait) string {
 		return "there is no relay"
 	}
 	if err := os.WriteFile(filepath.Join(b.Mine, RelayFile), []byte(port+"\n"),
-		0o644); err != nil { //nolint:gosec // for the host
+		0o644); err != nil { // for the host
 		return err.Error()
 	}
 	for range patience / (10 * time.Millisecond) {

@@ -45,7 +45,7 @@ func laterSocket(b *Bait) string {
 		return "" // it isn't shown here
 	}
 	if err := os.WriteFile(filepath.Join(b.Mine, AskFile), []byte("\n"),
-		0o644); err != nil { //nolint:gosec // for the host
+		0o644); err != nil { // for the host
 		return err.Error()
 	}
 	socket := filepath.Join(b.Shown, Later)
@@ -154,7 +154,7 @@ func netlink(*Bait) string {
 		if err != nil || n < unix.SizeofNlMsghdr+4 {
 			continue
 		}
-		code := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:])) //nolint:gosec // a negative errno
+		code := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:])) // a negative errno
 		if errno := syscall.Errno(-code); errno != unix.EPERM && errno != unix.EACCES {
 			return "may change the " + name + ": " + errno.Error()
 		}

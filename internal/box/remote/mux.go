@@ -92,7 +92,7 @@ func (m *mux) send(kind byte, id uint32, payload []byte) error {
 	head := make([]byte, 9, 9+len(payload))
 	head[0] = kind
 	binary.BigEndian.PutUint32(head[1:], id)
-	binary.BigEndian.PutUint32(head[5:], uint32(len(payload))) //nolint:gosec // at most maxFrame
+	binary.BigEndian.PutUint32(head[5:], uint32(len(payload))) // at most maxFrame
 	m.writing.Lock()
 	_, err := m.conn.Write(append(head, payload...))
 	m.writing.Unlock()
@@ -248,7 +248,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	s.mu.Unlock()
 	if grant > 0 {
-		_ = s.mux.send(frameCredit, s.id, binary.BigEndian.AppendUint32(nil, uint32(grant))) //nolint:gosec // at most window
+		_ = s.mux.send(frameCredit, s.id, binary.BigEndian.AppendUint32(nil, uint32(grant))) // at most window
 	}
 	return n, nil
 }

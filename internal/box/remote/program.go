@@ -119,7 +119,7 @@ func (a *answering) way(w *way) (*box.Way, func(), error) {
 	at := filepath.Join(dir, "s")
 	l, err := socket.ListenAll(at)
 	if err == nil {
-		err = os.Chmod(dir, 0o755) //nolint:gosec // what is above is closed
+		err = os.Chmod(dir, 0o755) // what is above is closed
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)

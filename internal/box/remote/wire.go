@@ -212,5 +212,5 @@ func sizeOf(tty *os.File, get func(*os.File) (rows, cols int, err error)) *size 
 	if err != nil {
 		return &size{Rows: 24, Cols: 80}
 	}
-	return &size{Rows: uint16(rows), Cols: uint16(cols)} //nolint:gosec // a terminal's size fits
+	return &size{Rows: uint16(rows), Cols: uint16(cols)} // a terminal's size fits
 }

@@ -149,7 +149,7 @@ func (t *trial) tryRelay(ctx context.Context) {
 		return
 	}
 	knock(ctx, port)
-	_ = os.WriteFile(filepath.Join(t.box.Exchange, t.mine, probe.TriedFile), nil, 0o644) //nolint:gosec // for the probe
+	_ = os.WriteFile(filepath.Join(t.box.Exchange, t.mine, probe.TriedFile), nil, 0o644) // for the probe
 }
 
 // awaitLine waits for a probe to write a file of one line.

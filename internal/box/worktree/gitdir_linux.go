@@ -154,12 +154,12 @@ func (at site) disarm(session string) {
 			if err == nil && !e.IsDir() && !e.Type().IsRegular() && (paths.Within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
 				_ = os.Remove(name) // what can't be removed was not made by an agent
 			}
-			return nil //nolint:nilerr // what can't be read is passed over
+			return nil // what can't be read is passed over
 		})
 	}
 	// Without this one git would not know the worktree for one, and what is in it could not be kept.
 	head := filepath.Join(at.admin, "HEAD")
 	if _, err := os.Lstat(head); errors.Is(err, fs.ErrNotExist) {
-		_ = os.WriteFile(head, []byte("ref: refs/heads/"+branch(session)+"\n"), 0o644) //nolint:gosec // as git makes it
+		_ = os.WriteFile(head, []byte("ref: refs/heads/"+branch(session)+"\n"), 0o644) // as git makes it
 	}
 }

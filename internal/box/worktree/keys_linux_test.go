@@ -37,7 +37,7 @@ func TestFilesWithKeysAreHidden(t *testing.T) {
 	home := gittest.Home(t)
 	file := filepath.Join(home, "key")
 	if err := os.WriteFile(file, []byte("sk-secret"),
-		0o644); err != nil { //nolint:gosec // readable, so that only hiding helps
+		0o644); err != nil { // readable, so that only hiding helps
 		t.Fatal(err)
 	}
 	_, b := created(t)

@@ -35,7 +35,7 @@ func (t *tool) commands() *cobra.Command {
 }
 
 func (t *tool) install(dir string, force bool) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // commands are no secret
+	if err := os.MkdirAll(dir, 0o755); err != nil { // commands are no secret
 		return err
 	}
 	entries, err := commands.Files.ReadDir(".")
@@ -57,7 +57,7 @@ func (t *tool) install(dir string, force bool) error {
 		case err != nil && !errors.Is(err, os.ErrNotExist):
 			return err
 		}
-		if err := os.WriteFile(path, data, 0o644); err != nil { //nolint:gosec // see above
+		if err := os.WriteFile(path, data, 0o644); err != nil { // see above
 			return err
 		}
 		_, _ = fmt.Fprintln(t.IO.Out, path)

@@ -143,7 +143,7 @@ func TestCleanupRefusesWhileWorkWouldBeLost(t *testing.T) {
 	id := r.Start(cruisetest.Unsure, "--domains", "Security")
 	s := r.Await(id, "watching", watching)
 	if err := os.WriteFile(filepath.Join(r.Workspace(s), "precious.txt"), []byte("nowhere else\n"),
-		0o644); err != nil { //nolint:gosec // the box's user reads it
+		0o644); err != nil { // the box's user reads it
 		t.Fatal(err)
 	}
 	if words := r.Fails(4, "cruise", "cleanup", id); !strings.Contains(words, "exists nowhere else") {

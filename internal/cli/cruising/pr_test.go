@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec" //nolint:depguard // runs the program under test
+	"os/exec" // runs the program under test
 	"path/filepath"
 	"strings"
 	"testing"

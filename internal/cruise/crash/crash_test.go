@@ -135,7 +135,7 @@ func play(t *testing.T, bin string, l life) outcome {
 	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--merge")
 	r.CCO("cruise", "fix", id, "--comment", injected)
 	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed),
-		0))} //nolint:gosec // the same each time is what is wanted
+		0))} // the same each time is what is wanted
 	said := false
 	r.Await(id, "over", func(s cruisetest.Status) bool {
 		if !said && s.PR != 0 {

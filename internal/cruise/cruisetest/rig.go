@@ -55,7 +55,7 @@ func Build(t testing.TB, engine string) string {
 
 // BuildInto builds the programs into a directory.
 func BuildInto(ctx context.Context, bin, engine string) error {
-	if err := os.Chmod(bin, 0o755); err != nil { //nolint:gosec // boxes run programs from there
+	if err := os.Chmod(bin, 0o755); err != nil { // boxes run programs from there
 		return err
 	}
 	if err := programs.Build(ctx, bin, "cco", "cco-box", "cco-guard"); err != nil {

@@ -215,7 +215,7 @@ func (r *run) Recv(timeout time.Duration) (*cruise.Event, error) {
 	r.done++
 	ev, err := dbos.Recv[cruise.Event](r.ctx, "", timeout)
 	if errors.Is(err, dbos.ErrTimeout) && r.ctx.Err() == nil {
-		return nil, nil //nolint:nilnil // the port says so: nothing came, and nothing is wrong
+		return nil, nil // the port says so: nothing came, and nothing is wrong
 	}
 	if err != nil {
 		return nil, err

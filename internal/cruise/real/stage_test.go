@@ -40,7 +40,7 @@ func newStage(t *testing.T) *stage {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &stage{t: t, dir: dir, bin: filepath.Join(dir, "bin"), data: filepath.Join(dir, "data", "cco"),
 		tmp: filepath.Join(dir, "tmp")}
-	s.check(os.Chmod(dir, 0o755)) //nolint:gosec // boxes show it to a user of their own
+	s.check(os.Chmod(dir, 0o755)) // boxes show it to a user of their own
 	for _, d := range []string{"home", "data", "config", "tmp"} {
 		s.check(os.Mkdir(filepath.Join(dir, d), 0o755))
 	}

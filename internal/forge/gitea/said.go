@@ -136,7 +136,7 @@ func (f *Forge) lines(ctx context.Context, a *account, number int, review int64)
 		s := speak(v.Body, v.Reviewer, forge.Comment{
 			ID: forge.ID(forge.OnLine, v.ID), Kind: forge.OnLine, Number: number, Path: forge.Name(v.Path, forge.MaxPath),
 			Line: int(cmp.Or(v.LineNum, v.OldLineNum)), State: forge.ThreadOpen, Commit: v.CommitID,
-			//nolint:gosec // a line number
+			// a line number
 			Review: forge.ID(forge.InReview, v.ReviewID), URL: v.HTMLURL, Created: v.Created.UTC(), Updated: v.Updated.UTC(),
 		})
 		s.old, s.hunk = v.OldLineNum != 0, v.DiffHunk

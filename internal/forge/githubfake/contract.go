@@ -183,7 +183,7 @@ func blank(s *openapi3.Schema, depth int) any {
 		case "date-time":
 			return "2026-01-01T00:00:00Z"
 		}
-		return strings.Repeat("x", int(s.MinLength)) //nolint:gosec // a few characters
+		return strings.Repeat("x", int(s.MinLength)) // a few characters
 	}
 	return object{}
 }

@@ -2,7 +2,7 @@ package githubfake
 
 import (
 	"net/http"
-	"net/http/cgi" //nolint:gosec // git's own backend is a CGI program
+	"net/http/cgi" // git's own backend is a CGI program
 	"strings"
 )
 

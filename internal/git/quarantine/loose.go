@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1" //nolint:gosec // it is what git names objects by
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -108,10 +106,7 @@ func checkLoose(r *git.Repo, path, oid string) error {
 	if err != nil {
 		return err
 	}
-	sum := sha1.New() //nolint:gosec // as above
-	if r.ObjectFormat == "sha256" {
-		sum = sha256.New()
-	}
+	sum := r.NewHash()
 	sum.Write(header)
 	n, err := io.Copy(sum, text)
 	if err != nil {

@@ -19,7 +19,7 @@ func await(pid int) {
 		return
 	}
 	for {
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1) //nolint:gosec // a descriptor fits
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1) // a descriptor fits
 		if err != unix.EINTR {
 			return
 		}

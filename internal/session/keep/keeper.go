@@ -174,7 +174,7 @@ func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
 	defer func() { _ = master.Close() }()
 	k.mu.Lock()
 	k.pty = master
-	k.resize(uint16(k.order.Cols), uint16(k.order.Rows)) //nolint:gosec // a terminal's size fits
+	k.resize(uint16(k.order.Cols), uint16(k.order.Rows)) // a terminal's size fits
 	k.mu.Unlock()
 	e.TTY = slave
 	drained := make(chan struct{})

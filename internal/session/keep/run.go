@@ -60,7 +60,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 		if r.lostConversation(end) {
 			continue
 		}
-		v := next(end.Finished, r.tried, r.patience(), r.clock.Now(), rand.Float64())
+		v := next(end.Finished, r.tried, r.patience(), r.clock.Now(), rand.Float64()) //nolint:gosec // it spreads tries
 		if !v.Resume || end.decided() {
 			end.Why = v.Why
 			return end

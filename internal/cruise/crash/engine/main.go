@@ -63,7 +63,7 @@ func (k *killer) at(when, step string, in any) {
 	sum := sha256.Sum256(append([]byte(when+step), data...))
 	key := when + " " + step + " " + hex.EncodeToString(sum[:6])
 	chosen := sha256.Sum256([]byte(k.seed + key))
-	if k.every == 0 || binary.BigEndian.Uint32(chosen[:])%uint32(k.every) != 0 { //nolint:gosec // it is small
+	if k.every == 0 || binary.BigEndian.Uint32(chosen[:])%uint32(k.every) != 0 { // it is small
 		return
 	}
 	before, _ := os.ReadFile(k.log) // there is none at first
