@@ -22,10 +22,13 @@ import (
 
 // Cage is one init and the program in it, decided and not yet started.
 type Cage struct {
-	Tool     string // cco-box on the host
-	Name     string // the box, after which cgroups are called
-	User     User   // who the program is on the host
-	Plan     *jail.Plan
+	Tool string // cco-box on the host
+	Name string // the box, after which cgroups are called
+	User User   // who the program is on the host
+	Plan *jail.Plan
+	// Late gives the plan where Plan has nothing but who the program is. It is asked for once the init starts, and nothing in
+	// it is Handed: making a plan and starting an init take equally long, and can be done side by side.
+	Late     func() (*jail.Plan, error)
 	Limits   box.Limits
 	Registry Registry
 	// Scratch names the filesystems in memory of the cage's own, whose content counts as its memory.
@@ -101,6 +104,10 @@ func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
 	return res, nil
 }
 
+// room is how many descriptors an init has room for from the start: it opens whatever it mounts. Later the kernel would let a
+// process with several threads wait for all cores, some milliseconds, before it enlarges their table.
+const room = 250
+
 // inner is one init, from its start to its end.
 type inner struct {
 	cage    *Cage
@@ -166,6 +173,14 @@ func (in *inner) brief(control io.Writer, p *proc.Process, g *group) error {
 		return err
 	}
 	sacrifice(p.Pid())
+	if in.cage.Late != nil {
+		plan, err := in.cage.Late()
+		if err != nil {
+			return err
+		}
+		in.cage.Plan = plan
+	}
+	in.cage.Plan.Cgroups, in.cage.Plan.Procs = len(g.tasks), g.rlimit
 	if _, err := control.Write(in.cage.Plan.Encode()); err != nil {
 		return fmt.Errorf("send plan: %w", err)
 	}
@@ -190,16 +205,15 @@ func (in *inner) launch(ctx context.Context, control *os.File) (*proc.Process, *
 }
 
 func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Process, error) {
-	in.cage.Plan.Cgroups, in.cage.Plan.Procs = len(g.tasks), g.rlimit
 	return proc.Start(ctx, proc.Cmd{
 		Path:     in.cage.Tool,
 		Argv:     []string{"cco-box", "init"},
 		Dir:      "/",
-		Env:      []string{}, // nothing of ours
+		Env:      []string{"GOMAXPROCS=1"}, // nothing of ours; it does one thing after another, and starts sooner so
 		Stdin:    in.streams.In,
 		Stdout:   in.streams.Out,
 		Stderr:   in.streams.Err,
-		Files:    slices.Concat([]*os.File{control, in.entry.file}, g.tasks, in.trees),
+		Files:    slices.Concat([]*os.File{control, in.entry.file}, g.tasks, in.trees, make([]*os.File, room)),
 		Attr:     func(a *syscall.SysProcAttr) { in.cage.namespaces(a); g.attr(a) },
 		TiedToUs: true,
 	})

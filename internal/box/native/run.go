@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
@@ -86,17 +87,21 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id rooms.Identity, home 
 		return err
 	}
 	limits := cage.LimitsFor(b, e)
-	plan, err := d.plan(b, id, home, e, limits)
-	if err != nil {
-		return err
-	}
+	plan := sync.OnceValues(func() (*jail.Plan, error) { return d.plan(b, id, home, e, limits) })
+	go func() { _, _ = plan() }()
 	who, err := d.user(b, e.Session)
 	if err != nil {
 		return err
 	}
 	c := &cage.Cage{
-		Tool: d.opts.Tool, Name: b.Name, User: who, Plan: plan, Limits: limits, Registry: runs(b),
-		Scratch: []string{"/tmp", "/dev/shm", jail.Home},
+		Tool: d.opts.Tool, Name: b.Name, User: who, Plan: &jail.Plan{UID: jail.UID, GID: jail.GID}, Late: plan, Limits: limits,
+		Registry: runs(b), Scratch: []string{"/tmp", "/dev/shm", jail.Home},
+	}
+	if d.opts.Apart {
+		if c.Plan, err = plan(); err != nil {
+			return err
+		}
+		c.Late = nil
 	}
 	return c.Run(ctx, e)
 }
