@@ -19,25 +19,23 @@ import (
 func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 	var mounts []jail.Mount
 	found, check := d.shown().mounts, rooms.NewChecker(b)
+	known := map[string]bool{} // of what was found: what the user has asked for is put over it
 	for i, m := range slices.Concat(found, b.Spec.Mounts) {
-		real, err := check.Check(m.Path)
+		real, st, err := check.Check(m.Path)
 		if err != nil && i < len(found) {
 			continue // nobody has asked for it
 		}
 		if err != nil {
 			return nil, err
 		}
-		st, err := os.Stat(real)
-		if err != nil {
-			return nil, fmt.Errorf("mount %s: %w", m.Path, err)
-		}
 		mount := jail.Mount{Source: real, Target: filepath.Clean(m.Path), File: !st.IsDir(), Write: m.Write, Host: true}
 		mount.Soft = rooms.Within(mount.Target, jail.Home)
 		mounts = append(mounts, mount)
-		if real != mount.Target {
+		if real != mount.Target && (i >= len(found) || !known[real]) {
 			mount.Target = real
 			mounts = append(mounts, mount)
 		}
+		known[real] = true
 	}
 	return mounts, nil
 }
@@ -46,7 +44,9 @@ func (d *Driver) extraMounts(b *box.Box) ([]jail.Mount, error) {
 func (d *Driver) programLinks(p *jail.Plan) {
 	for name, real := range d.shown().links {
 		if rooms.Within(name, jail.Home) {
-			p.Mounts = append(p.Mounts, jail.Mount{Source: real, Target: name, File: true, Host: true, Soft: true})
+			if _, err := os.Stat(real); err == nil {
+				p.Mounts = append(p.Mounts, jail.Mount{Source: real, Target: name, File: true, Host: true, Soft: true})
+			}
 			continue
 		}
 		p.Links = append(p.Links, jail.Link{Path: name, Target: real})

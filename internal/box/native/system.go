@@ -15,12 +15,9 @@ import (
 // systemDirs are what a box sees of the host's system, read-only. Those that are links, as /bin is on most systems,
 // stay links.
 func systemDirs() []string {
-	dirs := []string{"/usr", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/run/current-system"}
-	libs, err := filepath.Glob("/lib*")
-	if err != nil {
-		return dirs
+	return []string{
+		"/usr", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/run/current-system", "/lib", "/lib32", "/lib64", "/libx32",
 	}
-	return append(dirs, libs...)
 }
 
 // etcNames are the parts of /etc that programs need to find their libraries, certificates and defaults.

@@ -3,7 +3,6 @@
 package native
 
 import (
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -78,14 +77,17 @@ type shown struct {
 	mounts []box.Mount
 	links  map[string]string // names of programs, and what they lead to
 	env    []string          // tells tools where they are when their place is not below the box's own home
+
+	paths rooms.Resolver
+	lists map[string][]string // what is in directories
 }
 
 // find finds what the user has installed below home: the parts of toolchains, and the programs that are named, as a
 // shell finds them in dirs, each by itself. All of it is read-only in a box.
 func find(home string, dirs, programs []string) *shown {
-	s := &shown{links: map[string]string{}}
+	s := &shown{links: map[string]string{}, paths: rooms.Resolver{}, lists: map[string][]string{}}
 	home = filepath.Clean(home)
-	if real, err := filepath.EvalSymlinks(home); err == nil {
+	if real, _, err := s.paths.Real(home); err == nil {
 		for _, t := range toolchains() {
 			s.toolchain(home, real, t)
 		}
@@ -104,21 +106,14 @@ func find(home string, dirs, programs []string) *shown {
 
 func (s *shown) toolchain(home, realHome string, t toolchain) {
 	root := filepath.Join(home, t.dir)
-	if _, err := os.Stat(root); err != nil {
-		return
-	}
-	realRoot, err := filepath.EvalSymlinks(root)
+	realRoot, _, err := s.paths.Real(root)
 	if err != nil {
 		return
 	}
 	found := false
 	for _, part := range t.parts {
-		names, err := fs.Glob(os.DirFS(root), part)
-		if err != nil {
-			continue
-		}
-		for _, name := range names {
-			found = s.add(realHome, realRoot, filepath.Join(root, name)) || found
+		for _, name := range s.match(root, part) {
+			found = s.add(realHome, realRoot, name) || found
 		}
 	}
 	if found && t.variable != "" && !slices.ContainsFunc(s.env,
@@ -127,10 +122,45 @@ func (s *shown) toolchain(home, realHome string, t toolchain) {
 	}
 }
 
+// match gives the names below a directory that a pattern stands for, whether there is something or not. fs.Glob reads every
+// directory on the way for every pattern.
+func (s *shown) match(dir, pattern string) []string {
+	first, rest, more := strings.Cut(pattern, "/")
+	names := []string{first}
+	if strings.ContainsAny(first, "*[") {
+		names = slices.DeleteFunc(s.list(dir), func(name string) bool {
+			ok, err := path.Match(first, name)
+			return err != nil || !ok
+		})
+	}
+	var found []string
+	for _, name := range names {
+		name = filepath.Join(dir, name)
+		if more {
+			found = append(found, s.match(name, rest)...)
+		} else {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func (s *shown) list(dir string) []string {
+	names, known := s.lists[dir]
+	if !known {
+		entries, _ := os.ReadDir(dir) // what is not there has nothing in it
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		s.lists[dir] = names
+	}
+	return slices.Clone(names)
+}
+
 // add takes a place that is not yet part of another. A link that leads elsewhere in the home, or to all of it, is not
 // followed: what is there is for the user to mount.
 func (s *shown) add(realHome, realRoot, name string) bool {
-	real, err := filepath.EvalSymlinks(name)
+	real, st, err := s.paths.Real(name)
 	if err != nil || real == "/" || rooms.Within(realHome, real) {
 		return false
 	}
@@ -138,10 +168,26 @@ func (s *shown) add(realHome, realRoot, name string) bool {
 	if !own && rooms.Within(real, realHome) {
 		return false
 	}
-	if !s.sees(name) {
+	if !s.sees(name) && !(st.Mode().IsRegular() && s.link(name, real)) {
 		s.mounts = append(s.mounts, box.Mount{Path: name})
 	}
 	return true
+}
+
+// link keeps a name that is a link one, as most programs of rustup's are, and shows what it leads to.
+func (s *shown) link(name, real string) bool {
+	if _, err := os.Readlink(name); err != nil {
+		return false
+	}
+	s.links[name] = real
+	s.show(real)
+	return true
+}
+
+func (s *shown) show(name string) {
+	if !s.sees(name) && !ofSystem(name) {
+		s.mounts = append(s.mounts, box.Mount{Path: name})
+	}
 }
 
 func (s *shown) sees(name string) bool {
@@ -155,9 +201,7 @@ func (s *shown) program(name string) {
 	if err != nil {
 		return
 	}
-	if part := packageOf(real); !s.sees(part) && !ofSystem(part) {
-		s.mounts = append(s.mounts, box.Mount{Path: part})
-	}
+	s.show(packageOf(real))
 	if real != name && !s.sees(name) && !ofSystem(name) {
 		s.links[name] = real
 	}

@@ -155,6 +155,30 @@ func TestVersionsThatAreLinks(t *testing.T) {
 	}
 }
 
+// Guards against a mount for each of rustup's programs, which are all one file, and against a name among them that leads to
+// something else.
+func TestProgramsThatAreLinks(t *testing.T) {
+	home := t.TempDir()
+	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { //nolint:gosec // as a home's parent is
+		t.Fatal(err)
+	}
+	lay(t, home, ".cargo/bin/rustup", ".cargo/credentials.toml")
+	for link, target := range map[string]string{"cargo": "rustup", "rustc": "./cargo", "rustfmt": "../credentials.toml", "rustdoc": "nothing"} {
+		if err := os.Symlink(target, filepath.Join(home, ".cargo/bin", link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := find(home, nil, nil); len(s.mounts) != 1 || len(s.links) != 2 {
+		t.Errorf("mounts %+v, links %q", s.mounts, s.links)
+	}
+	d, b := madeBy(t, Options{Tool: testDriver().opts.Tool, Home: home, Path: "/usr/bin:/bin:" + home + "/.cargo/bin"})
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", "ls $0/.cargo $0/.cargo/bin; rustc", home}})
+	want := home + "/.cargo:\nbin\n\n" + home + "/.cargo/bin:\ncargo\nrustc\nrustup\n.cargo/bin/rustup\n"
+	if err != nil || out != want {
+		t.Errorf("%v: %q, want %q", err, out, want)
+	}
+}
+
 // Guards against an agent's CLI that a box does not see any more where ~/bin and the like are not shown, however it was
 // installed.
 func TestProgramsByThemselves(t *testing.T) {

@@ -1,8 +1,9 @@
 package rooms
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -19,16 +20,19 @@ func closed() []string {
 // CheckMount refuses what would open the host: its root, its kernel's interfaces, the sockets of its daemons, and
 // whatever cco itself keeps.
 func CheckMount(b *box.Box, name string) error {
-	_, err := NewChecker(b).Check(name)
+	_, _, err := NewChecker(b).Check(name)
 	return err
 }
 
 // Checker checks the mounts of one box, which may be many.
-type Checker struct{ data []string }
+type Checker struct {
+	data  []string
+	paths Resolver
+}
 
 // NewChecker finds what cco keeps.
 func NewChecker(b *box.Box) Checker {
-	var c Checker
+	c := Checker{paths: Resolver{}}
 	for _, dir := range []string{b.Dir, b.Exchange} {
 		if dir == "" {
 			continue
@@ -41,42 +45,49 @@ func NewChecker(b *box.Box) Checker {
 	return c
 }
 
-// Check is CheckMount, and gives the path without links.
-func (c Checker) Check(name string) (real string, err error) {
+// Check is CheckMount, and gives the path without links and what is there.
+func (c Checker) Check(name string) (real string, st fs.FileInfo, err error) {
 	if !filepath.IsAbs(name) {
-		return "", fmt.Errorf("mount %q: not an absolute path", name)
+		return "", nil, fmt.Errorf("mount %q: not an absolute path", name)
 	}
-	real, err = filepath.EvalSymlinks(name)
+	real, st, err = c.paths.Real(name)
+	if err == nil {
+		err = c.check(name, real, st)
+	}
 	if err != nil {
-		return "", fmt.Errorf("mount %s: %w", name, err)
+		return "", nil, fmt.Errorf("mount %s: %w", name, err)
 	}
+	return real, st, nil
+}
+
+func (c Checker) check(name, real string, st fs.FileInfo) error {
 	for _, path := range []string{filepath.Clean(name), real} {
 		if path == "/" {
-			return "", fmt.Errorf("mount %s: that is the whole host", name)
+			return errors.New("that is the whole host")
 		}
 		for _, dir := range closed() {
 			if paths.Within(path, dir) {
-				return "", fmt.Errorf("mount %s: nothing of %s is shown in a box", name, dir)
+				return fmt.Errorf("nothing of %s is shown in a box", dir)
 			}
 		}
 		for _, dir := range []string{"/workspace", "/exchange", jail.Home} {
 			if path == dir || paths.Within(dir, path) {
-				return "", fmt.Errorf("mount %s: the box has its own", name)
+				return errors.New("the box has its own")
 			}
 		}
 		if strings.HasSuffix(path, ".sock") {
-			return "", fmt.Errorf("mount %s: no sockets of the host", name)
+			return errors.New("no sockets of the host")
 		}
 	}
-	if st, err := os.Stat(real); err == nil && !st.IsDir() && !st.Mode().IsRegular() {
-		return "", fmt.Errorf("mount %s: neither a file nor a directory", name)
+	if !st.IsDir() && !st.Mode().IsRegular() {
+		return errors.New("neither a file nor a directory")
 	}
 	for _, data := range c.data {
 		if paths.Within(real, data) || paths.Within(data, real) {
-			return "", fmt.Errorf("mount %s: cco keeps its own state there", name)
+			return errors.New("cco keeps its own state there")
 		}
 	}
-	return real, nil
+	return nil
 }
 
 // Within says whether a clean path is dir or below it.

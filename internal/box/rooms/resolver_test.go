@@ -1,0 +1,45 @@
+package rooms
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Guards against a shortcut that finds another place than the kernel does.
+func TestResolverFollowsLinksAsTheKernelDoes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a/b/file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{
+		"whole": dir, "up": "a/..", "c": "a/b", "a/b/to": "file", "a/away": "../c/to", "a/nowhere": "x", "round": "round",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := Resolver{}
+	for range 2 { // what is remembered gives the same
+		for _, name := range []string{
+			"", "a", "a/b/file", "c", "c/file", "c/to", "a/away", "a/nowhere", "a/nowhere/x", "round", "round/x", "whole/c/to", "up/a/b",
+			"c/../b/file", "c/..", "missing", "missing/x", "a/b/file/x",
+		} {
+			name = dir + "/" + name
+			want, wantErr := filepath.EvalSymlinks(name)
+			got, st, err := paths.Real(name)
+			if got != want || (err == nil) != (wantErr == nil) {
+				t.Errorf("%s: %q, %v, want %q, %v", name, got, err, want, wantErr)
+			}
+			if err != nil {
+				continue
+			}
+			if is, err := os.Lstat(want); err != nil || !os.SameFile(is, st) {
+				t.Errorf("%s: something else is there", name)
+			}
+		}
+	}
+}
