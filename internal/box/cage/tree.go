@@ -1,17 +1,17 @@
 package cage
 
 import (
-	"os"
+	"golang.org/x/sys/unix"
 
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
 // CopyTree copies into a directory that belongs to the user.
 func (u User) CopyTree(from, to string) error {
-	return jail.CopyTree(from, to, func(root *os.Root, name string) error {
+	return jail.CopyTree(from, to, func(dir int, name string) error {
 		if !u.foreign() {
 			return nil
 		}
-		return root.Lchown(name, u.UID, u.GID)
+		return unix.Fchownat(dir, name, u.UID, u.GID, unix.AT_SYMLINK_NOFOLLOW)
 	})
 }

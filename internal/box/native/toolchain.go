@@ -168,7 +168,7 @@ func (s *shown) add(realHome, realRoot, name string) bool {
 	if !own && rooms.Within(real, realHome) {
 		return false
 	}
-	if !s.sees(name) && !(st.Mode().IsRegular() && s.link(name, real)) {
+	if !s.sees(name) && (st.IsDir() || !s.link(name, real)) {
 		s.mounts = append(s.mounts, box.Mount{Path: name})
 	}
 	return true

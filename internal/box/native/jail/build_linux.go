@@ -3,7 +3,6 @@ package jail
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -309,7 +308,7 @@ func (p *Plan) copyIn(root, tree int, m Mount) error {
 	if err := unix.Mount("tmpfs", m.Target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, opts); err != nil {
 		return err
 	}
-	return CopyTree("/proc/self/fd/"+strconv.Itoa(tree), m.Target, func(*os.Root, string) error { return nil })
+	return CopyTree("/proc/self/fd/"+strconv.Itoa(tree), m.Target, func(int, string) error { return nil })
 }
 
 // emptyDir is a directory of the cage's root that stays empty.

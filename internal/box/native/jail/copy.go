@@ -2,62 +2,74 @@ package jail
 
 import (
 	"errors"
+	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path"
 
 	"golang.org/x/sys/unix"
 )
 
 // CopyTree copies what is in one directory into another, which exists. What programs in a box wrote there is not
 // trusted: links are copied as links, nothing is followed out of either directory, and what is neither a file, a
-// directory nor a link stays behind. Each new entry is shown to own.
-func CopyTree(from, to string, own func(root *os.Root, name string) error) error {
-	src, err := os.OpenRoot(from)
+// directory nor a link stays behind. Each new entry is shown to own, as a name in an open directory.
+//
+// It is done for every shell in a box. With os.Root it takes four times as long.
+func CopyTree(from, to string, own func(dir int, name string) error) error {
+	src, err := unix.Open(from, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return fmt.Errorf("open %s: %w", from, err)
 	}
-	defer func() { _ = src.Close() }()
-	dst, err := os.OpenRoot(to)
+	defer shut(src)
+	dst, err := unix.Open(to, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return fmt.Errorf("open %s: %w", to, err)
 	}
-	defer func() { _ = dst.Close() }()
-	return copyDir(src, dst, ".", own)
+	defer shut(dst)
+	return copyDir(src, dst, own)
 }
 
-func copyDir(src, dst *os.Root, dir string, own func(*os.Root, string) error) error {
-	f, err := src.Open(dir)
+func shut(fd int) { _ = unix.Close(fd) }
+
+func copyDir(src, dst int, own func(int, string) error) error {
+	names, err := entries(src)
 	if err != nil {
 		return err
 	}
-	entries, err := f.ReadDir(-1)
-	_ = f.Close()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := copyEntry(src, dst, path.Join(dir, e.Name()), e.Type(), own); err != nil {
-			return err
+	for _, name := range names {
+		if err := copyEntry(src, dst, name, own); err != nil {
+			return fmt.Errorf("copy %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func copyEntry(src, dst *os.Root, name string, kind fs.FileMode, own func(*os.Root, string) error) error {
-	var err error
-	switch kind {
-	case fs.ModeDir:
-		if err = dst.Mkdir(name, 0o700); err == nil {
-			err = copyDir(src, dst, name, own)
+func entries(dir int) (names []string, err error) {
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := unix.ReadDirent(dir, buf)
+		if err != nil || n == 0 {
+			return names, err
 		}
-	case fs.ModeSymlink:
-		var target string
-		if target, err = src.Readlink(name); err == nil {
-			err = dst.Symlink(target, name)
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+func copyEntry(src, dst int, name string, own func(int, string) error) error {
+	var st unix.Stat_t
+	err := unix.Fstatat(src, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
+		return err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		err = copySub(src, dst, name, own)
+	case unix.S_IFLNK:
+		target := make([]byte, unix.PathMax)
+		var n int
+		if n, err = unix.Readlinkat(src, name, target); err == nil {
+			err = unix.Symlinkat(string(target[:n]), dst, name)
 		}
-	case 0:
+	case unix.S_IFREG:
 		err = copyFile(src, dst, name)
 	default:
 		return nil
@@ -68,25 +80,68 @@ func copyEntry(src, dst *os.Root, name string, kind fs.FileMode, own func(*os.Ro
 	return own(dst, name)
 }
 
-func copyFile(src, dst *os.Root, name string) error {
-	in, err := src.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func copySub(src, dst int, name string, own func(int, string) error) error {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	if err := unix.Mkdirat(dst, name, 0o700); err != nil {
+		return err
+	}
+	from, err := unix.Openat(src, name, flags, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }()
-	st, err := in.Stat()
+	defer shut(from)
+	to, err := unix.Openat(dst, name, flags, 0)
 	if err != nil {
 		return err
 	}
-	if !st.Mode().IsRegular() {
-		return nil
-	}
-	out, err := dst.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm())
+	defer shut(to)
+	return copyDir(from, to, own)
+}
+
+func copyFile(src, dst int, name string) error {
+	in, err := unix.Openat(src, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	if !clone(out, in) {
-		_, err = io.Copy(out, in)
+	var st unix.Stat_t
+	if err := unix.Fstat(in, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		shut(in)
+		return err
 	}
-	return errors.Join(err, out.Close())
+	out, err := unix.Openat(dst, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(st.Mode)&0o777)
+	if err != nil {
+		shut(in)
+		return err
+	}
+	if st.Size <= small {
+		err = copySmall(out, in)
+		shut(in)
+		return errors.Join(err, unix.Close(out))
+	}
+	from, to := os.NewFile(uintptr(in), name), os.NewFile(uintptr(out), name)
+	defer func() { _ = from.Close() }()
+	if !clone(to, from) {
+		_, err = io.Copy(to, from)
+	}
+	return errors.Join(err, to.Close())
+}
+
+// small is the size of a file for which it is not worth the while to ask the kernel how it is best copied.
+const small = 16 << 10
+
+func copySmall(out, in int) error {
+	buf := make([]byte, small)
+	for {
+		n, err := unix.Read(in, buf)
+		if err != nil || n <= 0 {
+			return err
+		}
+		for data := buf[:n]; len(data) > 0; {
+			n, err := unix.Write(out, data)
+			if err != nil {
+				return err
+			}
+			data = data[n:]
+		}
+	}
 }

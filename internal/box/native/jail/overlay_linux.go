@@ -125,21 +125,18 @@ func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) erro
 // layTop takes the parts of one top from its overlay. What can't be had of it is left for an overlay of its own:
 // something may be mounted below the top, or the box's user may not go through it.
 func (p *Plan) layTop(t *top, trees []int, empty string, done []bool) {
+	if unix.Faccessat(t.fd, ".", unix.X_OK, 0) != nil {
+		return
+	}
 	tree, err := overlay(t.fd, empty)
 	if err != nil {
 		return
 	}
 	defer closeFD(tree)
-	// Older kernels clone only what is mounted somewhere.
-	const at = ".top"
-	if err := unix.Mkdir(at, 0o700); err != nil {
+	// Older kernels clone only what is mounted somewhere. Where it is, it goes with the host's root.
+	if err := unix.MoveMount(tree, "", t.fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return
 	}
-	defer func() { _ = unix.Rmdir(at) }()
-	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-		return
-	}
-	defer func() { _ = unix.Unmount(at, unix.MNT_DETACH) }()
 	for _, i := range t.parts {
 		rel := strings.TrimPrefix(strings.TrimPrefix(path.Clean(p.Mounts[i].Source), t.dir), "/")
 		if rel == "" {

@@ -12,15 +12,38 @@ import (
 // the program of an earlier run may have put one there.
 func attach(root, tree int, m Mount) error {
 	defer closeFD(tree)
-	at, err := target(root, m.Target, m.File)
+	rel := strings.TrimPrefix(path.Clean(m.Target), "/")
+	dir, err := openDir(root, path.Dir(rel))
 	if err != nil {
-		if m.Soft {
-			return nil
-		}
-		return err
+		return m.unless(err)
+	}
+	defer closeFD(dir)
+	base := path.Base(rel)
+	if m.File {
+		err = unix.Mknodat(dir, base, unix.S_IFREG|0o644, 0)
+	} else {
+		err = unix.Mkdirat(dir, base, 0o755)
+	}
+	if err == nil {
+		return unix.MoveMount(tree, "", dir, base, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	}
+	if !errors.Is(err, unix.EEXIST) {
+		return m.unless(err)
+	}
+	at, err := beneath(dir, base)
+	if err != nil {
+		return m.unless(err)
 	}
 	defer closeFD(at)
 	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+// unless forgives what keeps a mount from its place, if it is soft.
+func (m Mount) unless(err error) error {
+	if m.Soft {
+		return nil
+	}
+	return err
 }
 
 // coverItself puts a cloned tree over what it was cloned from. Whoever replaces or removes that on the host may do so
@@ -39,30 +62,6 @@ func coverItself(root, tree int, m Mount) error {
 }
 
 func closeFD(fd int) { _ = unix.Close(fd) }
-
-// target opens a place in the box, making it if need be.
-func target(root int, name string, file bool) (int, error) {
-	rel := strings.TrimPrefix(path.Clean(name), "/")
-	if fd, err := beneath(root, rel); !errors.Is(err, unix.ENOENT) {
-		return fd, err
-	}
-	dir, err := openDir(root, path.Dir(rel))
-	if err != nil {
-		return -1, err
-	}
-	defer closeFD(dir)
-	base := path.Base(rel)
-	if file {
-		fd, err := unix.Openat(dir, base, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
-		if err != nil {
-			return -1, err
-		}
-		_ = unix.Close(fd)
-	} else if err := unix.Mkdirat(dir, base, 0o755); err != nil {
-		return -1, err
-	}
-	return beneath(dir, base)
-}
 
 func beneath(dir int, rel string) (int, error) {
 	return unix.Openat2(dir, rel, &unix.OpenHow{
