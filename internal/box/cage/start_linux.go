@@ -26,8 +26,8 @@ type Cage struct {
 	Name string // the box, after which cgroups are called
 	User User   // who the program is on the host
 	Plan *jail.Plan
-	// Late gives the plan where Plan has nothing but who the program is. It is asked for once the init starts, and nothing in
-	// it is Handed: making a plan and starting an init take equally long, and can be done side by side.
+	// Late gives the plan where Plan has nothing but who the program is. It is asked for once the init starts, and
+	// nothing in it is Handed: making a plan and starting an init take equally long, and can be done side by side.
 	Late     func() (*jail.Plan, error)
 	Limits   box.Limits
 	Registry Registry
@@ -104,8 +104,8 @@ func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
 	return res, nil
 }
 
-// room is how many descriptors an init has room for from the start: it opens whatever it mounts. Later the kernel would let a
-// process with several threads wait for all cores, some milliseconds, before it enlarges their table.
+// room is how many descriptors an init has room for from the start: it opens whatever it mounts. Later the kernel
+// would let a process with several threads wait for all cores, some milliseconds, before it enlarges their table.
 const room = 250
 
 // inner is one init, from its start to its end.
@@ -209,7 +209,7 @@ func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Pr
 		Path:     in.cage.Tool,
 		Argv:     []string{"cco-box", "init"},
 		Dir:      "/",
-		Env:      []string{"GOMAXPROCS=1"}, // nothing of ours; it does one thing after another, and starts sooner so
+		Env:      []string{"GOMAXPROCS=1"}, // nothing of ours; with one it starts sooner
 		Stdin:    in.streams.In,
 		Stdout:   in.streams.Out,
 		Stderr:   in.streams.Err,

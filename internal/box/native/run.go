@@ -94,8 +94,9 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, id rooms.Identity, home 
 		return err
 	}
 	c := &cage.Cage{
-		Tool: d.opts.Tool, Name: b.Name, User: who, Plan: &jail.Plan{UID: jail.UID, GID: jail.GID}, Late: plan, Limits: limits,
-		Registry: runs(b), Scratch: []string{"/tmp", "/dev/shm", jail.Home},
+		Tool: d.opts.Tool, Name: b.Name, User: who, Limits: limits, Registry: runs(b),
+		Plan: &jail.Plan{UID: jail.UID, GID: jail.GID}, Late: plan,
+		Scratch: []string{"/tmp", "/dev/shm", jail.Home},
 	}
 	if d.opts.Apart {
 		if c.Plan, err = plan(); err != nil {

@@ -16,7 +16,8 @@ import (
 // stay links.
 func systemDirs() []string {
 	return []string{
-		"/usr", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/run/current-system", "/lib", "/lib32", "/lib64", "/libx32",
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt",
+		"/nix/store", "/gnu/store", "/run/current-system",
 	}
 }
 

@@ -122,8 +122,8 @@ func (s *shown) toolchain(home, realHome string, t toolchain) {
 	}
 }
 
-// match gives the names below a directory that a pattern stands for, whether there is something or not. fs.Glob reads every
-// directory on the way for every pattern.
+// match gives the names below a directory that a pattern stands for, whether there is something or not. fs.Glob reads
+// every directory on the way for every pattern.
 func (s *shown) match(dir, pattern string) []string {
 	first, rest, more := strings.Cut(pattern, "/")
 	names := []string{first}

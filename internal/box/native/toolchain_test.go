@@ -155,15 +155,17 @@ func TestVersionsThatAreLinks(t *testing.T) {
 	}
 }
 
-// Guards against a mount for each of rustup's programs, which are all one file, and against a name among them that leads to
-// something else.
+// Guards against a mount for each of rustup's programs, which are all one file, and against a name among them that
+// leads to something else.
 func TestProgramsThatAreLinks(t *testing.T) {
 	home := t.TempDir()
 	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { //nolint:gosec // as a home's parent is
 		t.Fatal(err)
 	}
 	lay(t, home, ".cargo/bin/rustup", ".cargo/credentials.toml")
-	for link, target := range map[string]string{"cargo": "rustup", "rustc": "./cargo", "rustfmt": "../credentials.toml", "rustdoc": "nothing"} {
+	for link, target := range map[string]string{
+		"cargo": "rustup", "rustc": "./cargo", "rustfmt": "../credentials.toml", "rustdoc": "nothing",
+	} {
 		if err := os.Symlink(target, filepath.Join(home, ".cargo/bin", link)); err != nil {
 			t.Fatal(err)
 		}

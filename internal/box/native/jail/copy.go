@@ -108,7 +108,8 @@ func copyFile(src, dst int, name string) error {
 		shut(in)
 		return err
 	}
-	out, err := unix.Openat(dst, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(st.Mode)&0o777)
+	const fresh = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	out, err := unix.Openat(dst, name, fresh, uint32(st.Mode)&0o777)
 	if err != nil {
 		shut(in)
 		return err
