@@ -48,8 +48,9 @@ var layers = map[string][]string{
 		"internal/cruise/steps", "internal/forge", "internal/git", "internal/store", "internal/term",
 	},
 	"internal/bench": {"internal/agent", "internal/agent/agenttest", "internal/agent/event", "internal/broker",
-		"internal/cruise", "internal/cruise/steps", "internal/forge", "internal/forge/github", "internal/forge/githubfake",
-		"internal/forge/wire", "internal/git/gittest", "internal/proc", "internal/provision", "internal/store"},
+		"internal/cruise", "internal/cruise/steps", "internal/door", "internal/forge", "internal/forge/github",
+		"internal/forge/githubfake", "internal/forge/wire", "internal/git/gittest", "internal/proc", "internal/provision",
+		"internal/socket", "internal/store"},
 	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},
 	"internal/session": {
 		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/door",

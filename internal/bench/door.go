@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/door"
+	"github.com/cco-dev/cco/internal/socket"
 )
 
 const doorToken = "token-of-a-bench"
@@ -28,7 +29,7 @@ const doorToken = "token-of-a-bench"
 func (b *bench) door(ctx context.Context) error {
 	model := httptest.NewServer(http.HandlerFunc(playModel))
 	defer model.Close()
-	at, err := b.openDoor(model.URL, 0)
+	at, err := b.openDoor(ctx, model.URL, 0)
 	if err != nil {
 		return err
 	}
@@ -71,13 +72,11 @@ func playModel(w http.ResponseWriter, r *http.Request) {
 
 // doorway is a door under measurement, and a client that goes through it.
 type doorway struct {
-	door   *broker.Door
-	socket string
+	door   *door.Door
 	client *http.Client
-	served chan error
 }
 
-func (b *bench) openDoor(model string, n int) (*doorway, error) {
+func (b *bench) openDoor(ctx context.Context, model string, n int) (*doorway, error) {
 	p, err := broker.FindProvider("anthropic")
 	if err != nil {
 		return nil, err
@@ -94,31 +93,21 @@ func (b *bench) openDoor(model string, n int) (*doorway, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := broker.Open(broker.Config{
+	d, err := door.Open(ctx, door.Config{Dir: b.dir, Config: broker.Config{
 		Session: fmt.Sprintf("%08x", n), Token: doorToken, Mode: broker.ModeAllowlist,
 		Allowed: func() []broker.Rule { return []broker.Rule{rule} },
 		Models:  []broker.Upstream{{Provider: p, Base: base, Key: key}},
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
-	at := &doorway{door: d, socket: filepath.Join(b.dir, fmt.Sprintf("door%d.sock", n)), served: make(chan error, 1)}
-	l, err := net.Listen("unix", at.socket) //nolint:noctx // it is there at once
-	if err != nil {
-		return nil, err
-	}
-	go func() { at.served <- d.Serve(l) }()
-	at.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
-		_ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", at.socket)
-	}}}
-	return at, nil
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return socket.Dial(ctx, d.Way().Socket) }
+	return &doorway{door: d, client: &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
 }
 
 func (at *doorway) close() {
 	at.client.CloseIdleConnections()
-	_ = at.door.Close()
-	<-at.served
+	at.door.Close()
 }
 
 // ask sends a request to the model and gives its answer when the first byte is there.
@@ -223,21 +212,14 @@ func (b *bench) throughput(ctx context.Context, at *doorway, model string) error
 	if err != nil {
 		return err
 	}
-	d, err := broker.Open(broker.Config{Token: doorToken, Mode: broker.ModeAllowlist,
-		Allowed: func() []broker.Rule { return []broker.Rule{rule} }})
+	d, err := door.Open(ctx, door.Config{Dir: b.dir, Config: broker.Config{Token: doorToken, Mode: broker.ModeAllowlist,
+		Allowed: func() []broker.Rule { return []broker.Rule{rule} }}})
 	if err != nil {
 		return err
 	}
-	socket := filepath.Join(b.dir, "tunnel.sock")
-	l, err := net.Listen("unix", socket) //nolint:noctx // it is there at once
-	if err != nil {
-		return err
-	}
-	served := make(chan error, 1)
-	go func() { served <- d.Serve(l) }()
-	defer func() { _ = d.Close(); <-served }()
+	defer d.Close()
 	ours, theirs, err = alternate(5,
-		func() (time.Duration, error) { return source.through(ctx, socket) },
+		func() (time.Duration, error) { return source.through(ctx, d.Way().Socket) },
 		func() (time.Duration, error) { return source.directly(ctx) })
 	if err != nil {
 		return err
@@ -258,7 +240,7 @@ func (b *bench) manyDoors(ctx context.Context, model string) error {
 	debug.FreeOSMemory()
 	before := resident()
 	for i := range n {
-		at, err := b.openDoor(model, i+1)
+		at, err := b.openDoor(ctx, model, i+1)
 		if err != nil {
 			return err
 		}
