@@ -133,7 +133,7 @@ func (t *Timeouts) defaults() {
 	}
 }
 
-// Serve lets the box in through l until Close. Who can connect to l is not trusted for that: each request shows the
+// Serve lets the box in through l until Close. Nobody is trusted for being able to connect to l: each request shows the
 // token.
 func (d *Door) Serve(l net.Listener) error {
 	err := d.server.Serve(&crowd{Listener: l, places: make(chan struct{}, maxConns), done: d.ctx.Done(), now: d.cfg.Now})

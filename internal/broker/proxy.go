@@ -83,7 +83,7 @@ func (d *Door) say(w http.ResponseWriter, e *Entry, status int, decision Decisio
 	_, _ = io.WriteString(w, "cco: "+why+"\n")
 }
 
-// failed answers for a connection that could not be had.
+// failed answers for a connection that could not be made.
 func (d *Door) failed(w http.ResponseWriter, e *Entry, err error) {
 	var no *refusal
 	var late net.Error

@@ -8,7 +8,7 @@ import (
 )
 
 // Request makes a request to the model from the host itself, with the key in place. Path is one that a door would let
-// through, without the provider's name. Whoever sends it must not follow redirects.
+// through, without the provider's name. The sender must not follow redirects.
 func (u Upstream) Request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
 	c, err := u.Provider.find(method, path)
 	if err != nil {

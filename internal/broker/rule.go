@@ -141,7 +141,7 @@ func (r *refusal) Error() string { return r.why }
 func refuse(format string, args ...any) error { return &refusal{why: fmt.Sprintf(format, args...)} }
 
 // named decides before anything is resolved: a name that is not allowed is never looked up, because a look-up tells it
-// to whoever runs its domain. It gives the rule that allows the target, if one was needed.
+// to the owner of its domain. It gives the rule that allows the target, if one was needed.
 func (p policy) named(t target) (string, error) {
 	if p.mode != ModeAllowlist && p.mode != ModeOpen {
 		return "", refuse("this box has no network (--network none)")

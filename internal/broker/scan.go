@@ -42,7 +42,9 @@ const (
 )
 
 func (s *scanner) reset() {
-	s.state, s.kinds, s.lens, s.path, s.word, s.broken = wantValue, s.kinds[:0], s.lens[:0], s.path[:0], s.word[:0], false
+	s.state, s.broken = wantValue, false
+	s.kinds, s.lens = s.kinds[:0], s.lens[:0]
+	s.path, s.word = s.path[:0], s.word[:0]
 }
 
 // idle says that no value is open.
@@ -279,5 +281,6 @@ func (e *events) endLine() {
 	} else if !e.any {
 		e.scan.reset() // an empty line ends the event
 	}
-	e.line, e.data, e.over, e.any = e.line[:0], false, false, false
+	e.line = e.line[:0]
+	e.data, e.over, e.any = false, false, false
 }

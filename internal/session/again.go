@@ -18,8 +18,8 @@ import (
 // ContinuePrompt is said to an agent that was interrupted and is called again.
 const ContinuePrompt = "You were interrupted. Go on with the plan where you left off."
 
-// again lets an agent go on in the workspace of an earlier session, with its plan or a new one.
-func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, error) {
+// resume lets an agent go on in the workspace of an earlier session, with its plan or a new one.
+func (s *Service) resume(ctx context.Context, o PushOptions) (store.Session, error) {
 	rec, err := s.Get(ctx, o.Resume)
 	if err != nil {
 		return rec, err
@@ -36,7 +36,7 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	if _, err := agent.Find(o.Agent); err != nil {
 		return rec, err
 	}
-	return s.goOn(ctx, rec, o, func(order *Order, b *box.Box, d box.Driver) error {
+	return s.startAgain(ctx, rec, o, func(order *Order, b *box.Box, d box.Driver) error {
 		if o.Plan == "" && o.Message == "" {
 			// The conversation is resumed where there is one; another agent has none.
 			order.Fresh = o.Agent != rec.Agent
@@ -55,8 +55,8 @@ func (s *Service) again(ctx context.Context, o PushOptions) (store.Session, erro
 	})
 }
 
-// goOn starts a keeper for a session that has ended, after change has said what is new about its order.
-func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
+// startAgain starts a keeper for a session that has ended, after change has said what is new about its order.
+func (s *Service) startAgain(ctx context.Context, rec store.Session, o PushOptions,
 	change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
 	if err != nil {
@@ -114,7 +114,8 @@ func (s *Service) goOn(ctx context.Context, rec store.Session, o PushOptions,
 		return rec, err
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
-		v.State, v.Cause, v.Reason, v.ExitCode = store.Created, "", "", 0
+		v.State, v.Cause, v.Reason = store.Created, "", ""
+		v.ExitCode = 0
 		v.Agent, v.Model, v.Repo = o.Agent, o.Model, repo.Top
 		v.Plan, v.Title = order.Plan, titled
 		v.Question, v.Asked, v.Finished = "", time.Time{}, time.Time{}

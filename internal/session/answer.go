@@ -44,19 +44,19 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 		return rec, false, err
 	}
 	if rec.Live() {
-		return rec, true, s.hand(rec, text)
+		return rec, true, s.deliverAnswer(rec, text)
 	}
 	// It goes on as what it was, whatever the settings say here.
 	o.Agent, o.Model, o.Interactive = rec.Agent, rec.Model, false
-	rec, err = s.goOn(ctx, rec, o, func(order *Order, _ *box.Box, _ box.Driver) error {
+	rec, err = s.startAgain(ctx, rec, o, func(order *Order, _ *box.Box, _ box.Driver) error {
 		order.Prompt, order.Asked = answerPrompt(rec.Question, text), rec.Question
 		return nil
 	})
 	return rec, false, err
 }
 
-// hand gives the answer to an agent that is still there and looks for it.
-func (s *Service) hand(rec store.Session, text string) error {
+// deliverAnswer gives the answer to an agent that is still there and looks for it.
+func (s *Service) deliverAnswer(rec store.Session, text string) error {
 	if s.OnTerminal(rec.ID) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " +
 			rec.ID + "`"}

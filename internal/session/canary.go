@@ -58,9 +58,10 @@ func (s *Service) Peers(ctx context.Context, own canary.Own, rec store.Session) 
 	return own, nil
 }
 
-// concluded makes sure that what a session did was compared, also if its keeper died before that, and gives the report.
-// It is nil if there is nothing to tell. The caller holds the session's lock.
-func (s *Service) concluded(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) (*canary.Report, error) {
+// finishComparing makes sure that what a session did was compared, also if its keeper died before that, and gives the
+// report. It is nil if there is nothing to tell. The caller holds the session's lock.
+func (s *Service) finishComparing(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) (*canary.Report,
+	error) {
 	dir := canary.Dir(b.Dir, rec.ID)
 	if !canary.Pending(dir) {
 		return canary.ReadReport(dir)
@@ -92,7 +93,7 @@ func (s *Service) afterDeath(ctx context.Context, rec store.Session) string {
 	if _, shared := d.(box.Sharer); !shared {
 		return interrupted
 	}
-	r, err := s.concluded(ctx, b, d, rec)
+	r, err := s.finishComparing(ctx, b, d, rec)
 	switch {
 	case err != nil:
 		s.Warn("session %s: your repository could not be compared with what it was before: %v", rec.ID, err)
@@ -121,7 +122,7 @@ func (s *Service) canaries(ctx context.Context, b *box.Box, d box.Driver) ([]can
 	}
 	var list []canary.Report
 	for _, id := range ids {
-		r, err := s.canaryOf(ctx, b, d, id)
+		r, err := s.reportOf(ctx, b, d, id)
 		if err != nil {
 			return nil, fmt.Errorf("compare after session %s: %w", id, err)
 		}
@@ -132,8 +133,8 @@ func (s *Service) canaries(ctx context.Context, b *box.Box, d box.Driver) ([]can
 	return list, nil
 }
 
-// canaryOf gives the report of one session, nil while it runs. One that can't be read is itself a finding.
-func (s *Service) canaryOf(ctx context.Context, b *box.Box, d box.Driver, id string) (*canary.Report, error) {
+// reportOf gives the report of one session, nil while it runs. One that can't be read is itself a finding.
+func (s *Service) reportOf(ctx context.Context, b *box.Box, d box.Driver, id string) (*canary.Report, error) {
 	if !validID(id) {
 		return nil, nil
 	}
@@ -152,7 +153,7 @@ func (s *Service) canaryOf(ctx context.Context, b *box.Box, d box.Driver, id str
 		}
 		rec = store.Session{ID: id}
 	}
-	r, err := s.concluded(ctx, b, d, rec)
+	r, err := s.finishComparing(ctx, b, d, rec)
 	if err != nil && ctx.Err() == nil && !canary.Pending(canary.Dir(b.Dir, id)) {
 		r, err = &canary.Report{Session: id, Frozen: true, Findings: []canary.Finding{canary.Unreadable(err)}}, nil
 	}
@@ -162,10 +163,10 @@ func (s *Service) canaryOf(ctx context.Context, b *box.Box, d box.Driver, id str
 	return r, err
 }
 
-// looked is frozenBy for a session that may not have been compared yet.
-func (s *Service) looked(ctx context.Context, rec store.Session) error {
+// compareThenCheck is frozenBy for a session that may not have been compared yet.
+func (s *Service) compareThenCheck(ctx context.Context, rec store.Session) error {
 	if b, d, err := s.Boxes.Find(rec.Box); err == nil {
-		if _, err := s.canaryOf(ctx, b, d, rec.ID); err != nil {
+		if _, err := s.reportOf(ctx, b, d, rec.ID); err != nil {
 			return fmt.Errorf("compare after session %s: %w", rec.ID, err)
 		}
 	}

@@ -184,7 +184,7 @@ func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 	if _, err := d.Prepare(ctx, b, id); err != nil {
 		return rec, err
 	}
-	// Whoever enters may change something, so what was published before is no longer what there is.
+	// The user may change something in there, so what was published before is no longer what there is.
 	return rec, errors.Join(s.Forget(id), tree.Remove(filepath.Join(s.Exchange(id), inside.ResultFile)))
 }
 

@@ -19,7 +19,7 @@ func (s *Service) Findings(ctx context.Context, id, boxName string) ([]canary.Re
 		if err != nil {
 			return nil, err
 		}
-		r, err := s.canaryOf(ctx, b, d, id)
+		r, err := s.reportOf(ctx, b, d, id)
 		if err != nil || r == nil {
 			return nil, err
 		}

@@ -38,8 +38,8 @@ type held struct {
 
 func (s *Service) heldFile(id string) string { return filepath.Join(s.dir(id), "held.json") }
 
-// looking is there while somebody looks into a workspace. Whoever starts something there takes it away as well, so that
-// what was seen before is not recorded after.
+// looking is a file that exists while a workspace is inspected. Starting something in the workspace removes it as well,
+// so that what was seen before is not recorded after.
 func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "held.new") }
 
 // Forget comes before everything that is started in a session's workspace.
@@ -121,8 +121,8 @@ func cleanList(list []string) []string {
 	return clean
 }
 
-// look publishes what a session's workspace holds, and records it. The box must be running.
-func (s *Service) look(ctx context.Context, b *box.Box, d box.Driver, v store.Session) held {
+// inspect publishes what a session's workspace holds, and records it. The box must be running.
+func (s *Service) inspect(ctx context.Context, b *box.Box, d box.Driver, v store.Session) held {
 	lock, err := s.lockSoon(ctx, v.ID)
 	if err != nil {
 		return held{Failed: err.Error()}
@@ -193,7 +193,7 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 			if b, d, err := enter(v.Box); err != nil {
 				h = held{Failed: err.Error()}
 			} else {
-				h = s.look(ctx, b, d, v)
+				h = s.inspect(ctx, b, d, v)
 			}
 		}
 		all[i].held = h
@@ -223,9 +223,9 @@ type news struct {
 	any     bool          // there is something that was not
 }
 
-// since compares what was pulled of a session with what it holds now. The box is entered only if something was started
+// newsOf compares what was pulled of a session with what it holds now. The box is entered only if something was started
 // in the session since.
-func (s *Service) since(ctx context.Context, rec store.Session, o PullOptions) (n news, err error) {
+func (s *Service) newsOf(ctx context.Context, rec store.Session, o PullOptions) (n news, err error) {
 	if _, err := s.Boxes.Record(rec.Box); err != nil {
 		return n, nil // it went with its box
 	}

@@ -28,7 +28,8 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 	if q == nil {
 		return r, nil
 	}
-	r.Tip, r.head, r.wip, r.target = pub.Head, pub.Head, pub.Wip, pub.Head
+	r.head, r.wip = pub.Head, pub.Wip
+	r.Tip, r.target = pub.Head, pub.Head
 	if o.WithWip && r.wip != "" {
 		r.target = r.wip
 	}
@@ -58,8 +59,8 @@ func (s *Service) unchanged(id string, err error) error {
 	return fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.Exchange(id))
 }
 
-// canLand gives the error that land would give for want of a branch to move.
-func (s *Service) canLand(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
+// canImport gives the error that importWork would give for want of a branch to move.
+func (s *Service) canImport(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
 	if q == nil {
 		return nil
 	}
@@ -73,12 +74,12 @@ func (s *Service) canLand(ctx context.Context, q *quarantine.Repo, r PullResult,
 	return repo.CanFastForward(ctx, r.Branch, r.Base, r.target)
 }
 
-// land takes what was examined into the repository. All that can fail comes before the branch moves: what comes after
-// is clearing up, and ends in words at most.
-func (s *Service) land(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult, pub inside.Result,
+// importWork takes what was examined into the repository. All that can fail comes before the branch moves: what comes
+// after is clearing up, and ends in words at most.
+func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult, pub inside.Result,
 	o PullOptions) (PullResult, error) {
 	rec := r.Session
-	spare, err := s.spare(ctx, rec.ID, pub, o.Bundle)
+	spare, err := s.saveSide(ctx, rec.ID, pub, o.Bundle)
 	if err != nil {
 		return r, s.unchanged(rec.ID, fmt.Errorf("save other branches: %w", err))
 	}
@@ -87,7 +88,7 @@ func (s *Service) land(ctx context.Context, repo *git.Repo, q *quarantine.Repo, 
 		defer func() { _ = os.Remove(spare) }() // moved away, if all went well
 	}
 	if q == nil {
-		return s.close(ctx, r, spare, o)
+		return s.recordPulled(ctx, r, spare, o)
 	}
 	imported, err := q.Import(ctx, rec.ID)
 	if err != nil {
@@ -95,14 +96,14 @@ func (s *Service) land(ctx context.Context, repo *git.Repo, q *quarantine.Repo, 
 	}
 	r.Ref, r.WipRef, r.Kept = imported.Ref, imported.WipRef, imported.Kept
 	if r.stays(o) {
-		return s.close(ctx, r, spare, o)
+		return s.recordPulled(ctx, r, spare, o)
 	}
 	fwd, err := s.forward(ctx, repo, rec, r.Branch, r.target, o)
 	if err != nil {
 		return r, s.explain(err, rec, imported.Ref)
 	}
 	r.Moved, r.Raw, r.Tip = fwd.Moved, fwd.Raw, r.target
-	return s.close(ctx, r, spare, o)
+	return s.recordPulled(ctx, r, spare, o)
 }
 
 // stays says that no branch has to move: its commits were pulled before, to wherever the user wanted them.
@@ -138,8 +139,8 @@ func (s *Service) explain(err error, rec store.Session, ref string) error {
 	}
 }
 
-// spare copies the bundle of side branches out of the agent's reach; "" if there are none.
-func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit int64) (string, error) {
+// saveSide copies the bundle of side branches out of the agent's reach; "" if there are none.
+func (s *Service) saveSide(ctx context.Context, id string, pub inside.Result, limit int64) (string, error) {
 	if len(pub.Others) == 0 {
 		return "", nil
 	}
@@ -154,9 +155,9 @@ func (s *Service) spare(ctx context.Context, id string, pub inside.Result, limit
 	return dst, err
 }
 
-// close records that the work has arrived, puts what is beside it into the graveyard, and clears the exchange
+// recordPulled records that the work has arrived, puts what is beside it into the graveyard, and clears the exchange
 // directory.
-func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullOptions) (PullResult, error) {
+func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, o PullOptions) (PullResult, error) {
 	// What has arrived stays arrived, also when the user interrupts now.
 	ctx = context.WithoutCancel(ctx)
 	id, repo, keep := r.Session.ID, r.Session.Repo, o.Keep
@@ -174,7 +175,8 @@ func (s *Service) close(ctx context.Context, r PullResult, spare string, o PullO
 		}
 	}
 	done, err := s.Store.UpdateSession(ctx, id, func(v *store.Session) error {
-		v.State, v.Cause, v.Reason, v.Pulled = store.Pulled, "", "", s.Now()
+		v.State, v.Cause, v.Reason = store.Pulled, "", ""
+		v.Pulled = s.Now()
 		v.Tip, v.Wip, v.Repo = r.Tip, r.wip, repo
 		// The next run of the same session, if there is one, starts from what the host has now.
 		if r.head != "" {

@@ -64,7 +64,7 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 	if err != nil {
 		return gone, err
 	}
-	if err := s.idle(ctx, list, force); err != nil {
+	if err := s.endAll(ctx, list, force); err != nil {
 		return gone, err
 	}
 	if err := s.Thawed(ctx, b, d); err != nil && !force {
@@ -132,8 +132,8 @@ func (e *entrance) leave(ctx context.Context) error {
 	return e.s.Boxes.Stop(context.WithoutCancel(ctx), e.name)
 }
 
-// idle ends running sessions when it is forced to.
-func (s *Service) idle(ctx context.Context, list []store.Session, force bool) (err error) {
+// endAll ends running sessions when it is forced to.
+func (s *Service) endAll(ctx context.Context, list []store.Session, force bool) (err error) {
 	for i, v := range list {
 		if !v.Live() {
 			continue

@@ -81,7 +81,7 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	}
 	if rec.State == store.Pulled {
 		r := PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch, Ref: "refs/cco/" + id}
-		n, err := s.since(ctx, rec, o)
+		n, err := s.newsOf(ctx, rec, o)
 		if err != nil || !n.any {
 			r.Lost, r.Left = n.Lost, o.NoWip && n.Wip != "" && n.Wip != rec.Wip
 			return r, err
@@ -90,10 +90,10 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	} else if err := s.removed(ctx, rec); err != nil {
 		return PullResult{}, err
 	}
-	if err := s.looked(ctx, rec); err != nil {
+	if err := s.compareThenCheck(ctx, rec); err != nil {
 		return PullResult{}, err
 	}
-	r, err := s.bring(ctx, rec, o)
+	r, err := s.pull(ctx, rec, o)
 	if o.NoWip {
 		h, ok := s.held(rec)
 		r.Left = !ok || h.Failed != "" || h.Wip != "" && h.Wip != rec.Wip
@@ -104,7 +104,7 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	return r, nil
 }
 
-func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (PullResult, error) {
+func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (PullResult, error) {
 	start := s.Now()
 	repo, err := s.repository(ctx, rec, o.where())
 	if err != nil {
@@ -132,10 +132,10 @@ func (s *Service) bring(ctx context.Context, rec store.Session, o PullOptions) (
 	}
 	r, err := s.examine(ctx, q, rec, published, o)
 	if err == nil && o.DryRun {
-		err = s.canLand(ctx, q, r, o)
+		err = s.canImport(ctx, q, r, o)
 	}
 	if err == nil && !o.DryRun {
-		r, err = s.land(ctx, repo, q, r, published, o)
+		r, err = s.importWork(ctx, repo, q, r, published, o)
 	}
 	r.Took = s.Now().Sub(start)
 	return r, err

@@ -42,7 +42,7 @@ func (e *UsageError) Error() string { return e.Msg }
 // Push hands a plan to an agent and starts its keeper. Everything is checked before anything is made.
 func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error) {
 	if o.Resume != "" {
-		return s.again(ctx, o)
+		return s.resume(ctx, o)
 	}
 	repo, head, p, err := s.check(ctx, o)
 	if err != nil {

@@ -77,7 +77,7 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 // unlock removes locks that a killed git has left in a workspace: the next one would fail, and take them for another's.
 // Where it can't, the agent sees them.
 func (s *Service) unlock(ctx context.Context, rec store.Session) {
-	b, d, err := s.awake(ctx, rec.Box)
+	b, d, err := s.readyBox(ctx, rec.Box)
 	if err != nil || d.Halt(ctx, b, rec.ID) != nil || s.Forget(rec.ID) != nil {
 		return
 	}
@@ -105,7 +105,7 @@ func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, 
 		return rec, nil
 	}
 	if rec.Live() {
-		// Whoever it was that began it is gone. Two never write at once.
+		// Its caller is gone. Two agents never write at once.
 		if err := s.Kill(ctx, id); err != nil {
 			return rec, err
 		}
@@ -118,7 +118,7 @@ func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, 
 
 // beginTurn starts a keeper for a turn in a session that is there.
 func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (store.Session, error) {
-	if _, _, err := s.awake(ctx, rec.Box); err != nil {
+	if _, _, err := s.readyBox(ctx, rec.Box); err != nil {
 		return rec, err
 	}
 	was, err := s.ReadOrder(rec.ID)
@@ -130,14 +130,15 @@ func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (sto
 		before = was.Before // it is the same turn, begun again
 	}
 	o := PushOptions{Run: t.Run, Agent: t.Agent, Model: t.Model}
-	return s.goOn(ctx, rec, o, func(o *Order, b *box.Box, d box.Driver) (err error) {
+	return s.startAgain(ctx, rec, o, func(o *Order, b *box.Box, d box.Driver) (err error) {
 		o.Again, o.Before = true, before
 		return s.fillOrder(o, rec.ID, t, b, d)
 	})
 }
 
 func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
-	o.Key, o.Message, o.Env, o.Fresh, o.Title, o.Prompt = t.Key, t.Message, t.Env, true, t.Title, t.Prompt
+	o.Key, o.Env, o.Message = t.Key, t.Env, t.Message
+	o.Title, o.Prompt, o.Fresh = t.Title, t.Prompt, true
 	o.Plan, err = s.placePlan(id, b, d, plan{text: []byte(t.Plan)})
 	return err
 }
@@ -151,7 +152,7 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 	if _, err := agent.Find(t.Agent); err != nil {
 		return of, err
 	}
-	b, d, err := s.awake(ctx, of.Box)
+	b, d, err := s.readyBox(ctx, of.Box)
 	if err != nil {
 		return of, err
 	}

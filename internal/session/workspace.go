@@ -39,7 +39,7 @@ func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Sess
 	if err != nil || rec.Live() {
 		return rec, err
 	}
-	b, d, err := s.awake(ctx, rec.Box)
+	b, d, err := s.readyBox(ctx, rec.Box)
 	if err != nil {
 		return rec, err
 	}
@@ -68,8 +68,8 @@ func (s *Service) orderWorkspace(repo *git.Repo, id string) error {
 	return s.writeOrder(Order{Session: id, Format: repo.ObjectFormat, Name: who.Name, Email: who.Email})
 }
 
-// awake finds a box and starts it if it is stopped.
-func (s *Service) awake(ctx context.Context, name string) (*box.Box, box.Driver, error) {
+// readyBox finds a box and starts it if it is stopped.
+func (s *Service) readyBox(ctx context.Context, name string) (*box.Box, box.Driver, error) {
 	b, d, err := s.Boxes.Ready(ctx, name)
 	if errors.Is(err, box.ErrNotRunning) {
 		if err := s.Boxes.Start(ctx, name, s.Report); err != nil {
@@ -112,7 +112,7 @@ func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.S
 	if err := repo.CheckComplete(ctx, commit, 0); err != nil {
 		return store.Session{}, err
 	}
-	b, d, err := s.awake(ctx, o.Box)
+	b, d, err := s.readyBox(ctx, o.Box)
 	if err != nil {
 		return store.Session{}, err
 	}
@@ -257,7 +257,7 @@ func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session
 	if err != nil {
 		return "", err
 	}
-	b, d, err := s.awake(ctx, rec.Box)
+	b, d, err := s.readyBox(ctx, rec.Box)
 	if err != nil {
 		return "", err
 	}
@@ -320,7 +320,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, li
 			return nil, err
 		}
 	}
-	b, d, err := s.awake(ctx, rec.Box)
+	b, d, err := s.readyBox(ctx, rec.Box)
 	if _, gone := errors.AsType[*box.NotFoundError](err); gone {
 		return nil, nil // it went with its box
 	}

@@ -12,8 +12,7 @@ import (
 // longest is what fits into a unix address on every system. Data directories can be deeper.
 const longest = 103
 
-// Listen listens at path, in place of whatever is there. The socket outlives the listener: whoever made its directory
-// removes it.
+// Listen listens at path, in place of whatever is there. The socket outlives the listener: the caller removes it.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := tree.Remove(path); err != nil {
 		return nil, err

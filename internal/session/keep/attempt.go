@@ -70,13 +70,13 @@ func (r *run) attempt(ctx context.Context) ending {
 	var err error
 	if r.order.Interactive {
 		err = r.onTerminal(ctx, r.exec(cmd))
-		fin.Session = a.named(cmd)
+		fin.Session = a.conversation(cmd)
 	} else {
 		fin, err = a.headless(ctx, r.exec(cmd))
 	}
 	watched()
-	a.calm()
-	a.settle(ctx, fin)
+	a.dropTimers()
+	a.recordAttempt(ctx, fin)
 	return a.ending(ctx, fin, err)
 }
 
@@ -151,7 +151,7 @@ func (a *attempt) event(e event.Event) {
 	switch e.Kind {
 	case event.KindStarted:
 		a.heard.started = true
-		a.converses(e.Session)
+		a.recordConversation(e.Session)
 	case event.KindToolResult, event.KindDenied:
 		a.heard.moved = true
 	case event.KindUsage:
@@ -170,8 +170,8 @@ func (a *attempt) event(e event.Event) {
 	}
 }
 
-// converses keeps the name of the conversation from its beginning: whoever goes on after a crash needs it.
-func (a *attempt) converses(name string) {
+// recordConversation keeps the name of the conversation from its beginning: it is needed to go on after a crash.
+func (a *attempt) recordConversation(name string) {
 	if name == "" || name == a.rec.CLISession || len(name) > maxName {
 		return
 	}
@@ -185,8 +185,8 @@ func (a *attempt) converses(name string) {
 // maxName bounds what an agent can make us keep as the name of its conversation.
 const maxName = 256
 
-// named is the conversation of a run that nobody could read, if it was us who named it.
-func (a *attempt) named(cmd agent.Command) string {
+// conversation is the name of a conversation whose output nobody read, if cco chose the name.
+func (a *attempt) conversation(cmd agent.Command) string {
 	if a.task.Resume == "" && slices.Contains(cmd.Argv, a.task.NewSession) {
 		return a.task.NewSession
 	}
@@ -214,8 +214,8 @@ func (a *attempt) wrapUp(cause error, notice time.Duration) {
 	}))
 }
 
-// calm forgets what would have ended the attempt.
-func (a *attempt) calm() {
+// dropTimers forgets what would have ended the attempt.
+func (a *attempt) dropTimers() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, stop := range a.timers {
@@ -227,8 +227,8 @@ func (a *attempt) calm() {
 	}
 }
 
-// settle keeps what the next attempt, or the next run, has to know.
-func (a *attempt) settle(ctx context.Context, fin event.Finished) {
+// recordAttempt keeps what the next attempt, or the next run, has to know.
+func (a *attempt) recordAttempt(ctx context.Context, fin event.Finished) {
 	if a.order.Interactive {
 		a.meter.check() // a person may have left before the clock has looked
 	} else {

@@ -55,11 +55,11 @@ func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, er
 			r, err = after(ctx, own, k.Now())
 		}
 		if err != nil {
-			// The record before the run stays where it is: whoever touches the box next compares.
+			// The record before the run stays where it is: the next command that uses the box compares.
 			end.Canary = "your repository could not be compared with what it was before: " + err.Error()
 			return end
 		}
-		k.tell(r)
+		k.reportFindings(r)
 		if r.Frozen {
 			end.Canary = session.FoundWords(r)
 		}
@@ -67,8 +67,8 @@ func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, er
 	}, nil
 }
 
-// tell puts findings where people look: the transcript and the guard's log.
-func (k *keeper) tell(r canary.Report) {
+// reportFindings puts findings where people look: the transcript and the guard's log.
+func (k *keeper) reportFindings(r canary.Report) {
 	for _, f := range r.Findings {
 		if f.Ordinary {
 			k.step("meanwhile: %s (%s)", f.Words, f.Why)

@@ -71,8 +71,8 @@ func (k *keeper) policy() (p guard.Policy, err error) {
 	return p, err
 }
 
-// audits receives denials for as long as the agent runs. A log that can't be had must not keep an agent from working.
-func (k *keeper) audits(ctx context.Context) (stop func()) {
+// receiveDenials logs what the hook denies for as long as the agent runs. Without a log the agent works all the same.
+func (k *keeper) receiveDenials(ctx context.Context) (stop func()) {
 	l, err := socket.ListenAll(filepath.Join(k.Exchange(k.rec.ID), auditSocket))
 	if err != nil {
 		k.step("the guard's denials are not logged: %v", err)

@@ -49,8 +49,8 @@ type keeper struct {
 	killed  bool
 }
 
-// Run runs a session from its order to its end. The listener is its socket; whoever holds the session's lock keeps it.
-// The lock is closed when nothing is done to the session any more, before the user's own command is run.
+// Run runs a session from its order to its end. The listener is its socket. The caller holds the session's lock, which
+// Run closes when nothing is done to the session any more, before the user's own command is run.
 func Run(ctx context.Context, s *session.Service, id string, listener net.Listener, lock io.Closer) error {
 	t, err := session.OpenTranscript(s.TranscriptFile(id), s.Now)
 	if err != nil {
@@ -103,7 +103,8 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 		return ending{Err: err}
 	}
 	now, err := k.Store.UpdateSession(ctx, id, func(v *store.Session) error {
-		v.State, v.Started, v.Finished, v.Question, v.Asked = store.Running, k.Now(), time.Time{}, "", time.Time{}
+		v.State, v.Started, v.Finished = store.Running, k.Now(), time.Time{}
+		v.Question, v.Asked = "", time.Time{}
 		return nil
 	})
 	if err != nil {

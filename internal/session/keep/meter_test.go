@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-func TestAMeterBelievesWhoeverHasSeenMore(t *testing.T) {
+func TestAMeterBelievesTheLargerCount(t *testing.T) {
 	var seen broker.Spend
 	var kept store.Spend
 	var said []string

@@ -36,14 +36,14 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 			_, err := os.Lstat(filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile))
 			if asks := err == nil; asks != waiting {
 				waiting = asks
-				a.wait(ctx, waiting)
+				a.setWaiting(ctx, waiting)
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
 }
 
-func (a *attempt) wait(ctx context.Context, waiting bool) {
+func (a *attempt) setWaiting(ctx context.Context, waiting bool) {
 	clocks := []*stopwatch{a.idle}
 	if a.resumable() {
 		// It is ended soon, whatever it does. One that stays while it waits has its time all the same: a file that it writes
@@ -58,13 +58,13 @@ func (a *attempt) wait(ctx context.Context, waiting bool) {
 		}
 	}
 	if waiting && a.resumable() {
-		// It need not stay while a person thinks. Whoever has the answer calls it again.
+		// It need not stay while a person thinks: the answer starts it again.
 		a.wrapUp(errAsked, askTime)
 		return
 	}
 	state, question, asked := store.Running, "", time.Time{}
 	if waiting {
-		state, question, asked = store.Waiting, a.peek(), a.Now()
+		state, question, asked = store.Waiting, a.readQuestion(), a.Now()
 	}
 	rec, err := a.Store.UpdateSession(ctx, a.rec.ID, func(v *store.Session) error {
 		v.State, v.Question, v.Asked = state, question, asked
@@ -81,8 +81,8 @@ func (a *attempt) wait(ctx context.Context, waiting bool) {
 	a.notify(ctx, rec, a.order.OnWaiting)
 }
 
-// peek reads the question of an agent that is still there.
-func (a *attempt) peek() string {
+// readQuestion reads the question of an agent that is still there.
+func (a *attempt) readQuestion() string {
 	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, maxQuestion)
 	if err != nil {
 		return ""

@@ -51,7 +51,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	}
 	defer r.sayEstimate()
 	defer r.meter.run(ctx)()
-	defer k.audits(ctx)()
+	defer k.receiveDenials(ctx)()
 	defer r.door.Close() // before the meter looks for the last time: what is cut off costs too
 	r.total.run()
 	defer r.total.hold()
@@ -186,14 +186,14 @@ func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
 	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, r.clock.Now()), v.Why,
 		nth(r.tried.Failures), maxTries)
 	r.step("%s", words)
-	r.note(ctx, words)
+	r.recordReason(ctx, words)
 	r.total.hold()
 	defer r.total.run()
 	over := make(chan struct{})
 	defer r.clock.AfterFunc(v.Wait, func() { close(over) })()
 	select {
 	case <-over:
-		r.note(ctx, "")
+		r.recordReason(ctx, "")
 		r.step("%s goes on", r.agent.Name())
 		return ending{}, true
 	case <-r.stopping:
@@ -204,8 +204,8 @@ func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
 	return ending{Ran: true, Err: ctx.Err(), Stopped: r.stopped, Killed: r.killed}, false
 }
 
-// note tells whoever lists sessions what a running one is about.
-func (r *run) note(ctx context.Context, reason string) {
+// recordReason says in the listing of sessions what a running one is doing.
+func (r *run) recordReason(ctx context.Context, reason string) {
 	// the record is corrected when the session ends
 	_, _ = r.Store.UpdateSession(ctx, r.rec.ID, func(v *store.Session) error {
 		v.Reason = reason
