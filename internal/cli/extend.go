@@ -25,6 +25,11 @@ func forwarders() []*cobra.Command {
 		list = append(list, &cobra.Command{
 			Use: c.use, Short: c.short, DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error { return become() },
+			// The companion knows what can follow: it is asked in the shell's own words.
+			ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				_ = become() // returns only if there is none
+				return nil, cobra.ShellCompDirectiveError
+			},
 		})
 	}
 	return list

@@ -148,3 +148,21 @@ func TestSlashCommandsAreInstalledAndNeverOverwritten(t *testing.T) {
 	}
 	r.CCO("cruise", "commands", "install", filepath.Join(r.Home, "elsewhere"))
 }
+
+// Guards against commands that a shell can't complete because they are another program's.
+func TestCompletionAsksTheProgramThatKnows(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for words, want := range map[string]string{
+		"cruise ":          "start\tBegin a phase",
+		"cruise st":        "status\tSay where a phase stands",
+		"cruise start --m": "--max-rounds\tend after so many rounds",
+		"-q cruise ":       "cleanup\t",
+		"pr ":              "reply\t",
+	} {
+		out := r.CCO(append([]string{"__complete"}, strings.Split(words, " ")...)...)
+		if !strings.Contains("\n"+out, "\n"+want) {
+			t.Errorf("cco %s<TAB> offers\n%s", words, out)
+		}
+	}
+}
