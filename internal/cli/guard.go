@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
-	"github.com/cco-dev/cco/internal/guard/program"
+	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
@@ -74,7 +74,7 @@ is told in words.`,
 				if len(args) > 0 || batch != "" {
 					return app.Usagef("--explain takes the name of a program and nothing else")
 				}
-				a.IO.Printf("%s", program.Explain(filepath.Base(explained)))
+				a.IO.Printf("%s", table.Explain(filepath.Base(explained)))
 				return nil
 			}
 			policy, err := a.policyOf(worktree, host)

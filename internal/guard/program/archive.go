@@ -34,7 +34,7 @@ func (s *Judge) tar(argv []arg) {
 	}
 	if creates {
 		for _, a := range o.Values("-f", "--file") {
-			if pathLike(a.Text) && !a.Is("-") {
+			if word.PathLike(a.Text) && !a.Is("-") {
 				s.Check(land.Write, a)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // make runs a makefile; what the command line adds to it is read.
@@ -284,8 +286,8 @@ func (s *Judge) runOperands(argv []arg) {
 	}
 }
 
-// runFile runs a script that this command has written, by its first line.
-func (s *Judge) runFile(content text, argv []arg) {
+// RunFile runs a script that this command has written, by its first line.
+func (s *Judge) RunFile(content text, argv []arg) {
 	first, _, _ := strings.Cut(content.Known(), "\n")
 	lang := "shell"
 	if prog, ok := strings.CutPrefix(first, "#!"); ok {
@@ -294,7 +296,7 @@ func (s *Judge) runFile(content text, argv []arg) {
 			words = words[1:]
 		}
 		if len(words) > 0 {
-			lang = interpreterOf(path.Base(words[0]))
+			lang = table.InterpreterOf(path.Base(words[0]))
 		}
 	}
 	if lang != "shell" {

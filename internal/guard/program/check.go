@@ -22,29 +22,10 @@ func (s *Judge) Imaginary(t text) bool {
 
 // operand checks an argument of a command that may do anything with it.
 func (s *Judge) operand(a arg) {
-	if !pathLike(a.Text) {
+	if !word.PathLike(a.Text) {
 		return
 	}
 	s.Check(land.Write, a)
-}
-
-// pathLike says whether an argument can name something outside: anything but
-// URLs, remote files and plain words.
-func pathLike(t text) bool {
-	if len(t) == 0 {
-		return false
-	}
-	if t.First() != word.Literal {
-		return true
-	}
-	v := t[0].Text
-	if strings.Contains(v, "://") && !strings.HasPrefix(v, "file:") || strings.ContainsAny(v, "\n") {
-		return false
-	}
-	if i := strings.IndexByte(v, ':'); i > 0 && !strings.ContainsAny(v[:i], "/.~") {
-		return false // host:path
-	}
-	return true
 }
 
 // generic is the rule for commands that nothing more is known of: whatever

@@ -6,109 +6,52 @@ import (
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
-
-// What becomes of the value of an option, as the mark behind its name says in a
-// row. A single dash before several letters means each of them; a plus before a
-// name means one option with a single dash.
-const (
-	ignored = '=' // it is data, or only read
-	judged  = '~' // it is judged as that of any program
-	written = '>'
-	entered = '@' // a directory in which the program then works
-	shellOf = '!' // shell text
-	perhaps = '?' // text that may be a command of the shell
-	started = '%' // a program
-	refused = '#' // the option itself is denied
-)
-
-// What operands are, as a row says.
-const (
-	readOperands     = 0
-	writeOperands    = 'w'
-	removeOperands   = 'd'
-	writeLast        = 'l' // it reads the others
-	writeFirst       = '1'
-	writeButFirst    = '2'
-	judgeOperands    = 'a' // as those of any program
-	judgeOptions     = 'o' // operands are read, and options judged as those of any program
-	textOperands     = 't' // each is shell text, if it is more than a word
-	commandOperands  = 'c' // they are a command
-	joinedOperands   = 'j' // they are one when they are joined
-	standardOperands = 'g' // all of it is judged as for any program
-)
-
-// options are the names in the row's options: the short letters that take a
-// value, and the other names.
-func (r *row) options() (valued string, long []string) {
-	for token := range strings.FieldsSeq(r.opts) {
-		name := token[:len(token)-1]
-		switch {
-		case strings.HasPrefix(name, "--"):
-			long = append(long, name)
-		case name[0] == '+':
-			long = append(long, name[1:])
-		default:
-			valued += name[1:]
-		}
-	}
-	return valued, long
-}
-
-// mark is what the row says of an option; 0 if nothing.
-func (r *row) mark(option string) byte {
-	for token := range strings.FieldsSeq(r.opts) {
-		name := strings.TrimPrefix(token[:len(token)-1], "+")
-		if name == option || len(option) == 2 && token[0] == '-' && token[1] != '-' &&
-			strings.IndexByte(name[1:], option[1]) >= 0 {
-			return token[len(token)-1]
-		}
-	}
-	return 0
-}
 
 // described judges a program by what its row says of options and operands.
-func (s *Judge) described(r *row, name string, argv []arg) {
-	valued, long := r.options()
+func (s *Judge) described(r *table.Row, name string, argv []arg) {
+	valued, long := r.Options()
 	o := word.Parse(argv[1:], valued, long...)
 	outer := s.Dirs
 	s.follow(r, o, name)
-	if r.waits != "" && !said(strings.ReplaceAll(r.waits, " ", "|"), argv) && !onlyAsks(argv) {
+	if r.Waits != "" && !said(strings.ReplaceAll(r.Waits, " ", "|"), argv) && !onlyAsks(argv) {
 		s.Awaits(argv[0], name)
 	}
-	if r.looks == "" || !o.Has(strings.Fields(r.looks)...) {
+	if r.Looks == "" || !o.Has(strings.Fields(r.Looks)...) {
 		s.operands(r, o, argv)
 	}
-	if r.moves != "" && o.Has(strings.Fields(r.moves)...) {
+	if r.Moves != "" && o.Has(strings.Fields(r.Moves)...) {
 		for i, a := range o.Operands {
 			switch {
-			case r.rest == readOperands:
+			case r.Rest == table.ReadOperands:
 				s.operand(a)
-			case (i > 0 || r.rest != writeFirst) && (i < len(o.Operands)-1 || r.rest != writeLast):
+			case (i > 0 || r.Rest != table.WriteFirst) && (i < len(o.Operands)-1 || r.Rest != table.WriteLast):
 				s.Check(land.Remove, a)
 			}
 		}
 	}
 	s.Dirs = outer
-	silent := r.as == toolRow && (r.rest == removeOperands || r.rest == writeOperands || r.rest == writeLast)
+	silent := r.As == table.ToolRow && (r.Rest == table.RemoveOperands || r.Rest == table.WriteOperands || r.Rest == table.WriteLast)
 	if !s.printed(name, argv) && !silent {
 		s.Print(word.Unknown(word.Dynamic))
 	}
 }
 
 // follow judges the options that were given.
-func (s *Judge) follow(r *row, o word.Options, by string) {
+func (s *Judge) follow(r *table.Row, o word.Options, by string) {
 	for _, f := range o.Flags {
-		if f.Has && r.mark(f.Name) == entered {
+		if f.Has && r.Mark(f.Name) == table.Entered {
 			s.MoveTo(f.Value, false)
 		}
 	}
 	for _, f := range o.Flags {
-		mark := r.mark(f.Name)
-		if mark == 0 && (r.rest == commandOperands || r.rest == joinedOperands) {
-			mark = judged
+		mark := r.Mark(f.Name)
+		if mark == 0 && (r.Rest == table.CommandOperands || r.Rest == table.JoinedOperands) {
+			mark = table.Judged
 		}
-		if mark == refused {
+		if mark == table.Refused {
 			s.Deny(verdict.RuleWrite, f.Value, "", f.Name+" lets "+by+" reach outside the workspace", "leave it out")
 		}
 		if !f.Has {
@@ -116,19 +59,19 @@ func (s *Judge) follow(r *row, o word.Options, by string) {
 		}
 		a := f.Value
 		switch mark {
-		case written:
+		case table.Written:
 			s.Check(land.Write, a)
 			s.fills(a)
-		case judged:
+		case table.Judged:
 			if !s.usesSystem(f.Name, a) {
 				s.Loose(a)
 				s.Mentions(a.Text, a)
 			}
-		case shellOf:
+		case table.ShellOf:
 			s.runApart(a, by)
-		case perhaps:
+		case table.Perhaps:
 			s.Isolated(func() { s.SuspiciousRun(a.Known(), a) })
-		case started:
+		case table.Started:
 			s.Exec([]arg{a})
 			s.Suspicious(a)
 		}
@@ -141,26 +84,26 @@ func (s *Judge) runApart(a arg, by string) {
 }
 
 // operands judges what is no option.
-func (s *Judge) operands(r *row, o word.Options, argv []arg) {
+func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 	list := o.Operands
-	switch r.rest {
-	case writeButFirst:
+	switch r.Rest {
+	case table.WriteButFirst:
 		list = list[min(1, len(list)):]
-	case writeFirst:
+	case table.WriteFirst:
 		list = list[:min(1, len(list))]
 	}
-	switch r.rest {
-	case writeOperands, writeFirst, writeButFirst:
+	switch r.Rest {
+	case table.WriteOperands, table.WriteFirst, table.WriteButFirst:
 		for _, a := range list {
 			s.operand(a)
 		}
-	case removeOperands:
+	case table.RemoveOperands:
 		for _, a := range list {
 			s.Check(land.Remove, a)
 		}
-	case writeLast:
+	case table.WriteLast:
 		s.lastWritten(o)
-	case textOperands:
+	case table.TextOperands:
 		for _, a := range argv[1:] {
 			if strings.HasPrefix(a.Prefix(), "-") {
 				s.Loose(a)
@@ -169,30 +112,30 @@ func (s *Judge) operands(r *row, o word.Options, argv []arg) {
 		for _, a := range list {
 			s.runApart(a, argv[0].Known())
 		}
-	case judgeOperands:
+	case table.JudgeOperands:
 		for i := range argv[1:] {
-			if r.mark("-"+optionOf(argv, i+1)) == 0 && r.mark("--"+optionOf(argv, i+1)) == 0 {
+			if r.Mark("-"+optionOf(argv, i+1)) == 0 && r.Mark("--"+optionOf(argv, i+1)) == 0 {
 				s.argument(argv, i+1)
 			}
 		}
 		s.reads(argv)
-	case judgeOptions:
+	case table.JudgeOptions:
 		s.judgeOptions(r, argv)
-	case standardOperands:
+	case table.StandardOperands:
 		s.Capture(func() { s.generic(argv) })
 	}
 }
 
 // judgeOptions judges options that don't begin with a name of which the row
 // says that it is read.
-func (s *Judge) judgeOptions(r *row, argv []arg) {
+func (s *Judge) judgeOptions(r *table.Row, argv []arg) {
 	for i, a := range argv[1:] {
 		option := optionOf(argv, i+1)
-		if option == "" || !strings.HasPrefix(a.Prefix(), "-") && len(option) < 3 && r.mark("-"+option) == 0 {
+		if option == "" || !strings.HasPrefix(a.Prefix(), "-") && len(option) < 3 && r.Mark("-"+option) == 0 {
 			continue
 		}
 		known := false
-		for name := range strings.FieldsSeq(r.reads) {
+		for name := range strings.FieldsSeq(r.Reads) {
 			known = known || strings.HasPrefix(option, name)
 		}
 		if !known {
@@ -213,7 +156,7 @@ func (s *Judge) lastWritten(o word.Options) {
 	if host, rest, ok := strings.Cut(last.Known(), ":"); ok && isHere(host) {
 		s.CheckFrom(land.Write, last.Hold(word.Lit(rest)), s.Home())
 	}
-	if !pathLike(last.Text) {
+	if !word.PathLike(last.Text) {
 		return
 	}
 	s.Check(land.Write, last)
@@ -223,4 +166,24 @@ func (s *Judge) lastWritten(o word.Options) {
 	if strings.HasSuffix(o.Operands[0].Known(), "/") || o.Has("--delete", "--del") {
 		s.fills(last)
 	}
+}
+
+// byRow judges a program by the row of its uses; false if it says nothing of this one.
+func (s *Judge) byRow(name string, argv []arg) bool {
+	r := table.Find(name, table.UseRow)
+	if r == nil || r.Says != "" || !r.Data && (r.Reads != "*" && !hasWord(argv, r.Reads) || hasWord(argv, r.Edits)) {
+		return false
+	}
+	for i := range argv[1:] {
+		option := optionOf(argv, i+1)
+		v := argv[i+1].Prefix()
+		if option == "" || strings.HasPrefix(v, "-") && !strings.ContainsAny(v, "=/") {
+			continue
+		}
+		if option != "d" && s.namesOutput(option) || strings.Contains(" "+r.Writes+" ", "-"+option+" ") {
+			s.argument(argv, i+1)
+		}
+	}
+	s.Print(word.Unknown(word.Dynamic))
+	return true
 }

@@ -8,13 +8,15 @@ import (
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 	"github.com/cco-dev/cco/internal/paths"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // Set looks at a variable that is set, for those that change what other
 // programs do.
 func (s *Judge) Set(name string, value arg) {
 	if strings.HasPrefix(name, "GIT_") {
-		s.gitSetting(name, value)
+		s.Setting(name, value)
 		return
 	}
 	if strings.HasPrefix(name, bashFunction) {
@@ -27,7 +29,7 @@ func (s *Judge) Set(name string, value arg) {
 	case "PROMPT_COMMAND", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "FCEDIT",
 		"SUDO_ASKPASS", "SSH_ASKPASS", "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CMAKE_C_COMPILER_LAUNCHER", "LESSEDIT",
 		"KUBE_EDITOR":
-		s.programSetting(value)
+		s.ProgramSetting(value)
 	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
 		s.loadedFile(value)
 	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES":
@@ -62,8 +64,8 @@ func (s *Judge) Set(name string, value arg) {
 // bashFunction begins the names of variables by which shells get functions.
 const bashFunction = "BASH_FUNC_"
 
-// programSetting reads a variable that names a command to be run.
-func (s *Judge) programSetting(value arg) {
+// ProgramSetting reads a variable that names a command to be run.
+func (s *Judge) ProgramSetting(value arg) {
 	if value.Worst() > word.Literal || len(value.Text) == 0 {
 		return
 	}
@@ -118,7 +120,7 @@ func (s *Judge) Sees(name string, value arg, argv []arg) {
 		return // judged where it was set
 	}
 	prog, ok := argv[0].Literal()
-	if prog = path.Base(prog); ok && (readsOnly(prog) || s.IsBuiltin(prog)) {
+	if prog = path.Base(prog); ok && (table.ReadsOnly(prog) || s.IsBuiltin(prog)) {
 		return
 	}
 	if directsWrites(name) {
@@ -128,9 +130,9 @@ func (s *Judge) Sees(name string, value arg, argv []arg) {
 		carriesText(lastWord(name), value) {
 		return
 	}
-	m, found := s.mentioned(value.Text)
-	if found && m.where != land.Protected && !s.isToolHome(name, m.abs) {
-		s.Deny(verdict.RuleEnvironment, value, m.abs, name+" would lead a program to "+verdict.Clip(m.abs, 200)+
+	where, abs, found := s.Mentioned(value.Text)
+	if found && where != land.Protected && !s.isToolHome(name, abs) {
+		s.Deny(verdict.RuleEnvironment, value, abs, name+" would lead a program to "+verdict.Clip(abs, 200)+
 			", outside the workspace",
 			"point it below "+s.Workspace())
 	}
@@ -177,7 +179,7 @@ func ignoresVariables(prog string) bool {
 // followsVariables says that a program is given as text, in which the variables
 // are followed to where they are used. Those of the interpreter itself are not.
 func (s *Judge) followsVariables(name string, argv []arg) bool {
-	lang := interpreterOf(path.Base(argv[0].Known()))
+	lang := table.InterpreterOf(path.Base(argv[0].Known()))
 	if lang == "" || lang == "other" || len(argv) < 3 {
 		return false
 	}

@@ -54,7 +54,7 @@ func (s *Judge) overTies(source, target arg, tree bool) {
 	for _, to := range [...]string{s.Absolute(to), path.Join(s.Absolute(to), path.Base(from))} {
 		switch where := s.Land.Place(to); {
 		case !where.Writable():
-		case tree && s.isSettingsDir(to):
+		case tree && s.HoldsSettings(to):
 			s.Refuse(land.Write, target, land.Protected, to)
 		case !tree && bash.TiesRepository(to):
 			s.Refuse(land.Write, target, land.Git, to)
@@ -228,14 +228,14 @@ func (s *Judge) change(args []arg) {
 			continue
 		}
 		s.Check(land.Write, a)
-		if where, abs := s.Locate(a.Text, s.Dir(), false); where.Writable() && s.isSettingsDir(abs) {
+		if where, abs := s.Locate(a.Text, s.Dir(), false); where.Writable() && s.HoldsSettings(abs) {
 			s.Refuse(land.Write, a, land.Protected, abs)
 		}
 	}
 }
 
-// isSettingsDir says that a directory directly holds guarded files.
-func (s *Judge) isSettingsDir(abs string) bool {
+// HoldsSettings says that a directory directly holds guarded files.
+func (s *Judge) HoldsSettings(abs string) bool {
 	for _, p := range s.Land.Protected {
 		if path.Dir(p) == abs && !paths.Within(s.Workspace(), abs) && abs != s.Home() {
 			return true
@@ -247,7 +247,7 @@ func (s *Judge) isSettingsDir(abs string) bool {
 // fills denies putting whatever a tree or archive holds into a directory with
 // guarded files.
 func (s *Judge) fills(target arg) {
-	if where, abs := s.Locate(target.Text, s.Dir(), false); where.Writable() && s.isSettingsDir(abs) {
+	if where, abs := s.Locate(target.Text, s.Dir(), false); where.Writable() && s.HoldsSettings(abs) {
 		s.Refuse(land.Write, target, land.Protected, abs)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // languageOf returns the language of a source file by its extension.
@@ -34,7 +36,7 @@ func languageOf(ext string) string {
 
 // runInterpreter runs a program given as text, as standard input or as a file.
 func (s *Judge) runInterpreter(name string, argv []arg) bool {
-	switch lang := interpreterOf(name); lang {
+	switch lang := table.InterpreterOf(name); lang {
 	case "":
 		return false
 	case "shell":

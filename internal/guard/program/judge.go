@@ -7,9 +7,12 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/program/git"
 	"github.com/cco-dev/cco/internal/guard/script"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // Short names of what every function here speaks of.
@@ -21,6 +24,7 @@ type (
 // Judge is the interpreter of a call together with what is known of programs.
 type Judge struct {
 	*bash.Shell
+	*git.Git
 	current []arg // the command that is being judged
 	sought  bool  // the command has looked for processes of the guard
 }
@@ -29,6 +33,7 @@ type Judge struct {
 func New(p land.Policy, links land.Resolver, dir string, typed bool) *Judge {
 	s := &Judge{}
 	s.Shell = bash.New(p, links, s, dir, typed)
+	s.Git = &git.Git{Shell: s.Shell, Host: s}
 	return s
 }
 
@@ -40,7 +45,7 @@ func (s *Judge) Run(name string, argv []arg) {
 	if strings.Contains(name, "/") {
 		s.CheckProgram(name, argv[0])
 		if content, ok := s.Files[s.Absolute(name)]; ok {
-			s.runFile(content, argv)
+			s.RunFile(content, argv)
 		}
 	}
 	s.outputOptions(path.Base(name), argv)
@@ -61,7 +66,7 @@ func (s *Judge) Run(name string, argv []arg) {
 func (s *Judge) settled(name string, argv []arg) {
 	for _, dir := range s.Dirs {
 		p := s.Land.Place(s.Land.Resolve(dir))
-		if p.Writable() || p == land.Protected || readsOnly(path.Base(name)) {
+		if p.Writable() || p == land.Protected || table.ReadsOnly(path.Base(name)) {
 			continue
 		}
 		s.Deny(verdict.RuleDirectory, argv[0], dir, "the shell stands in "+dir+", outside the workspace",
@@ -86,7 +91,7 @@ func (s *Judge) Asks(name string) bool {
 func (s *Judge) Copies(name string) bool { return name == "cat" }
 
 // Interprets says that a program of this name runs program text.
-func (s *Judge) Interprets(name string) bool { return interpreterOf(name) != "" }
+func (s *Judge) Interprets(name string) bool { return table.InterpreterOf(name) != "" }
 
 // code judges program text, and says whether it does more than read.
 func (s *Judge) code(lang string, t text, at arg, args []text) bool {

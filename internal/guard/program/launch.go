@@ -6,15 +6,17 @@ import (
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // launch handles the programs that run commands in a way of their own.
 func (s *Judge) launch(name string, argv []arg) bool {
-	r := rowFor(name, launcherRow)
+	r := table.Find(name, table.LauncherRow)
 	if r == nil {
 		return false
 	}
-	switch r.family() {
+	switch r.Family() {
 	case "xargs":
 		s.xargs(argv)
 	case "parallel":

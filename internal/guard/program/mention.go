@@ -9,26 +9,22 @@ import (
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // The rule for what nobody has described: a program that has no row may do
 // anything with a path, so that a path outside counts wherever it stands in the
 // text of an argument, of the input or of a variable.
 
-// mention is a path outside that was found in a text.
-type mention struct {
-	where land.Place
-	abs   string
-}
-
 // wordEnds are the bytes between the words of a text of which the grammar is not known.
 const wordEnds = " \t\n\r'\"`;|&<>()[]{},=:@!#"
 
-// mentioned finds a path outside anywhere in t. Places of the system don't
+// Mentioned finds a path outside anywhere in t. Places of the system don't
 // count: programs are given them to be read.
-func (s *Judge) mentioned(t text) (mention, bool) {
+func (s *Judge) Mentioned(t text) (where land.Place, abs string, found bool) {
 	if !speaksOfPaths(t) {
-		return mention{}, false
+		return 0, "", false
 	}
 	s.Charge(t)
 	v := s.marked(t)
@@ -45,12 +41,12 @@ func (s *Judge) mentioned(t text) (mention, bool) {
 			start = urlEnd(v, end)
 			continue
 		}
-		if m, ok := s.mentionedWord(v[start:end]); ok {
-			return m, true
+		if where, abs, found = s.mentionedWord(v[start:end]); found {
+			return where, abs, true
 		}
 		start = end + 1
 	}
-	return mention{}, false
+	return 0, "", false
 }
 
 // speaksOfPaths says that there is something in t to look at.
@@ -99,20 +95,20 @@ func urlEnd(v string, i int) int {
 }
 
 // mentionedWord looks at one word, in which a path may be glued to an option.
-func (s *Judge) mentionedWord(part string) (mention, bool) {
+func (s *Judge) mentionedWord(part string) (where land.Place, abs string, found bool) {
 	slash := strings.IndexByte(part, '/')
 	switch {
 	case part == "/" || strings.HasPrefix(part, land.Hole):
-		return mention{}, false
+		return 0, "", false
 	case strings.HasPrefix(part, "~") && (part == "~" || slash == 1):
 		if part == "~" {
-			return mention{}, false // mostly something else
+			return 0, "", false // mostly something else
 		}
 		part = s.Home() + part[1:]
 	case slash == 0:
 		part = "/" + strings.TrimLeft(part, "/")
 		if s.Imaginary(word.Lit(part)) {
-			return mention{}, false
+			return 0, "", false
 		}
 	case strings.HasPrefix(part, "-") && slash > 0:
 		glued := part[slash:]
@@ -120,24 +116,24 @@ func (s *Judge) mentionedWord(part string) (mention, bool) {
 			glued = part[up:]
 		}
 		if strings.HasPrefix(glued, "/") && s.Imaginary(word.Lit(glued)) {
-			return mention{}, false
+			return 0, "", false
 		}
 		part = glued
 	case slash < 0 && part != ".." || part == "...":
-		return mention{}, false
+		return 0, "", false
 	}
-	where, abs := s.Locate(word.Lit(part), s.Dir(), false)
+	where, abs = s.Locate(word.Lit(part), s.Dir(), false)
 	switch where {
 	case land.Outside, land.Host, land.Protected:
-		return mention{where, abs}, true
+		return where, abs, true
 	}
-	return mention{}, false
+	return 0, "", false
 }
 
 // Mentions denies a text in which a path outside stands.
 func (s *Judge) Mentions(t text, at arg) {
-	if m, ok := s.mentioned(t); ok {
-		s.Refuse(land.Write, at, m.where, m.abs)
+	if where, abs, found := s.Mentioned(t); found {
+		s.Refuse(land.Write, at, where, abs)
 	}
 }
 
@@ -151,7 +147,7 @@ func (s *Judge) argument(argv []arg, i int) {
 	if !strings.HasPrefix(a.Prefix(), "-") && option != "" && s.usesSystem(option, a) {
 		return
 	}
-	if option != "" && namesOnly(path.Base(argv[0].Known()), option) {
+	if option != "" && table.NamesOnly(path.Base(argv[0].Known()), option) {
 		return
 	}
 	if option == "" && s.readsShared(argv, i) {
@@ -264,7 +260,7 @@ func (s *Judge) outputOptions(name string, argv []arg) {
 	}
 	for i, a := range argv[1:] {
 		option := optionOf(argv, i+1)
-		named := option == "o" && readsOnly(name) && !strings.HasPrefix(a.Prefix(), "-")
+		named := option == "o" && table.ReadsOnly(name) && !strings.HasPrefix(a.Prefix(), "-")
 		for _, part := range [...]string{"output", "outfile", "out-file", "out", "logfile", "log-file", "save-to", "dump-to",
 			"export-to", "destination"} {
 			named = named || option == part

@@ -6,35 +6,24 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
-)
 
-// Phrases that are always said, and that any operand says.
-const (
-	always   = "-"
-	anything = "*"
-)
-
-// What a program alters that is not the workspace's.
-const (
-	theMachine   = 'S'
-	theWorkspace = 'M' // what it is made of
-	theHome      = 'H' // settings in it
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // alters denies what a row says of a program's words.
 func (s *Judge) alters(name string, argv []arg) {
-	r := rowFor(name, systemRow)
-	if r == nil || !said(r.alters, argv) || r.spared != "" && said(r.spared, argv) {
+	r := table.Find(name, table.SystemRow)
+	if r == nil || !said(r.Alters, argv) || r.Spared != "" && said(r.Spared, argv) {
 		return
 	}
-	switch r.denial {
-	case theMachine:
+	switch r.Denial {
+	case table.TheMachine:
 		s.denySystem(argv)
-	case theWorkspace:
+	case table.TheWorkspace:
 		s.Deny(verdict.RuleLink, word.Cover(argv), "", argv[0].String()+" would change what the workspace is made of",
 			"work in the workspace as it is")
-	case theHome:
-		s.homeConfig(argv)
+	case table.TheHome:
+		s.HomeConfig(argv)
 	}
 }
 
@@ -47,7 +36,7 @@ func said(phrases string, argv []arg) bool {
 		i, all := 0, true
 		for w := range strings.FieldsSeq(phrase) {
 			switch {
-			case w == always:
+			case w == table.Always:
 			case w == "=":
 				all = all && strings.Contains(word.Cover(argv).Known(), "=")
 			case strings.HasPrefix(w, "-"):
@@ -81,9 +70,9 @@ func (s *Judge) denySystem(argv []arg) {
 		"work with what is installed, below "+s.Workspace())
 }
 
-// homeConfig denies a tool's own settings outside the workspace. Where the
+// HomeConfig denies a tool's own settings outside the workspace. Where the
 // home itself may be written, as in a box of its own, so may they.
-func (s *Judge) homeConfig(argv []arg) {
+func (s *Judge) HomeConfig(argv []arg) {
 	home := word.Lit(s.Home())
 	if v, ok := s.Vars["HOME"]; ok && len(v.Alts) > 0 {
 		home = v.Alts[0]
@@ -168,4 +157,17 @@ func (s *Judge) kill(argv []arg) {
 			s.Deny(verdict.RuleSelf, a, "", "this would end processes that are not yours", "end only processes that you started")
 		}
 	}
+}
+
+// hasWord says whether one of words, which are divided by blanks, is an argument.
+func hasWord(argv []arg, words string) bool {
+	for _, a := range argv[1:] {
+		v, _, _ := strings.Cut(a.Prefix(), "=")
+		for _, w := range strings.Fields(words) {
+			if v == w {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // multiplexer runs arguments in a terminal of its own.
@@ -30,7 +32,7 @@ func (s *Judge) multiplexer(name string, argv []arg) {
 		}
 	}
 	for i, a := range argv {
-		if v, _ := a.Literal(); i > 0 && (interpreterOf(v) != "" || v == "git" || v == "cd") {
+		if v, _ := a.Literal(); i > 0 && (table.InterpreterOf(v) != "" || v == "git" || v == "cd") {
 			s.Isolated(func() { s.Exec(argv[i:]) })
 			return
 		}

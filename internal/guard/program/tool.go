@@ -1,14 +1,18 @@
 package program
 
+import (
+	"github.com/cco-dev/cco/internal/guard/program/table"
+)
+
 // runTool handles the programs whose arguments need to be understood.
 func (s *Judge) runTool(name string, argv []arg) bool {
-	r := rowFor(name, toolRow)
+	r := table.Find(name, table.ToolRow)
 	if r == nil {
 		return s.reader(name, argv)
 	}
-	switch args := argv[1:]; r.family() {
+	switch args := argv[1:]; r.Family() {
 	case "git":
-		s.git(argv)
+		s.Command(argv)
 	case "cp":
 		s.copy(name, args)
 	case "mv":
@@ -55,7 +59,7 @@ func (s *Judge) runTool(name string, argv []arg) bool {
 
 // reader handles programs that only read, but for the options that write.
 func (s *Judge) reader(name string, argv []arg) bool {
-	if r := rowFor(name, readerRow); r != nil {
+	if r := table.Find(name, table.ReaderRow); r != nil {
 		s.described(r, name, argv)
 		return true
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
+
+	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // runWrapper runs a command through the program in front of it.
@@ -14,14 +16,14 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 	if s.launch(name, argv) {
 		return true
 	}
-	r := rowFor(name, wrapperRow)
+	r := table.Find(name, table.WrapperRow)
 	if r == nil {
 		return false
 	}
-	valued, long := r.options()
+	valued, long := r.Options()
 	flags, rest := word.Leading(argv[1:], valued, long)
-	if r.sub != "" {
-		switch found := len(rest) > 0 && slices.Contains(strings.Fields(r.sub), rest[0].Known()); {
+	if r.Sub != "" {
+		switch found := len(rest) > 0 && slices.Contains(strings.Fields(r.Sub), rest[0].Known()); {
 		case found:
 			s.follow(r, flags, name)
 			flags, rest = word.Leading(rest[1:], valued, long)
@@ -30,17 +32,17 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 			return false
 		}
 	}
-	rest = rest[min(r.skip, len(rest)):]
+	rest = rest[min(r.Skip, len(rest)):]
 	outer, vars, out := s.Dirs, s.Vars, s.Out
 	s.follow(r, flags, name)
-	for r.vars && len(rest) > 0 && isAssignment(rest[0]) {
+	for r.Vars && len(rest) > 0 && isAssignment(rest[0]) {
 		s.envArg(rest[0], rest[1:])
 		rest = rest[1:]
 	}
 	switch {
 	case len(rest) == 0:
 		s.Print(word.Unknown(word.Dynamic))
-	case r.rest == joinedOperands:
+	case r.Rest == table.JoinedOperands:
 		s.RunText(word.JoinArgs(rest), word.Cover(rest), name)
 	default:
 		s.elevated(name, rest)
@@ -57,7 +59,7 @@ func (s *Judge) elevated(name string, argv []arg) {
 		return
 	}
 	v, ok := argv[0].Literal()
-	if ok && readsOnly(v) || ok && (v == "-l" || v == "-v" || v == "git" || v == "rm" || v == "touch" || v == "cp" ||
+	if ok && table.ReadsOnly(v) || ok && (v == "-l" || v == "-v" || v == "git" || v == "rm" || v == "touch" || v == "cp" ||
 		v == "mv") {
 		return // judged by its own rules
 	}

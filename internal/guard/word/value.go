@@ -244,3 +244,22 @@ func Literals(at Arg, words ...string) []Arg {
 }
 
 func (t Text) Equal(u Text) bool { return slices.Equal(t, u) }
+
+// PathLike says whether an argument can name something outside: anything but
+// URLs, remote files and plain words.
+func PathLike(t Text) bool {
+	if len(t) == 0 {
+		return false
+	}
+	if t.First() != Literal {
+		return true
+	}
+	v := t[0].Text
+	if strings.Contains(v, "://") && !strings.HasPrefix(v, "file:") || strings.ContainsAny(v, "\n") {
+		return false
+	}
+	if i := strings.IndexByte(v, ':'); i > 0 && !strings.ContainsAny(v[:i], "/.~") {
+		return false // host:path
+	}
+	return true
+}

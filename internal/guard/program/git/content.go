@@ -1,4 +1,4 @@
-package program
+package git
 
 import (
 	"strings"
@@ -8,14 +8,14 @@ import (
 
 // Wrote judges what is written into the git directory of a repository
 // below the workspace: its hooks are run and its settings obeyed later.
-func (s *Judge) Wrote(name string, content text) {
+func (s *Git) Wrote(name string, content text) {
 	if content.First() != word.Literal || !strings.Contains(name, "/.git/") {
 		return
 	}
 	at := arg{Text: word.Lit(name)}
 	switch {
 	case strings.Contains(name, "/.git/hooks/"):
-		s.Isolated(func() { s.runFile(content, []arg{at}) })
+		s.Isolated(func() { s.RunFile(content, []arg{at}) })
 	case strings.HasSuffix(name, "/.git/config") || strings.HasSuffix(name, "/.git/config.worktree"):
 		for _, line := range content.Lines() {
 			if key, value, ok := strings.Cut(line.Known(), "="); ok && !strings.HasPrefix(strings.TrimSpace(key), "#") {

@@ -1,4 +1,4 @@
-package program
+package git
 
 import (
 	"path"
@@ -11,7 +11,7 @@ import (
 
 // refs judges the subcommands that move refs; true if nothing more is to be
 // looked at. In a repository that is not shared, refs are the agent's own.
-func (g *gitCall) refs() bool {
+func (g *call) refs() bool {
 	shared := g.own && g.s.Policy.Linked
 	switch g.sub {
 	case "push":
@@ -47,7 +47,7 @@ func (g *gitCall) refs() bool {
 	return false
 }
 
-func (g *gitCall) denyRef(a arg, what string) {
+func (g *call) denyRef(a arg, what string) {
 	own := g.s.Policy.Branch
 	instead := "commit to the current branch"
 	if own != "" {
@@ -59,7 +59,7 @@ func (g *gitCall) denyRef(a arg, what string) {
 
 // isOwn says whether a name means the agent's own branch, or one that was made
 // in the workspace.
-func (g *gitCall) isOwn(a arg) bool {
+func (g *call) isOwn(a arg) bool {
 	own := g.s.Policy.Branch
 	v, ok := a.Literal()
 	v = strings.TrimPrefix(strings.TrimPrefix(v, "refs/"), "heads/")
@@ -71,7 +71,7 @@ const madeBranch = "branch "
 
 // OnBranch says which branch HEAD is on, if that is known, and whether it was
 // made in the workspace.
-func (s *Judge) OnBranch(name string, madeHere bool) {
+func (s *Git) OnBranch(name string, madeHere bool) {
 	if name != "" {
 		s.Branch = name
 	}
@@ -82,7 +82,7 @@ func (s *Judge) OnBranch(name string, madeHere bool) {
 
 // newBranch allows a branch that does not exist yet, which moves nobody's. Git
 // itself refuses a name that is taken, but a script may go on after that.
-func (g *gitCall) newBranch(a arg, switches bool) {
+func (g *call) newBranch(a arg, switches bool) {
 	s := g.s
 	name, ok := a.Literal()
 	if ok && s.Policy.GitCommonDir != "" {
@@ -104,7 +104,7 @@ func (g *gitCall) newBranch(a arg, switches bool) {
 }
 
 // onOwnBranch denies moving a branch that an earlier checkout switched to.
-func (g *gitCall) onOwnBranch() {
+func (g *call) onOwnBranch() {
 	own := g.s.Policy.Branch
 	if own == "" || g.s.Branch == "" || g.s.Branch == own || g.s.Made[madeBranch+g.s.Branch] {
 		return
@@ -115,7 +115,7 @@ func (g *gitCall) onOwnBranch() {
 	g.denyRef(g.at, g.s.Branch)
 }
 
-func (g *gitCall) branch() {
+func (g *call) branch() {
 	o := word.Parse(g.args, "u", "--sort", "--format", "--contains", "--no-contains", "--merged", "--no-merged",
 		"--points-at", "--set-upstream-to", "--column", "--abbrev", "--color")
 	lists := o.Has("-l", "--list", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--show-current", "--contains",
@@ -134,7 +134,7 @@ func (g *gitCall) branch() {
 
 // checkout allows files, other commits and new branches; one that is moved is a
 // ref of the host's.
-func (g *gitCall) checkout() {
+func (g *call) checkout() {
 	s := g.s
 	paths := false
 	for _, a := range g.args {
@@ -179,7 +179,7 @@ func (g *gitCall) checkout() {
 	}
 }
 
-func (g *gitCall) tag() {
+func (g *call) tag() {
 	o := word.Parse(g.args, "mFun", "--sort", "--format", "--contains", "--merged", "--points-at", "--message",
 		"--no-contains", "--no-merged", "--column", "--file", "--local-user")
 	if o.Has("-l", "--list", "-n", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--sort",
@@ -189,7 +189,7 @@ func (g *gitCall) tag() {
 	g.denyRef(g.at, "a tag")
 }
 
-func (g *gitCall) updateRef() {
+func (g *call) updateRef() {
 	o := word.Parse(g.args, "m")
 	if g.sub == "symbolic-ref" && len(o.Operands) < 2 && !o.Has("-d", "--delete") {
 		return
@@ -207,7 +207,7 @@ func (g *gitCall) updateRef() {
 }
 
 // rebase moves the branch it is on, or the one that it names last.
-func (g *gitCall) rebase() {
+func (g *call) rebase() {
 	o := word.Parse(g.args, "xsXCS", "--onto", "--exec", "--strategy", "--strategy-option", "--empty", "--whitespace")
 	if o.Has("--update-refs") {
 		g.denyRef(g.at, "each branch on the way")
@@ -220,7 +220,7 @@ func (g *gitCall) rebase() {
 
 // remote checks a repository given by name, path or URL, and says whether it
 // is reached over the network.
-func (g *gitCall) remote(a arg) bool {
+func (g *call) remote(a arg) bool {
 	s := g.s
 	v, ok := a.Literal()
 	if !ok {
@@ -243,7 +243,7 @@ func (g *gitCall) remote(a arg) bool {
 		}
 	}
 	v = strings.TrimPrefix(strings.TrimPrefix(v, "file:"), "//")
-	if strings.Contains(v, "://") || !pathLike(word.Lit(v)) {
+	if strings.Contains(v, "://") || !word.PathLike(word.Lit(v)) {
 		return true
 	}
 	if !strings.ContainsAny(v, "/.~") {
@@ -254,13 +254,13 @@ func (g *gitCall) remote(a arg) bool {
 	}
 	for _, dir := range s.Dirs {
 		if where, abs := s.Locate(word.Lit(v), dir, false); !where.Writable() {
-			s.denyGit(a, abs)
+			s.denyOutside(a, abs)
 		}
 	}
 	return false
 }
 
-func (g *gitCall) push(shared bool) {
+func (g *call) push(shared bool) {
 	o := word.Parse(g.args, "o", "--repo", "--receive-pack", "--exec", "--push-option",
 		"--recurse-submodules", "--signed")
 	for _, a := range o.Values("--receive-pack", "--exec") {
@@ -286,7 +286,7 @@ func (g *gitCall) push(shared bool) {
 
 // refspec denies a refspec whose destination is another ref than the own
 // branch or a remote-tracking one.
-func (g *gitCall) refspec(a arg) {
+func (g *call) refspec(a arg) {
 	src, dst, ok := strings.Cut(strings.TrimPrefix(a.Known(), "+"), ":")
 	if !ok {
 		if g.sub != "push" {
@@ -300,7 +300,7 @@ func (g *gitCall) refspec(a arg) {
 	g.denyRef(a, dst)
 }
 
-func (g *gitCall) fetch(shared bool) {
+func (g *call) fetch(shared bool) {
 	o := word.Parse(g.args, "jo", "--upload-pack", "--depth", "--shallow-since", "--refmap", "--server-option",
 		"--negotiation-tip", "--strategy", "--exec")
 	for _, a := range o.Values("--upload-pack", "--exec") {
@@ -329,7 +329,7 @@ func (g *gitCall) fetch(shared bool) {
 
 // remotes judges git remote: looking is fine, changing writes shared
 // configuration.
-func (g *gitCall) remotes(shared bool) bool {
+func (g *call) remotes(shared bool) bool {
 	o := word.Parse(g.args, "tm")
 	if len(o.Operands) == 0 {
 		return true

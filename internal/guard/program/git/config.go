@@ -1,4 +1,4 @@
-package program
+package git
 
 import (
 	"path"
@@ -12,7 +12,7 @@ import (
 
 // shared judges the subcommands that change what a linked worktree has in
 // common with its host; true if nothing more is to be looked at.
-func (g *gitCall) shared() bool {
+func (g *call) shared() bool {
 	s := g.s
 	linked := g.own && s.Policy.Linked
 	first := ""
@@ -59,21 +59,21 @@ func (g *gitCall) shared() bool {
 		}
 	case "credential", "credential-store", "credential-cache":
 		if first != "fill" && first != "get" {
-			s.homeConfig(g.argv)
+			s.HomeConfig(g.argv)
 		}
 	case "bundle", "fast-export":
 	}
 	return false
 }
 
-func (g *gitCall) denyConfig(a arg, what string) {
+func (g *call) denyConfig(a arg, what string) {
 	g.s.Deny(verdict.RuleGitConfig, a, "", "this would change "+what+
 		" in configuration that is shared with the host or runs programs",
 		"pass settings for one command with -c, or leave them as they are")
 }
 
 // config allows looking, and in a clone of its own setting what runs nothing.
-func (g *gitCall) config(linked bool) {
+func (g *call) config(linked bool) {
 	o := word.Parse(g.args, "ft", "--file", "--blob", "--type", "--default", "--value", "--comment", "--url")
 	files := o.Values("-f", "--file")
 	for _, a := range files {
@@ -104,16 +104,16 @@ func (g *gitCall) config(linked bool) {
 		if o.Has("--system") {
 			g.denyConfig(g.at, "the system's settings")
 		}
-		g.s.homeConfig(g.argv)
+		g.s.HomeConfig(g.argv)
 	} else if linked {
 		g.denyConfig(g.at, "a setting")
 	}
 	g.configValue(ops)
 }
 
-func (g *gitCall) configValue(ops []arg) {
+func (g *call) configValue(ops []arg) {
 	if len(ops) > 1 {
-		g.s.gitConfigPair(arg{Text: ops[0].Plus("=").With(ops[1].Text...), Start: ops[0].Start, End: ops[1].End})
+		g.s.configPair(arg{Text: ops[0].Plus("=").With(ops[1].Text...), Start: ops[0].Start, End: ops[1].End})
 		if key, _ := ops[0].Literal(); strings.HasPrefix(strings.ToLower(key), "remote.") ||
 			strings.HasPrefix(strings.ToLower(key), "submodule.") {
 			g.remote(ops[1])
@@ -121,8 +121,8 @@ func (g *gitCall) configValue(ops []arg) {
 	}
 }
 
-// gitConfigPair judges key=value as -c gives it, or a key set for good.
-func (s *Judge) gitConfigPair(a arg) {
+// configPair judges key=value as -c gives it, or a key set for good.
+func (s *Git) configPair(a arg) {
 	key, _, _ := strings.Cut(a.Prefix(), "=")
 	if key == "" && len(a.Text) > 0 {
 		if a.First() == word.Environ {
@@ -156,7 +156,7 @@ func (s *Judge) gitConfigPair(a arg) {
 		s.Isolated(func() { s.SuspiciousRun(text, a) })
 		s.Suspicious(value)
 	case namesPath(last, lower):
-		s.gitPath(value, key)
+		s.repository(value, key)
 	case section == "protocol":
 		if value.Is("always") {
 			s.Deny(verdict.RuleGitConfig, a, "", "allowing this protocol lets URLs run programs", "leave it out")
@@ -169,7 +169,7 @@ func (s *Judge) gitConfigPair(a arg) {
 		}
 		if strings.HasPrefix(base.Prefix(), "/") || strings.HasPrefix(base.Prefix(), ".") ||
 			strings.HasPrefix(base.Prefix(), "file:") {
-			s.gitPath(a.Hold(word.Lit(strings.TrimPrefix(base.Known(), "file://"))), key)
+			s.repository(a.Hold(word.Lit(strings.TrimPrefix(base.Known(), "file://"))), key)
 		}
 	case section == "remote" && (last == "url" || last == "pushurl"):
 		s.Suspicious(value)
@@ -210,17 +210,17 @@ func namesPath(last, key string) bool {
 		strings.HasSuffix(last, "target")
 }
 
-// gitSetting judges a GIT_* variable.
-func (s *Judge) gitSetting(name string, value arg) {
+// Setting judges a GIT_* variable.
+func (s *Git) Setting(name string, value arg) {
 	switch name {
 	case "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TEMPLATE_DIR",
 		"GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_ATTR_SOURCE_FILE":
 		if len(value.Text) > 0 {
-			s.gitPath(value, name)
+			s.repository(value, name)
 		}
 	case "GIT_ALTERNATE_OBJECT_DIRECTORIES":
 		for _, t := range value.Split(":") {
-			s.gitPath(value.Hold(t), name)
+			s.repository(value.Hold(t), name)
 		}
 	case "GIT_CONFIG_PARAMETERS":
 		if len(value.Text) > 0 {
@@ -231,29 +231,29 @@ func (s *Judge) gitSetting(name string, value arg) {
 		s.CheckProgram(s.Absolute(value.Known()), value)
 	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF",
 		"GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_MERGE_VERBOSITY_COMMAND":
-		s.programSetting(value)
+		s.ProgramSetting(value)
 	}
 	if strings.HasPrefix(name, "GIT_TRACE") && strings.HasPrefix(value.Prefix(), "/") {
 		s.Check(land.Write, value)
 	}
 }
 
-// gitVariables judges settings that reach git through its environment.
-func (s *Judge) gitVariables(at arg) {
+// variables judges settings that reach git through its environment.
+func (s *Git) variables(at arg) {
 	for name, v := range s.Vars {
 		if !strings.HasPrefix(name, "GIT_CONFIG_KEY_") {
 			continue
 		}
 		for _, key := range v.Values() {
 			for _, value := range s.Lookup("GIT_CONFIG_VALUE_" + name[len("GIT_CONFIG_KEY_"):]).Alts {
-				s.gitConfigPair(at.Hold(key.Plus("=").With(value...)))
+				s.configPair(at.Hold(key.Plus("=").With(value...)))
 			}
 		}
 	}
 }
 
 // executes runs the commands that git subcommands are given.
-func (g *gitCall) executes() {
+func (g *call) executes() {
 	s := g.s
 	run := func(a arg) { s.Isolated(func() { s.RunText(a.Text, a, "git "+g.sub) }) }
 	each := func(valued string, long []string, names ...string) {
@@ -290,7 +290,7 @@ func (g *gitCall) executes() {
 			"--upload-pack", "--exec")
 		for _, a := range word.Parse(g.args, "uobcj", "--config", "--branch", "--origin", "--depth").Values("-c",
 			"--config") {
-			s.gitConfigPair(a)
+			s.configPair(a)
 		}
 		if ops := word.Parse(g.args, "uobcj", "--upload-pack", "--branch", "--origin", "--config", "--depth", "--reference",
 			"--template", "--separate-git-dir", "--jobs").Operands; g.sub == "clone" && len(ops) > 0 {
@@ -317,7 +317,7 @@ func (g *gitCall) executes() {
 }
 
 // makes remembers the repository that operand i names, and says where it is.
-func (g *gitCall) makes(operands []arg, i int) string {
+func (g *call) makes(operands []arg, i int) string {
 	dir := "."
 	if i < len(operands) {
 		dir = operands[i].Known()
@@ -331,7 +331,7 @@ func (g *gitCall) makes(operands []arg, i int) string {
 
 // sweeps denies taking away the hook's registration with everything else that
 // is not in the repository.
-func (g *gitCall) sweeps() {
+func (g *call) sweeps() {
 	s := g.s
 	o := word.Parse(g.args, "em", "--exclude", "--message")
 	acts := g.sub == "clean" && o.Has("-f", "--force") && !o.Has("-n", "--dry-run")
@@ -356,7 +356,7 @@ func (g *gitCall) sweeps() {
 	}
 }
 
-func (g *gitCall) submodule() {
+func (g *call) submodule() {
 	o := word.Parse(g.args, "bj", "--branch", "--name", "--reference", "--depth", "--jobs")
 	if len(o.Operands) < 2 {
 		return

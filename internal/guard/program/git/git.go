@@ -1,19 +1,46 @@
-package program
+// Package git judges git: the repository it is aimed at, its configuration, the refs that it moves and the paths
+// that it names.
+package git
 
 import (
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// gitCall is one git command being judged.
-type gitCall struct {
-	s    *Judge
+// Short names of what every function here speaks of.
+type (
+	arg  = word.Arg
+	text = word.Text
+)
+
+// Host is what git needs of the judge of programs.
+type Host interface {
+	Suspicious(a arg)
+	SuspiciousRun(command string, at arg)
+	Mentioned(t text) (where land.Place, abs string, found bool)
+	HomeConfig(argv []arg)
+	HoldsSettings(abs string) bool
+	PatchText(t text, at arg)
+	ProgramSetting(value arg)
+	RunFile(content text, argv []arg)
+}
+
+// Git judges what git is told in a call.
+type Git struct {
+	*bash.Shell
+	Host
+}
+
+// call is one git command being judged.
+type call struct {
+	s    *Git
 	argv []arg
 	sub  string
 	args []arg // after the subcommand
@@ -21,14 +48,14 @@ type gitCall struct {
 	at   arg
 }
 
-// git judges a git command: its repository, its configuration, the refs that
+// Command judges a git command: its repository, its configuration, the refs that
 // it moves and the paths that it names.
-func (s *Judge) git(argv []arg) {
-	s.gitVariables(argv[0])
+func (s *Git) Command(argv []arg) {
+	s.variables(argv[0])
 	outer := s.Dirs
 	defer func() { s.Dirs = outer }()
-	rest := s.gitGlobals(argv)
-	s.gitDirectory(argv)
+	rest := s.globals(argv)
+	s.standsInside(argv)
 	if len(rest) == 0 {
 		s.Print(word.Unknown(word.Dynamic))
 		return
@@ -37,7 +64,7 @@ func (s *Judge) git(argv []arg) {
 	if !ok {
 		s.Deny(verdict.RuleUnknownCode, rest[0], "", "the git subcommand can't be told beforehand", "name it directly")
 	}
-	g := &gitCall{s: s, argv: argv, sub: sub, args: rest[1:], at: word.Cover(argv)}
+	g := &call{s: s, argv: argv, sub: sub, args: rest[1:], at: word.Cover(argv)}
 	for _, dir := range s.Dirs {
 		dir = s.Land.Resolve(dir)
 		g.own = g.own || land.WithinAny(dir, s.Land.Own) && !s.ownRepository(dir)
@@ -52,7 +79,7 @@ func (s *Judge) git(argv []arg) {
 
 // ownRepository says that a directory of the workspace is in a repository of
 // its own, which shares nothing.
-func (s *Judge) ownRepository(dir string) bool {
+func (s *Git) ownRepository(dir string) bool {
 	for ; land.WithinAny(dir, s.Land.Own) && !slices.Contains(s.Land.Own, dir); dir = path.Dir(dir) {
 		git := dir + "/.git"
 		if s.Made[git] {
@@ -68,8 +95,8 @@ func (s *Judge) ownRepository(dir string) bool {
 	return false
 }
 
-// gitGlobals reads the options before the subcommand and returns the rest.
-func (s *Judge) gitGlobals(argv []arg) []arg {
+// globals reads the options before the subcommand and returns the rest.
+func (s *Git) globals(argv []arg) []arg {
 	args := argv[1:]
 	for len(args) > 0 {
 		v := args[0].Prefix()
@@ -81,7 +108,7 @@ func (s *Judge) gitGlobals(argv []arg) []arg {
 		}
 		name, _, glued := strings.Cut(v, "=")
 		if len(v) > 2 && (v[:2] == "-C" || v[:2] == "-c") {
-			s.gitGlobal(v[:2], args[0].After(2))
+			s.global(v[:2], args[0].After(2))
 			args = args[1:]
 			continue
 		}
@@ -102,35 +129,35 @@ func (s *Judge) gitGlobals(argv []arg) []arg {
 				value, used = args[1], 2
 			}
 		}
-		s.gitGlobal(name, value)
+		s.global(name, value)
 		args = args[used:]
 	}
 	return args
 }
 
-func (s *Judge) gitGlobal(name string, value arg) {
+func (s *Git) global(name string, value arg) {
 	switch name {
 	case "-C":
-		s.gitEnter(value)
+		s.enter(value)
 	case "--git-dir", "--work-tree":
-		s.gitPath(value, name)
+		s.repository(value, name)
 		if name == "--work-tree" && value.Worst() == word.Literal {
-			s.gitEnter(value)
+			s.enter(value)
 		}
 	case "--exec-path":
 		s.CheckProgram(s.Absolute(value.Known()), value)
 	case "-c":
-		s.gitConfigPair(value)
+		s.configPair(value)
 	case "--config-env":
 		key, variable, _ := strings.Cut(value.Known(), "=")
 		for _, t := range s.Lookup(variable).Alts {
-			s.gitConfigPair(value.Hold(word.Lit(key + "=").With(t...)))
+			s.configPair(value.Hold(word.Lit(key + "=").With(t...)))
 		}
 	}
 }
 
-// gitEnter follows -C, which must stay inside.
-func (s *Judge) gitEnter(a arg) {
+// enter follows -C, which must stay inside.
+func (s *Git) enter(a arg) {
 	var to []string
 	for _, dir := range s.Dirs {
 		where, abs := s.Locate(a.Text, dir, false)
@@ -140,21 +167,21 @@ func (s *Judge) gitEnter(a arg) {
 			s.Deny(verdict.RuleUnknownPath, a, "", "git would run in "+a.String()+", which can't be told beforehand",
 				"run it in the workspace, without -C")
 		default:
-			s.denyGit(a, abs)
+			s.denyOutside(a, abs)
 		}
 		to = append(to, abs)
 	}
 	s.Dirs = to
 }
 
-func (s *Judge) denyGit(a arg, abs string) {
+func (s *Git) denyOutside(a arg, abs string) {
 	s.Deny(verdict.RuleGitOutside, a, abs, "git is aimed at "+verdict.Clip(abs, 200)+", outside the workspace",
 		"run git in "+s.Workspace()+" on its own repository and with paths below it")
 }
 
-// gitPath checks a repository or work tree given by name. The worktree's own
+// repository checks a repository or work tree given by name. The worktree's own
 // git directory is what git uses anyway.
-func (s *Judge) gitPath(a arg, what string) {
+func (s *Git) repository(a arg, what string) {
 	for _, dir := range s.Dirs {
 		where, abs := s.Locate(a.Text, dir, false)
 		switch {
@@ -164,22 +191,22 @@ func (s *Judge) gitPath(a arg, what string) {
 			s.Deny(verdict.RuleUnknownPath, a, "", what+" can't be told beforehand", "leave it out and run git in the workspace")
 		case s.Policy.GitDir != "" && abs == s.Land.Resolve(s.Policy.GitDir):
 		default:
-			s.denyGit(a, abs)
+			s.denyOutside(a, abs)
 		}
 	}
 }
 
-// gitDirectory denies git outside, which a call that starts there can meet.
-func (s *Judge) gitDirectory(argv []arg) {
+// standsInside denies git outside, which a call that starts there can meet.
+func (s *Git) standsInside(argv []arg) {
 	for _, dir := range s.Dirs {
 		if where := s.Land.Place(s.Land.Resolve(dir)); !where.Writable() && where != land.Protected && where != land.Git {
-			s.denyGit(word.Cover(argv), dir)
+			s.denyOutside(word.Cover(argv), dir)
 		}
 	}
 }
 
 // run judges the subcommand.
-func (g *gitCall) run() {
+func (g *call) run() {
 	if g.refs() || g.shared() {
 		return
 	}
@@ -188,7 +215,7 @@ func (g *gitCall) run() {
 }
 
 // alias runs an alias that was set on the command line or in this script.
-func (g *gitCall) alias(body string) {
+func (g *call) alias(body string) {
 	s := g.s
 	if text, ok := strings.CutPrefix(body, "!"); ok {
 		s.RunText(word.Lit(text).Plus(" ").With(word.JoinArgs(g.args)...), g.at, "a git alias")
@@ -200,7 +227,7 @@ func (g *gitCall) alias(body string) {
 }
 
 // output is what git prints, where it is used as a path.
-func (g *gitCall) output() text {
+func (g *call) output() text {
 	s := g.s
 	o := word.Parse(g.args, "")
 	top := word.Lit(s.Dir())
@@ -243,7 +270,7 @@ func textOptions() (short string, long []string) {
 }
 
 // paths denies path operands outside, even to be read.
-func (g *gitCall) paths() {
+func (g *call) paths() {
 	short, long := textOptions()
 	switch g.sub {
 	case "commit", "tag", "notes", "merge", "stash":
@@ -271,7 +298,7 @@ func (g *gitCall) paths() {
 
 // path checks one operand. Words that git takes for revisions never resolve
 // to the outside.
-func (g *gitCall) path(a arg) {
+func (g *call) path(a arg) {
 	s := g.s
 	t := a.Text
 	if strings.HasPrefix(t.Prefix(), ":(") {
@@ -285,30 +312,30 @@ func (g *gitCall) path(a arg) {
 	if strings.HasPrefix(t.Prefix(), "file://") {
 		t = t.Cut(len("file://"))
 	}
-	if !pathLike(t) || t.First() >= word.Environ || strings.Contains(t.Prefix(), "^{/") {
+	if !word.PathLike(t) || t.First() >= word.Environ || strings.Contains(t.Prefix(), "^{/") {
 		return
 	}
 	for _, dir := range s.Dirs {
 		where, abs := s.Locate(t, dir, false)
 		switch {
 		case where.Writable() || where == land.Unknown:
-		case where == land.Git && !gitWritesFiles(g.sub):
-		case where == land.Protected && !gitWritesFiles(g.sub):
+		case where == land.Git && !writesFiles(g.sub):
+		case where == land.Protected && !writesFiles(g.sub):
 		case where == land.Protected:
 			s.Refuse(land.Write, a, where, abs)
 		case where == land.Git:
 			s.Refuse(land.Write, a, where, abs)
 		default:
-			s.denyGit(a, abs)
+			s.denyOutside(a, abs)
 		}
-		if gitWritesFiles(g.sub) && g.sub != "clean" && where.Writable() && s.isSettingsDir(abs) {
+		if writesFiles(g.sub) && g.sub != "clean" && where.Writable() && s.HoldsSettings(abs) {
 			s.Refuse(land.Write, a, land.Protected, abs)
 		}
 	}
 }
 
-// gitWritesFiles says whether a subcommand writes the paths that it is given.
-func gitWritesFiles(sub string) bool {
+// writesFiles says whether a subcommand writes the paths that it is given.
+func writesFiles(sub string) bool {
 	switch sub {
 	case "checkout", "restore", "rm", "mv", "clean", "apply", "checkout-index", "stash", "reset", "update-index":
 		return true
@@ -317,7 +344,7 @@ func gitWritesFiles(sub string) bool {
 }
 
 // fileOptions checks the options that name files or directories.
-func (g *gitCall) fileOptions(o word.Options) {
+func (g *call) fileOptions(o word.Options) {
 	for _, f := range o.Flags {
 		if !f.Has || f.Value.First() >= word.Environ {
 			continue
@@ -340,8 +367,9 @@ func (g *gitCall) fileOptions(o word.Options) {
 		if !glued || !strings.HasPrefix(name, "--") || slices.Contains(texts, name) {
 			continue
 		}
-		if m, ok := g.s.mentioned(a.Cut(len(name) + 1)); ok && m.where != land.Protected && !g.s.isOwnGit(m.abs) {
-			g.s.denyGit(a, m.abs)
+		if where, abs, ok := g.s.Mentioned(a.Cut(len(name) + 1)); ok && where != land.Protected &&
+			!g.s.isOwnGit(abs) {
+			g.s.denyOutside(a, abs)
 		}
 	}
 	// Short options mean different things to different commands.
@@ -361,20 +389,20 @@ func (g *gitCall) fileOptions(o word.Options) {
 }
 
 // isOwnGit says that a path lies in the git directory of the workspace.
-func (s *Judge) isOwnGit(abs string) bool {
+func (s *Git) isOwnGit(abs string) bool {
 	return s.Policy.GitDir != "" && paths.Within(abs, s.Land.Resolve(s.Policy.GitDir))
 }
 
 // optionPath checks a file named by an option: scratch is fine, outside not.
-func (g *gitCall) optionPath(a arg) {
-	if a.Is("-") || !pathLike(a.Text) {
+func (g *call) optionPath(a arg) {
+	if a.Is("-") || !word.PathLike(a.Text) {
 		return
 	}
 	s := g.s
 	for _, dir := range s.Dirs {
 		where, abs := s.Locate(a.Text, dir, false)
 		if !where.Writable() && where != land.Unknown {
-			s.denyGit(a, path.Clean(abs))
+			s.denyOutside(a, path.Clean(abs))
 		}
 	}
 }
