@@ -8,6 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard/jsontext"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/program"
+	"github.com/cco-dev/cco/internal/guard/script"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
@@ -255,9 +256,9 @@ func (s tools) patchTool(in fileInput, bad func(string)) {
 	}
 	switch {
 	case strings.Contains(patch, "*** Begin Patch"):
-		s.AgentPatch(word.Lit(patch), arg{})
+		script.AgentPatch(s, word.Lit(patch), arg{})
 	case strings.Contains(patch, "+++"):
-		s.PatchText(word.Lit(patch), arg{})
+		script.Patch(s, word.Lit(patch), arg{})
 	default:
 		bad("the call holds no patch")
 	}

@@ -188,7 +188,7 @@ func (s *Judge) kubectl(argv []arg) {
 	_, rest := word.Leading(argv[1:], "nfl", []string{"--namespace", "--context", "--kubeconfig"})
 	if len(rest) > 0 && rest[0].Is("cp") {
 		for _, a := range word.Parse(rest[1:], "cn").Operands {
-			s.operand(a)
+			s.Operand(a)
 		}
 	}
 	for i, a := range argv[1:] {

@@ -20,8 +20,8 @@ func (s *Judge) Imaginary(t text) bool {
 	return first != "" && s.Land.Missing("/"+first)
 }
 
-// operand checks an argument of a command that may do anything with it.
-func (s *Judge) operand(a arg) {
+// Operand checks an argument of a command that may do anything with it.
+func (s *Judge) Operand(a arg) {
 	if !word.PathLike(a.Text) {
 		return
 	}
@@ -52,7 +52,7 @@ func (s *Judge) Loose(a arg) {
 	v := a.Prefix()
 	switch {
 	case strings.HasPrefix(v, "file://"):
-		s.operand(a.After(len("file://")))
+		s.Operand(a.After(len("file://")))
 		return
 	case strings.HasPrefix(v, "-"):
 		if i := strings.IndexByte(v, '='); i > 0 {
@@ -62,7 +62,7 @@ func (s *Judge) Loose(a arg) {
 		if len(v) > 2 && v[1] != '-' && !systemOption(v) {
 			if i := strings.IndexAny(v, "/~."); i == 2 || i > 2 && v[i] == '/' &&
 				strings.Trim(v[1:i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && i <= 4 {
-				s.operand(a.After(i))
+				s.Operand(a.After(i))
 			}
 		}
 		return
@@ -145,7 +145,7 @@ func (s *Judge) staged() bool {
 // guess checks an argument that may be a path.
 func (s *Judge) guess(a arg) {
 	if !s.Imaginary(a.Text) {
-		s.operand(a)
+		s.Operand(a)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 
 	"github.com/cco-dev/cco/internal/guard/program/table"
+	"github.com/cco-dev/cco/internal/guard/script"
 )
 
 // described judges a program by what its row says of options and operands.
@@ -26,14 +27,15 @@ func (s *Judge) described(r *table.Row, name string, argv []arg) {
 		for i, a := range o.Operands {
 			switch {
 			case r.Rest == table.ReadOperands:
-				s.operand(a)
+				s.Operand(a)
 			case (i > 0 || r.Rest != table.WriteFirst) && (i < len(o.Operands)-1 || r.Rest != table.WriteLast):
 				s.Check(land.Remove, a)
 			}
 		}
 	}
 	s.Dirs = outer
-	silent := r.As == table.ToolRow && (r.Rest == table.RemoveOperands || r.Rest == table.WriteOperands || r.Rest == table.WriteLast)
+	silent := r.As == table.ToolRow && (r.Rest == table.RemoveOperands || r.Rest == table.WriteOperands ||
+		r.Rest == table.WriteLast)
 	if !s.printed(name, argv) && !silent {
 		s.Print(word.Unknown(word.Dynamic))
 	}
@@ -68,7 +70,7 @@ func (s *Judge) follow(r *table.Row, o word.Options, by string) {
 				s.Mentions(a.Text, a)
 			}
 		case table.ShellOf:
-			s.runApart(a, by)
+			s.RunApart(a, by)
 		case table.Perhaps:
 			s.Isolated(func() { s.SuspiciousRun(a.Known(), a) })
 		case table.Started:
@@ -78,10 +80,16 @@ func (s *Judge) follow(r *table.Row, o word.Options, by string) {
 	}
 }
 
-// runApart runs an argument as shell text of its own.
-func (s *Judge) runApart(a arg, by string) {
+// RunApart runs an argument as shell text of its own.
+func (s *Judge) RunApart(a arg, by string) {
 	s.Isolated(func() { s.RunText(a.Text, a, by) })
 }
+
+// Apart runs f as a subshell does.
+func (s *Judge) Apart(f func()) { s.Isolated(f) }
+
+// PatchText checks the files that a patch names.
+func (s *Judge) PatchText(t text, at arg) { script.Patch(s, t, at) }
 
 // operands judges what is no option.
 func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
@@ -95,7 +103,7 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 	switch r.Rest {
 	case table.WriteOperands, table.WriteFirst, table.WriteButFirst:
 		for _, a := range list {
-			s.operand(a)
+			s.Operand(a)
 		}
 	case table.RemoveOperands:
 		for _, a := range list {
@@ -110,7 +118,7 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 			}
 		}
 		for _, a := range list {
-			s.runApart(a, argv[0].Known())
+			s.RunApart(a, argv[0].Known())
 		}
 	case table.JudgeOperands:
 		for i := range argv[1:] {

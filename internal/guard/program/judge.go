@@ -1,3 +1,4 @@
+// Package program judges programs: by the table, and by code where one is a language of its own.
 package program
 
 import (

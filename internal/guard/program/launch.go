@@ -158,7 +158,7 @@ func (s *Judge) socat(argv []arg) {
 		address := a.After(min(len(scheme)+1, len(a.Prefix())))
 		switch strings.ToUpper(scheme) {
 		case "EXEC", "SYSTEM", "SHELL":
-			s.runApart(address, "socat")
+			s.RunApart(address, "socat")
 		case "OPEN", "CREATE", "GOPEN", "FILE":
 			s.Check(land.Write, a.Hold(address.Split(",")[0]))
 		}

@@ -21,7 +21,7 @@ type (
 // it here: its string literals are followed to the calls that they are given
 // to, and those calls are known by name.
 type program struct {
-	s       host
+	s       Host
 	lang    string
 	at      arg
 	args    []text
@@ -33,8 +33,8 @@ type program struct {
 	dir     string
 }
 
-// host is the interpreter as a program's text sees it.
-type host interface {
+// Host is the interpreter as a program's text sees it.
+type Host interface {
 	Step()
 	Deny(rule verdict.Rule, a arg, path, reason, instead string)
 	// Descend counts texts within texts; the function that it returns leaves again.
@@ -56,11 +56,17 @@ type host interface {
 	Nested(dir string, at arg, f func())
 	Exec(argv []arg)
 	RunText(t text, at arg, by string)
+	RunApart(a arg, by string)
+	Apart(f func())
+	MoveTo(a arg, physical bool)
+	Homed(name string) text
+	Check(o land.Op, a arg)
+	Operand(a arg)
 	SuspiciousRun(command string, at arg)
 }
 
 // Judge judges program text, and says whether it does more than read.
-func Judge(s host, lang string, t text, at arg, args []text) bool {
+func Judge(s Host, lang string, t text, at arg, args []text) bool {
 	s.Step()
 	if k := t.First(); k >= word.Environ || t.Worst() == word.Hidden {
 		s.Deny(verdict.RuleUnknownCode, at, "", "the program text can't be told beforehand",

@@ -1,4 +1,3 @@
-// Package program is what the guard knows of programs: one table, and code for those that are languages.
 package table
 
 // rows is what the guard knows of programs, one row for a name or a family of

@@ -1,3 +1,4 @@
+// Package table is what the guard knows of programs, as data.
 package table
 
 import (
@@ -7,6 +8,7 @@ import (
 // rowKind is what a row tells of a program. A program may have one of each.
 type rowKind uint8
 
+// The kinds of rows.
 const (
 	ToolRow     rowKind = iota // its arguments are understood by code of their own
 	LauncherRow                // it runs commands in a way of its own

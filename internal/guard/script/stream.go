@@ -1,0 +1,196 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
+)
+
+// Sed finds the commands w, W, e and the flags w and e of s.
+func Sed(s Host, a arg) {
+	v := a.Known()
+	for i := 0; i < len(v); {
+		i = sedAddress(v, i)
+		if i >= len(v) {
+			return
+		}
+		c := v[i]
+		i++
+		end := i
+		for end < len(v) && v[end] != '\n' {
+			end++
+		}
+		switch c {
+		case 'w', 'W':
+			s.Check(land.Redirect, a.Hold(word.Lit(strings.TrimSpace(v[i:end]))))
+			i = end
+		case 'e':
+			if t := strings.TrimSpace(v[i:end]); t != "" {
+				s.RunApart(a.Hold(word.Lit(t)), "sed")
+			} else {
+				s.Deny(verdict.RuleUnknownCode, a, "", "sed would run its input as commands", "write the commands out")
+			}
+			i = end
+		case 's', 'y':
+			i = sedSubstitute(s, a, v, i)
+		case 'a', 'i', 'c', 'r', 'R', ':', 'b', 't', 'T':
+			if c == 'b' || c == 't' || c == 'T' || c == ':' {
+				for i < end && v[i] != ';' && v[i] != '}' {
+					i++
+				}
+			} else {
+				i = end
+			}
+		}
+	}
+}
+
+// sedAddress skips blanks, separators and addresses.
+func sedAddress(v string, i int) int {
+	for i < len(v) {
+		switch c := v[i]; {
+		case strings.IndexByte(" \t\n;{},!$+~0123456789", c) >= 0:
+			i++
+		case c == '#':
+			for i < len(v) && v[i] != '\n' {
+				i++
+			}
+		case c == '/':
+			i = sedDelimited(v, i+1, '/')
+			for i < len(v) && (v[i] == 'I' || v[i] == 'M') {
+				i++
+			}
+		case c == '\\' && i+1 < len(v):
+			i = sedDelimited(v, i+2, v[i+1])
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// sedDelimited returns the place after the next unescaped delimiter.
+func sedDelimited(v string, i int, delim byte) int {
+	class := false
+	for ; i < len(v); i++ {
+		switch {
+		case v[i] == '\\':
+			i++
+		case v[i] == '[' && !class:
+			class = strings.IndexByte(v[i+1:], ']') >= 0
+		case v[i] == ']' && class:
+			class = false
+		case v[i] == delim:
+			return i + 1
+		}
+	}
+	return len(v)
+}
+
+// sedSubstitute reads s/a/b/flags and returns where the flags end.
+func sedSubstitute(s Host, a arg, v string, i int) int {
+	if i >= len(v) {
+		return i
+	}
+	delim := v[i]
+	command := v[i-1]
+	i = sedDelimited(v, i+1, delim)
+	i = sedDelimited(v, i, delim)
+	for i < len(v) && strings.IndexByte(";}\n \t#", v[i]) < 0 {
+		switch v[i] {
+		case 'e':
+			if command == 's' {
+				s.Deny(verdict.RuleUnknownCode, a, "", "the e flag of sed runs what it has put together", "leave it out")
+			}
+		case 'w':
+			end := i + 1
+			for end < len(v) && v[end] != '\n' {
+				end++
+			}
+			s.Check(land.Redirect, a.Hold(word.Lit(strings.TrimSpace(v[i+1:end]))))
+			return end
+		}
+		i++
+	}
+	return i
+}
+
+// Awk follows print > file, print | cmd, cmd | getline and system().
+func Awk(s Host, a arg, vars map[string]string) {
+	code := Tokenize("awk", a.Known())
+	for i := 2; i < len(code); i++ {
+		if code[i].Kind == 's' && code[i-1].Text == "=" && code[i-2].Kind == 'i' {
+			vars[code[i-2].Text] = code[i].Text
+		}
+	}
+	value := func(i int) (string, bool) {
+		if i < 0 || i >= len(code) {
+			return "", false
+		}
+		if code[i].Kind == 's' {
+			out := code[i].Text
+			for i+1 < len(code) && code[i+1].Kind == 's' { // adjacent strings join
+				i++
+				out += code[i].Text
+			}
+			return out, true
+		}
+		v, ok := vars[code[i].Text]
+		return v, ok && code[i].Kind == 'i'
+	}
+	for i, t := range code {
+		switch {
+		case t.Kind == 'p' && t.Text == ">" && i > 0 && awkPrints(code, i):
+			j := i + 1
+			for j < len(code) && (code[j].Text == ">" || code[j].Text == "(") {
+				j++
+			}
+			if v, ok := value(j); ok {
+				s.Check(land.Redirect, a.Hold(word.Lit(v)))
+			}
+		case t.Kind == 'p' && t.Text == "|":
+			next := i + 1
+			if next < len(code) && code[next].Text == "&" {
+				next++ // a coprocess
+			}
+			if v, ok := value(next); ok {
+				s.RunApart(a.Hold(word.Lit(v)), "awk")
+			} else if v, ok := value(i - 1); ok {
+				s.RunApart(a.Hold(word.Lit(v)), "awk")
+			} else if i+1 < len(code) && code[i+1].Text != "|" && (i == 0 || code[i-1].Text != "|") {
+				s.Deny(verdict.RuleUnknownCode, a, "", "the awk program pipes into a command that can't be told beforehand",
+					"write it out")
+			}
+		case t.Kind == 'i' && t.Text == "system" && i+2 < len(code):
+			if v, ok := value(i + 2); ok {
+				s.Apart(func() { s.SuspiciousRun(v, a) })
+			} else {
+				s.Deny(verdict.RuleUnknownCode, a, "", "system() in the awk program runs text that can't be told beforehand",
+					"write it out")
+			}
+		}
+	}
+}
+
+// awkPrints tells a redirection from a comparison: only print has the former.
+func awkPrints(code []Token, i int) bool {
+	depth := 0
+	for i--; i >= 0; i-- {
+		switch code[i].Text {
+		case ")":
+			depth++
+		case "(":
+			depth--
+			if depth < 0 {
+				return false
+			}
+		case "{", "}", ";", "\n":
+			return false
+		case "print", "printf":
+			return true
+		}
+	}
+	return false
+}
