@@ -152,7 +152,7 @@ var layers = map[string][]string{
 	"internal/tree":           {},
 }
 
-// everywhere are packages that any other may import: they import nothing of ours, and only transform what they are given.
+// everywhere are packages that any other may import: they import nothing of ours, and only transform what they get.
 var everywhere = []string{"internal/paths", "internal/safetext"}
 
 type goPackage struct {

@@ -93,7 +93,7 @@ func Unreadable(err error) Finding {
 
 // Watch takes a shot of a repository into dir. After the agent's end, after opens the repository anew, compares it, and
 // writes the report; it gives a report that freezes where comparing goes wrong. Until then the shot lies in dir, so
-// that whoever finds it there can do the same.
+// that the next process to find it there can do the same.
 func Watch(ctx context.Context, repo *git.Repo, dir string, own Own) (after func(ctx context.Context, own Own,
 	now time.Time) (Report, error), err error) {
 	shot, err := Take(ctx, repo, dir, own)
@@ -124,7 +124,7 @@ func conclude(ctx context.Context, top string, shot *Shot, own Own, now time.Tim
 	r := Report{Session: own.ID, Time: now}
 	r.Findings = look(ctx, top, shot, own)
 	if ctx.Err() != nil {
-		return r, fmt.Errorf("compare the repository: %w", ctx.Err()) // the shot stays, for whoever comes next
+		return r, fmt.Errorf("compare the repository: %w", ctx.Err()) // the shot stays, for the next process
 	}
 	r.Frozen = len(r.Grave()) > 0
 	if err := saveReport(shot.dir, r); err != nil {

@@ -45,8 +45,8 @@ func params(t *testing.T, dir string) testscript.Params {
 func endSessions(bin string, e *testscript.Env) {
 	dirs, _ := filepath.Glob(filepath.Join(e.Getenv("XDG_DATA_HOME"), "cco", "sessions", "*"))
 	for _, dir := range dirs {
-		cmd := exec.Command(filepath.Join(bin, "cco"), "box", "kill",
-			filepath.Base(dir)) //nolint:forbidigo // the program under test
+		id := filepath.Base(dir)
+		cmd := exec.Command(filepath.Join(bin, "cco"), "box", "kill", id) //nolint:forbidigo // the program under test
 		cmd.Dir, cmd.Env = e.WorkDir, e.Vars
 		_ = cmd.Run() // most have ended by themselves
 	}

@@ -18,7 +18,7 @@ const (
 	Declined FindingState = "declined"
 	Noted    FindingState = "noted"    // mentioned in an approval
 	Answered FindingState = "answered" // in words
-	Dropped  FindingState = "dropped"  // taken back by whoever said it
+	Dropped  FindingState = "dropped"  // taken back by its author
 )
 
 // Finding is one thing that a reviewer or a person asked for. Its id lasts across rounds.
@@ -110,7 +110,8 @@ func (l *Ledger) Raise(f Finding) bool {
 	case old.State == Declined && !old.Stirred:
 		return false
 	default:
-		old.State, old.Round, old.Line, old.Stirred = Open, f.Round, f.Line, false
+		old.State, old.Stirred = Open, false
+		old.Round, old.Line = f.Round, f.Line
 		old.Reopened++
 		return true
 	}
@@ -141,7 +142,8 @@ func (l *Ledger) OpenOnes() []Finding {
 // Settle records what a round did to a finding.
 func (l *Ledger) Settle(id string, s FindingState, reason, commit string) {
 	if f := l.Find(id); f != nil {
-		f.State, f.Reason, f.Commit, f.Stirred = s, reason, commit, false
+		f.State, f.Stirred = s, false
+		f.Reason, f.Commit = reason, commit
 	}
 }
 

@@ -161,7 +161,7 @@ func (m *machine) conclude(state PullState) {
 	case len(m.wishes()) == 0:
 		m.approve(*yes)
 	case yes.Word:
-		// whoever resumes it begins with them
+		// a resumed phase begins with them
 		m.end(yes.End, yes.Words+" It is not merged where that was wanted: wishes are open.")
 	}
 	// With an approval, what people still want is a round more, and its head needs an approval of its own.
@@ -221,7 +221,7 @@ func (m *machine) stand(why string) error {
 	if idle, err := m.idle(); err != nil || idle || m.st.Stage != StageMerge {
 		return err
 	}
-	if err := m.nap(m.st.Backoff.Interval()); err != nil {
+	if err := m.waitShown(m.st.Backoff.Interval()); err != nil {
 		return err
 	}
 	if !m.asked {

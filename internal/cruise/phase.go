@@ -46,14 +46,14 @@ func Phase(r Run, st State) (State, error) {
 			return st, err
 		}
 		if st.Stage != StageEnded && r.Full() {
-			return st, m.save() // whoever goes on with it begins with what is shown of it
+			return st, m.save() // the next life begins with what is shown of it
 		}
 		saved, err := m.record(late == maxLate)
 		if err != nil || saved.Shown && !saved.Unread {
 			return st, err
 		}
-		// Its end could not be recorded; or something was sent meanwhile, and whoever sent it was told that it is taken in.
-		if err := m.listen(firstWait); err != nil {
+		// Its end could not be recorded; or something was sent meanwhile, and its sender was told that it is taken in.
+		if err := m.awaitEvent(firstWait); err != nil {
 			return st, err
 		}
 	}
@@ -119,7 +119,7 @@ func (m *machine) strange() error {
 	if err := m.save(); err != nil {
 		return err
 	}
-	return m.listen(forever)
+	return m.awaitEvent(forever)
 }
 
 // save shows the state to people.
@@ -139,7 +139,8 @@ func (m *machine) record(last bool) (saved Saved, err error) {
 }
 
 func (m *machine) to(s Stage) {
-	m.st.Stage, m.st.Attempt, m.st.Trouble, m.st.Waits = s, 0, "", ""
+	m.st.Stage, m.st.Attempt = s, 0
+	m.st.Trouble, m.st.Waits = "", ""
 }
 
 func (m *machine) end(e End, words string) {
@@ -283,7 +284,7 @@ func (m *machine) work() error {
 		if m.st.Kind == Validating {
 			m.st.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
 		}
-		m.take(published)
+		m.recordPublished(published)
 		m.to(StagePublish)
 		return nil
 	}
@@ -328,8 +329,8 @@ func (m *machine) publishIn() PublishIn {
 	}
 }
 
-// take notes what came out of the workspace and is to be pushed next.
-func (m *machine) take(p Published) {
+// recordPublished notes what came out of the workspace and is to be pushed next.
+func (m *machine) recordPublished(p Published) {
 	if p.Head != "" && p.Head != m.st.Head {
 		m.st.LastHead, m.st.Head = m.st.Head, p.Head
 	}

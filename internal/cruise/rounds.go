@@ -64,7 +64,7 @@ func (m *machine) reviewBatch(domains []string) error {
 			try++
 			continue
 		}
-		if same, err := m.endure("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[again[passing]].words,
+		if same, err := m.waitOut("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[again[passing]].words,
 			wait); err != nil || !same {
 			return err
 		}
@@ -358,7 +358,7 @@ func (m *machine) answer() error {
 	if open, err := m.stillOpen(); err != nil || !open {
 		return err
 	}
-	m.take(*p)
+	m.recordPublished(*p)
 	if len(p.Commits) > 0 {
 		if pushed, err := m.push(); err != nil || !pushed {
 			return err
@@ -407,7 +407,7 @@ func (m *machine) laterKind() Kind {
 }
 
 // stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one
-// that was: whoever closed it did not see that work. It is kept in the user's repository.
+// that was: the person who closed it did not see that work. It is kept in the user's repository.
 func (m *machine) stillOpen() (bool, error) {
 	news, done, err := attempt[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
 		Mark: m.st.Mark, Now: true})

@@ -202,12 +202,14 @@ func NewState(spec Spec) State {
 // maxSeen bounds what is remembered of what was taken in. The forge's mark stands before all that is older.
 const maxSeen = 2000
 
-// see says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of them must
-// not make us forget what the user sent.
-func (s *State) see(id string) bool { return remember(&s.Seen, id) }
+// rememberEvent says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of
+// them must not make us forget what the user sent.
+func (s *State) rememberEvent(id string) bool { return remember(&s.Seen, id) }
 
-// hear says whether a comment is new, and remembers it.
-func (s *State) hear(id string) bool { return !slices.Contains(s.Seen, id) && remember(&s.Heard, id) }
+// rememberComment says whether a comment is new, and remembers it.
+func (s *State) rememberComment(id string) bool {
+	return !slices.Contains(s.Seen, id) && remember(&s.Heard, id)
+}
 
 func remember(list *[]string, id string) bool {
 	if id == "" || slices.Contains(*list, id) {
@@ -356,7 +358,8 @@ func (s State) Revive(ev Event, now time.Time) (State, error) {
 		}
 		s.Spec.MaxCost = s.Cost + ev.MoreCost
 	}
-	s.Stage, s.End, s.EndWords, s.LastActivity = StageOpen, "", "", now
+	s.Stage, s.LastActivity = StageOpen, now
+	s.End, s.EndWords = "", ""
 	if s.PR != nil {
 		s.Stage = StageWatch
 	}

@@ -220,12 +220,12 @@ const (
 	PullClosed PullState = "closed" // without being merged
 )
 
-// The way in which something was said, and what its author is to the repository, as the forge calls them. They are
-// shown: a phase goes by whether the author may write.
-type (
-	CommentKind string
-	Association string
-)
+// CommentKind is the way in which something was said, as the forge calls it. It is only shown.
+type CommentKind string
+
+// Association is what an author is to the repository, as the forge calls it. It is only shown: a phase goes by whether
+// the author may write.
+type Association string
 
 // Comment is something that was said on the pull request. Its words are data.
 type Comment struct {

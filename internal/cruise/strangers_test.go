@@ -59,16 +59,16 @@ func TestAReviewCanNotBreakOutOfAFilesName(t *testing.T) {
 // Guards against a stranger who makes the record of a phase grow without end, or makes it forget what its user sent.
 func TestAFloodOfStrangersWordsIsBounded(t *testing.T) {
 	st := NewState(spec())
-	st.see("e1")
+	st.rememberEvent("e1")
 	const flood = maxSeen + 100
 	words := strings.Repeat("x", 64<<10)
 	for i := range flood {
 		c := comment(strconv.Itoa(i), "eve", "NONE", words, 0)
-		if st.hear(c.ID) {
+		if st.rememberComment(c.ID) {
 			st.hold(c)
 		}
 	}
-	if st.see("e1") {
+	if st.rememberEvent("e1") {
 		t.Error("an event is taken in twice")
 	}
 	if n := len(st.Held); n > maxHeldBytes>>16 || n == 0 || st.Held[n-1].ID != strconv.Itoa(flood-1) ||

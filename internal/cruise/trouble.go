@@ -33,22 +33,22 @@ func persist[O any](m *machine, step string, in any) (out O, failed *StepError, 
 		case !failure.Temporary:
 			return out, failure, false, nil
 		}
-		if same, err := m.endure(step+": "+failure.Msg, wait); err != nil || !same {
+		if same, err := m.waitOut(step+": "+failure.Msg, wait); err != nil || !same {
 			return out, nil, false, err
 		}
 		wait = min(2*wait, troubleTop)
 	}
 }
 
-// endure waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
+// waitOut waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
 // stands still here, because half of a stage may be done.
-func (m *machine) endure(trouble string, wait time.Duration) (same bool, err error) {
+func (m *machine) waitOut(trouble string, wait time.Duration) (same bool, err error) {
 	m.st.Trouble = trouble
 	if err := m.save(); err != nil {
 		return false, err
 	}
 	before := m.st.Stage
-	if err := m.listen(wait); err != nil {
+	if err := m.awaitEvent(wait); err != nil {
 		return false, err
 	}
 	for m.st.Paused && m.st.Stage == before {
@@ -62,16 +62,16 @@ func (m *machine) endure(trouble string, wait time.Duration) (same bool, err err
 	if m.st.Stage != before {
 		return false, nil
 	}
-	if err := m.peek(); err != nil {
+	if err := m.lookForActivity(); err != nil {
 		return false, err
 	}
 	idle, err := m.idle()
 	return !idle, err
 }
 
-// peek looks whether there is anything at all, in the midst of something else, where the phase would end because
-// nothing happens. What there is waits for the next look.
-func (m *machine) peek() error {
+// lookForActivity looks, in the midst of something else, whether anything has happened where the phase would end because
+// nothing does. What there is waits for the next look.
+func (m *machine) lookForActivity() error {
 	now, err := m.Now()
 	if err != nil || m.st.PR == nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
 		return err
@@ -98,7 +98,7 @@ func (m *machine) turn(job Job) (r Report, done bool, err error) {
 		if r.OK || !r.Transient || m.spent() {
 			return r, true, nil
 		}
-		if same, err := m.endure("the model of "+job.Worker.Agent+": "+r.Error, wait); err != nil || !same {
+		if same, err := m.waitOut("the model of "+job.Worker.Agent+": "+r.Error, wait); err != nil || !same {
 			return r, false, err
 		}
 		wait = min(2*wait, troubleTop)

@@ -40,7 +40,7 @@ func (m *machine) watch() error {
 		if idle, err := m.idle(); err != nil || idle {
 			return err
 		}
-		if err := m.nap(wait); err != nil {
+		if err := m.waitShown(wait); err != nil {
 			return err
 		}
 		if !fresh && !m.asked && m.st.Stage == StageWatch {
@@ -59,8 +59,8 @@ func (m *machine) quiet() (time.Duration, error) {
 	return min(m.heard.Add(m.st.Spec.quiet()).Sub(now), m.st.Spec.quiet()), nil
 }
 
-// nap waits for an event, and shows until when.
-func (m *machine) nap(wait time.Duration) error {
+// waitShown waits for an event, and shows until when.
+func (m *machine) waitShown(wait time.Duration) error {
 	now, err := m.Now()
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (m *machine) nap(wait time.Duration) error {
 	if err := m.save(); err != nil {
 		return err
 	}
-	return m.listen(wait)
+	return m.awaitEvent(wait)
 }
 
 // look reads what was said and done, and says whether there is something new to do.
@@ -85,9 +85,10 @@ func (m *machine) look() (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	m.st.Trouble, m.head, m.yes, m.saw = "", news.Head, nil, true
+	m.st.Trouble = ""
+	m.head, m.yes, m.saw = news.Head, nil, true
 	for _, c := range news.Comments {
-		took, err := m.hear(c)
+		took, err := m.recordComment(c)
 		if err != nil {
 			return false, err
 		}
@@ -102,7 +103,7 @@ func (m *machine) look() (fresh bool, err error) {
 	if err := m.retargeted(news.Base); err != nil {
 		return fresh, err
 	}
-	m.meet(news.Updated)
+	m.askAboutForeignPush(news.Updated)
 	return fresh, nil
 }
 
@@ -114,9 +115,9 @@ func (m *machine) renamed(branch string) {
 	}
 }
 
-// meet asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is built on them. A
-// forge may still show the head from before our own last push.
-func (m *machine) meet(at time.Time) {
+// askAboutForeignPush asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is
+// built on them. A forge may still show the head from before our own last push.
+func (m *machine) askAboutForeignPush(at time.Time) {
 	waiting := m.st.Stage == StageWatch || m.st.Stage == StageMerge
 	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
 	if !waiting || approved || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
@@ -128,9 +129,9 @@ func (m *machine) meet(at time.Time) {
 		abbrev(m.head), m.st.Meta.Branch, abbrev(m.st.Head)))
 }
 
-// hear takes in one comment and says whether it is work.
-func (m *machine) hear(c Comment) (bool, error) {
-	if c.Ours || !m.st.hear(c.ID) {
+// recordComment takes in one comment and says whether it is work.
+func (m *machine) recordComment(c Comment) (bool, error) {
+	if c.Ours || !m.st.rememberComment(c.ID) {
 		return false, nil
 	}
 	bot := c.Bot && !m.st.names(c.Author)
@@ -169,7 +170,7 @@ func (m *machine) hear(c Comment) (bool, error) {
 	if c.At.After(m.heard) {
 		m.heard = c.At
 	}
-	return m.raise(c), nil
+	return m.addFinding(c), nil
 }
 
 // reworded takes in a comment that was edited. It is one finding, with its latest words; what was answered is work
@@ -190,19 +191,19 @@ func (m *machine) reworded(f *Finding, c Comment) bool {
 	return f.State == Open
 }
 
-func (m *machine) raise(c Comment) bool {
+func (m *machine) addFinding(c Comment) bool {
 	return m.st.Ledger.Raise(Finding{
 		Path: c.Path, Line: c.Line, Text: c.Body, Author: c.Author, URL: c.URL, Comment: c.ID, Round: m.st.Round,
 	})
 }
 
-// listen waits for one event and does what it says.
-func (m *machine) listen(wait time.Duration) error {
+// awaitEvent waits for one event and does what it says.
+func (m *machine) awaitEvent(wait time.Duration) error {
 	e, err := m.Recv(wait)
 	if err != nil || e == nil {
 		return err
 	}
-	return m.heed(e)
+	return m.handleEvent(e)
 }
 
 // drain does what was sent while the phase was busy, so that nothing sent is lost when it ends.
@@ -212,17 +213,17 @@ func (m *machine) drain() error {
 		if err != nil || e == nil {
 			return err
 		}
-		if err := m.heed(e); err != nil {
+		if err := m.handleEvent(e); err != nil {
 			return err
 		}
 	}
 }
 
-func (m *machine) heed(e *Event) error {
-	if !m.st.see(e.ID) {
+func (m *machine) handleEvent(e *Event) error {
+	if !m.st.rememberEvent(e.ID) {
 		return nil
 	}
-	// Words are work also while the end is being said. Where it can't go on they are in the ledger for whoever resumes it.
+	// Words are work also while the end is being said. If it can't go on, they are in the ledger for a later resume.
 	ending := m.st.Stage == StageEnding || m.st.Stage == StageCleaning
 	if ending && (e.Kind == EventComment || e.Kind == EventAccept) {
 		if _, err := m.revive(e); err != nil {
@@ -236,18 +237,18 @@ func (m *machine) heed(e *Event) error {
 	}
 	switch e.Kind {
 	case EventWake:
-		m.wake()
+		m.lookNow()
 	case EventNews:
-		m.poke()
+		m.obeyPerson()
 	case EventComment:
-		m.raise(Comment{ID: LocalComment + e.ID, Author: "you", Body: e.Text})
-		m.poke()
+		m.addFinding(Comment{ID: LocalComment + e.ID, Author: "you", Body: e.Text})
+		m.obeyPerson()
 		return m.active()
 	case EventAccept:
 		if i := slices.IndexFunc(m.st.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
-			m.raise(m.st.Held[i])
+			m.addFinding(m.st.Held[i])
 			m.st.Held = slices.Delete(m.st.Held, i, i+1)
-			m.poke()
+			m.obeyPerson()
 			return m.active()
 		}
 	case EventPause:
@@ -255,7 +256,7 @@ func (m *machine) heed(e *Event) error {
 	case EventResume:
 		m.st.Paused = false
 		m.goPast(e.Over)
-		m.poke()
+		m.obeyPerson()
 		return m.active()
 	case EventCleanup:
 		m.st.Force = e.Force
@@ -266,7 +267,7 @@ func (m *machine) heed(e *Event) error {
 }
 
 // revive goes on for the sake of something that was sent while the phase ended, and says if it doesn't: words are work,
-// but whoever only wanted it to look, to stand still or to go on sees that it has ended.
+// but a wish to look, to stand still or to go on finds that it has ended.
 func (m *machine) revive(e *Event) (gone bool, err error) {
 	if e.Kind != EventComment && e.Kind != EventAccept && e.Kind != EventCleanup {
 		return true, nil
@@ -292,17 +293,17 @@ func (m *machine) revive(e *Event) (gone bool, err error) {
 // LocalComment begins the id of a comment that was made without the forge.
 const LocalComment = "local:"
 
-// wake makes the phase look at once. It decides nothing: a stranger's comment is enough to cause it.
-func (m *machine) wake() {
+// lookNow makes the phase look at once. It decides nothing: a stranger's comment is enough to cause it.
+func (m *machine) lookNow() {
 	m.asked = true
 	m.st.Backoff = m.st.Backoff.Reset()
 }
 
-// poke is a person's word: the phase looks at once, and goes on if it asked.
-func (m *machine) poke() {
-	m.wake()
+// obeyPerson follows the word of a person: the phase looks at once, and goes on if it asked.
+func (m *machine) obeyPerson() {
+	m.lookNow()
 	if m.st.Stage == StageAsk {
-		m.goOn()
+		m.dropQuestion()
 	}
 	failed := slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
 		return j.Head == m.st.Head &&
@@ -314,8 +315,8 @@ func (m *machine) poke() {
 	}
 }
 
-// goOn takes a person's word that the phase may go on as it was: what it asked about counts no more.
-func (m *machine) goOn() {
+// dropQuestion goes on as before because a person said so: what the phase asked about no longer counts.
+func (m *machine) dropQuestion() {
 	m.st.Stage, m.st.Question, m.st.Resume = m.st.Resume, "", ""
 	m.st.Again++
 	m.st.Anew = true
@@ -341,10 +342,10 @@ func (m *machine) ask() error {
 		return err
 	}
 	m.st.Backoff = m.st.Backoff.Slower()
-	return m.nap(m.st.Backoff.Interval())
+	return m.waitShown(m.st.Backoff.Interval())
 }
 
-func (m *machine) pause() error { return m.listen(forever) }
+func (m *machine) pause() error { return m.awaitEvent(forever) }
 
 // ending says on the pull request how the phase ended, and goes on with the next kind if there is one.
 func (m *machine) ending() error {
@@ -407,7 +408,7 @@ func (m *machine) clean() error {
 			m.endIn(StepClose, failure)
 			return nil
 		}
-		if same, err := m.endure(StepClose+": "+failure.Msg, wait); err != nil || !same {
+		if same, err := m.waitOut(StepClose+": "+failure.Msg, wait); err != nil || !same {
 			return err
 		}
 	}

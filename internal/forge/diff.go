@@ -79,7 +79,8 @@ func (d Diff) Add(path, patch string) {
 			}
 			text := strings.TrimPrefix(line, " ")
 			f.was[was], f.now[now] = text, text
-			was, wasLeft, now, nowLeft = was+1, wasLeft-1, now+1, nowLeft-1
+			was, wasLeft = was+1, wasLeft-1
+			now, nowLeft = now+1, nowLeft-1
 		}
 	}
 }

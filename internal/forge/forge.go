@@ -125,7 +125,7 @@ type Repository struct {
 // Access is what somebody may do in a repository. The zero value is that the forge doesn't tell us.
 type Access string
 
-// What people may do. Whoever may write may approve for a merge; whoever may not may only be heard.
+// What people may do. Those who may write may approve for a merge; others may only be heard.
 const (
 	AccessUnknown Access = ""
 	AccessWrite   Access = "write"

@@ -214,7 +214,7 @@ func (o Once) find(ctx context.Context, r Record) (Posted, bool, error) {
 // a process that is killed again and again does not wait again and again.
 func (o Once) settle(ctx context.Context, r Record) (Posted, bool, error) {
 	for wait := 2 * time.Second; ; wait *= 2 {
-		left := min(doubt, r.Created.Add(doubt).Sub(o.Now())) // whoever sets the clock back waits no longer
+		left := min(doubt, r.Created.Add(doubt).Sub(o.Now())) // a clock that was set back makes it no longer
 		if left <= 0 {
 			return Posted{}, false, nil
 		}

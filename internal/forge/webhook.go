@@ -20,7 +20,7 @@ const (
 )
 
 // Event says that something happened, and where. It holds no words: those are read from the forge, so that there is one
-// way for them, whoever sent the event and however often.
+// way for them, no matter who sent the event and how often.
 type Event struct {
 	Repo   string // owner/name
 	Number int    // 0 where it is about no one pull request

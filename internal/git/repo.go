@@ -73,7 +73,8 @@ func (r *Repo) locate(ctx context.Context, h Host) error {
 	if len(lines) != 6 {
 		return fmt.Errorf("open repository: a path with a line break is not supported: %s", Quote(h.dir))
 	}
-	r.ObjectFormat, r.GitDir, r.CommonDir, r.Top = lines[2], lines[3], lines[4], lines[5]
+	r.ObjectFormat = lines[2]
+	r.GitDir, r.CommonDir, r.Top = lines[3], lines[4], lines[5]
 	if r.ObjectFormat != "sha1" && r.ObjectFormat != "sha256" {
 		return fmt.Errorf("open repository: unknown object format %s", Quote(r.ObjectFormat))
 	}

@@ -165,7 +165,7 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 	if err != nil {
 		return v, err
 	}
-	// As it would be read: whoever compares it with what is read later compares times too.
+	// As it would be read: its times, too, are compared with what is read later.
 	for _, t := range []*time.Time{&v.Started, &v.Finished, &v.Pulled, &v.Asked} {
 		*t = unstamp(stamp(*t))
 	}
@@ -196,8 +196,8 @@ func scan(id string, row interface{ Scan(...any) error }) (v Session, err error)
 	if err != nil {
 		return Session{}, fmt.Errorf("read session %s: %w", id, err)
 	}
-	v.Created, v.Started, v.Finished, v.Pulled = unstamp(created), unstamp(started), unstamp(finished), unstamp(pulled)
-	v.Asked = unstamp(asked)
+	v.Created, v.Started, v.Finished = unstamp(created), unstamp(started), unstamp(finished)
+	v.Pulled, v.Asked = unstamp(pulled), unstamp(asked)
 	return v, nil
 }
 

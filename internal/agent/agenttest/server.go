@@ -50,7 +50,7 @@ func Play(t testing.TB, decide func(Request) (Step, bool)) *Server {
 	return s
 }
 
-// Start starts a server for programs that are no tests. Whoever starts it closes it.
+// Start starts a server for programs that are no tests. Its user closes it.
 func Start(steps ...Step) *Server {
 	s := &Server{steps: steps, faults: map[int]Fault{}, gone: make(chan struct{}), released: make(chan struct{})}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
@@ -175,7 +175,7 @@ func (s *Server) step(n int) Step {
 	return s.steps[n]
 }
 
-// Request is what a CLI, or whoever stands between, has sent.
+// Request is what a CLI, or a proxy in between, has sent.
 type Request struct {
 	Method, Path string
 	Query        url.Values

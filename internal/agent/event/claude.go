@@ -236,8 +236,10 @@ func (c *claude) ended(line []byte) []Event {
 func (c *claude) total() Usage {
 	t := Usage{Cost: c.result.Cost}
 	for _, m := range c.result.Models {
-		t.Input, t.Output, t.CacheRead, t.CacheWrite = t.Input+m.Input, t.Output+m.Output, t.CacheRead+m.CacheRead,
-			t.CacheWrite+m.CacheWrite
+		t.Input += m.Input
+		t.Output += m.Output
+		t.CacheRead += m.CacheRead
+		t.CacheWrite += m.CacheWrite
 	}
 	return t
 }

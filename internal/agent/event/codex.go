@@ -208,6 +208,7 @@ func (c *codex) End(exit int) Event {
 	case exit == 0 && c.failure != "":
 		f.fail(c.failure, 0, c.start.Now)
 	}
-	f.Session, f.Text, f.Usage, f.Total = c.session, c.text, c.usage(), c.total
+	f.Session, f.Text = c.session, c.text
+	f.Usage, f.Total = c.usage(), c.total
 	return finished(f)
 }

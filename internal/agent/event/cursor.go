@@ -8,7 +8,7 @@ import (
 )
 
 // cursor walks over JSON a few times as fast as encoding/json. It doesn't see every mistake in what it steps over, and
-// gives up on anything unusual: whoever uses it falls back to encoding/json then.
+// gives up on anything unusual: its users fall back to encoding/json then.
 type cursor struct {
 	text []byte
 	at   int

@@ -146,7 +146,8 @@ func TestEveryProbeCanFail(t *testing.T) {
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	results, err := Run(t.Context(), noBox{}, b, Options{Tool: boxtest.Tool(), ID: ids(), serve: func(b *behind) door.Server { return laxDoor{b} }})
+	results, err := Run(t.Context(), noBox{}, b, Options{Tool: boxtest.Tool(), ID: ids(),
+		serve: func(b *behind) door.Server { return laxDoor{b} }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,8 @@ func (at site) disarm(session string) {
 	for _, dir := range []string{at.admin, filepath.Join(at.repo.CommonDir, "refs"),
 		filepath.Join(at.repo.CommonDir, "logs", "refs")} {
 		_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-			if err == nil && !e.IsDir() && !e.Type().IsRegular() && (paths.Within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
+			if err == nil && !e.IsDir() && !e.Type().IsRegular() &&
+				(paths.Within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
 				_ = os.Remove(name) // what can't be removed was not made by an agent
 			}
 			return nil // what can't be read is passed over

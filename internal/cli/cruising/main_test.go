@@ -29,8 +29,8 @@ func newRig(t *testing.T) *cruisetest.Rig {
 func build(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("",
-			"cco-cruising-"); built.err == nil { //nolint:usetesting // all tests share it
+		built.dir, built.err = os.MkdirTemp("", "cco-cruising-") //nolint:usetesting // all tests share it
+		if built.err == nil {
 			built.err = cruisetest.BuildInto(context.Background(), built.dir, "internal/cruise/crash/engine")
 		}
 	})

@@ -64,8 +64,8 @@ func newDesk(t *testing.T) *desk {
 // run runs cco, and gives its exit code and what it wrote.
 func (d *desk) run(args ...string) (code int, out, words string) {
 	d.Helper()
-	cmd := exec.CommandContext(d.Context(), filepath.Join(d.bin, "cco"),
-		args...) //nolint:forbidigo // the program under test
+	name := filepath.Join(d.bin, "cco")
+	cmd := exec.CommandContext(d.Context(), name, args...) //nolint:forbidigo // the program under test
 	cmd.Dir = d.repo.Dir
 	for k, v := range d.env {
 		cmd.Env = append(cmd.Env, k+"="+v)

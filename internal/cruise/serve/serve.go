@@ -88,7 +88,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return &RunningError{Data: s.Data}
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	// Whoever wonders which process it is finds it in the lock.
+	// The lock says which process it is.
 	if err := os.WriteFile(Lock(s.Data), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	return s.serve(ctx, l)
 }
 
-// adopt begins what was recorded and never reached the engine: whoever recorded it was killed in between.
+// adopt begins what was recorded and never reached the engine, because cco was killed in between.
 func (s *Server) adopt(ctx context.Context) error {
 	// First those whose life was recorded by another version: what is adopted must be one that can go on.
 	if err := s.tend(ctx); err != nil {
@@ -139,7 +139,7 @@ func (s *Server) adopt(ctx context.Context) error {
 	return nil
 }
 
-// deliver sends once more what a phase has not read: whoever took it in was killed before it was sent.
+// deliver sends once more what a phase has not read, because cco was killed before it was sent.
 func (s *Server) deliver(id string, st cruise.State) error {
 	unread, err := s.Inbox.Unread(id, st.Seen)
 	if err != nil {

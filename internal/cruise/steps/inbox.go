@@ -12,7 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 )
 
-// Inbox keeps what was sent to phases until they have read it. Whoever sends something is told that it is taken in;
+// Inbox keeps what was sent to phases until they have read it. The sender of something is told that it is taken in;
 // from then on a crash, or an end at the same moment, must not lose it.
 type Inbox struct {
 	Data string

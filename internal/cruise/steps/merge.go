@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// mayWrite says whether whoever said something may write to the repository, and why that is not known where it isn't.
+// mayWrite says whether the author of a comment may write to the repository, or why that is not known.
 // Where a forge does not tell, what it calls official is by somebody who may.
 func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why string, err error) {
 	if c.Own || c.Author == "" {

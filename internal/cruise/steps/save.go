@@ -154,7 +154,7 @@ func ReadLog(data, phase string, skip int) ([]Line, error) {
 	return lines, s.Err()
 }
 
-// Shown is the readable copy of a state. Its fields are a contract with whoever reads it.
+// Shown is the readable copy of a state. Its fields are a contract with its readers.
 type Shown struct {
 	Phase         string    `json:"phase"`
 	ID            string    `json:"id"`

@@ -30,7 +30,7 @@ type Server struct {
 	env []string
 }
 
-// Start starts the Gitea that scripts/gitea has built, with these users, as whoever runs the test. It ends with the
+// Start starts the Gitea that scripts/gitea has built, with these users, as the user of the test. It ends with the
 // test.
 func Start(t testing.TB, users ...string) *Server {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// CopyOut copies the file name (slashes, below dir) to the new file dst, out of the reach of whoever can write to dir.
+// CopyOut copies the file name (slashes, below dir) to the new file dst, where those who write to dir have no access.
 // No link is followed at dir or below it, the file must be a regular one with a single link of at most limit bytes,
 // and it must not change while it is read. A *RefusedError says what it was instead. It gives the file's SHA-256.
 func CopyOut(ctx context.Context, dir, name, dst string, limit int64) (sum string, err error) {

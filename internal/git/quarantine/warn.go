@@ -81,7 +81,8 @@ func (x *examiner) changes(from, to, dir string, do func(path string, was, is en
 		case len(olds) == 0 || news[0].before(olds[0]):
 			is, news = news[0], news[1:]
 		default:
-			was, is, olds, news = olds[0], news[0], olds[1:], news[1:]
+			was, olds = olds[0], olds[1:]
+			is, news = news[0], news[1:]
 		}
 		if was == is {
 			continue
