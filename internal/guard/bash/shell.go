@@ -12,6 +12,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/cco-dev/cco/internal/guard/bash/fish"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
@@ -367,7 +368,7 @@ func (s *Shell) statements(source string, at arg) ([]*syntax.Stmt, bool) {
 	}
 	switch s.dialect {
 	case dialectFish:
-		translated, ok := fishToBash(source)
+		translated, ok := fish.ToBash(source)
 		file, _, err := ParseBash(translated)
 		if !ok || err != nil {
 			return nil, false

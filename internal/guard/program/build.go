@@ -51,7 +51,7 @@ func (s *Judge) make(argv []arg) {
 			continue
 		}
 		value := a.After(len(name) + 1)
-		if !carriesText(lastWord(name), value) {
+		if !table.CarriesText(table.LastWord(name), value) {
 			s.Mentions(value.Text, value)
 		}
 		if strings.TrimRight(name, ":?+") == "SHELL" {
@@ -279,7 +279,7 @@ func (s *Judge) runOperands(argv []arg) {
 		case ".sh", ".bash":
 			s.Isolated(func() { s.RunText(content, a, "a script") })
 		default:
-			if lang := languageOf(ext); lang != "" {
+			if lang := table.LanguageOf(ext); lang != "" {
 				s.code(lang, content, a, nil)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
@@ -78,7 +79,7 @@ func (s *Judge) Loose(a arg) {
 // is taken as something to be used, unless the name says that it is written.
 func (s *Judge) setTo(name string, a arg) {
 	if where, _ := s.Locate(a.Text, s.Dir(), false); where == land.System && !s.namesOutput(name) || a.Is("/") &&
-		!s.namesOutput(name) || recordsOnly(name) && !s.installs() {
+		!s.namesOutput(name) || table.RecordsOnly(name) && !s.installs() {
 		return
 	}
 	s.guess(a)
@@ -101,16 +102,6 @@ func (s *Judge) namesOutput(name string) bool {
 		}
 	}
 	return lower == "of" || lower == "o" || lower == "d"
-}
-
-// recordsOnly names the directories that a build is told of and that only an
-// installation writes.
-func recordsOnly(name string) bool {
-	switch strings.TrimLeft(name, "-") {
-	case "localstatedir", "runstatedir", "sharedstatedir":
-		return true
-	}
-	return false
 }
 
 // installs says that the command being judged installs something.

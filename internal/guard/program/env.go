@@ -123,11 +123,11 @@ func (s *Judge) Sees(name string, value arg, argv []arg) {
 	if prog = path.Base(prog); ok && (table.ReadsOnly(prog) || s.IsBuiltin(prog)) {
 		return
 	}
-	if directsWrites(name) {
+	if table.DirectsWrites(name) {
 		s.directedWrites(name, value)
 	}
-	if name == "HOME" || name == "PATH" || ok && (ignoresVariables(prog) || s.followsVariables(name, argv)) ||
-		carriesText(lastWord(name), value) {
+	if name == "HOME" || name == "PATH" || ok && (table.IgnoresVariables(prog) || s.followsVariables(name, argv)) ||
+		table.CarriesText(table.LastWord(name), value) {
 		return
 	}
 	where, abs, found := s.Mentioned(value.Text)
@@ -139,16 +139,11 @@ func (s *Judge) Sees(name string, value arg, argv []arg) {
 	s.storedCommand(value)
 }
 
-// lastWord is the last part of a variable's name.
-func lastWord(name string) string {
-	return name[strings.LastIndexByte(name, '_')+1:]
-}
-
 // isToolHome says that a variable names where a program of the user's own is
 // installed, or what it only reads.
 func (s *Judge) isToolHome(name, abs string) bool {
 	if s.IsUserProgram(abs) {
-		return !directsWrites(name)
+		return !table.DirectsWrites(name)
 	}
 	switch name {
 	case "JAVA_HOME", "JDK_HOME", "GOROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "CUDA_HOME", "M2_HOME",
@@ -158,19 +153,6 @@ func (s *Judge) isToolHome(name, abs string) bool {
 		"GOOGLE_APPLICATION_CREDENTIALS",
 		"DOCKER_HOST", "PGHOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "LS_COLORS",
 		"MANPATH", "INFOPATH", "PWD", "OLDPWD", "LOGNAME":
-		return true
-	}
-	return false
-}
-
-// ignoresVariables names the programs that obey none but those that are judged
-// where they are set.
-func ignoresVariables(prog string) bool {
-	switch prog {
-	case "git", "cp", "mv", "ln", "rm", "rmdir", "mkdir", "chmod", "chown", "touch", "tee", "dd", "tar", "zip", "unzip",
-		"sed", "awk", "gawk", "mawk", "find", "xargs", "env", "sudo",
-		"nice", "timeout", "time", "nohup", "rsync", "kill", "truncate", "install", "mktemp", "gzip", "gunzip", "sleep", "jq",
-		"gh":
 		return true
 	}
 	return false
@@ -218,26 +200,4 @@ func (s *Judge) inherited(argv []arg) {
 			s.Sees(e.Name, e.At.Hold(t), argv)
 		}
 	}
-}
-
-// directsWrites says whether tools take a variable of this name as a place to
-// write to.
-func directsWrites(name string) bool {
-	upper := strings.ToUpper(name)
-	switch upper {
-	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O",
-		"DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE",
-		"GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH", "DOCKER_CONFIG":
-		return true
-	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME", "JDK_HOME", "MAVEN_HOME", "GRADLE_HOME", "NVM_DIR",
-		"PYENV_ROOT", "ANDROID_SDK_ROOT", "SDKMAN_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR":
-		return false
-	}
-	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET",
-		"_CACHE", "_ROOT", "_FOLDER", "_STORE", "_HISTORY", "USERCONFIG", "GLOBALCONFIG"} {
-		if strings.HasSuffix(upper, suffix) {
-			return true
-		}
-	}
-	return strings.HasPrefix(upper, "NPM_CONFIG_") || strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "PIP_")
 }

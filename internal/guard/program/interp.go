@@ -11,29 +11,6 @@ import (
 	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
-// languageOf returns the language of a source file by its extension.
-func languageOf(ext string) string {
-	switch ext {
-	case ".py", ".pyw":
-		return "python"
-	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx":
-		return "javascript"
-	case ".pl", ".pm", ".t":
-		return "perl"
-	case ".rb", ".rake", ".gemspec":
-		return "ruby"
-	case ".php":
-		return "php"
-	case ".lua":
-		return "lua"
-	case ".go", ".rs", ".c", ".cc", ".cpp", ".java", ".kt", ".swift", ".zig", ".cs", ".scala", ".groovy", ".gradle":
-		return "go"
-	case ".tcl", ".r", ".R", ".jl", ".exs", ".ex":
-		return "other"
-	}
-	return ""
-}
-
 // runInterpreter runs a program given as text, as standard input or as a file.
 func (s *Judge) runInterpreter(name string, argv []arg) bool {
 	switch lang := table.InterpreterOf(name); lang {
@@ -143,37 +120,9 @@ func (s *Judge) scriptFile(lang string, args []arg) {
 	s.Print(word.Unknown(word.Dynamic))
 }
 
-// programOptions are the options of one interpreter.
-type programOptions struct {
-	text   string // short options with program text
-	long   []string
-	valued string // other short options with a value
-	load   []string
-}
-
-func optionsOf(lang string) programOptions {
-	switch lang {
-	case "python":
-		return programOptions{text: "c", valued: "mWXQ"}
-	case "javascript":
-		return programOptions{text: "ep", long: []string{"--eval", "--print", "-pe"}, valued: "rCi",
-			load: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}}
-	case "perl":
-		return programOptions{text: "eE", valued: "IMmx"}
-	case "ruby":
-		return programOptions{text: "e", valued: "IrCE"}
-	case "php":
-		return programOptions{text: "rBRE", long: []string{"--run"}, valued: "dcfzt"}
-	case "lua":
-		return programOptions{text: "e", valued: "l"}
-	}
-	return programOptions{long: []string{"-e", "-c", "-E", "--eval", "-eval", "--execute", "--expression", "-Command",
-		"-command"}}
-}
-
 // program runs an interpreter other than a shell.
 func (s *Judge) program(lang string, argv []arg) {
-	po := optionsOf(lang)
+	po := table.OptionsOf(lang)
 	var texts0 []arg
 	inPlace, module := false, false
 	args := argv[1:]
@@ -239,7 +188,8 @@ func (s *Judge) writtenModule(argv, args []arg) {
 
 // programOption reads the option at args[0]: how many arguments it takes,
 // program text, whether it names a module, whether files are edited in place.
-func (s *Judge) programOption(lang string, po programOptions, args []arg) (used int, prog *arg, module, edits bool) {
+func (s *Judge) programOption(lang string, po table.ProgramOptions, args []arg) (used int, prog *arg, module,
+	edits bool) {
 	v := args[0].Prefix()
 	next := func() *arg {
 		if len(args) > 1 {
@@ -247,21 +197,21 @@ func (s *Judge) programOption(lang string, po programOptions, args []arg) (used 
 		}
 		return nil
 	}
-	if strings.HasPrefix(v, "--") || slices.Contains(po.long, v) || lang == "other" {
+	if strings.HasPrefix(v, "--") || slices.Contains(po.Long, v) || lang == "other" {
 		name, _, glued := strings.Cut(v, "=")
 		held := args[0].After(len(name) + 1)
 		value := &held
 		used = 1
 		if !glued {
 			value = next()
-			if slices.Contains(po.long, name) || slices.Contains(po.load, name) {
+			if slices.Contains(po.Long, name) || slices.Contains(po.Load, name) {
 				used = 2
 			}
 		}
-		if value != nil && slices.Contains(po.load, name) {
+		if value != nil && slices.Contains(po.Load, name) {
 			s.loadedFile(*value)
 		}
-		if slices.Contains(po.long, name) {
+		if slices.Contains(po.Long, name) {
 			return min(used, len(args)), value, false, false
 		}
 		return min(used, len(args)), nil, false, false
@@ -271,7 +221,7 @@ func (s *Judge) programOption(lang string, po programOptions, args []arg) (used 
 		rest := args[0].After(i + 1)
 		last := i+1 == len(v) && len(args[0].Text) == 1
 		switch {
-		case strings.IndexByte(po.text, c) >= 0:
+		case strings.IndexByte(po.Text, c) >= 0:
 			if last {
 				return min(2, len(args)), next(), false, edits
 			}
@@ -281,13 +231,13 @@ func (s *Judge) programOption(lang string, po programOptions, args []arg) (used 
 			return 1, &rest, false, edits
 		case c == 'i' && (lang == "perl" || lang == "ruby"):
 			return 1, nil, false, true // what follows is the suffix of backups
-		case strings.IndexByte(po.valued, c) >= 0:
+		case strings.IndexByte(po.Valued, c) >= 0:
 			value := &rest
 			used = 1
 			if last {
 				value, used = next(), min(2, len(args))
 			}
-			if value != nil && slices.Contains(po.load, "-"+string(c)) {
+			if value != nil && slices.Contains(po.Load, "-"+string(c)) {
 				s.loadedFile(*value)
 			}
 			return used, nil, c == 'm' && lang == "python", edits

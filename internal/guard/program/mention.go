@@ -141,7 +141,7 @@ func (s *Judge) Mentions(t text, at arg) {
 func (s *Judge) argument(argv []arg, i int) {
 	a := argv[i]
 	option := optionOf(argv, i)
-	if option != "" && (carriesText(option, a) || recordsOnly(option) && !s.installs() || option == "socket") {
+	if option != "" && (table.CarriesText(option, a) || table.RecordsOnly(option) && !s.installs() || option == "socket") {
 		return
 	}
 	if !strings.HasPrefix(a.Prefix(), "-") && option != "" && s.usesSystem(option, a) {
@@ -153,13 +153,13 @@ func (s *Judge) argument(argv []arg, i int) {
 	if option == "" && s.readsShared(argv, i) {
 		return
 	}
-	if isCode(option, a) {
+	if table.IsCode(option, a) {
 		s.code("other", a.Text, a, nil)
 		return
 	}
 	s.Loose(a)
 	s.Mentions(a.Text, a)
-	if option != "" && takesCommand(option) {
+	if option != "" && table.TakesCommand(option) {
 		s.storedCommand(a)
 	}
 }
@@ -176,44 +176,6 @@ func optionOf(argv []arg, i int) string {
 		return strings.TrimLeft(prev, "-")
 	}
 	return ""
-}
-
-// carriesText says that an option's value is prose or a pattern, in which a
-// path is only spoken of. Names that mean other things too have to have a value
-// that is more than a word.
-func carriesText(option string, a arg) bool {
-	switch strings.ToLower(option) {
-	case "message", "msg", "body", "title", "description", "comment", "reason", "subject", "summary", "annotation",
-		"changelog",
-		"pattern", "regex", "regexp", "grep", "filter", "match", "query", "tests", "test-name-pattern", "testnamepattern",
-		"header",
-		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer", "exclude", "exclude-dir",
-		"ignore", "ignore-path-pattern", "skip", "k":
-		return true
-	case "m":
-		return a.Worst() == word.Literal && strings.Contains(a.Known(), " ") && !strings.ContainsAny(a.Known(), "=;|<>$`")
-	case "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail",
-		"details", "tag", "jql":
-		return a.Worst() == word.Literal && isProse(a.Known())
-	}
-	return false
-}
-
-// isProse tells a sentence from a command or an assignment.
-func isProse(v string) bool {
-	words := strings.Fields(v)
-	if len(words) < 2 || strings.ContainsAny(v, ";|<>$`{}") {
-		return false
-	}
-	if first := words[0]; strings.ContainsAny(first, "/=.-_:") || isCommandWord(first) {
-		return false
-	}
-	for _, w := range words {
-		if strings.HasPrefix(w, "-") && len(w) > 1 || strings.Contains(w, "=") {
-			return false
-		}
-	}
-	return true
 }
 
 // usesSystem says that an option is given a place of the system to be used.
@@ -240,16 +202,6 @@ func (s *Judge) readsShared(argv []arg, i int) bool {
 	return i < len(argv)-1 || i == 1 || !s.Land.Missing(v)
 }
 
-// isCode says that the value of an option is program text.
-func isCode(option string, a arg) bool {
-	switch option {
-	case "e", "E", "c", "eval", "evaluate", "execute", "expr", "expression", "print", "p":
-		return !strings.HasPrefix(a.Prefix(), "-") && strings.Contains(a.Known(), "(") &&
-			strings.ContainsAny(a.Known(), "\"'")
-	}
-	return false
-}
-
 // outputOptions denies options whose name speaks of output and whose value
 // leads outside, whatever the program is. Not so where another machine or a
 // container is told of its own places.
@@ -271,16 +223,6 @@ func (s *Judge) outputOptions(name string, argv []arg) {
 	}
 }
 
-// takesCommand says that the value of an option is run.
-func takesCommand(option string) bool {
-	switch option {
-	case "exec", "run", "command", "cmd", "c", "e", "x", "shell", "s", "hook", "script", "on-change", "onchange", "before",
-		"after", "pre", "post", "exec-batch", "sh", "init-cmd":
-		return true
-	}
-	return false
-}
-
 // storedCommand follows a command that a program is given as one word, if it is one.
 func (s *Judge) storedCommand(a arg) {
 	v, ok := a.Literal()
@@ -288,7 +230,7 @@ func (s *Judge) storedCommand(a arg) {
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimLeft(v, "!|@ "), " ")
-	if !isCommandWord(first) {
+	if !table.IsCommandWord(first) {
 		return
 	}
 	if _, _, err := bash.ParseBash(v); err == nil {
@@ -296,26 +238,15 @@ func (s *Judge) storedCommand(a arg) {
 	}
 }
 
-// isCommandWord names the commands that are looked for where any program may
-// stand in front of another.
-func isCommandWord(name string) bool {
-	switch name {
-	case "git", "rm", "mv", "cp", "ln", "chmod", "sudo", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "cd", "eval",
-		"xargs", "cco", "exec":
-		return true
-	}
-	return false
-}
-
 // inFront runs the command that stands behind a program which nobody knows, if
 // there is one.
 func (s *Judge) inFront(argv []arg) {
 	for i, a := range argv[1:] {
 		v, ok := a.Literal()
-		if !ok || !isCommandWord(v) && !argv[i].Is("--") || i+2 >= len(argv) || strings.HasPrefix(v, "-") {
+		if !ok || !table.IsCommandWord(v) && !argv[i].Is("--") || i+2 >= len(argv) || strings.HasPrefix(v, "-") {
 			continue
 		}
-		if isCommandWord(v) {
+		if table.IsCommandWord(v) {
 			s.Isolated(func() { s.Capture(func() { s.Exec(argv[i+1:]) }) })
 			return
 		}
@@ -334,10 +265,10 @@ func (s *Judge) inputText(argv []arg) {
 func (s *Judge) written(argv []arg) {
 	for i, a := range argv[1:] {
 		v, ok := a.Literal()
-		if !ok || strings.HasPrefix(v, "-") || optionOf(argv, i+1) != "" && carriesText(optionOf(argv, i+1), a) {
+		if !ok || strings.HasPrefix(v, "-") || optionOf(argv, i+1) != "" && table.CarriesText(optionOf(argv, i+1), a) {
 			continue
 		}
-		if content, ok := s.Files[s.Absolute(v)]; ok && !holdsProse(v) {
+		if content, ok := s.Files[s.Absolute(v)]; ok && !table.HoldsProse(v) {
 			s.Mentions(content, a)
 		}
 	}
@@ -345,39 +276,8 @@ func (s *Judge) written(argv []arg) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
-		if isTaskFile(name) && land.WithinAny(name, s.Land.Own) {
+		if table.IsTaskFile(name) && land.WithinAny(name, s.Land.Own) {
 			s.Mentions(s.Files[name], argv[0])
 		}
-	}
-}
-
-// holdsProse says that a file is for people.
-func holdsProse(name string) bool {
-	switch ext := name[strings.LastIndexByte(name, '.')+1:]; ext {
-	case "md", "txt", "rst", "adoc", "csv", "log", "html", "svg", "tex", "lock", "sum", "mdx", "po", "snap":
-		return true
-	}
-	return false
-}
-
-// isTaskFile says that some program looks for commands in a file of this name.
-func isTaskFile(name string) bool {
-	base := name[strings.LastIndexByte(name, '/')+1:]
-	switch lower := strings.ToLower(base); lower {
-	case "justfile", "taskfile.yml", "taskfile.yaml", "rakefile", "procfile", "earthfile", "vagrantfile", "gulpfile.js",
-		"gruntfile.js",
-		"build.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "sconstruct", "wscript", "meson.build",
-		"cmakelists.txt",
-		"dune", "build.zig", "xmake.lua", "premake5.lua", "noxfile.py", "tox.ini", "dodo.py", "tasks.py", "fabfile.py",
-		"setup.py", "conftest.py", "pyproject.toml",
-		"composer.json", "deno.json", "mix.exs", "rebar.config", "package.yaml", "build.sbt", "project.clj", "build.ninja",
-		"lefthook.yml", ".pre-commit-config.yaml",
-		"cargo.toml", "build.rs", "mise.toml", ".mise.toml", "turbo.json", "nx.json", "lerna.json", "magefile.go",
-		"wercker.yml", ".justfile", "tup.config", "tupfile":
-		return true
-	default:
-		return strings.HasSuffix(lower, ".mk") || strings.HasSuffix(lower, ".just") ||
-			strings.HasSuffix(lower, ".config.js") || strings.HasSuffix(lower, ".config.ts") ||
-			strings.HasSuffix(lower, ".gradle")
 	}
 }

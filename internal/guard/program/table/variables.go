@@ -1,0 +1,45 @@
+package table
+
+import (
+	"strings"
+)
+
+// LastWord is the last part of a variable's name.
+func LastWord(name string) string {
+	return name[strings.LastIndexByte(name, '_')+1:]
+}
+
+// IgnoresVariables names the programs that obey none but those that are judged
+// where they are set.
+func IgnoresVariables(prog string) bool {
+	switch prog {
+	case "git", "cp", "mv", "ln", "rm", "rmdir", "mkdir", "chmod", "chown", "touch", "tee", "dd", "tar", "zip", "unzip",
+		"sed", "awk", "gawk", "mawk", "find", "xargs", "env", "sudo",
+		"nice", "timeout", "time", "nohup", "rsync", "kill", "truncate", "install", "mktemp", "gzip", "gunzip", "sleep", "jq",
+		"gh":
+		return true
+	}
+	return false
+}
+
+// DirectsWrites says whether tools take a variable of this name as a place to
+// write to.
+func DirectsWrites(name string) bool {
+	upper := strings.ToUpper(name)
+	switch upper {
+	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O",
+		"DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE",
+		"GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH", "DOCKER_CONFIG":
+		return true
+	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME", "JDK_HOME", "MAVEN_HOME", "GRADLE_HOME", "NVM_DIR",
+		"PYENV_ROOT", "ANDROID_SDK_ROOT", "SDKMAN_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR":
+		return false
+	}
+	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET",
+		"_CACHE", "_ROOT", "_FOLDER", "_STORE", "_HISTORY", "USERCONFIG", "GLOBALCONFIG"} {
+		if strings.HasSuffix(upper, suffix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(upper, "NPM_CONFIG_") || strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "PIP_")
+}
