@@ -7,18 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent"
-	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/box/container"
-	"github.com/cco-dev/cco/internal/box/native"
-	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/proc"
-	"github.com/cco-dev/cco/internal/provision"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
@@ -99,49 +91,6 @@ func Beside(name string) (path, self string, err error) {
 		path = ""
 	}
 	return path, self, nil
-}
-
-// Boxes gives all boxes, with the one visible list of drivers.
-func (a *App) Boxes() (*box.Boxes, error) {
-	tool, err := Tool()
-	if err != nil {
-		return nil, err
-	}
-	hook, _, err := Beside("cco-guard")
-	if err != nil {
-		return nil, err
-	}
-	user, err := a.ConfigIn("")
-	if err != nil {
-		return nil, err
-	}
-	return &box.Boxes{
-		Data:  a.Dirs.Data,
-		Now:   time.Now,
-		Files: provision.Files,
-		Way: func(ctx context.Context, b *box.Box) (*box.Way, func(), error) {
-			out, err := a.OpenDoor(ctx, b, "setup")
-			return out.Way(), out.Close, err
-		},
-		Drivers: map[string]box.Driver{
-			"native": native.New(native.Options{Tool: tool, Guard: hook, Home: a.Home, Path: a.Env("PATH"),
-				Programs: agent.Programs()}),
-			"container": container.New(container.Options{Tool: tool, Guard: hook}),
-			"lima":      a.machines(),
-			"worktree": worktree.New(worktree.Options{
-				Tool: tool, Guard: hook, Home: a.Home, Path: a.Env("PATH"), Caches: guard.CacheRoots(a.Home),
-				Keys: keyVariables(user), KeyFiles: keyFiles(user),
-			}),
-		},
-	}, nil
-}
-
-// DefaultBackend is what suits this machine.
-func DefaultBackend() string {
-	if runtime.GOOS == "linux" {
-		return "native"
-	}
-	return "lima"
 }
 
 // Store opens the records of sessions and phases: most of what only looks needs no more.

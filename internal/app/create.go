@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -57,7 +55,7 @@ func (a *App) Create(ctx context.Context, name string, cfg config.Config, kernel
 	spec.RequireKernel = kernel
 	if hook, _, err := Beside("cco-guard"); err != nil {
 		return c, err
-	} else if hook == "" && backend != "lima" && !slices.Contains(spec.Accept, box.AcceptNoGuard) {
+	} else if hook == "" && !find(backend).ownGuard && !slices.Contains(spec.Accept, box.AcceptNoGuard) {
 		return c, box.NoGuard()
 	}
 	if spec.Network, err = networkMode(cfg.Network.Mode); err != nil {
@@ -65,9 +63,9 @@ func (a *App) Create(ctx context.Context, name string, cfg config.Config, kernel
 	}
 	c.Made, err = boxes.Create(ctx, name, backend, spec, a.IO.Progress)
 	a.IO.Settle()
-	if _, missing := errors.AsType[*box.Unavailable](err); missing && backend == "native" {
-		return c, fmt.Errorf("%w\na weaker box can be had knowingly: `cco box create %s --backend worktree --accept "+
-			"no-kernel`", err, name)
+	if _, missing := errors.AsType[*box.Unavailable](err); missing && find(backend).weaker != "" {
+		return c, fmt.Errorf("%w\na weaker box can be had knowingly: `cco box create %s %s`", err, name,
+			find(backend).weaker)
 	}
 	if err != nil || !c.Made {
 		c.Status = box.Status{Name: name, Backend: backend} // to look at its layers takes time
@@ -81,55 +79,4 @@ func (a *App) Create(ctx context.Context, name string, cfg config.Config, kernel
 func (a *App) SetNetwork(ctx context.Context, name, mode string) error {
 	boxes := &box.Boxes{Data: a.Dirs.Data}
 	return boxes.Change(ctx, name, func(s *box.Spec) error { s.Network = mode; return nil })
-}
-
-// Spec is what a box of a backend is made of, as the settings say.
-func (a *App) Spec(ctx context.Context, backend string, c config.Box) (box.Spec, error) {
-	s := box.Spec{
-		Accept: c.Accept, Caches: c.Caches, Env: c.Env, Setup: c.Setup,
-		Limits: box.Limits{Memory: c.Limits.Memory, Procs: c.Limits.Procs, Time: c.Limits.Time},
-	}
-	for _, m := range c.Mounts {
-		s.Mounts = append(s.Mounts, box.Mount{Path: m.Path, Write: m.Write})
-	}
-	if err := a.machineSpec(backend, c, &s); err != nil {
-		return s, err
-	}
-	if backend != "worktree" {
-		return s, nil
-	}
-	repo, err := git.Open(ctx, a.Dir)
-	if err != nil {
-		return s, fmt.Errorf("a worktree box belongs to a repository: %w", err)
-	}
-	s.Repo = repo.Top
-	return s, nil
-}
-
-// machineSpec is what a backend of containers or virtual machines is told.
-func (a *App) machineSpec(backend string, b config.Box, s *box.Spec) error {
-	if b.Provision.Containers && backend != "lima" {
-		return &UsageError{fmt.Errorf("sessions of a %s box can't run containers: that is for lima boxes alone, where a "+
-			"kernel of its own stands before the host (--containers, or box.provision.containers in the settings)", backend)}
-	}
-	abs := func(name string) string {
-		if name == "" || filepath.IsAbs(name) {
-			return name
-		}
-		return filepath.Join(a.Dir, name)
-	}
-	switch backend {
-	case "container":
-		s.Container = box.Container{Engine: b.Engine, Runtime: b.Runtime, Image: b.Image, ImageTar: abs(b.ImageTar),
-			CPUs: float64(b.CPUs)}
-	case "lima":
-		s.VM = box.VM{
-			CPUs: b.CPUs, Memory: b.Memory, Disk: b.Disk, Image: b.Image, Template: abs(b.Template),
-			Packages: b.Provision.Packages, Scripts: b.Provision.Scripts, Containers: b.Provision.Containers,
-		}
-		for _, f := range b.Provision.Files {
-			s.VM.Files = append(s.VM.Files, box.VMFile{From: f.From, To: f.To})
-		}
-	}
-	return nil
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/guest"
 )
 
-// machines is the driver of boxes in virtual machines.
-func (a *App) machines() *lima.Driver {
+func limaDriver(a *App, _ parts) box.Driver {
 	return lima.New(lima.Options{
 		Home: a.Home, Root: os.Getuid() == 0, Getenv: a.Env, Parts: machineParts, Version: guest.Version,
 		Names: guest.Parts(),

@@ -16,12 +16,7 @@ func boxCommand(a *commands) *cobra.Command {
 	c := Group("box", "Make boxes, hand work to agents in them, and bring it back",
 		`A box is an isolated place where agents run. Its backend is one of
 
-  native     Linux kernel isolation built into cco: no daemon, no root (default on Linux)
-  container  podman or docker, hardened as far as the engine can
-  lima       a virtual machine of Lima's (default on macOS)
-  worktree   git worktrees of one repository, which share its .git; on Linux the
-             kernel keeps everything else of the machine read-only
-
+`+app.BackendHelp()+`
 A session is one hand-off of a plan to an agent in a box. Commands that take a
 box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 	onBoxes := []*cobra.Command{
@@ -90,7 +85,7 @@ goes without the kernel where it can't be had, and says so, unless it is require
 			return nil
 		},
 	}
-	c.Flags().StringVar(&backend, "backend", "", "native, container, lima or worktree (default: what suits this machine)")
+	c.Flags().StringVar(&backend, "backend", "", app.BackendNames()+" (default: what suits this machine)")
 	c.Flags().StringSliceVar(&accept, "accept", nil, "accept a weaker mode by the name that the refusal gives")
 	c.Flags().StringVar(&network, "network", "",
 		"what may leave it, through cco: none, allowlist (the default: its model and what you allow) or open")

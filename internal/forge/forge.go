@@ -15,18 +15,6 @@ import (
 	"time"
 )
 
-// Kind is a kind of forge.
-type Kind string
-
-// The forges that there are adapters for.
-const (
-	GitHub Kind = "github"
-	Gitea  Kind = "gitea"
-)
-
-// Kinds lists the forges, for messages and flags.
-func Kinds() []Kind { return []Kind{GitHub, Gitea} }
-
 // State is how far a pull request has come.
 type State string
 
@@ -256,12 +244,6 @@ func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal("***") }
 
 // Reveal gives the token itself, to be put into a header and nowhere else.
 func (s Secret) Reveal() string { return string(s) }
-
-// TokenVars names the variables that hold what opens a forge. They are the host's: no agent is to have them.
-func TokenVars() []string {
-	return []string{"GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITEA_TOKEN",
-		"CCO_REVIEWER_TOKEN", "CCO_GITHUB_APP_KEY", "CCO_WEBHOOK_SECRET"}
-}
 
 // CommentKind is the way in which something was said.
 type CommentKind string

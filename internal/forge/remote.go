@@ -121,14 +121,3 @@ func (r Remote) withPath(path, shown string) (Remote, error) {
 	}
 	return r, nil
 }
-
-// KindOf says which forge a well-known host is.
-func KindOf(host string) (Kind, bool) {
-	switch {
-	case host == "github.com", strings.HasSuffix(host, ".ghe.com"):
-		return GitHub, true
-	case host == "gitea.com", host == "codeberg.org":
-		return Gitea, true
-	}
-	return "", false
-}
