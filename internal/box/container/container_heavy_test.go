@@ -22,10 +22,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(boxtest.Main(m, func() box.Driver { return testDriver() }))
+	os.Exit(boxtest.Main(m, testDriver))
 }
 
-func testDriver() *Driver { return New(Options{Tool: boxtest.Tool()}) }
+func testDriver() box.Driver { return New(Options{Tool: boxtest.Tool()}) }
 
 // engineUnderTest is podman, unless the caller wants docker.
 func engineUnderTest() string {

@@ -3,7 +3,6 @@ package container
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/paths"
@@ -24,7 +22,7 @@ const (
 )
 
 // furnish decides what of the host the container sees.
-func (r *container) furnish(o Options, home jail.Mount) error {
+func (r *container) furnish(room rooms.Room) error {
 	if err := os.MkdirAll(r.control(), 0o700); err != nil {
 		return err
 	}
@@ -34,30 +32,14 @@ func (r *container) furnish(o Options, home jail.Mount) error {
 			return err
 		}
 	}
-	r.mounts = []jail.Mount{home, {Source: r.control(), Target: controlDir}}
-	for _, step := range []func() error{
-		func() error { return r.tools(o) }, func() error { return r.caches(home) }, r.session, r.store, r.shown, r.etc,
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	r.mounts = append([]jail.Mount{room.Home, {Source: r.control(), Target: controlDir}}, room.Mounts...)
+	if err := r.caches(room.Home); err != nil {
+		return err
 	}
-	return nil
-}
-
-// tools shows the programs of cco's own that run inside.
-func (r *container) tools(o Options) error {
-	for target, source := range map[string]string{jail.Tool: o.Tool, jail.Guard: o.Guard} {
-		if source == "" && target == jail.Guard {
-			continue
-		}
-		visible, err := rooms.VisibleTool(source, rooms.Layout{Dir: r.box.Dir}.Tool(path.Base(target)))
-		if err != nil {
-			return err
-		}
-		r.mounts = append(r.mounts, jail.Mount{Source: visible, Target: target, File: true})
+	if err := r.shown(); err != nil {
+		return err
 	}
-	return nil
+	return r.etc()
 }
 
 // caches shows the directories that last as long as the box, and puts links to them into the home. Mounts in the home
@@ -66,25 +48,16 @@ func (r *container) caches(home jail.Mount) error {
 	if r.exec.Own {
 		return nil
 	}
-	names := r.box.Spec.Caches
-	if names == nil {
-		names = rooms.DefaultCaches()
+	caches, err := r.id.Caches(r.box)
+	if err != nil {
+		return err
 	}
 	at := rooms.Layout{Dir: r.box.Dir}.Caches()
-	for _, name := range names {
-		name = filepath.Clean(name)
-		if !filepath.IsLocal(name) || name == "." {
-			return fmt.Errorf("cache %q: not below home", name)
-		}
-		flat := strings.ReplaceAll(name, "/", "%")
-		if err := os.Mkdir(filepath.Join(at, flat), 0o700); err == nil {
-			if err := r.id.Own(filepath.Join(at, flat)); err != nil {
-				return err
-			}
-		} else if !errors.Is(err, os.ErrExist) {
-			return fmt.Errorf("make cache: %w", err)
-		}
-		r.link(home.Source, name, path.Join(cacheDir, flat))
+	if err := r.id.Own(at); err != nil {
+		return err
+	}
+	for _, c := range caches {
+		r.link(home.Source, c.Name, path.Join(cacheDir, filepath.Base(c.Dir)))
 	}
 	r.mounts = append(r.mounts, jail.Mount{Source: at, Target: cacheDir, Write: true})
 	return nil
@@ -109,31 +82,6 @@ func (r *container) link(home, name, target string) {
 	if root.Symlink(target, name) == nil && os.Getuid() == 0 {
 		_ = root.Lchown(name, r.id.UID, r.id.GID)
 	}
-}
-
-func (r *container) session() error {
-	if id := r.exec.Session; id != "" {
-		r.mounts = append(r.mounts,
-			jail.Mount{Source: rooms.Layout{Dir: r.box.Dir}.Workspace(id), Target: "/workspace/" + id, Write: !r.exec.ReadOnly},
-			jail.Mount{Source: filepath.Join(r.box.Exchange, id), Target: "/exchange/" + id, Write: true})
-	}
-	if id := r.exec.View; id != "" {
-		if err := cage.CheckKey("session", id); err != nil {
-			return err
-		}
-		r.mounts = append(r.mounts, jail.Mount{Source: rooms.Layout{Dir: r.box.Dir}.Workspace(id),
-			Target: "/workspace/" + id})
-	}
-	return nil
-}
-
-func (r *container) store() error {
-	if r.exec.Repo == "" {
-		return nil
-	}
-	dir, err := r.id.RepoDir(rooms.Layout{Dir: r.box.Dir}, r.exec.Repo)
-	r.mounts = append(r.mounts, jail.Mount{Source: dir, Target: jail.Store, Write: r.exec.Fill})
-	return err
 }
 
 // shown are what the user mounts and what cco shows of an installed agent, each at the path that it has on the host.
@@ -195,54 +143,16 @@ func (r *container) etc() error {
 	return nil
 }
 
-// environment is built from nothing but the image's own: what the host has stays there.
+// environment has what the image says.
 func (r *container) environment() []string {
-	e := r.exec
-	if e.Own {
-		return e.OwnEnv()
-	}
-	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	add := func(list []string) {
-		for _, kv := range list {
-			if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
-				env[k] = v
-			}
+	image := slices.DeleteFunc(slices.Clone(r.Env), func(kv string) bool { return strings.HasPrefix(kv, "container=") })
+	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	for _, kv := range image {
+		if own, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = own
 		}
 	}
-	add(r.Env)
-	env["PATH"] = jail.Home + "/.local/bin:" + env["PATH"]
-	maps.Copy(env, map[string]string{
-		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8", "TMPDIR": "/tmp",
-		"IS_SANDBOX": "1", "TERM": "dumb",
-	})
-	delete(env, "container")
-	if e.TTY != nil {
-		env["TERM"] = "xterm-256color"
-	}
-	if e.Session != "" {
-		env["CCO_SESSION"] = e.Session
-	}
-	add(r.box.Spec.Env)
-	add(e.Env)
-	list := make([]string, 0, len(env))
-	for _, k := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, k+"="+env[k])
-	}
-	return list
-}
-
-func checkSpec(b *box.Box) error {
-	for _, m := range b.Spec.Mounts {
-		if err := checkMount(b, m.Path); err != nil {
-			return err
-		}
-	}
-	for _, name := range b.Spec.Accept {
-		if name != cage.AcceptNoSeccomp && name != box.AcceptNoGuard {
-			return fmt.Errorf("unknown weaker mode %q: there are %s and %s", name, cage.AcceptNoSeccomp, box.AcceptNoGuard)
-		}
-	}
-	return nil
+	return rooms.Environment(r.box, r.exec, image, []string{"PATH=" + jail.Home + "/.local/bin:" + path})
 }
 
 func checkMount(b *box.Box, name string) error {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,77 +16,20 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Run runs a program in a container of its own and returns when it and everything that it started are gone.
-func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
-	if len(e.Argv) == 0 {
-		return errors.New("run: no program")
-	}
-	e = e.Led(jail.Tool)
-	up, err := d.Running(ctx, b)
-	if err != nil {
-		return err
-	}
-	if !up {
-		return box.ErrNotRunning
-	}
-	id, err := rooms.Owner(b)
-	if err != nil {
-		return err
-	}
-	home, done, err := homeFor(id, rooms.Layout{Dir: b.Dir}, e)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return d.enter(ctx, b, id, home, e)
-}
-
-// homeFor is the session's home or, for a shell that belongs to none, a copy to throw away.
-func homeFor(id rooms.Identity, l rooms.Layout, e box.Exec) (jail.Mount, func(), error) {
-	home := jail.Mount{Target: jail.Home, Write: true}
-	if e.Session != "" {
-		if err := cage.CheckKey("session", e.Session); err != nil {
-			return home, nil, err
-		}
-		home.Source = l.SessionHome(e.Session)
-		if _, err := os.Lstat(home.Source); err != nil {
-			return home, nil, fmt.Errorf("session %s is not in this box: %w", e.Session, err)
-		}
-		if e.Own && !e.Furnish {
-			home.Source, home.Write = l.Home(), false
-		}
-		return home, func() {}, nil
-	}
-	if err := os.MkdirAll(l.Shells(), 0o700); err != nil {
-		return home, nil, err
-	}
-	dir, err := os.MkdirTemp(l.Shells(), "")
-	if err != nil {
-		return home, nil, err
-	}
-	home.Source = dir
-	done := func() { _ = tree.Remove(dir) }
-	if err := errors.Join(id.Own(dir), id.CopyTree(l.Home(), dir)); err != nil {
-		done()
-		return home, nil, fmt.Errorf("copy home: %w", err)
-	}
-	return home, done, nil
-}
-
-// enter runs the program with a given home.
-func (d *Driver) enter(ctx context.Context, b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec) error {
+// Enter runs a program in a container of its own.
+func (starter) Enter(ctx context.Context, b *box.Box, room rooms.Room, e box.Exec) error {
 	m, err := readMade(b)
 	if err != nil {
 		return err
 	}
-	r := &container{made: m, box: b, id: id, exec: e, limits: cage.LimitsFor(b, e), name: "cco-" + b.Name + "-" +
+	r := &container{made: m, box: b, id: room.ID, exec: e, limits: cage.LimitsFor(b, e), name: "cco-" + b.Name + "-" +
 		strings.ToLower(rand.Text()[:12])}
 	defer r.clear()
-	if err := r.furnish(d.opts, home); err != nil {
+	if err := r.furnish(room); err != nil {
 		return err
 	}
 	c := &cage.Contained{
-		User: id.User, Plan: r.plan(), Limits: r.limits, Registry: runs(b), Watchdog: !m.Memory,
+		User: room.User, Plan: r.plan(), Limits: r.limits, Registry: rooms.Runs(b), Watchdog: !m.Memory,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"}, Control: r.control(), Start: r.start,
 	}
 	return c.Run(ctx, e)
@@ -105,7 +47,7 @@ type container struct {
 }
 
 // dir is what belongs to this container alone; all of it goes with it.
-func (r *container) dir() string     { return filepath.Join(controls(r.box), r.name) }
+func (r *container) dir() string     { return filepath.Join(r.box.Dir, controls, r.name) }
 func (r *container) control() string { return filepath.Join(r.dir(), "socket") }
 
 func (r *container) clear() { _ = tree.Remove(r.dir()) }
@@ -138,7 +80,7 @@ func (r *container) plan() *jail.Plan {
 	uid, gid := r.user()
 	p := &jail.Plan{
 		Contained: true, Hostname: r.box.Name, UID: uid, GID: gid, Seccomp: cage.Demand(r.box, cage.AcceptNoSeccomp),
-		Argv: r.exec.Argv, Env: r.environment(), Dir: r.workDir(), TTY: r.exec.TTY != nil,
+		Argv: r.exec.Argv, Env: r.environment(), Dir: rooms.WorkDir(r.exec), TTY: r.exec.TTY != nil,
 	}
 	if !r.Pids {
 		p.Procs = r.limits.Procs
@@ -152,15 +94,4 @@ func (r *container) user() (uid, gid int) {
 		return 0, 0 // root there is the user here, and has no capability
 	}
 	return r.id.UID, r.id.GID
-}
-
-func (r *container) workDir() string {
-	switch {
-	case r.exec.Dir != "":
-		return r.exec.Dir
-	case r.exec.Session != "":
-		return "/workspace/" + r.exec.Session
-	default:
-		return jail.Home
-	}
 }

@@ -23,7 +23,7 @@ var registriesConf string
 var policyJSON string
 
 // checkNested refuses a box with containers where the host is not a machine made for boxes.
-func (d *Driver) checkNested(b *box.Box) error {
+func (d *starter) checkNested(b *box.Box) error {
 	if b.Spec.VM.Containers && !d.opts.Nested {
 		return errors.New("containers in a native box: only a virtual machine's may have them")
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // rehearse builds a box that nobody lives in and reports what it got. Its error says what is missing.
-func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
+func (d *starter) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
 	if err := d.checkNested(b); err != nil {
 		return jail.Result{}, err
 	}
@@ -54,7 +54,7 @@ func socketsLayer(b *box.Box, res jail.Result) box.Layer {
 }
 
 // Layers reports what is in force, by building the box once.
-func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
+func (d *starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	weak := *b
 	weak.Spec.Accept = []string{cage.AcceptNoLandlock, cage.AcceptNoSeccomp}
 	res, err := d.rehearse(ctx, &weak)

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -38,11 +39,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(boxtest.Main(m, func() box.Driver { return testDriver() }))
+	os.Exit(boxtest.Main(m, testDriver))
 }
 
-func testDriver() *Driver {
-	return New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Apart: os.Getenv(apartVariable) != ""})
+func testDriver() box.Driver { return New(testOptions()) }
+
+func testOptions() Options {
+	return Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Apart: os.Getenv(apartVariable) != ""}
 }
 
 // apartVariable has all tests run with sessions that are users of their own.
@@ -55,12 +58,12 @@ func testBox(t *testing.T) *box.Box {
 }
 
 // created is a box that is running.
-func created(t *testing.T) (*Driver, *box.Box) {
+func created(t *testing.T) (box.Driver, *box.Box) {
 	t.Helper()
-	return madeBy(t, testDriver().opts)
+	return madeBy(t, testOptions())
 }
 
-func madeBy(t *testing.T, o Options) (*Driver, *box.Box) {
+func madeBy(t *testing.T, o Options) (box.Driver, *box.Box) {
 	t.Helper()
 	d, b := New(o), testBox(t)
 	if err := d.Create(t.Context(), b, nil); err != nil {
@@ -74,7 +77,7 @@ func madeBy(t *testing.T, o Options) (*Driver, *box.Box) {
 	return d, b
 }
 
-func shell(t *testing.T, d *Driver, b *box.Box, e box.Exec) (string, error) {
+func shell(t *testing.T, d box.Driver, b *box.Box, e box.Exec) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	e.Stdout = &out
@@ -113,7 +116,7 @@ func TestSessionsApart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		u, err := d.user(b, id)
+		u, err := d.(*rooms.Driver).User(b, id)
 		if err != nil || u.UID < cage.FirstUID {
 			t.Errorf("session %q is %+v, %v", id, u, err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // nested is a running box whose sessions can run containers.
-func nested(t *testing.T) (*Driver, *box.Box) {
+func nested(t *testing.T) (box.Driver, *box.Box) {
 	t.Helper()
 	d, b := New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Nested: true, Apart: os.Getuid() == 0}), testBox(t)
 	b.Spec.VM.Containers = true
@@ -54,7 +54,7 @@ grep -c '^Cap[A-Z][a-z]*:	0*$' /proc/self/status; grep NoNewPrivs /proc/self/sta
 func TestOnlyNestedSessionsMakeNamespaces(t *testing.T) {
 	const always = "5\nNoNewPrivs:\t1\n" // no capability, none to gain
 	for name, c := range map[string]struct {
-		make func(*testing.T) (*Driver, *box.Box)
+		make func(*testing.T) (box.Driver, *box.Box)
 		want string
 	}{
 		"plain":  {created, always},

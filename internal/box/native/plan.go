@@ -4,7 +4,6 @@ package native
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,14 +18,16 @@ import (
 )
 
 // plan decides everything that the init will do.
-func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec,
-	limits box.Limits) (*jail.Plan, error) {
+func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	p := d.basePlan(b, limits)
-	l := rooms.Layout{Dir: b.Dir}
-	p.Mounts = append(p.Mounts, home)
+	p.Mounts = append(p.Mounts, r.Home)
 	if !e.Own {
-		if err := d.caches(p, b, id); err != nil {
+		caches, err := r.ID.Caches(b)
+		if err != nil {
 			return nil, err
+		}
+		for _, c := range caches {
+			p.Mounts = append(p.Mounts, jail.Mount{Source: c.Dir, Target: path.Join(jail.Home, c.Name), Write: true, Soft: true})
 		}
 	}
 	extra, err := d.extraMounts(b)
@@ -39,33 +40,13 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 	}
 	p.Mounts = append(append(p.Mounts, extra...), shown...)
 	d.programLinks(p)
-	if e.Session != "" {
-		p.Mounts = append(p.Mounts,
-			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
-			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
-	}
-	if e.View != "" {
-		if err := cage.CheckKey("session", e.View); err != nil {
-			return nil, err
-		}
-		p.Mounts = append(p.Mounts, jail.Mount{Source: l.Workspace(e.View), Target: "/workspace/" + e.View})
-	}
-	if e.Repo != "" {
-		dir, err := id.RepoDir(l, e.Repo)
-		if err != nil {
-			return nil, err
-		}
-		p.Mounts = append(p.Mounts, jail.Mount{Source: dir, Target: jail.Store, Write: e.Fill})
-	}
+	p.Mounts = append(p.Mounts, r.Mounts...)
 	for _, f := range e.Etc {
 		if !filepath.IsLocal(f.Path) {
 			return nil, fmt.Errorf("file %q for /etc leaves it", f.Path)
 		}
 		p.Files = append(p.Files, jail.File{Path: path.Join("/etc", f.Path), Data: f.Data,
 			Mode: uint32(f.Mode.Perm() &^ 0o222)})
-	}
-	if err := d.tools(p, l); err != nil {
-		return nil, err
 	}
 	d.hand(b, p.Mounts)
 	p.Sockets = slices.DeleteFunc(boundSockets(), func(socket string) bool {
@@ -84,12 +65,12 @@ func (d *Driver) plan(b *box.Box, id rooms.Identity, home jail.Mount, e box.Exec
 	}
 	p.Argv, p.TTY = e.Argv, e.TTY != nil
 	p.Env = d.environment(p, b, e)
-	p.Dir = workDir(e)
+	p.Dir = rooms.WorkDir(e)
 	return p, nil
 }
 
 // basePlan is the box without anybody in it.
-func (d *Driver) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
+func (d *starter) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 	p := &jail.Plan{
 		Hostname: b.Name,
 		UID:      jail.UID,
@@ -107,95 +88,17 @@ func (d *Driver) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 	return p
 }
 
-func workDir(e box.Exec) string {
-	switch {
-	case e.Dir != "":
-		return e.Dir
-	case e.Session != "":
-		return "/workspace/" + e.Session
-	default:
-		return jail.Home
-	}
-}
-
-// tools shows the programs of cco's own that run inside.
-func (d *Driver) tools(p *jail.Plan, l rooms.Layout) error {
-	for target, source := range map[string]string{jail.Tool: d.opts.Tool, jail.Guard: d.opts.Guard} {
-		if source == "" && target == jail.Guard {
-			continue
-		}
-		visible, err := rooms.VisibleTool(source, l.Tool(path.Base(target)))
-		if err != nil {
-			return err
-		}
-		p.Mounts = append(p.Mounts, jail.Mount{Source: visible, Target: target, File: true})
-	}
-	return nil
-}
-
-func (d *Driver) guardInside() string {
-	if d.opts.Guard == "" {
-		return ""
-	}
-	return jail.Guard
-}
-
-// caches puts directories that last as long as the box into the home.
-func (d *Driver) caches(p *jail.Plan, b *box.Box, id rooms.Identity) error {
-	names := b.Spec.Caches
-	if names == nil {
-		names = rooms.DefaultCaches()
-	}
-	for _, name := range names {
-		name = filepath.Clean(name)
-		if !filepath.IsLocal(name) || name == "." {
-			return fmt.Errorf("cache %q: not below home", name)
-		}
-		dir := filepath.Join(rooms.Layout{Dir: b.Dir}.Caches(), strings.ReplaceAll(name, "/", "%"))
-		if err := os.Mkdir(dir, 0o700); err == nil {
-			if err := id.Own(dir); err != nil {
-				return err
-			}
-		} else if !os.IsExist(err) {
-			return fmt.Errorf("make cache: %w", err)
-		}
-		p.Mounts = append(p.Mounts, jail.Mount{Source: dir, Target: path.Join(jail.Home, name), Write: true, Soft: true})
-	}
-	return nil
-}
-
-// environment is built from nothing: what the host has in its own stays there.
-func (d *Driver) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
-	if e.Own {
-		return e.OwnEnv()
-	}
-	env := map[string]string{
-		"HOME": jail.Home, "USER": jail.User, "LOGNAME": jail.User, "SHELL": "/bin/sh", "LANG": "C.UTF-8",
-		"TMPDIR": "/tmp", "IS_SANDBOX": "1", "TERM": "dumb", "PATH": d.path(p),
-	}
+// environment has what the toolchains in sight need.
+func (d *starter) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
+	more := []string{"PATH=" + d.path(p)}
 	if _, err := os.Stat("/bin/bash"); err == nil {
-		env["SHELL"] = "/bin/bash"
+		more = append(more, "SHELL=/bin/bash")
 	}
-	if e.TTY != nil {
-		env["TERM"] = "xterm-256color"
-	}
-	if e.Session != "" {
-		env["CCO_SESSION"] = e.Session
-	}
-	for _, kv := range slices.Concat(d.shown().env, b.Spec.Env, e.Env) {
-		if k, v, ok := strings.Cut(kv, "="); ok {
-			env[k] = v
-		}
-	}
-	list := make([]string, 0, len(env))
-	for _, k := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, k+"="+env[k])
-	}
-	return list
+	return rooms.Environment(b, e, nil, append(more, d.shown().env...))
 }
 
 // path is what of the host's PATH can be seen in the box, after the home's own and before what every system has.
-func (d *Driver) path(p *jail.Plan) string {
+func (d *starter) path(p *jail.Plan) string {
 	dirs := []string{jail.Home + "/.local/bin", jail.Home + "/go/bin", jail.Home + "/.cargo/bin"}
 	for _, dir := range filepath.SplitList(d.opts.Path) {
 		if filepath.IsAbs(dir) && visible(p, filepath.Clean(dir)) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // toolchain is a place below home where a version manager or an installer keeps programs, what of it they need in order
@@ -161,11 +162,11 @@ func (s *shown) list(dir string) []string {
 // followed: what is there is for the user to mount.
 func (s *shown) add(realHome, realRoot, name string) bool {
 	real, st, err := s.paths.Real(name)
-	if err != nil || real == "/" || rooms.Within(realHome, real) {
+	if err != nil || real == "/" || paths.Within(realHome, real) {
 		return false
 	}
-	own := rooms.Within(real, realRoot) && !rooms.Within(realHome, realRoot)
-	if !own && rooms.Within(real, realHome) {
+	own := paths.Within(real, realRoot) && !paths.Within(realHome, realRoot)
+	if !own && paths.Within(real, realHome) {
 		return false
 	}
 	if !s.sees(name) && (st.IsDir() || !s.link(name, real)) {
@@ -191,7 +192,7 @@ func (s *shown) show(name string) {
 }
 
 func (s *shown) sees(name string) bool {
-	return slices.ContainsFunc(s.mounts, func(m box.Mount) bool { return rooms.Within(name, m.Path) })
+	return slices.ContainsFunc(s.mounts, func(m box.Mount) bool { return paths.Within(name, m.Path) })
 }
 
 // program shows a program by itself, with the package that it is part of. A link stays one: programs look beside what
@@ -209,7 +210,7 @@ func (s *shown) program(name string) {
 
 // ofSystem says whether every box sees a path.
 func ofSystem(name string) bool {
-	return slices.ContainsFunc(systemDirs(), func(dir string) bool { return rooms.Within(name, dir) })
+	return slices.ContainsFunc(systemDirs(), func(dir string) bool { return paths.Within(name, dir) })
 }
 
 // packageOf is what a program needs beside itself: the package of npm's that it is in, with its own dependencies. Where

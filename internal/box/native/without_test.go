@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/verify"
@@ -65,7 +66,7 @@ func without(what string) error {
 			return err
 		}
 		n := 0
-		results, err := verify.Run(ctx, d, b, verify.Options{Tool: d.opts.Tool,
+		results, err := verify.Run(ctx, d, b, verify.Options{Tool: boxtest.Tool(),
 			ID: func() string { n++; return fmt.Sprintf("0000000%d", n) }})
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -22,6 +23,24 @@ func closed() []string {
 func CheckMount(b *box.Box, name string) error {
 	_, _, err := NewChecker(b).Check(name)
 	return err
+}
+
+// CheckSpec refuses mounts by a backend's own check, and weaker modes that it doesn't have.
+func CheckSpec(b *box.Box, mount func(b *box.Box, name string) error, modes ...string) error {
+	for _, m := range b.Spec.Mounts {
+		if err := mount(b, m.Path); err != nil {
+			return err
+		}
+	}
+	modes = append(modes, box.AcceptNoGuard)
+	for _, name := range b.Spec.Accept {
+		if !slices.Contains(modes, name) {
+			last := len(modes) - 1
+			return fmt.Errorf("unknown weaker mode %q: there are %s and %s", name, strings.Join(modes[:last], ", "),
+				modes[last])
+		}
+	}
+	return nil
 }
 
 // Checker checks the mounts of one box, which may be many.
@@ -89,6 +108,3 @@ func (c Checker) check(name, real string, st fs.FileInfo) error {
 	}
 	return nil
 }
-
-// Within says whether a clean path is dir or below it.
-func Within(name, dir string) bool { return paths.Within(name, dir) }

@@ -34,6 +34,7 @@ func (l Layout) Tool(name string) string      { return filepath.Join(l.ToolDir()
 // is there when home is too large to copy to memory
 func (l Layout) Bulky() string { return filepath.Join(l.Dir, "bulky") }
 func (l Layout) Owner() string { return filepath.Join(l.Dir, "owner") }
+func (l Layout) UIDs() string  { return filepath.Join(l.Dir, "uids") }
 
 // ErrNotCreated says that a box has no rooms yet.
 var ErrNotCreated = errors.New("it has not been created")

@@ -1,6 +1,4 @@
-//go:build linux
-
-package native
+package rooms
 
 import (
 	"errors"
@@ -14,40 +12,25 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
-	"github.com/cco-dev/cco/internal/box/rooms"
-	"github.com/cco-dev/cco/internal/paths"
 )
 
 // owner is who a box's directories belong to. Where sessions are users of their own, that is none of them: each is
 // handed what it may have, as if it were its own, and everything is below a directory that only root can enter.
-func (d *Driver) owner(b *box.Box) (rooms.Identity, error) {
-	id, err := rooms.Owner(b)
-	if err == nil && d.opts.Apart {
-		id = rooms.Identity{User: cage.User{UID: jail.UID, GID: jail.GID}}
+func (d *Driver) owner(b *box.Box) (Identity, error) {
+	id, err := Owner(b)
+	if err == nil && d.Apart {
+		id = Identity{User: cage.User{UID: jail.UID, GID: jail.GID}}
 	}
 	return id, err
 }
 
-// hand marks what of the box's own is to be handed over.
-func (d *Driver) hand(b *box.Box, mounts []jail.Mount) {
-	if !d.opts.Apart {
-		return
-	}
-	tools := rooms.Layout{Dir: b.Dir}.ToolDir()
-	for i, m := range mounts {
-		// What is another machine's is behind a directory that neither root without its rights nor the session may enter.
-		mounts[i].Plain = paths.Within(m.Source, b.Exchange)
-		mounts[i].Handed = mounts[i].Plain || paths.Within(m.Source, b.Dir) && !paths.Within(m.Source, tools)
-	}
-}
-
-// user is who a session's programs are on the host.
-func (d *Driver) user(b *box.Box, session string) (cage.User, error) {
-	id, err := rooms.Owner(b)
-	if err != nil || !d.opts.Apart || session == "" {
+// User is who a session's programs are on the host.
+func (d *Driver) User(b *box.Box, session string) (cage.User, error) {
+	id, err := Owner(b)
+	if err != nil || !d.Apart || session == "" {
 		return id.User, err
 	}
-	uids := claims{filepath.Join(b.Dir, "uids")}
+	uids := claims{Layout{b.Dir}.UIDs()}
 	uid, err := uids.of(session, id.UID+1)
 	if err != nil {
 		return id.User, fmt.Errorf("find the user of session %s: %w", session, err)

@@ -3,40 +3,16 @@ package container
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
-	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
-// Provision puts files into the home that sessions get a copy of, then runs the box's setup commands there.
-func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, report box.Report) error {
-	id, err := rooms.Owner(b)
-	if err != nil {
-		return err
-	}
-	home := rooms.Layout{Dir: b.Dir}.Home()
-	for _, f := range files {
-		if err := id.Put(home, f); err != nil {
-			return fmt.Errorf("provision %s: %w", f.Path, err)
-		}
-	}
-	for _, command := range b.Spec.Setup {
-		if report != nil {
-			report("setup: %s", command)
-		}
-		e := box.Exec{Argv: []string{"/bin/sh", "-c", command}, Way: b.Way}.Led(jail.Tool)
-		err := d.enter(ctx, b, id, jail.Mount{Source: home, Target: jail.Home, Write: true}, e)
-		if err != nil {
-			return fmt.Errorf("setup %q: %w", command, err)
-		}
-	}
-	return nil
-}
-
 // Layers reports the isolation of the box, as far as its engine has it.
-func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
+func (starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	m, err := readMade(b)
 	if err != nil {
 		return nil, err
@@ -67,11 +43,11 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 		{Name: "process limit", Active: true, Detail: fmt.Sprintf("%d by %s", limits.Procs, by(m.Pids, "rlimit"))},
 		{Name: "cpu limit", Active: m.CPU, Detail: "by cgroup"},
 	}
-	return d.explain(list, m), nil
+	return explain(list, m), nil
 }
 
 // explain says of a missing layer why it is, and what helps.
-func (d *Driver) explain(list []box.Layer, m *made) []box.Layer {
+func explain(list []box.Layer, m *made) []box.Layer {
 	for i := range list {
 		if list[i].Active {
 			continue
@@ -90,4 +66,13 @@ func (d *Driver) explain(list []box.Layer, m *made) []box.Layer {
 			Detail: "switched off for these containers: their labels would keep them from the session's directories"})
 	}
 	return list
+}
+
+// Promises names the probes of the escape suite that must hold: all but those of sockets in what the user mounts, which
+// engines show as it is.
+func (starter) Promises(*box.Box) []string {
+	return slices.DeleteFunc(probe.Names(), func(name string) bool {
+		return name == probe.ShownSocket ||
+			name == probe.LaterSocket
+	})
 }

@@ -1,0 +1,205 @@
+package rooms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/tree"
+)
+
+// Room is what a program finds of the box's own.
+type Room struct {
+	ID     Identity  // whose the box's directories are
+	User   cage.User // who the program is on the host
+	Home   jail.Mount
+	Mounts []jail.Mount // the workspaces, the exchange and the store that it sees, and cco's own programs
+}
+
+// Run runs a program in the box and returns when it and everything that it started are gone.
+func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
+	if len(e.Argv) == 0 {
+		return errors.New("run: no program")
+	}
+	e = e.Led(jail.Tool)
+	up, err := d.Running(ctx, b)
+	if err != nil {
+		return err
+	}
+	if !up {
+		return box.ErrNotRunning
+	}
+	home, done, err := d.home(b, e)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return d.enter(ctx, b, home, e)
+}
+
+// home is the session's home or, for a shell that belongs to none, a copy to throw away: in memory if that can be.
+func (d *Driver) home(b *box.Box, e box.Exec) (jail.Mount, func(), error) {
+	home, l := jail.Mount{Target: jail.Home, Write: true}, Layout{b.Dir}
+	if e.Session != "" {
+		if err := cage.CheckKey("session", e.Session); err != nil {
+			return home, nil, err
+		}
+		home.Source = l.SessionHome(e.Session)
+		if _, err := os.Lstat(home.Source); err != nil {
+			return home, nil, fmt.Errorf("session %s is not in this box: %w", e.Session, err)
+		}
+		if e.Own && !e.Furnish {
+			home.Source, home.Write = l.Home(), false
+		}
+		return home, func() {}, nil
+	}
+	if _, err := os.Lstat(l.Bulky()); d.Memory && errors.Is(err, fs.ErrNotExist) {
+		home.Source, home.Copy = l.Home(), true
+		return home, func() {}, nil
+	}
+	id, err := d.owner(b)
+	if err == nil {
+		err = os.MkdirAll(l.Shells(), 0o700)
+	}
+	if err != nil {
+		return home, nil, err
+	}
+	if home.Source, err = os.MkdirTemp(l.Shells(), ""); err != nil {
+		return home, nil, err
+	}
+	done := func() { _ = tree.Remove(home.Source) }
+	if err := errors.Join(id.Own(home.Source), id.CopyTree(l.Home(), home.Source)); err != nil {
+		done()
+		return home, nil, fmt.Errorf("copy home: %w", err)
+	}
+	return home, done, nil
+}
+
+// enter runs a program with a given home.
+func (d *Driver) enter(ctx context.Context, b *box.Box, home jail.Mount, e box.Exec) error {
+	r := Room{Home: home}
+	var err error
+	if r.ID, err = d.owner(b); err != nil {
+		return err
+	}
+	if r.User, err = d.User(b, e.Session); err != nil {
+		return err
+	}
+	if r.Mounts, err = d.mounts(b, r.ID, e); err != nil {
+		return err
+	}
+	return d.Enter(ctx, b, r, e)
+}
+
+func (d *Driver) mounts(b *box.Box, id Identity, e box.Exec) ([]jail.Mount, error) {
+	l := Layout{b.Dir}
+	var mounts []jail.Mount
+	if e.Session != "" {
+		mounts = append(mounts,
+			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
+			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
+	}
+	if e.View != "" {
+		if err := cage.CheckKey("session", e.View); err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, jail.Mount{Source: l.Workspace(e.View), Target: "/workspace/" + e.View})
+	}
+	if e.Repo != "" {
+		dir, err := id.RepoDir(l, e.Repo)
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, jail.Mount{Source: dir, Target: jail.Store, Write: e.Fill})
+	}
+	for target, source := range map[string]string{jail.Tool: d.Tool, jail.Guard: d.Guard} {
+		if source == "" && target == jail.Guard {
+			continue
+		}
+		visible, err := VisibleTool(source, l.Tool(path.Base(target)))
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, jail.Mount{Source: visible, Target: target, File: true})
+	}
+	return mounts, nil
+}
+
+// Cache is a directory that lasts as long as the box.
+type Cache struct {
+	Name string // its place below the home
+	Dir  string // on the host
+}
+
+// Caches makes the box's caches.
+func (id Identity) Caches(b *box.Box) (list []Cache, err error) {
+	names := b.Spec.Caches
+	if names == nil {
+		names = DefaultCaches()
+	}
+	for _, name := range names {
+		name = filepath.Clean(name)
+		if !filepath.IsLocal(name) || name == "." {
+			return nil, fmt.Errorf("cache %q: not below home", name)
+		}
+		dir := filepath.Join(Layout{b.Dir}.Caches(), strings.ReplaceAll(name, "/", "%"))
+		if err := os.Mkdir(dir, 0o700); err == nil {
+			if err := id.Own(dir); err != nil {
+				return nil, err
+			}
+		} else if !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("make cache: %w", err)
+		}
+		list = append(list, Cache{name, dir})
+	}
+	return list, nil
+}
+
+// Environment is built from nothing but what the starter knows of the place, before and after what every box has: what
+// the host has in its own stays there.
+func Environment(b *box.Box, e box.Exec, before, after []string) []string {
+	if e.Own {
+		return e.OwnEnv()
+	}
+	own := []string{"HOME=" + jail.Home, "USER=" + jail.User, "LOGNAME=" + jail.User, "SHELL=/bin/sh", "LANG=C.UTF-8",
+		"TMPDIR=/tmp", "IS_SANDBOX=1", "TERM=dumb"}
+	if e.TTY != nil {
+		own = append(own, "TERM=xterm-256color")
+	}
+	if e.Session != "" {
+		own = append(own, "CCO_SESSION="+e.Session)
+	}
+	env := map[string]string{}
+	for _, kv := range slices.Concat(before, own, after, b.Spec.Env, e.Env) {
+		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
+			env[k] = v
+		}
+	}
+	list := make([]string, 0, len(env))
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, k+"="+env[k])
+	}
+	return list
+}
+
+// WorkDir is where a program starts.
+func WorkDir(e box.Exec) string {
+	switch {
+	case e.Dir != "":
+		return e.Dir
+	case e.Session != "":
+		return "/workspace/" + e.Session
+	default:
+		return jail.Home
+	}
+}
