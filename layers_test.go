@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/cco-dev/cco/"
 
-// layers says which of our packages each package may import. Arrows point down; whoever adds one says so here.
+// layers says which of our packages each package may import. Arrows point down; a new one is written down here.
 var layers = map[string][]string{
 	"cmd/cco":        {"internal/cli"},
 	"cmd/cco-box":    {"internal/inside/tool"},

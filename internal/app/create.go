@@ -64,7 +64,7 @@ func (a *App) Create(ctx context.Context, name string, cfg config.Config, kernel
 	c.Made, err = boxes.Create(ctx, name, backend, spec, a.IO.Progress)
 	a.IO.Settle()
 	if _, missing := errors.AsType[*box.Unavailable](err); missing && find(backend).weaker != "" {
-		return c, fmt.Errorf("%w\na weaker box can be had knowingly: `cco box create %s %s`", err, name,
+		return c, fmt.Errorf("%w\na weaker box is possible, if you accept that: `cco box create %s %s`", err, name,
 			find(backend).weaker)
 	}
 	if err != nil || !c.Made {

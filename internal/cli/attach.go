@@ -61,7 +61,7 @@ type showing struct {
 	since       time.Time // what was before is of earlier runs
 	now         time.Time // what was before is past, though it is shown
 	interactive bool
-	onlyLook    bool // whoever ends this command means this command alone
+	onlyLook    bool // a signal ends this command, and never the agent
 	asJSON      bool // of the session, in the end
 	bell        bool
 	terminal    config.Terminal
@@ -171,7 +171,7 @@ func (a *commands) hush(link *session.Link, letGo vt.Key) (leave func(), err err
 		case letGo:
 			_ = link.Close()
 		case vt.CtrlC:
-			_ = syscall.Kill(0, syscall.SIGINT) // to whoever is on the terminal, as it would do itself
+			_ = syscall.Kill(0, syscall.SIGINT) // to all on the terminal, as the terminal would
 		}
 		return t.Key != letGo
 	})
@@ -203,8 +203,8 @@ func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) err
 	return nil
 }
 
-// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Who ends this command in another
-// way, or only looks, means this command alone; stop says whether somebody did.
+// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Any
+// other signal, and every one while the user only looks, ends this command alone; stop says whether one did.
 func (a *commands) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)

@@ -52,7 +52,7 @@ func createCommand(a *commands) *cobra.Command {
 
 What the isolation needs and this machine lacks is named, and the box is refused
 (exit 6), unless the weaker mode is accepted by name with --accept. A worktree box
-goes without the kernel where it can't be had, and says so, unless it is required.`,
+goes without the kernel where that is not available, and says so, unless it is required.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.Config()
 			if err != nil {

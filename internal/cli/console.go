@@ -67,7 +67,7 @@ func (c *console) show(data []byte, past bool) {
 // given back.
 func takeKeys(tty *term.TTY, keys *vt.Keys, done chan struct{}, do func(vt.Typed) (more bool)) {
 	defer close(done)
-	stops := make(chan os.Signal, 1) // nobody stops who has the terminal: whoever is next would get it as it is
+	stops := make(chan os.Signal, 1) // to stop now would leave the terminal to the shell as it is
 	signal.Notify(stops, syscall.SIGTSTP)
 	defer signal.Stop(stops)
 	buf := make([]byte, 4096)

@@ -83,7 +83,7 @@ is told in words.`,
 			}
 			if batch != "" {
 				if len(args) > 0 {
-					return app.Usagef("a command and --batch can't be had together")
+					return app.Usagef("give a command or --batch, not both")
 				}
 				return a.checkBatch(policy, batch)
 			}

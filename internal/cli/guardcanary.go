@@ -51,11 +51,11 @@ func (a *commands) canary(ctx context.Context, s *session.Service, f canaryFlags
 	id := ""
 	switch {
 	case f.undo && f.accept:
-		return app.Usagef("--undo and --accept can't be had together")
+		return app.Usagef("give --undo or --accept, not both")
 	case f.all && !f.undo:
 		return app.Usagef("--all goes with --undo")
 	case len(args) == 1 && f.box != "":
-		return app.Usagef("a session and --box can't be had together")
+		return app.Usagef("give a session or --box, not both")
 	case len(args) == 1:
 		id = args[0]
 	case f.box == "":

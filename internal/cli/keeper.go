@@ -21,7 +21,7 @@ func keeperCommand(a *commands) *cobra.Command {
 }
 
 func (a *commands) keep(ctx context.Context, id string) error {
-	// A closed terminal changes nothing, and Ctrl-C is the business of whoever follows.
+	// A closed terminal changes nothing, and Ctrl-C is for the command that follows the session.
 	// They are caught and dropped: what is ignored would be ignored by every program that we start, too.
 	signal.Reset(syscall.SIGHUP, syscall.SIGINT)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)

@@ -108,7 +108,10 @@ func (a *commands) push(ctx context.Context, f pushFlags, args []string) error {
 
 func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (session.PushOptions, error) {
 	o := a.RunOptions(cfg)
-	o.Message, o.Box, o.Depth, o.Resume = f.message, cfg.Box.Name, cfg.Push.Depth, f.resume
+	o.Message = f.message
+	o.Box = cfg.Box.Name
+	o.Depth = cfg.Push.Depth
+	o.Resume = f.resume
 	if len(args) == 1 && args[0] == "-" {
 		text, err := session.ReadPlan(a.IO.In)
 		if err != nil {

@@ -28,8 +28,12 @@ func TestAWebhookWakesThePhasesOfItsPullRequestAlone(t *testing.T) {
 		{ID: "00000003", PRNumber: 7, PRURL: "https://forge.example/ada/other/pull/7"},
 		{ID: "00000004", PRNumber: 7, PRURL: "https://forge.example/ada/demo/pull/7", Ended: true},
 	} {
-		p.Repo, p.Kind, p.Stage, p.Created, p.Updated, p.State = "/r", "planning", "watching", time.Now(), time.Now(),
-			json.RawMessage(`{}`)
+		p.Repo = "/r"
+		p.Kind = "planning"
+		p.Stage = "watching"
+		p.Created = time.Now()
+		p.Updated = p.Created
+		p.State = json.RawMessage(`{}`)
 		if err := st.SavePhase(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}

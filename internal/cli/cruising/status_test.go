@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Guards against agents that write to the terminal of whoever looks how they are doing, and against reasons that are
+// Guards against agents that write to the terminal of a user who looks how they are doing, and against reasons that are
 // cut before the command that mends them.
 func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	t.Parallel()
