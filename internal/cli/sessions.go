@@ -41,10 +41,7 @@ func sessionsCommand(a *commands) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				if list == nil {
-					list = []store.Session{}
-				}
-				return a.IO.JSON(list)
+				return a.IO.JSON(some(list))
 			}
 			if len(list) == 0 {
 				a.IO.Say("no sessions yet, start one with `cco box push`")

@@ -25,7 +25,8 @@ type key struct {
 // untrusted it gets those entries of it that the user has too.
 func keys() []key {
 	return append([]key{
-		{"box.backend", "CCO_BACKEND", setBackend, tightenBackend},
+		{"box.backend", "CCO_BACKEND", among(func(c *Config) *string { return &c.Box.Backend }, "backend", backends()),
+			tightenBackend},
 		// Not even towards a box that looks tighter: the boxes of other names may have been created with anything.
 		{"box.name", "CCO_BOX", text(func(c *Config) *string { return &c.Box.Name }), nil},
 		{"box.mounts", "", setMounts, tightenMounts},
@@ -81,7 +82,8 @@ func keys() []key {
 		{"notify.bell", "", flag(func(c *Config) *bool { return &c.Notify.Bell }), nil},
 
 		{"terminal.clipboard", "", flag(func(c *Config) *bool { return &c.Terminal.Clipboard }), nil},
-		{"terminal.detach_key", "", setDetachKey, nil},
+		{"terminal.detach_key", "",
+			parsed(func(c *Config) *vt.Key { return &c.Terminal.DetachKey }, asText, vt.ParseKey), nil},
 
 		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
 		{"guard.git_env", "", setGitEnv, nil},
@@ -98,7 +100,8 @@ func keys() []key {
 		{"limits.day_tokens", "", tokens(func(c *Config) *int64 { return &c.Limits.DayTokens }),
 			bounded(func(c *Config) *int64 { return &c.Limits.DayTokens })},
 
-		{"network.mode", "CCO_NETWORK", setNetworkMode, tightenNetworkMode},
+		{"network.mode", "CCO_NETWORK", among(func(c *Config) *string { return &c.Network.Mode }, "mode", networkModes()),
+			tightenNetworkMode},
 		{"network.allow", "", texts(func(c *Config) *[]string { return &c.Network.Allow }),
 			fewer(func(c *Config) *[]string { return &c.Network.Allow })},
 		{"network.sets", "", setNetworkSets, fewer(func(c *Config) *[]string { return &c.Network.Sets })},
@@ -118,27 +121,6 @@ func setGitEnv(c *Config, value any, _ string) error {
 		return fmt.Errorf("no way %q; there are %s and %s", s, GitEnvWrapper, GitEnvPlain)
 	}
 	c.Guard.GitEnv = s
-	return nil
-}
-
-func setDetachKey(c *Config, value any, _ string) error {
-	s, err := asText(value)
-	if err != nil {
-		return err
-	}
-	c.Terminal.DetachKey, err = vt.ParseKey(s)
-	return err
-}
-
-func setBackend(c *Config, value any, _ string) error {
-	s, err := asText(value)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(backends(), s) {
-		return fmt.Errorf("no backend %q; there are %s", s, strings.Join(backends(), ", "))
-	}
-	c.Box.Backend = s
 	return nil
 }
 

@@ -36,18 +36,6 @@ func networkModes() []string { return []string{"none", "allowlist", "open"} }
 // networkSets are the tools whose hosts can be allowed by one word.
 func networkSets() []string { return []string{"cargo", "debian", "go", "npm", "pip"} }
 
-func setNetworkMode(c *Config, value any, _ string) error {
-	s, err := asText(value)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(networkModes(), s) {
-		return fmt.Errorf("no mode %q; there are %s", s, strings.Join(networkModes(), ", "))
-	}
-	c.Network.Mode = s
-	return nil
-}
-
 func tightenNetworkMode(c *Config, want Config, _ Sources) string {
 	has := c.Network.Mode
 	if has == "" {

@@ -16,42 +16,28 @@ const None = "none"
 
 // dollars reads a price, or None.
 func dollars(at func(*Config) *float64) setter {
-	return func(c *Config, value any, _ string) error {
-		var text string
+	return parsed(at, func(value any) (string, error) {
 		switch v := value.(type) {
 		case string:
-			text = v
+			return v, nil
 		case int64, float64:
-			text = fmt.Sprint(v)
-		default:
-			return fmt.Errorf("want dollars like 2.50, not %s", kind(value))
+			return fmt.Sprint(v), nil
 		}
-		n, err := ParseDollars(text)
-		if err == nil {
-			*at(c) = n
-		}
-		return err
-	}
+		return "", fmt.Errorf("want dollars like 2.50, not %s", kind(value))
+	}, ParseDollars)
 }
 
 // tokens reads a number of tokens, or None.
 func tokens(at func(*Config) *int64) setter {
-	return func(c *Config, value any, _ string) error {
-		var text string
+	return parsed(at, func(value any) (string, error) {
 		switch v := value.(type) {
 		case string:
-			text = v
+			return v, nil
 		case int64:
-			text = strconv.FormatInt(v, 10)
-		default:
-			return fmt.Errorf("want a number of tokens like \"20M\", not %s", kind(value))
+			return strconv.FormatInt(v, 10), nil
 		}
-		n, err := ParseTokens(text)
-		if err == nil {
-			*at(c) = n
-		}
-		return err
-	}
+		return "", fmt.Errorf("want a number of tokens like \"20M\", not %s", kind(value))
+	}, ParseTokens)
 }
 
 // endless is a duration that can be None.

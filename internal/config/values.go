@@ -61,32 +61,48 @@ func count(at func(*Config) *int) setter {
 	}
 }
 
-func size(at func(*Config) *int64) setter {
+// parsed sets what is read from a text.
+func parsed[T any](at func(*Config) *T, text func(any) (string, error), parse func(string) (T, error)) setter {
 	return func(c *Config, value any, _ string) error {
-		s, err := asText(value)
+		s, err := text(value)
 		if err != nil {
-			return fmt.Errorf("%w; sizes are written like \"4GiB\"", err)
+			return err
 		}
-		n, err := ParseSize(s)
+		v, err := parse(s)
 		if err == nil {
-			*at(c) = n
+			*at(c) = v
 		}
 		return err
 	}
 }
 
-func duration(at func(*Config) *time.Duration) setter {
-	return func(c *Config, value any, _ string) error {
+// written is asText with words that say how it is written.
+func written(words string) func(any) (string, error) {
+	return func(value any) (string, error) {
 		s, err := asText(value)
 		if err != nil {
-			return fmt.Errorf("%w; durations are written like \"30m\"", err)
+			err = fmt.Errorf("%w; %s", err, words)
 		}
-		d, err := ParseDuration(s)
-		if err == nil {
-			*at(c) = d
-		}
-		return err
+		return s, err
 	}
+}
+
+// among sets one of the words that there are of something.
+func among(at func(*Config) *string, what string, words []string) setter {
+	return parsed(at, asText, func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("no %s %q; there are %s", what, s, strings.Join(words, ", "))
+		}
+		return s, nil
+	})
+}
+
+func size(at func(*Config) *int64) setter {
+	return parsed(at, written(`sizes are written like "4GiB"`), ParseSize)
+}
+
+func duration(at func(*Config) *time.Duration) setter {
+	return parsed(at, written(`durations are written like "30m"`), ParseDuration)
 }
 
 func command(at func(*Config) *Command) setter {
