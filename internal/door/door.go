@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path"
@@ -62,34 +63,20 @@ func Open(ctx context.Context, c Config) (*Door, error) {
 		c.Token = newToken()
 	}
 	if c.Log != "" {
-		c.Record = (&netLog{path: c.Log, most: MaxLog}).add
+		c.Record = (&logFile{path: c.Log, most: MaxLog}).add
 	}
-	var bodies *os.File
 	if c.Bodies != "" {
-		var err error
-		if bodies, err = os.OpenFile(c.Bodies, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
-			return nil, err
-		}
-		c.RecordBodies = bodies
-	}
-	closeBodies := func() {
-		if bodies != nil {
-			_ = bodies.Close()
-		}
+		c.RecordBodies = &logFile{path: c.Bodies, most: math.MaxInt64}
 	}
 	b, err := broker.Open(c.Config)
 	if err != nil {
-		closeBodies()
 		return nil, err
 	}
 	d, err := Serve(b, c)
 	if err != nil {
-		closeBodies()
 		return nil, err
 	}
 	d.broker, d.limits = b, c.Limits
-	shut := d.close
-	d.close = sync.OnceFunc(func() { shut(); closeBodies() })
 	return d, nil
 }
 

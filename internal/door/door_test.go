@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,7 +125,37 @@ func TestAKeyIsFetchedOnceForADoor(t *testing.T) {
 		fetched++
 		return broker.NewKey("sk-ant-nobody-knows", false)
 	}}}
-	open(t, c)
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"key is `+r.Header.Get("X-Api-Key")+`":1}`)
+	}))
+	defer model.Close()
+	if c.Models[0].Base, err = url.Parse(model.URL); err != nil {
+		t.Fatal(err)
+	}
+	c.Bodies = filepath.Join(t.TempDir(), "bodies.jsonl")
+	d := open(t, c)
+	conn, err := socket.Dial(t.Context(), d.Way().Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	r := httptest.NewRequest(http.MethodPost, "/anthropic/v1/messages", strings.NewReader(`{"model":"m","question":1}`))
+	r.Header.Set("X-Api-Key", d.Token())
+	r.Header.Set("Content-Type", "application/json")
+	if err := r.Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	d.Close()
+	bodies, err := os.ReadFile(c.Bodies)
+	if err != nil || !strings.Contains(string(bodies), "question") || !strings.Contains(string(bodies), "key is ***") {
+		t.Errorf("what passed, with the key masked: %s, %v", bodies, err)
+	}
 	if fetched != 1 {
 		t.Errorf("the key was fetched %d times", fetched)
 	}
@@ -143,7 +176,7 @@ func TestTokensAreRandom(t *testing.T) {
 // Guards against an agent that fills the disk by asking often.
 func TestTheNetLogIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), LogFile)
-	l := &netLog{path: path, most: 10_000}
+	l := &logFile{path: path, most: 10_000}
 	long := strings.Repeat("x", 1000)
 	for range 35 {
 		l.add(broker.Entry{Host: long})

@@ -15,18 +15,21 @@ const LogFile = "net.jsonl"
 // MaxLog bounds one file of the record; the one before it is kept too, as LogFile.1. A box decides how often it asks.
 const MaxLog = 8 << 20
 
-// netLog writes the record, a line of JSON each. Shells of one box write the same file, so it is opened for each.
-type netLog struct {
+// logFile is made when there is something to write. Shells of one box write the same one, so it is opened for each line.
+type logFile struct {
 	path string
 	most int64
 	mu   sync.Mutex
 }
 
-func (l *netLog) add(e broker.Entry) {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return
+// add writes an entry of the record, a line of JSON.
+func (l *logFile) add(e broker.Entry) {
+	if line, err := json.Marshal(e); err == nil {
+		_, _ = l.Write(append(line, '\n'))
 	}
+}
+
+func (l *logFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if st, err := os.Stat(l.path); err == nil && st.Size() > l.most {
@@ -34,8 +37,8 @@ func (l *netLog) add(e broker.Entry) {
 	}
 	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return
+		return 0, err
 	}
-	_, _ = f.Write(append(line, '\n'))
-	_ = f.Close()
+	defer func() { _ = f.Close() }()
+	return f.Write(p)
 }
