@@ -173,12 +173,8 @@ func readsByOption(option, a arg) bool {
 	if !ok || !strings.HasPrefix(v, "-") || !land.IsSystem(path.Clean(a.Prefix())) {
 		return false
 	}
-	switch strings.TrimLeft(v, "-") {
-	case "I", "L", "isystem", "include", "sysroot", "config", "conf", "c", "cacert", "ca", "cert", "capath",
-		"schema", "schemafile", "input", "i", "k", "template", "rpath", "f", "file":
-		return true
-	}
-	return false
+	return word.Listed(" I L isystem include sysroot config conf c cacert ca cert capath schema schemafile input i k "+
+		"template rpath f file ", strings.TrimLeft(v, "-"))
 }
 
 // Suspicious denies an argument of an unknown program if an outside path

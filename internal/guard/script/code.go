@@ -161,19 +161,11 @@ func (p *program) callAround(i int, lisp bool) string {
 
 // printsText names calls of other languages that print or read what they get.
 func printsText(name string) bool {
-	switch name {
-	case "files", "length", "nchar", "size", "count", "dir", "print", "println", "puts", "printf", "say", "format",
-		"pprint", "echo", "exists", "exist", "isfile", "is_file", "is_dir", "read", "readFile", "read_text", "readdir",
-		"readlines",
-		"Write-Output", "Write-Host", "Get-Content", "Test-Path", "Get-ChildItem", "Get-Item", "Println", "log", "info",
-		"warn", "error",
-		"displayln", "display", "inspect", "putStrLn", "putStr", "print_endline", "print_string", "disp", "message",
-		"writeln", "WriteLine",
-		"slurp", "read_file", "readString", "readLines", "list_dir", "ls", "isdir", "readtext", "newline", "write-line", "pr",
-		"prn":
-		return true
-	}
-	return false
+	return word.Listed(" files length nchar size count dir print println puts printf say format pprint echo exists "+
+		"exist isfile is_file is_dir read readFile read_text readdir readlines Write-Output Write-Host Get-Content "+
+		"Test-Path Get-ChildItem Get-Item Println log info warn error displayln display inspect putStrLn putStr "+
+		"print_endline print_string disp message writeln WriteLine slurp read_file readString readLines list_dir ls "+
+		"isdir readtext newline write-line pr prn ", name)
 }
 
 // homes puts the home where programs write it into a string.
@@ -277,12 +269,8 @@ func (p *program) isFixed(name string) bool {
 
 // isModule names the modules whose functions get their target as an argument.
 func isModule(name string) bool {
-	switch name {
-	case "os", "shutil", "io", "subprocess", "sp", "codecs", "gzip", "bz2", "lzma", "json", "fs", "fsp", "fs.promises",
-		"child_process", "Deno", "Bun":
-		return true
-	}
-	return false
+	return word.Listed(" os shutil io subprocess sp codecs gzip bz2 lzma json fs fsp fs.promises child_process Deno "+
+		"Bun ", name)
 }
 
 // given says that the arguments of the call that opens at i are strings; with
@@ -475,13 +463,10 @@ func (p *program) ofPath(i int) bool {
 
 // takesContent names calls whose first argument alone is a path.
 func takesContent(name, call string) bool {
-	switch name {
-	case "writeFile", "writeFileSync", "appendFile", "appendFileSync", "outputFile", "outputFileSync", "outputJson",
-		"outputJsonSync", "writeJson", "writeJsonSync",
-		"file_put_contents", "WriteFile", "writeTextFile", "writeTextFileSync", "spew", "binwrite", "write_file":
-		return true
-	}
-	return call == "File.write" || call == "IO.write" || call == "Bun.write" || call == "fs::write" ||
+	return word.Listed(" writeFile writeFileSync appendFile appendFileSync outputFile outputFileSync outputJson "+
+		"outputJsonSync writeJson writeJsonSync file_put_contents WriteFile writeTextFile writeTextFileSync spew "+
+		"binwrite write_file ", name) ||
+		call == "File.write" || call == "IO.write" || call == "Bun.write" || call == "fs::write" ||
 		call == "std::fs::write"
 }
 

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // fold computes what can be known of strings: concatenation, path functions,
@@ -184,12 +186,8 @@ func parent(v string) string {
 }
 
 func joinsPath(last string) bool {
-	switch last {
-	case "join", "resolve", "abspath", "normpath", "realpath", "normalize", "expanduser", "Path", "PurePath", "PosixPath",
-		"Join", "fspath", "str", "String", "expand_path", "Pathname", "dirname", "catfile", "catdir":
-		return true
-	}
-	return false
+	return word.Listed(" join resolve abspath normpath realpath normalize expanduser Path PurePath PosixPath Join "+
+		"fspath str String expand_path Pathname dirname catfile catdir ", last)
 }
 
 // pathCall joins the strings of name(a, b, …) if all arguments are strings.
@@ -215,12 +213,9 @@ func pathCall(toks []Token, i int) (string, int, bool) {
 }
 
 func isEnvironment(name string) bool {
-	switch name {
-	case "os.environ", "os.environ.get", "os.getenv", "process.env", "ENV", "ENV.fetch", "$ENV", "os.Getenv", "getenv",
-		"$_ENV", "$_SERVER", "environ", "environ.get":
-		return true
-	}
-	return strings.HasPrefix(name, "process.env.")
+	return word.Listed(" os.environ os.environ.get os.getenv process.env ENV ENV.fetch $ENV os.Getenv getenv $_ENV "+
+		"$_SERVER environ environ.get ", name) ||
+		strings.HasPrefix(name, "process.env.")
 }
 
 // environment reads a variable from the shell's own.
@@ -250,11 +245,7 @@ func (p *program) environment(toks []Token, i int) (string, int, bool) {
 }
 
 func isArguments(name string) bool {
-	switch name {
-	case "sys.argv", "process.argv", "ARGV", "$ARGV", "$argv", "arg", "Deno.args", "Bun.argv", "os.Args", "argv":
-		return true
-	}
-	return false
+	return word.Listed(" sys.argv process.argv ARGV $ARGV $argv arg Deno.args Bun.argv os.Args argv ", name)
 }
 
 // argument reads an argument of the program. Where counting starts differs,

@@ -263,3 +263,21 @@ func PathLike(t Text) bool {
 	}
 	return true
 }
+
+// Listed says whether name is in a list that has a blank before and after each
+// name. Nothing is allocated: the hook pays for every piece of memory anew.
+func Listed(list, name string) bool {
+	for name != "" && strings.IndexByte(name, ' ') < 0 {
+		i := strings.Index(list, name)
+		if i < 0 {
+			return false
+		}
+		end := i + len(name)
+		if i > 0 && list[i-1] == ' ' && list[end] == ' ' {
+			return true
+		}
+		list = list[end:]
+		list = list[strings.IndexByte(list, ' '):] // each name has a blank behind it
+	}
+	return false
+}

@@ -201,12 +201,10 @@ func runsProgram(section, last, key string) bool {
 
 // namesPath names the settings whose value is a path that git uses.
 func namesPath(last, key string) bool {
-	switch key {
-	case "core.hookspath", "core.worktree", "init.templatedir", "include.path", "core.attributesfile", "core.excludesfile",
-		"commit.template", "http.cookiefile", "core.gitdir", "blame.ignorerevsfile", "gpg.ssh.allowedsignersfile":
-		return true
-	}
-	return strings.HasPrefix(key, "includeif.") && last == "path" || strings.HasPrefix(key, "trace2.") &&
+	return word.Listed(" core.hookspath core.worktree init.templatedir include.path core.attributesfile "+
+		"core.excludesfile commit.template http.cookiefile core.gitdir blame.ignorerevsfile "+
+		"gpg.ssh.allowedsignersfile ", key) ||
+		strings.HasPrefix(key, "includeif.") && last == "path" || strings.HasPrefix(key, "trace2.") &&
 		strings.HasSuffix(last, "target")
 }
 

@@ -336,11 +336,7 @@ func (g *call) path(a arg) {
 
 // writesFiles says whether a subcommand writes the paths that it is given.
 func writesFiles(sub string) bool {
-	switch sub {
-	case "checkout", "restore", "rm", "mv", "clean", "apply", "checkout-index", "stash", "reset", "update-index":
-		return true
-	}
-	return false
+	return word.Listed(" checkout restore rm mv clean apply checkout-index stash reset update-index ", sub)
 }
 
 // fileOptions checks the options that name files or directories.

@@ -56,23 +56,14 @@ func IsCode(option string, a word.Arg) bool {
 
 // TakesCommand says that the value of an option is run.
 func TakesCommand(option string) bool {
-	switch option {
-	case "exec", "run", "command", "cmd", "c", "e", "x", "shell", "s", "hook", "script", "on-change", "onchange", "before",
-		"after", "pre", "post", "exec-batch", "sh", "init-cmd":
-		return true
-	}
-	return false
+	return word.Listed(" exec run command cmd c e x shell s hook script on-change onchange before after pre post "+
+		"exec-batch sh init-cmd ", option)
 }
 
 // IsCommandWord names the commands that are looked for where any program may
 // stand in front of another.
 func IsCommandWord(name string) bool {
-	switch name {
-	case "git", "rm", "mv", "cp", "ln", "chmod", "sudo", "env", "sh", "bash", "dash", "zsh", "ksh", "fish", "cd", "eval",
-		"xargs", "cco", "exec":
-		return true
-	}
-	return false
+	return word.Listed(" git rm mv cp ln chmod sudo env sh bash dash zsh ksh fish cd eval xargs cco exec ", name)
 }
 
 // HoldsProse says that a file is for people.

@@ -3,6 +3,8 @@ package table
 
 import (
 	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // rowKind is what a row tells of a program. A program may have one of each.
@@ -58,12 +60,8 @@ type Row struct {
 	Data bool
 }
 
-// Find finds the row of a kind that a program has. Nothing is allocated: the
-// hook pays for every piece of memory anew.
+// Find finds the row of a kind that a program has.
 func Find(name string, as rowKind) *Row {
-	if name == "" || strings.IndexByte(name, ' ') >= 0 {
-		return nil
-	}
 	for i := range rows {
 		if r := &rows[i]; r.As == as && r.has(name) {
 			return r
@@ -73,20 +71,7 @@ func Find(name string, as rowKind) *Row {
 }
 
 // has says whether name is one of the row's.
-func (r *Row) has(name string) bool {
-	for names := r.names; ; {
-		i := strings.Index(names, name)
-		if i < 0 {
-			return false
-		}
-		end := i + len(name)
-		if (i == 0 || names[i-1] == ' ') && names[end] == ' ' {
-			return true
-		}
-		names = names[end:]
-		names = names[strings.IndexByte(names, ' ')+1:] // each name has a blank behind it
-	}
-}
+func (r *Row) has(name string) bool { return word.Listed(r.names, name) }
 
 // Family is the first of a row's names.
 func (r *Row) Family() string {
@@ -129,7 +114,7 @@ func Explain(name string) string {
 		if rows[i].As == languageRow {
 			plain = strings.TrimRight(name, "0123456789.-")
 		}
-		if plain != "" && strings.IndexByte(plain, ' ') < 0 && rows[i].has(plain) {
+		if rows[i].has(plain) {
 			b.WriteString(name + " " + rows[i].inWords() + "\n")
 		}
 	}

@@ -2,6 +2,8 @@ package table
 
 import (
 	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // LastWord is the last part of a variable's name.
@@ -12,14 +14,8 @@ func LastWord(name string) string {
 // IgnoresVariables names the programs that obey none but those that are judged
 // where they are set.
 func IgnoresVariables(prog string) bool {
-	switch prog {
-	case "git", "cp", "mv", "ln", "rm", "rmdir", "mkdir", "chmod", "chown", "touch", "tee", "dd", "tar", "zip", "unzip",
-		"sed", "awk", "gawk", "mawk", "find", "xargs", "env", "sudo",
-		"nice", "timeout", "time", "nohup", "rsync", "kill", "truncate", "install", "mktemp", "gzip", "gunzip", "sleep", "jq",
-		"gh":
-		return true
-	}
-	return false
+	return word.Listed(" git cp mv ln rm rmdir mkdir chmod chown touch tee dd tar zip unzip sed awk gawk mawk find "+
+		"xargs env sudo nice timeout time nohup rsync kill truncate install mktemp gzip gunzip sleep jq gh ", prog)
 }
 
 // DirectsWrites says whether tools take a variable of this name as a place to
