@@ -330,8 +330,7 @@ func (s *Shell) transform(pe *syntax.ParamExp, v looked) []text {
 	if pe.Exp.Word != nil {
 		op = pe.Exp.Word.Lit()
 	}
-	switch op {
-	case "P":
+	if op == "P" {
 		for _, t := range v.Alts {
 			if t.Worst() > word.Below {
 				s.Deny(verdict.RuleUnknownCode, nodeArg(pe), "",
@@ -340,7 +339,6 @@ func (s *Shell) transform(pe *syntax.ParamExp, v looked) []text {
 			}
 			s.Document(t)
 		}
-	case "Q", "E", "A", "U", "u", "L", "K", "k", "a":
 	}
 	return mapTexts(v.Alts, func(t text) text {
 		if op == "a" {

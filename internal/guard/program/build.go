@@ -173,28 +173,6 @@ func (s *Judge) linkerFlags(a arg) {
 	}
 }
 
-// cargo knows cargo's subcommands that run text.
-func (s *Judge) cargo(argv []arg) {
-	if len(argv) > 1 && argv[1].Is("watch") {
-		o := word.Parse(argv[2:], "xswiedB", "--exec", "--shell", "--watch")
-		for _, a := range o.Values("-s", "--shell") {
-			s.Isolated(func() { s.RunText(a.Text, a, "cargo") })
-		}
-		for _, a := range o.Values("-x", "--exec") {
-			t := word.Lit("cargo ").With(a.Text...)
-			s.Isolated(func() { s.RunText(t, a, "cargo") })
-		}
-		return
-	}
-	for i, a := range argv[1:] {
-		if argv[i].Is("--config") && strings.Contains(a.Known(), "runner") || argv[i].Is("--config") &&
-			strings.Contains(a.Known(), "wrapper") || argv[i].Is("--config") && strings.Contains(a.Known(), "linker") {
-			s.Suspicious(a)
-		}
-	}
-	s.generic(argv)
-}
-
 // packageRunner runs node's package managers: their exec forms run commands.
 func (s *Judge) packageRunner(name string, argv []arg) bool {
 	o, rest := word.Leading(argv[1:], "Cpcwr", []string{"--prefix", "--cwd", "--dir", "--package", "--call", "--workspace",

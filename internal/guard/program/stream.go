@@ -61,14 +61,8 @@ func (s *Judge) sed(argv []arg) {
 
 // passThrough is the kind of what a filter prints of its input.
 func (s *Judge) passThrough() text {
-	if s.Stdin == nil || len(s.Stdin.Text) == 0 {
-		return word.Unknown(word.Dynamic)
-	}
-	if k := s.Stdin.Text.Worst(); k == word.Hidden {
+	if s.Stdin != nil && s.Stdin.Text.Worst() == word.Hidden {
 		return word.Unknown(word.Hidden)
-	}
-	if s.Stdin.Text.Worst() == word.Literal {
-		return word.Unknown(word.Dynamic) // known text that is being rewritten
 	}
 	return word.Unknown(word.Dynamic)
 }

@@ -37,8 +37,6 @@ func (s *Judge) runTool(name string, argv []arg) bool {
 		s.container(argv)
 	case "go":
 		s.golang(argv)
-	case "cargo":
-		s.cargo(argv)
 	case "vim":
 		s.editor(name, argv)
 	case "sqlite3":

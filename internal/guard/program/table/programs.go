@@ -69,8 +69,6 @@ var rows = [...]Row{
 		Rest: JudgeOptions},
 	{As: ToolRow, names: " go ",
 		does: "builds and runs what lies in the workspace; -toolexec and -exec run"},
-	{As: ToolRow, names: " cargo ",
-		does: "builds and runs what lies in the workspace"},
 	{As: ToolRow, names: " vim vi nvim ex view gvim ed emacs emacsclient nano kak hx ",
 		does: "writes its operands and runs its commands"},
 	{As: ToolRow, names: " sqlite3 psql mysql mariadb duckdb ",
