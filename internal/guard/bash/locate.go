@@ -19,18 +19,7 @@ func (s *Shell) Locate(t text, dir string, name bool) (land.Place, string) {
 	if t.Worst() == word.Hidden || t.First() >= word.Environ {
 		return land.Unknown, ""
 	}
-	var b strings.Builder
-	for _, piece := range t {
-		switch piece.Kind {
-		case word.Literal:
-			b.WriteString(piece.Text)
-		case word.Matched:
-			b.WriteString(land.Star)
-		default:
-			b.WriteString(land.Hole)
-		}
-	}
-	abs := b.String()
+	abs := t.Filled(land.Star, land.Hole)
 	if !path.IsAbs(abs) {
 		abs = dir + "/" + abs
 	}

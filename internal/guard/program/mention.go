@@ -64,18 +64,7 @@ func speaksOfPaths(t text) bool {
 // marked is t as one string, with holes for what is not known and the home
 // where programs write it out.
 func (s *Judge) marked(t text) string {
-	var b strings.Builder
-	for _, piece := range t {
-		switch piece.Kind {
-		case word.Literal:
-			b.WriteString(piece.Text)
-		case word.Matched:
-			b.WriteString(land.Star)
-		default:
-			b.WriteString(land.Hole)
-		}
-	}
-	v := b.String()
+	v := t.Filled(land.Star, land.Hole)
 	if s.Home() != "" && strings.Contains(v, "HOME") {
 		v = strings.NewReplacer("${HOME}", s.Home(), "$HOME", s.Home(), "$ENV{HOME}", s.Home()).Replace(v)
 	}

@@ -72,15 +72,7 @@ func Judge(s Host, lang string, t text, at arg, args []text) bool {
 		s.Deny(verdict.RuleUnknownCode, at, "", "the program text can't be told beforehand",
 			"write it out, or put it into a file of the workspace")
 	}
-	var b strings.Builder
-	for _, piece := range t {
-		if piece.Kind == word.Literal || piece.Kind == word.Matched {
-			b.WriteString(piece.Text)
-		} else {
-			b.WriteString(land.Hole)
-		}
-	}
-	source := homes(b.String(), s.Home())
+	source := homes(t.Filled("", land.Hole), s.Home())
 	p := &program{s: s, lang: lang, at: at, args: args, consts: map[string]string{}, dir: s.Dir()}
 	p.toks = Tokenize(lang, source)
 	defer s.Descend("programs within programs", at, len(p.toks))()

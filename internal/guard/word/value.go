@@ -152,25 +152,26 @@ func (t Text) Size() int {
 }
 
 // Known is t with its unknown pieces left out, for scanning.
-func (t Text) Known() string {
-	var b strings.Builder
-	for _, s := range t {
-		if s.Kind == Literal || s.Kind == Matched {
-			b.WriteString(s.Text)
-		}
-	}
-	return b.String()
-}
+func (t Text) Known() string { return t.Filled("", "") }
 
 // String shows t to a person.
-func (t Text) String() string {
+func (t Text) String() string { return t.Filled("", "…") }
+
+// Filled is t with matched for what a pattern matches, or the pattern itself,
+// and unknown for what is not known.
+func (t Text) Filled(matched, unknown string) string {
+	if v, ok := t.Literal(); ok {
+		return v
+	}
 	var b strings.Builder
 	for _, s := range t {
-		switch s.Kind {
-		case Literal, Matched:
+		switch {
+		case s.Kind == Literal || s.Kind == Matched && matched == "":
 			b.WriteString(s.Text)
+		case s.Kind == Matched:
+			b.WriteString(matched)
 		default:
-			b.WriteString("…")
+			b.WriteString(unknown)
 		}
 	}
 	return b.String()
