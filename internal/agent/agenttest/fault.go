@@ -54,13 +54,6 @@ func (s *Server) Fail(nth int, faults ...Fault) {
 // FailNext lets the requests that come next go wrong.
 func (s *Server) FailNext(faults ...Fault) { s.Fail(s.Turns()+1, faults...) }
 
-// Heal forgets every fault that has not happened yet.
-func (s *Server) Heal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.faults)
-}
-
 // Release lets everything that hangs go on.
 func (s *Server) Release() {
 	s.mu.Lock()
