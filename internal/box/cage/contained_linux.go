@@ -42,35 +42,7 @@ const called = 2 * time.Minute
 
 // Run runs the program of e, which the plan names too, and returns when it and everything that it started are gone.
 func (c *Contained) Run(ctx context.Context, e box.Exec) error {
-	entry, err := c.Registry.add(e.Session)
-	if err != nil {
-		return err
-	}
-	defer entry.done()
-	if e.TTY != nil && c.User.foreign() {
-		if err := e.TTY.Chown(c.User.UID, c.User.GID); err != nil {
-			return fmt.Errorf("hand over terminal: %w", err)
-		}
-	}
-	s, err := c.User.Connect(e)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	if limit := c.Limits.Time; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, &box.LimitError{What: "time", Limit: limit.String()})
-		defer cancel()
-	}
-	res, err := c.run(ctx, e, entry, s)
-	s.Finish()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	return verdict(e, res, s)
+	return attend(ctx, c.User, c.Registry, c.Limits, e, c.run)
 }
 
 func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams) (jail.Result, error) {

@@ -90,7 +90,13 @@ func (r Registry) Close(ctx context.Context) error {
 
 // End ends what runs for one session.
 func (r Registry) End(ctx context.Context, session string) error {
-	return r.each(ctx, func(run run) bool { return run.Session == session })
+	if err := CheckKey("session", session); err != nil {
+		return err
+	}
+	if err := r.each(ctx, func(run run) bool { return run.Session == session }); err != nil {
+		return fmt.Errorf("end session %s: %w", session, err)
+	}
+	return nil
 }
 
 func (r Registry) lockGate(how int) (*os.File, error) {

@@ -37,29 +37,36 @@ type Cage struct {
 
 // Run runs the program of e, which the plan names too, and returns when it and everything that it started are gone.
 func (c *Cage) Run(ctx context.Context, e box.Exec) error {
-	entry, err := c.Registry.add(e.Session)
+	return attend(ctx, c.User, c.Registry, c.Limits, e,
+		func(ctx context.Context, e box.Exec, entry *run, s *Streams) (jail.Result, error) {
+			return (&inner{cage: c, entry: entry, streams: s, signals: e.Signals}).start(ctx)
+		})
+}
+
+// attend registers a run, connects its streams, bounds its time and says how it ended.
+func attend(ctx context.Context, u User, r Registry, l box.Limits, e box.Exec,
+	start func(context.Context, box.Exec, *run, *Streams) (jail.Result, error)) error {
+	entry, err := r.add(e.Session)
 	if err != nil {
 		return err
 	}
 	defer entry.done()
-	if e.TTY != nil && c.User.foreign() {
-		if err := e.TTY.Chown(c.User.UID, c.User.GID); err != nil {
+	if e.TTY != nil && u.foreign() {
+		if err := e.TTY.Chown(u.UID, u.GID); err != nil {
 			return fmt.Errorf("hand over terminal: %w", err)
 		}
 	}
-	s, err := c.User.Connect(e)
+	s, err := u.Connect(e)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-
-	if limit := c.Limits.Time; limit > 0 {
+	if limit := l.Time; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &box.LimitError{What: "time", Limit: limit.String()})
 		defer cancel()
 	}
-	in := &inner{cage: c, entry: entry, streams: s, signals: e.Signals}
-	res, err := in.start(ctx)
+	res, err := start(ctx, e, entry, s)
 	s.Finish()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -60,12 +60,12 @@ func testBox(t *testing.T) *box.Box {
 // created is a box that is running.
 func created(t *testing.T) (box.Driver, *box.Box) {
 	t.Helper()
-	return madeBy(t, testOptions())
+	return madeBy(t, testOptions(), testBox(t))
 }
 
-func madeBy(t *testing.T, o Options) (box.Driver, *box.Box) {
+func madeBy(t *testing.T, o Options, b *box.Box) (box.Driver, *box.Box) {
 	t.Helper()
-	d, b := New(o), testBox(t)
+	d := New(o)
 	if err := d.Create(t.Context(), b, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package native
 
 import (
-	"context"
 	"os"
 	"slices"
 	"strings"
@@ -17,17 +16,9 @@ import (
 // nested is a running box whose sessions can run containers.
 func nested(t *testing.T) (box.Driver, *box.Box) {
 	t.Helper()
-	d, b := New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Nested: true, Apart: os.Getuid() == 0}), testBox(t)
+	b := testBox(t)
 	b.Spec.VM.Containers = true
-	if err := d.Create(t.Context(), b, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
-			t.Error(err)
-		}
-	})
-	return d, b
+	return madeBy(t, Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Nested: true, Apart: os.Getuid() == 0}, b)
 }
 
 // nesting is what an engine of containers does, and what it must not be able to do.

@@ -160,7 +160,7 @@ func TestVersionsThatAreLinks(t *testing.T) {
 // leads to something else.
 func TestProgramsThatAreLinks(t *testing.T) {
 	home := t.TempDir()
-	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { //nolint:gosec // as a home's parent is
+	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	lay(t, home, ".cargo/bin/rustup", ".cargo/credentials.toml")
@@ -174,7 +174,7 @@ func TestProgramsThatAreLinks(t *testing.T) {
 	if s := find(home, nil, nil); len(s.mounts) != 1 || len(s.links) != 2 {
 		t.Errorf("mounts %+v, links %q", s.mounts, s.links)
 	}
-	d, b := madeBy(t, Options{Tool: boxtest.Tool(), Home: home, Path: "/usr/bin:/bin:" + home + "/.cargo/bin"})
+	d, b := madeBy(t, Options{Tool: boxtest.Tool(), Home: home, Path: "/usr/bin:/bin:" + home + "/.cargo/bin"}, testBox(t))
 	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", "ls $0/.cargo $0/.cargo/bin; rustc", home}})
 	want := home + "/.cargo:\nbin\n\n" + home + "/.cargo/bin:\ncargo\nrustc\nrustup\n.cargo/bin/rustup\n"
 	if err != nil || out != want {
@@ -218,7 +218,7 @@ func TestProgramsByThemselves(t *testing.T) {
 				}
 			}
 			path := "/usr/bin:/bin:" + bin
-			d, b := madeBy(t, Options{Tool: boxtest.Tool(), Home: home, Path: path, Programs: []string{"agent"}})
+			d, b := madeBy(t, Options{Tool: boxtest.Tool(), Home: home, Path: path, Programs: []string{"agent"}}, testBox(t))
 			script := `agent && d=$(dirname "$(readlink -f "$(command -v agent)")") && ls "$d"; find "$1" -name token -o ` +
 				`-name npmrc`
 			out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", script, "sh", home}})

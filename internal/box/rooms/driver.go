@@ -230,13 +230,7 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 
 // Halt ends what still runs for a session.
 func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
-	if err := cage.CheckKey("session", session); err != nil {
-		return err
-	}
-	if err := Runs(b).End(ctx, session); err != nil {
-		return fmt.Errorf("end session %s: %w", session, err)
-	}
-	return nil
+	return Runs(b).End(ctx, session)
 }
 
 // Discard ends what still runs for a session and removes its home and workspace.

@@ -171,13 +171,7 @@ func adminDir(b *box.Box, common, session string) (string, error) {
 
 // Halt ends what a session has running.
 func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
-	if err := cage.CheckKey("session", session); err != nil {
-		return err
-	}
-	if err := runs(b).End(ctx, session); err != nil {
-		return fmt.Errorf("end session %s: %w", session, err)
-	}
-	return nil
+	return runs(b).End(ctx, session)
 }
 
 // Discard removes a session's worktree and directories. Its branch stays in the user's repository.
