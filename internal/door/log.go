@@ -15,7 +15,7 @@ const LogFile = "net.jsonl"
 // MaxLog bounds one file of the record; the one before it is kept too, as LogFile.1. A box decides how often it asks.
 const MaxLog = 8 << 20
 
-// logFile is made when there is something to write. Shells of one box write the same one, so it is opened for each line.
+// logFile is made when there is something to write. Shells of one box share one, so it is opened for each line.
 type logFile struct {
 	path string
 	most int64
