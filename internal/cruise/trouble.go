@@ -69,7 +69,7 @@ func (m *machine) waitOut(trouble string, wait time.Duration) (same bool, err er
 	return !idle, err
 }
 
-// lookForActivity looks, in the midst of something else, whether anything has happened where the phase would end because
+// lookForActivity looks, in the midst of something else, whether anything has happened, before the phase ends because
 // nothing does. What there is waits for the next look.
 func (m *machine) lookForActivity() error {
 	now, err := m.Now()
