@@ -21,7 +21,7 @@ func FuzzDecide(f *testing.F) {
 		"git -c a.b=c -C d e", "find . -exec a {} +", "xargs -I{} b", "python3 -c 'open(\"x\",\"w\")'", "sed 's/a/b/w c' d",
 		"awk '{print > \"x\"}'",
 		"tar xf a -C b", "for i in {1..9}; do $i; done", "case $x in a) b;; esac", "echo ${!x} ${x@P} ${x//a/b} ${x:1:2}",
-		"trap 'a' EXIT", "[[ -v a[$(b)] ]]",
+		"trap 'a' EXIT", "[[ -v a[$(b)] ]]", "git -c alias x", "git -c url=a x",
 	} {
 		f.Add(seed)
 	}

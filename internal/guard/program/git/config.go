@@ -132,7 +132,10 @@ func (s *Git) configPair(a arg) {
 	}
 	value := a.After(min(len(key)+1, len(a.Prefix())))
 	lower := strings.ToLower(key)
-	section, _, _ := strings.Cut(lower, ".")
+	section, _, dotted := strings.Cut(lower, ".")
+	if !dotted {
+		return // git knows no such key
+	}
 	last := lower[strings.LastIndexByte(lower, '.')+1:]
 	switch {
 	case section == "alias":
