@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
 )
@@ -20,16 +21,10 @@ var (
 
 func docs(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("docs/*.md"))(t)
 	texts := map[string]string{}
 	for _, f := range append(files, "README.md", "CONTRIBUTING.md", "CHANGELOG.md") {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(f))(t)
 		texts[f] = string(data)
 	}
 	return texts
@@ -52,10 +47,7 @@ func TestDocsNameFilesThatExist(t *testing.T) {
 }
 
 func TestDocsNameMakeTargetsThatExist(t *testing.T) {
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := must.Get(os.ReadFile("Makefile"))(t)
 	for name, text := range docs(t) {
 		for _, m := range makeInDocs.FindAllStringSubmatch(text, -1) {
 			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).Match(makefile) {
@@ -69,9 +61,7 @@ func TestDocsNameMakeTargetsThatExist(t *testing.T) {
 func TestDocsNameCommandsThatExist(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "cco")
-	if err := programs.Build(t.Context(), dir, "cco", "cco-cruise"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, programs.Build(t.Context(), dir, "cco", "cco-cruise"))
 	asked := map[string]bool{}
 	for name, text := range docs(t) {
 		for _, m := range ccoInDocs.FindAllStringSubmatch(text, -1) {
@@ -92,12 +82,9 @@ func TestDocsNameCommandsThatExist(t *testing.T) {
 
 // Guards against commands on boxes that the README's table leaves out.
 func TestTheReadmeHasEveryCommandOfBox(t *testing.T) {
-	out, err := proc.Output(t.Context(), proc.Cmd{
+	out := must.Get(proc.Output(t.Context(), proc.Cmd{
 		Argv: []string{"go", "run", "./cmd/cco", "box", "--help"}, Env: append(os.Environ(), "CGO_ENABLED=0"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	_, list, _ := strings.Cut(string(out), "Available Commands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	commands := strings.Split(list, "\n")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -69,7 +70,7 @@ var layers = map[string][]string{
 	"internal/skill":     {},
 	"internal/box/verify": {"internal/box", "internal/box/probe", "internal/broker", "internal/door",
 		"internal/proc", "internal/tree"},
-	"internal/box/boxtest": {"internal/box", "internal/proc", "internal/socket"},
+	"internal/box/boxtest": {"internal/box", "internal/must", "internal/proc", "internal/socket"},
 	"internal/box/native": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe",
 		"internal/box/rooms", "internal/tree"},
 	"internal/box/rooms": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/tree"},
@@ -83,20 +84,21 @@ var layers = map[string][]string{
 	"internal/box/cage": {"internal/box", "internal/box/native/jail", "internal/proc", "internal/socket", "internal/tree"},
 	"internal/inside/tool": {"internal/box/native/jail", "internal/box/probe", "internal/guest", "internal/inside",
 		"internal/inside/gitwrap", "internal/inside/relay", "internal/inside/script"},
-	"internal/inside":           {"internal/proc", "internal/tree"},
-	"internal/inside/gitwrap":   {},
-	"internal/inside/relay":     {"internal/proc", "internal/socket"},
-	"internal/inside/script":    {"internal/proc"},
-	"internal/canary":           {"internal/git", "internal/git/quarantine"},
-	"internal/forge":            {},
-	"internal/forge/github":     {"internal/forge", "internal/forge/wire", "internal/git"},
-	"internal/forge/forgetest":  {"internal/forge", "internal/forge/wire", "internal/git", "internal/proc"},
+	"internal/inside":         {"internal/proc", "internal/tree"},
+	"internal/inside/gitwrap": {},
+	"internal/inside/relay":   {"internal/proc", "internal/socket"},
+	"internal/inside/script":  {"internal/proc"},
+	"internal/canary":         {"internal/git", "internal/git/quarantine"},
+	"internal/forge":          {},
+	"internal/forge/github":   {"internal/forge", "internal/forge/wire", "internal/git"},
+	"internal/forge/forgetest": {"internal/forge", "internal/forge/wire", "internal/git", "internal/must",
+		"internal/proc"},
 	"internal/forge/gitea":      {"internal/forge", "internal/forge/wire", "internal/git"},
-	"internal/forge/giteatest":  {"internal/proc"},
+	"internal/forge/giteatest":  {"internal/must", "internal/proc"},
 	"internal/forge/githubfake": {"internal/forge", "internal/proc"},
 	"internal/forge/wire":       {"internal/forge"},
 	"internal/git":              {"internal/proc"},
-	"internal/git/gittest":      {"internal/proc"},
+	"internal/git/gittest":      {"internal/must", "internal/proc"},
 	"internal/git/quarantine":   {"internal/git", "internal/proc"},
 	"internal/guard/hook": {"internal/guard", "internal/guard/jsontext", "internal/guard/land",
 		"internal/guard/verdict"},
@@ -121,6 +123,7 @@ var layers = map[string][]string{
 	"internal/cruise/crash/engine": {"internal/app", "internal/app/phases", "internal/cli", "internal/cli/cruising",
 		"internal/cruise"},
 	"internal/cruise/cruisetest": {"internal/cruise/serve", "internal/forge/githubfake", "internal/git/gittest",
+		"internal/must",
 		"internal/proc", "internal/programs"},
 	"internal/cruise/durable": {"internal/cruise"},
 	"internal/cruise/real":    {},
@@ -143,6 +146,7 @@ var layers = map[string][]string{
 	"internal/guard/verdict":  {},
 	"internal/guard/word":     {},
 	"internal/guard/jsontext": {},
+	"internal/must":           {},
 	"internal/proc":           {},
 	"internal/programs":       {"internal/proc"},
 	"internal/paths":          {},
@@ -200,13 +204,10 @@ func check(t *testing.T, name string, imports []string) {
 
 func list(t *testing.T, goos string) (pkgs []goPackage) {
 	t.Helper()
-	out, err := proc.Output(t.Context(), proc.Cmd{
+	out := must.Get(proc.Output(t.Context(), proc.Cmd{
 		Argv: []string{"go", "list", "-json=ImportPath,Imports", "./cmd/...", "./internal/..."},
 		Env:  append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func task(plan string) Task {
@@ -14,10 +16,7 @@ func task(plan string) Task {
 
 func find(t *testing.T, name string) Adapter {
 	t.Helper()
-	a, err := Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Find(name))(t)
 	return a
 }
 

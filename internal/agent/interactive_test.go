@@ -16,6 +16,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -45,9 +46,7 @@ func (s *stage) onTerminal(t *testing.T, done func() bool) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = master.Close() }()
-	if err := pty.Setsize(master, &pty.Winsize{Cols: 100, Rows: 40}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pty.Setsize(master, &pty.Winsize{Cols: 100, Rows: 40}))
 	cmd := s.a.Command(s.task)
 	for _, f := range cmd.Etc {
 		s.put(t, filepath.Join(s.etc, f.Path), string(f.Data))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a limit that looks like a lost login: on a terminal the door's answer is the last that the user sees
@@ -54,29 +55,17 @@ func TestRealLimitOnATerminal(t *testing.T) {
 // behindADoor puts a door with limits before the stage's model, and counts what the limits refuse.
 func (s *stage) behindADoor(t *testing.T, limits broker.Limits) *atomic.Int64 {
 	t.Helper()
-	p, err := broker.FindProvider(s.a.Provider())
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := url.Parse(s.model.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(broker.FindProvider(s.a.Provider()))(t)
+	base := must.Get(url.Parse(s.model.URL))(t)
 	var refused atomic.Int64
-	door, err := broker.Open(broker.Config{Token: s.task.Token, Models: []broker.Upstream{{Provider: p, Base: base}},
+	door := must.Get(broker.Open(broker.Config{Token: s.task.Token, Models: []broker.Upstream{{Provider: p, Base: base}},
 		Limits: limits,
 		Record: func(e broker.Entry) {
 			if e.Decision == broker.Limited {
 				refused.Add(1)
 			}
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}))(t)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	go func() { _ = door.Serve(l) }()
 	t.Cleanup(func() { _ = door.Close() })
 	s.task.Door = l.Addr().String()

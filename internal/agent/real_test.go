@@ -22,6 +22,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
 	"github.com/cco-dev/cco/internal/provision"
@@ -38,14 +39,8 @@ func cli(t *testing.T, a agent.Adapter) string {
 	if !*oldest {
 		return agenttest.Program(t, a.Name())
 	}
-	cache, err := filepath.Abs(filepath.Join("..", "..", ".cache", "oldest"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := install.Install(t.Context(), cache, a, a.Package().Oldest, install.Host())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := must.Get(filepath.Abs(filepath.Join("..", "..", ".cache", "oldest")))(t)
+	p := must.Get(install.Install(t.Context(), cache, a, a.Package().Oldest, install.Host()))(t)
 	return p.Path
 }
 
@@ -62,14 +57,8 @@ type stage struct {
 
 func newStage(t *testing.T, name string, steps ...agenttest.Step) *stage {
 	t.Helper()
-	a, err := agent.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(agent.Find(name))(t)
+	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	s := &stage{a: a, root: root, host: filepath.Join(root, "host"), model: agenttest.Serve(t, steps...)}
 	wt, home := filepath.Join(root, "work"), filepath.Join(root, "home")
 	s.run(t, "git", "init", "-q", s.host)
@@ -94,36 +83,22 @@ func newStage(t *testing.T, name string, steps ...agenttest.Step) *stage {
 func (s *stage) run(t *testing.T, argv ...string) {
 	t.Helper()
 	env := append(os.Environ(), "CGO_ENABLED=0", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-	if err := proc.Run(t.Context(), proc.Cmd{Argv: argv, Env: env}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: argv, Env: env}))
 }
 
 func (s *stage) put(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 // guard puts the managed settings and the adapter's own files where boxes have them.
 func (s *stage) guard(t *testing.T, home string) {
 	t.Helper()
 	binary := filepath.Join(s.root, "bin", "cco-guard")
-	if err := programs.Build(t.Context(), filepath.Dir(binary), "cco-guard"); err != nil {
-		t.Fatal(err)
-	}
-	policy, err := discover.Policy(s.task.Workspace, s.host, home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := settings.PolicyFile(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, programs.Build(t.Context(), filepath.Dir(binary), "cco-guard"))
+	policy := must.Get(discover.Policy(s.task.Workspace, s.host, home))(t)
+	file := must.Get(settings.PolicyFile(policy))(t)
 	s.etc = agenttest.Etc(t)
 	for _, f := range append(settings.Managed(binary, settings.PolicyPath, "nonce"), file) {
 		s.put(t, filepath.Join(s.etc, strings.TrimPrefix(f.Path, "/etc/")), string(f.Data))
@@ -190,10 +165,7 @@ func (s *stage) record(t *testing.T, name string, out, words []byte, exit int) {
 		text = regexp.MustCompile(`file:///[^ "]*/node_modules`).ReplaceAllString(text, "file:///opt/agent/node_modules")
 		return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	}
-	data, err := json.MarshalIndent(recording{exit, scrub(out), scrub(words)}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.MarshalIndent(recording{exit, scrub(out), scrub(words)}, "", " "))(t)
 	s.put(t, filepath.Join("event", "testdata", s.a.Name(), name+".json"), string(data)+"\n")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // offered is a tool as an agent offers it to its model.
@@ -107,9 +108,7 @@ func TestTheGuardKnowsEveryToolThatAgentsOffer(t *testing.T) {
 				t.Fatalf("it never asked its model\n%s", s.model.Summary())
 			}
 			var body any
-			if err := json.Unmarshal(requests[first].Body, &body); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(requests[first].Body, &body))
 			tools := toolsIn(body, "")
 			if len(tools) < 8 {
 				t.Errorf("only %d tools were found", len(tools))
@@ -126,10 +125,7 @@ func judged(t *testing.T, tool offered) {
 	t.Helper()
 	input := map[string]any{}
 	decide := func() guard.Verdict {
-		data, err := json.Marshal(input)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(input))(t)
 		return guard.Decide(guard.Policy{Workspace: "/workspace"}, nil,
 			guard.Call{Tool: tool.name, Input: data, Cwd: "/workspace"})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -53,15 +54,10 @@ chmod +x "$p"
 // Guards against a machine that has to be given by hand what cco could put there, and against a host's own program,
 // which a machine can't see, being counted on.
 func TestMachinesGetTheAgentsThatTheyLack(t *testing.T) {
-	claude, err := agent.Find("claude")
-	if err != nil {
-		t.Fatal(err)
-	}
+	claude := must.Get(agent.Find("claude"))(t)
 	bin := t.TempDir()
 	for name, text := range map[string]string{"npm": npm, "claude": "#!/bin/sh\necho 9.9.9\n"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755))
 	}
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	broken := errors.New("the machine is gone")
@@ -86,9 +82,7 @@ func TestMachinesGetTheAgentsThatTheyLack(t *testing.T) {
 			s, _, words := term.Test("")
 			a := &App{IO: s, Dirs: config.Dirs{Data: t.TempDir()}}
 			if tt.there {
-				if _, err := install.Install(t.Context(), a.Dirs.Data, claude, "", install.Host()); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(install.Install(t.Context(), a.Dirs.Data, claude, "", install.Host()))(t)
 			}
 			t.Setenv("NPM_FAIL", tt.fail)
 			path, dirs, err := a.program(t.Context(), claude, &box.Box{Name: "vm"}, tt.machine)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // asks sends requests to a model and says which of them it got whole.
@@ -156,9 +158,7 @@ func TestWhatIsBrokenOffCostsWhatMayHaveBeenThought(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = res.Body.Close() }()
-			if _, err := io.ReadFull(res.Body, make([]byte, len(c.answer))); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.ReadFull(res.Body, make([]byte, len(c.answer))))(t)
 		}
 		ahead.Store(int64(c.ran))
 		_ = conn.Close()

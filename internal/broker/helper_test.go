@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const (
@@ -84,10 +86,7 @@ func rules(t *testing.T, texts ...string) func() []Rule {
 	t.Helper()
 	var all []Rule
 	for _, s := range texts {
-		r, err := ParseRule(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(ParseRule(s))(t)
 		all = append(all, r)
 	}
 	return func() []Rule { return all }
@@ -151,10 +150,7 @@ func (tr *trial) entry(n int) Entry {
 
 func (tr *trial) dial() net.Conn {
 	tr.t.Helper()
-	c, err := net.Dial("unix", tr.socket)
-	if err != nil {
-		tr.t.Fatal(err)
-	}
+	c := must.Get(net.Dial("unix", tr.socket))(tr.t)
 	tr.t.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	return c
@@ -189,10 +185,8 @@ func basic(token string) string {
 func (tr *trial) connect(to string) (net.Conn, *bufio.Reader, int, string) {
 	tr.t.Helper()
 	c := tr.dial()
-	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: %s\r\n\r\n", to,
-		basic(theToken)); err != nil {
-		tr.t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\nProxy-Authorization: %s\r\n\r\n", to,
+		basic(theToken)))(tr.t)
 	r := bufio.NewReader(c)
 	res, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
 	if err != nil {
@@ -227,10 +221,7 @@ func (tr *trial) proxied(token string) *http.Client {
 
 func key(t *testing.T, secret string) Key {
 	t.Helper()
-	k, err := NewKey(secret, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(NewKey(secret, false))(t)
 	return k
 }
 
@@ -239,14 +230,8 @@ func upstream(t *testing.T, name string, h http.HandlerFunc) (Upstream, *httptes
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	base, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := FindProvider(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(url.Parse(s.URL))(t)
+	p := must.Get(FindProvider(name))(t)
 	return Upstream{Provider: p, Base: base, Key: key(t, theKey)}, s
 }
 

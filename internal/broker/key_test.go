@@ -12,20 +12,18 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestKeysComeFromWhereTheUserKeepsThem(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "key")
-	if err := os.WriteFile(file, []byte(theKey+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(theKey+"\n"), 0o600))
 	// The keyring's programs are stood in for by one that prints its arguments' last word.
 	for _, name := range []string{"secret-tool", "security"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\ncase \"$*\" in *cco*) echo "+theKey+
-			";; *) echo no such item >&2; exit 1;; esac\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\ncase \"$*\" in *cco*) echo "+theKey+
+			";; *) echo no such item >&2; exit 1;; esac\n"), 0o700))
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	env := func(name string) string {
@@ -92,10 +90,7 @@ func TestAKeyPrintsAsNothing(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
 		all += fmt.Sprintf(verb, k) + fmt.Sprintf(verb, h) + fmt.Sprintf(verb, &h) + fmt.Sprintf(verb, Upstream{Key: k})
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(h))(t)
 	all += string(text)
 	if strings.Contains(all, "REALKEY") || strings.Contains(all, fmt.Sprintf("%x", "REALKEY")) ||
 		strings.Contains(all, fmt.Sprintf("%X", "REALKEY")) {

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestKeysAreAddedOnTheWay(t *testing.T) {
@@ -32,10 +34,7 @@ func TestKeysAreAddedOnTheWay(t *testing.T) {
 			w.Header().Set("Set-Cookie", "a=b")
 			_, _ = io.WriteString(w, "{}")
 		})
-		k, err := NewKey(c.key, c.bearer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(NewKey(c.key, c.bearer))(t)
 		u.Key = k
 		tr := open(t, Config{Models: []Upstream{u}})
 		status, _, h := tr.ask("POST", c.path+"?key="+theToken+"&beta=true&access_token=x", `{}`, "Authorization", "Bearer "+
@@ -266,10 +265,7 @@ func TestTheKeyNeverComesBack(t *testing.T) {
 		}
 	}
 	e := tr.entry(2)
-	text, err := json.Marshal([]any{e, tr.door.cfg.Models})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal([]any{e, tr.door.cfg.Models}))(t)
 	all := string(text) + fmt.Sprintf("%v %+v %#v %s %q %x", u, u, u.Key, u.Key, u.Key, u.Key) +
 		fmt.Sprintf("%v %+v %#v", tr.door, struct{ k Key }{u.Key}, tr.door.cfg.Models)
 	if strings.Contains(all, theKey) || strings.Contains(bodies.String(), theKey) {
@@ -308,10 +304,7 @@ func TestWhatAModelsHostDoesWrongIsToldInItsOwnTongue(t *testing.T) {
 		{"https://no-such-host.invalid", "can't be"},
 	} {
 		for _, p := range Providers() {
-			base, err := url.Parse(c.base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			base := must.Get(url.Parse(c.base))(t)
 			tr := open(t, Config{Models: []Upstream{{Provider: p, Base: base, Key: key(t, theKey)}}})
 			path := map[string]string{"anthropic": "/anthropic/v1/messages", "openai": "/openai/v1/responses",
 				"gemini": "/gemini/v1beta/models/m:generateContent"}[p.Name]

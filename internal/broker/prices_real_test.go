@@ -11,14 +11,12 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against prices that nobody carries: each row is compared with the package that it names.
 func TestRealPricesAreThoseOfThePackages(t *testing.T) {
-	ps, err := DefaultPrices()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ps := must.Get(DefaultPrices())(t)
 	carried := map[string]func(string) map[string]float64{"claude": claudeCarries(t), "opencode": opencodeCarries(t)}
 	for _, p := range ps {
 		name, _, _ := strings.Cut(p.Source, " ")
@@ -45,7 +43,7 @@ func biggest(t *testing.T, agent string) string {
 	t.Helper()
 	root := filepath.Dir(filepath.Dir(agenttest.Program(t, agent))) // node_modules
 	best, size := "", int64(0)
-	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -54,14 +52,8 @@ func biggest(t *testing.T, agent string) string {
 			best, size = path, info.Size()
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(best)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	text := must.Get(os.ReadFile(best))(t)
 	return string(text)
 }
 

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const publicAddr = "93.184.216.34"
@@ -280,10 +282,7 @@ func tunnelTo(t *testing.T, mode Mode, to string, serve func(net.Conn)) (*trial,
 	t.Helper()
 	name, port, _ := net.SplitHostPort(to)
 	tr := open(t, Config{Mode: mode, Allowed: rules(t, to)})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {

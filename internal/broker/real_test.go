@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -21,17 +22,11 @@ import (
 func realRun(t *testing.T, agent string, s *agenttest.Server, limits Limits) (*trial, string, error) {
 	t.Helper()
 	home, dir := t.TempDir(), t.TempDir()
-	if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"git", "init", "-q", dir}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: []string{"git", "init", "-q", dir}}))
 	settings := filepath.Join(home, ".gemini", "settings.json")
-	if err := os.Mkdir(filepath.Dir(settings), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Dir(settings), 0o755))
+	must.Do(t, os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`),
+		0o600))
 	name := map[string]string{"claude": "anthropic", "codex": "openai", "gemini": "gemini", "opencode": "openai"}[agent]
 	p, err := FindProvider(name)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestRulesAllowWhatTheySay(t *testing.T) {
@@ -38,10 +40,7 @@ func TestRulesAllowWhatTheySay(t *testing.T) {
 		{"127.0.0.1:80", "2130706433:80", true},
 		{"0.0.0.0/0", "[::1]:443", false},
 	} {
-		tg, err := parseTarget(c.target, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tg := must.Get(parseTarget(c.target, 0))(t)
 		p := policy{mode: ModeAllowlist, rules: rules(t, c.rule)()}
 		if _, err := p.named(tg); (err == nil) != c.allowed {
 			t.Errorf("rule %s, target %s: %v", c.rule, c.target, err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // clientHello is what Go's own client says first, with a server name or without.
@@ -28,13 +30,9 @@ func clientHello(t testing.TB, name string, change func(*tls.Config)) []byte {
 		_ = tls.Client(ours, c).HandshakeContext(ctx)
 	}()
 	head := make([]byte, recordHead)
-	if _, err := io.ReadFull(theirs, head); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(theirs, head))(t)
 	body := make([]byte, binary.BigEndian.Uint16(head[3:]))
-	if _, err := io.ReadFull(theirs, body); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(theirs, body))(t)
 	_ = theirs.Close()
 	return append(head, body...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const id = "0123abcd"
@@ -41,38 +42,26 @@ func stage(t *testing.T, prepare ...func(s *scene)) *scene {
 	s.user.Git("worktree", "add", "-q", "-b", "cco/"+id, work)
 	s.agent = gittest.At(t, work)
 	s.own = canary.Own{ID: id, Branch: "cco/" + id, Workspace: work, Stash: true}
-	shot, err := canary.Take(t.Context(), s.open(), s.dir, s.own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shot := must.Get(canary.Take(t.Context(), s.open(), s.dir, s.own))(t)
 	s.shot = shot
 	return s
 }
 
 func (s *scene) open() *git.Repo {
 	s.t.Helper()
-	repo, err := git.Open(s.t.Context(), s.user.Dir)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	repo := must.Get(git.Open(s.t.Context(), s.user.Dir))(s.t)
 	return repo
 }
 
 func (s *scene) compare() []canary.Finding {
 	s.t.Helper()
-	found, err := canary.Compare(s.t.Context(), s.open(), s.shot, s.own)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	found := must.Get(canary.Compare(s.t.Context(), s.open(), s.shot, s.own))(s.t)
 	return found
 }
 
 func (s *scene) undo(found []canary.Finding) []canary.Outcome {
 	s.t.Helper()
-	out, err := canary.Undo(s.t.Context(), s.open(), s.shot, found)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	out := must.Get(canary.Undo(s.t.Context(), s.open(), s.shot, found))(s.t)
 	return out
 }
 
@@ -82,12 +71,8 @@ func (s *scene) gitPath(name string) string {
 
 func (s *scene) put(name, content string, mode os.FileMode) {
 	s.t.Helper()
-	if err := os.WriteFile(s.gitPath(name), []byte(content), mode); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Chmod(s.gitPath(name), mode); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, os.WriteFile(s.gitPath(name), []byte(content), mode))
+	must.Do(s.t, os.Chmod(s.gitPath(name), mode))
 }
 
 // state is everything that an undo must bring back byte for byte.
@@ -136,9 +121,7 @@ func TestNothingButTheAgentsOwnIsNothing(t *testing.T) {
 	s.user.Git("update-ref", "refs/cco/"+id+"-wip", s.base)
 	s.user.Git("pack-refs", "--all")
 	s.user.Git("gc", "-q")
-	if err := os.Chtimes(s.user.Path("a.txt"), time.Unix(1, 0), time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(s.user.Path("a.txt"), time.Unix(1, 0), time.Unix(1, 0)))
 	s.user.Git("status") // writes a refreshed index
 	if found := s.compare(); len(found) != 0 {
 		t.Errorf("found:\n%s", words(found))

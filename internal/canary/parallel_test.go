@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against blaming an agent that worked for hours for what its user did meanwhile.
@@ -62,10 +63,7 @@ func TestTheUsersOwnWorkFreezesNothing(t *testing.T) {
 // elsewhere is the user's second worktree.
 func (s *scene) elsewhere() string {
 	s.t.Helper()
-	b, err := os.ReadFile(s.gitPath("worktrees/linked/gitdir"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(s.gitPath("worktrees/linked/gitdir")))(s.t)
 	return filepath.Dir(strings.TrimSpace(string(b)))
 }
 
@@ -99,9 +97,7 @@ func TestWhatNothingExplainsIsGrave(t *testing.T) {
 		},
 		"a reflog that was forged away": func(s *scene) {
 			s.user.Commit("one", "u.txt", "1")
-			if err := os.Remove(s.gitPath("logs/HEAD")); err != nil {
-				s.t.Fatal(err)
-			}
+			must.Do(s.t, os.Remove(s.gitPath("logs/HEAD")))
 		},
 		"the agent's fetch": func(s *scene) { s.agent.Git("update-ref", "-m", "fetch", "refs/remotes/origin/main", s.base) },
 	} {
@@ -236,15 +232,10 @@ func TestAHugeHooksDirectory(t *testing.T) {
 	s := stage(t, hook)
 	before := s.state()
 	for i := range 20010 {
-		f, err := os.Create(s.gitPath(fmt.Sprintf("hooks/%d", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Create(s.gitPath(fmt.Sprintf("hooks/%d", i))))(t)
 		_ = f.Close()
 	}
-	if err := os.Truncate(s.gitPath("hooks/1"), 1<<40); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(s.gitPath("hooks/1"), 1<<40))
 	found := s.compare()
 	if len(found) != 1 || !strings.Contains(found[0].Words, "hooks has more than") {
 		t.Fatalf("found:\n%s", words(found))
@@ -262,9 +253,7 @@ func TestAFileTooLargeToKeep(t *testing.T) {
 	s := stage(t, func(s *scene) { s.put("hooks/big", strings.Repeat("x", 5<<20), 0o755) })
 	s.put("hooks/big", strings.Repeat("y", 5<<20), 0o755)
 	s.put("hooks/vast", "", 0o755)
-	if err := os.Truncate(s.gitPath("hooks/vast"), 1<<40); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(s.gitPath("hooks/vast"), 1<<40))
 	found := s.compare()
 	if len(grave(found)) != 2 {
 		t.Fatalf("found:\n%s", words(found))
@@ -287,9 +276,7 @@ func TestHooksOutsideTheRepository(t *testing.T) {
 		s.user.Commit("hooks", "githooks/pre-push", "mine")
 	})
 	s.user.Write("githooks/pre-push", "evil")
-	if err := os.WriteFile(filepath.Join(elsewhere, "post-merge"), []byte("evil"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(elsewhere, "post-merge"), []byte("evil"), 0o600))
 	found := s.compare()
 	if len(grave(found)) != 2 {
 		t.Fatalf("found:\n%s", words(found))
@@ -343,9 +330,7 @@ func TestConcludeAfterADeath(t *testing.T) {
 	}
 	// And one whose shot was damaged: nothing can be said, so it freezes.
 	s = stage(t)
-	if err := os.WriteFile(filepath.Join(s.dir, "shot.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(s.dir, "shot.json"), []byte("{"), 0o600))
 	if r, err := canary.Conclude(t.Context(), s.user.Dir, s.dir, canary.Own{ID: id}, time.Unix(1, 0)); err != nil ||
 		!r.Frozen {
 		t.Errorf("%+v, %v", r, err)
@@ -362,17 +347,11 @@ func TestConcludeAfterADeath(t *testing.T) {
 
 func TestFreezing(t *testing.T) {
 	box := t.TempDir()
-	if err := canary.Check(box, "wt"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, canary.Check(box, "wt"))
 	report := filepath.Join(canary.Dir(box, id), "report.json")
-	if err := os.MkdirAll(filepath.Dir(report), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(report, []byte(`{"session":"`+id+`","frozen":true,`+
-		`"findings":[{"words":"x"},{"words":"y","ordinary":true}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(report), 0o700))
+	must.Do(t, os.WriteFile(report, []byte(`{"session":"`+id+`","frozen":true,`+
+		`"findings":[{"words":"x"},{"words":"y","ordinary":true}]}`), 0o600))
 	var frozen *canary.FrozenError
 	if err := canary.Check(box, "wt"); !errors.As(err, &frozen) ||
 		!strings.Contains(err.Error(), "session "+id+": 1 change") ||
@@ -380,16 +359,10 @@ func TestFreezing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A report that can't be read keeps a box closed.
-	if err := os.WriteFile(report, []byte("nonsense"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(report, []byte("nonsense"), 0o600))
 	if err := canary.Check(box, "wt"); !errors.As(err, &frozen) {
 		t.Fatal(err)
 	}
-	if err := canary.Thaw(box, id, canary.Accepted); err != nil {
-		t.Fatal(err)
-	}
-	if err := canary.Check(box, "wt"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, canary.Thaw(box, id, canary.Accepted))
+	must.Do(t, canary.Check(box, "wt"))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -15,9 +16,7 @@ func TestAnEntryAsJSONIsDisarmedWithoutLoss(t *testing.T) {
 	const bad = "\u009b31m\u202e\u200f\U000e0041"
 	s, out, _ := term.Test("")
 	input := json.RawMessage(`{"command":"` + bad + `"}`)
-	if err := (&commands{&app.App{IO: s}}).entry(audit.Entry{Kind: audit.Denial, Input: input}, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (&commands{&app.App{IO: s}}).entry(audit.Entry{Kind: audit.Denial, Input: input}, true))
 	var e struct {
 		Input struct{ Command string } `json:"tool_input"`
 	}

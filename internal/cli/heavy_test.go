@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // TestHeavyScripts runs cco as a user types it where that takes a real engine of containers.
 func TestHeavyScripts(t *testing.T) {
-	tar, err := filepath.Abs(filepath.Join("..", "..", ".cache", "box-root.tar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tar := must.Get(filepath.Abs(filepath.Join("..", "..", ".cache", "box-root.tar")))(t)
 	if _, err := os.Stat(tar); err != nil {
 		t.Fatalf("%v: make it with scripts/box-root", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
@@ -54,10 +55,7 @@ func TestAnEstimateIsCalledOneWhereverMoneyIsShown(t *testing.T) {
 
 // Guards against a pinned CLI whose default model has no row: what it costs would be the dearest price there is.
 func TestDefaultModelsHaveAPrice(t *testing.T) {
-	prices, err := broker.DefaultPrices()
-	if err != nil {
-		t.Fatal(err)
-	}
+	prices := must.Get(broker.DefaultPrices())(t)
 	for _, a := range agent.All() {
 		models := a.Package().Models
 		if a.Package().Name != "" && len(models) == 0 {

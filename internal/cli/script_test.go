@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/programs"
 )
 
@@ -56,11 +57,7 @@ func endSessions(bin string, e *testscript.Env) {
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	if err := os.Chmod(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := programs.Build(t.Context(), bin, "cco", "cco-box", "cco-guard"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(bin, 0o755))
+	must.Do(t, programs.Build(t.Context(), bin, "cco", "cco-box", "cco-guard"))
 	return bin
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // desk is a user at a terminal: a shell in tmux, cco, a repository and a box.
@@ -68,12 +70,8 @@ func newDesk(t *testing.T, plans map[string]string) *desk {
 func (d *desk) write(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		d.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(d.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func (d *desk) command(name string, args ...string) *exec.Cmd {
@@ -489,10 +487,7 @@ func TestLogsOfATerminalAreText(t *testing.T) {
 // onPty runs a program on a terminal that nobody watches, and gives every byte that reaches it.
 func (d *desk) onPty(name string, args ...string) string {
 	d.t.Helper()
-	master, err := pty.StartWithSize(d.command(name, args...), &pty.Winsize{Cols: 80, Rows: 24})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	master := must.Get(pty.StartWithSize(d.command(name, args...), &pty.Winsize{Cols: 80, Rows: 24}))(d.t)
 	defer func() { _ = master.Close() }()
 	out, _ := io.ReadAll(master) // ends with an error when the other end is closed
 	return string(out)
@@ -501,12 +496,9 @@ func (d *desk) onPty(name string, args ...string) string {
 // Guards against answers that are typed into the user's shell, because the terminal is far away.
 func TestLateAnswersAreDropped(t *testing.T) {
 	d := newDesk(t, nil)
-	master, err := pty.StartWithSize(d.command("sh", "-c",
+	master := must.Get(pty.StartWithSize(d.command("sh", "-c",
 		`cco box shell -- printf '\033[c\033[c\033[6n'; echo OVER; read -r line; printf 'got %s\n' "$line" | cat -v`),
-		&pty.Winsize{Cols: 80, Rows: 24})
-	if err != nil {
-		t.Fatal(err)
-	}
+		&pty.Winsize{Cols: 80, Rows: 24}))(t)
 	defer func() { _ = master.Close() }()
 	shown, answered := "", 0
 	for buf := make([]byte, 4096); ; {

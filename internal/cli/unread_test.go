@@ -11,6 +11,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/term"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // pastes puts more into the terminal than the kernel keeps for a program that doesn't read.
@@ -76,18 +78,14 @@ func TestAShellEndsThoughItsProgramNeverReads(t *testing.T) {
 			}
 			c := d.command("cco", "box", "shell", "--", "sh", "-c", "stty raw -echo; echo started; sleep "+until+"; echo ended")
 			c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Start())
 			gone := make(chan struct{})
 			go func() { defer close(gone); _ = c.Wait() }()
 			defer func() { _ = c.Process.Kill() }()
 			shown := &screenText{}
 			go shown.read(master)
 			d.await("its start", func() bool { return shown.has("started") })
-			if _, err := master.WriteString(strings.Repeat("x", 19_001)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(master.WriteString(strings.Repeat("x", 19_001)))(t)
 			if name == "terminated" {
 				_ = c.Process.Signal(syscall.SIGTERM)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -70,10 +71,7 @@ claude: 4 turns, 2.0M tokens, $1.25
 // Guards against an agent's words that drive the user's terminal, through whichever field they come.
 func TestAViewDisarmsEverything(t *testing.T) {
 	bad := "\x1b]0;x\x07\u202e\u009b\u200f\u2028\u200b"
-	input, err := json.Marshal(map[string]string{"command": bad})
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must.Get(json.Marshal(map[string]string{"command": bad}))(t)
 	out, errs := shown(t, func(_ *view, s *term.Streams) { s.Verbose, s.ErrTTY = true, false },
 		session.Event{Kind: session.KindAgent, Text: bad}, session.Event{Kind: session.KindStep, Text: bad},
 		session.Event{Kind: session.KindErr, Text: bad}, session.Event{Kind: session.KindOut, Text: bad},

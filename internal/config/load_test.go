@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const home = "/home/u"
@@ -22,9 +24,7 @@ func sources(t *testing.T, user, repo string) Sources {
 		if text == "" {
 			continue
 		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	return s
 }
@@ -143,10 +143,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 
 // A key that is added to the table has to be added to the text above too, so that it is tried.
 func TestEveryKeyIsTried(t *testing.T) {
-	entries, err := parse("x", []byte(everything))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(parse("x", []byte(everything)))(t)
 	seen := map[string]bool{}
 	for _, e := range entries {
 		seen[e.key.name] = true
@@ -272,13 +269,9 @@ func TestBadSettingsNameFileLineAndKey(t *testing.T) {
 func TestFilesThatAreNoFiles(t *testing.T) {
 	s := sources(t, "", "")
 	target := filepath.Join(t.TempDir(), "real.toml")
-	if err := os.WriteFile(target, []byte("[box]\nname = \"linked\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(target, []byte("[box]\nname = \"linked\"\n"), 0o600))
 	for _, name := range []string{s.UserFile, s.RepoFile} {
-		if err := os.Symlink(target, name); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, name))
 	}
 	if _, _, err := Load(s); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("a repository's link was followed: %v", err)
@@ -294,9 +287,7 @@ func TestFilesThatAreNoFiles(t *testing.T) {
 	}
 
 	s = sources(t, "", "")
-	if err := syscall.Mkfifo(s.RepoFile, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(s.RepoFile, 0o600))
 	if _, _, err := Load(s); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("err = %v", err)
 	}

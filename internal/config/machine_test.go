@@ -6,20 +6,20 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func loadBox(t *testing.T, text string) (Box, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	c, _, err := Load(Sources{UserFile: file, Env: func(string) string { return "" }, Home: "/home/ada"})
 	return c.Box, err
 }
 
 func TestMachines(t *testing.T) {
-	got, err := loadBox(t, `
+	got := must.Get(loadBox(t, `
 [box]
 engine = "podman"
 runtime = "runc"
@@ -33,10 +33,7 @@ packages = ["git", "g++", "libc6:i386"]
 files = { "/opt/b" = "~/b", "/opt/a" = "/a" }
 scripts = ["~/x.sh"]
 containers = true
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
+`))(t)
 	want := Provision{
 		Packages: []string{"git", "g++", "libc6:i386"}, Scripts: []string{"/home/ada/x.sh"}, Containers: true,
 		Files: []ProvisionFile{{From: "/a", To: "/opt/a"}, {From: "/home/ada/b", To: "/opt/b"}},

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestParseSize(t *testing.T) {
@@ -64,17 +66,12 @@ func FuzzRepo(f *testing.F) {
 		f.Fatalf("no seeds: %v", err)
 	}
 	for _, name := range seeds {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(name))(f)
 		f.Add(data)
 	}
 	f.Add([]byte(mine))
 	user := filepath.Join(f.TempDir(), "config.toml")
-	if err := os.WriteFile(user, []byte(mine), 0o600); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, os.WriteFile(user, []byte(mine), 0o600))
 	before, _, err := Load(Sources{UserFile: user, Home: home})
 	if err != nil {
 		f.Fatal(err)

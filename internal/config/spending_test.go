@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestParseTokens(t *testing.T) {
@@ -42,9 +44,7 @@ func TestARepositoryCanOnlyLowerLimits(t *testing.T) {
 		repo: "[limits]\nrun_cost = \"none\"\nrun_tokens = 1000\nday_tokens = \"2M\"\nday_cost = 2.5\n[push]\nidle_timeout " +
 			"= \"none\"\n",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	c, warnings, err := Load(Sources{UserFile: user, RepoFile: repo, Env: func(string) string { return "" }, Home: dir})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const mine = `
@@ -281,14 +283,9 @@ func TestTrustHoldsForOneContentAtOnePath(t *testing.T) {
 	if c, w := mustLoad(t, s); c.Agent.Model != "" || len(w) != 1 {
 		t.Fatalf("trusted before anybody said so: %+v, %v", c.Agent, w)
 	}
-	content, err := ReadRepo(s.RepoFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(ReadRepo(s.RepoFile))(t)
 	for range 2 {
-		if err := Trust(data, s.RepoFile, content); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Trust(data, s.RepoFile, content))
 	}
 	if c, w := mustLoad(t, s); c.Agent.Model != "x" || w != nil {
 		t.Errorf("not trusted: %+v, %v", c.Agent, w)
@@ -299,16 +296,12 @@ func TestTrustHoldsForOneContentAtOnePath(t *testing.T) {
 	if IsTrusted(data, s.RepoFile+"x", content) {
 		t.Error("the same content elsewhere is trusted")
 	}
-	if err := os.WriteFile(s.RepoFile, []byte("[agent]\nmodel = \"y\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(s.RepoFile, []byte("[agent]\nmodel = \"y\"\n"), 0o600))
 	if c, _ := mustLoad(t, s); c.Agent.Model != "" {
 		t.Errorf("a later content is trusted: %+v", c.Agent)
 	}
 	for range 2 {
-		if err := Untrust(data, s.RepoFile); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Untrust(data, s.RepoFile))
 	}
 	if IsTrusted(data, s.RepoFile, content) {
 		t.Error("still trusted")
@@ -318,9 +311,7 @@ func TestTrustHoldsForOneContentAtOnePath(t *testing.T) {
 func TestTrustRecordsArePrivateAndWhole(t *testing.T) {
 	data := t.TempDir() + "/cco"
 	repo := t.TempDir() + "/\xff \n.cco.toml"
-	if err := Trust(data, repo, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Trust(data, repo, []byte("x")))
 	if !IsTrusted(data, repo, []byte("x")) {
 		t.Error("a path that is no UTF-8 can't be trusted")
 	}
@@ -336,9 +327,7 @@ func TestTrustRecordsArePrivateAndWhole(t *testing.T) {
 	if info, err := os.Stat(data); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if err := os.WriteFile(record, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(record, []byte("{"), 0o600))
 	if IsTrusted(data, repo, []byte("x")) {
 		t.Error("a broken record is trust")
 	}
@@ -347,12 +336,8 @@ func TestTrustRecordsArePrivateAndWhole(t *testing.T) {
 func TestTrustIsOfTheDirectoryNotOfTheWayThere(t *testing.T) {
 	data, real := t.TempDir(), t.TempDir()
 	link := t.TempDir() + "/link"
-	if err := os.Symlink(real, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Trust(data, link+"/.cco.toml", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(real, link))
+	must.Do(t, Trust(data, link+"/.cco.toml", []byte("x")))
 	if !IsTrusted(data, real+"/.cco.toml", []byte("x")) {
 		t.Error("the same file by another way is not trusted")
 	}

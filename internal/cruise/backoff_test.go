@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestTheFirstWaitIsFiveSeconds(t *testing.T) {
@@ -46,10 +48,7 @@ func TestNewsBringsTheWaitBackToTheStart(t *testing.T) {
 }
 
 func TestTheWaitIsKeptAcrossARestart(t *testing.T) {
-	data, err := json.Marshal(Backoff{}.Slower().Slower())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(Backoff{}.Slower().Slower()))(t)
 	var b Backoff
 	if err := json.Unmarshal(data, &b); err != nil || b.Interval() != 20*time.Second {
 		t.Errorf("%s reads as %v, %v", data, b.Interval(), err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // brief is an engine whose lives have few steps.
@@ -32,17 +34,10 @@ func TestAPhaseIsTheSameInManyShortLives(t *testing.T) {
 		st := NewState(merging())
 		lives := 0
 		for ; st.Stage != StageEnded; lives++ {
-			data, err := json.Marshal(st)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(json.Marshal(st))(t)
 			st = State{}
-			if err := json.Unmarshal(data, &st); err != nil {
-				t.Fatal(err)
-			}
-			if st, err = Phase(&brief{memory: m, most: most}, st); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(data, &st))
+			st = must.Get(Phase(&brief{memory: m, most: most}, st))(t)
 			if shown, _ := json.Marshal(w.saved); st.Stage != StageEnded {
 				if now, _ := json.Marshal(st); string(now) != string(shown) {
 					t.Fatalf("%d steps: what is shown is not what goes on", most)

@@ -7,16 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // mended plays a phase in a world that is mended after an hour.
 func mended(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
 	t.Helper()
 	r := &memory{t: t, w: w, now: begin, inbox: events}
-	st, err := Phase(&healer{memory: r, at: after(time.Hour)}, NewState(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(Phase(&healer{memory: r, at: after(time.Hour)}, NewState(s)))(t)
 	return st, r
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // memory is an engine without durability and with a clock that a test moves: what is waited for happens at once.
@@ -272,10 +274,7 @@ var begin = time.Date(2026, 11, 15, 9, 0, 0, 0, time.UTC)
 func play(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
 	t.Helper()
 	r := &memory{t: t, w: w, now: begin, inbox: events}
-	st, err := Phase(r, NewState(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(Phase(r, NewState(s)))(t)
 	return st, r
 }
 

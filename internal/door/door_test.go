@@ -17,6 +17,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/socket"
 )
 
@@ -24,18 +25,13 @@ import (
 func deep(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep", 30))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o700))
 	return dir
 }
 
 func open(t *testing.T, c Config) *Door {
 	t.Helper()
-	d, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Open(t.Context(), c))(t)
 	t.Cleanup(d.Close)
 	return d
 }
@@ -142,9 +138,7 @@ func TestAKeyIsFetchedOnceForADoor(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/anthropic/v1/messages", strings.NewReader(`{"model":"m","question":1}`))
 	r.Header.Set("X-Api-Key", d.Token())
 	r.Header.Set("Content-Type", "application/json")
-	if err := r.Write(conn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Write(conn))
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatalf("%+v, %v", answer, err)

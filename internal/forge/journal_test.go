@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // world is a forge with one place to speak, on which each attempt can go wrong in its own way.
@@ -118,9 +119,7 @@ func TestOnceWaitsForWhatAKilledProcessSaid(t *testing.T) {
 
 func TestOnceKeepsKeysApart(t *testing.T) {
 	w := &world{plan: []string{"ok", "ok"}}
-	if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull, Number: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull, Number: 1}))(t)
 	if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull, Number: 2}); err == nil {
 		t.Error("a key was used for two things")
 	}
@@ -218,10 +217,8 @@ func TestAPostInDoubtWaitsFromItsLastAttempt(t *testing.T) {
 		if _, _, err := w.Begin(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.once().Say(t.Context(), forge.Record{Key: "k", Repo: "r", Number: 1, Kind: forge.OnPull,
-			Created: w.now}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.once().Say(t.Context(), forge.Record{Key: "k", Repo: "r", Number: 1, Kind: forge.OnPull,
+			Created: w.now}))(t)
 		if w.slept < want || w.slept > want+35*time.Second || after >= 0 && w.slept != want {
 			t.Errorf("%v after the last attempt it waits %v, not %v", after, w.slept, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func comment(kind forge.CommentKind, id int64, body string) forge.Comment {
@@ -47,10 +48,7 @@ func TestMarkTellsOnlyWhatIsNew(t *testing.T) {
 }
 
 func TestMarkTellsOfAnApprovalThatIsTakenBack(t *testing.T) {
-	seen, err := forge.Mark("").Seen()
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(forge.Mark("").Seen())(t)
 	r := comment(forge.InReview, 1, "")
 	for _, step := range []struct {
 		state forge.CommentState
@@ -69,17 +67,12 @@ func TestMarkTellsOfAnApprovalThatIsTakenBack(t *testing.T) {
 }
 
 func TestMarksAreSmallAndDamageIsAnError(t *testing.T) {
-	seen, err := forge.Mark("").Seen()
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(forge.Mark("").Seen())(t)
 	var all []forge.Comment
 	for i := range int64(3000) {
 		all = append(all, comment(forge.OnPull, 3_000_000_000+i*900_000, fmt.Sprint(i)))
 	}
-	if _, err := seen.Take(all); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(seen.Take(all))(t)
 	mark := seen.Mark()
 	if len(mark) > 48<<10 {
 		t.Errorf("a mark of 3,000 comments has %d bytes", len(mark))

@@ -9,14 +9,12 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func openRepo(t *testing.T, dir string) *git.Repo {
 	t.Helper()
-	r, err := git.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(git.Open(t.Context(), dir))(t)
 	return r
 }
 
@@ -99,10 +97,8 @@ func TestBundleHoldsTheCommitThatWasAskedFor(t *testing.T) {
 	c := user.Commit("first", "a", "x\n")
 	user.Commit("later", "a", "y\n")
 	path := filepath.Join(t.TempDir(), "b")
-	if _, err := openRepo(t, user.Dir).Bundle(t.Context(), path,
-		git.BundleRequest{Branch: "main", Commit: c}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(openRepo(t, user.Dir).Bundle(t.Context(), path,
+		git.BundleRequest{Branch: "main", Commit: c}))(t)
 	if got := user.Git("bundle", "list-heads", path); got != c+" HEAD\n"+c+" refs/heads/main" {
 		t.Errorf("heads:\n%s", got)
 	}
@@ -116,9 +112,7 @@ func TestBundleReportsProgress(t *testing.T) {
 	steps := map[string]git.Progress{}
 	q := git.BundleRequest{Branch: "main", Commit: user.Git("rev-parse", "HEAD"),
 		Progress: func(p git.Progress) { steps[p.Step] = p }}
-	if _, err := openRepo(t, user.Dir).Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), q); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(openRepo(t, user.Dir).Bundle(t.Context(), filepath.Join(t.TempDir(), "b"), q))(t)
 	if p := steps["Counting objects"]; p.Done != p.Total || p.Total != 15 {
 		t.Errorf("steps %+v", steps)
 	}
@@ -152,10 +146,8 @@ func TestShallow(t *testing.T) {
 	tip := user.Git("rev-parse", "HEAD")
 	for depth, commits := range map[int]string{1: "1", 2: "3", 100: "8", 0: "8"} {
 		dir := filepath.Join(t.TempDir(), "shallow")
-		if err := openRepo(t, user.Dir).Shallow(t.Context(), dir, git.ShallowRequest{Branch: "-side", Commit: tip,
-			Depth: depth}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, openRepo(t, user.Dir).Shallow(t.Context(), dir, git.ShallowRequest{Branch: "-side", Commit: tip,
+			Depth: depth}))
 		s := gittest.At(t, dir)
 		s.Git("fsck", "--strict")
 		if got := s.Git("rev-list", "--count", "HEAD"); got != commits {

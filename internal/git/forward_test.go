@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // ahead is a user's repository with a commit that its branch has still to get.
@@ -28,10 +29,7 @@ func ahead(t *testing.T) (user *gittest.Repo, repo *git.Repo, from, to string) {
 	to = user.Commit("second", "changed", "2\n", "added", "new\n", "deep/new", "new\n", "todir/x", "y\n", "tofile", "y\n")
 	user.Git("reset", "-q", "--hard", from)
 	user.Git("clean", "-qfdx")
-	repo, err := git.Open(t.Context(), user.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	repo = must.Get(git.Open(t.Context(), user.Dir))(t)
 	return user, repo, from, to
 }
 
@@ -134,18 +132,14 @@ func TestFastForwardRefusesAndTouchesNothing(t *testing.T) {
 		"ignored in a dir that becomes a file": {func(_ *testing.T, u *gittest.Repo) { u.Write("tofile/x.log", "mine\n") },
 			dirty("tofile/x.log untracked")},
 		"link for a dir": {func(t *testing.T, u *gittest.Repo) {
-			if err := os.Symlink(t.TempDir(), u.Path("deep")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(t.TempDir(), u.Path("deep")))
 		}, dirty("deep untracked")},
 		"assumed unchanged": {func(_ *testing.T, u *gittest.Repo) {
 			u.Git("update-index", "--assume-unchanged", "changed")
 			u.Write("changed", "mine\n")
 		}, dirty("changed modified")},
 		"deleted": {func(t *testing.T, u *gittest.Repo) {
-			if err := os.Remove(u.Path("changed")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(u.Path("changed")))
 		}, dirty("changed modified")},
 		"index locked": {func(_ *testing.T, u *gittest.Repo) { u.Write(".git/index.lock", "") }, isA[*git.LockedError]},
 		"branch locked": {func(_ *testing.T, u *gittest.Repo) { u.Write(".git/refs/heads/main.lock", "") },
@@ -259,9 +253,7 @@ func TestFastForwardGoesOnAfterAKill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			user, repo, from, to := ahead(t)
 			left(user, from, to)
-			if _, err := repo.FastForward(t.Context(), "main", from, to); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(repo.FastForward(t.Context(), "main", from, to))(t)
 			if got := user.Git("status", "--porcelain"); got != "" || user.Git("rev-parse", "HEAD") != to {
 				t.Errorf("status:\n%s", got)
 			}
@@ -316,13 +308,9 @@ func TestTouchedFilesAreNotInTheWay(t *testing.T) {
 	user, repo, from, to := ahead(t)
 	old := time.Unix(1_000_000_000, 0)
 	for _, name := range []string{"changed", "removed"} {
-		if err := os.Chtimes(user.Path(name), old, old); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(user.Path(name), old, old))
 	}
-	if _, err := repo.FastForward(t.Context(), "main", from, to); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(repo.FastForward(t.Context(), "main", from, to))(t)
 	if got := user.Git("status", "--porcelain"); got != "" {
 		t.Error(got)
 	}
@@ -335,13 +323,8 @@ func TestFastForwardWithConvertedLineEndings(t *testing.T) {
 	from := user.Commit("first", "a", "1\r\n2\r\n")
 	to := user.Commit("second", "a", "1\r\n3\r\n")
 	user.Git("reset", "-q", "--hard", from)
-	repo, err := git.Open(t.Context(), user.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := repo.FastForward(t.Context(), "main", from, to); err != nil {
-		t.Fatal(err)
-	}
+	repo := must.Get(git.Open(t.Context(), user.Dir))(t)
+	must.Get(repo.FastForward(t.Context(), "main", from, to))(t)
 	if user.Read("a") != "1\r\n3\r\n" || user.Git("status", "--porcelain") != "" {
 		t.Errorf("a = %q", user.Read("a"))
 	}

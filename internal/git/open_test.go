@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestOpenFindsTheRepository(t *testing.T) {
@@ -34,9 +35,7 @@ func TestOpenFindsTheRepository(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(user.Dir, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(user.Dir, link))
 	if l := open(t, link); l.Key() != main.Key() {
 		t.Error("the key depends on the way to the repository")
 	}
@@ -44,10 +43,7 @@ func TestOpenFindsTheRepository(t *testing.T) {
 
 func open(t *testing.T, dir string) *Repo {
 	t.Helper()
-	r, err := Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), dir))(t)
 	return r
 }
 
@@ -120,13 +116,9 @@ func TestFileAt(t *testing.T) {
 	user.Write("changed.md", "2\n")
 	user.Write("new.md", "new\n")
 	outside := filepath.Join(t.TempDir(), "outside.md")
-	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(outside, []byte("x"), 0o600))
 	for link, to := range map[string]string{"in.md": "plan.md", "out.md": outside} {
-		if err := os.Symlink(to, user.Path(link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, user.Path(link)))
 	}
 	r := open(t, user.Dir)
 	for name, want := range map[string]File{

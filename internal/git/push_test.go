@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -23,9 +24,7 @@ func TestPushKeepsThePasswordOutOfArgumentsAndFiles(t *testing.T) {
 	}
 	defer s.Close()
 	s.AddUser("ada", password)
-	if err := s.AddRepo(t.Context(), "acme", "demo", "ada"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddRepo(t.Context(), "acme", "demo", "ada"))
 	r := gittest.New(t)
 	commit := r.Commit("first", "a.txt", "one\n")
 	dir := filepath.Join(t.TempDir(), "bare.git")
@@ -34,17 +33,13 @@ func TestPushKeepsThePasswordOutOfArgumentsAndFiles(t *testing.T) {
 	config := "[url \"git@github.com:\"]\n\tinsteadOf = " + s.URL() + "/\n\tpushInsteadOf = " + s.URL() +
 		"/\n[credential]\n\thelper = \"!touch " + filepath.Join(home, "asked") + ";\"\n[core]\n\tsshCommand = touch " +
 		filepath.Join(home, "asked") + "\n"
-	if err := os.WriteFile(filepath.Join(home, "more"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(home, "more"), []byte(config), 0o600))
 	r.Git("config", "--global", "include.path", filepath.Join(home, "more"))
 	log := logArguments(t)
 
 	o := git.PushOptions{Dir: dir, URL: s.URL() + "/acme/demo.git", User: "x-access-token", Password: password,
 		Branch: "topic", Commit: commit}
-	if err := git.Push(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, git.Push(t.Context(), o))
 	if at := gittest.At(t, s.Dir("acme", "demo")).Git("rev-parse", "refs/heads/topic"); strings.TrimSpace(at) != commit {
 		t.Errorf("the branch is at %s", at)
 	}
@@ -76,10 +71,7 @@ func TestPushKeepsThePasswordOutOfArgumentsAndFiles(t *testing.T) {
 // logArguments puts a git first on PATH that notes its arguments.
 func logArguments(t *testing.T) (log string) {
 	t.Helper()
-	real, err := proc.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := must.Get(proc.LookPath("git"))(t)
 	bin := t.TempDir()
 	log = filepath.Join(bin, "log")
 	script := "#!/bin/sh\necho \"$0 $*\" >> " + log + "\nexec " + real + " \"$@\"\n"
@@ -116,10 +108,7 @@ func TestRemotesAreFound(t *testing.T) {
 	r := gittest.New(t)
 	r.Commit("first", "a.txt", "one\n")
 	open := func() *git.Repo {
-		repo, err := git.Open(t.Context(), r.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		repo := must.Get(git.Open(t.Context(), r.Dir))(t)
 		return repo
 	}
 	if name, err := open().Remote(t.Context(), "main"); err != nil || name != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func planned(t *testing.T) (*gittest.Repo, *Repo, forwardPlan) {
@@ -18,10 +19,7 @@ func planned(t *testing.T) (*gittest.Repo, *Repo, forwardPlan) {
 	to := user.Commit("second", "a", "2\n", "c", "2\n")
 	user.Git("reset", "-q", "--hard", from)
 	r := open(t, user.Dir)
-	f, err := r.plan(t.Context(), "main", from, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(r.plan(t.Context(), "main", from, to))(t)
 	return user, r, f
 }
 
@@ -64,13 +62,8 @@ func TestFastForwardThatLosesARaceTouchesNothing(t *testing.T) {
 // Guards against a worktree that is ahead of its branch: if the ref can't be written at the end, all goes back.
 func TestFastForwardIsUndoneIfTheRefCannotBeWritten(t *testing.T) {
 	user, r, f := planned(t)
-	tx, err := r.lockBranch(t.Context(), f.Branch, f.From, f.To)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.p.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	tx := must.Get(r.lockBranch(t.Context(), f.Branch, f.From, f.To))(t)
+	must.Do(t, tx.p.Signal(syscall.SIGKILL))
 	<-tx.p.Done()
 	if err := r.finish(t.Context(), tx, f); err == nil {
 		t.Fatal("nobody noticed")
@@ -89,10 +82,7 @@ func TestFastForwardIsUndoneIfTheRefCannotBeWritten(t *testing.T) {
 // While the branch is locked, nobody else can move it; when we let go without a commit, it is as it was.
 func TestTransactionHoldsTheBranch(t *testing.T) {
 	user, r, f := planned(t)
-	tx, err := r.lockBranch(t.Context(), f.Branch, f.From, f.To)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must.Get(r.lockBranch(t.Context(), f.Branch, f.From, f.To))(t)
 	if _, err := user.Try("", "commit", "-q", "--allow-empty", "-m", "meanwhile"); err == nil {
 		t.Error("a commit slipped in")
 	}

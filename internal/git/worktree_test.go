@@ -10,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestWorktrees(t *testing.T) {
@@ -17,9 +18,7 @@ func TestWorktrees(t *testing.T) {
 	base := user.Commit("first", "a", "x\n")
 	repo := openRepo(t, user.Dir)
 	dir := filepath.Join(t.TempDir(), "-w $(x) é")
-	if err := repo.AddWorktree(t.Context(), dir, "cco/0123abcd", base); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, repo.AddWorktree(t.Context(), dir, "cco/0123abcd", base))
 	list, err := repo.Worktrees(t.Context())
 	want := []git.Worktree{{Path: user.Dir, Branch: "main"}, {Path: dir, Branch: "cco/0123abcd"}}
 	if d := cmp.Diff(want, list); d != "" || err != nil {
@@ -47,19 +46,14 @@ func TestSummaryIsSafeToPrint(t *testing.T) {
 	user.Commit("content", "b\x1bc", "\x1b]0;title\x07\n", "bin", "\x00\x01")
 	to := user.Git("rev-parse", "HEAD")
 	repo := openRepo(t, user.Dir)
-	s, err := repo.Summary(t.Context(), from, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(repo.Summary(t.Context(), from, to))(t)
 	if s.Commits[0].Subject != "clear \ufffd[2J the \ufffdscreen\ufffd" || s.Commits[0].Author != "Ev\ufffd[31mil" ||
 		s.Files[0].Path != "b\ufffdc" || !s.Files[1].Binary {
 		t.Errorf("%+v", s)
 	}
 	for style, want := range map[git.DiffStyle]bool{git.DiffPlain: false, git.DiffRaw: true} {
 		var b strings.Builder
-		if err := repo.Diff(t.Context(), &b, from, to, style); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, repo.Diff(t.Context(), &b, from, to, style))
 		if strings.Contains(b.String(), "\x1b") != want {
 			t.Errorf("style %d: %q", style, b.String())
 		}

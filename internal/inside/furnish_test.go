@@ -6,27 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against settings that an agent has made into a link or closed, so that the next run would do without.
 func TestFurnishPutsFilesInPlaceWhateverIsThere(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, ".codex", "config.toml", "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/nowhere", filepath.Join(dir, "settings.json")); err != nil {
-		t.Fatal(err)
-	}
-	job, err := json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{
+	must.Do(t, os.MkdirAll(filepath.Join(dir, ".codex", "config.toml", "x"), 0o700))
+	must.Do(t, os.Symlink("/nowhere", filepath.Join(dir, "settings.json")))
+	job := must.Get(json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{
 		{Path: ".codex/config.toml", Data: []byte("a"), Mode: 0o600}, {Path: "settings.json", Data: []byte("b"), Mode: 0o400},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	for range 2 {
-		if err := Furnish(t.Context(), strings.NewReader(string(job))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Furnish(t.Context(), strings.NewReader(string(job))))
 	}
 	for path, want := range map[string]string{".codex/config.toml": "a", "settings.json": "b"} {
 		if got, err := os.ReadFile(filepath.Join(dir, path)); err != nil || string(got) != want {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -32,9 +33,7 @@ func newFixture(t *testing.T) *fixture {
 		Store: filepath.Join(dir, "store"), Branch: "main", Name: `Ada "the" \ Countess`, Email: "ada@example.org",
 	}
 	for _, d := range []string{f.host, f.job.Workspace, f.job.Exchange, f.job.Store} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d, 0o700))
 	}
 	f.git(f.host, "init", "-q", "-b", "main")
 	f.write(f.host, "a.txt", "a")
@@ -45,26 +44,19 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) git(dir string, args ...string) string {
 	f.t.Helper()
 	argv := append([]string{"git", "-c", "user.name=T", "-c", "user.email=t@example.org"}, args...)
-	out, err := proc.Output(f.t.Context(), proc.Cmd{Argv: argv, Dir: dir})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	out := must.Get(proc.Output(f.t.Context(), proc.Cmd{Argv: argv, Dir: dir}))(f.t)
 	return strings.TrimSpace(string(out))
 }
 
 // feed runs git with something on its standard input.
 func (f *fixture) feed(dir string, in *os.File, args ...string) {
 	f.t.Helper()
-	if err := proc.Run(f.t.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: dir, Stdin: in}); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, proc.Run(f.t.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: dir, Stdin: in}))
 }
 
 func (f *fixture) write(dir, name, text string) {
 	f.t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 func (f *fixture) commit(dir, msg string) string {
@@ -80,24 +72,15 @@ func (f *fixture) send(revs ...string) {
 
 func (f *fixture) receive() {
 	f.t.Helper()
-	if err := Receive(f.t.Context(), f.job); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, Receive(f.t.Context(), f.job))
 }
 
 func (f *fixture) publish() Result {
 	f.t.Helper()
-	if err := Publish(f.t.Context(), f.job); err != nil {
-		f.t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(f.job.Exchange, ResultFile))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, Publish(f.t.Context(), f.job))
+	data := must.Get(os.ReadFile(filepath.Join(f.job.Exchange, ResultFile)))(f.t)
 	var r Result
-	if err := json.Unmarshal(data, &r); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, json.Unmarshal(data, &r))
 	return r
 }
 
@@ -137,9 +120,7 @@ func TestReceiveSaysWhatTheBoxLacks(t *testing.T) {
 	f.send("^" + first.Base)
 	f.receive()
 	f.job.Workspace += "3"
-	if err := os.Remove(filepath.Join(f.job.Exchange, InputBundle)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(f.job.Exchange, InputBundle)))
 	f.receive()
 	if got := f.git(f.job.Workspace, "rev-parse", "HEAD"); got != f.job.Base {
 		t.Errorf("HEAD %s", got)
@@ -154,9 +135,7 @@ func TestManyReceiveAtOnceIntoANewStore(t *testing.T) {
 	for i := range 16 {
 		job := f.job
 		job.Workspace = fmt.Sprintf("%s-%d", f.job.Workspace, i)
-		if err := os.Mkdir(job.Workspace, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(job.Workspace, 0o700))
 		wg.Go(func() {
 			if err := Receive(t.Context(), job); err != nil {
 				t.Error(err)
@@ -250,9 +229,7 @@ func TestPublish(t *testing.T) {
 		}},
 		{"forged results in the way", func(f *fixture, _ string) {
 			for _, n := range []string{ResultFile, OutputBundle} {
-				if err := os.MkdirAll(filepath.Join(f.job.Exchange, n, "x"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Join(f.job.Exchange, n, "x"), 0o700))
 			}
 			f.write(f.job.Workspace, "b.txt", "b")
 			f.commit(f.job.Workspace, "work")
@@ -314,9 +291,7 @@ func TestFilesAreKeptWhereTheRepositoryIsBroken(t *testing.T) {
 			f.receive()
 			f.write(f.job.Workspace, "work.txt", "work")
 			f.commit(f.job.Workspace, "work")
-			if err := ruin(filepath.Join(f.job.Workspace, ".git")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, ruin(filepath.Join(f.job.Workspace, ".git")))
 			r := f.publish()
 			if !r.Salvaged || r.Head != f.job.Base || r.Wip == "" {
 				t.Fatalf("published %+v", r)
@@ -338,9 +313,7 @@ func TestPublishWithoutARepositoryAndWithoutAStoreSaysSo(t *testing.T) {
 	f := newFixture(t)
 	f.send()
 	f.receive()
-	if err := errors.Join(os.RemoveAll(filepath.Join(f.job.Workspace, ".git")), os.RemoveAll(f.job.Store)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.RemoveAll(filepath.Join(f.job.Workspace, ".git")), os.RemoveAll(f.job.Store)))
 	if err := Publish(t.Context(), f.job); err == nil {
 		t.Fatal("published nothing without a word")
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // got fetches both bundles into the host's repository and gives the refs that came.
@@ -114,9 +116,7 @@ func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
 			f.git(w, "worktree", "add", "-q", "--detach", "inner")
 			f.write(filepath.Join(w, "inner"), "inner.txt", "committed")
 			f.commit(filepath.Join(w, "inner"), "inner")
-			if err := os.RemoveAll(filepath.Join(w, ".git/worktrees/inner/logs")); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.RemoveAll(filepath.Join(w, ".git/worktrees/inner/logs")))
 		}, "inner.txt", []string{"committed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -185,9 +185,7 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 	}{
 		{"a repository inside", func(f *fixture, w string) {
 			inner := filepath.Join(w, "inner")
-			if err := os.Mkdir(inner, 0o700); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.Mkdir(inner, 0o700))
 			f.git(inner, "init", "-q")
 			f.write(inner, "x", "x")
 			f.commit(inner, "x")
@@ -195,9 +193,7 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 		}, "inner", []string{"good.txt"}},
 		{"a repository inside without a commit", func(f *fixture, w string) {
 			inner := filepath.Join(w, "inner")
-			if err := os.Mkdir(inner, 0o700); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.Mkdir(inner, 0o700))
 			f.git(inner, "init", "-q")
 			f.write(inner, "x", "x")
 			f.write(w, "z.txt", "z.txt")
@@ -207,17 +203,13 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 			side(f, w, "bad.txt")
 			oid := f.git(w, "rev-parse", "side-bad.txt:bad.txt")
 			path := filepath.Join(w, ".git/objects", oid[:2], oid[2:])
-			if err := os.Chmod(path, 0o600); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.Chmod(path, 0o600))
 			f.write(filepath.Dir(path), oid[2:], "broken")
 		}, "side-bad.txt", []string{"good.txt"}},
 		{"a branch with a missing commit", func(f *fixture, w string) {
 			side(f, w, "good.txt")
 			oid := side(f, w, "bad.txt")
-			if err := os.Remove(filepath.Join(w, ".git/objects", oid[:2], oid[2:])); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.Remove(filepath.Join(w, ".git/objects", oid[:2], oid[2:])))
 		}, "side-bad.txt", []string{"good.txt"}},
 		{"too many branches", func(f *fixture, w string) {
 			var in strings.Builder
@@ -227,19 +219,14 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 			}
 			f.write(w, ".git/in", in.String())
 			f.git(w, "-c", "core.logAllRefUpdates=false", "config", "x.y", "z")
-			file, err := os.Open(filepath.Join(w, ".git/in"))
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			file := must.Get(os.Open(filepath.Join(w, ".git/in")))(f.t)
 			defer func() { _ = file.Close() }()
 			f.feed(w, file, "fast-import", "--quiet")
 		}, "10 more", nil},
 		{"a file that nobody may read", func(f *fixture, w string) {
 			f.write(w, "closed", "closed")
 			f.write(w, "good.txt", "good.txt")
-			if err := os.Chmod(filepath.Join(w, "closed"), 0); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.Chmod(filepath.Join(w, "closed"), 0))
 			if os.Getuid() == 0 { // root may: a repository inside stands in for it
 				_ = os.Remove(filepath.Join(w, "closed"))
 				_ = os.Mkdir(filepath.Join(w, "closed"), 0o700)
@@ -280,12 +267,8 @@ func TestPublishDoesNotWaitForPipes(t *testing.T) {
 			f.write(f.job.Workspace, "b.txt", "b")
 			f.commit(f.job.Workspace, "work")
 			path := filepath.Join(f.job.Workspace, ".git", name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := fifo(path); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must.Do(t, fifo(path))
 			if r := f.publish(); r.Head == f.job.Base || r.Salvaged {
 				t.Errorf("%+v", r)
 			}
@@ -300,9 +283,7 @@ func TestPublishCountsWhatIsIgnored(t *testing.T) {
 	f.receive()
 	w := f.job.Workspace
 	f.write(w, ".git/info/exclude", "*.o\nbuild/\n")
-	if err := os.MkdirAll(filepath.Join(w, "build/deep"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(w, "build/deep"), 0o700))
 	f.write(w, "x.o", "12345")
 	f.write(w, "build/deep/y", "1234567")
 	r := f.publish()

@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // publishIn publishes a workspace and reads what came of it.
 func publishIn(t *testing.T, g *gittest.Repo, j Job) Result {
 	t.Helper()
 	j.Session, j.Workspace, j.Exchange, j.Branch = "aaaaaaaa", g.Dir, t.TempDir(), "main"
-	if err := Publish(t.Context(), j); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Publish(t.Context(), j))
 	data, err := os.ReadFile(filepath.Join(j.Exchange, ResultFile))
 	var r Result
 	if err = errors.Join(err, json.Unmarshal(data, &r)); err != nil {
@@ -82,16 +81,12 @@ func TestPublishLeavesLargeFilesWhereTheyAre(t *testing.T) {
 				size, most = 2<<20, 1<<20
 			}
 			g.Write(file, "")
-			if err := os.Truncate(filepath.Join(g.Dir, filepath.FromSlash(file)), size); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Truncate(filepath.Join(g.Dir, filepath.FromSlash(file)), size))
 			switch how {
 			case "add":
 				g.Git("add", ".")
 			case "rm":
-				if err := os.Remove(filepath.Join(g.Dir, ".git", "index")); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Remove(filepath.Join(g.Dir, ".git", "index")))
 			}
 			start := time.Now()
 			r := publishIn(t, g, Job{Base: base, MaxFile: most})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against publishing that runs, waits for or fails by a program which the agent has configured.
@@ -144,9 +146,7 @@ func TestPublishRunsNoProgramOfARepositoryInside(t *testing.T) {
 		0o700); err != nil { // a program
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(inner, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(inner, 0o700))
 	f.git(inner, "init", "-q")
 	f.write(inner, "x", "x")
 	f.commit(inner, "x")

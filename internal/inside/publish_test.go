@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a workspace that can never be published again, because a git was killed in it.
@@ -20,17 +21,11 @@ func TestLocksOfAKilledGitDoNotStandInTheWay(t *testing.T) {
 		locks = append(locks, filepath.Join(g.Dir, ".git", name+".lock"))
 	}
 	for _, f := range locks {
-		if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(f, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(f), 0o755))
+		must.Do(t, os.WriteFile(f, nil, 0o600))
 	}
-	if err := Publish(t.Context(), Job{Session: "aaaaaaaa", Workspace: g.Dir, Exchange: out, Base: base, Branch: "main",
-		Message: "Left"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Publish(t.Context(), Job{Session: "aaaaaaaa", Workspace: g.Dir, Exchange: out, Base: base, Branch: "main",
+		Message: "Left"}))
 	if _, err := os.Stat(filepath.Join(out, OutputBundle)); err != nil || g.Git("log", "-1", "--format=%s") != "Left" {
 		t.Errorf("%v, %s", err, g.Git("log", "--oneline"))
 	}

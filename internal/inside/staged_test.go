@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against losing content that only the index has.
 func TestPublishKeepsWhatIsOnlyStaged(t *testing.T) {
 	remove := func(f *fixture, path string) {
-		if err := os.Remove(path); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Do(f.t, os.Remove(path))
 	}
 	for _, c := range []struct {
 		name, message string
@@ -45,10 +45,7 @@ func TestPublishKeepsWhatIsOnlyStaged(t *testing.T) {
 			f.git(w, "update-index", "--force-remove", "a.txt")
 			oid := f.git(w, "rev-parse", "side:a.txt")
 			f.write(w, ".git/unmerged", "100644 "+oid+" 2\ta.txt\n")
-			in, err := os.Open(filepath.Join(w, ".git/unmerged"))
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			in := must.Get(os.Open(filepath.Join(w, ".git/unmerged")))(f.t)
 			defer func() { _ = in.Close() }()
 			f.feed(w, in, "update-index", "--index-info")
 			f.write(w, "new.txt", "staged")
@@ -99,9 +96,7 @@ func TestPublishNamesALargeFileThatIsOnlyStaged(t *testing.T) {
 	f.write(w, "small.txt", "staged")
 	f.git(w, "add", ".")
 	for _, name := range []string{"large.txt", "small.txt"} {
-		if err := os.Remove(filepath.Join(w, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(w, name)))
 	}
 	if r := f.publish(); !f.has("small.txt", "staged") || f.has("large.txt", strings.Repeat("x", 11)) ||
 		!strings.Contains(strings.Join(r.Lost, "\n"), "large.txt") {
@@ -124,9 +119,7 @@ func TestPublishKeepsWhatWorktreesLeadTo(t *testing.T) {
 		{"ORIG_HEAD", func(f *fixture, _, admin, oid string) { f.write(admin, "ORIG_HEAD", oid+"\n") }},
 		{"MERGE_AUTOSTASH", func(f *fixture, _, admin, oid string) { f.write(admin, "MERGE_AUTOSTASH", oid+"\n") }},
 		{"a rebase's autostash", func(f *fixture, _, admin, oid string) {
-			if err := os.Mkdir(filepath.Join(admin, "rebase-merge"), 0o700); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.Mkdir(filepath.Join(admin, "rebase-merge"), 0o700))
 			f.write(filepath.Join(admin, "rebase-merge"), "autostash", oid+"\n")
 		}},
 	} {
@@ -161,18 +154,11 @@ func TestPublishNamesWhatIsTooDeep(t *testing.T) {
 	f := newFixture(t)
 	f.send()
 	f.receive()
-	root, err := os.OpenRoot(f.job.Workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.OpenRoot(f.job.Workspace))(t)
 	defer func() { _ = root.Close() }()
 	deep := strings.TrimSuffix(strings.Repeat(strings.Repeat("d", 100)+"/", 50), "/")
-	if err := root.MkdirAll(deep, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := root.WriteFile(deep+"/x", []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, root.MkdirAll(deep, 0o700))
+	must.Do(t, root.WriteFile(deep+"/x", []byte("x"), 0o600))
 	f.write(f.job.Workspace, "b.txt", "b")
 	if r := f.publish(); !strings.Contains(strings.Join(r.Lost, "\n"), "directory 'dddd") || !f.has("b.txt", "b") {
 		t.Errorf("%+v", r)

@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against losing what is in a worktree whose directory is not where git has noted it.
 func TestPublishFindsWorktreesThatWereMoved(t *testing.T) {
 	move := func(f *fixture, from, to string) {
-		if err := os.Rename(from, to); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Do(f.t, os.Rename(from, to))
 	}
 	for _, c := range []struct {
 		name  string
@@ -33,9 +33,7 @@ func TestPublishFindsWorktreesThatWereMoved(t *testing.T) {
 			f.write(filepath.Join(w, "wt"), "un.txt", "second")
 		}, []string{"un", "second"}, ""},
 		{"copied", func(f *fixture, w string) {
-			if err := os.CopyFS(filepath.Join(w, "copy"), os.DirFS(filepath.Join(w, "wt"))); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.CopyFS(filepath.Join(w, "copy"), os.DirFS(filepath.Join(w, "wt"))))
 			f.write(filepath.Join(w, "copy"), "un.txt", "copy")
 		}, []string{"un", "copy"}, ""},
 		{"outside, where it can be seen", func(f *fixture, w string) {
@@ -53,9 +51,7 @@ func TestPublishFindsWorktreesThatWereMoved(t *testing.T) {
 			f.git(w, "worktree", "prune")
 		}, nil, ""},
 		{"removed", func(f *fixture, w string) {
-			if err := os.RemoveAll(filepath.Join(w, "wt")); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, os.RemoveAll(filepath.Join(w, "wt")))
 		}, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

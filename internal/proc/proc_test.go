@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestRunReportsExitStatusAndStderr(t *testing.T) {
@@ -35,11 +37,8 @@ func TestRunReportsSignal(t *testing.T) {
 func TestCancelKillsTheWholeGroup(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())
-	p, err := Start(ctx, Cmd{Argv: []string{"sh", "-c",
-		`sleep 1000 & echo $! > "$0.tmp"; mv "$0.tmp" "$0"; wait`, pidFile}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Start(ctx, Cmd{Argv: []string{"sh", "-c",
+		`sleep 1000 & echo $! > "$0.tmp"; mv "$0.tmp" "$0"; wait`, pidFile}}))(t)
 	pid := waitForPid(t, pidFile)
 	cancel()
 	if err := p.Wait(); err == nil {
@@ -65,10 +64,7 @@ func waitForPid(t *testing.T, file string) int {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if b, err := os.ReadFile(file); err == nil {
-			pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			pid := must.Get(strconv.Atoi(strings.TrimSpace(string(b))))(t)
 			return pid
 		}
 	}

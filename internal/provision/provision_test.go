@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const skillPath = ".claude/skills/executing-plans-in-sandbox/SKILL.md"
@@ -52,9 +54,7 @@ func TestSettingsAreForAnUnattendedSandbox(t *testing.T) {
 	dec := json.NewDecoder(strings.NewReader(file(t, ".claude/settings.json")))
 	// No hooks, and nothing that could switch off those of the managed settings.
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dec.Decode(&s))
 	if s.Permissions.DefaultMode != "bypassPermissions" || !s.SkipPrompt {
 		t.Errorf("it would stop to ask: %+v", s)
 	}

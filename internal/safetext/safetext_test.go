@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // The kinds of characters that a stranger can do harm with, by their first and last.
@@ -47,10 +49,7 @@ func disarmed(t *testing.T, s string, c rune) {
 	if got := Spell(s); strings.ContainsRune(got, c) || !strings.HasPrefix(got, "a<U+") {
 		t.Errorf("%U is spelled %q", c, got)
 	}
-	encoded, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := must.Get(json.Marshal(s))(t)
 	safe := JSON(encoded)
 	var back string
 	if err := json.Unmarshal(safe, &back); err != nil || back != s || strings.ContainsRune(string(safe), c) {

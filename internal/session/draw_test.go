@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -21,9 +22,7 @@ func drawing(t *testing.T, ids ...string) (*Service, *gittest.Repo, PushOptions)
 	s := service(t)
 	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: "/nowhere"})}
 	spec := box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}
-	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree", spec, func(string, ...any) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Boxes.Create(t.Context(), "wt", "worktree", spec, func(string, ...any) {}))(t)
 	s.Spawn = func(string, ...*os.File) error { return nil }
 	s.NewID = func() string {
 		id := ids[0]
@@ -39,10 +38,7 @@ func snapshot(t *testing.T, s *Service, id string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for _, dir := range []string{s.dir(id), s.Exchange(id)} {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(os.ReadDir(dir))(t)
 		for _, e := range entries {
 			data, _ := os.ReadFile(filepath.Join(dir, e.Name()))
 			files[filepath.Join(dir, e.Name())] = string(data)
@@ -99,9 +95,7 @@ func TestAnIDIsKnownByWhateverIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, user, o := drawing(t, id, "12345678")
 			if dir := leave(t, s, user); dir != "" {
-				if err := os.MkdirAll(dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(dir, 0o700))
 			}
 			rec, err := s.Push(t.Context(), o)
 			if err != nil || rec.ID != "12345678" {
@@ -114,9 +108,7 @@ func TestAnIDIsKnownByWhateverIsLeft(t *testing.T) {
 // Guards against a push that fails for ever, and one that removes what it has not made.
 func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 	s, _, o := drawing(t, "0badcafe", "12345678", "0badcafe")
-	if _, err := s.Push(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Push(t.Context(), o))(t)
 	before := snapshot(t, s, "0badcafe")
 	broken := errors.New("no keeper")
 	spawn := s.Spawn
@@ -149,10 +141,8 @@ func TestALookDoesNotTakeAnothersSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running,
-		Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running,
+		Created: time.Now()}))
 	second, err := s.lookID(t.Context(), "phase/review/1")
 	if err != nil || second == first {
 		t.Fatalf("%s and %s, %v", first, second, err)
@@ -165,13 +155,7 @@ func TestALookDoesNotTakeAnothersSession(t *testing.T) {
 
 func own(t *testing.T, s *Service, id, key string) {
 	t.Helper()
-	if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.writeOrder(Order{Session: id, Key: key}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Store.AddSession(t.Context(), store.Session{ID: id, State: store.Done, Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(s.dir(id), 0o700))
+	must.Do(t, s.writeOrder(Order{Session: id, Key: key}))
+	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: id, State: store.Done, Created: time.Now()}))
 }

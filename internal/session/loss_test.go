@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -60,14 +61,10 @@ func TestOnlyTheBundleThatWasPublishedIsBuried(t *testing.T) {
 	const id = "0a1b2c3d"
 	s := &Service{Data: t.TempDir(), Now: time.Now, Boxes: &box.Boxes{Data: t.TempDir()}}
 	for _, dir := range []string{s.Exchange(id), s.dir(id)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o700))
 	}
 	for _, name := range []string{inside.RestBundle, inside.OutputBundle} {
-		if err := os.WriteFile(filepath.Join(s.Exchange(id), name), []byte("same"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(s.Exchange(id), name), []byte("same"), 0o600))
 	}
 	sum := func(text string) *inside.Sum {
 		return &inside.Sum{Size: int64(len(text)), SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}
@@ -79,9 +76,7 @@ func TestOnlyTheBundleThatWasPublishedIsBuried(t *testing.T) {
 		for i, k := range []stake{{held: held{Rest: sum(text)}}, {held: held{Head: "12", Bundle: sum(text)}, commits: true}} {
 			s := *s
 			s.Data = t.TempDir()
-			if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(s.dir(id), 0o700))
 			files, err := s.save(t.Context(), &box.Box{Name: "m", Dir: t.TempDir()}, nil, store.Session{ID: id}, k, 100)
 			if (len(files) == 1) != want || want && err != nil {
 				t.Errorf("%s, %d: saved %v, %v", text, i, files, err)

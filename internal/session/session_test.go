@@ -12,16 +12,14 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
 func service(t *testing.T) *Service {
 	t.Helper()
 	data := t.TempDir()
-	st, err := store.Open(t.Context(), filepath.Join(data, "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(t.Context(), filepath.Join(data, "cco.db")))(t)
 	t.Cleanup(func() { _ = st.Close() })
 	return &Service{
 		Store: st, Boxes: &box.Boxes{Data: data, Now: time.Now}, Data: data, Now: time.Now, NewID: NewID,
@@ -32,22 +30,16 @@ func service(t *testing.T) *Service {
 // Guards against a full disk that keeps its owner from listing sessions and destroying the box that fills it.
 func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 	s := service(t)
-	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", Box: "b", State: store.Running,
-		Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(s.dir("0badcafe"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", Box: "b", State: store.Running,
+		Created: time.Now()}))
+	must.Do(t, os.MkdirAll(s.dir("0badcafe"), 0o700))
 	db, err := sql.Open("sqlite", filepath.Join(s.Data, "cco.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(t.Context(),
-		`CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk is full'); END`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.ExecContext(t.Context(),
+		`CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk is full'); END`))(t)
 	list, err := s.List(t.Context(), "")
 	if err != nil || len(list) != 1 || list[0].State != store.Failed || list[0].Reason != "interrupted" {
 		t.Errorf("%+v, %v", list, err)
@@ -61,10 +53,8 @@ func TestSettleTellsTheTruthAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", State: store.Running,
-		Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", State: store.Running,
+		Created: time.Now()}))
 	if v, err := s.Get(t.Context(), "0badcafe"); err != nil || v.State != store.Running {
 		t.Fatalf("with a live keeper: %s, %v", v.State, err)
 	}
@@ -101,9 +91,7 @@ func TestATranscriptIsBounded(t *testing.T) {
 	}
 	tr.AddEvent(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK}})
 	tr.Add(KindEnd, "done")
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Close())
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) > 11_000 || strings.Count(string(data), "is full") != 1 {
 		t.Errorf("%d bytes, %v", len(data), err)
@@ -117,25 +105,15 @@ func TestATranscriptIsBounded(t *testing.T) {
 
 func TestLinesAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
-	tr, err := OpenTranscript(path, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(OpenTranscript(path, time.Now))(t)
 	for _, line := range []string{"one", "", strings.Repeat("x", 3*maxChunk)} {
 		tr.AddLine(KindErr, []byte(line), false)
 	}
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Close())
+	f := must.Get(os.Open(path))(t)
 	defer func() { _ = f.Close() }()
 	var got []string
-	if err := ReadEvents(f, func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ReadEvents(f, func(e Event) error { got = append(got, e.Text); return nil }))
 	if len(got) != 5 || got[0] != "one" || got[1] != "" || len(got[2]) != maxChunk {
 		t.Errorf("%d events", len(got))
 	}
@@ -143,10 +121,7 @@ func TestLinesAreBounded(t *testing.T) {
 
 // Guards against a follower that misses what was said before it came, or waits after the end.
 func TestFollowersSeeEverything(t *testing.T) {
-	tr, err := OpenTranscript(filepath.Join(t.TempDir(), "t.jsonl"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(OpenTranscript(filepath.Join(t.TempDir(), "t.jsonl"), time.Now))(t)
 	tr.Add(KindStep, "before")
 	done := make(chan string)
 	go func() {
@@ -157,9 +132,7 @@ func TestFollowersSeeEverything(t *testing.T) {
 	for range 100 {
 		tr.Add(KindOut, "during")
 	}
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Close())
 	if got := <-done; strings.Count(got, "\n") != 101 {
 		t.Errorf("saw %d lines", strings.Count(got, "\n"))
 	}
@@ -169,10 +142,8 @@ func TestReadEventsPassesOverWhatIsNone(t *testing.T) {
 	text := `{"kind":"out","text":"a"}` + "\nnot json\n" + strings.Repeat("y", event.MaxLine+10) + "\n" +
 		`{"kind":"out","text":"b"}`
 	var got []string
-	if err := ReadEvents(strings.NewReader(text),
-		func(e Event) error { got = append(got, e.Text); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ReadEvents(strings.NewReader(text),
+		func(e Event) error { got = append(got, e.Text); return nil }))
 	if strings.Join(got, ",") != "a,b" {
 		t.Errorf("got %q", got)
 	}

@@ -8,23 +8,18 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestSocketsOfAnyDepth(t *testing.T) {
 	for _, depth := range []int{1, 40, 300} {
 		dir := filepath.Join(t.TempDir(), strings.Repeat("d/", depth))
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o700))
 		path := filepath.Join(dir, "s")
 		// Guards against what somebody has put in its place: a directory that is not empty, or a link.
-		if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		l, err := ListenAll(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o700))
+		l := must.Get(ListenAll(path))(t)
 		if info, err := os.Lstat(path); err != nil || info.Mode() != os.ModeSocket|0o666 {
 			t.Errorf("%v, %v", info, err)
 		}
@@ -34,10 +29,7 @@ func TestSocketsOfAnyDepth(t *testing.T) {
 				_ = c.Close()
 			}
 		}()
-		c, err := Dial(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(Dial(t.Context(), path))(t)
 		if text, err := io.ReadAll(c); string(text) != "hello" {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -53,9 +45,7 @@ func TestSocketsOfAnyDepth(t *testing.T) {
 func TestNoLinkIsOpenedToAll(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)))
 	if err := openToAll(link); !errors.Is(err, syscall.ENOTSOCK) {
 		t.Errorf("a link: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -33,15 +34,11 @@ func TestJournalKeepsWhatWasSaidAcrossOpenings(t *testing.T) {
 		if _, ok, err := j.ByID(t.Context(), "h/o/r", ""); ok || err != nil {
 			t.Errorf("an empty id finds %v %v", ok, err)
 		}
-		if err := j.Try(t.Context(), "h/o/r", "k", time.UnixMilli(9000)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, j.Try(t.Context(), "h/o/r", "k", time.UnixMilli(9000)))
 		if err := j.Try(t.Context(), "h/o/other", "k", time.UnixMilli(9000)); err == nil {
 			t.Error("a record of another repository was tried")
 		}
-		if err := j.Finish(t.Context(), "h/o/r", "k", "line-1", "u"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, j.Finish(t.Context(), "h/o/r", "k", "line-1", "u"))
 		if err := j.Finish(t.Context(), "h/o/other", "k", "line-1", "u"); err == nil {
 			t.Error("a record of another repository was finished")
 		}
@@ -66,10 +63,7 @@ func TestJournalKeepsWhatWasSaidAcrossOpenings(t *testing.T) {
 
 func within(t *testing.T, path string, do func(forge.Journal)) {
 	t.Helper()
-	s, err := store.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.Open(t.Context(), path))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

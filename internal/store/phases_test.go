@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestPhasesAreKeptAndFoundByBranch(t *testing.T) {
@@ -23,9 +25,7 @@ func TestPhasesAreKeptAndFoundByBranch(t *testing.T) {
 	} {
 		p.Repo, p.Branch, p.Kind, p.Updated, p.State = "/r", "add-a-flag", "planning", at.Add(time.Duration(i)*time.Minute),
 			json.RawMessage(`{"round":1}`)
-		if err := s.SavePhase(ctx, p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.SavePhase(ctx, p))
 	}
 	p, err := s.PhaseOf(ctx, "/r", "add-a-flag")
 	if err != nil || p.ID != "00000003" || p.Cost != 2.5 || string(p.State) != `{"round":1}` ||
@@ -36,9 +36,7 @@ func TestPhasesAreKeptAndFoundByBranch(t *testing.T) {
 	if err != nil || len(list) != 3 || list[0].ID != "00000003" || list[2].ID != "00000001" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := s.RemovePhase(ctx, "00000003"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.RemovePhase(ctx, "00000003"))
 	_, err = s.Phase(ctx, "00000003")
 	if _, ok := errors.AsType[*PhaseNotFoundError](err); !ok {
 		t.Errorf("err = %v", err)

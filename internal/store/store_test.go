@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func open(t *testing.T, path string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(t.Context(), path))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -36,9 +35,7 @@ func TestOnlyTheOwnerCanRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cco.db")
 	for i := range 2 {
 		s := open(t, path)
-		if err := s.AddSession(t.Context(), sample(fmt.Sprintf("3f9c01a%d", i))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddSession(t.Context(), sample(fmt.Sprintf("3f9c01a%d", i))))
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			if info, err := os.Stat(path + suffix); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%s%s: %v, %v", path, suffix, info.Mode(), err)
@@ -53,19 +50,12 @@ func TestOnlyTheOwnerCanRead(t *testing.T) {
 func TestSessionsSurviveReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a dir with spaces ?#%", "cco.db")
 	s := open(t, path)
-	if err := s.AddSession(t.Context(), sample("3f9c01aa")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddSession(t.Context(), sample("3f9c01aa")))
 	if err := s.AddSession(t.Context(), sample("3f9c01aa")); err == nil {
 		t.Error("an id was given twice")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := open(t, path).Session(t.Context(), "3f9c01aa")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
+	got := must.Get(open(t, path).Session(t.Context(), "3f9c01aa"))(t)
 	if diff := cmp.Diff(sample("3f9c01aa"), got); diff != "" {
 		t.Error(diff)
 	}
@@ -73,9 +63,7 @@ func TestSessionsSurviveReopening(t *testing.T) {
 
 func TestUpdateWritesNothingOnError(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
-	if err := s.AddSession(t.Context(), sample("00000001")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddSession(t.Context(), sample("00000001")))
 	refused := errors.New("refused")
 	_, err := s.UpdateSession(t.Context(), "00000001", func(v *Session) error { v.State = Done; return refused })
 	if !errors.Is(err, refused) {
@@ -121,9 +109,7 @@ func TestManyProcessesOpenAndWriteAtOnce(t *testing.T) {
 func TestNewerSchemaIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cco.db")
 	s := open(t, path)
-	if _, err := s.db.ExecContext(t.Context(), "PRAGMA user_version = 99"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.db.ExecContext(t.Context(), "PRAGMA user_version = 99"))(t)
 	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "newer cco") {
 		t.Error(err)
 	}
@@ -141,14 +127,10 @@ func TestCausesAreReadFromWhatEarlierVersionsSaid(t *testing.T) {
 		if id == "aaaaaaaa" {
 			v.State = Failed
 		}
-		if err := s.AddSession(t.Context(), v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddSession(t.Context(), v))
 	}
 	for _, stmt := range []string{"ALTER TABLE sessions DROP COLUMN cause", "PRAGMA user_version = 5"} {
-		if _, err := s.db.ExecContext(t.Context(), stmt); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.db.ExecContext(t.Context(), stmt))(t)
 	}
 	for id, cause := range want {
 		if v, err := open(t, path).Session(t.Context(), id); err != nil || v.Cause != cause {
@@ -173,9 +155,7 @@ func TestWhatPassesByItselfIsKnown(t *testing.T) {
 	if !Passes(err) {
 		t.Errorf("locked: %v", err)
 	}
-	if _, err := other.ExecContext(t.Context(), "PRAGMA max_page_count = 1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(other.ExecContext(t.Context(), "PRAGMA max_page_count = 1"))(t)
 	if err := insert(); !Passes(err) {
 		t.Errorf("full: %v", err)
 	}
@@ -190,17 +170,13 @@ func TestSentRemembersTheNewest(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_000)
 	for i := range keptTips + 5 {
 		sha := strings.Repeat(string(rune('a'+i%26)), 2) + string(rune('0'+i/26))
-		if err := s.MarkSent(t.Context(), "b", "k", sha, at.Add(time.Duration(i)*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.MarkSent(t.Context(), "b", "k", sha, at.Add(time.Duration(i)*time.Second)))
 	}
 	got, err := s.Sent(t.Context(), "b", "k")
 	if err != nil || len(got) != keptTips {
 		t.Fatalf("%d tips, %v", len(got), err)
 	}
-	if err := s.ForgetSent(t.Context(), "b", ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ForgetSent(t.Context(), "b", ""))
 	if got, _ := s.Sent(t.Context(), "b", "k"); len(got) != 0 {
 		t.Errorf("still %v", got)
 	}
@@ -211,16 +187,11 @@ func TestSpendAddsUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cco.db")
 	s := open(t, path)
 	for _, id := range []string{"00000001", "00000002"} {
-		if err := s.AddSession(t.Context(), sample(id)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddSession(t.Context(), sample(id)))
 	}
 	add := func(id, day string, v Spend) Spend {
 		t.Helper()
-		today, err := s.AddSpend(t.Context(), id, day, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		today := must.Get(s.AddSpend(t.Context(), id, day, v))(t)
 		return today
 	}
 	add("00000001", "2026-11-01", Spend{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5})
@@ -266,9 +237,7 @@ func TestWhoWaitsMayHaveAKeeperOrNot(t *testing.T) {
 // one that another process had just replaced.
 func TestWhatAnUpdateGivesIsWhatIsReadLater(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
-	if err := s.AddSession(t.Context(), sample("3f9c01aa")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddSession(t.Context(), sample("3f9c01aa")))
 	at := time.Unix(1_700_000_000, 123_456_789)
 	gave, err := s.UpdateSession(t.Context(), "3f9c01aa", func(v *Session) error {
 		v.Started, v.Finished, v.Pulled, v.Asked = at, at, at, at

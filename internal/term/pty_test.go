@@ -9,6 +9,7 @@ import (
 
 	xterm "golang.org/x/term"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -19,9 +20,7 @@ func rawPty(t *testing.T) (*term.Pty, *os.File) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = p.Close(), slave.Close() })
-	if _, err := xterm.MakeRaw(int(slave.Fd())); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(xterm.MakeRaw(int(slave.Fd())))(t)
 	return p, slave
 }
 

@@ -4,15 +4,15 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against JSON that drives a terminal: its own rules leave 8-bit controls as they are.
 func TestJSONIsDisarmedWithoutLoss(t *testing.T) {
 	s, out, _ := Test("")
 	want := "a\u009b31m\x7f\u202e\x1b?ä\n\t"
-	if err := s.JSON(want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.JSON(want))
 	var got string
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got != want {
 		t.Errorf("%q, %v", got, err)

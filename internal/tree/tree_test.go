@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // nest makes directories in one another by their handles: no path is that long.
 func nest(t *testing.T, dir string, depth int) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o755))
 	at, err := os.OpenRoot(dir)
 	for i := 0; i < depth && err == nil; i++ {
 		var next *os.Root
@@ -33,9 +33,7 @@ func nest(t *testing.T, dir string, depth int) {
 func TestRemoveStandsAnyDepth(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tree")
 	nest(t, dir, 21_000)
-	if err := Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Remove(dir))
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
 	}
@@ -45,14 +43,9 @@ func TestRemoveStandsAnyDepth(t *testing.T) {
 func TestFlattenHoldsNoLevelOpen(t *testing.T) {
 	dir := t.TempDir()
 	nest(t, dir, 1_000)
-	parent, err := os.OpenRoot(filepath.Dir(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parent := must.Get(os.OpenRoot(filepath.Dir(dir)))(t)
 	defer func() { _ = parent.Close() }()
-	if err := empty(parent, filepath.Base(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, empty(parent, filepath.Base(dir)))
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
@@ -62,37 +55,20 @@ func TestFlattenHoldsNoLevelOpen(t *testing.T) {
 func TestRemoveFollowsNothingAndOpensWhatIsClosed(t *testing.T) {
 	outside := t.TempDir()
 	kept := filepath.Join(outside, "kept")
-	if err := os.WriteFile(kept, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(kept, nil, 0o600))
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "tree")
 	deep := filepath.Join(dir, strings.Repeat("d/", 300))
-	if err := os.MkdirAll(deep, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(deep, 0o755))
 	for i, d := 0, deep; i < 300; i, d = i+1, filepath.Dir(d) {
-		if err := os.Symlink(outside, filepath.Join(d, "link")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(d, "file"+strconv.Itoa(i)), nil, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(d, os.FileMode(i%8)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(outside, filepath.Join(d, "link")))
+		must.Do(t, os.WriteFile(filepath.Join(d, "file"+strconv.Itoa(i)), nil, 0))
+		must.Do(t, os.Chmod(d, os.FileMode(i%8)))
 	}
-	above, err := os.OpenRoot(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	above := must.Get(os.OpenRoot(parent))(t)
 	defer func() { _ = above.Close() }()
-	if err := empty(above, "tree"); err != nil {
-		t.Fatal(err)
-	}
-	if err := Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, empty(above, "tree"))
+	must.Do(t, Remove(dir))
 	if _, err := os.Stat(kept); err != nil {
 		t.Error(err)
 	}
@@ -102,13 +78,9 @@ func TestRemoveFollowsNothingAndOpensWhatIsClosed(t *testing.T) {
 func TestRemoveTakesWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
-	if err := os.MkdirAll(filepath.Join(target, "below"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(target, "below"), 0o755))
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(target, link))
 	for _, name := range []string{link, link, filepath.Join(dir, "none", "at", "all")} {
 		if err := Remove(name); err != nil {
 			t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -67,9 +68,7 @@ func TestAScreenShowsWhatTmuxShows(t *testing.T) {
 	defer tmux("kill-server")
 	for i, text := range drawn {
 		file := filepath.Join(dir, fmt.Sprint(i))
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		name := fmt.Sprintf("s%d", i)
 		tmux("new-session", "-d", "-s", name, "-x", "20", "-y", "6",
 			fmt.Sprintf("stty raw; cat %s; tmux -S %s/tmux wait-for -S %s; exec sleep 1000", file, dir, name))

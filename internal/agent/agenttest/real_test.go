@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -21,17 +22,11 @@ func TestRealCLIsUnderstandTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			agent, args := strings.Fields(name)[0], strings.Fields(name)[1:]
 			home, dir := t.TempDir(), t.TempDir()
-			if err := proc.Run(t.Context(), proc.Cmd{Argv: []string{"git", "init", "-q", dir}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: []string{"git", "init", "-q", dir}}))
 			settings := filepath.Join(home, ".gemini", "settings.json")
-			if err := os.Mkdir(filepath.Dir(settings), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`),
-				0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(filepath.Dir(settings), 0o755))
+			must.Do(t, os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`),
+				0o600))
 			s := Serve(t,
 				Step{Thinking: "Two at once.", Text: "I begin.",
 					Calls: []Call{ShellCall("echo 1 >> one"), ShellCall("echo 2 >> two")}},

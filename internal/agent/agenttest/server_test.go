@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // client is as much of a CLI as one protocol needs: how it asks, and how it tells what was answered.
@@ -90,9 +92,7 @@ func askWhole(t *testing.T, s *Server, c client, turns int) (v object) {
 	t.Helper()
 	body := strings.Replace(c.request(turns), `"stream":true`, `"stream":false`, 1)
 	resp := post(t, s.URL+c.whole, body)
-	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(resp.Body).Decode(&v))
 	return v
 }
 
@@ -108,10 +108,7 @@ func TestStepsAreServedByTheTurnsInTheRequest(t *testing.T) {
 		s := Serve(t, Step{Thinking: "hm", Text: "I look."}, Shell("ls -l"), Say("größe"))
 		for range 2 { // a retry gets the same
 			for turns, want := range []string{"I look.", "", "größe", "done"} {
-				list, err := ask(t, s, c, turns)
-				if err != nil {
-					t.Fatal(err)
-				}
+				list := must.Get(ask(t, s, c, turns))(t)
 				whole := askWhole(t, s, c, turns)
 				if got := c.text(list, nil); got != want {
 					t.Errorf("step %d streams %q, want %q", turns, got, want)
@@ -141,9 +138,7 @@ func TestStepsAreServedByTheTurnsInTheRequest(t *testing.T) {
 func TestRequestsAreRecorded(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, c client) {
 		s := Serve(t)
-		if _, err := ask(t, s, c, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(ask(t, s, c, 0))(t)
 		r := s.Requests()[0]
 		if r.Key() != "sesame" || r.Protocol != c.name || !r.Turn || r.Model != "m" || !s.Saw("say \"hello\"") {
 			t.Errorf("recorded %+v", r)
@@ -154,10 +149,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 func TestUsageIsWhatTheTestSays(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, c client) {
 		s := Serve(t, Step{Text: "x", Usage: Usage{Input: 1000, Output: 77, CacheRead: 300}})
-		list, err := ask(t, s, c, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(ask(t, s, c, 0))(t)
 		all, whole := encode(datas(list)), encode(askWhole(t, s, c, 0))
 		in := "1300" // they count what was cached as input, all but anthropic
 		if c.name == "anthropic" {
@@ -185,10 +177,7 @@ func TestStatusFaultsAnswerInTheProtocolsWords(t *testing.T) {
 			Fault{Reset: time.Unix(2000000000, 0)})
 		for i, want := range []int{429, 529, 401, 429} {
 			resp := post(t, s.URL+c.path, c.request(0))
-			body, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must.Get(io.ReadAll(resp.Body))(t)
 			if resp.StatusCode != want || !json.Valid(body) || !bytes.Contains(body, []byte(`"message"`)) {
 				t.Errorf("request %d: %d %s", i+1, resp.StatusCode, body)
 			}

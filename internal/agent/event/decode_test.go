@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestWhatIsUnknownIsKept(t *testing.T) {
@@ -222,10 +224,7 @@ func TestLongTextsAreCut(t *testing.T) {
 
 // Guards against a quick way that sees something else than the slow one.
 func TestTheQuickWayReadsTheSame(t *testing.T) {
-	files, err := filepath.Glob("testdata/claude/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("testdata/claude/*.json"))(t)
 	lines := []string{
 		`{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"x\n\"\\\/\tä\u00e9\ud83d\ude00"}],` +
 			`"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":null}},` +

@@ -8,14 +8,13 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // fuzzDecoder holds a decoder to its promises on any output: bounded events, and one end.
 func fuzzDecoder(f *testing.F, agent string) {
-	files, err := filepath.Glob(filepath.Join("testdata", agent, "*.json"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join("testdata", agent, "*.json")))(f)
 	for _, file := range files {
 		r := load(f, agent, strings.TrimSuffix(filepath.Base(file), ".json"))
 		for _, line := range r.Stdout {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// longRun gives a decoder what claude writes in a very long run, about a kilobyte a line: n times a call, its result and
-// words, from first on.
+// longRun gives a decoder what claude writes in a very long run, about a kilobyte a line: n times a call, its result
+// and words, from first on.
 func longRun(d Decoder, first, n int) (events int) {
 	code := strings.Repeat("\\tif err != nil {\\n\\t\\treturn fmt.Errorf(\\\"read %s: %w\\\", name, err)\\n\\t}\\n", 13)
 	call := `{"type":"assistant","message":{"id":"msg_%06d","type":"message","role":"assistant","model":"m",` +

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 var update = flag.Bool("update", false, "write what the decoders make of the recordings")
@@ -31,14 +33,9 @@ func recordedAt() time.Time { return time.Date(2026, 11, 15, 7, 20, 0, 0, time.U
 
 func load(t testing.TB, agent, name string) recording {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", agent, name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("testdata", agent, name+".json")))(t)
 	var r recording
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &r))
 	return r
 }
 
@@ -73,20 +70,13 @@ func TestRecordings(t *testing.T) {
 				if e.Kind == KindRaw {
 					e.Raw = e.Raw[:min(len(e.Raw), 60)] // that it is kept is enough
 				}
-				if err := enc.Encode(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, enc.Encode(e))
 			}
 			golden := strings.TrimSuffix(file, ".json") + ".events"
 			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(golden, got.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(golden))(t)
 			if !bytes.Equal(got.Bytes(), want) {
 				t.Errorf("got\n%s\nwant\n%s", got.Bytes(), want)
 			}

@@ -11,25 +11,19 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func adapter(t *testing.T, name string) agent.Adapter {
 	t.Helper()
-	a, err := agent.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(agent.Find(name))(t)
 	return a
 }
 
 func write(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(text), mode))
 }
 
 // fakeNPM stands in for a registry: it puts down a program for each package that it is asked for, for the platform that
@@ -85,9 +79,7 @@ func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
 	if found, err := Find(t.Context(), data, a); err != nil || found != p {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if _, err := Install(t.Context(), data, a, "", Host()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Install(t.Context(), data, a, "", Host()))(t)
 	text, err := os.ReadFile(log)
 	if err != nil || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("npm was asked %q, %v", text, err)
@@ -219,16 +211,12 @@ func TestFindPrefersWhatCcoInstalled(t *testing.T) {
 		t.Errorf("one that doesn't say: %+v, %v", p, err)
 	}
 	for _, version := range []string{"2.1.400", "2.2.0"} {
-		if _, err := Install(t.Context(), data, a, version, Host()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Install(t.Context(), data, a, version, Host()))(t)
 	}
 	if p, err := Find(t.Context(), data, a); err != nil || p.Version != "2.2.0" {
 		t.Errorf("the newest: %+v, %v", p, err)
 	}
-	if _, err := Install(t.Context(), data, a, "", Host()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Install(t.Context(), data, a, "", Host()))(t)
 	if p, err := Find(t.Context(), data, a); err != nil || p.Version != a.Package().Version {
 		t.Errorf("the pinned one: %+v, %v", p, err)
 	}

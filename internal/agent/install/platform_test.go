@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // other is a platform of boxes that isn't this machine's.
@@ -66,10 +68,7 @@ func TestInstallForAnotherPlatform(t *testing.T) {
 			t.Errorf("found %+v, %v", found, ok)
 		}
 	}
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(log))(t)
 	for _, want := range []string{"--os=linux", "--cpu=" + at.cpu(), "--libc=glibc",
 		`"optionalDependencies":{"node-linux-` + at.cpu()} {
 		if !strings.Contains(string(text), want) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // The pinned versions are there, and run without a script of their packages having been run.
@@ -21,10 +22,7 @@ func TestRealInstall(t *testing.T) {
 			continue
 		}
 		t.Run(a.Name(), func(t *testing.T) {
-			p, err := Install(t.Context(), data, a, "", Host())
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(Install(t.Context(), data, a, "", Host()))(t)
 			if v := versionOf(t.Context(), p.Path); v != a.Package().Version {
 				t.Errorf("%s says %q", p.Path, v)
 			}
@@ -39,10 +37,7 @@ func TestRealInstallForAnotherPlatform(t *testing.T) {
 	for _, at := range []Platform{{"linux", "arm64"}, {"darwin", "arm64"}} {
 		for _, name := range []string{"claude", "codex", "gemini"} {
 			t.Run(at.String()+"/"+name, func(t *testing.T) {
-				p, err := Install(t.Context(), data, adapter(t, name), "", at)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(Install(t.Context(), data, adapter(t, name), "", at))(t)
 				program := p.Path
 				if name == "gemini" {
 					program = nodeProgram(p.Dir, at)
@@ -64,20 +59,14 @@ func TestRealInstallForAnotherPlatform(t *testing.T) {
 func checkMachine(t *testing.T, goos, program string) {
 	t.Helper()
 	if goos == "darwin" {
-		f, err := macho.Open(program)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(macho.Open(program))(t)
 		defer func() { _ = f.Close() }()
 		if f.Cpu != macho.CpuArm64 || f.Type != macho.TypeExec {
 			t.Errorf("%s is a %v for %v", program, f.Type, f.Cpu)
 		}
 		return
 	}
-	f, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(program))(t)
 	defer func() { _ = f.Close() }()
 	if f.Machine != elf.EM_AARCH64 || f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
 		t.Errorf("%s is a %v for %v", program, f.Type, f.Machine)

@@ -11,6 +11,7 @@ import (
 
 	adapters "github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back.
@@ -77,10 +78,7 @@ func TestAgentsAreListed(t *testing.T) {
 	w := newWork(t, "claude")
 	list := w.run(0, "agent", "list", "--json")
 	for _, name := range append([]string{slow}, agents...) {
-		a, err := adapters.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(adapters.Find(name))(t)
 		if !strings.Contains(list, `"`+a.Package().Version+`"`) {
 			t.Errorf("%s %s is not listed:\n%s", name, a.Package().Version, list)
 		}

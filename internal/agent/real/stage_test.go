@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
 )
@@ -155,22 +156,16 @@ func newKey() string {
 func (w *work) put(name, text string) {
 	w.t.Helper()
 	path := filepath.Join(w.repo, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(w.t, os.WriteFile(path, []byte(text), 0o644))
 	w.git(w.repo, "add", "-A")
 	w.git(w.repo, "commit", "-q", "-m", "Add "+name)
 }
 
 func (w *work) git(dir string, args ...string) string {
 	w.t.Helper()
-	out, err := proc.Output(w.t.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: dir, Env: w.stage.env})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(proc.Output(w.t.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: dir,
+		Env: w.stage.env}))(w.t)
 	return strings.TrimSpace(string(out))
 }
 

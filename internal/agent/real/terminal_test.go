@@ -15,6 +15,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -50,9 +51,7 @@ func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = master.Close() }()
-	if err := pty.Setsize(master, &pty.Winsize{Cols: 200, Rows: 50}); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, pty.Setsize(master, &pty.Winsize{Cols: 200, Rows: 50}))
 	ctx, cancel := context.WithTimeout(w.t.Context(), 4*time.Minute)
 	defer cancel()
 	p, err := proc.Start(ctx, proc.Cmd{Argv: append([]string{filepath.Join(w.bin, "cco")}, args...), Dir: w.repo,

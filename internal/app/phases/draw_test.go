@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -17,14 +18,10 @@ func TestAPhaseIDThatIsKnownIsDrawnAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = st.Close() }()
-	if err := st.SavePhase(t.Context(), store.Phase{ID: "0badcafe", Created: time.Now(), Updated: time.Now(),
-		State: []byte("{}")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := st.AddSession(t.Context(), store.Session{ID: steps.SessionOf("12345678"), State: store.Done,
-		Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, st.SavePhase(t.Context(), store.Phase{ID: "0badcafe", Created: time.Now(), Updated: time.Now(),
+		State: []byte("{}")}))
+	must.Do(t, st.AddSession(t.Context(), store.Session{ID: steps.SessionOf("12345678"), State: store.Done,
+		Created: time.Now()}))
 	ids := []string{"0badcafe", "12345678", "0badcafe", "23456789"}
 	id, err := drawPhase(t.Context(), st, func() string { id := ids[0]; ids = ids[1:]; return id })
 	if err != nil || id != "23456789" {

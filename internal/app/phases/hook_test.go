@@ -13,14 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
 func TestAWebhookWakesThePhasesOfItsPullRequestAlone(t *testing.T) {
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
 	defer func() { _ = st.Close() }()
 	for _, p := range []store.Phase{
 		{ID: "00000001", PRNumber: 7, PRURL: "https://forge.example/ada/demo/pull/7"},
@@ -34,9 +32,7 @@ func TestAWebhookWakesThePhasesOfItsPullRequestAlone(t *testing.T) {
 		p.Created = time.Now()
 		p.Updated = p.Created
 		p.State = json.RawMessage(`{}`)
-		if err := st.SavePhase(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.SavePhase(t.Context(), p))
 	}
 	var woken []string
 	h := receiver("the secret", st, func(id string) { woken = append(woken, id) })

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -63,12 +64,8 @@ func AsUser(t *testing.T, uid, gid int, env ...string) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	program := filepath.Join(dir, "package.test")
-	if err := copySelf(program); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(dir, uid, gid); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copySelf(program))
+	must.Do(t, os.Chown(dir, uid, gid))
 	args := []string{program, "-test.timeout=20m"}
 	if testing.Verbose() {
 		args = append(args, "-test.v")

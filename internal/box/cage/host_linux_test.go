@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestBlockedUserNamespaces(t *testing.T) {
@@ -78,9 +79,7 @@ func TestLimitsFallBackFromRunToBoxToDefault(t *testing.T) {
 }
 
 func TestKillInitChecksTheStart(t *testing.T) {
-	if err := killInit(t.Context(), os.Getpid(), "1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, killInit(t.Context(), os.Getpid(), "1"))
 	start, err := startTime(os.Getpid())
 	if err != nil || start == "" || start == "1" {
 		t.Errorf("start time %q, %v", start, err)

@@ -3,6 +3,8 @@ package cage
 import (
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a keeper that panics because an init was killed before it had read all that it was sent: the kernel
@@ -13,12 +15,8 @@ func TestAReportThatIsBrokenOffIsNoPanic(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = ours.Close() }()
-	if _, err := ours.Write([]byte("a plan that nobody reads")); err != nil {
-		t.Fatal(err)
-	}
-	if err := theirs.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(ours.Write([]byte("a plan that nobody reads")))(t)
+	must.Do(t, theirs.Close())
 	r := hear(ours)
 	select {
 	case <-r.over:

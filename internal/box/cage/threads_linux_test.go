@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // idle starts threads that wait until the test ends, the first of them with a table of descriptors of its own.
@@ -52,10 +54,7 @@ func TestDescriptorsOfThreadsAreToldApart(t *testing.T) {
 func BenchmarkLookAtThreads(b *testing.B) {
 	idle(b, 2000)
 	w := &watchdog{init: os.Getpid(), limit: 1 << 50, hidden: hiddenDevice()}
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
-	if err != nil {
-		b.Fatal(err)
-	}
+	fd := must.Get(unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG))(b)
 	w.take(os.NewFile(uintptr(fd), "view"))
 	defer func() { _ = w.sockets.Close() }()
 	all := descendants(w.init)

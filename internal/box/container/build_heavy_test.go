@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // TestOwnImage builds the image that boxes are made of when none is named, with Debian's packages. Of the registry
@@ -21,16 +22,11 @@ func TestOwnImage(t *testing.T) {
 	if os.Getuid() == 0 && engineUnderTest() == podman {
 		return // TestWithoutRoot comes here, as podman is meant to be used
 	}
-	e, err := findEngine(t.Context(), box.Container{Engine: engineUnderTest()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(findEngine(t.Context(), box.Container{Engine: engineUnderTest()}))(t)
 	if _, ok, err := e.has(t.Context(), base()); err != nil {
 		t.Fatal(err)
 	} else if !ok {
-		if _, err := e.long(t.Context(), "import", root(t), base()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.long(t.Context(), "import", root(t), base()))(t)
 		removeImage(t, e, base())
 	}
 	ref := fmt.Sprintf("localhost/cco-test:%d", os.Getpid()) // not the name of one that is in use
@@ -93,29 +89,22 @@ func containers(t *testing.T, e *engine) string {
 	if e.Name == podman {
 		args = append(args, "--external")
 	}
-	out, err := e.output(t.Context(), args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(e.output(t.Context(), args...))(t)
 	return string(out)
 }
 
 func built(t *testing.T, e *engine, ref string) {
 	told := 0
-	if _, err := e.built(t.Context(), ref, func(format string, args ...any) {
+	must.Get(e.built(t.Context(), ref, func(format string, args ...any) {
 		told++
 		t.Logf(format, args...)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if told < 3 {
 		t.Errorf("a build of many seconds was told of %d times", told)
 	}
 	d, b := testDriver(), testBox(t)
 	b.Spec.Container.Image, b.Spec.Container.ImageTar = ref, ""
-	if err := d.Create(t.Context(), b, t.Logf); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, t.Logf))
 	t.Cleanup(func() {
 		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -67,19 +68,13 @@ func TestDockerIsToldOfProxies(t *testing.T) {
 }
 
 func TestStepsAreFoundBelowTheirEngine(t *testing.T) {
-	p, err := proc.Start(t.Context(), proc.Cmd{Argv: []string{"sleep", "600"}, Attr: func(a *syscall.SysProcAttr) {
+	p := must.Get(proc.Start(t.Context(), proc.Cmd{Argv: []string{"sleep", "600"}, Attr: func(a *syscall.SysProcAttr) {
 		a.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	if found := steps(os.Getpid()); !slices.Contains(found, p.Pid()) {
 		t.Errorf("%d is not in %v", p.Pid(), found)
 	}
-	other, err := proc.Start(t.Context(), proc.Cmd{Argv: []string{"sleep", "600"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(proc.Start(t.Context(), proc.Cmd{Argv: []string{"sleep", "600"}}))(t)
 	if found := steps(other.Pid()); len(found) > 0 {
 		t.Errorf("%v", found)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/verify"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -42,10 +43,7 @@ func root(t *testing.T) string {
 	if tar == "" {
 		tar = filepath.Join("..", "..", "..", ".cache", "box-root.tar")
 	}
-	tar, err := filepath.Abs(tar)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tar = must.Get(filepath.Abs(tar))(t)
 	if _, err := os.Stat(tar); err != nil {
 		t.Fatalf("%v: make it with scripts/box-root", err)
 	}
@@ -67,20 +65,15 @@ func TestConformance(t *testing.T) {
 
 func TestHoldsWhatItPromises(t *testing.T) {
 	d, b := testDriver(), testBox(t)
-	if err := d.Create(t.Context(), b, t.Logf); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, t.Logf))
 	t.Cleanup(func() {
 		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
 			t.Error(err)
 		}
 	})
 	n := 0
-	results, err := verify.Run(t.Context(), d, b,
-		verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(verify.Run(t.Context(), d, b,
+		verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }}))(t)
 	for _, r := range results {
 		want := r.Probe != probe.ShownSocket && r.Probe != probe.LaterSocket // an engine shows what is mounted as it is
 		if r.Held != want || r.Promised != want {
@@ -107,9 +100,7 @@ func TestWithoutRoot(t *testing.T) {
 	// Without it this version keeps images by copying them.
 	text := fmt.Sprintf("[storage]\ndriver = \"overlay\"\ngraphroot = %q\nrunroot = %q\n", u.HomeDir+"/.images",
 		u.HomeDir+"/.run")
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(config, []byte(text), 0o644))
 	boxtest.AsUser(t, uid, gid, "HOME="+u.HomeDir, "CONTAINERS_STORAGE_CONF="+config, "CCO_TEST_ROOT_TAR="+root(t))
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestWhatEnginesSayOfThemselves(t *testing.T) {
@@ -93,22 +94,16 @@ func TestTarsAreToldApart(t *testing.T) {
 		var plain bytes.Buffer
 		w := tar.NewWriter(&plain)
 		for _, n := range names {
-			if err := w.WriteHeader(&tar.Header{Name: n, Typeflag: tar.TypeReg}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.WriteHeader(&tar.Header{Name: n, Typeflag: tar.TypeReg}))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 		if !zip {
 			return plain.Bytes()
 		}
 		var zipped bytes.Buffer
 		z := gzip.NewWriter(&zipped)
 		_, err := z.Write(plain.Bytes())
-		if err := errors.Join(err, z.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, z.Close()))
 		return zipped.Bytes()
 	}
 	for _, c := range []struct {
@@ -147,10 +142,7 @@ func TestEveryWallIsAskedFor(t *testing.T) {
 			limits: box.Limits{Memory: 1000, Procs: 7}, name: "cco-b-x", mounts: []jail.Mount{{Source: "/a", Target: "/b"},
 				{Source: "/c", Target: "/d", Write: true}},
 		}
-		args, err := r.args()
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := must.Get(r.args())(t)
 		line := strings.Join(args, " ") + " "
 		for _, want := range []string{
 			"--cap-drop ALL", "--security-opt no-new-privileges", "--read-only ", "--network none", "--user 7:8", "--pull=never",
@@ -179,16 +171,12 @@ func TestEveryWallIsAskedFor(t *testing.T) {
 func TestCachesFollowNoLinks(t *testing.T) {
 	home, elsewhere := t.TempDir(), t.TempDir()
 	r := &container{id: rooms.Identity{User: cage.Me()}}
-	if err := os.Symlink(elsewhere, filepath.Join(home, "deep")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(elsewhere, filepath.Join(home, "deep")))
 	r.link(home, "deep/down", "/var/cache/cco/x")
 	if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := os.MkdirAll(filepath.Join(home, "full", "of"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(home, "full", "of"), 0o755))
 	r.link(home, "full", "/var/cache/cco/x")
 	if st, err := os.Lstat(filepath.Join(home, "full")); err != nil || !st.IsDir() {
 		t.Error("what the agent keeps was replaced")

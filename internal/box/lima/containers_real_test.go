@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/verify"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // containersPlan builds an image and runs it with all that a session can give a container: its files, its processes,
@@ -42,9 +43,7 @@ func containers(w *world) {
 		w.Error(out)
 	}
 	d, b, other := driver(), w.box(), "aaaa0003"
-	if _, err := d.Prepare(w.Context(), b, other); err != nil {
-		w.Fatal(err)
-	}
+	must.Get(d.Prepare(w.Context(), b, other))(w)
 	ctx, end := context.WithCancel(w.Context())
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -73,12 +72,9 @@ while :; do : > /exchange/$CCO_SESSION/ready; echo reached | busybox nc -l -p 77
 func verifyBoth(w *world) {
 	w.must("box", "verify", machine)
 	n := 0
-	results, err := verify.Run(w.Context(), driver(), w.box(), verify.Options{
+	results := must.Get(verify.Run(w.Context(), driver(), w.box(), verify.Options{
 		Tool: filepath.Join(os.Getenv(binVariable), "cco-box"), ID: func() string { n++; return fmt.Sprintf("bbbb000%d", n) },
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	}))(w)
 	for _, r := range results {
 		if !r.Held || !r.Promised {
 			w.Errorf("%s (%s): held %v, promised %v, %s", r.Probe, r.What, r.Held, r.Promised, r.Detail)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/remote"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // nobody is a driver with no box in it, as far as these tests go.
@@ -53,9 +54,7 @@ func newFake(t *testing.T) *fake {
 	}
 	t.Setenv("FAKE", dir)
 	parts := t.TempDir()
-	if err := os.WriteFile(filepath.Join(parts, "cco-box"), []byte("program"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(parts, "cco-box"), []byte("program"), 0o755))
 	f.d = New(Options{
 		Limactl: limactl, Home: dir, Getenv: func(name string) string {
 			return map[string]string{"LIMA_HOME": filepath.Join(dir, "lima")}[name]
@@ -71,9 +70,7 @@ func newFake(t *testing.T) *fake {
 
 func (f *fake) set(name, text string) {
 	f.Helper()
-	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600))
 }
 
 func (f *fake) get(name string) string {
@@ -87,13 +84,8 @@ func (f *fake) forget() { _ = os.Remove(filepath.Join(f.dir, "calls")) }
 func (f *fake) part(version string) {
 	f.Helper()
 	sock := filepath.Join(f.dir, "lima", f.b.Name, "sock")
-	if err := os.MkdirAll(sock, 0o700); err != nil {
-		f.Fatal(err)
-	}
-	l, err := net.Listen("unix", filepath.Join(sock, "cco.sock"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, os.MkdirAll(sock, 0o700))
+	l := must.Get(net.Listen("unix", filepath.Join(sock, "cco.sock")))(f)
 	s := &remote.Server{Driver: nobody{}, Dir: f.TempDir(), Exchange: "/exchange", Version: version}
 	done := make(chan struct{})
 	go func() { _ = s.Serve(context.Background(), l); close(done) }()
@@ -106,9 +98,7 @@ func TestLifecycle(t *testing.T) {
 	var said []string
 	report := func(format string, args ...any) { said = append(said, strings.TrimSpace(format)) }
 	for range 2 {
-		if err := f.d.Create(t.Context(), f.b, report); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.d.Create(t.Context(), f.b, report))
 		if up, err := f.d.Running(t.Context(), f.b); err != nil || !up {
 			t.Errorf("running %v, %v", up, err)
 		}
@@ -123,22 +113,16 @@ func TestLifecycle(t *testing.T) {
 		t.Errorf("little was said: %q", said)
 	}
 	for range 2 {
-		if err := f.d.Stop(t.Context(), f.b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.d.Stop(t.Context(), f.b))
 	}
 	if up, err := f.d.Running(t.Context(), f.b); err != nil || up {
 		t.Errorf("running %v, %v", up, err)
 	}
 	for range 2 {
-		if err := f.d.Start(t.Context(), f.b, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.d.Start(t.Context(), f.b, nil))
 	}
 	for range 2 {
-		if err := f.d.Destroy(t.Context(), f.b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.d.Destroy(t.Context(), f.b))
 	}
 	if f.get("status") != "" {
 		t.Error("the machine is still there")
@@ -154,9 +138,7 @@ func TestLifecycle(t *testing.T) {
 func TestOddStatesAreErrors(t *testing.T) {
 	f := newFake(t)
 	f.part("v1")
-	if err := f.d.Create(t.Context(), f.b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.d.Create(t.Context(), f.b, nil))
 	for _, status := range []string{"Paused", "", "running"} {
 		f.set("status", status)
 		if _, err := f.d.Running(t.Context(), f.b); err == nil {
@@ -206,9 +188,7 @@ func TestMissingAndOldLimactl(t *testing.T) {
 func TestMachineWithoutTheExchange(t *testing.T) {
 	f := newFake(t)
 	f.part("v1")
-	if err := f.d.Create(t.Context(), f.b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.d.Create(t.Context(), f.b, nil))
 	f.set("exchange", "/home/ada/other")
 	for _, err := range []error{f.d.Create(t.Context(), f.b, nil), f.d.Start(t.Context(), f.b, nil)} {
 		stale, ok := errors.AsType[*box.StaleError](err)
@@ -283,9 +263,7 @@ func TestPartsAreCheckedByVersion(t *testing.T) {
 	f.part("v0")
 	f.set("status", "Running")
 	f.set("exchange", f.b.Exchange)
-	if err := errors.Join(os.MkdirAll(f.b.Dir, 0o700), os.WriteFile(ours(f.b), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(f.b.Dir, 0o700), os.WriteFile(ours(f.b), nil, 0o600)))
 	_, err := f.d.Prepare(t.Context(), f.b, "0000aaaa")
 	if stale, ok := errors.AsType[*box.StaleError](err); !ok || !strings.Contains(stale.Mend, "cco box provision") {
 		t.Errorf("%v", err)

@@ -22,6 +22,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/lima"
 	"github.com/cco-dev/cco/internal/box/remote"
 	"github.com/cco-dev/cco/internal/guest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -84,20 +85,14 @@ func (w *world) must(args ...string) string {
 
 func (w *world) run(argv ...string) {
 	w.Helper()
-	if err := proc.Run(w.Context(), proc.Cmd{Argv: argv, Dir: w.repo,
-		Env: append(os.Environ(), "GIT_CONFIG_GLOBAL="+w.data+"/gitconfig")}); err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, proc.Run(w.Context(), proc.Cmd{Argv: argv, Dir: w.repo,
+		Env: append(os.Environ(), "GIT_CONFIG_GLOBAL="+w.data+"/gitconfig")}))
 }
 
 func (w *world) write(name, text string) {
 	w.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(w, os.WriteFile(name, []byte(text), 0o644))
 }
 
 // id is the session that cco has named.
@@ -187,9 +182,7 @@ func twoSessions(w *world) {
 	d, b := driver(), w.box()
 	ids := []string{"aaaa0001", "aaaa0002"}
 	for _, id := range ids {
-		if _, err := d.Prepare(w.Context(), b, id); err != nil {
-			w.Fatal(err)
-		}
+		must.Get(d.Prepare(w.Context(), b, id))(w)
 	}
 	script := `me=$1 other=$2
 echo secret-of-$me > /exchange/$me/secret; echo secret-of-$me > secret; echo secret-of-$me > ~/secret
@@ -260,14 +253,9 @@ func conformance(w *world) {
 	boxtest.Run(w.T, boxtest.Setup{Driver: inside(), Deep: 200, New: func(t *testing.T) *box.Box {
 		n++
 		b := w.box()
-		left, err := filepath.Glob(filepath.Join(b.Exchange, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := must.Get(filepath.Glob(filepath.Join(b.Exchange, "*")))(t)
 		for _, dir := range left {
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(dir))
 		}
 		b.Name = machine + "-" + strconv.Itoa(n)
 		b.Dir = filepath.Join(w.data, "cco", "boxes", b.Name)
@@ -282,17 +270,9 @@ func killedMachine(w *world) {
 	id := w.id(w.must("box", "push", "-m", plan, "--box", machine, "--agent", "script", "--detach"))
 	w.await(filepath.Join(w.box().Exchange, id, "beat"))
 	for _, name := range []string{"qemu.pid", "ha.pid"} {
-		text, err := os.ReadFile(filepath.Join(os.Getenv("LIMA_HOME"), machine, name))
-		if err != nil {
-			w.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			w.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			w.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(os.Getenv("LIMA_HOME"), machine, name)))(w)
+		pid := must.Get(strconv.Atoi(strings.TrimSpace(string(text))))(w)
+		must.Do(w, syscall.Kill(pid, syscall.SIGKILL))
 	}
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Second) {
 		if out := w.must("box", "sessions"); strings.Contains(out, id+"  failed") ||

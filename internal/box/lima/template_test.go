@@ -7,13 +7,11 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestTemplateOfItsOwn(t *testing.T) {
-	text, err := Template(&box.Box{Name: "b", Exchange: `/data/it's "odd"/exchange`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(Template(&box.Box{Name: "b", Exchange: `/data/it's "odd"/exchange`}))(t)
 	for _, want := range []string{
 		"cpus: 4\n", `memory: "4096MiB"`, `disk: "102400MiB"`, `- location: "/data/it's \"odd\"/exchange"`,
 		"mountPoint: /exchange\n  writable: true",
@@ -55,9 +53,7 @@ func TestTemplateOfTheUsers(t *testing.T) {
 	dir := t.TempDir()
 	script, file := filepath.Join(dir, "setup.sh"), filepath.Join(dir, "file")
 	for name, text := range map[string]string{script: "#!/bin/sh\n\techo: - odd yaml\n\n'''\n", file: "\x00binary"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	b := &box.Box{Exchange: "/e", Spec: box.Spec{
 		Mounts: []box.Mount{{Path: "/srv/data"}},

@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestAppArmorProfileQuotesThePath(t *testing.T) {
@@ -33,15 +34,11 @@ func TestMountsAreReadOnlyUnlessTheySayOtherwise(t *testing.T) {
 	host := t.TempDir()
 	ro, rw := filepath.Join(host, "ro"), filepath.Join(host, "rw")
 	for _, dir := range []string{ro, rw} {
-		if err := errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777),
-			os.WriteFile(filepath.Join(dir, "file"), []byte("text\n"), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(dir, 0o777), os.Chmod(dir, 0o777),
+			os.WriteFile(filepath.Join(dir, "file"), []byte("text\n"), 0o666)))
 	}
 	b.Spec.Mounts = []box.Mount{{Path: ro}, {Path: rw, Write: true}}
-	if err := d.Create(t.Context(), b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, nil))
 	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c",
 		`cat "$1/file" "$2/file"; touch "$1/new" || echo kept; touch "$2/new" && echo made`, "sh", ro, rw}})
 	if err != nil || out != "text\ntext\nkept\nmade\n" {
@@ -63,17 +60,10 @@ func TestMountsAreReadOnlyUnlessTheySayOtherwise(t *testing.T) {
 // Guards against a tool that only its owner can run: the box's user is somebody else when root starts it.
 func TestClosedToolIsCopied(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "cco-box")
-	data, err := os.ReadFile(boxtest.Tool())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(tool, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(boxtest.Tool()))(t)
+	must.Do(t, os.WriteFile(tool, data, 0o700))
 	d, b := New(Options{Tool: tool}), testBox(t)
-	if err := d.Create(t.Context(), b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, nil))
 	for range 2 {
 		if out, err := shell(t, d, b, box.Exec{Argv: []string{"/run/cco/bin/cco-box", "probe", "euid"}}); err != nil ||
 			out != "1000\n" {
@@ -86,9 +76,7 @@ func TestClosedToolIsCopied(t *testing.T) {
 func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	d, b := created(t)
 	big := box.File{Path: "big", Data: make([]byte, rooms.SmallBytes+1)}
-	if err := d.Provision(t.Context(), b, []box.File{big}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Provision(t.Context(), b, []box.File{big}, nil))
 	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big; rm ~/big; stat -f -c %T ~`}})
 	if want := "4194305\n"; err != nil || !strings.HasPrefix(out, want) || strings.Contains(out, "tmpfs") {
 		t.Errorf("%v: %q", err, out)
@@ -100,9 +88,7 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	if left, err := os.ReadDir(rooms.Layout{Dir: b.Dir}.Shells()); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if err := d.Provision(t.Context(), b, []box.File{{Path: "big"}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Provision(t.Context(), b, []box.File{{Path: "big"}}, nil))
 	if out, err := shell(t, d, b, box.Exec{Argv: []string{"stat", "-f", "-c", "%T", "/home/agent"}}); err != nil ||
 		out != "tmpfs\n" {
 		t.Errorf("a small home: %v, %q", err, out)
@@ -113,14 +99,10 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 func TestOwnStepsSeeNothingOfTheSession(t *testing.T) {
 	d, b := created(t)
 	const id = "0000feed"
-	if _, err := d.Prepare(t.Context(), b, id); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Prepare(t.Context(), b, id))(t)
 	script := `mkdir -p ~/.local/bin && printf '#!/bin/sh\necho evil\n' > ~/.local/bin/git && chmod +x ~/.local/bin/git ` +
 		`&& echo x > ~/.cache/x`
-	if _, err := shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", script}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(shell(t, d, b, box.Exec{Session: id, Argv: []string{"sh", "-c", script}}))(t)
 	out, err := shell(t, d, b, box.Exec{Session: id, Repo: "r", Own: true,
 		Argv: []string{"sh", "-c", `command -v git; ls -A ~ /home/agent; case $PATH in */home/agent*) echo home;; esac`}})
 	if err != nil || strings.HasSuffix(out, "home\n") || strings.Contains(out, ".local") ||
@@ -132,17 +114,13 @@ func TestOwnStepsSeeNothingOfTheSession(t *testing.T) {
 // Guards against a box that another user's cco takes over.
 func TestBoxBelongsToItsUser(t *testing.T) {
 	_, b := created(t)
-	if err := os.WriteFile(rooms.Layout{Dir: b.Dir}.Owner(), []byte("4242 4242\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(rooms.Layout{Dir: b.Dir}.Owner(), []byte("4242 4242\n"), 0o600))
 	_, err := rooms.Owner(b)
 	if os.Getuid() != 0 && err == nil {
 		t.Error("a box of another user was opened")
 	}
 	for _, bad := range []string{"", "0 0", "x", "-1 5"} {
-		if err := os.WriteFile(rooms.Layout{Dir: b.Dir}.Owner(), []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(rooms.Layout{Dir: b.Dir}.Owner(), []byte(bad), 0o600))
 		if _, err := rooms.Owner(b); err == nil {
 			t.Errorf("owner %q was believed", bad)
 		}
@@ -163,10 +141,7 @@ func TestPseudoterminalsAreBounded(t *testing.T) {
 // Guards against a thread of the init that keeps what the others gave up.
 func TestEveryThreadOfTheInitIsConfined(t *testing.T) {
 	d, b := created(t)
-	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `cat /proc/1/task/*/status`}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `cat /proc/1/task/*/status`}}))(t)
 	threads := 0
 	for line := range strings.Lines(out) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -66,9 +67,7 @@ func created(t *testing.T) (box.Driver, *box.Box) {
 func madeBy(t *testing.T, o Options, b *box.Box) (box.Driver, *box.Box) {
 	t.Helper()
 	d := New(o)
-	if err := d.Create(t.Context(), b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, nil))
 	t.Cleanup(func() {
 		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
 			t.Error(err)
@@ -106,15 +105,11 @@ func TestSessionsApart(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	d, b := New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Apart: true}), testBox(t)
-	if err := d.Create(t.Context(), b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, nil))
 	seen := map[int]bool{}
 	for _, id := range []string{"00000001", "00000002", "00000001", ""} {
 		if id != "" {
-			if _, err := d.Prepare(t.Context(), b, id); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(d.Prepare(t.Context(), b, id))(t)
 		}
 		u, err := d.(*rooms.Driver).User(b, id)
 		if err != nil || u.UID < cage.FirstUID {

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // nested is a running box whose sessions can run containers.
@@ -53,9 +54,7 @@ func TestOnlyNestedSessionsMakeNamespaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, b := c.make(t)
-			if _, err := d.Prepare(t.Context(), b, "00000001"); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(d.Prepare(t.Context(), b, "00000001"))(t)
 			if out, err := shell(t, d, b, box.Exec{Session: "00000001", Argv: []string{"sh", "-c", nesting}}); err != nil ||
 				out != c.want {
 				t.Errorf("%v: got\n%swant\n%s", err, out, c.want)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/socket"
 )
@@ -23,10 +24,7 @@ import (
 // bind listens in a directory whose path may be too long for a socket.
 func bind(t *testing.T, dir, name string) {
 	t.Helper()
-	l, err := socket.ListenAll(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(socket.ListenAll(filepath.Join(dir, name)))(t)
 	t.Cleanup(func() { _ = l.Close() })
 }
 
@@ -36,15 +34,9 @@ func host(t *testing.T, elements ...string) string {
 	dir := filepath.Join(append([]string{t.TempDir()}, elements...)...)
 	script := []byte("#!/bin/sh\necho it runs\n")
 	fifo := filepath.Join(dir, "fifo")
-	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "program"), script, 0o755),
-		unix.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666))
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader, err := os.OpenFile(fifo, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "program"), script, 0o755),
+		unix.Mkfifo(fifo, 0o666), os.Chmod(fifo, 0o666)))
+	reader := must.Get(os.OpenFile(fifo, os.O_RDONLY|unix.O_NONBLOCK, 0))(t)
 	t.Cleanup(func() { _ = reader.Close() })
 	bind(t, dir, "there")
 	return dir
@@ -67,9 +59,7 @@ func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, b := created(t)
 			link := filepath.Join(t.TempDir(), "link")
-			if err := os.Symlink(dir, link); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(dir, link))
 			bind(t, dir, "later") // later than the box, and than the first program in it
 			for _, path := range []string{dir, link} {
 				b.Spec.Mounts = []box.Mount{{Path: path}}
@@ -91,9 +81,7 @@ func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 func TestSocketsInWritableMounts(t *testing.T) {
 	d, b := created(t)
 	dir := host(t, "rw")
-	if err := errors.Join(os.Chmod(dir, 0o777), os.Remove(filepath.Join(dir, "fifo"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chmod(dir, 0o777), os.Remove(filepath.Join(dir, "fifo"))))
 	b.Spec.Mounts = []box.Mount{{Path: dir, Write: true}}
 	out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c",
 		`cd "$1" && touch new && ./program; /run/cco/bin/cco-box probe dial "$PWD/there" || echo refused`, "sh", dir}})
@@ -151,9 +139,7 @@ func TestMountsBelowWhatIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := host(t, "top")
-	if err := os.Mkdir(filepath.Join(dir, "below"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "below"), 0o755))
 	out, err := proc.Output(t.Context(), proc.Cmd{
 		Argv: []string{self}, Env: append(os.Environ(), belowVariable+"="+dir),
 		Attr: func(a *syscall.SysProcAttr) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/paths"
 )
 
@@ -78,12 +79,8 @@ func lay(t *testing.T, home string, files ...string) {
 	t.Helper()
 	for _, file := range files {
 		name := filepath.Join(home, file)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte("#!/bin/sh\necho "+file+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte("#!/bin/sh\necho "+file+"\n"), 0o755))
 	}
 }
 
@@ -124,9 +121,7 @@ func TestToolchainsThatAreLinks(t *testing.T) {
 	lay(t, home, "bin/deploy", "else/where/toolchains/stable/rustc")
 	for link, target := range map[string]string{".rustup": home + "/else/where", ".nvm": home, ".deno": ".",
 		"n": "nowhere"} {
-		if err := os.Symlink(target, filepath.Join(home, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, filepath.Join(home, link)))
 	}
 	s := find(home, nil, nil)
 	if len(s.mounts) != 1 || s.mounts[0].Path != home+"/.rustup/toolchains" {
@@ -142,9 +137,7 @@ func TestVersionsThatAreLinks(t *testing.T) {
 	for link, target := range map[string]string{
 		".pyenv/versions/evil": home + "/.ssh", ".pyenv/versions/3": "3.13", ".pyenv/versions/system": system, ".nvm": home,
 	} {
-		if err := os.Symlink(target, filepath.Join(home, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, filepath.Join(home, link)))
 	}
 	var got []string
 	for _, m := range find(home, nil, nil).mounts {
@@ -160,16 +153,12 @@ func TestVersionsThatAreLinks(t *testing.T) {
 // leads to something else.
 func TestProgramsThatAreLinks(t *testing.T) {
 	home := t.TempDir()
-	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Dir(home), 0o755))
 	lay(t, home, ".cargo/bin/rustup", ".cargo/credentials.toml")
 	for link, target := range map[string]string{
 		"cargo": "rustup", "rustc": "./cargo", "rustfmt": "../credentials.toml", "rustdoc": "nothing",
 	} {
-		if err := os.Symlink(target, filepath.Join(home, ".cargo/bin", link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, filepath.Join(home, ".cargo/bin", link)))
 	}
 	if s := find(home, nil, nil); len(s.mounts) != 1 || len(s.links) != 2 {
 		t.Errorf("mounts %+v, links %q", s.mounts, s.links)
@@ -206,16 +195,9 @@ func TestProgramsByThemselves(t *testing.T) {
 			if c.link != "" {
 				bin = filepath.Join(home, filepath.Dir(c.link))
 				link := filepath.Join(home, c.link)
-				rel, err := filepath.Rel(filepath.Dir(link), filepath.Join(home, c.file))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.MkdirAll(bin, 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(rel, link); err != nil {
-					t.Fatal(err)
-				}
+				rel := must.Get(filepath.Rel(filepath.Dir(link), filepath.Join(home, c.file)))(t)
+				must.Do(t, os.MkdirAll(bin, 0o755))
+				must.Do(t, os.Symlink(rel, link))
 			}
 			path := "/usr/bin:/bin:" + bin
 			d, b := madeBy(t, Options{Tool: boxtest.Tool(), Home: home, Path: path, Programs: []string{"agent"}}, testBox(t))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -94,10 +95,7 @@ func watched() error {
 // Guards against memory that the watchdog doesn't see: behind a descriptor, of System V, in sockets, of threads. And
 // against one that kills who keeps to the limit, because it counts shared pages more than once.
 func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	cmd := proc.Cmd{Argv: []string{self}, Env: append(os.Environ(), watchedVariable+"=1"),
 		Attr: func(a *syscall.SysProcAttr) {
 			a.Cloneflags = unix.CLONE_NEWNS
@@ -108,10 +106,7 @@ func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
 				a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
 			}
 		}}
-	out, err := proc.Output(t.Context(), cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(proc.Output(t.Context(), cmd))(t)
 	var s sightings
 	if err := json.Unmarshal(out, &s); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -143,8 +138,6 @@ func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
 func mayHoldScores(t *testing.T) bool {
 	t.Helper()
 	head, data := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
-	if err := unix.Capget(&head, &data[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Capget(&head, &data[0]))
 	return os.Getuid() == 0 && data[0].Effective&(1<<unix.CAP_SYS_RESOURCE) != 0
 }

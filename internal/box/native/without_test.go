@@ -21,6 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/verify"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -121,15 +122,9 @@ func forbid(what string) error {
 
 func onKernelWithout(t *testing.T, what string) verdicts {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self},
-		Env: append(os.Environ(), withoutVariable+"="+what)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
+	out := must.Get(proc.Output(t.Context(), proc.Cmd{Argv: []string{self},
+		Env: append(os.Environ(), withoutVariable+"="+what)}))(t)
 	var v verdicts
 	if err := json.Unmarshal(out, &v); err != nil {
 		t.Fatalf("%v: %s", err, out)

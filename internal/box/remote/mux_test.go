@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -56,14 +57,8 @@ func TestFullStreamHoldsUpNoOther(t *testing.T) {
 
 func TestEndsReachTheOtherSide(t *testing.T) {
 	caller, called := pair(t)
-	s, err := caller.open("s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	there, err := called.accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(caller.open("s"))(t)
+	there := must.Get(called.accept())(t)
 	_ = there.Close()
 	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("read: %v", err)
@@ -71,10 +66,7 @@ func TestEndsReachTheOtherSide(t *testing.T) {
 	if _, err := s.Write([]byte("x")); !errors.Is(err, errReset) {
 		t.Errorf("write: %v", err)
 	}
-	s, err = caller.open("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(caller.open("s"))(t)
 	_ = called.Close()
 	if _, err := s.Read(make([]byte, 1)); err == nil {
 		t.Error("a broken connection is no error")
@@ -143,20 +135,13 @@ func TestTreesTravel(t *testing.T) {
 	}
 	for range 2 {
 		var packed bytes.Buffer
-		if err := errors.Join(packTree(&packed, from), unpackTree(&packed, to)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(packTree(&packed, from), unpackTree(&packed, to)))
 	}
 	if st, err := os.Stat(filepath.Join(to, "link")); err != nil || st.Mode().Perm() != 0o755 {
 		t.Errorf("%v, %v", st, err)
 	}
-	one, err := treeMark(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(from, "more"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(treeMark(from))(t)
+	must.Do(t, os.WriteFile(filepath.Join(from, "more"), nil, 0o600))
 	if two, err := treeMark(from); err != nil || one == two {
 		t.Errorf("%q, %q, %v", one, two, err)
 	}

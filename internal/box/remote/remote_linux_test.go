@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/remote"
 	"github.com/cco-dev/cco/internal/box/verify"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/socket"
 )
 
@@ -38,10 +39,7 @@ func newBox(t *testing.T) *box.Box {
 		Exchange: b.Exchange,
 		Doors:    shortDir(t), Version: "1", Shared: true,
 	}
-	l, err := socket.Listen(socketOf(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(socket.Listen(socketOf(b)))(t)
 	served := make(chan error, 1)
 	ctx := context.WithoutCancel(t.Context()) // the suite destroys its box after the test has ended
 	go func() { served <- server.Serve(ctx, l) }()
@@ -69,20 +67,15 @@ func TestConformance(t *testing.T) {
 
 func TestHoldsWhatItPromises(t *testing.T) {
 	d, b := client(), newBox(t)
-	if err := d.Create(t.Context(), b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, nil))
 	t.Cleanup(func() {
 		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
 			t.Error(err)
 		}
 	})
 	n := 0
-	results, err := verify.Run(t.Context(), d, b,
-		verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(verify.Run(t.Context(), d, b,
+		verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }}))(t)
 	for _, r := range results {
 		if !r.Held {
 			t.Errorf("%s: %s", r.Probe, r.Detail)

@@ -4,23 +4,19 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a shortcut that finds another place than the kernel does.
 func TestResolverFollowsLinksAsTheKernelDoes(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "a/b/file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "a/b"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a/b/file"), nil, 0o600))
 	for link, target := range map[string]string{
 		"whole": dir, "up": "a/..", "c": "a/b", "a/b/to": "file", "a/away": "../c/to", "a/nowhere": "x", "round": "round",
 	} {
-		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, filepath.Join(dir, link)))
 	}
 	paths := Resolver{}
 	for range 2 { // what is remembered gives the same

@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/door"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -42,18 +43,13 @@ func testBox(t *testing.T) *box.Box {
 // tryAll makes a box and tries every way out of it.
 func tryAll(t *testing.T, d box.Driver, b *box.Box) []Result {
 	t.Helper()
-	if err := d.Create(t.Context(), b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, nil))
 	defer func() {
 		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
 			t.Error(err)
 		}
 	}()
-	results, err := Run(t.Context(), d, b, Options{Tool: boxtest.Tool(), ID: ids()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(Run(t.Context(), d, b, Options{Tool: boxtest.Tool(), ID: ids()}))(t)
 	return results
 }
 
@@ -139,18 +135,11 @@ func TestEveryProbeCanFail(t *testing.T) {
 	}
 	b := testBox(t)
 	for dir := filepath.Dir(b.Exchange); dir != os.TempDir() && os.Getuid() == 0; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(dir, 0o755))
 	}
-	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	results, err := Run(t.Context(), noBox{}, b, Options{Tool: boxtest.Tool(), ID: ids(),
-		serve: func(b *behind) door.Server { return laxDoor{b} }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(b.Dir, 0o755))
+	results := must.Get(Run(t.Context(), noBox{}, b, Options{Tool: boxtest.Tool(), ID: ids(),
+		serve: func(b *behind) door.Server { return laxDoor{b} }}))(t)
 	for _, r := range results {
 		t.Logf("%-22s held %v %s", r.Probe, r.Held, r.Detail)
 		if r.Held && (os.Getuid() == 0 || !needRoot[r.Probe]) {
@@ -177,10 +166,7 @@ func TestWhatTheHostSeesCounts(t *testing.T) {
 }
 
 func TestBaitTravels(t *testing.T) {
-	in, err := json.Marshal(probe.Bait{Secret: "s", Pid: 7, Homes: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(json.Marshal(probe.Bait{Secret: "s", Pid: 7, Homes: []string{"a"}}))(t)
 	var out bytes.Buffer
 	if code := probe.Main([]string{"capabilities"}, bytes.NewReader(in), &out); code != 0 {
 		t.Fatal(code)

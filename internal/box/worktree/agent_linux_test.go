@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -43,9 +44,7 @@ func newAgent(t *testing.T, shape func(host *gittest.Repo)) *agent {
 func agentIn(t *testing.T, b *box.Box) *agent {
 	t.Helper()
 	a := &agent{T: t, d: testDriver(), b: b, host: gittest.At(t, b.Spec.Repo)}
-	if err := a.d.Create(t.Context(), b, t.Logf); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.d.Create(t.Context(), b, t.Logf))
 	if plain(b) {
 		t.Fatal("the kernel can't be had")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a key that comes along with the user's environment: agents have a door instead.
@@ -22,9 +23,7 @@ func TestKeysStayOutside(t *testing.T) {
 			_, b := created(t, accept...)
 			d := New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Keys: []string{"A_MODELS_KEY"}})
 			var out bytes.Buffer
-			if err := d.Run(t.Context(), b, box.Exec{Argv: []string{"env"}, Stdout: &out}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Run(t.Context(), b, box.Exec{Argv: []string{"env"}, Stdout: &out}))
 			if strings.Contains(out.String(), "sk-secret") || !strings.Contains(out.String(), "ANYTHING_ELSE=is there") {
 				t.Errorf("the environment is %s", out.String())
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestRepositoryThatIsALinkedWorktree(t *testing.T) {
@@ -78,9 +79,7 @@ func TestHostPacksRefsMeanwhile(t *testing.T) {
 		}
 	}
 	a.host.Git("pack-refs", "--all", "--prune")
-	if err := os.WriteFile(filepath.Join(exchange, "go"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(exchange, "go"), nil, 0o644))
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +93,7 @@ func TestWithoutKernel(t *testing.T) {
 	gittest.Home(t)
 	b := testBox(t)
 	// Refs in a reftable can't be opened in part. Git knows of it by its configuration; for us the directory will do.
-	if err := os.Mkdir(filepath.Join(b.Spec.Repo, ".git", "reftable"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(b.Spec.Repo, ".git", "reftable"), 0o755))
 	d := testDriver()
 	b.Spec.RequireKernel = true
 	err := d.Create(t.Context(), b, t.Logf)
@@ -105,9 +102,7 @@ func TestWithoutKernel(t *testing.T) {
 	}
 	b.Spec.RequireKernel = false
 	var said string
-	if err := d.Create(t.Context(), b, func(format string, _ ...any) { said += format }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Create(t.Context(), b, func(format string, _ ...any) { said += format }))
 	if !plain(b) || !strings.Contains(said, "isolation: none") || len(d.Promises(b)) > 0 {
 		t.Errorf("the box is %+v, and it said %q", b.Spec, said)
 	}
@@ -131,9 +126,7 @@ func TestWithoutKernel(t *testing.T) {
 // Guards against a box that was made behind the kernel and would go on without it.
 func TestKernelThatIsGoneIsMissed(t *testing.T) {
 	a := newAgent(t, nil)
-	if err := os.Mkdir(filepath.Join(a.b.Spec.Repo, ".git", "reftable"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(a.b.Spec.Repo, ".git", "reftable"), 0o755))
 	if out, err := a.sh(`echo ran`); err == nil {
 		t.Errorf("it ran: %s", out)
 	}
@@ -172,14 +165,10 @@ func TestEnvironment(t *testing.T) {
 func TestHome(t *testing.T) {
 	home := gittest.Home(t)
 	for _, dir := range []string{".ssh", ".cache/tool", "go/pkg", "go/bin", ".aws"} {
-		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
 	}
 	for _, file := range []string{".ssh/id", ".netrc", ".aws/key", "go/bin/tool", "notes"} {
-		if err := os.WriteFile(filepath.Join(home, file), []byte("secret\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(home, file), []byte("secret\n"), 0o600))
 	}
 	b := testBox(t)
 	b.Spec.Mounts = []box.Mount{{Path: filepath.Join(home, ".aws")}}

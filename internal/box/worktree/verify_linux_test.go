@@ -9,6 +9,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a promise that nobody keeps: each is tried from inside, as `cco box verify` does.
@@ -18,11 +19,8 @@ func TestPromisesHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, b := created(t, accept...)
 			n, before := 0x7e570000, segments(t)
-			results, err := verify.Run(t.Context(), d, b,
-				verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return fmt.Sprintf("%08x", n) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			results := must.Get(verify.Run(t.Context(), d, b,
+				verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return fmt.Sprintf("%08x", n) }}))(t)
 			promised := 0
 			for _, r := range results {
 				t.Logf("%-22s held %-5v promised %-5v %s", r.Probe, r.Held, r.Promised, r.Detail)
@@ -46,9 +44,6 @@ func TestPromisesHold(t *testing.T) {
 // segments is how many segments of System V memory the host has.
 func segments(t *testing.T) int {
 	t.Helper()
-	table, err := os.ReadFile("/proc/sysvipc/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(os.ReadFile("/proc/sysvipc/shm"))(t)
 	return strings.Count(string(table), "\n")
 }

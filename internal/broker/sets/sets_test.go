@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -24,12 +25,8 @@ func (m machine) system(t *testing.T) System {
 	dir := t.TempDir()
 	for name, text := range m.files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "@DIR@", dir)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, "@DIR@", dir)), 0o600))
 	}
 	return System{
 		Home: filepath.Join(dir, "home"), Etc: filepath.Join(dir, "etc"),
@@ -170,10 +167,7 @@ func TestSetsThatCanBeWrittenToSaySo(t *testing.T) {
 		files: map[string]string{"etc/apt/sources.list": "deb http://a.example x main\n"},
 	}
 	for _, name := range Names() {
-		set, err := m.system(t).Load(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must.Get(m.system(t).Load(t.Context(), name))(t)
 		if (set.Caution == "") != (name == "debian") {
 			t.Errorf("%s says %q", name, set.Caution)
 		}
@@ -195,14 +189,8 @@ func TestErrorsHaveNoPasswordsInThem(t *testing.T) {
 func TestGoItselfIsAsked(t *testing.T) {
 	t.Setenv("GOPROXY", "https://mirror.example")
 	t.Setenv("GOSUMDB", "sum.example")
-	s, err := Host()
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := s.Load(t.Context(), "go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Host())(t)
+	set := must.Get(s.Load(t.Context(), "go"))(t)
 	var got []string
 	for _, r := range set.Rules {
 		got = append(got, r.String())
@@ -218,9 +206,7 @@ func TestNoRequestIsMade(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	defer s.Close()
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry="+s.URL+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry="+s.URL+"\n"), 0o600))
 	for name, value := range map[string]string{
 		"HOME": home, "CARGO_HOME": "", "GOENV": "", "PIP_INDEX_URL": s.URL + "/simple", "GOPROXY": s.URL, "GOSUMDB": "off",
 		"XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "",
@@ -229,10 +215,7 @@ func TestNoRequestIsMade(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	host, err := Host()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must.Get(Host())(t)
 	for _, name := range []string{"go", "npm", "pip", "cargo"} {
 		set, err := host.Load(t.Context(), name)
 		if err == nil || !strings.Contains(err.Error(), "names only") {

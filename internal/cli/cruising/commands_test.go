@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestWrongUseIsToldApartFromWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	task := filepath.Join(r.Home, "empty.md")
-	if err := os.WriteFile(task, []byte(" \n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(task, []byte(" \n"), 0o600))
 	for _, c := range []struct {
 		code int
 		args string
@@ -135,9 +134,7 @@ func TestSlashCommandsAreInstalledAndNeverOverwritten(t *testing.T) {
 		t.Errorf("installed again: %s", out)
 	}
 	mine := filepath.Join(dir, "cruise-fix.md")
-	if err := os.WriteFile(mine, []byte("mine\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(mine, []byte("mine\n"), 0o600))
 	r.Fails(4, "cruise", "commands", "install")
 	if data, _ := os.ReadFile(mine); string(data) != "mine\n" {
 		t.Errorf("it was overwritten: %s", data)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func over(s cruisetest.Status) bool { return s.Over() }
@@ -67,14 +68,9 @@ func TestATaskBecomesAReviewedPullRequest(t *testing.T) {
 // checkShown reads the copy of the state that stands in the workspace.
 func checkShown(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(r.Workspace(s), ".cruise", "phase-state.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(r.Workspace(s), ".cruise", "phase-state.json")))(t)
 	var shown map[string]any
-	if err := json.Unmarshal(data, &shown); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &shown))
 	for _, field := range []string{"sandbox_path", "branch_name", "pr_url", "pr_number", "phase", "current_review_domain",
 		"last_activity",
 		"backoff_interval_secs", "pending_comment_ids", "completed_rounds"} {
@@ -149,9 +145,7 @@ func TestCleanupRefusesWhileWorkWouldBeLost(t *testing.T) {
 	if words := r.Fails(4, "cruise", "cleanup", id); !strings.Contains(words, "exists nowhere else") {
 		t.Errorf("it said %q", words)
 	}
-	if _, err := os.Stat(filepath.Join(r.Workspace(s), "precious.txt")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(os.Stat(filepath.Join(r.Workspace(s), "precious.txt")))(t)
 	r.CCO("cruise", "cleanup", id, "--force")
 	if saved, _ := filepath.Glob(filepath.Join(r.Data, "graveyard", "*")); len(saved) == 0 {
 		t.Error("nothing was buried")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // desk is a user with a repository on a forge. Nothing is started but the commands themselves.
@@ -31,10 +32,7 @@ const adas, robs = "ghp_adasVerySecretToken0123456789", "ghp_robsVerySecretToken
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{T: t, bin: build(t), home: t.TempDir()}
-	fake, err := githubfake.New(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fake := must.Get(githubfake.New(t.Context(), t.TempDir(), nil))(t)
 	t.Cleanup(func() {
 		fake.Close()
 		for _, b := range fake.Broken() {
@@ -44,9 +42,7 @@ func newDesk(t *testing.T) *desk {
 	d.fake = fake
 	fake.AddUser("ada", adas)
 	fake.AddUser("rob", robs)
-	if err := fake.AddRepo(t.Context(), "ada", "demo", "ada"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fake.AddRepo(t.Context(), "ada", "demo", "ada"))
 	d.repo = gittest.Init(t, filepath.Join(d.home, "demo"))
 	d.repo.Commit("start", "README.md", "demo\n")
 	d.repo.Git("checkout", "-q", "-b", "topic")
@@ -160,7 +156,7 @@ func (d *desk) tokensAreNowhere() {
 	if text := d.written.String(); strings.Contains(text, adas) || strings.Contains(text, robs) {
 		d.Error("a token was printed")
 	}
-	err := filepath.WalkDir(d.home, func(path string, e os.DirEntry, err error) error {
+	must.Do(d, filepath.WalkDir(d.home, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -169,10 +165,7 @@ func (d *desk) tokensAreNowhere() {
 			d.Errorf("a token is in %s", path)
 		}
 		return err
-	})
-	if err != nil {
-		d.Fatal(err)
-	}
+	}))
 }
 
 func TestPRSaysWhatToDo(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -30,9 +31,7 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.Title = evil
-	if err := os.MkdirAll(r.Data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(r.Data, 0o700))
 	db, err := store.Open(t.Context(), filepath.Join(r.Data, "cco.db"))
 	if err == nil {
 		err = db.SavePhase(t.Context(), rec)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -24,19 +25,12 @@ func TestAPhaseWaitsForADatabaseThatIsLocked(t *testing.T) {
 	r.CCO("box", "create")
 	id := r.Start(cruisetest.Picky, "--domains", "Security")
 	for _, name := range []string{"cco.db", "cruise.db"} {
-		db, err := sql.Open("sqlite", "file:"+filepath.Join(r.Data, name)+"?_pragma=busy_timeout(60000)&_txlock=immediate")
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := must.Get(sql.Open("sqlite", "file:"+filepath.Join(r.Data, name)+
+			"?_pragma=busy_timeout(60000)&_txlock=immediate"))(t)
 		defer func() { _ = db.Close() }()
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := must.Get(db.BeginTx(t.Context(), nil))(t)
 		defer func() { _ = tx.Rollback() }()
-		if _, err := tx.ExecContext(t.Context(), "CREATE TABLE held (x)"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(tx.ExecContext(t.Context(), "CREATE TABLE held (x)"))(t)
 		// Longer than anybody waits for a lock.
 		time.AfterFunc(12*time.Second, func() { _ = tx.Rollback() })
 	}
@@ -69,9 +63,7 @@ func TestAWorkspaceThatWasDeletedByHandIsMadeAgain(t *testing.T) {
 	r.CCO("box", "create")
 	id := r.Start(cruisetest.Unsure, "--domains", "Security")
 	was := r.Await(id, "watching", watching)
-	if err := os.RemoveAll(r.Workspace(was)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(r.Workspace(was)))
 	r.CCO("cruise", "fix", id, "--comment", "go on")
 	s := r.Await(id, "done with it", fixed(1))
 	if s.Over() || s.Head == was.Head {
@@ -168,9 +160,7 @@ func TestAnEngineThatIsToldToEndLeavesPhasesThatGoOn(t *testing.T) {
 	id := r.Start(cruisetest.Picky, "--domains", "Security")
 	r.Await(id, "working", func(s cruisetest.Status) bool { return s.Stage == "working" })
 	pid := r.EnginePid()
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(pid, syscall.SIGTERM))
 	if !r.Until(func() bool { return r.EnginePid() != pid }) {
 		t.Fatal("the engine does not end")
 	}
@@ -187,18 +177,14 @@ func TestAPhaseWhoseRecordIsGoneGoesOnFromItsWorkspace(t *testing.T) {
 	id := r.Start(cruisetest.Unsure, "--domains", "Security")
 	was := r.Await(id, "watching", watching)
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(r.Workspace(was))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(r.Workspace(was))))
 	if words := r.Fails(4, "cruise", "resume", "--from", dir); !strings.Contains(words, "its record is there") {
 		t.Errorf("it said %q", words)
 	}
 	r.KillEngine()
 	lost, _ := filepath.Glob(filepath.Join(r.Data, "*.db*"))
 	for _, f := range lost {
-		if err := os.Remove(f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(f))
 	}
 	r.Fails(3, "cruise", "status", id)
 	r.Fails(3, "cruise", "resume", "--from", t.TempDir())

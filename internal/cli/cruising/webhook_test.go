@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -23,13 +24,10 @@ const hookSecret = "a secret of the forge's"
 func serveHooks(t *testing.T, r *cruisetest.Rig) string {
 	t.Helper()
 	words, stderr := io.Pipe()
-	p, err := proc.Start(t.Context(), proc.Cmd{
+	p := must.Get(proc.Start(t.Context(), proc.Cmd{
 		Argv: []string{filepath.Join(r.Bin, "cco"), "cruise", "serve", "--webhook", "127.0.0.1:0"}, Dir: r.Repo,
 		Env: append(r.Env, "CCO_WEBHOOK_SECRET="+hookSecret), Stdout: io.Discard, Stderr: stderr,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := p.Signal(syscall.SIGTERM); err != nil {
 			t.Error(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -162,10 +163,7 @@ func play(t *testing.T, bin string, l life) outcome {
 func supervise(t *testing.T, r *cruisetest.Rig) (stop func()) {
 	t.Helper()
 	quit, done := make(chan struct{}), make(chan struct{})
-	log, err := os.OpenFile(filepath.Join(r.Home, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.OpenFile(filepath.Join(r.Home, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(t)
 	go func() {
 		defer close(done)
 		for {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Status is what `cco cruise status --json` says.
@@ -57,9 +58,7 @@ func (s Status) Session() string { return filepath.Base(s.Path) }
 // Status asks where a phase stands.
 func (r *Rig) Status(id string) (s Status) {
 	r.Helper()
-	if err := json.Unmarshal([]byte(r.CCO("cruise", "status", "--json", id)), &s); err != nil {
-		r.Fatal(err)
-	}
+	must.Do(r, json.Unmarshal([]byte(r.CCO("cruise", "status", "--json", id)), &s))
 	return s
 }
 
@@ -142,10 +141,7 @@ func (r *Rig) Call(token, method, path string, body, out any) {
 	r.Helper()
 	var content io.Reader
 	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			r.Fatal(err)
-		}
+		data := must.Get(json.Marshal(body))(r)
 		content = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(r.Context(), method, r.Fake.URL()+"/api/v3/repos/ada/demo/"+path, content)
@@ -167,9 +163,7 @@ func (r *Rig) Call(token, method, path string, body, out any) {
 		r.Fatalf("%s %s: %d: %s", method, path, resp.StatusCode, answer)
 	}
 	if out != nil {
-		if err := json.Unmarshal(answer, out); err != nil {
-			r.Fatal(err)
-		}
+		must.Do(r, json.Unmarshal(answer, out))
 	}
 }
 

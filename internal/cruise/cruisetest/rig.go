@@ -21,6 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
 )
@@ -47,9 +48,7 @@ const (
 func Build(t testing.TB, engine string) string {
 	t.Helper()
 	bin := t.TempDir()
-	if err := BuildInto(t.Context(), bin, engine); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, BuildInto(t.Context(), bin, engine))
 	return bin
 }
 
@@ -73,27 +72,20 @@ func New(t testing.TB, bin string) *Rig {
 	t.Helper()
 	home := t.TempDir()
 	r := &Rig{TB: t, Bin: bin, Home: home, Data: filepath.Join(home, "data", "cco"), Repo: filepath.Join(home, "demo")}
-	fake, err := githubfake.New(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fake := must.Get(githubfake.New(t.Context(), t.TempDir(), nil))(t)
 	r.Fake = fake
 	t.Cleanup(fake.Close)
 	r.front = httptest.NewServer(http.HandlerFunc(r.answer))
 	t.Cleanup(r.front.Close)
 	fake.AddUser("ada", Token)
 	fake.AddUser("eve", Stranger)
-	if err := fake.AddRepo(t.Context(), "ada", "demo", "ada"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fake.AddRepo(t.Context(), "ada", "demo", "ada"))
 	config := filepath.Join(home, ".gitconfig")
 	r.Env = append(os.Environ(), "HOME="+home, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "NO_COLOR=1",
 		"XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CONFIG_HOME="+filepath.Join(home, "config"), "CCO_FORGE=github",
 		"GH_ENTERPRISE_TOKEN="+Token, "GH_HOST="+strings.TrimPrefix(r.front.URL, "http://"), "GIT_CONFIG_GLOBAL="+config)
 	identity := "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
-	if err := os.WriteFile(config, []byte(identity), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(config, []byte(identity), 0o600))
 	r.repository()
 	t.Cleanup(r.end)
 	return r
@@ -197,9 +189,7 @@ func (r *Rig) Fails(code int, args ...string) string {
 func (r *Rig) Start(task string, args ...string) string {
 	r.Helper()
 	file := filepath.Join(r.Home, "task.md")
-	if err := os.WriteFile(file, []byte(task), 0o600); err != nil {
-		r.Fatal(err)
-	}
+	must.Do(r, os.WriteFile(file, []byte(task), 0o600))
 	out := r.CCO(append([]string{"cruise", "start", "--file", file, "--planner", "script", "--detach", "--json"},
 		args...)...)
 	var s Status

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // calm is a world in which a phase does nothing but wait for a person.
@@ -49,10 +50,7 @@ func (c *calm) Save(_ context.Context, in cruise.SaveIn) (cruise.Saved, error) {
 
 func open(t *testing.T, dir string, c *calm) *Engine {
 	t.Helper()
-	e, err := Open(t.Context(), filepath.Join(dir, "cruise.db"), c, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Open(t.Context(), filepath.Join(dir, "cruise.db"), c, slog.New(slog.DiscardHandler)))(t)
 	return e
 }
 
@@ -77,22 +75,16 @@ func TestAPhaseGoesOnAfterTheEngineWasClosed(t *testing.T) {
 	c := &calm{saved: make(chan cruise.State, 1000)}
 	e := open(t, dir, c)
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})
-	if err := errors.Join(e.Start("aaaaaaaa", st), e.Start("aaaaaaaa", st)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(e.Start("aaaaaaaa", st), e.Start("aaaaaaaa", st)))
 	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Close())
 	e = open(t, dir, c)
 	defer func() { _ = e.Close() }()
 	if dead, err := e.Dead(); err != nil || len(dead) > 0 {
 		t.Errorf("dead: %v, %v", dead, err)
 	}
 	ev := cruise.Event{ID: "e1", Kind: cruise.EventCleanup}
-	if err := errors.Join(e.Send("aaaaaaaa", ev), e.Send("aaaaaaaa", ev)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(e.Send("aaaaaaaa", ev), e.Send("aaaaaaaa", ev)))
 	end, err := e.Wait("aaaaaaaa")
 	if err != nil || end.End != cruise.EndCleanup || c.named.Load() != 1 || !slices.Equal(end.Seen, []string{"e1"}) {
 		data, _ := json.Marshal(end)
@@ -106,17 +98,11 @@ func TestAPhaseOfAnotherVersionIsGivenUpAndNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	c := &calm{saved: make(chan cruise.State, 1000)}
 	e := open(t, dir, c)
-	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,
-		Timeout: time.Hour})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,
+		Timeout: time.Hour})))
 	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
-	if _, err := e.db.ExecContext(t.Context(), "UPDATE workflow_status SET application_version = '1'"); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(e.db.ExecContext(t.Context(), "UPDATE workflow_status SET application_version = '1'"))(t)
+	must.Do(t, e.Close())
 	e = open(t, dir, c)
 	defer func() { _ = e.Close() }()
 	for range 2 { // whoever takes it up may be killed before it has
@@ -132,15 +118,11 @@ func TestALongLifeGoesOnInANewOne(t *testing.T) {
 	e := open(t, t.TempDir(), c)
 	defer func() { _ = e.Close() }()
 	e.most = 25
-	if err := e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,
-		Timeout: time.Hour})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,
+		Timeout: time.Hour})))
 	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
 	for n := range 30 {
-		if err := e.Send("aaaaaaaa", cruise.Event{ID: fmt.Sprintf("e%d", n), Kind: cruise.EventWake}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Send("aaaaaaaa", cruise.Event{ID: fmt.Sprintf("e%d", n), Kind: cruise.EventWake}))
 	}
 	st, err := e.Wait("aaaaaaaa")
 	if err != nil || st.Stage == cruise.StageEnded || st.Question == "" {
@@ -151,10 +133,8 @@ func TestALongLifeGoesOnInANewOne(t *testing.T) {
 	}
 	e.most = most
 	st.Flow++
-	if err := errors.Join(e.Start("aaaaaaaa.1", st), e.Forget([]string{"aaaaaaaa"}),
-		e.Send("aaaaaaaa.1", cruise.Event{ID: "end", Kind: cruise.EventCleanup})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(e.Start("aaaaaaaa.1", st), e.Forget([]string{"aaaaaaaa"}),
+		e.Send("aaaaaaaa.1", cruise.Event{ID: "end", Kind: cruise.EventCleanup})))
 	if end, err := e.Wait("aaaaaaaa.1"); err != nil || end.End != cruise.EndCleanup || c.named.Load() != 1 {
 		t.Errorf("named %d times, end %q, %v", c.named.Load(), end.End, err)
 	}
@@ -165,9 +145,7 @@ func TestALongLifeGoesOnInANewOne(t *testing.T) {
 
 func TestADamagedRecordSaysWhatToDo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cruise.db")
-	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600))
 	if _, err := Open(t.Context(), path, &calm{}, slog.New(slog.DiscardHandler)); err == nil ||
 		!strings.Contains(err.Error(), "move "+path) {
 		t.Errorf("%v", err)

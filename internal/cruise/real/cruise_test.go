@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // cruise is one phase on one forge.
@@ -111,16 +112,11 @@ func (c *cruise) interrupt(t *testing.T) {
 // sail carries the phase from its start to its cleanup.
 func (c *cruise) sail(t *testing.T) {
 	before := checkout(t, c.repo)
-	out, err := c.cco(t.Context(), c.repo, "cruise", "start", "Light the "+c.branch+", which nobody has done before",
+	out := must.Get(c.cco(t.Context(), c.repo, "cruise", "start", "Light the "+c.branch+", which nobody has done before",
 		"--planner", "claude", "--reviewer", "gemini",
-		"--fixer", "claude", "--domains", security+","+polish, "--detach", "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
+		"--fixer", "claude", "--domains", security+","+polish, "--detach", "--json"))(t)
 	var st status
-	if err := json.Unmarshal([]byte(out), &st); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(out), &st))
 	c.id = st.ID
 	close(c.began)
 	st = c.await(t, c.repo, c.id, "over", func(s status) bool { return s.Ended || s.Question != "" })
@@ -220,9 +216,7 @@ func (c *cruise) cleaned(t *testing.T, st status) {
 		t.Errorf("where is the workspace %s?", st.Path)
 	}
 	for _, args := range [][]string{{}, {"--force"}} {
-		if _, err := c.cco(t.Context(), c.repo, append([]string{"cruise", "cleanup", c.id}, args...)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.cco(t.Context(), c.repo, append([]string{"cruise", "cleanup", c.id}, args...)...))(t)
 		c.await(t, c.repo, c.id, "cleaned up", func(s status) bool { return s.Ended })
 		if left := c.workspaces(filepath.Base(st.Path)); len(left) > 0 {
 			t.Errorf("still there: %v\n%s", left, c.story(c.id))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/forge/giteatest"
 	"github.com/cco-dev/cco/internal/forge/githubfake"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // The users of the forges: ada owns the repository and cco acts for her, rev reviews, rob may write, eve is a stranger.
@@ -41,10 +42,7 @@ func onGitea(t *testing.T) *site {
 func onGitHub(t *testing.T, reviewer string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	fake, err := githubfake.New(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fake := must.Get(githubfake.New(t.Context(), dir, nil))(t)
 	t.Cleanup(func() {
 		for _, broken := range fake.Broken() {
 			t.Error(broken)
@@ -59,9 +57,7 @@ func onGitHub(t *testing.T, reviewer string) *site {
 		}
 		fake.AddUser(who, s.tokens[who])
 	}
-	if err := fake.AddRepo(t.Context(), "ada", repoName, "ada", "rev", "rob"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fake.AddRepo(t.Context(), "ada", repoName, "ada", "rev", "rob"))
 	return s
 }
 
@@ -70,10 +66,7 @@ func (s *site) call(t *testing.T, who, method, path string, body, out any) int {
 	t.Helper()
 	var content io.Reader
 	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(body))(t)
 		content = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, s.url+s.api+"/repos/ada/"+repoName+"/"+path, content)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
 )
@@ -160,10 +161,7 @@ func holding(t *testing.T, dir string, texts map[string]string) map[string][]str
 func checkout(t *testing.T, dir string) string {
 	t.Helper()
 	h := sha256.New()
-	refs, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{"git", "-C", dir, "for-each-ref"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	refs := must.Get(proc.Output(t.Context(), proc.Cmd{Argv: []string{"git", "-C", dir, "for-each-ref"}}))(t)
 	for line := range strings.Lines(string(refs)) {
 		if !strings.Contains(line, "\trefs/cco/") {
 			_, _ = fmt.Fprint(h, line)
@@ -173,7 +171,7 @@ func checkout(t *testing.T, dir string) string {
 		data, err := os.ReadFile(filepath.Join(dir, ".git", f))
 		_, _ = fmt.Fprintf(h, "%s %x %v\n", f, data, err)
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == ".git" {
 			return filepath.SkipDir
 		}
@@ -183,10 +181,7 @@ func checkout(t *testing.T, dir string) string {
 		data, err := os.ReadFile(path)
 		_, _ = fmt.Fprintf(h, "%s %s %x\n", path, d.Type(), data)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -53,10 +54,7 @@ func (e *engine) Close() error            { return nil }
 func newServer(t *testing.T) (*Server, *engine) {
 	t.Helper()
 	data := t.TempDir()
-	db, err := store.Open(t.Context(), filepath.Join(data, "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), filepath.Join(data, "cco.db")))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	e := &engine{dead: map[string]bool{}}
 	s := &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Data: data}, engine: e}
@@ -112,10 +110,8 @@ func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
 	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
 	save(t, s, "cccccccc", state(cruise.StageEnded))
 	e.dead["aaaaaaaa"], e.dead["cccccccc"], e.dead["dddddddd"] = true, true, true
-	if err := s.Inbox.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment},
-		func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Inbox.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment},
+		func() error { return nil }))
 	run(t, s)
 	slices.Sort(e.started) // what is begun or sent again is known by its name
 	if want := []string{"aaaaaaaa.1", "aaaaaaaa.1", "bbbbbbbb"}; !slices.Equal(e.started, want) {
@@ -162,23 +158,17 @@ func TestSendingAndStartingTwiceIsTheSameAsOnce(t *testing.T) {
 	run(t, s)
 	c := client(s, func() error { return errors.New("there is one") })
 	for range 2 {
-		if err := c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)))
 	}
 	st := state(cruise.StageWatch)
 	st.Seen = []string{"e1"}
 	save(t, s, "aaaaaaaa", st)
-	if err := c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)))
 	if p, err := s.Store.Phase(t.Context(), "aaaaaaaa"); err != nil || p.Stage != "watching" {
 		t.Errorf("started again, it stands at %s, %v", p.Stage, err)
 	}
 	for _, id := range []string{"e1", "e2", "e2"} {
-		if err := c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: id, Kind: cruise.EventNews}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: id, Kind: cruise.EventNews}))
 	}
 	if want := []string{"aaaaaaaa e2", "aaaaaaaa e2"}; !slices.Equal(e.sent, want) { // the engine knows it by its id
 		t.Errorf("sent %v", e.sent)
@@ -192,9 +182,7 @@ func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
 	st := state(cruise.StageEnded)
 	st.End = cruise.EndRounds
 	save(t, s, "aaaaaaaa", st)
-	if err := c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment, Text: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment, Text: "x"}))
 	if !slices.Equal(e.started, []string{"aaaaaaaa.1"}) || !slices.Equal(e.sent, []string{"aaaaaaaa.1 e1"}) {
 		t.Errorf("started %v, sent %v", e.started, e.sent)
 	}
@@ -216,10 +204,7 @@ func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
 func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
 	s, e := newServer(t)
 	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
-	l, err := net.Listen("unix", Socket(s.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", Socket(s.Data)))(t)
 	dying := &http.Server{ReadHeaderTimeout: time.Minute}
 	dying.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/ping" {
@@ -236,9 +221,7 @@ func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
 	defer func() { _ = dying.Close() }()
 	launched := 0
 	c := client(s, func() error { launched++; run(t, s); return nil })
-	if err := c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventNews}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventNews}))
 	if launched != 1 || !slices.Equal(e.sent, []string{"aaaaaaaa e1"}) {
 		t.Errorf("launched %d, sent %v", launched, e.sent)
 	}

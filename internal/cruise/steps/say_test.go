@@ -8,6 +8,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against an agent that has the host tell bots, in the user's name, to merge or to approve.
@@ -75,10 +76,8 @@ func TestAnAnswerHasTheNameOfItsKind(t *testing.T) {
 	g := &gone{}
 	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
 	for _, kind := range []cruise.Kind{"", cruise.Building} {
-		if err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", PR: 1, Round: 1, Kind: kind,
-			Answers: []cruise.Reply{{Finding: "f1", Comment: "comment-1", Text: "x"}}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", PR: 1, Round: 1, Kind: kind,
+			Answers: []cruise.Reply{{Finding: "f1", Comment: "comment-1", Text: "x"}}}))
 	}
 	if g.said[0].Key == g.said[1].Key {
 		t.Errorf("both are %q", g.said[0].Key)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
 )
@@ -43,9 +44,7 @@ func TestAnEventIsKeptUntilItIsRead(t *testing.T) {
 	ev := cruise.Event{ID: "aa", Kind: cruise.EventComment, Text: "words", At: time.Unix(2, 0).UTC()}
 	first := cruise.Event{ID: "bb", Kind: cruise.EventNews, At: time.Unix(1, 0).UTC()}
 	for _, e := range []cruise.Event{ev, first, ev} {
-		if err := b.Send("p", e, func() error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Send("p", e, func() error { return nil }))
 	}
 	if err := b.Send("p", cruise.Event{ID: "cc"}, func() error { return errors.New("refused") }); err == nil {
 		t.Error("a refusal is taken for a yes")
@@ -91,10 +90,7 @@ func TestOneLookServesAllPhasesOfARepository(t *testing.T) {
 	f := &polls{}
 	look := func(phase string, pr int, mark string) forge.News {
 		t.Helper()
-		n, err := w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Mark: mark})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Mark: mark}))(t)
 		return n
 	}
 	look("a", 1, "")
@@ -149,10 +145,7 @@ func TestALookThatIsAskedForIsANewOne(t *testing.T) {
 	f := &polls{}
 	look := func(phase string, pr int, ask bool) forge.News {
 		t.Helper()
-		n, err := w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Now: ask})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Now: ask}))(t)
 		return n
 	}
 	look("a", 1, false)
@@ -199,9 +192,7 @@ func TestWhatIsMissingShortlyAfterAPushIsWaitedFor(t *testing.T) {
 	if passes() {
 		t.Error("nothing was pushed, and it is waited for")
 	}
-	if err := d.notePush("a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.notePush("a"))
 	d = &Doer{Data: d.Data, Now: d.Now} // also by the next process
 	if now = now.Add(119 * time.Second); !passes() {
 		t.Error("it is not waited for")
@@ -217,9 +208,7 @@ func TestAClockThatIsSetBackStopsNoLooking(t *testing.T) {
 	w := &Watcher{Now: func() time.Time { return now }}
 	f := &polls{}
 	for range 2 {
-		if _, err := w.look(t.Context(), f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1}))(t)
 		now = now.Add(-24 * time.Hour)
 	}
 	if len(f.asked) != 2 {

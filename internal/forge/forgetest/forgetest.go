@@ -16,6 +16,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/forge/wire"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -176,9 +177,7 @@ func (p *place) commit(branch, message string, files map[string]string) string {
 		p.git("symbolic-ref", "HEAD", "refs/heads/"+branch)
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(p.work, name), []byte(text), 0o644); err != nil {
-			p.Fatal(err)
-		}
+		must.Do(p, os.WriteFile(filepath.Join(p.work, name), []byte(text), 0o644))
 	}
 	p.git("add", "-A")
 	p.git("commit", "-q", "--allow-empty", "-m", message)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Fault is a way in which a forge or the network misbehaves, for one request.
@@ -51,10 +53,7 @@ type planned struct {
 // NewProxy starts a proxy that ends with the test.
 func NewProxy(t *testing.T, target string) *Proxy {
 	t.Helper()
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(target))(t)
 	p := &Proxy{target: u}
 	p.http = httptest.NewServer(p)
 	t.Cleanup(func() {

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge/forgetest"
 	"github.com/cco-dev/cco/internal/forge/gitea"
 	"github.com/cco-dev/cco/internal/forge/giteatest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const owner = forgetest.Acme
@@ -35,10 +36,7 @@ func server(g *giteatest.Server) forgetest.Server {
 			if as.Reviewer != "" {
 				o.Reviewer = &gitea.Identity{Source: "a test", Token: forge.Secret(g.Tokens[as.Reviewer])}
 			}
-			f, err := gitea.New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(gitea.New(o))(t)
 			return f
 		},
 		Change: func(t *testing.T, r forge.Remote, who, id, body string) {
@@ -56,10 +54,8 @@ func server(g *giteatest.Server) forgetest.Server {
 		Reader: func(t *testing.T, r forge.Remote, who string) {
 			t.Helper()
 			read := sdk.AccessModeRead
-			if _, err := g.As(t, owner).AddCollaborator(r.Owner, r.Name, who,
-				sdk.AddCollaboratorOption{Permission: &read}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(g.As(t, owner).AddCollaborator(r.Owner, r.Name, who,
+				sdk.AddCollaboratorOption{Permission: &read}))(t)
 		},
 		Retarget: func(t *testing.T, r forge.Remote, number int, base string) {
 			t.Helper()

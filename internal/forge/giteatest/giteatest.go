@@ -16,6 +16,7 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -40,9 +41,7 @@ func Start(t testing.TB, users ...string) *Server {
 	s.URL = "http://" + addr
 	host, port, _ := net.SplitHostPort(addr)
 	ini := fmt.Sprintf(settings, s.Dir, host, port, s.URL, filepath.Join(home, "src"))
-	if err := os.WriteFile(filepath.Join(s.Dir, "app.ini"), []byte(ini), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(s.Dir, "app.ini"), []byte(ini), 0o600))
 	s.env = append(os.Environ(), "HOME="+s.Dir, "GITEA_WORK_DIR="+s.Dir)
 	s.run(t, "migrate")
 	for _, who := range users {
@@ -134,10 +133,7 @@ func (s *Server) serve(t testing.TB) {
 	c := s.cmd("web")
 	c.TiedToUs = true
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
-	p, err := proc.Start(context.WithoutCancel(t.Context()), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(proc.Start(context.WithoutCancel(t.Context()), c))(t)
 	t.Cleanup(func() {
 		_ = p.Signal(syscall.SIGTERM)
 		select {
@@ -171,10 +167,7 @@ func (s *Server) healthy(ctx context.Context) bool {
 // As speaks to it as one of its users.
 func (s *Server) As(t testing.TB, who string) *sdk.Client {
 	t.Helper()
-	c, err := sdk.NewClient(s.URL, sdk.SetToken(s.Tokens[who]), sdk.SetContext(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(sdk.NewClient(s.URL, sdk.SetToken(s.Tokens[who]), sdk.SetContext(t.Context())))(t)
 	return c
 }
 
@@ -187,8 +180,6 @@ func (s *Server) NewRepo(t testing.TB, owner, name string, writers ...string) {
 	}
 	for _, who := range writers {
 		write := sdk.AccessModeWrite
-		if _, err := c.AddCollaborator(owner, name, who, sdk.AddCollaboratorOption{Permission: &write}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.AddCollaborator(owner, name, who, sdk.AddCollaboratorOption{Permission: &write}))(t)
 	}
 }

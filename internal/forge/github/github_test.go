@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge/forgetest"
 	"github.com/cco-dev/cco/internal/forge/github"
 	"github.com/cco-dev/cco/internal/forge/githubfake"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func secret(who string) string { return "ghp_secretOf" + who }
@@ -25,10 +26,7 @@ func start(t *testing.T) *githubfake.Server {
 
 func startAt(t *testing.T, now func() time.Time) *githubfake.Server {
 	t.Helper()
-	s, err := githubfake.New(t.Context(), t.TempDir(), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(githubfake.New(t.Context(), t.TempDir(), now))(t)
 	t.Cleanup(func() {
 		s.Close()
 		for _, b := range s.Broken() {
@@ -48,9 +46,7 @@ func server(s *githubfake.Server) forgetest.Server {
 		NewRepo: func(t *testing.T) (string, string) {
 			t.Helper()
 			name := fmt.Sprintf("repo%d", repos.Add(1))
-			if err := s.AddRepo(t.Context(), "acme", name, forgetest.Ada, forgetest.Rob); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.AddRepo(t.Context(), "acme", name, forgetest.Ada, forgetest.Rob))
 			return "acme", name
 		},
 		Connect: func(t *testing.T, r forge.Remote, as forgetest.As) forgetest.Forge {
@@ -62,10 +58,7 @@ func server(s *githubfake.Server) forgetest.Server {
 				id := github.Fixed("a test", forge.Secret(secret(as.Reviewer)))
 				o.Reviewer = &id
 			}
-			f, err := github.New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(github.New(o))(t)
 			return f
 		},
 		Change: func(t *testing.T, r forge.Remote, who, id, body string) {

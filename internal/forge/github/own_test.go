@@ -21,14 +21,13 @@ import (
 	"github.com/cco-dev/cco/internal/forge/github"
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // topic makes a repository with a branch that adds a line, and gives its remote.
 func topic(t *testing.T, s *githubfake.Server, name string) (forge.Remote, *gittest.Repo) {
 	t.Helper()
-	if err := s.AddRepo(t.Context(), "acme", name, forgetest.Ada, forgetest.Rob); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AddRepo(t.Context(), "acme", name, forgetest.Ada, forgetest.Rob))
 	r := gittest.New(t)
 	r.Commit("first", "a.txt", "one\n")
 	r.Git("branch", "topic")
@@ -45,10 +44,7 @@ func connect(t *testing.T, r forge.Remote, who string, change func(*github.Optio
 	if change != nil {
 		change(&o)
 	}
-	f, err := github.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(github.New(o))(t)
 	return f
 }
 
@@ -69,10 +65,7 @@ func TestPollFindsLinesThatWereDraftedLongAgo(t *testing.T) {
 	p := open(t, f)
 	mark := forge.Mark("")
 	poll := func() (all []string) {
-		news, err := f.Poll(t.Context(), []forge.Watched{{Number: p.Number, Since: mark}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		news := must.Get(f.Poll(t.Context(), []forge.Watched{{Number: p.Number, Since: mark}}))(t)
 		for _, n := range news {
 			mark = n.Mark
 			for _, c := range n.Comments {
@@ -120,10 +113,7 @@ func TestPollCostsNothingWhenNothingHappens(t *testing.T) {
 	f := connect(t, r, forgetest.Ada, nil)
 	w := []forge.Watched{{Number: open(t, f).Number}}
 	for range 3 { // until the second in which it was opened is over for the poll
-		news, err := f.Poll(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		news := must.Get(f.Poll(t.Context(), w))(t)
 		for _, n := range news {
 			w[0].Since = n.Mark
 		}
@@ -140,9 +130,7 @@ func TestPollCostsNothingWhenNothingHappens(t *testing.T) {
 	}
 	// Other reads are conditional too.
 	for range 2 {
-		if _, err := f.Pull(t.Context(), w[0].Number); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.Pull(t.Context(), w[0].Number))(t)
 	}
 	if c := s.Counts(); c.Counted > 3 {
 		t.Errorf("the second reading was counted: %+v", c)

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a check that lets everything pass.
@@ -15,10 +17,7 @@ func TestTheContractNotices(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/repos/a/b/issues/1/comments", strings.NewReader(`{"body":"x"}`))
 	r.Header.Set("Content-Type", "application/json")
 	fresh := func() *contract {
-		c, err := newContract()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(newContract())(t)
 		return c
 	}
 	good := fresh()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/forge/wire"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // place is a server and a transport to it, whose clock moves only when somebody sleeps.
@@ -168,9 +169,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		_, _ = w.Write(make([]byte, 900<<10))
 	})
 	for _, path := range []string{"/1", "/2", "/3", "/4", "/5", "/6", "/6", "/1"} {
-		if _, err := p.do(t, http.MethodGet, path); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.do(t, http.MethodGet, path))(t)
 	}
 	if full.Load() != 7 {
 		t.Errorf("%d were sent: the newest is to be kept, the oldest is not", full.Load())
@@ -233,9 +232,7 @@ func TestWritesKeepTheirDistance(t *testing.T) {
 	p.t.Pace = time.Second
 	start := p.now
 	for range 4 {
-		if _, err := p.do(t, http.MethodPost, "/"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.do(t, http.MethodPost, "/"))(t)
 	}
 	if took := p.now.Sub(start); took != 3*time.Second {
 		t.Errorf("four writes took %s", took)
@@ -244,10 +241,7 @@ func TestWritesKeepTheirDistance(t *testing.T) {
 
 func TestOtherHostsAreNeverAsked(t *testing.T) {
 	p := newPlace(t, func(http.ResponseWriter, *http.Request) {})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://elsewhere.example.org/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://elsewhere.example.org/", nil))(t)
 	if resp, err := p.t.Client().Do(req); err == nil {
 		_ = resp.Body.Close()
 		t.Error("asked")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -32,9 +33,7 @@ func Home(t *testing.T) string {
 	}
 	config := "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n[protocol " +
 		"\"file\"]\n\tallow = always\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600))
 	return home
 }
 
@@ -48,9 +47,7 @@ func New(t *testing.T, args ...string) *Repo {
 // Init makes an empty repository at dir.
 func Init(t testing.TB, dir string, args ...string) *Repo {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o755))
 	r := At(t, dir)
 	r.Git(append([]string{"init", "-q"}, args...)...)
 	if _, err := r.Try("", "config", "user.email"); err != nil { // the home is empty, as on a new machine
@@ -96,21 +93,14 @@ func (r *Repo) Path(name string) string { return filepath.Join(r.Dir, filepath.F
 // Write writes a file in the worktree.
 func (r *Repo) Write(name, content string) {
 	r.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(r.Path(name)), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(r.Path(name), []byte(content), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, os.MkdirAll(filepath.Dir(r.Path(name)), 0o755))
+	must.Do(r.t, os.WriteFile(r.Path(name), []byte(content), 0o644))
 }
 
 // Read reads a file of the worktree.
 func (r *Repo) Read(name string) string {
 	r.t.Helper()
-	b, err := os.ReadFile(r.Path(name))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(r.Path(name)))(r.t)
 	return string(b)
 }
 
@@ -139,10 +129,7 @@ func (r *Repo) Tree(entries ...Entry) string {
 	r.t.Helper()
 	var b bytes.Buffer
 	for _, e := range entries {
-		oid, err := hex.DecodeString(e.OID)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		oid := must.Get(hex.DecodeString(e.OID))(r.t)
 		b.WriteString(e.Mode + " " + e.Name + "\x00")
 		b.Write(oid)
 	}
@@ -163,7 +150,7 @@ func (r *Repo) CommitTree(tree string, parents ...string) string {
 func Fingerprint(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -184,10 +171,7 @@ func Fingerprint(t testing.TB, dir string) map[string]string {
 		rel, _ := filepath.Rel(dir, p)
 		all[rel] = info.Mode().String() + " " + hex.EncodeToString(sum[:])
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 

@@ -13,16 +13,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestCopyOut(t *testing.T) {
 	dir, dst := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	content := bytes.Repeat([]byte("0123456789"), 300_000)
 	write(t, filepath.Join(dir, "sub/dir/f"), content)
-	c, err := CopyOut(t.Context(), dir, "sub/dir/f", dst, int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(CopyOut(t.Context(), dir, "sub/dir/f", dst, int64(len(content))))(t)
 	sum := sha256.Sum256(content)
 	if want := hex.EncodeToString(sum[:]); c != want {
 		t.Errorf("got %s, want %s", c, want)
@@ -42,12 +41,8 @@ func TestCopyOut(t *testing.T) {
 
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, content, 0o600))
 }
 
 func TestCopyOutRefusesWhatIsNoPlainFile(t *testing.T) {
@@ -153,9 +148,7 @@ func TestCopyOutSeesAChangeWhileReading(t *testing.T) {
 			_, err = src.copyTo(t.Context(), dst, 8<<20, func() {
 				if !once {
 					once = true
-					if err := c.change(filepath.Join(dir, "f")); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, c.change(filepath.Join(dir, "f")))
 				}
 			})
 			if no, ok := errors.AsType[*RefusedError](err); !ok || no.Rule != c.rule {
@@ -181,9 +174,7 @@ func TestCopyOutKeepsTheLimit(t *testing.T) {
 func TestCopyInsteadOfLink(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "src"), []byte("pack"))
-	if err := copyFile(filepath.Join(dir, "src"), filepath.Join(dir, "dst")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copyFile(filepath.Join(dir, "src"), filepath.Join(dir, "dst")))
 	if b, _ := os.ReadFile(filepath.Join(dir, "dst")); string(b) != "pack" {
 		t.Errorf("copied %q", b)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // mined is a repository in which everything that git can be made to run leaves a mark.
@@ -72,9 +73,7 @@ func newMined(t *testing.T) *mined {
 func (m *mined) program(path string) {
 	m.t.Helper()
 	text := "#!/bin/sh\necho \"$0\" >> " + m.mark + "\ncat\n"
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	must.Do(m.t, os.WriteFile(path, []byte(text), 0o755))
 }
 
 // sprung tells which mines went off since the last time.
@@ -96,34 +95,23 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	repo := openRepo(t, m.Dir)
 	for _, v := range []string{"GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH_COMMAND",
 		"GIT_PROXY_COMMAND", "PAGER", "EDITOR", "SSH_ASKPASS"} {
-		if err := os.Unsetenv(v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Unsetenv(v))
 	}
-	head, err := repo.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := must.Get(repo.Head(t.Context()))(t)
 	bundle := filepath.Join(t.TempDir(), "in.bundle")
-	if _, err := repo.Bundle(t.Context(), bundle, git.BundleRequest{Branch: "main", Commit: head.Commit}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(repo.Bundle(t.Context(), bundle, git.BundleRequest{Branch: "main", Commit: head.Commit}))(t)
 	box := gittest.At(t, t.TempDir())
 	box.Git("clone", "-q", bundle, ".")
 	box.Commit("evil", "data.bin", "2\n", "more.bin", "3\n", ".gitattributes",
 		"*.bin filter=evil diff=evil merge=evil\nx filter=a=b.c\n")
-	if err := os.MkdirAll(box.Path("hooks"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(box.Path("hooks"), 0o755))
 	for _, hook := range []string{"post-merge", "post-checkout", "reference-transaction", "post-index-change"} {
 		m.program(box.Path("hooks/" + hook))
 	}
 	tip := box.Commit("evil hooks", "x", "x\n")
 	_ = m.sprung()
 	// The hooks stand in the user's worktree, untracked. They would be in the way.
-	if err := os.RemoveAll(m.Path("hooks")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(m.Path("hooks")))
 	m.Write("hooks/README", "x\n")
 	_ = m.sprung()
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
@@ -91,10 +92,7 @@ func (h *handOff) bundleOf(before []string, refs map[string]string, oids ...stri
 	for name, oid := range refs {
 		b.WriteString(oid + " " + name + "\n")
 	}
-	pack, err := h.box.Try(strings.Join(oids, "\n")+"\n", "pack-objects", "-q", "--stdout")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	pack := must.Get(h.box.Try(strings.Join(oids, "\n")+"\n", "pack-objects", "-q", "--stdout"))(h.t)
 	return h.file(b.String() + "\n" + pack)
 }
 
@@ -102,9 +100,7 @@ func (h *handOff) bundleOf(before []string, refs map[string]string, oids ...stri
 func (h *handOff) file(content string) string {
 	h.t.Helper()
 	path := filepath.Join(h.t.TempDir(), "output.bundle")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	must.Do(h.t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -274,18 +270,12 @@ func TestOldLinkTurnedAroundIsRefused(t *testing.T) {
 	user := gittest.New(t)
 	user.Write("p/q/file", "x\n")
 	user.Write("README", "hello\n")
-	if err := os.Symlink("p/q/../x", user.Path("l")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("p/q/../x", user.Path("l")))
 	user.Commit("first")
 	h := send(t, user)
 	h.box.Git("rm", "-q", "-r", "p")
-	if err := os.MkdirAll(h.box.Path("p"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("..", h.box.Path("p/q")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(h.box.Path("p"), 0o755))
+	must.Do(t, os.Symlink("..", h.box.Path("p/q")))
 	h.refused(h.publish(h.box.Commit("turn it around")), quarantine.RuleSymlink)
 }
 
@@ -294,9 +284,7 @@ func TestLinkThatLeansOnAnotherIsRefused(t *testing.T) {
 	user := gittest.New(t)
 	user.Write("a/b/file", "x\n")
 	for path, target := range map[string]string{"s": ".", "t": "a/b", "l": "s/t/../../x"} {
-		if err := os.Symlink(target, user.Path(path)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, user.Path(path)))
 	}
 	user.Commit("first")
 	h := send(t, user)
@@ -311,9 +299,7 @@ func TestLinkThatLeansOnAnotherIsRefused(t *testing.T) {
 			return box.Commit("replaced", "t/file", "x\n")
 		},
 		"leaves by itself": func(box *gittest.Repo) string {
-			if err := os.Symlink("t/../../x", box.Path("m")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink("t/../../x", box.Path("m")))
 			return box.Commit("inside as long as t is a link")
 		},
 	} {
@@ -330,9 +316,7 @@ func TestHarmlessLinksPass(t *testing.T) {
 	h := newHandOff(t)
 	for path, target := range map[string]string{"l": "README", "dir/l": "../README", "dir/m": "l", "up": "dir/..",
 		"dangling": "nowhere/at/all"} {
-		if err := os.Symlink(target, h.box.Path(path)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, h.box.Path(path)))
 	}
 	if _, _, err := h.take(h.publish(h.box.Commit("links"))); err != nil {
 		t.Fatal(err)
@@ -369,9 +353,7 @@ func TestHostileSubmodulesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHandOff(t)
-			if err := os.Symlink("dir", h.box.Path("link")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink("dir", h.box.Path("link")))
 			h.box.Git("update-index", "--add", "--cacheinfo", "160000,"+h.base+",sub")
 			h.box.Git("update-index", "--add", "--cacheinfo", "100644,"+h.box.Object("blob", text)+",.gitmodules")
 			h.box.Git("add", "link")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // forge writes content under the name of another loose object.
@@ -21,19 +22,11 @@ func forge(t *testing.T, r *gittest.Repo, oid, content string) string {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
 	_, _ = fmt.Fprintf(z, "blob %d\x00%s", len(content), content)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	path := loose(r, oid)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.RemoveAll(path))
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 
@@ -51,9 +44,7 @@ func TestPackedObjectsCannotBeReplaced(t *testing.T) {
 			user.Commit("start", "a.txt", "a\n", "dir/b.txt", strings.Repeat("b", 1<<20))
 			user.Write("staged.txt", "staged\n")
 			user.Git("add", "staged.txt")
-			if err := quarantine.PackLoose(t.Context(), openRepo(t, user.Dir)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, quarantine.PackLoose(t.Context(), openRepo(t, user.Dir)))
 			user.Git("fsck", "--strict")
 			for _, name := range []string{"HEAD:a.txt", ":staged.txt"} {
 				forge(t, user, user.Git("rev-parse", name), "evil\n")
@@ -70,12 +61,8 @@ func TestLooseObjectsThatAreNoneAreFoundAndLeftAlone(t *testing.T) {
 	user := gittest.New(t)
 	user.Commit("start", "a.txt", "a\n")
 	fifo := loose(user, strings.Repeat("ab", 20))
-	if err := os.MkdirAll(filepath.Dir(fifo), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(fifo), 0o755))
+	must.Do(t, syscall.Mkfifo(fifo, 0o600))
 	want := map[string]bool{fifo: true, forge(t, user, strings.Repeat("cd", 20), "x"): true}
 	cut := loose(user, user.Object("blob", "to be cut\n"))
 	tail := loose(user, user.Object("blob", "with something after it\n"))
@@ -83,20 +70,13 @@ func TestLooseObjectsThatAreNoneAreFoundAndLeftAlone(t *testing.T) {
 		cut:  func(b []byte) []byte { return b[:len(b)-6] },
 		tail: func(b []byte) []byte { return append(b, 'x') },
 	} {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(path))(t)
 		_ = os.Remove(path)
-		if err := os.WriteFile(path, change(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, change(b), 0o600))
 		want[path] = true
 	}
 	repo := openRepo(t, user.Dir)
-	if err := quarantine.PackLoose(t.Context(), repo); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, quarantine.PackLoose(t.Context(), repo))
 	good, bad, err := quarantine.CheckLoose(t.Context(), repo)
 	if err != nil || len(good) != 0 || len(bad) != len(want) {
 		t.Fatalf("good %v, bad %v, %v", good, bad, err)
@@ -127,9 +107,7 @@ func TestAdoptedCommitsPassTheChecksOfABundle(t *testing.T) {
 		_, err = q.Examine(t.Context())
 		return err
 	}
-	if err := adopt(tip, quarantine.Limits{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, adopt(tip, quarantine.Limits{}))
 	wantRule(t, adopt(tip, quarantine.Limits{Objects: 3}), quarantine.RulePackLimit)
 	wantRule(t, adopt(tip, quarantine.Limits{ObjectBytes: 3}), quarantine.RuleTooLarge)
 

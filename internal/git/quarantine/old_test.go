@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // oldOddities is a repository that has everything that an agent may not bring.
@@ -146,9 +147,7 @@ func TestWarnings(t *testing.T) {
 		h.box.Write(f, "new\n")
 	}
 	h.box.Git("rm", "-q", ".github/workflows/old.yml")
-	if err := os.Chmod(h.box.Path("run.sh"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(h.box.Path("run.sh"), 0o755))
 	_, rep, err := h.take(h.publish(h.box.Commit("much")))
 	if err != nil {
 		t.Fatal(err)
@@ -205,9 +204,7 @@ func TestOnlyLeftovers(t *testing.T) {
 	if d := cmp.Diff(quarantine.Found{Base: h.base, Tip: h.base, Wip: wip}, found); d != "" || err != nil {
 		t.Fatal(d, err)
 	}
-	if _, err := q.Examine(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(q.Examine(t.Context()))(t)
 }
 
 // An agent's second try that doesn't contain its first must not make the first unreachable.

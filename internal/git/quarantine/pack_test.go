@@ -15,15 +15,13 @@ import (
 
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestBrokenBundlesAreRefused(t *testing.T) {
 	h := newHandOff(t)
 	tip := h.box.Commit("work", "big", strings.Repeat("some text\n", 1000), "other", "x\n")
-	b, err := os.ReadFile(h.publish(tip))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(h.publish(tip)))(t)
 	good := string(b)
 	head, pack, _ := strings.Cut(good, "\n\n")
 	flipped := []byte(good)

@@ -8,6 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // handOff is a user's repository and the clone that an agent has of it.
@@ -46,15 +47,10 @@ func (h *handOff) in(t *testing.T) *handOff {
 func send(t *testing.T, user *gittest.Repo) *handOff {
 	t.Helper()
 	repo := openRepo(t, user.Dir)
-	head, err := repo.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := must.Get(repo.Head(t.Context()))(t)
 	bundle := filepath.Join(t.TempDir(), "in.bundle")
-	if _, err := repo.Bundle(t.Context(), bundle,
-		git.BundleRequest{Branch: head.Branch, Commit: head.Commit}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(repo.Bundle(t.Context(), bundle,
+		git.BundleRequest{Branch: head.Branch, Commit: head.Commit}))(t)
 	box := gittest.At(t, t.TempDir())
 	box.Git("clone", "-q", "-n", bundle, ".")
 	// Some of the trees that tests make can't be checked out.
@@ -97,22 +93,11 @@ func TestPullWithOddPathsAndNames(t *testing.T) {
 			user.Git("symbolic-ref", "HEAD", "refs/heads/-x$(y)é")
 			h := send(t, user)
 			tip := h.box.Commit("work", "ü\"'$(x) y", "y\n", "-dash", "x\n", `\"`, "x\n", ":(top)x", "x\n", "*", "x\n")
-			q, err := quarantine.New(t.Context(), h.repo, filepath.Join(t.TempDir(), name), quarantine.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := q.Unpack(t.Context(), h.publish(tip), h.base); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := q.Examine(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := h.repo.FastForward(t.Context(), "-x$(y)é", h.base, tip); err != nil {
-				t.Fatal(err)
-			}
+			q := must.Get(quarantine.New(t.Context(), h.repo, filepath.Join(t.TempDir(), name), quarantine.Options{}))(t)
+			must.Get(q.Unpack(t.Context(), h.publish(tip), h.base))(t)
+			must.Get(q.Examine(t.Context()))(t)
+			must.Get(q.Import(t.Context(), "0123abcd"))(t)
+			must.Get(h.repo.FastForward(t.Context(), "-x$(y)é", h.base, tip))(t)
 			if user.Git("status", "--porcelain") != "" || user.Read("ü\"'$(x) y") != "y\n" {
 				t.Error(user.Git("status", "--porcelain"))
 			}
@@ -127,12 +112,8 @@ func TestPullWithSHA256(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.repo.FastForward(t.Context(), "main", h.base, tip); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(q.Import(t.Context(), "0123abcd"))(t)
+	must.Get(h.repo.FastForward(t.Context(), "main", h.base, tip))(t)
 }
 
 // The user's repository may borrow its objects from another, and keep its settings in odd ways.
@@ -148,9 +129,7 @@ func TestPullIntoARepositoryWithAlternates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(q.Import(t.Context(), "0123abcd"))(t)
 	user.Git("fsck", "--strict")
 }
 
@@ -171,9 +150,7 @@ func TestPullGoesRoundTrip(t *testing.T) {
 	if got := h.user.Git("rev-parse", imp.Ref); got != tip {
 		t.Errorf("%s is at %s", imp.Ref, got)
 	}
-	if err := q.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.Close())
 	f, err := h.repo.FastForward(t.Context(), "main", h.base, tip)
 	if err != nil {
 		t.Fatal(err)
@@ -193,10 +170,7 @@ func TestPullGoesRoundTrip(t *testing.T) {
 
 func openRepo(t *testing.T, dir string) *git.Repo {
 	t.Helper()
-	r, err := git.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(git.Open(t.Context(), dir))(t)
 	return r
 }
 
@@ -214,9 +188,7 @@ func TestShallowHostClone(t *testing.T) {
 	}
 	base := user.Git("rev-parse", "HEAD")
 	dir := filepath.Join(t.TempDir(), "shallow")
-	if err := r.Shallow(t.Context(), dir, git.ShallowRequest{Branch: "main", Commit: base}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Shallow(t.Context(), dir, git.ShallowRequest{Branch: "main", Commit: base}))
 	box := gittest.At(t, t.TempDir())
 	box.Git("clone", "-q", "file://"+dir, ".")
 	if got := box.Git("rev-list", "--count", "HEAD"); got != "2" {
@@ -227,11 +199,7 @@ func TestShallowHostClone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Import(t.Context(), "0123abcd"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.FastForward(t.Context(), "main", base, box.Git("rev-parse", "HEAD")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(q.Import(t.Context(), "0123abcd"))(t)
+	must.Get(r.FastForward(t.Context(), "main", base, box.Git("rev-parse", "HEAD")))(t)
 	user.Git("fsck")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -26,16 +27,10 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	p := &place{t: t, root: root, host: filepath.Join(root, "host"), wt: filepath.Join(root, "host", "trees", "wt")}
 	bin := filepath.Join(root, "bin")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for _, err := range []error{
 		os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, Name)),
 		os.WriteFile(filepath.Join(root, "gitconfig"),

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // screen is a writer that can be waited on.
@@ -41,10 +43,7 @@ func (s *screen) await(t *testing.T, text string) {
 // serving runs a server in this process.
 func serving(t *testing.T, socket string) (address string, words *screen) {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	words = &screen{}
 	done := make(chan error, 1)
 	go func() { done <- (&server{socket: socket, words: words}).serve(l) }()
@@ -59,10 +58,7 @@ func serving(t *testing.T, socket string) (address string, words *screen) {
 
 func dial(t *testing.T, address string) *net.TCPConn {
 	t.Helper()
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("tcp", address))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	_ = c.SetDeadline(time.Now().Add(patience))
 	return c.(*net.TCPConn)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/socket"
 )
@@ -66,10 +67,7 @@ func door(t *testing.T, path string) {
 
 func serveWith(t *testing.T, path string, answer func(*net.UnixConn)) {
 	t.Helper()
-	l, err := socket.Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(socket.Listen(path))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -87,10 +85,7 @@ func serveWith(t *testing.T, path string, answer func(*net.UnixConn)) {
 
 func relayed(t *testing.T, socket string, argv ...string) proc.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for i, a := range argv {
 		argv[i] = strings.ReplaceAll(a, "SELF", self)
 	}
@@ -110,9 +105,7 @@ func TestProgramsFindTheDoor(t *testing.T) {
 
 func TestPathsMayBeLong(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 40))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o700))
 	socket := filepath.Join(dir, "door.sock")
 	door(t, socket)
 	out, err := proc.Output(t.Context(), relayed(t, socket, "SELF", "ask", Mark, "far"))
@@ -140,9 +133,7 @@ func TestStatusIsTheProgramsOwn(t *testing.T) {
 
 func TestWhatCantBeRunSaysSo(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
-	if err := os.WriteFile(plain, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(plain, nil, 0o644))
 	for argv0, code := range map[string]int{"no-such-program": notFound, "/no/such/program": notFound, plain: cantRun} {
 		err := proc.Run(t.Context(), relayed(t, "none", argv0))
 		if proc.Code(err) != code || !strings.Contains(err.Error(), argv0) {
@@ -199,10 +190,7 @@ func TestKeysAreTheProgramsBusiness(t *testing.T) {
 func TestHelperEndsWithTheProgram(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	door(t, socket)
-	out, err := proc.Output(t.Context(), relayed(t, socket, "sh", "-c", `SELF ask "$0" x >&2; echo "$0"`, Mark))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(proc.Output(t.Context(), relayed(t, socket, "sh", "-c", `SELF ask "$0" x >&2; echo "$0"`, Mark)))(t)
 	address := strings.TrimSpace(string(out))
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.Dial("tcp", address)

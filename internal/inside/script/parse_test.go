@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // sketch writes tasks in one line each, for comparison.
@@ -56,10 +58,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tasks, err := Parse([]byte(tt.plan))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tasks := must.Get(Parse([]byte(tt.plan)))(t)
 			if got := sketch(tasks); got != tt.want {
 				t.Errorf("got\n%swant\n%s", got, tt.want)
 			}
@@ -122,10 +121,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatalf("no seeds: %v", err)
 	}
 	for _, name := range seeds {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(name))(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, plan []byte) {

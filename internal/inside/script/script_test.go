@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -28,9 +29,7 @@ func newBench(t *testing.T, plan string) *bench {
 	b.o = Options{Plan: "plan.md", Workspace: filepath.Join(root, "workspace", "3f9c01aa"),
 		Exchange: filepath.Join(root, "exchange", "3f9c01aa"), Out: &b.out, Err: &b.err, Env: cleanEnv(root)}
 	for _, dir := range []string{b.o.Workspace, b.o.Exchange} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o700))
 	}
 	b.git("init", "-q", "-b", "main")
 	b.git("config", "user.name", "A U Thor")
@@ -49,17 +48,12 @@ func cleanEnv(home string) []string {
 
 func (b *bench) write(name, text string) {
 	b.t.Helper()
-	if err := os.WriteFile(filepath.Join(b.o.Workspace, name), []byte(text), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, os.WriteFile(filepath.Join(b.o.Workspace, name), []byte(text), 0o600))
 }
 
 func (b *bench) read(dir, name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(dir, name)))(b.t)
 	return string(data)
 }
 
@@ -185,9 +179,7 @@ func TestStartedAgainItGoesOnAfterTheLastCommittedTask(t *testing.T) {
 	_ = b.mustFail("Task 2")
 	// A task may change the plan; what is done stays done.
 	b.write("plan.md", strings.Replace(b.read(b.o.Workspace, "plan.md"), "## Task 1\n", "## Task 1: ticked off\n", 1))
-	if err := os.WriteFile(filepath.Join(b.o.Workspace, "..", "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(b.o.Workspace, "..", "go"), nil, 0o600))
 	b.mustRun()
 	if got := b.read(b.o.Workspace, "a"); got != "x\n" {
 		t.Errorf("task 1 ran again: %q", got)
@@ -207,9 +199,7 @@ func TestAnotherSessionRunsTheSameTasksAgain(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\necho x >> a\n```\n")
 	b.mustRun()
 	next := filepath.Join(filepath.Dir(b.o.Workspace), "00c0ffee")
-	if err := os.Rename(b.o.Workspace, next); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(b.o.Workspace, next))
 	b.o.Workspace = next
 	b.mustRun()
 	if got := b.read(next, "a"); got != "x\nx\n" {
@@ -221,12 +211,8 @@ func TestARefusingHookFailsTheTask(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\necho x > a\n```\n")
 	hook := "#!/bin/sh\necho 'no such style here' >&2\nexit 1\n"
 	hooks := filepath.Join(b.o.Workspace, ".git", "hooks")
-	if err := os.MkdirAll(hooks, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(hooks, "pre-commit"), []byte(hook), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(hooks, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(hooks, "pre-commit"), []byte(hook), 0o700))
 	f := b.mustFail("Task 1 (plan line 1): commit: git commit: exit status 1", "no such style here")
 	if f.Fence != 0 {
 		t.Errorf("failure %+v", f)

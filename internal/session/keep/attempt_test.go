@@ -9,6 +9,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
 )
 
@@ -33,9 +34,7 @@ func TestStandardErrorIsHeardAsItIsWrittenDown(t *testing.T) {
 	a := &attempt{run: &run{keeper: &keeper{transcript: to}, agent: claude, idle: &stopwatch{clock: systemClock{}}}}
 	a.heard.decoder = denials{}
 	readLines(strings.NewReader("one\ntwo\r\nno end"), a.errLine)
-	if err := to.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, to.Close())
 	data, err := os.ReadFile(path)
 	for _, want := range []string{`"one"`, `"two"`, `"no end"`} {
 		if strings.Count(string(data), want) != 2 {

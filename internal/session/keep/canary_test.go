@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -20,10 +21,7 @@ import (
 func service(t *testing.T) *session.Service {
 	t.Helper()
 	data := t.TempDir()
-	st, err := store.Open(t.Context(), filepath.Join(data, "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(t.Context(), filepath.Join(data, "cco.db")))(t)
 	t.Cleanup(func() { _ = st.Close() })
 	return &session.Service{
 		Store: st, Boxes: &box.Boxes{Data: data, Now: time.Now}, Data: data, Now: time.Now, NewID: session.NewID,
@@ -38,10 +36,8 @@ func orphan(t *testing.T, id string) (s *session.Service, b *box.Box, after func
 	base := user.Commit("start", "a.txt", "a")
 	s = service(t)
 	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: "/nowhere"})}
-	if _, err := s.Boxes.Create(t.Context(), "wt", "worktree",
-		box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}, func(string, ...any) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Boxes.Create(t.Context(), "wt", "worktree",
+		box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}, func(string, ...any) {}))(t)
 	b, d, err := s.Boxes.Find("wt")
 	if err != nil {
 		t.Fatal(err)
@@ -52,17 +48,11 @@ func orphan(t *testing.T, id string) (s *session.Service, b *box.Box, after func
 	}
 	rec := store.Session{ID: id, Box: "wt", Repo: user.Dir, RepoKey: repo.Key(), Base: base, State: store.Running,
 		Created: time.Now()}
-	if err := s.Store.AddSession(t.Context(), rec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Store.AddSession(t.Context(), rec))
 	dir := filepath.Dir(s.TranscriptFile(id))
-	if err := errors.Join(os.MkdirAll(dir, 0o700),
-		os.WriteFile(filepath.Join(dir, "order.json"), []byte(`{"session":"`+id+`"}`), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.(box.Sharer).Checkout(t.Context(), b, id, base); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "order.json"), []byte(`{"session":"`+id+`"}`), 0o600)))
+	must.Get(d.(box.Sharer).Checkout(t.Context(), b, id, base))(t)
 	place, err := d.Prepare(t.Context(), b, id)
 	if err != nil {
 		t.Fatal(err)
@@ -74,16 +64,12 @@ func orphan(t *testing.T, id string) (s *session.Service, b *box.Box, after func
 	}
 	t.Cleanup(func() { _ = k.transcript.Close() })
 	// An earlier agent has left a tree where its trace was.
-	if err := os.MkdirAll(filepath.Join(s.Exchange(id), traceFile, "in", "the", "way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(s.Exchange(id), traceFile, "in", "the", "way"), 0o700))
 	compare, err := k.watchHost(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(user.Path(".git/hooks/post-merge"), []byte("evil"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(user.Path(".git/hooks/post-merge"), []byte("evil"), 0o600))
 	return s, b, func() error {
 		end := compare(ending{Ran: true, Killed: true})
 		if state, _, reason := end.judge(); state != store.Failed || !strings.Contains(reason, "it made 1 change") {
@@ -100,9 +86,7 @@ func TestADeadKeepersCanaryIsHeard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, b, after := orphan(t, id)
 			if compared {
-				if err := after(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, after())
 			}
 			v, err := s.Get(t.Context(), id)
 			if err != nil || v.State != store.Failed || !strings.HasPrefix(v.Reason, "interrupted; it made 1 change") {
@@ -120,9 +104,7 @@ func TestADeadKeepersCanaryIsHeard(t *testing.T) {
 			if err != nil || len(out) != 1 || !out[0].Done {
 				t.Fatalf("%+v, %v", out, err)
 			}
-			if err := canary.Check(b.Dir, b.Name); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, canary.Check(b.Dir, b.Name))
 		})
 	}
 }
@@ -138,12 +120,8 @@ func TestAPushComparesForADeadKeeper(t *testing.T) {
 	if err := s.Thawed(t.Context(), b, d); !errors.As(err, &frozen) {
 		t.Fatal(err)
 	}
-	if err := s.AcceptFindings(t.Context(), "0badcafe"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Thawed(t.Context(), b, d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.AcceptFindings(t.Context(), "0badcafe"))
+	must.Do(t, s.Thawed(t.Context(), b, d))
 	reports, err := s.Findings(t.Context(), "", "wt")
 	if err != nil || len(reports) != 1 || reports[0].Resolved != canary.Accepted {
 		t.Errorf("%+v, %v", reports, err)

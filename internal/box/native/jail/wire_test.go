@@ -3,6 +3,8 @@ package jail
 import (
 	"reflect"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Guards against a field that is added to Plan and forgotten on the wire: every field is set, and must come back.
@@ -11,9 +13,7 @@ func TestPlanSurvivesTheWire(t *testing.T) {
 	n := 0
 	fill(reflect.ValueOf(&p).Elem(), &n)
 	var got Plan
-	if err := got.decode(p.Encode()[4:]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, got.decode(p.Encode()[4:]))
 	if !reflect.DeepEqual(got, p) {
 		t.Errorf("got  %+v\nwant %+v", got, p)
 	}
