@@ -114,10 +114,7 @@ func open(t *testing.T, c Config) *trial {
 		t.Fatal(err)
 	}
 	tr.socket = filepath.Join(t.TempDir(), "door.sock")
-	l, err := net.Listen("unix", tr.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", tr.socket))(t)
 	served := make(chan error, 1)
 	go func() { served <- tr.door.Serve(l) }()
 	t.Cleanup(func() {
@@ -238,10 +235,7 @@ func upstream(t *testing.T, name string, h http.HandlerFunc) (Upstream, *httptes
 // ask sends a request to a model route with the session's token.
 func (tr *trial) ask(method, path, body string, headers ...string) (int, string, http.Header) {
 	tr.t.Helper()
-	r, err := http.NewRequestWithContext(tr.t.Context(), method, "http://door"+path, strings.NewReader(body))
-	if err != nil {
-		tr.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(tr.t.Context(), method, "http://door"+path, strings.NewReader(body)))(tr.t)
 	r.Header.Set("X-Api-Key", theToken)
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {

@@ -28,20 +28,11 @@ func realRun(t *testing.T, agent string, s *agenttest.Server, limits Limits) (*t
 	must.Do(t, os.WriteFile(settings, []byte(`{"security":{"auth":{"selectedType":"gemini-api-key"}}}`),
 		0o600))
 	name := map[string]string{"claude": "anthropic", "codex": "openai", "gemini": "gemini", "opencode": "openai"}[agent]
-	p, err := FindProvider(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(FindProvider(name))(t)
+	base := must.Get(url.Parse(s.URL))(t)
 	tr := open(t, Config{Token: "none", Models: []Upstream{{Provider: p, Base: base, Key: key(t, theKey)}},
 		Limits: limits})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	go func() { _ = tr.door.Serve(l) }()
 	run := agenttest.Run{Agent: agent, Model: &agenttest.Server{URL: "http://" + l.Addr().String() + "/" + name},
 		Dir: dir, Home: home}

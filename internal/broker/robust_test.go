@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Whatever a client sends, it gets an answer or is cut off, and the next one is served.
@@ -140,11 +142,8 @@ func TestABodyOfTwoGigabytesIsNotKept(t *testing.T) {
 			}
 		}
 	}()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://door/anthropic/v1/messages",
-		io.MultiReader(strings.NewReader(`{"x":"`), &zeros{size}, strings.NewReader(`"}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), "POST", "http://door/anthropic/v1/messages",
+		io.MultiReader(strings.NewReader(`{"x":"`), &zeros{size}, strings.NewReader(`"}`))))(t)
 	r.Header.Set("X-Api-Key", theToken)
 	res, err := tr.client().Do(r)
 	close(stop)

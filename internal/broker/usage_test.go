@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 const (
@@ -267,10 +269,7 @@ func TestAnswersThatNobodyWaitsForAreCounted(t *testing.T) {
 }
 
 func TestPrices(t *testing.T) {
-	ps, err := DefaultPrices()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ps := must.Get(DefaultPrices())(t)
 	for model, output := range map[string]float64{
 		"claude-opus-4-1-20250805": 75, "claude-opus-4-20250514": 75, "claude-opus-4-5-20251101": 25, "claude-opus-5": 25,
 		"claude-opus-5-5":   20,

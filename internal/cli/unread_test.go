@@ -72,10 +72,7 @@ func TestAShellEndsThoughItsProgramNeverReads(t *testing.T) {
 			}
 			defer func() { _ = master.Close() }()
 			defer func() { _ = slave.Close() }()
-			before, err := term.GetState(int(slave.Fd()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must.Get(term.GetState(int(slave.Fd())))(t)
 			c := d.command("cco", "box", "shell", "--", "sh", "-c", "stty raw -echo; echo started; sleep "+until+"; echo ended")
 			c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
 			must.Do(t, c.Start())

@@ -17,10 +17,7 @@ func comment(kind forge.CommentKind, id int64, body string) forge.Comment {
 }
 
 func TestMarkTellsOnlyWhatIsNew(t *testing.T) {
-	seen, err := forge.Mark("").Seen()
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(forge.Mark("").Seen())(t)
 	all := []forge.Comment{comment(forge.OnLine, 3_000_000_007, "three"), comment(forge.OnPull, 5, "one"),
 		comment(forge.InReview, 5, "two")}
 	news, err := seen.Take(all)

@@ -31,10 +31,7 @@ func TestBundleOfOddBranches(t *testing.T) {
 			if err != nil || res.Nothing {
 				t.Fatalf("%q: %+v, %v", branch, res, err)
 			}
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(os.ReadFile(path))(t)
 			if res.Size != int64(len(b)) {
 				t.Errorf("%q: %+v does not describe %d bytes", branch, res, len(b))
 			}
@@ -61,10 +58,7 @@ func TestBundleSendsOnlyWhatIsNew(t *testing.T) {
 	r := openRepo(t, user.Dir)
 	dir := t.TempDir()
 	one := filepath.Join(dir, "one")
-	full, err := r.Bundle(t.Context(), one, git.BundleRequest{Branch: "main", Commit: first})
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := must.Get(r.Bundle(t.Context(), one, git.BundleRequest{Branch: "main", Commit: first}))(t)
 	box := gittest.At(t, t.TempDir())
 	box.Git("clone", "-q", one, ".")
 	second := user.Commit("second", "g", "x\n")

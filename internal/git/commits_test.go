@@ -6,6 +6,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestCommitsTellWhatTheySayAndTouch(t *testing.T) {
@@ -16,10 +17,7 @@ func TestCommitsTellWhatTheySayAndTouch(t *testing.T) {
 		"dir/b.go", "y")
 	r.Git("commit", "-q", "--allow-empty", "-m", "decline", "-m", "Cco-Declined: abc123 it is\x1b[31m fine")
 	tip := r.Git("rev-parse", "HEAD")
-	repo, err := git.Open(t.Context(), r.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	repo := must.Get(git.Open(t.Context(), r.Dir))(t)
 	list, err := repo.Commits(t.Context(), base, tip)
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%+v, %v", list, err)

@@ -40,10 +40,7 @@ func TestFastForwardOfACheckedOutBranch(t *testing.T) {
 	user.Write("staged", "staged by the user\n")
 	user.Git("add", "staged")
 	user.Write("untracked", "the user's\n")
-	f, err := repo.FastForward(t.Context(), "main", from, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(repo.FastForward(t.Context(), "main", from, to))(t)
 	if want := (git.Forwarded{Branch: "main", From: from, To: to, Moved: true, Worktree: true}); !cmp.Equal(want, f) {
 		t.Error(cmp.Diff(want, f))
 	}
@@ -290,10 +287,7 @@ func TestFastForwardInALinkedWorktree(t *testing.T) {
 	user.Git("checkout", "-q", "-b", "other")
 	w := gittest.At(t, filepath.Join(t.TempDir(), "a b$(x)'\"é"))
 	user.Git("worktree", "add", "-q", w.Dir, "main")
-	repo, err := git.Open(t.Context(), w.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	repo := must.Get(git.Open(t.Context(), w.Dir))(t)
 	f, err := repo.FastForward(t.Context(), "main", from, to)
 	if err != nil || !f.Worktree {
 		t.Fatalf("%+v, %v", f, err)

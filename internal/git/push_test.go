@@ -18,10 +18,7 @@ import (
 func TestPushKeepsThePasswordOutOfArgumentsAndFiles(t *testing.T) {
 	home := gittest.Home(t)
 	const password = "ghp_pushedWithThisVeryToken"
-	s, err := githubfake.New(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(githubfake.New(t.Context(), t.TempDir(), nil))(t)
 	defer s.Close()
 	s.AddUser("ada", password)
 	must.Do(t, s.AddRepo(t.Context(), "acme", "demo", "ada"))

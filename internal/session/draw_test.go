@@ -137,10 +137,7 @@ func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 // Guards against a reviewer's turn that is taken in the session of somebody else, which it would have ended.
 func TestALookDoesNotTakeAnothersSession(t *testing.T) {
 	s := service(t)
-	first, err := s.lookID(t.Context(), "phase/review/1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(s.lookID(t.Context(), "phase/review/1"))(t)
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running,
 		Created: time.Now()}))
 	second, err := s.lookID(t.Context(), "phase/review/1")

@@ -33,10 +33,7 @@ func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", Box: "b", State: store.Running,
 		Created: time.Now()}))
 	must.Do(t, os.MkdirAll(s.dir("0badcafe"), 0o700))
-	db, err := sql.Open("sqlite", filepath.Join(s.Data, "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", filepath.Join(s.Data, "cco.db")))(t)
 	defer func() { _ = db.Close() }()
 	must.Get(db.ExecContext(t.Context(),
 		`CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'disk is full'); END`))(t)
@@ -49,10 +46,7 @@ func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 // Guards against a session that looks alive for ever after its keeper was killed.
 func TestSettleTellsTheTruthAfterACrash(t *testing.T) {
 	s := service(t)
-	lock, err := s.keeperLock("0badcafe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := must.Get(s.keeperLock("0badcafe"))(t)
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", State: store.Running,
 		Created: time.Now()}))
 	if v, err := s.Get(t.Context(), "0badcafe"); err != nil || v.State != store.Running {
@@ -79,10 +73,7 @@ func TestIDsThatCouldBePathsAreRefused(t *testing.T) {
 // Guards against an agent that fills the user's disk with words.
 func TestATranscriptIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
-	tr, err := OpenTranscript(path, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(OpenTranscript(path, time.Now))(t)
 	tr.most = 10_000
 	for range 1000 {
 		tr.AddLine(KindOut, []byte(strings.Repeat("x", 100)), true)

@@ -12,10 +12,7 @@ import (
 
 func TestPhasesAreKeptAndFoundByBranch(t *testing.T) {
 	ctx := t.Context()
-	s, err := Open(ctx, filepath.Join(t.TempDir(), "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(ctx, filepath.Join(t.TempDir(), "cco.db")))(t)
 	defer func() { _ = s.Close() }()
 	at := time.UnixMilli(1_800_000_000_000)
 	for i, p := range []Phase{

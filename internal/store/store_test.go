@@ -239,13 +239,10 @@ func TestWhatAnUpdateGivesIsWhatIsReadLater(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
 	must.Do(t, s.AddSession(t.Context(), sample("3f9c01aa")))
 	at := time.Unix(1_700_000_000, 123_456_789)
-	gave, err := s.UpdateSession(t.Context(), "3f9c01aa", func(v *Session) error {
+	gave := must.Get(s.UpdateSession(t.Context(), "3f9c01aa", func(v *Session) error {
 		v.Started, v.Finished, v.Pulled, v.Asked = at, at, at, at
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	read, err := s.Session(t.Context(), "3f9c01aa")
 	if err != nil || !gave.Started.Equal(read.Started) || !gave.Finished.Equal(read.Finished) ||
 		!gave.Pulled.Equal(read.Pulled) || !gave.Asked.Equal(read.Asked) {

@@ -32,10 +32,7 @@ type reply struct {
 
 func post(t *testing.T, url, body string) reply {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body)))(t)
 	req.Header.Set("Authorization", "Bearer sesame")
 	// a kept connection that is dropped would be tried again
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -198,10 +195,8 @@ func TestDroppedAtTheStartNothingIsAnswered(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, c client) {
 		s := Serve(t, Say("x"))
 		s.FailNext(Fault{Drop: AtStart})
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+c.path, strings.NewReader(c.request(0)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+c.path,
+			strings.NewReader(c.request(0))))(t)
 		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 		if err == nil {
 			_ = resp.Body.Close()
@@ -213,10 +208,7 @@ func TestDroppedAtTheStartNothingIsAnswered(t *testing.T) {
 func TestDroppedStreamsEndWhereTheyShould(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, c client) {
 		s := Serve(t, Step{Text: "word by word", Calls: []Call{ShellCall("first"), ShellCall("second")}})
-		whole, err := ask(t, s, c, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(ask(t, s, c, 0))(t)
 		s.FailNext(Fault{Drop: InMiddle}, Fault{Drop: AfterCall})
 		middle, err := ask(t, s, c, 0)
 		if err == nil {

@@ -68,10 +68,7 @@ func stage(t *testing.T) (data, bin, log string) {
 func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
 	data, _, log := stage(t)
 	a := adapter(t, "claude")
-	p, err := Install(t.Context(), data, a, "", Host())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Install(t.Context(), data, a, "", Host()))(t)
 	if p.Version != a.Package().Version || p.Dir != filepath.Join(data, "agents", "claude", runtime.GOOS+"-"+
 		runtime.GOARCH, p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
 		t.Errorf("program %+v", p)
@@ -171,10 +168,7 @@ func TestTheProgramThatRunsIsTaken(t *testing.T) {
 func TestNodeComesWithTheAgentWhateverTheHostHas(t *testing.T) {
 	data, bin, log := stage(t)
 	write(t, filepath.Join(bin, "node"), "#!/bin/sh\necho v30.0.0\n", 0o755) // not for boxes of containers
-	p, err := Install(t.Context(), data, adapter(t, "gemini"), "", Host())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Install(t.Context(), data, adapter(t, "gemini"), "", Host()))(t)
 	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), `"`+Host().node()+`":"`+
 		nodeVersion+`"`) {
 		t.Errorf("npm was asked %q, %v", text, err)

@@ -45,10 +45,7 @@ func TestInstallForAnotherPlatform(t *testing.T) {
 	t.Setenv("NPM_ELF", head(t, at))
 	for _, name := range []string{"claude", "gemini"} {
 		a := adapter(t, name)
-		p, err := Install(t.Context(), data, a, "", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Install(t.Context(), data, a, "", at))(t)
 		if p.Dir != filepath.Join(data, "agents", name, "linux-"+at.Arch, p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
 			t.Errorf("program %+v", p)
 		}

@@ -13,10 +13,7 @@ import (
 // Guards against a phase that is given the id, or the workspace, of another.
 func TestAPhaseIDThatIsKnownIsDrawnAgain(t *testing.T) {
 	t.Parallel()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
 	defer func() { _ = st.Close() }()
 	must.Do(t, st.SavePhase(t.Context(), store.Phase{ID: "0badcafe", Created: time.Now(), Updated: time.Now(),
 		State: []byte("{}")}))

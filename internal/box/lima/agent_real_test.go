@@ -12,16 +12,14 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // A push gives the machine, which has no network, a CLI that neither it nor the host has, and runs it there with a
 // scripted model. It is run by its name only: without the processor's help it takes minutes to copy half a gigabyte.
 func TestRealAgentInMachine(t *testing.T) {
 	w := boot(t)
-	codex, err := agent.Find("codex")
-	if err != nil {
-		w.Fatal(err)
-	}
+	codex := must.Get(agent.Find("codex"))(w)
 	model := agenttest.Serve(w.T,
 		agenttest.Shell("uname -r > codex.txt && git add codex.txt && git commit -qm 'Say where'"),
 		agenttest.Say("The lamp is lit."))

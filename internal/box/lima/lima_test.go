@@ -42,16 +42,10 @@ func newFake(t *testing.T) *fake {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	f := &fake{T: t, dir: dir}
-	list, err := os.ReadFile(filepath.Join("testdata", "list.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadFile(filepath.Join("testdata", "list.json")))(t)
 	f.set("list.json", string(list))
 	f.set("version", "limactl version 1.2.1\n")
-	limactl, err := filepath.Abs(filepath.Join("testdata", "limactl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	limactl := must.Get(filepath.Abs(filepath.Join("testdata", "limactl")))(t)
 	t.Setenv("FAKE", dir)
 	parts := t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(parts, "cco-box"), []byte("program"), 0o755))

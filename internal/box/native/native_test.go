@@ -95,10 +95,7 @@ func TestSessionsApart(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // only root can make them so
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self, "-test.run=^TestConformance$"},
 		Env: append(os.Environ(), apartVariable+"=1")})
 	if err != nil {

@@ -71,10 +71,7 @@ func TestNestedSessionsHaveSettingsForPodman(t *testing.T) {
 		"\"true\"\nkept\n"; err != nil || out != want {
 		t.Errorf("%v: %s", err, out)
 	}
-	layers, err := d.Layers(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	layers := must.Get(d.Layers(t.Context(), b))(t)
 	for _, l := range layers {
 		if l.Active == (l.Name == "landlock") || l.Name == "seccomp" && strings.Contains(l.Detail, "mounts") {
 			t.Errorf("layer %+v", l)

@@ -134,10 +134,7 @@ func below(dir string) error {
 
 // Guards against a directory that is not shown whole, or not at all, because something is mounted below it.
 func TestMountsBelowWhatIsShown(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	dir := host(t, "top")
 	must.Do(t, os.Mkdir(filepath.Join(dir, "below"), 0o755))
 	out, err := proc.Output(t.Context(), proc.Cmd{

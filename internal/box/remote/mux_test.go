@@ -26,26 +26,17 @@ func pair(t *testing.T) (caller, called *mux) {
 // Guards against one stream that nobody reads holding up the others.
 func TestFullStreamHoldsUpNoOther(t *testing.T) {
 	caller, called := pair(t)
-	full, err := caller.open("full")
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := must.Get(caller.open("full"))(t)
 	big := bytes.Repeat([]byte("x"), 3*window)
 	written := make(chan error, 1)
 	go func() { _, err := full.Write(big); written <- err }()
-	other, err := caller.open("other")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(caller.open("other"))(t)
 	go func() { _, _ = other.Write([]byte("hello")); _ = other.CloseWrite() }()
 	there, err := called.accept()
 	if err != nil || there.kind != "full" {
 		t.Fatal(err)
 	}
-	second, err := called.accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must.Get(called.accept())(t)
 	if text, err := io.ReadAll(second); err != nil || string(text) != "hello" {
 		t.Errorf("%q, %v", text, err)
 	}

@@ -82,11 +82,8 @@ func (d *desk) run(args ...string) (code int, out, words string) {
 // post uses the fake as a person would.
 func (d *desk) post(token, path, body string) {
 	d.Helper()
-	req, err := http.NewRequestWithContext(d.Context(), http.MethodPost, d.fake.URL()+"/api/v3/repos/ada/demo/"+path,
-		strings.NewReader(body))
-	if err != nil {
-		d.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(d.Context(), http.MethodPost, d.fake.URL()+"/api/v3/repos/ada/demo/"+path,
+		strings.NewReader(body)))(d)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)

@@ -26,10 +26,7 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	st.Held = []cruise.Comment{{ID: "comment-5", Author: "eve", Association: "NONE",
 		Body: strings.Repeat("nice ", 30) + "rm -rf"}}
 	st.Dropped = 7
-	rec, err := steps.Record("0123abcd", st, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(steps.Record("0123abcd", st, time.Now()))(t)
 	rec.Title = evil
 	must.Do(t, os.MkdirAll(r.Data, 0o700))
 	db, err := store.Open(t.Context(), filepath.Join(r.Data, "cco.db"))

@@ -64,10 +64,7 @@ func postHook(t *testing.T, address, body, secret string) int {
 	t.Helper()
 	mac := hmac.New(sha256.New, []byte(secret))
 	_, _ = mac.Write([]byte(body))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Gitea-Event", "issue_comment")
 	req.Header.Set("X-Gitea-Event-Type", "pull_request_comment")

@@ -144,10 +144,8 @@ func (r *Rig) Call(token, method, path string, body, out any) {
 		data := must.Get(json.Marshal(body))(r)
 		content = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(r.Context(), method, r.Fake.URL()+"/api/v3/repos/ada/demo/"+path, content)
-	if err != nil {
-		r.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(r.Context(), method, r.Fake.URL()+"/api/v3/repos/ada/demo/"+path,
+		content))(r)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
@@ -155,10 +153,7 @@ func (r *Rig) Call(token, method, path string, body, out any) {
 		r.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.Fatal(err)
-	}
+	answer := must.Get(io.ReadAll(resp.Body))(r)
 	if resp.StatusCode >= http.StatusBadRequest {
 		r.Fatalf("%s %s: %d: %s", method, path, resp.StatusCode, answer)
 	}

@@ -69,10 +69,8 @@ func (s *site) call(t *testing.T, who, method, path string, body, out any) int {
 		data := must.Get(json.Marshal(body))(t)
 		content = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, s.url+s.api+"/repos/ada/"+repoName+"/"+path, content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), method, s.url+s.api+"/repos/ada/"+repoName+"/"+path,
+		content))(t)
 	req.Header.Set("Authorization", "Bearer "+s.tokens[who])
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
@@ -80,10 +78,7 @@ func (s *site) call(t *testing.T, who, method, path string, body, out any) int {
 		t.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(io.ReadAll(resp.Body))(t)
 	if out != nil {
 		if err := json.Unmarshal(answer, out); err != nil {
 			t.Fatalf("%s %s: %d: %s", method, path, resp.StatusCode, answer)

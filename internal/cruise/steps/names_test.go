@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -39,10 +40,7 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("first")
 	repo.Git("branch", "add-a-flag")
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
 	defer func() { _ = db.Close() }()
 	rec, err := Record("00000001", cruise.State{Meta: cruise.Metadata{Branch: "add-a-flag-2"},
 		Spec: cruise.Spec{Repo: repo.Dir}}, time.Unix(1, 0))

@@ -102,11 +102,8 @@ func change(t *testing.T, base string, r forge.Remote, who, id, body string) {
 // send asks as somebody, without the adapter.
 func send(t *testing.T, base, method string, r forge.Remote, who, path, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/api/v3/repos/%s/%s/%s", base, r.Owner,
-		r.Name, path), strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("%s/api/v3/repos/%s/%s/%s", base, r.Owner,
+		r.Name, path), strings.NewReader(body)))(t)
 	req.Header.Set("Authorization", "Bearer "+secret(who))
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)

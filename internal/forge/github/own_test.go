@@ -190,17 +190,11 @@ func TestTheHourlyLimitIsObeyed(t *testing.T) {
 func TestAnAppReviewsAsItself(t *testing.T) {
 	s := start(t)
 	r, _ := topic(t, s, "app")
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	s.AddApp("12345", "cco-reviewer", &key.PublicKey)
 	file := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	clock := (&forgetest.Clock{}).Wire()
-	id, err := github.App{ID: "12345", Key: file}.Identity(t.Context(), r, http.DefaultTransport, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(github.App{ID: "12345", Key: file}.Identity(t.Context(), r, http.DefaultTransport, clock))(t)
 	f := connect(t, r, forgetest.Ada, func(o *github.Options) { o.Reviewer = &id })
 	p := open(t, f)
 	posted, err := f.Review(t.Context(), p.Number, forge.Review{Key: "k", Verdict: forge.Approve, Body: "fine"})

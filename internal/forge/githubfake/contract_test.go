@@ -48,16 +48,10 @@ func TestTheContractNotices(t *testing.T) {
 func TestTheSchemaNoticesWrongQueries(t *testing.T) {
 	for _, query := range []string{"query{viewer{nonsense}}", "query{nodes{id}}",
 		"mutation{resolveReviewThread(input:{}){thread{id}}}", "query{"} {
-		s, err := New(t.Context(), t.TempDir(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(t.Context(), t.TempDir(), nil))(t)
 		s.AddUser("ada", "x")
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/api/graphql",
-			strings.NewReader(string(encode(object{"query": query}))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/api/graphql",
+			strings.NewReader(string(encode(object{"query": query})))))(t)
 		req.Header.Set("Authorization", "Bearer x")
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {

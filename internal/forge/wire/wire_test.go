@@ -48,10 +48,7 @@ func newPlace(t *testing.T, serve http.HandlerFunc) *place {
 
 func (p *place) do(t *testing.T, method, path string) (string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, p.url+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), method, p.url+path, nil))(t)
 	resp, err := p.t.Client().Do(req)
 	if err != nil {
 		return "", err
@@ -144,10 +141,7 @@ func TestAnswersAreConfirmedInsteadOfSentAgain(t *testing.T) {
 		t.Errorf("%d full, %d confirmed", full.Load(), conditional.Load())
 	}
 	// A caller that keeps its own ETag gets the bare answer.
-	req, err := http.NewRequestWithContext(wire.OwnETag(t.Context()), http.MethodGet, p.url+"/a", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(wire.OwnETag(t.Context()), http.MethodGet, p.url+"/a", nil))(t)
 	req.Header.Set("If-None-Match", `"v1"`)
 	resp, err := p.t.Client().Do(req)
 	if err != nil || resp.StatusCode != http.StatusNotModified {

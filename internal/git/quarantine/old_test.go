@@ -178,10 +178,7 @@ func TestLeftoversComeAsTheirOwnRef(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	imp, err := q.Import(t.Context(), "0123abcd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	imp := must.Get(q.Import(t.Context(), "0123abcd"))(t)
 	if got := h.user.Git("rev-parse", imp.Ref, imp.WipRef); got != tip+"\n"+wip {
 		t.Errorf("refs are at %s", got)
 	}
@@ -196,10 +193,7 @@ func TestOnlyLeftovers(t *testing.T) {
 	h.box.Git("update-ref", quarantine.WipRef, wip)
 	path := filepath.Join(t.TempDir(), "output.bundle")
 	h.box.Git("bundle", "create", "-q", path, quarantine.WipRef, "^"+h.base)
-	q, err := quarantine.New(t.Context(), h.repo, filepath.Join(t.TempDir(), "q"), quarantine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(quarantine.New(t.Context(), h.repo, filepath.Join(t.TempDir(), "q"), quarantine.Options{}))(t)
 	found, err := q.Unpack(t.Context(), path, h.base)
 	if d := cmp.Diff(quarantine.Found{Base: h.base, Tip: h.base, Wip: wip}, found); d != "" || err != nil {
 		t.Fatal(d, err)

@@ -70,11 +70,8 @@ func (h *handOff) publish(tip string, more ...string) string {
 // take unpacks and examines.
 func (h *handOff) take(bundle string) (*quarantine.Repo, quarantine.Report, error) {
 	h.t.Helper()
-	q, err := quarantine.New(h.t.Context(), h.repo, filepath.Join(h.t.TempDir(), "q"),
-		quarantine.Options{Limits: h.limits})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	q := must.Get(quarantine.New(h.t.Context(), h.repo, filepath.Join(h.t.TempDir(), "q"),
+		quarantine.Options{Limits: h.limits}))(h.t)
 	if _, err := q.Unpack(h.t.Context(), bundle, h.base); err != nil {
 		return q, quarantine.Report{}, err
 	}
@@ -143,26 +140,17 @@ func TestPullGoesRoundTrip(t *testing.T) {
 	if rep.Commits != 1 || len(rep.Warnings) != 0 {
 		t.Errorf("report = %+v", rep)
 	}
-	imp, err := q.Import(t.Context(), "0123abcd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	imp := must.Get(q.Import(t.Context(), "0123abcd"))(t)
 	if got := h.user.Git("rev-parse", imp.Ref); got != tip {
 		t.Errorf("%s is at %s", imp.Ref, got)
 	}
 	must.Do(t, q.Close())
-	f, err := h.repo.FastForward(t.Context(), "main", h.base, tip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(h.repo.FastForward(t.Context(), "main", h.base, tip))(t)
 	if !f.Moved || !f.Worktree || h.user.Read("new/file") != "x\n" || h.user.Git("status", "--porcelain") != "" {
 		t.Errorf("forwarded = %+v, status %q", f, h.user.Git("status", "--porcelain"))
 	}
 	h.user.Git("fsck", "--strict", "--no-dangling")
-	s, err := h.repo.Summary(t.Context(), h.base, tip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(h.repo.Summary(t.Context(), h.base, tip))(t)
 	if len(s.Commits) != 1 || s.Commits[0].Subject != "work" || s.Added != 2 || s.Deleted != 1 || len(s.Files) != 2 {
 		t.Errorf("summary = %+v", s)
 	}

@@ -166,10 +166,7 @@ func TestKeysAreTheProgramsBusiness(t *testing.T) {
 		SELF ask "$0" after; read line; echo "n $((n % 100)) line $line"`, Mark)
 	c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
 	c.Attr = func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty, a.Ctty = false, true, true, 0 }
-	p, err := proc.Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(proc.Start(t.Context(), c))(t)
 	_ = slave.Close()
 	screen := &screen{}
 	go func() { _, _ = io.Copy(screen, master) }()

@@ -23,14 +23,8 @@ func (denials) ErrLine(line []byte) []event.Event {
 // Guards against what agents say on their standard error alone being written down and heard by nobody.
 func TestStandardErrorIsHeardAsItIsWrittenDown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "transcript.jsonl")
-	to, err := session.OpenTranscript(path, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claude, err := agent.Find("claude")
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must.Get(session.OpenTranscript(path, time.Now))(t)
+	claude := must.Get(agent.Find("claude"))(t)
 	a := &attempt{run: &run{keeper: &keeper{transcript: to}, agent: claude, idle: &stopwatch{clock: systemClock{}}}}
 	a.heard.decoder = denials{}
 	readLines(strings.NewReader("one\ntwo\r\nno end"), a.errLine)

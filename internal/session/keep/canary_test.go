@@ -42,10 +42,7 @@ func orphan(t *testing.T, id string) (s *session.Service, b *box.Box, after func
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo, err := git.Open(t.Context(), user.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	repo := must.Get(git.Open(t.Context(), user.Dir))(t)
 	rec := store.Session{ID: id, Box: "wt", Repo: user.Dir, RepoKey: repo.Key(), Base: base, State: store.Running,
 		Created: time.Now()}
 	must.Do(t, s.Store.AddSession(t.Context(), rec))
@@ -53,22 +50,13 @@ func orphan(t *testing.T, id string) (s *session.Service, b *box.Box, after func
 	must.Do(t, errors.Join(os.MkdirAll(dir, 0o700),
 		os.WriteFile(filepath.Join(dir, "order.json"), []byte(`{"session":"`+id+`"}`), 0o600)))
 	must.Get(d.(box.Sharer).Checkout(t.Context(), b, id, base))(t)
-	place, err := d.Prepare(t.Context(), b, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := must.Get(d.Prepare(t.Context(), b, id))(t)
 	k := &keeper{Service: s, rec: rec, box: b, drv: d, place: place}
-	k.transcript, err = session.OpenTranscript(filepath.Join(t.TempDir(), "transcript"), time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k.transcript = must.Get(session.OpenTranscript(filepath.Join(t.TempDir(), "transcript"), time.Now))(t)
 	t.Cleanup(func() { _ = k.transcript.Close() })
 	// An earlier agent has left a tree where its trace was.
 	must.Do(t, os.MkdirAll(filepath.Join(s.Exchange(id), traceFile, "in", "the", "way"), 0o700))
-	compare, err := k.watchHost(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	compare := must.Get(k.watchHost(t.Context()))(t)
 	must.Do(t, os.WriteFile(user.Path(".git/hooks/post-merge"), []byte("evil"), 0o600))
 	return s, b, func() error {
 		end := compare(ending{Ran: true, Killed: true})
