@@ -9,8 +9,8 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// Check refuses a directory that would show what is not the program's: more than one thing of the host's, or another
-// session's. What it gives is the directory without links.
+// Check refuses a directory that would show too much: a large part of the host, or data of another session. It returns
+// the directory's path without links.
 func (m Bind) Check(b *Box) (real string, err error) {
 	defer func() {
 		if err != nil {

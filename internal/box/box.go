@@ -17,18 +17,18 @@ type Box struct {
 	Name    string    `json:"name"`
 	Backend string    `json:"backend"`
 	Created time.Time `json:"created"`
-	// Boot is the boot of the machine in which the box was last started, "" when it was stopped.
+	// Boot identifies the boot of the machine in which the box was last started; it is "" when the box is stopped.
 	Boot string `json:"boot,omitempty"`
-	// Unfinished is a box whose creation goes on, or was broken off.
+	// Unfinished marks a box whose creation is still going on or was interrupted.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Provisioned is the version of the files that were put into its home.
+	// Provisioned is the version of the files that were put into the box's home.
 	Provisioned string `json:"provisioned,omitempty"`
 	Spec        Spec   `json:"spec"`
 
-	// Dir is where the driver keeps what belongs to the box; Exchange is the parent of the sessions' exchange directories.
+	// Dir is where the driver keeps the box's data; Exchange is the parent of the sessions' exchange directories.
 	Dir      string `json:"-"`
 	Exchange string `json:"-"`
-	// Way is what the box's setup commands get out by, while they run.
+	// Way is the way out for the box's setup commands while they run.
 	Way *Way `json:"-"`
 }
 
@@ -41,28 +41,28 @@ type Spec struct {
 	Env    []string `json:"env,omitempty"`
 	Setup  []string `json:"setup,omitempty"` // shell commands, run once when the box is provisioned
 	Limits Limits   `json:"limits"`
-	// Network is one of the modes below, "" the default. Whatever it says, a way out leads through the broker alone.
+	// Network is one of the modes below; "" is the default. In every mode the only way out is through the broker.
 	Network string `json:"network,omitempty"`
-	// Allow are the hosts that were allowed for this box alone, in the broker's words.
+	// Allow lists the hosts that were allowed for this box alone, in the broker's notation.
 	Allow []string `json:"allow,omitempty"`
-	// Sets are the sets of hosts that were allowed for this box alone.
+	// Sets lists the sets of hosts that were allowed for this box alone.
 	Sets      []string  `json:"sets,omitempty"`
 	Container Container `json:"container,omitzero"`
 	VM        VM        `json:"vm,omitzero"`
-	// RequireKernel refuses a box around which the kernel doesn't stand.
+	// RequireKernel refuses a box that the kernel does not isolate.
 	RequireKernel bool `json:"require_kernel,omitempty"`
 }
 
-// Container is what only boxes in containers have.
+// Container holds the settings that only boxes in containers have.
 type Container struct {
-	Engine   string  `json:"engine,omitempty"`    // podman or docker; "" is whichever is there
+	Engine   string  `json:"engine,omitempty"`    // podman or docker; "" is the one that is installed
 	Runtime  string  `json:"runtime,omitempty"`   // of the engine; "" is its own choice
 	Image    string  `json:"image,omitempty"`     // "" is cco's own
 	ImageTar string  `json:"image_tar,omitempty"` // a file to take the image from, where no registry can be reached
 	CPUs     float64 `json:"cpus,omitempty"`      // 0 is all of them
 }
 
-// VM is what only boxes in virtual machines have. Zero is the driver's default.
+// VM holds the settings that only boxes in virtual machines have. Zero is the driver's default.
 type VM struct {
 	CPUs     int    `json:"cpus,omitempty"`
 	Memory   int64  `json:"memory,omitempty"`   // bytes
@@ -71,14 +71,14 @@ type VM struct {
 	Template string `json:"template,omitempty"` // a file, instead of cco's own
 	// Containers lets sessions run containers of their own.
 	Containers bool `json:"containers,omitempty"`
-	// What is put into the machine beside cco's own: packages of its distribution, files and shell scripts, as root. An
-	// empty list of packages, unlike none, leaves out what only agents use.
+	// These are put into the machine beside cco's own files: packages of its distribution, files, and shell scripts
+	// that run as root. An empty list of packages, unlike none, leaves out those that only agents use.
 	Packages []string `json:"packages,omitzero"`
 	Files    []VMFile `json:"files,omitempty"`
 	Scripts  []string `json:"scripts,omitempty"`
 }
 
-// VMFile is a file of the host's that is copied into a virtual machine.
+// VMFile is a file of the host that is copied into a virtual machine.
 type VMFile struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -108,7 +108,7 @@ type Mount struct {
 	Write bool   `json:"write,omitempty" toml:"write"`
 }
 
-// ErrNotRunning is what drivers say of a box that was stopped meanwhile.
+// ErrNotRunning is the error of drivers for a box that has been stopped.
 var ErrNotRunning = errors.New("sandbox not running")
 
 // NotRunningError names a box that is stopped. It is an ErrNotRunning.
@@ -118,7 +118,7 @@ func (e *NotRunningError) Error() string {
 	return fmt.Sprintf("%v, run `cco box start %s`", ErrNotRunning, e.Name)
 }
 
-// Is makes it known by what drivers say.
+// Is makes it match ErrNotRunning.
 func (e *NotRunningError) Is(target error) bool { return target == ErrNotRunning }
 
 // NotFoundError names a box that does not exist.
@@ -128,10 +128,10 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("sandbox not created, run `cco box create %s`", e.Name)
 }
 
-// AcceptNoGuard is the weaker mode of any backend in which agents run without the guard's hook.
+// AcceptNoGuard is the weaker mode, in any backend, in which agents run without the guard's hook.
 const AcceptNoGuard = "no-guard"
 
-// NoGuard says that the hook is missing and was not accepted to be.
+// NoGuard says that the hook is missing and that the user has not accepted this.
 func NoGuard() error {
 	return &Unavailable{
 		What: "the guard's hook", Why: "cco-guard is not beside cco",
@@ -139,7 +139,7 @@ func NoGuard() error {
 	}
 }
 
-// Unavailable says that the isolation asked for can't be had here.
+// Unavailable says that the requested isolation is not available here.
 type Unavailable struct {
 	What string // the layer or backend
 	Why  string
@@ -147,7 +147,7 @@ type Unavailable struct {
 }
 
 func (e *Unavailable) Error() string {
-	s := e.What + " can't be had here: " + e.Why
+	s := e.What + " is not available here: " + e.Why
 	if e.Mend != "" {
 		s += "; " + e.Mend
 	}
@@ -161,7 +161,7 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("%q can't name a box: use up to 40 lower-case letters, digits and inner hyphens", e.Name)
 }
 
-// CheckName refuses names that can't be a directory, a host name and an instance name alike.
+// CheckName refuses names that can't serve as a directory, a host name and an instance name.
 func CheckName(name string) error {
 	inner := strings.Trim(name, "-")
 	if name == "" || len(name) > 40 || inner != name || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {

@@ -17,17 +17,17 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Boxes is all boxes of one data directory.
+// Boxes manages all boxes of one data directory.
 type Boxes struct {
 	Data    string            // boxes/<name> and exchange/<id> are below it
 	Drivers map[string]Driver // by backend
 	Now     func() time.Time
-	Files   func() []File // that go into a box's home; nil is none
-	// Way opens a way out for a box's setup commands. Where it is nil they have none.
+	Files   func() []File // the files for a box's home; nil means none
+	// Way opens a way out for a box's setup commands. If it is nil, they have none.
 	Way func(ctx context.Context, b *Box) (way *Way, done func(), err error)
 }
 
-// Status is what a listing says of a box.
+// Status describes a box in a listing.
 type Status struct {
 	Name    string    `json:"name"`
 	Backend string    `json:"backend"`
@@ -97,7 +97,7 @@ func (s *Boxes) Record(name string) (*Box, error) {
 	return b, nil
 }
 
-// Ready finds a box that must be running, in the words that users know.
+// Ready finds a box that must be running. Its errors tell users what to do.
 func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 	b, d, err := s.Find(name)
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 	return b, d, nil
 }
 
-// Create makes a box and leaves it running. One that exists is started, one whose creation was broken off is gone on
-// with; asked for with another backend, it is refused.
+// Create makes a box and leaves it running. It starts a box that exists and continues a creation that was interrupted;
+// it refuses a box that exists with another backend.
 func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, report Report) (made bool, err error) {
 	if err := CheckName(name); err != nil {
 		return false, err
@@ -145,8 +145,8 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, rep
 	})
 }
 
-// create undoes what it has begun when any part of it goes wrong. The record comes first: what is left when there is no
-// time to undo anything can be found by it.
+// create undoes its work if any part of it fails. It writes the record first: if there is no time to undo, the record
+// shows what is left.
 func (s *Boxes) create(ctx context.Context, b *Box, d Driver, report Report) (err error) {
 	defer func() {
 		if err != nil {
@@ -169,17 +169,17 @@ func (s *Boxes) create(ctx context.Context, b *Box, d Driver, report Report) (er
 	return s.provision(ctx, b, d, report)
 }
 
-// provision puts the files of this build into a box's home, runs its setup commands and notes what it has now.
+// provision puts the files of this build into a box's home, runs the box's setup commands and records the version.
 func (s *Boxes) provision(ctx context.Context, b *Box, d Driver, report Report) error {
 	files, version := s.files()
-	if err := s.led(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
+	if err := s.withWay(ctx, b, func() error { return d.Provision(ctx, b, files, report) }); err != nil {
 		return fmt.Errorf("provision box %s: %w", b.Name, err)
 	}
 	b.Provisioned = version
 	return save(b)
 }
 
-// files are those of this build, with a version that changes whenever one of them does.
+// files are the files of this build, with a version that changes whenever one of them does.
 func (s *Boxes) files() (list []File, version string) {
 	if s.Files == nil {
 		return nil, ""
@@ -192,7 +192,7 @@ func (s *Boxes) files() (list []File, version string) {
 	return list, hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// remove forgets a box only when nothing is left of it.
+// remove deletes the record of a box only when nothing else of the box is left.
 func (s *Boxes) remove(ctx context.Context, b *Box, d Driver) error {
 	if err := d.Destroy(ctx, b); err != nil {
 		return fmt.Errorf("destroy box %s: %w", b.Name, err)
@@ -200,7 +200,7 @@ func (s *Boxes) remove(ctx context.Context, b *Box, d Driver) error {
 	return tree.Remove(b.Dir)
 }
 
-// finished refuses a box whose creation was broken off.
+// finished refuses a box whose creation was interrupted.
 func (b *Box) finished() error {
 	if !b.Unfinished {
 		return nil
@@ -212,7 +212,7 @@ func (b *Box) finished() error {
 	}
 }
 
-// ConflictError says that a box of that name exists and is another one.
+// ConflictError says that another box of that name exists.
 type ConflictError struct{ Name, Backend, Repo string }
 
 func (e *ConflictError) Error() string {
@@ -224,10 +224,10 @@ func (e *ConflictError) Error() string {
 		what, e.Name)
 }
 
-// StaleError says that what a box stands on is not what it should be, and what the user can do.
+// StaleError says that the state of a box is not what it should be, and what the user can do.
 type StaleError struct {
 	Name, Why, Mend string
-	Gone            bool // nothing is left of what was in it
+	Gone            bool // everything that was in it is lost
 }
 
 func (e *StaleError) Error() string { return "box " + e.Name + ": " + e.Why + "; " + e.Mend }
@@ -259,12 +259,12 @@ func (s *Boxes) Stop(ctx context.Context, name string) error {
 	})
 }
 
-// Destroy removes a box. What may be lost by it is its caller's to check first.
+// Destroy removes a box. The caller must first check what may be lost.
 func (s *Boxes) Destroy(ctx context.Context, name string) error {
 	return s.with(ctx, name, func(b *Box, d Driver) error { return s.remove(ctx, b, d) })
 }
 
-// Provision writes the home that sessions get a copy of anew.
+// Provision rewrites the home that sessions get a copy of.
 func (s *Boxes) Provision(ctx context.Context, name string, report Report) error {
 	return s.with(ctx, name, func(b *Box, d Driver) error {
 		if err := b.finished(); err != nil {
@@ -274,8 +274,8 @@ func (s *Boxes) Provision(ctx context.Context, name string, report Report) error
 	})
 }
 
-// Refresh puts the files of this build into a box that has those of another. Its setup commands, which may take long
-// and were the user's, are not run again.
+// Refresh puts the files of this build into a box that has those of another build. It does not run the setup commands
+// again: they are the user's, and may take long.
 func (s *Boxes) Refresh(ctx context.Context, b *Box, report Report) (anew bool, err error) {
 	files, version := s.files()
 	if b.Provisioned == version {
@@ -292,7 +292,7 @@ func (s *Boxes) Refresh(ctx context.Context, b *Box, report Report) (anew bool, 
 	})
 }
 
-// Status tells how a box is.
+// Status reports the state of a box and its layers.
 func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 	b, d, err := s.Find(name)
 	if err != nil {
@@ -306,7 +306,7 @@ func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 	return st, err
 }
 
-// state is a box's status without its layers, for which a box may have to be built.
+// state is a box's status without its layers: finding those may require building the box.
 func (s *Boxes) state(ctx context.Context, b *Box, d Driver) Status {
 	st := Status{Name: b.Name, Backend: b.Backend, Created: b.Created, Network: b.Spec.Mode(), Spec: b.Spec,
 		State: "stopped"}
@@ -324,7 +324,7 @@ func (s *Boxes) state(ctx context.Context, b *Box, d Driver) Status {
 	return st
 }
 
-// List tells of all boxes, by name.
+// List reports the status of all boxes, by name.
 func (s *Boxes) List(ctx context.Context) ([]Status, error) {
 	entries, err := os.ReadDir(filepath.Join(s.Data, "boxes"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Driver is one backend: the way in which a kind of box is made, entered and removed.
+// Driver is one backend: it makes, enters and removes one kind of box.
 // Every driver passes the suite in boxtest. All methods are idempotent.
 type Driver interface {
-	// Check says whether this backend can be had on this machine. What is missing is an *Unavailable.
+	// Check says whether this backend works on this machine. Its error for a missing part is an *Unavailable.
 	Check(ctx context.Context) error
 	// Create makes what the box needs and leaves it running.
 	Create(ctx context.Context, b *Box, report Report) error
@@ -29,9 +29,9 @@ type Driver interface {
 	// Run runs a program in the box and waits for it and everything that it started.
 	// A program that did not succeed gives a *proc.ExitError.
 	Run(ctx context.Context, b *Box, e Exec) error
-	// Halt ends what an unfinished Run of the session has left running. Its files stay.
+	// Halt ends the processes that an unfinished Run of the session has left. The session's files stay.
 	Halt(ctx context.Context, b *Box, session string) error
-	// Discard removes a session's home and workspace, and what an unfinished Run of it has left running.
+	// Discard removes a session's home and workspace, and ends the processes that an unfinished Run of it has left.
 	Discard(ctx context.Context, b *Box, session string) error
 
 	// Layers reports the isolation in force for a box on this machine.
@@ -48,11 +48,11 @@ type Sharer interface {
 
 // Machine is a driver whose boxes are machines of their own: the host's programs are not there, and may not run there.
 type Machine interface {
-	// Platform is what programs for a box must be built for, in Go's words: "linux", "arm64".
+	// Platform is what programs for a box must be built for, in Go's terms: "linux", "arm64".
 	Platform(ctx context.Context, b *Box) (os, arch string, err error)
 }
 
-// Report tells the user what is being done, a short line at a time.
+// Report tells the user what is being done, one short line at a time.
 type Report func(format string, args ...any)
 
 // File is something to put into a box's home, at a slash-separated path below it.
@@ -67,9 +67,9 @@ type Place struct {
 	Workspace string // /workspace/<id>
 	Exchange  string // /exchange/<id>
 	Home      string
-	State     string // the session's own directory for what an agent keeps from run to run: Home, where that is its own
+	State     string // where an agent keeps its state between runs: Home, if the session has its own home
 	Tool      string // cco-box, the part of cco that runs inside
-	Guard     string // cco-guard, the hook; "" if it can't be had
+	Guard     string // cco-guard, the hook; "" if it is not available
 	// the objects that this box has of the session's repository, read-only for the agent; "" if it keeps none
 	Store string
 }
@@ -81,29 +81,29 @@ type Exec struct {
 	Env     []string // in addition to the box's own
 	Dir     string   // the workspace by default, home where there is none
 
-	// Own says that this is a step of cco's, not an agent's program: it has the environment of OwnEnv, and the home that
-	// sessions get a copy of, read-only, in place of the session's. Nothing that an agent has left there is found by it.
+	// Own marks one of cco's own steps, as opposed to an agent's program: its environment is that of OwnEnv, and instead
+	// of the session's home it sees, read-only, the home that sessions get a copy of. It finds nothing that an agent left.
 	Own bool
-	// Furnish lets a step of cco's write the session's home. Its environment doesn't lead there all the same.
+	// Furnish lets one of cco's own steps write to the session's home. Its environment still doesn't name that home.
 	Furnish bool
 
-	// Repo names the object store of a repository, seen at Place.Store. Only with Fill can it be written:
-	// no agent ever runs with Fill, which is only for steps of cco's.
+	// Repo names the object store of a repository, seen at Place.Store. It is writable only with Fill, which only cco's
+	// own steps have: no agent ever runs with it.
 	Repo string
 	Fill bool
 
 	ReadOnly bool // the workspace can be read, not written
-	// View is another session of the box, whose workspace is seen read-only at its own place. Whoever reads it sees what
-	// its writer sees, and can't change it.
+	// View is another session of the box, whose workspace is visible read-only at its own place. The reader sees what
+	// the writer sees, and can't change it.
 	View   string
 	Limits Limits
-	// Etc are files for the program to read below /etc, such as cco/policy.json. It can't change them.
+	// Etc are files below /etc that the program can read, such as cco/policy.json. It can't change them.
 	Etc []File
-	// Binds are directories of the host that the program sees, read-only, where they are on the host.
+	// Binds are host directories that the program sees, read-only, at the same paths as on the host.
 	Binds []Bind
-	// Report is told what takes long before the program starts, such as the copying of Binds to another machine.
+	// Report receives messages about slow work before the program starts, such as copying Binds to another machine.
 	Report Report
-	// Way is the program's way out. Without one it has none.
+	// Way is the program's way out. If it is nil, the program has none.
 	Way *Way
 
 	Stdin  io.Reader
@@ -115,10 +115,10 @@ type Exec struct {
 	TTY *os.File
 }
 
-// Bind is a directory of the host that cco itself shows to a program, such as an installed agent. Users name Mounts.
+// Bind is a host directory that cco itself shows to a program, such as an installed agent. Users name Mounts.
 type Bind struct {
 	Path string
-	Door bool // the program is to reach the socket in it
+	Door bool // the program may connect to the socket in it
 }
 
 // Limits bound what one Run may use. Zero is the box's default.
@@ -141,7 +141,7 @@ type Layer struct {
 	Name   string `json:"name"`
 	Active bool   `json:"active"`
 	Detail string `json:"detail,omitempty"` // how much of it, or why not
-	Mend   string `json:"mend,omitempty"`   // what the user can do about a missing one
-	// Lost are the probes of the escape suite that are not promised without it.
+	Mend   string `json:"mend,omitempty"`   // what the user can do if it is missing
+	// Lost are the probes of the escape suite that are not promised without this layer.
 	Lost []string `json:"lost,omitempty"`
 }

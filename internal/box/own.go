@@ -10,8 +10,8 @@ func ownPath() string {
 	}, ":")
 }
 
-// OwnEnv is the environment of a step of cco's, the same in every box: nothing of the user's, of an image or of an
-// agent is in it, and no home to read settings from. first are directories of cco's own that go before the system's.
+// OwnEnv is the environment of one of cco's own steps, the same in every box: it takes nothing from the user, an image
+// or an agent, and has no home to read settings from. The directories in first go before the system's in PATH.
 func (e Exec) OwnEnv(first ...string) []string {
 	env := []string{
 		"PATH=" + strings.Join(append(first, ownPath()), ":"), "HOME=/var/empty", "SHELL=/bin/sh", "LANG=C.UTF-8",

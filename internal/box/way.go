@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Way is a way out for one program: a unix socket of the host, behind which the broker decides what leaves.
+// Way is a way out for one program: a unix socket on the host, behind which the broker decides what leaves.
 type Way struct {
-	Socket string   // in a directory of its own, which the program is shown
-	Inside string   // where the program sees the socket already, so that nothing has to be shown
-	Env    []string // by which programs find it; the relay puts its address where its mark is
+	Socket string   // in a directory of its own that the program can see
+	Inside string   // where the program already sees the socket, so that no directory has to be shown
+	Env    []string // tells programs where it is; the relay replaces its mark with its address
 }
 
-// Led makes a run take its way out, by the relay of the cco-box that the box has at tool. Drivers begin with it.
+// Led makes a run use its way out, through the relay of the cco-box at tool in the box. Drivers call it first.
 func (e Exec) Led(tool string) Exec {
 	e.Own = e.Own || e.Fill || e.Furnish
 	if e.Way == nil {
@@ -30,8 +30,8 @@ func (e Exec) Led(tool string) Exec {
 	return e
 }
 
-// led opens a way out for as long as a box is set up, if there is anything to run for that.
-func (s *Boxes) led(ctx context.Context, b *Box, do func() error) error {
+// withWay opens a way out while a box is set up, if there are setup commands to run.
+func (s *Boxes) withWay(ctx context.Context, b *Box, do func() error) error {
 	if s.Way == nil || len(b.Spec.Setup) == 0 {
 		return do()
 	}
@@ -45,7 +45,7 @@ func (s *Boxes) led(ctx context.Context, b *Box, do func() error) error {
 	return do()
 }
 
-// Change writes the record of a box anew, as change leaves it.
+// Change applies change to the settings of a box and saves its record.
 func (s *Boxes) Change(ctx context.Context, name string, change func(*Spec) error) error {
 	if err := CheckName(name); err != nil {
 		return err

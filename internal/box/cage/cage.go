@@ -1,6 +1,6 @@
-// Package cage starts programs behind the kernel and keeps account of those that live. A driver decides what the cage
-// shows and hands it over as a plan; the init that carries it out is in jail. What needs no kernel of Linux, streams
-// and the registry of runs, serves drivers everywhere.
+// Package cage starts programs isolated by the kernel and keeps account of those that live. A driver decides what the
+// cage shows and passes it as a plan; package jail has the init that carries it out. Streams and the registry of runs
+// don't need Linux, and serve drivers on every system.
 package cage
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// The weaker modes that a user can accept by name.
+// These are the weaker modes that a user can accept by name.
 const (
 	AcceptNoLandlock = "no-landlock"
 	AcceptNoSeccomp  = "no-seccomp"
@@ -19,10 +19,10 @@ const (
 // User is who a program is on the host.
 type User struct{ UID, GID int }
 
-// Me is whoever runs cco.
+// Me is the user who runs cco.
 func Me() User { return User{os.Getuid(), os.Getgid()} }
 
-// Own gives one file to the user. Only root needs to, and only for another.
+// Own gives one file to the user. This is needed only for root, and only if the user is another one.
 func (u User) Own(path string) error {
 	if !u.foreign() {
 		return nil
@@ -30,7 +30,7 @@ func (u User) Own(path string) error {
 	return os.Lchown(path, u.UID, u.GID)
 }
 
-// Nobody is a user that nobody on this machine is.
+// Nobody is a user id that no user of this machine has.
 func Nobody() User {
 	for uid := FirstUID; ; uid++ {
 		_, taken := user.LookupId(strconv.Itoa(uid))
@@ -44,10 +44,10 @@ func Nobody() User {
 // FirstUID is above every range that systems and container tools hand out.
 const FirstUID = 1_999_963_631
 
-// foreign says whether root acts for somebody else.
+// foreign says whether root acts for another user.
 func (u User) foreign() bool { return os.Getuid() == 0 && u.UID != 0 }
 
-// CheckKey refuses what can't be one name in a directory.
+// CheckKey refuses a key that can't be a single name in a directory.
 func CheckKey(what, key string) error {
 	if key == "" || len(key) > 128 || key[0] == '.' || key[0] == '-' {
 		return fmt.Errorf("%s %q: not a name", what, key)

@@ -17,7 +17,7 @@ import (
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// ownCgroups reads /proc/self/cgroup: controller to path, with "" for version 2.
+// ownCgroups parses /proc/self/cgroup into a map from controller to path, with "" for version 2.
 func ownCgroups(text string) map[string]string {
 	own := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -32,7 +32,7 @@ func ownCgroups(text string) map[string]string {
 	return own
 }
 
-// version1 makes a group in the memory and the pids hierarchy, each if it can be had.
+// version1 makes a group in the memory and the pids hierarchy, as far as each is available.
 func (g *group) version1(name string, l box.Limits) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -43,7 +43,7 @@ func (g *group) version1(name string, l box.Limits) {
 		dir, ok := g.join1(filepath.Join(cgroupRoot, "memory", path), name, "memory.limit_in_bytes", l.Memory)
 		if ok {
 			g.memory = byCgroup1
-			// With swap the limit would only be a slow one. Not every kernel counts it.
+			// With swap the limit would only slow the program down. Not every kernel counts swap.
 			_ = writeLimit(dir, "memory.memsw.limit_in_bytes", l.Memory)
 		}
 	}
@@ -98,8 +98,8 @@ func (g *group) version2(name string, l box.Limits) bool {
 	return false
 }
 
-// parents2 are the groups in which ours could be made: processes stand only in leaves, so it is a sibling
-// of our own or of one above it.
+// parents2 are the groups in which ours could be made: processes are allowed only in leaves, so it is a sibling of our
+// own group or of one above it.
 func parents2(own string) []string {
 	var dirs []string
 	for dir := filepath.Dir(filepath.Join("/", own)); ; dir = filepath.Dir(dir) {
@@ -110,7 +110,7 @@ func parents2(own string) []string {
 	}
 }
 
-// delegates says whether a group gives its children both controllers.
+// delegates says whether a group passes both controllers on to its children.
 func delegates(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
 	given := strings.Fields(string(text))
@@ -123,8 +123,8 @@ func (g *group) enter2(dir string, l box.Limits) error {
 		return err
 	}
 	_ = writeLimit(dir, "memory.swap.max", 0)
-	// Being born into a group asks for the right to move there from our own. Asked first, on a handle, so that
-	// a refusal falls back instead of failing the run.
+	// Starting in a group requires the right to move there from our own. We check this first, on a handle, so that a
+	// refusal leads to the fallback and not to a failed run.
 	if err := unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (g *group) enter2(dir string, l box.Limits) error {
 	return nil
 }
 
-// mayMove checks the one rule that mkdir doesn't: the right to write to the nearest group above both ends.
+// mayMove checks the one rule that mkdir doesn't: the right to write to the nearest common ancestor of both groups.
 func mayMove(dir string) error {
 	return unix.Access(filepath.Join(filepath.Dir(dir), "cgroup.procs"), unix.W_OK)
 }
@@ -157,7 +157,7 @@ func writeLimit(dir, file string, n int64) error {
 	return nil
 }
 
-// removeCgroup removes an emptied group. The kernel takes a moment to see that it is empty.
+// removeCgroup removes an emptied group. The kernel takes a moment to notice that it is empty.
 func removeCgroup(dir string) {
 	for range 100 {
 		if err := unix.Rmdir(dir); err != unix.EBUSY {

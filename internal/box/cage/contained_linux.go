@@ -19,8 +19,8 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// Contained is a program in a container that an engine makes. Its init calls us on a socket, over which it gets what
-// that of a native box is born with: so arguments, streams, terminals, signals and ends are the same in both.
+// Contained is a program in a container that an engine makes. Its init connects to our socket, and receives over it
+// what the init of a native box starts with: arguments, streams, terminals, signals and ends work the same in both.
 type Contained struct {
 	User     User // who the program is on the host
 	Plan     *jail.Plan
@@ -28,26 +28,26 @@ type Contained struct {
 	Registry Registry
 	Scratch  []string // as in Cage
 	Watchdog bool     // no cgroup bounds the memory
-	// Start has the engine make and start the container, in which Control is seen, and returns when that is done.
+	// Start has the engine make and start the container, in which Control is visible, and returns when that is done.
 	Start func(ctx context.Context) error
-	// Control is a directory of its own for the socket.
+	// Control is a separate directory for the socket.
 	Control string
 }
 
-// Socket is the name of the socket in the directory Control.
+// Socket is the name of the socket in the Control directory.
 const Socket = "starter"
 
-// called is how long a container that runs may take to call.
+// called is how long a running container may take to connect.
 const called = 2 * time.Minute
 
-// Run runs the program of e, which the plan names too, and returns when it and everything that it started are gone.
+// Run runs the program of e, which the plan also names, and returns when it and all its descendants are gone.
 func (c *Contained) Run(ctx context.Context, e box.Exec) error {
-	return attend(ctx, c.User, c.Registry, c.Limits, e, c.run)
+	return supervise(ctx, c.User, c.Registry, c.Limits, e, c.run)
 }
 
 func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams) (jail.Result, error) {
 	var res jail.Result
-	in, err := c.answer(ctx)
+	in, err := c.startAndAccept(ctx)
 	if err != nil {
 		return res, err
 	}
@@ -55,7 +55,7 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 	if err := entry.started(in.pid, nil); err != nil {
 		return res, errors.Join(err, in.kill())
 	}
-	if err := in.brief(c.Plan, s, entry); err != nil {
+	if err := in.sendPlan(c.Plan, s, entry); err != nil {
 		return res, errors.Join(err, in.kill())
 	}
 	s.Release()
@@ -67,7 +67,7 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 	if c.Watchdog {
 		g.watchdog = c.Limits.Memory
 	}
-	said := hear(in.conn)
+	said := readReport(in.conn)
 	defer said.close()
 	defer g.watch(ctx, in.pid, c.Scratch, said.views)()
 	if err := in.wait(); err != nil {
@@ -78,7 +78,7 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 		return res, err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		killed := syscall.SIGKILL // nothing else ends it without a word
+		killed := syscall.SIGKILL // nothing else ends it without a result
 		return res, &lost{&proc.ExitError{Argv: []string{"cco-box", "init"}, Code: 128 + int(killed), Signal: killed}}
 	}
 	if err := json.Unmarshal(data, &res); err != nil {
@@ -87,15 +87,15 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 	return res, nil
 }
 
-// caller is an init that has called.
+// caller is an init that has connected.
 type caller struct {
 	conn  *net.UnixConn
 	pid   int // as we see it
 	pidfd int
 }
 
-// answer starts the container and takes its call.
-func (c *Contained) answer(ctx context.Context) (*caller, error) {
+// startAndAccept starts the container and accepts its connection.
+func (c *Contained) startAndAccept(ctx context.Context) (*caller, error) {
 	l, err := socket.ListenAll(filepath.Join(c.Control, Socket))
 	if err != nil {
 		return nil, fmt.Errorf("make control socket: %w", err)
@@ -113,9 +113,9 @@ func (c *Contained) answer(ctx context.Context) (*caller, error) {
 	}()
 	defer context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Now()) })()
 	conn, err := l.AcceptUnix()
-	startErr := <-started // the engine is done with it, one way or the other
+	startErr := <-started // the engine has started it or has failed
 	if err == nil && startErr == nil {
-		return c.meet(conn)
+		return c.verifyCaller(conn)
 	}
 	if conn != nil {
 		_ = conn.Close()
@@ -129,8 +129,8 @@ func (c *Contained) answer(ctx context.Context) (*caller, error) {
 	return nil, fmt.Errorf("the container has not called back: %w", err)
 }
 
-// meet makes sure of who calls: the box's user, as the kernel tells it, before anything of the agent runs.
-func (c *Contained) meet(conn *net.UnixConn) (*caller, error) {
+// verifyCaller verifies that the caller is the box's user, according to the kernel, before any of the agent's code runs.
+func (c *Contained) verifyCaller(conn *net.UnixConn) (*caller, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -159,8 +159,8 @@ func (in *caller) close() {
 	closeFD(in.pidfd)
 }
 
-// brief sends the descriptors and the plan.
-func (in *caller) brief(p *jail.Plan, s *Streams, entry *run) error {
+// sendPlan sends the descriptors and the plan to the init.
+func (in *caller) sendPlan(p *jail.Plan, s *Streams, entry *run) error {
 	rights := unix.UnixRights(int(s.In.Fd()), int(s.Out.Fd()), int(s.Err.Fd()), int(entry.file.Fd()))
 	if _, _, err := in.conn.WriteMsgUnix([]byte{0}, rights, nil); err != nil {
 		return fmt.Errorf("send descriptors: %w", err)
@@ -193,7 +193,7 @@ func (in *caller) kill() error {
 	return nil
 }
 
-// wait returns when the init is dead: the kernel ends everything else in its namespace before it says so.
+// wait returns when the init is dead: the kernel reports that only after it has ended everything else in the namespace.
 func (in *caller) wait() error {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(in.pidfd), Events: unix.POLLIN}}, -1)

@@ -12,13 +12,13 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-// refusedError is what went wrong in an init, with the kernel's own answer.
+// refusedError is a failure in an init, with the kernel's error number.
 type refusedError struct{ res jail.Result }
 
 func (e *refusedError) Error() string { return e.res.Err }
 func (e *refusedError) Unwrap() error { return syscall.Errno(e.res.Errno) }
 
-// Diagnose turns the kernel's short answer to a new set of namespaces into what the user can do about it.
+// Diagnose turns the kernel's error for new namespaces into advice for the user.
 func Diagnose(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("find cco-box: %w", err)
@@ -37,7 +37,7 @@ func Diagnose(err error) error {
 	return err
 }
 
-// blocked looks at the switches by which systems forbid user namespaces.
+// blocked checks the switches with which systems forbid user namespaces.
 func blocked(uid int, read func(name string) string) (why, mend string) {
 	switch {
 	case read("user/max_user_namespaces") == "0":

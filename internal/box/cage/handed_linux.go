@@ -13,14 +13,14 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-// handed are the trees that root clones for a program that is somebody else: in them what belongs to root belongs to
-// the program's user, and what that user makes belongs to root.
+// handed are the trees that root clones for a program that runs as another user: in them root's files belong to the
+// program's user, and files that this user makes belong to root.
 type handed []*os.File
 
 // plain names the trees that keep their owners.
 const plain = "plain:"
 
-// open clones the trees of all mounts that are to be handed over. What was to be covered and is gone is left out.
+// open clones the trees of all Handed mounts. It skips a mount with Cover whose source is gone.
 func (h *handed) open(p *jail.Plan) error {
 	kept := p.Mounts[:0:0]
 	for _, m := range p.Mounts {
@@ -41,7 +41,7 @@ func (h *handed) open(p *jail.Plan) error {
 		}
 		*h = append(*h, os.NewFile(uintptr(fd), name))
 		kept = append(kept, m)
-		// On a system whose mounts are shared, what is mounted in the cage would appear on the host.
+		// On a system with shared mounts, a mount made in the cage would otherwise appear on the host.
 		private := unix.MountAttr{Propagation: unix.MS_PRIVATE}
 		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &private); err != nil {
 			return fmt.Errorf("open %s: %w", m.Source, err)
@@ -51,7 +51,7 @@ func (h *handed) open(p *jail.Plan) error {
 	return nil
 }
 
-// give makes the trees the property of the user of an init that has started.
+// give maps the trees to the user of an init that has started.
 func (h handed) give(pid int) error {
 	if len(h) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killInit kills a box's pid 1 and waits for its end, by which the kernel has ended all the others.
+// killInit kills a box's pid 1 and waits for its end. By then the kernel has ended all the others.
 func killInit(ctx context.Context, pid int, start string) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == unix.ESRCH {
@@ -20,7 +20,7 @@ func killInit(ctx context.Context, pid int, start string) error {
 		return fmt.Errorf("open process %d: %w", pid, err)
 	}
 	defer closeFD(fd)
-	// The descriptor is of whoever has the pid now; this is our init only if it started when ours did.
+	// The descriptor is for the process that has the pid now: it is our init only if it started when ours did.
 	if now, err := startTime(pid); err != nil || now != start {
 		return nil
 	}
@@ -41,13 +41,13 @@ func killInit(ctx context.Context, pid int, start string) error {
 
 func closeFD(fd int) { _ = unix.Close(fd) }
 
-// startTime is when a process started, as the kernel tells it.
+// startTime is when a process started, as the kernel reports it.
 func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return "", err
 	}
-	// The name in parentheses may hold anything; what follows the last one is numbers.
+	// The name in parentheses may contain anything; after the last parenthesis there are only numbers.
 	_, rest, ok := strings.Cut(string(stat[max(0, strings.LastIndexByte(string(stat), ')')):]), " ")
 	fields := strings.Fields(rest)
 	if !ok || len(fields) < 20 {

@@ -4,7 +4,7 @@ package cage
 
 import "context"
 
-// killInit has nothing to do: where there is no cage there is no init.
+// killInit does nothing: without a cage there is no init.
 func killInit(context.Context, int, string) error { return nil }
 
 func removeCgroup(string) {}

@@ -8,7 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-// Demand is how much a box insists on a layer: it may be missing for who has accepted that.
+// Demand says how much a box insists on a layer: the layer may be missing only if the user has accepted that.
 func Demand(b *box.Box, accept string) jail.Demand {
 	if slices.Contains(b.Spec.Accept, accept) {
 		return jail.IfPossible
@@ -31,7 +31,7 @@ func unavailable(res jail.Result) error {
 	return u
 }
 
-// Layers reports what every cage has beside its own, from what a rehearsal got.
+// Layers reports the layers that every cage has, given the result of a rehearsal.
 func Layers(b *box.Box, res jail.Result) []box.Layer {
 	limits := LimitsFor(b, box.Exec{})
 	g := limitBy(b.Name, limits, true)
@@ -45,7 +45,7 @@ func Layers(b *box.Box, res jail.Result) []box.Layer {
 	}
 }
 
-// refused is what the filter keeps out.
+// refused describes what the filter keeps out.
 func refused(b *box.Box) string {
 	const always = "keys, bpf, io_uring, odd sockets"
 	if b.Spec.VM.Containers {

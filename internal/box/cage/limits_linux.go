@@ -12,7 +12,7 @@ import (
 
 const defaultProcs = 4096
 
-// LimitsFor fills in what neither the run nor the box says.
+// LimitsFor fills in the limits that neither the run nor the box sets.
 func LimitsFor(b *box.Box, e box.Exec) box.Limits {
 	l := e.Limits
 	if l.Memory == 0 {
@@ -41,21 +41,21 @@ func machineMemory() int64 {
 	return int64(si.Totalram) * int64(si.Unit)
 }
 
-// group bounds one run: by cgroups where they can be had, otherwise by an rlimit for processes and a watchdog for
+// group limits one run: by cgroups where they are available, otherwise by an rlimit for processes and a watchdog for
 // memory.
 type group struct {
-	memory, procs string     // what enforces each
+	memory, procs string     // the means that enforce each
 	dirs          []string   // cgroups to remove afterwards
-	tasks         []*os.File // files by which the init moves itself (version 1)
-	into          *os.File   // the cgroup to be born into (version 2)
+	tasks         []*os.File // files that the init writes to in order to move itself (version 1)
+	into          *os.File   // the cgroup that the init starts in (version 2)
 	rlimit        int
 	watchdog      int64
 }
 
-// Watchdog is what stands in for a memory cgroup, as users are told of it.
+// Watchdog is the name that users see for the stand-in for a memory cgroup.
 const Watchdog = "watchdog: watched, not enforced"
 
-// What enforces a limit.
+// These are the means that enforce a limit.
 const (
 	byCgroup1  = "cgroup v1"
 	byCgroup2  = "cgroup v2"
@@ -63,7 +63,7 @@ const (
 	byWatchdog = Watchdog
 )
 
-// limitBy takes the best that can be had here. Whatever cgroups can't do falls to the other means.
+// limitBy chooses the best means available here. What cgroups can't enforce, the other means do.
 func limitBy(name string, l box.Limits, version2 bool) *group {
 	g := &group{}
 	if !version2 || !g.version2(name, l) {
@@ -84,7 +84,7 @@ func (g *group) attr(a *syscall.SysProcAttr) {
 	}
 }
 
-// watch starts the watchdog if it is needed, and returns what stops it.
+// watch starts the watchdog if it is needed, and returns a function that stops it.
 func (g *group) watch(ctx context.Context, pid int, scratch []string, views <-chan *os.File) func() {
 	if g.watchdog == 0 {
 		return func() {}

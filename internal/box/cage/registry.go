@@ -17,16 +17,16 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// Registry is the directory of a box's live inits: one locked file for each, that its init and its starter hold.
-// A file that nobody holds is the trace of a crash.
+// Registry is the directory of a box's live inits. Each has a locked file, held by the init and its starter. A file
+// that nobody holds is the trace of a crash.
 type Registry struct{ Dir string }
 
 // run is a registered init.
 type run struct {
 	Session string
 	Pid     int      // 0 until it has started
-	Start   string   // when it started: a pid is used again, a pid with its start isn't
-	Group   bool     `json:",omitempty"` // it is no init but the leader of a process group
+	Start   string   // when it started: pids are reused, pairs of pid and start are not
+	Group   bool     `json:",omitempty"` // it is the leader of a process group, not an init
 	Cgroups []string `json:",omitempty"`
 
 	file *os.File
@@ -34,8 +34,8 @@ type run struct {
 }
 
 const (
-	gateFile    = "gate"    // locked shared by a start, alone by a stop
-	stoppedFile = "stopped" // is there while nothing may start
+	gateFile    = "gate"    // locked shared by a start, exclusively by a stop
+	stoppedFile = "stopped" // exists while nothing may start
 	runSuffix   = ".run"
 )
 
@@ -63,15 +63,15 @@ func (r Registry) IsOpen() (bool, error) {
 	return false, err
 }
 
-// Sweep clears away the traces of runs whose starter was killed, and waits for nothing.
+// Sweep removes the traces of runs whose starter was killed. It does not wait.
 func (r Registry) Sweep(ctx context.Context) error {
-	return r.each(ctx, func(run run) bool {
+	return r.killMatching(ctx, func(run run) bool {
 		start, err := startTime(run.Pid)
 		return err != nil || start != run.Start
 	})
 }
 
-// Close lets nothing start any more and ends everything that runs.
+// Close prevents further starts and ends everything that runs.
 func (r Registry) Close(ctx context.Context) error {
 	if _, err := os.Lstat(r.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -85,15 +85,15 @@ func (r Registry) Close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.each(ctx, func(run) bool { return true })
+	return r.killMatching(ctx, func(run) bool { return true })
 }
 
-// End ends what runs for one session.
+// End ends all runs of one session.
 func (r Registry) End(ctx context.Context, session string) error {
 	if err := CheckKey("session", session); err != nil {
 		return err
 	}
-	if err := r.each(ctx, func(run run) bool { return run.Session == session }); err != nil {
+	if err := r.killMatching(ctx, func(run run) bool { return run.Session == session }); err != nil {
 		return fmt.Errorf("end session %s: %w", session, err)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (r Registry) add(session string) (*run, error) {
 	return run, nil
 }
 
-// started notes the init's pid. It waits for its plan until then, so that no program runs unknown.
+// started records the init's pid. The init waits for its plan until then, so that no program runs unregistered.
 func (r *run) started(pid int, cgroups []string) error {
 	start, err := startTime(pid)
 	if err != nil {
@@ -173,10 +173,10 @@ func (r Registry) Add(session string) (*Entry, error) {
 	return &Entry{run}, nil
 }
 
-// Started notes the group, so that it can be ended by others and after our own death.
+// Started records the group, so that others can end it, even after this process has died.
 func (e *Entry) Started(pid int) error { return e.run.started(pid, nil) }
 
-// Done ends what is left of the group and removes the registration.
+// Done ends the rest of the group and removes the registration.
 func (e *Entry) Done(ctx context.Context) error {
 	defer e.run.done()
 	if e.run.Pid == 0 {
@@ -199,8 +199,8 @@ func (r *run) done() {
 	_ = r.file.Close()
 }
 
-// each ends the runs that match and returns when all of their processes are gone.
-func (r Registry) each(ctx context.Context, match func(run) bool) error {
+// killMatching ends the runs that match and returns when all of their processes are gone.
+func (r Registry) killMatching(ctx context.Context, match func(run) bool) error {
 	entries, err := os.ReadDir(r.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -219,7 +219,7 @@ func (r Registry) each(ctx context.Context, match func(run) bool) error {
 	return nil
 }
 
-// kill ends one run. The lock alone would not do: a dying init lets go of it a moment before its children are killed.
+// kill ends one run. Waiting for the lock is not enough: a dying init releases it just before its children are killed.
 func kill(ctx context.Context, path string, match func(run) bool) error {
 	for ctx.Err() == nil {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -253,7 +253,7 @@ func kill(ctx context.Context, path string, match func(run) bool) error {
 			_ = os.Remove(path)
 			return nil
 		}
-		// Its starter is about to note the pid, or to remove the file, or has died and takes the init with it.
+		// Its starter will soon record the pid or remove the file, or has died and takes the init with it.
 		if err := pause(ctx); err != nil {
 			return err
 		}
@@ -268,8 +268,8 @@ func (r *run) kill(ctx context.Context) error {
 	return killInit(ctx, r.Pid, r.Start)
 }
 
-// killGroup kills a process group and waits until nobody is left in it. Its leader may be dead already: while others of
-// the group live, nobody else gets its number. If a process has the number that started at another time, they are gone.
+// killGroup kills a process group and waits until it is empty. Its leader may be dead already: while other members
+// live, no new process gets its number. If a process with that number started at another time, the group is gone.
 func killGroup(ctx context.Context, pid int, start string) error {
 	for ctx.Err() == nil {
 		if now, err := startTime(pid); err == nil && now != start {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// report is what an init tells us: views of the box's namespaces when it starts, and its result in the end.
+// report is what an init sends us: views of the box's namespaces when it starts, and its result at the end.
 type report struct {
 	views chan *os.File // the table of System V memory and a socket for questions about sockets, where the kernel has them
 	over  chan struct{}
@@ -20,17 +20,17 @@ type report struct {
 	err   error
 }
 
-// hear takes a report until the init hangs up.
-func hear(conn *net.UnixConn) *report {
+// readReport reads a report until the init hangs up.
+func readReport(conn *net.UnixConn) *report {
 	r := &report{views: make(chan *os.File, 2), over: make(chan struct{})}
 	go func() {
 		defer close(r.over)
 		words, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
 		for {
 			n, m, _, _, err := conn.ReadMsgUnix(words, rights)
-			// An error, such as a connection that was reset, can come with counts below zero.
+			// An error, such as a reset connection, can come with negative counts.
 			r.data = append(r.data, words[:max(0, n)]...)
-			r.take(rights[:max(0, m)])
+			r.keepViews(rights[:max(0, m)])
 			if err != nil {
 				r.err = err
 				return
@@ -40,8 +40,8 @@ func hear(conn *net.UnixConn) *report {
 	return r
 }
 
-// take keeps the two files that are expected.
-func (r *report) take(rights []byte) {
+// keepViews keeps the two expected files.
+func (r *report) keepViews(rights []byte) {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
 		return
@@ -63,7 +63,7 @@ func (r *report) take(rights []byte) {
 	}
 }
 
-// result waits for the last word. One that was killed has none.
+// result waits for the init's last message. An init that was killed has sent none.
 func (r *report) result() ([]byte, error) {
 	<-r.over
 	if r.err != nil && !errors.Is(r.err, io.EOF) && !errors.Is(r.err, syscall.ECONNRESET) {
@@ -72,7 +72,7 @@ func (r *report) result() ([]byte, error) {
 	return r.data, nil
 }
 
-// close drops views that nobody wanted.
+// close closes views that nobody used.
 func (r *report) close() {
 	for {
 		select {
@@ -84,9 +84,9 @@ func (r *report) close() {
 	}
 }
 
-// sacrifice makes a box's processes the first to go when the whole machine runs out of memory, and not what else the
-// user runs. What is born of them inherits it, and can't go below it if we have CAP_SYS_RESOURCE; otherwise it can. A
-// kernel that refuses is no reason not to go on.
+// sacrifice makes the kernel kill a box's processes before the user's others when the whole machine runs out of memory.
+// Their children inherit this, and can lower it only if we lack CAP_SYS_RESOURCE. If the kernel refuses, the run goes
+// on without it.
 func sacrifice(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
 }

@@ -17,7 +17,7 @@ func TestAReportThatIsBrokenOffIsNoPanic(t *testing.T) {
 	defer func() { _ = ours.Close() }()
 	must.Get(ours.Write([]byte("a plan that nobody reads")))(t)
 	must.Do(t, theirs.Close())
-	r := hear(ours)
+	r := readReport(ours)
 	select {
 	case <-r.over:
 	case <-time.After(time.Minute):

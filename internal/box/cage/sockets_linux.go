@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is asked of the kernel and answered, see sock_diag(7). Numbers are in the machine's order.
+// These are the kernel's questions and answers, see sock_diag(7). Numbers are in the machine's byte order.
 const (
 	diagHead     = 16 // of every message
 	diagByFamily = 20
@@ -23,8 +23,8 @@ const (
 	listening    = 10
 )
 
-// inet are the kinds of sockets that the kernel seeks among those of the whole machine. It is asked only when there are
-// so many in the box that they could hold an eighth of what is allowed.
+// inet are the kinds of sockets for which the kernel searches the whole machine. We ask only when the box has so many
+// that they could hold an eighth of the limit.
 var inet = []struct {
 	family, protocol byte
 	file, name       string
@@ -35,13 +35,13 @@ var inet = []struct {
 	{unix.AF_INET6, unix.IPPROTO_UDP, "sockstat6", "UDP6:"},
 }
 
-// fullest is more than the buffers of one of them hold.
+// fullest is more than the buffers of one such socket can hold.
 const fullest = 16 << 20
 
 var native = binary.NativeEndian
 
-// buffers is what waits in the box's sockets. A message in a unix socket is its sender's; when the sender is gone, it
-// is seen with the receiver, and of datagrams only the first.
+// buffers is the data that waits in the box's sockets. A message in a unix socket counts for its sender; when the
+// sender is gone, it counts for the receiver, and of datagrams only the first is visible.
 func (w *watchdog) buffers() (total int64) {
 	if w.sockets == nil {
 		return 0
@@ -99,7 +99,7 @@ func (w *watchdog) buffers() (total int64) {
 	return total
 }
 
-// inUse is how many sockets of a kind the namespace of a process has.
+// inUse is the number of sockets of a kind in the network namespace of a process.
 func inUse(pid int, file, name string) (int64, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/net/" + file)
 	if err != nil {
@@ -114,7 +114,7 @@ func inUse(pid int, file, name string) (int64, bool) {
 	return 0, false
 }
 
-// buffered is what one socket holds: received, being sent, and not yet received.
+// buffered is the data that one socket holds: received, being sent, and not yet received.
 func buffered(memory []byte) int64 {
 	if len(memory) < 32 {
 		return 0
@@ -123,7 +123,7 @@ func buffered(memory []byte) int64 {
 	return n(0) + max(n(2), n(5)) + n(7)
 }
 
-// dump asks for all sockets of a kind. The kernel answers while it is asked and read: there is nothing to wait for.
+// dump asks for all sockets of a kind. The kernel answers during the calls themselves, so there is nothing to wait for.
 func dump(fd int, ask []byte, each func(body []byte)) {
 	message := make([]byte, diagHead, diagHead+len(ask))
 	native.PutUint32(message, uint32(diagHead+len(ask)))

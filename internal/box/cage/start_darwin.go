@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startTime is when a process started, as the kernel tells it.
+// startTime is when a process started, as the kernel reports it.
 func startTime(pid int) (string, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {

@@ -20,31 +20,31 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Cage is one init and the program in it, decided and not yet started.
+// Cage is one init and its program, described but not yet started.
 type Cage struct {
 	Tool string // cco-box on the host
-	Name string // the box, after which cgroups are called
+	Name string // the box, which gives cgroups their names
 	User User   // who the program is on the host
 	Plan *jail.Plan
-	// Late gives the plan where Plan has nothing but who the program is. It is asked for once the init starts, and
-	// nothing in it is Handed: making a plan and starting an init take equally long, and can be done side by side.
+	// Late returns the plan if Plan holds only the program's user. It is called once the init starts, and its plan has
+	// no Handed mounts: making a plan and starting an init take equally long, and can run side by side.
 	Late     func() (*jail.Plan, error)
 	Limits   box.Limits
 	Registry Registry
-	// Scratch names the filesystems in memory of the cage's own, whose content counts as its memory.
+	// Scratch names the cage's own filesystems in memory, whose content counts as its memory.
 	Scratch []string
 }
 
-// Run runs the program of e, which the plan names too, and returns when it and everything that it started are gone.
+// Run runs the program of e, which the plan also names, and returns when it and all its descendants are gone.
 func (c *Cage) Run(ctx context.Context, e box.Exec) error {
-	return attend(ctx, c.User, c.Registry, c.Limits, e,
+	return supervise(ctx, c.User, c.Registry, c.Limits, e,
 		func(ctx context.Context, e box.Exec, entry *run, s *Streams) (jail.Result, error) {
 			return (&inner{cage: c, entry: entry, streams: s, signals: e.Signals}).start(ctx)
 		})
 }
 
-// attend registers a run, connects its streams, bounds its time and says how it ended.
-func attend(ctx context.Context, u User, r Registry, l box.Limits, e box.Exec,
+// supervise registers a run, connects its streams, limits its time and reports how it ended.
+func supervise(ctx context.Context, u User, r Registry, l box.Limits, e box.Exec,
 	start func(context.Context, box.Exec, *run, *Streams) (jail.Result, error)) error {
 	entry, err := r.add(e.Session)
 	if err != nil {
@@ -77,7 +77,7 @@ func attend(ctx context.Context, u User, r Registry, l box.Limits, e box.Exec,
 	return verdict(e, res, s)
 }
 
-// Rehearse builds the cage with nobody in it and reports what it got. Its error says what is missing.
+// Rehearse builds the cage without a program and reports which layers it got. Its error says what is missing.
 func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
 	dir, err := os.MkdirTemp("", "cco-check-")
 	if err != nil {
@@ -111,8 +111,8 @@ func (c Cage) Rehearse(ctx context.Context) (jail.Result, error) {
 	return res, nil
 }
 
-// room is how many descriptors an init has room for from the start: it opens whatever it mounts. Later the kernel
-// would let a process with several threads wait for all cores, some milliseconds, before it enlarges their table.
+// room is the number of descriptors that an init can open from the start: it opens everything that it mounts. To
+// enlarge the table later, the kernel would make a process with several threads wait for all cores, some milliseconds.
 const room = 250
 
 // inner is one init, from its start to its end.
@@ -146,14 +146,14 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	defer group.remove()
 	_ = theirs.Close()
 	in.streams.Release()
-	if err := in.brief(ours, p, group); err != nil {
+	if err := in.registerAndSendPlan(ours, p, group); err != nil {
 		_ = p.Signal(syscall.SIGKILL)
 		return res, errors.Join(err, p.Wait())
 	}
-	// Not before the plan is through: what comes after it on the socket is signals.
+	// This has to wait until the plan is sent: everything after the plan on the socket is signals.
 	defer context.AfterFunc(ctx, kill)()
 	go in.relay(ours, p)
-	said := hear(ours)
+	said := readReport(ours)
 	defer said.close()
 	defer group.watch(ctx, p.Pid(), in.cage.Scratch, said.views)()
 	waitErr := p.Wait()
@@ -162,7 +162,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		return res, err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		// It was killed: by Stop, by the kernel for want of memory, or because the context ended.
+		// It was killed: by Stop, by the kernel because memory ran out, or because the context ended.
 		return res, &lost{waitErr}
 	}
 	if err := json.Unmarshal(data, &res); err != nil {
@@ -171,8 +171,8 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	return res, nil
 }
 
-// brief makes an init that has started known, and lets it begin.
-func (in *inner) brief(control io.Writer, p *proc.Process, g *group) error {
+// registerAndSendPlan registers an init that has started, and lets it begin.
+func (in *inner) registerAndSendPlan(control io.Writer, p *proc.Process, g *group) error {
 	if err := in.entry.started(p.Pid(), g.dirs); err != nil {
 		return err
 	}
@@ -194,8 +194,8 @@ func (in *inner) brief(control io.Writer, p *proc.Process, g *group) error {
 	return nil
 }
 
-// launch starts the init in the best group that can be had. Only the kernel knows whether a process may be born into a
-// cgroup of version 2: a refusal there is not the end.
+// launch starts the init in the best group available. Only the kernel knows whether a process may start in a cgroup of
+// version 2: if it refuses, the next best group is tried.
 func (in *inner) launch(ctx context.Context, control *os.File) (*proc.Process, *group, error) {
 	g := limitBy(in.cage.Name, in.cage.Limits, true)
 	p, err := in.fork(ctx, control, g)
@@ -216,7 +216,7 @@ func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Pr
 		Path:     in.cage.Tool,
 		Argv:     []string{"cco-box", "init"},
 		Dir:      "/",
-		Env:      []string{"GOMAXPROCS=1"}, // nothing of ours; with one it starts sooner
+		Env:      []string{"GOMAXPROCS=1"}, // nothing of our own environment; with one thread it starts sooner
 		Stdin:    in.streams.In,
 		Stdout:   in.streams.Out,
 		Stderr:   in.streams.Err,
@@ -226,7 +226,7 @@ func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Pr
 	})
 }
 
-// relay hands signals to the init, which passes them on to the program.
+// relay sends signals to the init, which passes them on to the program.
 func (in *inner) relay(control io.Writer, p *proc.Process) {
 	for {
 		select {
@@ -241,14 +241,14 @@ func (in *inner) relay(control io.Writer, p *proc.Process) {
 	}
 }
 
-// lost is the end of an init that had no time to report.
+// lost is the error of an init that had no time to report.
 type lost struct{ err error }
 
 func (e *lost) Error() string { return "box ended: " + e.err.Error() }
 func (e *lost) Unwrap() error { return e.err }
 
-// namespaces asks the kernel for a process of its own world, owned by the program's user. It keeps, until it has built
-// the cage, the capabilities that building takes, and only over that world.
+// namespaces asks the kernel for a process in namespaces of its own, owned by the program's user. Until the cage is
+// built it keeps the capabilities that this needs, and only over those namespaces.
 func (c *Cage) namespaces(a *syscall.SysProcAttr) {
 	a.Setpgid, a.Setsid = false, true // the user's terminal stays behind
 	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
@@ -275,10 +275,10 @@ func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 		_ = theirs.Close()
 		return nil, nil, fmt.Errorf("make control socket: %w", err)
 	}
-	return conn.(*net.UnixConn), theirs, nil // what a unix socket is
+	return conn.(*net.UnixConn), theirs, nil // a unix socket always is one
 }
 
-// verdict turns the init's result into the error that Run promises.
+// verdict turns the init's result into the error that Run documents.
 func verdict(e box.Exec, res jail.Result, s *Streams) error {
 	exit := &proc.ExitError{Argv: e.Argv, Code: res.Exit, Stderr: s.Tail()}
 	switch {

@@ -11,9 +11,8 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Streams are what a program reads and writes: the terminal made for it, or pipes of our own. A descriptor of the
-// host's, a log file or the user's terminal, never goes in: the program could open it again, seek in it or type into
-// it.
+// Streams are what a program reads and writes: the terminal made for it, or pipes of our own. The program never gets a
+// descriptor of the host, such as a log file or the user's terminal: it could reopen it, seek in it or type into it.
 type Streams struct {
 	user         User
 	In, Out, Err *os.File // the program's ends
@@ -55,7 +54,7 @@ func (s *Streams) feed(from io.Reader) error {
 	}
 	s.In, s.theirs = r, append(s.theirs, r)
 	s.start = append(s.start, func() {
-		// Nobody waits for this one: a reader that never ends must not keep a finished run.
+		// Nobody waits for this one: a reader that never ends must not hold up a finished run.
 		go func() {
 			_, _ = io.Copy(w, from)
 			_ = w.Close()
@@ -81,7 +80,7 @@ func (s *Streams) drain(end **os.File, to io.Writer) error {
 		s.copies.Go(func() {
 			_, err := io.Copy(to, r)
 			if err != nil {
-				// Whoever took our output is gone: so is the pipe, as it would be without us in between.
+				// The receiver of our output is gone, so the pipe goes too, as it would without us in between.
 				_ = r.Close()
 			}
 		})
@@ -89,7 +88,7 @@ func (s *Streams) drain(end **os.File, to io.Writer) error {
 	return nil
 }
 
-// pipe belongs to the box's user, who may open its ends again as /dev/stdin and the like.
+// pipe makes a pipe that belongs to the box's user, who may reopen its ends as /dev/stdin and the like.
 func (s *Streams) pipe() (r, w *os.File, err error) {
 	if r, w, err = os.Pipe(); err != nil || !s.user.foreign() {
 		return r, w, err
@@ -101,7 +100,7 @@ func (s *Streams) pipe() (r, w *os.File, err error) {
 	return r, w, err
 }
 
-// Release closes the program's ends once it has them, and starts to copy.
+// Release closes the program's ends once the program has them, and starts to copy.
 func (s *Streams) Release() {
 	for _, f := range s.theirs {
 		_ = f.Close()
@@ -118,7 +117,7 @@ func (s *Streams) Finish() {
 	s.Close()
 }
 
-// Close lets go of whatever is still open.
+// Close closes everything that is still open.
 func (s *Streams) Close() {
 	for _, f := range append(s.theirs, s.mine...) {
 		_ = f.Close()
@@ -126,7 +125,7 @@ func (s *Streams) Close() {
 	s.theirs, s.mine = nil, nil
 }
 
-// Tail is the end of what the program said on a standard error that nobody took.
+// Tail is the end of the program's standard error, if nobody else received it.
 func (s *Streams) Tail() string {
 	if s.last == nil {
 		return ""
@@ -134,7 +133,7 @@ func (s *Streams) Tail() string {
 	return s.last.String()
 }
 
-// Abandon lets Finish wait no longer than that, for a program whose leftovers nobody could end.
+// Abandon limits how long Finish waits, for a program whose leftovers nobody could end.
 func (s *Streams) Abandon(after time.Duration) {
 	for _, f := range s.mine {
 		_ = f.SetReadDeadline(time.Now().Add(after))

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is one of a box's. Its threads tell what it holds: the first may have ended before the others, and every one
-// may have descriptors of its own.
+// process is one process of a box. All its threads are looked at: the first may end before the others, and each may
+// have descriptors of its own.
 type process struct {
 	pid   int
 	tasks []int
-	alive int // a thread that has not ended
+	alive int // the id of a thread that has not ended
 }
 
-// descendants are all processes of a box: whoever loses a parent in it becomes its init's child.
+// descendants lists all processes of a box. A process that loses its parent becomes a child of the init.
 func descendants(init int) []process {
 	all := []process{{pid: init, alive: init}}
 	for i := 0; i < len(all); i++ {
@@ -44,7 +44,7 @@ func descendants(init int) []process {
 	return all
 }
 
-// quick is what a process maps, with shared pages in full. The kernel shows nothing of a thread that has ended.
+// quick is the memory that a process maps, shared pages in full. The kernel shows none for a thread that has ended.
 func (p *process) quick() int64 {
 	for _, tid := range p.tasks {
 		if n := fields(tid, "status", "RssAnon:", "RssShmem:", "VmSwap:"); n > 0 {
@@ -55,14 +55,14 @@ func (p *process) quick() int64 {
 	return 0
 }
 
-// What two threads are compared by, as kcmp(2) numbers it.
+// These are the resources by which kcmp(2) compares two threads.
 const (
 	compareMemory = 1
 	compareFiles  = 2
 )
 
-// distinct leaves out threads that have the same memory or the same descriptors as another. The kernel tells the order
-// of two, so that many can be told apart quickly. Where it tells nothing, they are all kept.
+// distinct leaves out threads that share memory or descriptors with another. The kernel gives an order for any two, so
+// that many can be compared quickly. If it gives none, all are kept.
 func distinct(tids []int, by uintptr) []int {
 	var kept []int
 	for _, tid := range tids {

@@ -55,7 +55,7 @@ func BenchmarkLookAtThreads(b *testing.B) {
 	idle(b, 2000)
 	w := &watchdog{init: os.Getpid(), limit: 1 << 50, hidden: hiddenDevice()}
 	fd := must.Get(unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG))(b)
-	w.take(os.NewFile(uintptr(fd), "view"))
+	w.keepView(os.NewFile(uintptr(fd), "view"))
 	defer func() { _ = w.sockets.Close() }()
 	all := descendants(w.init)
 	for name, look := range map[string]func(){

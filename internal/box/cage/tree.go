@@ -6,7 +6,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-// CopyTree copies into a directory that belongs to the user.
+// CopyTree copies a tree into a directory that belongs to the user.
 func (u User) CopyTree(from, to string) error {
 	return jail.CopyTree(from, to, func(dir int, name string) error {
 		if !u.foreign() {

@@ -13,26 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How often it looks: seldom while there is room, and often when a program could take the rest between two looks. A box
-// with many processes takes longer to look at: no more than a tenth of the time is spent on it.
+// The watchdog looks seldom while there is room, and often when a program could use up the rest between two looks. A
+// box with many processes takes longer to check: at most a tenth of the time is spent on that.
 const (
 	watchCalm  = 200 * time.Millisecond
 	watchTight = 20 * time.Millisecond
 	watchShare = 10
 )
 
-// watchdog stands in for a memory cgroup: it sums what a box holds and kills the largest of its processes while that is
-// too much, as the kernel would. It watches, and enforces nothing: it can be outrun for a moment.
+// watchdog stands in for a memory cgroup: it adds up the memory of a box and kills its largest processes while that is
+// over the limit, as the kernel would. It only watches, so a program can exceed the limit for a moment.
 type watchdog struct {
 	init    int
 	limit   int64
-	scratch []string // filesystems in memory of the box's own
+	scratch []string // the box's own filesystems in memory
 	shared  *os.File // the table of its System V memory, nil while there is none
-	sockets *os.File // what tells of its sockets, nil while there is none
-	hidden  uint64   // the kernel's own filesystem, on which memory that is shared by descriptors lies
+	sockets *os.File // answers questions about its sockets, nil while there is none
+	hidden  uint64   // the kernel's own filesystem, which holds memory that is shared by descriptors
 }
 
-// run looks until the context ends. The box's init sends what it takes to see its namespaces when it starts.
+// run checks until the context ends. The box's init, when it starts, sends the files that show its namespaces.
 func (w *watchdog) run(ctx context.Context, views <-chan *os.File) {
 	w.hidden = hiddenDevice()
 	look := time.NewTimer(watchTight)
@@ -43,7 +43,7 @@ func (w *watchdog) run(ctx context.Context, views <-chan *os.File) {
 			return
 		case f := <-views:
 			defer func() { _ = f.Close() }()
-			w.take(f)
+			w.keepView(f)
 			continue
 		case <-look.C:
 		}
@@ -56,8 +56,8 @@ func (w *watchdog) run(ctx context.Context, views <-chan *os.File) {
 	}
 }
 
-// take keeps what the init sends: a table, or a socket.
-func (w *watchdog) take(f *os.File) {
+// keepView keeps a file that the init sends: a table or a socket.
+func (w *watchdog) keepView(f *os.File) {
 	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeSocket != 0 {
 		w.sockets = f
 	} else {
@@ -65,7 +65,7 @@ func (w *watchdog) take(f *os.File) {
 	}
 }
 
-// look says whether it gets tight.
+// look checks once, and says whether memory is getting tight.
 func (w *watchdog) look() bool {
 	all := descendants(w.init)
 	open := w.opened(all)
@@ -74,7 +74,7 @@ func (w *watchdog) look() bool {
 	for i := range all {
 		held += all[i].quick()
 	}
-	// The quick count has shared pages twice. Before anybody is killed it is done exactly.
+	// The quick count counts shared pages twice. Before we kill a process, we count exactly.
 	if held > w.limit && loose+w.exactly(all, open) > w.limit {
 		w.killLargest(all, open, loose)
 	}
@@ -99,8 +99,8 @@ func (w *watchdog) exactly(all []process, open opened) int64 {
 	return held
 }
 
-// killLargest kills the process that holds most. Where most is loose, which is files in memory and memory that belongs
-// to no process, there is none to blame but the box itself: its init goes, and everything with it.
+// killLargest kills the process that holds most. If most memory is loose, that is in files in memory or in no process
+// at all, no single process is to blame: it kills the init, and the whole box with it.
 func (w *watchdog) killLargest(all []process, open opened, loose int64) {
 	victim, most := w.init, loose
 	for _, p := range all {
@@ -121,14 +121,14 @@ func (w *watchdog) killLargest(all []process, open opened, loose int64) {
 		return
 	}
 	defer closeFD(fd)
-	// The pid may have passed on since: what it names must still be in the box.
+	// The pid may have been reused: the process must still be in the box.
 	if !slices.ContainsFunc(descendants(w.init), func(p process) bool { return p.pid == victim }) {
 		return
 	}
 	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 }
 
-// files is what the box's filesystems in memory hold.
+// files is the size of the box's filesystems in memory.
 func (w *watchdog) files() int64 {
 	var total int64
 	for _, dir := range w.scratch {
@@ -140,7 +140,7 @@ func (w *watchdog) files() int64 {
 	return total
 }
 
-// segments is what the box's System V memory holds, attached or not.
+// segments is the size of the box's System V memory, attached or not.
 func (w *watchdog) segments() int64 {
 	if w.shared == nil {
 		return 0
@@ -155,7 +155,7 @@ func (w *watchdog) segments() int64 {
 	return sumSegments(string(text))
 }
 
-// sumSegments sums the last two columns of the kernel's table: resident, and swapped out.
+// sumSegments adds up the last two columns of the kernel's table: resident, and swapped out.
 func sumSegments(table string) (total int64) {
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
@@ -171,7 +171,7 @@ func sumSegments(table string) (total int64) {
 	return total
 }
 
-// opened is the memory behind descriptors: memfd, and files in memory that have no name any more.
+// opened is the memory behind descriptors: memfd, and files in memory that no longer have a name.
 type opened struct {
 	size map[uint64]int64 // by inode
 	by   map[int]map[uint64]bool
@@ -184,7 +184,7 @@ func (o opened) total() (n int64) {
 	return n
 }
 
-// opened looks at what the processes have open. What lies on the box's own filesystems is counted with them.
+// opened collects the memory that the processes have open, without files on the box's own filesystems.
 func (w *watchdog) opened(all []process) opened {
 	o := opened{map[uint64]int64{}, map[int]map[uint64]bool{}}
 	for _, p := range all {
@@ -218,8 +218,8 @@ func (w *watchdog) openedBy(tid int, found func(inode uint64, size int64)) {
 	}
 }
 
-// mapped is a process's share of the memory that it maps and that no filesystem of the box's own holds, by inode.
-// System V memory is left out where its table is known.
+// mapped is a process's share of the memory that it maps and that is not on a filesystem of the box, by inode. System V
+// memory is left out if its table is known.
 func (w *watchdog) mapped(pid int) map[uint64]int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps")
 	if err != nil {
@@ -264,7 +264,7 @@ func deviceName(device uint64) string {
 	return hex(unix.Major(device)) + ":" + hex(unix.Minor(device))
 }
 
-// hiddenDevice is the filesystem of the kernel's own on which shared memory without a name lies.
+// hiddenDevice is the kernel's own filesystem, which holds shared memory without a name.
 func hiddenDevice() uint64 {
 	fd, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -278,7 +278,7 @@ func hiddenDevice() uint64 {
 	return st.Dev
 }
 
-// fields sums lines such as "RssAnon:  1234 kB", in bytes; 0 for a process that is gone.
+// fields adds up lines such as "RssAnon:  1234 kB", in bytes; 0 for a process that is gone.
 func fields(pid int, file string, names ...string) (total int64) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
 	if err != nil {

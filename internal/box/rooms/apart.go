@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
-// owner is who a box's directories belong to. Where sessions are users of their own, that is none of them: each is
-// handed what it may have, as if it were its own, and everything is below a directory that only root can enter.
+// owner is the user who owns a box's directories. If each session is a user of its own, the owner is none of them: each
+// session is given its parts through mapped mounts, and everything is below a directory that only root can enter.
 func (d *Driver) owner(b *box.Box) (Identity, error) {
 	id, err := Owner(b)
 	if err == nil && d.Apart {
@@ -24,7 +24,7 @@ func (d *Driver) owner(b *box.Box) (Identity, error) {
 	return id, err
 }
 
-// User is who a session's programs are on the host.
+// User is the user that a session's programs run as on the host.
 func (d *Driver) User(b *box.Box, session string) (cage.User, error) {
 	id, err := Owner(b)
 	if err != nil || !d.Apart || session == "" {
@@ -38,10 +38,10 @@ func (d *Driver) User(b *box.Box, session string) (cage.User, error) {
 	return cage.User{UID: uid, GID: uid}, nil
 }
 
-// claims is a directory with a file for each user id that a session has, its name the id and its text the session.
+// claims is a directory with a file for each user id in use: the name is the id, the content is the session.
 type claims struct{ dir string }
 
-// of gives a session's user id, the first free one from base on if it has none.
+// of returns a session's user id. If it has none, it gets the first free one from base on.
 func (c claims) of(session string, base int) (int, error) {
 	unlock, err := c.lock()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Driver keeps boxes whose rooms are on this machine's disk. What tells backends apart is how they start a program.
+// Driver manages boxes whose files are on this machine's disk. Backends differ in how they start a program.
 type Driver struct {
 	Starter
 	Options
@@ -22,17 +22,17 @@ type Driver struct {
 
 var _ box.Driver = (*Driver)(nil)
 
-// Options are what a driver needs to know of the host and of its starter.
+// Options tell a driver about the host and about its starter.
 type Options struct {
 	Tool  string // the cco-box to run inside, on the host
 	Guard string // the cco-guard that agents' hooks run, on the host; "" if there is none
 	// Apart makes each session a user of its own on the host. Only root can do that.
 	Apart bool
-	// Foreign says that the exchange directory is another machine's, which may not let us say whose files are.
+	// Foreign says that the exchange directory is on another machine, which may not let us change the owner of files.
 	Foreign bool
 	// Memory says that the starter can copy a small home to memory.
 	Memory bool
-	// Keeps names what the starter keeps in a box's directory.
+	// Keeps names the entries that the starter keeps in a box's directory.
 	Keeps []string
 }
 
@@ -40,15 +40,15 @@ type Options struct {
 type Starter interface {
 	// Check says whether the backend works on this machine.
 	Check(ctx context.Context) error
-	// Make checks what a new box is to be made of, finds it, and keeps in the box's directory what it must know later.
+	// Make checks and finds what a new box needs, and saves in the box's directory what it must know later.
 	Make(ctx context.Context, b *box.Box, report box.Report) error
-	// Ready makes sure before a start that all of it is still there.
+	// Ready makes sure before a start that all of this is still there.
 	Ready(ctx context.Context, b *box.Box) error
-	// Try runs something in a box that was just opened, where Ready can't tell whether that works.
+	// Try runs a program in a box that was just opened, if Ready can't tell whether that works.
 	Try(ctx context.Context, b *box.Box, enter func(box.Exec) error) error
-	// Enter runs a program and returns when it and everything that it started are gone.
+	// Enter runs a program and returns when it and all its descendants are gone.
 	Enter(ctx context.Context, b *box.Box, r Room, e box.Exec) error
-	// Stopped clears away what is left of programs when none runs any more.
+	// Stopped removes what programs have left when none of them runs any more.
 	Stopped(ctx context.Context, b *box.Box) error
 
 	Layers(ctx context.Context, b *box.Box) ([]box.Layer, error)
@@ -88,7 +88,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	return d.open(ctx, b)
 }
 
-// Start makes sure of what the box needs, and lets programs run. The box has no process of its own.
+// Start makes sure that the box has what it needs, and lets programs run. The box has no process of its own.
 func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
 	if err := d.Ready(ctx, b); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (d *Driver) open(ctx context.Context, b *box.Box) error {
 	return nil
 }
 
-// Stop ends every program in the box and lets no other start.
+// Stop ends every program in the box and prevents further starts.
 func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 	if err := Runs(b).Close(ctx); err != nil {
 		return fmt.Errorf("stop box %s: %w", b.Name, err)
@@ -228,12 +228,12 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 	return place, nil
 }
 
-// Halt ends what still runs for a session.
+// Halt ends everything that still runs for a session.
 func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
 	return Runs(b).End(ctx, session)
 }
 
-// Discard ends what still runs for a session and removes its home and workspace.
+// Discard ends everything that still runs for a session and removes its home and workspace.
 func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error {
 	if err := d.Halt(ctx, b, session); err != nil {
 		return err

@@ -18,14 +18,14 @@ func closed() []string {
 	return []string{"/proc", "/sys", "/dev", "/run", "/var/run", "/boot", "/etc"}
 }
 
-// CheckMount refuses what would open the host: its root, its kernel's interfaces, the sockets of its daemons, and
-// whatever cco itself keeps.
+// CheckMount refuses mounts that would open the host: its root, its kernel's interfaces, the sockets of its daemons,
+// and cco's own data.
 func CheckMount(b *box.Box, name string) error {
 	_, _, err := NewChecker(b).Check(name)
 	return err
 }
 
-// CheckSpec refuses mounts by a backend's own check, and weaker modes that it doesn't have.
+// CheckSpec refuses mounts that fail a backend's own check, and weaker modes that the backend doesn't have.
 func CheckSpec(b *box.Box, mount func(b *box.Box, name string) error, modes ...string) error {
 	for _, m := range b.Spec.Mounts {
 		if err := mount(b, m.Path); err != nil {
@@ -43,13 +43,13 @@ func CheckSpec(b *box.Box, mount func(b *box.Box, name string) error, modes ...s
 	return nil
 }
 
-// Checker checks the mounts of one box, which may be many.
+// Checker checks the mounts of one box, of which there may be many.
 type Checker struct {
 	data  []string
 	paths Resolver
 }
 
-// NewChecker finds what cco keeps.
+// NewChecker finds the directories that hold cco's data.
 func NewChecker(b *box.Box) Checker {
 	c := Checker{paths: Resolver{}}
 	for _, dir := range []string{b.Dir, b.Exchange} {
@@ -64,7 +64,7 @@ func NewChecker(b *box.Box) Checker {
 	return c
 }
 
-// Check is CheckMount, and gives the path without links and what is there.
+// Check does what CheckMount does, and returns the path without links and its file info.
 func (c Checker) Check(name string) (real string, st fs.FileInfo, err error) {
 	if !filepath.IsAbs(name) {
 		return "", nil, fmt.Errorf("mount %q: not an absolute path", name)

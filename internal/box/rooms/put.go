@@ -10,13 +10,13 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// Above these a shell's copy of the home is made on disk instead of in memory.
+// Above these limits a shell's copy of the home is made on disk instead of in memory.
 const (
 	SmallBytes = 4 << 20
 	SmallFiles = 256
 )
 
-// NoteSize marks a home that is too large for that.
+// NoteSize marks a home that exceeds them.
 func NoteSize(l Layout) error {
 	var bytes int64
 	var files int
@@ -46,8 +46,8 @@ func NoteSize(l Layout) error {
 	return nil
 }
 
-// Put writes one file. Setup commands may have left links in the home: none is followed out of it, and the file
-// replaces what is there instead of being written through it.
+// Put writes one file. Setup commands may have left links in the home: Put follows none of them out of it, and replaces
+// an existing entry instead of writing through it.
 func (id Identity) Put(home string, f box.File) error {
 	if !filepath.IsLocal(f.Path) {
 		return errors.New("not below home")

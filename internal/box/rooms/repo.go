@@ -8,7 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 )
 
-// RepoDir is where a repository's objects are kept, made if need be.
+// RepoDir is where a repository's objects are kept. It is made if it is missing.
 func (id Identity) RepoDir(l Layout, key string) (string, error) {
 	if err := cage.CheckKey("repository", key); err != nil {
 		return "", err

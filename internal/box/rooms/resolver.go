@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 )
 
-// Resolver finds the real paths of many names. It looks at each directory once, so it is for one look at all of them.
+// Resolver finds the real paths of many names. It looks at each directory only once, so use a new one for each round.
 type Resolver map[string]string
 
-// Real is what filepath.EvalSymlinks gives, and what is there.
+// Real returns the path that filepath.EvalSymlinks would, and its file info.
 func (r Resolver) Real(name string) (string, fs.FileInfo, error) {
 	if name != filepath.Clean(name) {
-		return follow(name) // what is before a .. may be a link
+		return follow(name) // the element before a .. may be a link
 	}
 	dir, err := r.dir(filepath.Dir(name))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package rooms keeps what a box has on the host's disk: the home that was provisioned, and for each session a home and
-// a workspace of its own, all of them the property of whoever the box's programs are.
+// Package rooms keeps a box's files on the host's disk: the provisioned home, and for each session a home and a
+// workspace of its own. All of them belong to the user that the box's programs run as.
 package rooms
 
 import (
@@ -31,7 +31,7 @@ func (l Layout) Run() string                  { return filepath.Join(l.Dir, "run
 func (l Layout) ToolDir() string              { return filepath.Join(l.Dir, "tool") }
 func (l Layout) Tool(name string) string      { return filepath.Join(l.ToolDir(), name) }
 
-// is there when home is too large to copy to memory
+// Bulky exists when the home is too large to copy to memory.
 func (l Layout) Bulky() string { return filepath.Join(l.Dir, "bulky") }
 func (l Layout) Owner() string { return filepath.Join(l.Dir, "owner") }
 func (l Layout) UIDs() string  { return filepath.Join(l.Dir, "uids") }
@@ -39,11 +39,11 @@ func (l Layout) UIDs() string  { return filepath.Join(l.Dir, "uids") }
 // ErrNotCreated says that a box has no rooms yet.
 var ErrNotCreated = errors.New("it has not been created")
 
-// Identity is the user that a box's programs are on the host.
+// Identity is the user that a box's programs run as on the host.
 type Identity struct{ cage.User }
 
-// Claim decides who a new box's programs are, and keeps it. As an ordinary user it is that user. Root becomes the
-// user who called sudo, or else a user that nobody else is.
+// Claim decides which user a new box's programs run as, and saves it. An ordinary user's programs run as that user.
+// Root's run as the user who called sudo, or else as a user id that nobody has.
 func Claim(b *box.Box) (Identity, error) {
 	if id, err := Owner(b); err == nil || !errors.Is(err, ErrNotCreated) {
 		return id, err
@@ -59,7 +59,7 @@ func Claim(b *box.Box) (Identity, error) {
 	return id, nil
 }
 
-// Choose says who a new box's programs will be on the host: we ourselves, or somebody without rights if we are root.
+// Choose says which user a new box's programs will run as: our own or, if we are root, an unprivileged one.
 func Choose() Identity {
 	id := Identity{cage.Me()}
 	if id.UID == 0 {
@@ -77,7 +77,7 @@ func unprivileged(sudoUID, sudoGID string) Identity {
 	return Identity{cage.Nobody()}
 }
 
-// Owner reads who a box's programs are.
+// Owner reads which user a box's programs run as.
 func Owner(b *box.Box) (Identity, error) {
 	text, err := os.ReadFile(Layout{b.Dir}.Owner())
 	if errors.Is(err, fs.ErrNotExist) {

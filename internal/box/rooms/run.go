@@ -18,15 +18,15 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Room is what a program finds of the box's own.
+// Room is what a program finds of the box's own files.
 type Room struct {
-	ID     Identity  // whose the box's directories are
+	ID     Identity  // who owns the box's directories
 	User   cage.User // who the program is on the host
 	Home   jail.Mount
 	Mounts []jail.Mount // the workspaces, the exchange and the store that it sees, and cco's own programs
 }
 
-// Run runs a program in the box and returns when it and everything that it started are gone.
+// Run runs a program in the box and returns when it and all its descendants are gone.
 func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if len(e.Argv) == 0 {
 		return errors.New("run: no program")
@@ -47,7 +47,7 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	return d.enter(ctx, b, home, e)
 }
 
-// home is the session's home or, for a shell that belongs to none, a copy to throw away: in memory if that can be.
+// home is the session's home. A shell without a session gets a temporary copy, in memory if possible.
 func (d *Driver) home(b *box.Box, e box.Exec) (jail.Mount, func(), error) {
 	home, l := jail.Mount{Target: jail.Home, Write: true}, Layout{b.Dir}
 	if e.Session != "" {
@@ -85,7 +85,7 @@ func (d *Driver) home(b *box.Box, e box.Exec) (jail.Mount, func(), error) {
 	return home, done, nil
 }
 
-// enter runs a program with a given home.
+// enter runs a program with the given home.
 func (d *Driver) enter(ctx context.Context, b *box.Box, home jail.Mount, e box.Exec) error {
 	r := Room{Home: home}
 	var err error
@@ -165,8 +165,8 @@ func (id Identity) Caches(b *box.Box) (list []Cache, err error) {
 	return list, nil
 }
 
-// Environment is built from nothing but what the starter knows of the place, before and after what every box has: what
-// the host has in its own stays there.
+// Environment starts from nothing: it has the starter's variables for the place, before and after those that every box
+// has. The host's own environment stays out.
 func Environment(b *box.Box, e box.Exec, before, after []string) []string {
 	if e.Own {
 		return e.OwnEnv()

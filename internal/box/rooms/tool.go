@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// VisibleTool is a program as the box's user can read and run it: where its mode doesn't let them, a copy.
+// VisibleTool is the path at which the box's user can run a program: the original, or a copy if its mode forbids that.
 func VisibleTool(tool, copied string) (string, error) {
 	st, err := os.Stat(tool)
 	if err != nil {
@@ -52,7 +52,7 @@ func copyTool(from, to string, st fs.FileInfo) error {
 	return nil
 }
 
-// DefaultCaches are where common tools keep what they can fetch again.
+// DefaultCaches are the directories where common tools keep what they can fetch again.
 func DefaultCaches() []string {
 	return []string{".cache", ".npm", "go/pkg/mod", ".cargo/registry", ".cargo/git", ".m2/repository", ".gradle/caches"}
 }
