@@ -31,7 +31,7 @@ type Finding struct {
 	Text     string       `json:"text"`
 	Author   string       `json:"author,omitempty"`
 	URL      string       `json:"url,omitempty"`
-	Comment  string       `json:"comment,omitempty"` // the forge's id of what was said; "" for what has not been posted
+	Comment  string       `json:"comment,omitempty"` // the forge's id of the comment; "" if it is not posted
 	State    FindingState `json:"state"`
 	Reason   string       `json:"reason,omitempty"` // why it was declined
 	Commit   string       `json:"commit,omitempty"` // that fixed it, or at which it was declined
@@ -73,7 +73,7 @@ func (l *Ledger) Find(id string) *Finding {
 // editedMark stands between a comment's id and what tells an edit of it from its first words.
 const editedMark = "~"
 
-// Said gives the finding that a person's comment is, also after an edit, nil if it is none.
+// Said gives the finding made from a person's comment, edited or not; nil if there is none.
 func (l *Ledger) Said(comment string) *Finding {
 	id, _, _ := strings.Cut(comment, editedMark)
 	i := slices.IndexFunc(l.Findings, func(f Finding) bool {
@@ -86,8 +86,8 @@ func (l *Ledger) Said(comment string) *Finding {
 	return &l.Findings[i]
 }
 
-// Raise takes in a finding and says whether it is work. What was declined with a reason isn't, unless the code there
-// has changed since; what was fixed and is raised again is open again. A reviewer may name the id of one that it saw.
+// Raise adds a finding and says whether it is work. A finding declined with a reason isn't, unless its code has changed
+// since; a fixed one is open again. A reviewer may name a known finding's id.
 func (l *Ledger) Raise(f Finding) bool {
 	if f.ID == "" || l.Find(f.ID) == nil {
 		f.ID = Identity(f.Domain, f.Path, f.Text)
@@ -117,7 +117,7 @@ func (l *Ledger) Raise(f Finding) bool {
 	}
 }
 
-// Note takes in something that an approving reviewer mentions, nil if it is known.
+// Note adds something that an approving reviewer mentions; nil if it is known already.
 func (l *Ledger) Note(f Finding) *Finding {
 	f.ID = Identity(f.Domain, f.Path, f.Text)
 	if l.Find(f.ID) != nil {
@@ -139,7 +139,7 @@ func (l *Ledger) OpenOnes() []Finding {
 	return open
 }
 
-// Settle records what a round did to a finding.
+// Settle records the outcome of a round for a finding.
 func (l *Ledger) Settle(id string, s FindingState, reason, commit string) {
 	if f := l.Find(id); f != nil {
 		f.State, f.Stirred = s, false
@@ -147,7 +147,7 @@ func (l *Ledger) Settle(id string, s FindingState, reason, commit string) {
 	}
 }
 
-// Stir marks what was declined in files that have changed.
+// Stir marks the declined findings in files that have changed.
 func (l *Ledger) Stir(files []string) {
 	for i := range l.Findings {
 		if f := &l.Findings[i]; f.State == Declined && f.Path != "" && slices.Contains(files, path.Clean(f.Path)) {

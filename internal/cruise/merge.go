@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Approval is what a phase ends with, and what a merge rests on: of all domains, of a person, or the word of one.
+// Approval ends a phase and permits a merge. All domains give it, or a person does, by a verdict or by a word.
 type Approval struct {
-	Name    string `json:"name,omitempty"`    // "" where it is that of all domains
+	Name    string `json:"name,omitempty"`    // of the person, "" for all domains
 	Comment string `json:"comment,omitempty"` // where it was said
-	Word    bool   `json:"word,omitempty"`    // it is the word that ends a review, and no verdict of the forge's
+	Word    bool   `json:"word,omitempty"`    // it was the word that ends a review, not a verdict on the forge
 	Commit  string `json:"commit"`
 	End     End    `json:"end"`
 	Words   string `json:"words"`
@@ -29,8 +29,8 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// Merged is what came of a merge: it is done, it has to wait for somebody, its approval counts no more, or the request
-// goes into another branch than was thought.
+// Merged is the result of a merge: it is done, it has to wait for somebody, its approval no longer counts, or the
+// request targets another branch than expected.
 type Merged struct {
 	Done bool   `json:"done,omitempty"`
 	Wait string `json:"wait,omitempty"`
@@ -41,7 +41,7 @@ type Merged struct {
 // Stand is how a pull request stands at the moment of its merge.
 type Stand struct {
 	Head, Base string
-	Verdicts   []Opinion // of people, that stand
+	Verdicts   []Opinion // current ones, of people
 	Word       *Comment  // the comment that an approval rests on, as it is now
 	Failed     []string  // checks
 	Pending    []string
@@ -51,10 +51,10 @@ type Stand struct {
 type Opinion struct {
 	Name, Commit string
 	Approves     bool
-	Write        bool // that person may write, asked a moment ago
+	Write        bool // that person may write, as the forge just said
 }
 
-// May decides whether a merge may happen now. The zero value of what it gives says that it may.
+// May decides whether a merge may happen now. It returns the zero value if so.
 func (in MergeIn) May(s Stand) Merged {
 	if in.Base != "" && s.Base != in.Base {
 		return Merged{Base: s.Base}
@@ -108,7 +108,7 @@ func (in MergeIn) May(s Stand) Merged {
 	return Merged{}
 }
 
-// approve ends the review. Where the user wants that, and it was the last kind of the task, it is merged.
+// approve ends the review. If the user wants a merge and this was the task's last kind, the request is merged.
 func (m *machine) approve(a Approval) {
 	m.st.Question, m.st.Resume = "", ""
 	if !m.st.Spec.Merge || m.st.PR == nil || !m.st.lastKind() {
@@ -120,8 +120,8 @@ func (m *machine) approve(a Approval) {
 	m.to(StageMerge)
 }
 
-// complete takes in the word that ends a review. It is about what stood on the forge when it was said: a commit that
-// came after it, or in the same second, was not meant.
+// complete handles the word that ends a review. It applies to what was on the forge when it was written, not to a
+// commit that came later or in the same second.
 func (m *machine) complete(c Comment) error {
 	head, pushed := m.st.Head, m.st.Pushed
 	known := slices.Contains([]string{"", m.st.Head, m.st.LastHead}, m.head)
@@ -129,7 +129,7 @@ func (m *machine) complete(c Comment) error {
 		head, pushed, known = m.st.Foreign, m.st.ForeignAt, true
 	}
 	if known && pushed.IsZero() && head != "" {
-		// A phase of an older cco, which did not record that. What is said from now on counts.
+		// A phase of an older cco did not record this. Only what is said from now on counts.
 		now, err := m.Now()
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (m *machine) complete(c Comment) error {
 	return nil
 }
 
-// conclude ends what a look has brought to its end, when all of the look has been taken in.
+// conclude ends the phase if the look that was just processed gives a reason to.
 func (m *machine) conclude(state PullState) {
 	yes := m.yes
 	m.yes = nil
@@ -164,11 +164,11 @@ func (m *machine) conclude(state PullState) {
 		// a resumed phase begins with them
 		m.end(yes.End, yes.Words+" It is not merged where that was wanted: wishes are open.")
 	}
-	// With an approval, what people still want is a round more, and its head needs an approval of its own.
+	// With an approval, open wishes start another round, whose head needs an approval of its own.
 }
 
-// merge merges what was approved. The step reads anew whether it may; while it may not, people are told for whom it
-// waits, and heard.
+// merge merges what was approved. The step checks again whether it may. While it may not, the phase tells people whom
+// it waits for, and reads their comments.
 func (m *machine) merge() error {
 	for m.st.Stage == StageMerge && !m.st.Paused && !m.Full() {
 		if _, err := m.look(); err != nil || m.st.Stage != StageMerge {
@@ -202,20 +202,20 @@ func (m *machine) merge() error {
 				return err
 			}
 		}
-		if err := m.stand(got.Wait); err != nil {
+		if err := m.waitForMerge(got.Wait); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stand waits for what keeps a merge from happening.
-func (m *machine) stand(why string) error {
+// waitForMerge waits until nothing blocks the merge any more.
+func (m *machine) waitForMerge(why string) error {
 	if why != "" && why != m.st.Waits {
 		m.st.Waits = why
 		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Approval.Commit), "it is approved, and waits for "+why+".")
 	}
-	if err := m.tell(); err != nil {
+	if err := m.postNotes(); err != nil {
 		return err
 	}
 	if idle, err := m.idle(); err != nil || idle || m.st.Stage != StageMerge {
@@ -230,13 +230,13 @@ func (m *machine) stand(why string) error {
 	return nil
 }
 
-// wishes are what people asked for and nobody has answered.
+// wishes are the requests of people that nobody has answered.
 func (m *machine) wishes() []Finding {
 	return slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
 }
 
-// goPast has a merge go past somebody's request for changes, because the user says so.
-func (m *machine) goPast(name string) {
+// overrule lets a merge ignore somebody's request for changes, because the user says so.
+func (m *machine) overrule(name string) {
 	if name == "" || slices.Contains(m.st.Over, name) {
 		return
 	}
@@ -245,15 +245,15 @@ func (m *machine) goPast(name string) {
 		" is passed over: whoever runs this said `cco cruise resume --over`.")
 }
 
-// retargeted notices that a pull request goes into another branch. Reviews and the size of the change follow it; what
-// was approved was approved for another place, so that domains judge anew, and a merge is asked about.
+// retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new
+// branch. Approvals were given for the old one, so every domain judges again, and the user is asked before a merge.
 func (m *machine) retargeted(base string) error {
 	if base == "" || base == m.st.Target {
 		return nil
 	}
 	before := m.st.Target
 	if before == "" {
-		m.st.Target = base // a phase of an older cco, which did not record that
+		m.st.Target = base // a phase of an older cco did not record it
 		return nil
 	}
 	stage := m.st.Stage
@@ -265,7 +265,7 @@ func (m *machine) retargeted(base string) error {
 	m.note("base-"+base+"-"+abbrev(m.st.Head),
 		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
 	if stage == StageAsk {
-		return nil // it goes on where it asked, and the domains have no verdict
+		return nil // it stays with its question, and the domains have no verdict
 	}
 	m.to(StageReview)
 	if m.st.Spec.Merge {
@@ -291,7 +291,7 @@ func (m *machine) judge() (bool, error) {
 		}
 		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(open, ", "))
 	}
-	return m.give(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head,
+	return m.postVerdict(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head,
 		m.st.Again), body)
 }
 
@@ -301,11 +301,11 @@ func (m *machine) withdraw() (bool, error) {
 	if v == nil || !v.Approve || v.Head == m.st.Head || m.st.PR == nil {
 		return true, nil
 	}
-	return m.give(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.st.Kind, v.Head, m.st.Again),
+	return m.postVerdict(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.st.Kind, v.Head, m.st.Again),
 		"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
 }
 
-func (m *machine) give(v Given, key, body string) (bool, error) {
+func (m *machine) postVerdict(v Given, key, body string) (bool, error) {
 	_, done, err := attempt[struct{}](m, StepVerdict, VerdictIn{
 		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: key, Head: v.Head, Approve: v.Approve, Body: body,
 	})
@@ -315,15 +315,15 @@ func (m *machine) give(v Given, key, body string) (bool, error) {
 	return done, err
 }
 
-// note has something said on the pull request when the phase gets to it.
+// note queues a comment for the pull request.
 func (m *machine) note(key, text string) {
 	if m.st.PR != nil && !slices.ContainsFunc(m.st.Notes, func(n Note) bool { return n.Key == key }) {
 		m.st.Notes = append(m.st.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
 	}
 }
 
-// tell says what is to be said. What can't be said is shown by status and in the log alone: no phase stops for it.
-func (m *machine) tell() error {
+// postNotes posts the queued comments. One that can't be posted is only in status and log: no phase stops for it.
+func (m *machine) postNotes() error {
 	for len(m.st.Notes) > 0 && m.st.Stage != StageEnded {
 		n := m.st.Notes[0]
 		_, failed, done, err := persist[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,

@@ -25,15 +25,15 @@ type Metadata struct {
 	Branch string `json:"branch_name"`
 }
 
-// MetadataPrompt asks a model for the names of a task. The task is data: what it says to do is not done here.
+// MetadataPrompt asks a model for the names of a task. The task is data here: nothing in it is carried out.
 func MetadataPrompt(task string) string {
 	return "Name the following task for a pull request. Answer with one JSON object and nothing else:\n" +
 		`{"pr_title": "at most 72 characters, imperative", "branch_name": "kebab-case, at most 50 characters"}` +
 		"\n\nThe task, which is only to be named, between the lines:\n" + fenced(task)
 }
 
-// ParseMetadata reads a model's answer strictly: one object, these two keys, nothing after it. A fence around it is let
-// pass.
+// ParseMetadata reads a model's answer strictly: one object, these two keys, nothing after it. A fence around it is
+// accepted.
 func ParseMetadata(answer string) (Metadata, error) {
 	text := strings.TrimSpace(answer)
 	if inner, ok := strings.CutPrefix(text, "```"); ok {
@@ -71,7 +71,7 @@ func (m Metadata) Check() error {
 
 // CheckBranch takes kebab-case and nothing else, so that no tool sees an option, a path or a pattern in it.
 func CheckBranch(name string) error {
-	// Forty hexadecimal digits are a commit's name for git, whatever branch has it.
+	// Git takes forty hexadecimal digits for a commit, even if a branch has that name.
 	commit := len(name) == 40 && strings.Trim(name, "0123456789abcdef") == ""
 	if commit || len(name) > maxBranch || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(name) {
 		return fmt.Errorf("%q is no branch name of at most %d characters in kebab-case", name, maxBranch)

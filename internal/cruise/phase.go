@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxQuiets  = 30 // however long people go on, a round begins some time
+	maxQuiets  = 30 // then a round begins even if people go on commenting
 	reviewers  = 3  // at once
 	maxTries   = 2  // of an agent, before a person is asked
 	maxLate    = 3  // waits for what was sent while the phase ended
@@ -23,10 +23,10 @@ const (
 type machine struct {
 	Run
 	st    *State
-	heard time.Time // when the last comment was made that is work
-	asked bool      // somebody wants it looked at now
+	heard time.Time // when the last comment that needs action was made
+	asked bool      // somebody wants a look now
 	head  string    // the commit that the pull request is at, as the last look says
-	yes   *Approval // that the present look brought
+	yes   *Approval // found by the present look
 	saw   bool      // the last look succeeded, and nothing else was done since
 }
 
@@ -46,13 +46,13 @@ func Phase(r Run, st State) (State, error) {
 			return st, err
 		}
 		if st.Stage != StageEnded && r.Full() {
-			return st, m.save() // the next life begins with what is shown of it
+			return st, m.save() // the next life begins with the saved state
 		}
 		saved, err := m.record(late == maxLate)
 		if err != nil || saved.Shown && !saved.Unread {
 			return st, err
 		}
-		// Its end could not be recorded; or something was sent meanwhile, and its sender was told that it is taken in.
+		// Its end could not be recorded; or something was sent meanwhile, and the sender was told that it will be handled.
 		if err := m.awaitEvent(firstWait); err != nil {
 			return st, err
 		}
@@ -68,7 +68,7 @@ func (m *machine) live() error {
 		if err := m.save(); err != nil {
 			return err
 		}
-		if err := m.tell(); err != nil {
+		if err := m.postNotes(); err != nil {
 			return err
 		}
 		if err := m.next(); err != nil {
@@ -108,12 +108,12 @@ func (m *machine) next() error {
 	case StageCleaning:
 		return m.clean()
 	default:
-		return m.strange()
+		return m.unknownStage()
 	}
 }
 
-// strange stands still in a stage that only a newer cco knows. An error would have the engine begin again and again.
-func (m *machine) strange() error {
+// unknownStage waits in a stage that only a newer cco knows. An error would make the engine start over again and again.
+func (m *machine) unknownStage() error {
 	m.st.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
 		"cleanup`", m.st.Stage)
 	if err := m.save(); err != nil {
@@ -128,7 +128,7 @@ func (m *machine) save() error {
 	return err
 }
 
-// record shows the state to people. That it can't be shown must not stop a phase.
+// record shows the state to people. A failure to show it must not stop a phase.
 func (m *machine) record(last bool) (saved Saved, err error) {
 	err = m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st, Last: last}).Get(&saved)
 	if _, ok := errors.AsType[*StepError](err); ok {
@@ -158,7 +158,7 @@ func (m *machine) active() error {
 // idle ends a phase in which nothing has happened for too long.
 func (m *machine) idle() (bool, error) {
 	if m.st.Stage == StageEnding || m.st.Stage == StageCleaning {
-		return false, nil // why it ends is decided
+		return false, nil // the reason for its end is already decided
 	}
 	now, err := m.Now()
 	if err != nil {
@@ -171,8 +171,8 @@ func (m *machine) idle() (bool, error) {
 	return true, nil
 }
 
-// seen notes that a look has just succeeded, and says whether it has. Time in which none did is not time in which
-// nothing happened: a laptop slept, or a forge was down.
+// seen notes that a look has just succeeded, and says whether it has. Time without a successful look does not count as
+// idle: the laptop may have slept, or the forge was down.
 func (m *machine) seen(now time.Time) bool {
 	if !m.saw {
 		return false
@@ -210,14 +210,14 @@ func (m *machine) ensure() error {
 		WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head})
 	if done {
 		if before := m.st.Workspace.Base; before != "" {
-			w.Base = before // one that was made anew begins at the last pushed commit, and the work does not
+			w.Base = before // a new one begins at the last pushed commit; the work began earlier
 		}
 		m.st.Workspace = w
 	}
 	return err
 }
 
-// turnAndPublish has a writer do its job, and takes what it did out of its reach.
+// turnAndPublish runs a writer and takes its work out of its reach.
 func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err error) {
 	if r, done, err = m.turn(job); err != nil || !done {
 		return r, p, false, err
@@ -246,7 +246,7 @@ func (m *machine) pay(r Report) {
 
 func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Cost >= m.st.Spec.MaxCost }
 
-// roughly stands behind what was spent, if nobody knows it for sure.
+// roughly marks a cost that is an estimate.
 func (s State) roughly() string {
 	if s.Estimate {
 		return " (an estimate)"
@@ -254,7 +254,7 @@ func (s State) roughly() string {
 	return ""
 }
 
-// broke says whether the money is spent, and ends the phase if it is.
+// broke ends the phase if its money is spent, and says whether it is.
 func (m *machine) broke() bool {
 	if !m.spent() {
 		return false
@@ -292,14 +292,14 @@ func (m *machine) work() error {
 		return nil
 	}
 	if m.st.Attempt < maxTries {
-		return nil // once more, from the start of the stage
+		return nil // again, from the start of the stage
 	}
 	m.st.Attempt = 0
 	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.st.Spec.Planner.Agent, fault))
 	return nil
 }
 
-// authorFault says why an author's work can't stand, "" if it can.
+// authorFault says why an author's work can't be used, "" if it can.
 func authorFault(st State, r Report, p Published) string {
 	switch {
 	case !r.OK:
@@ -329,7 +329,7 @@ func (m *machine) publishIn() PublishIn {
 	}
 }
 
-// recordPublished notes what came out of the workspace and is to be pushed next.
+// recordPublished notes what came out of the workspace and will be pushed next.
 func (m *machine) recordPublished(p Published) {
 	if p.Head != "" && p.Head != m.st.Head {
 		m.st.LastHead, m.st.Head = m.st.Head, p.Head
@@ -340,7 +340,7 @@ func (m *machine) recordPublished(p Published) {
 	m.st.DiffLines = p.Lines
 }
 
-// publish pushes the first commits of a kind and makes sure of the pull request.
+// publish pushes the first commits of a kind and makes sure that there is a pull request.
 func (m *machine) publish() error {
 	if pushed, err := m.push(); err != nil || !pushed {
 		return err
@@ -382,7 +382,7 @@ func prBody(st State) string {
 	return body
 }
 
-// code shows a name that an agent chose, so that it can be nothing but a name.
+// code quotes a name that an agent chose, so that the forge shows it as a name and nothing else.
 func code(name string) string { return "`" + strings.ReplaceAll(Harmless(name), "`", "") + "`" }
 
 func (m *machine) push() (bool, error) {

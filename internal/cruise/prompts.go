@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// The trailers by which a commit says what it is about.
+// The trailers in which a commit names its findings.
 const (
 	TrailerFinding  = "Cco-Finding"
 	TrailerDeclined = "Cco-Declined"
 )
 
-// authorPrompt is what the agent that writes first is asked to do.
+// authorPrompt is the prompt of the agent that writes first.
 func authorPrompt(st State, date string) string {
 	switch st.Kind {
 	case Building:
@@ -30,7 +30,7 @@ func authorPrompt(st State, date string) string {
 	}
 }
 
-// noRewriting says which commits are no longer an agent's to change.
+// noRewriting says which commits an agent may no longer change.
 func noRewriting(st State) string {
 	if st.Head == "" {
 		return ""
@@ -50,7 +50,7 @@ func taskBlock(st State) string {
 	return "The task, between the lines:\n" + fenced(st.Spec.Task)
 }
 
-// fenced puts words between two lines that nothing in them can be taken for.
+// fenced puts text between two marker lines that can't occur in it.
 func fenced(words string) string {
 	longest, run := 4, 0
 	for _, r := range words {
@@ -103,7 +103,7 @@ func reason(f Finding) string {
 	return ""
 }
 
-// fixPrompt gives a fresh fixer all that it needs, and words from the forge as data.
+// fixPrompt gives a new fixer everything that it needs, with text from the forge as data.
 func fixPrompt(st State, open []Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer the findings below with commits on the current branch (round %d). The plan is %s.\n",

@@ -9,7 +9,7 @@ import (
 )
 
 // Remark says whether words only thank or praise, so that nobody has to do anything about them. Only words of a short
-// list make a remark: on doubt it is a wish.
+// list make a remark: in doubt it is a wish.
 func Remark(text string) bool {
 	praise := false
 	n := 0
@@ -41,7 +41,7 @@ func praising() []string {
 		"cheers", "well", "+1", "👍", "neat", "wow", "brilliant", "superb", "bravo", "amazing"}
 }
 
-// filling holds no word that could tell anybody to do something.
+// filling holds words that can't be part of a request.
 func filling() []string {
 	return []string{"you", "so", "much", "very", "really", "all", "a", "lot", "looks", "looking", "to", "me", "for", "the",
 		"this", "that", "it", "is", "its",
@@ -60,7 +60,7 @@ func picture(word string) bool {
 	return word != ""
 }
 
-// wishIn gives the words of a comment that ask for something, "" if none do: without markers, and no mere remark.
+// wishIn gives a comment's text, "" if it asks for nothing because it holds only markers or a remark.
 func wishIn(body string) string {
 	if OnlyMarkers(body) || Remark(withoutMarkers(body)) {
 		return ""
@@ -78,7 +78,7 @@ func withoutMarkers(body string) string {
 	return b.String()
 }
 
-// TrailerAnswer begins a line by which a fixer answers a person in words, without a commit.
+// TrailerAnswer begins a line in which a fixer answers a person in words, without a commit.
 const TrailerAnswer = "Cco-Answer"
 
 // maxAnswer bounds what a fixer says to a person.

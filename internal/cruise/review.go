@@ -36,7 +36,7 @@ type Review struct {
 
 // ReviewFinding is one thing in a review, as the reviewer words it.
 type ReviewFinding struct {
-	ID       string `json:"id,omitempty"` // of one in the ledger that it raises again
+	ID       string `json:"id,omitempty"` // of a known finding that it raises again
 	Path     string `json:"path,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	Severity string `json:"severity"`
@@ -54,9 +54,8 @@ const ReviewSchema = `{"verdict": "APPROVED" | "NEEDS_CHANGES" | "SKIPPED", "sum
 	` "findings": [{"id": "only to raise a finding of the ledger again", "path": "file", "line": 12,` +
 	` "severity": "blocker" | "major" | "minor", "text": "what is wrong and what to do"}]}`
 
-// ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. What it says around that, and
-// fields that nobody asked for, are no reason to fail; what can't be read is an error, and an error is never an
-// approval.
+// ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. Text around it and unknown
+// fields are allowed; an answer that can't be read is an error, and an error is never an approval.
 func ParseReview(answer string) (Review, error) {
 	if len(answer) > maxReviewBytes {
 		return Review{}, fmt.Errorf("an answer of more than %d bytes", maxReviewBytes)
@@ -72,8 +71,8 @@ func ParseReview(answer string) (Review, error) {
 	return r, r.check()
 }
 
-// verdictIn finds the object that judges. One that begins a line is meant; those within a sentence may be examples, and
-// count only where there is no other and they agree.
+// verdictIn finds the object with the verdict. One that begins a line counts; those within a sentence may be examples,
+// and count only if there is no other and they agree.
 func verdictIn(text string) (json.RawMessage, error) {
 	var inline []json.RawMessage
 	var last json.RawMessage
@@ -143,7 +142,7 @@ func (r Review) check() error {
 	return nil
 }
 
-// reviewComplete is how a trusted reviewer ends the review.
+// reviewComplete is the word with which a trusted reviewer ends the review.
 const reviewComplete = "[REVIEW COMPLETE]"
 
 // Complete says whether words end the review. A quotation or an example doesn't: the marker has to stand on a line of
@@ -179,7 +178,7 @@ func isVerdict(line string) bool {
 	return ok && slices.Contains([]Verdict{Approved, NeedsChanges, Skipped}, Verdict(strings.Trim(after, " *_`")))
 }
 
-// Harmless makes markers in a model's words mean nothing. The words stay readable.
+// Harmless disables markers in a model's text and keeps the text readable.
 func Harmless(text string) string {
 	return strings.NewReplacer(
 		"<!--", "&lt;!--", "-->", "--&gt;",

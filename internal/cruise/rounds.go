@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// review has every domain that has not judged the present head do so, a few at once.
+// review asks every domain that has not judged the present head for a verdict, a few at once.
 func (m *machine) review() error {
 	if m.st.PR == nil {
 		m.end(EndComplete, "There was nothing to review.")
@@ -33,7 +33,7 @@ func (m *machine) review() error {
 	if done, err := m.judge(); err != nil || !done {
 		return err
 	}
-	m.to(StageWatch) // where people are heard before an approval ends it
+	m.to(StageWatch) // which reads people's comments before an approval ends it
 	return nil
 }
 
@@ -95,7 +95,7 @@ func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (
 		job.Domain = d
 		pending = append(pending, m.Start(StepWork, job))
 	}
-	// All are waited for before anything else is done, so that none is left alone.
+	// Wait for all of them first, so that none is left running alone.
 	reviews := make([]Review, len(domains))
 	for i, d := range domains {
 		var f fault
@@ -122,10 +122,10 @@ func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (
 type fault struct {
 	words  string
 	passes bool
-	unread bool // it answered, and nobody can tell what
+	unread bool // its answer could not be parsed
 }
 
-// reviewOf waits for a reviewer. Whatever goes wrong with it is its fault, and never an approval.
+// reviewOf waits for a reviewer. Any failure is a fault of the review, and never an approval.
 func (m *machine) reviewOf(p Pending) (r Review, f fault, err error) {
 	var report Report
 	if err := p.Get(&report); err != nil {
@@ -153,7 +153,7 @@ func or(a, b string) string {
 	return b
 }
 
-// judged takes a review into the ledger and posts what of it is new.
+// judged adds a review to the ledger and posts what is new in it.
 func (m *machine) judged(domain string, r Review) error {
 	var fresh []Finding
 	for _, f := range r.Findings {
@@ -162,7 +162,7 @@ func (m *machine) judged(domain string, r Review) error {
 			Author: m.st.Spec.Reviewer.Agent, Round: m.st.Round,
 		}
 		if r.Verdict != NeedsChanges {
-			// Nobody has to do anything about what an approval mentions, but people are told of it, once.
+			// What an approval mentions needs no action, but people are told about it once.
 			if noted := m.st.Ledger.Note(found); noted != nil {
 				fresh = append(fresh, *noted)
 			}
@@ -179,12 +179,12 @@ func (m *machine) judged(domain string, r Review) error {
 	verdict := r.Verdict
 	if verdict == NeedsChanges && len(fresh) == 0 &&
 		!slices.ContainsFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain == domain }) {
-		verdict = Approved // all that it wants was declined with a reason before
+		verdict = Approved // everything that it wants was declined with a reason before
 	}
 	return m.post(Judgement{Domain: domain, Verdict: verdict, Head: m.st.Head}, reviewBody(domain, verdict, r), fresh)
 }
 
-// idOf finds what a finding was taken in as.
+// idOf gives the ledger's id for a finding of a review.
 func idOf(l *Ledger, f Finding) string {
 	if f.ID != "" && l.Find(f.ID) != nil {
 		return f.ID
@@ -205,7 +205,7 @@ func (m *machine) reviewFailed(domain, why string) error {
 	return m.post(Judgement{Domain: domain, Head: m.st.Head, Failure: why}, body, nil)
 }
 
-// post says a judgement on the forge. It counts when it stands there.
+// post posts a judgement on the forge. It counts only after that.
 func (m *machine) post(j Judgement, body string, findings []Finding) error {
 	posted, done, err := attempt[[]Posted](m, StepPostReview, PostReviewIn{
 		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain,
@@ -229,14 +229,14 @@ func (m *machine) post(j Judgement, body string, findings []Finding) error {
 
 // fix runs one round: a fresh fixer, its commits pushed, its answers posted.
 func (m *machine) fix() error {
-	if stop := m.mayFix(); stop {
+	if stop := m.stopsBeforeRound(); stop {
 		return nil
 	}
 	if err := m.ensure(); err != nil || m.st.Stage != StageFix {
 		return err
 	}
 	if m.st.Attempt == 0 {
-		if left, err := m.takenBack(); err != nil || !left {
+		if left, err := m.dropWithdrawn(); err != nil || !left {
 			return err
 		}
 		m.st.Round++
@@ -262,9 +262,9 @@ func (m *machine) fix() error {
 	return nil
 }
 
-// takenBack drops what people deleted or resolved themselves before a fixer is paid for it, and says whether anything
-// is left.
-func (m *machine) takenBack() (bool, error) {
+// dropWithdrawn drops findings that people deleted or resolved themselves, before a fixer is paid for them, and says
+// whether any are left.
+func (m *machine) dropWithdrawn() (bool, error) {
 	var ids []string
 	for _, f := range m.st.Ledger.OpenOnes() {
 		if f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
@@ -291,7 +291,7 @@ func (m *machine) takenBack() (bool, error) {
 	return false, nil
 }
 
-// inWords gives the answers of a fixer that need no commit: to people, who may only have asked something.
+// inWords gives a fixer's answers without a commit: a person may only have asked a question.
 func (m *machine) inWords(open []Finding, r Report) (list []Reply) {
 	words := answersIn(r.Answer)
 	for _, f := range open {
@@ -303,8 +303,8 @@ func (m *machine) inWords(open []Finding, r Report) (list []Reply) {
 	return list
 }
 
-// mayFix says whether the phase stops before another round.
-func (m *machine) mayFix() bool {
+// stopsBeforeRound ends the phase, or asks, if no other round may begin, and says whether it did.
+func (m *machine) stopsBeforeRound() bool {
 	if m.broke() {
 		return true
 	}
@@ -326,7 +326,7 @@ func (m *machine) mayFix() bool {
 	return false
 }
 
-// nothingDone is a round without a commit: nothing is said to be fixed.
+// nothingDone handles a round without a commit: nothing is reported as fixed.
 func (m *machine) nothingDone(r Report, p Published) error {
 	if m.broke() || m.st.Attempt < maxTries {
 		return nil
@@ -339,7 +339,7 @@ func (m *machine) nothingDone(r Report, p Published) error {
 		why = "it committed nothing"
 	}
 	m.st.Attempt = 0
-	m.st.Round-- // the round that a person lets run again is the same
+	m.st.Round-- // if a person lets it run again, it has the same number
 	m.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", m.st.Spec.Fixer.Agent, why))
 	return nil
 }
@@ -348,7 +348,7 @@ func rewrote(p Published) string {
 	return "it rewrote commits that were pushed; what it made of them is at " + p.Rewritten + " in your repository"
 }
 
-// answer pushes what a round brought and says what became of its findings.
+// answer pushes the commits of a round and replies to its findings.
 func (m *machine) answer() error {
 	p := m.st.Published
 	if p == nil {
@@ -365,7 +365,7 @@ func (m *machine) answer() error {
 		}
 	}
 	for _, f := range m.st.Ledger.OpenOnes() {
-		if r, ok := m.settle(f, *p); ok {
+		if r, ok := m.outcome(f, *p); ok {
 			m.st.Replies = append(m.st.Replies, r)
 		}
 	}
@@ -389,7 +389,7 @@ func (m *machine) answer() error {
 	return nil
 }
 
-// headOf is the commit that a request must have before its answers are given, "" where no commit answers anything.
+// headOf is the commit that a request must have before its answers are posted, "" if no answer refers to a commit.
 func headOf(p Published) string {
 	if len(p.Commits) == 0 {
 		return ""
@@ -397,8 +397,8 @@ func headOf(p Published) string {
 	return p.Head
 }
 
-// laterKind is the present kind where a task is past its first. What it answers has names of its own: the same finding
-// in the same round of another kind is another answer.
+// laterKind is the present kind if a task is past its first. It is part of an answer's name: the same finding in the
+// same round of another kind needs another answer.
 func (m *machine) laterKind() Kind {
 	if m.st.Kind == m.st.Spec.Kind {
 		return ""
@@ -425,8 +425,8 @@ func (m *machine) stillOpen() (bool, error) {
 	return false, nil
 }
 
-// settle says what became of a finding in a round. What no commit names stays open, and nothing is said of it.
-func (m *machine) settle(f Finding, p Published) (Reply, bool) {
+// outcome gives the reply to a finding after a round. A finding that no commit names stays open and gets no reply.
+func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 	for _, c := range p.Commits {
 		if !slices.Contains(c.Findings, f.ID) || len(c.Files) == 0 {
 			continue
@@ -450,7 +450,7 @@ func (m *machine) settle(f Finding, p Published) (Reply, bool) {
 	return Reply{}, false
 }
 
-// leftoverMessage names what a fixer was asked to do, on a commit of what it left uncommitted.
+// leftoverMessage is the message of a commit of what a fixer left uncommitted: it says what the fixer was asked to do.
 func leftoverMessage(round int, open []Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer the findings of round %d\n\n", round)

@@ -255,7 +255,7 @@ func (m *machine) handleEvent(e *Event) error {
 		m.st.Paused = true
 	case EventResume:
 		m.st.Paused = false
-		m.goPast(e.Over)
+		m.overrule(e.Over)
 		m.obeyPerson()
 		return m.active()
 	case EventCleanup:

@@ -32,7 +32,7 @@ The forge is found by the git remote; --forge and --repo say otherwise.
   cco pr reply ID "Done."    answer a comment, in its thread if it has one`)
 	var w phases.Where
 	c.PersistentFlags().StringVar(&w.Forge, "forge", "",
-		"github or gitea, phases.Where the host doesn't tell; with an address: gitea=https://git.example.org")
+		"github or gitea, where the host doesn't tell; with an address: gitea=https://git.example.org")
 	c.PersistentFlags().StringVar(&w.Repo, "repo", "", "OWNER/NAME or HOST/OWNER/NAME, instead of what the remote says")
 	c.PersistentFlags().StringVar(&w.Remote, "remote", "", "the git remote that is meant")
 	c.PersistentFlags().StringVar(&w.Branch, "branch", "", "the branch that is meant, instead of the current one")

@@ -78,12 +78,12 @@ func (r *Rig) Until(ok func() bool) bool {
 		if ok() {
 			return true
 		}
-		time.Sleep(50 * time.Millisecond) // asks again, depends on nothing
+		time.Sleep(50 * time.Millisecond) // only the pace of asking
 	}
 	return false
 }
 
-// Story is all that there is to read about a phase, for a test that has failed.
+// Story is everything recorded about a phase, shown when a test fails.
 func (r *Rig) Story(id string) string {
 	out, words, _ := r.Run("cruise", "logs", id)
 	return out + words + Records(r.Data)
@@ -136,7 +136,7 @@ func (r *Rig) Checkout() map[string]string {
 	return all
 }
 
-// Call asks the forge as somebody would, and reads the answer.
+// Call sends the forge a request with somebody's token and reads the answer.
 func (r *Rig) Call(token, method, path string, body, out any) {
 	r.Helper()
 	var content io.Reader
@@ -199,7 +199,7 @@ func (r *Rig) Pulls() int {
 	return len(list)
 }
 
-// Left lists the processes that work for this user: keepers, and whatever runs in the sessions of its boxes.
+// Left lists the processes that work for this user: keepers, and everything in the sessions of its boxes.
 func (r *Rig) Left() map[int]string {
 	sessions := map[string]bool{}
 	dirs, _ := filepath.Glob(filepath.Join(r.Data, "sessions", "*"))

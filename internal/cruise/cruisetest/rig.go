@@ -32,7 +32,7 @@ type Rig struct {
 	Bin, Home, Data, Repo string
 	Env                   []string
 	Fake                  *githubfake.Server
-	// Down makes the forge answer nothing but that it is in trouble.
+	// Down makes the forge answer every request with an error.
 	Down atomic.Bool
 
 	front *httptest.Server
@@ -107,7 +107,7 @@ func (r *Rig) repository() {
 	g.Commit("start", "README.md", "demo\n")
 	g.Git("push", "-q", r.Fake.Dir("ada", "demo"), "HEAD:refs/heads/main")
 	g.Git("remote", "add", "origin", r.front.URL+"/ada/demo.git")
-	// What a user has lying about must still lie there in the end.
+	// Uncommitted files of the user must still be there at the end.
 	g.Write("README.md", "demo, half rewritten\n")
 	g.Write("staged.txt", "staged\n")
 	g.Git("add", "staged.txt")
@@ -119,7 +119,7 @@ func (r *Rig) end() {
 	r.KillEngine()
 	dirs, _ := filepath.Glob(filepath.Join(r.Data, "sessions", "*"))
 	for _, dir := range dirs {
-		_, _, _ = r.Run("box", "kill", filepath.Base(dir)) // most have ended by themselves
+		_, _, _ = r.Run("box", "kill", filepath.Base(dir)) // most have already ended
 	}
 	_, _, _ = r.Run("box", "destroy", "--force")
 }
@@ -155,7 +155,7 @@ func (r *Rig) KillEngine() bool {
 	return true
 }
 
-// Run gives a command, and what it printed, what it said, and how it ended.
+// Run runs a command and returns its standard output, its standard error, and how it ended.
 func (r *Rig) Run(args ...string) (out, words string, err error) {
 	var stdout, stderr bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
@@ -165,7 +165,7 @@ func (r *Rig) Run(args ...string) (out, words string, err error) {
 	return stdout.String(), stderr.String(), err
 }
 
-// CCO gives a command that has to succeed.
+// CCO runs a command that has to succeed.
 func (r *Rig) CCO(args ...string) string {
 	r.Helper()
 	out, words, err := r.Run(args...)
@@ -175,7 +175,7 @@ func (r *Rig) CCO(args ...string) string {
 	return out
 }
 
-// Fails gives a command that has to fail with that code, and what it said.
+// Fails runs a command that has to fail with that code, and returns its output.
 func (r *Rig) Fails(code int, args ...string) string {
 	r.Helper()
 	out, words, err := r.Run(args...)

@@ -1,7 +1,7 @@
 package cruisetest
 
 // Picky is a task whose agents are one script: a reviewer that wants a word in the plan, and a fixer that puts it
-// there. What the script does can be done twice, as an agent looks first at what is there.
+// there. The script can run twice, because an agent first looks at what is there.
 const Picky = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
 save() { git add $plan; git diff --cached --quiet || git commit -qm "$1"; }
 case "$CCO_ROLE" in

@@ -24,14 +24,14 @@ import (
 const (
 	// version is the application version that DBOS records. Its default is a hash of the program, and a phase begun by an
 	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed: when the
-	// order of steps, or what is decided from what they gave, has changed. Such a phase is given as dead by Dead, and goes
-	// on in a new life from the state that was last shown of it.
+	// order of steps, or what is decided from what they gave, has changed. Dead lists such a phase, and it goes on in a
+	// new life from the last state that was saved.
 	version = "2"
-	// executor is one for each data directory: a lock sees to that.
+	// executor is the only one of a data directory: a lock ensures that.
 	executor = "cco"
 	workflow = "phase"
-	// most is how many steps a life of a phase has. All of them are gone through again when it is taken up after a crash,
-	// and kept until it ends, so that a phase which only looks for days goes on in a new life some time.
+	// most is how many steps a life of a phase has. All of them are kept until the life ends, and replayed after a crash,
+	// so a phase that only polls for days must start a new life at some point.
 	most = 1500
 	// attempts is how often a phase may be recovered: it may live for weeks on a laptop that is shut every evening.
 	attempts = 1 << 20
@@ -59,19 +59,19 @@ func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger
 		AppName: "cco", SQLiteSystemDB: db, Logger: log, ApplicationVersion: version, ExecutorID: executor,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the engine: %w", mend(ctx, db, path, err)), db.Close())
+		return nil, errors.Join(fmt.Errorf("open the engine: %w", explainUnreadable(ctx, db, path, err)), db.Close())
 	}
 	e := &Engine{dbos: d, db: db, steps: steps, most: most}
 	dbos.RegisterWorkflow(d, e.phase, dbos.WithWorkflowName(workflow), dbos.WithMaxRecoveryAttempts(attempts))
 	if err := dbos.Launch(d); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the engine: %w", mend(ctx, db, path, err)), db.Close())
+		return nil, errors.Join(fmt.Errorf("start the engine: %w", explainUnreadable(ctx, db, path, err)), db.Close())
 	}
 	return e, nil
 }
 
-// mend says what to do about a record that can't be read: nothing of a phase is in it alone. The engine's error is only
-// words, so SQLite itself is asked.
-func mend(ctx context.Context, db *sql.DB, path string, err error) error {
+// explainUnreadable adds to an error what the user can do about an unreadable database, which holds nothing that isn't
+// stored elsewhere too. The engine's error is only text, so this asks SQLite itself.
+func explainUnreadable(ctx context.Context, db *sql.DB, path string, err error) error {
 	found := ""
 	look := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found)
 	damaged := look == nil && found != "ok"
@@ -141,7 +141,7 @@ func (e *Engine) Over() ([]string, error) {
 	return over, nil
 }
 
-// Forget removes what is recorded of lives that nobody takes up again.
+// Forget removes the records of lives that will not be continued.
 func (e *Engine) Forget(flows []string) error {
 	if len(flows) == 0 {
 		return nil
@@ -153,7 +153,7 @@ func (e *Engine) Forget(flows []string) error {
 }
 
 // outdated lists the lives that another version of cco recorded and nobody can replay. They are given up for good, so
-// that they don't go on beside their next life if that version should run again.
+// that they don't run beside their next life if that version is started again.
 func (e *Engine) outdated() ([]string, error) {
 	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusPending, dbos.WorkflowStatusEnqueued),
 		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
@@ -201,7 +201,7 @@ type run struct {
 
 func (r *run) ID() string { return r.id }
 
-// Full says that this life has enough steps.
+// Full says that this life has had as many steps as it may have.
 func (r *run) Full() bool { return r.done >= r.most }
 
 func (r *run) Now() (time.Time, error) {

@@ -1,6 +1,6 @@
-// Command engine is cco-cruise that kills itself with SIGKILL at the boundaries of steps, each time at another.
-// CRASH_EVERY says at how many of them (1 is at all, 0 at none), CRASH_SEED which, CRASH_LOG where it writes down those
-// that it was killed at, and CRASH_MAX how many there may be.
+// Command engine is a cco-cruise that kills itself with SIGKILL at the boundaries of steps, each time at a different
+// one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
+// and CRASH_MAX how many kills there may be.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 }
 
 func number(name string) int {
-	n, _ := strconv.Atoi(os.Getenv(name)) // what is not set is zero
+	n, _ := strconv.Atoi(os.Getenv(name)) // an unset one is zero
 	return n
 }
 
@@ -52,7 +52,7 @@ type killer struct {
 	mu          sync.Mutex
 }
 
-// at is one boundary. A step that is repeated has the same input, so a boundary is known again, and passed.
+// at is one boundary. A repeated step has the same input, so its boundary is recognised and does not kill twice.
 func (k *killer) at(when, step string, in any) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -78,7 +78,7 @@ func (k *killer) at(when, step string, in any) {
 		return
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {} // not one step further
+	select {} // the signal ends it here
 }
 
 func around[I, O any](k *killer, ctx context.Context, step string, in I,
