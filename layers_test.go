@@ -87,7 +87,7 @@ var layers = map[string][]string{
 	"internal/inside":         {"internal/proc", "internal/tree"},
 	"internal/inside/gitwrap": {},
 	"internal/inside/relay":   {"internal/proc", "internal/socket"},
-	"internal/inside/script":  {"internal/proc"},
+	"internal/inside/script":  {"internal/agent/event", "internal/proc"},
 	"internal/canary":         {"internal/git", "internal/git/quarantine"},
 	"internal/forge":          {},
 	"internal/forge/github":   {"internal/forge", "internal/forge/wire", "internal/git"},

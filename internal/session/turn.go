@@ -204,9 +204,7 @@ func (s *Service) lastWords(ctx context.Context, id string) (words string, last 
 		case e.Kind != KindEvent || e.Agent == nil || e.Agent.Parent != "":
 		case e.Agent.Kind == event.KindToolCall:
 			said.Reset()
-		// what the script agent says of itself
-		case e.Agent.Kind == event.KindText && strings.HasPrefix(e.Agent.Text, "==> "):
-		case e.Agent.Kind == event.KindText && said.Len() < maxWords:
+		case e.Agent.Kind == event.KindText && !e.Agent.Aside && said.Len() < maxWords:
 			said.WriteString(e.Agent.Text)
 			said.WriteByte('\n')
 		case e.Agent.Kind == event.KindFinished && e.Agent.Finished != nil:

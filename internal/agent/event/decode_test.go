@@ -33,6 +33,17 @@ func TestWhatIsUnknownIsKept(t *testing.T) {
 	}
 }
 
+// Guards against words of a model that are lost because they begin as the script agent's do.
+func TestOnlyTheScriptAgentSpeaksAside(t *testing.T) {
+	for agent, decoder := range decoders() {
+		for line, aside := range map[string]bool{"==> Task 1: add": agent == "script", "==>": false, "words ==> ": false} {
+			if got := decoder(Start{}).Line([]byte(line)); len(got) != 1 || got[0].Aside != aside || got[0].Text != line {
+				t.Errorf("%s: %s gives %+v", agent, line, got)
+			}
+		}
+	}
+}
+
 // Guards against the word "success" being taken for one.
 func TestSuccessIsWhatTheStatusSays(t *testing.T) {
 	ok := map[string]string{

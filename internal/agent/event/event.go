@@ -30,6 +30,7 @@ const (
 type Event struct {
 	Kind     Kind            `json:"kind"`
 	Text     string          `json:"text,omitempty"`
+	Aside    bool            `json:"aside,omitempty"` // Text is about the work, and no part of an answer
 	Tool     string          `json:"tool,omitempty"`
 	Input    json.RawMessage `json:"input,omitempty"`  // a tool's input, as the model gave it
 	ID       string          `json:"id,omitempty"`     // the tool call's own

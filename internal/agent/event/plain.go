@@ -1,12 +1,23 @@
 package event
 
+import "strings"
+
 // plain reads a program that has no protocol: every line is text, and the exit status is all that there is to know.
 type plain struct{}
 
 // NewPlain reads an agent that writes for people.
 func NewPlain(Start) Decoder { return plain{} }
 
-func (plain) Line(line []byte) []Event { return plainText(line) }
+// AsideMark begins a line in which the script agent speaks of itself, among what a plan's commands print.
+const AsideMark = "==> "
+
+func (plain) Line(line []byte) []Event {
+	events := plainText(line)
+	for i := range events {
+		events[i].Aside = strings.HasPrefix(events[i].Text, AsideMark)
+	}
+	return events
+}
 
 // ErrLine finds nothing: the line itself is all that there is.
 func (plain) ErrLine([]byte) []Event { return nil }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -212,7 +213,7 @@ func (e *exit) Unwrap() error { return e.err }
 
 func (r *runner) say(format string, args ...any) {
 	// Through the same pipe as the fences' output, so that the order is kept.
-	_, _ = fmt.Fprintf(r.streams.out.w, "==> "+format+"\n", args...)
+	_, _ = fmt.Fprintf(r.streams.out.w, event.AsideMark+format+"\n", args...)
 }
 
 // report is what error.txt says.
