@@ -99,6 +99,14 @@ type repo struct {
 	env    []string
 }
 
+// What git says in words alone, with no status of its own. cmd has it speak so whatever the box's language is.
+const (
+	saysError    = "error: "
+	saysWarning  = "warning: "
+	saysUnopened = saysWarning + "could not open directory " // it goes on without the directory
+	saysPruned   = "references pruned commits"
+)
+
 func (r repo) cmd(args ...string) proc.Cmd {
 	env := []string{
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",

@@ -257,7 +257,7 @@ func (k *keeping) reflogs(ctx context.Context) {
 		k.lose("commits that only its reflogs know can't be read: %v", firstOf(words.String(), err))
 		return
 	}
-	if strings.Contains(words.String(), "references pruned commits") {
+	if strings.Contains(words.String(), saysPruned) {
 		k.lose("its reflogs know commits that can't be read")
 	}
 	parents := map[string]bool{}

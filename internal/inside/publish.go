@@ -335,10 +335,10 @@ func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string
 	}
 	named := len(lost)
 	for line := range strings.Lines(words.String()) {
-		what, failed := strings.CutPrefix(line, "error: ")
-		warned := strings.HasPrefix(line, "warning: could not open directory ") // git goes on without it
+		what, failed := strings.CutPrefix(line, saysError)
+		warned := strings.HasPrefix(line, saysUnopened)
 		if failed && err != nil || warned {
-			lost = append(lost, strings.TrimSpace(strings.TrimPrefix(what, "warning: ")))
+			lost = append(lost, strings.TrimSpace(strings.TrimPrefix(what, saysWarning)))
 		}
 	}
 	if err != nil && len(lost) == named {
