@@ -1,9 +1,6 @@
 package guard
 
-import (
-	"path"
-	"strings"
-)
+import "path"
 
 // GitEnv is the git environment of a workspace, as NAME=value: a linked
 // worktree's own git directory and work tree, and a ceiling above which git
@@ -18,16 +15,4 @@ func GitEnv(p Policy) []string {
 		"GIT_WORK_TREE=" + path.Clean(p.Workspace),
 		ceiling,
 	}
-}
-
-// WithoutGit drops every GIT_* variable from an environment, so that nothing
-// of the host's own reaches an agent.
-func WithoutGit(env []string) []string {
-	kept := make([]string, 0, len(env))
-	for _, e := range env {
-		if !strings.HasPrefix(e, "GIT_") {
-			kept = append(kept, e)
-		}
-	}
-	return kept
 }

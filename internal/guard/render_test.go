@@ -82,8 +82,4 @@ func TestGitEnvOfALinkedWorktree(t *testing.T) {
 	if got := guard.GitEnv(s.policy); !slices.Equal(got, want[2:]) {
 		t.Errorf("a clone: got %q, want %q", got, want[2:])
 	}
-	if got := guard.WithoutGit([]string{"A=b", "GIT_DIR=/x", "GITHUB=y"}); !slices.Equal(got,
-		[]string{"A=b", "GITHUB=y"}) {
-		t.Errorf("got %q", got)
-	}
 }

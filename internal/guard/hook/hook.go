@@ -56,14 +56,6 @@ func (h Hook) Run() int {
 	return h.answer(h.judged())
 }
 
-// Deadline ends the process as a denial if it has not ended before, whatever
-// it waits for. It is for callers that can afford a timer.
-func (h Hook) Deadline(after time.Duration, exit func(code int)) (stop func() bool) {
-	return time.AfterFunc(after, func() {
-		exit(h.answer(result{verdict: broken("the guard took too long")}))
-	}).Stop
-}
-
 // judged decides, and denies if that panics.
 func (h Hook) judged() (r result) {
 	defer func() {

@@ -96,16 +96,6 @@ func NamesOnly(prog, option string) bool {
 	return r != nil && strings.Contains(" "+r.Says+" ", " "+option+" ")
 }
 
-// List is the list of programs that the guard knows, as the documentation has it.
-func List() string {
-	var b strings.Builder
-	b.WriteString("| programs | what they do |\n|---|---|\n")
-	for i := range rows {
-		b.WriteString("| `" + strings.Join(strings.Fields(rows[i].names), "`, `") + "` | " + rows[i].inWords() + " |\n")
-	}
-	return b.String()
-}
-
 // Explain tells in words what the guard knows of a program.
 func Explain(name string) string {
 	var b strings.Builder
