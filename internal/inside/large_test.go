@@ -16,7 +16,8 @@ import (
 // publishIn publishes a workspace and reads what came of it.
 func publishIn(t *testing.T, g *gittest.Repo, j Job) Result {
 	t.Helper()
-	j.Session, j.Workspace, j.Exchange, j.Branch = "aaaaaaaa", g.Dir, t.TempDir(), "main"
+	j.Session, j.Branch = "aaaaaaaa", "main"
+	j.Workspace, j.Exchange = g.Dir, t.TempDir()
 	must.Do(t, Publish(t.Context(), j))
 	data, err := os.ReadFile(filepath.Join(j.Exchange, ResultFile))
 	var r Result

@@ -80,7 +80,8 @@ func (s *Screen) restore() {
 }
 
 func (s *Screen) softReset() {
-	s.top, s.end, s.insert, s.nowrap = 0, s.rows-1, false, false
+	s.top, s.end = 0, s.rows-1
+	s.insert, s.nowrap = false, false
 	s.cursor.origin, s.cursor.shifted, s.cursor.drawing = false, false, [2]bool{}
 	s.saved[s.which()] = place{placed: true}
 }

@@ -89,7 +89,8 @@ func (s *Screen) Resize(cols, rows int) {
 	if s.altMode != 0 {
 		s.other = s.fitRows(s.other, rows, true, &s.saved[0].row)
 	}
-	s.cols, s.rows, s.top, s.end = cols, rows, 0, rows-1
+	s.cols, s.rows = cols, rows
+	s.top, s.end = 0, rows-1
 	tabs := make([]bool, cols)
 	for i := range tabs {
 		tabs[i] = i%8 == 0

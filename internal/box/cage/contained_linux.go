@@ -129,7 +129,7 @@ func (c *Contained) startAndAccept(ctx context.Context) (*caller, error) {
 	return nil, fmt.Errorf("the container has not called back: %w", err)
 }
 
-// verifyCaller verifies that the caller is the box's user, according to the kernel, before any of the agent's code runs.
+// verifyCaller asks the kernel whether the caller is the box's user, before any of the agent's code runs.
 func (c *Contained) verifyCaller(conn *net.UnixConn) (*caller, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // label marks the containers of a box.
 const label = "cco.box"
 
-// args is the whole command line by which the engine makes the container. Every wall that it can build is in it.
+// args is the command line with which the engine makes the container. It has every protection that the engine offers.
 func (r *container) args() ([]string, error) {
 	uid, gid := r.user()
 	args := []string{
@@ -42,11 +42,11 @@ func (r *container) args() ([]string, error) {
 	return append(args, r.ID, "contain", path.Join(controlDir, cage.Socket)), nil
 }
 
-// special is what only one of the engines needs to be told.
+// special are arguments that only one of the engines needs.
 func (r *container) special() []string {
 	var args []string
 	if r.Name == podman {
-		// Without these it would add writable directories and the host's proxy variables of its own accord.
+		// Without these it would add writable directories and the host's proxy variables by itself.
 		args = append(args, "--read-only-tmpfs=false", "--http-proxy=false")
 		if r.Rootless {
 			args = append(args, "--userns", "keep-id")
@@ -55,13 +55,13 @@ func (r *container) special() []string {
 		args = append(args, "--runtime", r.Runtime)
 	}
 	if r.SELinux {
-		// A label of its own would keep the container from the very directories that it is given.
+		// A label of its own would deny the container the directories that it is given.
 		args = append(args, "--security-opt", "label=disable")
 	}
 	return args
 }
 
-// bounds are the limits that the engine can set here. What it can't is left to the init and to us.
+// bounds are the limits that the engine can set here. The init and the starter enforce the others.
 func (r *container) bounds() []string {
 	tmp := r.limits.Memory / 2
 	args := []string{"--shm-size", strconv.FormatInt(tmp/2, 10)}
@@ -82,7 +82,7 @@ func (r *container) bounds() []string {
 		}
 		args = append(args, "--cpus", strconv.FormatFloat(cpus, 'f', -1, 64))
 	}
-	// An engine asks for more by default than it may give where it is bounded itself.
+	// By default an engine asks for more than it may give if it is limited itself.
 	for _, u := range []struct {
 		name     string
 		resource int

@@ -22,7 +22,7 @@ import (
 //go:embed Containerfile
 var containerfile []byte
 
-// base is the image that cco's own is built on.
+// base is the image that cco's own image is built on.
 func base() string {
 	_, rest, _ := strings.Cut(string(containerfile), "\nFROM ")
 	name, _, _ := strings.Cut(rest, "\n")
@@ -56,7 +56,7 @@ func (e *engine) build(ctx context.Context, ref string, report box.Report) error
 		return err
 	}
 	defer func() { _ = os.RemoveAll(empty) }()
-	// The host's network: a proxy may listen on its loopback, and an engine without root may have no network of its own.
+	// Use the host's network: a proxy may listen on its loopback, and an engine without root may have no network.
 	args := []string{"build", "--force-rm", "--network", "host", "--tag", ref, "--file", "-"}
 	if e.Name == docker {
 		args = append(args, proxies(os.Environ())...)
@@ -80,8 +80,8 @@ func (e *engine) build(ctx context.Context, ref string, report box.Report) error
 	return ctx.Err()
 }
 
-// proxies hands on to a build which proxies the host uses, as podman does of its own accord. The values, which may hold
-// a password, stay in the environment.
+// proxies passes the host's proxy variables on to a build, as podman does by itself. The values, which may hold a
+// password, stay in the environment.
 func proxies(environ []string) []string {
 	var args []string
 	for _, kv := range environ {
@@ -94,12 +94,11 @@ func proxies(environ []string) []string {
 	return args
 }
 
-// breakTime is how long podman has to clean up a build. While it writes the image it has to come to the end of that.
+// breakTime is how long podman has to clean up a build. If it is writing the image, it has to finish that.
 const breakTime = time.Minute
 
-// breakOff ends a build. Podman, when killed, leaves what a step has started to go on without it and half an image in
-// its store; when it is the step that is killed, podman removes all of it. Docker's daemon does so when its client is
-// gone.
+// breakOff ends a build. If podman is killed, it leaves a running step and half an image in its store; if the step is
+// killed, podman removes all of it. Docker's daemon removes it when its client is gone.
 func (e *engine) breakOff(p *proc.Process) {
 	if e.Name == podman {
 		enough := time.After(breakTime)
@@ -121,8 +120,8 @@ func (e *engine) breakOff(p *proc.Process) {
 	_ = p.Signal(syscall.SIGKILL)
 }
 
-// steps finds what a build runs: of the processes below the engine those that are the first of a namespace of their
-// own, with which all others in it end.
+// steps finds the processes that a build runs: those below the engine that are the first of a pid namespace. When they
+// end, so do all others in it.
 func steps(engine int) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/status")
 	parents := map[int]int{}
@@ -130,7 +129,7 @@ func steps(engine int) []int {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			continue // it is over
+			continue // it has ended
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		for line := range strings.Lines(string(data)) {
@@ -151,7 +150,7 @@ func steps(engine int) []int {
 	})
 }
 
-// listener passes on what an engine says while it works, a line a second at most, and keeps the end of it.
+// listener passes on an engine's output while it works, at most a line a second, and keeps the end of it.
 type listener struct {
 	engine string
 	report box.Report
@@ -177,18 +176,18 @@ func (l *listener) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// lines are what was said, without the colours that docker adds.
+// lines are the lines of the output, without the colours that docker adds.
 func (l *listener) lines(said string) []string {
 	said = strings.NewReplacer("\x1b[91m", "", "\x1b[0m", "").Replace(said)
 	lines := strings.FieldsFunc(said, func(r rune) bool { return r == '\n' || r == '\r' })
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
-// cause is what was wrong: apt's first complaint or, if it has none, the last words.
+// cause is the reason of a failure: apt's first complaint or, if there is none, the last lines.
 func (l *listener) cause() string {
 	lines := l.lines(l.tail.String())
 	for _, line := range lines {
-		// Other words may stand before it on the line, but none that ends so, such as NOTE.
+		// Other words may precede it on the line, but none that ends the same, such as NOTE.
 		if at := strings.Index(line, "E: "); at == 0 || at > 0 && !unicode.IsLetter(rune(line[at-1])) {
 			return line[at+len("E: "):]
 		}

@@ -22,7 +22,7 @@ import (
 // starter starts the programs of boxes, each in a container of its own.
 type starter struct{}
 
-// New makes a driver. Nothing is looked at before it is used.
+// New makes a driver. It looks at nothing until it is used.
 func New(o Options) box.Driver {
 	return &rooms.Driver{
 		Options: rooms.Options{Tool: o.Tool, Guard: o.Guard, Keeps: []string{madeFile, controls}},
@@ -30,13 +30,13 @@ func New(o Options) box.Driver {
 	}
 }
 
-// What is kept in a box's directory.
+// These are kept in a box's directory.
 const (
-	madeFile = "container.json" // what the box was made of
-	controls = "control"        // the sockets by which containers call
+	madeFile = "container.json" // the engine and the image of the box
+	controls = "control"        // the sockets that containers connect to
 )
 
-// made is what a box was made of, kept in its directory.
+// made is the engine and the image of a box, kept in its directory.
 type made struct {
 	engine
 	image
@@ -117,8 +117,8 @@ func (starter) Ready(ctx context.Context, b *box.Box) error {
 	return m.write(b)
 }
 
-// Try runs a program that does nothing. What an engine says of itself does not show that it can start a container: its
-// runtime, the kernel and the machine's limits have a word in it.
+// Try runs a program that does nothing. An engine's report about itself does not show that it can start a container:
+// this also depends on its runtime, the kernel and the machine's limits.
 func (starter) Try(ctx context.Context, _ *box.Box, enter func(box.Exec) error) error {
 	err := enter(box.Exec{Argv: []string{jail.Tool, "probe", "noop"}})
 	if _, known := errors.AsType[*box.Unavailable](err); err == nil || known || ctx.Err() != nil {
@@ -143,7 +143,7 @@ func (starter) Stopped(ctx context.Context, b *box.Box) error {
 	return errors.Join(m.sweep(ctx, b), tree.Remove(filepath.Join(b.Dir, controls)))
 }
 
-// sweep removes containers of the box, none of which runs any more. With an engine that doesn't answer there are none.
+// sweep removes the box's containers, none of which runs any more. If the engine doesn't answer there are none.
 func (e *engine) sweep(ctx context.Context, b *box.Box) error {
 	out, err := e.output(ctx, "ps", "--all", "--quiet", "--filter", "label="+label+"="+boxKey(b))
 	if _, gone := errors.AsType[*box.Unavailable](err); gone {
@@ -160,7 +160,7 @@ func (e *engine) sweep(ctx context.Context, b *box.Box) error {
 	return nil
 }
 
-// remove removes a container, and is content if somebody else is doing so.
+// remove removes a container. It is not an error if somebody else is doing so.
 func (e *engine) remove(ctx context.Context, id string) error {
 	_, err := e.output(ctx, "rm", "--force", "--volumes", id)
 	if err == nil {
@@ -172,7 +172,7 @@ func (e *engine) remove(ctx context.Context, id string) error {
 	return fmt.Errorf("remove container %s: %w", id, err)
 }
 
-// boxKey tells the boxes of all data directories apart.
+// boxKey distinguishes the boxes of all data directories.
 func boxKey(b *box.Box) string {
 	sum := sha256.Sum256([]byte(b.Dir))
 	return hex.EncodeToString(sum[:8])

@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// The engines that there are, the preferred one first.
+// These are the engines, the preferred one first.
 const (
 	podman = "podman"
 	docker = "docker"
@@ -25,20 +25,20 @@ type engine struct {
 	Runtime  string `json:"runtime,omitempty"`
 	Version  string `json:"version"`
 	Rootless bool   `json:"rootless"`
-	// Which limits the engine can set here.
+	// These are the limits that the engine can set here.
 	Memory bool `json:"memory"`
 	Pids   bool `json:"pids"`
 	CPU    bool `json:"cpu"`
-	// What stands around its containers beside namespaces.
+	// These protect its containers beside namespaces.
 	Seccomp bool `json:"seccomp"`
 	SELinux bool `json:"selinux,omitempty"`
 }
 
-// answerTime bounds questions to an engine that should be answered at once.
+// answerTime limits questions that an engine should answer at once.
 const answerTime = 2 * time.Minute
 
-// findEngine asks the engine that was named, or the first that is there. One that is there and does not work is named
-// with what mends it, unless the other works.
+// findEngine asks the named engine, or the first that is installed. If an installed engine does not work, the error
+// says how to repair it, unless the other one works.
 func findEngine(ctx context.Context, c box.Container) (*engine, error) {
 	names := []string{podman, docker}
 	switch {
@@ -57,7 +57,7 @@ func findEngine(ctx context.Context, c box.Container) (*engine, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// That one is not installed says less than that the other doesn't work.
+		// An engine that doesn't work is a better explanation than one that is not installed.
 		if first == nil || errors.Is(first, proc.ErrNotFound) {
 			first = err
 		}
@@ -115,7 +115,7 @@ func (e *engine) readPodman(data []byte) error {
 	}
 	has := func(c string) bool { return slices.Contains(info.Host.CgroupControllers, c) }
 	e.Version, e.Rootless = info.Version.Version, info.Host.Security.Rootless
-	// Rootless podman can use no cgroup of version 1, whatever it lists.
+	// Rootless podman can't use cgroups of version 1, whatever it lists.
 	usable := !e.Rootless || info.Host.CgroupVersion == "v2"
 	e.Memory, e.Pids, e.CPU = usable && has("memory"), usable && has("pids"), usable && has("cpu")
 	e.Seccomp, e.SELinux = info.Host.Security.SeccompEnabled, info.Host.Security.SELinuxEnabled
@@ -156,7 +156,7 @@ func (e *engine) readDocker(data []byte) error {
 	return nil
 }
 
-// output runs the engine and gives its standard output. What it says when it can't is made plain.
+// output runs the engine and returns its standard output. It explains the engine's errors.
 func (e *engine) output(ctx context.Context, args ...string) ([]byte, error) {
 	return e.in(ctx, "", args...)
 }
@@ -169,7 +169,7 @@ func (e *engine) in(ctx context.Context, dir string, args ...string) ([]byte, er
 	return e.run(ctx, c)
 }
 
-// long is output without a bound of its own on time, for work that takes minutes.
+// long is output without its time limit, for work that takes minutes.
 func (e *engine) long(ctx context.Context, args ...string) ([]byte, error) {
 	return e.run(ctx, e.command(args...))
 }
@@ -193,7 +193,7 @@ func (e *engine) run(ctx context.Context, c proc.Cmd) ([]byte, error) {
 	return out, err
 }
 
-// explain turns an engine's complaint into what the user can do about it.
+// explain turns an engine's complaint into advice for the user.
 func (e *engine) explain(err error) error {
 	words := err.Error()
 	for _, c := range complaints() {
@@ -206,7 +206,7 @@ func (e *engine) explain(err error) error {
 	return err
 }
 
-// goes is what engines say of a container that is gone, or that somebody else removes at this moment.
+// goes says whether an engine's error means that a container is gone or is being removed by somebody else.
 func goes(err error) bool {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	return ok && slices.ContainsFunc(

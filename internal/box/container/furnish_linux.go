@@ -15,18 +15,18 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// Where in a container the caches are, and the socket by which its init calls.
+// These are the places of the caches, and of the socket to which the init connects, in a container.
 const (
 	cacheDir   = "/var/cache/cco"
 	controlDir = "/run/cco/control"
 )
 
-// furnish decides what of the host the container sees.
+// furnish decides which parts of the host the container sees.
 func (r *container) furnish(room rooms.Room) error {
 	if err := os.MkdirAll(r.control(), 0o700); err != nil {
 		return err
 	}
-	// The box's user has to get through to the socket; the directories above are closed to everyone else.
+	// The box's user must be able to reach the socket; the directories above are closed to everyone else.
 	for _, dir := range []string{r.dir(), r.control()} {
 		if err := r.id.Own(dir); err != nil {
 			return err
@@ -42,8 +42,8 @@ func (r *container) furnish(room rooms.Room) error {
 	return r.etc()
 }
 
-// caches shows the directories that last as long as the box, and puts links to them into the home. Mounts in the home
-// itself would have the engine follow whatever links the agent has put there.
+// caches shows the directories that last as long as the box, and puts links to them into the home. With mounts in the
+// home itself the engine would follow any links that the agent has put there.
 func (r *container) caches(home jail.Mount) error {
 	if r.exec.Own {
 		return nil
@@ -63,7 +63,7 @@ func (r *container) caches(home jail.Mount) error {
 	return nil
 }
 
-// link makes a link below a home that an agent may have written to. Where something else is in the place, it stays.
+// link makes a link below a home that an agent may have written to. If something else is in the place, it stays.
 func (r *container) link(home, name, target string) {
 	root, err := os.OpenRoot(home)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *container) link(home, name, target string) {
 	}
 	defer func() { _ = root.Close() }()
 	if _, err := root.Lstat(name); err == nil {
-		_ = root.Remove(name) // only an empty directory goes, or a link
+		_ = root.Remove(name) // this removes only an empty directory or a link
 	}
 	for dir, rest := "", strings.Split(path.Dir(name), "/"); len(rest) > 0 && path.Dir(name) != "."; rest = rest[1:] {
 		dir = path.Join(dir, rest[0])
@@ -84,7 +84,7 @@ func (r *container) link(home, name, target string) {
 	}
 }
 
-// shown are what the user mounts and what cco shows of an installed agent, each at the path that it has on the host.
+// shown adds the user's mounts and cco's installed agent, each at the same path as on the host.
 func (r *container) shown() error {
 	for _, m := range r.box.Spec.Mounts {
 		if err := checkMount(r.box, m.Path); err != nil {
@@ -109,7 +109,7 @@ func (r *container) shown() error {
 	return nil
 }
 
-// show mounts something by the path that the user knows it by, and by the one to which links in it may lead.
+// show mounts a path by the name that the user knows, and by the one that links in it may lead to.
 func (r *container) show(real, target string, write bool) {
 	r.mounts = append(r.mounts, jail.Mount{Source: real, Target: target, Write: write})
 	if real != target {
@@ -117,7 +117,7 @@ func (r *container) show(real, target string, write bool) {
 	}
 }
 
-// etc writes the files that are the container's own below /etc, and shows each.
+// etc writes the container's own files below /etc, and shows each.
 func (r *container) etc() error {
 	uid, gid := r.user()
 	files := []box.File{
@@ -143,7 +143,7 @@ func (r *container) etc() error {
 	return nil
 }
 
-// environment has what the image says.
+// environment adds the image's variables.
 func (r *container) environment() []string {
 	image := slices.DeleteFunc(slices.Clone(r.Env), func(kv string) bool { return strings.HasPrefix(kv, "container=") })
 	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -165,7 +165,7 @@ func checkMount(b *box.Box, name string) error {
 	return nil
 }
 
-// ownPlaces refuses what would cover, or be in, a place of the container's own.
+// ownPlaces refuses a mount that would cover, or be in, a place of the container's own.
 func ownPlaces(name string) error {
 	for _, own := range []string{jail.Home, "/run/cco", jail.Store, cacheDir, "/etc", "/workspace", "/exchange"} {
 		if paths.Within(name, own) || paths.Within(own, name) {

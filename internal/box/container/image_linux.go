@@ -19,13 +19,13 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// image is what boxes are made of.
+// image is the image of a box.
 type image struct {
 	ID  string   `json:"image"`
-	Env []string `json:"env,omitempty"` // as the image has it
+	Env []string `json:"env,omitempty"` // as the image sets it
 }
 
-// findImage gives the image that a box wants, making it if need be.
+// findImage returns the image that a box wants. It makes the image if it has to.
 func (e *engine) findImage(ctx context.Context, c box.Container, report box.Report) (image, error) {
 	switch {
 	case c.Image != "" && c.ImageTar != "":
@@ -39,7 +39,7 @@ func (e *engine) findImage(ctx context.Context, c box.Container, report box.Repo
 	}
 }
 
-// inspect looks an image up that the engine has.
+// inspect looks up an image of the engine.
 func (e *engine) inspect(ctx context.Context, ref string) (image, error) {
 	out, err := e.output(ctx, "image", "inspect", ref)
 	if err != nil {
@@ -55,7 +55,7 @@ func (e *engine) inspect(ctx context.Context, ref string) (image, error) {
 	return image{ID: found[0].ID, Env: found[0].Config.Env}, nil
 }
 
-// has says whether the engine has an image, and what else went wrong if it could not be asked.
+// has says whether the engine has an image; its error says why the engine could not be asked.
 func (e *engine) has(ctx context.Context, ref string) (image, bool, error) {
 	img, err := e.inspect(ctx, ref)
 	if _, exit := errors.AsType[*proc.ExitError](err); exit {
@@ -89,7 +89,7 @@ func (e *engine) named(ctx context.Context, ref string, report box.Report) (imag
 	return e.inspect(ctx, ref)
 }
 
-// fromTar takes an image from a file: one that an engine saved, or the files of a root. The same content is taken once.
+// fromTar loads an image from a file: one that an engine saved, or the files of a root. It loads each content once.
 func (e *engine) fromTar(ctx context.Context, file string, report box.Report) (image, error) {
 	sum, saved, err := readTar(file)
 	if err != nil {
@@ -124,7 +124,7 @@ func (e *engine) fromTar(ctx context.Context, file string, report box.Report) (i
 	return e.inspect(ctx, ref)
 }
 
-// readTar gives the sum of a file, and whether it is a saved image rather than the files of a root.
+// readTar returns the checksum of a file, and whether it is a saved image or the files of a root.
 func readTar(file string) (sum string, saved bool, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -145,7 +145,7 @@ func readTar(file string) (sum string, saved bool, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), saved, nil
 }
 
-// looksSaved reads the names in a tar until one tells what it is.
+// looksSaved reads the names in a tar until one shows what it is.
 func looksSaved(in *bufio.Reader) (bool, error) {
 	var from io.Reader = in
 	if magic, err := in.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {

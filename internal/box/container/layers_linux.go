@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
-// Layers reports the isolation of the box, as far as its engine has it.
+// Layers reports the isolation of the box, as far as its engine provides it.
 func (starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	m, err := readMade(b)
 	if err != nil {
@@ -46,7 +46,7 @@ func (starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	return explain(list, m), nil
 }
 
-// explain says of a missing layer why it is, and what helps.
+// explain says why a layer is missing, and what helps.
 func explain(list []box.Layer, m *made) []box.Layer {
 	for i := range list {
 		if list[i].Active {
@@ -68,8 +68,8 @@ func explain(list []box.Layer, m *made) []box.Layer {
 	return list
 }
 
-// Promises names the probes of the escape suite that must hold: all but those of sockets in what the user mounts, which
-// engines show as it is.
+// Promises names the probes of the escape suite that must hold: all but those for sockets in the user's mounts, which
+// engines show unchanged.
 func (starter) Promises(*box.Box) []string {
 	return slices.DeleteFunc(probe.Names(), func(name string) bool {
 		return name == probe.ShownSocket ||

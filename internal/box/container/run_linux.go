@@ -35,7 +35,7 @@ func (starter) Enter(ctx context.Context, b *box.Box, room rooms.Room, e box.Exe
 	return c.Run(ctx, e)
 }
 
-// container is one container in the making.
+// container is one container that is being made.
 type container struct {
 	*made
 	box    *box.Box
@@ -46,19 +46,19 @@ type container struct {
 	mounts []jail.Mount
 }
 
-// dir is what belongs to this container alone; all of it goes with it.
+// dir holds the files of this container alone; all of it is removed with the container.
 func (r *container) dir() string     { return filepath.Join(r.box.Dir, controls, r.name) }
 func (r *container) control() string { return filepath.Join(r.dir(), "socket") }
 
 func (r *container) clear() { _ = tree.Remove(r.dir()) }
 
-// start has the engine make the container. Whatever goes wrong, none is left.
+// start has the engine make the container. If anything fails, none is left.
 func (r *container) start(ctx context.Context) error {
 	args, err := r.args()
 	if err != nil {
 		return err
 	}
-	// Some engines leave files where they are started, to tell of an end for want of memory.
+	// Some engines report running out of memory in files where they were started.
 	_, err = r.in(ctx, r.dir(), args...)
 	if err == nil {
 		return nil
@@ -69,13 +69,13 @@ func (r *container) start(ctx context.Context) error {
 		err = errors.Join(err, left)
 	}
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
-		// its status must not pass for the program's
+		// its status must not be taken for the program's
 		return fmt.Errorf("start a container: %s", strings.TrimSpace(exit.Stderr))
 	}
 	return fmt.Errorf("start a container: %w", err)
 }
 
-// plan is what the init does in the container: it gives up what is left to give up, and starts the program.
+// plan is what the init does in the container: it gives up its remaining privileges and starts the program.
 func (r *container) plan() *jail.Plan {
 	uid, gid := r.user()
 	p := &jail.Plan{
@@ -88,10 +88,10 @@ func (r *container) plan() *jail.Plan {
 	return p
 }
 
-// user is who the program is in the container, so that on the host it is the box's user.
+// user is the program's user in the container, chosen so that on the host it is the box's user.
 func (r *container) user() (uid, gid int) {
 	if r.Rootless && r.Name == docker {
-		return 0, 0 // root there is the user here, and has no capability
+		return 0, 0 // root there is our user here, and has no capability
 	}
 	return r.id.UID, r.id.GID
 }

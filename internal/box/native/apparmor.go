@@ -2,8 +2,8 @@ package native
 
 import "fmt"
 
-// AppArmorProfile is the profile that lets cco at path, and cco-box beside it, make user namespaces where Ubuntu's
-// AppArmor restriction is on. It goes to /etc/apparmor.d/cco and is loaded with apparmor_parser -r.
+// AppArmorProfile is the profile that lets cco at path, and the cco-box beside it, make user namespaces where Ubuntu's
+// AppArmor restriction is on. It belongs in /etc/apparmor.d/cco; apparmor_parser -r loads it.
 func AppArmorProfile(path string) string {
 	return fmt.Sprintf(`abi <abi/4.0>,
 include <tunables/global>

@@ -24,7 +24,7 @@ func binds(b *box.Box, e box.Exec) ([]jail.Mount, error) {
 				return nil, fmt.Errorf("show %s: %w", m.Path, errors.New("the box has its own"))
 			}
 		}
-		// By the path that the host knows it by, and by the one to which links in what it holds may lead.
+		// Show it by the path that the host uses, and by the one that links in it may lead to.
 		mounts = append(mounts, jail.Mount{Source: real, Target: m.Path, Host: !m.Door})
 		if real != m.Path {
 			mounts = append(mounts, jail.Mount{Source: real, Target: real, Host: !m.Door})

@@ -22,7 +22,7 @@ var registriesConf string
 //go:embed containers/policy.json
 var policyJSON string
 
-// checkNested refuses a box with containers where the host is not a machine made for boxes.
+// checkNested refuses a box with containers unless the host is a machine made for boxes.
 func (d *starter) checkNested(b *box.Box) error {
 	if b.Spec.VM.Containers && !d.opts.Nested {
 		return errors.New("containers in a native box: only a virtual machine's may have them")
@@ -30,10 +30,10 @@ func (d *starter) checkNested(b *box.Box) error {
 	return nil
 }
 
-// nest makes a plan one whose program can run containers by itself: podman works there as it is, without any flag.
+// nest lets the plan's program run containers: podman works there as it is, without any flag.
 func nest(p *jail.Plan) {
 	p.Nested = true
-	p.Dirs = append(p.Dirs, "/sys/fs/cgroup") // empty: containers are shown the session's
+	p.Dirs = append(p.Dirs, "/sys/fs/cgroup") // empty: containers see the session's
 	p.Files = append(p.Files,
 		text("/etc/containers/containers.conf", "%s", containersConf),
 		text("/etc/containers/storage.conf", "%s", storageConf),

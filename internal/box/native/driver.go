@@ -21,7 +21,7 @@ type starter struct {
 	shown func() *shown
 }
 
-// New makes a driver. Nothing is looked at before it is used.
+// New makes a driver. It looks at nothing until it is used.
 func New(o Options) box.Driver {
 	return &rooms.Driver{
 		Options: rooms.Options{Tool: o.Tool, Guard: o.Guard, Apart: o.Apart, Foreign: o.Foreign, Memory: true},
@@ -34,10 +34,10 @@ func New(o Options) box.Driver {
 	}
 }
 
-// Check builds an empty box in a moment and says what is missing if that doesn't work.
+// Check quickly builds an empty box, and says what is missing if that fails.
 func (d *starter) Check(ctx context.Context) error { return d.Ready(ctx, &box.Box{Name: "check"}) }
 
-// Make checks what the user asks for.
+// Make checks the user's settings.
 func (d *starter) Make(ctx context.Context, b *box.Box, report box.Report) error {
 	if err := d.Ready(ctx, b); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (d *starter) Make(ctx context.Context, b *box.Box, report box.Report) error
 	return nil
 }
 
-// Ready builds the box with nobody in it.
+// Ready builds the box without a program in it.
 func (d *starter) Ready(ctx context.Context, b *box.Box) error {
 	_, err := d.rehearse(ctx, b)
 	return err
@@ -58,13 +58,13 @@ func (d *starter) Ready(ctx context.Context, b *box.Box) error {
 // Try has nothing to do after Ready.
 func (d *starter) Try(context.Context, *box.Box, func(box.Exec) error) error { return nil }
 
-// Stopped has nothing to do: what ran has left nothing.
+// Stopped does nothing: programs leave nothing behind.
 func (d *starter) Stopped(context.Context, *box.Box) error { return nil }
 
-// Promises names the probes of the escape suite that must hold: all of them, where sessions don't run containers.
+// Promises names the probes of the escape suite that must hold: all of them, unless sessions run containers.
 func (d *starter) Promises(b *box.Box) []string { return probe.Promised(b.Spec.VM.Containers) }
 
-// Enter runs a program behind the kernel.
+// Enter runs a program with the kernel's isolation.
 func (d *starter) Enter(ctx context.Context, b *box.Box, r rooms.Room, e box.Exec) error {
 	if err := d.checkNested(b); err != nil {
 		return err
@@ -87,14 +87,14 @@ func (d *starter) Enter(ctx context.Context, b *box.Box, r rooms.Room, e box.Exe
 	return c.Run(ctx, e)
 }
 
-// hand marks what of the box's own is to be handed over.
+// hand marks the box's own mounts that have to be Handed.
 func (d *starter) hand(b *box.Box, mounts []jail.Mount) {
 	if !d.opts.Apart {
 		return
 	}
 	tools := rooms.Layout{Dir: b.Dir}.ToolDir()
 	for i, m := range mounts {
-		// What is another machine's is behind a directory that neither root without its rights nor the session may enter.
+		// Another machine's files are behind a directory that neither root without its rights nor the session may enter.
 		mounts[i].Plain = paths.Within(m.Source, b.Exchange)
 		mounts[i].Handed = mounts[i].Plain || paths.Within(m.Source, b.Dir) && !paths.Within(m.Source, tools)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
-// rehearse builds a box that nobody lives in and reports what it got. Its error says what is missing.
+// rehearse builds a box without a program and reports which layers it got. Its error says what is missing.
 func (d *starter) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
 	if err := d.checkNested(b); err != nil {
 		return jail.Result{}, err
@@ -26,19 +26,19 @@ func (d *starter) rehearse(ctx context.Context, b *box.Box) (jail.Result, error)
 	}
 	limits := cage.LimitsFor(b, box.Exec{})
 	plan := d.basePlan(b, limits)
-	// What is missing of these is said when somebody is to see it.
+	// If these are missing, the error comes when somebody uses them.
 	if extra, err := d.extraMounts(b); err == nil {
 		plan.Mounts = append(plan.Mounts, extra...)
 	}
 	return cage.Cage{Tool: d.opts.Tool, Name: b.Name, User: user, Plan: plan, Limits: limits}.Rehearse(ctx)
 }
 
-// socketsLayer says where sockets of the host could be reached.
+// socketsLayer says where a program could reach sockets of the host.
 func socketsLayer(b *box.Box, res jail.Result) box.Layer {
 	const after = "what is bound there after a program's start can be reached"
 	l := box.Layer{Name: "sockets", Active: true, Detail: "none of the host's can be reached in what is shown"}
 	if res.LandlockABI >= jail.UnixABI {
-		return l // it holds wherever they are
+		return l // this holds wherever they are
 	}
 	if len(res.Bare) > 0 {
 		l.Active, l.Lost = false, []string{probe.LaterSocket}
@@ -53,7 +53,7 @@ func socketsLayer(b *box.Box, res jail.Result) box.Layer {
 	return l
 }
 
-// Layers reports what is in force, by building the box once.
+// Layers builds the box once and reports the layers in force.
 func (d *starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	weak := *b
 	weak.Spec.Accept = []string{cage.AcceptNoLandlock, cage.AcceptNoSeccomp}

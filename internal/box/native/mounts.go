@@ -13,12 +13,12 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// extraMounts are the toolchains and programs found on the host and what the user asked for, each at the path that it
-// has there.
+// extraMounts are the toolchains and programs found on the host and the user's mounts, each at the same path as on the
+// host.
 func (d *starter) extraMounts(b *box.Box) ([]jail.Mount, error) {
 	var mounts []jail.Mount
 	found, check := d.shown().mounts, rooms.NewChecker(b)
-	known := map[string]bool{} // of what was found: what the user has asked for is put over it
+	known := map[string]bool{} // what was found; the user's mounts are put over it
 	for i, m := range slices.Concat(found, b.Spec.Mounts) {
 		real, st, err := check.Check(m.Path)
 		if err != nil && i < len(found) {
@@ -39,7 +39,7 @@ func (d *starter) extraMounts(b *box.Box) ([]jail.Mount, error) {
 	return mounts, nil
 }
 
-// programLinks are the names of programs that are links. They stay links, where the box's own home is not in the way.
+// programLinks are the names of programs that are links. They stay links unless the box's own home is in the way.
 func (d *starter) programLinks(p *jail.Plan) {
 	for name, real := range d.shown().links {
 		if paths.Within(name, jail.Home) {

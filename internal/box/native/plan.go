@@ -53,7 +53,7 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 		return !slices.ContainsFunc(p.Mounts, func(m jail.Mount) bool { return m.Host && paths.Within(socket, m.Source) })
 	})
 	for _, m := range p.Mounts {
-		// What is below the home is writable with it. By name it could be led astray: the program may have put links there.
+		// Caches below the home are writable with it. By name they could lead astray: the program may have put links there.
 		own := m.Target == jail.Home || !paths.Within(m.Target, jail.Home)
 		if own && m.Write && !m.Device {
 			p.Write = append(p.Write, m.Target)
@@ -69,7 +69,7 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 	return p, nil
 }
 
-// basePlan is the box without anybody in it.
+// basePlan is the plan of a box without a program.
 func (d *starter) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 	p := &jail.Plan{
 		Hostname: b.Name,
@@ -88,7 +88,7 @@ func (d *starter) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 	return p
 }
 
-// environment has what the toolchains in sight need.
+// environment adds the variables that the visible toolchains need.
 func (d *starter) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
 	more := []string{"PATH=" + d.path(p)}
 	if _, err := os.Stat("/bin/bash"); err == nil {
@@ -97,7 +97,7 @@ func (d *starter) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
 	return rooms.Environment(b, e, nil, append(more, d.shown().env...))
 }
 
-// path is what of the host's PATH can be seen in the box, after the home's own and before what every system has.
+// path is the visible part of the host's PATH, after the home's own directories and before the system's.
 func (d *starter) path(p *jail.Plan) string {
 	dirs := []string{jail.Home + "/.local/bin", jail.Home + "/go/bin", jail.Home + "/.cargo/bin"}
 	for _, dir := range filepath.SplitList(d.opts.Path) {

@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// boundSockets are the paths of all sockets that somebody on the host has bound, as the kernel lists them. Those that
-// were bound by a relative path can't be found, nor those of other network namespaces.
+// boundSockets are the paths of all sockets that processes on the host have bound, as the kernel lists them. It misses
+// sockets that were bound by a relative path, and those of other network namespaces.
 func boundSockets() []string {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
-		return nil // a kernel that has none
+		return nil // this kernel has no unix sockets
 	}
 	return socketPaths(table, filepath.EvalSymlinks)
 }
 
-// socketPaths reads the kernel's list. Links on the way are followed: what is shown is known by its real path.
+// socketPaths parses the kernel's list. It follows links on the way, because mounts are known by their real paths.
 func socketPaths(table []byte, resolve func(string) (string, error)) []string {
 	var paths []string
 	seen := map[string]bool{}
@@ -30,7 +30,7 @@ func socketPaths(table []byte, resolve func(string) (string, error)) []string {
 		}
 		name := filepath.Clean(string(bytes.TrimSuffix(line[at+1:], []byte("\n"))))
 		if seen[name] {
-			continue // also each connection that was taken there has its name
+			continue // each accepted connection has the same name
 		}
 		seen[name] = true
 		dir, known := dirs[filepath.Dir(name)]

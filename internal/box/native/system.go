@@ -12,8 +12,8 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// systemDirs are what a box sees of the host's system, read-only. Those that are links, as /bin is on most systems,
-// stay links.
+// systemDirs are the parts of the host's system that a box sees, read-only. Links, as /bin is on most systems, stay
+// links.
 func systemDirs() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt",
@@ -21,8 +21,8 @@ func systemDirs() []string {
 	}
 }
 
-// etcNames are the parts of /etc that programs need to find their libraries, certificates and defaults.
-// None of them holds a secret: those that might, such as a gitconfig, npmrc or pip.conf, are not here.
+// etcNames are the parts of /etc that programs need to find their libraries, certificates and defaults. None of them
+// holds a secret: files that might, such as a gitconfig, npmrc or pip.conf, are left out.
 func etcNames() []string {
 	return []string{
 		"alternatives", "bash.bashrc", "fonts", "inputrc", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime",
@@ -32,7 +32,7 @@ func etcNames() []string {
 	}
 }
 
-// system adds what every box shows: the system's directories, devices, and an /etc that names nobody of the host.
+// system adds what every box shows: the system's directories, devices, and an /etc without the host's users.
 func system(p *jail.Plan) {
 	for _, dir := range systemDirs() {
 		show(p, dir)
@@ -74,7 +74,7 @@ func text(name, format string, args ...any) jail.File {
 	return jail.File{Path: name, Data: fmt.Appendf(nil, format, args...), Mode: 0o444}
 }
 
-// show adds one file, directory or link of the host, if it is there.
+// show adds one file, directory or link of the host, if it exists.
 func show(p *jail.Plan, name string) {
 	st, err := os.Lstat(name)
 	if err != nil {
@@ -87,7 +87,7 @@ func show(p *jail.Plan, name string) {
 			return
 		}
 		p.Links = append(p.Links, jail.Link{Path: name, Target: target})
-		// A link to a place that isn't shown otherwise, such as a generated file below /run or /var, brings its file along.
+		// A link to a place that isn't visible, such as a generated file below /run or /var, brings its file along.
 		real, err := filepath.EvalSymlinks(name)
 		if err == nil && !paths.Within(real, "/usr") && !paths.Within(real, "/etc") && !strings.HasPrefix(real, "/lib") &&
 			!paths.Within(real, "/proc") {

@@ -14,16 +14,16 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// toolchain is a place below home where a version manager or an installer keeps programs, what of it they need in order
-// to run, and the variable that names the place where programs would look in the box's own home instead.
+// toolchain is a place below home where a version manager or an installer keeps programs, the parts of it that they
+// need in order to run, and the variable that tells programs to look there and not in the box's own home.
 type toolchain struct {
 	dir, variable string
 	parts         []string // patterns
 }
 
-// toolchains are the places of which parts are shown when they are there. Each part holds what somebody has published
-// and nothing else: beside it are npmrc, pip.conf, settings.xml, registries' tokens, keys. Directories into which users
-// put programs of their own, as ~/bin and ~/.local/bin are, hold anything.
+// toolchains are the places of which existing parts are shown. Each part holds only published files: beside it are
+// npmrc, pip.conf, settings.xml, registries' tokens, keys. Directories for the user's own programs, such as ~/bin and
+// ~/.local/bin, may hold anything.
 func toolchains() []toolchain {
 	unix := []string{"bin", "include", "lib"}
 	shims := []string{"bin", "libexec", "shims", "version"}
@@ -73,18 +73,18 @@ func each(dir string, parts []string) []string {
 	return list
 }
 
-// shown is what a box sees of the user's own beside what is mounted.
+// shown is what a box sees of the user's own files beside the mounts.
 type shown struct {
 	mounts []box.Mount
-	links  map[string]string // names of programs, and what they lead to
-	env    []string          // tells tools where they are when their place is not below the box's own home
+	links  map[string]string // names of programs, and their targets
+	env    []string          // tells tools their place if it is not below the box's own home
 
 	paths rooms.Resolver
 	lists map[string][]string // what is in directories
 }
 
-// find finds what the user has installed below home: the parts of toolchains, and the programs that are named, as a
-// shell finds them in dirs, each by itself. All of it is read-only in a box.
+// find finds what the user has installed below home: the parts of toolchains, and the named programs, each one
+// separately, as a shell finds them in dirs. All of it is read-only in a box.
 func find(home string, dirs, programs []string) *shown {
 	s := &shown{links: map[string]string{}, paths: rooms.Resolver{}, lists: map[string][]string{}}
 	home = filepath.Clean(home)
@@ -123,8 +123,8 @@ func (s *shown) toolchain(home, realHome string, t toolchain) {
 	}
 }
 
-// match gives the names below a directory that a pattern stands for, whether there is something or not. fs.Glob reads
-// every directory on the way for every pattern.
+// match returns the names below a directory that a pattern stands for, whether they exist or not. fs.Glob reads every
+// directory on the way for every pattern.
 func (s *shown) match(dir, pattern string) []string {
 	first, rest, more := strings.Cut(pattern, "/")
 	names := []string{first}
@@ -149,7 +149,7 @@ func (s *shown) match(dir, pattern string) []string {
 func (s *shown) list(dir string) []string {
 	names, known := s.lists[dir]
 	if !known {
-		entries, _ := os.ReadDir(dir) // what is not there has nothing in it
+		entries, _ := os.ReadDir(dir) // a missing directory is empty
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
@@ -158,8 +158,8 @@ func (s *shown) list(dir string) []string {
 	return slices.Clone(names)
 }
 
-// add takes a place that is not yet part of another. A link that leads elsewhere in the home, or to all of it, is not
-// followed: what is there is for the user to mount.
+// add shows a place that is not yet part of another. It does not follow a link to elsewhere in the home, or to all of
+// it: the user can mount that.
 func (s *shown) add(realHome, realRoot, name string) bool {
 	real, st, err := s.paths.Real(name)
 	if err != nil || real == "/" || paths.Within(realHome, real) {
@@ -175,7 +175,7 @@ func (s *shown) add(realHome, realRoot, name string) bool {
 	return true
 }
 
-// link keeps a name that is a link one, as most programs of rustup's are, and shows what it leads to.
+// link keeps a name that is a link, as most of rustup's programs are, and shows its target.
 func (s *shown) link(name, real string) bool {
 	if _, err := os.Readlink(name); err != nil {
 		return false
@@ -195,8 +195,8 @@ func (s *shown) sees(name string) bool {
 	return slices.ContainsFunc(s.mounts, func(m box.Mount) bool { return paths.Within(name, m.Path) })
 }
 
-// program shows a program by itself, with the package that it is part of. A link stays one: programs look beside what
-// it leads to.
+// program shows a single program, with the package that it is part of. A link stays a link: programs look beside its
+// target.
 func (s *shown) program(name string) {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -213,8 +213,8 @@ func ofSystem(name string) bool {
 	return slices.ContainsFunc(systemDirs(), func(dir string) bool { return paths.Within(name, dir) })
 }
 
-// packageOf is what a program needs beside itself: the package of npm's that it is in, with its own dependencies. Where
-// those of several packages lie side by side, it is all of them.
+// packageOf is what a program needs beside itself: its npm package, with that package's own dependencies. If the
+// dependencies of several packages lie side by side, it is all of them.
 func packageOf(program string) string {
 	before, after, ok := strings.Cut(program, "/node_modules/")
 	if !ok {

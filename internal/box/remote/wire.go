@@ -117,11 +117,13 @@ func newFault(err error) *fault {
 	}
 	f := &fault{Kind: faultOther, Text: err.Error()}
 	if e, ok := errors.AsType[*box.Unavailable](err); ok {
-		f.Kind, f.What, f.Why, f.Mend = faultUnavailable, e.What, e.Why, e.Mend
+		f.Kind = faultUnavailable
+		f.What, f.Why, f.Mend = e.What, e.Why, e.Mend
 	} else if e, ok := errors.AsType[*box.LimitError](err); ok {
 		f.Kind, f.What, f.Limit = faultLimit, e.What, e.Limit
 	} else if e, ok := errors.AsType[*proc.ExitError](err); ok {
-		f.Kind, f.Code, f.Signal, f.Stderr = faultExit, e.Code, int(e.Signal), e.Stderr
+		f.Kind = faultExit
+		f.Code, f.Signal, f.Stderr = e.Code, int(e.Signal), e.Stderr
 	} else if errors.Is(err, box.ErrNotRunning) {
 		f.Kind = faultNotRunning
 	} else if errors.Is(err, context.Canceled) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// furnish says what differs from the host's root: what is hidden, what is shown all the same, what can be written.
+// furnish decides what differs from the host's root: what is hidden, what is still shown, what can be written.
 func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 	v.scratch(at.own)
 	v.daemons()
@@ -23,7 +23,7 @@ func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 	}
 	v.hide(b.Dir)
 	v.hide(b.Exchange)
-	// These may be below what is hidden, or below a cache.
+	// These may be below a hidden directory, or below a cache.
 	for _, name := range append(filepath.SplitList(d.opts.Path), at.home) {
 		if filepath.IsAbs(name) && hiddenTop(name) {
 			v.show(name, false)
@@ -53,13 +53,13 @@ func (d *Driver) furnish(v *view, b *box.Box, e box.Exec, at site) {
 	}
 }
 
-// hiddenTop says whether a path is in a directory that is made anew.
+// hiddenTop says whether a path is in a directory that is made new.
 func hiddenTop(name string) bool {
 	name, ok := real(name)
 	return ok && (paths.Within(name, "/tmp") || paths.Within(name, "/var/tmp") || paths.Within(name, "/run"))
 }
 
-// scratch gives the program a /tmp and /var/tmp that only its session has, on disk: builds need room.
+// scratch gives the program a /tmp and /var/tmp of its session's own, on disk because builds need room.
 func (v *view) scratch(o own) {
 	v.mounts = append(v.mounts, jail.Mount{Source: o.tmp(), Target: "/tmp", Write: true})
 	if st, err := os.Lstat("/var/tmp"); err == nil && st.IsDir() {
@@ -67,7 +67,7 @@ func (v *view) scratch(o own) {
 	}
 }
 
-// daemons shows the little of /run without which names are not resolved or programs not found.
+// daemons shows the few parts of /run that programs need to resolve names and to find other programs.
 func (v *view) daemons() {
 	for _, name := range []string{"/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/run/opengl-driver"} {
 		v.show(name, false)
@@ -77,7 +77,7 @@ func (v *view) daemons() {
 	}
 }
 
-// secrets hides well-known stores of keys. Who wants an agent to have one mounts it.
+// secrets hides well-known stores of keys. A user who wants an agent to have one can mount it.
 func (v *view) secrets() {
 	for _, name := range []string{
 		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".vault-token", ".netrc",
@@ -92,8 +92,8 @@ func (v *view) secrets() {
 	}
 }
 
-// narrow says what of a directory below home is really a cache, where programs or settings stand beside it: those would
-// be run or obeyed outside. One that isn't named is a cache as a whole.
+// narrow names the parts of a directory below home that are really a cache, if programs or settings stand beside them:
+// those would be used outside of the box. A directory that is not listed is a cache as a whole.
 func narrow() map[string][]string {
 	return map[string][]string{
 		"go":                           {"go/pkg"},
@@ -125,8 +125,8 @@ func narrow() map[string][]string {
 	}
 }
 
-// makers are the programs that make a cache when they first run. Where one is installed we do it in its place: it could
-// not, in a home that it can't write to.
+// makers are the programs that make a cache when they first run. If one is installed we make its cache for it, because
+// it can't write to the home here.
 func makers() map[string]string {
 	return map[string]string{
 		".cache": "sh", ".npm": "npm", "go/pkg": "go", ".cargo/registry": "cargo", ".cargo/git": "cargo",
@@ -135,7 +135,7 @@ func makers() map[string]string {
 	}
 }
 
-// caches lets the program write what tools keep. One that holds anything of the repository's or of cco's is left out.
+// caches lets the program write to tools' caches. It leaves out a cache that holds files of the repository or of cco.
 func (d *Driver) caches(v *view, b *box.Box, at site) {
 	narrowed := narrow()
 	for _, root := range d.opts.Caches {
@@ -151,7 +151,7 @@ func (d *Driver) caches(v *view, b *box.Box, at site) {
 			dir := filepath.Join(at.home, part)
 			if tool := makers()[part]; tool != "" {
 				if _, err := proc.LookPath(tool); err == nil {
-					_ = os.MkdirAll(dir, 0o755) // if not, the tool says so itself
+					_ = os.MkdirAll(dir, 0o755) // if this fails, the tool reports it
 				}
 			}
 			if name, ok := real(dir); ok && isDir(name) && !holdsAny(name, b.Dir, b.Exchange, at.repo.Top,

@@ -11,15 +11,15 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// namespace is the part of a repository's branches in which sessions have theirs.
+// namespace is the part of a repository's branches that holds those of sessions.
 const namespace = "cco"
 
-// git opens what git has to write for a linked worktree: objects, what belongs to the worktree, the session's branch
-// and the stash. Refs are replaced by a lock file beside them that is renamed, so that directories have to be writable;
-// everything in them that isn't the session's is covered by itself, read-only, and can't be renamed then.
+// git opens what git must write for a linked worktree: objects, the worktree's own data, the session's branch and the
+// stash. Git replaces a ref by renaming a lock file beside it, so the directories must be writable; everything in them
+// that isn't the session's is covered by itself, read-only, and so can't be renamed.
 func (v *view) git(at site, session string, write bool) error {
 	if !write {
-		return nil // all of it is there to be read
+		return nil // all of it can be read already
 	}
 	common, err := filepath.EvalSymlinks(at.repo.CommonDir)
 	if err != nil {
@@ -29,7 +29,7 @@ func (v *view) git(at site, session string, write bool) error {
 		return err
 	}
 	v.show(at.admin, true)
-	// By these a worktree and its repository find each other, and settings find both.
+	// These link a worktree and its repository, and tell git where the settings of both are.
 	config := filepath.Join(at.admin, "config.worktree")
 	if err := touch(config); err != nil {
 		return err
@@ -47,9 +47,9 @@ func (v *view) git(at site, session string, write bool) error {
 		v.refs(filepath.Join(common, "logs", "refs"), session))
 }
 
-// objects lets new ones be written, one by one. Packs are read-only, and so is what says where else objects are and how
-// commits follow each other: by a pack, an index of packs or a graph of its own an agent could give any object, and any
-// history, another content than it has. Loose objects were packed before, see quarantine.PackLoose.
+// objects allows writing new loose objects. Packs are read-only, and so are the files that name other object
+// directories and the order of commits: with a pack, an index of packs or a graph of its own an agent could give any
+// object, and any history, another content. Loose objects were packed before, see quarantine.PackLoose.
 func (v *view) objects(dir string) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -83,13 +83,13 @@ func (v *view) refs(dir, session string) error {
 	return v.cover(mine, session)
 }
 
-// reserved are the kinds of refs that an agent must not begin either: each has a meaning to git on the host.
+// reserved are the kinds of refs that an agent must not create either: each has a meaning to git on the host.
 func reserved() []string {
 	return []string{"heads", "tags", "remotes", "notes", "replace", "cco", "original", "prefetch"}
 }
 
-// cover makes everything in a directory read-only but one entry. A link is left as it is: what it leads to is covered
-// or read-only by itself. Git on the host may be replacing any of them meanwhile.
+// cover makes every entry of a directory but one read-only. It leaves links alone: their targets are covered or
+// read-only themselves. Git on the host may replace any entry meanwhile.
 func (v *view) cover(dir, but string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -116,8 +116,8 @@ func touch(name string) error {
 	return f.Close()
 }
 
-// hold keeps git on the host from removing the directory of the sessions' branches while one of them runs: packing refs
-// empties it, and what is mounted on it would go too. Git takes no notice of names that end like this.
+// hold keeps git on the host from removing the directory of the sessions' branches while a session runs: packing refs
+// empties it, and the mounts on it would go too. Git ignores names with this ending.
 func (at site) hold(session string) (release func(), err error) {
 	if at.admin == "" {
 		return func() {}, nil
@@ -142,8 +142,8 @@ func (at site) hold(session string) (release func(), err error) {
 	return release, nil
 }
 
-// disarm removes FIFOs, links and the like from where an agent can write and git on the host looks for files: git would
-// wait for a FIFO without end, and every `git branch` of the user's with it.
+// disarm removes FIFOs, links and the like where an agent can write and git on the host looks for files: git would wait
+// for a FIFO forever, and so would every `git branch` that the user runs.
 func (at site) disarm(session string) {
 	if at.admin == "" {
 		return
@@ -153,12 +153,12 @@ func (at site) disarm(session string) {
 		_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() && !e.Type().IsRegular() &&
 				(paths.Within(name, at.admin) || e.Type()&fs.ModeSymlink == 0) {
-				_ = os.Remove(name) // what can't be removed was not made by an agent
+				_ = os.Remove(name) // an agent did not make what can't be removed
 			}
-			return nil // what can't be read is passed over
+			return nil // skip what can't be read
 		})
 	}
-	// Without this one git would not know the worktree for one, and what is in it could not be kept.
+	// Without this file git would not recognise the worktree, and its content could not be kept.
 	head := filepath.Join(at.admin, "HEAD")
 	if _, err := os.Lstat(head); errors.Is(err, fs.ErrNotExist) {
 		_ = os.WriteFile(head, []byte("ref: refs/heads/"+branch(session)+"\n"), 0o644) // as git makes it

@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
-// runCaged runs a program behind the kernel.
+// runCaged runs a program with the kernel's isolation.
 func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) error {
 	if err := at.suits(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) 
 	return c.Run(ctx, e)
 }
 
-// rehearse builds the cage of a shell, with nobody in it.
+// rehearse builds the cage of a shell without a program in it.
 func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
 	mine, done, err := ownDirs(layout{b.Dir}, "")
 	if err != nil {
@@ -82,11 +82,11 @@ func (at site) suits() error {
 	return nil
 }
 
-// cage decides what a program sees and what of it can be written.
+// cage decides what a program sees and what it can write.
 //
-// Root's program is 0 only to itself. On the host it is a user that nobody is: as root, also without any capability, it
-// could write what the kernel lets its owner write, such as core_pattern, and daemons that ask who calls would obey it.
-// Its files are root's all the same, because root hands them over in mounts that map the one to the other.
+// Root's program is root only to itself. On the host it has a user id that nobody has: as root, even without any
+// capability, it could write what the kernel lets its owner write, such as core_pattern, and daemons that ask for the
+// caller's user would obey it. Its files are still root's, because root hands them over in mounts that map the ids.
 func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 	limits := cage.LimitsFor(b, e)
 	me := cage.Me()
@@ -121,7 +121,7 @@ func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 	}, nil
 }
 
-// leadsOut names the variables that point to sockets of the user's session. They are not in sight.
+// leadsOut says whether a variable points to sockets of the user's session, which are not visible here.
 func leadsOut(name string) bool {
 	switch name {
 	case "TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "TMUX",
@@ -133,8 +133,8 @@ func leadsOut(name string) bool {
 		strings.HasPrefix(name, "VSCODE_GIT_")
 }
 
-// gitSettings keep git from what can't work here, and would only confuse: packing refs and objects where that is
-// read-only, and signing with keys that are not in sight.
+// gitSettings switch off what git can't do here and what would only confuse: packing refs and objects in read-only
+// directories, and signing with keys that are not visible.
 func gitSettings() []string {
 	settings := [][2]string{
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},

@@ -10,10 +10,10 @@ import (
 	"github.com/cco-dev/cco/internal/box/probe"
 )
 
-// weaker are the modes beside AcceptNoKernel that can be accepted.
+// weaker are the modes that a user can accept beside AcceptNoKernel.
 func weaker() []string { return []string{cage.AcceptNoLandlock, cage.AcceptNoSeccomp} }
 
-// Layers reports what is in force, by building the box once; without the kernel it says that nothing is.
+// Layers builds the box once and reports the layers in force; without the kernel it reports that there are none.
 func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	none := box.Layer{Name: "isolation", Detail: "none: agents share the repository's .git, run as you and can write " +
 		"whatever you can"}
@@ -35,8 +35,8 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	return []box.Layer{none}, nil
 }
 
-// unkept are the probes that get through behind the kernel too: a worktree box shows the machine as the user sees it,
-// with the user's environment and the sockets in sight, and has no home and no store of its own.
+// unkept are the probes that get through even with the kernel's isolation: a worktree box shows the machine as the user
+// sees it, with the user's environment and the visible sockets, and has no home and no store of its own.
 func unkept() []string {
 	return []string{
 		"host-home", "host-repository-read", "other-home", "store", "environment", "path-socket", probe.ShownSocket,
@@ -44,7 +44,7 @@ func unkept() []string {
 	}
 }
 
-// Promises names the probes that must hold: behind the kernel all but those that a worktree box is open for.
+// Promises names the probes that must hold: with the kernel's isolation, all but those in unkept.
 func (d *Driver) Promises(b *box.Box) []string {
 	if plain(b) {
 		return nil

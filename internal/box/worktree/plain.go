@@ -13,10 +13,10 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// lingering is how long output is waited for that somebody holds open who has left the program's group.
+// lingering is how long to wait for output that a process outside the program's group holds open.
 const lingering = time.Second
 
-// runPlain runs a program with nothing around it. Its process group ends with it.
+// runPlain runs a program without isolation. Its process group ends with it.
 func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) error {
 	if limit := cmp.Or(e.Limits.Time, b.Spec.Limits.Time); limit > 0 {
 		var cancel context.CancelFunc
@@ -41,11 +41,11 @@ func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) 
 	}
 	s.Release()
 	if unknown != nil {
-		_ = p.Signal(syscall.SIGKILL) // it can't be let run unknown
+		_ = p.Signal(syscall.SIGKILL) // it must not run unregistered
 	}
 	relay(p, e.Signals)
 	err = p.Wait()
-	left := entry.Done(context.WithoutCancel(ctx)) // whatever the program has left in its group
+	left := entry.Done(context.WithoutCancel(ctx)) // the processes that the program has left in its group
 	s.Abandon(lingering)
 	s.Finish()
 	if ctx.Err() != nil {
@@ -63,12 +63,15 @@ func (d *Driver) command(b *box.Box, e box.Exec, at site, s *cage.Streams) proc.
 		Stdin: s.In, Stdout: s.Out, Stderr: s.Err, TiedToUs: true,
 	}
 	if e.TTY != nil {
-		c.Attr = func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty, a.Ctty = false, true, true, 0 }
+		c.Attr = func(a *syscall.SysProcAttr) {
+			a.Setpgid, a.Setsid = false, true
+			a.Setctty, a.Ctty = true, 0
+		}
 	}
 	return c
 }
 
-// cantStart gives a program that isn't there, or can't be run, the status that a shell would.
+// cantStart gives a program that is missing or can't be run the status that a shell would.
 func cantStart(e box.Exec, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, proc.ErrNotFound):

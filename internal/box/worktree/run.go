@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Run runs a program as the user, in the session's worktree: behind the kernel, unless the box goes without.
+// Run runs a program as the user in the session's worktree, with the kernel's isolation unless the box has none.
 func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if len(e.Argv) == 0 {
 		return errors.New("run: no program")
@@ -57,7 +57,7 @@ func notRunning(running bool) error {
 	return box.ErrNotRunning
 }
 
-// ownDirs are the session's or, for a shell that belongs to none, some to throw away.
+// ownDirs are the session's directories; a shell without a session gets temporary ones.
 func ownDirs(l layout, session string) (own, func(), error) {
 	if session != "" {
 		if err := cage.CheckKey("session", session); err != nil {
@@ -84,12 +84,12 @@ func ownDirs(l layout, session string) (own, func(), error) {
 	return own{dir}, done, nil
 }
 
-// site is where a run takes place, on the host and, at the same paths, for the program.
+// site is where a run takes place. The program sees it at the same paths as the host.
 type site struct {
 	own
 	repo      *git.Repo
-	workspace string // "" for a shell, and for a session that has no worktree
-	admin     string // where git keeps what belongs to the worktree
+	workspace string // "" for a shell, and for a session without a worktree
+	admin     string // where git keeps the worktree's own data
 	dir       string
 	home      string // the user's
 }
@@ -125,8 +125,8 @@ func (d *Driver) locate(ctx context.Context, b *box.Box, e box.Exec, mine own) (
 
 func (d *Driver) isKey(name string) bool { return slices.Contains(d.opts.Keys, name) }
 
-// environment is the user's own, without what would lead git elsewhere. Git comes first on PATH as the wrapper that
-// binds it to the worktree; what it binds to is told in variables of its own.
+// environment is the user's own, without variables that would lead git elsewhere. First on PATH is the wrapper that
+// binds git to the worktree; separate variables tell it which one.
 func (d *Driver) environment(b *box.Box, e box.Exec, at site, leave func(name string) bool, more ...string) []string {
 	path := layout{b.Dir}.bin()
 	if e.Own {
@@ -152,7 +152,7 @@ func (d *Driver) environment(b *box.Box, e box.Exec, at site, leave func(name st
 	return lastOfEach(slices.Concat(env, b.Spec.Env, e.Env))
 }
 
-// bound are the variables by which the wrapper binds git to the worktree.
+// bound are the variables that tell the wrapper which worktree to bind git to.
 func (at site) bound() (env []string) {
 	if at.workspace != "" {
 		ceiling := "GIT_CEILING_DIRECTORIES=" + filepath.Dir(at.workspace)
@@ -161,7 +161,7 @@ func (at site) bound() (env []string) {
 	return env
 }
 
-// lastOfEach keeps of every variable the value that was said last: programs differ in which of two they believe.
+// lastOfEach keeps the last value of every variable: programs disagree on which of two values counts.
 func lastOfEach(env []string) []string {
 	seen := map[string]bool{}
 	var kept []string

@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// own are the directories that belong to one session, or to one shell: the agent's settings, copied from the
-// provisioned ones, and what it sees as /tmp and /var/tmp.
+// own are the directories of one session or one shell: the agent's settings, copied from the provisioned ones, and the
+// directories that it sees as /tmp and /var/tmp.
 type own struct{ dir string }
 
 func (o own) home() string   { return filepath.Join(o.dir, "home") }
@@ -37,7 +37,7 @@ func (o own) make(l layout) error {
 	return nil
 }
 
-// Prepare makes a session's directories and says where it is. Its worktree is made by Checkout.
+// Prepare makes a session's directories and says where they are. Checkout makes its worktree.
 func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Place, error) {
 	if err := cage.CheckKey("session", session); err != nil {
 		return box.Place{}, err
@@ -61,7 +61,7 @@ func (d *Driver) home() (string, error) {
 	return os.UserHomeDir()
 }
 
-// prepare makes all of a session's directories or none.
+// prepare makes all of a session's directories, or none.
 func prepare(l layout, session string) error {
 	if _, err := os.Lstat(l.session(session)); err == nil {
 		return nil
@@ -84,8 +84,8 @@ func prepare(l layout, session string) error {
 	return err
 }
 
-// Checkout makes the session's worktree, and notes where git keeps what belongs to it: later the agent could say
-// otherwise.
+// Checkout makes the session's worktree, and records where git keeps the worktree's own data: later the agent could
+// change what the worktree says about that.
 func (d *Driver) Checkout(ctx context.Context, b *box.Box, session, base string) (string, error) {
 	if err := cage.CheckKey("session", session); err != nil {
 		return "", err
@@ -113,8 +113,8 @@ func (d *Driver) Checkout(ctx context.Context, b *box.Box, session, base string)
 	return branch(session), os.WriteFile(l.admin(session), []byte(name), 0o600)
 }
 
-// findAdmin finds the name under which a repository keeps a worktree. It is asked there and not in the worktree, whose
-// .git file an agent may have written.
+// findAdmin finds the name under which a repository keeps a worktree. It asks the repository and not the worktree,
+// because an agent may have written the worktree's .git file.
 func findAdmin(common, workspace string) (string, error) {
 	entries, err := os.ReadDir(filepath.Join(common, "worktrees"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -145,7 +145,7 @@ func sameDir(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// adminDir is where git keeps what belongs to the session's worktree; "" if it has none.
+// adminDir is where git keeps the own data of the session's worktree; "" if it has none.
 func adminDir(b *box.Box, common, session string) (string, error) {
 	l := layout{b.Dir}
 	if _, err := os.Lstat(l.workspace(session)); errors.Is(err, os.ErrNotExist) {
@@ -169,7 +169,7 @@ func adminDir(b *box.Box, common, session string) (string, error) {
 	return filepath.Join(common, "worktrees", string(name)), nil
 }
 
-// Halt ends what a session has running.
+// Halt ends everything that a session has running.
 func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
 	return runs(b).End(ctx, session)
 }
@@ -182,12 +182,12 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 	l := layout{b.Dir}
 	repo, err := git.Open(ctx, b.Spec.Repo)
 	admin := ""
-	if err == nil { // otherwise the repository is gone, and its worktrees are of no use without it
+	if err == nil { // otherwise the repository is gone, and its worktrees are useless
 		if admin, err = adminDir(b, repo.CommonDir, session); err != nil {
 			admin = ""
 		}
 	}
-	// First what is there, by a way that also removes what an agent has made hard to remove; then git's record of it.
+	// First remove the files, including those that an agent has made hard to remove; then git's record of the worktree.
 	if err := tree.Remove(l.workspace(session)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}

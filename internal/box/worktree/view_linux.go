@@ -15,18 +15,18 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// hostEtc is where the host's /etc is when the one in sight holds files of ours too.
+// hostEtc is where the host's /etc is when the visible /etc also holds files of ours.
 const hostEtc = "/.etc"
 
-// view is the machine as a program in the box sees it: the host's root read-only, and over it what differs.
+// view is the machine as a program in the box sees it: the host's root read-only, and over it the differences.
 type view struct {
 	data, home string
 	foreign    bool // the program is not the user whose files these are
 	mounts     []jail.Mount
 }
 
-// open shows, read-only and mapped to the program's user, the outermost directory on the way to each mount that is
-// closed to others. What is mounted or hidden already is either mapped or made anew.
+// open looks at the way to each mount and shows the outermost directory that is closed to others, read-only and mapped
+// to the program's user. What is mounted or hidden already is either mapped or new.
 func (v *view) open() {
 	v.show(v.home, false)
 	for _, m := range v.mounts {
@@ -47,11 +47,11 @@ func (v *view) placed(dir string) bool {
 	return slices.ContainsFunc(v.mounts, func(m jail.Mount) bool { return paths.Within(dir, m.Target) })
 }
 
-// dataDir is what cco keeps, as far as the record of a box tells.
+// dataDir is cco's data directory, as far as the record of a box tells.
 func dataDir(b *box.Box) string { return filepath.Dir(b.Exchange) }
 
-// system shows every directory in the host's root, read-only, but those that are made anew: /proc and /dev by the init,
-// /run without the sockets of the host's daemons, and /tmp and /var/tmp, where tmux, X and agents have theirs.
+// system shows every directory in the host's root read-only, except those that are made new: /proc and /dev by the
+// init, /run without the sockets of the host's daemons, and /tmp and /var/tmp, where tmux, X and agents keep theirs.
 func (v *view) system(p *jail.Plan, etc []box.File) error {
 	entries, err := os.ReadDir("/")
 	if err != nil {
@@ -89,7 +89,7 @@ func (v *view) system(p *jail.Plan, etc []box.File) error {
 	return v.etc(p, etc)
 }
 
-// etc shows the host's /etc. Files of ours are put among its entries, which are links to the real ones then.
+// etc shows the host's /etc. If there are files of ours, they stand among links to the real entries.
 func (v *view) etc(p *jail.Plan, files []box.File) error {
 	if len(files) == 0 {
 		p.Mounts = append(p.Mounts, jail.Mount{Source: "/etc", Target: "/etc"})
@@ -117,7 +117,7 @@ func (v *view) etc(p *jail.Plan, files []box.File) error {
 	return nil
 }
 
-// linkBeside makes a link to everything that the host has in one directory of /etc, except where ours goes.
+// linkBeside makes a link to every entry of the host in one directory of /etc, except where our files go.
 func linkBeside(p *jail.Plan, dir string, ours map[string]bool) error {
 	st, err := os.Lstat(filepath.Join("/etc", dir))
 	if err != nil || !st.IsDir() {
@@ -133,7 +133,7 @@ func linkBeside(p *jail.Plan, dir string, ours map[string]bool) error {
 			continue
 		}
 		target := filepath.Join(hostEtc, name)
-		if e.Type()&fs.ModeSymlink != 0 { // as it is: what it says can matter, as with localtime
+		if e.Type()&fs.ModeSymlink != 0 { // unchanged: its target can matter, as with localtime
 			if target, err = os.Readlink(filepath.Join("/etc", name)); err != nil {
 				continue
 			}
@@ -143,13 +143,13 @@ func linkBeside(p *jail.Plan, dir string, ours map[string]bool) error {
 	return nil
 }
 
-// real is a path as the kernel will reach it in the box, where no link is followed on the way to a mount.
+// real is the path by which the kernel reaches a name in the box: it follows no link on the way to a mount.
 func real(name string) (string, bool) {
 	name, err := filepath.EvalSymlinks(name)
 	return name, err == nil && filepath.IsAbs(name)
 }
 
-// show puts something of the host into sight at its own path.
+// show makes a path of the host visible at the same path.
 func (v *view) show(name string, write bool) {
 	name, ok := real(name)
 	if !ok {
@@ -162,7 +162,7 @@ func (v *view) show(name string, write bool) {
 	v.mounts = append(v.mounts, jail.Mount{Source: name, Target: name, File: !st.IsDir(), Write: write})
 }
 
-// hide leaves nothing in a directory, or in a file.
+// hide empties a directory or a file.
 func (v *view) hide(name string) {
 	name, ok := real(name)
 	if !ok {
@@ -178,10 +178,9 @@ func (v *view) hide(name string) {
 	}
 }
 
-// sorted gives the mounts outermost first. Of two at one place the later was meant.
-//
-// What is shown below /tmp stands in a directory that the program can write: the first directory on the way is made one
-// in which it can't, or it could put something else in the place of what is above a mount.
+// sorted returns the mounts, outermost first. Of two at one place the later one counts. A mount below /tmp stands in a
+// directory that the program can write: sorted makes the first directory on the way unwritable, or the program could
+// replace a directory above the mount.
 func (v *view) sorted() []jail.Mount {
 	all := map[string]jail.Mount{}
 	for _, m := range v.mounts {

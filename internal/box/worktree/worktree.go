@@ -1,6 +1,6 @@
-// Package worktree keeps boxes that share a repository of the user's: each session is a git worktree of it, on a branch
-// of its own, and its agent runs as the user. On Linux the kernel stands around it: everything of the machine is there
-// to be read, and only the session's own can be written. Elsewhere, and for who accepts that, nothing stands around it.
+// Package worktree keeps boxes that share a repository with the user: each session is a git worktree of it, on a branch
+// of its own, and its agent runs as the user. On Linux the kernel isolates it: the agent can read the whole machine,
+// but write only to the session's own files. Elsewhere, or if the user accepts that, there is no isolation.
 package worktree
 
 import (
@@ -18,19 +18,19 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Options are what a Driver is made with.
+// Options configure a Driver.
 type Options struct {
 	Tool   string   // cco-box on this machine
 	Guard  string   // cco-guard on this machine; "" if there is none
 	Home   string   // the user's; "" is what the environment says
-	Path   string   // the user's PATH: its directories stay in sight wherever they are
-	Caches []string // what tools keep below the home and an agent may write too
-	Keys   []string // variables of the user's environment that hold keys: the broker has them, agents don't
+	Path   string   // the user's PATH: its directories stay visible wherever they are
+	Caches []string // directories of tools below the home that an agent may write to
+	Keys   []string // variables of the user that hold keys: the broker gets them, agents don't
 
 	KeyFiles []string // files that hold them
 }
 
-// AcceptNoKernel is the weaker mode in which nothing stands around an agent.
+// AcceptNoKernel is the weaker mode in which an agent runs without isolation.
 const AcceptNoKernel = "no-kernel"
 
 // Driver makes worktree boxes.
@@ -63,14 +63,14 @@ func runs(b *box.Box) cage.Registry          { return cage.Registry{Dir: layout{
 func workspace(b *box.Box, id string) string { return layout{b.Dir}.workspace(id) }
 func branch(session string) string           { return "cco/" + session }
 
-// plain says whether a box goes without the kernel. It is decided when the box is made, and never silently after that.
+// plain says whether a box has no kernel isolation. This is decided at creation, and never changes silently.
 func plain(b *box.Box) bool { return slices.Contains(b.Spec.Accept, AcceptNoKernel) }
 
-// Check never refuses: all that is needed is git, without which cco does not run.
+// Check never refuses: only git is needed, and cco does not run without it.
 func (d *Driver) Check(context.Context) error { return nil }
 
-// Create makes the box's directories. Where the kernel can't be had it is refused if the user insists on it; otherwise
-// the box is marked as one without, and says so.
+// Create makes the box's directories. If the kernel's isolation is not available and the user requires it, Create
+// refuses; otherwise it marks the box as one without isolation, and says so.
 func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) error {
 	if err := checkAccepted(b); err != nil {
 		return err
@@ -111,7 +111,7 @@ func checkAccepted(b *box.Box) error {
 	return nil
 }
 
-// Start lets sessions run. A box that stands behind the kernel must find it again.
+// Start lets sessions run. A box with the kernel's isolation must still find it available.
 func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
 	if err := checkAccepted(b); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (d *Driver) open(ctx context.Context, b *box.Box) error {
 	return nil
 }
 
-// linkGit puts cco-box under the name of git into a directory that agents have first on PATH.
+// linkGit puts cco-box, named git, into a directory that is first on the agents' PATH.
 func (d *Driver) linkGit(b *box.Box) error {
 	dir := layout{b.Dir}.bin()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -150,7 +150,7 @@ func (d *Driver) linkGit(b *box.Box) error {
 	return os.Rename(tmp, link)
 }
 
-// Stop ends what the box's sessions have running and lets nothing else start.
+// Stop ends everything that the box's sessions have running and prevents further starts.
 func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 	b.Boot = ""
 	return errors.Join(runs(b).Close(ctx), tree.Remove(layout{b.Dir}.shells()))
@@ -192,7 +192,7 @@ func (d *Driver) Running(_ context.Context, b *box.Box) (bool, error) {
 	return runs(b).IsOpen()
 }
 
-// Provision keeps the skill and the instructions beside the worktrees: the user's own home is not cco's to write.
+// Provision keeps the skill and the instructions beside the worktrees: cco does not write to the user's own home.
 func (d *Driver) Provision(_ context.Context, b *box.Box, files []box.File, report box.Report) error {
 	root, err := os.OpenRoot(layout{b.Dir}.home())
 	if err != nil {

@@ -165,7 +165,10 @@ func TestKeysAreTheProgramsBusiness(t *testing.T) {
 		until [ $n -ge 100 ]; do kill -HUP 0; sleep 0.05; done
 		SELF ask "$0" after; read line; echo "n $((n % 100)) line $line"`, Mark)
 	c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
-	c.Attr = func(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid, a.Setctty, a.Ctty = false, true, true, 0 }
+	c.Attr = func(a *syscall.SysProcAttr) {
+		a.Setpgid, a.Setsid = false, true
+		a.Setctty, a.Ctty = true, 0
+	}
 	p := must.Get(proc.Start(t.Context(), c))(t)
 	_ = slave.Close()
 	screen := &screen{}

@@ -45,7 +45,7 @@ func (p *Plan) build(res *Result) error {
 	if err := p.coverSockets(root, res); err != nil {
 		return err
 	}
-	// The kernel lets nobody mount a proc of his own who does not see all of ours.
+	// The kernel lets a process mount a new proc only if it sees all of the old one.
 	if !p.Nested {
 		if err := closeProc(root); err != nil {
 			return err
@@ -65,8 +65,8 @@ func (p *Plan) build(res *Result) error {
 	return step("raise loopback", raiseLoopback())
 }
 
-// joinCgroups moves this thread, and so the program that it starts: moving one's own thread is the one move
-// that does not make the whole machine wait.
+// joinCgroups moves this thread, and so the program that it starts: moving one's own thread is the only move that does
+// not make the whole machine wait.
 func (p *Plan) joinCgroups() error {
 	for i := range p.Cgroups {
 		fd := CgroupFDs + i
@@ -78,11 +78,11 @@ func (p *Plan) joinCgroups() error {
 	return nil
 }
 
-// gone stands for a source that was removed meanwhile.
+// gone stands for a source that has been removed.
 const gone = -2
 
-// openTrees clones every source while we are still who started us, and what only the box's own user may reach
-// after that. It ends as the box's user.
+// openTrees clones every source while we still are the starter's user, and afterwards those that only the box's own
+// user may reach. It ends as the box's user.
 func (p *Plan) openTrees() ([]int, error) {
 	trees := make([]int, len(p.Mounts))
 	handed := CgroupFDs + p.Cgroups
@@ -126,7 +126,7 @@ func (p *Plan) openTrees() ([]int, error) {
 	return trees, nil
 }
 
-// OpenTree clones the source of a mount, with all that is mounted in it and the rights that the mount is to have.
+// OpenTree clones the source of a mount, with everything mounted in it and with the mount's access rights.
 func OpenTree(m Mount) (int, error) { return cloneTree(unix.AT_FDCWD, m.Source, 0, m) }
 
 func cloneTree(at int, name string, flags uint, m Mount) (int, error) {
@@ -152,13 +152,13 @@ func setAttr(fd int, flags uint, set uint64) error {
 	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|flags, &unix.MountAttr{Attr_set: set})
 }
 
-// quiet is how the filesystems of the cage's own are mounted.
+// quiet are the flags for mounting the cage's own filesystems.
 const quiet = unix.MS_NOSUID | unix.MS_NODEV
 
-// makeRoot makes an empty root, gives it a fresh proc and stands in it. The kernel wants the old proc to be visible
-// when the new one is mounted, hence before the host's root is left.
+// makeRoot makes an empty root, mounts a new proc in it and enters it. The kernel requires the old proc to be visible
+// when the new one is mounted, so this is done before leaving the host's root.
 func makeRoot() error {
-	const at = "/tmp" // any directory that every system has; nothing of it is seen again
+	const at = "/tmp" // every system has this directory; its content is not seen again
 	if err := unix.Mount("tmpfs", at, "tmpfs", quiet, "mode=755,size=32m,nr_inodes=64k"); err != nil {
 		return step("mount root", err)
 	}
@@ -176,7 +176,7 @@ func makeRoot() error {
 	return nil
 }
 
-// enterRoot leaves the host's root for the one that we stand in.
+// enterRoot leaves the host's root for the one that we are in.
 func enterRoot() (int, error) {
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return -1, step("pivot root", err)
@@ -191,11 +191,11 @@ func enterRoot() (int, error) {
 	return root, step("open root", err)
 }
 
-// furnish makes what is the box's own: directories, files and the filesystems that start empty.
+// furnish makes the box's own entries: directories, files and the filesystems that start empty.
 func (p *Plan) furnish(root int) error {
 	unix.Umask(0)
 	defer unix.Umask(0o022)
-	// First: what follows may be in them.
+	// These come first: the following may be in them.
 	if err := p.mountEmpty(root); err != nil {
 		return err
 	}
@@ -229,8 +229,8 @@ func (p *Plan) mountEmpty(root int) error {
 	}{
 		{"tmpfs", "/tmp", tmp, unix.MS_NODEV},
 		{"tmpfs", "/dev/shm", shm, unix.MS_NODEV},
-		// Its terminals are devices. Nobody can make another one there, and they are this box's own. The machine has some
-		// thousands for all boxes together.
+		// Its terminals are devices. Nobody can make other devices there, and they belong to this box alone. The
+		// machine has some thousands for all boxes together.
 		{"devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=0620,max=256", unix.MS_NOEXEC},
 	} {
 		if err := makeDir(root, m.at); err != nil {
@@ -258,7 +258,7 @@ func (p *Plan) place(root, tree int, m Mount) error {
 	}
 }
 
-// hide puts a filesystem in memory over a directory. It can be furnished with mounts until closeEmpty.
+// hide puts a filesystem in memory over a directory. Mounts can be placed in it until closeEmpty.
 func hide(root int, m Mount) error {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -280,7 +280,7 @@ func hide(root int, m Mount) error {
 	return attach(root, fd, m)
 }
 
-// closeEmpty makes what hides something read-only, as the mounts in it have been placed.
+// closeEmpty makes the hiding filesystems read-only, after the mounts in them have been placed.
 func (p *Plan) closeEmpty(root int) error {
 	for _, m := range p.Mounts {
 		if !m.Empty {
@@ -298,7 +298,7 @@ func (p *Plan) closeEmpty(root int) error {
 	return nil
 }
 
-// copyIn makes a filesystem in memory and copies a tree into it that is not shown itself.
+// copyIn makes a filesystem in memory and copies into it a tree that is not shown itself.
 func (p *Plan) copyIn(root, tree int, m Mount) error {
 	defer closeFD(tree)
 	if err := makeDir(root, m.Target); err != nil {
@@ -314,9 +314,9 @@ func (p *Plan) copyIn(root, tree int, m Mount) error {
 // emptyDir is a directory of the cage's root that stays empty.
 const emptyDir = "/.empty"
 
-// closeProc shuts the parts of /proc that belong to the machine, and forbids user namespaces below ours.
+// closeProc closes the parts of /proc that belong to the machine, and forbids user namespaces below ours.
 func closeProc(root int) error {
-	// Older kernels have no such switch; the seccomp filter says the same.
+	// Older kernels lack this switch; the seccomp filter forbids the same.
 	if err := overwrite("/proc/sys/user/max_user_namespaces", "0"); err != nil && !errors.Is(err, unix.ENOENT) {
 		return step("forbid user namespaces", err)
 	}
@@ -338,7 +338,7 @@ func closeProc(root int) error {
 	return nil
 }
 
-// cover puts source read-only over target, if there is one.
+// cover puts source read-only over target, if the target exists.
 func cover(root int, source, target string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(target, &st); err == unix.ENOENT {

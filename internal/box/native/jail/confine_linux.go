@@ -7,16 +7,16 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-	"kernel.org/pub/linux/libs/security/libcap/psx" // works in programs built with cgo too, which a plain go install gives
+	"kernel.org/pub/linux/libs/security/libcap/psx" // also works in programs built with cgo, as by a plain go install
 )
 
-// secureBits lock what root and capabilities could ever mean to the program.
+// secureBits take all meaning from root and capabilities for the program, for good.
 const secureBits = 1<<0 | 1<<1 | // no privileges from being root, locked
 	1<<2 | 1<<3 | // none kept or gained by changing ids, locked
 	1<<5 | // keep-caps stays off
 	1<<6 | 1<<7 // no ambient capabilities, locked
 
-// become takes on the box's user in every thread. The capabilities in our own user namespace stay for now.
+// become switches every thread to the box's user. The capabilities in our own user namespace stay for now.
 func (p *Plan) become() error {
 	if err := unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (p *Plan) confine(res *Result) error {
 	if err := p.limit(); err != nil {
 		return step("set limits", err)
 	}
-	// A session keyring of our own: what the starter's login holds is not for the program. Kernels without keys say
-	// ENOSYS.
+	// This joins a new session keyring: the program must not see the keys of the starter's login. Kernels without keys
+	// answer ENOSYS.
 	_, _ = unix.KeyctlJoinSessionKeyring("")
 	bound := dropBounding
 	if p.Contained {
@@ -61,7 +61,7 @@ func (p *Plan) confine(res *Result) error {
 	if err := p.seccomp(res); err != nil {
 		return err
 	}
-	// The filter has brought no-new-privs to the other threads. Without it they are asked one by one, which takes longer.
+	// The filter has brought no-new-privs to the other threads. Without it each is asked separately, which takes longer.
 	if !res.Seccomp {
 		if _, _, errno := psx.Syscall3(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); errno != 0 {
 			return step("set no-new-privs", errno)
@@ -70,7 +70,7 @@ func (p *Plan) confine(res *Result) error {
 	return p.tie()
 }
 
-// limit bounds the number of processes and forbids core dumps: a core pattern is a program of the host.
+// limit limits the number of processes and forbids core dumps: a core pattern may name a program of the host.
 func (p *Plan) limit() error {
 	// With 1 the kernel does not even start the program that a pattern pipes to; with 0 it would.
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
@@ -80,13 +80,13 @@ func (p *Plan) limit() error {
 		return nil
 	}
 	n := uint64(p.Procs)
-	// The difference is ours: an init that can't start a thread any more would take the box with it.
+	// The difference is for the init: if it could not start a thread any more, the box would end.
 	return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n + initThreads})
 }
 
 const initThreads = 32
 
-// unlimit gives the init itself its room back once the program runs.
+// unlimit raises the init's own limit again once the program runs.
 func (p *Plan) unlimit() error {
 	if p.Procs == 0 {
 		return nil
@@ -95,12 +95,12 @@ func (p *Plan) unlimit() error {
 	return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n})
 }
 
-// dropBounding is done for the thread that starts the program. The others never execute anything.
+// dropBounding works on the thread that starts the program. The other threads never execute anything.
 func dropBounding() error {
 	for c := uintptr(0); ; c++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if err == unix.EINVAL && c > unix.CAP_AUDIT_READ {
-			break // past the last one that this kernel knows
+			break // after the last one that this kernel knows
 		}
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func dropBounding() error {
 	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 }
 
-// checkBounding makes sure that whoever started us has dropped them all.
+// checkBounding makes sure that our starter has dropped them all.
 func checkBounding() error {
 	for c := uintptr(0); ; c++ {
 		held, _, errno := unix.Syscall(unix.SYS_PRCTL, unix.PR_CAPBSET_READ, c, 0)
@@ -137,8 +137,8 @@ func dropCapabilities() error {
 	return nil
 }
 
-// tie makes the kernel kill us with our starter. A change of credentials undoes that, so it comes last, and a starter
-// that died before is noticed by the hang-up of its end of the socket: in a new pid namespace it has no pid to ask for.
+// tie makes the kernel kill us with our starter. A change of credentials undoes that, so it comes last. If the starter
+// died before, its end of the socket has hung up: in a new pid namespace we can't ask for its pid.
 func (p *Plan) tie() error {
 	// The parent of a container's init is a part of its engine, of which a thread may end at any time.
 	if !p.Contained {

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ContainedFDs are the descriptors that the starter of a container sends with its first byte: the program's three
-// streams, and the lock.
+// ContainedFDs is the number of descriptors that the starter of a container sends with its first byte: the program's
+// three streams, and the lock.
 const ContainedFDs = 4
 
-// Contain is pid 1 of a container. It calls its starter, takes the descriptors that it would have been born with in a
-// native box, and becomes the same init.
+// Contain is pid 1 of a container. It connects to its starter, receives the descriptors that the init of a native box
+// starts with, and becomes the same init.
 func Contain(socket string) int {
 	runtime.LockOSThread()
 	if os.Getpid() != 1 {
@@ -40,7 +40,7 @@ func contain(socket string) error {
 		return step("take descriptors", err)
 	}
 	const aside = 64 // above everything that is open
-	// Whatever has these numbers now is the runtime's own. It is gone with the exec.
+	// These numbers may belong to the runtime's own files. The exec closes them.
 	for to, from := range map[int]int{0: fds[0], 1: fds[1], 2: fds[2], ControlFD: control, LockFD: fds[3]} {
 		if err := unix.Dup3(from, aside+to, unix.O_CLOEXEC); err != nil {
 			return err

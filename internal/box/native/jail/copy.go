@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CopyTree copies what is in one directory into another, which exists. What programs in a box wrote there is not
-// trusted: links are copied as links, nothing is followed out of either directory, and what is neither a file, a
-// directory nor a link stays behind. Each new entry is shown to own, as a name in an open directory.
+// CopyTree copies the content of one directory into another, which exists. It does not trust what programs in a box
+// wrote there: it copies links as links, follows nothing out of either directory, and skips what is neither a file, a
+// directory nor a link. It passes each new entry to own, as a name in an open directory.
 //
-// It is done for every shell in a box. With os.Root it takes four times as long.
+// This runs for every shell in a box. With os.Root it takes four times as long.
 func CopyTree(from, to string, own func(dir int, name string) error) error {
 	src, err := unix.Open(from, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -127,7 +127,7 @@ func copyFile(src, dst int, name string) error {
 	return errors.Join(err, to.Close())
 }
 
-// small is the size of a file for which it is not worth the while to ask the kernel how it is best copied.
+// small is the largest size at which asking the kernel for the best way to copy a file is not worth it.
 const small = 16 << 10
 
 func copySmall(out, in int) error {

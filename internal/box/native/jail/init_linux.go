@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPlan bounds what is read from the starter, so that a confused one can't make us fill the memory.
+// maxPlan limits how much is read from the starter, so that a faulty one can't make us fill the memory.
 const maxPlan = 16 << 20
 
-// Main is pid 1 of a box. It returns the status to exit with; what happened is told over the control socket.
+// Main is pid 1 of a box. It returns its exit status; the result goes over the control socket.
 func Main() int {
-	// The program is started from this thread: what a thread gives up is what its children lack.
+	// The program is started from this thread: its children lack the rights that this thread gives up.
 	runtime.LockOSThread()
-	// Whatever our starter had open without close-on-exec must not reach the program.
+	// Files that our starter left open without close-on-exec must not reach the program.
 	if err := unix.CloseRange(ControlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return 1
 	}
@@ -54,7 +54,7 @@ func run(p *Plan) Result {
 	return p.program(res)
 }
 
-// missing is a layer of isolation that this kernel can't give.
+// missing is a layer of isolation that this kernel does not provide.
 type missing struct {
 	layer string
 	err   error
@@ -91,8 +91,8 @@ func receive(p *Plan) error {
 }
 
 // offerViews gives our starter the table of this box's System V memory, and a socket that answers questions about this
-// box's sockets: the kernel shows everybody those of their own namespaces, and what was opened here goes on showing
-// ours. The blank beside each is none to who reads the result. What can't be given is not counted.
+// box's sockets: the kernel shows each process its own namespaces, and files opened here keep showing ours. Readers of
+// the result skip the blank sent with each. A view that can't be given is not counted.
 func offerViews() {
 	table, err := unix.Open("/proc/sysvipc/shm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	offer(table, err)
@@ -142,7 +142,7 @@ func send(res Result) error {
 	return nil
 }
 
-// step names what was being done.
+// step adds the name of the step to its error.
 func step(name string, err error) error {
 	if err == nil {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Devices are the nodes of the host's /dev that a box shows.
+// Devices are the device files of the host that a box shows.
 func Devices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 }
 
-// What Landlock leaves open: to read everywhere, to write to files, and everything in the box's own directories.
+// Landlock allows reading everywhere, writing to files, and everything in the box's own directories.
 const (
 	mayRead   = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
 	mayChange = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
@@ -22,19 +22,19 @@ const (
 	mayReach  = ll.AccessFSResolveUnix
 )
 
-// landlock says a second time what the mounts say: where the program may write, and that it can neither signal nor
-// reach by an abstract socket what is outside. It confines the thread that starts the program: done for all threads,
-// each would be in a domain of its own, and the one that relays signals could not reach the program.
+// landlock repeats the limits of the mounts: where the program may write, and that it can't signal processes outside or
+// reach them by abstract sockets. It confines only the thread that starts the program: otherwise each thread would be
+// in a domain of its own, and the one that relays signals could not reach the program.
 func (p *Plan) landlock(res *Result) error {
 	if p.Contained {
-		return nil // the engine's mounts and namespaces say it all, and its seccomp filter may not know these calls
+		return nil // the engine's mounts and namespaces do all this, and its filter may refuse these calls
 	}
 	if p.Nested {
-		return nil // who is in a domain of Landlock's can't mount
+		return nil // a process in a Landlock domain can't mount
 	}
 	abi, err := ll.LandlockGetABIVersion()
 	if err == nil && abi < 2 {
-		// The first version forbids to move a file to another directory, which nothing can work with.
+		// The first version forbids moving a file to another directory, which every program needs.
 		err = fmt.Errorf("this kernel has version %d, the first usable one is 2", abi)
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *Plan) landlock(res *Result) error {
 	return nil
 }
 
-// handled are the rights that a version of Landlock knows, of those that concern us.
+// handled are the rights that matter to us and that a version of Landlock knows.
 func handled(abi int) ll.RulesetAttr {
 	attr := ll.RulesetAttr{HandledAccessFS: mayAll | mayReach}
 	if abi < UnixABI {
@@ -90,7 +90,7 @@ func (p *Plan) restrict(abi int) error {
 	allow(mayAll, p.Write...)
 	allow(mayReach, p.Reach...)
 	if p.TTY {
-		// A shell that writes to /dev/stderr opens the terminal again.
+		// A shell that writes to /dev/stderr reopens the terminal.
 		allow(mayChange, "/proc/self/fd/0")
 	}
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// A unix socket is found by its inode, also where nothing can be written and across all namespaces. In an overlay the
-// inodes are its own: the host's sockets and FIFOs are names there that lead nowhere, those of today and of tomorrow.
+// A unix socket is found by its inode, even on read-only mounts and across all namespaces. An overlay has its own
+// inodes: in it the names of the host's sockets and FIFOs, present and future, lead nowhere.
 
-// overlaid says whether a mount is shown through an overlay, if there can be one.
+// overlaid says whether a mount is shown through an overlay, if possible.
 func (m Mount) overlaid() bool { return m.Host && !m.File && !m.Write }
 
-// openSource opens what a mount shows. An overlay is laid over it once there is something empty to lay it on.
+// openSource opens the source of a mount. The overlay is made later, when there is an empty directory for it.
 func openSource(m Mount) (int, error) {
 	if m.overlaid() {
 		return unix.Open(m.Source, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -26,16 +26,16 @@ func openSource(m Mount) (int, error) {
 	return OpenTree(m)
 }
 
-// top is a directory of which several parts are shown. One overlay over it is enough for all of them: making and
-// removing one costs more than starting a program.
+// top is a directory of which several parts are shown. One overlay serves all of them: making and removing one costs
+// more than starting a program.
 type top struct {
 	dir   string
 	parts []int // of Plan.Mounts
 	fd    int
 }
 
-// tops finds what directories have in common that begin alike: the whole of it, and below that what each of its own
-// directories has several parts of, in case the box's user may not go through the whole. What stands alone has no top.
+// tops finds the common parents of directories: the outermost one, and below it each of its directories with several
+// parts, in case the box's user may not enter the outermost. A directory that stands alone has no top.
 func tops(mounts []Mount) []*top {
 	list := outermost(mounts)
 	for _, t := range slices.Clone(list) {
@@ -69,7 +69,7 @@ func outermost(mounts []Mount) []*top {
 	return slices.DeleteFunc(list, func(t *top) bool { return len(t.parts) < 2 })
 }
 
-// common is the deepest directory that two are in.
+// common is the deepest directory that holds both.
 func common(a, b string) string {
 	for !paths.Within(b, a) {
 		a = path.Dir(a)
@@ -77,7 +77,7 @@ func common(a, b string) string {
 	return a
 }
 
-// openTops opens the tops while we are still who started us. One that can't be opened is done without.
+// openTops opens the tops while we still are the starter's user. It skips a top that can't be opened.
 func (p *Plan) openTops() []*top {
 	list := tops(p.Mounts)
 	for _, t := range list {
@@ -88,9 +88,9 @@ func (p *Plan) openTops() []*top {
 	return list
 }
 
-// layOver turns the directories of the host that were opened into overlays, or into clones where it can't be.
-// It is done while they are still mounted in our namespace, and as the box's user: an overlay's maker may read what the
-// overlay shows, or nobody can.
+// layOver turns the opened directories of the host into overlays, or into clones if that fails. It works while they are
+// still mounted in our namespace, and as the box's user: an overlay can be read only if its maker may read what it
+// shows.
 func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) error {
 	done := make([]bool, len(trees))
 	for _, t := range tops {
@@ -122,8 +122,8 @@ func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) erro
 	return nil
 }
 
-// layTop takes the parts of one top from its overlay. What can't be had of it is left for an overlay of its own:
-// something may be mounted below the top, or the box's user may not go through it.
+// layTop takes the parts of one top from its overlay. Parts that are not available there get an overlay of their own:
+// something may be mounted below the top, or the box's user may not enter it.
 func (p *Plan) layTop(t *top, trees []int, empty string, done []bool) {
 	if unix.Faccessat(t.fd, ".", unix.X_OK, 0) != nil {
 		return
@@ -133,7 +133,7 @@ func (p *Plan) layTop(t *top, trees []int, empty string, done []bool) {
 		return
 	}
 	defer closeFD(tree)
-	// Older kernels clone only what is mounted somewhere. Where it is, it goes with the host's root.
+	// Older kernels clone only trees that are mounted somewhere. This mount goes away with the host's root.
 	if err := unix.MoveMount(tree, "", t.fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return
 	}
@@ -156,8 +156,8 @@ func (p *Plan) layTop(t *top, trees []int, empty string, done []bool) {
 	}
 }
 
-// overlay shows a directory on top of an empty one. It is named by its descriptor: its path may hold what separates
-// directories for the kernel, and be too long.
+// overlay shows a directory on top of an empty one. It names the directory by its descriptor: its path may be too long,
+// or contain the kernel's separator.
 func overlay(dir int, empty string) (int, error) {
 	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -176,8 +176,7 @@ func overlay(dir int, empty string) (int, error) {
 	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
-// coverSockets puts something that is no socket over those that are known, where a directory of the host is shown as it
-// is.
+// coverSockets covers the known sockets with something else, where a directory of the host is shown unchanged.
 func (p *Plan) coverSockets(root int, res *Result) error {
 	for _, m := range p.Mounts {
 		bare := m.Host && !m.File && (m.Write || slices.Contains(res.Bare, m.Target))
@@ -191,7 +190,7 @@ func (p *Plan) coverSockets(root int, res *Result) error {
 			if err == nil {
 				err = coverItself(root, tree, nothing)
 			}
-			// Who may not even look there can't connect either.
+			// A user who may not even look there can't connect either.
 			if err != nil && !errors.Is(err, unix.EACCES) {
 				return step("cover "+nothing.Target, err)
 			}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program starts the program, hands signals on to it and reaps whatever dies until it does.
-// The kernel kills the rest when this process ends.
+// program starts the program, passes signals on to it and reaps dying processes until it ends. The kernel kills the
+// rest when this process ends.
 func (p *Plan) program(res Result) Result {
 	file, code := lookPath(p.Argv[0], p.Env, p.Dir)
 	if code != 0 {
@@ -29,7 +29,7 @@ func (p *Plan) program(res Result) Result {
 		return failed(res, step("set limits", err))
 	}
 	go relay(pid)
-	// What the program sends to its pid 1 must not end the box. Not before the start: the program would ignore them too.
+	// Signals from the program to its pid 1 must not end the box. Before the start, the program would inherit this.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM)
 	status, err := reap(pid)
 	if err != nil {
@@ -43,8 +43,8 @@ func (p *Plan) program(res Result) Result {
 	return res
 }
 
-// relay passes signals on to the program. They come as bytes from the starter, whom nobody in the box
-// can speak for; if the kernel should not have killed us with it, its hang-up ends us here.
+// relay passes signals on to the program. They come as bytes from the starter, which nobody in the box can imitate; if
+// the kernel has not killed us with the starter, its hang-up ends us here.
 func relay(pid int) {
 	var sig [1]byte
 	for {
@@ -86,7 +86,7 @@ func cantStart(res Result, name string, code int, err error) Result {
 	return res
 }
 
-// lookPath finds a program as a shell would, with 127 for one that isn't there and 126 for one that can't be run.
+// lookPath finds a program as a shell would; the status is 127 if it is missing and 126 if it can't be run.
 func lookPath(name string, env []string, dir string) (string, int) {
 	if strings.Contains(name, "/") {
 		file := name

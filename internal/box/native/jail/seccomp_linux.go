@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastKnown is the newest system call that this filter was written with. Later ones don't exist for the program:
-// nobody has judged them.
+// lastKnown is the newest system call that this filter knows. Later calls don't exist for the program, because nobody
+// has reviewed them.
 const lastKnown = unix.SYS_RSEQ_SLICE_YIELD
 
-// newNamespaces are the flags of clone and unshare that make one.
+// newNamespaces are the flags of clone and unshare that make a namespace.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// ofContainers are those of them that a nested program may make. Its containers share its network and its cgroup: a
-// network of its own would open to it what the kernel has for those who administer one.
+// ofContainers are those that a nested program may make. Its containers share its network and its cgroup: with a
+// network of its own it could reach the kernel's code for network administrators.
 const ofContainers = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID
 
-// Offsets in struct seccomp_data. Both machines are little-endian: the low half of an argument comes first.
+// Offsets in struct seccomp_data. Both architectures are little-endian: the low half of an argument comes first.
 const (
 	offNr   = 0
 	offArch = 4
@@ -27,8 +27,8 @@ const (
 	offArg1 = 24
 )
 
-// denied are the calls that the program has no business with, on every machine. Most want a capability that it
-// doesn't have; the filter stands in for the kernel bug that forgets to ask.
+// denied are the calls that a program never needs, on every architecture. Most require a capability that it doesn't
+// have; the filter protects against kernel bugs that skip this check.
 func denied() []uint32 {
 	return []uint32{
 		unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSPICK, unix.SYS_LISTNS,
@@ -44,7 +44,7 @@ func denied() []uint32 {
 	}
 }
 
-// inNamespaces are denied to all but nested programs, who can use them in namespaces of their own alone.
+// inNamespaces are denied to all but nested programs, who can use them only in their own namespaces.
 func inNamespaces() []uint32 {
 	return []uint32{
 		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
@@ -53,18 +53,18 @@ func inNamespaces() []uint32 {
 	}
 }
 
-// families are the kinds of socket that a program needs. Others, such as AF_VSOCK, know no network namespace.
+// families are the kinds of socket that a program needs. Others, such as AF_VSOCK, ignore network namespaces.
 func families() []uint32 {
 	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 }
 
-// personalities that change nothing but what uname says; others switch off the hardening of the address space.
+// personalities are those that only change what uname says; others switch off address space hardening.
 func personalities() []uint32 { return []uint32{0, 0x8, 0x20000, 0x20008, 0xffffffff} }
 
 // terminalTricks are the ioctls that type into a terminal, reach a console or load a line discipline.
 func terminalTricks() []uint32 { return []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} }
 
-// assembly is a filter in the making. Every test jumps at most over its own answer, so that no jump is ever too far.
+// assembly is a filter under construction. Every test jumps at most over its own answer, so no jump is too long.
 type assembly struct{ code []unix.SockFilter }
 
 func (a *assembly) load(off uint32) {
@@ -93,8 +93,8 @@ func (a *assembly) call(nr uint32, block func(*assembly)) {
 	a.code = append(a.code, b.code...)
 }
 
-// deny refuses many calls. They are sorted and tested in bundles, because the kernel walks through the whole filter for
-// every call that there is when it installs it.
+// deny refuses many calls. It sorts and tests them in bundles, because on installing a filter the kernel walks through
+// all of it for every existing call.
 func (a *assembly) deny(nrs []uint32) {
 	slices.Sort(nrs)
 	for bundle := range slices.Chunk(nrs, 8) {
@@ -121,11 +121,11 @@ func filter(nested bool) []unix.SockFilter {
 	a.skip(unix.BPF_JEQ, nativeArch, 1, true)
 	a.answer(refuse(uint32(unix.ENOSYS)))
 	a.load(offNr)
-	// Above everything known is also where the x32 calls are, with their bit 30.
+	// The x32 calls, with their bit 30, are also above all known calls.
 	a.skip(unix.BPF_JGT, lastKnown, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
 	a.deny(calls)
-	// The flags of clone3 are behind a pointer. Without it everyone falls back to clone.
+	// The flags of clone3 are behind a pointer. Without clone3 programs fall back to clone.
 	a.skip(unix.BPF_JEQ, unix.SYS_CLONE3, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
 	for _, c := range []struct{ nr, flags uint32 }{{unix.SYS_CLONE, spaces},

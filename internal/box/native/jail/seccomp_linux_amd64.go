@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const nativeArch = unix.AUDIT_ARCH_X86_64
 
-// deniedHere are the calls that only this machine has.
+// deniedHere are the calls that only this architecture has.
 func deniedHere() []uint32 {
 	return []uint32{
 		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS,

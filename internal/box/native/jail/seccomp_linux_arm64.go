@@ -4,5 +4,5 @@ import "golang.org/x/sys/unix"
 
 const nativeArch = unix.AUDIT_ARCH_AARCH64
 
-// deniedHere are the calls that only this machine has: none.
+// deniedHere are the calls that only this architecture has: none.
 func deniedHere() []uint32 { return nil }

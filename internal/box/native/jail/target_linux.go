@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attach puts a cloned tree at its place in the box. The place is reached without following any link:
-// the program of an earlier run may have put one there.
+// attach puts a cloned tree at its place in the box. It follows no link on the way: the program of an earlier run may
+// have put one there.
 func attach(root, tree int, m Mount) error {
 	defer closeFD(tree)
 	rel := strings.TrimPrefix(path.Clean(m.Target), "/")
@@ -38,7 +38,7 @@ func attach(root, tree int, m Mount) error {
 	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// unless forgives what keeps a mount from its place, if it is soft.
+// unless ignores the error of placing a mount if the mount is soft.
 func (m Mount) unless(err error) error {
 	if m.Soft {
 		return nil
@@ -46,8 +46,8 @@ func (m Mount) unless(err error) error {
 	return err
 }
 
-// coverItself puts a cloned tree over what it was cloned from. Whoever replaces or removes that on the host may do so
-// at any moment.
+// coverItself puts a cloned tree over its own source. Programs on the host may replace or remove the source at any
+// moment.
 func coverItself(root, tree int, m Mount) error {
 	defer closeFD(tree)
 	at, err := beneath(root, strings.TrimPrefix(path.Clean(m.Target), "/"))
@@ -70,7 +70,7 @@ func beneath(dir int, rel string) (int, error) {
 	})
 }
 
-// openDir opens a directory of the box and makes those that are missing on the way.
+// openDir opens a directory of the box and makes missing directories on the way.
 func openDir(root int, rel string) (int, error) {
 	rel = strings.Trim(rel, "/")
 	if rel == "" {

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// A plan travels as bytes in a fixed order. JSON would change arguments that are not valid UTF-8, and takes as long to
-// read as the box takes to build.
+// A plan is sent as bytes in a fixed order. JSON would change arguments that are not valid UTF-8, and reading it takes
+// as long as building the box.
 
-// Encode gives the plan as it is sent: its length, then itself.
+// Encode returns the plan as it is sent: its length, then its content.
 func (p *Plan) Encode() []byte {
 	w := &writer{buf: make([]byte, 4, 16<<10)}
 	w.flag(p.Shared)
@@ -54,7 +54,7 @@ func (p *Plan) Encode() []byte {
 	return w.buf
 }
 
-// decode reads what Encode wrote, without the length.
+// decode reads a plan that Encode wrote, without the length.
 func (p *Plan) decode(data []byte) error {
 	r := &reader{buf: data}
 	p.Shared = r.flag()
@@ -124,7 +124,7 @@ func (w *writer) flag(b bool) {
 	}
 }
 
-// reader gives zero values once something was wrong.
+// reader returns zero values after the first error.
 type reader struct {
 	buf []byte
 	bad bool
@@ -140,7 +140,7 @@ func (r *reader) number() int64 {
 	return n
 }
 
-// count is a number of things that each take at least one byte.
+// count reads the number of entries in a list. Each entry takes at least one byte.
 func (r *reader) count() int {
 	n := r.number()
 	if n < 0 || n > int64(len(r.buf)) {
