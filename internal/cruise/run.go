@@ -16,8 +16,7 @@ type Run interface {
 	Now() (time.Time, error)
 	// Start begins a step, which runs at least once.
 	Start(step string, in any) Pending
-	// Recv waits for something sent to the phase. It is a durable timer and a signal in one; nil means that the time ran
-	// out.
+	// Recv waits for an event, as a durable timer and a signal in one; nil means that the time ran out.
 	Recv(timeout time.Duration) (*Event, error)
 	// Full says that the engine wants to go on with a new history, and the state carried over.
 	Full() bool
@@ -31,8 +30,8 @@ type Pending interface {
 
 // Kinds of events that a phase understands.
 const (
-	EventWake    = "wake"    // a webhook, or another's look, says that there is news; anybody can cause it
-	EventNews    = "news"    // a person wants it looked at now
+	EventWake    = "wake"    // a webhook or another phase's look says that there is news; anybody can cause it
+	EventNews    = "news"    // a person wants a look now
 	EventComment = "comment" // said locally, without the forge
 	EventAccept  = "accept"  // a stranger's comment that the user lets through
 	EventPause   = "pause"
@@ -45,12 +44,12 @@ type Event struct {
 	ID    string    `json:"id"`
 	Kind  string    `json:"kind"`
 	Text  string    `json:"text,omitempty"`  // what was said, or which comment is accepted
-	Force bool      `json:"force,omitempty"` // of a cleanup
+	Force bool      `json:"force,omitempty"` // for a cleanup
 	At    time.Time `json:"at,omitzero"`
-	// MoreRounds and MoreCost are what a phase gets that has ended at a limit.
+	// MoreRounds and MoreCost extend a phase that has ended at a limit.
 	MoreRounds int     `json:"more_rounds,omitempty"`
 	MoreCost   float64 `json:"more_cost,omitempty"`
-	// Over names somebody whose request for changes a merge goes past.
+	// Over names somebody whose request for changes a merge ignores.
 	Over string `json:"over,omitempty"`
 }
 

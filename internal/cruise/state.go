@@ -37,12 +37,12 @@ type Spec struct {
 
 	MaxRounds  int           `json:"max_rounds"`
 	MaxCost    float64       `json:"max_cost"`
-	DiffBudget int           `json:"diff_budget"` // lines changed in all, past which a phase asks
+	DiffBudget int           `json:"diff_budget"` // changed lines in all; a phase with more asks
 	Timeout    time.Duration `json:"timeout"`     // without activity
 	Draft      bool          `json:"draft,omitempty"`
 	Merge      bool          `json:"merge,omitempty"`
 	Branch     string        `json:"branch,omitempty"` // given by the user, instead of one that is made up
-	// comments that come closer together than this are one round; 0 is ten seconds
+	// comments closer together than this share a round; 0 is ten seconds
 	Quiet time.Duration `json:"quiet,omitempty"`
 }
 
@@ -94,7 +94,7 @@ const (
 	EndCleanup  End = "cleaned up"
 )
 
-// PullRequest is where a phase's work is looked at.
+// PullRequest is where a phase's work is reviewed.
 type PullRequest struct {
 	Number int    `json:"number"`
 	URL    string `json:"url"`
@@ -116,7 +116,7 @@ type Judgement struct {
 	Failure string  `json:"failure,omitempty"`
 }
 
-// State is all that a phase knows. It is kept by the engine; a copy of some of it is for people.
+// State is everything that a phase knows. The engine keeps it; people see a copy of some of it.
 type State struct {
 	Spec  Spec  `json:"spec"`
 	Kind  Kind  `json:"kind"` // the present one, where a task goes through several
@@ -127,14 +127,14 @@ type State struct {
 	PR        *PullRequest `json:"pr,omitempty"`
 	Head      string       `json:"head,omitempty"`      // the last commit that was pushed
 	LastHead  string       `json:"last_head,omitempty"` // the one before this round
-	Pushed    time.Time    `json:"pushed,omitzero"`     // the forge's time at which the head was there
-	There     string       `json:"there,omitempty"`     // the head that this is the time of
+	Pushed    time.Time    `json:"pushed,omitzero"`     // when the head was on the forge, by its clock
+	There     string       `json:"there,omitempty"`     // the head that Pushed belongs to
 	Target    string       `json:"target,omitempty"`    // the branch that the pull request goes into
-	// where the branch left its target, if that is another than at its beginning
+	// where the branch left its target, if the target has changed since the start
 	From      string `json:"from,omitempty"`
 	Plan      string `json:"plan,omitempty"` // the plan's path in the repository
 	DiffLines int    `json:"diff_lines,omitempty"`
-	Budget    int    `json:"budget,omitempty"` // of lines changed; it grows when the user says so
+	Budget    int    `json:"budget,omitempty"` // changed lines; it grows when the user says so
 
 	Round      int         `json:"round"`
 	Attempt    int         `json:"attempt,omitempty"` // of the present stage
@@ -159,36 +159,36 @@ type State struct {
 
 	// Report is what a validating agent says of the project's checks, made harmless and bounded.
 	Report string `json:"report,omitempty"`
-	// Published and Replies are what a round brought and what is still to be said about it.
+	// Published and Replies are the work of a round and the replies that are still to be posted.
 	Published *Published `json:"published,omitempty"`
 	Replies   []Reply    `json:"replies,omitempty"`
-	// Anew says that a person lets a branch be pushed again that was deleted on the forge.
+	// Anew says that a person allows pushing a branch again that was deleted on the forge.
 	Anew bool `json:"anew,omitempty"`
 
-	// Foreign is a commit of somebody else on the branch, of which the user was told, and the forge's time when it was
-	// there.
+	// Foreign is a commit of somebody else on the branch that the user was told about, and when it was there by the
+	// forge's clock.
 	Foreign   string    `json:"foreign,omitempty"`
 	ForeignAt time.Time `json:"foreign_at,omitzero"`
 
-	// Approval is what a merge rests on, Over are those whose requests for changes the user goes past, and Verdict is what
-	// the reviewer's own account said last.
+	// Approval is what a merge rests on, Over lists those whose requests for changes the user ignores, and Verdict is the
+	// last verdict of the reviewer's own account.
 	Approval *Approval `json:"approval,omitempty"`
 	Over     []string  `json:"over,omitempty"`
 	Verdict  *Given    `json:"verdict,omitempty"`
-	// Notes are still to be said on the pull request.
+	// Notes wait to be posted on the pull request.
 	Notes []Note `json:"notes,omitempty"`
-	Waits string `json:"waits,omitempty"` // for whom or what a merge waits
+	Waits string `json:"waits,omitempty"` // what or whom a merge waits for
 
-	// Again counts how often a person let the phase go on. It is part of the names of what agents are asked to do, so that
-	// they are asked once more.
+	// Again counts how often a person let the phase go on. It is part of the names of agents' jobs, so that they run once
+	// more.
 	Again int `json:"again,omitempty"`
-	// Flow counts how often the phase was taken up after its end. Each is a process of its own for the engine.
+	// Flow counts how often the phase was revived after its end. Each life is a process of its own for the engine.
 	Flow int `json:"flow,omitempty"`
 
 	Paused   bool   `json:"paused,omitempty"`
 	Question string `json:"question,omitempty"` // why it asks
-	Resume   Stage  `json:"resume,omitempty"`   // where it goes on after an answer
-	Trouble  string `json:"trouble,omitempty"`  // what it waits for to get better
+	Resume   Stage  `json:"resume,omitempty"`   // the stage that follows an answer
+	Trouble  string `json:"trouble,omitempty"`  // the problem that it waits out
 	End      End    `json:"end,omitempty"`
 	EndWords string `json:"end_words,omitempty"`
 	Force    bool   `json:"force,omitempty"` // of a cleanup
@@ -199,7 +199,7 @@ func NewState(spec Spec) State {
 	return State{Spec: spec, Kind: spec.Kind, Stage: StageName, Budget: spec.DiffBudget}
 }
 
-// maxSeen bounds what is remembered of what was taken in. The forge's mark stands before all that is older.
+// maxSeen bounds how many handled ids are remembered. The forge's mark covers everything older.
 const maxSeen = 2000
 
 // rememberEvent says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of
@@ -222,13 +222,13 @@ func remember(list *[]string, id string) bool {
 	return true
 }
 
-// Bounds of what is kept of strangers: all of it is written down with every step.
+// Bounds on what is kept of strangers' comments: all of it is recorded with every step.
 const (
 	maxHeld      = 100
 	maxHeldBytes = 512 << 10
 )
 
-// hold keeps a stranger's comment until the user decides. Of too many the oldest are left to the forge.
+// hold keeps a stranger's comment until the user decides. If there are too many, the oldest stay on the forge only.
 func (s *State) hold(c Comment) {
 	s.Held = append(s.Held, c)
 	size := 0
@@ -242,7 +242,7 @@ func (s *State) hold(c Comment) {
 	}
 }
 
-// judge keeps a reviewer's word on a domain in the place of its last.
+// judge replaces a domain's last verdict with a new one.
 func (s *State) judge(j Judgement) {
 	i := slices.IndexFunc(s.Judgements, func(old Judgement) bool { return old.Domain == j.Domain })
 	if i < 0 {
@@ -252,8 +252,8 @@ func (s *State) judge(j Judgement) {
 	s.Judgements[i] = j
 }
 
-// approved says whether every domain approves of the present head. A skipped one has nothing against it; a failed one
-// has.
+// approved says whether every domain approves of the present head. A skipped domain does not object; a failed review
+// does.
 func (s *State) approved() bool {
 	approvals := 0
 	for _, d := range s.Spec.Domains {
@@ -268,11 +268,11 @@ func (s *State) approved() bool {
 	return approvals > 0
 }
 
-// Trusts says whether a comment's author may give work to an agent that writes: whoever may write to the repository,
-// and whom the user names. What somebody is to a repository says little of what they may do there.
+// Trusts says whether a comment's author may give work to an agent that writes: those who may write to the repository
+// may, and those whom the user names. An association with the repository says little about what its holder may do.
 func (s *State) Trusts(c Comment) bool { return c.Write || s.names(c.Author) }
 
-// names says whether the user wants somebody to be heard.
+// names says whether the user trusts somebody by name.
 func (s *State) names(author string) bool {
 	return author != "" && slices.ContainsFunc(s.Spec.Trusted,
 		func(name string) bool { return strings.EqualFold(name, author) })
@@ -291,7 +291,7 @@ func (s *State) lastKind() bool {
 	return s.Spec.Through == "" || slices.Index(Kinds(), s.Kind) >= slices.Index(Kinds(), s.Spec.Through)
 }
 
-// Domain names what is being reviewed now: the first that has not judged the present head, "" if none is.
+// Domain names the domain under review: the first that has not judged the present head, "" if there is none.
 func (s *State) Domain() string {
 	if s.Stage != StageReview {
 		return ""
@@ -334,7 +334,7 @@ func (e *EndedError) Error() string {
 // WrongState marks an error about a state.
 func (e *EndedError) WrongState() {}
 
-// Revive takes up a phase that has ended, with higher limits if they are given: to clean it up, or to go on.
+// Revive starts a phase again that has ended, to clean it up or to go on, with higher limits if they are given.
 func (s State) Revive(ev Event, now time.Time) (State, error) {
 	s.Flow++
 	s.Again++

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Steps is everything that a phase does to the world. Each may run more than once, so each looks first whether its
-// effect is there already. A failure that passes by itself is a *Temporary; any other is shown to a person.
+// Steps is everything that a phase does to the world. Each may run more than once, so it first checks whether its
+// effect is already there. A failure that passes by itself is a *Temporary; any other is shown to a person.
 type Steps interface {
 	Metadata(context.Context, MetadataIn) (Metadata, error)
 	Workspace(context.Context, WorkspaceIn) (Workspace, error)
@@ -54,7 +54,7 @@ type Temporary struct{ Err error }
 func (e *Temporary) Error() string { return e.Err.Error() }
 func (e *Temporary) Unwrap() error { return e.Err }
 
-// MetadataIn asks what a phase is to be called.
+// MetadataIn asks for the names of a phase.
 type MetadataIn struct {
 	Phase string `json:"phase"`
 	Spec  Spec   `json:"spec"`
@@ -86,13 +86,13 @@ type Job struct {
 	Role      Role      `json:"role"`
 	Worker    Worker    `json:"worker"`
 	Prompt    string    `json:"prompt"`
-	Task      string    `json:"task"`              // for agents that are scripts: they carry it out whatever their role is
+	Task      string    `json:"task"`              // for agents that are scripts: they carry it out in every role
 	Message   string    `json:"message,omitempty"` // for a commit of what a writer leaves uncommitted
 	MaxCost   float64   `json:"max_cost"`
 	Kind      Kind      `json:"kind"`
 	Domain    string    `json:"domain,omitempty"`
 	Round     int       `json:"round"`
-	Findings  []string  `json:"findings,omitempty"` // that a fixer is to answer
+	Findings  []string  `json:"findings,omitempty"` // for a fixer to answer
 }
 
 // Env tells an agent's program who it is, for agents that are scripts.
@@ -120,8 +120,8 @@ type PublishIn struct {
 	Phase     string    `json:"phase"`
 	Repo      string    `json:"repo"`
 	Workspace Workspace `json:"workspace"`
-	Since     string    `json:"since"`          // the commit of which the host knows
-	Base      string    `json:"base,omitempty"` // of the whole change, where it is not the workspace's
+	Since     string    `json:"since"`          // the last commit that the host has
+	Base      string    `json:"base,omitempty"` // of the whole change, if it is not the workspace's
 }
 
 // Commit is a commit of a round.
@@ -145,12 +145,12 @@ type Published struct {
 	Commits []Commit `json:"commits,omitempty"`
 	Plan    string   `json:"plan,omitempty"` // a plan that was written
 	Lines   int      `json:"lines"`          // changed since the branch began
-	// Rewritten is where that is kept which an agent made of what was pushed before. The workspace is back at what was
+	// Rewritten is the ref of an agent's version of commits that were pushed before. The workspace is back at what was
 	// pushed.
 	Rewritten string `json:"rewritten,omitempty"`
 }
 
-// PushIn asks that the forge's branch be moved from what it was to what it is to be, and never otherwise.
+// PushIn asks to move the forge's branch from the old commit to the new one, and only from there.
 type PushIn struct {
 	Phase  string `json:"phase"`
 	Repo   string `json:"repo"`
@@ -160,7 +160,7 @@ type PushIn struct {
 	Anew   bool   `json:"anew,omitempty"` // make the branch again if it was deleted there
 }
 
-// Pushed says when a push was there for certain, by the forge's own clock.
+// Pushed says by when a push was surely on the forge, by its own clock.
 type Pushed struct {
 	At time.Time `json:"at"`
 }
@@ -175,7 +175,7 @@ type PullRequestIn struct {
 	Draft  bool   `json:"draft,omitempty"`
 }
 
-// PostReviewIn asks that a review be posted, once.
+// PostReviewIn asks to post a review, once.
 type PostReviewIn struct {
 	Phase    string    `json:"phase"`
 	Repo     string    `json:"repo"`
@@ -201,7 +201,7 @@ type LookIn struct {
 	Repo  string `json:"repo"`
 	PR    int    `json:"pr"`
 	Mark  string `json:"mark,omitempty"`
-	Now   bool   `json:"now,omitempty"` // not from what the watcher read a moment ago
+	Now   bool   `json:"now,omitempty"` // don't use what the watcher read a moment ago
 }
 
 // ReviewState is what a review says as a whole, as far as a phase wants to know: "" for anything but an approval.
@@ -210,7 +210,7 @@ type ReviewState string
 // ReviewApproved is a review that approves.
 const ReviewApproved ReviewState = "APPROVED"
 
-// PullState is how far a pull request has come.
+// PullState is the state of a pull request.
 type PullState string
 
 // The states of a pull request.
@@ -258,7 +258,7 @@ type News struct {
 	Updated  time.Time `json:"updated,omitzero"`
 }
 
-// AnswerIn asks that threads be answered, each once.
+// AnswerIn asks to answer threads, each once.
 type AnswerIn struct {
 	Phase   string  `json:"phase"`
 	Repo    string  `json:"repo"`
@@ -266,7 +266,7 @@ type AnswerIn struct {
 	Round   int     `json:"round"`
 	Answers []Reply `json:"answers"`
 	Kind    Kind    `json:"kind,omitempty"` // of the phase, where it is not the task's first
-	Head    string  `json:"head,omitempty"` // that the request must contain before anything is said to be done
+	Head    string  `json:"head,omitempty"` // which the request must contain before any answer
 }
 
 // Reply is an answer to one finding.
@@ -278,8 +278,7 @@ type Reply struct {
 	Commit  bool   `json:"commit,omitempty"` // a commit answers it
 }
 
-// CheckIn asks which comments people took back: they are deleted, or their threads were resolved by somebody who is not
-// us.
+// CheckIn asks which comments people withdrew: they deleted them, or somebody other than cco resolved the threads.
 type CheckIn struct {
 	Phase    string   `json:"phase"`
 	Repo     string   `json:"repo"`
@@ -287,7 +286,7 @@ type CheckIn struct {
 	Comments []string `json:"comments"`
 }
 
-// SayIn asks that something be said on the pull request, once for each key.
+// SayIn asks to comment on the pull request, once for each key.
 type SayIn struct {
 	Phase string `json:"phase"`
 	Repo  string `json:"repo"`
@@ -296,7 +295,7 @@ type SayIn struct {
 	Text  string `json:"text"`
 }
 
-// CloseIn asks that the workspace be removed, and the branch if it is merged or the user insists.
+// CloseIn asks to remove the workspace, and the branch if it is merged or the user insists.
 type CloseIn struct {
 	Phase     string    `json:"phase"`
 	Repo      string    `json:"repo"`
@@ -319,7 +318,7 @@ type MergeIn struct {
 	Over     []string `json:"over,omitempty"`
 }
 
-// VerdictIn asks that the reviewer's own account, where there is one, judge a commit as a whole.
+// VerdictIn asks for a verdict on a commit from the reviewer's own account, if there is one.
 type VerdictIn struct {
 	Phase   string `json:"phase"`
 	Repo    string `json:"repo"`
@@ -341,11 +340,11 @@ type BaseIn struct {
 type SaveIn struct {
 	Phase string `json:"phase"`
 	State State  `json:"state"`
-	Last  bool   `json:"last,omitempty"` // it ends, whatever was sent to it
+	Last  bool   `json:"last,omitempty"` // it ends, even with unread events
 }
 
 // Saved says whether the end of a phase has to wait, because something was sent to it that it has not read.
 type Saved struct {
 	Unread bool `json:"unread,omitempty"`
-	Shown  bool `json:"-"` // it was saved at all
+	Shown  bool `json:"-"` // it was saved
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// attempt runs a step that has to succeed. done is false where the phase has turned to something else, or a person has
-// to be asked.
+// attempt runs a step that has to succeed. done is false if the phase has moved to another stage, or has to ask a
+// person.
 func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
 	out, failure, done, err := persist[O](m, step, in)
 	if failure != nil {
@@ -17,8 +17,8 @@ func attempt[O any](m *machine, step string, in any) (out O, done bool, err erro
 	return out, done, err
 }
 
-// persist runs a step until it has succeeded or failed for good. While its failure is one that passes, the phase waits
-// and tries again; while it waits it listens. Neither done nor failed is one that turned to something else meanwhile.
+// persist runs a step until it has succeeded or failed for good. After a temporary failure the phase waits, handling
+// events, and tries again. If the phase moves to another stage meanwhile, the step has neither succeeded nor failed.
 func persist[O any](m *machine, step string, in any) (out O, failed *StepError, done bool, err error) {
 	wait := firstWait
 	for {
@@ -41,7 +41,7 @@ func persist[O any](m *machine, step string, in any) (out O, failed *StepError, 
 }
 
 // waitOut waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
-// stands still here, because half of a stage may be done.
+// waits here, because half of a stage may be done.
 func (m *machine) waitOut(trouble string, wait time.Duration) (same bool, err error) {
 	m.st.Trouble = trouble
 	if err := m.save(); err != nil {
@@ -69,8 +69,8 @@ func (m *machine) waitOut(trouble string, wait time.Duration) (same bool, err er
 	return !idle, err
 }
 
-// lookForActivity looks, in the midst of something else, whether anything has happened, before the phase ends because
-// nothing does. What there is waits for the next look.
+// lookForActivity checks for activity while something else is under way, before the phase ends as idle. The next look
+// handles the news.
 func (m *machine) lookForActivity() error {
 	now, err := m.Now()
 	if err != nil || m.st.PR == nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
@@ -87,7 +87,7 @@ func (m *machine) lookForActivity() error {
 	return err
 }
 
-// turn has an agent do its job. While its model is down the phase waits and has it tried again.
+// turn runs an agent's job. While its model is down the phase waits and tries again.
 func (m *machine) turn(job Job) (r Report, done bool, err error) {
 	key, wait := job.Key, firstWait
 	for n := 2; ; n++ {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// forever is how long a phase listens where nothing but a person can move it.
+// forever is how long a phase waits for an event if only a person can move it.
 const forever = 24 * time.Hour
 
-// watch looks for news, ever more rarely while there is none, until there is work or the end has come.
+// watch looks for news, less and less often while there is none, until there is work or the phase ends.
 func (m *machine) watch() error {
 	quiets := 0
 	for m.st.Stage == StageWatch && !m.st.Paused && !m.Full() {
@@ -50,7 +50,7 @@ func (m *machine) watch() error {
 	return nil
 }
 
-// quiet is how long to wait for comments that belong to the last one: until it is old enough by the forge's own clock.
+// quiet is how long to wait for more comments: until the last one is old enough by the forge's own clock.
 func (m *machine) quiet() (time.Duration, error) {
 	now, err := m.Now()
 	if err != nil || m.heard.IsZero() {
@@ -78,7 +78,7 @@ func (m *machine) look() (fresh bool, err error) {
 		Now: m.asked})
 	m.asked = false
 	if failure, ok := errors.AsType[*StepError](err); ok {
-		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may fare better
+		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may succeed
 		m.st.Blind, m.saw = true, false
 		return false, nil
 	}
@@ -95,7 +95,7 @@ func (m *machine) look() (fresh bool, err error) {
 		fresh = fresh || took
 	}
 	m.renamed(news.Branch)
-	// The mark goes on when all that it stands for is in the ledger, is held, or was no work.
+	// The mark moves only when every comment before it is in the ledger, is held, or needs no action.
 	m.st.Mark = news.Mark
 	if m.conclude(news.State); m.st.Stage == StageEnding {
 		return false, nil
@@ -107,7 +107,7 @@ func (m *machine) look() (fresh bool, err error) {
 	return fresh, nil
 }
 
-// renamed follows a branch that got another name on the forge: the request knows it. One that was deleted has none.
+// renamed follows a branch that was renamed on the forge: the request has its new name. A deleted branch has none.
 func (m *machine) renamed(branch string) {
 	if branch != "" && branch != m.st.Meta.Branch && !strings.HasPrefix(branch, "refs/") &&
 		!strings.HasPrefix(branch, "-") {
@@ -129,7 +129,7 @@ func (m *machine) askAboutForeignPush(at time.Time) {
 		abbrev(m.head), m.st.Meta.Branch, abbrev(m.st.Head)))
 }
 
-// recordComment takes in one comment and says whether it is work.
+// recordComment handles one comment and says whether it is work.
 func (m *machine) recordComment(c Comment) (bool, error) {
 	if c.Ours || !m.st.rememberComment(c.ID) {
 		return false, nil
@@ -173,8 +173,8 @@ func (m *machine) recordComment(c Comment) (bool, error) {
 	return m.addFinding(c), nil
 }
 
-// reworded takes in a comment that was edited. It is one finding, with its latest words; what was answered is work
-// again if they hold another wish.
+// reworded handles an edited comment. It stays one finding, with the latest text; an answered one is work again if it
+// asks for something else.
 func (m *machine) reworded(f *Finding, c Comment) bool {
 	before := f.Text
 	f.Text = c.Body
@@ -197,7 +197,7 @@ func (m *machine) addFinding(c Comment) bool {
 	})
 }
 
-// awaitEvent waits for one event and does what it says.
+// awaitEvent waits for one event and handles it.
 func (m *machine) awaitEvent(wait time.Duration) error {
 	e, err := m.Recv(wait)
 	if err != nil || e == nil {
@@ -206,7 +206,7 @@ func (m *machine) awaitEvent(wait time.Duration) error {
 	return m.handleEvent(e)
 }
 
-// drain does what was sent while the phase was busy, so that nothing sent is lost when it ends.
+// drain handles the events sent while the phase was busy, so that none is lost when it ends.
 func (m *machine) drain() error {
 	for {
 		e, err := m.Recv(0)
@@ -223,7 +223,7 @@ func (m *machine) handleEvent(e *Event) error {
 	if !m.st.rememberEvent(e.ID) {
 		return nil
 	}
-	// Words are work also while the end is being said. If it can't go on, they are in the ledger for a later resume.
+	// A comment is work even while the end is posted. If the phase can't go on, the ledger has it for a later resume.
 	ending := m.st.Stage == StageEnding || m.st.Stage == StageCleaning
 	if ending && (e.Kind == EventComment || e.Kind == EventAccept) {
 		if _, err := m.revive(e); err != nil {
@@ -266,8 +266,8 @@ func (m *machine) handleEvent(e *Event) error {
 	return nil
 }
 
-// revive goes on for the sake of something that was sent while the phase ended, and says if it doesn't: words are work,
-// but a wish to look, to stand still or to go on finds that it has ended.
+// revive lets an ending phase go on because of an event, and says whether it does not: a comment is work, but a request
+// to look, pause or resume finds that the phase has ended.
 func (m *machine) revive(e *Event) (gone bool, err error) {
 	if e.Kind != EventComment && e.Kind != EventAccept && e.Kind != EventCleanup {
 		return true, nil
@@ -299,7 +299,7 @@ func (m *machine) lookNow() {
 	m.st.Backoff = m.st.Backoff.Reset()
 }
 
-// obeyPerson follows the word of a person: the phase looks at once, and goes on if it asked.
+// obeyPerson handles a person's request: the phase looks at once, and goes on if it was asking.
 func (m *machine) obeyPerson() {
 	m.lookNow()
 	if m.st.Stage == StageAsk {
@@ -315,7 +315,7 @@ func (m *machine) obeyPerson() {
 	}
 }
 
-// dropQuestion goes on as before because a person said so: what the phase asked about no longer counts.
+// dropQuestion goes on as before because a person said so, and forgets what the phase asked about.
 func (m *machine) dropQuestion() {
 	m.st.Stage, m.st.Question, m.st.Resume = m.st.Resume, "", ""
 	m.st.Again++
@@ -357,7 +357,7 @@ func (m *machine) ending() error {
 		if err != nil || !done && m.st.Stage == StageEnding {
 			return err
 		}
-		if m.st.Stage == StageAsk { // what can't be said is not asked about: it has ended
+		if m.st.Stage == StageAsk { // it has ended, so it asks nobody about a comment that can't be posted
 			m.st.Stage, m.st.Question = StageEnding, ""
 		}
 	}
@@ -383,14 +383,14 @@ func (m *machine) onward() {
 	m.to(StageWork)
 }
 
-// endIn ends a phase whose last step failed. It is shown, and a person may have the step tried again.
+// endIn ends a phase whose last step failed. The failure is shown, and a person may retry the step.
 func (m *machine) endIn(step string, failure *StepError) {
 	m.to(StageEnded)
 	m.st.Trouble = step + ": " + failure.Msg
 }
 
-// clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. Trouble that
-// passes is waited for, but not where a person wants to get rid of the phase: its forge may be gone for good.
+// clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. It waits out
+// temporary failures, but not if a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() error {
 	for wait := firstWait; m.st.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
 		err := m.Start(StepClose, CloseIn{

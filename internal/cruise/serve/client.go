@@ -38,7 +38,7 @@ func (c *Client) Send(ctx context.Context, id string, ev cruise.Event) error {
 	return c.post(ctx, "send", sendRequest{ID: id, Event: ev})
 }
 
-// RefusedError says that a phase is not in a state for what was asked, in the server's words.
+// RefusedError says, in the server's words, that a phase's state does not allow what was asked.
 type RefusedError struct{ Words string }
 
 func (e *RefusedError) Error() string { return e.Words }
@@ -95,8 +95,8 @@ func (c *Client) ping(ctx context.Context) error {
 	return resp.Body.Close()
 }
 
-// retries is how often something is sent to servers that die before they have answered. It has an id of its own, so
-// that many times is the same as once.
+// retries is how often a request is sent to servers that die before they answer. It has an id, so repeating it is
+// harmless.
 const retries = 10
 
 func (c *Client) post(ctx context.Context, op string, body any) error {

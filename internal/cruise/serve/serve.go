@@ -44,7 +44,7 @@ type Server struct {
 	Now  func() time.Time
 	// Inbox keeps what was sent to phases until they have read it.
 	Inbox *steps.Inbox
-	// Idle ends the server when it has had nothing to do for so long; zero is never.
+	// Idle is how long the server stays without work; zero is for ever.
 	Idle time.Duration
 	// Hook handles webhooks, and Listen is where they come in; both are optional.
 	Hook   http.Handler
@@ -88,7 +88,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		return &RunningError{Data: s.Data}
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	// The lock says which process it is.
+	// The lock file names the process.
 	if err := os.WriteFile(Lock(s.Data), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	return s.serve(ctx, l)
 }
 
-// adopt begins what was recorded and never reached the engine, because cco was killed in between.
+// adopt starts phases that were recorded but never reached the engine, because cco was killed in between.
 func (s *Server) adopt(ctx context.Context) error {
-	// First those whose life was recorded by another version: what is adopted must be one that can go on.
+	// First the lives that another version recorded: only phases that can go on may be adopted.
 	if err := s.tend(ctx); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *Server) adopt(ctx context.Context) error {
 	}
 	for _, p := range list {
 		if p.Ended {
-			break // the living come first
+			break // living phases come first
 		}
 		full, err := s.Store.Phase(ctx, p.ID)
 		if err != nil {
@@ -139,7 +139,7 @@ func (s *Server) adopt(ctx context.Context) error {
 	return nil
 }
 
-// deliver sends once more what a phase has not read, because cco was killed before it was sent.
+// deliver sends a phase the events that it has not read, because cco was killed before it sent them.
 func (s *Server) deliver(id string, st cruise.State) error {
 	unread, err := s.Inbox.Unread(id, st.Seen)
 	if err != nil {
@@ -153,9 +153,9 @@ func (s *Server) deliver(id string, st cruise.State) error {
 	return nil
 }
 
-// tend takes up phases that live by their record and are dead for the engine: it could not write down what they did,
-// because its disk was full or its database locked for too long. They go on from what was last shown of them; what they
-// did since is found to be done.
+// tend restarts phases that the engine has given up though their record says that they live: it could not record their
+// steps, because the disk was full or its database locked for too long. They go on from the last saved state, and find
+// the steps since then already done.
 func (s *Server) tend(ctx context.Context) error {
 	dead, err := s.engine.Dead()
 	if err != nil {
@@ -173,10 +173,10 @@ func (s *Server) tend(ctx context.Context) error {
 		}
 		st, err := stateOf(p)
 		if err != nil {
-			continue // it can't be read, and may be mended
+			continue // it can't be read; the user may repair it
 		}
 		if p.Ended || cruise.FlowID(p.ID, st.Flow) != flow {
-			over = append(over, flow) // its state is in the store, and what was said in the journal
+			over = append(over, flow) // its state is in the store, and its comments in the journal
 			continue
 		}
 		st.Flow++
@@ -190,7 +190,7 @@ func (s *Server) tend(ctx context.Context) error {
 	return nil
 }
 
-// tending is how often phases are looked after.
+// tending is how often tend runs.
 const tending = 10 * time.Second
 
 func (s *Server) tendAlways(ctx context.Context) {
@@ -208,7 +208,7 @@ func (s *Server) tendAlways(ctx context.Context) {
 
 func (s *Server) listen() (net.Listener, error) {
 	path := Socket(s.Data)
-	l, err := socket.Listen(path) // we hold the lock, so who made the one that is there is gone
+	l, err := socket.Listen(path) // we hold the lock, so an existing socket is stale
 	if err != nil {
 		return nil, fmt.Errorf("listen for commands: %w", err)
 	}
@@ -275,7 +275,7 @@ type startRequest struct {
 	State cruise.State `json:"state"`
 }
 
-// sendRequest asks that a phase be given an event.
+// sendRequest asks to send a phase an event.
 type sendRequest struct {
 	ID    string       `json:"id"`
 	Event cruise.Event `json:"event"`
@@ -294,7 +294,7 @@ func (s *Server) start(ctx context.Context, r startRequest) error {
 	if p, err := s.Store.Phase(ctx, r.ID); err == nil {
 		if was, err := stateOf(p); err == nil && was.Flow >= r.State.Flow {
 			if p.Ended || was.Flow > r.State.Flow {
-				return nil // it came to its end meanwhile, and is recorded no more
+				return nil // it ended meanwhile, and its record is gone
 			}
 			return s.engine.Start(flow, r.State) // asked for again, because the answer was lost
 		}
@@ -303,14 +303,14 @@ func (s *Server) start(ctx context.Context, r startRequest) error {
 	if err != nil {
 		return err
 	}
-	// The record first: what is recorded is begun, if need be by the next server.
+	// The record first: a recorded phase is started, if need be by the next server.
 	if err := s.Store.SavePhase(ctx, rec); err != nil {
 		return err
 	}
 	return s.engine.Start(flow, r.State)
 }
 
-// send gives a phase an event, or takes it up again where it has ended.
+// send sends a phase an event, or revives one that has ended.
 func (s *Server) send(ctx context.Context, r sendRequest) error {
 	if !eventID.MatchString(r.Event.ID) {
 		return fmt.Errorf("%q is no id of an event", r.Event.ID)
@@ -318,7 +318,7 @@ func (s *Server) send(ctx context.Context, r sendRequest) error {
 	return s.Inbox.Send(r.ID, r.Event, func() error { return s.hand(ctx, r) })
 }
 
-// eventID is what an event's id looks like. It is the name of a file too.
+// eventID is the form of an event's id, which is also a file name.
 var eventID = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
 
 func (s *Server) hand(ctx context.Context, r sendRequest) error {

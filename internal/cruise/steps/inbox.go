@@ -12,8 +12,8 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 )
 
-// Inbox keeps what was sent to phases until they have read it. The sender of something is told that it is taken in;
-// from then on a crash, or an end at the same moment, must not lose it.
+// Inbox keeps what was sent to phases until they have read it. A sender is told that its event is kept; from then on a
+// crash, or the phase's end at the same moment, must not lose it.
 type Inbox struct {
 	Data string
 	mu   sync.Mutex // between sending and ending
@@ -57,7 +57,7 @@ func (b *Inbox) Unread(phase string, seen []string) ([]cruise.Event, error) {
 		id, whole := strings.CutSuffix(e.Name(), ".json")
 		path := filepath.Join(b.dir(phase), e.Name())
 		if !whole || slices.Contains(seen, id) {
-			_ = os.Remove(path) // it is only looked at again
+			_ = os.Remove(path) // a leftover is only read again
 			continue
 		}
 		data, err := os.ReadFile(path)
@@ -73,7 +73,7 @@ func (b *Inbox) Unread(phase string, seen []string) ([]cruise.Event, error) {
 	return list, nil
 }
 
-// end has a phase end, unless something was sent to it that it has not read.
+// end lets a phase end, unless it has unread events.
 func (b *Inbox) end(phase string, seen []string, last bool, do func() error) (cruise.Saved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

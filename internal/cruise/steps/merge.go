@@ -10,8 +10,8 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// mayWrite says whether the author of a comment may write to the repository, or why that is not known.
-// Where a forge does not tell, what it calls official is by somebody who may.
+// mayWrite says whether the author of a comment may write to the repository, or why that is not known. If the forge
+// does not say, a review that it calls official is by somebody who may.
 func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why string, err error) {
 	if c.Own || c.Author == "" {
 		return false, "", nil
@@ -27,7 +27,7 @@ func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why st
 	return access == forge.AccessWrite || access == forge.AccessUnknown && c.Official, why, nil
 }
 
-// Merge merges exactly the commit that was approved, if all that it rests on is still so.
+// Merge merges exactly the commit that was approved, if its approval still holds.
 func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, error) {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
@@ -57,12 +57,12 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	return cruise.Merged{Done: true}, temporary(f.Merge(ctx, in.PR, in.Head))
 }
 
-// stand is how a request stands, of which everything has just been read.
+// stand is the state of a request, from everything that was just read.
 func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said []forge.Comment) (cruise.Stand, error) {
 	s := cruise.Stand{Head: p.Head.Commit, Base: p.Base.Name}
 	for _, c := range forge.Standing(said) {
 		if c.Own {
-			continue // our own verdicts are no person's
+			continue // it is our own
 		}
 		write, _, err := mayWrite(ctx, f, c)
 		if err != nil {
@@ -103,8 +103,7 @@ func (d *Doer) Base(ctx context.Context, in cruise.BaseIn) (string, error) {
 	return at, temporary(err)
 }
 
-// Verdict has the reviewer's own account judge a commit. Without such an account the domains' comments are all that
-// there is.
+// Verdict has the reviewer's own account judge a commit. Without such an account there are only the domains' comments.
 func (d *Doer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {

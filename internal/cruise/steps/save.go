@@ -23,7 +23,7 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 	}
 	saved, err := d.Inbox.end(in.Phase, in.State.Seen, in.Last, func() error { return d.save(ctx, in) })
 	if err == nil && !saved.Unread && in.State.PR != nil {
-		// Not while the inbox is shut: this waits for a look that is under way, and that for a forge.
+		// Not while the inbox is locked: this waits for a running look, which waits for a forge.
 		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
 	}
 	return saved, err
@@ -115,7 +115,7 @@ type Line struct {
 // LogFile is where a phase's log is.
 func LogFile(data, phase string) string { return filepath.Join(data, "phases", phase, "log.jsonl") }
 
-// log adds a line to the phase's log. That it can't must not stop a phase.
+// log adds a line to the phase's log. A failure must not stop a phase.
 func (d *Doer) log(phase, text string) {
 	path := LogFile(d.Data, phase)
 	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
@@ -197,8 +197,7 @@ func Show(id string, st cruise.State) Shown {
 	return s
 }
 
-// show puts the readable copy into the workspace, where it changed. Nobody depends on it, so that it can't is only
-// noted.
+// show puts the readable copy into the workspace if it changed. Nothing depends on it, so a failure is only logged.
 func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) error {
 	if is.Workspace.Session == "" || is.Stage == cruise.StageEnded || is.Stage == cruise.StageCleaning {
 		return nil

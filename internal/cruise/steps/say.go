@@ -45,8 +45,7 @@ var (
 )
 
 // unaddressed keeps an agent's words from calling people, teams or bots in the user's name: a bot that takes "/approve"
-// or "@bot merge" from the user would take it from cco too. A mark without width stands in between; the words look the
-// same.
+// or "@bot merge" from the user would take it from cco too. It inserts a zero-width mark; the text looks the same.
 func unaddressed(text string) string {
 	text = mention.ReplaceAllString(text, "$1@\u200b$2")
 	return command.ReplaceAllString(text, "$1\u200b/$2")
@@ -61,7 +60,7 @@ func findingText(v cruise.Finding) string {
 	return fmt.Sprintf("**%s**%s (%s)\n\n%s", v.ID, where, v.Severity, v.Text)
 }
 
-// places finds each finding of a review on the forge. One that has no comment of its own stands in the review.
+// places finds each finding of a review on the forge. A finding without a comment of its own is in the review's text.
 func (d *Doer) places(ctx context.Context, f Forge, in cruise.PostReviewIn, p forge.Posted) ([]cruise.Posted, error) {
 	said, err := f.Said(ctx, in.PR, "")
 	if err != nil {
@@ -129,8 +128,8 @@ func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise
 	return err
 }
 
-// answerBelow answers a comment that somebody deleted: people see what a commit was for. Where none answers it there is
-// nothing left to answer.
+// answerBelow answers a deleted comment on the request itself, so that people see what a commit was for. Without a
+// commit there is nothing to answer.
 func (d *Doer) answerBelow(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply, post forge.Post) error {
 	if !a.Commit {
 		d.log(in.Phase, a.Finding+" was deleted on the forge, and is answered no more")
@@ -183,10 +182,10 @@ func (d *Doer) Say(ctx context.Context, in cruise.SayIn) error {
 	return temporary(err)
 }
 
-// edited stands between a comment's id and the time at which its words were changed: what it says then is new.
+// edited separates a comment's id from the time of an edit: an edited comment is a new one.
 const edited = "~"
 
-// maxStranger bounds what is taken in of a comment by somebody who may not write.
+// maxStranger bounds a comment by somebody who may not write.
 const maxStranger = 8 << 10
 
 // Look asks the watcher.
@@ -209,7 +208,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 			return cruise.News{}, temporary(err)
 		}
 		if !said.Write && !said.Ours && len(said.Body) > maxStranger {
-			// It is written down with what a phase does, and strangers can say much.
+			// It is recorded with the phase's steps, and strangers can write a lot.
 			said.Body = said.Body[:safetext.Boundary(said.Body, maxStranger)] + "\n[cut: the rest is on the pull request]"
 		}
 		news.Comments = append(news.Comments, said)
@@ -217,7 +216,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	return news, nil
 }
 
-// pullState is open where the request was not read, because nothing has changed.
+// pullState is open if the request was not read, because then nothing has changed.
 func pullState(s forge.State) cruise.PullState {
 	switch s {
 	case forge.Merged:
@@ -240,7 +239,7 @@ func commentOf(c forge.Comment) cruise.Comment {
 		out.Changed = c.Updated
 	}
 	if c.Edited {
-		// The words too: it may have been changed twice in one second.
+		// The text too: a comment may change twice in one second.
 		sum := fnv.New32a()
 		_, _ = sum.Write([]byte(c.Body))
 		out.ID = fmt.Sprintf("%s%s%d-%08x", c.ID, edited, c.Updated.Unix(), sum.Sum32())

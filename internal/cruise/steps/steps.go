@@ -1,5 +1,5 @@
 // Package steps does what phases decide: it opens workspaces, has agents take their turns, and speaks on the forge.
-// Every step may run more than once, so each looks first whether what it is to do is done.
+// Every step may run more than once, so it first checks whether its work is already done.
 package steps
 
 import (
@@ -60,7 +60,7 @@ type Sessions interface {
 type Settings struct {
 	Pull session.PullOptions // bounds of what comes out of a workspace
 	Run  session.Run
-	Bots []string // accounts that are programs, where the forge doesn't tell
+	Bots []string // accounts that are programs, if the forge doesn't say so
 }
 
 // Doer carries out steps.
@@ -77,7 +77,7 @@ type Doer struct {
 	Inbox *Inbox
 
 	naming sync.Mutex
-	names  map[string]string // phases by repository and branch, from the moment of their choice on
+	names  map[string]string // phases by repository and branch, as soon as a branch is chosen
 }
 
 // SessionOf is the session that a phase's workspace belongs to.
@@ -86,7 +86,7 @@ func SessionOf(phase string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Metadata names the phase. Whatever the model does, there is a name.
+// Metadata names the phase, even if the model fails.
 func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metadata, error) {
 	f, err := d.forge(ctx, in.Spec.Repo)
 	if err != nil {
@@ -130,7 +130,7 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 	}
 }
 
-// free says whether nobody has a branch: not the user, not another phase, and nobody on the forge.
+// free says whether a branch is unused: by the user, by other phases, and on the forge.
 func (d *Doer) free(ctx context.Context, in cruise.MetadataIn, f Forge, repo *git.Repo, branch string) (bool, error) {
 	if err := repo.CheckBranch(ctx, branch); err != nil {
 		return false, err
@@ -148,7 +148,7 @@ func (d *Doer) free(ctx context.Context, in cruise.MetadataIn, f Forge, repo *gi
 	return d.reserve(in.Spec.Repo, branch, in.Phase), nil
 }
 
-// reserve has a phase keep a name from now on: others that begin in the same moment see it in no record yet.
+// reserve keeps a name for a phase: others that begin at the same moment don't see it in any record yet.
 func (d *Doer) reserve(repo, branch, phase string) bool {
 	d.naming.Lock()
 	defer d.naming.Unlock()
@@ -275,7 +275,7 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error
 	if err := d.notePush(in.Phase); err != nil {
 		return cruise.Pushed{}, temporary(err)
 	}
-	// The forge's own clock after the push: whatever was said later was said of this commit.
+	// The forge's own clock after the push: later comments are about this commit.
 	remote, err := f.Repository(ctx)
 	return cruise.Pushed{At: remote.Now}, temporary(err)
 }
@@ -314,7 +314,7 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 	return temporary(err)
 }
 
-// settling is how long a forge may take to know of a push everywhere: until then what is missing is not yet there.
+// settling is how long a forge may take to show a push everywhere: until then something may still be missing.
 const settling = 2 * time.Minute
 
 func (d *Doer) notePush(phase string) error {
@@ -325,7 +325,7 @@ func (d *Doer) notePush(phase string) error {
 	return os.WriteFile(name, []byte(d.Now().UTC().Format(time.RFC3339)), 0o600)
 }
 
-// soon marks, beside what else passes, what a forge does not find shortly after a push of ours.
+// soon marks temporary failures, including what a forge does not find shortly after our push.
 func (d *Doer) soon(phase string, err error) error {
 	_, missing := errors.AsType[*forge.NotFoundError](err)
 	if !missing {
@@ -354,7 +354,7 @@ func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise
 	return cruise.PullRequest{Number: p.Number, URL: p.URL, Base: p.Base.Name}, d.soon(in.Phase, err)
 }
 
-// Close removes the workspace, and the branch where that was asked for.
+// Close removes the workspace, and the branch if that was asked for.
 func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
 	buried, err := d.Sessions.RemoveWorkspace(ctx, in.Workspace.Session, in.Force, d.Settings.Pull.Bundle)
 	if err != nil {

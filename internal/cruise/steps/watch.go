@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// Watcher looks at forges for all phases: one poll of a repository serves all that it has.
+// Watcher polls forges for all phases: one poll of a repository serves all its phases.
 type Watcher struct {
 	// Wake tells a phase that there is news for it, found by another's look.
 	Wake func(phase string)
@@ -30,8 +30,8 @@ type watchedPhase struct {
 	id    string
 	mark  forge.Mark
 	ready *forge.News // found by another's look, and not yet asked for
-	at    time.Time   // when it was last looked at
-	pull  forge.Pull  // as it was last read: a forge tells of it when it changes, and a phase may ask again
+	at    time.Time   // of the last look
+	pull  forge.Pull  // as last read: a forge reports only changes, and a phase may ask again
 }
 
 // Forget stops watching a phase that has ended.
@@ -78,7 +78,7 @@ func (w *Watcher) lookAt(ctx context.Context, f Forge, r *watched, p *watchedPha
 		p.ready, p.mark = nil, n.Mark
 		return *n, nil
 	}
-	// A clock that was set back must not make a look of the past one of the future.
+	// If the clock was set back, an old look must not count as new.
 	if since := w.Now().Sub(p.at); p.mark == forge.Mark(in.Mark) && !in.Now && since >= 0 && since < fresh {
 		return forge.News{Number: in.PR, Mark: p.mark}, nil
 	}
@@ -95,7 +95,7 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookI
 	}
 	news, err := f.Poll(ctx, all)
 	if _, gone := errors.AsType[*forge.NotFoundError](err); gone && len(all) > 1 {
-		// One request that was deleted must not keep the others from being looked at.
+		// A deleted request must not block looks at the others.
 		news, err = f.Poll(ctx, []forge.Watched{{Number: in.PR, Since: r.phases[in.PR].mark}})
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookI
 			mine = n
 			p.mark = n.Mark
 		case p != nil && p.ready == nil:
-			// Its own next look takes this from here, with the mark that it still has.
+			// Its own next look takes the news from here, with its present mark.
 			p.ready = &n
 			if w.Wake != nil && worthWaking(n) {
 				go w.Wake(p.id)
@@ -126,7 +126,7 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookI
 	return mine, nil
 }
 
-// worthWaking says whether news are more than an echo of ourselves.
+// worthWaking says whether the news are more than our own comments.
 func worthWaking(n forge.News) bool {
 	if n.Pull.State == forge.Merged || n.Pull.State == forge.Closed {
 		return true
