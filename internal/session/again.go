@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// ContinuePrompt is said to an agent that was interrupted and is called again.
+// ContinuePrompt is the prompt of an agent that is started again after an interruption.
 const ContinuePrompt = "You were interrupted. Go on with the plan where you left off."
 
 // resume lets an agent go on in the workspace of an earlier session, with its plan or a new one.
@@ -71,7 +71,7 @@ func (s *Service) startAgain(ctx context.Context, rec store.Session, o PushOptio
 	}
 	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
 	if err != nil {
-		return rec, err // what it tightens could not be read, and nothing could be brought back to it
+		return rec, err // its restrictions could not be read, and no work could come back to it
 	}
 	asked := rec
 	asked.Repo = repo.Top
@@ -84,7 +84,7 @@ func (s *Service) startAgain(ctx context.Context, rec store.Session, o PushOptio
 		return rec, err
 	}
 	defer func() { _ = lock.Close() }()
-	// Another one may have been faster: what was decided on the old record must not be done to the new one.
+	// Another process may have been faster: a decision made on the old record must not be applied to the new one.
 	if now, err := s.Store.Session(ctx, rec.ID); err != nil || now.State != rec.State ||
 		!now.Finished.Equal(rec.Finished) {
 		return now, errors.Join(err, &BusyError{ID: rec.ID, What: "push or answer"})
@@ -142,7 +142,7 @@ func (s *Service) planAgain(ctx context.Context, rec store.Session, o PushOption
 	return p, err
 }
 
-// clearExchange removes what the last run said, so that a wait can't take it for this run's answer.
+// clearExchange removes the files of the last run, so that a wait can't mistake them for this run's.
 func (s *Service) clearExchange(id string) error {
 	if err := s.reopen(id); err != nil {
 		return err

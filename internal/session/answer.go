@@ -15,7 +15,7 @@ import (
 // maxAnswer bounds an answer: it travels as an argument of the agent's program.
 const maxAnswer = 64 << 10
 
-// Asks reads a session and makes sure that it has a question that nobody has answered.
+// Asks reads a session and makes sure that it has an unanswered question.
 func (s *Service) Asks(ctx context.Context, id string) (store.Session, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Service) Asks(ctx context.Context, id string) (store.Session, error) {
 }
 
 // Answer gives an agent the answer to its question: the conversation goes on with it. Live says that the agent was
-// there all the time and no new run was started.
+// still running and needed no new run.
 func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (rec store.Session, live bool,
 	err error) {
 	text = strings.TrimSpace(text)
@@ -46,7 +46,7 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 	if rec.Live() {
 		return rec, true, s.deliverAnswer(rec, text)
 	}
-	// It goes on as what it was, whatever the settings say here.
+	// It keeps its agent and model, even if the settings have changed.
 	o.Agent, o.Model, o.Interactive = rec.Agent, rec.Model, false
 	rec, err = s.startAgain(ctx, rec, o, func(order *Order, _ *box.Box, _ box.Driver) error {
 		order.Prompt, order.Asked = answerPrompt(rec.Question, text), rec.Question
@@ -55,7 +55,7 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 	return rec, false, err
 }
 
-// deliverAnswer gives the answer to an agent that is still there and looks for it.
+// deliverAnswer gives the answer to an agent that is still running and looks for it.
 func (s *Service) deliverAnswer(rec store.Session, text string) error {
 	if s.OnTerminal(rec.ID) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " +

@@ -29,14 +29,14 @@ type Need struct {
 // NeedKind says what is wanted of a person.
 type NeedKind string
 
-// The kinds of needs, what blocks most first.
+// The kinds of needs, the most urgent first.
 const (
 	NeedAnswer NeedKind = "answer" // an agent has a question
 	NeedLimit  NeedKind = "limit"  // a limit is reached
-	NeedLook   NeedKind = "look"   // it failed, and what it did is nowhere but in its box
+	NeedLook   NeedKind = "look"   // it failed, and its work is only in its box
 )
 
-// Attention lists what waits for a person: what blocks most first, and of the same kind what has waited longest.
+// Attention lists what waits for a person: the most urgent kind first, and the longest wait first within a kind.
 func (s *Service) Attention(ctx context.Context) ([]Need, error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *Service) need(v store.Session) (Need, bool) {
 	return n, true
 }
 
-// leftWork says whether a session that failed has done something that is not on the host. What was never published
-// counts: nobody has looked.
+// leftWork says whether a session that failed has done something that is not on the host. Work that was never published
+// counts, because nobody has looked.
 func (s *Service) leftWork(v store.Session) bool {
 	if v.Started.IsZero() {
 		return false
@@ -120,7 +120,7 @@ func (e *PendingError) Error() string {
 	return words + "\n" + e.Next
 }
 
-// pending says of a session that has stopped what would make it go on; nil for every other.
+// pending says how to make a stopped session go on; nil for any other session.
 func (s *Service) pending(rec store.Session, published inside.Result) error {
 	kept := ""
 	if published.Head != rec.Base || published.Wip != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// FoundWords say in a line what canaries have found.
+// FoundWords sums up a canary's report in a line.
 func FoundWords(r canary.Report) string {
 	return fmt.Sprintf("it made %s: cco guard canary %s", canary.Count(len(r.Grave())), r.Session)
 }
@@ -38,7 +38,7 @@ func (s *Service) LogFindings(r canary.Report, rec store.Session) error {
 	return nil
 }
 
-// Peers adds what the other sessions of the same repository do by themselves.
+// Peers adds what other sessions of the same repository may change.
 func (s *Service) Peers(ctx context.Context, own canary.Own, rec store.Session) (canary.Own, error) {
 	list, err := s.Store.Sessions(ctx, "")
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Service) Peers(ctx context.Context, own canary.Own, rec store.Session) 
 }
 
 // finishComparing makes sure that what a session did was compared, also if its keeper died before that, and gives the
-// report. It is nil if there is nothing to tell. The caller holds the session's lock.
+// report. It is nil if there is nothing to report. The caller holds the session's lock.
 func (s *Service) finishComparing(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) (*canary.Report,
 	error) {
 	dir := canary.Dir(b.Dir, rec.ID)
@@ -103,7 +103,7 @@ func (s *Service) afterDeath(ctx context.Context, rec store.Session) string {
 	return interrupted
 }
 
-// Thawed refuses a box that is frozen, after making sure that all that was to be compared is.
+// Thawed refuses a frozen box, after making sure that all comparisons are done.
 func (s *Service) Thawed(ctx context.Context, b *box.Box, d box.Driver) error {
 	if _, shared := d.(box.Sharer); !shared {
 		return nil
@@ -173,7 +173,7 @@ func (s *Service) compareThenCheck(ctx context.Context, rec store.Session) error
 	return s.frozenBy(rec)
 }
 
-// frozenBy refuses to bring the work of a session before somebody has looked at what else it did.
+// frozenBy refuses to bring a session's work back before somebody has looked at what else it changed.
 func (s *Service) frozenBy(rec store.Session) error {
 	b, _, err := s.Boxes.Find(rec.Box)
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *Service) OnTerminal(id string) bool {
 	return err == nil && order.Interactive
 }
 
-// gone waits for a keeper that has hung up to be gone, so that its lock is free.
+// gone waits until a keeper that has hung up has exited, so that its lock is free.
 func (s *Service) gone(ctx context.Context, id string) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -133,7 +133,7 @@ func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.Di
 	return q.Diff(ctx, w, style)
 }
 
-// CleanLines makes text from a box fit to be shown, and short enough to be read.
+// CleanLines makes text from a box safe to show and short enough to read.
 func CleanLines(text string) string {
 	var out []string
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -146,8 +146,7 @@ func CleanLines(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// writeNew puts a file into a directory that an agent can write: whole, and never through a link that it has laid
-// there.
+// writeNew puts a complete file into a directory that an agent can write to, and never follows a link of the agent's.
 func writeNew(dir, name string, data []byte) error {
 	f, err := os.CreateTemp(dir, ".cco-*")
 	if err != nil {
@@ -184,14 +183,14 @@ func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 	if _, err := d.Prepare(ctx, b, id); err != nil {
 		return rec, err
 	}
-	// The user may change something in there, so what was published before is no longer what there is.
+	// The user may change something in there, so what was published before may be out of date.
 	return rec, errors.Join(s.Forget(id), tree.Remove(filepath.Join(s.Exchange(id), inside.ResultFile)))
 }
 
 // maxReason bounds what an agent can make a record say.
 const maxReason = 300
 
-// FirstLine is what of a text goes into a record, fit to be shown.
+// FirstLine is the part of a text that goes into a record, safe to show.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return safetext.Line(safetext.Fit(s, maxReason))

@@ -22,8 +22,8 @@ const maxDraws = 100
 
 var errNoID = fmt.Errorf("no free session id in %d draws", maxDraws)
 
-// draw gives a new session its id, with a directory that is made and locked: an id that anything here knows would hand
-// this session the files of another, and no other push may be given the same.
+// draw chooses a new session's id, and makes and locks its directory: a known id would give this session the files of
+// another, and no other push may choose the same one.
 func (s *Service) draw(ctx context.Context, repo *git.Repo) (id string, lock *os.File, err error) {
 	refs, err := repo.Refs(ctx, "refs/cco", "refs/heads/cco")
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Service) draw(ctx context.Context, repo *git.Repo) (id string, lock *os
 	return "", nil, errNoID
 }
 
-// known says whether anything of cco's has an id already: a record, or files that outlived it.
+// known says whether an id is in use: by a record, or by files that outlived one.
 func (s *Service) known(ctx context.Context, id string) (bool, error) {
 	_, err := s.Store.Session(ctx, id)
 	if _, missing := errors.AsType[*store.NotFoundError](err); !missing {
@@ -91,8 +91,8 @@ func named(refs map[string]git.Ref, id string) bool {
 	return false
 }
 
-// lookID is the session of a turn that only looks. It follows from the turn's key, so that a turn is found again; where
-// that id belongs to another session, it is the next that doesn't.
+// lookID is the session of a turn that only looks. It follows from the turn's key, so that a turn is found again; if
+// another session has that id, the next free one is taken.
 func (s *Service) lookID(ctx context.Context, key string) (string, error) {
 	for n := range maxDraws {
 		text := key

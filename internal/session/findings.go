@@ -25,7 +25,7 @@ func (s *Service) Findings(ctx context.Context, id, boxName string) ([]canary.Re
 		}
 		return []canary.Report{*r}, nil
 	}
-	if _, err := s.List(ctx, boxName); err != nil { // sessions whose keepers died are settled by this
+	if _, err := s.List(ctx, boxName); err != nil { // this corrects sessions whose keepers died
 		return nil, err
 	}
 	b, d, err := s.Boxes.Find(boxName)
@@ -57,7 +57,7 @@ func (s *Service) AcceptFindings(ctx context.Context, id string) error {
 	})
 }
 
-// onFindings does something about a session that nobody runs meanwhile.
+// onFindings changes a session while its lock keeps anybody from running it.
 func (s *Service) onFindings(ctx context.Context, id string, do func(*box.Box, store.Session) error) error {
 	rec, err := s.Get(ctx, id)
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// save puts what would go with a session's workspace into the graveyard: what is beside its branch, and where force was
-// needed its work and, if that is not all, the workspace itself.
+// save puts what a removed workspace would lose into the graveyard: what is beside its branch and, under force, its
+// work and, if a bundle can't hold everything, the workspace itself.
 func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Session, k stake,
 	limit int64) (files []string, err error) {
 	if k.unsaved() {
 		f, err := s.bury(ctx, v.ID, inside.RestBundle, k.Rest, limit)
 		if err != nil && k.refusal() == "" {
-			return nil, err // nobody has said that it may go
+			return nil, err // nobody has agreed to lose it
 		}
 		if err != nil {
 			k.Failed = FirstLine(err.Error())
@@ -72,10 +72,10 @@ func (s *Service) bury(ctx context.Context, id, name string, want *inside.Sum, l
 	return dst, nil
 }
 
-// savedFile has the sum of the bundle that was last saved of what is beside a session's branch.
+// savedFile has the sum of the last saved bundle of what is beside a session's branch.
 func (s *Service) savedFile(id string) string { return filepath.Join(s.dir(id), "saved.sum") }
 
-// grave is a new name in the graveyard, from where nothing is ever removed by itself.
+// grave is a new name in the graveyard, where cco never removes anything.
 func (s *Service) grave(id, name string) (string, error) {
 	dir := filepath.Join(s.Data, "graveyard")
 	return filepath.Join(dir, fmt.Sprintf("%s-%s-%s", id, s.Now().UTC().Format(graveTime), name)), os.MkdirAll(dir, 0o700)
@@ -237,7 +237,7 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 	return nil
 }
 
-// removed says of a session whose workspace is gone where its work is; nil if it is there.
+// removed says where the work of a session without a workspace is; nil if the workspace is there.
 func (s *Service) removed(ctx context.Context, rec store.Session) error {
 	if _, err := os.Stat(s.orderFile(rec.ID)); !errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -19,15 +19,15 @@ import (
 // Ignored are files that are never saved.
 type Ignored = inside.Ignored
 
-// held is what a workspace held when the last process in it had ended. Only cco starts processes there, and takes the
-// record away before it does: where there is one, it is true. It is in the session's own directory, which no box sees.
+// held is what a workspace held when the last process in it had ended. Only cco starts processes there, and removes the
+// record first, so an existing record is true. It is in the session's own directory, which no box sees.
 type held struct {
-	Run     int64          `json:"run"` // the start of the run that it is of, in milliseconds
+	Run     int64          `json:"run"` // the start of its run, in milliseconds
 	Head    string         `json:"head,omitempty"`
 	Wip     string         `json:"wip,omitempty"`
 	Bundle  *inside.Sum    `json:"bundle,omitempty"` // of both
 	Rest    *inside.Sum    `json:"rest,omitempty"`   // the bundle of what is beside the branch
-	Others  []string       `json:"others,omitempty"` // what that is, the first of it
+	Others  []string       `json:"others,omitempty"` // the first names of what is in Rest
 	Beside  int            `json:"beside,omitempty"` // and how much
 	Lost    []string       `json:"lost,omitempty"`   // what can't be saved
 	Failed  string         `json:"failed,omitempty"` // why nobody could look
@@ -38,8 +38,8 @@ type held struct {
 
 func (s *Service) heldFile(id string) string { return filepath.Join(s.dir(id), "held.json") }
 
-// looking is a file that exists while a workspace is inspected. Starting something in the workspace removes it as well,
-// so that what was seen before is not recorded after.
+// looking is a file that exists while a workspace is inspected. Starting something in the workspace removes it too, so
+// that an outdated look is not recorded.
 func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "held.new") }
 
 // Forget comes before everything that is started in a session's workspace.
@@ -47,7 +47,7 @@ func (s *Service) Forget(id string) error {
 	return errors.Join(ignoreMissing(os.Remove(s.looking(id))), ignoreMissing(os.Remove(s.heldFile(id))))
 }
 
-// held reads what a session's workspace holds. It is not ok if something was started there since anybody has looked.
+// held reads what a session's workspace holds. It is not ok if something was started there since the last look.
 func (s *Service) held(v store.Session) (h held, ok bool) {
 	if v.Live() {
 		return h, false
@@ -60,11 +60,11 @@ func (s *Service) held(v store.Session) (h held, ok bool) {
 		sum, err := os.ReadFile(s.savedFile(v.ID))
 		h.saved = err == nil && string(sum) == h.Rest.SHA256
 	}
-	// After a power cut the file may be there again that was taken away; the store is not so forgetful.
+	// After a power cut a removed file may be back; the store is more reliable.
 	return h, h.Run == v.Started.UnixMilli()
 }
 
-// startLook comes before somebody looks, and recordHeld after.
+// startLook comes before a look, and recordHeld after it.
 func (s *Service) startLook(id string) error {
 	if err := s.Forget(id); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (s *Service) startLook(id string) error {
 	return os.WriteFile(s.looking(id), nil, 0o600)
 }
 
-// recordHeld keeps what was seen in a workspace, unless something was started there meanwhile. Without a record
-// somebody looks again.
+// recordHeld keeps what was seen in a workspace, unless something was started there meanwhile. Without a record the
+// next command looks again.
 func (s *Service) recordHeld(v store.Session, h held) error {
 	h.Run = v.Started.UnixMilli()
 	data, err := json.Marshal(h)
@@ -91,7 +91,7 @@ func (s *Service) recordHeld(v store.Session, h held) error {
 	return ignoreMissing(os.Rename(s.looking(v.ID), s.heldFile(v.ID)))
 }
 
-// seen makes a record of what a publisher says. Its words are the box's: they are bounded, and made fit for a terminal.
+// seen makes a record from a publisher's result. The box wrote its text, so it is bounded and cleaned.
 func (s *Service) seen(v store.Session, published error) held {
 	if published != nil {
 		return held{Failed: FirstLine(published.Error())}
@@ -111,7 +111,7 @@ func (s *Service) seen(v store.Session, published error) held {
 	return h
 }
 
-// cleanList bounds a list of the box's words.
+// cleanList bounds and cleans a list from the box.
 func cleanList(list []string) []string {
 	const most = 100
 	var clean []string
@@ -128,14 +128,14 @@ func (s *Service) inspect(ctx context.Context, b *box.Box, d box.Driver, v store
 		return held{Failed: err.Error()}
 	}
 	defer func() { _ = lock.Close() }()
-	_ = s.Publish(ctx, b, d, v) // it records how that went
+	_ = s.Publish(ctx, b, d, v) // it records the result
 	if h, ok := s.held(v); ok {
 		return h
 	}
 	return held{Failed: "something was started in it meanwhile"}
 }
 
-// stake is what would go with a session's workspace.
+// stake is what would be lost with a session's workspace.
 type stake struct {
 	held
 	commits, leftovers bool // they exist nowhere else, and can be pulled
@@ -176,7 +176,7 @@ func (s *Service) offered(ctx context.Context, id string, h held) bool {
 	return err == nil && got == h.Rest.SHA256
 }
 
-// stakes says what of each session would go with its workspace. enter gives the box of one that has to be looked into.
+// stakes says what each session would lose with its workspace. enter gives the box of one that has to be inspected.
 func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver,
 	error)) ([]stake, error) {
 	all, repos := make([]stake, len(list)), map[string][]string{}
@@ -188,7 +188,7 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 		if !ok || !s.offered(ctx, v.ID, h) {
 			order, err := s.ReadOrder(v.ID)
 			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
-				continue // it was removed already, or could only look at another's, or no agent ever worked there
+				continue // it was removed, only looked at another's, or no agent ever worked there
 			}
 			if b, d, err := enter(v.Box); err != nil {
 				h = held{Failed: err.Error()}
@@ -216,11 +216,11 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 	return all, ctx.Err()
 }
 
-// news is what a session holds that was pulled before.
+// news is what a pulled session has made since.
 type news struct {
 	stake
 	session store.Session // as it has to be pulled
-	any     bool          // there is something that was not
+	any     bool          // there is something new
 }
 
 // newsOf compares what was pulled of a session with what it holds now. The box is entered only if something was started
@@ -236,7 +236,7 @@ func (s *Service) newsOf(ctx context.Context, rec store.Session, o PullOptions) 
 	}
 	repo, lost := s.repository(ctx, rec, o.where())
 	if lost != nil {
-		// What came may have been thrown away since, but not what it began with.
+		// The user may have dropped what was pulled, but not the commit that the session began with.
 		began := rec
 		began.Base = rec.Origin
 		repo, _ = s.repository(ctx, began, o.where())

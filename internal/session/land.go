@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// examine says what came, if nothing of it is refused. With a nil quarantine there is nothing new.
+// examine describes what came, if nothing in it is refused. With a nil quarantine there is nothing new.
 func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
 	o PullOptions) (PullResult, error) {
 	r := PullResult{
@@ -54,12 +54,12 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 	return r, nil
 }
 
-// unchanged says that nothing has come of an error but itself.
+// unchanged adds to an error that nothing was changed.
 func (s *Service) unchanged(id string, err error) error {
 	return fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.Exchange(id))
 }
 
-// canImport gives the error that importWork would give for want of a branch to move.
+// canImport gives the error that importWork would give if there is no branch to move.
 func (s *Service) canImport(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
 	if q == nil {
 		return nil
@@ -74,8 +74,8 @@ func (s *Service) canImport(ctx context.Context, q *quarantine.Repo, r PullResul
 	return repo.CanFastForward(ctx, r.Branch, r.Base, r.target)
 }
 
-// importWork takes what was examined into the repository. All that can fail comes before the branch moves: what comes
-// after is clearing up, and ends in words at most.
+// importWork brings what was examined into the repository. Everything that can fail comes before the branch moves: the
+// rest is clean-up, which at most warns.
 func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult, pub inside.Result,
 	o PullOptions) (PullResult, error) {
 	rec := r.Session
@@ -106,7 +106,7 @@ func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.
 	return s.recordPulled(ctx, r, spare, o)
 }
 
-// stays says that no branch has to move: its commits were pulled before, to wherever the user wanted them.
+// stays says that no branch has to move, because the commits were pulled before.
 func (r PullResult) stays(o PullOptions) bool {
 	return r.Session.State == store.Pulled && r.target == r.Base && o.Branch == ""
 }
@@ -119,7 +119,7 @@ func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session
 	return repo.FastForward(ctx, branch, rec.Base, target)
 }
 
-// explain adds to a branch that can't be moved what a person would do about it.
+// explain adds advice to the error about a branch that can't be moved.
 func (s *Service) explain(err error, rec store.Session, ref string) error {
 	var gone *git.BranchGoneError
 	var diverged *git.DivergedError
@@ -158,7 +158,7 @@ func (s *Service) saveSide(ctx context.Context, id string, pub inside.Result, li
 // recordPulled records that the work has arrived, puts what is beside it into the graveyard, and clears the exchange
 // directory.
 func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, o PullOptions) (PullResult, error) {
-	// What has arrived stays arrived, also when the user interrupts now.
+	// An interrupt must not undo what has arrived.
 	ctx = context.WithoutCancel(ctx)
 	id, repo, keep := r.Session.ID, r.Session.Repo, o.Keep
 	if spare != "" {
@@ -167,7 +167,7 @@ func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, 
 			err = os.Rename(spare, grave)
 		}
 		if err == nil {
-			_ = os.WriteFile(s.savedFile(id), []byte(r.rest), 0o600) // without it the same is saved once more
+			_ = os.WriteFile(s.savedFile(id), []byte(r.rest), 0o600) // without it the same is saved again
 		}
 		if r.Rest = grave; err != nil {
 			keep, r.Rest = true, filepath.Join(s.Exchange(id), inside.RestBundle)

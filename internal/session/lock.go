@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A session's locks. A keeper holds the first for as long as it lives, so a free one proves that it doesn't.
+// A session's locks. A keeper holds the first for its whole life, so a free one proves that it has ended.
 const (
 	keeperLock = "keeper.lock"
 	pullLock   = "pull.lock"
@@ -51,10 +51,10 @@ func (s *Service) lock(id, name string) (*os.File, error) {
 
 func (s *Service) keeperLock(id string) (*os.File, error) { return s.lock(id, keeperLock) }
 
-// endingTime is how long a keeper that has hung up may still be about its last things.
+// endingTime is how long a keeper may take to finish after it has hung up.
 const endingTime = 5 * time.Second
 
-// lockSoon is keeperLock for a session that has ended a moment ago, maybe.
+// lockSoon is keeperLock for a session that may have ended just now.
 func (s *Service) lockSoon(ctx context.Context, id string) (*os.File, error) {
 	end := time.NewTimer(endingTime)
 	defer end.Stop()

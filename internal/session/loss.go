@@ -46,15 +46,14 @@ func (e *UnsavedError) Error() string {
 	return b.String()
 }
 
-// Destroyed is what went with a box, or with a workspace.
+// Destroyed is what was removed with a box or a workspace.
 type Destroyed struct {
 	Buried  []string       // files of the graveyard
 	Ignored inside.Ignored // what is never saved
 }
 
 // DestroyBox removes a box and the sessions in it. Work that exists nowhere else, or can't be saved, stops it; with
-// force it is saved in the graveyard as far as that goes. What is beside the sessions' branches is saved without a
-// question.
+// force it is saved in the graveyard as far as possible. What is beside the sessions' branches is always saved.
 func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit int64) (gone Destroyed, err error) {
 	b, d, err := s.Boxes.Find(name)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 		return gone, err
 	}
 	if err := s.Thawed(ctx, b, d); err != nil && !force {
-		return gone, err // what is needed to undo goes with the box
+		return gone, err // the box holds what an undo needs
 	}
 	in := &entrance{s: s, name: name}
 	all, err := s.stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
@@ -95,13 +94,13 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 	return gone, s.removeBox(ctx, name, list)
 }
 
-// entrance starts a stopped box where it has to be looked into once more, and leaves it as it was.
+// entrance starts a stopped box that has to be inspected, and stops it again afterwards.
 type entrance struct {
 	s       *Service
 	name    string
 	asked   bool
 	started bool
-	gone    bool // nothing is left of what was in it
+	gone    bool // the box and its contents are gone
 	b       *box.Box
 	d       box.Driver
 	err     error
@@ -132,7 +131,7 @@ func (e *entrance) leave(ctx context.Context) error {
 	return e.s.Boxes.Stop(context.WithoutCancel(ctx), e.name)
 }
 
-// endAll ends running sessions when it is forced to.
+// endAll ends running sessions under force, and refuses without it.
 func (s *Service) endAll(ctx context.Context, list []store.Session, force bool) (err error) {
 	for i, v := range list {
 		if !v.Live() {
@@ -164,7 +163,7 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
 }
 
-// buryWorkspace moves a workspace that nobody could make a bundle of. Nothing in it is read.
+// buryWorkspace moves a workspace that could not be bundled. It reads nothing in it.
 func (s *Service) buryWorkspace(ctx context.Context, b *box.Box, d box.Driver, id string) ([]string, error) {
 	to, err := s.grave(id, "workspace")
 	if err != nil {

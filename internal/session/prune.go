@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Remains is what an old session has left on disk.
+// Remains is what an old session still has on disk.
 type Remains struct {
 	ID    string `json:"id"`
 	Box   string `json:"box,omitempty"`
@@ -30,8 +30,8 @@ type Remains struct {
 	stake   stake
 }
 
-// Remains lists what could be pruned, and what could not because it is not saved. With force only what runs or goes on
-// stays.
+// Remains lists what could be pruned, and what could not because it is not saved. With force everything goes but
+// sessions that run or can still go on.
 func (s *Service) Remains(ctx context.Context, force bool) (free, kept []Remains, err error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Service) mustStay(v store.Session, k stake, force bool) string {
 	return k.refusal()
 }
 
-// strays are directories of sessions that have no record: a push was killed before it was written.
+// strays are session directories without a record: a push was killed before it wrote one.
 func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 	for _, parent := range []string{s.Boxes.Exchange(), filepath.Join(s.Data, "sessions")} {
 		entries, err := os.ReadDir(parent)
@@ -121,7 +121,7 @@ func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 	return list, nil
 }
 
-// Prune removes what Remains found free, and saves first what has to be. The records of sessions stay.
+// Prune removes what Remains listed as free, and first saves what must not be lost. The records of sessions stay.
 func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (buried []string, err error) {
 	var errs []error
 	for _, r := range free {
@@ -132,13 +132,13 @@ func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (burie
 }
 
 func (s *Service) prune(ctx context.Context, r Remains, limit int64) (buried []string, err error) {
-	lock, err := s.lockSoon(ctx, r.ID) // a keeper may be about its last things
+	lock, err := s.lockSoon(ctx, r.ID) // a keeper may still be finishing
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = lock.Close() }()
 	if r.Box != "" && !r.session.Started.IsZero() {
-		// Somebody may have gone on with it since it was looked at.
+		// Somebody may have continued it since it was listed.
 		now, err := s.Store.Session(ctx, r.ID)
 		if h, ok := s.held(now); err != nil || r.stake.Failed == "" && r.stake.Head != "" &&
 			(!ok || h.Head != r.stake.Head || h.Wip != r.stake.Wip) {
@@ -173,7 +173,7 @@ func (s *Service) remove(ctx context.Context, free []Remains) error {
 func size(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what can't be read isn't counted
+			return nil // unreadable files don't count
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			n += info.Size()
@@ -183,7 +183,7 @@ func size(dir string) (n int64) {
 	return n
 }
 
-// transcripts are those of sessions that have nothing else left: pruned before, or gone with their box.
+// transcripts lists those of sessions that have nothing else left: pruned before, or removed with their box.
 func (s *Service) transcripts(list []store.Session) (old []Remains) {
 	for _, v := range list {
 		if _, err := os.Stat(s.orderFile(v.ID)); v.Live() || !errors.Is(err, os.ErrNotExist) {
@@ -198,7 +198,7 @@ func (s *Service) transcripts(list []store.Session) (old []Remains) {
 
 func (s *Service) transcriptSize(id string) int64 { return size(s.TranscriptFile(id)) }
 
-// dropTranscript removes what a session's agent has said.
+// dropTranscript removes a session's transcript.
 func (s *Service) dropTranscript(id string) error {
 	return ignoreMissing(os.Remove(s.TranscriptFile(id)))
 }

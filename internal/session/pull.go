@@ -19,7 +19,7 @@ import (
 
 // PullOptions say how a session's work is brought back.
 type PullOptions struct {
-	Dir      string // where the command was given: the repository may be there if it is no longer where it was
+	Dir      string // of the command: the repository may be there if it has moved
 	Into     string // a checkout of the repository, in place of the one that was pushed from
 	Timeout  time.Duration
 	Interval time.Duration
@@ -37,7 +37,7 @@ type PullOptions struct {
 type PullResult struct {
 	Session  store.Session        `json:"session"`
 	DryRun   bool                 `json:"dry_run,omitempty"`
-	Again    bool                 `json:"again,omitempty"` // it was pulled before, nothing was done
+	Again    bool                 `json:"again,omitempty"` // it was pulled before, so nothing was done
 	Base     string               `json:"base"`
 	Tip      string               `json:"tip"`
 	Branch   string               `json:"branch"`
@@ -64,8 +64,8 @@ type PullResult struct {
 // maxResult bounds result.json and error.txt.
 const maxResult = 64 << 10
 
-// Pull waits for a session and brings its commits into the user's repository. Unless all of it passes every check,
-// nothing there changes and everything stays where it is.
+// Pull waits for a session and brings its commits into the user's repository. If anything fails a check, nothing
+// changes and everything stays where it is.
 func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResult, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
@@ -141,11 +141,11 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 	return r, err
 }
 
-// Failure says of a session that has ended badly what it left and what the user can do.
+// Failure says what a failed session left and what the user can do.
 func (s *Service) Failure(rec store.Session) error {
 	published, err := s.readResult(rec)
 	if missing := (*quarantine.RefusedError)(nil); errors.As(err, &missing) && missing.Rule == quarantine.RuleMissing {
-		published, err = inside.Result{Head: rec.Base}, nil // nothing was published, because nothing was begun
+		published, err = inside.Result{Head: rec.Base}, nil // nothing was published, because nothing was started
 	}
 	return s.failure(rec, published, err)
 }
@@ -156,7 +156,7 @@ func (s *Service) MadeNothing(rec store.Session) bool {
 	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Others) == 0
 }
 
-// failure tells what an agent that did not finish has left.
+// failure describes what an unfinished agent left.
 func (s *Service) failure(rec store.Session, published inside.Result, err error) error {
 	if err == nil {
 		if pending := s.pending(rec, published); pending != nil {
@@ -180,8 +180,7 @@ func (s *Service) failure(rec store.Session, published inside.Result, err error)
 	return f
 }
 
-// published reads what the session offers, and has it published first where that has not happened: with what was left
-// uncommitted, or without.
+// published reads what the session offers, and publishes it first if need be: with uncommitted work, or without.
 func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) (inside.Result, error) {
 	if r, err := s.readResult(rec); err == nil && (r.NoWip == noWip || noWip && r.Wip == "") {
 		return r, nil
@@ -214,7 +213,7 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 	return s.readResult(rec)
 }
 
-// publishCommits has the session's work published without what was left uncommitted, which stays in the workspace.
+// publishCommits publishes the session's commits. Uncommitted work stays in the workspace.
 func (s *Service) publishCommits(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
@@ -228,7 +227,7 @@ func (s *Service) publishCommits(ctx context.Context, b *box.Box, d box.Driver, 
 	return s.inside(ctx, b, d, rec, p, "publish-commits", false)
 }
 
-// beyond adds to what is too large which setting says so, and how to do without what was left uncommitted.
+// beyond adds to an error about size which setting it is, and how to leave out uncommitted work.
 func beyond(err error, id string, pub inside.Result) error {
 	if no, ok := errors.AsType[*quarantine.RefusedError](err); !ok || no.Rule != quarantine.RuleTooLarge {
 		return err
@@ -254,7 +253,7 @@ func (s *Service) readResult(rec store.Session) (r inside.Result, err error) {
 	return r, nil
 }
 
-// ReadOut reads a small file of the exchange directory by way of a copy that nobody else can change.
+// ReadOut reads a small file of the exchange directory from a copy that nobody else can change.
 func (s *Service) ReadOut(id, name string, limit int64) ([]byte, error) {
 	dir, err := os.MkdirTemp(s.dir(id), "out-")
 	if err != nil {
@@ -269,7 +268,7 @@ func (s *Service) ReadOut(id, name string, limit int64) ([]byte, error) {
 	return os.ReadFile(dst)
 }
 
-// ErrorText is what an agent wrote into error.txt, fit to be shown; "" if there is none.
+// ErrorText is what an agent wrote into error.txt, safe to show; "" if there is none.
 func (s *Service) ErrorText(id string) string {
 	if _, err := os.Lstat(filepath.Join(s.Exchange(id), inside.ErrorFile)); err != nil {
 		return ""

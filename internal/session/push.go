@@ -24,7 +24,7 @@ import (
 // PushOptions say what is handed over, and to whom.
 type PushOptions struct {
 	Run
-	Dir     string // where the command was given
+	Dir     string // of the command
 	Plan    string // a file
 	Message string // the plan itself, instead of a file
 	Box     string
@@ -34,12 +34,12 @@ type PushOptions struct {
 	Resume  string // the session whose workspace is used again
 }
 
-// UsageError says that a command was given words that don't go together.
+// UsageError says that a command's arguments don't go together.
 type UsageError struct{ Msg string }
 
 func (e *UsageError) Error() string { return e.Msg }
 
-// Push hands a plan to an agent and starts its keeper. Everything is checked before anything is made.
+// Push hands a plan to an agent and starts its keeper. It checks everything before it makes anything.
 func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error) {
 	if o.Resume != "" {
 		return s.resume(ctx, o)
@@ -79,7 +79,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	return rec, nil
 }
 
-// refresh brings a box that another cco has provisioned up to date: its agents would be told what is no longer true.
+// refresh updates a box that another version of cco provisioned: its instructions to agents would be out of date.
 func (s *Service) refresh(ctx context.Context, b *box.Box) error {
 	anew, err := s.Boxes.Refresh(ctx, b, s.Report)
 	if anew && err == nil {
@@ -99,7 +99,7 @@ func (s *Service) identity(repo *git.Repo) git.Identity {
 	return id
 }
 
-// ready refuses what the keeper would have to refuse later: an agent that isn't there, or can't reach its model.
+// ready refuses what the keeper would refuse later: an agent that isn't there, or can't reach its model.
 func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, d box.Driver, l Limits) error {
 	a, err := agent.Find(rec.Agent)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 		return rec, err
 	}
 	rec.ID, o.Session = id, id
-	// What is undone is what was made here: nothing else has the id, or it would not have been drawn.
+	// This removes only what was made here: nothing else has the id, or it would not have been drawn.
 	made := []func(context.Context) error{func(context.Context) error { return tree.Remove(s.dir(id)) }}
 	defer func() {
 		_ = lock.Close()
@@ -180,7 +180,7 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 	return rec, s.spawn(id, lock)
 }
 
-// spawn starts the keeper with the lock and a listening socket that are ready before it is.
+// spawn starts the keeper with a lock and a listening socket that are ready before it is.
 func (s *Service) spawn(id string, lock *os.File) error {
 	l, err := socket.Listen(s.Socket(id))
 	if err != nil {
@@ -224,7 +224,7 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 	if err != nil {
 		return err
 	}
-	// Of the plan itself the user has been told. A directory that holds nothing else is named with a slash at its end.
+	// The user already knows about the plan itself. A directory that holds nothing else ends with a slash.
 	if len(dirty) == 1 && (dirty[0] == p.here || strings.HasSuffix(dirty[0], "/") && strings.HasPrefix(p.here, dirty[0])) {
 		dirty = nil
 	}
@@ -280,7 +280,7 @@ func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session,
 		what = "only what the box lacks"
 	}
 	s.Report("sending %d bytes, %s", r.Size, what)
-	return os.Chmod(path, 0o644) // read by the box's own uid; the directory is closed
+	return os.Chmod(path, 0o644) // the box's own uid reads it; the directory is closed
 }
 
 // readable lets a box's own user read what was written for it. Nobody else gets past the directory above.

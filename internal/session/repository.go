@@ -20,15 +20,16 @@ type RepositoryError struct {
 
 func (e *RepositoryError) Error() string { return e.Why + "\n" + e.Next }
 
-// where says where a session's repository may be besides where it was pushed from.
+// where says where else a session's repository may be than where it was pushed from.
 type where struct {
-	dir  string // the command was given there
-	into string // it is there and nowhere else
+	dir  string // of the command
+	into string // the only place to look, if set
 }
 
-// repository finds a session's repository: where it was, or else where the command was given. A worktree may have been
-// removed since, a repository may have moved, and another may stand in its place. What makes it the same is the commit
-// that the session began with: that names all the history below it, and without it nothing could be brought there.
+// repository finds a session's repository: where it was, or else in the command's directory. A worktree may have been
+// removed since, a repository may have moved, and another may stand in its place. It is the same repository if it has
+// the commit that the session began with: it names all the history below it, and without it no work could be brought
+// there.
 func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*git.Repo, error) {
 	if w.into != "" {
 		repo, err := git.Open(ctx, w.into)
@@ -69,7 +70,7 @@ func lacks(top string, rec store.Session) string {
 		rec.Base[:min(10, len(rec.Base))])
 }
 
-// where makes a named directory that of the command, as a user means it.
+// where resolves a directory that the user named.
 func (o PullOptions) where() where {
 	into := o.Into
 	if into != "" && !filepath.IsAbs(into) {

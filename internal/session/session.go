@@ -30,10 +30,10 @@ type Service struct {
 
 	// Door says what a session may reach and with which keys; nil is no way out of boxes at all.
 	Door func(ctx context.Context, rec store.Session, b *box.Box) (door.Config, error)
-	// Program finds an agent's program for a box, and the directories of the host that it needs to see. Without a path it
-	// is looked for on the box's own PATH; nil always is.
+	// Program finds an agent's program for a box, and the directories of the host that it needs to see. Without a path, or
+	// if Program is nil, it is looked for on the box's own PATH.
 	Program func(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error)
-	// MaxFile is the size of the largest file that is kept of what an agent left uncommitted.
+	// MaxFile is the size of the largest uncommitted file that is kept.
 	MaxFile int64
 
 	Report box.Report // progress
@@ -50,14 +50,14 @@ func NewID() string {
 // validID says whether something can be a session's id.
 func validID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
 
-// InvalidIDError says that something can't be a session's id. Ids name directories, so nothing else is ever looked for.
+// InvalidIDError says that something can't be a session's id. Ids name directories, so nothing else is looked up.
 type InvalidIDError struct{ ID string }
 
 func (e *InvalidIDError) Error() string {
 	return fmt.Sprintf("%q is no session id: 8 lower-case hex digits, see `cco box sessions`", e.ID)
 }
 
-// StateError says that a session is not in a state for what was asked.
+// StateError says that a session's state does not allow what was asked.
 type StateError struct {
 	ID    string
 	State store.State
@@ -131,7 +131,7 @@ func (s *Service) Get(ctx context.Context, id string) (store.Session, error) {
 	if err != nil {
 		return v, err
 	}
-	return s.settle(ctx, v)
+	return s.correctState(ctx, v)
 }
 
 // List reads the sessions of a box, or all, with their true states.
@@ -141,15 +141,15 @@ func (s *Service) List(ctx context.Context, boxName string) ([]store.Session, er
 		return nil, err
 	}
 	for i := range list {
-		if list[i], err = s.settle(ctx, list[i]); err != nil {
+		if list[i], err = s.correctState(ctx, list[i]); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// settle corrects the record of a session whose keeper is gone without a word: killed, or ended by a reboot.
-func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, error) {
+// correctState corrects the record of a session whose keeper died before it could: killed, or ended by a reboot.
+func (s *Service) correctState(ctx context.Context, v store.Session) (store.Session, error) {
 	if !v.Live() {
 		return v, nil
 	}
@@ -173,12 +173,12 @@ func (s *Service) settle(ctx context.Context, v store.Session) (store.Session, e
 	if err == nil || ctx.Err() != nil {
 		return now, err
 	}
-	// A full disk must not keep anybody from seeing, and removing, what fills it.
+	// A full disk must not keep the user from seeing and removing what fills it.
 	s.Warn("the record of session %s can't be written: %v", v.ID, err)
 	return v, end(&v)
 }
 
-// Run is how an agent is to run: what settings and flags say goes as it is to the keeper.
+// Run is how an agent should run: the keeper gets it as settings and flags say.
 type Run struct {
 	Interactive bool          `json:"interactive,omitempty"`
 	Cols        int           `json:"cols,omitempty"`
@@ -206,7 +206,7 @@ type Order struct {
 	Email   string `json:"email,omitempty"`
 	Prompt  string `json:"prompt,omitempty"` // said instead of carrying out the plan
 	Asked   string `json:"asked,omitempty"`  // the question that Prompt answers
-	Fresh   bool   `json:"fresh,omitempty"`  // begin a new conversation, whatever there was before
+	Fresh   bool   `json:"fresh,omitempty"`  // begin a new conversation even if there was one before
 
 	// Of a turn in a phase.
 	Key     string      `json:"key,omitempty"`     // its name, which lasts

@@ -45,7 +45,7 @@ func reachedTokens(limit store.Cause, most int64) Reached {
 	return Reached{limit, fmt.Sprintf("%s of %d is reached", limit, most)}
 }
 
-// byEstimate says of money that nobody knows for sure.
+// byEstimate says that a cost is only an estimate.
 func byEstimate(s store.Spend) string {
 	if !s.Estimate {
 		return ""
@@ -72,7 +72,7 @@ func (e *SpentError) Error() string {
 	return e.Limit.Words + ": go on tomorrow, or raise it in the settings"
 }
 
-// Afford refuses to begin what could not even ask its model once.
+// Afford refuses to start a run that could not ask its model even once.
 func (s *Service) Afford(ctx context.Context, l Limits) (today store.Spend, err error) {
 	today, err = s.Store.SpentOn(ctx, store.Day(s.Now()))
 	if err != nil {

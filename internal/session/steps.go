@@ -17,11 +17,10 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// PublishTime bounds what a hostile workspace can make publishing take.
+// PublishTime bounds publishing, which a hostile workspace could prolong.
 const PublishTime = 10 * time.Minute
 
-// Receive clones what was sent into a session's workspace. If the box has lost what it had, everything is sent once
-// more.
+// Receive clones what was sent into a session's workspace. If the box has lost its objects, everything is sent again.
 func (s *Service) Receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place,
 	shallow bool, step box.Report) (box.Place, error) {
 	step("cloning into %s", p.Workspace)
@@ -78,10 +77,10 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	})
 }
 
-// Publish has the session's work written into its exchange directory, inside the box, and records what there is.
+// Publish writes the session's work into its exchange directory, inside the box, and records what there is.
 func (s *Service) Publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	err := s.writeOut(ctx, b, d, rec)
-	// What failed for another reason than what is in the workspace says nothing about that.
+	// A failure that the workspace did not cause says nothing about what is in it.
 	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil &&
 		(err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
 		_ = s.recordHeld(rec, s.seen(rec, err))
@@ -108,8 +107,8 @@ func (s *Service) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec st
 	return s.inside(ctx, b, d, rec, p, "publish", false)
 }
 
-// reopen makes room in an exchange directory that an agent may have closed, with directories where files belong that it
-// can't remove itself.
+// reopen clears an exchange directory that an agent may have blocked, with directories in place of files that cco can't
+// remove otherwise.
 func (s *Service) reopen(id string) error {
 	dir := s.Exchange(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -18,7 +18,7 @@ type Event struct {
 	Kind Kind      `json:"kind"`
 	Text string    `json:"text,omitempty"`
 	Data []byte    `json:"data,omitempty"` // what a terminal showed, as it was
-	Raw  bool      `json:"raw,omitempty"`  // a line whose meaning is in the events beside it
+	Raw  bool      `json:"raw,omitempty"`  // a line that the events beside it already explain
 	Cols uint16    `json:"cols,omitempty"` // a terminal's size
 	Rows uint16    `json:"rows,omitempty"`
 
@@ -43,7 +43,7 @@ const (
 // maxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.
 const maxChunk = 64 << 10
 
-// maxTranscript bounds what an agent can make a transcript of.
+// maxTranscript bounds a transcript, which an agent fills.
 const maxTranscript = 256 << 20
 
 // Transcript appends events to a file and lets any number of readers follow it.
@@ -59,7 +59,7 @@ type Transcript struct {
 	full   bool
 }
 
-// OpenTranscript opens a transcript to go on with it.
+// OpenTranscript opens a transcript to append to it.
 func OpenTranscript(path string, now func() time.Time) (*Transcript, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -69,7 +69,7 @@ func OpenTranscript(path string, now func() time.Time) (*Transcript, error) {
 	return &Transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}, err
 }
 
-// Step tells what is being done.
+// Step records what the keeper is doing.
 func (t *Transcript) Step(format string, args ...any) { t.Add(KindStep, fmt.Sprintf(format, args...)) }
 
 func (t *Transcript) Add(kind Kind, text string) { t.Append(Event{Kind: kind, Text: text}) }
@@ -85,7 +85,7 @@ func (t *Transcript) AddLine(kind Kind, line []byte, raw bool) {
 	}
 }
 
-// AddEvent keeps what the agent did. A reader's buffer must hold it, so of one that is too long only the kind is left.
+// AddEvent keeps what the agent did. A reader's buffer must hold it, so an event that is too long keeps only its kind.
 func (t *Transcript) AddEvent(e event.Event) {
 	if len(e.Text)+len(e.Input)+len(e.Raw) > 2*maxChunk {
 		e.Input, e.Raw, e.Cut = nil, "", true
@@ -108,7 +108,7 @@ func (t *Transcript) Append(e Event) {
 	t.more = make(chan struct{})
 }
 
-// matters says of an event that it is kept even if an agent has filled the transcript.
+// matters says whether an event is kept even in a full transcript.
 func (e Event) matters() bool {
 	switch e.Kind {
 	case KindOut, KindErr, KindTTY, KindSize:
@@ -167,7 +167,7 @@ func (t *Transcript) CopyTo(w io.Writer, stop <-chan struct{}) error {
 	}
 }
 
-// ReadEvents calls each for the events in r, until it ends. A line that is no event is passed over.
+// ReadEvents calls each for the events in r, until it ends. It skips lines that are no events.
 func ReadEvents(r io.Reader, each func(Event) error) error {
 	lines := event.NewReader(r)
 	for {

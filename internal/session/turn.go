@@ -16,11 +16,11 @@ import (
 // Turn is one agent's turn in a phase. Its key names it for ever: a turn that has been taken is not taken again.
 type Turn struct {
 	Key       string
-	Workspace string // the session whose workspace it is
+	Workspace string // the session that owns the workspace
 	Agent     string
 	Model     string
 	Prompt    string
-	Plan      string // what an agent without a model carries out: never words that others wrote
+	Plan      string // what an agent without a model carries out; never text by others
 	Title     string
 	Look      bool   // it only looks: several can do so at once, each with a session of its own
 	Message   string // for a commit of what it leaves uncommitted
@@ -40,8 +40,7 @@ type Taken struct {
 // maxTurns is how often a turn is begun whose keeper was killed.
 const maxTurns = 4
 
-// Take has an agent take its turn and waits for it. If cco is killed meanwhile the turn goes on, and Take finds it
-// again.
+// Take runs an agent's turn and waits for it. If cco is killed meanwhile the turn goes on, and Take finds it again.
 func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 	id := t.Workspace
 	if t.Look {
@@ -74,8 +73,8 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 	}
 }
 
-// unlock removes locks that a killed git has left in a workspace: the next one would fail, and take them for another's.
-// Where it can't, the agent sees them.
+// unlock removes locks that a killed git has left in a workspace: the next git would take them for another's and fail.
+// If it can't, the agent sees them.
 func (s *Service) unlock(ctx context.Context, rec store.Session) {
 	b, d, err := s.readyBox(ctx, rec.Box)
 	if err != nil || d.Halt(ctx, b, rec.ID) != nil || s.Forget(rec.ID) != nil {
@@ -85,7 +84,7 @@ func (s *Service) unlock(ctx context.Context, rec store.Session) {
 		Argv: []string{"find", ".git", "-name", "*.lock", "-type", "f", "-delete"}})
 }
 
-// forever is longer than any turn: what bounds it are its own limits.
+// forever is longer than any turn, which its own limits bound.
 const forever = 30 * 24 * time.Hour
 
 // begun finds a turn that was begun, or begins it.

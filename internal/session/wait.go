@@ -17,8 +17,8 @@ func (e *TimeoutError) Error() string {
 		": wait longer with --timeout, look with `cco box logs`, or end it with `cco box kill`"
 }
 
-// await waits until a session has ended, its agent has given up, or time runs out.
-// The record is believed, not the exchange directory: an agent can write there what it likes.
+// await waits until a session has ended, its agent has given up, or time runs out. It believes the record, not the
+// exchange directory, where an agent can write what it likes.
 func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Session, error) {
 	deadline := time.NewTimer(o.Timeout)
 	defer deadline.Stop()
@@ -53,7 +53,7 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 	}
 }
 
-// ended is closed when the keeper hangs up, so that a wait need not last until its next look.
+// ended is closed when the keeper hangs up, so that a wait ends before its next look.
 func (s *Service) ended(ctx context.Context, id string) <-chan struct{} {
 	link, err := s.Dial(ctx, id)
 	if err != nil {

@@ -174,14 +174,14 @@ func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 // Collected is what the host has of a workspace now.
 type Collected struct {
 	Tip string
-	// Rewritten is the ref at which the host keeps what an agent made of commits that were not its to change. The
-	// workspace is back at the last of them.
+	// Rewritten is the ref that keeps an agent's version of commits that it was not allowed to change. The workspace is
+	// back at the last of them.
 	Rewritten string
 }
 
 // Collect brings a workspace's commits to the host, through quarantine, and leaves the user's branches as they are: the
 // commits are at refs/cco/<id>. It can be repeated. Since is the last commit that others have seen: an agent may
-// rewrite what came after it, and nothing before.
+// rewrite only what came after it.
 func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) (Collected, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 		return Collected{}, err
 	}
 	if since != "" && since != rec.Base {
-		// What was brought and never pushed may have been rewritten since. It is published anew, from there on.
+		// Commits that were brought and never pushed may have been rewritten since. They are published again.
 		rec, err = s.Store.UpdateSession(ctx, id, func(v *store.Session) error { v.Base = since; return nil })
 		if err = errors.Join(err, s.clearPublished(id)); err != nil {
 			return Collected{}, err
@@ -240,7 +240,7 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 	return got, s.clearPublished(id)
 }
 
-// putBack makes a workspace anew at its base, which its head no longer contains, and keeps what was there at a ref.
+// putBack makes a workspace again at its base, which its head no longer contains, and keeps the old head at a ref.
 func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, fork string,
 	o PullOptions) (string, error) {
 	was := rec
@@ -267,7 +267,7 @@ func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session
 	return kept.Ref, s.clearPublished(rec.ID)
 }
 
-// clearPublished removes what was brought, so that it is not taken for what comes next.
+// clearPublished removes what was brought, so that it can't be mistaken for the next work.
 func (s *Service) clearPublished(id string) error {
 	var errs []error
 	for _, f := range []string{inside.ResultFile, inside.OutputBundle} {
@@ -276,7 +276,7 @@ func (s *Service) clearPublished(id string) error {
 	return errors.Join(errs...)
 }
 
-// Show puts a file into a workspace for people to read. It is written inside the box, and git there passes it over.
+// Show puts a file into a workspace for people to read. It is written inside the box, and git ignores it there.
 func (s *Service) Show(ctx context.Context, id, name string, data []byte) error {
 	rec, err := s.Store.Session(ctx, id)
 	if err != nil {

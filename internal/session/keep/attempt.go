@@ -34,12 +34,12 @@ type attempt struct {
 	timers []func() // stop what would end it
 }
 
-// hearing is what a program has said. Both of its streams are read at once.
+// hearing is a program's output. Both of its streams are read at once.
 type hearing struct {
 	mu      sync.Mutex
 	decoder event.Decoder
 	started bool // it has a conversation
-	moved   bool // it has done something: a failure after that is the first one again
+	moved   bool // it has done something: the next failure counts as the first
 }
 
 // attempt starts the agent's program and says how it ended.
@@ -56,7 +56,7 @@ func (r *run) attempt(ctx context.Context) ending {
 	r.now = a
 	limit := r.limit
 	r.mu.Unlock()
-	switch { // while nothing ran that could be ended
+	switch { // before anything ran that could be ended
 	case limit.Limit != "":
 		return ending{Ran: true, Err: errSpent, Limit: limit}
 	case r.total.rang():
@@ -129,11 +129,11 @@ func (a *attempt) line(line []byte) {
 	}
 }
 
-// errLine hears what some agents say on their standard error alone: that a call was denied, that they try again.
+// errLine reads what some agents report only on standard error: a denied call, a retry.
 func (a *attempt) errLine(line []byte) {
 	a.heard.mu.Lock()
 	defer a.heard.mu.Unlock()
-	// What an agent with events of its own writes beside them is for its makers.
+	// Other output of an agent that has events is for its makers.
 	a.transcript.AddLine(session.KindErr, line, a.agent.Provider() != "")
 	for _, e := range a.heard.decoder.ErrLine(line) {
 		a.idle.again()
@@ -142,7 +142,7 @@ func (a *attempt) errLine(line []byte) {
 	}
 }
 
-// says tells whether an event has all of its line in it, so that the line need not be kept beside it.
+// says tells whether an event holds everything in its line, so that the line itself need not be kept.
 func says(events []event.Event, line []byte) bool {
 	return len(events) == 1 && events[0].Kind == event.KindText && events[0].Text == string(line) || len(line) == 0
 }
@@ -182,7 +182,7 @@ func (a *attempt) recordConversation(name string) {
 	})
 }
 
-// maxName bounds what an agent can make us keep as the name of its conversation.
+// maxName bounds the name of a conversation, which the agent gives.
 const maxName = 256
 
 // conversation is the name of a conversation whose output nobody read, if cco chose the name.
@@ -193,7 +193,7 @@ func (a *attempt) conversation(cmd agent.Command) string {
 	return a.task.Resume
 }
 
-// wrapUp has the attempt end: by itself within the notice, when it is asked to, or by force.
+// wrapUp ends the attempt: by itself within the notice, when asked to, or by force.
 func (a *attempt) wrapUp(cause error, notice time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -214,7 +214,7 @@ func (a *attempt) wrapUp(cause error, notice time.Duration) {
 	}))
 }
 
-// dropTimers forgets what would have ended the attempt.
+// dropTimers stops the timers that would have ended the attempt.
 func (a *attempt) dropTimers() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -227,10 +227,10 @@ func (a *attempt) dropTimers() {
 	}
 }
 
-// recordAttempt keeps what the next attempt, or the next run, has to know.
+// recordAttempt records what the next attempt or run needs.
 func (a *attempt) recordAttempt(ctx context.Context, fin event.Finished) {
 	if a.order.Interactive {
-		a.meter.check() // a person may have left before the clock has looked
+		a.meter.check() // a person may have left before the clock's last check
 	} else {
 		a.meter.count(fin.Usage)
 	}
@@ -262,8 +262,8 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	killed, stopped, typed := a.killed, a.stopped, a.typed
 	a.mu.Unlock()
 	end := ending{Ran: true, Err: err, Finished: fin, Killed: killed}
-	// What Ctrl-C on a terminal means is the agent's to say: its exit status does. Who leaves at a limit was stopped by
-	// that.
+	// The agent decides what Ctrl-C on a terminal means: its exit status says it. A person who leaves at a limit was
+	// stopped by the limit.
 	end.Stopped = stopped || typed && limit.Limit == "" && proc.Code(err) == 128+int(syscall.SIGINT)
 	cause := context.Cause(ctx)
 	switch {
@@ -274,7 +274,7 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	case errors.Is(cause, errSpent), errors.Is(cause, errAsked):
 		end.Err = cause
 	}
-	// What a program says that a person has left tells nothing: its model was closed to it.
+	// What a program says after a person has left means nothing: it could not reach its model.
 	if limit.Limit != "" && (a.order.Interactive || !end.succeeded()) {
 		end.Limit = limit
 		if end.Err == nil {
@@ -293,7 +293,7 @@ func (a *attempt) resumable() bool { return a.agent.Provider() != "" && !a.order
 // maxQuestion bounds what a person is asked.
 const maxQuestion = 16 << 10
 
-// question is what the agent wants to know: in its stream, or in the file that it was told of.
+// question is the agent's question: in its stream, or in the file that its instructions name.
 func (a *attempt) question(asked string) string {
 	path := filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile)
 	asked = session.CleanLines(asked)

@@ -14,7 +14,7 @@ import (
 // traceFile is where git writes down the agent's commands, in the exchange directory because both sides see that.
 const traceFile = "git-trace.jsonl"
 
-// traceEnv has the agent's git commands written down, where the canary will want to know of them.
+// traceEnv makes git record the agent's commands, if the canary will need them.
 func (k *keeper) traceEnv() []string {
 	if _, shared := k.drv.(box.Sharer); !shared {
 		return nil
@@ -22,8 +22,8 @@ func (k *keeper) traceEnv() []string {
 	return canary.TraceEnv(filepath.Join(k.place.Exchange, traceFile))
 }
 
-// watchHost records the user's repository before an agent runs in a box that shares it. What it gives back compares it
-// after the agent's end, and makes the session a failure if anything but its own has changed.
+// watchHost records the user's repository before an agent runs in a box that shares it. The function that it returns
+// compares it after the agent's end, and fails the session if anything else than its own has changed.
 func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, err error) {
 	if _, shared := k.drv.(box.Sharer); !shared {
 		return func(e ending) ending { return e }, nil
@@ -32,7 +32,7 @@ func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, er
 	if err != nil {
 		return nil, err
 	}
-	// What an earlier run did was looked at then.
+	// The changes of an earlier run were examined then.
 	if err := tree.Remove(filepath.Join(k.Exchange(k.rec.ID), traceFile)); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, er
 			r, err = after(ctx, own, k.Now())
 		}
 		if err != nil {
-			// The record before the run stays where it is: the next command that uses the box compares.
+			// The record from before the run stays: the next command that uses the box compares.
 			end.Canary = "your repository could not be compared with what it was before: " + err.Error()
 			return end
 		}

@@ -22,7 +22,7 @@ func (systemClock) AfterFunc(d time.Duration, f func()) func() {
 	return func() { t.Stop() }
 }
 
-// stopwatch calls expired when the time that it was given has passed. It stands still while it is held.
+// stopwatch calls expired when its time has passed. It stands still while it is held.
 type stopwatch struct {
 	clock   Clock
 	limit   time.Duration // 0 never ends
@@ -46,7 +46,7 @@ func (w *stopwatch) run() {
 	w.arm()
 }
 
-// hold makes it stand still: what passes now is not the agent's fault.
+// hold makes it stand still: this time does not count against the agent.
 func (w *stopwatch) hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,8 +65,8 @@ func (w *stopwatch) rang() bool {
 	return w.over
 }
 
-// again starts it from the beginning. It is called for each event, so it moves no timer: the one that is set sees later
-// that it was too early.
+// again starts it from the beginning. It is called for each event, so it leaves the timer alone, which finds out later
+// that it rang too early.
 func (w *stopwatch) again() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,21 +16,21 @@ import (
 type ending struct {
 	Ran      bool // the agent was started
 	Err      error
-	Finished event.Finished  // what the agent itself says; zero where it has no way to say it
+	Finished event.Finished  // what the agent itself reports; zero if it can't
 	Words    string          // error.txt
 	Question string          // what it wants to know before it goes on
 	Limit    session.Reached // the limit that it has reached
 	Stopped  bool            // a person asked it to end
 	Killed   bool            // a person ended it
 	TimedOut bool
-	Idle     time.Duration // for how long nothing was heard of it before it was ended
+	Idle     time.Duration // how long it was silent before it was ended
 	Why      string        // why it was not tried again
 	Canary   string        // what it did to the user's repository
 
 	Unpublished error // why its work could not be kept
 }
 
-// judge says which state a session ends in, and why: for what decides by it, and for a person.
+// judge says which state a session ends in, and why: the cause for programs, the reason for people.
 func (e ending) judge() (store.State, store.Cause, string) {
 	switch {
 	case e.Canary != "":
@@ -61,12 +61,12 @@ func (e ending) judge() (store.State, store.Cause, string) {
 	return store.Failed, "", e.failure()
 }
 
-// succeeded takes both words for it: the program's status, and what the agent says of its run.
+// succeeded needs both: the program's exit status, and the agent's own report.
 func (e ending) succeeded() bool {
 	return e.Err == nil && (e.Finished.Outcome == "" || e.Finished.Outcome == event.OK)
 }
 
-// told says that the state and its reason tell all that there is to the error.
+// told says that the state and its reason already say everything in the error.
 func (e ending) told() bool {
 	_, exit := errors.AsType[*proc.ExitError](e.Err)
 	_, spent := errors.AsType[*session.SpentError](e.Err)

@@ -19,14 +19,14 @@ import (
 // auditSocket is where the hook reports denials, in the exchange directory because that is what both sides see.
 const auditSocket = "guard.sock"
 
-// guarded is the guard of one run: what the agent is told, and what its hook finds.
+// guarded is the guard of one run: the agent's prompt, and the policy for its hook.
 type guarded struct {
 	rules string
 	etc   []box.File
 	env   []string
 }
 
-// guard makes the policy from where the session really is. Its last layer, the kernel, does not depend on any of this.
+// guard makes the policy from the session's real paths. Its last layer, the kernel, does not depend on any of this.
 func (k *keeper) guard() (guarded, error) {
 	policy, err := k.policy()
 	if err != nil {

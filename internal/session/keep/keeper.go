@@ -1,4 +1,4 @@
-// Package keep is the keeper: the one host process of a session, which runs its agent and keeps what it did.
+// Package keep is the keeper: the one host process of a session, which runs its agent and keeps its work.
 package keep
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
-// ctrlC is what a terminal makes an interrupt of.
+// ctrlC is the byte that a terminal turns into an interrupt.
 const ctrlC = 0x03
 
 // keeper is the one host process of a session.
@@ -50,7 +50,7 @@ type keeper struct {
 }
 
 // Run runs a session from its order to its end. The listener is its socket. The caller holds the session's lock, which
-// Run closes when nothing is done to the session any more, before the user's own command is run.
+// Run closes when it is done with the session, before it runs the user's own command.
 func Run(ctx context.Context, s *session.Service, id string, listener net.Listener, lock io.Closer) error {
 	t, err := session.OpenTranscript(s.TranscriptFile(id), s.Now)
 	if err != nil {
@@ -65,7 +65,7 @@ func Run(ctx context.Context, s *session.Service, id string, listener net.Listen
 	wire.serve()
 
 	end := k.work(agentCtx, id)
-	// The record is written even when we were told to go: the session has ended either way.
+	// The record is written even after a signal: the session has ended either way.
 	rec, err := k.finish(context.WithoutCancel(ctx), id, end)
 	t.Add(session.KindEnd, string(rec.State))
 	err = errors.Join(err, t.Close())
@@ -149,7 +149,7 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 	return err
 }
 
-// lookForAgent says what to install before anything is run, instead of "not found" from within.
+// lookForAgent says what to install before anything runs, instead of failing with "not found" in the box.
 func (k *keeper) lookForAgent(ctx context.Context) error {
 	a, err := agent.Find(k.rec.Agent)
 	if err != nil || a.Binary() == "" {
@@ -158,7 +158,7 @@ func (k *keeper) lookForAgent(ctx context.Context) error {
 	if k.program, k.binds, err = k.FindProgram(ctx, a, k.box, k.drv); err != nil || k.program != "" {
 		return err
 	}
-	// It is asked in the agent's environment, where it will be looked for. Nothing but words hangs on the answer.
+	// It asks in the agent's environment, where the program will be looked up. Only the message depends on the answer.
 	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"/bin/sh", "-c", `command -v "$0" >/dev/null`,
 		a.Binary()}})
 	if proc.Code(err) > 0 {
@@ -227,8 +227,7 @@ func (k *keeper) handle(r session.Request) {
 	}
 }
 
-// resize changes the size of the agent's terminal, and keeps it for those who want to know how what it shows was laid
-// out.
+// resize changes the size of the agent's terminal, and records it for those who replay its output.
 func (k *keeper) resize(cols, rows uint16) {
 	k.pty.Resize(cols, rows)
 	k.transcript.Append(session.Event{Kind: session.KindSize, Cols: cols, Rows: rows})
@@ -257,7 +256,7 @@ func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Sessi
 	})
 }
 
-// notify runs the command that the user wants run, and does not care how it ends.
+// notify runs the user's own command and ignores its result.
 func (k *keeper) notify(ctx context.Context, rec store.Session, argv []string) {
 	if len(argv) == 0 {
 		return
@@ -268,7 +267,7 @@ func (k *keeper) notify(ctx context.Context, rec store.Session, argv []string) {
 		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo, "CCO_QUESTION="+rec.Question)
 	dir := rec.Repo
 	if _, err := os.Stat(dir); err != nil {
-		dir = k.Data // it was moved or removed, which is no reason to be silent
+		dir = k.Data // it was moved or removed; notify all the same
 	}
 	_ = proc.Run(ctx, proc.Cmd{Argv: argv, Env: env, Dir: dir})
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// keepSpend is how often what was spent is written down, at most: a keeper that is killed forgets that much, and what
-// was under way.
+// keepSpend is the interval at which the spend is recorded: a killed keeper loses that much, and the request under way.
 const keepSpend = time.Second
 
-// meter adds up what a run spends, keeps it, and says when it is enough.
+// meter adds up what a run spends, records it, and reports when a limit is reached.
 type meter struct {
 	limits  session.Limits
 	door    func() broker.Spend
@@ -26,7 +25,7 @@ type meter struct {
 	earlier store.Spend // of attempts that have ended, as the CLI counted them
 	now     store.Spend // of the present one
 	kept    store.Spend
-	today   store.Spend // of all sessions, when it was last looked
+	today   store.Spend // of all sessions, at the last check
 	said    bool
 }
 
@@ -45,9 +44,9 @@ func (m *meter) nextAttempt() {
 	m.earlier, m.now = m.earlier.Add(m.now), store.Spend{}
 }
 
-// total is what the CLI says, or what the door has seen if that is more: an agent can be wrong or lie. It can write its
-// CLI's words itself, so that they count up to twice the run's limit: else one claim would use up the day of all
-// sessions.
+// total is what the CLI says, or what the door has seen if that is more: an agent can be wrong or lie. It can forge its
+// CLI's output, so that counts only up to twice the run's limit: otherwise one claim would use up the day's limit for
+// all sessions.
 func (m *meter) total() store.Spend {
 	cli := m.earlier.Add(m.now)
 	if m.door == nil {
@@ -68,7 +67,7 @@ func (m *meter) total() store.Spend {
 	return out
 }
 
-// check says once that a limit is reached. What other sessions spend today is known as of the last writing.
+// check reports once that a limit is reached. It knows what other sessions spent today as of the last writing.
 func (m *meter) check() {
 	m.mu.Lock()
 	total := m.total()
@@ -81,7 +80,7 @@ func (m *meter) check() {
 	}
 }
 
-// write keeps what was spent since it was last called.
+// write records what was spent since its last call.
 func (m *meter) write(ctx context.Context) error {
 	m.mu.Lock()
 	total := m.total()
@@ -98,15 +97,15 @@ func (m *meter) write(ctx context.Context) error {
 	return nil
 }
 
-// written is what was kept of the run up to now.
+// written is what has been recorded of the run so far.
 func (m *meter) written() store.Spend {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kept
 }
 
-// run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: what
-// is under way then is still to be counted.
+// run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: a
+// request under way then must still be counted.
 func (m *meter) run(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

@@ -15,7 +15,7 @@ type patience struct {
 	Wait     time.Duration // of one run, in all; 0 is none
 }
 
-// history is what was waited for in this run so far.
+// history is how often and how long this run has waited so far.
 type history struct {
 	Failures int // in a row
 	Waited   time.Duration
@@ -35,7 +35,7 @@ type verdict struct {
 	Resume bool
 	Wait   time.Duration
 	Until  time.Time
-	Why    string // why it waits, or why it doesn't although it might
+	Why    string // why it waits, or why it doesn't although it could
 }
 
 // next decides what follows an attempt that ended by itself. Jitter is from 0 to 1: many sessions must not come back at

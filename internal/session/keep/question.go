@@ -46,8 +46,8 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 func (a *attempt) setWaiting(ctx context.Context, waiting bool) {
 	clocks := []*stopwatch{a.idle}
 	if a.resumable() {
-		// It is ended soon, whatever it does. One that stays while it waits has its time all the same: a file that it writes
-		// must not take that limit away.
+		// It is ended soon in any case. The time limit also holds for an agent that stays while it waits: writing a file must
+		// not lift the limit.
 		clocks = append(clocks, a.total)
 	}
 	for _, c := range clocks {
@@ -81,7 +81,7 @@ func (a *attempt) setWaiting(ctx context.Context, waiting bool) {
 	a.notify(ctx, rec, a.order.OnWaiting)
 }
 
-// readQuestion reads the question of an agent that is still there.
+// readQuestion reads the question of an agent that is still running.
 func (a *attempt) readQuestion() string {
 	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, maxQuestion)
 	if err != nil {

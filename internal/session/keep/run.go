@@ -40,7 +40,7 @@ type run struct {
 	limit session.Reached // the spend limit
 }
 
-// runAgent has the agent work until it is done, or until waiting for it makes no sense any more.
+// runAgent lets the agent work until it is done, or until waiting for its model makes no more sense.
 func (k *keeper) runAgent(ctx context.Context) ending {
 	r, err := k.newRun(ctx)
 	if spent, ok := errors.AsType[*session.SpentError](err); ok {
@@ -52,7 +52,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 	defer r.sayEstimate()
 	defer r.meter.run(ctx)()
 	defer k.receiveDenials(ctx)()
-	defer r.door.Close() // before the meter looks for the last time: what is cut off costs too
+	defer r.door.Close() // before the meter's last look: a request that is cut off costs too
 	r.total.run()
 	defer r.total.hold()
 	for {
@@ -79,7 +79,7 @@ func (k *keeper) patience() patience {
 // maxTries is how often in a row a model may fail before somebody has to look.
 const maxTries = 5
 
-// decided says that an attempt was ended on purpose, whatever the agent says of it.
+// decided says that cco or a person ended the attempt on purpose, even if the agent reports something else.
 func (e ending) decided() bool {
 	return e.Killed || e.Stopped || e.TimedOut || e.Idle > 0 || e.Limit.Limit != "" || e.Question != "" ||
 		errors.Is(e.Err, context.Canceled)
@@ -127,7 +127,7 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	}
 	if k.order.Again && k.rec.CLISession != "" && !k.order.Fresh {
 		r.task.Resume, r.task.NewSession = k.rec.CLISession, ""
-		_ = json.Unmarshal([]byte(k.rec.CLITotal), &r.before) // an old count is no reason not to go on
+		_ = json.Unmarshal([]byte(k.rec.CLITotal), &r.before) // an unreadable old count must not stop the run
 	}
 	return r, nil
 }
