@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// special says what kind of address this is if it is one that only a rule by address may open, else "".
+// special names the kind of an address that only a rule by address may open, else "".
 func special(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	switch {
@@ -34,7 +34,7 @@ func special(a netip.Addr) string {
 	return ""
 }
 
-// reserved are the ranges of IANA's special-purpose registries that netip has no word for, and the metadata services of
+// reserved are the ranges of IANA's special-purpose registries that netip does not know, and the metadata services of
 // clouds that sit in public ranges.
 func reserved() []netip.Prefix {
 	return []netip.Prefix{

@@ -13,8 +13,8 @@ import (
 
 // final is the status of an answer that no repetition will change. It was found with the real CLIs: codex repeats a 403
 // five times and takes a 400, claude repeats a 400 five times with less and less in it and takes 402 and 403, gemini
-// and opencode take 400 and 403; all of them repeat 401, 429 and 5xx. To a 403 claude adds the advice to log in, on a
-// terminal.
+// and opencode take 400 and 403; all of them repeat 401, 429 and 5xx. On a terminal claude adds to a 403 the advice to
+// log in.
 func (p Provider) final() int {
 	if p.wire == wireAnthropic {
 		return http.StatusPaymentRequired
@@ -22,7 +22,7 @@ func (p Provider) final() int {
 	return http.StatusBadRequest
 }
 
-// errorBody is an error as the provider itself would tell it, which is what its CLI can read.
+// errorBody is an error in the provider's own form, which its CLI can read.
 func (p Provider) errorBody(status int, why string) []byte {
 	why = "cco: " + why
 	var body any
@@ -65,8 +65,8 @@ func (p Provider) errorBody(status int, why string) []byte {
 	return text
 }
 
-// tell answers on a model route.
-func (x *exchange) tell(w http.ResponseWriter, status int, decision Decision, why string) {
+// answerError answers a request on a model route with an error.
+func (x *exchange) answerError(w http.ResponseWriter, status int, decision Decision, why string) {
 	why = maskText(why, x.rt.up.Key.mask())
 	x.entry.Status, x.entry.Decision = status, decision
 	if decision == Failed {
@@ -78,12 +78,12 @@ func (x *exchange) tell(w http.ResponseWriter, status int, decision Decision, wh
 	x.entry.Out = int64(len(body))
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("X-Should-Retry", fmt.Sprint(status >= 500)) // Anthropic's and OpenAI's own clients heed it
+	h.Set("X-Should-Retry", fmt.Sprint(status >= 500)) // Anthropic's and OpenAI's own clients obey it
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
-// trouble is a model that can't be reached, in words for the box and the record.
+// trouble describes a model that can't be reached, for the box and the record.
 func trouble(err error) (status int, why string) {
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError

@@ -7,19 +7,19 @@ import (
 	"unicode"
 )
 
-// asked reads a request's body as it passes, for what it asks for. What it can't read does not pass: a provider may be
-// able to.
+// asked reads what a request's body asks for as it passes. A body that it can't read does not pass, because a provider
+// may be able to read it.
 type asked struct {
 	wire   wire
 	strict bool // the provider may not fetch for the box what the box may not fetch
 	scan   scanner
-	begun  bool // there was a byte that is no blank
+	begun  bool // a byte that is no blank has come
 	model  string
 	most   int64 // the longest answer that it wants
-	times  int64 // how many of them; 0 is one
-	coy    bool  // a stream of this call tells what it cost only to those who ask
+	times  int64 // how many answers; 0 is one
+	coy    bool  // a stream of this call reports its cost only on request
 	stream bool
-	usage  bool  // it asks
+	usage  bool  // the request asks for it
 	no     error // why it is refused
 }
 
@@ -53,10 +53,10 @@ func (a *asked) write(p []byte) error {
 func (a *asked) whole() bool { return a.begun && a.scan.idle() }
 
 func (a *asked) see(path, value []byte) {
-	p := strings.ToLower(string(path)) // some gateways don't care
+	p := strings.ToLower(string(path)) // some gateways ignore case
 	switch p {
 	case "model":
-		if a.wire != wireGemini { // there the path says it
+		if a.wire != wireGemini { // gemini's path says it
 			a.model = string(value)
 		}
 	case "max_tokens", "max_output_tokens", "max_completion_tokens", "generationconfig.maxoutputtokens",
@@ -83,7 +83,7 @@ func (a *asked) see(path, value []byte) {
 	}
 }
 
-// more is the larger of two numbers, up to what no model gives.
+// more is the larger of two numbers, up to more than any model gives.
 func more(n int64, value []byte) int64 {
 	v, err := strconv.ParseFloat(string(value), 64) // a provider may take 1e5
 	if err != nil || !(v > float64(n)) {
@@ -112,7 +112,7 @@ func (a *asked) fetches(p string, value []byte) bool {
 	return false
 }
 
-// isWeb reads as those do who take blanks out of a URL before they look at it.
+// isWeb first removes blanks from a URL, as some servers do.
 func isWeb(value []byte) bool {
 	plain := bytes.Map(func(r rune) rune {
 		if r <= ' ' || unicode.IsSpace(r) {

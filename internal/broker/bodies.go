@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// bodies writes what passes on model routes, for a user who asked for it.
+// bodies records what passes on model routes, if the user asked for it.
 type bodies struct {
 	to io.Writer
 	mu sync.Mutex
@@ -25,7 +25,7 @@ type bodyLine struct {
 	Data    string    `json:"data"`
 }
 
-// bodyLog is one body's part of it. A nil one writes nothing.
+// bodyLog records one body. A nil one writes nothing.
 type bodyLog struct {
 	b    *bodies
 	line bodyLine
@@ -43,7 +43,7 @@ func (b *bodies) open(x *exchange, what string) *bodyLog {
 		line: bodyLine{Session: d.cfg.Session, Body: b.n.Add(1), What: what, Path: x.entry.Path}}
 }
 
-// write takes the next piece; an empty one is the end.
+// write records the next piece; an empty one is the end.
 func (l *bodyLog) write(p []byte) {
 	if l == nil {
 		return

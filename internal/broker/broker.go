@@ -17,8 +17,8 @@ import (
 // Mode says what the proxy lets out. The zero value lets nothing out.
 type Mode int
 
-// The modes of a box's network. Model routes exist in every mode, for the Upstreams that Config names and no other: who
-// wants a box without a model gives none.
+// The modes of a box's network. Model routes exist in every mode, but only for the Upstreams in Config: a box without a
+// model has none.
 const (
 	ModeNone      Mode = iota // the proxy refuses everything
 	ModeAllowlist             // what a Rule allows
@@ -50,9 +50,9 @@ func ParseMode(s string) (Mode, error) {
 // Config says what one session may do.
 type Config struct {
 	Session string // its id, for the record
-	Token   string // what the box shows to be let in; worthless anywhere else
+	Token   string // the box's password for the door; worthless anywhere else
 	Mode    Mode
-	Allowed func() []Rule // asked at every decision, so that a change holds at once; nil allows nothing
+	Allowed func() []Rule // called for every decision, so a change holds at once; nil allows nothing
 	Models  []Upstream
 	Limits  Limits
 	Prices  Prices // nil: the ones that DefaultPrices gives
@@ -63,7 +63,7 @@ type Config struct {
 	Proxy    func(*http.Request) (*url.URL, error) // the host's own proxy on the way to models; nil goes there directly
 	Resolver Resolver                              // nil: the system's
 	Dialer   Dialer                                // nil: the system's
-	// the host's own addresses, which are as closed as private ones; nil asks the system
+	// the host's own addresses, which are closed like private ones; nil asks the system
 	Own      func() []netip.Addr
 	Now      func() time.Time // nil: the clock
 	Timeouts Timeouts
@@ -74,12 +74,12 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Dialer connects to an address. net.Dialer is one; it is never given a name to resolve, but for the hosts of models.
+// Dialer connects to an address. net.Dialer is one; it gets a name to resolve only for the hosts of models.
 type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Timeouts bound what waits. Zero values are the defaults.
+// Timeouts bound every wait. Zero values are the defaults.
 type Timeouts struct {
 	Header   time.Duration // for a whole request header from the box: 20 s
 	Dial     time.Duration // to resolve a name and connect: 20 s
@@ -97,13 +97,13 @@ type Limits struct {
 // Upstream is a model that the box may use, and the key for it.
 type Upstream struct {
 	Provider Provider
-	Base     *url.URL // nil: the provider's own. Plain http is the word of the user who wrote it.
+	Base     *url.URL // nil: the provider's own. It may be plain http, because the user wrote it.
 	Key      Key      // a zero Key adds none: a local model may want none
-	// Fetch gets the key when it is needed, which may ask the user; nil where Key is all there is.
+	// Fetch gets the key when it is needed, and may ask the user; nil if there is only Key.
 	Fetch func(context.Context) (Key, error) `json:"-"`
 }
 
-// WithKey is the upstream with its key, which is got only now.
+// WithKey is the upstream with its key, which it fetches now.
 func (u Upstream) WithKey(ctx context.Context) (Upstream, error) {
 	if u.Fetch == nil {
 		return u, nil
@@ -113,5 +113,5 @@ func (u Upstream) WithKey(ctx context.Context) (Upstream, error) {
 	return u, err
 }
 
-// ErrClosed is what Serve gives after Close.
+// ErrClosed is what Serve returns after Close.
 var ErrClosed = errors.New("broker: the door is closed")

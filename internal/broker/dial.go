@@ -47,7 +47,7 @@ func (d *Door) policy() policy {
 func (d *Door) resolve(ctx context.Context, name string) ([]netip.Addr, error) {
 	question := name
 	if strings.Contains(name, ".") {
-		question += "." // as it is, not below one of the host's search domains
+		question += "." // so that the host's search domains don't apply
 	}
 	found, err := d.cfg.Resolver.LookupNetIP(ctx, "ip", question)
 	if err != nil {

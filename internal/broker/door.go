@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What one box may keep busy at once. A box that wants more waits, and harms itself only.
+// What one box may keep busy at once. A box that wants more has to wait, and harms only itself.
 const (
 	maxConns      = 256
 	maxModelCalls = 16
@@ -82,14 +82,14 @@ func (d *Door) newServer(handle http.HandlerFunc) *http.Server {
 		ReadHeaderTimeout: d.cfg.Timeouts.Header,
 		IdleTimeout:       d.cfg.Timeouts.Idle,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          log.New(io.Discard, "", 0), // what the box does wrong is in the record
+		ErrorLog:          log.New(io.Discard, "", 0), // the record has the box's mistakes
 		BaseContext:       func(net.Listener) context.Context { return d.ctx },
 	}
 }
 
 func (c *Config) defaults() error {
 	var err error
-	if c.Prices == nil && len(c.Models) > 0 { // to read them takes half a megabyte
+	if c.Prices == nil && len(c.Models) > 0 { // reading them takes half a megabyte
 		if c.Prices, err = DefaultPrices(); err != nil {
 			return err
 		}
@@ -133,17 +133,17 @@ func (t *Timeouts) defaults() {
 	}
 }
 
-// Serve lets the box in through l until Close. Nobody is trusted for being able to connect to l: each request shows the
+// Serve lets the box in through l until Close. Being able to connect to l is not enough: each request must show the
 // token.
 func (d *Door) Serve(l net.Listener) error {
 	err := d.server.Serve(&crowd{Listener: l, places: make(chan struct{}, maxConns), done: d.ctx.Done(), now: d.cfg.Now})
-	if errors.Is(err, http.ErrServerClosed) || d.ctx.Err() != nil { // who waits for a place may be told first
+	if errors.Is(err, http.ErrServerClosed) || d.ctx.Err() != nil { // a waiting Accept may return first
 		return ErrClosed
 	}
 	return err
 }
 
-// Close closes the door at once, with everything that passes through it. After it Spent is the last word.
+// Close closes the door at once, with everything that passes through it. After it Spent no longer changes.
 func (d *Door) Close() error {
 	d.cancel()
 	err := d.server.Close()
@@ -160,7 +160,7 @@ func (d *Door) Close() error {
 		r.transport.CloseIdleConnections()
 	}
 	for i := 0; first && i < maxModelCalls; i++ {
-		d.calls <- struct{}{} // each request gives its place back when it is settled
+		d.calls <- struct{}{} // each request frees its place when it has been charged
 	}
 	return err
 }
@@ -187,7 +187,7 @@ func (d *Door) release(c io.Closer) {
 	delete(d.open, c)
 }
 
-// ours says whether a token is this session's, in a time that tells nothing of it.
+// ours says whether a token is this session's, in constant time.
 func (d *Door) ours(token string) bool {
 	sum := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(sum[:], d.token[:]) == 1

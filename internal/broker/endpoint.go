@@ -17,8 +17,8 @@ type call struct {
 var errUnknownCall = errors.New("cco's door knows no such call of this provider, and lets only those through whose " +
 	"cost it can count")
 
-// find makes a call of what follows the provider's name in the path. Only calls whose cost stands in their answer are
-// there: a batch, a fine-tuning or a stored file would spend or keep something that no limit sees.
+// find makes a call of what follows the provider's name in the path. It knows only calls whose answers state their
+// cost: a batch, a fine-tuning or a stored file would spend or keep something that no limit sees.
 func (p Provider) find(method, rest string) (call, error) {
 	parts := strings.Split(rest, "/")
 	for _, s := range parts {
@@ -83,7 +83,7 @@ func plainPart(s string) bool {
 
 func isVersion(s string) bool { return len(s) >= 2 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9' }
 
-// at is the URL of a call below a base. Bases are written with the version (OpenAI's) and without: it is there once.
+// at is the URL of a call below a base. Bases may have the version (OpenAI's) or not: the URL has it once.
 func (c call) at(base *url.URL, query url.Values) *url.URL {
 	u := *base
 	below, path := strings.Trim(u.Path, "/"), c.path
@@ -105,7 +105,7 @@ func (c call) at(base *url.URL, query url.Values) *url.URL {
 // passesQuery says which parameters of a call mean something and can't carry a credential.
 func passesQuery(name string, values []string) bool {
 	switch name {
-	case "alt": // Google's servers answer in protobuf too, in which nobody here finds what it cost
+	case "alt": // Google can also answer in protobuf, which the door can't read for its cost
 		return len(values) == 1 && (values[0] == "json" || values[0] == "sse")
 	case "beta", "pageSize", "pageToken", "limit", "before_id", "after_id", "client_version", "api-version":
 		return true
@@ -113,8 +113,8 @@ func passesQuery(name string, values []string) bool {
 	return false
 }
 
-// passesHeader says which headers of the box a model gets. Nothing that could be a credential, choose another account
-// to pay, or change what the request is, is among them.
+// passesHeader says which headers of the box a model gets. They include nothing that could be a credential, charge
+// another account, or change what the request is.
 func passesHeader(name string) bool {
 	switch strings.ToLower(name) {
 	case "accept", "accept-language", "user-agent", "x-app", "openai-beta", "originator", "version",

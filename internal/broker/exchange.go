@@ -18,17 +18,17 @@ type exchange struct {
 	rt    *route
 	call  call
 	entry Entry
-	mu    sync.Mutex // over asked: the transport may read the request on when there is an answer already
+	mu    sync.Mutex // of asked: the transport may still read the request when the answer has begun
 	asked *asked
 	meter *meter // nil until there is an answer that may cost
 	watch *watch
 	held  *Spend // the most that it may cost, if there are limits
-	over  bool   // nothing is held for it any more
+	over  bool   // its hold has ended
 
 	since time.Time    // when it was let through; the model can't have begun before
 	sent  atomic.Int64 // bytes of the request
 	wrote atomic.Bool  // the model has the whole request
-	left  bool         // it was us, or the box, who gave up
+	left  bool         // we or the box gave up, not the model
 	ended atomic.Bool  // the answer came to its end
 }
 
@@ -67,7 +67,7 @@ func (x *exchange) wanted() (model string, most int64, no error) {
 	return x.asked.model, cmp.Or(x.asked.most, longestAnswer) * max(1, x.asked.times), x.asked.no
 }
 
-// given says that the model has the request. If it was not its host that broke off, that is so when all of it was read.
+// given says that the model has the request. Unless its host broke off, that is so when all of it was read.
 func (x *exchange) given() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,15 +86,15 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	if pr.Out.Header.Get("User-Agent") == "" {
 		pr.Out.Header["User-Agent"] = nil
 	}
-	pr.Out.Header.Set("Accept-Encoding", "identity") // what is packed can't be counted
+	pr.Out.Header.Set("Accept-Encoding", "identity") // a packed answer can't be counted
 	if pr.Out.Method == http.MethodPost {
-		pr.Out.Header.Set("Content-Type", "application/json") // as what it was read
+		pr.Out.Header.Set("Content-Type", "application/json") // as the door read it
 	}
 	x.rt.up.Provider.sign(pr.Out.Header, x.rt.up.Key)
 }
 
-// RoundTrip sends the request. Redirects come back as they are: a key follows nobody. Early hints and trailers, which
-// nobody masks, do not come back.
+// RoundTrip sends the request. Redirects go back to the box: the key never follows them. Early hints and trailers,
+// which nothing masks, do not go back.
 func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(x.rt.door.ctx)
 	stop := context.AfterFunc(r.Context(), cancel)
@@ -124,7 +124,7 @@ func (b *bound) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// answer takes the model's answer on its way to the box.
+// answer prepares the model's answer on its way to the box.
 func (x *exchange) answer(res *http.Response) error {
 	key := x.rt.up.Key.mask()
 	x.entry.Status, x.entry.Decision = res.StatusCode, Allowed
@@ -140,7 +140,7 @@ func (x *exchange) answer(res *http.Response) error {
 	if x.call.billed && res.StatusCode < 300 {
 		x.meter = newMeter(x.rt.up.Provider.wire, res.Header)
 		see = func(p []byte) error {
-			// What is known is charged before the box has it: its next request finds it counted.
+			// Known costs are charged before the box gets the answer, so its next request finds them counted.
 			if x.meter.write(p); x.meter.final {
 				x.charge()
 			}
@@ -162,30 +162,30 @@ func (x *exchange) end(err error) {
 	}
 }
 
-// fail answers for a model that gave no answer.
+// fail answers the box when the model gave no answer.
 func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_, _, refused := x.wanted()
 	var no *refusal
 	switch {
 	case errors.As(refused, &no):
-		x.tell(w, x.rt.up.Provider.final(), cmp.Or(no.as, Refused), no.why)
-	case errors.As(err, &no): // the answer was: the model has worked for it, and a repetition would be paid again
+		x.answerError(w, x.rt.up.Provider.final(), cmp.Or(no.as, Refused), no.why)
+	case errors.As(err, &no): // of the answer: the model has done the work, and a retry would cost again
 		x.left = true
-		x.tell(w, x.rt.up.Provider.final(), Failed, no.why)
+		x.answerError(w, x.rt.up.Provider.final(), Failed, no.why)
 	case x.watch.fired.Load():
 		x.left = true
-		x.tell(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
+		x.answerError(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
 	case r.Context().Err() != nil:
 		x.left = true
 		x.entry.Decision, x.entry.Error = Failed, "the client went away"
 	default:
 		status, why := trouble(err)
-		x.tell(w, status, Failed, why)
+		x.answerError(w, status, Failed, why)
 	}
 }
 
-// settle ends the exchange.
-func (x *exchange) settle() {
+// finish charges and records the exchange.
+func (x *exchange) finish() {
 	x.watch.stop()
 	defer x.giveRoom()
 	x.entry.In = x.sent.Load()
@@ -201,8 +201,7 @@ func (x *exchange) settle() {
 	x.charge()
 }
 
-// unseen is how long an answer may have become until now, if nobody tells. What a model thinks does not show, and is
-// paid.
+// unseen is how long an answer may be by now, if nothing says so. A model's thinking does not show, and costs too.
 func (x *exchange) unseen() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -211,7 +210,7 @@ func (x *exchange) unseen() int64 {
 	return times * min(each, cmp.Or(x.asked.most, longestAnswer))
 }
 
-// charge counts what the exchange costs, as far as it is known. What was charged before is not charged again.
+// charge counts what the exchange costs, as far as it is known. It charges nothing twice.
 func (x *exchange) charge() {
 	model, _, _ := x.wanted()
 	var c counts
@@ -235,7 +234,7 @@ func (x *exchange) charge() {
 	d := x.rt.door
 	s := x.spend(model, c, estimated)
 	if x.meter != nil {
-		for _, other := range x.meter.others { // who had which part is not told everywhere: the dearest had all
+		for _, other := range x.meter.others { // some don't say which model did which part: charge all at the dearest
 			if dear := x.spend(other, c, estimated); dear.Cost > s.Cost {
 				s = dear
 			}
@@ -255,7 +254,7 @@ func (x *exchange) record() {
 	d.cfg.Record(x.entry)
 }
 
-// tapped is a body that others look at as it passes.
+// tapped is a body that is inspected as it passes.
 type tapped struct {
 	io.ReadCloser
 	watch *watch
@@ -294,8 +293,8 @@ func newWatch(w http.ResponseWriter, idle time.Duration, cancel func()) *watch {
 	o := &watch{}
 	o.moved()
 	rc := http.NewResponseController(w)
-	// Else the server closes the request's body with the first byte of the answer, and the transport, which may still look
-	// whether there is more of it, breaks off the answer for that.
+	// Otherwise the server closes the request's body with the answer's first byte, and the transport, which may still be
+	// reading it, then breaks off the answer.
 	_ = rc.EnableFullDuplex()
 	o.timer = time.AfterFunc(idle, func() {
 		if rest := idle - time.Duration(time.Now().UnixNano()-o.last.Load()); rest > 0 {

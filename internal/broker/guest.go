@@ -52,7 +52,7 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// CloseWrite is how one side of a tunnel says that it has no more to say.
+// CloseWrite tells the other side of a tunnel that no more data follows.
 func (g *guest) CloseWrite() error { return closeWrite(g.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -62,7 +62,7 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// unheard records connections that sent something and never a request, which the server has answered by itself.
+// unheard records connections that sent something but no request, which the server has answered by itself.
 func (d *Door) unheard(c net.Conn, state http.ConnState) {
 	g, ok := c.(*guest)
 	if !ok || state != http.StateClosed || g.heard.Load() || g.bytes.Load() == 0 {
@@ -75,7 +75,7 @@ func (d *Door) unheard(c net.Conn, state http.ConnState) {
 	})
 }
 
-// buffers lends the memory through which bytes pass.
+// buffers is a pool of copy buffers.
 type buffers struct{ pool sync.Pool }
 
 const bufferSize = 32 << 10

@@ -15,7 +15,7 @@ const (
 	shakeHead   = 4
 )
 
-// hello is what of a TLS ClientHello says where it wants to go.
+// hello is the part of a TLS ClientHello that names its destination.
 type hello struct {
 	name   string // the server name; "" if there is none
 	hidden bool   // another name may be encrypted in it (ECH)
@@ -23,8 +23,8 @@ type hello struct {
 
 var errHello = errors.New("it is not a TLS ClientHello")
 
-// readHello reads records from r until the ClientHello in them is whole, however it is cut into records. It gives what
-// it read, byte by byte, to be sent on.
+// readHello reads records from r until the ClientHello in them is complete, even if it spans several. It gives what it
+// read, byte by byte, to be sent on.
 func readHello(r io.Reader) (h hello, raw []byte, err error) {
 	var msg []byte
 	for {
@@ -99,7 +99,7 @@ func parseHello(b []byte) (h hello, err error) {
 		switch kind {
 		case 0:
 			if named {
-				return h, errHello // two of them: who knows which one counts
+				return h, errHello // two of them: it is unclear which one counts
 			}
 			named = true
 			if h.name, err = serverName(body); err != nil {
@@ -148,7 +148,7 @@ func (c *cut) number(bytes int) (n int) {
 }
 
 // follow copies what comes after the hello, record by record, for as long as it comes. A second ClientHello, which a
-// server may ask for, is held against the same check as the first.
+// server may ask for, must pass the same check as the first.
 func follow(dst io.Writer, src io.Reader, buf []byte, check func(hello) error, moved func()) (total int64, err error) {
 	for {
 		if _, err := io.ReadFull(src, buf[:recordHead]); err != nil {
@@ -181,8 +181,8 @@ func follow(dst io.Writer, src io.Reader, buf []byte, check func(hello) error, m
 	}
 }
 
-// another says whether a handshake record may be the beginning of a ClientHello. Encrypted ones look like chance: they
-// have one chance in four thousand million to look like this, and then they are refused.
+// another says whether a handshake record may be the beginning of a ClientHello. Encrypted ones look random: one in
+// four thousand million looks like this, and is refused.
 func another(b []byte) bool {
 	if len(b) < shakeHead+2 {
 		return len(b) > 0 && b[0] == 1

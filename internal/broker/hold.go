@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// longestAnswer is what an answer may come to if its request says nothing of its length.
+// longestAnswer is the assumed length of an answer whose request sets no limit.
 const longestAnswer = 128_000
 
-// holds keeps requests back which together could pass the session's limits. A model begins when it has all of a
-// request: the last part of one waits until what is under way leaves room for it, or has ended. One alone always
+// holds delays requests that together could exceed the session's limits. A model begins when it has all of a request,
+// so the last part of one waits until the requests under way leave room for it, or have ended. A single one always
 // passes.
 type holds struct {
 	mu    sync.Mutex
-	sum   Spend // the most that all that is under way may come to
+	sum   Spend // the most that everything under way may cost
 	n     int
 	freed chan struct{} // closed when one of them ends
 }
 
-// reserve waits for room, or until the session has nothing left.
+// reserve waits for room, or until the session's limit is reached.
 func (d *Door) reserve(ctx context.Context, most Spend) error {
 	h := &d.held
 	for {
@@ -53,7 +53,7 @@ func (d *Door) free(most Spend) {
 	defer h.mu.Unlock()
 	h.n, h.sum = h.n-1, h.sum.sub(most)
 	if h.n == 0 {
-		h.sum = Spend{} // sums of fractions drift
+		h.sum = Spend{} // rounding errors add up
 	}
 	if h.freed != nil {
 		close(h.freed)
@@ -61,7 +61,7 @@ func (d *Door) free(most Spend) {
 	}
 }
 
-// limited says that the session has nothing left to spend, or is "".
+// limited says why the session may spend no more, or is "".
 func (d *Door) limited() string {
 	what := d.cfg.Limits.reached(d.Spent())
 	if what == "" {
@@ -88,7 +88,7 @@ func (x *exchange) waitForRoom(ctx context.Context) error {
 	switch {
 	case err != nil:
 		x.asked.no = err
-	case x.over: // it was answered before it was read to its end
+	case x.over: // it was answered before all of it was read
 		d.free(worst)
 	default:
 		x.held = &worst
@@ -98,7 +98,7 @@ func (x *exchange) waitForRoom(ctx context.Context) error {
 	return err
 }
 
-// giveRoom ends the hold, and every later one.
+// giveRoom ends the hold and allows no later one.
 func (x *exchange) giveRoom() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Key is a secret that shows itself to a model's provider only: however it is printed or encoded, it is "***".
+// Key is a secret that only a model's provider sees: every way of printing or encoding it gives "***".
 type Key struct {
-	secret func() string // a function, because fmt looks through unexported fields of whatever holds a Key
+	secret func() string // a function, because fmt prints unexported fields of values that hold a Key
 	bearer bool
 }
 
@@ -56,8 +56,8 @@ func (k Key) reveal() string {
 	return k.secret()
 }
 
-// mask is what is masked wherever it shows up. What is shorter than a secret is none ("none", "dummy" for a local
-// model), and masking it would only garble answers.
+// mask is the text to mask everywhere. A very short key is no secret ("none", "dummy" for a local model), and masking
+// it would only garble answers.
 func (k Key) mask() string {
 	if s := k.reveal(); len(s) >= 12 {
 		return s
@@ -82,7 +82,7 @@ type KeySource struct {
 	Bearer  bool     // it travels as Authorization: Bearer; variables that are known to hold such tokens need not say so
 }
 
-// Check says whether there is something to get a key from, without getting it: the user may be asked for that.
+// Check says whether the key's source exists, without getting the key: that may ask the user.
 func (s KeySource) Check(getenv func(string) string) error {
 	set := 0
 	for _, there := range []bool{s.Env != "", s.File != "", s.Keyring != "", len(s.Command) > 0} {
@@ -104,7 +104,7 @@ func (s KeySource) Check(getenv func(string) string) error {
 	return nil
 }
 
-// LoadKey gets a key. No error has the key, or anything that a program printed, in it.
+// LoadKey gets a key. Its errors never contain the key or anything that a program printed.
 func LoadKey(ctx context.Context, s KeySource, getenv func(string) string) (Key, error) {
 	if err := s.Check(getenv); err != nil {
 		return Key{}, err
@@ -151,8 +151,8 @@ func readKeyFile(path string) (string, error) {
 	return string(data), err
 }
 
-// runForKey runs a program for what it prints, bounded in size and time. Its words on stderr are not repeated: some
-// programs print what they were about to give.
+// runForKey runs a program for what it prints, bounded in size and time. Its stderr is not repeated: some programs
+// print the secret there.
 func runForKey(ctx context.Context, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCmdLimit)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// masker writes asterisks over a secret in what is read through it, also where the secret is cut by the reads. It holds
+// masker writes asterisks over a secret in what is read through it, even if a read ends within the secret. It holds
 // back only what may be the beginning of the secret, so that a stream is not delayed.
 type masker struct {
 	from   io.ReadCloser
@@ -31,7 +31,7 @@ func (m *masker) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	if m.ready == 0 && len(m.held) == 0 && m.err == nil {
-		// The common way: nothing is held, and nothing of it will be.
+		// The common case: nothing is held back.
 		n, err := m.from.Read(p)
 		m.err = err
 		keep := m.cover(p[:n])
@@ -69,7 +69,7 @@ func (m *masker) cover(b []byte) int {
 }
 
 // hide writes over every secret in b. It looks for the secret's rarest byte first: that is several times as fast as
-// bytes.Index, through which every byte of every answer would have to go.
+// bytes.Index, and every byte of every answer passes here.
 func hide(b, secret []byte) {
 	at := rarest(secret)
 	for from := at; from < len(b); {
@@ -88,7 +88,7 @@ func hide(b, secret []byte) {
 	}
 }
 
-// rarest is where the secret has the byte that is least to be met in text.
+// rarest is the index of the secret's byte that is rarest in text.
 func rarest(secret []byte) (at int) {
 	const rare = "ZQXJKVBYWGPFMUCDLHRSNIOATE9876543210_-zqxjkvbywgpfmucdlhrsnioate"
 	best := len(rare)

@@ -34,7 +34,7 @@ type target struct {
 
 func (t target) String() string { return net.JoinHostPort(t.host.String(), strconv.Itoa(t.port)) }
 
-// names is how the WHATWG and browsers read host names, and then stricter: a name that DNS can't have is no name.
+// names reads host names as the WHATWG and browsers do, and then more strictly: it refuses a name that DNS can't have.
 func names() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false),
 		idna.VerifyDNSLength(true), idna.BidiRule())
@@ -73,7 +73,7 @@ func parsePort(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseHost gives the normal form of a host name or address, however it is written. What reads as an address to anybody
+// parseHost gives the normal form of a host name or address, however it is written. What anything reads as an address
 // (C's inet_aton, a browser) is that address here, and what could be read in two ways is refused.
 func parseHost(s string) (host, error) {
 	if s == "" || len(s) > 1024 {
@@ -91,8 +91,7 @@ func parseHost(s string) (host, error) {
 		}
 		return host{addr: a.Unmap()}, nil
 	}
-	// The last dot may be one of the dots that are no ASCII: it is taken off when all are plain, and so are digits by
-	// then.
+	// The last dot may be a dot outside ASCII, so it is removed after conversion, when digits are plain too.
 	name, err := names().ToASCII(s)
 	if err != nil || !utf8.ValidString(s) {
 		return host{}, fmt.Errorf("host name %q: not a name that DNS can have", printable(s, 80))
@@ -159,7 +158,7 @@ func oldNumber(s string) (uint64, bool) {
 	case strings.HasPrefix(s, "0x"):
 		s, base = s[2:], 16
 		if s == "" {
-			return 0, true // as inet_aton and browsers have it
+			return 0, true // as in inet_aton and browsers
 		}
 	case len(s) > 1 && s[0] == '0':
 		s, base = s[1:], 8

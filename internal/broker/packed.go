@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// codings are the ways in which an answer says that it is packed.
+// codings are the content codings that an answer names.
 func codings(h http.Header) (packed []string) {
 	for _, line := range h["Content-Encoding"] {
 		for c := range strings.SplitSeq(line, ",") {
@@ -22,8 +22,8 @@ func codings(h http.Header) (packed []string) {
 	return packed
 }
 
-// plain makes an answer one that can be read, counted and masked. The door asks for identity; some gateways pack all
-// the same. gzip is undone, as what nearly all of them use. Everything else is refused.
+// plain makes an answer readable, so that it can be counted and masked. The door asks for identity; some gateways pack
+// all the same. Nearly all of them use gzip, which is unpacked. Everything else is refused.
 func plain(res *http.Response) error {
 	switch packed := codings(res.Header); {
 	case len(packed) == 0:
@@ -45,7 +45,7 @@ var (
 	errNoText = errors.New("the model's answer is no text: it may be packed, and a key in it could not be masked")
 )
 
-// unzipped undoes gzip. It reads nothing before it is asked to, so that an answer's header does not wait for its body.
+// unzipped undoes gzip. It reads nothing before its first Read, so that an answer's header does not wait for its body.
 type unzipped struct {
 	from io.ReadCloser
 	zip  *gzip.Reader
@@ -63,9 +63,8 @@ func (u *unzipped) Read(p []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.from.Close() }
 
-// text lets nothing through but UTF-8 without NUL, as which JSON and events are defined: what a host packs without
-// saying so, by any means, is soon none, and neither is a wider alphabet in which a key would be spelt with other
-// bytes.
+// text lets only UTF-8 without NUL through, which JSON and events have to be. Data that a host packs without saying so
+// soon breaks that rule, and so does a wider encoding, in which a key would have other bytes.
 type text struct {
 	io.ReadCloser
 	cut [utf8.UTFMax]byte // the beginning of a character whose rest is still to come

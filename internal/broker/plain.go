@@ -13,9 +13,9 @@ import (
 // forward sends one plain HTTP request to its target, over a connection of its own: the decision is made for each.
 func (d *Door) forward(w http.ResponseWriter, r *http.Request, t target, e *Entry) {
 	if r.Header.Get("Upgrade") != "" {
-		// What follows would be a raw connection, on which nobody sees whose host is asked for. No rule can allow that.
+		// What follows would be a raw connection, on which nobody sees which host is asked for. No rule can allow that.
 		w.Header().Set("Connection", "close")
-		d.say(w, e, http.StatusForbidden, Refused,
+		d.answerText(w, e, http.StatusForbidden, Refused,
 			"another protocol behind a plain request (Upgrade) is not let through: use TLS")
 		return
 	}
@@ -34,7 +34,7 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, t target, e *Entr
 	defer cancel()
 	watch := newWatch(w, d.cfg.Timeouts.Idle, cancel)
 	defer watch.stop()
-	var in atomic.Int64 // the body is read by another goroutine
+	var in atomic.Int64 // another goroutine reads the body
 	defer func() { e.In = in.Load() }()
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &tapped{ReadCloser: r.Body, watch: watch, see: func(p []byte) error {
@@ -52,7 +52,7 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, t target, e *Entr
 			}
 		},
 		ModifyResponse: func(res *http.Response) error {
-			if res.StatusCode == http.StatusSwitchingProtocols { // which nobody asked for
+			if res.StatusCode == http.StatusSwitchingProtocols { // nobody asked for it
 				return refuse("the server switches to another protocol")
 			}
 			e.Status, e.Decision = res.StatusCode, Allowed
@@ -71,7 +71,7 @@ func bracketed(h host) string {
 	return h.String()
 }
 
-// over makes a transport of one connection that was checked before.
+// over makes a transport from one connection that was already checked.
 func (d *Door) over(conn net.Conn) *http.Transport {
 	once := make(chan net.Conn, 1)
 	once <- conn
@@ -111,7 +111,7 @@ func (t *tunnel) serveHTTP(early bool, back <-chan struct{}) error {
 		asked, err := parseTarget(r.Host, t.target.port)
 		if err != nil || asked != t.target || r.Method == http.MethodConnect {
 			w.Header().Set("Connection", "close")
-			d.say(w, &e, http.StatusForbidden, Refused, "the request asks for "+printable(r.Host, 80)+", and CONNECT asked for "+
+			d.answerText(w, &e, http.StatusForbidden, Refused, "the request asks for "+printable(r.Host, 80)+", and CONNECT asked for "+
 				t.target.String())
 			return
 		}
@@ -124,7 +124,7 @@ func (t *tunnel) serveHTTP(early bool, back <-chan struct{}) error {
 	return nil
 }
 
-// tunnelled is the box's side of a tunnel, with what was peeked at still to be read.
+// tunnelled is the box's side of a tunnel, including the bytes that were peeked at.
 type tunnelled struct {
 	net.Conn
 	t    *tunnel
@@ -151,7 +151,7 @@ func (c *tunnelled) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// single is a listener for one connection that is there already.
+// single is a listener for one existing connection.
 type single struct {
 	conn  *tunnelled
 	given bool

@@ -14,10 +14,10 @@ import (
 
 // Price is what a family of models costs, in US dollars for a million tokens.
 type Price struct {
-	Prefix   string `toml:"prefix"`   // of the model's name; the longest that fits counts, "" fits all
+	Prefix   string `toml:"prefix"`   // of the model's name; the longest match counts, "" matches all
 	Provider string `toml:"provider"` // whose unknown models may cost as much; "" is every one's
 	Source   string `toml:"source"`   // the CLI and its version whose package carries this price
-	// no price is known: it is counted like the model of this prefix, and called an estimate
+	// it has no known price: it is counted like the model of this prefix, and called an estimate
 	Like         string  `toml:"like"`
 	Input        float64 `toml:"input"`
 	Output       float64 `toml:"output"`
@@ -29,7 +29,7 @@ type Price struct {
 	LongInput  float64 `toml:"long_input"`
 	LongOutput float64 `toml:"long_output"`
 	Alone      bool    `toml:"alone"` // no unknown model is taken for this one
-	list       bool    // one of ours: it fits that model alone, not what else its name may begin
+	list       bool    // one of ours: it matches that model alone, not longer names
 }
 
 // Prices is a table of prices, in no order.
@@ -98,9 +98,9 @@ func (ps Prices) Find(model string) (Price, bool) {
 	return best, found
 }
 
-// same says whether what follows a prefix makes no other model of it, with a price of its own: a date, or a word that
-// has never cost anything. claude-opus-5-7, gpt-5.9, o3-pro and gemini-3-pro-image are others than claude-opus-5,
-// gpt-5, o3 and gemini-3-pro.
+// same says whether the rest of a name after a prefix still means the same model: a date, or a word that has never
+// changed a price. claude-opus-5-7, gpt-5.9, o3-pro and gemini-3-pro-image are others than claude-opus-5, gpt-5, o3 and
+// gemini-3-pro.
 func same(prefix, rest string) bool {
 	return rest == "" || prefix != "" && nothingNew().MatchString(rest)
 }
@@ -109,8 +109,8 @@ var nothingNew = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([-@:](\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,4}|latest|preview|exp|codex|max|chat))+$`)
 })
 
-// dearest is the price that no other of the provider exceeds, kind by kind, for prompts of an ordinary length: for
-// models that are not in the table. Who makes images is in it only for names that say so.
+// dearest is the provider's highest price of each kind, for prompts of an ordinary length: for models that are not in
+// the table. Models that make images count only for names that say so.
 func (ps Prices) dearest(provider, model string) (d Price) {
 	const image = "image"
 	for _, p := range ps {

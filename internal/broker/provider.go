@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Provider is a kind of model service: where it is, how its key travels and how it tells what was used.
+// Provider is a kind of model service: where it is, how its key travels and how it reports usage.
 type Provider struct {
 	Name    string   // also the first part of its routes: /anthropic/…
 	Base    string   // its own base URL
-	BaseVar string   // the host's variable that says another
+	BaseVar string   // the host's variable for another base URL
 	KeyVars []string // the host's variables that hold a key, the first that is set counts
 	wire    wire
 }
@@ -53,10 +53,10 @@ func FindProvider(name string) (Provider, error) {
 	return Provider{}, fmt.Errorf("no model provider %q: there are anthropic, openai and gemini", name)
 }
 
-// oauthBeta is what Anthropic wants to be told beside a subscription's token, as its own CLI tells it.
+// oauthBeta is what Anthropic wants along with a subscription's token, as its own CLI sends it.
 const oauthBeta = "oauth-2025-04-20"
 
-// sign puts the key where the provider looks for it. The box's own credentials are gone from h by then.
+// sign puts the key where the provider looks for it. The box's own credentials have been removed from h before.
 func (p Provider) sign(h http.Header, k Key) {
 	if k.IsZero() {
 		return

@@ -36,13 +36,13 @@ func (d *Door) proxy(w http.ResponseWriter, r *http.Request) {
 	if token, ok := proxyToken(r.Header); !ok || !d.ours(token) {
 		e.Host = printable(r.Host, 255)
 		w.Header().Set("Proxy-Authenticate", `Basic realm="cco"`)
-		d.say(w, &e, http.StatusProxyAuthRequired, Refused, "the token of this session is missing or wrong")
+		d.answerText(w, &e, http.StatusProxyAuthRequired, Refused, "the token of this session is missing or wrong")
 		return
 	}
 	t, err := d.wanted(r)
 	if err != nil {
 		e.Host = printable(r.RequestURI, 255)
-		d.say(w, &e, http.StatusBadRequest, Refused, err.Error())
+		d.answerText(w, &e, http.StatusBadRequest, Refused, err.Error())
 		return
 	}
 	e.Host, e.Port = t.host.String(), t.port
@@ -53,8 +53,8 @@ func (d *Door) proxy(w http.ResponseWriter, r *http.Request) {
 	d.forward(w, r, t, &e)
 }
 
-// wanted is where a request wants to go. For CONNECT that is what stands in the request line, byte by byte: a URL
-// parser would undo percent signs.
+// wanted is where a request wants to go. For CONNECT that is the exact text of the request line: a URL parser would
+// undo percent signs.
 func (d *Door) wanted(r *http.Request) (target, error) {
 	if r.Method == http.MethodConnect {
 		return parseTarget(r.RequestURI, 0)
@@ -70,8 +70,8 @@ func (d *Door) wanted(r *http.Request) (target, error) {
 	return parseTarget(authority, portHTTP)
 }
 
-// say answers in one plain sentence.
-func (d *Door) say(w http.ResponseWriter, e *Entry, status int, decision Decision, why string) {
+// answerText answers with one plain sentence.
+func (d *Door) answerText(w http.ResponseWriter, e *Entry, status int, decision Decision, why string) {
 	e.Status, e.Decision = status, decision
 	if decision == Refused {
 		e.Reason = why
@@ -83,16 +83,16 @@ func (d *Door) say(w http.ResponseWriter, e *Entry, status int, decision Decisio
 	_, _ = io.WriteString(w, "cco: "+why+"\n")
 }
 
-// failed answers for a connection that could not be made.
+// failed answers a request whose connection could not be made.
 func (d *Door) failed(w http.ResponseWriter, e *Entry, err error) {
 	var no *refusal
 	var late net.Error
 	switch {
 	case errors.As(err, &no):
-		d.say(w, e, http.StatusForbidden, Refused, no.why)
+		d.answerText(w, e, http.StatusForbidden, Refused, no.why)
 	case errors.As(err, &late) && late.Timeout():
-		d.say(w, e, http.StatusGatewayTimeout, Failed, printable(err.Error(), 300))
+		d.answerText(w, e, http.StatusGatewayTimeout, Failed, printable(err.Error(), 300))
 	default:
-		d.say(w, e, http.StatusBadGateway, Failed, printable(err.Error(), 300))
+		d.answerText(w, e, http.StatusBadGateway, Failed, printable(err.Error(), 300))
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Decision is what became of a connection or request.
+// Decision is the outcome of a connection or request.
 type Decision string
 
-// The decisions that an Entry can tell of.
+// The decisions in an Entry.
 const (
 	Allowed Decision = "allowed" // it was let through
-	Refused Decision = "refused" // a rule, or the lack of one, or what it said of itself
+	Refused Decision = "refused" // because of a rule, the lack of one, or the request itself
 	Limited Decision = "limited" // a limit of the session was reached
-	Failed  Decision = "failed"  // allowed, and then it went wrong outside
+	Failed  Decision = "failed"  // allowed, but it failed outside
 )
 
 // Entry is the record of one connection or request. It never has a key or a body in it.
@@ -34,10 +34,10 @@ type Entry struct {
 	Out      int64     `json:"out"` // bytes to the box
 	Model    string    `json:"model,omitempty"`
 	Spend    *Spend    `json:"spend,omitempty"`
-	Estimate bool      `json:"estimate,omitempty"` // of Spend, what it cost is one
+	Estimate bool      `json:"estimate,omitempty"` // the cost in Spend is an estimate
 	Millis   int64     `json:"ms"`
 	Error    string    `json:"error,omitempty"`
 }
 
-// printable makes text from the box fit for a terminal and a log, and bounds it.
+// printable makes text from the box safe for a terminal and a log, and bounds it.
 func printable(s string, most int) string { return safetext.Cut(safetext.Line(s), most) }

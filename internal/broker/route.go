@@ -82,26 +82,26 @@ func (d *Door) model(w http.ResponseWriter, r *http.Request) {
 	}}
 	defer x.record()
 	if !d.modelToken(r) {
-		x.tell(w, http.StatusForbidden, Refused, "the token of this session is missing or wrong")
+		x.answerError(w, http.StatusForbidden, Refused, "the token of this session is missing or wrong")
 		return
 	}
 	rt := d.routes[name]
 	if err != nil || rt == nil {
-		x.tell(w, http.StatusNotFound, Refused, "this session has no model at that address")
+		x.answerError(w, http.StatusNotFound, Refused, "this session has no model at that address")
 		return
 	}
 	x.rt, x.entry.Host, x.entry.Port = rt, rt.host, rt.port
 	if x.call, err = rt.up.Provider.find(r.Method, rest); err != nil {
-		x.tell(w, http.StatusNotFound, Refused, err.Error())
+		x.answerError(w, http.StatusNotFound, Refused, err.Error())
 		return
 	}
 	if r.Header.Get("Upgrade") != "" {
-		// codex takes this one as a word to use plain requests instead.
-		x.tell(w, http.StatusUpgradeRequired, Refused, "the door speaks plain HTTP requests only")
+		// codex then uses plain requests instead.
+		x.answerError(w, http.StatusUpgradeRequired, Refused, "the door speaks plain HTTP requests only")
 		return
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		x.tell(w, http.StatusUnsupportedMediaType, Refused, "the door reads no packed requests")
+		x.answerError(w, http.StatusUnsupportedMediaType, Refused, "the door reads no packed requests")
 		return
 	}
 	x.pass(w, r)
@@ -119,14 +119,14 @@ func (x *exchange) pass(w http.ResponseWriter, r *http.Request) {
 	}
 	if x.call.billed {
 		if words := d.limited(); words != "" {
-			x.tell(w, x.rt.up.Provider.final(), Limited, words)
+			x.answerError(w, x.rt.up.Provider.final(), Limited, words)
 			return
 		}
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	x.begin(ctx, w, r, cancel)
-	defer x.settle()
+	defer x.finish()
 	proxy := httputil.ReverseProxy{
 		FlushInterval: -1, Transport: x, BufferPool: &d.buffers, ErrorLog: d.server.ErrorLog,
 		Rewrite: x.rewrite, ModifyResponse: x.answer, ErrorHandler: x.fail,

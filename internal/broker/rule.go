@@ -123,7 +123,7 @@ func (r Rule) allowsAddr(a netip.Addr, port int) bool {
 	return r.prefix.IsValid() && r.allowsPort(port) && r.prefix.Contains(a)
 }
 
-// policy is what holds at the moment of one decision.
+// policy is the state of the rules for one decision.
 type policy struct {
 	mode  Mode
 	rules []Rule
@@ -177,8 +177,8 @@ func (p policy) address(a netip.Addr, port int) (string, error) {
 		netip.AddrPortFrom(a, uint16(port))) // a port
 }
 
-// resolved decides about the addresses of a name that is allowed. One bad address spoils the answer: a name that points
-// both outside and inside is a trick or a mistake.
+// resolved decides about the addresses of a name that is allowed. One bad address refuses the whole answer: a name that
+// points both outside and inside is a trick or a mistake.
 func (p policy) resolved(t target, addrs []netip.Addr) error {
 	if len(addrs) == 0 {
 		return fmt.Errorf("%s has no address", t.host)

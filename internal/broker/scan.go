@@ -12,9 +12,9 @@ const (
 	scanValue = 96  // bytes of a value that are kept
 )
 
-// scanner walks through JSON as it passes, in a fixed amount of memory however long it is. It calls see for every value
-// with the path of keys to it, arrays left out: {"a":[{"b":1}]} gives a with "[", a with "{" and a.b with "1". Keys and
-// values are cut at their bounds. It is lenient: what isn't JSON makes it stop, and broken.
+// scanner walks through JSON as it passes, in a fixed amount of memory. It calls see for every value with the path of
+// keys to it, arrays left out: {"a":[{"b":1}]} gives a with "[", a with "{" and a.b with "1". Keys and values are cut
+// at their bounds. It is lenient: at what isn't JSON it stops and is broken.
 type scanner struct {
 	see    func(path, value []byte)
 	broken bool
@@ -50,7 +50,7 @@ func (s *scanner) reset() {
 // idle says that no value is open.
 func (s *scanner) idle() bool { return s.state == wantValue && len(s.kinds) == 0 }
 
-// write reads on.
+// write reads the next bytes.
 func (s *scanner) write(p []byte) {
 	for i := 0; i < len(p) && !s.broken; {
 		if s.state == inString {
@@ -65,7 +65,7 @@ func (s *scanner) write(p []byte) {
 // inString reads on to the end of the string, or of p, or to an escape. It is where most bytes go.
 func (s *scanner) inString(p []byte, i int) int {
 	start := i
-	// By pieces, so that text full of escapes is not searched to its end for each of them.
+	// In pieces, so that text full of escapes is not searched to its end for each of them.
 	for i < len(p) {
 		piece := p[i:min(i+256, len(p))]
 		n := bytes.IndexByte(piece, '"')
@@ -141,7 +141,7 @@ func (s *scanner) escape(c byte) {
 	}
 }
 
-// mark takes a byte that stands between words.
+// mark handles a byte between words.
 func (s *scanner) mark(c byte) {
 	switch {
 	case (c == '}' || c == ']') && (s.state == wantComma || s.state == wantKey || s.state == wantValue):
@@ -183,7 +183,7 @@ func (s *scanner) endString() {
 	if len(s.path) == 1 {
 		s.path = s.path[:0]
 	}
-	if len(s.path) < scanDepth { // a path that long is nothing we look for
+	if len(s.path) < scanDepth { // nothing that we look for has a path that long
 		s.path = append(s.path, s.word...)
 	}
 	s.state = wantColon
@@ -194,7 +194,7 @@ func (s *scanner) endValue() {
 	s.after()
 }
 
-// after is what comes behind a value.
+// after sets what may follow a value.
 func (s *scanner) after() {
 	s.state = wantComma
 	if len(s.kinds) == 0 {

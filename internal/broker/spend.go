@@ -10,8 +10,8 @@ type Spend struct {
 	CacheWrite int64   `json:"cache_write,omitempty"`
 	Cost       float64 `json:"cost,omitempty"` // US dollars, as far as prices are known
 	Requests   int     `json:"requests,omitempty"`
-	Estimated  int     `json:"estimated,omitempty"` // requests whose usage could not be read and was estimated from above
-	// requests to a model whose price is not known, and taken from another's
+	Estimated  int     `json:"estimated,omitempty"` // requests whose usage could not be read; theirs is an upper estimate
+	// requests to a model without a known price, counted at another's
 	Unpriced int `json:"unpriced,omitempty"`
 }
 

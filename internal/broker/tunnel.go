@@ -22,7 +22,7 @@ type tunnel struct {
 	sent   atomic.Int64 // bytes from the box
 	got    atomic.Int64 // bytes to the box
 	last   atomic.Int64 // when something moved
-	spare  atomic.Bool  // the connection outside is not needed: its end is not the tunnel's
+	spare  atomic.Bool  // the connection outside is not needed, so its end does not end the tunnel
 }
 
 func (d *Door) connectTo(w http.ResponseWriter, r *http.Request, t target, e *Entry) {
@@ -65,8 +65,8 @@ func (d *Door) connectTo(w http.ResponseWriter, r *http.Request, t target, e *En
 	}
 }
 
-// Which of these the client speaks on a port is known: what is anything else there is refused. On other ports either
-// side may speak first, in any protocol; TLS and HTTP are looked into wherever they are seen.
+// On these ports the protocol is known, and anything else is refused. On other ports either side may speak first, in
+// any protocol; TLS and HTTP are inspected on every port.
 const (
 	portTLS  = 443
 	portHTTP = 80

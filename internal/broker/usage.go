@@ -7,15 +7,14 @@ import (
 	"strconv"
 )
 
-// bytesPerToken is what an estimate takes for a token where a provider doesn't tell: text of any language and code have
-// more.
+// bytesPerToken is the estimate where a provider reports nothing: text in any language, and code, have more bytes per
+// token.
 const bytesPerToken = 4
 
-// fastestModel is more tokens in a second than a model gives: the fastest that the table has gives somewhat over a
-// thousand.
+// fastestModel is more tokens per second than any model gives: the fastest in the table gives a little over a thousand.
 const fastestModel = 1500
 
-// counts is what a provider told of one answer.
+// counts is the usage that a provider reports for one answer.
 type counts struct {
 	input, output, cacheRead, cacheWrite, cacheWrite1h int64
 	searches                                           int64 // of the web, by Anthropic
@@ -24,7 +23,7 @@ type counts struct {
 	fees   float64 // US dollars for what is no token
 }
 
-// What is paid beside tokens, and for haste or a place: list prices, rounded up.
+// Prices of other things than tokens, and of speed or location: list prices, rounded up.
 const (
 	searchPrice   = 0.01 // US dollars for one
 	geminiSearch  = 0.035
@@ -53,13 +52,13 @@ type meter struct {
 	events *events  // for a stream of events
 	json   *scanner // for anything else
 	counts counts
-	rounds counts  // Anthropic's, which are in no other sum: a summary, an adviser's words
-	place  bool    // somewhere in particular, which costs more
-	begun  float64 // fees of what OpenAI's stream has told of, each of them twice
+	rounds counts  // Anthropic's extra rounds, in no other sum: a summary, an adviser's answer
+	place  bool    // a chosen location, which costs more
+	begun  float64 // fees that OpenAI's stream has reported, each of them twice
 	model  string
 	others []string // models that had a part in it
-	seen   bool     // there was usage
-	final  bool     // and it was the whole of it
+	seen   bool     // usage was reported
+	final  bool     // and it is complete
 	bytes  int64    // of the answer
 }
 
@@ -94,7 +93,7 @@ func (m *meter) see(path, value []byte) {
 	}
 }
 
-// most takes a number if it is more than what is there: providers tell sums that grow.
+// most keeps the larger number: providers report growing sums.
 func (m *meter) most(at *int64, value []byte) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err == nil && n >= 0 && n < 1<<40 {
@@ -115,7 +114,7 @@ func (m *meter) anthropic(path, value []byte) {
 		m.most(&m.counts.input, value)
 	case "usage.output_tokens":
 		m.most(&m.counts.output, value)
-		// A stream tells the whole in message_delta, which has no message around it.
+		// A stream reports the total in message_delta, which has no message around it.
 		m.final = m.final || len(p) == len(path)
 	case "usage.cache_read_input_tokens":
 		m.most(&m.counts.cacheRead, value)
@@ -133,7 +132,7 @@ func (m *meter) anthropic(path, value []byte) {
 		m.place = m.place || string(value) == "us"
 	case "usage.iterations":
 		if string(value) == "[" {
-			m.rounds = counts{} // they are told as a whole, again and again
+			m.rounds = counts{} // they are repeated in full
 		}
 	case "usage.iterations.input_tokens":
 		m.more(&m.rounds.input, value)
@@ -152,7 +151,7 @@ func (m *meter) anthropic(path, value []byte) {
 	}
 }
 
-// maxOthers bounds how many models are asked for their price beside the one of an answer.
+// maxOthers bounds the other models of an answer whose price is looked up.
 const maxOthers = 8
 
 // more adds a number.
@@ -217,7 +216,7 @@ func (m *meter) gemini(path, value []byte) {
 	}
 }
 
-// told is what the provider told, with every token in one place only.
+// told is the provider's report, with every token counted once.
 func (m *meter) told() counts {
 	c := m.counts
 	switch m.wire {
@@ -243,7 +242,7 @@ func (m *meter) told() counts {
 	return c
 }
 
-// sum is what an answer costs. What the provider didn't tell is estimated from above: sent is the size of the request.
+// sum is what an answer costs. Unreported usage is estimated from above: sent is the size of the request.
 func (m *meter) sum(sent int64) (counts, bool) {
 	c := m.told()
 	switch {
@@ -257,7 +256,7 @@ func (m *meter) sum(sent int64) (counts, bool) {
 	return c, false
 }
 
-// spend makes a Spend of counts. A model without a price is taken for the dearest one of its provider.
+// spend makes a Spend from counts. A model without a price costs as much as its provider's dearest one.
 func (x *exchange) spend(model string, c counts, estimated bool) Spend {
 	prices, provider := x.rt.door.cfg.Prices, x.rt.up.Provider.Name
 	s := Spend{Input: c.input, Output: c.output, CacheRead: c.cacheRead, CacheWrite: c.cacheWrite, Requests: 1}

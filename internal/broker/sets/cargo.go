@@ -20,8 +20,8 @@ type cargoConfig struct {
 	} `toml:"registries"`
 }
 
-// cargo reads its configuration. It tells its default nowhere, and where an index keeps its packages only the index
-// could say: neither is guessed from its caches, which agents write, nor asked for.
+// cargo reads its configuration. Cargo does not say its default, and only an index could say where its packages are:
+// both are left out, because agents write its caches, and no host is asked.
 func (s System) cargo(_ context.Context, set *Set) error {
 	set.Caution = "a registry that takes `cargo publish` takes it from anybody's account: what the agent can read can " +
 		"leave the box that way"

@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// pip asks pip for its index. Where an index keeps its files, only the index could say, and it isn't asked.
+// pip asks pip for its index. Only an index could say where it keeps its files, and it isn't asked.
 func (s System) pip(ctx context.Context, set *Set) error {
 	set.Caution = "an index that takes uploads takes them from anybody's account: what the agent can read can leave the " +
 		"box that way"
@@ -28,7 +28,7 @@ func (s System) pip(ctx context.Context, set *Set) error {
 	return nil
 }
 
-// pipIndexes are the indexes that are configured; if none is the main one, pip is asked for its own.
+// pipIndexes are the configured indexes; if the main one isn't among them, it asks pip.
 func (s System) pipIndexes(ctx context.Context, set *Set) (indexes []string, err error) {
 	main := false
 	for _, name := range []string{"PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"} {
@@ -61,7 +61,7 @@ func (s System) pipIndexes(ctx context.Context, set *Set) (indexes []string, err
 	if main {
 		return indexes, nil
 	}
-	// What pip does by itself it tells in its help.
+	// Pip's help states its default.
 	_, help, err := s.askPip(ctx, "install", "--help")
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package sets names the hosts that a package manager needs, as the user's own configuration of it says. There is no
 // list of hosts here: a mirror is as good as the original, and where nothing is configured the tool itself is asked.
-// Nobody else is: no host is connected to, and nothing is read that an agent may have written.
+// Nothing else is asked: it connects to no host, and reads nothing that an agent may have written.
 package sets
 
 import (
@@ -35,10 +35,10 @@ type System struct {
 	Getenv func(string) string
 	Home   string
 	Etc    string // /etc
-	// Written are directories into which agents write: caches of tools. No setting stands there.
+	// Written are directories into which agents write: caches of tools. No setting is read from there.
 	Written []string
-	// Run gives what a program prints, and proc.ErrNotFound if there is none. Nothing of a repository is to be read by it,
-	// and it is to make no request.
+	// Run gives what a program prints, and proc.ErrNotFound if there is none. The program must not read a repository or
+	// make a request.
 	Run func(ctx context.Context, argv ...string) (string, error)
 }
 
@@ -55,7 +55,7 @@ func Host() (System, error) {
 	for _, name := range []string{".cache", ".npm", "go/pkg", ".cargo/registry", ".cargo/git"} {
 		s.Written = append(s.Written, filepath.Join(home, filepath.FromSlash(name)))
 	}
-	// What would have them look for a newer version of themselves, or fetch one.
+	// Variables that make the tools look for a newer version of themselves, or fetch one.
 	quiet := []string{"GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1",
 		"npm_config_update_notifier=false",
 		"PIP_DISABLE_PIP_VERSION_CHECK=1", "COREPACK_ENABLE_NETWORK=0"}
@@ -99,8 +99,8 @@ func (s System) Load(ctx context.Context, name string) (Set, error) {
 	return set, nil
 }
 
-// add makes a rule of a URL's host, if that is a name: what an address or another port leads to is for the user to
-// allow by itself. URLs that leave no box (file:, cdrom:) add nothing.
+// add makes a rule from a URL's host, if that is a name: the user has to allow addresses and other ports separately.
+// URLs that leave no box (file:, cdrom:) add nothing.
 func (s *Set) add(text string) error {
 	text = strings.TrimSpace(text)
 	for _, p := range []string{"sparse+", "registry+", "git+", "mirror+", "tor+"} {
@@ -164,7 +164,7 @@ func (s System) written(path string) bool {
 	return false
 }
 
-// real is where a path leads, as far as it is there.
+// real resolves the existing part of a path.
 func real(path string) string {
 	for dir, rest := filepath.Clean(path), ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
 		if at, err := filepath.EvalSymlinks(dir); err == nil {
@@ -193,7 +193,7 @@ func (s System) read(path string) (string, error) {
 	return string(data), err
 }
 
-// golang asks go itself; without it the user's own settings for it are read.
+// golang asks go itself; without go it reads the user's settings for it.
 func (s System) golang(ctx context.Context, set *Set) error {
 	set.Caution = "a module proxy fetches whatever module path it is asked for, so that a path can carry a few words to " +
 		"its owner"
