@@ -47,27 +47,27 @@ Of a session without a terminal Ctrl-C leaves too: the agent goes on.`,
 	}
 }
 
-// leavingHelp is what help says of the keys that cco itself sees on an agent's terminal.
+// leavingHelp is the help on the keys that cco itself handles on an agent's terminal.
 const leavingHelp = `On an agent's terminal Ctrl-] leaves and lets the agent go on; the setting
 terminal.detach_key names another key. Ctrl-C is the agent's, but pressed twice
 within two seconds it kills the agent; its work is kept.
 `
 
-// twice is how soon a second Ctrl-C must come to count as one.
+// twice is how soon a second Ctrl-C must follow to count as such.
 const twice = 2 * time.Second
 
 // showing says how a session is shown.
 type showing struct {
-	since       time.Time // what was before is of earlier runs
-	now         time.Time // what was before is past, though it is shown
+	since       time.Time // earlier events belong to earlier runs
+	now         time.Time // earlier events are only replayed
 	interactive bool
 	onlyLook    bool // a signal ends this command, and never the agent
-	asJSON      bool // of the session, in the end
+	asJSON      bool // print the session at the end
 	bell        bool
 	terminal    config.Terminal
 }
 
-// follow shows a session until it ends. It is only a reader: the keeper goes on whatever becomes of it.
+// follow shows a session until it ends. It only reads: the keeper goes on if it ends.
 func (a *commands) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	// Ctrl-C is for the agent now, so it must not end this command's context.
 	ctx = context.WithoutCancel(ctx)
@@ -78,7 +78,7 @@ func (a *commands) follow(ctx context.Context, s *session.Service, rec store.Ses
 	}
 	a.IO.Settle()
 	now, getErr := s.Get(ctx, rec.ID)
-	// A keeper that has hung up is gone, even if what it has locked is free only a moment later.
+	// A keeper that has hung up counts as gone, even if its lock is freed a moment later.
 	for n := 0; err == nil && getErr == nil && now.Live() && n < 100; n++ {
 		time.Sleep(50 * time.Millisecond)
 		now, getErr = s.Get(ctx, rec.ID)
@@ -86,7 +86,7 @@ func (a *commands) follow(ctx context.Context, s *session.Service, rec store.Ses
 	if getErr != nil {
 		return errors.Join(err, getErr)
 	}
-	if now.Live() { // the user has let go of it
+	if now.Live() { // the user has detached
 		a.IO.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
 		if letGo {
 			return &statusError{exitInterrupted}
@@ -99,7 +99,7 @@ func (a *commands) follow(ctx context.Context, s *session.Service, rec store.Ses
 	return a.ended(s, now, how.asJSON)
 }
 
-// watch shows a session until it ends or the user leaves, and gives the terminal back before anything is said.
+// watch shows a session until it ends or the user leaves, and gives the terminal back before it prints anything.
 func (a *commands) watch(link *session.Link, rec store.Session, how showing) (letGo bool, err error) {
 	v := &view{a: a, out: a.IO.Out, since: how.since, now: how.now, agent: rec.Agent}
 	if how.asJSON {
@@ -113,7 +113,7 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 		}
 		leave = v.console.giveBack
 		keys := &vt.Keys{Watch: []vt.Key{how.terminal.DetachKey, vt.CtrlC}}
-		go takeKeys(v.console.tty, keys, v.console.read, typing(link, how.terminal.DetachKey))
+		go readKeys(v.console.tty, keys, v.console.read, typing(link, how.terminal.DetachKey))
 	case how.onlyLook && a.IO.InTTY:
 		if leave, err = a.hush(link, how.terminal.DetachKey); err != nil {
 			return false, err
@@ -128,8 +128,7 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 	return letGo, err
 }
 
-// typing gives the user's keys to the agent's terminal. It never waits for that, so that the keys which end it are
-// seen.
+// typing sends the user's keys to the agent's terminal. It never blocks, so that it sees the keys that end it.
 func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 	var last time.Time
 	queue := term.NewQueue()
@@ -137,7 +136,7 @@ func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 		send := link.Input
 		switch t.Key {
 		case letGo:
-			// What was typed before it goes first, if it can.
+			// Send earlier keys first, if possible.
 			queue.Put(0, func() { _ = link.Close() })
 			time.AfterFunc(time.Second, func() { queue.Close(); _ = link.Close() })
 			return false
@@ -154,8 +153,8 @@ func typing(link *session.Link, letGo vt.Key) func(vt.Typed) bool {
 	}
 }
 
-// hush takes the keys while there is nothing to type into: one of them leaves, Ctrl-C interrupts as it does without
-// this, the others do nothing and are not echoed.
+// hush reads the keys while there is nothing to type into: one of them leaves, Ctrl-C interrupts as usual, the others
+// do nothing and are not echoed.
 func (a *commands) hush(link *session.Link, letGo vt.Key) (leave func(), err error) {
 	in, ok := a.IO.In.(*os.File)
 	if !ok {
@@ -166,12 +165,12 @@ func (a *commands) hush(link *session.Link, letGo vt.Key) (leave func(), err err
 		return nil, err
 	}
 	done := make(chan struct{})
-	go takeKeys(tty, &vt.Keys{Watch: []vt.Key{letGo, vt.CtrlC}}, done, func(t vt.Typed) bool {
+	go readKeys(tty, &vt.Keys{Watch: []vt.Key{letGo, vt.CtrlC}}, done, func(t vt.Typed) bool {
 		switch t.Key {
 		case letGo:
 			_ = link.Close()
 		case vt.CtrlC:
-			_ = syscall.Kill(0, syscall.SIGINT) // to all on the terminal, as the terminal would
+			_ = syscall.Kill(0, syscall.SIGINT) // to every process on the terminal, as the terminal does
 		}
 		return t.Key != letGo
 	})
@@ -203,8 +202,8 @@ func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) err
 	return nil
 }
 
-// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Any
-// other signal, and every one while the user only looks, ends this command alone; stop says whether one did.
+// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Any other signal, or any signal
+// while the user only looks, ends this command alone; stop says whether one did.
 func (a *commands) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
@@ -220,7 +219,7 @@ func (a *commands) passInterrupts(link *session.Link, id string, onlyLook bool) 
 				switch {
 				case sig != os.Interrupt || onlyLook:
 					letGo = true
-					_ = link.Close() // ends the reading
+					_ = link.Close() // ends the read
 				case n == 0:
 					n++
 					a.IO.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)

@@ -108,7 +108,7 @@ func (a *commands) answer(ctx context.Context, f runFlags, args []string, detach
 		return err
 	}
 	defer done()
-	// Asked before the editor opens: nobody wants to have written for nothing.
+	// Check before the editor opens, so that nobody writes in vain.
 	rec, err := s.Asks(ctx, args[0])
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (a *commands) answer(ctx context.Context, f runFlags, args []string, detach
 	return a.follow(ctx, s, rec, shown)
 }
 
-// maxAnswer bounds what is read: more than anybody answers.
+// maxAnswer bounds what is read; no answer is that long.
 const maxAnswer = 1 << 20
 
 func (a *commands) answerText(ctx context.Context, rec store.Session, args []string) (string, error) {
@@ -171,7 +171,7 @@ func (a *commands) edit(ctx context.Context, rec store.Session) (string, error) 
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		return "", err
 	}
-	// The user's own words for it, which may have arguments.
+	// The user's command, which may have arguments.
 	err = proc.Run(ctx, proc.Cmd{Argv: []string{"sh", "-c", editor + ` "$1"`, "sh", path}, Stdin: a.IO.In,
 		Stdout: a.IO.Out, Stderr: a.IO.Err})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-// How long after leaving what a terminal sends is waited for, so that no shell takes it for commands: where it owes
-// answers, where it owes none, and in all.
+// How long to wait, after leaving, for what the terminal still sends, so that no shell takes it for commands: with
+// answers outstanding, with none outstanding, and in all.
 const (
 	late    = 2 * time.Second
 	quiet   = 200 * time.Millisecond
@@ -28,13 +28,13 @@ type console struct {
 	tty  *term.TTY
 	out  io.Writer
 	read chan struct{} // closed when no more keys are read
-	stop func()        // following its size
+	stop func()        // stops following its size
 
 	mu     sync.Mutex
 	filter *vt.Filter
 }
 
-// console takes the user's terminal, and tells resize its size now and whenever it changes.
+// console takes over the user's terminal, and calls resize with its size now and at each change.
 func (a *commands) console(cfg config.Terminal, resize func(cols, rows int)) (*console, error) {
 	in, ok := a.IO.In.(*os.File)
 	if !ok {
@@ -55,7 +55,7 @@ func (a *commands) console(cfg config.Terminal, resize func(cols, rows int)) (*c
 	return c, nil
 }
 
-// show writes what the program wrote. If that is past, nothing of it may ask: nobody waits for the answer any more.
+// show writes the program's output. A replay drops queries to the terminal: nobody waits for the answers.
 func (c *console) show(data []byte, past bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,11 +63,11 @@ func (c *console) show(data []byte, past bool) {
 	_, _ = c.out.Write(c.filter.Pass(data))
 }
 
-// takeKeys calls do for what is typed, answers of the terminal among it, until do has had enough or the console is
-// given back.
-func takeKeys(tty *term.TTY, keys *vt.Keys, done chan struct{}, do func(vt.Typed) (more bool)) {
+// readKeys calls do for typed keys and for answers of the terminal, until do returns false or the console is given
+// back.
+func readKeys(tty *term.TTY, keys *vt.Keys, done chan struct{}, do func(vt.Typed) (more bool)) {
 	defer close(done)
-	stops := make(chan os.Signal, 1) // to stop now would leave the terminal to the shell as it is
+	stops := make(chan os.Signal, 1) // stopping now would leave the shell an unrestored terminal
 	signal.Notify(stops, syscall.SIGTSTP)
 	defer signal.Stop(stops)
 	buf := make([]byte, 4096)
@@ -88,8 +88,8 @@ func takeKeys(tty *term.TTY, keys *vt.Keys, done chan struct{}, do func(vt.Typed
 	}
 }
 
-// giveBack leaves the user's terminal as it was before: what the program did to it is undone first, then answers that
-// are still on their way are dropped.
+// giveBack restores the user's terminal: it first undoes what the program did to it, then drops answers that are still
+// on their way.
 func (c *console) giveBack() {
 	c.stop()
 	c.tty.Stop()
@@ -99,7 +99,7 @@ func (c *console) giveBack() {
 	last := bytes.Clone(c.filter.Restore())
 	query, answers := c.filter.LastQuery()
 	written := make(chan struct{})
-	go func() { // a terminal may not read before its own words are read
+	go func() { // a terminal may block until its own output is read
 		defer close(written)
 		_, _ = c.out.Write(append(last, query...))
 	}()
@@ -112,7 +112,7 @@ func (c *console) giveBack() {
 	c.tty.GiveBack()
 }
 
-// passSize calls resize now and whenever the user's window changes.
+// passSize calls resize now and at each change of the user's window.
 func (a *commands) passSize(resize func(cols, rows int)) (stop func()) {
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, syscall.SIGWINCH)
@@ -130,8 +130,8 @@ func (a *commands) passSize(resize func(cols, rows int)) (stop func()) {
 	return func() { signal.Stop(sizes); close(quit) }
 }
 
-// tamed are the standard streams of a program that is on none of the user's terminals but writes to one: nothing of it
-// may ask there, because the shell would get the answer. In the end what it did to the terminal is undone.
+// tamed are the standard streams of a program without a terminal whose output goes to the user's: queries to the
+// terminal are removed, because the shell would get the answer. At the end, what it did to the terminal is undone.
 func (a *commands) tamed() (out, err io.Writer, done func()) {
 	t := &tamer{filter: vt.NewFilter(a.size())}
 	t.filter.Deaf = true

@@ -39,7 +39,7 @@ func doctorCommand(a *commands) *cobra.Command {
 	return c
 }
 
-// diagnosis shows checks, and is an error without words if one of them has failed.
+// diagnosis shows checks, and gives an error without a message if one of them has failed.
 func (a *commands) diagnosis(checks []doctor.Check, asJSON bool) error {
 	if asJSON {
 		if err := a.IO.JSON(checks); err != nil {

@@ -15,7 +15,7 @@ import (
 // cco-cruise alone, because every start of cco would pay for them.
 type Extension func(*app.App) []*cobra.Command
 
-// forwarders stand for the commands of the companion where they are not linked in, and become it.
+// forwarders stand in for the companion's commands if those are not linked in: they replace this process by it.
 func forwarders() []*cobra.Command {
 	var list []*cobra.Command
 	for _, c := range []struct{ use, short string }{
@@ -25,7 +25,7 @@ func forwarders() []*cobra.Command {
 		list = append(list, &cobra.Command{
 			Use: c.use, Short: c.short, DisableFlagParsing: true,
 			RunE: func(*cobra.Command, []string) error { return become() },
-			// The companion knows what can follow: it is asked in the shell's own words.
+			// The companion knows the completions: it gets the shell's own request.
 			ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 				_ = become() // returns only if there is none
 				return nil, cobra.ShellCompDirectiveError

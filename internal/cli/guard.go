@@ -34,7 +34,7 @@ it around any worktree or clone of yours.
 	return c
 }
 
-// policyOf describes the workspace that a command means: a directory, or the repository that we stand in.
+// policyOf describes a command's workspace: a directory, or the current repository.
 func (a *commands) policyOf(dir, host string) (guard.Policy, error) {
 	if dir == "" {
 		if dir = app.RepoTop(a.Dir); dir == "" {

@@ -163,7 +163,7 @@ func (a *commands) resolve(ctx context.Context, s *session.Service, f canaryFlag
 	return a.undone(out, f)
 }
 
-// undone tells what became of each finding. If anything was refused, the box stays frozen.
+// undone shows the outcome of each finding. If anything was refused, the box stays frozen.
 func (a *commands) undone(out []canary.Outcome, f canaryFlags) error {
 	refused := 0
 	for _, o := range out {

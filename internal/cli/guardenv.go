@@ -41,7 +41,7 @@ workspace; guard.git_env = "plain" in the settings gives the plain variables the
 	return c
 }
 
-// envLines are the lines of shell that set env, and unset what else has been set of git's.
+// envLines are the lines of shell that set env, and unset git's other variables.
 func envLines(env, now []string) []string {
 	var set, unset []string
 	for _, e := range env {
@@ -58,7 +58,7 @@ func envLines(env, now []string) []string {
 	return append(unset, set...)
 }
 
-// isGitVariable says whether a name steers git, and can be unset in a shell as it stands.
+// isGitVariable says whether a name is one of git's variables that a shell can unset.
 func isGitVariable(name string) bool {
 	rest, ok := strings.CutPrefix(name, "GIT_")
 	return ok && rest != "" && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""

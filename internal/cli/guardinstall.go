@@ -21,7 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// installation is the guard around a directory, whether or not it is there yet.
+// installation is the guard around a directory, installed or not.
 func (a *commands) installation(args []string) (settings.Installation, error) {
 	dir := app.RepoTop(a.Dir)
 	if len(args) > 0 {
@@ -114,7 +114,7 @@ func agentsHere() []string {
 	return list
 }
 
-// installed says what holds now, and plainly what doesn't.
+// installed says what is guarded now, and what is not.
 func (a *commands) installed(i settings.Installation, agents []string, system bool) {
 	a.IO.Say("the guard is around %s for %s", i.Dir, strings.Join(agents, ", "))
 	if system {
@@ -132,7 +132,7 @@ func (a *commands) installed(i settings.Installation, agents []string, system bo
 	a.IO.Say("see that it is on with `cco guard doctor`")
 }
 
-// ignored says whether the repository's .gitignore names claude's local settings, in whatever words.
+// ignored says whether the repository's .gitignore covers claude's local settings.
 func ignored(dir string) bool {
 	text, _ := os.ReadFile(filepath.Join(dir, ".gitignore"))
 	return strings.Contains(string(text), "settings.local.json") || strings.Contains(string(text), ".claude/")

@@ -12,7 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/session/keep"
 )
 
-// keeperCommand is how push starts a keeper. It is not for people.
+// keeperCommand is the hidden command with which push starts a keeper.
 func keeperCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use: "keeper ID", Hidden: true, Args: exactly(1, "session id"),
@@ -21,8 +21,8 @@ func keeperCommand(a *commands) *cobra.Command {
 }
 
 func (a *commands) keep(ctx context.Context, id string) error {
-	// A closed terminal changes nothing, and Ctrl-C is for the command that follows the session.
-	// They are caught and dropped: what is ignored would be ignored by every program that we start, too.
+	// A closed terminal changes nothing, and Ctrl-C is for the command that follows the session. They are caught and
+	// dropped: an ignored signal would stay ignored in every program that we start.
 	signal.Reset(syscall.SIGHUP, syscall.SIGINT)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
 	for fd := 3; fd <= 4; fd++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/config"
 )
 
-// machineFlags are what containers and virtual machines are made of.
+// machineFlags configure containers and virtual machines.
 type machineFlags struct {
 	engine, runtime, image, imageTar, template, memory, disk string
 	cpus                                                     int
@@ -33,7 +33,7 @@ func (m *machineFlags) register(c *cobra.Command) {
 		"of lima: a template of your own in this `FILE`; cco box template prints cco's")
 }
 
-// only says which backends heed a flag; all heed the others.
+// only says which backends use a flag; all use the others.
 func (m *machineFlags) only() []struct {
 	flag     string
 	given    bool
@@ -56,7 +56,7 @@ func (m *machineFlags) only() []struct {
 	}
 }
 
-// apply puts flags above the settings. One that the backend would not heed is refused.
+// apply lets flags override the settings. It refuses a flag that the backend does not use.
 func (m *machineFlags) apply(b *config.Box, backend string) error {
 	for _, o := range m.only() {
 		if o.given && !slices.Contains(o.backends, backend) {

@@ -30,7 +30,7 @@ addresses are refused unless the address is allowed too.`)
 	return c
 }
 
-// boxFlag is the box that a command under net means.
+// boxFlag adds the flag that names the box of a command under net.
 func boxFlag(c *cobra.Command, a *commands) func() (config.Config, string, error) {
 	var name string
 	c.Flags().StringVar(&name, "box", "", "the box `NAME` (default: the one that commands mean)")
@@ -190,7 +190,7 @@ Connections that are open stay open. What your settings allow is taken back ther
 	return c
 }
 
-// inSettings says that a rule stands in the settings, if it does.
+// inSettings says that a rule is in the settings, if it is.
 func inSettings(cfg config.Config, rule string) string {
 	same := func(s string) bool {
 		r, err := broker.ParseRule(s)

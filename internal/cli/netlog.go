@@ -56,7 +56,7 @@ session it is all of them, and what shells and setup commands did.`,
 	return c
 }
 
-// netReader reads records, each from where it stopped the last time.
+// netReader reads record files, each from where it stopped the last time.
 type netReader struct {
 	app    *commands
 	only   string // the one file to read
@@ -107,7 +107,7 @@ func (r *netReader) show() error {
 	}
 	var lines []netLine
 	for _, f := range files {
-		more, err := r.take(f)
+		more, err := r.readNew(f)
 		if err != nil {
 			return err
 		}
@@ -126,8 +126,8 @@ func (r *netReader) show() error {
 	return nil
 }
 
-// take reads the whole lines that a file has more than before.
-func (r *netReader) take(name string) (lines []netLine, err error) {
+// readNew reads the complete lines that were added to a file.
+func (r *netReader) readNew(name string) (lines []netLine, err error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -137,7 +137,7 @@ func (r *netReader) take(name string) (lines []netLine, err error) {
 	}
 	defer func() { _ = f.Close() }()
 	if st, err := f.Stat(); err == nil && st.Size() < r.read[name] {
-		r.read[name] = 0 // a new one in its place
+		r.read[name] = 0 // it was replaced
 	}
 	if _, err := f.Seek(r.read[name], io.SeekStart); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (r *netReader) take(name string) (lines []netLine, err error) {
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return lines, nil // what is being written is read the next time
+			return lines, nil // an unfinished line is read the next time
 		}
 		if err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func (r *netReader) take(name string) (lines []netLine, err error) {
 	}
 }
 
-// netEntry prints one line for people. What it names the box has said.
+// netEntry prints one line for people. The names in it come from the box.
 func (a *commands) netEntry(e broker.Entry) {
 	colour := term.Green
 	if e.Decision != broker.Allowed {

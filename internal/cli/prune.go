@@ -114,7 +114,7 @@ func (a *commands) unkept(n session.Ignored) {
 	a.IO.Say("%s%s (%s) are not saved", more, count(n.Files, "ignored file"), bytesText(n.Bytes))
 }
 
-// ask wants a yes from a person. Where there is none, the answer is an error that says which flag to use.
+// ask wants a yes from a person. Without a terminal it gives an error that says which flag to use.
 func (a *commands) ask(question string) (bool, error) {
 	if !a.IO.InTTY {
 		return false, app.Usagef("%s There is no terminal to answer on: use --yes", question)

@@ -154,7 +154,7 @@ func (a *commands) pulled(r session.PullResult) {
 	a.conclusion(r)
 }
 
-// notBrought says what is in the box and nowhere else.
+// notBrought says what is only in the box.
 func (a *commands) notBrought(r session.PullResult) {
 	for _, l := range r.Lost {
 		a.IO.Warn("not brought, and only in the box: %s", safetext.Text(l))
@@ -164,7 +164,7 @@ func (a *commands) notBrought(r session.PullResult) {
 	}
 }
 
-// firstFew is a list that fits into a line.
+// firstFew is the beginning of a list, short enough for a line.
 func firstFew(list []string) string {
 	const most = 5
 	words := safetext.Text(strings.Join(list[:min(most, len(list))], ", "))

@@ -159,7 +159,7 @@ func (a *commands) size() (cols, rows int) {
 
 var errEnough = errors.New("enough")
 
-// started returns when the agent is at work, so that what goes wrong before that is still told here.
+// started returns when the agent is at work, so that earlier errors are still reported here.
 func (a *commands) started(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
 	err := s.Events(ctx, rec.ID, true, func(e session.Event) error {
 		switch {

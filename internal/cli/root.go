@@ -56,7 +56,7 @@ func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension
 	return code
 }
 
-// mistaken tells a session's id in place of a box's name from a box that is missing.
+// mistaken gives a better error if a session's id was used as a box's name.
 func (a *commands) mistaken(ctx context.Context, err error) error {
 	missing, ok := errors.AsType[*box.NotFoundError](err)
 	if !ok {
@@ -73,7 +73,7 @@ func (a *commands) mistaken(ctx context.Context, err error) error {
 	return &notABoxError{ID: missing.Name}
 }
 
-// notABoxError names a session where a box had to be named.
+// notABoxError says that a session was named instead of a box.
 type notABoxError struct{ ID string }
 
 func (e *notABoxError) Error() string {
@@ -81,7 +81,7 @@ func (e *notABoxError) Error() string {
 		e.ID, e.ID)
 }
 
-// commands is what every command has at hand.
+// commands is what every command shares.
 type commands struct{ *app.App }
 
 func rootCommand(a *commands) *cobra.Command {
@@ -136,7 +136,7 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// exactly wants n arguments, which what names.
+// exactly wants n arguments, described by what.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

@@ -29,7 +29,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noResume, "no-resume", false, "fail at once when the model fails, instead of waiting for it")
 }
 
-// apply puts the flags above the settings.
+// apply lets the flags override the settings.
 func (f runFlags) apply(o *session.Run) (err error) {
 	if f.timeout < 0 {
 		return app.Usagef("--timeout %s: time doesn't run backwards", f.timeout)

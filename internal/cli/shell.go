@@ -83,8 +83,8 @@ func (a *commands) shell(ctx context.Context, cfg config.Config, name, id string
 	return err
 }
 
-// enter finds the box that a shell is for, and refuses one that is frozen. The store is opened only where it is needed:
-// it would take longer than entering the box.
+// enter finds the box that a shell is for, and refuses one that is frozen. The store is opened only if it is needed:
+// that takes longer than entering the box.
 func (a *commands) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, box.Driver, error) {
 	if e.Session == "" {
 		boxes, err := a.Boxes()
@@ -118,7 +118,7 @@ func (a *commands) enter(ctx context.Context, name string, e *box.Exec) (*box.Bo
 	return b, d, s.Thawed(ctx, b, d)
 }
 
-// onPty runs a program on a terminal of its own: it never gets the user's, into which it could push keys.
+// onPty runs a program on a terminal of its own: it never gets the user's, where it could inject keys.
 func (a *commands) onPty(ctx context.Context, cfg config.Config, e box.Exec, run func(box.Exec) error) error {
 	master, slave, err := term.OpenPty()
 	if err != nil {
@@ -131,10 +131,10 @@ func (a *commands) onPty(ctx context.Context, cfg config.Config, e box.Exec, run
 		return errors.Join(err, master.Close(), slave.Close())
 	}
 	defer func() {
-		_ = master.Close() // nothing is shown on a terminal that was given back
+		_ = master.Close() // nothing may be shown after the terminal was given back
 		c.giveBack()
 	}()
-	go takeKeys(c.tty, &vt.Keys{}, c.read, func(t vt.Typed) bool { master.Type(t.Bytes); return true })
+	go readKeys(c.tty, &vt.Keys{}, c.read, func(t vt.Typed) bool { master.Type(t.Bytes); return true })
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)

@@ -15,27 +15,27 @@ import (
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-// view shows what an agent does while it works: what it says, each tool in a line, and what it has cost so far.
+// view shows an agent at work: what it says, each tool call in a line, and the cost so far.
 type view struct {
 	a      *commands
 	out    io.Writer
-	asJSON bool // lines of JSON instead of words
+	asJSON bool // JSON lines instead of text
 	since  time.Time
-	now    time.Time // what was before is past
+	now    time.Time // earlier events are only replayed
 
-	console *console   // the user's terminal, which the agent's is shown on; without one it is shown as text
+	console *console   // the user's terminal, which shows the agent's; nil shows it as text
 	screen  *vt.Screen // of an agent's terminal that is shown as text
-	keep    int        // how many lines it may still erase of what has scrolled off
+	keep    int        // how many scrolled-off lines the agent may still erase
 	at      time.Time  // of the event that is shown
 
 	agent  string
 	before event.Usage // of attempts that have ended
 	used   event.Usage
 	said   string
-	errs   []string // the last that it wrote to standard error, shown if it fails
-	// guessed says that the money is an estimate: the agent's model has no price of its own.
+	errs   []string // its last lines on standard error, shown if it fails
+	// guessed says that the cost is an estimate: the agent's model has no known price.
 	guessed bool
-	asked   bool // what follows a question is only how the agent was ended
+	asked   bool // events after a question only say how the agent was ended
 }
 
 // show prints one event of a session.
@@ -59,7 +59,7 @@ func (v *view) show(e session.Event) {
 	case session.KindAgent:
 		v.agent = e.Text
 	case session.KindOut:
-		if !e.Raw { // its meaning comes in events of its own
+		if !e.Raw { // other events say what it means
 			v.line("", e.Text)
 		}
 	case session.KindErr:
@@ -75,8 +75,8 @@ func (v *view) show(e session.Event) {
 	}
 }
 
-// terminal shows what an agent's terminal shows: as it is on the user's own, where one was given for it, and elsewhere
-// as text. Raw bytes of a box never go anywhere else. It says whether that is all there is to the event.
+// terminal shows an agent's terminal: as it is on the user's own terminal, if there is a console, otherwise as text.
+// Raw bytes of a box never go anywhere else. It says whether that is all there is to the event.
 func (v *view) terminal(e session.Event) bool {
 	switch e.Kind {
 	case session.KindTTY:
@@ -92,12 +92,12 @@ func (v *view) terminal(e session.Event) bool {
 			v.asText(int(e.Cols), int(e.Rows)).Resize(int(e.Cols), int(e.Rows))
 		}
 	case session.KindAgent, session.KindErr, session.KindEnd:
-		v.close() // what stands there is of a program that has ended
+		v.close() // a program that has ended drew it
 	}
 	return false
 }
 
-// asText is the screen that an agent's terminal is shown on as text. Transcripts that say nothing of its size are old.
+// asText is the screen that renders an agent's terminal as text. Old transcripts don't record its size.
 func (v *view) asText(cols, rows int) *vt.Screen {
 	if v.screen == nil {
 		v.screen = vt.NewScreen(cols, rows, v.keep, v.screenLine)
@@ -130,7 +130,7 @@ func (v *view) json(e session.Event) {
 	}
 }
 
-// maxKept is how many lines an agent can erase of what has scrolled off its terminal.
+// maxKept is how many scrolled-off lines an agent can erase.
 const maxKept = 10_000
 
 func (v *view) event(e event.Event) {
@@ -183,7 +183,7 @@ func (v *view) event(e event.Event) {
 	}
 }
 
-// finished tells how an attempt ended; how the session did is told when it has.
+// finished shows how an attempt ended; the session's end is shown later.
 func (v *view) finished(e event.Event) {
 	f := e.Finished
 	if f == nil {
@@ -195,7 +195,7 @@ func (v *view) finished(e event.Event) {
 		}
 	}
 	v.errs = nil
-	// Some agents say it themselves.
+	// Some agents report this themselves.
 	if f.Outcome != event.OK && f.Error != "" && f.Session != "" && !v.asked && !strings.Contains(v.said, f.Error) {
 		v.line(term.Red, "✗ "+oneLine(f.Error, 300))
 	}
@@ -225,7 +225,7 @@ func (v *view) line(c term.Colour, text string) {
 	v.a.IO.Sign(v.out, text)
 }
 
-// under sets apart what a subagent does.
+// under indents what a subagent does.
 func under(e event.Event) string {
 	if e.Parent != "" {
 		return "  "
@@ -242,7 +242,7 @@ func oneLine(text string, most int) string {
 	return safetext.Fit(strings.Join(strings.Fields(safetext.Cut(text, 8*most)), " "), most)
 }
 
-// room is how much of a line the terminal has left behind what begins it.
+// room is how many columns of a line are left after its beginning.
 func (v *view) room(begun string) int {
 	const least, without = 20, 120 // columns, at least and where there is no terminal
 	if !v.a.IO.OutTTY {
@@ -252,7 +252,7 @@ func (v *view) room(begun string) int {
 	return max(least, cols-utf8.RuneCountInString(begun))
 }
 
-// toolWords is what a tool call is about: the field of its input that says most.
+// toolWords describes a tool call by the most telling field of its input.
 func toolWords(input json.RawMessage, most int) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
@@ -318,7 +318,7 @@ func tokenWords(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// dollarWords is money. What nobody knows for sure is called an estimate.
+// dollarWords is a cost, marked if it is an estimate.
 func dollarWords(d float64, estimate bool) string {
 	text := fmt.Sprintf("$%.2f", d)
 	if d < 0.01 {

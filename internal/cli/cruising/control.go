@@ -50,7 +50,7 @@ stranger's comment, which waits for you, becomes work.`,
 	return c
 }
 
-// held checks that a comment waits.
+// held checks that a comment is waiting to be accepted.
 func (t *tool) held(ctx context.Context, id, comment string) error {
 	p, st, err := t.Load(ctx, id)
 	if err != nil {
@@ -204,7 +204,7 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for seen := 0; ; {
-		// The state first: what it says is in the log by then.
+		// Read the state first: the log then has everything that led to it.
 		p, st, err := t.Load(ctx, id)
 		if err != nil {
 			return err
@@ -228,5 +228,5 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 	}
 }
 
-// over says whether nothing more happens by itself.
+// over says whether the phase does nothing more by itself.
 func over(p store.Phase, st cruise.State) bool { return p.Ended || st.Question != "" || st.Paused }

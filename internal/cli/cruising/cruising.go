@@ -12,7 +12,7 @@ import (
 // Commands are those that cco-cruise adds to cco's own.
 func Commands(a *app.App) []*cobra.Command { return For(&phases.Phases{App: a}) }
 
-// For gives the commands with an engine of one's own.
+// For gives the commands with a given engine.
 func For(p *phases.Phases) []*cobra.Command {
 	t := &tool{p}
 	return []*cobra.Command{t.cruise(), t.pr()}
@@ -37,7 +37,7 @@ Without an id, commands mean the phase of the branch that is checked out.
 	return c
 }
 
-// named is the phase that a command names, "" if that of the branch is meant.
+// named is the phase that a command names, "" for that of the current branch.
 func named(args []string) string {
 	if len(args) == 0 {
 		return ""

@@ -90,7 +90,7 @@ func (t *tool) printStatus(ctx context.Context, id string, asJSON bool) error {
 func (t *tool) describe(p store.Phase, st cruise.State) error {
 	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
-		// Much of it was written by agents and strangers.
+		// Agents and strangers wrote much of it.
 		if text := safetext.Text(fmt.Sprintf(format, args...)); text != "" {
 			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, text)
 		}
@@ -156,7 +156,7 @@ func findingWords(st cruise.State) string {
 	return fmt.Sprintf("%d open, %d fixed, %d declined", n[cruise.Open], n[cruise.Fixed], n[cruise.Declined])
 }
 
-// maxWords is enough for a reason with the command that mends it.
+// maxWords is enough for a reason with the command that solves it.
 const maxWords = 1000
 
 func clip(s string) string { return cut(s, 100) }
@@ -245,7 +245,7 @@ func (t *tool) list() *cobra.Command {
 	return c
 }
 
-// dollars is what was spent, and whether anybody knows that for sure.
+// dollars is a cost, marked if it is an estimate.
 func dollars(cost float64, estimate bool) string {
 	text := fmt.Sprintf("$%.2f", cost)
 	if estimate {
