@@ -32,7 +32,7 @@ func TestWhatIsTypedArrives(t *testing.T) {
 		keys := bytes.Repeat([]byte{byte(i)}, 4096)
 		want.Write(keys)
 		p.Type(keys)
-		clear(keys) // whoever typed uses it again
+		clear(keys) // the caller uses it again
 	}
 	got := make([]byte, want.Len())
 	if _, err := io.ReadFull(slave, got); err != nil || !bytes.Equal(got, want.Bytes()) {
@@ -40,7 +40,7 @@ func TestWhatIsTypedArrives(t *testing.T) {
 	}
 }
 
-// Guards against a program that stops whoever types by not reading.
+// Guards against a program that blocks typing by not reading.
 func TestTypingNeverWaits(t *testing.T) {
 	p, slave := rawPty(t)
 	done := make(chan error)

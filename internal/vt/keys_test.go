@@ -117,7 +117,7 @@ func TestAKeyIsWaitedForNoLongerThanAPersonNotices(t *testing.T) {
 	if long := k.Patience(); long < time.Second {
 		t.Errorf("a paste is cut after %v", long)
 	}
-	// Whoever begins a paste and never ends it must not take the keys away.
+	// A paste that never ends must not take the keys away.
 	if got := string(k.Flush()); got != "\x1b[20" || k.Patience() != 0 {
 		t.Errorf("flushed %q", got)
 	}

@@ -1,4 +1,4 @@
-// Package boxtest is the one suite that every driver passes, really run: what a box promises to whoever stands on it.
+// Package boxtest is the one suite that every driver passes, with real programs: it tests what a box promises.
 package boxtest
 
 import (
@@ -20,7 +20,7 @@ import (
 // Ability is a part of the suite that a backend may not promise.
 type Ability string
 
-// The abilities that a driver can say it lacks. Each is then named in the output instead of tested.
+// A driver can say that it lacks these abilities. Each is then named in the output instead of tested.
 const (
 	Apart    Ability = "a session can't reach another's files"
 	OwnEnv   Ability = "the host's environment stays outside"
@@ -37,17 +37,17 @@ const (
 	Told     Ability = "a stopped box refuses a run with an old record of it"
 )
 
-// Setup is what a driver brings to the suite.
+// Setup is what a driver gives to the suite.
 type Setup struct {
 	Driver box.Driver
-	// New gives the record of a box that doesn't exist yet, with directories of its own. The suite destroys what it
-	// creates.
+	// New returns the record of a box that doesn't exist yet, with directories of its own. The suite destroys the boxes
+	// that it creates.
 	New func(t *testing.T) *box.Box
-	// Base gives the commit at which a driver that shares the box's repository checks sessions out.
+	// Base returns the commit at which a driver that shares the box's repository checks out sessions.
 	Base  func(t *testing.T, b *box.Box) string
 	Lacks []Ability
-	// Deep is how many directories deep an agent goes to make removing hard. Machines without the processor's help take
-	// minutes for the default.
+	// Deep is how many directories deep an agent goes to make removal hard. Machines without hardware virtualization
+	// take minutes for the default.
 	Deep int
 }
 
@@ -115,7 +115,7 @@ type suite struct {
 	ctx context.Context
 }
 
-// patience is how long anything may take that should happen soon. Only a failure waits for it.
+// patience is how long anything may take that should happen soon. Only failures take that long.
 const patience = 60 * time.Second
 
 func newSuite(t *testing.T, s Setup) *suite {
@@ -140,7 +140,7 @@ func (s *suite) must(err error) {
 	}
 }
 
-// session prepares a session and says where it is.
+// session prepares a session and returns its place.
 func (s *suite) session(id string) box.Place {
 	s.Helper()
 	place, err := s.Driver.Prepare(s.ctx, s.box, id)
@@ -160,7 +160,7 @@ func sh(id, script string, args ...string) box.Exec {
 	return box.Exec{Session: id, Argv: append([]string{"sh", "-c", script, "sh"}, args...)}
 }
 
-// out runs a program that must succeed and gives its standard output.
+// out runs a program that must succeed and returns its standard output.
 func (s *suite) out(e box.Exec) string {
 	s.Helper()
 	stdout, stderr, err := s.run(e)
@@ -182,12 +182,12 @@ func (s *suite) run(e box.Exec) (stdout, stderr string, err error) {
 	return out.String(), errs.String(), err
 }
 
-// start runs a program in the background and returns once it has made a file in its exchange directory, and a function
-// that waits for its end.
+// start runs a program in the background and returns once it has made a file in its exchange directory. The returned
+// function waits for the program's end.
 func (s *suite) start(ctx context.Context, e box.Exec, ready string) (wait func() error) {
 	s.Helper()
 	done := make(chan error, 1)
-	record := *s.box // another command's, as it is read before Stop or Destroy changes it
+	record := *s.box // as another command has read it, before Stop or Destroy changes it
 	go func() { done <- s.Driver.Run(ctx, &record, e) }()
 	s.await(func() bool {
 		select {
@@ -208,7 +208,7 @@ func (s *suite) start(ctx context.Context, e box.Exec, ready string) (wait func(
 	}
 }
 
-// await polls for what happens in another process.
+// await polls for an event in another process.
 func (s *suite) await(is func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
@@ -218,10 +218,10 @@ func (s *suite) await(is func() bool) {
 	}
 }
 
-// heart is a script that makes a file grow for as long as it lives.
+// heart is a script that makes a file grow while it lives.
 const heart = `while :; do echo x >> "$1"; sleep 0.02; done`
 
-// stillBeats looks at a heart's file for a while.
+// stillBeats watches a heart's file for a while.
 func (s *suite) stillBeats(file string) bool {
 	s.Helper()
 	size := func() int64 {
@@ -229,7 +229,7 @@ func (s *suite) stillBeats(file string) bool {
 		s.must(err)
 		return st.Size()
 	}
-	// One beat may be under way; after it the file must rest.
+	// One beat may be under way; after it the file must stay the same.
 	before := size()
 	for range 20 {
 		time.Sleep(20 * time.Millisecond)
@@ -240,7 +240,7 @@ func (s *suite) stillBeats(file string) bool {
 	return false
 }
 
-// wantBeating waits for a heart to beat on, however slow its machine is.
+// wantBeating waits until a heart beats again, however slow its machine is.
 func (s *suite) wantBeating(file string) {
 	s.Helper()
 	size := func() int64 {
@@ -273,7 +273,7 @@ func wantText(t *testing.T, got, want string) {
 	}
 }
 
-// ids for sessions.
+// These are ids for sessions.
 const (
 	one = "0a1b2c3d"
 	two = "4e5f6a7b"

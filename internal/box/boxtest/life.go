@@ -46,7 +46,7 @@ func lifecycle(s *suite) {
 	s.wantRunning(false)
 }
 
-// stopped guards against a keeper that goes on in a box which somebody else has stopped: its record is an old one.
+// stopped guards against a keeper that continues in a box that somebody else has stopped: its record is an old one.
 func stopped(s *suite) {
 	old := *s.box
 	s.must(s.Driver.Stop(s.ctx, s.box))
@@ -71,7 +71,7 @@ func sessions(s *suite) {
 			s.Errorf("session %q was discarded", bad)
 		}
 	}
-	// What an agent makes hard to remove is removed, also where its path is longer than any call takes.
+	// Files that an agent makes hard to remove are removed, even if their path is longer than any call accepts.
 	deep := cmp.Or(s.Deep, 3000)
 	s.out(sh(one, `mkdir -p a/b/c && touch a/b/c/d && chmod 0 a/b/c a/b a; mkdir ro && touch ro/x && chmod 555 ro
 		i=0; while [ $i -lt $1 ]; do mkdir $2 && cd $2 || break; i=$((i+1)); done`, strconv.Itoa(deep),
@@ -83,7 +83,7 @@ func sessions(s *suite) {
 	}
 	again := one
 	if _, shares := s.Driver.(box.Sharer); shares {
-		again = two // the branch stays in the user's repository, and with it the id
+		again = two // the branch stays in the user's repository, so the id stays taken
 	}
 	s.session(again)
 	if _, _, err := s.run(sh(again, `cat file`)); err == nil {
@@ -141,7 +141,7 @@ func caches(s *suite) {
 	}
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	wantText(s.T, s.out(sh(two, `cat "$HOME/.cache/a"`)), "a")
-	// A link in the place of a cache must not lead it elsewhere.
+	// A link in the place of a cache must not lead elsewhere.
 	s.out(sh(two, `cd && mv deep was && ln -s /etc deep`))
 	s.out(sh(two, `ls /etc/down && exit 1; :`))
 }
@@ -182,7 +182,7 @@ func stop(s *suite) {
 	s.wantRunning(false)
 }
 
-// killedStarter kills the process that had called Run, as the kernel would for want of memory.
+// killedStarter kills the process that called Run, as the kernel would if memory ran out.
 func killedStarter(s *suite) {
 	place := s.session(one)
 	file := s.host(one, "beat")
@@ -200,11 +200,11 @@ func killedStarter(s *suite) {
 		default:
 		}
 		st, err := os.Stat(file)
-		return err == nil && st.Size() > 40 // the starter has long noted whom it started
+		return err == nil && st.Size() > 40 // the starter has recorded the pid long ago
 	})
 	s.must(p.Signal(9))
 	_ = p.Wait()
-	// Whatever is still dying must be gone when Halt returns.
+	// Dying processes must be gone when Halt returns.
 	s.must(s.Driver.Halt(s.ctx, s.box, one))
 	s.wantStopped(file)
 	s.wantRunning(true)

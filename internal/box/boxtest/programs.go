@@ -31,7 +31,7 @@ func exitCodes(s *suite) {
 	if err := s.Driver.Run(s.ctx, s.box, box.Exec{Session: one}); err == nil {
 		s.Error("no program at all was run")
 	}
-	// Stderr that nobody takes explains the failure.
+	// If nobody takes stderr, the error explains the failure with it.
 	err = s.Driver.Run(s.ctx, s.box, sh(one, `echo reason >&2; exit 3`))
 	if err == nil || !strings.Contains(err.Error(), "reason") {
 		s.Errorf("the error is %v", err)
@@ -47,7 +47,7 @@ func signals(s *suite) {
 			s.Errorf("after signal %d: %v", sig, err)
 		}
 	}
-	// What is sent from outside reaches the program, with no signal ignored on the way.
+	// A signal from outside reaches the program, which ignores none from the start.
 	send := make(chan syscall.Signal)
 	e := sh(one, `trap 'echo int; exit 5' INT; trap 'echo usr1' USR1; touch "$1"; while :; do sleep 0.01; done`,
 		place.Exchange+"/ready")
@@ -80,7 +80,7 @@ func streams(s *suite) {
 		s.Errorf("of %d bytes %d came back, or others", len(big), got.Len())
 	}
 	wantText(s.T, s.out(sh(one, `cat; echo empty`)), "empty")
-	// A file of the host's as a stream is only a stream.
+	// A file of the host used as a stream is only a stream.
 	file, err := os.CreateTemp(s.TempDir(), "")
 	s.must(err)
 	defer func() { _ = file.Close() }()
@@ -157,7 +157,7 @@ func directory(s *suite) {
 	s.out(sh("", `pwd`))
 }
 
-// real resolves what the host has of a path: a worktree box's directories may be behind links.
+// real resolves links in a path on the host: a worktree box's directories may be behind links.
 func (s *suite) real(dir string) string {
 	if resolved, err := os.Readlink(dir); err == nil {
 		return resolved
@@ -165,7 +165,7 @@ func (s *suite) real(dir string) string {
 	return dir
 }
 
-// onTerminal runs a program on a pty and gives what appeared on it.
+// onTerminal runs a program on a pty and returns what appeared on it.
 func (s *suite) onTerminal(e box.Exec, use func(terminal *os.File)) (string, error) {
 	master, slave, err := pty.Open()
 	s.must(err)
@@ -195,15 +195,15 @@ func terminal(s *suite) {
 		`echo err > /dev/stderr && exit 6`), nil)
 	wantCode(s.T, err, 6)
 	wantText(s.T, shown, "33 101\nctty\nerr")
-	// Without one there is no terminal to be found.
+	// Without one there must be no terminal.
 	_, _, err = s.run(sh(one, `test -t 0 || test -t 1 || test -t 2 || ( : > /dev/tty ) 2> /dev/null`))
 	if err == nil {
 		s.Error("the host's terminal is within reach")
 	}
 }
 
-// pseudoterminal makes one inside, as script, tmux and agents do for what they run, without a terminal around it and on
-// one.
+// pseudoterminal makes a pty inside, as script, tmux and agents do for their programs, both without a terminal around
+// it and on one.
 func pseudoterminal(s *suite) {
 	place := s.session(one)
 	e := box.Exec{Session: one, Argv: []string{place.Tool, "probe", "pty"}}
@@ -230,7 +230,7 @@ func ctrlC(s *suite) {
 	}
 }
 
-// together runs many at once: each must see its own and nothing else.
+// together runs many programs at once: each must see its own files and nothing else.
 func together(s *suite) {
 	const many = 20
 	var running sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 
 const starterVariable = "CCO_BOXTEST_STARTER"
 
-// errand is what a process that only calls Run is told.
+// errand tells a process that only calls Run what to run.
 type errand struct {
 	Box           box.Box
 	Dir, Exchange string
@@ -20,15 +20,15 @@ type errand struct {
 	Argv          []string
 }
 
-// starterEnv is the variable by which this test program becomes a starter, see Main.
+// starterEnv is the variable that turns this test program into a starter, see Main.
 func starterEnv(s *suite, session string, argv []string) string {
 	data, err := json.Marshal(errand{*s.box, s.box.Dir, s.box.Exchange, session, argv})
 	s.must(err)
 	return starterVariable + "=" + string(data)
 }
 
-// Main is a driver's TestMain: the tests, or the one Run that a test wants to see killed. It builds the real cco-box
-// first, and returns the exit code.
+// Main is a driver's TestMain: it runs the tests, or the one Run that a test wants to see killed. It builds the real
+// cco-box first, and returns the exit code.
 func Main(m *testing.M, driver func() box.Driver) int {
 	remove, err := buildTool()
 	if err != nil {

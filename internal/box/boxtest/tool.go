@@ -17,8 +17,8 @@ const toolVariable = "CCO_BOXTEST_TOOL"
 // Tool is the cco-box that Main has built.
 func Tool() string { return os.Getenv(toolVariable) }
 
-// buildTool builds it without cgo, which the test program itself may have been built with: an init can't change the
-// credentials of all its threads then.
+// buildTool builds it without cgo, even if the test program has cgo: with cgo an init can't change the credentials of
+// all its threads.
 func buildTool() (remove func(), err error) {
 	if Tool() != "" {
 		return func() {}, nil
@@ -52,13 +52,13 @@ func AsOrdinaryUser(t *testing.T) {
 	AsUser(t, uid, uid)
 }
 
-// AsUser runs all tests of the calling package again as another user, if root runs them. What env says stands above
-// a home and a directory for temporary files that go with the test.
+// AsUser runs all tests of the calling package again as another user, if root runs them. The variables in env override
+// a home and a temporary directory that are removed with the test.
 func AsUser(t *testing.T, uid, gid int, env ...string) {
 	if os.Getuid() != 0 {
-		return // it is an ordinary one already
+		return // this is an ordinary user already
 	}
-	dir, err := os.MkdirTemp("", "cco-user-") //nolint:usetesting // what is above t.TempDir is closed to other users
+	dir, err := os.MkdirTemp("", "cco-user-") //nolint:usetesting // the parents of t.TempDir are closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func store(s *suite) {
 	}
 }
 
-// ownSteps shows that what cco runs for itself heeds nothing of the agent's home and of anybody's environment.
+// ownSteps shows that cco's own steps ignore the agent's home and everybody's environment.
 func ownSteps(s *suite) {
 	place := s.session(one)
 	s.out(sh(one, `mkdir -p "$1/.local/bin" && cd "$1" && printf '[user]\n\tname = evil\n' > .gitconfig
@@ -88,7 +88,7 @@ for p in git sh ls; do printf '#!/bin/sh\necho evil\n' > .local/bin/$p && chmod 
 			s.Errorf("no %q in:\n%s", want, got)
 		}
 	}
-	// What an agent needs in its home is put there all the same.
+	// Files that an agent needs can still be put into its home.
 	put := sh(one, `echo put > "$1/put"; cat "$1/put"; env | grep -c evil`, place.State)
 	put.Furnish = true
 	stdout, _, _ := s.run(put)
@@ -109,7 +109,7 @@ func etc(s *suite) {
 	}
 }
 
-// binds shows what cco keeps beside its boxes, as an installed agent is, and nothing else of it.
+// binds shows one directory that cco keeps beside its boxes, such as an installed agent, and nothing else of it.
 func binds(s *suite) {
 	place := s.session(one)
 	agents := filepath.Join(filepath.Dir(s.box.Exchange), "agents")
@@ -125,7 +125,7 @@ func binds(s *suite) {
 	s.must(err)
 	wantText(s.T, stdout, "it runs\nkept\nkept\nkept\nhidden")
 	if _, _, err := s.run(sh(one, `ls "$1"`, tool)); err == nil {
-		s.Error("it is there for who did not ask")
+		s.Error("it is visible to a program that did not ask for it")
 	}
 	link := filepath.Join(agents, "link")
 	s.must(os.Symlink(s.box.Dir, link))
@@ -154,7 +154,7 @@ func exchange(s *suite) {
 
 func apart(s *suite) {
 	first, second := s.session(one), s.session(two)
-	// A home that isn't the session's own may not be writable at all.
+	// A home that isn't the session's own may be unwritable.
 	s.out(sh(one, `echo secret | tee file "$1/file"; ( echo secret > "$HOME/file" ) 2> /dev/null; :`, first.Exchange))
 	for _, id := range []string{two, ""} {
 		_ = second
@@ -165,7 +165,7 @@ func apart(s *suite) {
 	}
 }
 
-// background leaves a child behind that keeps the output open: neither may outlive, or hold, the run.
+// background leaves a child that keeps the output open: neither may outlive the run or hold it up.
 func background(s *suite) {
 	place := s.session(one)
 	s.out(sh(one, `( `+heart+` ) & until [ -s "$1" ]; do sleep 0.01; done`, place.Exchange+"/beat"))
@@ -180,8 +180,8 @@ func daemons(s *suite) {
 	s.wantStopped(s.host(one, "beat"))
 }
 
-// memoryLimit fills memory in one process. That one goes; the program that started it, and the box, stay.
-// Memory that is behind a descriptor, or that no process has, counts as well.
+// memoryLimit fills memory in one process. Only that process is killed; the program that started it, and the box, stay.
+// Memory behind a descriptor, or of no process, counts as well.
 func memoryLimit(s *suite) {
 	place := s.session(one)
 	for _, kind := range []string{"memfd", "segment"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// wayOut lets a program talk to a socket of the host through the relay. Its status is its own, and others don't find
-// it.
+// wayOut lets a program talk to a socket of the host through the relay. The program keeps its own exit status, and
+// other programs don't find the way.
 func wayOut(s *suite) {
 	s.session(one)
 	way := &box.Way{Socket: s.listen(), Env: []string{"DOOR=@cco-door@"}}
@@ -27,7 +27,7 @@ func wayOut(s *suite) {
 	}
 	if stdout, _, _ := s.run(sh(one, `echo "$DOOR"; ls "$1"`, way.Socket)); strings.TrimSpace(stdout) != "" &&
 		strings.TrimSpace(stdout) != way.Socket {
-		s.Errorf("who has no way out sees %q", stdout)
+		s.Errorf("a program without a way out sees %q", stdout)
 	}
 }
 
@@ -36,7 +36,7 @@ func (s *suite) listen() string {
 	s.Helper()
 	dir, err := os.MkdirTemp(filepath.Dir(s.box.Exchange), "door")
 	s.must(err)
-	s.must(os.Chmod(dir, 0o755)) // what is above it is closed
+	s.must(os.Chmod(dir, 0o755)) // the directories above it are closed
 	path := filepath.Join(dir, "s")
 	l, err := socket.ListenAll(path)
 	s.must(err)

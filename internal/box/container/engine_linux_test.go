@@ -167,7 +167,7 @@ func TestEveryWallIsAskedFor(t *testing.T) {
 	}
 }
 
-// Guards against a home in which an agent has put links for whoever makes the caches in it.
+// Guards against a home in which an agent has put links that mislead the making of caches.
 func TestCachesFollowNoLinks(t *testing.T) {
 	home, elsewhere := t.TempDir(), t.TempDir()
 	r := &container{id: rooms.Identity{User: cage.Me()}}

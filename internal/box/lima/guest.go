@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// wanted is the version of cco's parts that a machine should have, and where they are.
+// wanted is the version of cco's programs that a machine should have, and where they are.
 func (d *Driver) wanted(ctx context.Context, b *box.Box) (i *instance, dir, version string, err error) {
 	if i, err = d.find(ctx, b.Name); err != nil {
 		return nil, "", "", err
@@ -32,7 +32,7 @@ func (d *Driver) wanted(ctx context.Context, b *box.Box) (i *instance, dir, vers
 	return i, dir, version, err
 }
 
-// install puts cco's parts into the machine, unless they are there.
+// install puts cco's programs into the machine, unless they are there already.
 func (d *Driver) install(ctx context.Context, b *box.Box, report box.Report) error {
 	i, dir, version, err := d.wanted(ctx, b)
 	if err != nil {
@@ -79,11 +79,11 @@ func pack(to *bytes.Buffer, dir string, names []string) error {
 	return w.Close()
 }
 
-// helloTime is how long cco's part may take to answer after it was started. Machines without the processor's help are
+// helloTime is how long cco's guest may take to answer after its start. Machines without hardware virtualization are
 // slow.
 const helloTime = 5 * time.Minute
 
-// hello waits for cco's part and gives its version.
+// hello waits for cco's guest and returns its version.
 func (d *Driver) hello(ctx context.Context, b *box.Box) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, helloTime,
 		errors.New("cco's part in the machine does not answer: try `cco box provision "+b.Name+"`"))
@@ -104,7 +104,7 @@ func (d *Driver) hello(ctx context.Context, b *box.Box) (string, error) {
 	}
 }
 
-// Provision brings cco's parts up to date, then the home that sessions get a copy of.
+// Provision updates cco's programs, then the home that sessions get a copy of.
 func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, report box.Report) error {
 	if report == nil {
 		report = func(string, ...any) {}
@@ -118,8 +118,8 @@ func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, re
 	return d.inside.Provision(ctx, inner(b), files, report)
 }
 
-// Prepare makes sure that the machine's part of cco is this one's, then makes the session's places. The exchange
-// directory is made on this side first: what the machine sees of it is what is here.
+// Prepare makes sure that the machine's cco is this version, then makes the session's directories. It makes the
+// exchange directory on this side first, because the machine sees this side's.
 func (d *Driver) Prepare(ctx context.Context, b *box.Box, session string) (box.Place, error) {
 	_, _, version, err := d.wanted(ctx, b)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	return d.inside.Run(ctx, inner(b), e)
 }
 
-// Halt ends what runs for a session. In a machine that doesn't run nothing does.
+// Halt ends everything that runs for a session. In a stopped machine nothing runs.
 func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
 	return ended(d.inside.Halt(ctx, inner(b), session))
 }
@@ -158,10 +158,10 @@ func ended(err error) error {
 	return err
 }
 
-// Promises are those of what is in the machine.
+// Promises are those of the box in the machine.
 func (d *Driver) Promises(b *box.Box) []string { return d.inside.Promises(b) }
 
-// Layers reports the machine and what is in it.
+// Layers reports the machine and the layers inside it.
 func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	list := []box.Layer{{Name: "machine", Active: true, Detail: "a virtual machine of Lima's, with a kernel of its own"}}
 	up, err := d.Running(ctx, b)
@@ -174,7 +174,7 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	}
 	if mountType() == "reverse-sshfs" {
 		list = append(list, box.Layer{Name: "mount",
-			Detail: "over sshfs: who becomes root in the machine can ask the host for other files of yours"})
+			Detail: "over sshfs: a program that becomes root in the machine can ask the host for other files of yours"})
 	}
 	in, err := d.inside.Layers(ctx, inner(b))
 	return append(list, in...), err

@@ -1,5 +1,5 @@
-// Package lima keeps boxes in virtual machines that Lima runs, one for each. In the machine a part of cco's own keeps a
-// native box, in which each session is a user of its own.
+// Package lima keeps boxes in virtual machines that Lima runs, one machine per box. In the machine, cco's guest keeps a
+// native box in which each session is a user of its own.
 package lima
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// guestSocket is where cco's part in the machine listens.
+// guestSocket is where cco's guest listens in the machine.
 const guestSocket = "/run/cco-guest/cco.sock"
 
-// Options are what the driver needs to know of the host.
+// Options tell the driver about the host.
 type Options struct {
 	Limactl string // the program; "" looks on PATH
 	Home    string // the user's
 	Root    bool   // root runs cco, which limactl refuses
 	Getenv  func(string) string
-	// Parts gives the directory with cco's programs for a machine of an architecture, in Go's words.
+	// Parts returns the directory with cco's programs for a machine's architecture, in Go's terms.
 	Parts func(arch string) (string, error)
-	// Version sums those programs up.
+	// Version is a checksum of those programs.
 	Version func(dir string) (string, error)
-	Names   []string // what they are called
+	Names   []string // their names
 }
 
 // Driver makes and enters boxes in virtual machines.
@@ -41,7 +41,7 @@ type Driver struct {
 
 var _ box.Driver = (*Driver)(nil)
 
-// New makes a driver. Nothing is looked at before it is used.
+// New makes a driver. It looks at nothing until it is used.
 func New(o Options) *Driver {
 	if o.Limactl == "" {
 		o.Limactl = "limactl"
@@ -51,13 +51,13 @@ func New(o Options) *Driver {
 	return d
 }
 
-// Inside is the driver of what is in the machine, which has to run.
+// Inside is the driver of the box in the machine, which has to run.
 func (d *Driver) Inside() *remote.Client { return d.inside }
 
 // Check says whether limactl can be used.
 func (d *Driver) Check(ctx context.Context) error { return d.checkLimactl(ctx) }
 
-// ours marks a machine as one that we made, so that no other is ever removed.
+// ours marks a machine as made by us, so that no other is ever removed.
 func ours(b *box.Box) string { return filepath.Join(b.Dir, "lima.yaml") }
 
 func isOurs(b *box.Box) bool {
@@ -65,8 +65,8 @@ func isOurs(b *box.Box) bool {
 	return err == nil
 }
 
-// Create makes the machine, starts it, puts cco's part into it and makes the box there. What an earlier try has left is
-// gone on with.
+// Create makes the machine, starts it, puts cco's guest into it and makes the box there. It continues what an earlier
+// attempt has left.
 func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) error {
 	if report == nil {
 		report = func(string, ...any) {}
@@ -74,7 +74,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if err := d.checkLimactl(ctx); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(b.Exchange, 0o700); err != nil { // before any machine could miss it
+	if err := os.MkdirAll(b.Exchange, 0o700); err != nil { // before any machine needs it
 		return err
 	}
 	text, err := Template(b)
@@ -111,14 +111,14 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	return d.inside.Create(ctx, inner(b), report)
 }
 
-// inner is the box as it is in the machine. What is the machine's own to know stays outside.
+// inner is the box as the machine knows it. Settings of the machine itself are left out.
 func inner(b *box.Box) *box.Box {
 	in := *b
 	in.Spec.VM, in.Spec.Container = box.VM{Containers: b.Spec.VM.Containers}, box.Container{}
 	return &in
 }
 
-// madeFrom says whether the machine is what is wanted now: an earlier try may have been for another one.
+// madeFrom says whether the machine has the wanted settings: an earlier attempt may have had others.
 func madeFrom(b *box.Box, text string) bool {
 	was, err := os.ReadFile(ours(b))
 	return err == nil && string(was) == text
@@ -136,10 +136,10 @@ func (d *Driver) make(ctx context.Context, b *box.Box, text string, report box.R
 	return err
 }
 
-// startTime bounds the first boot, in which packages are installed.
+// startTime limits the first boot, which installs packages.
 const startTime = "30m"
 
-// up starts the machine if it doesn't run, and makes sure that it sees the exchange directory.
+// up starts the machine if it is not running, and makes sure that it sees the exchange directory.
 func (d *Driver) up(ctx context.Context, b *box.Box, report box.Report) error {
 	i, err := d.find(ctx, b.Name)
 	if err != nil {
@@ -159,7 +159,7 @@ func (d *Driver) up(ctx context.Context, b *box.Box, report box.Report) error {
 	case running:
 		return nil
 	case broken:
-		// Its host agent died, or was killed: stopping it by force makes it a stopped one.
+		// Its host agent died or was killed: a forced stop turns it into a stopped machine.
 		if _, err := d.limactl(ctx, report, nil, "stop", "--force", b.Name); err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (d *Driver) Start(ctx context.Context, b *box.Box, report box.Report) error
 	return d.inside.Start(ctx, inner(b), report)
 }
 
-// Stop stops the machine, and with it everything in it. A machine that is not there is stopped.
+// Stop stops the machine and everything in it. A machine that does not exist counts as stopped.
 func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 	i, err := d.find(ctx, b.Name)
 	if err != nil || i == nil || !isOurs(b) || i.Status == stopped || i.Status == uninitialized {
@@ -194,7 +194,7 @@ func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
 	}
 	if i.Status == running {
 		soon, cancel := context.WithTimeout(ctx, time.Minute)
-		_ = d.inside.Stop(soon, inner(b)) // so that its sessions end as sessions do
+		_ = d.inside.Stop(soon, inner(b)) // so that its sessions end properly
 		cancel()
 		if _, err := d.limactl(ctx, nil, nil, "stop", b.Name); err == nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
@@ -240,7 +240,7 @@ func (d *Driver) Running(ctx context.Context, b *box.Box) (bool, error) {
 	return i.Status == running, nil
 }
 
-// dial reaches cco's part in the machine through the socket that Lima leads to us.
+// dial connects to cco's guest in the machine, through the socket that Lima forwards to the host.
 func (d *Driver) dial(ctx context.Context, b *box.Box) (net.Conn, error) {
 	path := filepath.Join(limaHome(d.opts.Getenv, d.opts.Home), b.Name, "sock", "cco.sock")
 	conn, err := socket.Dial(ctx, path)
@@ -258,7 +258,7 @@ func (d *Driver) dial(ctx context.Context, b *box.Box) (net.Conn, error) {
 
 var _ box.Machine = (*Driver)(nil)
 
-// Platform is that of the machine, which need not be the host's.
+// Platform is that of the machine, which may differ from the host's.
 func (d *Driver) Platform(ctx context.Context, b *box.Box) (goos, arch string, err error) {
 	i, err := d.find(ctx, b.Name)
 	if err != nil {

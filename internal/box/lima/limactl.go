@@ -17,7 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// instance is what limactl says of a machine.
+// instance is limactl's description of a machine.
 type instance struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
@@ -34,7 +34,7 @@ type instance struct {
 	} `json:"config"`
 }
 
-// What limactl calls the states of a machine.
+// These are limactl's names for the states of a machine.
 const (
 	running       = "Running"
 	stopped       = "Stopped"
@@ -43,7 +43,7 @@ const (
 	installing    = "Installing"
 )
 
-// check refuses a state that nobody has judged.
+// check refuses an unknown state.
 func (i *instance) check() error {
 	switch i.Status {
 	case running, stopped, broken, uninitialized, installing:
@@ -52,7 +52,7 @@ func (i *instance) check() error {
 	return fmt.Errorf("limactl says that machine %s is %q, which this cco doesn't know", i.Name, i.Status)
 }
 
-// goArch is what Go calls the machine's architecture.
+// goArch is Go's name for the machine's architecture.
 func (i *instance) goArch() (string, error) {
 	if arch, ok := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[i.Arch]; ok {
 		return arch, nil
@@ -75,7 +75,7 @@ const oldest = "1.1.0"
 
 const installHint = "install it: https://lima-vm.io/docs/installation/ (for example: brew install lima)"
 
-// checkLimactl makes sure of a limactl that can be used.
+// checkLimactl makes sure that limactl is usable.
 func (d *Driver) checkLimactl(ctx context.Context) error {
 	if _, err := proc.LookPath(d.opts.Limactl); err != nil {
 		return &box.Unavailable{What: "lima", Why: "limactl is not installed", Mend: installHint}
@@ -111,7 +111,7 @@ func older(a, b string) bool {
 	return false
 }
 
-// limactl runs it, never on a terminal, and passes what it says while it works on to the user.
+// limactl runs limactl, never on a terminal, and passes its messages on to the user while it works.
 func (d *Driver) limactl(ctx context.Context, report box.Report, stdin io.Reader, args ...string) ([]byte, error) {
 	var out bytes.Buffer
 	told := &progress{report: report}
@@ -119,14 +119,14 @@ func (d *Driver) limactl(ctx context.Context, report box.Report, stdin io.Reader
 		Argv: append([]string{d.opts.Limactl, "--tty=false"}, args...), Stdin: stdin, Stdout: &out, Stderr: told,
 	})
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
-		// Its status must not pass for that of a program in a box.
+		// Its status must not be taken for that of a program in a box.
 		err = fmt.Errorf("limactl %s: exit status %d: %s", args[0], exit.Code, told.last())
 	}
 	return out.Bytes(), err
 }
 
-// list reads what limactl says of all machines: one object a line. A line that can't be read is an error: the machine
-// in it would pass for one that was never made.
+// list reads limactl's descriptions of all machines, one object per line. An unreadable line is an error: otherwise its
+// machine would be taken for one that was never made.
 func (d *Driver) list(ctx context.Context) ([]instance, error) {
 	out, err := d.limactl(ctx, nil, nil, "list", "--format", "json")
 	if err != nil {
@@ -152,7 +152,7 @@ func parseList(out []byte) ([]instance, error) {
 	return all, lines.Err()
 }
 
-// find gives a machine, nil if there is none of that name.
+// find returns a machine, nil if there is none of that name.
 func (d *Driver) find(ctx context.Context, name string) (*instance, error) {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func (d *Driver) find(ctx context.Context, name string) (*instance, error) {
 			return &i, i.check()
 		}
 	}
-	return nil, nil // there is none, and that is no error
+	return nil, nil // none exists, which is not an error
 }
 
 // progress reads limactl's log lines.
@@ -202,10 +202,10 @@ func (p *progress) say(line string) {
 	}
 }
 
-// last is what limactl said in the end.
+// last is the end of limactl's output.
 func (p *progress) last() string { return strings.Join(p.tail, "; ") }
 
-// parseLog takes the words out of a line such as time="…" level=info msg="Starting".
+// parseLog extracts the level and the message from a line such as time="…" level=info msg="Starting".
 func parseLog(line string) (level, msg string) {
 	_, after, ok := strings.Cut(line, "level=")
 	if !ok {
@@ -224,7 +224,7 @@ func parseLog(line string) (level, msg string) {
 	return level, quoted
 }
 
-// home is where limactl keeps machines.
+// limaHome is where limactl keeps machines.
 func limaHome(getenv func(string) string, home string) string {
 	if dir := getenv("LIMA_HOME"); dir != "" {
 		return dir

@@ -1,5 +1,5 @@
 package lima
 
-// mountType is how the machine sees the exchange directory: qemu's own way, which shows that directory and nothing
-// else, and in which each session's files can be its own.
+// mountType is how the machine sees the exchange directory: qemu's own mount type shows only that directory, and lets
+// each session own its files.
 func mountType() string { return "9p" }

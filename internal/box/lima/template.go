@@ -27,28 +27,28 @@ var containersScript string
 //go:embed install.sh
 var installScript string
 
-// What a machine has where the user says nothing.
+// These are the defaults of a machine.
 const (
 	defaultCPUs   = 4
 	defaultMemory = 4 << 30
 	defaultDisk   = 100 << 30
 )
 
-// needed are what cco itself uses in a machine.
+// needed are the packages that cco itself uses in a machine.
 func needed() []string { return []string{"ca-certificates", "git", "nftables"} }
 
-// tools are what agents expect. They are there unless the user's list of packages is an empty one.
+// tools are the packages that agents expect. They are installed unless the user's list of packages is empty.
 func tools() []string {
 	return []string{"build-essential", "curl", "jq", "nodejs", "npm", "ripgrep", "unzip", "wget"}
 }
 
-// containerPackages are what sessions run containers with.
+// containerPackages are the packages with which sessions run containers.
 func containerPackages() []string { return []string{"podman", "crun", "catatonit"} }
 
-// diskImage is a disk that a machine can be made from.
+// diskImage is a disk from which a machine can be made.
 type diskImage struct{ Location, Arch, Digest string }
 
-// images are Ubuntu's current LTS. A digest makes sure that it is the very one.
+// images are Ubuntu's current LTS. A digest identifies each exactly.
 func images() []diskImage {
 	const base = "https://cloud-images.ubuntu.com/releases/noble/release-20250704/ubuntu-24.04-server-cloudimg-"
 	return []diskImage{
@@ -99,7 +99,7 @@ func Template(b *box.Box) (string, error) {
 	return out.String(), nil
 }
 
-// scripts are what runs in the machine as root: packages, the user's files, the user's scripts.
+// scripts run in the machine as root: for packages, the user's files, the user's scripts.
 func scripts(v box.VM) ([]string, error) {
 	want := needed()
 	if v.Packages == nil || len(v.Packages) > 0 {
@@ -138,7 +138,7 @@ func scripts(v box.VM) ([]string, error) {
 	return list, nil
 }
 
-// asJSON writes a value as YAML reads it too, whatever is in it.
+// asJSON writes any value as JSON, which YAML reads too.
 func asJSON(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -155,7 +155,7 @@ func indent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// quote makes one word of a text for a shell.
+// quote makes a text one word for a shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%dMiB", n>>20) }

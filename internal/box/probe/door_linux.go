@@ -16,12 +16,12 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// patience is how long an answer is waited for. Only what is neither answered nor refused takes it.
+// patience is how long to wait for an answer. Only a request without an answer or a refusal takes that long.
 const patience = 20 * time.Second
 
 func dialer() *net.Dialer { return &net.Dialer{Timeout: patience} }
 
-// caller makes requests of one door.
+// caller makes requests to one door.
 type caller struct {
 	network, address string
 	token            string
@@ -40,7 +40,7 @@ func basic(token string) string {
 	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("cco:"+token)) + "\r\n"
 }
 
-// ask sends a request, then what goes through if it is a tunnel, and gives the first line and the rest of the answer.
+// ask sends a request, then the data for the tunnel if there is one, and returns the status and the rest of the answer.
 func (c caller) ask(request string, through []byte) (status int, rest string) {
 	conn, err := c.dial()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c caller) ask(request string, through []byte) (status int, rest string) {
 		status, _ = strconv.Atoi(words[1])
 	}
 	if status == 200 && through != nil {
-		for line != "\r\n" { // what is before the tunnel
+		for line != "\r\n" { // the headers before the tunnel
 			if line, err = r.ReadString('\n'); err != nil {
 				return status, ""
 			}
@@ -83,13 +83,13 @@ func (c caller) ask(request string, through []byte) (status int, rest string) {
 	return status, string(text[:n])
 }
 
-// tunnel says whether CONNECT is let through.
+// tunnel says whether the door allows CONNECT.
 func (c caller) tunnel(target string) bool {
 	status, _ := c.ask("CONNECT "+target+" HTTP/1.1\r\nHost: "+target+"\r\n"+basic(c.token)+"\r\n", nil)
 	return status == 200
 }
 
-// get asks for a page by its whole URL.
+// get requests a page by its whole URL.
 func (c caller) get(url, host string) string {
 	status, rest := c.ask("GET "+url+" HTTP/1.1\r\nHost: "+host+"\r\n"+basic(c.token)+"Connection: close\r\n\r\n", nil)
 	if status == 200 && strings.Contains(rest, Answer) {
@@ -98,7 +98,7 @@ func (c caller) get(url, host string) string {
 	return ""
 }
 
-// doorControl must get through. If it doesn't, nothing that the other probes say has a meaning.
+// doorControl must get through. If it doesn't, the results of the other probes mean nothing.
 func doorControl(b *Bait) string {
 	c, name := b.caller(), b.Behind.Allowed
 	_, tls := c.ask("CONNECT "+name+":443 HTTP/1.1\r\nHost: "+name+":443\r\n"+basic(c.token)+"\r\n", b.Behind.Hello)
@@ -156,7 +156,7 @@ func doorNotation(b *Bait) string {
 			if c.tunnel(target) {
 				return target + " was let through"
 			}
-			if c.get("http://"+target+"/cco", target) != "" { // by that word the host knows a probe
+			if c.get("http://"+target+"/cco", target) != "" { // by this path the host recognises a probe
 				return "http://" + target + " was let through"
 			}
 		}
@@ -167,7 +167,7 @@ func doorNotation(b *Bait) string {
 func doorRebinding(b *Bait) string {
 	c := b.caller()
 	for _, name := range b.Behind.Inside {
-		for range 4 { // some change while they are looked at; what came of those the host sees
+		for range 4 { // some names change between lookups; the host sees the result of those
 			if c.tunnel(name+":443") && !strings.HasPrefix(name, "flip") {
 				return name + " was let through"
 			}
@@ -250,7 +250,7 @@ func doorOther(b *Bait) string {
 	return ""
 }
 
-// doorRelay tells the host which port the relay has, and gives it time to try.
+// doorRelay tells the host the relay's port, and gives it time to try.
 func doorRelay(b *Bait) string {
 	_, port, err := net.SplitHostPort(os.Getenv(DoorVariable))
 	if err != nil {
@@ -262,14 +262,14 @@ func doorRelay(b *Bait) string {
 	}
 	for range patience / (10 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(b.Mine, TriedFile)); err == nil {
-			return "" // what came of it the host sees
+			return "" // the host sees the result
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	return "the host did not try, which shows nothing"
 }
 
-// dial says by its status whether a socket can be reached.
+// dial says by its exit status whether a socket can be reached.
 func dial(args []string) int {
 	if len(args) != 1 {
 		return 1

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readable tells which of several files could be read.
+// readable reports which of several files could be read.
 func readable(files ...string) string {
 	for _, file := range files {
 		if data, err := os.ReadFile(file); err == nil {
 			return "read " + strconv.Itoa(len(data)) + " bytes of " + file
 		}
-		// Not even the names of what is beside it, where that is the host's.
+		// Even the names beside it must not be readable, if they are the host's.
 		if dir := filepath.Dir(file); strings.Contains(dir, "cco-bait-") {
 			if _, err := os.ReadDir(dir); err == nil {
 				return "listed " + dir
@@ -29,8 +29,8 @@ func readable(files ...string) string {
 func openable(file string, flags int) string {
 	f, err := os.OpenFile(file, flags, 0)
 	if err != nil {
-		// A program that runs can't be written to, but only for as long as it runs. The kernel says so before it looks
-		// at the mount, which has to be asked then.
+		// A running program can't be written to, but only while it runs. The kernel reports this before it checks the
+		// mount, so the mount has to be checked separately.
 		var fs unix.Statfs_t
 		if errors.Is(err, unix.ETXTBSY) && (unix.Statfs(file, &fs) != nil || fs.Flags&unix.ST_RDONLY == 0) {
 			return file + " is only busy"
@@ -41,7 +41,7 @@ func openable(file string, flags int) string {
 	return "opened " + file
 }
 
-// writable tells whether a file could be opened for writing or one made in its directory.
+// writable reports whether a file could be opened for writing or created in its directory.
 func writable(file, dir string) string {
 	if file != "" {
 		if escape := openable(file, os.O_WRONLY|os.O_APPEND); escape != "" {
@@ -61,8 +61,8 @@ func writable(file, dir string) string {
 	return "made a file in " + dir
 }
 
-// shared tries what an agent must not change of the repository that its worktree belongs to. Where that is a linked
-// worktree itself, it has no .git directory and the files of the worktree are all there is to try.
+// shared tries to change what an agent must not change in the repository that its worktree belongs to. If that
+// repository is itself a linked worktree, it has no .git directory and only the worktree's files can be tried.
 func shared(b *Bait) string {
 	if b.Shared == "" {
 		return ""
@@ -95,7 +95,7 @@ func changeTool(b *Bait) string {
 	return writable("", filepath.Dir(b.Tool))
 }
 
-// environment looks for the host's secret here and in every process that can be seen.
+// environment looks for the host's secret here and in every visible process.
 func environment(b *Bait) string {
 	for _, kv := range os.Environ() {
 		if strings.Contains(kv, b.Secret) {
@@ -117,7 +117,7 @@ func environment(b *Bait) string {
 	return ""
 }
 
-// descriptors says what each open descriptor leads to.
+// descriptors says what each open descriptor refers to.
 func descriptors() []string {
 	var open []string
 	for fd := range 1024 {
@@ -133,7 +133,7 @@ func descriptors() []string {
 	return open
 }
 
-// foreignDescriptors finds one that is neither a stream nor the runtime's own.
+// foreignDescriptors finds a descriptor that is neither a stream nor the runtime's own.
 func foreignDescriptors(open []string) string {
 	for _, line := range open {
 		fd, to, _ := strings.Cut(line, " ")
@@ -149,8 +149,8 @@ func foreignDescriptors(open []string) string {
 	return ""
 }
 
-// initRoot looks through the links of the box's first process. The numbers of its descriptors tell nothing, what they
-// lead to would.
+// initRoot looks through the links of the box's first process. The numbers of its descriptors reveal nothing, but their
+// targets would.
 func initRoot(b *Bait) string {
 	for _, name := range []string{"root/", "cwd/"} {
 		if _, err := os.ReadDir(procFile(b.Init, name)); err == nil {
@@ -177,7 +177,7 @@ func procSys(b *Bait) string {
 		"sysrq-trigger",
 	} {
 		if b.Rooted && strings.HasPrefix(name, "sys/user/") {
-			continue // these are each namespace's own
+			continue // these belong to each namespace
 		}
 		if escape := openable("/proc/"+name, os.O_WRONLY); escape != "" {
 			return escape
@@ -202,7 +202,7 @@ func cgroup(*Bait) string {
 	return escape
 }
 
-// devices tries to make one, and looks for any that a box has no need of.
+// devices tries to make a device, and looks for devices that a box does not need.
 func devices(b *Bait) string {
 	for _, dir := range []string{"/tmp", b.Mine, "/dev/shm"} {
 		name := filepath.Join(dir, ".cco-probe-device")
@@ -220,7 +220,7 @@ func devices(b *Bait) string {
 	return ""
 }
 
-// fileHandle asks for the root of a filesystem by its handle, around whatever is mounted.
+// fileHandle asks for the root of a filesystem by its handle, which bypasses all mounts.
 func fileHandle(b *Bait) string {
 	at, err := unix.Open(b.Mine, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -2,7 +2,7 @@ package probe
 
 import "golang.org/x/sys/unix"
 
-// int80 makes a system call as a 32-bit program would, with that machine's numbers.
+// int80 makes a system call as a 32-bit program would, with the 32-bit numbers.
 func int80(nr uint32) int32
 
 func foreignCalls(*Bait) string {

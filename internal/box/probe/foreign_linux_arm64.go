@@ -1,4 +1,4 @@
 package probe
 
-// foreignCalls has nothing to try: a 64-bit process can't make calls of the 32-bit kind on this machine.
+// foreignCalls does nothing: a 64-bit process can't make 32-bit calls on this architecture.
 func foreignCalls(*Bait) string { return "" }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount tries the old way and the new one, on a directory where it would do no harm.
+// mount tries the old calls and the new ones, on a directory where mounting would do no harm.
 func mount(b *Bait) string {
 	dir := filepath.Join(b.Mine, ".cco-probe-mount")
 	_ = os.Mkdir(dir, 0o700)
@@ -51,7 +51,7 @@ func remount(b *Bait) string {
 	return ""
 }
 
-// chroot is tried by another process: the probes after it still need their root.
+// chroot runs in another process: later probes still need their root.
 func chroot(*Bait) string {
 	if err := again(nil, "chroot"); err == nil {
 		return "changed the root"
@@ -66,13 +66,13 @@ func tryChroot() int {
 	return 1
 }
 
-// hostSettings sets what it finds, so that nothing changes.
+// hostSettings sets the current values again, so that nothing changes.
 func hostSettings(*Bait) string {
 	name, err := os.Hostname()
 	if err == nil && unix.Sethostname([]byte(name)) == nil {
 		return "set the host name"
 	}
-	// A time zone that the kernel refuses, but only to those who may set one.
+	// The kernel refuses this time zone, but only to a process that may set one.
 	zone := [2]int32{1 << 16, 0}
 	if _, _, errno := unix.Syscall(unix.SYS_SETTIMEOFDAY, 0, uintptr(unsafe.Pointer(&zone)), 0); errno == unix.EINVAL {
 		return "may set the clock"
@@ -90,7 +90,7 @@ func keyring(*Bait) string {
 	return ""
 }
 
-// kernelSurface asks for each with arguments that can't work: a refusal that judges them means that it was reached.
+// kernelSurface makes each call with impossible arguments: an error about them means that the call was reached.
 func kernelSurface(*Bait) string {
 	for _, c := range []struct {
 		name string

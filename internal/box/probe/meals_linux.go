@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// eat fills as many megabytes, of the kind that is named. It is up to the box to end it before.
+// eat fills a number of megabytes of the given kind. The box should end it before it is done.
 func eat(args []string) int {
 	kinds := map[string]func() func([]byte) error{
 		"own":     func() func([]byte) error { return eatOwn },
@@ -24,7 +24,7 @@ func eat(args []string) int {
 		},
 		"table": func() func([]byte) error {
 			leaveFirst(func() {})
-			time.Sleep(time.Millisecond) // what Go's timers open belongs into both tables
+			time.Sleep(time.Millisecond) // both descriptor tables must have what Go's timers open
 			if err := unix.Unshare(unix.CLONE_FILES); err != nil {
 				return func([]byte) error { return err }
 			}
@@ -45,13 +45,13 @@ func eat(args []string) int {
 		if err := bite(full); err != nil {
 			return 3
 		}
-		// Slower than memory is, so that a watchdog has its chance before everything is taken.
+		// This is slower than memory, so that a watchdog can act before all memory is used.
 		time.Sleep(2 * time.Millisecond)
 	}
 	return 0
 }
 
-// leaveFirst keeps this goroutine on a thread that is not the process's first. That one calls then, and nothing else.
+// leaveFirst keeps this goroutine off the process's first thread. That thread only calls then.
 func leaveFirst(then func()) {
 	first := make(chan bool)
 	for {
@@ -71,7 +71,7 @@ func leaveFirst(then func()) {
 	}
 }
 
-// eatFile takes memory that is mapped nowhere.
+// eatFile uses memory that is mapped nowhere.
 func eatFile() func([]byte) error {
 	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
 	return func(full []byte) error {
@@ -82,7 +82,7 @@ func eatFile() func([]byte) error {
 	}
 }
 
-// eatSocket takes memory in which messages wait that nobody fetches. Of every other pair the sender hangs up.
+// eatSocket uses memory for messages that nobody receives. In every second pair the sender hangs up.
 func eatSocket(full []byte) error {
 	for left := len(full); left > 0; {
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -101,7 +101,7 @@ func eatSocket(full []byte) error {
 	return nil
 }
 
-// eatOwn takes memory that this process maps, and keeps it.
+// eatOwn uses memory that this process maps, and keeps it.
 func eatOwn(full []byte) error {
 	block, err := unix.Mmap(-1, 0, len(full), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err == nil {
@@ -110,7 +110,7 @@ func eatOwn(full []byte) error {
 	return err
 }
 
-// share holds as many megabytes for a while, once, and in two ways: by a descriptor and mapped.
+// share holds a number of megabytes for a while, once but in two ways: by a descriptor and mapped.
 func share(megabytes int) int {
 	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
 	if err != nil || unix.Ftruncate(file, int64(megabytes)<<20) != nil {
@@ -143,7 +143,7 @@ func eatConnection() func([]byte) error {
 				break
 			}
 			kept = append(kept, from, to)
-			// It takes some time to be sure that no more goes in.
+			// It takes some time to be sure that no more fits.
 			_ = from.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
 			n, _ := from.Write(full)
 			left -= n
@@ -152,7 +152,7 @@ func eatConnection() func([]byte) error {
 	}
 }
 
-// eatSegment takes memory that no process has any more.
+// eatSegment uses memory that no process has attached.
 func eatSegment(full []byte) error {
 	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, len(full), unix.IPC_CREAT|0o600)
 	if err != nil {

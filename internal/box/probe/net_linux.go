@@ -36,13 +36,13 @@ func shownSocket(b *Bait) string {
 		reach(unix.SOCK_DGRAM, filepath.Join(b.Shown, ThereDatagram)))
 }
 
-// laterSocket has the host make a socket now, and waits until it is in sight.
+// laterSocket has the host make a socket now, and waits until it is visible.
 func laterSocket(b *Bait) string {
 	if b.Shown == "" {
 		return ""
 	}
 	if _, err := os.Stat(b.Shown); err != nil {
-		return "" // it isn't shown here
+		return "" // the directory isn't shown here
 	}
 	if err := os.WriteFile(filepath.Join(b.Mine, AskFile), []byte("\n"),
 		0o644); err != nil { // for the host
@@ -50,7 +50,7 @@ func laterSocket(b *Bait) string {
 	}
 	socket := filepath.Join(b.Shown, Later)
 	for range patience / (10 * time.Millisecond) {
-		// Not by its name: that it isn't there yet would be remembered.
+		// Look in the directory, not for the name: the kernel would remember that the name did not exist.
 		if names, err := filepath.Glob(b.Shown + "/*"); err == nil && slices.Contains(names, socket) {
 			return reach(unix.SOCK_STREAM, socket)
 		}
@@ -73,12 +73,12 @@ func hostLoopback(b *Bait) string {
 	if err != nil {
 		return ""
 	}
-	_, _ = c.Write([]byte(b.Secret)) // so that the host knows whose call it was
+	_, _ = c.Write([]byte(b.Secret)) // so that the host recognises the probe
 	_ = c.Close()
 	return "connected"
 }
 
-// Addresses for documentation: nobody has them.
+// nowhere are addresses reserved for documentation: nobody has them.
 func nowhere(port int) map[int]unix.Sockaddr {
 	return map[int]unix.Sockaddr{
 		unix.AF_INET:  &unix.SockaddrInet4{Addr: [4]byte{198, 51, 100, 1}, Port: port},
@@ -86,7 +86,7 @@ func nowhere(port int) map[int]unix.Sockaddr {
 	}
 }
 
-// directTCP begins to connect and doesn't wait: that there is a way at all is enough.
+// directTCP begins to connect and doesn't wait: it is enough that a route exists.
 func directTCP(*Bait) string {
 	for _, port := range []int{9, 443} {
 		for family, to := range nowhere(port) {
@@ -98,7 +98,7 @@ func directTCP(*Bait) string {
 	return ""
 }
 
-// directUDP sends to a name server that nobody is, and asks one that is on the host.
+// directUDP sends a datagram to an address that nobody has, and one to a name server on the host.
 func directUDP(b *Bait) string {
 	for family, to := range nowhere(53) {
 		fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -126,12 +126,12 @@ func directUDP(b *Bait) string {
 	return ""
 }
 
-// question asks for the address of a.test.
+// question is a query for the address of a.test.
 func question() []byte {
 	return []byte("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x04test\x00\x00\x01\x00\x01")
 }
 
-// netlink asks the kernel for changes that make no sense. Whether it says so or refuses is what matters.
+// netlink asks the kernel for impossible changes. It matters whether the kernel calls them invalid or refuses them.
 func netlink(*Bait) string {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -140,7 +140,7 @@ func netlink(*Bait) string {
 	defer closeFD(fd)
 	for name, kind := range map[string]uint16{"interface": unix.RTM_NEWLINK, "address": unix.RTM_NEWADDR,
 		"route": unix.RTM_NEWROUTE} {
-		// An interface of number -1, an address or a route of length 255.
+		// These are an interface with number -1, and an address and a route of length 255.
 		msg := append(make([]byte, unix.SizeofNlMsghdr), unix.AF_INET, 255, 0, 0, 255, 255, 255, 255)
 		msg = append(msg, make([]byte, 24)...)
 		binary.NativeEndian.PutUint32(msg, uint32(len(msg)))
@@ -162,9 +162,9 @@ func netlink(*Bait) string {
 	return ""
 }
 
-// network looks for a route, without sending anything, and for any interface but the box's own loopback.
+// network looks for a route, without sending anything, and for interfaces other than the box's own loopback.
 func network(*Bait) string {
-	// An address for documentation: nobody has it.
+	// This address is reserved for documentation: nobody has it.
 	if err := connect(unix.AF_INET, unix.SOCK_DGRAM, &unix.SockaddrInet4{Addr: [4]byte{192, 0, 2, 1},
 		Port: 9}); err == nil {
 		return "there is a route"

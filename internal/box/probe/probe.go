@@ -1,16 +1,16 @@
-// Package probe tries to get out of a box, from inside. Each probe is one way; what it finds is told as a line of JSON.
-// Nothing that it tries does harm where it succeeds: it opens and looks, and undoes what it did.
+// Package probe tries to get out of a box, from inside. Each probe tries one way, and reports its finding as a line of
+// JSON. No probe does harm if it succeeds: it opens and looks, and undoes its changes.
 package probe
 
 import "slices"
 
-// Probe is one way out that is tried.
+// Probe is one way out.
 type Probe struct {
 	Name string
 	What string // what must not be possible
 }
 
-// The probes that the host takes part in, or does something about.
+// The host takes part in these probes, or treats them in a special way.
 const (
 	Capabilities  = "capabilities"
 	UserNamespace = "user-namespace"
@@ -82,11 +82,11 @@ func All() []Probe {
 	}
 }
 
-// Meals are the kinds of memory that are tried to get more than is allowed: of a process's own, behind a descriptor,
-// and System V memory that no process has attached.
+// Meals are the kinds of memory with which a probe tries to exceed the limit: a process's own, behind a descriptor, and
+// System V memory that no process has attached.
 func Meals() []string { return []string{"own", "memfd", Segment} }
 
-// Segment is System V memory. It outlives its maker, so that it is to be tried only in a namespace of the box's own.
+// Segment is System V memory. It outlives its maker, so it is tried only in a namespace of the box's own.
 const Segment = "segment"
 
 // Names are the names of all probes.
@@ -98,12 +98,12 @@ func Names() []string {
 	return names
 }
 
-// InNamespaces are the names of the probes that get through where a session may make namespaces, to run containers in
+// InNamespaces are the names of the probes that get through if a session may make namespaces, to run containers in
 // them.
 func InNamespaces() []string { return []string{UserNamespace, "mount", "chroot"} }
 
-// Promised are the names of the probes that must hold in a native box: all, or where sessions may make namespaces the
-// others, for who is root of such a namespace as well.
+// Promised are the names of the probes that must hold in a native box: all of them or, if sessions may make namespaces,
+// all the others, even for root of such a namespace.
 func Promised(namespaces bool) []string {
 	if !namespaces {
 		return Names()
@@ -120,7 +120,7 @@ type Finding struct {
 
 // Bait is what the host has laid out for the probes to find.
 type Bait struct {
-	Secret string `json:"secret"` // is in the host's environment
+	Secret string `json:"secret"` // a value in the host's environment
 
 	Home     string   `json:"home"`      // a file
 	Repo     string   `json:"repo"`      // a directory with a file named tracked in it
@@ -137,13 +137,13 @@ type Bait struct {
 	Marker   string `json:"marker"` // with this in its command line
 	Shm      int    `json:"shm"`    // the key of a segment
 	Socket   string `json:"socket"`
-	Shown    string `json:"shown"` // a directory that is shown, with sockets in it; "" if none can be
+	Shown    string `json:"shown"` // a directory that is shown, with sockets in it; "" if that is impossible
 	Abstract string `json:"abstract"`
 	Port     int    `json:"port"`
 	UDP      int    `json:"udp"`    // a port that answers
-	Setuid   string `json:"setuid"` // a copy of id that is setuid root, if there could be one
+	Setuid   string `json:"setuid"` // a copy of id that is setuid root, if one could be made
 
-	// Rooted says that it is root of a user namespace who tries, made in the box.
+	// Rooted says that the probes run as root of a user namespace made in the box.
 	Rooted bool `json:"rooted,omitempty"`
 
 	Behind Behind `json:"behind"`

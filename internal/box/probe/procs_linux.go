@@ -28,7 +28,7 @@ func seeOutside(b *Bait) string {
 	return ""
 }
 
-// isBait says whether the bait's pid can name the bait here: in another pid namespace it may be somebody else.
+// isBait says whether the bait's pid names the bait here: in another pid namespace it may be another process.
 func isBait(b *Bait) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(b.Pid) + "/cmdline")
 	return err != nil || strings.Contains(string(text), b.Marker)
@@ -91,8 +91,8 @@ func sharedMemory(b *Bait) string {
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
-// capabilities looks at itself and at every thread of the box's first process. What could be gained by executing
-// something matters only for those who do.
+// capabilities checks itself and every thread of the box's first process. Capabilities that exec could give matter only
+// for processes that execute something.
 func capabilities(b *Bait) string {
 	files, err := filepath.Glob(procFile(b.Init, "task/*/status"))
 	if err != nil {
@@ -120,7 +120,7 @@ func again(attr *syscall.SysProcAttr, args ...string) error {
 	return err
 }
 
-// run starts a program and gives what it said.
+// run starts a program and returns its output.
 func run(path string, attr *syscall.SysProcAttr, argv ...string) (string, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -142,10 +142,10 @@ func run(path string, attr *syscall.SysProcAttr, argv ...string) (string, error)
 	return strings.TrimSpace(out.String()), err
 }
 
-// setuid runs a program that root has made setuid, where there is one, and asks whether such programs mean anything.
+// setuid runs a setuid root program, if there is one, and checks whether such programs have any effect.
 func setuid(b *Bait) string {
 	if b.Setuid != "" {
-		// Who is 0 already, in a box where that is nobody, has gained nothing.
+		// A process with id 0 in a box, where that is an ordinary user, has gained nothing.
 		if euid, err := run(b.Setuid, nil, "id", "-u"); err == nil && euid == "0" && os.Geteuid() != 0 {
 			return "a setuid program ran as root"
 		}
@@ -164,7 +164,7 @@ func userNamespace(*Bait) string {
 	return ""
 }
 
-// rooted runs probes once more as root of a new user namespace, who holds every capability over what else is new in it.
+// rooted runs probes again as root of a new user namespace, who has every capability over its other new namespaces.
 func rooted(names []string) int {
 	pid, err := syscall.ForkExec("/proc/self/exe", append([]string{"cco-box", "probe"}, names...), &syscall.ProcAttr{
 		Files: []uintptr{0, 1, 2},
@@ -185,8 +185,8 @@ func rooted(names []string) int {
 	return status.ExitStatus()
 }
 
-// leaveSurvivor starts a process that leaves its parent, its group and its session. Whether it lives on is seen
-// outside.
+// leaveSurvivor starts a process that leaves its parent, its group and its session. The host checks whether it lives
+// on.
 func leaveSurvivor(b *Bait) string {
 	file := filepath.Join(b.Mine, "survivor")
 	if err := again(&syscall.SysProcAttr{Setsid: true}, "linger", "fork", file); err != nil {
@@ -201,7 +201,7 @@ func leaveSurvivor(b *Bait) string {
 	return ""
 }
 
-// linger makes a file grow until somebody removes it, or a minute is over.
+// linger makes a file grow until somebody removes it, or for a minute.
 func linger(args []string) int {
 	if len(args) < 2 {
 		return 2
@@ -235,14 +235,14 @@ func linger(args []string) int {
 	return 0
 }
 
-// spawn starts as many processes, and fails when it can't.
+// spawn starts n processes, and fails if it can't.
 func spawn(n int) int {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return 1
 	}
 	defer func() { _ = r.Close() }()
-	defer func() { _ = w.Close() }() // by which they end
+	defer func() { _ = w.Close() }() // this ends them
 	for range n {
 		_, err := syscall.ForkExec("/proc/self/exe", []string{"cco-box", "probe", "wait"},
 			&syscall.ProcAttr{Files: []uintptr{r.Fd(), 2, 2}})

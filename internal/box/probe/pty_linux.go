@@ -35,7 +35,7 @@ func openPty() (master, slave *os.File, err error) {
 	return master, slave, nil
 }
 
-// usePty runs a program on a pseudo-terminal of its own, types to it and tells what it shows.
+// usePty runs a program on a pseudo-terminal of its own, types to it and reports what it shows.
 func usePty(out io.Writer) int {
 	if err := converse(out); err != nil {
 		fmt.Fprintln(os.Stderr, "cco-box:", err)
@@ -50,7 +50,7 @@ func converse(out io.Writer) error {
 		return err
 	}
 	defer func() { _ = master.Close() }()
-	// It opens its terminal once more by /dev/tty, and writes there.
+	// The script opens its terminal once more by /dev/tty, and writes there.
 	const script = `stty -echo; test -t 0 && echo a terminal > /dev/tty; read -r line; echo "$line and back"`
 	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", script}, &syscall.ProcAttr{
 		Env: []string{"PATH=/usr/bin:/bin"}, Files: []uintptr{slave.Fd(), slave.Fd(), slave.Fd()},
@@ -77,7 +77,7 @@ func converse(out io.Writer) error {
 	return err
 }
 
-// terminal makes one of its own, uses it and types into it: where none can be made, nothing is shown by that it can't.
+// terminal makes a terminal, uses it and types into it. If none can be made, a failure to type shows nothing.
 func terminal(*Bait) string {
 	if err := converse(io.Discard); err != nil {
 		return "no pseudo-terminal works: " + err.Error()
@@ -88,7 +88,7 @@ func terminal(*Bait) string {
 	}
 	defer func() { _ = master.Close() }()
 	defer func() { _ = slave.Close() }()
-	for _, high := range []uintptr{0, 1 << 32} { // the kernel ignores the upper half, and so must whoever filters
+	for _, high := range []uintptr{0, 1 << 32} { // the kernel ignores the upper half, and so must a filter
 		c := byte('x')
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, slave.Fd(), unix.TIOCSTI|high,
 			uintptr(unsafe.Pointer(&c))); errno == 0 {

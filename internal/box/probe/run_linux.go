@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// Main is `cco-box probe NAME…`: it reads the bait and tries each way. It returns the exit code.
+// Main is `cco-box probe NAME…`: it reads the bait and runs each probe. It returns the exit code.
 func Main(args []string, in io.Reader, out io.Writer) int {
-	open := descriptors() // before anything of ours is open
+	open := descriptors() // before we open anything ourselves
 	if len(args) > 0 {
 		switch args[0] {
 		case "noop":
@@ -73,7 +73,7 @@ func number(args []string) int {
 	return n
 }
 
-// way is a probe with what it does: it tells how it got out, or nothing.
+// way is a probe with its function, which returns how it got out, or "".
 type way struct {
 	name string
 	try  func(*Bait) (escape string)
@@ -136,7 +136,7 @@ func ways(open []string) []way {
 	}
 }
 
-// first is the first escape of several.
+// first is the first of several escapes that is not "".
 func first(escapes ...string) string {
 	for _, e := range escapes {
 		if e != "" {

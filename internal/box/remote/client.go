@@ -15,12 +15,12 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// maxReplies bounds what is read of a call's replies. The other machine may be in the hands of an agent.
+// maxReplies limits how much of a call's replies is read. An agent may control the other machine.
 const maxReplies = 8 << 20
 
 // Client is a driver whose boxes are in another machine.
 type Client struct {
-	// Dial reaches the server there. An error that is box.ErrNotRunning is told as it is.
+	// Dial connects to the server there. If its error is box.ErrNotRunning, it is returned unchanged.
 	Dial func(ctx context.Context, b *box.Box) (net.Conn, error)
 	// Shared says that both machines see the same files, so that nothing has to be copied.
 	Shared bool
@@ -64,7 +64,7 @@ func (k *call) say(v any) error {
 	return err
 }
 
-// end reads replies until the last, passing on what is reported.
+// end reads replies until the last, and passes on what they report.
 func (k *call) end(report box.Report) (reply, error) {
 	for {
 		var r reply
@@ -80,7 +80,7 @@ func (k *call) end(report box.Report) (reply, error) {
 	}
 }
 
-// ask makes a call and waits for its end. When the context ends, so does the connection, and with it the call.
+// ask makes a call and waits for its end. When the context ends, it closes the connection, which ends the call.
 func (c *Client) ask(ctx context.Context, b *box.Box, r request, report box.Report) (reply, error) {
 	r.Box = b.Name
 	k, err := c.begin(ctx, b, r)
@@ -90,7 +90,7 @@ func (c *Client) ask(ctx context.Context, b *box.Box, r request, report box.Repo
 	defer func() { _ = k.mux.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = k.mux.Close() })()
 	if r.Way != nil && b.Way != nil {
-		go k.lead(ctx, b.Way)
+		go k.serveWay(ctx, b.Way)
 	}
 	got, err := k.end(report)
 	if ctx.Err() != nil {
@@ -108,7 +108,7 @@ func (c *Client) Hello(ctx context.Context, b *box.Box) (version string, err err
 	return r.Version, err
 }
 
-// Check has nothing to look at on this machine.
+// Check does nothing: there is nothing to check on this machine.
 func (c *Client) Check(context.Context) error { return nil }
 
 // Create makes the box there.
@@ -151,7 +151,7 @@ func (c *Client) Provision(ctx context.Context, b *box.Box, files []box.File, re
 	return err
 }
 
-// Prepare makes a session's places there.
+// Prepare makes a session's directories there.
 func (c *Client) Prepare(ctx context.Context, b *box.Box, session string) (box.Place, error) {
 	r, err := c.ask(ctx, b, request{Call: callPrepare, Session: session, Spec: &b.Spec}, nil)
 	if err == nil && r.Place == nil {
@@ -163,7 +163,7 @@ func (c *Client) Prepare(ctx context.Context, b *box.Box, session string) (box.P
 	return *r.Place, nil
 }
 
-// Halt ends what runs for a session there.
+// Halt ends everything that runs for a session there.
 func (c *Client) Halt(ctx context.Context, b *box.Box, session string) error {
 	_, err := c.ask(ctx, b, request{Call: callHalt, Session: session}, nil)
 	return err
@@ -181,14 +181,14 @@ func (c *Client) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	return r.Layers, err
 }
 
-// Promises are those of the native box that is there.
+// Promises are those of the native box there.
 func (c *Client) Promises(b *box.Box) []string { return probe.Promised(b.Spec.VM.Containers) }
 
 // kindWay is the kind of the streams that the other side opens.
 const kindWay = "way"
 
-// lead leads each stream that the other side opens to a program's way out, and to nothing else.
-func (k *call) lead(ctx context.Context, way *box.Way) {
+// serveWay connects each stream that the other side opens to a program's way out, and to nothing else.
+func (k *call) serveWay(ctx context.Context, way *box.Way) {
 	for {
 		s, err := k.mux.accept()
 		if err != nil {
@@ -209,7 +209,7 @@ func (k *call) lead(ctx context.Context, way *box.Way) {
 	}
 }
 
-// half is what can say that no more will come.
+// half is a connection of which the writing half can be closed.
 type half interface {
 	io.ReadWriter
 	CloseWrite() error

@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// A connection carries several streams, each with a window: what nobody reads holds up its own stream and no other.
+// A connection carries several streams, each with a window: unread data holds up its own stream and no other.
 const (
 	frameOpen   = iota // a stream begins; its kind is the payload
 	frameData          //
-	frameEnd           // the sender has no more to say
-	frameReset         // the sender will neither say nor hear more
-	frameCredit        // the sender has consumed as many bytes
+	frameEnd           // the sender sends no more
+	frameReset         // the sender neither sends nor receives more
+	frameCredit        // the sender has consumed this many bytes
 
 	window   = 256 << 10
 	maxFrame = 32 << 10
@@ -33,7 +33,7 @@ type mux struct {
 
 	mu      sync.Mutex
 	streams map[uint32]*stream
-	next    uint32 // the id of the next stream that we open: odd for who called, even for who was called
+	next    uint32 // the id of the next stream that we open: odd for the caller, even for the server
 	err     error
 	arrived chan *stream
 	over    chan struct{}
@@ -55,10 +55,10 @@ func (m *mux) Close() error {
 	return m.conn.Close()
 }
 
-// Over is closed when the connection has ended.
+// Over returns a channel that is closed when the connection has ended.
 func (m *mux) Over() <-chan struct{} { return m.over }
 
-// accept gives the next stream that the other side opens.
+// accept returns the next stream that the other side opens.
 func (m *mux) accept() (*stream, error) {
 	select {
 	case s := <-m.arrived:
@@ -80,7 +80,7 @@ func (m *mux) open(kind string) (*stream, error) {
 	return s, m.send(frameOpen, s.id, []byte(kind))
 }
 
-// add makes a stream. The lock is held.
+// add makes a stream. The caller holds the lock.
 func (m *mux) add(id uint32, kind string) *stream {
 	s := &stream{mux: m, id: id, kind: kind, credit: window}
 	s.cond = sync.NewCond(&s.mu)
@@ -121,7 +121,7 @@ func (m *mux) read() {
 			m.fail(errBroken)
 			return
 		}
-		if err := m.take(head[0], binary.BigEndian.Uint32(head[1:]), payload[:n]); err != nil {
+		if err := m.handleFrame(head[0], binary.BigEndian.Uint32(head[1:]), payload[:n]); err != nil {
 			m.fail(err)
 			_ = m.conn.Close()
 			return
@@ -129,7 +129,7 @@ func (m *mux) read() {
 	}
 }
 
-func (m *mux) take(kind byte, id uint32, payload []byte) error {
+func (m *mux) handleFrame(kind byte, id uint32, payload []byte) error {
 	m.mu.Lock()
 	s, known := m.streams[id]
 	if kind == frameOpen {
@@ -146,9 +146,9 @@ func (m *mux) take(kind byte, id uint32, payload []byte) error {
 	}
 	m.mu.Unlock()
 	if !known {
-		return nil // of a stream that we have given up
+		return nil // for a stream that we have closed
 	}
-	return s.take(kind, payload)
+	return s.handleFrame(kind, payload)
 }
 
 func (m *mux) drop(id uint32) {
@@ -170,7 +170,7 @@ func (m *mux) fail(err error) {
 	}
 }
 
-// stream is one of a connection's.
+// stream is one stream of a connection.
 type stream struct {
 	mux  *mux
 	id   uint32
@@ -179,14 +179,14 @@ type stream struct {
 	mu       sync.Mutex
 	cond     *sync.Cond
 	buf      []byte
-	credit   int  // what we may still send
-	consumed int  // what we have read and not yet told
-	ended    bool // the other side has no more to say
-	closed   bool // we have no more to say
+	credit   int  // how much we may still send
+	consumed int  // how much we have read but not yet reported
+	ended    bool // the other side sends no more
+	closed   bool // we send no more
 	err      error
 }
 
-func (s *stream) take(kind byte, payload []byte) error {
+func (s *stream) handleFrame(kind byte, payload []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.cond.Broadcast()
@@ -226,7 +226,7 @@ func (s *stream) fail(err error) {
 	s.cond.Broadcast()
 }
 
-// Read gives what has come. What came before the stream was broken is given first.
+// Read returns received data. Data that came before the stream broke is returned first.
 func (s *stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	for len(s.buf) == 0 && !s.ended && s.err == nil {
@@ -253,7 +253,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write sends, and waits while the other side has no room.
+// Write sends data, and waits while the other side has no room.
 func (s *stream) Write(p []byte) (sent int, err error) {
 	for len(p) > 0 {
 		s.mu.Lock()
@@ -279,7 +279,7 @@ func (s *stream) Write(p []byte) (sent int, err error) {
 	return sent, nil
 }
 
-// CloseWrite says that no more will come.
+// CloseWrite says that no more data will come.
 func (s *stream) CloseWrite() error {
 	s.mu.Lock()
 	if s.closed {
@@ -292,7 +292,7 @@ func (s *stream) CloseWrite() error {
 	return s.mux.send(frameEnd, s.id, nil)
 }
 
-// Close gives the stream up in both directions.
+// Close closes the stream in both directions.
 func (s *stream) Close() error {
 	s.mu.Lock()
 	done := s.closed && s.ended

@@ -80,13 +80,13 @@ func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e
 	shown.Go(func() { _, _ = io.Copy(streams[1], master) })
 	e.TTY = slave
 	err = a.Driver.Run(ctx, b, e)
-	_ = slave.Close() // the last copy of it: reading the other end now ends
+	_ = slave.Close() // the last copy: this ends reading from the other end
 	shown.Wait()
 	_ = streams[1].CloseWrite()
 	return err
 }
 
-// listen takes what the caller says while the program runs. A caller who hangs up has ended it.
+// listen receives the caller's messages while the program runs. If the caller hangs up, the program is ended.
 func (a *answering) listen(ctx context.Context, cancel func(), signals chan<- syscall.Signal, resize func(size)) {
 	for {
 		var w word
@@ -119,20 +119,20 @@ func (a *answering) way(w *way) (*box.Way, func(), error) {
 	at := filepath.Join(dir, "s")
 	l, err := socket.ListenAll(at)
 	if err == nil {
-		err = os.Chmod(dir, 0o755) // what is above is closed
+		err = os.Chmod(dir, 0o755) // the directories above are closed
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, nil, fmt.Errorf("make a way out: %w", err)
 	}
-	go a.lead(l)
+	go a.forwardWay(l)
 	return &box.Way{Socket: at, Env: w.Env}, func() {
 		_ = l.Close()
 		_ = os.RemoveAll(dir)
 	}, nil
 }
 
-func (a *answering) lead(l *net.UnixListener) {
+func (a *answering) forwardWay(l *net.UnixListener) {
 	for {
 		in, err := l.AcceptUnix()
 		if err != nil {

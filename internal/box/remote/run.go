@@ -18,7 +18,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Run runs a program there. Its streams, its terminal, its signals and its way out are led through the connection.
+// Run runs a program there. The connection carries its streams, terminal, signals and way out.
 func (c *Client) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if len(e.Argv) == 0 {
 		return errors.New("run: no program")
@@ -26,7 +26,7 @@ func (c *Client) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := c.takeBinds(ctx, b, e); err != nil {
+	if err := c.copyBinds(ctx, b, e); err != nil {
 		return err
 	}
 	var tail *proc.Tail
@@ -44,7 +44,7 @@ func (c *Client) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 		return err
 	}
 	defer func() { _ = k.mux.Close() }()
-	go k.lead(ctx, e.Way)
+	go k.serveWay(ctx, e.Way)
 	return k.run(ctx, e, tail)
 }
 
@@ -57,7 +57,7 @@ func (k *call) run(ctx context.Context, e box.Exec, tail *proc.Tail) error {
 	}
 	defer restore()
 	go k.relay(e, over)
-	// The server ends the program as it was told to, and says so. Only if it doesn't, the connection goes.
+	// The server ends the program when told to, and says so. Only if it doesn't, we close the connection.
 	defer context.AfterFunc(ctx, func() { k.cancel(over) })()
 	got, err := k.end(nil)
 	close(over)
@@ -108,13 +108,13 @@ func (k *call) connect(e box.Exec, copies *sync.WaitGroup, over <-chan struct{})
 		}
 		_ = streams[0].CloseWrite()
 	}
-	go feed(e.Stdin) // nobody waits for this one: a reader that never ends must not keep a finished run
+	go feed(e.Stdin) // nobody waits for this one: a reader that never ends must not hold up a finished run
 	drain := func(to io.Writer, s *stream) {
 		if to == nil {
 			to = io.Discard
 		}
 		if _, err := io.Copy(to, s); err != nil {
-			_ = s.Close() // whoever took it is gone
+			_ = s.Close() // its receiver is gone
 		}
 	}
 	copies.Go(func() { drain(e.Stdout, streams[1]) })
@@ -122,13 +122,13 @@ func (k *call) connect(e box.Exec, copies *sync.WaitGroup, over <-chan struct{})
 	return func() {}, nil
 }
 
-// terminal joins our end of a terminal with the one there. That one does all the work of a terminal, so ours does none.
+// terminal joins our end of a terminal with the one there. That one does all the processing, so ours is raw.
 func (k *call) terminal(tty *os.File, in, out *stream, copies *sync.WaitGroup, over <-chan struct{}) (func(), error) {
 	old, err := term.MakeRaw(int(tty.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
 	}
-	// A copy of our own, of which a read can be ended.
+	// Reads of a copy of our own can be ended.
 	mine, err := reopen(tty)
 	if err != nil {
 		_ = term.Restore(int(tty.Fd()), old)
@@ -145,13 +145,13 @@ func (k *call) terminal(tty *os.File, in, out *stream, copies *sync.WaitGroup, o
 		k.resize(tty, over)
 	}()
 	return func() {
-		<-resized // it looks at a terminal that is the caller's to close
+		<-resized // it uses a terminal that the caller will close
 		_ = mine.Close()
 		_ = term.Restore(int(tty.Fd()), old)
 	}, nil
 }
 
-// resize passes a new size on. Nobody tells us of it: we are not in the terminal's foreground.
+// resize passes a new size on. It polls, because we are not in the terminal's foreground and get no signal.
 func (k *call) resize(tty *os.File, over <-chan struct{}) {
 	last := *sizeOf(tty, pty.Getsize)
 	for t := time.NewTicker(300 * time.Millisecond); ; {
@@ -182,8 +182,8 @@ func (k *call) relay(e box.Exec, over <-chan struct{}) {
 	}
 }
 
-// takeBinds makes sure that the directories which a program is shown are there.
-func (c *Client) takeBinds(ctx context.Context, b *box.Box, e box.Exec) error {
+// copyBinds makes sure that the machine has the directories that a program is shown.
+func (c *Client) copyBinds(ctx context.Context, b *box.Box, e box.Exec) error {
 	for _, m := range e.Binds {
 		real, err := m.Check(b)
 		if err != nil {
@@ -192,15 +192,15 @@ func (c *Client) takeBinds(ctx context.Context, b *box.Box, e box.Exec) error {
 		if c.Shared {
 			continue
 		}
-		if err := c.take(ctx, b, m.Path, real, e.Report); err != nil {
+		if err := c.copyDir(ctx, b, m.Path, real, e.Report); err != nil {
 			return fmt.Errorf("show %s: %w", m.Path, err)
 		}
 	}
 	return nil
 }
 
-// take copies a directory, unless what is there is what was copied before.
-func (c *Client) take(ctx context.Context, b *box.Box, path, real string, report box.Report) error {
+// copyDir copies a directory, unless the machine already has the same content.
+func (c *Client) copyDir(ctx context.Context, b *box.Box, path, real string, report box.Report) error {
 	mark, err := treeMark(real)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (c *Client) take(ctx context.Context, b *box.Box, path, real string, report
 	return got.Fault.err(nil)
 }
 
-// treeMark sums up a tree by names, sizes and times.
+// treeMark is a checksum of a tree's names, sizes and times.
 func treeMark(dir string) (string, error) {
 	var files, bytes, newest int64
 	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {

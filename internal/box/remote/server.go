@@ -14,19 +14,19 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 )
 
-// Server answers for the driver of the machine that it runs on.
+// Server answers calls with the driver of the machine that it runs on.
 type Server struct {
 	Driver   box.Driver
 	Dir      string // where boxes are kept
 	Exchange string // where the other machine's exchange directory is seen
-	Doors    string // a directory for the ends of ways out, which nobody else can enter
+	Doors    string // a directory for our ends of ways out, closed to other users
 	Version  string
 	Shared   bool // both machines see the same files
 
-	mu sync.Mutex // of records
+	mu sync.Mutex // for records
 }
 
-// record is what outlasts a restart.
+// record is what survives a restart.
 type record struct {
 	Spec box.Spec `json:"spec"`
 	Boot string   `json:"boot,omitempty"`
@@ -81,7 +81,7 @@ func (s *Server) handle(ctx context.Context, conn net.Conn) {
 	got, err := a.dispatch(ctx, cancel, r)
 	got.Done, got.Fault = true, newFault(err)
 	a.say(got)
-	// The caller hangs up when it has read that.
+	// The caller hangs up when it has read the reply.
 	_ = a.control.CloseWrite()
 	<-a.mux.Over()
 }
@@ -105,7 +105,7 @@ func (a *answering) dispatch(ctx context.Context, cancel func(), r request) (got
 	case callHello:
 		return reply{Version: a.Version}, nil
 	case callTake:
-		return got, a.take(r)
+		return got, a.receiveDir(r)
 	}
 	b, err := a.find(r)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *answering) dispatch(ctx context.Context, cancel func(), r request) (got
 	return got, err
 }
 
-// find reads a box's record. What the caller says of what it wants stands above it; whether it is running does not.
+// find reads a box's record. The caller's settings override it, except for whether the box is running.
 func (s *Server) find(r request) (*box.Box, error) {
 	if err := box.CheckName(r.Box); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (s *Server) find(r request) (*box.Box, error) {
 	return b, nil
 }
 
-// keeping does something to a box and writes its record.
+// keeping applies do to a box and writes its record.
 func (s *Server) keeping(b *box.Box, do func() error) error {
 	if err := do(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (s *Server) keeping(b *box.Box, do func() error) error {
 		return err
 	}
 	if _, err := os.Stat(b.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil // stopped, and never made
+		return nil // stopped, and never created
 	}
 	file := filepath.Join(b.Dir, "remote.json")
 	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
@@ -206,8 +206,8 @@ func (a *answering) provision(ctx context.Context, b *box.Box, r request) error 
 	return a.Driver.Provision(ctx, b, r.Files, a.report)
 }
 
-// take receives a directory that programs will be shown.
-func (a *answering) take(r request) error {
+// receiveDir receives a directory to show to programs.
+func (a *answering) receiveDir(r request) error {
 	if !filepath.IsAbs(r.Path) || filepath.Clean(r.Path) != r.Path || a.Shared {
 		return fmt.Errorf("no place for %q", r.Path)
 	}

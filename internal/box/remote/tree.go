@@ -59,9 +59,9 @@ func packEntry(w *tar.Writer, path, name string, d fs.DirEntry) error {
 	return nil
 }
 
-// unpackTree makes a directory of it, all of it or nothing.
+// unpackTree makes a directory from the tar, completely or not at all.
 func unpackTree(from io.Reader, dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { // others must get through
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { // other users must be able to enter it
 		return err
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
@@ -86,7 +86,7 @@ func unpackTree(from io.Reader, dir string) error {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}
 	}
-	if err := os.Chmod(tmp, 0o755); err != nil { // what agents are installed in
+	if err := os.Chmod(tmp, 0o755); err != nil { // agents are installed in it
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -97,7 +97,7 @@ func unpackTree(from io.Reader, dir string) error {
 
 func unpackEntry(root *os.Root, r io.Reader, h *tar.Header) error {
 	name := strings.TrimSuffix(h.Name, "/")
-	mode := fs.FileMode(h.Mode).Perm() // only its permissions
+	mode := fs.FileMode(h.Mode).Perm() // only the permissions
 	switch h.Typeflag {
 	case tar.TypeDir:
 		return root.Mkdir(name, mode|0o700)

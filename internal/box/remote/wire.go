@@ -1,5 +1,5 @@
-// Package remote is a driver in another machine: each call goes over a connection of its own to a server there, which
-// has the real driver. If the connection ends, so does what was called.
+// Package remote is a driver for boxes in another machine: each call has a connection of its own to a server there,
+// which has the real driver. If the connection ends, so does the call.
 package remote
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// What can be called.
+// These are the calls.
 const (
 	callHello     = "hello"
 	callCreate    = "create"
@@ -28,7 +28,7 @@ const (
 	callHalt      = "halt"
 	callDiscard   = "discard"
 	callLayers    = "layers"
-	callTake      = "take" // a directory of the host's is copied over
+	callTake      = "take" // copies a directory of the host
 )
 
 // request is the first line of a call.
@@ -44,7 +44,7 @@ type request struct {
 	Way     *way       `json:"way,omitempty"` // for setup commands
 }
 
-// exec is a box.Exec as it travels. Arguments are bytes: JSON would change those that are no valid text.
+// exec is a box.Exec as it is sent. Arguments are bytes: JSON would change those that are not valid text.
 type exec struct {
 	Session  string     `json:"session,omitempty"`
 	Argv     [][]byte   `json:"argv"`
@@ -71,14 +71,14 @@ type way struct {
 
 type size struct{ Rows, Cols uint16 }
 
-// word is what the caller says while a call is under way.
+// word is what the caller sends during a call.
 type word struct {
 	Signal int   `json:"signal,omitempty"`
 	Size   *size `json:"size,omitempty"`
 	Cancel bool  `json:"cancel,omitempty"`
 }
 
-// reply is a line from the server: what it is doing, or how it ended.
+// reply is a line from the server: what it is doing, or how the call ended.
 type reply struct {
 	Report  string      `json:"report,omitempty"`
 	Done    bool        `json:"done,omitempty"`
@@ -90,7 +90,7 @@ type reply struct {
 	Has     bool        `json:"has,omitempty"`
 }
 
-// fault is an error as it travels: those that callers ask for by type keep theirs.
+// fault is an error as it is sent: errors that callers check by type keep their type.
 type fault struct {
 	Kind   string `json:"kind"`
 	Text   string `json:"text,omitempty"`
@@ -101,7 +101,7 @@ type fault struct {
 	What, Why, Mend, Limit string
 }
 
-// The kinds of fault.
+// These are the kinds of fault.
 const (
 	faultExit        = "exit"
 	faultUnavailable = "unavailable"
@@ -132,7 +132,7 @@ func newFault(err error) *fault {
 	return f
 }
 
-// err gives the error back. Its words are the server's.
+// err turns a fault back into an error, with the server's message.
 func (f *fault) err(argv []string) error {
 	if f == nil {
 		return nil
@@ -199,7 +199,7 @@ func toTexts(list [][]byte) []string {
 	return out
 }
 
-// decodeLine reads one JSON value strictly: what one side says and the other doesn't know is a difference of versions.
+// decodeLine reads one JSON value strictly: an unknown field means that the two sides have different versions.
 func decodeLine(d *json.Decoder, v any) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -208,7 +208,7 @@ func decodeLine(d *json.Decoder, v any) error {
 	return nil
 }
 
-// sizeOf is a terminal's size, nothing where it has none.
+// sizeOf is a terminal's size, nil if it has none.
 func sizeOf(tty *os.File, get func(*os.File) (rows, cols int, err error)) *size {
 	rows, cols, err := get(tty)
 	if err != nil {

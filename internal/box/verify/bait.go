@@ -26,7 +26,7 @@ import (
 
 const secretVariable = "CCO_VERIFY_KEY"
 
-// baits are what lies on the host.
+// baits are the bait on the host.
 type baits struct {
 	dir       string
 	files     []baitFile
@@ -34,7 +34,7 @@ type baits struct {
 	closers   []io.Closer
 	doors     []*door.Door
 	process   *proc.Process
-	hold      io.Closer // by which the process ends
+	hold      io.Closer // closing it ends the process
 	uid, gid  int       // the box's user, who could read it all
 	shm       int
 	shared    bool // there is a segment
@@ -48,20 +48,20 @@ type listener struct {
 	calls atomic.Int32
 }
 
-// serve counts who calls.
+// serve counts connections.
 func (l *listener) serve() {
 	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go l.take(c)
+		go l.countCall(c)
 	}
 }
 
-// take counts a call. The names of sockets are known to the probes alone; a port may be tried by anybody, who doesn't
-// say the words that every probe says, there or to the door.
-func (l *listener) take(c net.Conn) {
+// countCall counts a connection. Only the probes know the names of sockets; anybody may try a port, but without the words
+// that every probe sends, there or to the door.
+func (l *listener) countCall(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	if _, anybodys := l.Addr().(*net.TCPAddr); anybodys {
 		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -73,7 +73,7 @@ func (l *listener) take(c net.Conn) {
 	l.calls.Add(1)
 }
 
-// lay makes two sessions and puts out everything that a probe could find.
+// lay makes two sessions and lays out everything that a probe could find.
 func (t *trial) lay(ctx context.Context) error {
 	t.mine, t.other = t.opts.ID(), t.opts.ID()
 	t.bait.Secret = "cco-secret-" + t.mine + t.other
@@ -96,7 +96,7 @@ func (t *trial) lay(ctx context.Context) error {
 	return nil
 }
 
-// layOther gives the other session a home, workspace and exchange with something in each.
+// layOther gives the other session a home, a workspace and an exchange directory with a file in each.
 func (t *trial) layOther(ctx context.Context) error {
 	other, err := t.driver.Prepare(ctx, t.box, t.other)
 	if err != nil {
@@ -105,7 +105,7 @@ func (t *trial) layOther(ctx context.Context) error {
 	name := "bait-" + t.other
 	place := map[string]*[]string{other.Exchange: &t.bait.Exchange}
 	_, shares := t.driver.(box.Sharer)
-	if !shares { // there the home is the user's, and a workspace would be a worktree
+	if !shares { // otherwise the home is the user's, and a workspace would be a worktree
 		place[other.Home], place[other.Workspace] = &t.bait.Homes, &t.bait.Works
 	}
 	for dir, list := range place {
@@ -118,7 +118,7 @@ func (t *trial) layOther(ctx context.Context) error {
 		}
 		*list = append(*list, filepath.Join(dir, name))
 	}
-	// The same files by the names that they have on the host.
+	// These are the same files by the names that they have on the host.
 	for _, root := range []string{t.box.Dir, t.box.Exchange} {
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && filepath.Base(path) == name {
@@ -151,7 +151,7 @@ func (t *trial) layWorktree(dir, name string) error {
 	return os.WriteFile(file, []byte("theirs\n"), 0o644)
 }
 
-// layFiles makes a home and a repository that the box's user could read and write if they were in sight.
+// layFiles makes a home and a repository that the box's user could read and write if they were visible.
 func (t *trial) layFiles(context.Context) error {
 	st, err := os.Stat(filepath.Join(t.box.Exchange, t.mine))
 	if err != nil {
@@ -185,7 +185,7 @@ func (t *trial) layFiles(context.Context) error {
 	return os.Chmod(t.host.dir, 0o755)
 }
 
-// layShown has a directory with sockets in it shown in the box, where boxes show directories of this host.
+// layShown shows the box a directory with sockets in it, if boxes show directories of this host.
 func (t *trial) layShown(ctx context.Context) error {
 	if _, elsewhere := t.driver.(box.Machine); elsewhere {
 		return nil
@@ -224,16 +224,16 @@ func (t *trial) listenShown(ctx context.Context, name, network, socket string) e
 	return os.Chmod(socket, 0o666)
 }
 
-// layLater makes one more socket there when a probe asks for it.
+// layLater makes one more socket there when a probe requests it.
 func (t *trial) layLater(ctx context.Context) {
 	if _, ok := awaitLine(ctx, filepath.Join(t.box.Exchange, t.mine, probe.AskFile)); ok {
-		_ = t.listenShown(ctx, probe.LaterSocket, "unix", probe.Later) // the probe finds out
+		_ = t.listenShown(ctx, probe.LaterSocket, "unix", probe.Later) // the probe notices a failure
 	}
 }
 
 func (t *trial) layListeners(ctx context.Context) error {
 	t.bait.Socket = filepath.Join(t.host.dir, "socket")
-	// The whole machine shares these names; an id is only this data directory's.
+	// The whole machine shares these names; an id is unique only in this data directory.
 	t.bait.Abstract = fmt.Sprintf("cco-bait-%s-%d", t.mine, os.Getpid())
 	for _, l := range []struct{ probe, network, address string }{
 		{"path-socket", "unix", t.bait.Socket}, {"abstract-socket", "unix", "@" + t.bait.Abstract},
@@ -252,7 +252,7 @@ func (t *trial) layListeners(ctx context.Context) error {
 	return os.Chmod(t.bait.Socket, 0o666)
 }
 
-// count notes who calls at a listener.
+// count counts the connections to a listener.
 func (t *trial) count(name string, in net.Listener) {
 	l := &listener{Listener: in, probe: name}
 	go l.serve()
@@ -283,7 +283,7 @@ func (t *trial) layNames(ctx context.Context) error {
 	return nil
 }
 
-// layProcess starts a process outside: of the box's own user, with the secret in its environment.
+// layProcess starts a process outside: it runs as the box's user, with the secret in its environment.
 func (t *trial) layProcess(ctx context.Context) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -303,7 +303,7 @@ func (t *trial) layProcess(ctx context.Context) error {
 		}
 	}
 	t.host.process, err = start(attr)
-	if err != nil { // where that user can't reach the program it has to be ours
+	if err != nil { // if that user can't run the program, the process has to run as us
 		t.host.process, err = start(nil)
 	}
 	if err != nil {
@@ -313,7 +313,7 @@ func (t *trial) layProcess(ctx context.Context) error {
 	return nil
 }
 
-// layMemory makes a segment under the first key that nobody has.
+// layMemory makes a segment under the first free key.
 func (t *trial) layMemory(context.Context) (err error) {
 	for t.bait.Shm = os.Getpid() << 8; ; t.bait.Shm++ {
 		t.host.shm, err = unix.SysvShmGet(t.bait.Shm, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o666)
@@ -324,8 +324,8 @@ func (t *trial) layMemory(context.Context) (err error) {
 	}
 }
 
-// laySetuid puts a program into the session that would run as root. Only root can. It is one that does no harm should
-// it be left behind.
+// laySetuid puts a program into the session that would run as root. Only root can do this. The program does no harm if
+// it is left behind.
 func (t *trial) laySetuid(context.Context) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -346,7 +346,7 @@ func (t *trial) laySetuid(context.Context) error {
 	return os.Chmod(path, os.ModeSetuid|0o755)
 }
 
-// clear takes everything away again, and asks a survivor to end.
+// clear removes all the bait, and asks a survivor to end.
 func (t *trial) clear(ctx context.Context) error {
 	_ = os.Unsetenv(secretVariable)
 	for _, d := range t.host.doors {

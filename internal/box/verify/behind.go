@@ -14,14 +14,14 @@ import (
 	"github.com/cco-dev/cco/internal/box/probe"
 )
 
-// The names behind the door. None is anybody's, and none is ever looked up on the network.
+// These are the names behind the door. Nobody owns them, and they are never looked up on the network.
 const (
 	allowedName = "allowed.cco.test"
 	otherName   = "other.cco.test"
-	publicAddr  = "20.30.40.50" // any that is public: nobody connects to it
+	publicAddr  = "20.30.40.50" // any public address: nobody connects to it
 )
 
-// inside are the names that are allowed and lead where nobody may go. The last two change while they are looked at.
+// inside are allowed names that lead to forbidden addresses. The last two change between lookups.
 func inside() map[string][]string {
 	return map[string][]string{
 		"loopback.cco.test":  {"127.0.0.1"},
@@ -38,13 +38,13 @@ func inside() map[string][]string {
 	}
 }
 
-// behind is everything behind a door: names, addresses and one server that all of them lead to.
+// behind is everything behind a door: names, addresses and the one server that they all lead to.
 type behind struct {
 	server net.Listener
-	turns  atomic.Int32 // how often the changing names were asked for
+	turns  atomic.Int32 // how often the changing names were looked up
 
 	mu      sync.Mutex
-	reached []string // addresses that somebody was connected to and should not have been
+	reached []string // addresses to which the door connected and should not have
 	asked   []string // hosts that requests named at a door
 }
 
@@ -68,7 +68,7 @@ func newBehind(ctx context.Context) (*behind, error) {
 	return b, nil
 }
 
-// answer says for which name it was asked, in the worst reading of what it was sent.
+// answer says which name was requested, in the worst reading of the request.
 func answer(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	buf := make([]byte, 16<<10)
@@ -115,7 +115,7 @@ func (b *behind) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, e
 	return addrs, nil
 }
 
-// DialContext leads to the one server, whatever the address, and remembers where nobody should have come.
+// DialContext connects to the one server for every address, and remembers forbidden addresses.
 func (b *behind) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	if address != b.server.Addr().String() && address != publicAddr+":443" && address != publicAddr+":80" {
 		b.mu.Lock()
@@ -132,7 +132,7 @@ func (b *behind) ask(host string) {
 	b.asked = append(b.asked, host)
 }
 
-// clientHello is what TLS says first to a host.
+// clientHello is the first TLS message to a host.
 func clientHello(name string) ([]byte, error) {
 	ours, theirs := net.Pipe()
 	defer func() { _ = ours.Close() }()

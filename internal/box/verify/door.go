@@ -23,7 +23,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// layDoors opens a door for each of the two sessions, as their keepers would, to a network that is not there.
+// layDoors opens a door for each of the two sessions, as their keepers would, to a network that does not exist.
 func (t *trial) layDoors(ctx context.Context) (err error) {
 	if t.behind, err = newBehind(ctx); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (t *trial) layDoor(ctx context.Context, id string) (d *door.Door, err error
 		return nil, err
 	}
 	c.Dir, c.Inside = filepath.Join(t.box.Exchange, id), path.Join(path.Dir(t.place.Exchange), id)
-	c.Token = rand.Text() // with letters, so that their case can be tried
+	c.Token = rand.Text() // with letters, so that the probes can change their case
 	if t.opts.serve != nil {
 		d, err = door.Serve(t.opts.serve(t.behind), c)
 	} else {
@@ -75,7 +75,7 @@ func (t *trial) layDoor(ctx context.Context, id string) (d *door.Door, err error
 	return d, nil
 }
 
-// config is what a door leads to.
+// config is the configuration of a door that leads to behind.
 func (b *behind) config() (c door.Config, err error) {
 	anthropic, err := broker.FindProvider("anthropic")
 	if err != nil {
@@ -110,7 +110,7 @@ func names(table map[string][]string) (list []string) {
 	return list
 }
 
-// throughDoor lets the probes loose that go through a door.
+// throughDoor runs the probes that go through a door.
 func (t *trial) throughDoor(ctx context.Context) error {
 	tried := make(chan struct{})
 	ctx, stop := context.WithCancel(ctx)
@@ -142,7 +142,7 @@ func (t *trial) throughDoor(ctx context.Context) error {
 	return nil
 }
 
-// tryRelay waits to be told the relay's port, and asks there for a name that only the door's record will show.
+// tryRelay waits for the relay's port, and requests a name there that only the door's record will show.
 func (t *trial) tryRelay(ctx context.Context) {
 	port, ok := awaitLine(ctx, filepath.Join(t.box.Exchange, t.mine, probe.RelayFile))
 	if !ok {
@@ -172,12 +172,12 @@ func knock(ctx context.Context, port string) {
 		return
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // whoever has that port on the host may be nobody of ours
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // that port on the host may belong to another program
 	_, _ = io.WriteString(c, "CONNECT "+probe.RelayCheck+":443 HTTP/1.1\r\nHost: "+probe.RelayCheck+":443\r\n\r\n")
 	_, _ = bufio.NewReader(c).ReadString('\n')
 }
 
-// outside asks whether another user of this machine could reach a door. Root tries it, as somebody who is nobody here.
+// outside checks whether another user of this machine could reach a door. Root tries it as a user that does not exist.
 func (t *trial) outside(ctx context.Context) {
 	socket := filepath.Join(t.box.Exchange, t.mine, door.Socket)
 	f := probe.Finding{Probe: probe.DoorOutside, Held: true}
@@ -196,10 +196,10 @@ func (t *trial) outside(ctx context.Context) {
 	t.found[probe.DoorOutside] = f
 }
 
-// nobody is neither the box's user nor anybody who owns anything.
+// nobody is a user who is not the box's user and owns nothing.
 const nobody = 65534
 
-// closedToOthers says whether a directory on the way is its owner's alone.
+// closedToOthers says whether a directory on the way is open only to its owner.
 func closedToOthers(file string) bool {
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if st, err := os.Stat(dir); err == nil && st.Mode().Perm()&0o077 == 0 {

@@ -1,5 +1,5 @@
-// Package verify shows whether a box holds: it lays out bait on the host, lets the probes loose inside and looks
-// afterwards at what they reached.
+// Package verify shows whether a box holds: it lays out bait on the host, runs the probes inside and then checks what
+// they reached.
 package verify
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Result is what came of one probe.
+// Result is the outcome of one probe.
 type Result struct {
 	Probe    string `json:"probe"`
 	What     string `json:"what"`
@@ -29,23 +29,23 @@ type Result struct {
 	Detail   string `json:"detail,omitempty"` // how it got through
 }
 
-// Options are what the suite needs beside the box.
+// Options are the suite's settings beside the box.
 type Options struct {
 	Tool string        // cco-box on the host
-	ID   func() string // makes the id of a session that isn't anybody's
+	ID   func() string // makes the id of an unused session
 
 	// in place of the broker, in a test of the probes themselves
 	serve func(*behind) door.Server
 }
 
-// The limits that the probes run against.
+// The probes run with these limits.
 const (
 	memoryLimit = 128 << 20
 	procsLimit  = 64
 )
 
-// Run runs every probe in two sessions made for it, and removes them. What the box promised and did not keep is in the
-// results; the error is about what could not be tried.
+// Run runs every probe in two sessions made for it, and removes them. The results show the broken promises of the box;
+// the error is about what could not be tried.
 func Run(ctx context.Context, d box.Driver, b *box.Box, o Options) (results []Result, err error) {
 	t := &trial{driver: d, box: b, opts: o, found: map[string]probe.Finding{}}
 	defer func() { err = errors.Join(err, t.clear(context.WithoutCancel(ctx))) }()
@@ -84,7 +84,7 @@ type trial struct {
 	found       map[string]probe.Finding
 }
 
-// results are what came of all probes. What a missing layer would have kept is not promised, and the detail says why.
+// results are the outcomes of all probes. If a layer is missing, its probes are not promised, and the detail says why.
 func (t *trial) results(layers []box.Layer) []Result {
 	promised, lost := t.driver.Promises(t.box), map[string]string{}
 	for _, l := range layers {
@@ -99,7 +99,7 @@ func (t *trial) results(layers []box.Layer) []Result {
 		if !ok {
 			f.Detail = "it gave no answer"
 		}
-		if why := lost[p.Name]; why != "" { // also where the bait itself could not be reached
+		if why := lost[p.Name]; why != "" { // even if the bait itself could not be reached
 			f.Held, f.Detail = false, why
 		}
 		results = append(results, Result{Probe: p.Name, What: p.What, Held: f.Held, Detail: f.Detail,
@@ -108,7 +108,7 @@ func (t *trial) results(layers []box.Layer) []Result {
 	return results
 }
 
-// inside is a call of the probes in the session.
+// inside is a run of the probes in the session.
 func (t *trial) inside(args ...string) box.Exec {
 	return box.Exec{
 		Session: t.mine,
@@ -118,7 +118,7 @@ func (t *trial) inside(args ...string) box.Exec {
 	}
 }
 
-// probeAll lets them all loose at once, and one at a time those that an earlier one took with it.
+// probeAll runs all probes at once, and then separately those that were ended with an earlier one.
 func (t *trial) probeAll(ctx context.Context) error {
 	var direct []string
 	for _, p := range probe.All() {
@@ -147,7 +147,7 @@ func (t *trial) probeAll(ctx context.Context) error {
 			return err
 		}
 		if _, ok := t.found[name]; !ok {
-			t.found[name] = probe.Finding{Probe: name, Held: true, Detail: "whoever tries is killed"}
+			t.found[name] = probe.Finding{Probe: name, Held: true, Detail: "a process that tries is killed"}
 		}
 	}
 	if !t.found[probe.UserNamespace].Held {
@@ -156,7 +156,7 @@ func (t *trial) probeAll(ctx context.Context) error {
 	return nil
 }
 
-// probeRooted tries again as root of a namespace that was made in the box, where one can be had.
+// probeRooted tries again as root of a namespace that was made in the box, if one can be made.
 func (t *trial) probeRooted(ctx context.Context, names []string) error {
 	args := []string{"rooted"}
 	for _, name := range names {
@@ -214,7 +214,7 @@ func (t *trial) bounds(ctx context.Context) error {
 	for _, kind := range probe.Meals() {
 		if kind == probe.Segment && !t.found[probe.OutsideIPC].Held {
 			t.breach(probe.Memory, "System V memory is the host's, and nothing bounds it")
-			continue // what is taken there would stay with the host
+			continue // memory taken there would stay with the host
 		}
 		tries = append(tries, try{probe.Memory, []string{"eat", "512", kind}})
 	}
@@ -237,7 +237,7 @@ func (t *trial) bounds(ctx context.Context) error {
 	return nil
 }
 
-// breach notes what the host saw, whatever the probe itself said.
+// breach records what the host saw, whatever the probe itself reported.
 func (t *trial) breach(name, detail string) {
 	if f, ok := t.found[name]; ok && !f.Held {
 		return
@@ -245,7 +245,7 @@ func (t *trial) breach(name, detail string) {
 	t.found[name] = probe.Finding{Probe: name, Detail: detail}
 }
 
-// inspect looks at the bait, and for what outlived its run.
+// inspect checks the bait, and looks for processes that outlived their run.
 func (t *trial) inspect() {
 	for _, f := range t.host.files {
 		if text, err := os.ReadFile(f.path); err != nil || string(text) != f.text {

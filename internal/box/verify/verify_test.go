@@ -73,7 +73,7 @@ func TestNativeBoxHolds(t *testing.T) {
 	}
 }
 
-// noBox is a driver without any wall: it runs programs on the host as whoever we are. Its mounts are its own, so that
+// noBox is a driver without any wall: it runs programs on the host as our own user. Its mounts are its own, so that
 // what the probes manage to mount harms nobody.
 type noBox struct{ box.Driver }
 

@@ -46,7 +46,7 @@ func agentIn(t *testing.T, b *box.Box) *agent {
 	a := &agent{T: t, d: testDriver(), b: b, host: gittest.At(t, b.Spec.Repo)}
 	must.Do(t, a.d.Create(t.Context(), b, t.Logf))
 	if plain(b) {
-		t.Fatal("the kernel can't be had")
+		t.Fatal("the kernel's isolation is not available")
 	}
 	t.Cleanup(func() { _ = a.d.Destroy(context.WithoutCancel(t.Context()), b) })
 	for _, id := range []string{one, two} {
