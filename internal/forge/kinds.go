@@ -18,15 +18,17 @@ const (
 func all() []kind {
 	return []kind{
 		{GitHub, []string{"github.com", ".ghe.com"}, []string{"GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN",
-			"GITHUB_ENTERPRISE_TOKEN", "CCO_GITHUB_APP_KEY"}},
-		{Gitea, []string{"gitea.com", "codeberg.org"}, []string{"GITEA_TOKEN"}},
+			"GITHUB_ENTERPRISE_TOKEN", "CCO_GITHUB_APP_KEY"}, "X-Hub-Signature-256", inHex("sha256=")},
+		{Gitea, []string{"gitea.com", "codeberg.org"}, []string{"GITEA_TOKEN"}, "X-Gitea-Signature", inHex("")},
 	}
 }
 
 type kind struct {
-	name   Kind
-	hosts  []string // well-known ones; with a dot in front, all below it
-	tokens []string // variables that hold what opens it
+	name      Kind
+	hosts     []string // well-known ones; with a dot in front, all below it
+	tokens    []string // variables that hold what opens it
+	signature string   // the header that signs a webhook
+	signed    func(sent string, body []byte, secret Secret) bool
 }
 
 // Kinds lists the forges, for messages and flags.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"slices"
 	"sync/atomic"
 )
 
@@ -26,7 +26,7 @@ type Event struct {
 	Number int    // 0 where it is about no one pull request
 }
 
-// Receiver takes webhooks of GitHub and Gitea. Got must return soon: it is a hint to poll now.
+// Receiver takes webhooks of every kind of forge. Got must return soon: it is a hint to poll now.
 type Receiver struct {
 	Secret Secret
 	Got    func(Event)
@@ -59,17 +59,19 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // ReadHook checks the signature of a webhook and reads it. Nothing is parsed before it is known to be signed.
 func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) {
-	sent, err := signature(header, secret)
-	if err != nil {
-		return Event{}, err
+	if secret == "" {
+		return Event{}, &SignatureError{Why: "no secret is set"}
+	}
+	kinds := all()
+	i := slices.IndexFunc(kinds, func(k kind) bool { return header.Get(k.signature) != "" })
+	if i < 0 {
+		return Event{}, &SignatureError{Why: "it has no signature (set the same secret on the forge)"}
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return Event{}, fmt.Errorf("read webhook: %w", err)
 	}
-	mac := hmac.New(sha256.New, []byte(secret.Reveal()))
-	_, _ = mac.Write(data)
-	if !hmac.Equal(mac.Sum(nil), sent) {
+	if !kinds[i].signed(header.Get(kinds[i].signature), data, secret) {
 		return Event{}, &SignatureError{Why: "its signature does not match"}
 	}
 	var p struct {
@@ -94,22 +96,11 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 	return e, nil
 }
 
-// signature reads the HMAC that both forges send, or the older header of Gitea's. What has none is not read any
-// further.
-func signature(header http.Header, secret Secret) ([]byte, error) {
-	if secret == "" {
-		return nil, &SignatureError{Why: "no secret is set"}
+// inHex checks an HMAC with SHA-256 that is sent in hex behind a prefix.
+func inHex(prefix string) func(sent string, body []byte, secret Secret) bool {
+	return func(sent string, body []byte, secret Secret) bool {
+		mac := hmac.New(sha256.New, []byte(secret.Reveal()))
+		_, _ = mac.Write(body)
+		return hmac.Equal([]byte(sent), []byte(prefix+hex.EncodeToString(mac.Sum(nil))))
 	}
-	sent, ok := strings.CutPrefix(header.Get("X-Hub-Signature-256"), "sha256=")
-	if !ok {
-		sent = header.Get("X-Gitea-Signature")
-	}
-	if sent == "" {
-		return nil, &SignatureError{Why: "it has no signature (set the same secret on the forge)"}
-	}
-	sum, err := hex.DecodeString(sent)
-	if err != nil || len(sum) != sha256.Size {
-		return nil, &SignatureError{Why: "its signature is no HMAC with SHA-256 in hex"}
-	}
-	return sum, nil
 }
