@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Diff holds the lines of a pull request that a review may speak of: those that changed, and those around them.
+// Diff holds the lines of a pull request that a review may comment on: those that changed, and those around them.
 type Diff map[string]*fileLines
 
 type fileLines struct{ was, now map[int]string }
@@ -151,7 +151,7 @@ func withLines(body string, lines []LineComment) string {
 	return b.String()
 }
 
-// Instead is the body of a review by somebody who may not give its verdict: the verdict is said in words.
+// Instead is the body of a review by an account that may not give its verdict: it says the verdict in words.
 func Instead(v Verdict, body string) string {
 	words := map[Verdict]string{Approve: "**Approved.**", RequestChanges: "**Changes requested.**"}[v]
 	if body == "" {

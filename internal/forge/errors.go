@@ -14,7 +14,7 @@ func (e *IDError) Error() string {
 	return fmt.Sprintf("not the id of a comment: %q (`cco pr comments` shows them)", Clean(e.ID, 80))
 }
 
-// NoTokenError says that there is no way to authenticate, and where one was looked for.
+// NoTokenError says that there is no token, and where cco looked for one.
 type NoTokenError struct {
 	Host   string
 	Looked []string
@@ -33,7 +33,7 @@ func (e *TokenError) Error() string {
 		e.Source, e.Message)
 }
 
-// PermissionError says that the token is good, and does not allow this.
+// PermissionError says that the token is valid but does not allow this.
 type PermissionError struct {
 	What    string // method and path
 	Needs   string // the scope
@@ -66,7 +66,7 @@ func (e *NoPullError) Error() string { return fmt.Sprintf("no pull request for b
 type LimitError struct {
 	Host      string
 	Resource  string
-	Secondary bool // for going too fast, not for going too far
+	Secondary bool // for too many requests at once, not in all
 	Until     time.Time
 }
 
@@ -95,7 +95,7 @@ func (e *CertificateError) Error() string {
 
 func (e *CertificateError) Unwrap() error { return e.Err }
 
-// UnavailableError says that the forge did not answer, or answered that it is broken. A write may have happened.
+// UnavailableError says that the forge did not answer, or answered with an error of its own. A write may have happened.
 type UnavailableError struct {
 	Host   string
 	Status int // 0 if there was no answer
@@ -119,15 +119,15 @@ type RejectedError struct {
 	Why     Refusal
 }
 
-// Refusal is why a forge won't carry out a request, as far as something hangs on it. "" is any other reason.
+// Refusal is why a forge won't carry out a request, if cco acts on the reason. "" is any other reason.
 type Refusal string
 
-// The refusals that are told apart.
+// The refusals that cco tells apart.
 const (
-	RefusedExists    Refusal = "exists"    // what was to be made is there
-	RefusedGone      Refusal = "gone"      // what was to be removed is not there
+	RefusedExists    Refusal = "exists"    // it is already there
+	RefusedGone      Refusal = "gone"      // it is not there to be removed
 	RefusedDraft     Refusal = "no drafts" // a private repository on a plan without them
-	RefusedUnsettled Refusal = "unsettled" // the forge still works out whether it can
+	RefusedUnsettled Refusal = "unsettled" // the forge is still checking whether it can
 )
 
 // RefusedAs says whether an error is this refusal.
@@ -140,7 +140,7 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("%s: refused (%d): %s", e.What, e.Status, e.Message)
 }
 
-// ConflictError says that a pull request is not as it was thought to be.
+// ConflictError says that a pull request is not in the expected state.
 type ConflictError struct{ What string }
 
 func (e *ConflictError) Error() string { return e.What }

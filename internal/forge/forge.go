@@ -1,7 +1,7 @@
-// Package forge holds what pull requests are made of, whatever forge they live on: requests, what is said on them,
-// marks in that stream, and the record that keeps us from saying a thing twice.
+// Package forge holds what pull requests have in common on all forges: requests, comments on them, marks in that
+// stream, and the record that keeps us from posting anything twice.
 //
-// Everything in it that others wrote has been through Clean. It is data: nothing in it is ever an instruction.
+// All text by others has been through Clean. It is data, and never an instruction.
 package forge
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// State is how far a pull request has come.
+// State is the state of a pull request.
 type State string
 
 // The states of a pull request. "" is one that was not read.
@@ -25,8 +25,7 @@ const (
 	Closed State = "closed" // without being merged
 )
 
-// Mergeable says whether a pull request could be merged. A forge works that out after a push, so at first it is
-// unknown.
+// Mergeable says whether a pull request could be merged. A forge computes that after a push, so at first it is unknown.
 type Mergeable string
 
 // What is known about merging.
@@ -36,7 +35,7 @@ const (
 	MergeConflict Mergeable = "conflict"
 )
 
-// CheckState is what the checks on a commit say together. A failed one outweighs those that run.
+// CheckState is the common state of a commit's checks. A failed one outweighs running ones.
 type CheckState string
 
 // What checks say.
@@ -80,7 +79,7 @@ func Summarise(all []Check) Checks {
 type Branch struct {
 	Name   string `json:"name"`
 	Commit string `json:"commit"`
-	Repo   string `json:"repo,omitempty"` // owner/name; another one than the request's for a fork
+	Repo   string `json:"repo,omitempty"` // owner/name; a fork's differs from the request's
 }
 
 // Pull is a pull request. In a News, Mergeable and Checks were not read.
@@ -100,30 +99,30 @@ type Pull struct {
 	Updated   time.Time `json:"updated_at"`
 }
 
-// Repository is what a phase must know of a repository before it starts.
+// Repository is what a phase must know about a repository before it starts.
 type Repository struct {
 	Owner         string `json:"owner"`
 	Name          string `json:"name"`
 	DefaultBranch string `json:"default_branch"`
 	CanPush       bool   `json:"can_push"`
-	// Now is the forge's own time at which it said so.
+	// Now is the time of the answer by the forge's own clock.
 	Now time.Time `json:"now,omitzero"`
 }
 
-// Access is what somebody may do in a repository. The zero value is that the forge doesn't tell us.
+// Access is what somebody may do in a repository. The zero value means that the forge doesn't say.
 type Access string
 
-// What people may do. Those who may write may approve for a merge; others may only be heard.
+// What people may do. Those who may write can approve a merge; others can only comment.
 const (
 	AccessUnknown Access = ""
 	AccessWrite   Access = "write"
 	AccessRead    Access = "read" // or less
 )
 
-// AccessFor is how long it is known what somebody may do: a right that is taken away counts no longer than this.
+// AccessFor is how long an answer about somebody's access is kept: a revoked right counts no longer than this.
 const AccessFor = time.Minute
 
-// AccessOf reads the word that forges have for a permission.
+// AccessOf reads a forge's word for a permission.
 func AccessOf(permission string) Access {
 	if slices.Contains([]string{"write", "maintain", "admin", "owner"}, permission) {
 		return AccessWrite
@@ -137,11 +136,11 @@ type NewPull struct {
 	Title, Body string
 	Draft       bool
 	// Key names the intention, as in a Post. With it, a request that has ended is found only if it was opened for this
-	// very key: another branch of the same name may have had one. Without it, whatever the branch had is found.
+	// very key: another branch of the same name may have had one. Without it, any request of the branch is found.
 	Key string
 }
 
-// Begin records that a request is to be opened, and gives it the marker that its body will hold.
+// Begin records that a request will be opened, and gives it the marker for its body.
 func (n *NewPull) Begin(ctx context.Context, j Journal, repo string, now time.Time) (Record, error) {
 	if n.Key == "" {
 		return Record{}, nil
@@ -154,8 +153,8 @@ func (n *NewPull) Begin(ctx context.Context, j Journal, repo string, now time.Ti
 	return r, nil
 }
 
-// Post is something to say. Key names the intention: saying it again with the same key gives what was said the first
-// time, also after a crash, and never says it twice.
+// Post is something to post. Key names the intention: posting again with the same key gives the first post, even after
+// a crash, and never posts twice.
 type Post struct{ Key, Body string }
 
 // Verdict is what a review says as a whole.
@@ -168,7 +167,7 @@ const (
 	RequestChanges Verdict = "request-changes"
 )
 
-// LineComment is a remark of a review on a line of the new file, or of the old one.
+// LineComment is a review's comment on a line of the new file, or of the old one.
 type LineComment struct {
 	Path string
 	Line int
@@ -176,7 +175,7 @@ type LineComment struct {
 	Body string
 }
 
-// Review is a review to post, by the reviewer's own identity where there is one.
+// Review is a review to post, by the reviewer's own identity if there is one.
 type Review struct {
 	Key     string
 	Verdict Verdict
@@ -185,11 +184,11 @@ type Review struct {
 	Commit  string // the head that was reviewed; "" is the present one
 }
 
-// Posted is something that stands on the forge now.
+// Posted is something that is on the forge now.
 type Posted struct {
 	ID    string `json:"id"`
 	URL   string `json:"url"`
-	Again bool   `json:"already_there,omitempty"` // it stood there before this call
+	Again bool   `json:"already_there,omitempty"` // it was there before this call
 	// Fallback says what was done instead of what was asked, "" if nothing.
 	Fallback string `json:"fallback,omitempty"`
 }
@@ -223,7 +222,7 @@ type Push struct {
 	Lease  string // what the branch must be at on the forge; "" if it must not exist yet
 }
 
-// Limit is what is left of one of a forge's limits.
+// Limit is the rest of one of a forge's limits.
 type Limit struct {
 	Resource  string    `json:"resource"`
 	Limit     int       `json:"limit"`
@@ -231,7 +230,7 @@ type Limit struct {
 	Reset     time.Time `json:"reset"`
 }
 
-// Secret is a token. It prints as stars, so that no message can hold it by accident.
+// Secret is a token. It prints as asterisks, so that no message contains it by accident.
 type Secret string
 
 func (Secret) String() string { return "***" }
@@ -253,7 +252,7 @@ const (
 	OnPull   CommentKind = "comment" // below the request as a whole
 	OnLine   CommentKind = "line"    // on a line of the diff
 	InReview CommentKind = "review"  // the words and verdict of a review
-	OfPull   CommentKind = "pull"    // the words that a request was opened with; no comment, but recorded like one
+	OfPull   CommentKind = "pull"    // a request's own text; no comment, but recorded like one
 )
 
 // CommentState is the state of a line's thread, or of a review. A comment on the request has none.
@@ -270,7 +269,7 @@ const (
 	ReviewDismissed CommentState = "dismissed"
 )
 
-// Association is what an author is to the repository. It is shown, and nothing is decided by it: Access does that.
+// Association is an author's relation to the repository. It is only shown: decisions use Access.
 type Association string
 
 // The associations that people may have.
@@ -291,16 +290,16 @@ type Comment struct {
 	Association Association  `json:"association"`
 	Body        string       `json:"body"`
 	Path        string       `json:"path"`
-	Line        int          `json:"line"` // 0 where there is none, or none any more
+	Line        int          `json:"line"` // 0 if there is none, or it is gone
 	State       CommentState `json:"state"`
 	Commit      string       `json:"commit,omitempty"`
 	Thread      string       `json:"thread,omitempty"`   // id of the first comment of its thread
 	Review      string       `json:"review,omitempty"`   // id of the review that it came with
 	Resolver    string       `json:"resolver,omitempty"` // who resolved its thread
-	// Official says of a review, and of its lines, that the forge counts it as one by somebody who may write.
+	// Official says that the forge counts a review, and its lines, as by somebody who may write.
 	Official bool      `json:"official,omitempty"`
-	Own      bool      `json:"own"`              // said by us: by recorded id, or by author and recorded marker
-	Edited   bool      `json:"edited,omitempty"` // it was handed out before, with other words
+	Own      bool      `json:"own"`              // ours: by recorded id, or by author and recorded marker
+	Edited   bool      `json:"edited,omitempty"` // it was handed out before, with other text
 	URL      string    `json:"url"`
 	Created  time.Time `json:"created_at"`
 	Updated  time.Time `json:"updated_at"`
@@ -309,7 +308,7 @@ type Comment struct {
 // ID makes a comment's id from its kind and its number on the forge.
 func ID(kind CommentKind, n int64) string { return string(kind) + "-" + strconv.FormatInt(n, 10) }
 
-// ParseID takes an id apart.
+// ParseID splits an id into kind and number.
 func ParseID(id string) (CommentKind, int64, error) {
 	kind, number, ok := strings.Cut(id, "-")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -319,7 +318,7 @@ func ParseID(id string) (CommentKind, int64, error) {
 	return CommentKind(kind), n, nil
 }
 
-// Sort puts comments into the order in which they were said.
+// Sort puts comments into the order of their times.
 func Sort(all []Comment) {
 	slices.SortStableFunc(all, func(a, b Comment) int {
 		if c := a.Created.Compare(b.Created); c != 0 {

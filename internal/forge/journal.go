@@ -14,32 +14,32 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Record is one thing that we said or are about to say. It is written down before it is said.
+// Record is one thing that we posted or are about to post. It is recorded before it is posted.
 type Record struct {
 	Key     string // names the intention; unique within a repository
 	Repo    string // host/owner/name
 	Number  int
 	Kind    CommentKind
-	Marker  string // random, hidden in what is said
-	ID      string // "" until it is known to stand on the forge
+	Marker  string // random, hidden in the text
+	ID      string // "" until it is known to be on the forge
 	URL     string
-	Created time.Time // when it was last tried: written down before each attempt
+	Created time.Time // the last attempt, recorded before it is made
 }
 
-// Journal keeps records beyond crashes. The store has one; Memory is one for tests.
+// Journal keeps records across crashes. The store has one; Memory is one for tests.
 type Journal interface {
-	// Begin keeps a record unless its key is known, and gives the one that is kept. Fresh says that it is the new one.
+	// Begin keeps a record unless its key is known, and gives the kept one. Fresh says that it is the new one.
 	Begin(ctx context.Context, r Record) (kept Record, fresh bool, err error)
-	// Try notes that it is tried again, now.
+	// Try records another attempt, now.
 	Try(ctx context.Context, repo, key string, now time.Time) error
-	// Finish notes where what was said stands.
+	// Finish records where the post is.
 	Finish(ctx context.Context, repo, key, id, url string) error
 	// ByID and ByMarker find records; ok says whether there is one.
 	ByID(ctx context.Context, repo, id string) (r Record, ok bool, err error)
 	ByMarker(ctx context.Context, repo, marker string) (r Record, ok bool, err error)
 }
 
-// The marker that we hide in what we say. That it is there proves nothing, since everyone can copy it.
+// The marker that we hide in our posts. Its presence proves nothing, since everyone can copy it.
 const (
 	markerStart = "<!-- cco:"
 	markerEnd   = " -->"
@@ -52,12 +52,11 @@ const maxWords = 65_000
 // NewMarker makes a marker that was never used before.
 func NewMarker() string {
 	var b [markerLen / 2]byte
-	_, _ = rand.Read(b[:]) // never fails, by its own promise
+	_, _ = rand.Read(b[:]) // documented never to fail
 	return hex.EncodeToString(b[:])
 }
 
-// Mark hides a marker in words of ours. Markers that are in them already are made harmless first: a model may have
-// copied one from a comment.
+// Mark hides a marker in our text. It first disables markers in the text: a model may have copied one from a comment.
 func (r Record) Mark(words string) string {
 	words = strings.TrimRight(strings.ReplaceAll(words, markerStart, "<!-- not-cco:"), "\n ")
 	if len(words) > maxWords {
@@ -88,12 +87,12 @@ func Markers(raw string) []string {
 	}
 }
 
-// Opened says whether a request with that body was opened for this record; without a record every one will do.
+// Opened says whether a request with that body was opened for this record; without a record any request counts.
 func (r Record) Opened(raw string) bool {
 	return r.Key == "" || slices.Contains(Markers(raw), r.Marker)
 }
 
-// Unmark takes our marker out of our own words, so that nobody is shown it.
+// Unmark removes our marker from our own text, so that nobody sees it.
 func Unmark(raw string) string {
 	for _, m := range Markers(raw) {
 		raw = strings.ReplaceAll(raw, markerStart+m+markerEnd, "")
@@ -101,7 +100,7 @@ func Unmark(raw string) string {
 	return strings.TrimRight(raw, "\n ")
 }
 
-// Claim marks what was said by us, and takes our markers out of it.
+// Claim marks the comments that are ours, and removes our markers from them.
 func Claim(ctx context.Context, j Journal, repo string, c *Comment, raw string, us []string) (err error) {
 	if c.Own, err = Own(ctx, j, repo, *c, raw, us); c.Own {
 		c.Body = Clean(Unmark(raw), MaxBody)
@@ -109,8 +108,8 @@ func Claim(ctx context.Context, j Journal, repo string, c *Comment, raw string, 
 	return err
 }
 
-// Own says whether something that stands on a forge was said by us: its id is recorded, or it was said by an account of
-// ours with a marker that is recorded for this very place. What is found by its marker is recorded for good.
+// Own says whether a comment on a forge is ours: its id is recorded, or an account of ours wrote it with a marker that
+// is recorded for this very place. The id of one found by its marker is then recorded.
 func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us []string) (bool, error) {
 	if _, ok, err := j.ByID(ctx, repo, c.ID); err != nil || ok {
 		return ok, err
@@ -129,7 +128,7 @@ func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us 
 		if r.Kind == InReview && c.Kind == OnLine && (r.ID == "" || r.ID == c.Review) {
 			return true, nil // a line of a review carries the review's marker
 		}
-		below := r.Kind == OnLine && c.Kind == OnPull // a reply that could not be said in its place
+		below := r.Kind == OnLine && c.Kind == OnPull // a reply that could not be posted in its thread
 		if r.Kind != c.Kind && !below || r.ID != "" && r.ID != c.ID {
 			continue
 		}
@@ -138,25 +137,25 @@ func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us 
 	return false, nil
 }
 
-// Once says a thing that has no other way to be safe from being said twice.
+// Once posts a thing that nothing else protects from being posted twice.
 type Once struct {
 	Journal Journal
-	// Look searches the forge for words of ours with the record's marker.
+	// Look searches the forge for posts of ours with the record's marker.
 	Look func(context.Context, Record) (Posted, bool, error)
-	// Do says it, with the record's marker in it.
+	// Do posts it, with the record's marker in it.
 	Do    func(context.Context, Record) (Posted, error)
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// doubt is how long after an attempt of which it is unknown whether it happened it may still happen: a forge may be at
-// work on a request whose connection is gone.
+// doubt is how long an attempt with an unknown result may still take effect: a forge may be at work on a request whose
+// connection is gone.
 const doubt = 30 * time.Second
 
-// attempts bounds how often a thing is tried to be said when each time it turns out that it was not.
+// attempts bounds how often posting is tried again when it turns out to have failed.
 const attempts = 4
 
-// Say says it, unless it was said.
+// Say posts it, unless it was posted before.
 func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 	if r.Key == "" {
 		return Posted{}, errors.New("say: no key")
@@ -195,26 +194,26 @@ func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 		if _, unclear := errors.AsType[*UnavailableError](err); !unclear || n == attempts-1 {
 			return Posted{}, err
 		}
-		if p, ok, err := o.settle(ctx, kept); err != nil || ok {
+		if p, ok, err := o.lookUntilSure(ctx, kept); err != nil || ok {
 			return o.finish(ctx, kept, p, err)
 		}
 	}
 }
 
-// find looks for what another process began to say. That may have been killed a moment ago, with the forge still at
+// find looks for what another process began to post. That process may have just been killed, with the forge still at
 // work.
 func (o Once) find(ctx context.Context, r Record) (Posted, bool, error) {
 	if p, ok, err := o.Look(ctx, r); err != nil || ok {
 		return p, ok, err
 	}
-	return o.settle(ctx, r)
+	return o.lookUntilSure(ctx, r)
 }
 
-// settle looks for what may have been said until it is sure that it wasn't. It waits from the last attempt on, so that
-// a process that is killed again and again does not wait again and again.
-func (o Once) settle(ctx context.Context, r Record) (Posted, bool, error) {
+// lookUntilSure looks for a post until it is sure that there is none. It waits from the last attempt on, so that a
+// process that is killed repeatedly does not wait repeatedly.
+func (o Once) lookUntilSure(ctx context.Context, r Record) (Posted, bool, error) {
 	for wait := 2 * time.Second; ; wait *= 2 {
-		left := min(doubt, r.Created.Add(doubt).Sub(o.Now())) // a clock that was set back makes it no longer
+		left := min(doubt, r.Created.Add(doubt).Sub(o.Now())) // a clock that was set back must not make it longer
 		if left <= 0 {
 			return Posted{}, false, nil
 		}

@@ -26,7 +26,7 @@ func all() []kind {
 type kind struct {
 	name      Kind
 	hosts     []string // well-known ones; with a dot in front, all below it
-	tokens    []string // variables that hold what opens it
+	tokens    []string // variables that hold its tokens
 	signature string   // the header that signs a webhook
 	signed    func(sent string, body []byte, secret Secret) bool
 }
@@ -51,7 +51,7 @@ func KindOf(host string) (Kind, bool) {
 	return "", false
 }
 
-// TokenVars names the variables that hold what opens a forge. They are the host's: no agent is to have them.
+// TokenVars names the variables that hold a forge's tokens. They are for the host: no agent may have them.
 func TokenVars() []string {
 	vars := []string{"CCO_REVIEWER_TOKEN", "CCO_WEBHOOK_SECRET"}
 	for _, k := range all() {

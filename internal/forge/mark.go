@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Mark says how far the stream of a pull request has been read. It is text that a caller keeps; "" is the beginning.
-// It names everything that was handed out, so that nothing is lost or handed out twice whatever clocks and pages do.
+// Mark says how far the stream of a pull request has been read. It is text that a caller keeps; "" is the beginning. It
+// names everything that was handed out, so that wrong clocks and shifting pages can't lose or repeat anything.
 type Mark string
 
-// place is a comment in a mark, as small as it can be: many are held in memory.
+// place is a comment in a mark, as small as possible: memory holds many.
 type place struct {
 	kind byte
 	id   int64
 }
 
-// Seen is a mark that can be worked with.
+// Seen is a decoded mark.
 type Seen struct {
 	upTo time.Time // nothing that changed before this needs to be asked for
 	was  map[place]uint32
@@ -40,7 +40,7 @@ func (m Mark) Seen() (*Seen, error) {
 	if !ok || err != nil || len(data) < 8 {
 		return nil, errors.New("read mark: it is damaged, or of another version")
 	}
-	if sec := int64(binary.BigEndian.Uint64(data)); sec != 0 { // it was an int64 before it was written
+	if sec := int64(binary.BigEndian.Uint64(data)); sec != 0 { // it was written from an int64
 		s.upTo = time.Unix(sec, 0).UTC()
 	}
 	data = data[8:]
@@ -100,7 +100,7 @@ func (s *Seen) Has(id string) bool {
 	return err == nil && has
 }
 
-// Take notes comments and gives those that are new or say something else than before, in order.
+// Take records comments and gives the new and changed ones, in order.
 func (s *Seen) Take(all []Comment) ([]Comment, error) {
 	var news []Comment
 	for _, c := range all {
@@ -116,7 +116,7 @@ func (s *Seen) Take(all []Comment) ([]Comment, error) {
 		s.was[p] = sum
 		c.Edited = had
 		if c.Kind == InReview && c.State == ReviewCommented && c.Body == "" {
-			continue // it holds line comments and says nothing of its own
+			continue // it only holds line comments
 		}
 		news = append(news, c)
 	}
@@ -124,7 +124,7 @@ func (s *Seen) Take(all []Comment) ([]Comment, error) {
 	return news, nil
 }
 
-// Gone forgets what isn't among all, which must be everything that there is, and gives its ids.
+// Gone forgets what isn't among all, which must be complete, and gives its ids.
 func (s *Seen) Gone(all []Comment) []string {
 	there := map[place]bool{}
 	for _, c := range all {
@@ -143,7 +143,7 @@ func (s *Seen) Gone(all []Comment) []string {
 	return gone
 }
 
-// Stream is what is new in all that was said, with a mark that stands after it.
+// Stream gives the new comments among all, with a mark after them.
 func (s *Seen) Stream(all []Comment) (Stream, error) {
 	out := Stream{Gone: s.Gone(all)}
 	var err error
@@ -169,8 +169,8 @@ func placeOf(id string) (place, error) {
 	return place{kind[0], n}, nil
 }
 
-// fingerprint changes when somebody says something else: other words, or an approval that is taken back. That a thread
-// was resolved, that a line is outdated, or that a newer review stands for an older one is not something said.
+// fingerprint changes when a comment's meaning changes: other text, or an approval that is withdrawn. A resolved
+// thread, an outdated line or a newer review of the same author does not change it.
 func fingerprint(c Comment) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(c.Body))

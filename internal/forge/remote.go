@@ -74,7 +74,7 @@ func parseSCP(raw string) (Remote, error) {
 	return Remote{Scheme: "https", Host: strings.ToLower(host)}.withPath(path, host+":"+path)
 }
 
-// ParseRepo reads what --repo says: OWNER/NAME on the host that is there already, HOST/OWNER/NAME, or a URL.
+// ParseRepo reads what --repo says: OWNER/NAME on the known host, HOST/OWNER/NAME, or a URL.
 func ParseRepo(text string, host Remote) (Remote, error) {
 	if strings.Contains(text, ":") {
 		if strings.Contains(text, "://") || strings.Contains(text, "@") {
@@ -100,7 +100,7 @@ const named = `^[A-Za-z0-9_.-]{1,100}$`
 
 func (r Remote) withPath(path, shown string) (Remote, error) {
 	if r.Host == "ssh.github.com" {
-		r.Host = "github.com" // its way through firewalls that block ssh
+		r.Host = "github.com" // ssh.github.com serves ssh on port 443
 	}
 	if strings.Trim(r.Host, "abcdefghijklmnopqrstuvwxyz0123456789.-:[]") != "" || r.Host == "" {
 		return Remote{}, &RemoteError{Remote: shown, Why: "it has no host"}

@@ -1,9 +1,8 @@
 package forge
 
-// Standing finds among all that was said on a request the verdicts that stand: of every account its last approval, and
-// its requests for changes since. A request for changes is over when that account approves, when anybody dismisses it,
-// or when that account resolves all of its threads; that somebody else resolves them says nothing of what it thinks
-// now.
+// Standing finds a request's current verdicts: each account's last approval, and its requests for changes since. A
+// request for changes is over when that account approves, when anybody dismisses it, or when that account resolves all
+// of its threads; if somebody else resolves them, that says nothing about its opinion.
 func Standing(all []Comment) []Comment {
 	resolved := map[string]string{} // who resolved each thread, by its first comment
 	threads := map[string][]string{}

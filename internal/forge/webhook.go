@@ -13,17 +13,17 @@ import (
 	"sync/atomic"
 )
 
-// maxHook is more than GitHub sends. A body is read before it is known who sent it, so only a few are at once.
+// maxHook is more than GitHub sends. A body is read before its sender is known, so only a few are read at once.
 const (
 	maxHook  = 25 << 20
 	maxHooks = 8
 )
 
-// Event says that something happened, and where. It holds no words: those are read from the forge, so that there is one
-// way for them, no matter who sent the event and how often.
+// Event says that something happened, and where. It holds no text: that is always read from the forge, no matter who
+// sent the event and how often.
 type Event struct {
 	Repo   string // owner/name
-	Number int    // 0 where it is about no one pull request
+	Number int    // 0 if it is about no single pull request
 }
 
 // Receiver takes webhooks of every kind of forge. Got must return soon: it is a hint to poll now.
@@ -57,7 +57,7 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// ReadHook checks the signature of a webhook and reads it. Nothing is parsed before it is known to be signed.
+// ReadHook checks the signature of a webhook and reads it. It parses nothing before it has checked the signature.
 func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) {
 	if secret == "" {
 		return Event{}, &SignatureError{Why: "no secret is set"}

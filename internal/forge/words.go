@@ -20,12 +20,12 @@ const (
 // comment.
 const emptyLink = `(?m)^ {0,3}\[[^\]\n]*\]:[ \t]*(?:#|<>|<#>)[ \t]*(\S.*)$`
 
-// Clean makes words of others fit to be shown and handed on: what a page would hide is made visible, what would steer a
-// terminal or reorder a line is spelled out, and the size is bounded.
+// Clean makes text by others safe to show and pass on: it makes visible what a page would hide, spells out what would
+// steer a terminal or reorder a line, and bounds the size.
 func Clean(s string, most int) string {
 	whole := len(s)
 	if len(s) > 2*most {
-		// What follows could only make it longer, so most of what is left out need not be looked at.
+		// The next steps only make it longer, so most of the excess can be dropped first.
 		s = s[:safetext.Boundary(s, 2*most)]
 	}
 	s = showComments(strings.ReplaceAll(s, "\r", ""))
@@ -54,7 +54,7 @@ func showComments(s string) string {
 			return b.String()
 		}
 		hidden, after, ended := strings.Cut(rest, "-->")
-		// On one line: nothing in it is to be taken for a line that everybody sees.
+		// On one line, so that nothing in it passes for a line that everybody sees.
 		b.WriteString("[hidden: " + strings.Join(strings.Fields(hidden), " ") + "]")
 		if !ended {
 			return b.String()

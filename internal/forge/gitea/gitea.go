@@ -1,4 +1,4 @@
-// Package gitea drives pull requests on Gitea, and on Forgejo where it still speaks Gitea's language.
+// Package gitea drives pull requests on Gitea, and on Forgejo as far as its API is still Gitea's.
 package gitea
 
 import (
@@ -43,7 +43,7 @@ type Forge struct {
 	reviewer *account
 
 	writing   sync.Mutex
-	noReplies bool // guarded by writing: this server has no way to reply
+	noReplies bool // this server can't post replies; guarded by writing
 	polling   sync.Mutex
 	poll      pollState
 
@@ -62,7 +62,7 @@ type account struct {
 	login string
 }
 
-// New makes the forge. It asks nothing yet.
+// New makes the forge. It sends no request yet.
 func New(o Options) (*Forge, error) {
 	if o.Remote.Plain() {
 		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
@@ -151,13 +151,13 @@ func (f *Forge) Us(ctx context.Context) ([]string, error) {
 	return []string{author, reviewer}, err
 }
 
-// Limits is empty: Gitea has none that it tells of. A proxy's 429 is obeyed all the same.
+// Limits is empty: Gitea reports none. A proxy's 429 is still obeyed.
 func (f *Forge) Limits() []forge.Limit { return f.author.wire.Limits() }
 
 // Remote says which repository this is.
 func (f *Forge) Remote() forge.Remote { return f.remote }
 
-// page is the size of a page that every server allows.
+// page is a page size that every server allows.
 const page = 50
 
 // pages calls get until a page is not full.
@@ -170,7 +170,7 @@ func pages(get func(sdk.ListOptions) (int, error)) error {
 	}
 }
 
-// associationOf works out what GitHub would say: Gitea doesn't. What can't be found out is NONE.
+// associationOf works out the association that GitHub would report, because Gitea has none. An unknown one is NONE.
 func (f *Forge) associationOf(ctx context.Context, login string) (forge.Association, error) {
 	return f.assocs.Get(login, func() (forge.Association, error) { return f.askAssociation(ctx, login) })
 }
@@ -200,8 +200,8 @@ func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Associa
 	return forge.AssociationNone, nil
 }
 
-// Access says what somebody may do in the repository. Gitea tells that only to those who administer it, and to everyone
-// of themselves; to others it is unknown.
+// Access says what somebody may do in the repository. Gitea tells that only to administrators of the repository, and to
+// everyone about themselves; to others it is unknown.
 func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
 	if strings.EqualFold(login, f.remote.Owner) {
 		return forge.AccessWrite, nil

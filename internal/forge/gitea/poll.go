@@ -31,8 +31,8 @@ type version struct {
 	sum uint64
 }
 
-// Poll finds out what is new on pull requests of this repository: two requests serve all of them, and those that
-// changed are read as a whole. Gitea has no ETags, and nothing is counted.
+// Poll finds out what is new on pull requests of this repository: two requests serve all of them, and it reads those
+// that changed completely. Gitea has no ETags and no request limits.
 func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News, error) {
 	f.polling.Lock()
 	defer f.polling.Unlock()
@@ -76,7 +76,7 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	return news, nil
 }
 
-// pollPulls finds the requests that changed, those first that changed last.
+// pollPulls finds the requests that changed, the last changed first.
 func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.Watched) (map[int]forge.Pull, error) {
 	c, err := f.author.at(ctx)
 	if err != nil {

@@ -75,10 +75,10 @@ func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (f
 	return forge.Pull{}, &forge.NoPullError{Branch: branch}
 }
 
-// wip is how Gitea knows a draft: by its title.
+// wip is the prefix of a title that makes a request a draft.
 const wip = "WIP: "
 
-// duplicate begins the title of a request that somebody else was quicker with.
+// duplicate begins the title of a request that lost the race against another.
 const duplicate = "[duplicate of #"
 
 // Open opens a pull request, or finds the one that the branch has. Existed says which.
@@ -119,8 +119,8 @@ func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existe
 	}
 }
 
-// onlyOne closes a request that was opened at the same moment as another for the same branch: Gitea lets that happen.
-// The first of them stays, so everyone who looks comes to the same end.
+// onlyOne closes a request that was opened at the same moment as another for the same branch: Gitea allows that. The
+// first of them stays, so every process decides the same.
 func (f *Forge) onlyOne(ctx context.Context, branch string, made forge.Pull) (forge.Pull, bool, error) {
 	first, err := f.Find(ctx, branch)
 	if err != nil || first.Number >= made.Number || first.State != forge.Open {
@@ -251,10 +251,10 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 	}
 }
 
-// mergeTries are some minutes: a busy Gitea takes its time to work out whether a request can be merged.
+// mergeTries take some minutes: a busy Gitea needs time to find out whether a request can be merged.
 const mergeTries = 40
 
-// Branch says where a branch is, "" if there is none.
+// Branch gives the commit of a branch, "" if there is none.
 func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
 	c, err := f.author.at(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// spoken is a comment with its words as they stand on Gitea.
+// spoken is a comment with its raw text from Gitea.
 type spoken struct {
 	forge.Comment
 	raw  string
@@ -31,7 +31,7 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 	if err != nil {
 		return forge.Stream{}, err
 	}
-	plain, err := f.settle(ctx, all)
+	plain, err := f.complete(ctx, all)
 	if err != nil {
 		return forge.Stream{}, err
 	}
@@ -148,8 +148,8 @@ func (f *Forge) lines(ctx context.Context, a *account, number int, review int64)
 	return all, nil
 }
 
-// thread finds out which lines belong together: Gitea holds what is said about the same line for one conversation, and
-// the first of it for resolved.
+// thread finds out which comments belong together: for Gitea, comments on the same line are one conversation, and its
+// first comment says whether it is resolved.
 func thread(lines []spoken) {
 	type place struct {
 		path string
@@ -171,7 +171,7 @@ func thread(lines []spoken) {
 	}
 }
 
-// outdate finds lines that are no longer what they were when they were commented on. Gitea knows, and does not tell.
+// outdate finds lines that are no longer what they were when they were commented on. Gitea knows but does not say.
 func (f *Forge) outdate(ctx context.Context, number int, lines []spoken, commits []string) error {
 	if len(lines) == 0 {
 		return nil
@@ -228,8 +228,8 @@ func (f *Forge) diff(ctx context.Context, number int) (forge.Diff, error) {
 	return forge.ParseDiff(string(text)), nil
 }
 
-// settle completes comments: who says them, and whether that is us.
-func (f *Forge) settle(ctx context.Context, all []spoken) ([]forge.Comment, error) {
+// complete adds to comments what their authors may do, and whether they are ours.
+func (f *Forge) complete(ctx context.Context, all []spoken) ([]forge.Comment, error) {
 	us, err := f.Us(ctx)
 	if err != nil {
 		return nil, err

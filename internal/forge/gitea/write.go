@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
-// say says something once, as an account of ours. The caller holds f.writing.
-func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error),
+// postOnce posts something once, as an account of ours. The caller holds f.writing.
+func (f *Forge) postOnce(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error),
 	do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
 	me, err := f.me(ctx, a)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(f
 	}.Say(ctx, r)
 }
 
-// Comment says something below a pull request.
+// Comment comments on a pull request.
 func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -46,7 +46,7 @@ func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Po
 }
 
 func (f *Forge) comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
-	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
+	posted, err := f.postOnce(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
 		func(forge.Record) ([]spoken, error) { return f.issueComments(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
 			c, err := f.author.at(ctx)
@@ -66,8 +66,8 @@ func (f *Forge) comment(ctx context.Context, number int, p forge.Post) (forge.Po
 	return posted, nil
 }
 
-// Reply answers in the thread of a line comment. Where the server knows no replies it is a review of one comment on the
-// same line, which Gitea shows in the same conversation; where the line is gone it is a comment with a link.
+// Reply answers in the thread of a line comment. If the server has no replies, it posts a review of one comment on the
+// same line, which Gitea shows in the same conversation; if the line is gone, a comment with a link.
 func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error) {
 	kind, _, err := forge.ParseID(to)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 	if i < 0 {
 		return forge.Posted{}, &forge.NotFoundError{What: to + " on pull request " + fmt.Sprint(number)}
 	}
-	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
+	posted, err := f.postOnce(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
 		func(forge.Record) ([]spoken, error) { return f.everything(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
 			if all[i].Line == 0 {
@@ -102,7 +102,7 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 	return posted, nil
 }
 
-// replyBelow answers what can't be answered in its place.
+// replyBelow answers a comment below the request if its thread can't be answered.
 func (f *Forge) replyBelow(ctx context.Context, number int, to spoken, r forge.Record,
 	words string) (forge.Posted, error) {
 	c, err := f.author.at(ctx)
@@ -232,9 +232,9 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 	}
 	commit := p.Head.Sha
 	if r.Verdict != forge.Comments {
-		commit = cmp.Or(r.Commit, commit) // a verdict must never slip onto a newer commit
+		commit = cmp.Or(r.Commit, commit) // a verdict must never apply to a newer commit
 	}
-	posted, err := f.say(ctx, f.reviewer, forge.Record{Key: r.Key, Number: number, Kind: forge.InReview},
+	posted, err := f.postOnce(ctx, f.reviewer, forge.Record{Key: r.Key, Number: number, Kind: forge.InReview},
 		func(forge.Record) ([]spoken, error) { return f.submitted(ctx, number) },
 		func(rec forge.Record) (forge.Posted, error) {
 			return f.postReview(ctx, number, rec, state, fit, commit)
@@ -243,7 +243,7 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 	return posted, err
 }
 
-// submitted reads the reviews that were submitted; one that is pending has not been said.
+// submitted reads the submitted reviews, without pending ones.
 func (f *Forge) submitted(ctx context.Context, number int) ([]spoken, error) {
 	all, err := f.reviews(ctx, f.reviewer, number)
 	var out []spoken

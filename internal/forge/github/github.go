@@ -39,7 +39,7 @@ type Forge struct {
 	author   *account
 	reviewer *account // the author where there is no other
 
-	writing sync.Mutex // one at a time, as GitHub asks for and as looking before saying needs
+	writing sync.Mutex // one at a time: GitHub wants it, and so does looking before posting
 	polling sync.Mutex
 	poll    pollState
 
@@ -57,7 +57,7 @@ type account struct {
 	login string
 }
 
-// New makes the forge. It asks nothing yet.
+// New makes the forge. It sends no request yet.
 func New(o Options) (*Forge, error) {
 	if o.Remote.Plain() {
 		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
@@ -134,7 +134,7 @@ func explain(remote forge.Remote, source string, r *http.Response, what, message
 	return &forge.RejectedError{What: what, Status: r.StatusCode, Message: message, Why: refusal(message)}
 }
 
-// refusal reads GitHub's words, where its status is 422 for all of these.
+// refusal reads GitHub's message, because its status is 422 for all of these.
 func refusal(message string) forge.Refusal {
 	for words, why := range map[string]forge.Refusal{
 		"already exists":                        forge.RefusedExists,
@@ -163,7 +163,7 @@ func (f *Forge) me(ctx context.Context, a *account) (string, error) {
 	return a.login, nil
 }
 
-// Us gives the logins of our identities: the author's, and the reviewer's if that is another.
+// Us gives the logins of our identities: the author's, and the reviewer's if it differs.
 func (f *Forge) Us(ctx context.Context) ([]string, error) {
 	author, err := f.me(ctx, f.author)
 	if err != nil || f.reviewer == f.author {
@@ -173,8 +173,8 @@ func (f *Forge) Us(ctx context.Context) ([]string, error) {
 	return []string{author, reviewer}, err
 }
 
-// Access says what somebody may do in the repository. An association says little of that: members of an organisation
-// and collaborators may be allowed to read alone.
+// Access says what somebody may do in the repository. An association says little about that: members of an organisation
+// and collaborators may have read access only.
 func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
 	return f.access.Get(login, func() (forge.Access, error) { return f.askAccess(ctx, login) })
 }

@@ -47,8 +47,8 @@ type pullNote struct {
 // Poll finds out what is new on pull requests of this repository. Three conditional requests serve all of them; those
 // that changed cost one GraphQL request more for every 25.
 //
-// A request of which Poll can't know what was said since its mark, because the mark is not the one that it handed out
-// last, is read as a whole. Nothing is remembered of a poll that failed.
+// If a request's mark is not the one that Poll handed out last, Poll can't know what is new, and reads all of it. A
+// failed poll changes no state.
 func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News, error) {
 	f.polling.Lock()
 	defer f.polling.Unlock()
@@ -88,7 +88,7 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	return news, nil
 }
 
-// clone copies what a failed poll must not change.
+// clone copies the state that a failed poll must not change.
 func (s pollState) clone() pollState {
 	if s.handed == nil {
 		s.handed = map[int]uint64{}
@@ -97,12 +97,12 @@ func (s pollState) clone() pollState {
 	return s
 }
 
-// horizon is how far back the first poll reads lists of the whole repository. What was not read for longer is read as a
-// whole: the list of all that happened meanwhile would be longer.
+// horizon is how far back the first poll reads lists of the whole repository. Requests that were not read for longer
+// are read completely: the list of all changes since then would be longer.
 const horizon = 3 * 24 * time.Hour
 
-// begin decides from when on the lists must be read, and which requests need to be read as a whole: those that came
-// later, those that were not read for long, and those whose mark is another than the one that was handed out.
+// begin decides from which time the lists must be read, and which requests must be read completely: new ones, those
+// that were not read for long, and those whose mark is not the one that was handed out.
 func (f *Forge) begin(s *pollState, watched []forge.Watched) (behind map[int]bool, err error) {
 	behind = map[int]bool{}
 	var start time.Time
@@ -159,7 +159,7 @@ func (f *Forge) get(ctx context.Context, path string, q url.Values, etag string,
 	return resp, false, err
 }
 
-// pollPulls reads the pull requests that changed, those first that changed last.
+// pollPulls reads the pull requests that changed, the last changed first.
 func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watched) (map[int]forge.Pull, error) {
 	next := pullList{etag: l.etag, newest: l.newest, known: map[int]pullNote{}, hot: map[int]bool{}}
 	for _, w := range watched {
@@ -187,7 +187,7 @@ func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watc
 		if v.node != "" {
 			continue
 		}
-		// One that nobody touched for long, or that is watched only since a moment ago.
+		// It was not touched for long, or has only just been added.
 		p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, n)
 		if err != nil {
 			return nil, err
@@ -247,7 +247,7 @@ func (l *pullList) complete() bool {
 	return true
 }
 
-// gather reads what only GraphQL tells about the requests that were touched, and finds what is new.
+// gather reads what only GraphQL tells about the changed requests, and finds what is new.
 func (f *Forge) gather(ctx context.Context, s *pollState, watched []forge.Watched, pulls map[int]forge.Pull,
 	touched map[int][]spoken, behind map[int]bool) ([]forge.News, error) {
 	var nodes []string
@@ -296,14 +296,14 @@ func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []spoken, t ta
 		return n, err
 	}
 	if lacking(seen, t, said) {
-		// The lines of a review that was long in the making are older than what the list was asked for.
+		// The lines of a review that took long to write are older than the list's start.
 		lines, err := f.lineComments(ctx, w.Number)
 		if err != nil {
 			return n, err
 		}
 		said = append(said, lines...)
 	}
-	plain, err := f.settle(ctx, t, append(unique(said), t.reviews...))
+	plain, err := f.complete(ctx, t, append(unique(said), t.reviews...))
 	if err != nil {
 		return n, err
 	}

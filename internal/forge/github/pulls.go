@@ -43,7 +43,7 @@ func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (f
 			State: "all", Head: f.remote.Owner + ":" + branch, Sort: "created", Direction: "desc", ListOptions: o,
 		})
 		for _, p := range list {
-			// Asked with a head that it doesn't understand, GitHub gives all pull requests.
+			// If it doesn't understand the head, GitHub gives all pull requests.
 			if p.GetHead().GetRef() != branch || !strings.EqualFold(p.GetHead().GetRepo().GetOwner().GetLogin(),
 				f.remote.Owner) {
 				continue
@@ -152,7 +152,7 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 	return forge.Summarise(all), nil
 }
 
-// checkState reads a check run. What isn't known to be good is a failure.
+// checkState reads a check run. Everything but a known success is a failure.
 func checkState(status, conclusion string) forge.CheckState {
 	if status != "completed" {
 		return forge.ChecksPending
@@ -228,7 +228,7 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 	}
 }
 
-// Branch says where a branch is, "" if there is none.
+// Branch gives the commit of a branch, "" if there is none.
 func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
 	ref, _, err := f.author.rest.Git.GetRef(ctx, f.remote.Owner, f.remote.Name, "heads/"+branch)
 	if _, none := errors.AsType[*forge.NotFoundError](err); none {

@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// spoken is a comment with its words as they stand on GitHub, in which markers can be found.
+// spoken is a comment with its raw text from GitHub, which may hold markers.
 type spoken struct {
 	forge.Comment
 	raw string
@@ -42,15 +42,15 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 	}
 	talk := talks[number]
 	all = append(append(all, lines...), talk.reviews...)
-	plain, err := f.settle(ctx, talk, all)
+	plain, err := f.complete(ctx, talk, all)
 	if err != nil {
 		return forge.Stream{}, err
 	}
 	return seen.Stream(plain)
 }
 
-// settle completes comments: what became of their threads, and whether we said them.
-func (f *Forge) settle(ctx context.Context, t talk, all []spoken) ([]forge.Comment, error) {
+// complete adds to comments the state of their threads, and whether they are ours.
+func (f *Forge) complete(ctx context.Context, t talk, all []spoken) ([]forge.Comment, error) {
 	us, err := f.Us(ctx)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (f *Forge) lineComments(ctx context.Context, number int) ([]spoken, error) 
 	return unique(all), nil
 }
 
-// unique drops what a page showed a second time because the pages moved while they were read.
+// unique drops duplicates, which appear when pages shift while they are read.
 func unique(all []spoken) []spoken {
 	at := map[string]int{}
 	var kept []spoken
@@ -147,7 +147,7 @@ func onLine(c *gh.PullRequestComment) spoken {
 		s.Review = forge.ID(forge.InReview, r)
 	}
 	if c.Line == nil && c.GetSubjectType() != "file" {
-		s.State = forge.ThreadOutdated // what a null line means, whatever the schema says
+		s.State = forge.ThreadOutdated // what a null line means in spite of the schema
 	}
 	return s
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// sinceList is a repository-wide list of comments. Its since stays where it is for as long as one page holds what
-// follows it: a moved since is another address, which no ETag knows.
+// sinceList is a repository-wide list of comments. Its since stays the same while one page holds everything after it:
+// another since is another URL, for which there is no ETag.
 type sinceList struct {
 	since time.Time
 	etag  string
 	seen  map[int64]version
 }
 
-// version tells two states of a comment apart, also in the same second.
+// version distinguishes two states of a comment, even in the same second.
 type version struct {
 	at  time.Time
 	sum uint64
@@ -30,8 +30,8 @@ const overlap = time.Minute
 // full is how many comments a list may hold before its since is moved.
 const full = 60
 
-// pollComments reads what changed in a list, by pull request. Full pages are followed by asking for what comes after
-// their last comment, not for the next number: a deleted comment would move one across the border, unseen.
+// pollComments reads what changed in a list, by pull request. After a full page it asks for what follows the last
+// comment, not for the next page number: a deletion would shift a comment to the page before, unseen.
 func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]spoken,
 	read func(*T) spoken) (sinceList, error) {
 	next := sinceList{since: l.since, seen: map[int64]version{}}

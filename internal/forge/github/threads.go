@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
-// talk is what only GraphQL knows about a pull request, or knows for many at once.
+// talk is what only GraphQL tells about a pull request, or tells about many at once.
 type talk struct {
 	reviews []spoken
 	lines   map[string]int    // how many line comments each review has
@@ -27,8 +27,7 @@ type thread struct {
 	resolver           string
 }
 
-// batch is how many pull requests are asked for at once: with their threads, more would be over GitHub's bound on
-// nodes.
+// batch is how many pull requests are asked for at once: with their threads, more would exceed GitHub's limit on nodes.
 const batch = 25
 
 type talkQuery struct {
@@ -128,7 +127,7 @@ func (f *Forge) talkPage(ctx context.Context, nodes []string, reviews, threads *
 		found[p.Number] = t
 		r, th := p.Reviews.PageInfo, p.ReviewThreads.PageInfo
 		if r.HasNextPage || th.HasNextPage {
-			// A list that has ended stays at its end while the other goes on.
+			// A list that has been read stays at its end while the other goes on.
 			if err := f.talkPage(ctx, []string{p.ID}, after(r, reviews), after(th, threads), found); err != nil {
 				return err
 			}
@@ -144,7 +143,7 @@ func after(p pageInfo, before *githubv4.String) *githubv4.String {
 	return before
 }
 
-// inReview reads a review. A pending one is not said yet.
+// inReview reads a review. A pending one does not count.
 func inReview(r reviewNode, number int) (spoken, bool) {
 	c := forge.Comment{
 		ID: idFrom(r.URL, "#pullrequestreview-", forge.InReview), Kind: forge.InReview, Number: number,
@@ -162,7 +161,7 @@ func inReview(r reviewNode, number int) (spoken, bool) {
 	if r.Author != nil {
 		login := r.Author.Login
 		if r.Author.Typename == "Bot" && !strings.HasSuffix(login, "[bot]") {
-			login += "[bot]" // REST has it, GraphQL leaves it out
+			login += "[bot]" // as REST has it; GraphQL leaves it out
 		}
 		u.Login, u.Type = &login, &r.Author.Typename
 	}
@@ -181,7 +180,7 @@ func (a *account) query(ctx context.Context, q any, vars map[string]any) error {
 	return a.graphError(a.graph.Query(wire.AsRead(ctx), q, vars))
 }
 
-// mutate changes something that may be set twice.
+// mutate makes a change that may be repeated.
 func (a *account) mutate(ctx context.Context, m any, input githubv4.Input) error {
 	return a.graphError(a.graph.Mutate(wire.AsRead(ctx), m, input, nil))
 }

@@ -25,7 +25,7 @@ import (
 // Identity is an account that we may act as.
 type Identity struct {
 	Source string // where its token comes from, for messages
-	Login  string // "" where it has to be asked for
+	Login  string // "" if it must be looked up
 	Token  func(context.Context) (forge.Secret, error)
 }
 
@@ -122,7 +122,7 @@ func unquote(s string) string { return strings.Trim(strings.TrimSpace(s), `"'`) 
 type App struct {
 	ID           string // or client id
 	Key          []byte // its private key, PEM
-	Installation int64  // 0 is looked up by repository
+	Installation int64  // 0 looks it up by repository
 }
 
 // app hands out installation tokens and renews them before they end.
@@ -138,7 +138,7 @@ type app struct {
 	expires time.Time
 }
 
-// Identity makes an identity of an App. It asks GitHub for the App's name.
+// Identity makes an identity from an App. It asks GitHub for the App's name.
 func (a App) Identity(ctx context.Context, remote forge.Remote, base http.RoundTripper,
 	clock wire.Clock) (Identity, error) {
 	key, err := parseKey(a.Key)
@@ -183,7 +183,7 @@ func parseKey(data []byte) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// jwt signs who we are. GitHub allows ten minutes; clocks differ, so it begins a minute ago.
+// jwt signs the App's identity. GitHub allows ten minutes; clocks differ, so it begins a minute ago.
 func (s *app) jwt() (forge.Secret, error) {
 	now := s.clock.Now()
 	claims, err := json.Marshal(map[string]any{"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(8 * time.Minute).Unix(),

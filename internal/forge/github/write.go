@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// say says something once, as an account of ours.
-func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error),
+// postOnce posts something once, as an account of ours.
+func (f *Forge) postOnce(ctx context.Context, a *account, r forge.Record, look func(forge.Record) ([]spoken, error),
 	do func(forge.Record) (forge.Posted, error)) (forge.Posted, error) {
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -40,9 +40,9 @@ func (f *Forge) say(ctx context.Context, a *account, r forge.Record, look func(f
 	}.Say(ctx, r)
 }
 
-// Comment says something below a pull request.
+// Comment comments on a pull request.
 func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
-	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
+	posted, err := f.postOnce(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnPull},
 		func(forge.Record) ([]spoken, error) { return f.issueComments(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
 			c, _, err := f.author.rest.Issues.CreateComment(ctx, f.remote.Owner, f.remote.Name, number,
@@ -55,7 +55,7 @@ func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Po
 	return posted, nil
 }
 
-// Reply answers in the thread of a line comment. Where there is no thread it is a comment that names what it answers.
+// Reply answers in the thread of a line comment. Without a thread it is a comment that names what it answers.
 func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error) {
 	kind, id, err := forge.ParseID(to)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 		posted.Fallback = "said below the request: " + to + " has no thread"
 		return posted, err
 	}
-	posted, err := f.say(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
+	posted, err := f.postOnce(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
 		func(forge.Record) ([]spoken, error) { return f.lineComments(ctx, number) },
 		func(r forge.Record) (forge.Posted, error) {
 			root, _, err := f.author.rest.PullRequests.GetComment(ctx, f.remote.Owner, f.remote.Name, id)
@@ -74,7 +74,7 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 				return forge.Posted{}, err
 			}
 			if first := root.GetInReplyTo(); first != 0 {
-				id = first // GitHub takes replies to the first comment of a thread alone
+				id = first // GitHub takes replies only to the first comment of a thread
 			}
 			req, err := f.author.rest.NewRequest(ctx, http.MethodPost, fmt.Sprintf("repos/%s/%s/pulls/%d/comments/%d/replies",
 				f.remote.Owner, f.remote.Name, number, id),
@@ -125,13 +125,13 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 	if err != nil {
 		return forge.Posted{}, err
 	}
-	posted, err := f.say(ctx, f.reviewer, forge.Record{Key: r.Key, Number: number, Kind: forge.InReview},
+	posted, err := f.postOnce(ctx, f.reviewer, forge.Record{Key: r.Key, Number: number, Kind: forge.InReview},
 		func(forge.Record) ([]spoken, error) { return f.restReviews(ctx, number) },
 		func(rec forge.Record) (forge.Posted, error) {
 			posted, err := f.postReview(ctx, number, rec, event, fit)
 			if e, refused := errors.AsType[*forge.RejectedError](err); refused && e.Status == 422 &&
 				(len(fit.Lines) > 0 || fit.Commit != "" && r.Verdict != forge.Approve) {
-				// The diff has changed since we read it. Refused is all or nothing, so nothing of it stands there.
+				// The diff has changed since we read it. A refusal is all or nothing, so nothing of it was posted.
 				if fit, moved = (forge.Diff{}).Fit(r); r.Verdict != forge.Approve {
 					fit.Commit = ""
 				}
@@ -146,7 +146,7 @@ func (f *Forge) review(ctx context.Context, number int, r forge.Review) (forge.P
 	return posted, err
 }
 
-// fit reads the diff that a review speaks of, and moves what doesn't fit into its body.
+// fit reads the diff of a review, and moves comments on other lines into its body.
 func (f *Forge) fit(ctx context.Context, p *gh.PullRequest, r forge.Review) (forge.Review, int, error) {
 	diff := forge.Diff{}
 	head := p.GetHead().GetSHA()
@@ -163,8 +163,8 @@ func (f *Forge) fit(ctx context.Context, p *gh.PullRequest, r forge.Review) (for
 			return r, 0, err
 		}
 	}
-	// Where the head moved under the review, its lines are those of another diff. An approval stays with the commit that
-	// was reviewed: it must never slip onto a newer one.
+	// If the head has moved since, the review's lines belong to another diff. An approval stays with the reviewed commit:
+	// it must never apply to a newer one.
 	fit, moved := diff.Fit(r)
 	return fit, moved, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// The parts of GitHub's own schemas that the fake is held to. testdata/cut.mjs cuts them.
+// The parts of GitHub's own schemas that the fake must follow. testdata/cut.mjs cuts them.
 var (
 	//go:embed testdata/openapi.json
 	openapiJSON []byte
@@ -26,7 +26,7 @@ var (
 	graphqlText string
 )
 
-// contract is GitHub's word about what it takes and answers.
+// contract is GitHub's description of its requests and answers.
 type contract struct {
 	doc   *openapi3.T
 	graph *ast.Schema
@@ -55,7 +55,7 @@ func (c *contract) complain(format string, args ...any) {
 	}
 }
 
-// checkRequest holds a request of the client to the schema.
+// checkRequest checks a client's request against the schema.
 func (c *contract) checkRequest(r *http.Request, body []byte, path string, params map[string]string) {
 	in := c.input(r, path, params)
 	in.Request = r.Clone(r.Context())
@@ -77,12 +77,12 @@ func (c *contract) input(r *http.Request, path string,
 	}
 }
 
-// checkResponse holds an answer of the fake to the schema.
+// checkResponse checks an answer of the fake against the schema.
 func (c *contract) checkResponse(r *http.Request, path string, params map[string]string, status int, header http.Header,
 	body []byte) {
 	op := c.doc.Paths.Value(path).GetOperation(r.Method)
 	if status >= 400 && op.Responses.Value(fmt.Sprint(status)) == nil {
-		return // GitHub doesn't write down every refusal
+		return // GitHub doesn't document every refusal
 	}
 	out := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: c.input(r, path, params), Status: status, Header: header,
@@ -99,8 +99,7 @@ func brief(err error) string {
 	return s[:min(len(s), 1500)]
 }
 
-// complete adds to an answer what the schema requires and the fake has no opinion on. What it adds is checked like the
-// rest.
+// complete adds to an answer the required fields that the fake does not set. They are checked like the rest.
 func (c *contract) complete(r *http.Request, path string, status int, v any) any {
 	op := c.doc.Paths.Value(path).GetOperation(r.Method)
 	resp := op.Responses.Value(fmt.Sprint(status))
@@ -153,7 +152,7 @@ func fillObject(s *openapi3.Schema, v object, depth int) object {
 			continue
 		}
 		if has && given == nil {
-			continue // said to be null: the check will tell whether that is allowed
+			continue // null: the check says whether that is allowed
 		}
 		v[name] = fill(p.Value, given, depth+1)
 	}

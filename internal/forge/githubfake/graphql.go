@@ -21,7 +21,7 @@ type node struct {
 
 type resolver = func(args map[string]any) any
 
-// graphql answers a query or a mutation that holds to the schema.
+// graphql answers a query or a mutation that follows the schema.
 func (s *Server) graphql(c *call) answer {
 	var in struct {
 		Query     string
@@ -62,7 +62,7 @@ func refuse(message string) answer {
 	return answer{200, object{"errors": []any{object{"message": message}}}}
 }
 
-// project picks what was asked for.
+// project picks the requested fields.
 func (s *Server) project(set ast.SelectionSet, n node, vars map[string]any) object {
 	out := object{}
 	for _, sel := range set {
@@ -157,7 +157,7 @@ func (s *Server) pullNode(c *call, id string) any {
 	}}
 }
 
-// connection pages through a list. Its cursors are numbers, which clients must not know.
+// connection pages through a list. Its cursors are numbers, which clients must not rely on.
 func connection(kind string, all []any) resolver {
 	return func(args map[string]any) any {
 		from := 0

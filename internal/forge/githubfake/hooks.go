@@ -13,7 +13,7 @@ import (
 
 type hook struct{ url, secret string }
 
-// AddHook has events of a repository posted to url, signed with secret.
+// AddHook posts events of a repository to url, signed with secret.
 func (s *Server) AddHook(owner, name, url, secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,7 +79,7 @@ func (s *Server) AddCollaborator(owner, name, login string, write bool) {
 	r.version++
 }
 
-// compare tells where two commits part, and little else of what GitHub would.
+// compare gives the merge base of two commits, and little else of what GitHub gives.
 func (s *Server) compare(c *call) answer {
 	base, head, ok := strings.Cut(c.params["basehead"], "...")
 	if at := c.repo.ref(base); at != "" {

@@ -54,7 +54,7 @@ func (s *Server) lineObject(c *call, p *pull, v *lineComment) object {
 	return o
 }
 
-// reallyNull puts in what GitHub sends for outdated comments, whatever its schema says. It comes after the check.
+// reallyNull sets what GitHub really sends for outdated comments, against its schema. It comes after the check.
 func reallyNull(v any) bool {
 	switch v := v.(type) {
 	case object:
@@ -241,7 +241,7 @@ func (s *Server) createReview(c *call) answer {
 	rv := &review{id: s.id(), author: c.who.login, body: in.Body, state: state, commit: cmp.Or(in.CommitID, p.headSHA),
 		submitted: now, updated: now}
 	if in.CommitID != "" && in.CommitID != p.headSHA {
-		// A commit of the request that is no longer its head can be reviewed too, but for lines.
+		// An older commit of the request can be reviewed too, without line comments.
 		if _, err := c.repo.git(c.ctx, "merge-base", "--is-ancestor", in.CommitID, p.headSHA); err != nil ||
 			len(in.Comments) > 0 {
 			return unprocessable("Commit is not part of the pull request")

@@ -1,5 +1,5 @@
 // Package githubfake is a GitHub for tests: real git over http, and the part of the REST and GraphQL interfaces that
-// cco uses. Every request and every answer is checked against GitHub's own schemas; Broken tells what did not hold.
+// cco uses. Every request and every answer is checked against GitHub's own schemas; Broken lists the violations.
 package githubfake
 
 import (
@@ -55,9 +55,9 @@ type limit struct {
 	reset     time.Time
 }
 
-// Counts is what the fake has been asked.
+// Counts counts the fake's requests.
 type Counts struct {
-	Requests    int // all, those answered 304 among them
+	Requests    int // all, including those answered with 304
 	Counted     int // against the limit of REST
 	Points      int // of GraphQL
 	MostAMinute int
@@ -106,14 +106,14 @@ func (s *Server) Remote(owner, name string) forge.Remote {
 	return forge.Remote{Scheme: "http", Host: s.http.Listener.Addr().(*net.TCPAddr).String(), Owner: owner, Name: name}
 }
 
-// Broken tells where a request or an answer did not hold to GitHub's schemas.
+// Broken lists requests and answers that violated GitHub's schemas.
 func (s *Server) Broken() []string {
 	s.contract.mu.Lock()
 	defer s.contract.mu.Unlock()
 	return slices.Clone(s.contract.broken)
 }
 
-// Counts says what the fake has been asked so far.
+// Counts gives the counts so far.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()

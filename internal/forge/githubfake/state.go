@@ -79,7 +79,7 @@ type lineComment struct {
 
 func (r *repo) full() string { return r.owner + "/" + r.name }
 
-// association is what GitHub says about somebody.
+// association is what GitHub says about a user.
 func (r *repo) association(login string) forge.Association {
 	switch {
 	case login == r.owner:

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// Bounds on the answers that are kept to be confirmed instead of sent again.
+// Bounds on the answers that are kept for conditional requests.
 const (
 	cacheBytes = 4 << 20
 	entryBytes = 1 << 20
 )
 
-// cache keeps answers with their ETags. It is the least recently used that goes.
+// cache keeps answers with their ETags. It drops the least recently used one.
 type cache struct {
 	mu    sync.Mutex
 	byKey map[string]*list.Element

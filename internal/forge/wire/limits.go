@@ -14,12 +14,12 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// limits is what a forge has said about how much it will bear.
+// limits is what a forge has said about its limits.
 type limits struct {
 	mu       sync.Mutex
 	known    map[string]forge.Limit
 	until    time.Time // nothing at all before this: a secondary limit
-	resource string    // that brought it about
+	resource string    // that caused it
 	written  time.Time // when the last write was let through
 }
 
@@ -65,7 +65,8 @@ func (l *limits) note(r *http.Response, now time.Time) {
 	}
 	had, has := l.known[name]
 	v := forge.Limit{Resource: name, Limit: limit, Remaining: left, Reset: time.Unix(int64(reset), 0)}
-	// Answers overtake each other; in one window less is newer. A forge has a handful of resources, not hundreds.
+	// Answers overtake each other; in one window the smaller rest is newer. A forge has a handful of resources, not
+	// hundreds.
 	if has && had.Reset.Equal(v.Reset) && had.Remaining < v.Remaining && now.Before(had.Reset) || !has &&
 		len(l.known) > 32 {
 		return
@@ -86,7 +87,7 @@ func (l *limits) blocked(host, resource string, now time.Time) *forge.LimitError
 	return nil
 }
 
-// longest is how long a forge is taken at its word: its limits are those of an hour.
+// longest bounds a wait that a forge asks for: its limits last an hour.
 const longest = time.Hour
 
 // refusal recognises an answer that means "too much" or "too fast", and remembers it for every request that follows.
@@ -109,7 +110,7 @@ func (l *limits) refusal(host, resource string, r *http.Response, data []byte, n
 		}
 		return l.hold(host, resource, now.Add(time.Minute))
 	case secondary || r.StatusCode == http.StatusTooManyRequests:
-		return l.hold(host, resource, now.Add(time.Minute)) // what GitHub asks for where it says no time
+		return l.hold(host, resource, now.Add(time.Minute)) // what GitHub asks for if it names no time
 	}
 	return nil
 }

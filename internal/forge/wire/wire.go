@@ -1,5 +1,5 @@
-// Package wire is the way to a forge over HTTP: it authorises, asks only for what changed, obeys limits, repeats reads
-// that failed and never a write, and turns every refusal into an error that says what to do.
+// Package wire is the way to a forge over HTTP: it authorises, asks only for changes, obeys limits, repeats failed
+// reads but never a write, and turns every refusal into an error that says what to do.
 package wire
 
 import (
@@ -19,30 +19,30 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
-// maxAnswer bounds an answer: a diff of a very large request is the largest thing that is ever asked for.
+// maxAnswer bounds an answer: the largest is the diff of a very large request.
 const maxAnswer = 64 << 20
 
-// reads is how often a read is tried, and limited how often a request is made again because it was refused by a limit.
+// reads is how often a read is tried, and limited how often a request is repeated after a limit refused it.
 const (
 	reads   = 5
 	limited = 4
 )
 
-// Clock is time and chance, brought in from outside so that tests need not wait.
+// Clock provides time and randomness, so that tests need not wait.
 type Clock struct {
 	Now    func() time.Time
 	Sleep  func(context.Context, time.Duration) error
 	Chance func() float64 // from 0 up to 1
 }
 
-// Backoff is how long to wait before try n (from 0) of something that failed: it doubles, and is spread by chance so
-// that many who failed together don't come back together.
+// Backoff is how long to wait before try n (from 0) of something that failed: it doubles, with random jitter, so that
+// many that failed together don't retry together.
 func (c Clock) Backoff(n int) time.Duration {
 	most := min(500*time.Millisecond<<min(n, 10), 30*time.Second)
 	return most/2 + time.Duration(c.Chance()*float64(most/2))
 }
 
-// Real is the time and chance that everyone has.
+// Real is the real clock and real randomness.
 func Real(chance func() float64) Clock {
 	return Clock{Now: time.Now, Chance: chance, Sleep: func(ctx context.Context, d time.Duration) error {
 		t := time.NewTimer(d)
@@ -101,7 +101,7 @@ func (t *Transport) Client() *http.Client {
 	}}
 }
 
-// RoundTrip makes a request as often as is right for it.
+// RoundTrip makes a request, and repeats it where that is safe.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host != t.Host {
 		return nil, fmt.Errorf("%s is not %s: not asked", r.URL.Host, t.Host)
@@ -122,7 +122,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		resp, err := t.try(r, body)
 		if limit, ok := errors.AsType[*forge.LimitError](err); ok && refused < limited {
-			// Refused means not done, so a write may be made again. How long to wait, await knows by now.
+			// A refused write was not done, so it may be repeated. By now await knows how long to wait.
 			refused++
 			if wait := limit.Until.Sub(t.Clock.Now()); wait > t.MaxWait {
 				return nil, err
@@ -203,7 +203,7 @@ func (t *Transport) try(r *http.Request, body []byte) (*http.Response, error) {
 	return resp, nil
 }
 
-// broken sorts out why there was no answer.
+// broken explains why there was no answer.
 func (t *Transport) broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -220,7 +220,7 @@ func (t *Transport) broken(ctx context.Context, err error) error {
 // explain turns a refusal into an error.
 func (t *Transport) explain(r *http.Request, resp *http.Response, data []byte) error {
 	err := t.limits.refusal(t.Host, resource(r), resp, data, t.Clock.Now())
-	// A proxy in trouble may say when to come back, and have passed a write on: that is not refused, but unclear.
+	// A failing proxy may name a time to retry and still have passed a write on: that is not refused, but unclear.
 	if err != nil && (resp.StatusCode < 500 || isRead(r)) {
 		return err
 	}
