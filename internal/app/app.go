@@ -1,5 +1,5 @@
 // Package app wires cco together: settings, stores, boxes, sessions, the way out of a box with its keys. Commands, the
-// engine and tests use it. What it has to say in between goes to its streams.
+// engine and tests use it. Its messages go to its streams.
 package app
 
 import (
@@ -19,13 +19,13 @@ import (
 // Companion is the program with the commands that need an engine and forges.
 const Companion = "cco-cruise"
 
-// App is what commands are wired to. Everything that it gives is made when it is first asked for.
+// App is what commands are wired to. It makes each part on first use.
 type App struct {
 	IO   *term.Streams
 	Env  func(string) string
 	Home string
 	Dirs config.Dirs
-	Dir  string // where the command was given
+	Dir  string // of the command
 }
 
 // New is cco for the user whose process this is.
@@ -68,7 +68,7 @@ func RepoTop(dir string) string {
 	}
 }
 
-// Tool finds the part of cco that runs inside boxes: cco-box beside cco, or cco itself, which can be it too.
+// Tool finds the program of cco that runs inside boxes: cco-box beside cco, or cco itself, which can do the same.
 func Tool() (string, error) {
 	beside, self, err := Beside("cco-box")
 	if err != nil || beside != "" {
@@ -93,12 +93,12 @@ func Beside(name string) (path, self string, err error) {
 	return path, self, nil
 }
 
-// Store opens the records of sessions and phases: most of what only looks needs no more.
+// Store opens the records of sessions and phases: most commands that only look need no more.
 func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	return store.Open(ctx, filepath.Join(a.Dirs.Data, "cco.db"))
 }
 
-// Sessions gives the hand-off. The store stays open until done is called.
+// Sessions gives the session service. The store stays open until done is called.
 func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), err error) {
 	boxes, err := a.Boxes()
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 	return s, func() { _ = st.Close() }, nil
 }
 
-// spawn starts a keeper: this same program, on its own, with nothing of our terminal.
+// spawn starts a keeper: this same program, detached from our terminal.
 func (a *App) spawn(id string, files ...*os.File) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -20,18 +20,18 @@ import (
 	"github.com/cco-dev/cco/internal/provision"
 )
 
-// backend is what cco knows of one beside its driver.
+// backend is what cco knows about a backend besides its driver.
 type backend struct {
 	name, help string
-	ownGuard   bool   // it has the guard's program from elsewhere than beside cco
+	ownGuard   bool   // its guard program does not come from beside cco
 	nests      bool   // sessions can run containers of their own
-	weaker     string // the flags of a box for machines that lack what this one needs
+	weaker     string // flags for a weaker box on machines that lack what this one needs
 	driver     func(a *App, p parts) box.Driver
-	// spec adds what only this backend is told, nil if there is nothing.
+	// spec adds this backend's own settings; nil if there are none.
 	spec func(ctx context.Context, a *App, c config.Box, s *box.Spec) error
 }
 
-// parts are what drivers are made of.
+// parts are what drivers need.
 type parts struct {
 	tool, guard string
 	user        config.Config
@@ -51,7 +51,7 @@ func backends() []backend {
 	}
 }
 
-// find gives a backend, an empty one if there is none of that name.
+// find gives the backend of that name, or an empty one.
 func find(name string) backend {
 	list := backends()
 	i := slices.IndexFunc(list, func(b backend) bool { return b.name == name })
@@ -80,7 +80,7 @@ func BackendHelp() string {
 	return text.String()
 }
 
-// DefaultBackend is what suits this machine.
+// DefaultBackend is the backend that suits this machine.
 func DefaultBackend() string {
 	if runtime.GOOS == "linux" {
 		return "native"
@@ -180,7 +180,7 @@ func worktreeSpec(ctx context.Context, a *App, _ config.Box, s *box.Spec) error 
 	return nil
 }
 
-// abs is a path of the settings from where the command was given.
+// abs resolves a path of the settings from the command's directory.
 func (a *App) abs(name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name

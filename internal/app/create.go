@@ -12,13 +12,13 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
-// Created is a box as it is after it was asked for.
+// Created is a box after Create.
 type Created struct {
 	Made   bool // it was not there before
 	Status box.Status
 }
 
-// Tell says what a user should know of it.
+// Tell prints what a user should know about it.
 func (c Created) Tell(io *term.Streams) {
 	if !c.Made {
 		io.Say("box %s is there and running (%s)", c.Status.Name, c.Status.Backend)
@@ -33,7 +33,7 @@ func (c Created) Tell(io *term.Streams) {
 	}
 }
 
-// WarnOpen says what it means that a box reaches every host, if it does.
+// WarnOpen warns about a box that reaches every host, if it does.
 func WarnOpen(io *term.Streams, name, mode string) {
 	if mode == box.NetworkOpen {
 		io.Warn("box %s reaches every public host: what an agent reads there can lead it astray, and what it reads here "+
@@ -68,14 +68,14 @@ func (a *App) Create(ctx context.Context, name string, cfg config.Config, kernel
 			find(backend).weaker)
 	}
 	if err != nil || !c.Made {
-		c.Status = box.Status{Name: name, Backend: backend} // to look at its layers takes time
+		c.Status = box.Status{Name: name, Backend: backend} // looking at its layers takes time
 		return c, err
 	}
 	c.Status, err = boxes.Status(ctx, name)
 	return c, err
 }
 
-// SetNetwork changes the mode of a box that is there. It holds for what is started from now on.
+// SetNetwork changes the mode of an existing box. It holds for what is started from now on.
 func (a *App) SetNetwork(ctx context.Context, name, mode string) error {
 	boxes := &box.Boxes{Data: a.Dirs.Data}
 	return boxes.Change(ctx, name, func(s *box.Spec) error { s.Network = mode; return nil })

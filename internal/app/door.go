@@ -23,7 +23,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// KeyError says that an agent could not reach its model, and what was looked at.
+// KeyError says that an agent has no key for its model, and where cco looked for one.
 type KeyError struct {
 	agent    string
 	provider broker.Provider
@@ -36,7 +36,7 @@ func (e *KeyError) Error() string {
 		e.agent, e.provider.Name, strings.Join(e.provider.KeyVars, ", "), e.provider.Name, e.settings, e.provider.BaseVar)
 }
 
-// ClosedError says that an agent could not reach its model because its box is to reach nothing.
+// ClosedError says that an agent can't reach its model because its box has no network.
 type ClosedError struct{ box, agent string }
 
 func (e *ClosedError) Error() string {
@@ -80,14 +80,14 @@ func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (c door.C
 	return c, err
 }
 
-// upstream is a model, and where its key is. That is got when the door opens, and only then.
+// upstream is a model, and where its key is. The key is loaded only when the door opens.
 func (a *App) upstream(provider, agentName string, cfg config.Config) (up broker.Upstream, err error) {
 	if up.Provider, err = broker.FindProvider(provider); err != nil {
 		return up, err
 	}
 	if base := a.Env(up.Provider.BaseVar); base != "" {
 		if up.Base, err = url.Parse(base); err != nil {
-			return up, fmt.Errorf("%s: not a URL", up.Provider.BaseVar) // what it says may have a password in it
+			return up, fmt.Errorf("%s: not a URL", up.Provider.BaseVar) // its error may hold a password
 		}
 	}
 	source, found := a.keySource(up.Provider, cfg)
@@ -101,7 +101,7 @@ func (a *App) upstream(provider, agentName string, cfg config.Config) (up broker
 	return up, source.Check(a.Env)
 }
 
-// keySource is where a provider's key is: where the user's settings say, or else in the first of its variables that is
+// keySource is where a provider's key is: as the user's settings say, or else in the first of its variables that is
 // set.
 func (a *App) keySource(p broker.Provider, cfg config.Config) (broker.KeySource, bool) {
 	if k := cfg.Keys[p.Name]; !k.IsZero() {
@@ -115,12 +115,12 @@ func (a *App) keySource(p broker.Provider, cfg config.Config) (broker.KeySource,
 	return broker.KeySource{Env: p.KeyVars[i]}, true
 }
 
-// unguarded says whether programs in a box have the host's network whatever cco does.
+// unguarded says whether programs in a box have the host's network, which cco can't close.
 func unguarded(b *box.Box) bool {
 	return b.Backend == "worktree" && slices.Contains(b.Spec.Accept, worktree.AcceptNoKernel)
 }
 
-// loopback says whether an address is on this very machine, where a model may want no key.
+// loopback says whether an address is on this machine, where a model may need no key.
 func loopback(u *url.URL) bool {
 	if u == nil {
 		return false
@@ -129,7 +129,7 @@ func loopback(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Prices are those that cco knows, with the user's own in their place or beside them.
+// Prices are those that cco knows, replaced or extended by the user's own.
 func (a *App) Prices() (broker.Prices, error) {
 	known, err := broker.DefaultPrices()
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *App) Prices() (broker.Prices, error) {
 	return append(known, own...), nil
 }
 
-// ConfigIn reads the settings that hold in a repository. What of them was not followed was said when it was sent.
+// ConfigIn reads the settings that hold in a repository. The user was told at the push which of them were ignored.
 func (a *App) ConfigIn(repo string) (config.Config, error) {
 	c, _, err := config.Load(a.sources(repo))
 	return c, err

@@ -9,7 +9,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Model is the way to an agent's model from the host itself.
+// Model gives access to an agent's model from the host itself.
 func (a *App) Model(ctx context.Context, rec store.Session) (broker.Upstream, error) {
 	b, err := (&box.Boxes{Data: a.Dirs.Data}).Record(rec.Box)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/door"
 )
 
-// sources are where the settings come from that hold in a repository; "" is none.
+// sources are the files of the settings that hold in a repository; "" is none.
 func (a *App) sources(repo string) config.Sources {
 	s := config.Sources{UserFile: a.Dirs.File(), Env: a.Env, Home: a.Home}
 	if repo != "" {
@@ -26,13 +26,13 @@ func (a *App) sources(repo string) config.Sources {
 	return s
 }
 
-// Permit is something that may leave a box, and on whose word.
+// Permit is something that may leave a box, and who allowed it.
 type Permit struct {
 	Rule string `json:"rule"`
 	From string `json:"from"`
 }
 
-// network says what may leave a box. What is allowed is read anew at each decision.
+// network says what may leave a box. The rules are read again for each decision.
 func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.Config) (c broker.Config, err error) {
 	if c.Mode, err = a.Mode(b, repo, cfg); err != nil || c.Mode == broker.ModeNone {
 		return c, err
@@ -51,7 +51,7 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 		}
 		cfg, err := a.ConfigIn(repo)
 		if err != nil {
-			return nil // closed, until somebody mends the settings
+			return nil // closed, until somebody corrects the settings
 		}
 		list, err := a.Permits(context.WithoutCancel(ctx), spec, cfg, known)
 		if err != nil {
@@ -83,7 +83,7 @@ func (a *App) Mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, err
 	return broker.ParseMode(mode)
 }
 
-// Permits is everything that is allowed. An entry that is no rule is an error, and so is a set that can't be found.
+// Permits gives everything that is allowed. An entry that is no rule is an error, and so is an unknown set.
 func (a *App) Permits(ctx context.Context, spec box.Spec, cfg config.Config, known *SetCache) ([]Permit, error) {
 	var list []Permit
 	for _, s := range []struct {
@@ -139,8 +139,8 @@ func (c *SetCache) Load(ctx context.Context, name string) (sets.Set, error) {
 	return set, nil
 }
 
-// OpenDoor opens a door for what belongs to no session: a shell, or the commands that set a box up. It leads to no
-// model, and is nil where the box has no network.
+// OpenDoor opens a door for programs outside sessions: a shell, or the commands that set a box up. It leads to no
+// model, and is nil if the box has no network.
 func (a *App) OpenDoor(ctx context.Context, b *box.Box, who string) (*door.Door, error) {
 	top := RepoTop(a.Dir)
 	cfg, err := a.ConfigIn(top)
@@ -164,7 +164,7 @@ func (e *NoNetworkError) Error() string {
 		e.Box, e.Box)
 }
 
-// networkMode refuses what is no mode.
+// networkMode refuses an unknown mode.
 func networkMode(s string) (string, error) {
 	if s != "" && !slices.Contains(box.Networks(), s) {
 		return "", Usagef("no network %q; there are %s", s, strings.Join(box.Networks(), ", "))

@@ -18,8 +18,8 @@ func (a *App) Install(ctx context.Context, ad agent.Adapter, version string,
 	return install.Install(ctx, a.Dirs.Data, ad, version, at)
 }
 
-// program finds an agent's program for a session, and the directories that its box must be shown. A program that isn't
-// on the host may still be in the box.
+// program finds an agent's program for a session, and the directories that its box must see. A program that isn't on
+// the host may still be in the box.
 func (a *App) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string,
 	err error) {
 	if m, ok := d.(box.Machine); ok {
@@ -32,8 +32,8 @@ func (a *App) program(ctx context.Context, ad agent.Adapter, b *box.Box, d box.D
 	return p.Path, []string{p.Dir}, err
 }
 
-// machineProgram is program for a box that is a machine of its own: what is installed for its platform, else what it
-// has itself, else the pinned version, which is installed now.
+// machineProgram is program for a box that is a machine of its own: it takes what is installed for its platform, else
+// what the machine has, else the pinned version, which it installs now.
 func (a *App) machineProgram(ctx context.Context, ad agent.Adapter, b *box.Box, d box.Driver,
 	m box.Machine) (path string, dirs []string, err error) {
 	goos, arch, err := m.Platform(ctx, b)
@@ -53,7 +53,7 @@ func (a *App) machineProgram(ctx context.Context, ad agent.Adapter, b *box.Box, 
 	return p.Path, []string{p.Dir}, nil
 }
 
-// askTime is how long a program in a machine without the processor's help may take to say its version.
+// askTime is how long a program in an emulated machine may take to say its version.
 const askTime = 2 * time.Minute
 
 // machineHas asks a machine whether it has an agent's program, in a version that cco can drive.

@@ -21,8 +21,8 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Adopt takes up a phase whose record is gone, and gives its new id and its pull request. The file that it reads lay
-// where agents can write, so nothing in it is believed that the forge and the user's repository don't say too.
+// Adopt continues a phase whose record is gone, and gives its new id and its pull request. Agents could write the file
+// that it reads, so it believes only what the forge and the user's repository confirm.
 func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url string, err error) {
 	was, err := readShown(dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *Phases) adopted(was steps.Shown, repo string, pull forge.Pull, who Work
 	return st, CheckSpec(spec)
 }
 
-// taskOf is what the pull request says of the task: no agent can write there.
+// taskOf reads the task from the pull request, where no agent can write.
 func taskOf(p forge.Pull, was steps.Shown) string {
 	task := p.Body
 	if i := strings.LastIndex(task, "\n\nPlan: `"); i >= 0 {
@@ -96,11 +96,11 @@ func taskOf(p forge.Pull, was steps.Shown) string {
 	return cmp.Or(strings.TrimSpace(task), was.Task)
 }
 
-// Workers are the agents of a phase, where they are not the settings'.
+// Workers are the agents of a phase, if they differ from the settings.
 type Workers struct{ Planner, Reviewer, Fixer string }
 
-// ours lists what a phase said whose record is gone: by an account of ours, and with a marker, which is shown to
-// readers. It must not be taken for what a person wants.
+// ours lists the comments of a phase whose record is gone: those by an account of ours that have a marker, which
+// readers can see. They must not be taken for a person's wishes.
 func ours(ctx context.Context, f Forge, pr int) ([]string, error) {
 	us, err := f.Us(ctx)
 	if err != nil {

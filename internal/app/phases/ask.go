@@ -17,10 +17,10 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// askTime bounds a light question: its answer is only a name.
+// askTime bounds a simple question: its answer is only a name.
 const askTime = 30 * time.Second
 
-// ask puts a light question to the model of an agent, from the host and without tools.
+// ask asks an agent's model a simple question, from the host and without tools.
 func (a *Phases) ask(ctx context.Context, w cruise.Worker, prompt string) (string, error) {
 	cfg, err := a.Config()
 	if err != nil {

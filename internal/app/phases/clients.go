@@ -32,7 +32,7 @@ func (a *Phases) gitea(_ context.Context, st *store.Store, remote forge.Remote, 
 	return gitea.New(o)
 }
 
-// github connects as the user, or as an App where there is no user; where there are both, the App reviews.
+// github connects as the user, or as an App if there is no user; if there are both, the App reviews.
 func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remote, named bool) (Forge, error) {
 	o := github.Options{Remote: remote, Journal: st.Journal(), Clock: wire.Real(rand.Float64)}
 	if remote.Scheme == "https" {
@@ -63,8 +63,8 @@ func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remot
 	return github.New(o)
 }
 
-// app gives the GitHub App that the user has set up, nil if there is none. What it signs is good for ten minutes, so it
-// goes to no host but the one that it is for.
+// app gives the GitHub App that the user has set up, nil if there is none. What it signs is valid for ten minutes, so
+// it goes only to the host that it is for.
 func (a *Phases) app(ctx context.Context, remote forge.Remote, named bool, clock wire.Clock) (*github.Identity, error) {
 	id, file := a.Env("CCO_GITHUB_APP_ID"), a.Env("CCO_GITHUB_APP_KEY")
 	kind, known := forge.KindOf(remote.Host)

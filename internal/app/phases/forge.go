@@ -17,7 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Where says which repository on which forge is meant, where the git remote doesn't.
+// Where says which repository on which forge is meant, if the git remote doesn't.
 type Where struct {
 	Forge  string // a kind, or with an address: "gitea=https://git.example.org"
 	Repo   string // OWNER/NAME or HOST/OWNER/NAME
@@ -25,7 +25,7 @@ type Where struct {
 	Branch string
 }
 
-// Forge is a forge with what commands need beside what phases do.
+// Forge is a forge with what commands need in addition to what phases need.
 type Forge interface {
 	steps.Forge
 	Find(ctx context.Context, branch string) (forge.Pull, error)
@@ -34,7 +34,7 @@ type Forge interface {
 	Limits() []forge.Limit
 }
 
-// forges opens each repository's forge once: what it has read and what is left of its limits is kept with it.
+// forges opens each repository's forge once, because the forge remembers what it has read and the rest of its limits.
 func (a *Phases) forges(st *store.Store) func(context.Context, string) (steps.Forge, error) {
 	var mu sync.Mutex
 	open := map[string]steps.Forge{}
@@ -65,7 +65,7 @@ func (a *Phases) Forge(ctx context.Context, st *store.Store, dir string, w Where
 			return nil, err
 		}
 	}
-	// Only a host that the user names is trusted with a token that is for no host in particular.
+	// A token that is for no particular host goes only to a host that the user names.
 	named := base != "" || strings.Count(w.Repo, "/") > 1
 	c, err := a.client(ctx, remote, forge.Kind(cmp.Or(kind, a.Env("CCO_FORGE"))))
 	if err != nil {
@@ -120,13 +120,13 @@ func rebase(r forge.Remote, base string) (forge.Remote, error) {
 // client is a kind of forge that cco can talk to.
 type client struct {
 	kind   forge.Kind
-	host   string // the variable by which its own tools are told of a host, or of an address
+	host   string // the variable that tells its own tools a host or an address
 	ask    string // a path that only such a forge answers
-	header string // or answers with this header, whatever the answer is
+	header string // or answers with this header in any answer
 	open   func(a *Phases, ctx context.Context, st *store.Store, r forge.Remote, named bool) (Forge, error)
 }
 
-// clients are all of them, in the order in which an unknown host is asked.
+// clients lists all of them, in the order in which cco tries them on an unknown host.
 func clients() []client {
 	return []client{
 		{kind: forge.Gitea, host: "GITEA_SERVER_URL", ask: "/api/v1/version", open: (*Phases).gitea},
@@ -134,7 +134,7 @@ func clients() []client {
 	}
 }
 
-// client finds what talks to a host: by flag, by name, by the user's own settings, and at last by asking it.
+// client finds the client for a host: by flag, by name, by the user's own settings, and last by asking the host.
 func (a *Phases) client(ctx context.Context, r forge.Remote, said forge.Kind) (client, error) {
 	all := clients()
 	kind := said

@@ -1,4 +1,4 @@
-// Package phases wires what carries phases: forges, the engine, and a model for light questions. It is linked into
+// Package phases wires what phases need: forges, the engine, and a model for simple questions. It is linked into
 // cco-cruise alone, because every start of cco would pay for it.
 package phases
 
@@ -24,13 +24,13 @@ import (
 // Phases is cco with an engine.
 type Phases struct {
 	*app.App
-	// Wrap puts something between the engine and what phases do, if it is set: tests put trouble there.
+	// Wrap, if set, wraps the steps of phases: tests inject failures there.
 	Wrap func(cruise.Steps) cruise.Steps
-	// Quiet is how long comments are waited for that belong together; 0 is the usual time.
+	// Quiet is how long a phase waits for further comments; 0 is the usual time.
 	Quiet time.Duration
 }
 
-// engine is how the engine is spoken to.
+// engine is the client of the engine.
 func (a *Phases) engine() *serve.Client {
 	return &serve.Client{Data: a.Dirs.Data, Launch: a.launch, Report: a.IO.Progress}
 }
@@ -56,8 +56,8 @@ func (a *Phases) launch() error {
 	return err
 }
 
-// drawPhase gives an id that no phase has, with a workspace that no session has: either would be taken for the new
-// one's.
+// drawPhase gives an id that no phase has, and whose workspace no session has: the new phase would take either for its
+// own.
 func drawPhase(ctx context.Context, st *store.Store, draw func() string) (string, error) {
 	const most = 100
 	for range most {
@@ -78,7 +78,7 @@ func drawPhase(ctx context.Context, st *store.Store, draw func() string) (string
 	return "", fmt.Errorf("no free id of a phase in %d draws", most)
 }
 
-// find gives the phase that is meant: the named one, or without a name that of the branch that is checked out.
+// find gives the named phase, or without a name that of the current branch.
 func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Phase, error) {
 	if id != "" {
 		return st.Phase(ctx, id)
@@ -98,7 +98,7 @@ func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Ph
 	return p, err
 }
 
-// only gives the one living phase of a repository, where there is just one: its branch need not be checked out.
+// only gives the one living phase of a repository, if there is just one: its branch need not be checked out.
 func only(ctx context.Context, st *store.Store, repo string, none error) (store.Phase, error) {
 	list, err := st.Phases(ctx, 1000)
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *Phases) Load(ctx context.Context, id string) (store.Phase, cruise.State
 }
 
 // SendAll gives an event to all phases that were paused or ask, and says how many are alive. Starting the engine
-// carries on the others.
+// continues the others.
 func (a *Phases) SendAll(ctx context.Context, ev cruise.Event) (alive int, err error) {
 	db, err := a.Store(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Serve runs the phases of this machine, until there has been none for a while if idle says so. It takes webhooks at
+// Serve runs the phases of this machine, until there has been none for a while if idle says so. It receives webhooks at
 // an address, if there is one.
 func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) error {
 	svc, done, err := a.Sessions(ctx)
@@ -28,7 +28,7 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 		return err
 	}
 	defer done()
-	svc.Report = a.IO.Detail // what phases do is in their own logs
+	svc.Report = a.IO.Detail // phases have their own logs
 	cfg, err := a.Config()
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func wake(st *store.Store, e serve.Engine, phase string) error {
 	return e.Send(flow, cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()})
 }
 
-// hooks listens for webhooks. What they say is only a hint to look: nothing in them is believed.
+// hooks listens for webhooks. They are only a hint to look: nothing in them is trusted.
 func (a *Phases) hooks(ctx context.Context, address string, st *store.Store, w *steps.Watcher) (net.Listener,
 	http.Handler, error) {
 	secret := a.Env("CCO_WEBHOOK_SECRET")
@@ -101,7 +101,7 @@ func receiver(secret forge.Secret, st *store.Store, wake func(phase string)) htt
 	return &forge.Receiver{Secret: secret, Got: func(e forge.Event) {
 		list, err := st.Phases(context.Background(), 1<<20)
 		if err != nil {
-			return // the next look finds what there is
+			return // the next look finds the news
 		}
 		for _, p := range list {
 			if !p.Ended && e.Number != 0 && p.PRNumber == e.Number && strings.Contains(p.PRURL, "/"+e.Repo+"/") {

@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// CheckSpec refuses what no phase could be.
+// CheckSpec refuses an impossible phase.
 func CheckSpec(s cruise.Spec) error {
 	kinds := cruise.Kinds()
 	for _, w := range []cruise.Worker{s.Planner, s.Reviewer, s.Fixer} {
@@ -57,8 +57,7 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 	return id, a.engine().Start(ctx, id, state)
 }
 
-// check refuses at once what the phase would only ask about later: a box that isn't there, a forge that can't be
-// reached.
+// check refuses at once what would stop the phase later: a missing box, a forge that can't be reached.
 func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec) error {
 	if _, _, err := svc.Boxes.Ready(ctx, s.Box); err != nil {
 		return err
@@ -93,7 +92,7 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 	return err
 }
 
-// StateError says that a phase is not in a state for what was asked.
+// StateError says that a phase's state does not allow what was asked.
 type StateError struct{ ID, Why string }
 
 func (e *StateError) Error() string { return "phase " + e.ID + ": " + e.Why }
