@@ -111,8 +111,8 @@ func (t *tunnel) serveHTTP(early bool, back <-chan struct{}) error {
 		asked, err := parseTarget(r.Host, t.target.port)
 		if err != nil || asked != t.target || r.Method == http.MethodConnect {
 			w.Header().Set("Connection", "close")
-			d.answerText(w, &e, http.StatusForbidden, Refused, "the request asks for "+printable(r.Host, 80)+", and CONNECT asked for "+
-				t.target.String())
+			d.answerText(w, &e, http.StatusForbidden, Refused, "the request asks for "+printable(r.Host, 80)+
+				", and CONNECT asked for "+t.target.String())
 			return
 		}
 		d.forward(w, r, t.target, &e)
