@@ -1,5 +1,5 @@
 // Package door opens the way out of a box for a program that runs in it: a broker behind a unix socket, the record of
-// what leaves, and what the program needs to find it.
+// what leaves, and the variables by which the program finds it.
 package door
 
 import (
@@ -27,22 +27,22 @@ const Socket = "door.sock"
 
 // Config says what may leave a box, and where its door is.
 type Config struct {
-	broker.Config // a token is made where there is none
+	broker.Config // if it has no token, one is made
 
-	// Dir is where the socket is made: in a new directory there, which the program is shown, or with Inside in Dir itself.
+	// Dir is where the socket is made: in a new directory there that the program is shown or, with Inside, in Dir itself.
 	Dir    string
-	Inside string // Dir as the program sees it already
+	Inside string // Dir as the program already sees it
 	Log    string // the file of the record, in place of Record
-	Bodies string // the file for what passes on the routes to models; "" keeps nothing of it
+	Bodies string // the file for requests and answers of models; "" keeps none
 }
 
-// Server is what answers behind a door. The broker is one.
+// Server answers behind a door. The broker is one.
 type Server interface {
 	Serve(net.Listener) error
 	Close() error
 }
 
-// Door is a program's way out. A nil one is none.
+// Door is a program's way out. A nil Door is no way out.
 type Door struct {
 	broker *broker.Door
 	limits broker.Limits
@@ -51,7 +51,7 @@ type Door struct {
 	close  func()
 }
 
-// Open gets the keys and opens a door. It is nil if nothing could leave by it.
+// Open gets the keys and opens a door. It returns nil if nothing could leave by it.
 func Open(ctx context.Context, c Config) (*Door, error) {
 	if len(c.Models) == 0 && c.Mode == broker.ModeNone {
 		return nil, nil
@@ -80,7 +80,7 @@ func Open(ctx context.Context, c Config) (*Door, error) {
 	return d, nil
 }
 
-// newToken makes what a program shows at its door.
+// newToken makes the token that a program shows at its door.
 func newToken() string {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // crypto/rand never fails; it ends the program instead
@@ -97,7 +97,7 @@ func (c *Config) fetchKeys(ctx context.Context) (err error) {
 	return nil
 }
 
-// Serve opens a door with something else than the broker behind it, which is closed with the door.
+// Serve opens a door with a server other than the broker behind it, which is closed with the door.
 func Serve(s Server, c Config) (*Door, error) {
 	d, l, err := c.listen()
 	if err != nil {
@@ -115,7 +115,7 @@ func Serve(s Server, c Config) (*Door, error) {
 	return d, nil
 }
 
-// listen makes the socket. The box's user need not be ours: what is above it keeps others out.
+// listen makes the socket. The box's user may be another user: the directories above keep others out.
 func (c *Config) listen() (*Door, net.Listener, error) {
 	d := &Door{token: c.Token, way: box.Way{Env: relay.Proxies(c.Token)}}
 	if c.Inside != "" {
@@ -134,7 +134,7 @@ func (c *Config) listen() (*Door, net.Listener, error) {
 	d.way.Socket, d.close = filepath.Join(dir, Socket), func() { _ = tree.Remove(dir) }
 	l, err := socket.ListenAll(d.way.Socket)
 	if err == nil {
-		err = os.Chmod(dir, 0o755) // what is above is closed
+		err = os.Chmod(dir, 0o755) // the directories above are closed
 	}
 	if err != nil {
 		d.close()
@@ -142,14 +142,14 @@ func (c *Config) listen() (*Door, net.Listener, error) {
 	return d, l, err
 }
 
-// Close closes the door at once, with everything that passes through it. After it Spent is the last word.
+// Close closes the door at once, with all its connections. After it, Spent is final.
 func (d *Door) Close() {
 	if d != nil {
 		d.close()
 	}
 }
 
-// Way is how a program in a box takes the door.
+// Way is how a program in a box reaches the door.
 func (d *Door) Way() *box.Way {
 	if d == nil {
 		return nil
@@ -158,7 +158,7 @@ func (d *Door) Way() *box.Way {
 	return &way
 }
 
-// Address is what a program is told of the door, before the relay has found a port.
+// Address is the door's address for a program, before the relay has found a port.
 func (d *Door) Address() string {
 	if d == nil {
 		return ""
@@ -174,7 +174,7 @@ func (d *Door) Token() string {
 	return d.token
 }
 
-// Spent is what has passed; nil where nothing counts it.
+// Spent returns what has passed; it is nil if nothing counts that.
 func (d *Door) Spent() func() broker.Spend {
 	if d == nil || d.broker == nil {
 		return nil
@@ -182,7 +182,7 @@ func (d *Door) Spent() func() broker.Spend {
 	return d.broker.Spent
 }
 
-// Full says that the door lets no more requests through, because a limit is reached by its own count.
+// Full says that the door refuses further requests, because its own count has reached a limit.
 func (d *Door) Full() bool {
 	if d == nil || d.broker == nil {
 		return false

@@ -8,14 +8,14 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 )
 
-// LogFile is the name of a record of what left: a session's in its directory, that of shells and setup commands in
+// LogFile is the name of a record of what left: a session's is in its directory, that of shells and setup commands in
 // their box's.
 const LogFile = "net.jsonl"
 
-// MaxLog bounds one file of the record; the one before it is kept too, as LogFile.1. A box decides how often it asks.
+// MaxLog limits one file of the record; the previous file is kept too, as LogFile.1. A box decides how often it asks.
 const MaxLog = 8 << 20
 
-// logFile is made when there is something to write. Shells of one box share one, so it is opened for each line.
+// logFile is made when there is something to write. The shells of a box share one, so it is opened for each line.
 type logFile struct {
 	path string
 	most int64

@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Furniture is what an agent's program must find in a directory of its session. It reaches Furnish on standard input.
+// Furniture is the files that an agent's program needs in a directory of its session. Furnish reads it from its input.
 type Furniture struct {
 	Dir   string          `json:"dir"`
 	Files []FurnishedFile `json:"files"`
@@ -24,11 +24,11 @@ type FurnishedFile struct {
 	Mode os.FileMode `json:"mode"`
 }
 
-// maxFurniture bounds what is read: settings are small.
+// maxFurniture limits how much is read: settings are small.
 const maxFurniture = 16 << 20
 
-// Furnish puts files in place. It runs in the box because the directory is the agent's own: whatever links lie there
-// lead nowhere that the agent could not go by itself.
+// Furnish writes the files. It runs in the box because the directory is the agent's own: links there lead only to
+// places that the agent can reach itself.
 func Furnish(_ context.Context, r io.Reader) error {
 	var f Furniture
 	if err := json.NewDecoder(io.LimitReader(r, maxFurniture)).Decode(&f); err != nil {
@@ -42,7 +42,7 @@ func Furnish(_ context.Context, r io.Reader) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		// A new file each time: the old one may have been closed to its owner, or be a link.
+		// Write a new file each time: the old one may be closed to its owner, or be a link.
 		if err := tree.Remove(path); err != nil {
 			return err
 		}

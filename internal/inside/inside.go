@@ -1,5 +1,5 @@
-// Package inside is the part of cco that runs in a box: it clones what was sent, runs script plans and publishes
-// what an agent left. Nothing that it says is trusted by the host.
+// Package inside is the part of cco that runs in a box: it clones what was sent, runs script plans and publishes an
+// agent's work. The host trusts nothing that it says.
 package inside
 
 import (
@@ -26,17 +26,17 @@ type Job struct {
 	Name      string `json:"name,omitempty"` // the host's user.name and user.email
 	Email     string `json:"email,omitempty"`
 	Format    string `json:"format,omitempty"` // object format, sha1 by default
-	// Message makes leftovers a commit on the branch itself instead of one beside it: the workspace is used again.
+	// Message makes leftovers a commit on the branch itself, not one beside it, because the workspace is used again.
 	Message string `json:"message,omitempty"`
-	// of leftovers, the size of the largest file that is taken; 100 MiB by default
+	// the size of the largest leftover file that is taken; 100 MiB by default
 	MaxFile int64 `json:"max_file,omitempty"`
 	NoWip   bool  `json:"no_wip,omitempty"` // leave leftovers where they are
 	Shared  bool  `json:"shared,omitempty"` // a worktree of the user's own repository: nothing is bundled
 
-	leftTime time.Duration // that leftovers may take
+	leftTime time.Duration // the time limit for leftovers
 }
 
-// The files of an exchange directory.
+// These are the files of an exchange directory.
 const (
 	InputBundle  = "input.bundle"
 	InputRepo    = "input.git" // a shallow bare repository, which a bundle can't carry
@@ -45,27 +45,27 @@ const (
 	RestBundle   = "rest.bundle" // what is not on the branch, for the graveyard
 	ResultFile   = "result.json"
 	ErrorFile    = "error.txt"
-	QuestionFile = "question.txt" // while it is there, the agent waits for a person
-	AnswerFile   = "answer.txt"   // what the person says to an agent that is still there; it removes both
+	QuestionFile = "question.txt" // while it exists, the agent waits for a person
+	AnswerFile   = "answer.txt"   // the person's answer to an agent that is still running, which removes both
 )
 
-// The refs of an output bundle.
+// These are the refs of an output bundle.
 const (
 	OutRef = "refs/cco/out"
 	WipRef = "refs/cco/wip"
 )
 
-// Result is what Publish found, written as result.json when all of it is in place.
+// Result is what Publish found. It is written to result.json when everything is in place.
 type Result struct {
 	Session string   `json:"session"`
 	Base    string   `json:"base"`
 	Head    string   `json:"head"`
 	Wip     string   `json:"wip,omitempty"`    // a commit of what was left uncommitted
-	NoWip   bool     `json:"no_wip,omitempty"` // they were not looked for
+	NoWip   bool     `json:"no_wip,omitempty"` // leftovers were not looked for
 	Bundle  *Sum     `json:"bundle,omitempty"`
 	Rest    *Sum     `json:"rest,omitempty"`
-	Others  []string `json:"others,omitempty"` // what is beside it, in Rest: branches, stashes and more, the first of them
-	Beside  int      `json:"beside,omitempty"` // how many they are
+	Others  []string `json:"others,omitempty"` // the first names of what Rest holds, such as branches and stashes
+	Beside  int      `json:"beside,omitempty"` // the number of all of them
 	Lost    []string `json:"lost,omitempty"`   // what could not be saved
 	Ignored Ignored  `json:"ignored,omitzero"` // what is never saved
 	// Salvaged says that the workspace's repository was gone or broken: its files are in Wip, its commits are not here.
@@ -89,21 +89,21 @@ func ReadJob(r io.Reader) (Job, error) {
 	return j, nil
 }
 
-// repo is a repository in the box. Its configuration is the agent's, so what would run programs is switched off:
-// not for safety, which the box gives, but so that publishing does not hang or lie.
+// repo is a repository in the box. Its configuration is the agent's, so settings that would run programs are switched
+// off: not for safety, which the box provides, but so that publishing does not hang or lie.
 type repo struct {
 	dir    string
-	gitDir string      // another one than the directory's own
-	index  string      // another index file than the repository's
-	off    [][2]string // more configuration that stands above the agent's
+	gitDir string      // replaces the directory's own
+	index  string      // replaces the repository's index file
+	off    [][2]string // more configuration that overrides the agent's
 	env    []string
 }
 
-// What git says in words alone, with no status of its own. cmd has it speak so whatever the box's language is.
+// Git has only messages and no status for these. cmd sets the language, so that they don't depend on the box's.
 const (
 	saysError    = "error: "
 	saysWarning  = "warning: "
-	saysUnopened = saysWarning + "could not open directory " // it goes on without the directory
+	saysUnopened = saysWarning + "could not open directory " // git continues without the directory
 	saysPruned   = "references pruned commits"
 )
 

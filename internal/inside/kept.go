@@ -16,10 +16,10 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// KeptRef is above the refs that hold what no branch of the session leads to: they travel in the rest bundle.
+// KeptRef is the prefix of refs to what no branch of the session leads to. They are sent in the rest bundle.
 const KeptRef = "refs/cco/kept/"
 
-// What a hostile workspace can make of keeping is bounded; what is beyond it is named as lost.
+// These limit what a hostile workspace can make of keeping; what exceeds them is reported as lost.
 const (
 	keepTime  = 2 * time.Minute
 	leftTime  = 4 * time.Minute // for what was left uncommitted
@@ -32,23 +32,22 @@ const (
 	maxListed = 64 << 20        // bytes, of one listing of git's
 )
 
-// found is something that exists in this workspace alone: a commit, the name that it is kept by below KeptRef, and
-// where it is.
+// found is something that exists only in this workspace: a commit, its name below KeptRef, and where it was found.
 type found struct{ name, from, oid string }
 
-// keeping collects them.
+// keeping collects what was found.
 type keeping struct {
 	repo
 	job  Job
-	not  []string // commits that are saved anyway, with all before them
+	not  []string // commits that are saved anyway, with all their ancestors
 	all  []found
-	old  []string // commits that were kept before, and need a new name only if nothing else leads to them
-	drop []string // refs in our own part of the names
+	old  []string // commits that were kept before, and need a name only if nothing else leads to them
+	drop []string // our own refs, to be removed
 	lost []string
 }
 
-// keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: what
-// can't be kept is named.
+// keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: it
+// reports what can't be kept.
 func keep(ctx context.Context, work repo, j Job, r *Result, head, staged string) []found {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
@@ -79,7 +78,7 @@ func (k *keeping) lose(format string, args ...any) {
 	k.lost = append(k.lost, fmt.Sprintf(format, args...))
 }
 
-// refs takes every ref. Our own part of the names is cleared, but not of what it leads to.
+// refs takes every ref. Our own refs are removed, but not the commits that they lead to.
 func (k *keeping) refs(ctx context.Context) {
 	out, err := k.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
@@ -110,7 +109,7 @@ func (k *keeping) refs(ctx context.Context) {
 	}
 }
 
-// keptName is a ref's name below KeptRef, or one made of its commit where an agent's choice could be in the way of
+// keptName is a ref's name below KeptRef, or a name made from its commit if the agent's name could conflict with
 // others.
 func keptName(ref, oid string) string {
 	name := strings.TrimPrefix(ref, "refs/")
@@ -118,7 +117,7 @@ func keptName(ref, oid string) string {
 	odd := func(r rune) bool {
 		return r > 'z' || !strings.ContainsRune("/._@+=-0123456789", r) && (r|0x20 < 'a' || r|0x20 > 'z')
 	}
-	// The names that are made here and on the host.
+	// These names are made here and on the host.
 	taken := []string{"stash", "reflog", "worktree", "index", "halfway", "other", "head", "uncommitted"}
 	if !deep || slices.Contains(taken, strings.ToLower(first)) || len(name) > maxWords || strings.ContainsFunc(name, odd) {
 		return "other/" + oid
@@ -126,7 +125,7 @@ func keptName(ref, oid string) string {
 	return name
 }
 
-// halfway takes the commits that git itself has put aside in the middle of something.
+// halfway takes the commits that git itself has set aside in an unfinished operation.
 func (k *keeping) halfway(admin string) {
 	for _, name := range []string{"ORIG_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash",
 		"rebase-merge/orig-head"} {
@@ -141,7 +140,7 @@ func isHex(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// peel turns what refs lead to into commits: a tag into what it is of, a file or directory into a commit of its own.
+// peel turns the targets of refs into commits: a tag into its target, a file or directory into a new commit.
 func (k *keeping) peel(ctx context.Context) {
 	var in strings.Builder
 	for _, f := range k.all {
@@ -215,7 +214,7 @@ func (k *keeping) fresh(ctx context.Context) {
 	k.all = slices.DeleteFunc(k.all, func(f found) bool { return !news[f.oid] })
 }
 
-// news are the commits that some have and nothing else does.
+// news are the commits that only the given ones lead to.
 func (k *keeping) news(ctx context.Context, of ...found) (map[string]bool, error) {
 	news := map[string]bool{}
 	if len(of) == 0 {
@@ -243,7 +242,7 @@ func revisions(tips, not []string) io.Reader {
 	return strings.NewReader(b.String())
 }
 
-// reflogs takes the commits that only a reflog knows, or that were kept before: of each line of them the last.
+// reflogs takes the commits that only a reflog knows, or that were kept before: only the last of each line of commits.
 func (k *keeping) reflogs(ctx context.Context) {
 	not := slices.Clone(k.not)
 	for _, f := range k.all {
@@ -276,7 +275,7 @@ func (k *keeping) reflogs(ctx context.Context) {
 	}
 }
 
-// write gives all that was found its refs, and takes away those that were there before.
+// write makes refs for everything that was found, and removes the earlier ones.
 func (k *keeping) write(ctx context.Context) {
 	seen := map[string]bool{}
 	k.all = slices.DeleteFunc(k.all, func(f found) bool {
@@ -310,7 +309,7 @@ func (k *keeping) write(ctx context.Context) {
 	}
 }
 
-// rest bundles what is beside the branch. Where git fails for some of it, that is named and all else is bundled.
+// rest bundles what is beside the branch. If git fails for some of it, it reports that part and bundles the others.
 func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (err error) {
 	path := filepath.Join(j.Exchange, RestBundle)
 	not := []string{"^" + j.Base, "^" + r.Head}
@@ -336,7 +335,7 @@ func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (err er
 	return nil
 }
 
-// sound gives those that git can pack, and names the others.
+// sound returns those that git can pack, and reports the others.
 func sound(ctx context.Context, work repo, j Job, r *Result, all []found, tries *int) []found {
 	if len(all) == 0 {
 		return nil
@@ -361,7 +360,7 @@ func sound(ctx context.Context, work repo, j Job, r *Result, all []found, tries 
 	return append(sound(ctx, work, j, r, all[:half], tries), sound(ctx, work, j, r, all[half:], tries)...)
 }
 
-// bound makes what is named fit into a result.
+// bound shortens the lists of names to fit into a result.
 func (r *Result) bound() {
 	if more := len(r.Lost) - maxLost; more > 0 {
 		r.Lost = append(r.Lost[:maxLost], fmt.Sprintf("%d more", more))
@@ -376,7 +375,7 @@ func clip(s string) string {
 	return safetext.Cut(s, maxWords)
 }
 
-// firstOf is the first line of what git said, or the error itself.
+// firstOf is the first line of git's message, or the error itself.
 func firstOf(words string, err error) string {
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok && words == "" {
 		words = exit.Stderr
@@ -387,7 +386,7 @@ func firstOf(words string, err error) string {
 	return err.Error()
 }
 
-// text is what git writes, if it isn't too much.
+// text is git's output, if it is not too long.
 func (r repo) text(ctx context.Context, in io.Reader, args ...string) (string, error) {
 	c := r.cmd(args...)
 	out := &limited{max: maxListed}
@@ -399,7 +398,7 @@ func (r repo) text(ctx context.Context, in io.Reader, args ...string) (string, e
 	return out.String(), err
 }
 
-// limited takes no more than max bytes.
+// limited accepts no more than max bytes.
 type limited struct {
 	strings.Builder
 	max  int
@@ -414,7 +413,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Builder.Write(p)
 }
 
-// readSmall reads a file of the agent's that must be a small one.
+// readSmall reads a file of the agent's that must be small.
 func readSmall(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {

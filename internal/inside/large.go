@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// defaultMost is the size of the largest file that is kept, where nobody has said another.
+// defaultMost is the default for the size of the largest file that is kept.
 const defaultMost = 100 << 20
 
 func (j Job) most() int64 {
@@ -19,7 +19,7 @@ func (j Job) most() int64 {
 	return defaultMost
 }
 
-// largeFile is a file that is not kept because of its size. A sparse one costs an agent nothing, and hashing it would
+// largeFile is a file that is not kept because of its size. A sparse file costs an agent nothing, and hashing it would
 // take us hours.
 type largeFile struct {
 	name string
@@ -30,8 +30,8 @@ func (f largeFile) words(most int64) string {
 	return fmt.Sprintf("%s, whose %d bytes are over the limit of %d (pull.max_blob)", f.name, f.size, most)
 }
 
-// large finds the files that git add would read and that are too large. With a fresh index that is every file;
-// otherwise git knows by their size and times which have changed.
+// large finds the files that git add would read and that are too large. With a fresh index it checks every file;
+// otherwise git knows by size and times which have changed.
 func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeFile, err error) {
 	tracked := "-m"
 	if fresh {
@@ -39,7 +39,7 @@ func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeF
 	}
 	out, err := r.text(ctx, nil, "ls-files", "-z", "-o", tracked, "--exclude-standard")
 	if err != nil {
-		return nil, ctx.Err() // git add has its own words about it
+		return nil, ctx.Err() // git add reports it
 	}
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(out, "\x00") {
@@ -52,7 +52,7 @@ func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeF
 	return found, nil
 }
 
-// unstage takes files that are too large back out of the index, where an agent has put them itself.
+// unstage takes files that are too large out of the index again, if an agent has staged them itself.
 func (r repo) unstage(ctx context.Context, from, to string, most int64) (lost []string, err error) {
 	out, err := r.text(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r repo) unstage(ctx context.Context, from, to string, most int64) (lost []
 			lost = append(lost, largeFile{s.name, size}.words(most))
 			back.WriteString(s.before + "\t" + s.name + "\x00")
 		}
-		delete(changed, oid) // it is asked for once for each of its names
+		delete(changed, oid) // each of its names asks for it once
 	}
 	if back.Len() > 0 {
 		_, err = r.text(ctx, strings.NewReader(back.String()), "update-index", "-z", "--index-info")
@@ -91,5 +91,5 @@ func (r repo) unstage(ctx context.Context, from, to string, most int64) (lost []
 	return lost, err
 }
 
-// stagedFile is one that differs, and what was at its name before: mode and object, zeros for nothing.
+// stagedFile is a file that differs, with the mode and object that were at its name before, zeros for nothing.
 type stagedFile struct{ name, before string }

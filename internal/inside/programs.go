@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxPrograms is how many configured filters are switched off: more would not fit into an environment.
+// maxPrograms is the limit of configured filters that are switched off: more would not fit into an environment.
 const maxPrograms = 200
 
-// quiet is the configuration that stands above the agent's.
+// quiet is the configuration that overrides the agent's.
 func quiet() [][2]string {
 	all := [][2]string{
 		{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"gc.auto", "0"},
@@ -18,16 +18,15 @@ func quiet() [][2]string {
 		{"advice.graftFileDeprecated", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
 		{"core.sshCommand", "false"}, {"core.askPass", ""}, {"credential.helper", ""}, {"protocol.allow", "never"},
 	}
-	// Nothing here needs a transport. A git that finds an object missing would fetch it, by a program that the agent
-	// names.
+	// Nothing here needs a transport. If an object is missing, git would fetch it with a program that the agent names.
 	for _, p := range []string{"file", "git", "http", "https", "ssh", "ext"} {
 		all = append(all, [2]string{"protocol." + p + ".allow", "never"})
 	}
 	return all
 }
 
-// calm switches off the filters that the repository configures: a file is kept as it is, and no program can hang or
-// refuse it.
+// calm switches off the filters that the repository configures: files are kept unchanged, and no filter program can
+// hang or refuse them.
 func (r repo) calm(ctx context.Context) (repo, error) {
 	out, err := r.text(ctx, nil, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
 	if err != nil && out == "" {

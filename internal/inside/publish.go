@@ -17,8 +17,8 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// Publish writes what the session has to offer into its exchange directory: the commits from the base to HEAD, what was
-// left uncommitted as a commit of its own, and result.json last. It can run again at any time.
+// Publish writes the session's work into its exchange directory: the commits from the base to HEAD, uncommitted work as
+// a commit of its own, and result.json last. It can run again at any time.
 func Publish(ctx context.Context, j Job) error {
 	if err := os.Remove(filepath.Join(j.Exchange, ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		// The agent may have put a directory in its place.
@@ -69,7 +69,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 			r.Lost = append(r.Lost, "what was left uncommitted: "+firstOf("", err))
 		}
 	}
-	// Leftovers of another place than the branch's stay beside it.
+	// Leftovers from elsewhere than the branch stay beside it.
 	if r.Wip != "" && j.Message != "" && at.offer == at.head {
 		if err := work.adopt(ctx, at, r.Wip); err != nil {
 			return r, fmt.Errorf("commit what was left: %w", err)
@@ -79,7 +79,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	r.Ignored = ignored(ctx, work)
 	if j.Shared {
 		r.bound()
-		return r, nil // a shared repository is full of branches that are none of this session's
+		return r, nil // most branches of a shared repository are not this session's
 	}
 	if r.Salvaged {
 		r.Lost = append(r.Lost, broken(j)...)
@@ -93,7 +93,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	return r, err
 }
 
-// broken names a repository that is there and can't be read. One that was removed holds nothing any more.
+// broken names a repository that exists and can't be read. One that was removed holds nothing any more.
 func broken(j Job) []string {
 	if _, err := os.Lstat(filepath.Join(j.Workspace, ".git")); err != nil {
 		return nil
@@ -101,21 +101,21 @@ func broken(j Job) []string {
 	return []string{"what else is in its repository, which is broken"}
 }
 
-// unlock removes locks of a git that was killed. Whoever publishes is alone: the agent has ended.
+// unlock removes locks of a git that was killed. Nothing else runs while Publish does: the agent has ended.
 func unlock(j Job) {
 	if j.Shared {
 		return // the repository is the user's own
 	}
 	for _, f := range []string{"index", "HEAD", "packed-refs", OutRef, WipRef, "refs/heads/" + j.Branch} {
-		_ = os.Remove(filepath.Join(j.Workspace, ".git", filepath.FromSlash(f)+".lock")) // mostly there is none
+		_ = os.Remove(filepath.Join(j.Workspace, ".git", filepath.FromSlash(f)+".lock")) // usually there is none
 	}
 }
 
-// place is where a workspace stands: its files are head's, and offer is the commit that it has to show.
+// place is the state of a workspace: its files belong to head, and offer is the commit that it publishes.
 type place struct{ head, tree, index, offer string }
 
-// look finds HEAD. An agent may have left it unborn or broken; its branch is then the next best thing. Where HEAD was
-// left elsewhere, detached or on another branch, and doesn't contain the branch's new commits, it is these that were
+// look finds HEAD. An agent may have left it unborn or broken; then the branch is the next best. If HEAD was left
+// elsewhere, detached or on another branch, and doesn't contain the branch's new commits, those commits are what was
 // asked for.
 func look(ctx context.Context, work repo, j Job) (at place, err error) {
 	if err := usable(j); err != nil {
@@ -130,7 +130,7 @@ func look(ctx context.Context, work repo, j Job) (at place, err error) {
 		return at, err
 	}
 	branch := work.elsewhere(ctx, j, at.head)
-	// Set back behind the base it has no commits to offer, but what differs from the base is work.
+	// If HEAD is behind the base it has no commits to offer, but its differences from the base are work.
 	if at.head != j.Base && work.contains(ctx, j.Base, at.head) {
 		if at, err = find(ctx, work, j.Base); err != nil {
 			return at, err
@@ -142,7 +142,7 @@ func look(ctx context.Context, work repo, j Job) (at place, err error) {
 	return at, nil
 }
 
-// elsewhere is the branch's commit, if HEAD was left where the branch's new commits are not.
+// elsewhere is the branch's commit, if HEAD does not contain the branch's new commits.
 func (r repo) elsewhere(ctx context.Context, j Job, head string) string {
 	name := "refs/heads/" + j.Branch
 	if at, err := readSmall(filepath.Join(adminDir(j.Workspace), "HEAD")); j.Shared || err == nil &&
@@ -156,7 +156,7 @@ func (r repo) elsewhere(ctx context.Context, j Job, head string) string {
 	return branch
 }
 
-// contains says whether a commit comes after another, or is it.
+// contains says whether a commit is another one or a descendant of it.
 func (r repo) contains(ctx context.Context, commit, earlier string) bool {
 	return r.run(ctx, "merge-base", "--is-ancestor", earlier, commit) == nil
 }
@@ -174,7 +174,7 @@ func find(ctx context.Context, work repo, rev string) (place, error) {
 	return place{f[0], f[1], index, f[0]}, nil
 }
 
-// usable refuses what git would wait for without end: a FIFO where it reads a file.
+// usable refuses what git would wait for forever: a FIFO in the place of a file.
 func usable(j Job) error {
 	if j.Shared {
 		return nil // out of the agent's reach
@@ -189,8 +189,8 @@ func usable(j Job) error {
 	return nil
 }
 
-// salvage makes a repository in place of one that is gone or broken, so that at least the files are kept. It has what
-// the store has.
+// salvage replaces a repository that is gone or broken, so that at least the files are kept. The new one has the
+// store's objects.
 func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 	if j.Shared || j.Store == "" {
 		return "", errors.New("there is nothing to start from")
@@ -209,7 +209,7 @@ func salvage(ctx context.Context, j Job) (gitDir string, err error) {
 }
 
 // leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own
-// index. What could not be taken is named.
+// index. It reports what could not be taken.
 func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.leftTime, leftTime))
 	defer cancel()
@@ -222,7 +222,7 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 		return l, err
 	}
 	work.index = filepath.Join(dir, "index")
-	// What is outside a sparse checkout is work as well.
+	// Files outside a sparse checkout are work as well.
 	work.env = []string{"GIT_CONFIG_PARAMETERS='core.sparseCheckout=false'"}
 	// The agent's index is copied, so that unchanged files need not be hashed again.
 	seed, err := os.ReadFile(at.index)
@@ -234,7 +234,7 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 	}
 	fresh := err != nil
 	if fresh {
-		// One that is missing, corrupt or half-written must not cost the agent's work: start from HEAD instead.
+		// A missing, corrupt or half-written index must not cost the agent's work: start from HEAD instead.
 		if err := work.fromHead(ctx, at.head); err != nil {
 			return l, err
 		}
@@ -248,7 +248,7 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 	return l, nil
 }
 
-// files makes the commit of what the files are.
+// files makes the commit of the files.
 func (r repo) files(ctx context.Context, j Job, at place, fresh bool) (l left, err error) {
 	if l.lost, err = r.addAll(ctx, j.most(), fresh); err != nil {
 		return l, err
@@ -271,8 +271,7 @@ func (r repo) files(ctx context.Context, j Job, at place, fresh bool) (l left, e
 	return l, err
 }
 
-// unhide lets an index see the files that git was told to look away from. One that a sparse checkout has left out stays
-// out.
+// unhide lets an index see the files that git was told to ignore. Files that a sparse checkout has left out stay out.
 func (r repo) unhide(ctx context.Context) error {
 	out, err := r.text(ctx, nil, "ls-files", "-v", "-z")
 	if err != nil {
@@ -304,8 +303,8 @@ func (r repo) unhide(ctx context.Context) error {
 	return nil
 }
 
-// addAll takes all files into the index, and names what can't be taken: a file that can't be read or is too large, the
-// inside of a repository. A fresh index knows nothing of the files yet.
+// addAll takes all files into the index, and reports what can't be taken: an unreadable or too large file, the inside
+// of a repository. A fresh index knows nothing of the files yet.
 func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string, err error) {
 	large, err := r.large(ctx, most, fresh)
 	if err != nil {
@@ -322,7 +321,7 @@ func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string
 		return nil, err
 	}
 	for _, name := range links {
-		// git would ask a repository inside for its state, with nothing but that one's own configuration.
+		// git would ask a repository inside for its state, with only that repository's own configuration.
 		if _, err := os.Lstat(filepath.Join(adminDir(filepath.Join(r.dir, name)), "HEAD")); err == nil {
 			paths += "\x00:(top,exclude,literal)" + name
 		}
@@ -363,7 +362,7 @@ func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string
 	return lost, err
 }
 
-// links are the repositories that the index names.
+// links are the repositories in the index.
 func (r repo) links(ctx context.Context) (names []string, err error) {
 	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
 	for entry := range strings.SplitSeq(out, "\x00") {
@@ -374,7 +373,7 @@ func (r repo) links(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// worktreeOf says whether a directory is a worktree of this repository, which is looked into by itself.
+// worktreeOf says whether a directory is a worktree of this repository. Those are handled separately.
 func (r repo) worktreeOf(dir string) bool {
 	main := r.gitDir
 	if main == "" {
@@ -386,8 +385,7 @@ func (r repo) worktreeOf(dir string) bool {
 	return filepath.Dir(adminDir(dir)) == filepath.Join(main, "worktrees")
 }
 
-// commitTree makes a commit of ours. Its date is its parent's, so that the same content is the same commit whenever it
-// is published.
+// commitTree makes a commit of ours. Its date is its parent's, so that the same content always gives the same commit.
 func (r repo) commitTree(ctx context.Context, tree, parent, message string) (string, error) {
 	date, err := r.line(ctx, "show", "-s", "--format=@%ct +0000", parent)
 	if err != nil {
@@ -398,7 +396,7 @@ func (r repo) commitTree(ctx context.Context, tree, parent, message string) (str
 	return r.line(ctx, "commit-tree", tree, "-p", parent, "-m", message)
 }
 
-// adopt moves the branch on to a commit of its leftovers. The files stay as they are; the index follows.
+// adopt moves the branch to a commit of its leftovers. The files stay unchanged; the index follows.
 func (r repo) adopt(ctx context.Context, at place, commit string) error {
 	r, err := r.calm(ctx)
 	if err != nil {
@@ -407,7 +405,7 @@ func (r repo) adopt(ctx context.Context, at place, commit string) error {
 	if err := r.run(ctx, "reset", "-q", "--mixed", commit, "--"); err == nil {
 		return nil
 	}
-	// An index that is corrupt or locked by a program that is gone.
+	// The index is corrupt, or locked by a program that is gone.
 	for _, f := range []string{at.index, at.index + ".lock"} {
 		if err := tree.Remove(f); err != nil {
 			return err
@@ -427,7 +425,7 @@ func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
 	var refs []string
 	for _, ref := range [][2]string{{OutRef, r.Head}, {WipRef, r.Wip}} {
 		if ref[1] == "" || ref[1] == j.Base {
-			// git refuses to bundle a ref that has nothing new; a stale one of an earlier round must not travel either.
+			// git refuses to bundle a ref without new commits; a stale ref of an earlier round must not be sent either.
 			_ = work.run(ctx, "update-ref", "-d", ref[0])
 			continue
 		}
@@ -439,7 +437,7 @@ func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
 	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), append(refs, "^"+j.Base), len(refs))
 }
 
-// bundle writes a bundle whole or not at all. With no refs there is none, and an old one goes.
+// bundle writes a bundle completely or not at all. Without refs it writes none, and removes an old one.
 func bundle(ctx context.Context, work repo, path string, revs []string, refs int) (*Sum, error) {
 	if err := tree.Remove(path); err != nil {
 		return nil, err
@@ -448,7 +446,7 @@ func bundle(ctx context.Context, work repo, path string, revs []string, refs int
 		return nil, nil
 	}
 	tmp := path + ".tmp"
-	// git's own lock stays when it is killed, and would stand in the way for ever.
+	// git's own lock stays when git is killed, and would be in the way for ever.
 	if err := errors.Join(tree.Remove(tmp), tree.Remove(tmp+".lock")); err != nil {
 		return nil, err
 	}
@@ -476,7 +474,7 @@ func checksum(path string) (*Sum, error) {
 	return &Sum{Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
 }
 
-// replace writes a file whole or not at all, whatever stood there.
+// replace writes a file completely or not at all, whatever was there.
 func replace(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".cco-*")
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// ErrLacks says that the box no longer has what the host believed it had: send everything.
+// ErrLacks says that the box no longer has commits that the host expected there: send everything.
 var ErrLacks = errors.New("the box lacks commits that this bundle builds on")
 
-// LacksStatus is the exit status by which the host learns of ErrLacks.
+// LacksStatus is the exit status that reports ErrLacks to the host.
 const LacksStatus = 66
 
-// Receive makes the session's clone at the base commit, on its branch. It runs before any agent has.
+// Receive makes the session's clone at the base commit, on its branch. It runs before any agent.
 func Receive(ctx context.Context, j Job) error {
 	if _, err := os.Stat(filepath.Join(j.Workspace, ".git")); err == nil {
-		return nil // an earlier try got this far
+		return nil // an earlier attempt got this far
 	}
 	var err error
 	if _, statErr := os.Stat(filepath.Join(j.Exchange, InputRepo)); statErr == nil {
@@ -78,8 +78,7 @@ func fillStore(ctx context.Context, j Job) error {
 	return store.run(ctx, "update-ref", "refs/cco/"+j.Base, j.Base)
 }
 
-// makeStore makes the store a repository, once, however many sessions come at the same time, and whenever one is
-// killed.
+// makeStore makes the store a repository, once, even if several sessions do so at the same time or one is killed.
 func makeStore(ctx context.Context, store repo, j Job) error {
 	ready := filepath.Join(j.Store, "cco-ready")
 	if _, err := os.Stat(ready); err == nil {
@@ -102,8 +101,8 @@ func makeStore(ctx context.Context, store repo, j Job) error {
 	return os.WriteFile(ready, nil, 0o600)
 }
 
-// newHalf makes the clone's skeleton under a name that shows it to be unfinished. A half of an earlier try is removed.
-// It is written by hand: a handful of git processes would cost more than the rest of a small clone.
+// newHalf makes the clone's skeleton under a name that marks it as unfinished. It removes one of an earlier attempt. It
+// writes the files itself: several git processes would cost more than the rest of a small clone.
 func newHalf(j Job) (half string, err error) {
 	half = filepath.Join(j.Workspace, ".git.half")
 	if err := tree.Remove(half); err != nil {
@@ -132,7 +131,7 @@ func skeleton(half string, j Job) error {
 	return nil
 }
 
-// configText is a new repository's configuration with the host's identity.
+// configText is the configuration of a new repository with the host's identity.
 func configText(j Job) string {
 	var b strings.Builder
 	version, extensions := 0, ""
@@ -178,7 +177,7 @@ func cloneShallow(ctx context.Context, j Job) error {
 	return finish(ctx, half, j)
 }
 
-// finish checks out under the skeleton's name: .git appearing is what says that the clone is complete.
+// finish checks out under the skeleton's name: once .git exists, the clone is complete.
 func finish(ctx context.Context, half string, j Job) error {
 	work := repo{dir: j.Workspace}
 	if err := work.run(ctx, "--git-dir="+half, "--work-tree="+j.Workspace, "read-tree", "--reset", "-u",

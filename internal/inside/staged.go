@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// left is what was left uncommitted.
+// left is the uncommitted work that was left.
 type left struct {
-	commit string   // of the files
+	commit string   // a commit of the files
 	staged string   // a commit of the index, if it has content that neither the files nor HEAD have
 	lost   []string // what could not be taken
 }
 
-// onlyStaged makes a commit of an index that has what left, which is a commit, has not. A copy of the index is in seed.
+// onlyStaged makes a commit of an index that has content which l's commit lacks. A copy of the index is in seed.
 func (r repo) onlyStaged(ctx context.Context, j Job, at place, seed []byte, l *left) (err error) {
 	r.index = filepath.Join(filepath.Dir(r.index), "staged")
 	if err := os.WriteFile(r.index, seed, 0o600); err != nil {
@@ -68,7 +68,7 @@ func (r repo) onlyStaged(ctx context.Context, j Job, at place, seed []byte, l *l
 	return nil
 }
 
-// settle takes conflicts out of an index, so that it can be a tree. What they are of is in commits.
+// settle removes conflicts from an index, so that it can become a tree. Their content is in commits.
 func (r repo) settle(ctx context.Context) error {
 	out, err := r.text(ctx, nil, "ls-files", "-u", "-z")
 	if err != nil || out == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// adminDir is where a workspace's repository is, also where .git is a file that names it.
+// adminDir is where a workspace's repository is, even if .git is a file that names it.
 func adminDir(workspace string) string {
 	dir := filepath.Join(workspace, ".git")
 	if text, err := readSmall(dir); err == nil {
@@ -32,11 +32,11 @@ func adminDir(workspace string) string {
 	return dir
 }
 
-// maxSwept is how many files of a repository are looked at.
+// maxSwept is how many files of a repository are checked.
 const maxSwept = 500_000
 
-// sweep removes from a repository what git would wait for without end, and what holds nothing: pipes, sockets, devices,
-// and locks in our own part of the names. A directory of refs that leads elsewhere makes the repository unusable.
+// sweep removes from a repository what git would wait for forever, and what holds nothing: pipes, sockets, devices, and
+// locks among our own refs. If a directory of refs leads elsewhere, the repository is unusable.
 func sweep(j Job) (err error) {
 	if j.Shared {
 		return nil // out of the agent's reach
@@ -47,7 +47,7 @@ func sweep(j Job) (err error) {
 			return filepath.SkipAll
 		}
 		if werr != nil || e.IsDir() || path == top {
-			return nil // what can't be read is git's to complain about
+			return nil // git complains about what can't be read
 		}
 		rel, _ := filepath.Rel(top, path)
 		kind := e.Type()
@@ -64,14 +64,14 @@ func sweep(j Job) (err error) {
 		case kind.IsDir() && names:
 			err = fmt.Errorf(".git/%s leads elsewhere", filepath.ToSlash(rel))
 		case kind&^fs.ModeDir != 0, strings.HasPrefix(filepath.ToSlash(rel), "refs/cco/") && strings.HasSuffix(rel, ".lock"):
-			_ = os.Remove(path) // what stays in the way is git's to complain about
+			_ = os.Remove(path) // git complains about what stays in the way
 		}
 		return nil
 	})
 	return errors.Join(err, walk)
 }
 
-// worktrees keeps what was left, and what HEAD is, in the worktrees that the agent made of its repository.
+// worktrees keeps the uncommitted work and the HEAD of the worktrees that the agent made of its repository.
 func (k *keeping) worktrees(ctx context.Context) {
 	if k.gitDir != "" {
 		return // a repository of our own
@@ -117,7 +117,7 @@ func (k *keeping) worktree(ctx context.Context, admin, name string, places []str
 		return err
 	}
 	k.all = append(k.all, found{name + "/head", from, at.head})
-	// The refs that each worktree has for itself.
+	// These are the refs that each worktree has for itself.
 	out, err := w.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", "refs/worktree", "refs/bisect",
 		"refs/rewritten")
 	for line := range strings.Lines(out) {
@@ -146,8 +146,8 @@ func (k *keeping) worktree(ctx context.Context, admin, name string, places []str
 	return err
 }
 
-// leading finds the directories of a workspace that say that they are worktrees, by what they lead to below parent. A
-// moved or copied one is not where git has noted it.
+// leading finds the directories of a workspace that claim to be worktrees, by their targets below parent. One that was
+// moved or copied is not where git has recorded it.
 func leading(workspace, parent string) (led map[string][]string, all bool) {
 	led, n := map[string][]string{}, 0
 	_ = filepath.WalkDir(workspace, func(path string, e fs.DirEntry, err error) error {
@@ -155,7 +155,7 @@ func leading(workspace, parent string) (led map[string][]string, all bool) {
 			return filepath.SkipAll
 		}
 		if err != nil || e.Name() != ".git" {
-			return nil // what can't be read is named where the files are taken
+			return nil // unreadable files are reported where the files are taken
 		}
 		if e.IsDir() {
 			return filepath.SkipDir
@@ -169,8 +169,8 @@ func leading(workspace, parent string) (led map[string][]string, all bool) {
 	return led, n <= maxSwept
 }
 
-// checkedOut is where a worktree's files are: first where git has noted it, if that leads back. If they are out of
-// sight, why says so.
+// checkedOut is where a worktree's files are: first where git has recorded it, if that leads back. If they are not
+// visible, why says so.
 func checkedOut(admin, workspace string, led []string) (places []string, why string) {
 	text, err := readSmall(filepath.Join(admin, "gitdir"))
 	dir := filepath.Dir(strings.TrimSpace(text))
@@ -221,7 +221,7 @@ func (n Ignored) Plus(m Ignored) Ignored {
 	return Ignored{Files: n.Files + m.Files, Bytes: n.Bytes + m.Bytes, More: n.More || m.More}
 }
 
-// ignored counts what git was told to look away from.
+// ignored counts the files that git was told to ignore.
 func ignored(ctx context.Context, work repo) (n Ignored) {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
@@ -242,7 +242,7 @@ func ignored(ctx context.Context, work repo) (n Ignored) {
 	return n
 }
 
-// names calls do for each of the names that git writes, ended by NUL.
+// names calls do for each of git's output names, which end with NUL.
 type names struct {
 	do   func(string) error
 	rest []byte

@@ -1,5 +1,5 @@
-// Package proc starts programs: argv only, each in its own process group, killed whole when its context ends.
-// It is the only importer of os/exec.
+// Package proc starts programs: argv only, each in its own process group, which is killed as a whole when its context
+// ends. It is the only importer of os/exec.
 package proc
 
 import (
@@ -19,7 +19,7 @@ import (
 // Cmd describes a program to start: Path, or Argv[0] looked up on PATH unless it has a slash.
 type Cmd struct {
 	Argv   []string
-	Path   string // the file to run, where it isn't Argv[0]
+	Path   string // the file to run, if it isn't Argv[0]
 	Dir    string
 	Env    []string // the whole environment; nil inherits ours
 	Stdin  io.Reader
@@ -33,8 +33,8 @@ type Cmd struct {
 	Grace time.Duration
 	// TiedToUs kills the program when this process dies, however it dies (Linux; elsewhere it is ignored).
 	TiedToUs bool
-	// Started is called with the program's pid before anybody waits for it: until it returns the pid is the program's own,
-	// even if that is over already.
+	// Started is called with the program's pid before anybody waits for the program: until it returns the pid is the
+	// program's own, even if the program has ended.
 	Started func(pid int)
 }
 
@@ -43,7 +43,7 @@ type ExitError struct {
 	Argv   []string
 	Code   int            // the exit status, or 128 + signal
 	Signal syscall.Signal // 0 unless a signal ended it
-	Stderr string         // the end of what it wrote there, if nobody else took it
+	Stderr string         // the end of its standard error, if nobody else received it
 }
 
 func (e *ExitError) Error() string {
@@ -68,7 +68,7 @@ type Process struct {
 	grace time.Duration
 }
 
-// Start starts the program. When ctx ends its whole process group is killed.
+// Start starts the program. When ctx ends, the whole process group is killed.
 func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func prepare(c Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.ExtraFiles = c.Files
-	// A grandchild that kept our pipe open must not hold Wait for ever.
+	// A grandchild that keeps our pipe open must not hold up Wait for ever.
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.TiedToUs {
@@ -162,7 +162,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	}
 }
 
-// Wait waits for the end. A program that did not succeed gives an *ExitError.
+// Wait waits for the end. If the program did not succeed, the error is an *ExitError.
 func (p *Process) Wait() error {
 	<-p.done
 	var exit *exec.ExitError
@@ -216,7 +216,7 @@ func Detach(c Cmd) (pid int, err error) {
 		return 0, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
 	pid = cmd.Process.Pid
-	// Reaped if we live long enough to see its end, adopted by pid 1 if not.
+	// It is reaped if we live long enough to see its end; otherwise pid 1 adopts it.
 	go func() { _ = cmd.Wait() }()
 	return pid, nil
 }
@@ -227,7 +227,7 @@ var ErrNotFound = exec.ErrNotFound
 // LookPath finds a program on PATH.
 func LookPath(name string) (string, error) { return exec.LookPath(name) }
 
-// Code gives the exit status that an error from Wait or Run stands for: 0 for nil, -1 if the program never ran.
+// Code returns the exit status for an error from Wait or Run: 0 for nil, -1 if the program never ran.
 func Code(err error) int {
 	if err == nil {
 		return 0

@@ -1,5 +1,5 @@
-// Package safetext makes text that strangers wrote fit to be shown: nothing in it drives a terminal, turns the order
-// of letters around or stays unseen.
+// Package safetext makes text from strangers safe to show: nothing in it controls a terminal, reverses the order of
+// letters or stays invisible.
 package safetext
 
 import (
@@ -10,21 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// Replacement stands where something unsafe stood.
+// Replacement replaces anything unsafe.
 const Replacement = "\uFFFD"
 
 // Text keeps line breaks and tabs, and replaces everything else that is unsafe.
 func Text(s string) string { return rewrite(s, true, replace) }
 
-// Line makes a text one line: line breaks and tabs are replaced as well.
+// Line makes a text one line: it replaces line breaks and tabs as well.
 func Line(s string) string { return rewrite(s, false, replace) }
 
-// Spell writes out in ASCII what Text replaces, so that nothing of it is lost: <U+202E>.
+// Spell writes out in ASCII what Text replaces, so that nothing is lost: <U+202E>.
 func Spell(s string) string {
 	return rewrite(s, true, func(b *strings.Builder, r rune) { fmt.Fprintf(b, "<U+%04X>", r) })
 }
 
-// JSON does it to JSON, which has a spelling of its own for every character.
+// JSON does the same to JSON, which has an escape for every character.
 func JSON(text []byte) []byte {
 	return []byte(rewrite(string(text), true, func(b *strings.Builder, r rune) {
 		for _, unit := range utf16.AppendRune(nil, r) {
@@ -41,7 +41,7 @@ func Cut(s string, most int) string {
 	return s[:Boundary(s, most)] + "…"
 }
 
-// Fit is the beginning of s with the sign that there was more, of at most so many characters together.
+// Fit is the beginning of s and the sign that there was more, together at most so many characters.
 func Fit(s string, most int) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s
@@ -49,7 +49,7 @@ func Fit(s string, most int) string {
 	return string([]rune(s)[:max(0, most-1)]) + "…"
 }
 
-// Boundary is the last place up to n at which a character begins. In what isn't UTF-8 any place will do.
+// Boundary is the last place up to n at which a character begins. In text that isn't UTF-8 any place will do.
 func Boundary(s string, n int) int {
 	for at := n; at >= 0 && at > n-utf8.UTFMax; at-- {
 		if utf8.RuneStart(s[at]) {
@@ -59,13 +59,13 @@ func Boundary(s string, n int) int {
 	return n
 }
 
-// Steers says whether a character drives a terminal, breaks a line or turns the order of letters around.
+// Steers says whether a character controls a terminal, breaks a line or reverses the order of letters.
 func Steers(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// unsafe says whether a character steers, or has no shape of its own by which a reader could see it: format characters
-// (zero-width ones and tags among them), private ones, variation selectors, and letters that are drawn as blanks.
+// unsafe says whether a character steers, or has no visible shape of its own: format characters (including zero-width
+// ones and tags), private ones, variation selectors, and letters that are drawn as blanks.
 func unsafe(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -82,16 +82,16 @@ const (
 	emojiStyle      = '\ufe0f'
 	brailleBlank    = '\u2800'
 	objectPlace     = '\ufffc'
-	// styled are the characters beside pictures that are drawn as one with emojiStyle behind them.
+	// styled are the characters beside pictures that are drawn as a picture if emojiStyle follows.
 	styled = "0123456789#*‼⁉ℹ↔〰"
 )
 
 func replace(b *strings.Builder, _ rune) { b.WriteString(Replacement) }
 
-// rewrite writes unsafe characters another way. Most text has none, and is given back as it is.
+// rewrite rewrites unsafe characters. Most text has none, and is returned unchanged.
 func rewrite(s string, lines bool, write func(*strings.Builder, rune)) string {
 	safe := func(r rune) bool { return lines && (r == '\n' || r == '\t') || !unsafe(r) }
-	first := 0 // most of it all is ASCII
+	first := 0 // most text is ASCII
 	for first < len(s) && (s[first] >= ' ' && s[first] < 0x7f || lines && (s[first] == '\n' || s[first] == '\t')) {
 		first++
 	}
@@ -111,8 +111,8 @@ func rewrite(s string, lines bool, write func(*strings.Builder, rune)) string {
 	return b.String()
 }
 
-// partOfPicture says whether a character only says how the picture in front of it is drawn. One picture has one of
-// each at most; more would hide something.
+// partOfPicture says whether a character only says how the picture before it is drawn. One picture has at most one of
+// each; more would hide something.
 func partOfPicture(r, last, before rune) bool {
 	switch r {
 	case emojiStyle:

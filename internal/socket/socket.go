@@ -1,4 +1,4 @@
-// Package socket makes unix sockets and connects to them, however deep they are.
+// Package socket makes unix sockets and connects to them, however long their paths are.
 package socket
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
-// longest is what fits into a unix address on every system. Data directories can be deeper.
+// longest is the length that fits into a unix address on every system. Paths in data directories can be longer.
 const longest = 103
 
-// Listen listens at path, in place of whatever is there. The socket outlives the listener: the caller removes it.
+// Listen listens at path, and replaces anything there. The socket outlives the listener: the caller removes it.
 func Listen(path string) (*net.UnixListener, error) {
 	if err := tree.Remove(path); err != nil {
 		return nil, err
@@ -26,11 +26,11 @@ func Listen(path string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // the short name means nothing by then, and a keeper inherits what a push has made
+	l.SetUnlinkOnClose(false) // the short name is invalid by then, and a keeper inherits a push's socket
 	return l, nil
 }
 
-// ListenAll is Listen for the user of a box, who need not be ours. What is above the socket keeps others out.
+// ListenAll is Listen for the user of a box, who may be another user. The directories above the socket keep others out.
 func ListenAll(path string) (*net.UnixListener, error) {
 	l, err := Listen(path)
 	if err != nil {

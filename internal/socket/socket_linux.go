@@ -22,7 +22,7 @@ func short(path string) (name string, done func(), err error) {
 	return "/proc/self/fd/" + strconv.Itoa(dir) + "/" + filepath.Base(path), func() { _ = unix.Close(dir) }, nil
 }
 
-// openToAll lets everybody connect who gets past the directories above. An agent may have written to the last of them,
+// openToAll lets everybody connect who can pass the directories above. An agent may have written to the last of them,
 // so no link is followed.
 func openToAll(path string) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// short names a socket by a link to its directory, which is gone when the socket is bound or reached.
+// short names a socket by a link to its directory. The link is removed when the socket is bound or reached.
 func short(path string) (name string, done func(), err error) {
 	if len(path) <= longest {
 		return path, func() {}, nil
@@ -24,5 +24,5 @@ func short(path string) (name string, done func(), err error) {
 	return filepath.Join(link, filepath.Base(path)), func() { _ = os.RemoveAll(dir) }, nil
 }
 
-// openToAll lets everybody connect who gets past the directories above.
+// openToAll lets everybody connect who can pass the directories above.
 func openToAll(path string) error { return os.Chmod(path, 0o666) } // its directory is closed

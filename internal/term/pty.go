@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pty is the terminal of a program, held by who shows it. The program may never read: typing does not wait for it.
+// Pty is a program's terminal, held by the side that shows it. Typing does not wait for a program that never reads.
 type Pty struct {
 	master *os.File
 	keys   *Queue
@@ -29,8 +29,8 @@ func OpenPty() (p *Pty, slave *os.File, err error) {
 	return &Pty{master: master, keys: NewQueue()}, slave, nil
 }
 
-// interruptible makes closing end a write that is under way. macOS can't wait for terminals that way: there such a
-// write stays until the program's end is closed too.
+// interruptible lets Close end a write that is under way. macOS can't wait for terminals that way: there such a write
+// lasts until the program's end is closed too.
 func interruptible(blocking *os.File) (*os.File, error) {
 	if runtime.GOOS != "linux" {
 		return blocking, nil
@@ -47,16 +47,16 @@ func interruptible(blocking *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), blocking.Name()), nil // a descriptor is not negative
 }
 
-// Read gives what the program wrote.
+// Read returns the program's output.
 func (p *Pty) Read(b []byte) (int, error) { return p.master.Read(b) }
 
-// Type gives the program what was typed, when it reads.
+// Type passes typed keys to the program, when it reads.
 func (p *Pty) Type(keys []byte) {
 	keys = bytes.Clone(keys)
 	p.keys.Put(len(keys), func() { _, _ = p.master.Write(keys) })
 }
 
-// Resize changes its size.
+// Resize changes the terminal's size.
 func (p *Pty) Resize(cols, rows uint16) {
 	raw, err := p.master.SyscallConn()
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// maxQueued and maxJobs bound what waits: it is more than anybody pastes into a program that reads.
+// maxQueued and maxJobs limit what waits: nobody pastes more than that into a program that reads.
 const (
 	maxQueued = 4 << 20
 	maxJobs   = 4096
 )
 
-// Queue does what it is given in turn, so that whoever gives it never waits. What is too much is dropped, as a terminal
-// drops keys that its program doesn't read.
+// Queue runs jobs in order, so that their giver never waits. It drops jobs beyond its limits, as a terminal drops keys
+// that its program doesn't read.
 type Queue struct {
 	jobs   chan job
 	queued atomic.Int64
@@ -25,7 +25,7 @@ type job struct {
 	do   func()
 }
 
-// NewQueue gives one that works until it is closed.
+// NewQueue returns a queue that works until it is closed.
 func NewQueue() *Queue {
 	q := &Queue{jobs: make(chan job, maxJobs), quit: make(chan struct{})}
 	go q.work()
@@ -44,7 +44,7 @@ func (q *Queue) work() {
 	}
 }
 
-// Put has something done that holds size bytes until then.
+// Put queues a job that holds size bytes until it is done.
 func (q *Queue) Put(size int, do func()) {
 	if q.queued.Add(int64(size)) <= maxQueued {
 		select {
@@ -56,5 +56,5 @@ func (q *Queue) Put(size int, do func()) {
 	q.queued.Add(-int64(size))
 }
 
-// Close forgets what waits. What is being done may go on, and nobody waits for that.
+// Close forgets the waiting jobs. A job that runs may continue, and nobody waits for it.
 func (q *Queue) Close() { q.once.Do(func() { close(q.quit) }) }

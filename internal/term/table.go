@@ -7,7 +7,7 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Table prints rows in columns, the first row being the heading.
+// Table prints rows in columns. The first row is the heading.
 func (s *Streams) Table(rows [][]string) {
 	widths := map[int]int{}
 	for _, row := range rows {

@@ -16,7 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Streams is what a command talks to. Results go to Out, words to Err.
+// Streams are a command's input and output. Results go to Out, messages to Err.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
@@ -25,13 +25,13 @@ type Streams struct {
 	InTTY, OutTTY, ErrTTY bool
 	Quiet, Verbose        bool
 	Color                 bool
-	Plain                 bool // the terminal's locale has no signs but ASCII's
+	Plain                 bool // the terminal's locale has only ASCII characters
 
 	mu   sync.Mutex
-	live bool // a progress line stands unfinished on Err
+	live bool // there is an unfinished progress line on Err
 }
 
-// System gives the process's own streams.
+// System returns the process's own streams.
 func System() *Streams {
 	s := &Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	s.InTTY = xterm.IsTerminal(int(os.Stdin.Fd()))
@@ -42,17 +42,17 @@ func System() *Streams {
 	return s
 }
 
-// plainLocale says whether the user has asked for a locale without UTF-8. Where none is set, most terminals have it.
+// plainLocale says whether the user has chosen a locale without UTF-8. If none is set, most terminals have UTF-8.
 func plainLocale(env func(string) string) bool {
 	locale := strings.ToLower(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
 	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8")
 }
 
-// asciiSigns stand for the few signs beyond ASCII that cco's own words have.
+// asciiSigns replace the few characters beyond ASCII in cco's own messages.
 var asciiSigns = strings.NewReplacer("…", "...", "»", ">", "✗", "x", "·", "-", "─", "-", "×", "x", "→", "->",
 	safetext.Replacement, "?")
 
-// signs replaces signs that the terminal can't show.
+// signs replaces characters that the terminal can't show.
 func (s *Streams) signs(words string) string {
 	if !s.Plain {
 		return words
@@ -60,7 +60,7 @@ func (s *Streams) signs(words string) string {
 	return asciiSigns.Replace(words)
 }
 
-// Test gives streams that a test can read.
+// Test returns streams that a test can read.
 func Test(in string) (s *Streams, out, err *bytes.Buffer) {
 	out, err = new(bytes.Buffer), new(bytes.Buffer)
 	return &Streams{In: strings.NewReader(in), Out: out, Err: err}, out, err
@@ -74,7 +74,7 @@ func (s *Streams) Printf(format string, args ...any) {
 	_, _ = io.WriteString(s.Out, s.signs(fmt.Sprintf(format, args...)))
 }
 
-// Results is Out for what is written in pieces or by others: an unfinished progress line goes before each of them.
+// Results is Out for output in pieces or from others: each write first removes an unfinished progress line.
 func (s *Streams) Results() io.Writer { return settled{s} }
 
 type settled struct{ s *Streams }
@@ -111,19 +111,19 @@ func (s *Streams) Say(format string, args ...any) {
 	}
 }
 
-// Detail is said only with --verbose.
+// Detail is like Say, but only with --verbose.
 func (s *Streams) Detail(format string, args ...any) {
 	if s.Verbose && !s.Quiet {
 		s.line(fmt.Sprintf(format, args...))
 	}
 }
 
-// Warn is said always.
+// Warn always tells the user something.
 func (s *Streams) Warn(format string, args ...any) {
 	s.line("warning: " + fmt.Sprintf(format, args...))
 }
 
-// Fail says why a command went wrong, always.
+// Fail always says why a command failed.
 func (s *Streams) Fail(err error) { s.line(err.Error()) }
 
 func (s *Streams) line(words string) {
@@ -133,8 +133,8 @@ func (s *Streams) line(words string) {
 	_, _ = fmt.Fprintf(s.Err, "cco: %s\n", s.signs(safetext.Text(words)))
 }
 
-// Progress shows what is going on: a line that is rewritten on a terminal, a line each otherwise. Where the output goes
-// through a pipe, its end may be on the same terminal and would be glued to an unfinished line.
+// Progress shows what is going on: on a terminal it rewrites one line, otherwise it writes a line each. If the output
+// is a pipe, its reader may write to the same terminal, and would continue an unfinished line.
 func (s *Streams) Progress(format string, args ...any) {
 	if s.Quiet {
 		return
@@ -151,7 +151,7 @@ func (s *Streams) Progress(format string, args ...any) {
 	s.live = true
 }
 
-// Live shows passing figures (per cent, seconds) on a terminal and nothing otherwise.
+// Live shows changing figures (per cent, seconds) on a terminal and nothing otherwise.
 func (s *Streams) Live(format string, args ...any) {
 	if s.ErrTTY && s.OutTTY {
 		s.Progress(format, args...)
@@ -165,7 +165,7 @@ func (s *Streams) Settle() {
 	s.clear()
 }
 
-// Bell rings where a person may be away from a terminal.
+// Bell rings the terminal's bell, for a person who may be away.
 func (s *Streams) Bell() {
 	if s.ErrTTY && !s.Quiet {
 		_, _ = io.WriteString(s.Err, "\a")
@@ -189,10 +189,10 @@ func (s *Streams) fit(words string) string {
 	return s.signs(safetext.Fit(safetext.Text(s.signs(words)), width-3))
 }
 
-// Sign writes a line of cco's own to w, in signs that the terminal can show.
+// Sign writes a line of cco's own to w, in characters that the terminal can show.
 func (s *Streams) Sign(w io.Writer, line string) { _, _ = io.WriteString(w, s.signs(line)+"\n") }
 
-// Paint colours words where the output is a terminal that shows colours.
+// Paint colours words if the output is a terminal that shows colours.
 func (s *Streams) Paint(c Colour, words string) string {
 	if !s.Color {
 		return words

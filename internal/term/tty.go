@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TTY is a terminal that a command reads keys from as they are pressed, without an echo.
+// TTY is a terminal from which a command reads keys as they are pressed, without an echo.
 type TTY struct {
 	in         *os.File
 	old        unix.Termios
 	wake, poke *os.File
 	once       sync.Once
 
-	// Of answers to a query for the device's attributes, ESC [ ? numbers c: how many were read, and how much of the next.
+	// Answers to a query for device attributes, ESC [ ? numbers c: how many were read, and how much of the next.
 	answers, begun int
 }
 
-// ErrStopped is what a stopped Read gives.
+// ErrStopped is the error of a stopped Read.
 var ErrStopped = errors.New("stopped")
 
-// TakeKeys takes a terminal's keys, and even those that send signals or hold the output are no more than keys then.
-// Where it is given to a program whole, what is written is not changed on its way.
+// TakeKeys takes over a terminal's keys: even those that send signals or hold the output are only keys then. If the
+// whole terminal goes to a program, output is not changed on its way either.
 func TakeKeys(in *os.File, whole bool) (*TTY, error) {
 	now, err := unix.IoctlGetTermios(int(in.Fd()), getTermios)
 	if err != nil {
@@ -49,7 +49,7 @@ func TakeKeys(in *os.File, whole bool) (*TTY, error) {
 	return t, nil
 }
 
-// Read waits for keys for a while, or for ever if that is 0. It gives 0 bytes when the time is over.
+// Read waits for keys for a while, or for ever if wait is 0. It returns 0 bytes when the time is over.
 func (t *TTY) Read(p []byte, wait time.Duration) (int, error) {
 	fd, err := await(wait, int(t.wake.Fd()), int(t.in.Fd()))
 	switch {
@@ -84,9 +84,8 @@ func (t *TTY) read(p []byte) (int, error) {
 // Stop ends the Read that is under way, and every later one.
 func (t *TTY) Stop() { t.once.Do(func() { _ = t.poke.Close() }) }
 
-// Drop reads what still comes and forgets it, until nothing has come for a while. If answers to queries for the
-// device's attributes are owed, so many since the terminal was taken, it ends with the last of them. It never takes
-// longer than most.
+// Drop reads and discards input until none has come for a while. If the terminal owes answers to queries for device
+// attributes, counted since it was taken over, Drop ends with the last of them. It never takes longer than most.
 func (t *TTY) Drop(quiet, most time.Duration, answers int) {
 	buf := make([]byte, 4096)
 	for deadline := time.Now().Add(most); answers == 0 || t.answers < answers; {
@@ -104,7 +103,7 @@ func (t *TTY) Drop(quiet, most time.Duration, answers int) {
 	}
 }
 
-// await gives the first descriptor that can be read, -1 if none can within a time; 0 is for ever. It is select and not
+// await returns the first descriptor that can be read, -1 if none can in time; 0 waits for ever. It uses select and not
 // poll, because macOS can't poll terminals.
 func await(wait time.Duration, fds ...int) (int, error) {
 	for deadline := time.Now().Add(wait); ; {
@@ -135,7 +134,7 @@ func await(wait time.Duration, fds ...int) (int, error) {
 	}
 }
 
-// GiveBack makes the terminal what it was. Keys that nobody has read are forgotten.
+// GiveBack restores the terminal. It discards keys that nobody has read.
 func (t *TTY) GiveBack() {
 	_ = unix.IoctlSetTermios(int(t.in.Fd()), setTermiosFlush, &t.old)
 	t.Stop()

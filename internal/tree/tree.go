@@ -1,5 +1,5 @@
-// Package tree removes what an agent could write. It is the only remover of such trees: they may be closed to their
-// owner, lead out by links, and be deeper than any path or table of descriptors.
+// Package tree removes trees that an agent could write, and nothing else in cco removes them: they may be closed to
+// their owner, lead out by links, and be deeper than any path or table of descriptors.
 package tree
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// Remove removes what is at name, whatever it is. No link is followed. It is no error if nothing is there.
+// Remove removes name, whatever it is. It follows no link. It is not an error if name does not exist.
 func Remove(name string) error {
 	// The common case is quick: it holds one descriptor a level.
 	err := os.RemoveAll(name)
@@ -30,7 +30,7 @@ func Remove(name string) error {
 	return os.RemoveAll(name)
 }
 
-// empty leaves nothing in a directory but files.
+// empty removes everything in a directory but files.
 func empty(parent *os.Root, name string) error {
 	if err := open(parent, name); err != nil {
 		return err
@@ -43,13 +43,13 @@ func empty(parent *os.Root, name string) error {
 	return flatten(root)
 }
 
-// flatten removes the directories in root one by one, after bringing what is below each up to its own level.
+// flatten removes the directories in root one by one, after moving the content of each up to its own level.
 func flatten(root *os.Root) error {
 	todo, err := directories(root, ".")
 	if err != nil {
 		return err
 	}
-	prefix := ".cco-" + rand.Text() + "-" // a name that nobody can have taken
+	prefix := ".cco-" + rand.Text() + "-" // a name that cannot exist yet
 	for n := 0; len(todo) > 0; {
 		dir := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -62,7 +62,7 @@ func flatten(root *os.Root) error {
 		}
 		for _, name := range below {
 			old := path.Join(dir, name)
-			// A directory can be moved only by who may write it.
+			// Moving a directory requires the right to write to it.
 			if err := open(root, old); err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func flatten(root *os.Root) error {
 	return nil
 }
 
-// open gives the owner all rights to a directory. What is no directory stays as it is.
+// open gives the owner all rights to a directory. It leaves everything else alone.
 func open(root *os.Root, name string) error {
 	if info, err := root.Lstat(name); err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
 		return err

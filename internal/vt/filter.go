@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Filter lets those of a box's bytes pass to the user's terminal that can do no harm there, spelled so that every
-// terminal reads them alike, and remembers what has to be undone when the user leaves.
+// Filter passes those of a box's bytes to the user's terminal that can do no harm there, spelled so that every terminal
+// reads them alike, and remembers what to undo when the user leaves.
 type Filter struct {
 	Clipboard bool // the clipboard may be written
-	Deaf      bool // nobody takes answers, so nothing may ask: what is shown is past, or there is no keyboard
+	Deaf      bool // nobody reads answers, so queries are dropped: the output is a recording, or there is no keyboard
 
 	scan   scanner
 	screen *Screen
@@ -19,30 +19,30 @@ type Filter struct {
 	wrote  bool
 	asked  struct {
 		any        bool
-		attributes int // how often for the device's attributes
+		attributes int // queries for device attributes
 	}
 
-	modes   map[int]bool // that were touched
+	modes   map[int]bool // modes that were changed
 	colours map[string]bool
 	kitty   [2]keyboard // of the main and of the alternate screen
 	touched struct{ title, link, keys, insert, keypad, charset, style, tabs, region bool }
 }
 
-// keyboard is what was done to the modes of a keyboard that kitty's protocol keeps.
+// keyboard records changes to the keyboard modes of kitty's protocol.
 type keyboard struct {
 	pushed int
 	set    bool
 }
 
-// NewFilter gives a filter for a terminal of a size.
+// NewFilter returns a filter for a terminal of the given size.
 func NewFilter(cols, rows int) *Filter {
 	return &Filter{screen: NewScreen(cols, rows, 0, nil), modes: map[int]bool{}, colours: map[string]bool{}}
 }
 
-// Resize says that the terminal has another size now.
+// Resize sets the terminal's new size.
 func (f *Filter) Resize(cols, rows int) { f.screen.Resize(cols, rows) }
 
-// Pass gives what of the bytes may be shown. It is valid until the next call.
+// Pass returns the bytes that may be shown. The result is valid until the next call.
 func (f *Filter) Pass(p []byte) []byte {
 	f.out = f.out[:0]
 	f.scan.scan(p, f.token)
@@ -90,14 +90,14 @@ func (f *Filter) emit(t token) {
 	f.screen.token(t)
 }
 
-// setModes passes a mode at a time, since only some of those that are named together may be allowed.
+// setModes passes one mode at a time, since only some of those that are named together may be allowed.
 func (f *Filter) setModes(t token) {
 	for _, n := range t.numbers() {
 		if _, ok := modes[n]; !ok {
 			continue
 		}
 		if isAlternate(n) && t.final == 'l' && f.screen.altMode == 0 {
-			continue // some terminals would still move the cursor to where somebody else has saved it
+			continue // some terminals would still move the cursor to a place that another program saved
 		}
 		f.modes[n] = true
 		f.emit(token{kind: tokenCSI, prefix: '?', params: fmt.Sprint(n), final: t.final})
@@ -119,7 +119,7 @@ func (f *Filter) noteEscape(t token) {
 	}
 }
 
-// pops lets a program take from the keyboard's stack no more than it has put there: the rest is the user's.
+// pops lets a program take from the keyboard's stack only as much as it has put there: the rest is the user's.
 func (f *Filter) pops(t *token) bool {
 	k := &f.kitty[f.screen.which()]
 	n := min(t.number(0, 1), k.pushed)
@@ -152,7 +152,7 @@ func (f *Filter) noteCSI(t token) {
 	}
 }
 
-// allowsString judges a string, and prepares to undo what it does.
+// allowsString decides about a string, and prepares to undo its effect.
 func (f *Filter) allowsString(t token) bool {
 	if strings.IndexFunc(t.text, func(r rune) bool { return r < 0x20 || r == del || r == utf8.RuneError }) >= 0 {
 		return false
@@ -193,8 +193,8 @@ func (f *Filter) noteCommand(number string) {
 	}
 }
 
-// Restore gives what undoes everything that has passed, and leaves the cursor at the beginning of an empty line below
-// it.
+// Restore returns bytes that undo everything that has passed, and put the cursor at the beginning of an empty line
+// below it.
 func (f *Filter) Restore() []byte {
 	if !f.wrote {
 		return nil
@@ -206,7 +206,7 @@ func (f *Filter) Restore() []byte {
 			out("%s", text)
 		}
 	}
-	when(f.modes[2026], "\x1b[?2026l") // before anything else, so that it is seen
+	when(f.modes[2026], "\x1b[?2026l") // first, so that the rest is visible
 	f.restoreKeyboard()
 	when(f.touched.keys, "\x1b[>4m")
 	for _, n := range sortedModes(f.modes) {
@@ -234,8 +234,8 @@ func (f *Filter) Restore() []byte {
 	return f.out
 }
 
-// LastQuery gives a query that every terminal answers, and how many answers of its kind have come in all when it is
-// answered: then nothing more comes. Of a terminal that was asked nothing it asks nothing.
+// LastQuery returns a query that every terminal answers, and the number of such answers by then: nothing comes after
+// the last. If the terminal was asked nothing, the query is empty.
 func (f *Filter) LastQuery() (query string, answers int) {
 	if !f.asked.any {
 		return "", 0
@@ -252,8 +252,7 @@ func sortedModes(set map[int]bool) []int {
 	return list
 }
 
-// restoreKeyboard takes back what was put on the keyboard's stacks, of which each screen has one, and leaves the
-// alternate.
+// restoreKeyboard removes what was put on the keyboard's stacks, one for each screen, and leaves the alternate screen.
 func (f *Filter) restoreKeyboard() {
 	for {
 		which := f.screen.which()
@@ -272,10 +271,9 @@ func (f *Filter) restoreKeyboard() {
 	}
 }
 
-// goBelow moves below all that stands on the screen, and erases nothing of it. Where the agent began on the user's
-// terminal nobody knows. Until it places its cursor all that it did was relative, and so is this. After that only a
-// screen that it has emptied is known; on any other, what is below is the user's, and the only line that is surely free
-// is a new one.
+// goBelow moves below everything on the screen, and erases none of it. Nobody knows where on the user's terminal the
+// agent began. Until it places its cursor, all its moves are relative, and so is this one. After that only a screen
+// that it has cleared is known; on any other screen the lines below are the user's, and only a new line is surely free.
 func (f *Filter) goBelow() {
 	s, row, last := f.screen, f.screen.cursor.row, f.screen.last()
 	switch {
@@ -283,7 +281,7 @@ func (f *Filter) goBelow() {
 		f.out = fmt.Appendf(f.out, "\x1b[r\x1b[%d;1H", max(last, 0)+1)
 		row = last
 	case s.cursor.placed:
-		f.out = append(f.out, "\x1b[r\x1b[999;1H\r\n"...) // at the bottom, however large the terminal is
+		f.out = append(f.out, "\x1b[r\x1b[999;1H\r\n"...) // to the bottom, whatever the terminal's size
 		row, last = 1, 0
 	case f.touched.region:
 		f.out = append(f.out, "\x1b7\x1b[r\x1b8"...)

@@ -28,18 +28,18 @@ func ParseKey(text string) (Key, error) {
 	return Key(name[0]), nil
 }
 
-// String is the key as it stands in help.
+// String is the key as help shows it.
 func (k Key) String() string { return "Ctrl-" + strings.ToUpper(string(rune(k))) }
 
-// legacy is what a plain terminal sends for it.
+// legacy is the byte that a plain terminal sends for the key.
 func (k Key) legacy() byte { return byte(k) & 0x1f }
 
-// Keys reads what a terminal sends: keys, in the old spelling, in xterm's and in kitty's, pastes and answers.
+// Keys reads a terminal's input: keys, in the old spelling, in xterm's and in kitty's, pastes and answers.
 type Keys struct {
 	Watch []Key
 
 	state keyState
-	held  []byte // of a sequence that is not complete
+	held  []byte // an incomplete sequence
 	paste bool
 }
 
@@ -52,7 +52,7 @@ const (
 	keyString
 )
 
-// Typed is a piece of what was read: bytes as they came, and the key that they are if it is one that is watched for.
+// Typed is a piece of the input: its bytes, and the key that they are if that key is watched for.
 type Typed struct {
 	Bytes []byte
 	Key   Key // 0 for any other
@@ -60,7 +60,7 @@ type Typed struct {
 
 const pasteEnd = "\x1b[201~"
 
-// Read takes bytes apart. What is no more than the beginning of a key is held until the rest comes, or until Flush.
+// Read splits bytes into keys. It holds the beginning of a key until the rest comes, or until Flush.
 func (k *Keys) Read(p []byte) (typed []Typed) {
 	plain := func(b ...byte) {
 		if n := len(typed); n > 0 && typed[n-1].Key == 0 {
@@ -106,16 +106,16 @@ func (k *Keys) Read(p []byte) (typed []Typed) {
 	return typed
 }
 
-// take gives what is held and begins anew.
+// take returns the held bytes and begins anew.
 func (k *Keys) take() []byte {
 	held := k.held
 	k.held, k.state = nil, keyGround
 	return held
 }
 
-// Patience is how long to wait for the rest before Flush, 0 if nothing is owed. A person may have pressed Escape alone,
-// or Alt and a key, and waits for it to be seen; of more than that a terminal owes the rest. A paste that pauses for
-// longer has lost its end, or never had one, and must not keep the watched keys from being seen.
+// Patience is how long to wait for the rest before Flush, 0 if nothing is held. A person may have pressed Escape alone,
+// or Alt and a key, and waits for its effect; for a longer sequence the terminal will send the rest. A paste that
+// pauses for longer has lost its end, or never had one, and must not hide the watched keys.
 func (k *Keys) Patience() time.Duration {
 	switch {
 	case k.paste:
@@ -128,13 +128,13 @@ func (k *Keys) Patience() time.Duration {
 	return time.Second
 }
 
-// Flush gives what is held, and waits for nothing any more.
+// Flush returns the held bytes, and ends the wait for more.
 func (k *Keys) Flush() []byte {
 	k.paste = false
 	return k.take()
 }
 
-// more adds a byte to a sequence and says whether that is its end.
+// more adds a byte to a sequence and says whether the sequence is complete.
 func (k *Keys) more(b byte) bool {
 	k.held = append(k.held, b)
 	switch k.state {
@@ -143,7 +143,7 @@ func (k *Keys) more(b byte) bool {
 		case '[':
 			k.state = keyCSI
 		case ']', 'P', '_', '^', 'X':
-			k.state = keyString // an answer, which ends with ESC \ or BEL; or the key with Alt, which Flush gives
+			k.state = keyString // an answer, which ends with ESC \ or BEL; or the key with Alt, which Flush returns
 		default:
 			return true
 		}
@@ -157,7 +157,7 @@ func (k *Keys) more(b byte) bool {
 // maxAnswer is how much of an answer is held before it is passed on in parts.
 const maxAnswer = 4096
 
-// inPaste passes everything and looks for the end alone.
+// inPaste passes everything and looks only for the end.
 func (k *Keys) inPaste(b byte, plain func(...byte)) {
 	k.held = append(k.held, b)
 	for len(k.held) > 0 && !strings.HasPrefix(pasteEnd, string(k.held)) {
@@ -200,7 +200,7 @@ func (k *Keys) sequenceKey(seq []byte) Key {
 		return 0
 	}
 	for _, w := range k.Watch {
-		// The key itself, or the one that stands in its place on a keyboard with another alphabet.
+		// The key itself, or the one in its place on a keyboard with another alphabet.
 		if isCode(codes[0], w) || len(codes) > 2 && isCode(codes[2], w) {
 			return w
 		}
@@ -208,13 +208,13 @@ func (k *Keys) sequenceKey(seq []byte) Key {
 	return 0
 }
 
-// isCode knows a letter in both cases: with Caps Lock, xterm sends the other one.
+// isCode accepts a letter in both cases: with Caps Lock, xterm sends the other one.
 func isCode(text string, k Key) bool {
 	n, err := strconv.Atoi(text)
 	return err == nil && (n == int(k) || k >= 'a' && n == int(k)-'a'+'A')
 }
 
-// onlyCtrl says of modifiers that Ctrl is down, whichever locks are on, and nothing else.
+// onlyCtrl says whether Ctrl is the only modifier that is down, whichever locks are on.
 func onlyCtrl(text string) bool {
 	const ctrl, locks = 4, 64 | 128
 	n, err := strconv.Atoi(text)

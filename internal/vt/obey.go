@@ -2,7 +2,7 @@ package vt
 
 import "strings"
 
-// token does what a program tells the terminal, as far as it shows in text.
+// token carries out an instruction to the terminal, as far as it affects text.
 func (s *Screen) token(t token) {
 	switch t.kind {
 	case tokenRune:
@@ -67,7 +67,7 @@ func (s *Screen) escape(t token) {
 func (s *Screen) reverseFeed() {
 	s.cursor.wrap = false
 	if s.cursor.row == s.top {
-		s.cursor.placed = true // or it would have gone up
+		s.cursor.placed = true // otherwise it would have gone up
 		s.scrollDown(s.top, 1)
 		return
 	}
@@ -126,7 +126,7 @@ func (s *Screen) privateMode(n int, on bool) {
 	}
 }
 
-// alternate shows the other screen. It begins empty, whichever of the modes was used.
+// alternate switches between the screens. The alternate one begins empty, whichever of the modes was used.
 func (s *Screen) alternate(n int, on bool) {
 	if on == (s.altMode != 0) {
 		return
@@ -235,11 +235,11 @@ func (s *Screen) region(top, end int) {
 	s.placeAt(0, 0)
 }
 
-// maxWork bounds the lines and characters that sequences make out of nothing: seconds' worth, and more than any program
-// does in days.
+// maxWork limits the lines and characters that sequences make out of nothing: seconds' worth, and more than any program
+// makes in days.
 const maxWork = 100_000_000
 
-// edit changes what stands on the screen: how is the first param, n the same where it is a number of times.
+// edit changes the screen's content: how is the first param, n the same param as a number of times.
 func (s *Screen) edit(final byte, how, n int) {
 	c := &s.cursor
 	if strings.IndexByte("LMSTb", final) >= 0 {
@@ -296,7 +296,7 @@ func (s *Screen) edit(final byte, how, n int) {
 	}
 }
 
-// headless empties the second half of a wide character whose first half is gone.
+// headless clears the second half of a wide character whose first half is gone.
 func (s *Screen) headless(row, at int) {
 	if line := s.lines[row]; at >= 0 && at < len(line) && line[at].tail {
 		line[at] = cell{}

@@ -1,5 +1,5 @@
 // Package vt reads the language of terminals: what programs write to them, and the keys and answers that come back. It
-// does no I/O. What it reads was written by an agent, so every part of it is bounded.
+// does no I/O. An agent wrote what it reads, so every part of it is limited.
 package vt
 
 import (
@@ -18,15 +18,15 @@ const (
 	tokenString                   // ESC and one of ]P_^Xk, text, terminator
 )
 
-// token is one thing that a terminal is told, whichever of its spellings was used.
+// token is one instruction to a terminal, in whichever spelling.
 type token struct {
 	kind   tokenKind
-	r      rune   // of a character or control
-	prefix byte   // of a CSI: one of <=>?, or 0
-	params string // of a CSI
+	r      rune   // for a character or control
+	prefix byte   // for a CSI: one of <=>?, or 0
+	params string // for a CSI
 	inter  string
-	final  byte   // of a string: what introduced it
-	text   string // of a string
+	final  byte   // for a string: its introducer
+	text   string // for a string
 	bell   bool   // the string ended with BEL
 }
 
@@ -38,7 +38,7 @@ const (
 	del = 0x7f
 )
 
-// Longer sequences are no terminal's, and are left out whole. A string is long when it carries a clipboard.
+// No terminal knows longer sequences; they are left out completely. A string is long when it carries a clipboard.
 const (
 	maxSequence = 256
 	maxString   = 1 << 20
@@ -54,17 +54,17 @@ const (
 	inStringEscape
 )
 
-// scanner takes bytes apart. Characters are UTF-8; controls of 8 bits are understood both bare and as characters,
+// scanner splits bytes into tokens. Characters are UTF-8; 8-bit controls are recognised both bare and as characters,
 // because terminals differ in which of the two they obey.
 type scanner struct {
 	state scanState
-	buf   []byte // of the sequence that is under way
-	kind  byte   // of the string that is under way
-	over  bool   // it is too long, or none
-	char  []byte // of a character that is under way
+	buf   []byte // the current sequence
+	kind  byte   // the introducer of the current string
+	over  bool   // it is too long, or invalid
+	char  []byte // the bytes of the current character
 }
 
-// scan calls each for every token that is complete. What isn't is kept for the next call.
+// scan calls each for every complete token. It keeps an incomplete one for the next call.
 func (s *scanner) scan(p []byte, each func(token)) {
 	for _, b := range p {
 		s.byte(b, each)
@@ -92,7 +92,7 @@ func (s *scanner) byte(b byte, each func(token)) {
 	case b < utf8.RuneSelf:
 		s.rune(rune(b), each)
 	case b < 0xa0:
-		s.rune(rune(b), each) // a bare control of 8 bits
+		s.rune(rune(b), each) // a bare 8-bit control
 	case charLen(b) > 1:
 		s.char = append(s.char, b)
 	default:
@@ -132,7 +132,7 @@ func (s *scanner) rune(r rune, each func(token)) {
 	case s.state == inString:
 		s.stringRune(r, each)
 	case r < 0x20:
-		each(token{kind: tokenControl, r: r}) // also in the middle of a sequence
+		each(token{kind: tokenControl, r: r}) // even in the middle of a sequence
 	case s.state == inEscape:
 		s.escapeRune(r, each)
 	case s.state == inCSI:
@@ -143,7 +143,7 @@ func (s *scanner) rune(r rune, each func(token)) {
 	}
 }
 
-// c1 obeys a control of 8 bits as ESC and the letter that it stands for.
+// c1 obeys an 8-bit control as ESC and the letter that it stands for.
 func (s *scanner) c1(b byte, each func(token)) {
 	if b == 0x9c && s.state == inString {
 		s.endString(each, false)
@@ -258,10 +258,10 @@ func (t token) append(to []byte) []byte {
 	return to
 }
 
-// maxParam bounds a number in a sequence: no screen is larger.
+// maxParam limits a number in a sequence: no screen is larger.
 const maxParam = 9999
 
-// numbers are the params of a CSI, -1 for one that is left out. Of one with parts only the first is read.
+// numbers are the params of a CSI, -1 for a missing one. If a param has parts, only the first is read.
 func (t token) numbers() []int {
 	if t.params == "" {
 		return nil
@@ -281,7 +281,7 @@ func (t token) numbers() []int {
 	return list
 }
 
-// number is the nth param, or the fallback where it is left out or zero.
+// number is the nth param, or the fallback if it is missing or zero.
 func (t token) number(n, fallback int) int {
 	list := t.numbers()
 	if n >= len(list) || list[n] <= 0 {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// The largest screen that is kept, the most of what has scrolled off it, and how many marks a character can carry.
+// These limit the size of the screen, the scrolled-off lines that are kept, and the marks on one character.
 const (
 	maxCols, maxRows = 1000, 500
 	maxHistory       = 16 << 20
@@ -16,33 +16,33 @@ const (
 
 // cell is one place on the screen. A wide character has an empty cell behind it.
 type cell struct {
-	r     rune // 0 where nothing was written
-	tail  bool // of a wide character
+	r     rune // 0 if nothing was written
+	tail  bool // the second half of a wide character
 	marks string
 }
 
-// place is where a cursor is, and what goes with it when it is saved.
+// place is the cursor's position, with the state that is saved with it.
 type place struct {
 	row, col int
 	wrap     bool // the last column was written: the next character goes to the next line
 	origin   bool
 	shifted  bool
 	drawing  [2]bool // G0 and G1 have line-drawing characters
-	placed   bool    // at a line of the screen, or above where it began: not where it was found, plus what it has moved
+	placed   bool    // at an absolute line, or above where it began: its moves from the start no longer say where
 }
 
-// Screen is a terminal without colours: what stands on it, and what has scrolled off it, as text.
+// Screen is a terminal without colours: what is on it, and what has scrolled off it, as text.
 type Screen struct {
 	cols, rows int
-	lines      [][]cell // of the screen that is shown; cells behind a line's end are empty
-	other      [][]cell // of the main screen, while the alternate one is shown
-	altMode    int      // the mode that the alternate screen was asked for with, 0 on the main screen
-	top, end   int      // of the scrolling region
+	lines      [][]cell // the visible screen; cells behind a line's end are empty
+	other      [][]cell // the main screen, while the alternate one is visible
+	altMode    int      // the mode that switched to the alternate screen, 0 on the main screen
+	top, end   int      // the scrolling region
 	cursor     place
 	saved      [2]place
 	insert     bool
 	nowrap     bool
-	known      bool // all that stands on the main screen is in lines, since it was emptied
+	known      bool // lines holds everything on the main screen, since it was cleared
 	tabs       []bool
 	printed    rune // what REP repeats
 	work       int  // see maxWork
@@ -50,14 +50,14 @@ type Screen struct {
 	scan    scanner
 	keep    int
 	history []string
-	size    int // of the history, in bytes
+	size    int // the size of the history, in bytes
 	off     func(line string)
 }
 
-// NewScreen gives an empty screen. It keeps so many lines of what scrolls off; older ones, which nothing can erase any
-// more, are handed to off, if there is one.
+// NewScreen returns an empty screen. It keeps a number of lines that scroll off; older ones, which nothing can erase
+// any more, are passed to off, if there is one.
 func NewScreen(cols, rows, keep int, off func(line string)) *Screen {
-	// where nothing is saved, it is the top
+	// if nothing is saved, it is the top
 	s := &Screen{keep: keep, off: off, saved: [2]place{{placed: true}, {placed: true}}}
 	s.Resize(cols, rows)
 	return s
@@ -69,8 +69,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Lines is what has scrolled off and what stands on the main screen, or on the alternate one if that is shown, without
-// empty lines at the end.
+// Lines are the lines that have scrolled off and those on the visible screen, main or alternate, without empty lines at
+// the end.
 func (s *Screen) Lines() []string {
 	lines := append([]string(nil), s.history...)
 	for _, l := range s.lines[:s.last()+1] {
@@ -79,7 +79,7 @@ func (s *Screen) Lines() []string {
 	return lines
 }
 
-// Resize changes the size. Lines keep what stands in them.
+// Resize changes the size. Lines keep their content.
 func (s *Screen) Resize(cols, rows int) {
 	cols, rows = max(1, min(cols, maxCols)), max(1, min(rows, maxRows))
 	if cols == s.cols && rows == s.rows {
@@ -99,7 +99,7 @@ func (s *Screen) Resize(cols, rows int) {
 	s.moveTo(s.cursor.row, s.cursor.col)
 }
 
-// fitRows takes empty lines from below the cursor first, then lines from the top.
+// fitRows removes empty lines below the cursor first, then lines from the top.
 func (s *Screen) fitRows(lines [][]cell, rows int, main bool, row *int) [][]cell {
 	for len(lines) > rows && *row < len(lines)-1 && empty(lines[len(lines)-1]) {
 		lines = lines[:len(lines)-1]
@@ -125,7 +125,7 @@ func empty(line []cell) bool {
 	return true
 }
 
-// last is the lowest line with something on it, -1 if there is none.
+// last is the lowest line with content, -1 if there is none.
 func (s *Screen) last() int {
 	for i := len(s.lines) - 1; i >= 0; i-- {
 		if !empty(s.lines[i]) {
@@ -174,13 +174,13 @@ func (s *Screen) scrolledOff(line []cell) {
 	}
 }
 
-// Below the first of the marks, Unicode has one character without a width of its own. To ask its tables takes time.
+// Below the first of the marks, Unicode has one character without a width of its own. Its tables are slow to ask.
 const (
 	firstMark  = 0x300
 	softHyphen = 0xad
 )
 
-// print writes a character where the cursor is.
+// print writes a character at the cursor.
 func (s *Screen) print(r rune) {
 	g := 0
 	if s.cursor.shifted {
@@ -243,7 +243,7 @@ func (s *Screen) mark(r rune) {
 	}
 }
 
-// reach makes the cursor's line at least so long.
+// reach makes the cursor's line at least n cells long.
 func (s *Screen) reach(n int) []cell {
 	line := s.lines[s.cursor.row]
 	if len(line) < n {
@@ -253,14 +253,14 @@ func (s *Screen) reach(n int) []cell {
 	return line
 }
 
-// cut makes room in front of a cell: half of a wide character is none.
+// cut makes room before a cell: half of a wide character can't stay.
 func (s *Screen) cut(line []cell, at int) {
 	if at > 0 && at < len(line) && line[at].tail {
 		line[at-1], line[at] = cell{}, cell{}
 	}
 }
 
-// lineFeed moves down a line and scrolls where there is none.
+// lineFeed moves down a line, and scrolls at the end of the region.
 func (s *Screen) lineFeed() {
 	s.cursor.wrap = false
 	if s.cursor.row == s.end {
@@ -270,7 +270,7 @@ func (s *Screen) lineFeed() {
 	s.cursor.row = min(s.cursor.row+1, s.rows-1)
 }
 
-// scrollUp moves the lines from top to the end of the region up. Those that leave the main screen at its top are kept.
+// scrollUp moves the lines from top to the end of the region up. Lines that leave the main screen at its top are kept.
 func (s *Screen) scrollUp(top, n int, keep bool) {
 	n = min(n, s.end-top+1)
 	for i := range n {
@@ -304,5 +304,5 @@ func (s *Screen) moveTo(row, col int) {
 	s.cursor.row, s.cursor.col, s.cursor.wrap = max(low, min(row, high)), max(0, min(col, s.cols-1)), false
 }
 
-// lineDrawing are the characters that DEC's set of them has for ` to ~.
+// lineDrawing are DEC's line-drawing characters for ` to ~.
 var lineDrawing = []rune("◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// What of a box's bytes may reach a terminal. What stands in none of these tables is left out: docs/security.md has the
-// reasons. Queries pass only while somebody is there to take their answers to the agent.
+// These tables list the bytes of a box that may reach a terminal. Everything else is left out: docs/security.md has the
+// reasons. Queries pass only while somebody can take their answers to the agent.
 
 // csi is a kind of control sequence that may pass.
 type csi struct {
@@ -20,12 +20,12 @@ type csi struct {
 
 var sequences = []csi{
 	{finals: "@ABCDEFGHIJKLMPSXZ`abdefgmr"},
-	{finals: "T", most: 1},         // with five it has xterm wait for a mouse
+	{finals: "T", most: 1},         // with five params xterm waits for a mouse
 	{finals: "su", only: []int{0}}, // with params they are something else
-	{finals: "hl", only: []int{4}}, // insert; others lock the keyboard or have it echo
+	{finals: "hl", only: []int{4}}, // insert; others lock the keyboard or make it echo
 	{finals: "n", query: true, only: []int{5, 6}},
 	{finals: "c", query: true, only: []int{0}},
-	{finals: "t", query: true, only: []int{14, 16, 18}}, // sizes; not the title, which comes back as keys
+	{finals: "t", query: true, only: []int{14, 16, 18}}, // sizes; not the title, which would come back as keys
 	{inter: "$", finals: "p", query: true},
 	{inter: " ", finals: "q"},
 	{inter: "!", finals: "p"},
@@ -54,7 +54,7 @@ func (c csi) allows(t token) bool {
 	return (c.only == nil || slices.Contains(c.only, first)) && (c.most == 0 || len(list) <= c.most)
 }
 
-// modes are the private modes that may be set and reset, and what they are when the terminal is given back.
+// modes are the private modes that may be set and reset, and their state when the terminal is given back.
 var modes = map[int]byte{
 	1:    'l', // cursor keys
 	5:    'l', // reverse video
@@ -62,7 +62,7 @@ var modes = map[int]byte{
 	7:    'h', // autowrap
 	9:    'l', // mouse, as are the next ones
 	1000: 'l', 1002: 'l', 1003: 'l', 1005: 'l', 1006: 'l', 1015: 'l', 1016: 'l',
-	12: 0,                   // blinking, which the cursor's style gives back
+	12: 0,                   // blinking; the cursor's style restores it
 	25: 'h',                 // cursor
 	47: 0, 1047: 0, 1049: 0, // alternate screen, see Restore
 	66:   'l', // keypad
@@ -77,15 +77,15 @@ var modes = map[int]byte{
 // escapes are the plain escape sequences that may pass, intermediates and final.
 var escapes = []string{"7", "8", "=", ">", "D", "E", "H", "M", "c", "(0", "(A", "(B", ")0", ")A", ")B"}
 
-// controls are those of the first 32 that may pass. ENQ is not among them: it has terminals answer with a set text.
+// controls are those of the first 32 that may pass. ENQ is not among them: terminals answer it with a set text.
 const controls = "\a\b\t\n\v\f\r\x0e\x0f"
 
 // osc is a kind of operating system command that may pass.
 type osc struct {
 	number string
-	query  bool // where its text ends in "?"
+	query  bool // if its text ends in "?"
 	most   int
-	text   func(string) bool // what may stand behind the number; nil for anything that is visible
+	text   func(string) bool // checks the text after the number; nil allows anything visible
 }
 
 var commands = []osc{
@@ -95,21 +95,21 @@ var commands = []osc{
 	{number: "104", most: 1024}, {number: "110", most: 0}, {number: "111", most: 0}, {number: "112", most: 0},
 	{number: "8", most: 4096, text: isWebLink},
 	{number: "9", most: 16, text: isProgress},
-	{number: "52", most: maxString, text: writesClipboard}, // and only if the user wants it
+	{number: "52", most: maxString, text: writesClipboard}, // only if the user wants it
 }
 
-// isWebLink lets links pass that a browser opens. Others can name files and programs of the host.
+// isWebLink allows links that a browser opens. Others can name files and programs of the host.
 func isWebLink(text string) bool {
 	_, target, ok := strings.Cut(text, ";")
 	return ok && (target == "" || strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "http://"))
 }
 
-// isProgress lets a progress bar pass. The other commands of this number show notices, or in one terminal run programs.
+// isProgress allows a progress bar. The other commands of this number show notices, or in one terminal run programs.
 func isProgress(text string) bool {
 	return strings.HasPrefix(text, "4;") && strings.Trim(text, "0123456789;") == ""
 }
 
-// writesClipboard is no question for what the clipboard holds: that is the user's and may be a password.
+// writesClipboard refuses queries for the clipboard's content: that is the user's and may be a password.
 func writesClipboard(text string) bool {
 	where, data, ok := strings.Cut(text, ";")
 	return ok && strings.Trim(where, "cpqs01234567") == "" && data != "?" && strings.IndexFunc(data, notBase64) < 0
@@ -119,8 +119,8 @@ func notBase64(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '/' && r != '='
 }
 
-// isDeviceQuery lets those device control strings pass that ask for a capability or a setting. Settings are named by
-// letters and signs of which no terminal makes more than it should, even if it sends them back.
+// isDeviceQuery allows device control strings that ask for a capability or a setting. The letters and signs that name
+// settings do no harm in any terminal, even if it sends them back.
 func isDeviceQuery(text string) bool {
 	if names, ok := strings.CutPrefix(text, "+q"); ok {
 		return len(names) <= 1024 && strings.Trim(names, "0123456789abcdefABCDEF;") == ""

@@ -132,7 +132,7 @@ func onKernelWithout(t *testing.T, what string) verdicts {
 	return v
 }
 
-// Guards against a layer that is dropped silently: it is named, refused, and left out only if the user has accepted that.
+// Guards against a layer that is dropped silently: it is named, refused, and left out only if the user accepts that.
 // What still holds then shows that no wall stands alone.
 func TestMissingLayers(t *testing.T) {
 	for what, surface := range map[string]string{
@@ -168,7 +168,7 @@ func TestBlockedNamespacesAreNotAccepted(t *testing.T) {
 	}
 }
 
-// Guards against sockets of the host that can be reached where no overlay is available: those that are there are covered,
+// Guards against reaching sockets of the host where no overlay is available: those that exist are covered,
 // and for those that come later the box says that it promises nothing.
 func TestWithoutOverlays(t *testing.T) {
 	v := onKernelWithout(t, "overlay")

@@ -59,7 +59,7 @@ func (l *listener) serve() {
 	}
 }
 
-// countCall counts a connection. Only the probes know the names of sockets; anybody may try a port, but without the words
+// countCall counts a connection. Only probes know the names of sockets; anybody may try a port, but without the words
 // that every probe sends, there or to the door.
 func (l *listener) countCall(c net.Conn) {
 	defer func() { _ = c.Close() }()

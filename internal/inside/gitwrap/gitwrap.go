@@ -1,6 +1,6 @@
-// Package gitwrap is the git that agents in a worktree box find first on PATH. Where a call is about the workspace it
-// binds git to the workspace's own repository, whatever has become of the .git file there; every other call, such as
-// git init in a test's fixture or git in a submodule, goes to the real git as it came.
+// Package gitwrap is the git that agents in a worktree box find first on PATH. If a call is about the workspace, it
+// binds git to the workspace's own repository, whatever the .git file there says; it passes every other call, such as
+// git init in a test's fixture or git in a submodule, to the real git unchanged.
 package gitwrap
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// Name is what the wrapper is called.
+// Name is the wrapper's name.
 const Name = "git"
 
-// prefix stands before the names of git's own variables, in which the wrapper is told what to bind git to.
+// prefix precedes git's own variable names; these variables tell the wrapper what to bind git to.
 const prefix = "CCO_"
 
-// from remembers which program a wrapper became, and in which process.
+// from records which program a wrapper became, and in which process.
 const from = "CCO_GIT_FROM"
 
 // bound are the variables that bind git to a repository.
@@ -31,7 +31,7 @@ func bound() []string { return []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_CEILING
 func Main(argv []string) int {
 	cwd, err := os.Getwd()
 	if err != nil {
-		cwd = "" // it may be gone; git says so better than we could
+		cwd = "" // it may be gone; git's message about that is better than ours
 	}
 	env := Environ(argv[1:], cwd, os.Environ())
 	real, err := find(os.Getenv("PATH"), os.Getenv(from))
@@ -43,7 +43,7 @@ func Main(argv []string) int {
 	return 127
 }
 
-// Environ is the environment for one call: with git bound to the workspace if the call is about it, as it was if not.
+// Environ is the environment for one call: git is bound to the workspace if the call is about it, otherwise unchanged.
 func Environ(args []string, cwd string, env []string) []string {
 	bind := map[string]string{}
 	for _, name := range bound() {
@@ -54,7 +54,7 @@ func Environ(args []string, cwd string, env []string) []string {
 	if bind["GIT_DIR"] == "" || bind["GIT_WORK_TREE"] == "" {
 		return env
 	}
-	// What an outer call of ours has set is no wish of the agent's: tests run below git rebase --exec.
+	// Variables that an outer wrapper set are not the agent's choice: tests run below git rebase --exec.
 	for name, v := range bind {
 		if lookup(env, name) == v {
 			env = without(env, name)
@@ -72,7 +72,7 @@ func Environ(args []string, cwd string, env []string) []string {
 		return env
 	}
 	for _, name := range bound() {
-		// Git hands GIT_DIR on to whatever it starts, so that it is left out while git finds the same by itself.
+		// Git passes GIT_DIR on to the programs that it starts, so it is left out while git finds the repository by itself.
 		if v := bind[name]; v != "" && (lost || name == "GIT_CEILING_DIRECTORIES") {
 			env = append(without(env, name), name+"="+v)
 		}
@@ -80,8 +80,8 @@ func Environ(args []string, cwd string, env []string) []string {
 	return env
 }
 
-// about says whether git in dir means the workspace: dir is in it, and in no repository of its own within it. It is
-// lost if git, looking for the workspace's repository by itself, would find another or none.
+// about says whether git in dir means the workspace: dir is in it, and not in another repository within it. It is lost
+// if git, without help, would find another repository or none.
 func about(dir, workspace, gitDir string) (means, lost bool) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -104,7 +104,7 @@ func about(dir, workspace, gitDir string) (means, lost bool) {
 	return false, false
 }
 
-// repository finds the repository that the .git in dir stands for.
+// repository finds the repository that the .git in dir refers to.
 func repository(dir string) (repo string, there bool) {
 	repo = filepath.Join(dir, ".git")
 	info, err := os.Lstat(repo)
@@ -127,8 +127,8 @@ func repository(dir string) (repo string, there bool) {
 	return repo, true
 }
 
-// belongs says whether a repository within the workspace belongs there: it lies in it, or is that of a submodule. One
-// that lies anywhere else would be a way out.
+// belongs says whether a repository within the workspace belongs there: it lies in it, or is that of a submodule. A
+// repository anywhere else would be a way out.
 func belongs(repo, workspace, gitDir string) bool {
 	if repo == "" {
 		return false
@@ -142,7 +142,7 @@ func same(repo, gitDir string) bool {
 	return err == nil && repo == gitDir
 }
 
-// bare says whether dir is itself a repository's inside.
+// bare says whether dir is itself a git directory.
 func bare(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -152,9 +152,8 @@ func bare(dir string) bool {
 	return true
 }
 
-// find looks for the real git on PATH, which is not this program under any name. A wrapper of the user's that calls
-// git again would find us first: what this very process, or its parent, has been already is taken only as a last
-// resort.
+// find looks on PATH for the real git, which is not this program under any name. A wrapper of the user's that calls git
+// again would find us first: a program that this process or its parent has already been is only the last resort.
 func find(path, before string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -195,7 +194,7 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-// without drops a variable, leaving the given slice alone.
+// without drops a variable and does not change the given slice.
 func without(env []string, name string) []string {
 	kept := make([]string, 0, len(env)+4)
 	for _, e := range env {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// call is what stands before git's subcommand.
+// call is the part of a command line before git's subcommand.
 type call struct {
 	command string
-	dirs    []string // of -C, one after the other
-	aimed   bool     // at a repository that the caller names
+	dirs    []string // the values of -C, in order
+	aimed   bool     // the caller names a repository
 }
 
-// dir is where git will be when it looks for its repository.
+// dir is the directory in which git will look for its repository.
 func (c call) dir(cwd string) string {
 	for _, d := range c.dirs {
 		switch {

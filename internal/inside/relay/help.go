@@ -20,7 +20,7 @@ import (
 // most is how many connections are copied at once. Others wait in the port's queue.
 const most = 256
 
-// linger is how long a side is listened to when the other has stopped listening.
+// linger is how long one side is still read after the other side has stopped reading.
 const linger = 5 * time.Second
 
 // portFD is the listening socket that the helper is started with.
@@ -28,7 +28,7 @@ const portFD = 3
 
 // help is the helper: it serves the port until the program has ended.
 func help(path, pid string) int {
-	signal.Ignore(syscall.SIGPIPE) // of a stderr that nobody reads
+	signal.Ignore(syscall.SIGPIPE) // from a stderr that nobody reads
 	program, err := strconv.Atoi(pid)
 	if err != nil {
 		return complain(2, err)
@@ -54,7 +54,7 @@ func help(path, pid string) int {
 type server struct {
 	socket string
 	words  io.Writer
-	told   atomic.Bool // that the socket can't be reached
+	told   atomic.Bool // it has reported that the socket can't be reached
 }
 
 // serve copies until the listener is closed.
@@ -95,8 +95,8 @@ func (s *server) connect(client net.Conn) {
 	both.Wait()
 }
 
-// pump copies one direction and passes on its end. When dst takes no more, src is read on for a while all the same:
-// closed with something unread, a connection is reset, and the answer that is on its way with it.
+// pump copies one direction and passes on its end. When dst accepts no more, pump still reads src for a while: closing
+// a connection with unread data resets it, and would lose the answer that is on its way.
 func pump(dst, src net.Conn) {
 	_, err := io.Copy(dst, src)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart makes the helper a sibling of the program: one that waits for all of its children must not find one that it
-// doesn't know. In a session of its own it gets none of the signals that a terminal sends to the program's group.
+// apart makes the helper a sibling of the program: a program that waits for all its children must not find an unknown
+// one. In a session of its own the helper gets none of the signals that a terminal sends to the program's group.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Cloneflags: unix.CLONE_PARENT, Setsid: true}
 }

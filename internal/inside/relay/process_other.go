@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// apart puts the helper into a session of its own, where the signals of a terminal don't reach it. It is the program's
-// child: here nothing else can be had.
+// apart puts the helper into a session of its own, where a terminal's signals don't reach it. It is the program's
+// child, because this system offers nothing better.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // await returns when a process that is our parent has ended.

@@ -1,8 +1,7 @@
-// Package relay stands between a program in a box and the way out of it: connections to a port on the box's own
-// loopback are copied to a unix socket, behind which the broker decides. It decides nothing itself.
-//
-// Main opens the port, leaves it to a helper and becomes the program: terminal, signals and exit status are then the
-// program's own, as if there were no relay.
+// Package relay connects a program in a box to its way out: it copies connections to a port on the box's own loopback
+// to a unix socket, behind which the broker decides. It decides nothing itself. Main opens the port, leaves it to a
+// helper and becomes the program: terminal, signals and exit status are then the program's own, as if there were no
+// relay.
 package relay
 
 import (
@@ -26,7 +25,7 @@ const Mark = "@cco-door@"
 // helper is the first argument of the process that copies.
 const helper = "--helper"
 
-// The statuses that a shell gives to what it can't run.
+// These are a shell's statuses for a program that it can't run.
 const (
 	cantRun  = 126
 	notFound = 127
@@ -64,7 +63,7 @@ func complain(code int, err error) int {
 	return code
 }
 
-// fill puts the address where the mark is.
+// fill replaces the mark with the address.
 func fill(list []string, address string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
@@ -73,7 +72,7 @@ func fill(list []string, address string) []string {
 	return out
 }
 
-// begin opens the port and starts the helper that serves it. Who connects before the helper has begun waits in the
+// begin opens the port and starts the helper that serves it. Connections made before the helper has begun wait in the
 // queue.
 func begin(socket string) (address string, err error) {
 	var config net.ListenConfig
@@ -111,8 +110,8 @@ func begin(socket string) (address string, err error) {
 	return l.Addr().String(), nil
 }
 
-// Proxies are the variables by which programs find a door as their proxy, in every way that they know. The token is the
-// one that the door wants to see.
+// Proxies are the variables that tell programs to use a door as their proxy, under every name in use. The token is the
+// one that the door requires.
 func Proxies(token string) []string {
 	var env []string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {

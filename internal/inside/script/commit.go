@@ -10,18 +10,18 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// trailerKey marks the commit of a task. Its value names the session too: a runbook that is carried out again next
-// week, on a branch that has the commits of this one, must run again.
+// trailerKey marks the commit of a task. Its value also names the session: a runbook that is carried out again next
+// week, on a branch with the commits of this run, must run again.
 const trailerKey = "Cco-Task"
 
-// lookBack is how many commits of the branch are searched for tasks that are done.
+// lookBack is how many commits of the branch are searched for finished tasks.
 const lookBack = 1000
 
 func (r *runner) trailer(t Task) string {
 	return fmt.Sprintf("%d %s %s", t.Number, filepath.Base(r.o.Workspace), t.mark())
 }
 
-// committed gives the commits of tasks that are done, by their trailers.
+// committed returns the commits of finished tasks, by their trailers.
 func (r *runner) committed(ctx context.Context) (map[string]string, error) {
 	if err := r.quiet(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
 		if proc.Code(err) == 1 {
@@ -47,9 +47,9 @@ func (r *runner) committed(ctx context.Context) (map[string]string, error) {
 	return done, nil
 }
 
-// commit makes one commit of all that the task changed and left uncommitted, and gives its name, "" if there is
-// nothing. The workspace's own hooks run: a commit that the project's checks refuse is a failure of the task, as it
-// would be for a person at the same runbook, and not something to slip past them.
+// commit makes one commit of all that the task changed and left uncommitted, and returns its name, "" if there is
+// nothing. The workspace's own hooks run: if the project's checks refuse a commit, the task has failed, as it would for
+// a person with the same runbook.
 func (r *runner) commit(ctx context.Context, t Task) (string, error) {
 	if err := r.loud(ctx, "", "add", "--all", "--", "."); err != nil {
 		return "", err
@@ -68,7 +68,7 @@ func (r *runner) commit(ctx context.Context, t Task) (string, error) {
 	return r.head(ctx), nil
 }
 
-// head is the commit that is checked out; "" where there is none.
+// head is the commit that is checked out; "" if there is none.
 func (r *runner) head(ctx context.Context) string {
 	out, err := proc.Output(ctx, r.git("rev-parse", "--verify", "--quiet", "HEAD"))
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *runner) quiet(ctx context.Context, args ...string) error {
 	return err
 }
 
-// loud shows what git and the hooks print, and keeps it for error.txt.
+// loud shows the output of git and the hooks, and keeps it for error.txt.
 func (r *runner) loud(ctx context.Context, stdin string, args ...string) error {
 	c := r.git(args...)
 	c.Stdin = strings.NewReader(stdin)

@@ -12,25 +12,24 @@ import (
 	"sync"
 )
 
-// Task is one step of a plan: what stands below a heading `Task N`, down to the next task or to a heading that
-// is no deeper than its own.
+// Task is one step of a plan: the text below a heading `Task N`, up to the next task or to a heading that is no deeper.
 type Task struct {
 	Number int
 	Title  string // the whole heading
-	Line   int    // of the heading in the plan
+	Line   int    // the line of the heading in the plan
 	Fences []Fence
 }
 
 // Fence is one block of shell.
 type Fence struct {
-	Line   int // of its first line of shell in the plan
+	Line   int // the line of its first line of shell in the plan
 	Script string
 }
 
 // ErrNoTasks says that a plan has nothing to carry out.
 var ErrNoTasks = errors.New("the plan has no task: a task is a heading like `## Task 1: …`")
 
-// Parse reads the tasks of a plan. What could be meant as shell and would not run is an error, not left out.
+// Parse reads the tasks of a plan. Text that could be meant as shell but would not run is an error.
 func Parse(markdown []byte) ([]Task, error) {
 	if bytes.IndexByte(markdown, 0) >= 0 {
 		return nil, errors.New("the plan holds a NUL, so it is not text")
@@ -49,7 +48,7 @@ func Parse(markdown []byte) ([]Task, error) {
 	return p.tasks, nil
 }
 
-// mark identifies a task by what it does: neither a new title nor a change to another task makes it another one.
+// mark identifies a task by its shell: a new title or a change to another task does not change it.
 func (t Task) mark() string {
 	h := sha256.New()
 	_, _ = fmt.Fprintln(h, t.Number)
@@ -59,18 +58,18 @@ func (t Task) mark() string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// parser knows as much of CommonMark as decides where headings and fences are. It goes line by line.
+// parser knows as much of CommonMark as it needs to find headings and fences. It works line by line.
 type parser struct {
 	lines []string
 	at    int
 	tasks []Task
-	level int // of the heading of the task that we are in, 0 outside
+	level int // the heading level of the current task, 0 outside
 
 	para   []string // the paragraph so far, which an underline makes a heading
 	inList bool     // in a list item or a quotation, where it does not
 }
 
-// The patterns are compiled when a plan is first read: every program in a box starts with this package linked in.
+// The patterns are compiled when a plan is first read: every program in a box has this package linked in.
 var (
 	atx       = pattern(`^ {0,3}(#{1,6})(?:[ \t]+(.*))?$`)
 	closing   = pattern(`(?:^|[ \t]+)#+[ \t]*$`)
@@ -87,7 +86,7 @@ func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// block takes the next line, or the whole block that begins there.
+// block reads the next line, or the whole block that begins there.
 func (p *parser) block() error {
 	line := p.lines[p.at]
 	if m := fence().FindStringSubmatch(line); m != nil && (m[2][0] == '~' || !strings.Contains(m[3], "`")) {
@@ -152,7 +151,7 @@ func (p *parser) heading(level int, text string, line int) error {
 	return nil
 }
 
-// comment passes over an HTML comment: what somebody has commented out must not run.
+// comment skips an HTML comment: shell that is commented out must not run.
 func (p *parser) comment() error {
 	p.endParagraph()
 	for i := p.at; i < len(p.lines); i++ {
@@ -164,7 +163,7 @@ func (p *parser) comment() error {
 	return fmt.Errorf("plan line %d: the comment that begins here has no end", p.at+1)
 }
 
-// fence takes a fenced block, whose content is nothing but text, and keeps it if it is the current task's shell.
+// fence reads a fenced block, whose content is only text, and keeps it if it is the current task's shell.
 func (p *parser) fence(indent, marks, info string) error {
 	first := p.at + 1
 	lang, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(info), "\t", " "), " ")

@@ -1,5 +1,5 @@
-// Package script carries out a plan without a model: it runs the shell fences below each `Task N` heading and makes
-// one commit of what a task changed. It stops at the first failure and leaves its words in the exchange directory.
+// Package script carries out a plan without a model: it runs the shell fences below each `Task N` heading and makes one
+// commit of a task's changes. It stops at the first failure and writes its message to the exchange directory.
 package script
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// ErrorFile is where the words of a failure stand in the exchange directory.
+// ErrorFile is the file in the exchange directory that holds the message of a failure.
 const ErrorFile = "error.txt"
 
-// maxPlan bounds what is read as a plan.
+// maxPlan is the largest plan that is read.
 const maxPlan = 16 << 20
 
-// Options say what Run works on.
+// Options are the settings of a Run.
 type Options struct {
 	Plan      string // a path, relative to Workspace unless absolute
 	Workspace string // a git worktree, whose name is the session's id
 	Exchange  string
-	Out       io.Writer // what is being done, and what the fences print
+	Out       io.Writer // progress, and the output of the fences
 	Err       io.Writer
 	Env       []string // the whole environment of the fences; nil inherits ours
-	// Leave leaves what tasks change uncommitted: in a phase whoever collects it commits it, and a reviewer can't.
+	// Leave leaves the tasks' changes uncommitted: in a phase the collector commits them, and a reviewer can't.
 	Leave bool
 }
 
@@ -39,9 +39,9 @@ type Options struct {
 type Failure struct {
 	Task   Task
 	Fence  int // counted from 1; 0 is the commit after the last
-	Line   int // of the plan
+	Line   int // the line in the plan
 	Err    error
-	Output string // the last lines of what was printed
+	Output string // the last lines of the output
 }
 
 func (f *Failure) Error() string {
@@ -54,12 +54,12 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Run carries out the plan. Started again after an interruption it goes on after the last task that was committed.
-// Every error but the end of ctx is also written to the exchange directory, whole or not at all.
+// Run carries out the plan. If it is started again after an interruption it continues after the last committed task. It
+// also writes every error but the end of ctx to the exchange directory, completely or not at all.
 func Run(ctx context.Context, o Options) error {
 	words := filepath.Join(o.Exchange, ErrorFile)
 	if err := os.Remove(words); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("script: %w", err) // words of an earlier run would end the wait for this one
+		return fmt.Errorf("script: %w", err) // an earlier run's message would end the wait for this one
 	}
 	err := run(ctx, o)
 	if err == nil || ctx.Err() != nil {
@@ -85,7 +85,7 @@ func run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("script: %w", err)
 	}
-	// Named like the plan, because bash begins its complaints with this name.
+	// This is named like the plan, because bash begins its complaints with this name.
 	r := &runner{o: o, streams: s, file: filepath.Join(dir, filepath.Base(o.Plan))}
 	err = r.tasks(ctx, tasks)
 	s.close()
@@ -172,8 +172,8 @@ func (r *runner) task(ctx context.Context, t Task) error {
 	return nil
 }
 
-// fence runs shell from a file, so that its standard input is empty and its length has no bound. Empty lines stand
-// for all that precedes it in the plan, so that bash names the plan's own lines.
+// fence runs shell from a file, so that its standard input is empty and its length unlimited. Empty lines stand for the
+// text before it in the plan, so that bash reports the plan's own line numbers.
 func (r *runner) fence(ctx context.Context, f Fence) error {
 	shell := strings.Repeat("\n", f.Line-1) + f.Script
 	if err := os.WriteFile(r.file, []byte(shell), 0o600); err != nil {
@@ -182,8 +182,8 @@ func (r *runner) fence(ctx context.Context, f Fence) error {
 	return how(r.start(ctx, proc.Cmd{Argv: []string{"bash", "-e", r.file}}))
 }
 
-// start runs a program on the streams. It waits for the program, not for what that left in the background:
-// the box ends with the session, and a later fence may need the server that an earlier one has started.
+// start runs a program on the streams. It waits for the program, not for background processes: the box ends with the
+// session, and a later fence may need a server that an earlier one has started.
 func (r *runner) start(ctx context.Context, c proc.Cmd) error {
 	c.Dir, c.Env = r.o.Workspace, r.o.Env
 	c.Stdout, c.Stderr = r.streams.out.w, r.streams.err.w
@@ -191,7 +191,7 @@ func (r *runner) start(ctx context.Context, c proc.Cmd) error {
 	return proc.Run(ctx, c)
 }
 
-// how leaves out the argv of a fence, which tells nobody anything.
+// how leaves out the argv of a fence, which helps nobody.
 func how(err error) error {
 	e, ok := errors.AsType[*proc.ExitError](err)
 	if !ok {
@@ -212,11 +212,11 @@ func (e *exit) Error() string { return e.text }
 func (e *exit) Unwrap() error { return e.err }
 
 func (r *runner) say(format string, args ...any) {
-	// Through the same pipe as the fences' output, so that the order is kept.
+	// This uses the same pipe as the fences' output, so that the order is kept.
 	_, _ = fmt.Fprintf(r.streams.out.w, event.AsideMark+format+"\n", args...)
 }
 
-// report is what error.txt says.
+// report is the text of error.txt.
 func report(err error) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v\n", err)
@@ -226,7 +226,7 @@ func report(err error) string {
 	return b.String()
 }
 
-// replace writes a file whole or not at all.
+// replace writes a file completely or not at all.
 func replace(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".error-*")
 	if err != nil {

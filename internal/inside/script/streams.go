@@ -12,17 +12,17 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// The end of the output that a failure shows.
+// These limit the end of the output that a failure shows.
 const (
 	tailBytes = 8 << 10
 	tailLines = 40
 )
 
-// maxPipe is the most that a pipe holds anywhere by default settings.
+// maxPipe is the most that a pipe holds by default on any system.
 const maxPipe = 1 << 20
 
-// streams carry what the fences print to the outside and keep its end. They are pipes for the whole run, not for one
-// program: what a fence has left in the background neither holds up the next one nor dies of a closed pipe.
+// streams pass the fences' output on and keep its end. They are pipes for the whole run, not for one program: a fence's
+// background process neither holds up the next fence nor dies of a closed pipe.
 type streams struct {
 	out, err *stream
 	mu       sync.Mutex
@@ -71,7 +71,7 @@ func (s *streams) open(to io.Writer) (*stream, error) {
 	return st, nil
 }
 
-// pass goes on when nobody listens any more: the work counts, not the words.
+// pass continues when nobody reads any more: the work counts, not the output.
 func (s *streams) pass(st *stream, p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *streams) pass(st *stream, p []byte) {
 	_, _ = st.to.Write(p)
 }
 
-// close passes on all that was printed so far. It does not wait for programs in the background.
+// close passes on everything that was printed so far. It does not wait for programs in the background.
 func (s *streams) close() {
 	for _, st := range []*stream{s.out, s.err} {
 		if st == nil {
@@ -94,7 +94,7 @@ func (s *streams) close() {
 	}
 }
 
-// drain takes what is in the pipe, and neither waits for more nor follows a program that never stops printing.
+// drain reads what is in the pipe. It does not wait for more, nor follow a program that never stops printing.
 func (s *streams) drain(st *stream) {
 	conn, err := st.r.SyscallConn()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package tool is the program cco-box: what cco does inside a box or a virtual machine, one word each.
+// Package tool is the program cco-box: cco's work inside a box or a virtual machine, one subcommand each.
 package tool
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/cco-dev/cco/internal/inside/script"
 )
 
-// Name is what the program is called. cco itself acts as it when it is started under this name.
+// Name is the name of the program. cco itself acts as cco-box when it is started under this name.
 const Name = "cco-box"
 
-// Is says whether the program was started under a name that this package stands for.
+// Is says whether the program was started under a name that this package handles.
 func Is(argv0 string) bool {
 	return filepath.Base(argv0) == Name || filepath.Base(argv0) == gitwrap.Name
 }
 
-// Start runs the program under the name that it was started by: as git it is the wrapper of git.
+// Start runs the program for the name that it was started under: as git it is the wrapper of git.
 func Start(argv []string) int {
 	if filepath.Base(argv[0]) == gitwrap.Name {
 		return gitwrap.Main(argv)
@@ -35,7 +35,7 @@ func Start(argv []string) int {
 	return Main(argv[1:])
 }
 
-// Main runs one subcommand and gives the exit code.
+// Main runs one subcommand and returns the exit code.
 func Main(args []string) int {
 	if len(args) == 0 {
 		return fail(2, errors.New("it is started by cco, inside a box"))
