@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,6 +26,8 @@ type backend struct {
 	name, help string
 	ownGuard   bool   // its guard program does not come from beside cco
 	nests      bool   // sessions can run containers of their own
+	hasMemory  bool   // --memory sets its own memory, not a limit inside it
+	flags      string // the flags of create that it uses and others may not
 	weaker     string // flags for a weaker box on machines that lack what this one needs
 	driver     func(a *App, p parts) box.Driver
 	// spec adds this backend's own settings; nil if there are none.
@@ -43,9 +46,10 @@ func backends() []backend {
 		{name: "native", help: "Linux kernel isolation built into cco: no daemon, no root (default on Linux)",
 			weaker: "--backend worktree --accept no-kernel", driver: nativeDriver},
 		{name: "container", help: "podman or docker, hardened as far as the engine can",
-			driver: containerDriver, spec: containerSpec},
+			flags: "engine runtime image image-tar cpus", driver: containerDriver, spec: containerSpec},
 		{name: "lima", help: "a virtual machine of Lima's (default on macOS)",
-			ownGuard: true, nests: true, driver: limaDriver, spec: limaSpec},
+			ownGuard: true, nests: true, hasMemory: true, flags: "image cpus disk template",
+			driver: limaDriver, spec: limaSpec},
 		{name: "worktree", help: "git worktrees of one repository, which share its .git; on Linux the\n" +
 			"kernel keeps everything else of the machine read-only", driver: worktreeDriver, spec: worktreeSpec},
 	}
@@ -78,6 +82,31 @@ func BackendHelp() string {
 		fmt.Fprintf(&text, "  %-10s %s\n", b.name, strings.ReplaceAll(b.help, "\n", "\n"+strings.Repeat(" ", 13)))
 	}
 	return text.String()
+}
+
+// CheckFlags refuses a flag that is given and that only other backends use.
+func CheckFlags(name string, given func(flag string) bool) error {
+	users := map[string][]string{}
+	for _, b := range backends() {
+		for _, flag := range strings.Fields(b.flags) {
+			users[flag] = append(users[flag], b.name)
+		}
+	}
+	for _, flag := range slices.Sorted(maps.Keys(users)) {
+		if given(flag) && !slices.Contains(users[flag], name) {
+			return Usagef("--%s has no meaning for a %s box, only for backend %s", flag, name,
+				strings.Join(users[flag], " and "))
+		}
+	}
+	return nil
+}
+
+// Memory is the setting that --memory overrides.
+func Memory(name string, b *config.Box) *int64 {
+	if find(name).hasMemory {
+		return &b.Memory
+	}
+	return &b.Limits.Memory
 }
 
 // DefaultBackend is the backend that suits this machine.

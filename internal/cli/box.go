@@ -65,7 +65,7 @@ goes without the kernel where that is not available, and says so, unless it is r
 			if network != "" {
 				cfg.Network.Mode = network
 			}
-			if err := machine.apply(&cfg.Box, cmp.Or(cfg.Box.Backend, app.DefaultBackend())); err != nil {
+			if err := machine.apply(cmd, &cfg.Box, cmp.Or(cfg.Box.Backend, app.DefaultBackend())); err != nil {
 				return err
 			}
 			name := named(cfg, args)

@@ -18,7 +18,7 @@ run in it as root. Settings and flags are the same as for create.`,
 			if err != nil {
 				return err
 			}
-			if err := machine.apply(&cfg.Box, "lima"); err != nil {
+			if err := machine.apply(cmd, &cfg.Box, "lima"); err != nil {
 				return err
 			}
 			boxes, err := a.Boxes()

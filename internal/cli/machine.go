@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/app"
@@ -33,36 +30,10 @@ func (m *machineFlags) register(c *cobra.Command) {
 		"of lima: a template of your own in this `FILE`; cco box template prints cco's")
 }
 
-// only says which backends use a flag; all use the others.
-func (m *machineFlags) only() []struct {
-	flag     string
-	given    bool
-	backends []string
-} {
-	containers, machines := []string{"container"}, []string{"lima"}
-	both := []string{"container", "lima"}
-	return []struct {
-		flag     string
-		given    bool
-		backends []string
-	}{
-		{"--engine", m.engine != "", containers},
-		{"--runtime", m.runtime != "", containers},
-		{"--image", m.image != "", both},
-		{"--image-tar", m.imageTar != "", containers},
-		{"--cpus", m.cpus != 0, both},
-		{"--disk", m.disk != "", machines},
-		{"--template", m.template != "", machines},
-	}
-}
-
 // apply lets flags override the settings. It refuses a flag that the backend does not use.
-func (m *machineFlags) apply(b *config.Box, backend string) error {
-	for _, o := range m.only() {
-		if o.given && !slices.Contains(o.backends, backend) {
-			return app.Usagef("%s has no meaning for a %s box, only for backend %s", o.flag, backend,
-				strings.Join(o.backends, " and "))
-		}
+func (m *machineFlags) apply(c *cobra.Command, b *config.Box, backend string) error {
+	if err := app.CheckFlags(backend, c.Flags().Changed); err != nil {
+		return err
 	}
 	for _, s := range []struct {
 		to   *string
@@ -85,14 +56,10 @@ func (m *machineFlags) apply(b *config.Box, backend string) error {
 	if m.cpus > 0 {
 		b.CPUs = m.cpus
 	}
-	memory := &b.Limits.Memory
-	if backend == "lima" {
-		memory = &b.Memory
-	}
 	for _, s := range []struct {
 		name, text string
 		to         *int64
-	}{{"--memory", m.memory, memory}, {"--disk", m.disk, &b.Disk}} {
+	}{{"--memory", m.memory, app.Memory(backend, b)}, {"--disk", m.disk, &b.Disk}} {
 		if s.text == "" {
 			continue
 		}
