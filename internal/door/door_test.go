@@ -75,7 +75,7 @@ func TestWithoutADoor(t *testing.T) {
 	d.Close()
 }
 
-// A door that nobody sees yet is in a directory of its own, which goes with it.
+// A door that the program can't see yet is in a directory of its own, which is removed with it.
 func TestADoorOfItsOwn(t *testing.T) {
 	dir, log := filepath.Join(deep(t), "doors"), filepath.Join(t.TempDir(), LogFile)
 	d := open(t, Config{Config: broker.Config{Mode: broker.ModeAllowlist, Session: "shell"}, Dir: dir, Log: log})

@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against settings that an agent has made into a link or closed, so that the next run would do without.
+// Guards against settings that an agent has closed or replaced by a link, so that the next run would lack them.
 func TestFurnishPutsFilesInPlaceWhateverIsThere(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, os.MkdirAll(filepath.Join(dir, ".codex", "config.toml", "x"), 0o700))

@@ -101,7 +101,7 @@ func TestReceiveClones(t *testing.T) {
 	f.receive() // again, after it is done
 }
 
-// Guards against a second push that needs what the box has lost, or never had.
+// Guards against a second push that needs commits that the box has lost, or never had.
 func TestReceiveSaysWhatTheBoxLacks(t *testing.T) {
 	f := newFixture(t)
 	old := f.job.Base
@@ -113,7 +113,7 @@ func TestReceiveSaysWhatTheBoxLacks(t *testing.T) {
 	f.send()
 	f.receive()
 
-	// The next one builds on what is there now, and one with nothing new needs no bundle.
+	// The next push builds on what the box has now, and a push with nothing new needs no bundle.
 	first := f.job
 	f.job.Workspace += "2"
 	f.job.Base = f.commit(f.host, "and more")
@@ -127,7 +127,7 @@ func TestReceiveSaysWhatTheBoxLacks(t *testing.T) {
 	}
 }
 
-// Guards against a session that takes a store for ready which another is only just making.
+// Guards against a session that uses a store while another session is still making it.
 func TestManyReceiveAtOnceIntoANewStore(t *testing.T) {
 	f := newFixture(t)
 	f.send()
@@ -277,7 +277,7 @@ func TestLeftoversBecomeACommitOnTheBranchWhereTheWorkspaceIsUsedAgain(t *testin
 	}
 }
 
-// Guards against files that are lost because the repository around them is: agents remove .git, and worse.
+// Guards against losing files because the repository around them is gone: agents remove .git, and worse.
 func TestFilesAreKeptWhereTheRepositoryIsBroken(t *testing.T) {
 	for name, ruin := range map[string]func(git string) error{
 		"gone":       os.RemoveAll,
@@ -322,7 +322,7 @@ func TestPublishWithoutARepositoryAndWithoutAStoreSaysSo(t *testing.T) {
 	}
 }
 
-// Guards against bundles that git refuses to make, because there is nothing new in them: the work beside it was lost.
+// Guards against losing work because git refuses to make a bundle without new commits.
 func TestPublishWhereHistoryWasSetBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		do        func(f *fixture)

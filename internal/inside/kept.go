@@ -68,13 +68,13 @@ func keep(ctx context.Context, work repo, j Job, r *Result, head, staged string)
 	k.reflogs(ctx)
 	k.write(ctx)
 	if ctx.Err() != nil {
-		k.lose("there was no time to look at everything")
+		k.reportLost("there was no time to look at everything")
 	}
 	r.Lost = k.lost
 	return k.all
 }
 
-func (k *keeping) lose(format string, args ...any) {
+func (k *keeping) reportLost(format string, args ...any) {
 	k.lost = append(k.lost, fmt.Sprintf(format, args...))
 }
 
@@ -82,7 +82,7 @@ func (k *keeping) lose(format string, args ...any) {
 func (k *keeping) refs(ctx context.Context) {
 	out, err := k.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
-		k.lose("its refs can't be listed: %v", err)
+		k.reportLost("its refs can't be listed: %v", err)
 		return
 	}
 	stash := false
@@ -102,7 +102,7 @@ func (k *keeping) refs(ctx context.Context) {
 		return
 	}
 	if out, err = k.text(ctx, nil, "rev-list", "--walk-reflogs", "refs/stash"); err != nil {
-		k.lose("its stashes can't be read: %v", err)
+		k.reportLost("its stashes can't be read: %v", err)
 	}
 	for i, oid := range strings.Fields(out) {
 		k.all = append(k.all, found{fmt.Sprintf("stash/%d", i), fmt.Sprintf("stash@{%d}", i), oid})
@@ -155,7 +155,7 @@ func (k *keeping) peel(ctx context.Context) {
 	out, err := k.text(ctx, strings.NewReader(in.String()), "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if err != nil || len(lines) != len(k.all)+len(k.old) {
-		k.lose("what its refs lead to can't be read: %v", err)
+		k.reportLost("what its refs lead to can't be read: %v", err)
 		k.all, k.old = nil, nil
 		return
 	}
@@ -166,11 +166,11 @@ func (k *keeping) peel(ctx context.Context) {
 		case "commit":
 		case "tree", "blob":
 			if oid, err = k.wrap(ctx, oid, kind); err != nil {
-				k.lose("%s: %v", f.from, err)
+				k.reportLost("%s: %v", f.from, err)
 				continue
 			}
 		default:
-			k.lose("%s leads to nothing that can be read", f.from)
+			k.reportLost("%s leads to nothing that can be read", f.from)
 			continue
 		}
 		all = append(all, found{f.name, f.from, oid})
@@ -203,7 +203,7 @@ func (k *keeping) fresh(ctx context.Context) {
 		k.all = slices.DeleteFunc(k.all, func(f found) bool {
 			more, err := k.news(ctx, f)
 			if err != nil {
-				k.lose("%s: %v", f.from, err)
+				k.reportLost("%s: %v", f.from, err)
 			}
 			for oid := range more {
 				news[oid] = true
@@ -253,11 +253,11 @@ func (k *keeping) reflogs(ctx context.Context) {
 	out := &limited{max: maxListed}
 	c.Stdin, c.Stdout, c.Stderr = revisions(k.old, not), out, words
 	if err := proc.Run(ctx, c); err != nil {
-		k.lose("commits that only its reflogs know can't be read: %v", firstOf(words.String(), err))
+		k.reportLost("commits that only its reflogs know can't be read: %v", firstOf(words.String(), err))
 		return
 	}
 	if strings.Contains(words.String(), saysPruned) {
-		k.lose("its reflogs know commits that can't be read")
+		k.reportLost("its reflogs know commits that can't be read")
 	}
 	parents := map[string]bool{}
 	var oids []string
@@ -284,7 +284,7 @@ func (k *keeping) write(ctx context.Context) {
 		return again && strings.HasPrefix(f.name, "other/") // the same commit by two odd names
 	})
 	if more := len(k.all) - maxKept; more > 0 {
-		k.lose("%s and %d more: too many to keep", k.all[maxKept].from, more)
+		k.reportLost("%s and %d more: too many to keep", k.all[maxKept].from, more)
 		k.all = k.all[:maxKept]
 	}
 	var in strings.Builder
@@ -293,7 +293,7 @@ func (k *keeping) write(ctx context.Context) {
 	}
 	if in.Len() > 0 {
 		if _, err := k.text(ctx, strings.NewReader(in.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
-			k.lose("refs in the place of cco's can't be removed: %v", err)
+			k.reportLost("refs in the place of cco's can't be removed: %v", err)
 		}
 		in.Reset()
 	}
@@ -304,7 +304,7 @@ func (k *keeping) write(ctx context.Context) {
 		return
 	}
 	if _, err := k.text(ctx, strings.NewReader(in.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
-		k.lose("%s and what else is beside the branch (%d) can't be kept: %v", k.all[0].from, len(k.all), err)
+		k.reportLost("%s and what else is beside the branch (%d) can't be kept: %v", k.all[0].from, len(k.all), err)
 		k.all = nil
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// got fetches both bundles into the host's repository and gives the refs that came.
+// got fetches both bundles into the host's repository and returns the refs that came.
 func (f *fixture) got() string {
 	f.t.Helper()
 	for _, name := range []string{OutputBundle, RestBundle} {
@@ -41,7 +41,7 @@ func (f *fixture) has(file, text string) bool {
 	return false
 }
 
-// Guards against losing with a workspace what no branch of it leads to.
+// Guards against losing, with a workspace, commits that no branch of it leads to.
 func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
 	stash := func(f *fixture, w, text string) {
 		f.write(w, "a.txt", text)
@@ -139,7 +139,7 @@ func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
 	}
 }
 
-// Guards against files that a sparse checkout leaves out being taken for deleted ones.
+// Guards against taking files that a sparse checkout leaves out for deleted ones.
 func TestPublishLeavesOutWhatIsSparse(t *testing.T) {
 	f := newFixture(t)
 	f.write(f.host, "only", "in")
@@ -168,7 +168,7 @@ func TestPublishKeepsNothingTwice(t *testing.T) {
 	}
 }
 
-// Guards against silence about what can't be saved.
+// Guards against not reporting what can't be saved.
 func TestPublishNamesWhatItCannotSave(t *testing.T) {
 	side := func(f *fixture, w, file string) string {
 		f.git(w, "checkout", "-q", "-b", "side-"+file)
@@ -181,7 +181,7 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 		name  string
 		agent func(*fixture, string)
 		lost  string
-		saved []string // files that come all the same
+		saved []string // files that are still saved
 	}{
 		{"a repository inside", func(f *fixture, w string) {
 			inner := filepath.Join(w, "inner")
@@ -255,7 +255,7 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 	}
 }
 
-// Guards against a publisher that waits for ever for what an agent has put in the place of git's files.
+// Guards against a publisher that waits forever because an agent has replaced git's files.
 func TestPublishDoesNotWaitForPipes(t *testing.T) {
 	for _, name := range []string{"refs/heads/pipe", "logs/refs/heads/main", "logs/pipe", "worktrees/x/HEAD",
 		"info/sparse-checkout", "ORIG_HEAD", "refs/stash",
@@ -276,7 +276,7 @@ func TestPublishDoesNotWaitForPipes(t *testing.T) {
 	}
 }
 
-// Guards against removing gigabytes without a word, and against saving them.
+// Guards against removing gigabytes without a report, and against saving them.
 func TestPublishCountsWhatIsIgnored(t *testing.T) {
 	f := newFixture(t)
 	f.send()

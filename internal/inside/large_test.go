@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// publishIn publishes a workspace and reads what came of it.
+// publishIn publishes a workspace and reads the result.
 func publishIn(t *testing.T, g *gittest.Repo, j Job) Result {
 	t.Helper()
 	j.Session, j.Branch = "aaaaaaaa", "main"
@@ -27,7 +27,7 @@ func publishIn(t *testing.T, g *gittest.Repo, j Job) Result {
 	return r
 }
 
-// Guards against commits that are passed over because HEAD was left elsewhere.
+// Guards against missing commits because HEAD was left elsewhere.
 func TestPublishOffersTheBranchWhereverHeadIs(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -66,7 +66,7 @@ func TestPublishOffersTheBranchWhereverHeadIs(t *testing.T) {
 	}
 }
 
-// Guards against a file that only seems large, and keeps publishing busy for as long as it takes to read it.
+// Guards against a sparse file that keeps publishing busy for as long as it takes to read it.
 func TestPublishLeavesLargeFilesWhereTheyAre(t *testing.T) {
 	for name, how := range map[string]string{"untracked": "", "tracked": "a.txt", "staged": "add", "no index": "rm"} {
 		t.Run(name, func(t *testing.T) {

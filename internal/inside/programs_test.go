@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against publishing that runs, waits for or fails by a program which the agent has configured.
+// Guards against publishing that runs, waits for or fails because of a program that the agent has configured.
 func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 	filter := func(key string) func(*fixture, string, string) {
 		return func(f *fixture, w, trap string) {
@@ -77,7 +77,7 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 	}
 }
 
-// Guards against commits that are not published because what was left beside them can't be.
+// Guards against not publishing commits because the leftovers beside them can't be published.
 func TestPublishGivesCommitsWithoutLeftovers(t *testing.T) {
 	for name, agent := range map[string]func(*fixture, string){
 		"no time": func(f *fixture, _ string) { f.job.leftTime = time.Nanosecond },
@@ -108,7 +108,7 @@ func TestPublishGivesCommitsWithoutLeftovers(t *testing.T) {
 	}
 }
 
-// Guards against a history that the agent has bent for git alone: what it hides is still only here.
+// Guards against a history that the agent has changed for git alone: the commits that it hides exist only here.
 func TestPublishFollowsTheRealHistory(t *testing.T) {
 	for name, bend := range map[string]func(f *fixture, w, head, side string){
 		"grafts": func(f *fixture, w, head, side string) {

@@ -46,7 +46,7 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	r := Result{Session: j.Session, Base: j.Base, NoWip: j.NoWip}
 	at, err := place{}, sweep(j)
 	if err == nil {
-		at, err = look(ctx, work, j)
+		at, err = findHead(ctx, work, j)
 	}
 	if err != nil {
 		var saved error
@@ -114,10 +114,10 @@ func unlock(j Job) {
 // place is the state of a workspace: its files belong to head, and offer is the commit that it publishes.
 type place struct{ head, tree, index, offer string }
 
-// look finds HEAD. An agent may have left it unborn or broken; then the branch is the next best. If HEAD was left
+// findHead finds HEAD. An agent may have left it unborn or broken; then the branch is the next best. If HEAD was left
 // elsewhere, detached or on another branch, and doesn't contain the branch's new commits, those commits are what was
 // asked for.
-func look(ctx context.Context, work repo, j Job) (at place, err error) {
+func findHead(ctx context.Context, work repo, j Job) (at place, err error) {
 	if err := usable(j); err != nil {
 		return place{}, err
 	}

@@ -21,7 +21,7 @@ func (r repo) onlyStaged(ctx context.Context, j Job, at place, seed []byte, l *l
 	if err := os.WriteFile(r.index, seed, 0o600); err != nil {
 		return err
 	}
-	if err := r.settle(ctx); err != nil {
+	if err := r.dropConflicts(ctx); err != nil {
 		return err
 	}
 	tree, err := r.line(ctx, "write-tree")
@@ -68,8 +68,8 @@ func (r repo) onlyStaged(ctx context.Context, j Job, at place, seed []byte, l *l
 	return nil
 }
 
-// settle removes conflicts from an index, so that it can become a tree. Their content is in commits.
-func (r repo) settle(ctx context.Context) error {
+// dropConflicts removes conflicts from an index, so that it can become a tree. Their content is in commits.
+func (r repo) dropConflicts(ctx context.Context) error {
 	out, err := r.text(ctx, nil, "ls-files", "-u", "-z")
 	if err != nil || out == "" {
 		return err

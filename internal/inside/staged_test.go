@@ -85,7 +85,7 @@ func TestPublishKeepsWhatIsOnlyStaged(t *testing.T) {
 	}
 }
 
-// Guards against a file over the limit that is staged alone: it must not hold up all else.
+// Guards against a staged file over the limit that stops everything else from being kept.
 func TestPublishNamesALargeFileThatIsOnlyStaged(t *testing.T) {
 	f := newFixture(t)
 	f.job.MaxFile = 10
@@ -104,7 +104,7 @@ func TestPublishNamesALargeFileThatIsOnlyStaged(t *testing.T) {
 	}
 }
 
-// Guards against losing what linked worktrees alone lead to.
+// Guards against losing commits that only linked worktrees lead to.
 func TestPublishKeepsWhatWorktreesLeadTo(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -149,7 +149,7 @@ func TestPublishKeepsWhatWorktreesLeadTo(t *testing.T) {
 	}
 }
 
-// Guards against silence about files so deep that git can't name them.
+// Guards against not reporting files that are too deep for git to name.
 func TestPublishNamesWhatIsTooDeep(t *testing.T) {
 	f := newFixture(t)
 	f.send()

@@ -79,7 +79,7 @@ func (k *keeping) worktrees(ctx context.Context) {
 	parent := filepath.Join(adminDir(k.job.Workspace), "worktrees")
 	entries, err := os.ReadDir(parent)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		k.lose("its worktrees can't be listed: %v", err)
+		k.reportLost("its worktrees can't be listed: %v", err)
 	}
 	if len(entries) == 0 {
 		return
@@ -93,14 +93,14 @@ func (k *keeping) worktrees(ctx context.Context) {
 			why = "too many files to find where it is"
 		}
 		if why != "" {
-			k.lose("worktree %s: %s", e.Name(), why)
+			k.reportLost("worktree %s: %s", e.Name(), why)
 		}
 		if n += max(1, len(places)); n > maxTrees {
-			k.lose("%d more worktrees: too many to look into", len(entries)-i)
+			k.reportLost("%d more worktrees: too many to look into", len(entries)-i)
 			return
 		}
 		if err := k.worktree(ctx, admin, fmt.Sprintf("worktree/%d", i+1), places); err != nil {
-			k.lose("worktree %s: %v", e.Name(), firstOf("", err))
+			k.reportLost("worktree %s: %v", e.Name(), firstOf("", err))
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (k *keeping) worktree(ctx context.Context, admin, name string, places []str
 		j.Message, j.Workspace = "", dir
 		l, failed := leftovers(ctx, j, repo{dir: dir, gitDir: admin}, at)
 		for _, words := range l.lost {
-			k.lose("%s: %s", from, words)
+			k.reportLost("%s: %s", from, words)
 		}
 		again := ""
 		if i > 0 {

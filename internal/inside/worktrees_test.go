@@ -9,7 +9,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against losing what is in a worktree whose directory is not where git has noted it.
+// Guards against losing the content of a worktree whose directory is not where git has recorded it.
 func TestPublishFindsWorktreesThatWereMoved(t *testing.T) {
 	move := func(f *fixture, from, to string) {
 		must.Do(f.t, os.Rename(from, to))

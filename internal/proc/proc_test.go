@@ -33,7 +33,7 @@ func TestRunReportsSignal(t *testing.T) {
 	}
 }
 
-// Guards against killing the child alone: what it started in the background must die too.
+// Guards against killing only the child: its background processes must die too.
 func TestCancelKillsTheWholeGroup(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	ctx, cancel := context.WithCancel(t.Context())

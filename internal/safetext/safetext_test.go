@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// The kinds of characters that a stranger can do harm with, by their first and last.
+// These are the kinds of characters with which a stranger can do harm, by their first and last.
 var harmful = map[string][][2]rune{
 	"C0":                 {{0, '\t' - 1}, {'\n' + 1, 0x1f}},
 	"DEL":                {{0x7f, 0x7f}},
@@ -27,7 +27,7 @@ var harmful = map[string][][2]rune{
 	"without a common form": {{0xe000, 0xf8ff}, {0xfff9, 0xfffc}},
 }
 
-// Guards against a character that one output disarms and another lets through.
+// Guards against a character that one output replaces and another lets through.
 func TestEveryHarmfulCharacterIsDisarmed(t *testing.T) {
 	for kind, ranges := range harmful {
 		t.Run(kind, func(t *testing.T) {

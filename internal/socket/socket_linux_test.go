@@ -41,7 +41,7 @@ func TestSocketsOfAnyDepth(t *testing.T) {
 	}
 }
 
-// Guards against a link that an agent puts where a socket was made: what it leads to must not be opened to all.
+// Guards against a link that an agent puts in the place of a socket: its target must not be opened to all.
 func TestNoLinkIsOpenedToAll(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")

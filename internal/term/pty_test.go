@@ -24,7 +24,7 @@ func rawPty(t *testing.T) (*term.Pty, *os.File) {
 	return p, slave
 }
 
-// Guards against keys that are lost on their way to a program that does read, however slowly.
+// Guards against losing keys on their way to a program that does read, however slowly.
 func TestWhatIsTypedArrives(t *testing.T) {
 	p, slave := rawPty(t)
 	var want bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against JSON that drives a terminal: its own rules leave 8-bit controls as they are.
+// Guards against JSON that controls a terminal: JSON's own rules leave 8-bit controls unchanged.
 func TestJSONIsDisarmedWithoutLoss(t *testing.T) {
 	s, out, _ := Test("")
 	want := "a\u009b31m\x7f\u202e\x1b?ä\n\t"
@@ -60,7 +60,7 @@ func TestTableAlignsColumns(t *testing.T) {
 	}
 }
 
-// Guards against output glued to a progress line: what is written by others clears it, and a pipe's end can't.
+// Guards against output that continues a progress line: output of others clears it, and a pipe's reader can't.
 func TestProgressIsNeverGluedToOutput(t *testing.T) {
 	s, _, err := Test("")
 	s.OutTTY, s.ErrTTY = true, true

@@ -13,10 +13,10 @@ import (
 
 // TTY is a terminal from which a command reads keys as they are pressed, without an echo.
 type TTY struct {
-	in         *os.File
-	old        unix.Termios
-	wake, poke *os.File
-	once       sync.Once
+	in                     *os.File
+	old                    unix.Termios
+	stopReader, stopWriter *os.File
+	once                   sync.Once
 
 	// Answers to a query for device attributes, ESC [ ? numbers c: how many were read, and how much of the next.
 	answers, begun int
@@ -40,7 +40,7 @@ func TakeKeys(in *os.File, whole bool) (*TTY, error) {
 		now.Cflag = now.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
 	}
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
-	if t.wake, t.poke, err = os.Pipe(); err != nil {
+	if t.stopReader, t.stopWriter, err = os.Pipe(); err != nil {
 		return nil, err
 	}
 	if err := unix.IoctlSetTermios(int(in.Fd()), setTermios, now); err != nil {
@@ -51,11 +51,11 @@ func TakeKeys(in *os.File, whole bool) (*TTY, error) {
 
 // Read waits for keys for a while, or for ever if wait is 0. It returns 0 bytes when the time is over.
 func (t *TTY) Read(p []byte, wait time.Duration) (int, error) {
-	fd, err := await(wait, int(t.wake.Fd()), int(t.in.Fd()))
+	fd, err := await(wait, int(t.stopReader.Fd()), int(t.in.Fd()))
 	switch {
 	case err != nil || fd < 0:
 		return 0, err
-	case fd == int(t.wake.Fd()):
+	case fd == int(t.stopReader.Fd()):
 		return 0, ErrStopped
 	}
 	return t.read(p)
@@ -82,7 +82,7 @@ func (t *TTY) read(p []byte) (int, error) {
 }
 
 // Stop ends the Read that is under way, and every later one.
-func (t *TTY) Stop() { t.once.Do(func() { _ = t.poke.Close() }) }
+func (t *TTY) Stop() { t.once.Do(func() { _ = t.stopWriter.Close() }) }
 
 // Drop reads and discards input until none has come for a while. If the terminal owes answers to queries for device
 // attributes, counted since it was taken over, Drop ends with the last of them. It never takes longer than most.
@@ -138,5 +138,5 @@ func await(wait time.Duration, fds ...int) (int, error) {
 func (t *TTY) GiveBack() {
 	_ = unix.IoctlSetTermios(int(t.in.Fd()), setTermiosFlush, &t.old)
 	t.Stop()
-	_ = t.wake.Close()
+	_ = t.stopReader.Close()
 }

@@ -32,7 +32,7 @@ func Remove(name string) error {
 
 // empty removes everything in a directory but files.
 func empty(parent *os.Root, name string) error {
-	if err := open(parent, name); err != nil {
+	if err := makeAccessible(parent, name); err != nil {
 		return err
 	}
 	root, err := parent.OpenRoot(name)
@@ -53,7 +53,7 @@ func flatten(root *os.Root) error {
 	for n := 0; len(todo) > 0; {
 		dir := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if err := open(root, dir); err != nil {
+		if err := makeAccessible(root, dir); err != nil {
 			return err
 		}
 		below, err := directories(root, dir)
@@ -63,7 +63,7 @@ func flatten(root *os.Root) error {
 		for _, name := range below {
 			old := path.Join(dir, name)
 			// Moving a directory requires the right to write to it.
-			if err := open(root, old); err != nil {
+			if err := makeAccessible(root, old); err != nil {
 				return err
 			}
 			n++
@@ -80,8 +80,8 @@ func flatten(root *os.Root) error {
 	return nil
 }
 
-// open gives the owner all rights to a directory. It leaves everything else alone.
-func open(root *os.Root, name string) error {
+// makeAccessible gives the owner all rights to a directory. It leaves everything else alone.
+func makeAccessible(root *os.Root, name string) error {
 	if info, err := root.Lstat(name); err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// nest makes directories in one another by their handles: no path is that long.
+// nest makes nested directories by their handles: no path is that long.
 func nest(t *testing.T, dir string, depth int) {
 	t.Helper()
 	must.Do(t, os.MkdirAll(dir, 0o755))
@@ -29,7 +29,7 @@ func nest(t *testing.T, dir string, depth int) {
 	_ = at.Close()
 }
 
-// Guards against a session that can't be removed: deeper than anybody can hold open.
+// Guards against a session that can't be removed because its tree is deeper than the descriptors that can be open.
 func TestRemoveStandsAnyDepth(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tree")
 	nest(t, dir, 21_000)
@@ -39,7 +39,7 @@ func TestRemoveStandsAnyDepth(t *testing.T) {
 	}
 }
 
-// Guards against the same where few files can be open at once, as for an ordinary user: no step may hold a level open.
+// Guards against the same if few files can be open at once, as for an ordinary user: no step may hold a level open.
 func TestFlattenHoldsNoLevelOpen(t *testing.T) {
 	dir := t.TempDir()
 	nest(t, dir, 1_000)
@@ -74,7 +74,7 @@ func TestRemoveFollowsNothingAndOpensWhatIsClosed(t *testing.T) {
 	}
 }
 
-// Guards against one that takes a link, or nothing, for a directory.
+// Guards against taking a link, or nothing, for a directory.
 func TestRemoveTakesWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")

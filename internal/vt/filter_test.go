@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// pass filters text that comes whole, and makes sure that it comes to the same when it is split.
+// pass filters a text at once, and makes sure that splitting it gives the same result.
 func pass(t *testing.T, prepare func(*Filter), in string) string {
 	t.Helper()
 	fresh := func() *Filter {
@@ -30,7 +30,7 @@ func pass(t *testing.T, prepare func(*Filter), in string) string {
 func deaf(f *Filter)  { f.Deaf = true }
 func clips(f *Filter) { f.Clipboard = true }
 
-// Guards against an agent that drives the user's terminal: the clipboard, answers that are typed, files, programs.
+// Guards against an agent that controls the user's terminal: the clipboard, typed answers, files, programs.
 func TestAFilterLeavesOutWhatCanDoHarm(t *testing.T) {
 	for _, in := range []string{
 		"\x1b]52;c;aGk=\a", "\x1b]52;c;aGk=\x1b\\", "\x9d52;c;aGk=\x9c", "\u009d52;c;aGk=\u009c", "\x1b]52;c;?\a",
@@ -104,7 +104,7 @@ func TestAFilterPassesWhatAgentsNeed(t *testing.T) {
 	}
 }
 
-// Guards against answers to questions of long ago, which would be typed into the agent or the user's shell.
+// Guards against answers to old queries, which would be typed into the agent or the user's shell.
 func TestADeafFilterLetsNothingAsk(t *testing.T) {
 	in := "a\x1b[c\x1b[>c\x1b[=c\x1b[5n\x1b[6n\x1b[?6n\x1b[?996n\x1b[?2026$p" +
 		"\x1b[?u\x1b[>q\x1b[14t\x1b]10;?\a\x1b]4;1;?;2;?\a\x1bP+q544e\x1b\\\x1bP$qm\x1b\\\x1b]52;c;aGk=\ab\a"
@@ -164,7 +164,7 @@ func TestAFilterGivesTheTerminalBack(t *testing.T) {
 	}
 }
 
-// Whatever comes, what passes is made of whole sequences from the tables, and passes again unchanged.
+// Whatever the input, the output consists of whole sequences from the tables, and passes again unchanged.
 func FuzzFilter(f *testing.F) {
 	f.Add([]byte("\x1bPtmux;\x1b\x1b]52;c;aGk=\a\x1b\\\x9d52;c;aGk=\x9c"), 3)
 	f.Add([]byte("\x1b[?1049;25h\x1b]2;t\a\x1b[>1u\xe2\x9d\x9d\x1b[10;5H\x1b[2J"), 1)

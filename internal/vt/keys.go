@@ -78,7 +78,7 @@ func (k *Keys) Read(p []byte) (typed []Typed) {
 			continue
 		}
 		if b < 0x20 && b != esc || k.state == keyGround && b != esc {
-			plain(k.take()...)
+			plain(k.takeHeld()...)
 			if key := k.plainKey(b); key != 0 {
 				typed = append(typed, Typed{Bytes: []byte{b}, Key: key})
 			} else {
@@ -87,7 +87,7 @@ func (k *Keys) Read(p []byte) (typed []Typed) {
 			continue
 		}
 		if b == esc {
-			plain(k.take()...)
+			plain(k.takeHeld()...)
 			k.state = keyEscape
 			k.held = append(k.held, b)
 			continue
@@ -95,7 +95,7 @@ func (k *Keys) Read(p []byte) (typed []Typed) {
 		if !k.more(b) {
 			continue
 		}
-		bytes := k.take()
+		bytes := k.takeHeld()
 		if key := k.sequenceKey(bytes); key != 0 {
 			typed = append(typed, Typed{Bytes: bytes, Key: key})
 			continue
@@ -106,8 +106,8 @@ func (k *Keys) Read(p []byte) (typed []Typed) {
 	return typed
 }
 
-// take returns the held bytes and begins anew.
-func (k *Keys) take() []byte {
+// takeHeld returns the held bytes and begins anew.
+func (k *Keys) takeHeld() []byte {
 	held := k.held
 	k.held, k.state = nil, keyGround
 	return held
@@ -131,7 +131,7 @@ func (k *Keys) Patience() time.Duration {
 // Flush returns the held bytes, and ends the wait for more.
 func (k *Keys) Flush() []byte {
 	k.paste = false
-	return k.take()
+	return k.takeHeld()
 }
 
 // more adds a byte to a sequence and says whether the sequence is complete.
@@ -165,7 +165,7 @@ func (k *Keys) inPaste(b byte, plain func(...byte)) {
 		k.held = k.held[1:]
 	}
 	if string(k.held) == pasteEnd {
-		plain(k.take()...)
+		plain(k.takeHeld()...)
 		k.paste = false
 	}
 }

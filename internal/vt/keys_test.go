@@ -10,7 +10,7 @@ import (
 
 const letGo Key = ']'
 
-// read gives what passes, with each watched key as <key>, however the bytes are split.
+// read returns what passes, with each watched key as <key>, however the bytes are split.
 func read(t *testing.T, in string) string {
 	t.Helper()
 	whole := readSplit(in, len(in))
@@ -48,7 +48,7 @@ func show(b *strings.Builder, typed []Typed) {
 	}
 }
 
-// Guards against keys that are matched instead of parsed: under kitty's protocol Ctrl-] and Ctrl-C were not seen.
+// Guards against matching keys instead of parsing them: under kitty's protocol Ctrl-] and Ctrl-C were not seen.
 func TestKeysAreKnownInEverySpelling(t *testing.T) {
 	for in, want := range map[string]string{
 		"a\x1db":                        "a<]>b",
@@ -147,7 +147,7 @@ func TestParseKey(t *testing.T) {
 	}
 }
 
-// Nothing is lost, added or changed on the way, however it comes.
+// Nothing is lost, added or changed on the way, however the bytes are split.
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte("\x1b[1098::93;5:1u\x1b[27;5;93~\x1b[200~\x1d\x1b[201~"), 3)
 	f.Add([]byte("\x1b]\x1b[M\xff\xff\x1bP"), 1)

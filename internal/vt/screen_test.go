@@ -53,7 +53,7 @@ func showOn(s *Screen, text string) []string {
 	return s.Lines()
 }
 
-// The screen is held against a real terminal's: tmux draws the same and is asked what it shows.
+// The screen is compared with a real terminal's: tmux draws the same and reports what it shows.
 func TestAScreenShowsWhatTmuxShows(t *testing.T) {
 	dir := t.TempDir()
 	tmux := func(args ...string) string {
@@ -96,7 +96,7 @@ func TestAScreenShowsWhatTmuxShows(t *testing.T) {
 	}
 }
 
-// Of these tmux shows other things: how it draws lines, and the halves of wide characters.
+// tmux shows these differently: line-drawing characters, and the halves of wide characters.
 func TestAScreenDrawsLinesAndWholeCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"\x1b(0lqqk\x1b(B\x1b)0\x0ex\x0fx": "┌──┐│x",
@@ -138,7 +138,7 @@ func TestAScreenLosesNothingWhenItsSizeChanges(t *testing.T) {
 	}
 }
 
-// Guards against an agent whose bytes cost more than they weigh.
+// Guards against an agent whose few bytes cost much work.
 func TestAScreenIsBounded(t *testing.T) {
 	for _, piece := range []string{"\x1b[J", "\x1b[999S", "\x1b[999T", "\x1b[999L", "x\x1b[999b", "\x1b[999C\x1b[999@x",
 		"\u0301", "日", "\x1b[?1049h\x1b[?1049l", "\r\n", "\x1b]"} {
@@ -159,7 +159,7 @@ func TestAScreenIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever comes, a screen shows text within its bounds.
+// Whatever the input, a screen shows text within its bounds.
 func FuzzScreen(f *testing.F) {
 	for _, text := range drawn {
 		f.Add([]byte(text), uint8(20), uint8(6))

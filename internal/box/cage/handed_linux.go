@@ -20,8 +20,8 @@ type handed []*os.File
 // plain names the trees that keep their owners.
 const plain = "plain:"
 
-// open clones the trees of all Handed mounts. It skips a mount with Cover whose source is gone.
-func (h *handed) open(p *jail.Plan) error {
+// cloneTrees clones the trees of all Handed mounts. It skips a mount with Cover whose source is gone.
+func (h *handed) cloneTrees(p *jail.Plan) error {
 	kept := p.Mounts[:0:0]
 	for _, m := range p.Mounts {
 		if !m.Handed {
@@ -51,8 +51,8 @@ func (h *handed) open(p *jail.Plan) error {
 	return nil
 }
 
-// give maps the trees to the user of an init that has started.
-func (h handed) give(pid int) error {
+// mapTo maps the trees to the user of an init that has started.
+func (h handed) mapTo(pid int) error {
 	if len(h) == 0 {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a keeper that panics because an init was killed before it had read all that it was sent: the kernel
-// resets the connection then.
+// Guards against a keeper that panics because an init was killed before it had read everything sent to it: the kernel
+// then resets the connection.
 func TestAReportThatIsBrokenOffIsNoPanic(t *testing.T) {
 	ours, theirs, err := socketPair()
 	if err != nil {

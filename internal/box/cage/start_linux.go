@@ -134,7 +134,7 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 	defer func() { _ = ours.Close() }()
 	defer func() { _ = theirs.Close() }()
 	defer func() { in.trees.close() }()
-	if err := in.trees.open(in.cage.Plan); err != nil {
+	if err := in.trees.cloneTrees(in.cage.Plan); err != nil {
 		return res, err
 	}
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
@@ -176,7 +176,7 @@ func (in *inner) registerAndSendPlan(control io.Writer, p *proc.Process, g *grou
 	if err := in.entry.started(p.Pid(), g.dirs); err != nil {
 		return err
 	}
-	if err := in.trees.give(p.Pid()); err != nil {
+	if err := in.trees.mapTo(p.Pid()); err != nil {
 		return err
 	}
 	sacrifice(p.Pid())

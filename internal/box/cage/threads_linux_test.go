@@ -14,7 +14,7 @@ import (
 // idle starts threads that wait until the test ends, the first of them with a table of descriptors of its own.
 func idle(tb testing.TB, n int) {
 	tb.Helper()
-	time.Sleep(time.Millisecond) // what Go's timers open belongs into both tables
+	time.Sleep(time.Millisecond) // both descriptor tables must have what Go's timers open
 	over, ready := make(chan struct{}), make(chan error)
 	for i := range n {
 		go func() {
@@ -35,7 +35,7 @@ func idle(tb testing.TB, n int) {
 	tb.Cleanup(func() { close(over) })
 }
 
-// Guards against descriptors of a thread that aren't seen, and against looking at the same ones with every thread.
+// Guards against missing the descriptors of a thread, and against checking the same ones with every thread.
 func TestDescriptorsOfThreadsAreToldApart(t *testing.T) {
 	idle(t, 50)
 	us := descendants(os.Getpid())[0]
@@ -50,7 +50,7 @@ func TestDescriptorsOfThreadsAreToldApart(t *testing.T) {
 	}
 }
 
-// A look of the watchdog at a process with 2,000 threads.
+// A check by the watchdog of a process with 2,000 threads.
 func BenchmarkLookAtThreads(b *testing.B) {
 	idle(b, 2000)
 	w := &watchdog{init: os.Getpid(), limit: 1 << 50, hidden: hiddenDevice()}
@@ -59,7 +59,7 @@ func BenchmarkLookAtThreads(b *testing.B) {
 	defer func() { _ = w.sockets.Close() }()
 	all := descendants(w.init)
 	for name, look := range map[string]func(){
-		"all":         func() { w.look() },
+		"all":         func() { w.check() },
 		"descendants": func() { descendants(w.init) },
 		"opened":      func() { w.opened(all) },
 		"buffers":     func() { w.buffers() },

@@ -49,7 +49,7 @@ func (w *watchdog) run(ctx context.Context, views <-chan *os.File) {
 		}
 		start := time.Now()
 		next := watchCalm
-		if w.look() {
+		if w.check() {
 			next = watchTight
 		}
 		look.Reset(max(next, watchShare*time.Since(start)))
@@ -65,8 +65,8 @@ func (w *watchdog) keepView(f *os.File) {
 	}
 }
 
-// look checks once, and says whether memory is getting tight.
-func (w *watchdog) look() bool {
+// check checks once, and says whether memory is getting tight.
+func (w *watchdog) check() bool {
 	all := descendants(w.init)
 	open := w.opened(all)
 	loose := w.files() + w.segments() + w.buffers()

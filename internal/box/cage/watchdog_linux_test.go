@@ -21,7 +21,7 @@ func TestSegmentsAreSummed(t *testing.T) {
 	}
 }
 
-// Guards against memory that is mapped and counted twice, or left out.
+// Guards against counting mapped memory twice, or leaving it out.
 func TestMappedMemoryIsCountedByFile(t *testing.T) {
 	const smaps = `7f0000000000-7f0000100000 rw-s 00000000 00:01 77                         /memfd:a b (deleted)
 Size:               1024 kB

@@ -16,11 +16,11 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// TestOwnImage builds the image that boxes are made of when none is named, with Debian's packages. Of the registry
-// there is no need: what its Containerfile starts from is made here.
+// TestOwnImage builds the default image of boxes, with Debian's packages. It needs no registry: the base of its
+// Containerfile is made here.
 func TestOwnImage(t *testing.T) {
 	if os.Getuid() == 0 && engineUnderTest() == podman {
-		return // TestWithoutRoot comes here, as podman is meant to be used
+		return // TestWithoutRoot runs this rootless, as podman is meant to be used
 	}
 	e := must.Get(findEngine(t.Context(), box.Container{Engine: engineUnderTest()}))(t)
 	if _, ok, err := e.has(t.Context(), base()); err != nil {
@@ -29,7 +29,7 @@ func TestOwnImage(t *testing.T) {
 		must.Get(e.long(t.Context(), "import", root(t), base()))(t)
 		removeImage(t, e, base())
 	}
-	ref := fmt.Sprintf("localhost/cco-test:%d", os.Getpid()) // not the name of one that is in use
+	ref := fmt.Sprintf("localhost/cco-test:%d", os.Getpid()) // not a name that is in use
 	removeImage(t, e, ref)
 
 	t.Run("BrokenOff", func(t *testing.T) { brokenOff(t, e, ref) })
@@ -54,7 +54,7 @@ func removeImage(t *testing.T, e *engine, ref string) {
 	})
 }
 
-// brokenOff is what Ctrl-C does, while a step of the build runs.
+// brokenOff does what Ctrl-C does, while a step of the build runs.
 func brokenOff(t *testing.T, e *engine, ref string) {
 	before := containers(t, e)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +70,7 @@ func brokenOff(t *testing.T, e *engine, ref string) {
 	if _, ok, err := e.has(t.Context(), ref); ok || err != nil {
 		t.Errorf("there is an image: %v, %v", ok, err)
 	}
-	// Docker's daemon cleans up when it sees that nobody waits any more.
+	// Docker's daemon cleans up when it notices that nobody waits any more.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		after := containers(t, e)
 		if after == before {
@@ -82,7 +82,7 @@ func brokenOff(t *testing.T, e *engine, ref string) {
 	}
 }
 
-// containers are those that the engine knows of, with what podman calls a working container of a build.
+// containers are the engine's containers, including podman's working containers of a build.
 func containers(t *testing.T, e *engine) string {
 	t.Helper()
 	args := []string{"ps", "--all", "--quiet"}

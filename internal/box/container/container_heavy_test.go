@@ -75,14 +75,14 @@ func TestHoldsWhatItPromises(t *testing.T) {
 	results := must.Get(verify.Run(t.Context(), d, b,
 		verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return []string{"", "0000aaaa", "0000bbbb"}[n] }}))(t)
 	for _, r := range results {
-		want := r.Probe != probe.ShownSocket && r.Probe != probe.LaterSocket // an engine shows what is mounted as it is
+		want := r.Probe != probe.ShownSocket && r.Probe != probe.LaterSocket // an engine shows mounts unchanged
 		if r.Held != want || r.Promised != want {
 			t.Errorf("%s: held %v, promised %v: %s", r.Probe, r.Held, r.Promised, r.Detail)
 		}
 	}
 }
 
-// TestWithoutRoot runs all of it again with an engine that has no rights, as a user with a range of subordinate ids.
+// TestWithoutRoot runs everything again with a rootless engine, as a user with a range of subordinate ids.
 func TestWithoutRoot(t *testing.T) {
 	if os.Getuid() != 0 || engineUnderTest() != podman {
 		return
@@ -94,7 +94,7 @@ func TestWithoutRoot(t *testing.T) {
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
-	// ends the process that holds its namespace
+	// This ends the process that holds its namespace.
 	t.Cleanup(func() { asUser(t, u, uid, gid, "podman", "system", "migrate") })
 	config := filepath.Join(u.HomeDir, "storage.conf")
 	// Without it this version keeps images by copying them.
@@ -116,7 +116,7 @@ func asUser(t *testing.T, u *user.User, uid, gid int, argv ...string) {
 	}
 }
 
-// Guards against a box that is made where the engine answers and its runtime starts nothing.
+// Guards against making a box if the engine answers but its runtime starts nothing.
 func TestNoBoxWhereNoContainerStarts(t *testing.T) {
 	d, b := testDriver(), testBox(t)
 	b.Spec.Container.Runtime = "/bin/false"

@@ -126,7 +126,7 @@ func TestTarsAreToldApart(t *testing.T) {
 	}
 }
 
-// Guards against a wall that is forgotten on the engine's command line.
+// Guards against forgetting a protection on the engine's command line.
 func TestEveryWallIsAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		engine engine

@@ -16,7 +16,7 @@ import (
 )
 
 // A push gives the machine, which has no network, a CLI that neither it nor the host has, and runs it there with a
-// scripted model. It is run by its name only: without the processor's help it takes minutes to copy half a gigabyte.
+// scripted model. It runs only by name: without hardware virtualization, copying half a gigabyte takes minutes.
 func TestRealAgentInMachine(t *testing.T) {
 	w := boot(t)
 	codex := must.Get(agent.Find("codex"))(w)

@@ -15,8 +15,8 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// containersPlan builds an image and runs it with all that a session can give a container: its files, its processes,
-// every capability. There it looks for another session, whose id is in the place of the mark.
+// containersPlan builds an image and runs it with everything that a session can give a container: its files, its
+// processes, every capability. There it looks for another session, whose id replaces the mark.
 const containersPlan = `## Task 1: Run containers
 
 ~~~sh
@@ -37,7 +37,7 @@ podman run --rm --privileged -v /:/host built sh -c '
 ~~~
 `
 
-// containers runs them in a session of the machine while another session is there to be found.
+// containers runs them in a session of the machine while another session exists.
 func containers(w *world) {
 	if out := w.must("box", "status", machine); !strings.Contains(out, "off, for containers") {
 		w.Error(out)
@@ -68,7 +68,7 @@ while :; do : > /exchange/$CCO_SESSION/ready; echo reached | busybox nc -l -p 77
 	}
 }
 
-// verifyBoth shows that the box holds what it promises, and that one without containers holds everything.
+// verifyBoth shows that the box keeps its promises, and that a box without containers holds everything.
 func verifyBoth(w *world) {
 	w.must("box", "verify", machine)
 	n := 0

@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// nobody is a driver with no box in it, as far as these tests go.
+// nobody is a driver without a box, as far as these tests go.
 type nobody struct{ box.Driver }
 
 func (nobody) Create(context.Context, *box.Box, box.Report) error { return nil }
@@ -26,7 +26,7 @@ func (nobody) Prepare(_ context.Context, _ *box.Box, id string) (box.Place, erro
 	return box.Place{Workspace: "/workspace/" + id}, nil
 }
 
-// fake is a limactl that replays, and cco's part in its machine.
+// fake is a limactl that replays, and cco's guest in its machine.
 type fake struct {
 	*testing.T
 	dir string
@@ -74,7 +74,7 @@ func (f *fake) get(name string) string {
 
 func (f *fake) forget() { _ = os.Remove(filepath.Join(f.dir, "calls")) }
 
-// part plays cco's part in the machine.
+// part plays cco's guest in the machine.
 func (f *fake) part(version string) {
 	f.Helper()
 	sock := filepath.Join(f.dir, "lima", f.b.Name, "sock")
@@ -128,7 +128,7 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// Guards against a machine that passes for one that was never made, and is made again over what is in it.
+// Guards against taking a machine for one that was never made, and making it again over its content.
 func TestOddStatesAreErrors(t *testing.T) {
 	f := newFake(t)
 	f.part("v1")
@@ -178,7 +178,7 @@ func TestMissingAndOldLimactl(t *testing.T) {
 	}
 }
 
-// Guards against a box in whose machine nothing that is handed over would ever be seen.
+// Guards against a box whose machine would never see anything handed over.
 func TestMachineWithoutTheExchange(t *testing.T) {
 	f := newFake(t)
 	f.part("v1")
@@ -192,7 +192,7 @@ func TestMachineWithoutTheExchange(t *testing.T) {
 	}
 }
 
-// Guards against a user's own machine that happens to have the name.
+// Guards against removing a user's own machine that happens to have the same name.
 func TestForeignMachineIsLeftAlone(t *testing.T) {
 	f := newFake(t)
 	f.set("status", "Running")
@@ -262,7 +262,7 @@ func TestPartsAreCheckedByVersion(t *testing.T) {
 	if stale, ok := errors.AsType[*box.StaleError](err); !ok || !strings.Contains(stale.Mend, "cco box provision") {
 		t.Errorf("%v", err)
 	}
-	// What is put in is checked too.
+	// The programs that are put in are checked too.
 	if err := f.d.install(t.Context(), f.b, t.Logf); err == nil || !strings.Contains(err.Error(), "v0") {
 		t.Errorf("%v", err)
 	}

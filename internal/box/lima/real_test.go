@@ -59,7 +59,7 @@ type world struct {
 	repo, data string
 }
 
-// cco runs the program as a user does and gives all that it said.
+// cco runs the program as a user does and returns all its output.
 func (w *world) cco(args ...string) (string, error) {
 	var out bytes.Buffer
 	began := time.Now()
@@ -119,7 +119,7 @@ func boot(t *testing.T) *world {
 	w.repo = filepath.Join(w.data, "repo")
 	w.write(filepath.Join(w.data, "gitconfig"),
 		"[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
-	// The machine has no network: what the tests need is in it.
+	// The machine has no network: everything that the tests need is in it.
 	w.write(filepath.Join(w.data, "config", "cco", "config.toml"), "[box.provision]\npackages = []\n")
 	w.write(filepath.Join(w.repo, "plan.md"), greeting)
 	for _, argv := range [][]string{{"git", "init", "-q"}, {"git", "add", "."}, {"git", "commit", "-qm", "start"}} {
@@ -135,8 +135,8 @@ func boot(t *testing.T) *world {
 	return w
 }
 
-// TestRealMachine boots one and does everything in it that a user would, in an order in which each part finds what the
-// one before has left.
+// TestRealMachine boots a machine and does everything in it that a user would. Each part uses what the previous one has
+// left.
 func TestRealMachine(t *testing.T) {
 	w := boot(t)
 	for _, step := range []struct {
@@ -159,7 +159,7 @@ func handOff(w *world) {
 	if out := w.must("box", "status", machine); !strings.Contains(out, "machine          yes") {
 		w.Error(out)
 	}
-	w.must("box", "create", machine, "--backend", "lima") // it is there, and nothing is made
+	w.must("box", "create", machine, "--backend", "lima") // it exists, and nothing is made
 	id := w.id(w.must("box", "push", "plan.md", "--box", machine, "--agent", "script"))
 	w.must("box", "pull", id)
 	if text, err := os.ReadFile(filepath.Join(w.repo, "hello.txt")); err != nil || string(text) != "hello\n" {
@@ -246,8 +246,8 @@ func (w *world) await(file string) {
 	}
 }
 
-// conformance runs the whole suite against boxes in the machine. They share one exchange directory, so they are run in
-// turn.
+// conformance runs the whole suite against boxes in the machine. They share one exchange directory, so they run one
+// after the other.
 func conformance(w *world) {
 	n := 0
 	boxtest.Run(w.T, boxtest.Setup{Driver: inside(), Deep: 200, New: func(t *testing.T) *box.Box {
@@ -263,7 +263,7 @@ func conformance(w *world) {
 	}})
 }
 
-// killedMachine kills the machine in the middle of a run. What was done by then is published after the next start.
+// killedMachine kills the machine in the middle of a run. The work done by then is published after the next start.
 func killedMachine(w *world) {
 	plan := "## Task 1: Commit\n\n```sh\necho saved > saved.txt\n```\n\n## Task 2: Never end\n\n```sh\nsync; : > " +
 		"\"$CCO_EXCHANGE/beat\"; sleep 1000\n```"
@@ -303,7 +303,7 @@ func stopAndDestroy(w *world) {
 	if out := w.must("box", "status", machine); !strings.Contains(out, "stopped") {
 		w.Error(out)
 	}
-	// Not by cco, which would start it once more to look for work that is nowhere else.
+	// cco would start it once more to look for unsaved work.
 	for range 2 {
 		if err := driver().Destroy(w.Context(), w.box()); err != nil {
 			w.Error(err)

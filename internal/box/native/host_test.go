@@ -57,7 +57,7 @@ func TestMountsAreReadOnlyUnlessTheySayOtherwise(t *testing.T) {
 	}
 }
 
-// Guards against a tool that only its owner can run: the box's user is somebody else when root starts it.
+// Guards against a tool that only its owner can run: if root starts it, the box's user is another one.
 func TestClosedToolIsCopied(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "cco-box")
 	data := must.Get(os.ReadFile(boxtest.Tool()))(t)
@@ -111,7 +111,7 @@ func TestOwnStepsSeeNothingOfTheSession(t *testing.T) {
 	}
 }
 
-// Guards against a box that another user's cco takes over.
+// Guards against taking over another user's box.
 func TestBoxBelongsToItsUser(t *testing.T) {
 	_, b := created(t)
 	must.Do(t, os.WriteFile(rooms.Layout{Dir: b.Dir}.Owner(), []byte("4242 4242\n"), 0o600))
@@ -137,8 +137,8 @@ func TestPseudoterminalsAreBounded(t *testing.T) {
 	}
 }
 
-// Guards against a pid that somebody else has got meanwhile.
-// Guards against a thread of the init that keeps what the others gave up.
+// Guards against a pid that now belongs to another process.
+// Guards against a thread of the init that keeps privileges that the others gave up.
 func TestEveryThreadOfTheInitIsConfined(t *testing.T) {
 	d, b := created(t)
 	out := must.Get(shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `cat /proc/1/task/*/status`}}))(t)

@@ -49,7 +49,7 @@ func testOptions() Options {
 	return Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Apart: os.Getenv(apartVariable) != ""}
 }
 
-// apartVariable has all tests run with sessions that are users of their own.
+// apartVariable makes all tests run with a separate user for each session.
 const apartVariable = "CCO_TEST_APART"
 
 func testBox(t *testing.T) *box.Box {
@@ -90,10 +90,10 @@ func TestConformance(t *testing.T) {
 
 func TestAsOrdinaryUser(t *testing.T) { boxtest.AsOrdinaryUser(t) }
 
-// Where sessions are users of their own, all holds as before, and none has another's id.
+// If each session is a user of its own, everything holds as before, and no two have the same id.
 func TestSessionsApart(t *testing.T) {
 	if os.Getuid() != 0 {
-		return // only root can make them so
+		return // only root can do that
 	}
 	self := must.Get(os.Executable())(t)
 	out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{self, "-test.run=^TestConformance$"},

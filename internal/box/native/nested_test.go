@@ -22,7 +22,7 @@ func nested(t *testing.T) (box.Driver, *box.Box) {
 	return madeBy(t, Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH"), Nested: true, Apart: os.Getuid() == 0}, b)
 }
 
-// nesting is what an engine of containers does, and what it must not be able to do.
+// nesting does what a container engine does, and tries what it must not be able to do.
 const nesting = `
 try() { what=$1; shift; if "$@" >/dev/null 2>&1; then echo "$what"; fi; }
 try space    unshare -Ur true
@@ -42,7 +42,7 @@ try uncover  unshare -Urm umount /usr
 try device   unshare -Ur mknod node c 1 1
 grep -c '^Cap[A-Z][a-z]*:	0*$' /proc/self/status; grep NoNewPrivs /proc/self/status`
 
-// Guards against sessions that could run no containers in the box made for them, and against others that could.
+// Guards against sessions that can't run containers in the box made for them, and against others that can.
 func TestOnlyNestedSessionsMakeNamespaces(t *testing.T) {
 	const always = "5\nNoNewPrivs:\t1\n" // no capability, none to gain
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestNestedSessionsHaveSettingsForPodman(t *testing.T) {
 	}
 }
 
-// Guards against a host whose kernel is all that stands before the user's files.
+// Guards against containers on a host where only the kernel protects the user's files.
 func TestHostsRefuseNestedBoxes(t *testing.T) {
 	d, b := created(t)
 	b.Spec.VM.Containers = true

@@ -42,7 +42,7 @@ func host(t *testing.T, elements ...string) string {
 	return dir
 }
 
-// reaching tells of each socket whether it can be connected to, in the directory that is its argument.
+// reaching reports for each socket in the directory given as its argument whether a connection succeeds.
 const reaching = `cd "$1" && ./program
 for s in there later; do
 	[ -S $s ] || ls | grep -q $s || echo "no $s"
@@ -50,7 +50,7 @@ for s in there later; do
 done
 timeout 5 dd if=/dev/zero of=fifo bs=1 count=1 oflag=nonblock 2> /dev/null && echo "reached fifo"; :`
 
-// Guards against sockets of the host that a box reaches in what it is shown.
+// Guards against a box that reaches sockets of the host in directories that it is shown.
 func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 	for name, dir := range map[string]string{
 		"plain": host(t, "plain"), "odd": host(t, "a:b,c\\d e\nf", "lowerdir=x"),
@@ -60,7 +60,7 @@ func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 			d, b := created(t)
 			link := filepath.Join(t.TempDir(), "link")
 			must.Do(t, os.Symlink(dir, link))
-			bind(t, dir, "later") // later than the box, and than the first program in it
+			bind(t, dir, "later") // after the box, and after the first program in it
 			for _, path := range []string{dir, link} {
 				b.Spec.Mounts = []box.Mount{{Path: path}}
 				if out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c", reaching, "sh", path}}); err != nil ||
@@ -77,7 +77,7 @@ func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 	}
 }
 
-// Guards against a change of the host where a socket in a directory that can be written is covered.
+// Guards against changing the host when a socket in a writable directory is covered.
 func TestSocketsInWritableMounts(t *testing.T) {
 	d, b := created(t)
 	dir := host(t, "rw")
@@ -132,7 +132,7 @@ func below(dir string) error {
 	return errors.Join(err, d.Destroy(ctx, b))
 }
 
-// Guards against a directory that is not shown whole, or not at all, because something is mounted below it.
+// Guards against showing a directory only in part, or not at all, because something is mounted below it.
 func TestMountsBelowWhatIsShown(t *testing.T) {
 	self := must.Get(os.Executable())(t)
 	dir := host(t, "top")

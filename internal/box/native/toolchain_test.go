@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// private are files below home that nobody has asked to show. Most lie beside what a toolchain needs in order to run.
+// private are files below home that nobody has asked to show. Most lie beside files that a toolchain needs.
 func private() []string {
 	return []string{
 		".ssh/id_ed25519", ".gnupg/secring.gpg", ".aws/credentials", ".azure/accessTokens.json", ".kube/config",
@@ -84,7 +84,7 @@ func lay(t *testing.T, home string, files ...string) {
 	}
 }
 
-// Guards against a row that shows more than programs: a token, a key, a setting of the user's.
+// Guards against a row that shows more than programs: a token, a key, one of the user's settings.
 func TestNothingPrivateBelowToolchains(t *testing.T) {
 	home := t.TempDir()
 	lay(t, home, slices.Concat(private(), programs())...)
@@ -115,7 +115,7 @@ func TestNothingPrivateBelowToolchains(t *testing.T) {
 	}
 }
 
-// Guards against links that lead a row, or a program, to the whole home.
+// Guards against links from a row, or from a program, to the whole home.
 func TestToolchainsThatAreLinks(t *testing.T) {
 	home := t.TempDir()
 	lay(t, home, "bin/deploy", "else/where/toolchains/stable/rustc")
@@ -149,8 +149,8 @@ func TestVersionsThatAreLinks(t *testing.T) {
 	}
 }
 
-// Guards against a mount for each of rustup's programs, which are all one file, and against a name among them that
-// leads to something else.
+// Guards against a separate mount for each of rustup's programs, which are all one file, and against a name among them
+// that leads to something else.
 func TestProgramsThatAreLinks(t *testing.T) {
 	home := t.TempDir()
 	must.Do(t, os.Chmod(filepath.Dir(home), 0o755))
@@ -171,7 +171,7 @@ func TestProgramsThatAreLinks(t *testing.T) {
 	}
 }
 
-// Guards against an agent's CLI that a box does not see any more where ~/bin and the like are not shown, however it was
+// Guards against a box that does not see an agent's CLI where ~/bin and the like are not shown, however it was
 // installed.
 func TestProgramsByThemselves(t *testing.T) {
 	for name, c := range map[string]struct{ file, link string }{
@@ -186,7 +186,7 @@ func TestProgramsByThemselves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // as a home's parent is
+			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // as for the parent of a home
 				t.Fatal(err)
 			}
 			bin := filepath.Join(home, filepath.Dir(c.file))

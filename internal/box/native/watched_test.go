@@ -23,16 +23,16 @@ import (
 
 const watchedVariable = "CCO_TEST_WATCHED"
 
-// sightings are what happens in a box on a machine whose cgroups can't be used.
+// sightings record what happens in a box on a machine whose cgroups can't be used.
 type sightings struct {
 	Memory box.Layer
 	Meals  map[string]string // how each kind of too much memory ended
 	Score  string            // oom_score_adj of a program
-	Reset  string            // the same when a program has set it to 0
-	Frugal string            // how a program ended that shares what is allowed
+	Reset  string            // the same after a program has set it to 0
+	Frugal string            // how a program ended that shares memory within the limit
 }
 
-// watched hides the cgroups from us and all that we start, and looks what bounds a box's memory then.
+// watched hides the cgroups from us and our children, and checks what then limits a box's memory.
 func watched() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts to ourselves: %w", err)
@@ -71,8 +71,8 @@ func watched() error {
 			Limits: box.Limits{Memory: 128 << 20, Time: 2 * time.Minute}})
 		return strings.TrimSpace(out.String()), err
 	}
-	// Beside the usual ones, what one who sums up what processes hold must look for: a process's own when its first
-	// thread has ended, behind a descriptor that one thread alone has, and what waits in sockets.
+	// Beside the usual ones, these are kinds that a sum over processes must not miss: a process's own memory when its
+	// first thread has ended, behind a descriptor that only one thread has, and data that waits in sockets.
 	for _, kind := range append(probe.Meals(), "leaderless", "table", "socket", "tcp") {
 		_, err := run(place.Tool, "probe", "eat", "512", kind)
 		s.Meals[kind] = fmt.Sprint(err)
@@ -92,8 +92,8 @@ func watched() error {
 	return json.NewEncoder(os.Stdout).Encode(s)
 }
 
-// Guards against memory that the watchdog doesn't see: behind a descriptor, of System V, in sockets, of threads. And
-// against one that kills who keeps to the limit, because it counts shared pages more than once.
+// Guards against memory that the watchdog doesn't see: behind a descriptor, of System V, in sockets, of threads. Also
+// against killing a process within the limit, because shared pages are counted more than once.
 func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
 	self := must.Get(os.Executable())(t)
 	cmd := proc.Cmd{Argv: []string{self}, Env: append(os.Environ(), watchedVariable+"=1"),
@@ -134,7 +134,7 @@ func TestTheWatchdogSeesEveryKindOfMemory(t *testing.T) {
 	}
 }
 
-// mayHoldScores says whether what we write as a process's oom_score_adj is the least that it can have from then on.
+// mayHoldScores says whether the oom_score_adj that we write for a process is the lowest that it can choose later.
 func mayHoldScores(t *testing.T) bool {
 	t.Helper()
 	head, data := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}

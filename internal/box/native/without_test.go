@@ -27,7 +27,7 @@ import (
 
 const withoutVariable = "CCO_TEST_WITHOUT"
 
-// verdicts are what a process finds on a kernel that lacks something.
+// verdicts record what a process finds on a kernel that lacks something.
 type verdicts struct {
 	Check, Create, Accepted string // the errors
 	What                    string // of Check
@@ -36,7 +36,7 @@ type verdicts struct {
 	Broken                  []string // those of them that were promised
 }
 
-// without plays a kernel that lacks a system call, for us and all that we start, and tells what the driver makes of it.
+// without plays a kernel that lacks a system call, for us and our children, and reports what the driver does.
 func without(what string) error {
 	runtime.LockOSThread()
 	if err := forbid(what); err != nil {
@@ -133,7 +133,7 @@ func onKernelWithout(t *testing.T, what string) verdicts {
 }
 
 // Guards against a layer that is dropped silently: it is named, refused, and left out only if the user accepts that.
-// What still holds then shows that no wall stands alone.
+// The probes that still hold then show that each wall has another behind it.
 func TestMissingLayers(t *testing.T) {
 	for what, surface := range map[string]string{
 		"landlock": "",
@@ -168,8 +168,8 @@ func TestBlockedNamespacesAreNotAccepted(t *testing.T) {
 	}
 }
 
-// Guards against reaching sockets of the host where no overlay is available: those that exist are covered,
-// and for those that come later the box says that it promises nothing.
+// Guards against reaching sockets of the host where no overlay is available: existing ones are covered, and for later
+// ones the box says that it promises nothing.
 func TestWithoutOverlays(t *testing.T) {
 	v := onKernelWithout(t, "overlay")
 	if v.Check != "<nil>" || v.Create != "<nil>" || v.Accepted != "<nil>" {

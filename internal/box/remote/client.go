@@ -43,7 +43,7 @@ func (c *Client) begin(ctx context.Context, b *box.Box, r request) (*call, error
 	}
 	k := &call{mux: newMux(conn, true)}
 	if k.control, err = k.mux.open("control"); err == nil {
-		err = k.say(r)
+		err = k.send(r)
 	}
 	if err != nil {
 		_ = k.mux.Close()
@@ -53,7 +53,7 @@ func (c *Client) begin(ctx context.Context, b *box.Box, r request) (*call, error
 	return k, nil
 }
 
-func (k *call) say(v any) error {
+func (k *call) send(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (k *call) serveWay(ctx context.Context, way *box.Way) {
 				return
 			}
 			defer func() { _ = out.Close() }()
-			join(s, out)
+			copyBoth(s, out)
 		}()
 	}
 }
@@ -215,8 +215,8 @@ type half interface {
 	CloseWrite() error
 }
 
-// join copies in both directions until both have ended.
-func join(a, b half) {
+// copyBoth copies in both directions until both have ended.
+func copyBoth(a, b half) {
 	var both sync.WaitGroup
 	pass := func(to, from half) {
 		_, _ = io.Copy(to, from)

@@ -65,7 +65,7 @@ func TestEndsReachTheOtherSide(t *testing.T) {
 	<-caller.Over()
 }
 
-// Guards against a machine in the hands of an agent that says more than it may.
+// Guards against a machine that an agent controls and that sends more than it may.
 func TestHostileFramesEndTheConnection(t *testing.T) {
 	frame := func(kind byte, id, size uint32, payload ...byte) []byte {
 		head := binary.BigEndian.AppendUint32([]byte{kind}, id)

@@ -56,7 +56,7 @@ func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec)
 	if x.Stderr {
 		e.Stderr = streams[2]
 	}
-	go a.listen(ctx, cancel, signals, nil)
+	go a.readWords(ctx, cancel, signals, nil)
 	err := a.Driver.Run(ctx, b, e)
 	for _, s := range streams[1:] {
 		_ = s.CloseWrite()
@@ -74,7 +74,7 @@ func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e
 	defer func() { _ = master.Close() }()
 	resize := func(z size) { _ = pty.Setsize(master, &pty.Winsize{Rows: z.Rows, Cols: z.Cols}) }
 	resize(*x.TTY)
-	go a.listen(ctx, cancel, signals, resize)
+	go a.readWords(ctx, cancel, signals, resize)
 	go func() { _, _ = io.Copy(master, streams[0]) }()
 	var shown sync.WaitGroup
 	shown.Go(func() { _, _ = io.Copy(streams[1], master) })
@@ -86,8 +86,8 @@ func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e
 	return err
 }
 
-// listen receives the caller's messages while the program runs. If the caller hangs up, the program is ended.
-func (a *answering) listen(ctx context.Context, cancel func(), signals chan<- syscall.Signal, resize func(size)) {
+// readWords receives the caller's messages while the program runs. If the caller hangs up, the program is ended.
+func (a *answering) readWords(ctx context.Context, cancel func(), signals chan<- syscall.Signal, resize func(size)) {
 	for {
 		var w word
 		if err := decodeLine(a.in, &w); err != nil || w.Cancel {
@@ -145,7 +145,7 @@ func (a *answering) forwardWay(l *net.UnixListener) {
 				return
 			}
 			defer func() { _ = s.Close() }()
-			join(s, in)
+			copyBoth(s, in)
 		}()
 	}
 }

@@ -81,7 +81,7 @@ func (k *call) run(ctx context.Context, e box.Exec, tail *proc.Tail) error {
 const lingering = 30 * time.Second
 
 func (k *call) cancel(over <-chan struct{}) {
-	_ = k.say(word{Cancel: true})
+	_ = k.send(word{Cancel: true})
 	t := time.NewTimer(lingering)
 	defer t.Stop()
 	select {
@@ -163,7 +163,7 @@ func (k *call) resize(tty *os.File, over <-chan struct{}) {
 		}
 		if now := *sizeOf(tty, pty.Getsize); now != last {
 			last = now
-			_ = k.say(word{Size: &now})
+			_ = k.send(word{Size: &now})
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (k *call) relay(e box.Exec, over <-chan struct{}) {
 			if !ok {
 				return
 			}
-			_ = k.say(word{Signal: int(s)})
+			_ = k.send(word{Signal: int(s)})
 		case <-over:
 			return
 		}

@@ -75,18 +75,18 @@ func (s *Server) handle(ctx context.Context, conn net.Conn) {
 	a.in = json.NewDecoder(a.control)
 	var r request
 	if err := decodeLine(a.in, &r); err != nil {
-		a.say(reply{Done: true, Fault: newFault(fmt.Errorf("another version of cco has called: %w", err))})
+		a.send(reply{Done: true, Fault: newFault(fmt.Errorf("another version of cco has called: %w", err))})
 		return
 	}
 	got, err := a.dispatch(ctx, cancel, r)
 	got.Done, got.Fault = true, newFault(err)
-	a.say(got)
+	a.send(got)
 	// The caller hangs up when it has read the reply.
 	_ = a.control.CloseWrite()
 	<-a.mux.Over()
 }
 
-func (a *answering) say(r reply) {
+func (a *answering) send(r reply) {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return
@@ -97,7 +97,7 @@ func (a *answering) say(r reply) {
 }
 
 func (a *answering) report(format string, args ...any) {
-	a.say(reply{Report: fmt.Sprintf(format, args...)})
+	a.send(reply{Report: fmt.Sprintf(format, args...)})
 }
 
 func (a *answering) dispatch(ctx context.Context, cancel func(), r request) (got reply, err error) {
@@ -213,10 +213,10 @@ func (a *answering) receiveDir(r request) error {
 	}
 	mark := r.Path + ".cco-mark"
 	if have, err := os.ReadFile(mark); err == nil && string(have) == r.Mark {
-		a.say(reply{Has: true})
+		a.send(reply{Has: true})
 		return nil
 	}
-	a.say(reply{})
+	a.send(reply{})
 	s, err := a.mux.accept()
 	if err != nil {
 		return err

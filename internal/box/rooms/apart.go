@@ -31,7 +31,7 @@ func (d *Driver) User(b *box.Box, session string) (cage.User, error) {
 		return id.User, err
 	}
 	uids := claims{Layout{b.Dir}.UIDs()}
-	uid, err := uids.of(session, id.UID+1)
+	uid, err := uids.idFor(session, id.UID+1)
 	if err != nil {
 		return id.User, fmt.Errorf("find the user of session %s: %w", session, err)
 	}
@@ -41,8 +41,8 @@ func (d *Driver) User(b *box.Box, session string) (cage.User, error) {
 // claims is a directory with a file for each user id in use: the name is the id, the content is the session.
 type claims struct{ dir string }
 
-// of returns a session's user id. If it has none, it gets the first free one from base on.
-func (c claims) of(session string, base int) (int, error) {
+// idFor returns a session's user id. If it has none, it gets the first free one from base on.
+func (c claims) idFor(session string, base int) (int, error) {
 	unlock, err := c.lock()
 	if err != nil {
 		return 0, err

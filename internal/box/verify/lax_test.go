@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// laxDoor lets everything through, and believes everything: each probe of a door must get somewhere with it.
+// laxDoor lets everything through, and believes everything: every door probe must succeed against it.
 type laxDoor struct{ *behind }
 
 func (d laxDoor) Serve(l net.Listener) error {
@@ -58,7 +58,7 @@ func laxServe(b *behind, c net.Conn) {
 	both.Wait()
 }
 
-// laxAddress looks a name up once to see whether it is there, and once to use it.
+// laxAddress looks a name up once to check it, and once more to use it.
 func laxAddress(b *behind, host string) string {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/probe"
 )
 
-// Guards against a box with containers that promises what it can't keep, or gives up more than they need.
+// Guards against a box with containers that makes promises it can't keep, or gives up more than containers need.
 func TestBoxWithContainersHoldsWhatItPromises(t *testing.T) {
 	b := testBox(t)
 	b.Spec.VM.Containers = true

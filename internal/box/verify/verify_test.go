@@ -73,8 +73,8 @@ func TestNativeBoxHolds(t *testing.T) {
 	}
 }
 
-// noBox is a driver without any wall: it runs programs on the host as our own user. Its mounts are its own, so that
-// what the probes manage to mount harms nobody.
+// noBox is a driver without any wall: it runs programs on the host as our own user. It has its own mounts, so that
+// mounts made by probes harm nobody.
 type noBox struct{ box.Driver }
 
 func (noBox) Prepare(_ context.Context, b *box.Box, id string) (box.Place, error) {
@@ -97,7 +97,7 @@ func (noBox) Promises(*box.Box) []string { return nil }
 func (noBox) Run(ctx context.Context, _ *box.Box, e box.Exec) error {
 	e = e.Led(boxtest.Tool())
 	if e.Stdin != nil {
-		// The first process of this machine is nobody's bait: the one outside stands in for it.
+		// The first process of this machine is not bait: the process outside stands in for it.
 		var bait probe.Bait
 		if err := json.NewDecoder(e.Stdin).Decode(&bait); err != nil {
 			return err
@@ -125,8 +125,8 @@ func (noBox) Run(ctx context.Context, _ *box.Box, e box.Exec) error {
 	})
 }
 
-// Guards against probes that hold because they can't do anything else: outside of any box each must get through.
-// What the kernel keeps from an ordinary user by itself is left out when we are one.
+// Guards against probes that always hold: outside of any box each must get through. Probes that the kernel itself
+// refuses to ordinary users are left out if we are one.
 func TestEveryProbeCanFail(t *testing.T) {
 	needRoot := map[string]bool{
 		"system": true, "tool": true, "odd-sockets": true, "mount": true, "remount": true, "chroot": true,
@@ -151,7 +151,7 @@ func TestEveryProbeCanFail(t *testing.T) {
 	}
 }
 
-// Guards against a Finding that the host's own eyes contradict.
+// Guards against a Finding that contradicts what the host itself saw.
 func TestWhatTheHostSeesCounts(t *testing.T) {
 	tr := &trial{driver: noBox{}, found: map[string]probe.Finding{"host-home": {Probe: "host-home", Held: true}}}
 	tr.breach("host-home", "it was changed")

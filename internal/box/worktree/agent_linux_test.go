@@ -29,7 +29,7 @@ type agent struct {
 	at   box.Place
 }
 
-// newAgent makes a repository as users have them: with tags, remotes, notes, packed refs, and another session's work.
+// newAgent makes a typical repository: with tags, remotes, notes, packed refs, and another session's work.
 func newAgent(t *testing.T, shape func(host *gittest.Repo)) *agent {
 	t.Helper()
 	gittest.Home(t)
@@ -75,7 +75,7 @@ func (a *agent) sh(script string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// must runs what has to succeed; in it, what stands after no has to fail.
+// must runs a script that has to succeed; in it, commands after no have to fail.
 func (a *agent) must(script string) string {
 	a.Helper()
 	out, err := a.sh("set -e\nno() { if \"$@\"; then echo \"GOT THROUGH: $*\"; exit 9; fi; }\n" + script)
@@ -85,7 +85,7 @@ func (a *agent) must(script string) string {
 	return out
 }
 
-// Guards against a kernel that keeps an agent from its work: all of this is what agents do in a linked worktree.
+// Guards against isolation that keeps an agent from its work: agents do all of this in a linked worktree.
 func TestGitWorksInAWorktree(t *testing.T) {
 	for name, shape := range map[string]func(*gittest.Repo){
 		"as made":     nil,
@@ -122,7 +122,7 @@ func TestGitWorksInAWorktree(t *testing.T) {
 	}
 }
 
-// Guards against the accident that cco is made against, and its relatives, with nothing but the kernel in the way.
+// Guards against the accident that cco is meant to prevent, and its relatives, with only the kernel in the way.
 func TestTheRepositoryIsOutOfReach(t *testing.T) {
 	a := newAgent(t, func(host *gittest.Repo) {
 		host.Git("tag", "v1")
@@ -192,8 +192,8 @@ func TestTheRepositoryIsOutOfReach(t *testing.T) {
 	}
 }
 
-// Guards against an agent that writes another content under the name of a loose object of the user's, which git
-// believes.
+// Guards against an agent that writes other content under the name of one of the user's loose objects, which git would
+// believe.
 func TestTheUsersObjectsStayWhatTheyAre(t *testing.T) {
 	a := newAgent(t, nil)
 	a.host.Write("staged.txt", "staged\n")
@@ -230,7 +230,7 @@ func TestGitOnTheHostNeverMeetsAFIFO(t *testing.T) {
 	a.must(`git log -1; git status`)
 }
 
-// state is everything of the host's that must stay as it is.
+// state is everything of the host's that must not change.
 func (a *agent) state() string {
 	a.Helper()
 	var s strings.Builder

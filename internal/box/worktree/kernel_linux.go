@@ -107,7 +107,7 @@ func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
 		}
 	}
 	if v.foreign {
-		v.open()
+		v.openParents()
 		me = cage.Nobody()
 	}
 	p.Mounts = append(p.Mounts, v.sorted()...)

@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a key that comes along with the user's environment: agents have a door instead.
+// Guards against a key in the user's environment that reaches the agent: agents have a door instead.
 func TestKeysStayOutside(t *testing.T) {
 	gittest.Home(t)
 	t.Setenv("A_MODELS_KEY", "sk-secret")
@@ -31,7 +31,7 @@ func TestKeysStayOutside(t *testing.T) {
 	}
 }
 
-// Guards against a key that lies in a file of the user's home, which agents can read.
+// Guards against a key in a file of the user's home, which agents can read.
 func TestFilesWithKeysAreHidden(t *testing.T) {
 	home := gittest.Home(t)
 	file := filepath.Join(home, "key")

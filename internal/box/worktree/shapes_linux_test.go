@@ -45,7 +45,7 @@ func TestSubmodulesOfAWorktree(t *testing.T) {
 	sub.Commit("sub", "s.txt", "s")
 	host.Git("submodule", "--quiet", "add", sub.Dir, "sub")
 	host.Git("commit", "-qm", "add sub")
-	b.Spec.Mounts = []box.Mount{{Path: sub.Dir}} // it is below /tmp, which the box has its own of
+	b.Spec.Mounts = []box.Mount{{Path: sub.Dir}} // it is below /tmp, and the box has its own /tmp
 	a := agentIn(t, b)
 	a.must(`git submodule --quiet update --init; cd sub; cat s.txt; echo t > t.txt; git add .; git commit -qm t; cd ..; ` +
 		`git commit -qam 'move sub'`)
@@ -57,8 +57,8 @@ func TestSubmodulesOfAWorktree(t *testing.T) {
 	}
 }
 
-// Guards against git on the host that packs refs while an agent works: the directory of its branch would go, and what
-// is mounted on it too.
+// Guards against git on the host packing refs while an agent works: it would remove the directory of the agent's
+// branch, and the mounts on it.
 func TestHostPacksRefsMeanwhile(t *testing.T) {
 	a := newAgent(t, nil)
 	exchange := filepath.Join(a.b.Exchange, one)
@@ -88,11 +88,11 @@ func TestHostPacksRefsMeanwhile(t *testing.T) {
 	}
 }
 
-// Guards against a kernel that is dropped silently: it is refused, or its lack is written into the box's record.
+// Guards against silently dropping the kernel's isolation: it is refused, or its lack is written into the box's record.
 func TestWithoutKernel(t *testing.T) {
 	gittest.Home(t)
 	b := testBox(t)
-	// Refs in a reftable can't be opened in part. Git knows of it by its configuration; for us the directory will do.
+	// Refs in a reftable can't be opened in part. Git knows this from its configuration; for us the directory will do.
 	must.Do(t, os.Mkdir(filepath.Join(b.Spec.Repo, ".git", "reftable"), 0o755))
 	d := testDriver()
 	b.Spec.RequireKernel = true
@@ -123,7 +123,7 @@ func TestWithoutKernel(t *testing.T) {
 	}
 }
 
-// Guards against a box that was made behind the kernel and would go on without it.
+// Guards against a box that was made with the kernel's isolation and would run without it.
 func TestKernelThatIsGoneIsMissed(t *testing.T) {
 	a := newAgent(t, nil)
 	must.Do(t, os.Mkdir(filepath.Join(a.b.Spec.Repo, ".git", "reftable"), 0o755))
@@ -140,7 +140,7 @@ func TestUnknownWeakerModes(t *testing.T) {
 	}
 }
 
-// Guards against what an agent's environment could lead git, or the agent, to.
+// Guards against variables of an agent that mislead git or the agent.
 func TestEnvironment(t *testing.T) {
 	a := newAgent(t, nil)
 	t.Setenv("GIT_DIR", "/nowhere")
@@ -160,8 +160,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// Guards against secrets and caches: the first are not in sight, the second can be written, and programs beside them
-// not.
+// Guards against wrong access to secrets and caches: secrets are hidden, caches can be written, and programs beside
+// them can't.
 func TestHome(t *testing.T) {
 	home := gittest.Home(t)
 	for _, dir := range []string{".ssh", ".cache/tool", "go/pkg", "go/bin", ".aws"} {
@@ -186,7 +186,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// Guards against an agent that clears up too much: what the repository has packed can't be removed.
+// Guards against an agent that removes too much: it can't remove what the repository has packed.
 func TestPacksStay(t *testing.T) {
 	a := newAgent(t, func(host *gittest.Repo) {
 		host.Commit("more", "b.txt", "b")
@@ -200,7 +200,7 @@ func TestPacksStay(t *testing.T) {
 	a.must(`git repack -q; git log --oneline`)
 }
 
-// Guards against files of ours that take the place of a whole directory of the host's /etc.
+// Guards against our files replacing a whole directory of the host's /etc.
 func TestEtcKeepsWhatTheHostHas(t *testing.T) {
 	a := newAgent(t, nil)
 	var out strings.Builder

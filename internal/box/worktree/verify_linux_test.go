@@ -12,7 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a promise that nobody keeps: each is tried from inside, as `cco box verify` does.
+// Guards against a broken promise: each is tried from inside, as `cco box verify` does.
 func TestPromisesHold(t *testing.T) {
 	gittest.Home(t)
 	for name, accept := range map[string][]string{"behind the kernel": nil, "without it": {AcceptNoKernel}} {
@@ -34,7 +34,7 @@ func TestPromisesHold(t *testing.T) {
 			if (promised > 0) != (accept == nil) {
 				t.Errorf("%d promises", promised)
 			}
-			if left := segments(t) - before; left > 100 { // what others on this machine make is few
+			if left := segments(t) - before; left > 100 { // others on this machine make few
 				t.Errorf("%d segments of System V memory are left on the host", left)
 			}
 		})

@@ -25,9 +25,9 @@ type view struct {
 	mounts     []jail.Mount
 }
 
-// open looks at the way to each mount and shows the outermost directory that is closed to others, read-only and mapped
-// to the program's user. What is mounted or hidden already is either mapped or new.
-func (v *view) open() {
+// openParents finds, on the way to each mount, the outermost directory that is closed to others, and shows it read-only
+// and mapped to the program's user. What is mounted or hidden already is either mapped or new.
+func (v *view) openParents() {
 	v.show(v.home, false)
 	for _, m := range v.mounts {
 		var closed string

@@ -50,7 +50,7 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// sh runs a line of shell that must succeed, and gives what it printed.
+// sh runs a line of shell that must succeed, and returns its output.
 func (p *place) sh(dir, line string) string {
 	p.t.Helper()
 	out, err := proc.Output(p.t.Context(), proc.Cmd{Argv: []string{"sh", "-euc", line}, Dir: dir, Env: p.env})
@@ -76,7 +76,7 @@ func TestTheWorkspaceStaysBound(t *testing.T) {
 	p.want(p.host, "git log --format=%s feature", "too\nmine\nstart")
 	p.want(p.wt, "git rev-parse --show-toplevel", p.wt)
 	p.want(p.wt, "cd sub && git rev-parse --show-prefix", "sub/")
-	// The same without the wrapper is what the promise is about.
+	// Without the wrapper the accident happens.
 	p.want(p.wt, "unset CCO_GIT_DIR; git rev-parse --abbrev-ref HEAD", "main")
 }
 
@@ -96,7 +96,7 @@ func TestANestedWayOutDoesNotCount(t *testing.T) {
 	p.want(p.host, "git log --format=%s feature", "x\nstart")
 }
 
-// The other side: what GIT_DIR breaks has to work.
+// Calls that GIT_DIR would break have to work.
 func TestOtherRepositoriesWorkAsEver(t *testing.T) {
 	p := newPlace(t)
 	p.sh(p.wt, "git init -q fixture && cd fixture && git commit -q --allow-empty -m inner && git rev-parse "+
@@ -125,8 +125,8 @@ func TestSubmodules(t *testing.T) {
 	p.want(p.wt, "git log -1 --format=%s", "with lib")
 }
 
-// Guards against tests that fail below git bisect run and aliases: git hands its environment on, and puts the real git
-// before us on PATH. In a linked worktree git rebase --exec exports GIT_DIR by itself, which is not ours to mend.
+// Guards against tests that fail below git bisect run and aliases: git passes its environment on, and puts the real git
+// before us on PATH. In a linked worktree git rebase --exec itself exports GIT_DIR, which we can't change.
 func TestWhatGitStartsIsFree(t *testing.T) {
 	p := newPlace(t)
 	p.sh(p.wt, "git commit -q --allow-empty -m one; git commit -q --allow-empty -m two")
@@ -137,7 +137,7 @@ func TestWhatGitStartsIsFree(t *testing.T) {
 	p.want(p.host, "git log --format=%s main", "start")
 }
 
-// Guards against what an outer call had to set being taken for the wish of an inner one.
+// Guards against taking an outer call's variables for the choice of an inner call.
 func TestOwnVariablesAreDecidedAnew(t *testing.T) {
 	p := newPlace(t)
 	p.want(p.wt, "rm .git; export GIT_DIR=$CCO_GIT_DIR GIT_WORK_TREE=$CCO_GIT_WORK_TREE; git init -q made && cd made && "+

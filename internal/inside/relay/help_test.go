@@ -85,7 +85,7 @@ func TestEachSideMayStopSendingFirst(t *testing.T) {
 	}
 }
 
-// Guards against an answer that is lost because the question was not read to its end.
+// Guards against losing an answer because the question was not read to its end.
 func TestAnswerSurvivesARefusedUpload(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	serveWith(t, socket, func(c *net.UnixConn) {
@@ -123,7 +123,7 @@ func TestNoWayOutIsSaidOnce(t *testing.T) {
 	}
 }
 
-// Guards against a flood of connections that takes everything: more than are served at once wait, and none is lost.
+// Guards against a flood of connections that uses up everything: those beyond the limit wait, and none is lost.
 func TestManyConnectionsTakeTurns(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	var mu sync.Mutex
@@ -160,7 +160,7 @@ func TestManyConnectionsTakeTurns(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if peak > most+1 { // the door may see the next before it has seen the end of the last
+	if peak > most+1 { // the door may see the next one before the end of the last one
 		t.Logf("the door saw %d at once", peak)
 	}
 }

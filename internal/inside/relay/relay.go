@@ -50,7 +50,7 @@ func Main(args []string) int {
 	if err != nil {
 		return complain(notFound, err)
 	}
-	address, err := begin(socket)
+	address, err := startHelper(socket)
 	if err != nil {
 		return complain(1, err)
 	}
@@ -72,9 +72,9 @@ func fill(list []string, address string) []string {
 	return out
 }
 
-// begin opens the port and starts the helper that serves it. Connections made before the helper has begun wait in the
-// queue.
-func begin(socket string) (address string, err error) {
+// startHelper opens the port and starts the helper that serves it. Connections that come before the helper is ready
+// wait in the queue.
+func startHelper(socket string) (address string, err error) {
 	var config net.ListenConfig
 	l, err := config.Listen(context.Background(), "tcp4", "127.0.0.1:0")
 	if err != nil {

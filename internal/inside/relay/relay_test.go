@@ -21,10 +21,10 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// patience is how long anything may take that should happen soon. Only a failure waits for it.
+// patience is how long anything may take that should happen soon. Only failures take that long.
 const patience = 60 * time.Second
 
-// This program is cco-box too, and the programs that are run behind the relay.
+// This program is also cco-box, and the programs that run behind the relay.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -55,7 +55,7 @@ func ask(address, text string) int {
 	return 0
 }
 
-// door answers every connection, once it was sent all, by what it was sent in upper case.
+// door reads each connection to its end and answers with the same text in upper case.
 func door(t *testing.T, path string) {
 	serveWith(t, path, func(c *net.UnixConn) {
 		text, err := io.ReadAll(c)
@@ -147,9 +147,9 @@ func TestWhatCantBeRunSaysSo(t *testing.T) {
 	}
 }
 
-// Guards against a relay that is ended by a key meant for the program, or takes the terminal from it.
+// Guards against a relay that ends at a key meant for the program, or takes the terminal from it.
 func TestKeysAreTheProgramsBusiness(t *testing.T) {
-	// Below nohup a shell can't trap it: what is caught here is not ignored by those whom we start.
+	// Below nohup a shell can't trap the signal: our children don't ignore a signal that we catch here.
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -185,7 +185,7 @@ func TestKeysAreTheProgramsBusiness(t *testing.T) {
 	}
 }
 
-// Guards against a helper that outlives its program: it would keep the port, and in a box without a kernel around it
+// Guards against a helper that outlives its program: it would keep the port, and in a box without isolation it would
 // live on.
 func TestHelperEndsWithTheProgram(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "door.sock")

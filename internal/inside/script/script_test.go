@@ -40,7 +40,7 @@ func newBench(t *testing.T, plan string) *bench {
 	return b
 }
 
-// cleanEnv is an environment in which the machine's own git settings don't count.
+// cleanEnv is an environment without the machine's own git settings.
 func cleanEnv(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null"}
@@ -177,7 +177,7 @@ func TestStartedAgainItGoesOnAfterTheLastCommittedTask(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\necho x >> a\n```\n## Task 2\n```sh\necho x >> b\n[ -e ../go ]\n```\n## Task "+
 		"3\n```sh\necho x >> c\n```\n")
 	_ = b.mustFail("Task 2")
-	// A task may change the plan; what is done stays done.
+	// A task may change the plan; finished tasks stay finished.
 	b.write("plan.md", strings.Replace(b.read(b.o.Workspace, "plan.md"), "## Task 1\n", "## Task 1: ticked off\n", 1))
 	must.Do(t, os.WriteFile(filepath.Join(b.o.Workspace, "..", "go"), nil, 0o600))
 	b.mustRun()

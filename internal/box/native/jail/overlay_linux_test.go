@@ -8,7 +8,7 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Guards against an overlay for every directory that is shown: their number is what starting a program costs.
+// Guards against an overlay for every directory that is shown: their number is the cost of starting a program.
 func TestTops(t *testing.T) {
 	for _, c := range []struct{ sources, want string }{
 		{"/usr", ""},
@@ -34,8 +34,8 @@ func TestTops(t *testing.T) {
 	}
 }
 
-// Guards against a right that a kernel's Landlock does not know, which refuses the whole ruleset, or that it knows in
-// vain.
+// Guards against using a right that a kernel's Landlock does not know, which refuses the whole ruleset, and against not
+// using one that it knows.
 func TestHandledRights(t *testing.T) {
 	for abi, want := range map[int]uint64{
 		2: ll.AccessFSTruncate - 1, 3: ll.AccessFSIoctlDev - 1, 4: ll.AccessFSIoctlDev - 1, 5: ll.AccessFSResolveUnix - 1,

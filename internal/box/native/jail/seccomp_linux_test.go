@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// judge runs a filter over one system call as the kernel does, for the instructions that ours are made of.
+// judge runs a filter over one system call as the kernel does, for the instructions that our filters use.
 func judge(t *testing.T, code []unix.SockFilter, nr uint32, args ...uint32) uint32 {
 	t.Helper()
 	data := map[uint32]uint32{offNr: nr, offArch: nativeArch}
@@ -42,7 +42,7 @@ func judge(t *testing.T, code []unix.SockFilter, nr uint32, args ...uint32) uint
 	return 0
 }
 
-// Guards against a filter that lets a nested program do more than containers need, or another one what only they need.
+// Guards against a filter that lets a nested program do more than containers need, or another program as much.
 func TestFilter(t *testing.T) {
 	const (
 		yes = unix.SECCOMP_RET_ALLOW

@@ -7,7 +7,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a field that is added to Plan and forgotten on the wire: every field is set, and must come back.
+// Guards against forgetting a new field of Plan on the wire: every field is set, and must come back.
 func TestPlanSurvivesTheWire(t *testing.T) {
 	var p Plan
 	n := 0
@@ -19,7 +19,7 @@ func TestPlanSurvivesTheWire(t *testing.T) {
 	}
 }
 
-// fill gives every field a value of its own. Flags alternate, so that two that changed places are noticed.
+// fill gives every field a distinct value. Flags alternate, so that two that changed places are noticed.
 func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
