@@ -26,15 +26,15 @@ var layers = map[string][]string{
 	"internal/app": {
 		"internal/agent", "internal/agent/install", "internal/box", "internal/box/container", "internal/box/lima",
 		"internal/box/native", "internal/box/worktree", "internal/broker", "internal/broker/sets", "internal/config",
-		"internal/door", "internal/forge", "internal/git", "internal/guard", "internal/guest", "internal/proc",
+		"internal/door", "internal/forge", "internal/git", "internal/guard", "internal/guard/discover", "internal/guard/hook",
+		"internal/guard/settings", "internal/guest", "internal/proc",
 		"internal/provision", "internal/session", "internal/store", "internal/term",
 	},
 	"internal/cli": {
 		"internal/agent", "internal/agent/event", "internal/agent/install", "internal/app", "internal/box",
 		"internal/box/lima", "internal/box/native", "internal/box/verify", "internal/broker", "internal/broker/sets",
 		"internal/canary", "internal/config", "internal/doctor", "internal/door", "internal/forge", "internal/git",
-		"internal/git/quarantine", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/hook",
-		"internal/guard/program/table",
+		"internal/git/quarantine", "internal/guard", "internal/guard/audit", "internal/guard/hook", "internal/guard/program/table",
 		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/session", "internal/session/keep",
 		"internal/store", "internal/term", "internal/vt",
 	},

@@ -34,10 +34,7 @@ box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 
 // named is the box that a command means.
 func named(c config.Config, args []string) string {
-	if len(args) > 0 {
-		return args[0]
-	}
-	return c.Box.Name
+	return cmp.Or(first(args), c.Box.Name)
 }
 
 func createCommand(a *commands) *cobra.Command {

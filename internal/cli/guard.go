@@ -11,7 +11,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/guard"
-	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/paths"
@@ -34,30 +33,6 @@ it around any worktree or clone of yours.
 	return c
 }
 
-// policyOf describes a command's workspace: a directory, or the current repository.
-func (a *commands) policyOf(dir, host string) (guard.Policy, error) {
-	if dir == "" {
-		if dir = app.RepoTop(a.Dir); dir == "" {
-			dir = a.Dir
-		}
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return guard.Policy{}, err
-	}
-	if info, err := os.Stat(dir); err != nil {
-		return guard.Policy{}, err
-	} else if !info.IsDir() {
-		return guard.Policy{}, app.Usagef("%s is not a directory", dir)
-	}
-	if host != "" {
-		if host, err = filepath.Abs(host); err != nil {
-			return guard.Policy{}, err
-		}
-	}
-	return discover.Policy(dir, host, a.Home)
-}
-
 func guardCheckCommand(a *commands) *cobra.Command {
 	var worktree, host, batch, explained string
 	var asJSON bool
@@ -77,7 +52,7 @@ is told in words.`,
 				a.IO.Printf("%s", table.Explain(filepath.Base(explained)))
 				return nil
 			}
-			policy, err := a.policyOf(worktree, host)
+			policy, err := a.Policy(worktree, host)
 			if err != nil {
 				return err
 			}
@@ -209,14 +184,18 @@ func guardPromptCommand(a *commands) *cobra.Command {
 // onPolicy is the shape of commands that show something about a workspace.
 func (a *commands) onPolicy(do func(guard.Policy) error) func(*cobra.Command, []string) error {
 	return func(_ *cobra.Command, args []string) error {
-		dir := ""
-		if len(args) > 0 {
-			dir = args[0]
-		}
-		p, err := a.policyOf(dir, "")
+		p, err := a.Policy(first(args), "")
 		if err != nil {
 			return err
 		}
 		return do(p)
 	}
+}
+
+// first is the one argument of a command, "" if there is none.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }

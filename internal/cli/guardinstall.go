@@ -1,72 +1,20 @@
 package cli
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/doctor"
-	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/settings"
-	"github.com/cco-dev/cco/internal/proc"
 )
 
-// installation is the guard around a directory, installed or not.
-func (a *commands) installation(args []string) (settings.Installation, error) {
-	dir := app.RepoTop(a.Dir)
-	if len(args) > 0 {
-		dir = args[0]
-	} else if dir == "" {
-		dir = a.Dir
-	}
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err != nil {
-		return settings.Installation{}, err
-	}
-	guardBinary, err := findGuard()
-	if err != nil {
-		return settings.Installation{}, err
-	}
-	sum := sha256.Sum256([]byte(dir))
-	return settings.Installation{
-		Dir: dir, Guard: guardBinary, State: filepath.Join(a.Dirs.Data, "guard", hex.EncodeToString(sum[:8])),
-		Places: settings.Find(a.Env, a.Home, runtime.GOOS),
-	}, nil
-}
-
-// findGuard finds the hook's program, beside cco or on PATH.
-func findGuard() (string, error) {
-	tool, err := app.Tool()
-	if err != nil {
-		return "", err
-	}
-	beside := filepath.Join(filepath.Dir(tool), "cco-guard")
-	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-		return beside, nil
-	}
-	name, err := proc.LookPath("cco-guard")
-	if err != nil {
-		return "", errors.New("find cco-guard: it is neither beside cco nor on PATH")
-	}
-	return filepath.Abs(name)
-}
-
 func guardInstallCommand(a *commands) *cobra.Command {
-	var agents []string
-	var system bool
+	var o settings.Options
 	var host string
 	c := &cobra.Command{
 		Use: "install [--agent AGENT] [DIR]", Short: "Put the guard around a worktree or clone", Args: AtMost(1),
@@ -78,40 +26,19 @@ With --system, which needs root, the settings are those of a box: nobody on this
 machine can switch them off, and agents can work in this directory alone. It is
 meant for machines that belong to an agent.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			i, err := a.installation(args)
+			i, err := a.InstallGuard(first(args), host, &o)
 			if err != nil {
 				return err
 			}
-			policy, err := a.policyOf(i.Dir, host)
-			if err != nil {
-				return err
-			}
-			if len(agents) == 0 {
-				agents = agentsHere()
-			}
-			if err := i.Install(policy, settings.Options{Agents: agents, System: system, Nonce: rand.Text()}); err != nil {
-				return err
-			}
-			a.installed(i, agents, system)
+			a.installed(i, o.Agents, o.System)
 			return nil
 		},
 	}
-	c.Flags().StringSliceVar(&agents, "agent", nil, "claude, codex or gemini (default: those on PATH, else claude)")
+	c.Flags().StringSliceVar(&o.Agents, "agent", nil, "claude, codex or gemini (default: those on PATH, else claude)")
 	c.Flags().StringVar(&host, "host", "", "the repository that must not be touched (default: a linked worktree's main "+
 		"one)")
-	c.Flags().BoolVar(&system, "system", false, "write the settings that hold for everybody on this machine")
+	c.Flags().BoolVar(&o.System, "system", false, "write the settings that hold for everybody on this machine")
 	return c
-}
-
-func agentsHere() []string {
-	list := slices.DeleteFunc(settings.Agents(), func(name string) bool {
-		_, err := proc.LookPath(name)
-		return err != nil
-	})
-	if len(list) == 0 {
-		return []string{"claude"}
-	}
-	return list
 }
 
 // installed says what is guarded now, and what is not.
@@ -142,7 +69,7 @@ func guardUninstallCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use: "uninstall [DIR]", Short: "Take the guard away again, and put back what was there", Args: AtMost(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			i, err := a.installation(args)
+			i, err := a.Guard(first(args))
 			if err != nil {
 				return err
 			}
@@ -168,25 +95,11 @@ and run as the agent would run it, with a call that must be denied and one that
 must pass, and every setting that would switch it off is reported. Exit 1 if it
 is off.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i, err := a.installation(args)
+			findings, err := a.CheckGuard(cmd.Context(), first(args))
 			if err != nil {
 				return err
 			}
-			agents, err := i.Agents()
-			if err != nil {
-				return err
-			}
-			if _, err := os.Stat(hook.DefaultPolicy); err == nil && len(agents) == 0 {
-				i.State, agents = filepath.Dir(hook.DefaultPolicy), settings.Agents() // in a box
-			}
-			var checks []doctor.Check
-			if len(agents) == 0 {
-				checks = []doctor.Check{{Name: "installed", Level: doctor.Fail, Detail: "the guard is not around " + i.Dir,
-					Mend: "cco guard install"}}
-			} else {
-				checks = asChecks(i.Check(cmd.Context(), agents, a.Env))
-			}
-			return a.diagnosis(checks, asJSON)
+			return a.diagnosis(asChecks(findings), asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
