@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/skill"
 )
 
-// Adapter is what cco must know of one agent. What only some of them can do is a second, small interface.
+// Adapter is what cco must know about one agent. Abilities of only some agents are small interfaces of their own.
 type Adapter interface {
 	Name() string
 	// Binary is the name of its program, "" for an agent that is part of cco.
@@ -40,7 +40,7 @@ type Package struct {
 	// packages name it, linux-x64.
 	Programs []string
 	Node     int // the oldest major version of Node that runs it, 0 for a program that needs none
-	// Models are those that this version asks for if nobody says which: each has a price, see broker.
+	// Models are this version's default models: each has a price, see broker.
 	Models []string
 }
 
@@ -57,22 +57,22 @@ type Task struct {
 	Rules       string // added to the agent's own instructions
 
 	Program string // the agent's program, absolute; "" looks for Binary on PATH
-	// a directory of the session's own that outlives a run; CLIs that can't write into home keep theirs there
+	// a directory of the session's own that outlives a run; CLIs that can't write into home keep their state there
 	State string
-	Door  string // host:port of the way to the model, "" if there is none but the CLI's own
-	Token string // what the door wants to see; it is worth nothing elsewhere
+	Door  string // host:port of the way to the model, "" if the CLI uses its own
+	Token string // the door's password, worthless elsewhere
 
 	NewSession string // a UUID for the CLI's session, where it lets us choose
 	Resume     string // the CLI's own id of the session to go on with
-	Prompt     string // what to say instead of carrying out the plan: an answer, "continue"
+	Prompt     string // said instead of the plan: an answer, "continue"
 }
 
 // Command is a program to start with Workspace as its directory. It holds no secret.
 type Command struct {
 	Argv []string
 	Env  []string // in addition to the box's own
-	Etc  []File   // to be seen read-only below /etc, at a path relative to it
-	Home []File   // to be there below Task.State, at a path relative to it
+	Etc  []File   // shown read-only below /etc, at a path relative to it
+	Home []File   // placed below Task.State, at a path relative to it
 }
 
 // File is a file that an agent's program needs.
@@ -82,7 +82,7 @@ type File struct {
 	Mode os.FileMode
 }
 
-// Default is the agent that works where none is named.
+// Default is the agent that is used if none is named.
 const Default = "claude"
 
 // All is every agent, the default first.
@@ -132,7 +132,7 @@ func Find(name string) (Adapter, error) {
 	return nil, &NotFoundError{Name: name}
 }
 
-// MissingError says that an agent's program can't be seen in the box.
+// MissingError says that an agent's program is not in the box.
 type MissingError struct {
 	Agent   string
 	Binary  string
@@ -152,7 +152,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("agent %s: no program %q in box %s; install it with `%s`", e.Agent, e.Binary, e.Box, e.Install)
 }
 
-// place tells a program, whichever agent it is, where it is.
+// place tells any agent's program where it is.
 func place(t Task) []string {
 	return []string{
 		"CCO_SESSION=" + t.Session,
@@ -161,7 +161,7 @@ func place(t Task) []string {
 	}
 }
 
-// planArg is the plan as an argument that no program takes for an option.
+// planArg is the plan as an argument that no program mistakes for an option.
 func planArg(t Task) string {
 	if strings.HasPrefix(t.Plan, "-") {
 		return "./" + t.Plan
@@ -177,8 +177,8 @@ func program(t Task, binary string) string {
 	return binary
 }
 
-// prompt is what an agent is told that can't be sent to a skill by its name: the skill itself, or what a person says
-// now, and the rules in any case.
+// prompt is for agents that can't be told to use a skill by its name: the skill's text, or what a person says now, and
+// the rules in any case.
 func prompt(t Task) string {
 	text := t.Prompt
 	if text == "" {
@@ -190,7 +190,7 @@ func prompt(t Task) string {
 	return promptArg(text)
 }
 
-// unattended says how a question reaches a person, who sees nothing else of what an agent says.
+// unattended says how a question reaches a person, who sees none of the agent's other output.
 func unattended(t Task) string {
 	if t.Interactive {
 		return ""
@@ -200,7 +200,7 @@ func unattended(t Task) string {
 		"/question.txt` and end your turn: the answer will be the next message.\n"
 }
 
-// promptArg is a prompt as an argument that no program takes for an option or a command.
+// promptArg is a prompt as an argument that no program mistakes for an option or a command.
 func promptArg(text string) string {
 	if strings.HasPrefix(text, "-") {
 		return " " + text

@@ -22,13 +22,12 @@ func (claude) Package() Package {
 
 func (claude) Events(s event.Start) event.Decoder { return event.NewClaude(s) }
 
-// Login is a file where there is no keychain.
+// Login is a file if there is no keychain.
 func (claude) Login() (variable, file string) {
 	return "CLAUDE_CONFIG_DIR", ".claude/.credentials.json"
 }
 
-// Command invokes the provisioned skill. The prompt is one argument that begins with a slash, whatever the plan is
-// called.
+// Command invokes the provisioned skill. The prompt is one argument that always begins with a slash.
 func (claude) Command(t Task) Command {
 	argv := []string{program(t, "claude")}
 	if !t.Interactive {
@@ -67,8 +66,7 @@ func (claude) Command(t Task) Command {
 }
 
 // claudeWelcome answers what claude asks at its first start on a terminal: a theme, whether the key and the directory
-// are right. Without it nothing begins until a person has typed, and not even then where its maker's own host can't be
-// reached.
+// are right. Without it claude waits until a person has typed, and for ever if its maker's own host can't be reached.
 func claudeWelcome(t Task) []File {
 	if !t.Interactive || t.State == "" {
 		return nil

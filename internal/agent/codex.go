@@ -34,16 +34,16 @@ func (codex) Command(t Task) Command {
 	}
 	// The box is the sandbox. Codex's own makes .git read-only, so that nothing could be committed.
 	argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
-	// What these do needs a network that isn't there, and seconds at every start.
-	// Said as settings, of which it forgives those that it doesn't know; --disable with another version's name ends it.
+	// These features need a network that isn't there, and cost seconds at every start. They are settings, because codex
+	// ignores unknown ones; --disable with another version's name ends it.
 	for _, f := range []string{"plugins", "remote_plugin", "apps", "plugin_discovery_prefetch"} {
 		argv = append(argv, "-c", "features."+f+"=false")
 	}
 	// A repository's own settings could say otherwise.
 	argv = append(argv, "-c", "features.hooks=true", "-c", "check_for_update_on_startup=false")
 	if t.Interactive {
-		// On a terminal it asks whether the directory is trusted, and waits. What a repository's settings can start is held
-		// by the box; the guard's hook they can't switch off.
+		// On a terminal it asks whether the directory is trusted, and waits. The box contains what a repository's settings
+		// can start; they can't switch off the guard's hook.
 		argv = append(argv, "-c", "projects={"+strconv.Quote(t.Workspace)+"={trust_level=\"trusted\"}}")
 	}
 	if t.Model != "" {
@@ -68,5 +68,5 @@ func (codex) Command(t Task) Command {
 	return Command{Argv: append(argv, prompt(t)), Env: env}
 }
 
-// codexToken is where codex looks for what the door wants to see.
+// codexToken is the variable in which codex looks for the door's token.
 const codexToken = "CCO_DOOR_TOKEN"

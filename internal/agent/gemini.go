@@ -23,7 +23,7 @@ func (gemini) Events(s event.Start) event.Decoder { return event.NewGemini(s) }
 
 func (gemini) Login() (variable, file string) { return "", ".gemini/oauth_creds.json" }
 
-// Where gemini looks for the settings that no other can overrule, and what makes it believe them.
+// Where gemini looks for the settings that override all others, and what makes it trust them.
 const (
 	geminiSettings = "/etc/gemini-cli/settings.json"
 	geminiPreload  = "cco/gemini.cjs"
@@ -49,9 +49,9 @@ func (gemini) Command(t Task) Command {
 		argv = append(argv, "--output-format", "stream-json", "--prompt="+prompt(t))
 	}
 	env := append(place(t),
-		// Without trust it runs no hooks, reads no GEMINI.md and takes back --yolo.
+		// Without trust it runs no hooks, reads no GEMINI.md and revokes --yolo.
 		"GEMINI_CLI_TRUST_WORKSPACE=true",
-		// Said here, since a repository's .env may set every variable that isn't.
+		// Set here, since a repository's .env may set every variable that isn't.
 		"GEMINI_CLI_SYSTEM_SETTINGS_PATH="+geminiSettings,
 		"GEMINI_CLI_SYSTEM_DEFAULTS_PATH=/etc/gemini-cli/system-defaults.json",
 		"NODE_OPTIONS=--require=/etc/"+geminiPreload,

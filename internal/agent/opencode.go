@@ -15,7 +15,7 @@ func (opencode) Provider() string { return "openai" }
 
 func (opencode) Package() Package {
 	return Package{Name: "opencode-ai", Version: "1.18.33", Oldest: "1.18.3", Models: []string{"gpt-5"},
-		// The first needs a processor that not everybody has.
+		// The first needs a processor that not every machine has.
 		Programs: []string{"opencode-{machine}/bin/opencode", "opencode-{machine}-baseline/bin/opencode"}}
 }
 
@@ -23,7 +23,7 @@ func (opencode) Events(s event.Start) event.Decoder { return event.NewOpencode(s
 
 func (opencode) Login() (variable, file string) { return "", ".local/share/opencode/auth.json" }
 
-// opencodeModel is what is asked for where the user names none: opencode has no default for a provider of ours.
+// opencodeModel is used if the user names none: opencode has no default for a provider of ours.
 const opencodeModel = "gpt-5"
 
 func (opencode) Command(t Task) Command {
@@ -59,7 +59,7 @@ func (opencode) Command(t Task) Command {
 	return Command{Argv: argv, Env: env}
 }
 
-// opencodeConfig are settings that hold over the user's.
+// opencodeConfig are settings that override the user's.
 func opencodeConfig(t Task, model string) string {
 	type object = map[string]any
 	config := object{"permission": "allow", "share": "disabled", "autoupdate": false, "snapshot": false}

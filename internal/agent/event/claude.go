@@ -14,7 +14,7 @@ type claude struct {
 	tools   names
 	spent   tally
 	result  *claudeResult
-	last    string // words outside of the protocol, which are all that it says when it can't even start
+	last    string // text outside of the protocol: all there is if it can't even start
 	asked   bool
 }
 
@@ -203,7 +203,7 @@ func (c *claude) answered(l claudeLine, line []byte) (events []Event) {
 	return events
 }
 
-// contentText is the text of a content that is either one, or a list of blocks.
+// contentText is the text of a content that is a text or a list of blocks.
 func contentText(content any) string {
 	if text, ok := content.(string); ok {
 		return text
@@ -244,7 +244,7 @@ func (c *claude) total() Usage {
 	return t
 }
 
-// usage is this run's: the totals without what was there before, since the run's own figure leaves out helper models.
+// usage is this run's: the totals minus the earlier ones, since the run's own figure leaves out helper models.
 func (c *claude) usage() Usage {
 	u := c.total().since(c.start.Before)
 	if u.Tokens() == 0 {
@@ -298,7 +298,7 @@ func (r *claudeResult) words() string {
 	return strings.ReplaceAll(r.Subtype, "_", " ")
 }
 
-// silent is an end without a result: a signal, whatever the status says, or a CLI that never got to work.
+// silent is an end without a result: a signal, or a CLI that never got to work. The status does not matter.
 func (c *claude) silent(exit int) Finished {
 	f := byStatus(exit)
 	switch {

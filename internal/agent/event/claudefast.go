@@ -2,8 +2,7 @@ package event
 
 import "encoding/json"
 
-// quick reads the two kinds of lines that nearly all of a long run consists of. What it doesn't understand is for
-// parse.
+// quick reads the two kinds of lines that make up nearly all of a long run. It leaves the others to parse.
 func (l *claudeLine) quick(line []byte) bool {
 	var message []byte
 	ok := object(line, func(key, value []byte) bool {
@@ -73,7 +72,7 @@ func (b *claudeBlock) field(key, value []byte) bool {
 	case "is_error":
 		return truth(value, &b.IsError)
 	case "input":
-		b.Input = append(json.RawMessage(nil), value...) // the line isn't ours to keep
+		b.Input = append(json.RawMessage(nil), value...) // the line's memory is reused
 		return json.Valid(value)
 	case "content":
 		var words string

@@ -83,7 +83,7 @@ func (c *codex) usage() Usage {
 
 var reconnecting = pattern(`^Reconnecting\.\.\. ([0-9]{1,3})/([0-9]{1,3}) ?`)
 
-// trouble is a failure that codex may still get over; the end of the turn says whether it did.
+// trouble is a failure that codex may recover from; the end of the turn says whether it did.
 func (c *codex) trouble(words string) []Event {
 	m := reconnecting().FindStringSubmatch(words)
 	if m == nil {
@@ -141,7 +141,7 @@ func (c *codex) item(when string, raw json.RawMessage, line []byte) []Event {
 	return nil
 }
 
-// tool is the beginning or the end of a call. A file_change is told only when it is over.
+// tool is the beginning or the end of a call. A file_change is reported only when it is over.
 func (it codexItem) tool(when string) []Event {
 	name, input := it.call()
 	e := Event{Kind: KindToolCall, ID: clipName(it.ID), Tool: name}
@@ -184,14 +184,14 @@ func (it codexItem) call() (name string, input json.RawMessage) {
 	}
 }
 
-// ErrLine finds denials: codex tells them to its log alone.
+// ErrLine finds denials: codex reports them only in its log.
 func (c *codex) ErrLine(line []byte) []Event {
 	text := string(line[:min(len(line), maxText)])
 	if _, words, ok := strings.Cut(text, "blocked by PreToolUse hook: "); ok {
 		return []Event{{Kind: KindDenied, Text: clip(words)}}
 	}
 	if strings.HasPrefix(text, "Error: ") {
-		c.last = clip(text) // all that it says when it can't even start
+		c.last = clip(text) // all there is if it can't even start
 	}
 	return nil
 }

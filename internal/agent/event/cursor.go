@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// cursor walks over JSON a few times as fast as encoding/json. It doesn't see every mistake in what it steps over, and
-// gives up on anything unusual: its users fall back to encoding/json then.
+// cursor walks over JSON a few times as fast as encoding/json. It doesn't see every mistake in what it skips, and gives
+// up on anything unusual: then its users fall back to encoding/json.
 type cursor struct {
 	text []byte
 	at   int
@@ -29,7 +29,7 @@ func (c *cursor) take(b byte) bool {
 	return false
 }
 
-// str steps over a string and gives what is between its quotes.
+// str skips a string and gives what is between its quotes.
 func (c *cursor) str() ([]byte, bool) {
 	if !c.take('"') {
 		return nil, false
@@ -51,7 +51,7 @@ func (c *cursor) str() ([]byte, bool) {
 	}
 }
 
-// value steps over any value and gives it as it stands.
+// value skips any value and gives its raw text.
 func (c *cursor) value() ([]byte, bool) {
 	c.space()
 	start, depth := c.at, 0

@@ -1,5 +1,5 @@
 // Package event is what an agent does while it works, in one form for all of them. It reads streams that a hostile
-// program may have written: nothing in them is trusted, everything is bounded, and nothing that is unknown ends the
+// program may have written: nothing in them is trusted, everything is bounded, and unknown data does not end the
 // reading.
 package event
 
@@ -11,7 +11,7 @@ import (
 // Kind says what happened.
 type Kind string
 
-// The kinds of events. Which fields an event of a kind has stands beside it.
+// The kinds of events, each with its fields.
 const (
 	KindStarted    Kind = "started"     // Session, Model
 	KindText       Kind = "text"        // Text: what the agent says, or a line that isn't part of its protocol
@@ -23,14 +23,14 @@ const (
 	KindQuestion   Kind = "question"    // ID, Text: the agent wants to know something from the user
 	KindUsage      Kind = "usage"       // Usage: of this run, so far
 	KindFinished   Kind = "finished"    // Finished
-	KindRaw        Kind = "raw"         // Raw: something that this version of cco has no word for
+	KindRaw        Kind = "raw"         // Raw: something that this version of cco doesn't know
 )
 
 // Event is one thing that an agent did.
 type Event struct {
 	Kind     Kind            `json:"kind"`
 	Text     string          `json:"text,omitempty"`
-	Aside    bool            `json:"aside,omitempty"` // Text is about the work, and no part of an answer
+	Aside    bool            `json:"aside,omitempty"` // Text is about the work, not part of an answer
 	Tool     string          `json:"tool,omitempty"`
 	Input    json.RawMessage `json:"input,omitempty"`  // a tool's input, as the model gave it
 	ID       string          `json:"id,omitempty"`     // the tool call's own
@@ -42,7 +42,7 @@ type Event struct {
 	Usage    *Usage          `json:"usage,omitempty"`
 	Finished *Finished       `json:"finished,omitempty"`
 	Raw      string          `json:"raw,omitempty"`
-	Cut      bool            `json:"cut,omitempty"` // something of Text, Input or Raw was too long to be kept
+	Cut      bool            `json:"cut,omitempty"` // a part of Text, Input or Raw was too long to keep
 }
 
 // Retry is an attempt of the agent's own to get an answer from its model.
@@ -59,7 +59,7 @@ type Usage struct {
 	Output     int64   `json:"output,omitempty"`
 	CacheRead  int64   `json:"cache_read,omitempty"`
 	CacheWrite int64   `json:"cache_write,omitempty"`
-	Cost       float64 `json:"cost,omitempty"` // US dollars, as the agent reckons them
+	Cost       float64 `json:"cost,omitempty"` // US dollars, as the agent calculates them
 	Turns      int     `json:"turns,omitempty"`
 }
 
@@ -72,7 +72,7 @@ func (u Usage) Add(v Usage) Usage {
 		u.Cost + v.Cost, u.Turns + v.Turns}
 }
 
-// since is what was used after an earlier total. An agent that starts to count anew gives less than that: then its own
+// since is what was used after an earlier total. An agent that restarts its count gives less than that: then its own
 // figure is the better one.
 func (u Usage) since(before Usage) Usage {
 	if u.Input < before.Input || u.Output < before.Output || u.CacheRead < before.CacheRead ||
@@ -96,7 +96,7 @@ const (
 	OK     Outcome = "ok"
 	Failed Outcome = "failed"
 	Limit  Outcome = "limit"  // of turns or money, the agent's own or the one that cco's door enforces
-	Killed Outcome = "killed" // it ended without a word of its own
+	Killed Outcome = "killed" // it ended without a result
 )
 
 // Finished is the end of a run.
@@ -112,7 +112,7 @@ type Finished struct {
 	// Total is the CLI's own count at the end, which some carry over to the next run of the same session. It is what the
 	// next run's decoder has to be given.
 	Total Usage `json:"total,omitzero"`
-	// Silent says that the agent said nothing of an error: Error only tells the status that its program ended with.
+	// Silent says that the agent reported no error: Error holds only the exit status of its program.
 	Silent bool `json:"-"`
 	// Asked says that the run ended with a question to the user that nobody has answered.
 	Asked bool `json:"asked,omitempty"`
@@ -120,11 +120,11 @@ type Finished struct {
 
 // Decoder reads the output of one run. It is not for use by several goroutines.
 type Decoder interface {
-	// Line takes one line, without its end, and keeps nothing of it. Most lines give one event, some none.
+	// Line reads one line, without its end, and keeps no reference to it. Most lines give one event, some none.
 	Line(line []byte) []Event
-	// ErrLine takes a line of its standard error, where some agents say things that they don't put into their stream.
+	// ErrLine reads a line of its standard error, where some agents report things that their stream lacks.
 	ErrLine(line []byte) []Event
-	// End takes the exit status (128 + signal for a signal) after the last line and gives the one KindFinished of the run.
+	// End gets the exit status (128 + signal for a signal) after the last line and gives the one KindFinished of the run.
 	End(exit int) Event
 }
 

@@ -14,12 +14,12 @@ func signalWords(exit int) string {
 	return "it was ended by a signal: " + syscall.Signal(exit-128).String()
 }
 
-// transientStatus says whether an HTTP status may be another one a little later.
+// transientStatus says whether an HTTP status may change a little later.
 func transientStatus(status int) bool {
 	return status == 408 || status == 425 || status == 429 || status >= 500 && status <= 599
 }
 
-// fail fills in why a run failed: by the HTTP status if the agent gave one, and by its words if not.
+// fail fills in why a run failed: by the HTTP status if the agent gave one, otherwise by its message.
 func (f *Finished) fail(words string, status int, now func() time.Time) {
 	f.Outcome, f.Error, f.Silent = Failed, clip(words), false
 	if status == 0 {
@@ -32,7 +32,7 @@ func (f *Finished) fail(words string, status int, now func() time.Time) {
 	}
 }
 
-// SpendLimit is part of what cco's own door says when a session has used what it may. Every agent shows it in its
+// SpendLimit is part of what cco's own door says when a session has reached its limit. Every agent shows it in its
 // error.
 const SpendLimit = "limit of this session is reached"
 
@@ -50,7 +50,7 @@ func statusIn(words string) int {
 
 var statusPattern = pattern(`(?i)(?:status(?: code)?:?|API error:?|"code":|\bHTTP) ?\(?([45][0-9]{2})\b`)
 
-// dropped says whether words are about a connection that was lost or never made.
+// dropped says whether a message is about a lost or failed connection.
 func dropped(words string) bool { return droppedPattern().MatchString(words) }
 
 var droppedPattern = pattern(`(?i)connection (?:error|reset|refused|closed|timed out|was closed|dropped)|socket hang ` +
@@ -111,7 +111,7 @@ var (
 		`?(am|pm)?(?: ?\(([A-Za-z_]+(?:/[A-Za-z_]+)*)\))?`)
 )
 
-// maxWait bounds what a message can make us wait: a week is the longest limit that there is.
+// maxWait bounds the wait that a message can cause: the longest known limit is a week.
 const maxWait = 8 * 24 * time.Hour
 
 func span(text string) (d time.Duration) {

@@ -12,7 +12,7 @@ type gemini struct {
 	session string
 	tools   names
 	said    strings.Builder // words that came in pieces and are not yet a line
-	answer  strings.Builder // all words since the last tool, whole
+	answer  strings.Builder // all text since the last tool, uncut
 	result  *geminiLine
 	last    string
 	turns   int
@@ -38,7 +38,7 @@ type geminiLine struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	} `json:"error"`
-	// Stats are of the run, also when a session is resumed.
+	// Stats are those of the run, even if a session is resumed.
 	Stats struct {
 		Input  int64 `json:"input_tokens"` // all of it, with what came from the cache
 		Output int64 `json:"output_tokens"`
@@ -70,7 +70,7 @@ func (g *gemini) whole(l geminiLine, line []byte) []Event {
 		if l.Role != "assistant" {
 			return nil // the prompt
 		}
-		g.hear(l.Content + "\n")
+		g.keepAnswer(l.Content + "\n")
 		return []Event{{Kind: KindText, Text: clip(l.Content)}}
 	case "tool_use":
 		g.turns++
@@ -101,9 +101,9 @@ func (g *gemini) answered(l geminiLine) Event {
 	return e
 }
 
-// piece puts words together until there is a line of them.
+// piece joins pieces of text until there is a line.
 func (g *gemini) piece(words string) []Event {
-	g.hear(words)
+	g.keepAnswer(words)
 	g.said.WriteString(words)
 	if g.said.Len() > maxText {
 		return g.flush()
@@ -131,8 +131,8 @@ func (g *gemini) spoken(text string) []Event {
 	return []Event{{Kind: KindText, Text: clip(text)}}
 }
 
-// hear keeps what the run may end with: a review is of no use in part.
-func (g *gemini) hear(words string) {
+// keepAnswer collects the text that the run may end with, uncut: part of a review is of no use.
+func (g *gemini) keepAnswer(words string) {
 	if g.answer.Len() <= maxText {
 		g.answer.WriteString(words)
 	}
@@ -140,7 +140,7 @@ func (g *gemini) hear(words string) {
 
 var failedAttempt = pattern(`^Attempt ([0-9]{1,3}) failed(?: with status ([0-9]{3}))?`)
 
-// ErrLine finds retries: gemini tells them to its standard error alone.
+// ErrLine finds retries: gemini reports them only on standard error.
 func (g *gemini) ErrLine(line []byte) []Event {
 	text := string(line[:min(len(line), 4096)])
 	if m := failedAttempt().FindStringSubmatch(text); m != nil {
@@ -149,7 +149,7 @@ func (g *gemini) ErrLine(line []byte) []Event {
 		return []Event{{Kind: KindRetry, Text: clip(text), Retry: &Retry{Attempt: attempt, Status: status}}}
 	}
 	if !strings.HasPrefix(text, " ") && strings.Contains(text, "rror") {
-		g.last = clip(text) // all that there is to know when it ends without a result
+		g.last = clip(text) // all there is if it ends without a result
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ type opencode struct {
 	sum     Usage
 	text    string
 	failure *opencodeError
-	stopped bool // the model had no more to say
+	stopped bool // the model was done
 	last    string
 }
 
@@ -64,7 +64,7 @@ func (e *opencodeError) words() string {
 	if words == "" {
 		words = e.Name
 	}
-	// What a provider says more of it, such as when a limit ends, is in its answer alone.
+	// Only the provider's answer says more, such as when a limit ends.
 	if e.Data.Body != "" && !strings.Contains(words, e.Data.Body) {
 		words += ": " + e.Data.Body
 	}
@@ -109,7 +109,7 @@ func (o *opencode) part(l opencodeLine, line []byte) []Event {
 	return unknown(line)
 }
 
-// tool is a call and what it came to: opencode tells both at once.
+// tool is a call and its result: opencode reports both at once.
 func (p *opencodePart) tool() []Event {
 	call := Event{Kind: KindToolCall, ID: clipName(p.Call), Tool: clipName(p.Tool)}
 	call.Input, call.Cut = clipInput(p.State.Input)

