@@ -12,14 +12,14 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// Own is what belongs to the agent that is watched, and what else is known to be at work.
+// Own is what belongs to the watched agent, and what else is known to be at work.
 type Own struct {
 	ID        string `json:"id"`        // the session
 	Branch    string `json:"branch"`    // its branch, without refs/heads/
 	Workspace string `json:"workspace"` // its worktree
 	Stash     bool   `json:"stash"`     // it may stash, which all worktrees share
-	// Trace is where git wrote down which commands the agent ran, "" if nowhere. The agent can write there too, so it
-	// only ever accuses.
+	// Trace is where git wrote down which commands the agent ran, "" if nowhere. The agent can write there too, so it can
+	// only prove guilt.
 	Trace string `json:"trace,omitempty"`
 	// Peers are the other sessions of cco's, whose branches, worktrees and refs/cco/ move by themselves.
 	Peers []string `json:"peers,omitempty"`
@@ -43,7 +43,7 @@ const (
 	KindUnreadable Kind = "unreadable" // the repository could not be compared
 )
 
-// Finding is one thing that changed and is not the agent's own. Its texts are fit to be shown on a terminal.
+// Finding is one thing that changed and is not the agent's own. Its texts are safe to show on a terminal.
 type Finding struct {
 	Kind   Kind     `json:"kind"`
 	What   string   `json:"what"`
@@ -53,7 +53,7 @@ type Finding struct {
 	Detail []string `json:"detail,omitempty"` // more lines, such as a diff
 	// Ordinary says that it looks like work of the user's own, or of cco's, done meanwhile. It freezes nothing.
 	Ordinary bool   `json:"ordinary"`
-	Why      string `json:"why,omitempty"` // it is taken for that, or is not
+	Why      string `json:"why,omitempty"` // why it counts as ordinary, or does not
 
 	// What undoing needs to know, as it was found.
 	Ref   Raw     `json:"ref,omitempty"`
@@ -85,15 +85,15 @@ func (r Report) Grave() []Finding {
 	return list
 }
 
-// Unreadable is the finding that stands for a comparison that could not be made: what can't be read has changed.
+// Unreadable is the finding for a comparison that failed: what can't be read has changed.
 func Unreadable(err error) Finding {
 	return Finding{Kind: KindUnreadable, What: "repository", Words: "the repository could not be compared: " +
 		clean(err.Error())}
 }
 
-// Watch takes a shot of a repository into dir. After the agent's end, after opens the repository anew, compares it, and
-// writes the report; it gives a report that freezes where comparing goes wrong. Until then the shot lies in dir, so
-// that the next process to find it there can do the same.
+// Watch takes a shot of a repository into dir. After the agent's end, after opens the repository again, compares it,
+// and writes the report; if comparing fails, the report freezes the box. Until then the shot is in dir, so that the
+// next process that finds it there can do the same.
 func Watch(ctx context.Context, repo *git.Repo, dir string, own Own) (after func(ctx context.Context, own Own,
 	now time.Time) (Report, error), err error) {
 	shot, err := Take(ctx, repo, dir, own)
@@ -113,7 +113,7 @@ func Conclude(ctx context.Context, top, dir string, own Own, now time.Time) (Rep
 		r := Report{Session: own.ID, Time: now, Frozen: true, Findings: []Finding{Unreadable(err)}}
 		return r, saveReport(dir, r)
 	}
-	// Only what others do is news; what the agent's own is was said before it ran.
+	// Only the work of others is new here; what belongs to the agent was recorded before it ran.
 	peers, tips := own.Peers, own.Tips
 	own = shot.Own
 	own.Peers, own.Tips = peers, tips
@@ -136,7 +136,7 @@ func conclude(ctx context.Context, top string, shot *Shot, own Own, now time.Tim
 	return r, nil
 }
 
-// look compares what can be compared, and says what can't.
+// look compares what it can, and reports what it can't.
 func look(ctx context.Context, top string, shot *Shot, own Own) []Finding {
 	repo, err := git.Open(ctx, top)
 	if err != nil {

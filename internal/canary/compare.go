@@ -23,13 +23,13 @@ func refsOf(ctx context.Context, repo *git.Repo) (map[Raw]git.Ref, error) {
 	return out, err
 }
 
-// Compare says what changed since the shot but for what is the agent's own: its branch, its worktree's directory, its
+// Compare says what changed since the shot, except what is the agent's own: its branch, its worktree's directory, its
 // refs/cco/, and new objects. The repository must have been opened after the agent's end.
 //
-// A user works on while an agent does, and nothing in a repository says who did what. So a change is Ordinary if it is
-// of a kind that people make all day and nothing is thrown away by it: branches that went forward by commits, merges
-// and pulls which the reflog of a worktree of the user's shows one by one; the index and HEAD of such a worktree;
-// fetches. A record of the agent's git commands that shows it at work there takes that back. All else is not ordinary.
+// A user works on while an agent does, and nothing in a repository says who did what. So a change is Ordinary if people
+// make such changes all day and it discards nothing: branches that went forward by commits, merges and pulls which the
+// reflog of a worktree of the user's shows one by one; the index and HEAD of such a worktree; fetches. It is not if the
+// record of the agent's git commands shows the agent at work there. Nothing else is ordinary.
 func Compare(ctx context.Context, repo *git.Repo, shot *Shot, own Own) ([]Finding, error) {
 	if repo.CommonDir != shot.Common {
 		return nil, fmt.Errorf("the repository is at %s now, not at %s", clean(repo.CommonDir), clean(shot.Common))
@@ -37,7 +37,7 @@ func Compare(ctx context.Context, repo *git.Repo, shot *Shot, own Own) ([]Findin
 	return compare(ctx, repo, shot, own)
 }
 
-// compare goes as far as it can: without a repository that git can open, files are all there is to compare.
+// compare goes as far as it can: if git can't open the repository, it compares only files.
 func compare(ctx context.Context, repo *git.Repo, shot *Shot, own Own) ([]Finding, error) {
 	c := &comparison{lore: learn(ctx, repo, shot, own)}
 	parts := []func(context.Context) error{c.worktrees, c.files}
@@ -61,7 +61,7 @@ func rank(f Finding) int {
 	return 0
 }
 
-// maxShown is how many findings are told with their content: more are a flood.
+// maxShown is how many findings are shown with their content: more are too many to read.
 const maxShown = 200
 
 type comparison struct {
@@ -74,7 +74,7 @@ func (c *comparison) add(f Finding) {
 	c.found = append(c.found, f)
 }
 
-// mine says whether a ref is the agent's to move. It may not become a way to another ref.
+// mine says whether the agent may move a ref. It may not turn it into a symbolic ref.
 func (c *comparison) mine(name string) bool {
 	id := c.own.ID
 	return name == "refs/heads/"+c.own.Branch || name == "refs/cco/"+id || strings.HasPrefix(name, "refs/cco/"+id+"-") ||
@@ -91,7 +91,7 @@ func (c *comparison) refs(ctx context.Context) error {
 	for _, raw := range slices.Sorted(maps.Keys(names)) {
 		name, was, is := string(raw), c.shot.Refs[raw], now[raw]
 		if was.Symref != "" && was.Symref == is.Symref && is.OID != "" || was == is || c.mine(name) && is.Symref == "" {
-			continue // a symbolic ref moves with what it stands for
+			continue // a symbolic ref moves with its target
 		}
 		f := refFinding(name, was, is)
 		if !c.mine(name) {
@@ -129,7 +129,7 @@ func (c *comparison) worktrees(context.Context) error {
 	return nil
 }
 
-// files compares everything that was watched, and what has come into .git since in places that are.
+// files compares everything that was watched, and new files in watched places of .git.
 func (c *comparison) files(ctx context.Context) error {
 	files, whole, err := c.scan()
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *comparison) file(ctx context.Context, path string, was, is *Entry) erro
 	return nil
 }
 
-// kindOf tells from its place what a path is.
+// kindOf derives a path's kind from its place.
 func (c *comparison) kindOf(path string) Kind {
 	for _, dir := range c.shot.Outside {
 		if paths.Within(path, dir) {

@@ -17,21 +17,21 @@ import (
 const (
 	maxHashed  = 256 << 20 // of one file
 	maxKept    = 4 << 20   // of one file
-	maxIndex   = 64 << 20  // of one index, without which a repository is in disorder
+	maxIndex   = 64 << 20  // of one index, which a repository needs
 	maxAll     = 48 << 20  // of all files but indexes
 	maxEntries = 20000
 )
 
 // Entry is one file, directory or link.
 type Entry struct {
-	Type string      `json:"type"` // file, dir, link, or what else a hostile hand can make
+	Type string      `json:"type"` // file, dir, link, or a special file
 	Mode fs.FileMode `json:"mode"` // permissions alone
 	Size int64       `json:"size,omitempty"`
 	Time time.Time   `json:"time,omitzero"` // of a file
 	Sum  string      `json:"sum,omitempty"` // of a file that was read
 	Link Raw         `json:"link,omitempty"`
 	Kept bool        `json:"kept,omitempty"` // its content is saved under its sum
-	// Bare is a directory of which only that it is one is watched, for a link in its place would lead git elsewhere.
+	// Bare is a directory that is only checked to be one, because a link in its place would lead git elsewhere.
 	Bare bool `json:"bare,omitempty"`
 }
 
@@ -58,10 +58,10 @@ func same(a, b *Entry) bool {
 	return a.Sum == b.Sum
 }
 
-// isBare says of one that came or went by itself, as git makes and removes them, that it tells nothing.
+// isBare says that an entry is a bare directory: git makes and removes those by itself, so that means nothing.
 func isBare(e *Entry) bool { return e != nil && e.Bare && e.Type == typeDir }
 
-// errTooMany says that a directory has more in it than is looked at.
+// errTooMany says that a directory has too many entries to look at.
 var errTooMany = fmt.Errorf("more than %d files", maxEntries)
 
 // scanner walks files, and keeps the content of some.
@@ -176,7 +176,7 @@ func (s *scanner) read(path string, e *Entry) error {
 	}
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil || int64(len(content)) != e.Size {
-		return nil // it changes under our eyes: known by size and time
+		return nil // it changes while we read it: known by size and time
 	}
 	if !index {
 		s.used += e.Size
@@ -185,7 +185,7 @@ func (s *scanner) read(path string, e *Entry) error {
 	return s.keep(e.Sum, content)
 }
 
-// openRegular opens a file that is one: a link isn't followed, and a FIFO put in its place doesn't hold us.
+// openRegular opens a regular file: it follows no link, and does not block on a FIFO.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

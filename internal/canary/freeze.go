@@ -58,7 +58,7 @@ func ReadReport(dir string) (*Report, error) {
 	return r, nil
 }
 
-// Thaw opens what a session has frozen, and keeps how that came about.
+// Thaw opens what a session has frozen, and records how.
 func Thaw(boxDir, id string, how Resolution) error {
 	r, err := ReadReport(Dir(boxDir, id))
 	if err != nil {
@@ -80,7 +80,7 @@ const (
 	Accepted Resolution = "accepted"
 )
 
-// Frozen gives the reports that keep a box closed. What can't be read counts as one.
+// Frozen gives the reports that keep a box closed. An unreadable report counts as one.
 func Frozen(boxDir string) ([]Report, error) {
 	ids, err := Sessions(boxDir)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// Mend undoes what a report tells of, in a repository that git may not even be able to open before that: then files are
-// put back first, and what could not be compared is compared and undone after. The report is written anew with what is
-// left. With all, what looks like the user's own work is undone too.
+// Mend undoes a report's findings, even in a repository that git can't open: then it puts files back first, and
+// compares and undoes the rest after that. It rewrites the report with what is left. With all, what looks like the
+// user's own work is undone too.
 func Mend(ctx context.Context, top, dir string, own Own, all bool) ([]Outcome, error) {
 	r, err := ReadReport(dir)
 	if err != nil || r == nil {
@@ -34,10 +34,10 @@ func Mend(ctx context.Context, top, dir string, own Own, all bool) ([]Outcome, e
 		done := slices.DeleteFunc(files.outcomes(), func(o Outcome) bool { return !o.Done })
 		again := toUndo(look(ctx, top, shot, own), all)
 		out, err := mend(ctx, top, shot, again)
-		return append(done, out...), errors.Join(err, settle(dir, r, rest, out))
+		return append(done, out...), errors.Join(err, writeRest(dir, r, rest, out))
 	}
 	out, err := mend(ctx, top, shot, list)
-	return out, errors.Join(err, settle(dir, r, rest, out))
+	return out, errors.Join(err, writeRest(dir, r, rest, out))
 }
 
 func toUndo(found []Finding, all bool) []Finding {
@@ -62,8 +62,8 @@ func mend(ctx context.Context, top string, shot *Shot, list []Finding) ([]Outcom
 	return Undo(ctx, repo, shot, list)
 }
 
-// settle writes down what is left. Only when nothing grave is does the box open again.
-func settle(dir string, r *Report, rest []Finding, out []Outcome) error {
+// writeRest writes the report of what is left. The box opens again only if nothing grave is left.
+func writeRest(dir string, r *Report, rest []Finding, out []Outcome) error {
 	left := slices.Clone(rest)
 	for _, o := range out {
 		if !o.Done {

@@ -7,7 +7,7 @@ import (
 	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
-// objects finds loose ones that are not what their names say: git would take them for what the user committed. Those of
+// objects finds loose objects that are not what their names say: git would take them for the user's. Objects from
 // before the run are in packs by now, but not those that the user has made meanwhile.
 func (c *comparison) objects(ctx context.Context) error {
 	_, bad, err := quarantine.CheckLoose(ctx, c.repo)

@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// clear moves away what stands where something else, or nothing, stood.
+// clear moves away what is where something else, or nothing, was.
 func (u *undo) clear(o *Outcome) error {
 	f := o.Finding
 	path := string(f.Path)
@@ -33,7 +33,7 @@ func (u *undo) clear(o *Outcome) error {
 	return u.move(o, path)
 }
 
-// move puts something aside where nothing runs it.
+// move moves something to a place where nothing runs it.
 func (u *undo) move(o *Outcome, path string) error {
 	to, err := u.spare(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func (u *undo) move(o *Outcome, path string) error {
 }
 
 // spare names a place below .git/cco-undone for what is taken from path. It is on the same file system, so that
-// anything can be moved there, whatever it is.
+// anything can be moved there.
 func (u *undo) spare(path string) (string, error) {
 	if u.aside == "" {
 		dir := filepath.Join(u.shot.Common, "cco-undone", u.shot.Own.ID)
@@ -82,7 +82,7 @@ func (u *undo) taken(path string) bool {
 	return err == nil
 }
 
-// parents refuses to go through a link that was laid where a directory was.
+// parents refuses to go through a link that replaced a directory.
 func (u *undo) parents(path string) error {
 	base := u.shot.Common
 	for _, dir := range u.shot.Outside {
@@ -155,8 +155,8 @@ func (u *undo) put(o *Outcome, path string, was *Entry) error {
 	}
 }
 
-// putFile replaces a file as git does: the lock is taken, the content looked at once more, and the new file renamed
-// over the old, of which a second name keeps the content.
+// putFile replaces a file as git does: it takes the lock, checks the content again, and renames the new file over the
+// old one, whose content a second name keeps.
 func (u *undo) putFile(o *Outcome, path string, was *Entry) (err error) {
 	content, err := u.shot.content(was.Sum)
 	if err != nil {
@@ -179,7 +179,7 @@ func (u *undo) putFile(o *Outcome, path string, was *Entry) (err error) {
 	if err = errors.Join(err, f.Chmod(was.Mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// Git takes an index that is younger than a file for one that has seen the file.
+	// Git assumes that an index that is newer than a file has seen the file.
 	if err = os.Chtimes(lock, was.Time, was.Time); err != nil {
 		return err
 	}

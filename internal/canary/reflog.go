@@ -53,8 +53,8 @@ func parseStep(line string) (step, bool) {
 	return step{f[0], f[1], words}, true
 }
 
-// story is what a worktree's own reflog tells of the time since the shot: where HEAD is, and where it took which
-// branches.
+// story is what a worktree's own reflog says about the time since the shot: where HEAD is, and which branches it moved
+// where.
 type story struct {
 	known   bool
 	head    string // a ref, or "" when detached
@@ -63,8 +63,8 @@ type story struct {
 	visited map[string]bool // branches that were checked out
 }
 
-// ordinary says whether a step of HEAD is one that a person makes by working. Moving a ref by hand leaves no word, and
-// a reset throws away.
+// ordinary says whether a step of HEAD is one that a person makes by working. A ref moved by hand leaves no message,
+// and a reset discards commits.
 func (s step) ordinary() bool {
 	for _, start := range []string{"commit", "merge ", "pull", "cherry-pick", "revert", "rebase", "am",
 		"cco: fast-forward"} {
@@ -75,9 +75,9 @@ func (s step) ordinary() bool {
 	return false
 }
 
-// tell follows HEAD through a worktree's reflog. A step that doesn't follow from the one before, or that isn't
+// readStory follows HEAD through a worktree's reflog. A step that doesn't follow from the one before, or that isn't
 // ordinary, makes the branch that it moved unexplained.
-func tell(p place, refs map[Raw]git.Ref) story {
+func readStory(p place, refs map[Raw]git.Ref) story {
 	t := story{head: p.Head, moved: map[string]string{}, visited: map[string]bool{}}
 	steps, ok := stepsSince(filepath.Join(p.Dir, "logs", "HEAD"), p.Last)
 	if !ok {
@@ -126,7 +126,7 @@ func tell(p place, refs map[Raw]git.Ref) story {
 	return t
 }
 
-// unexplained is no object id, so that no ref is ever found there.
+// unexplained is no object id, so that it matches no ref.
 const unexplained = "?"
 
 func checkout(words string) (from, to string, ok bool) {
@@ -158,7 +158,7 @@ type lore struct {
 func learn(ctx context.Context, repo *git.Repo, shot *Shot, own Own) *lore {
 	l := &lore{shot: shot, own: own, repo: repo, stories: map[string]story{}, witness: readTrace(ctx, own, shot.Common)}
 	for _, p := range shot.Places {
-		l.stories[p.Dir] = tell(p, shot.Refs)
+		l.stories[p.Dir] = readStory(p, shot.Refs)
 		if now := placeAt(p.Dir); now.Fetch != "" && now.Fetch != p.Fetch {
 			l.fetched = true
 			if b, err := readBounded(filepath.Join(p.Dir, "FETCH_HEAD"), maxLog); err == nil {
@@ -167,7 +167,7 @@ func learn(ctx context.Context, repo *git.Repo, shot *Shot, own Own) *lore {
 		}
 	}
 	if shot.Admin != "" {
-		l.agent = tell(place{Dir: shot.Admin, Head: "refs/heads/" + own.Branch}, shot.Refs)
+		l.agent = readStory(place{Dir: shot.Admin, Head: "refs/heads/" + own.Branch}, shot.Refs)
 	}
 	return l
 }
@@ -175,7 +175,7 @@ func learn(ctx context.Context, repo *git.Repo, shot *Shot, own Own) *lore {
 // peer says whether a ref or worktree belongs to another session of cco's.
 func (l *lore) peer(id string) bool { return slices.Contains(l.own.Peers, id) }
 
-// ref explains a change of a ref, or doesn't.
+// ref explains a change of a ref, if it can.
 func (l *lore) ref(ctx context.Context, f *Finding, name string, was, is git.Ref) error {
 	if was.Symref != "" || is.Symref != "" {
 		if strings.HasPrefix(name, "refs/remotes/") && l.fetched && strings.HasPrefix(is.Symref, "refs/remotes/") {
@@ -211,8 +211,7 @@ func (l *lore) ref(ctx context.Context, f *Finding, name string, was, is git.Ref
 
 func (f *Finding) ordinary(why string) { f.Ordinary, f.Why = true, why }
 
-// branch explains what a worktree of the user's, or another session, has done by ordinary steps that throw nothing
-// away.
+// branch explains ordinary steps of a user's worktree, or of another session, that discard nothing.
 func (l *lore) branch(ctx context.Context, f *Finding, name string, was, is git.Ref) error {
 	if id, ok := strings.CutPrefix(name, "refs/heads/cco/"); ok && l.peer(id) {
 		f.ordinary("session " + id + " works on it")
@@ -239,8 +238,7 @@ func (l *lore) branch(ctx context.Context, f *Finding, name string, was, is git.
 	return nil
 }
 
-// remote explains what a fetch or push of the user's has done. The agent's fetches leave no trace in the user's
-// worktrees.
+// remote explains the effects of a user's fetch or push. The agent's fetches leave no trace in the user's worktrees.
 func (l *lore) remote(f *Finding, name string) {
 	if l.fetched {
 		f.ordinary("you fetched meanwhile")
@@ -280,7 +278,7 @@ func (l *lore) stash(f *Finding) {
 	f.ordinary("the agent may stash, and every worktree shares the list")
 }
 
-// hasStash looks for a stash whatever came before it: dropping another rewrites that.
+// hasStash looks for a stash and ignores its predecessor, which changes when another is dropped.
 func hasStash(now []string, line string) bool {
 	want, ok := parseStep(strings.TrimSuffix(line, "\n"))
 	return ok && slices.ContainsFunc(now, func(n string) bool {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// head explains a HEAD that went where its own reflog says that it was taken by a checkout.
+// head explains a HEAD that is where its own reflog says that a checkout moved it.
 func (c *comparison) head(f *Finding, path string) {
 	dir := filepath.Dir(path)
 	was, is := "nothing", clean(firstLine(path))
@@ -36,7 +36,7 @@ func (c *comparison) head(f *Finding, path string) {
 }
 
 // index compares what two indexes hold. One that git has only refreshed is unchanged. People stage files all day, so
-// other content is ordinary; telling git to look away from a file is not.
+// other content is ordinary; telling git to ignore a file's changes is not.
 func (c *comparison) index(ctx context.Context, f *Finding, was, is *Entry) (unchanged bool, err error) {
 	dir := filepath.Dir(string(f.Path))
 	if was != nil && is != nil && was.Type == is.Type {
@@ -108,7 +108,7 @@ func (c *comparison) readIndex(ctx context.Context, f *Finding, read func() ([]b
 	return entries, true
 }
 
-// copied gives git a file that nobody else can change.
+// copied gives git a copy that nobody else can change.
 func (c *comparison) copied(content []byte, use func(file string) error) error {
 	dir, err := os.MkdirTemp(c.shot.dir, "copy-")
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *comparison) copied(content []byte, use func(file string) error) error {
 	return use(file)
 }
 
-// config shows a changed configuration key by key, and takes for ordinary only that a branch follows a known remote.
+// config shows a changed configuration key by key. Only tracking of a known remote by a branch is ordinary.
 func (c *comparison) config(ctx context.Context, f *Finding, was, is *Entry) {
 	path := string(f.Path)
 	new, ok := c.current(path, is)

@@ -107,7 +107,7 @@ func (s *Shot) fill(ctx context.Context, repo *git.Repo) (err error) {
 	return s.keep(s.Stash, log)
 }
 
-// keep saves content under its sum, so that what is read back later is what was saved.
+// keep saves content under its sum, so that a later read can check it.
 func (s *Shot) keep(sum string, content []byte) error {
 	return os.WriteFile(filepath.Join(s.dir, blobsDir, sum), content, 0o600)
 }
@@ -187,8 +187,7 @@ func placeAt(dir string) place {
 	return p
 }
 
-// roots lists everything in .git that steers git, or that git would be lost without. info/refs is for web servers, and
-// written by gc.
+// roots lists everything in .git that steers git, or that git needs. info/refs is for web servers, and written by gc.
 func roots(common string, dirs []string) ([]string, error) {
 	var list []string
 	add := func(dir string, names ...string) {

@@ -15,22 +15,22 @@ import (
 // maxTrace bounds the record of an agent's git commands that is read: tens of thousands of commands.
 const maxTrace = 256 << 20
 
-// TraceEnv has git write down each command into a file, as the agent's environment is to hold it. Without it a commit
-// that the agent makes in the user's own worktree looks like one of the user's.
+// TraceEnv is the agent's environment that makes git record each command in a file. Without it a commit that the agent
+// makes in the user's own worktree looks like one of the user's.
 func TraceEnv(file string) []string {
 	return []string{"GIT_TRACE2_EVENT=" + file, "GIT_TRACE2_EVENT_BRIEF=1", "GIT_TRACE2_EVENT_NESTING=1"}
 }
 
-// witness is what git wrote down about the agent's commands.
+// witness is git's record of the agent's commands.
 type witness struct {
 	outside []string // commands that may write, run on the repository but not in the agent's worktree
 	names   map[string]bool
-	blind   bool // there is more than is read
+	blind   bool // the record is too long to read completely
 }
 
 func (w witness) ran(name string) bool { return w.names[name] }
 
-// accuse makes a finding grave that was explained by work which the agent itself may have done.
+// accuse makes a finding grave if its explanation may be the agent's own work.
 func (w witness) accuse(f *Finding) {
 	if !f.Ordinary {
 		return
@@ -50,7 +50,7 @@ type traced struct {
 	worktree string
 }
 
-// readTrace reads the record. Lines that are none are passed over: the agent may have written them.
+// readTrace reads the record. It skips invalid lines: the agent may have written them.
 func readTrace(ctx context.Context, own Own, common string) witness {
 	w := witness{names: map[string]bool{}}
 	if own.Trace == "" {
@@ -118,7 +118,7 @@ func note(calls map[string]*traced, line []byte) {
 }
 
 // outside says whether a command worked on the shared repository from elsewhere than the agent's worktree, and may have
-// written. Repositories of the agent's own making, such as tests make, are none of the canary's business.
+// written. Repositories that the agent made itself, for tests for example, don't concern the canary.
 func (c *traced) outside(own Own, common string) bool {
 	if reads(c.name) || c.worktree != "" && under(own.Workspace, c.worktree) {
 		return false

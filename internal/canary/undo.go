@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// Outcome is what became of one finding.
+// Outcome is the result of undoing one finding.
 type Outcome struct {
 	Finding Finding `json:"finding"`
 	Done    bool    `json:"done"`
@@ -27,12 +27,12 @@ type Outcome struct {
 // errChanged says that something is no longer as it was found.
 var errChanged = errors.New("it has changed again since")
 
-// why is what reflogs say of an undo.
+// why is the reflog message of an undo.
 const why = "cco: canary undo"
 
-// Undo puts back what the findings tell of. Each thing is put back only if it still is as it was found, and what was
-// found is kept: commits below refs/cco/<id>-undone/, files below cco-undone/<id>/ in .git. What can't be put back is
-// refused on its own; all else is done.
+// Undo reverts the findings. Each thing is put back only if it still is as it was found, and what was found is kept:
+// commits below refs/cco/<id>-undone/, files below cco-undone/<id>/ in .git. What can't be put back is refused; the
+// rest is done.
 func Undo(ctx context.Context, repo *git.Repo, shot *Shot, findings []Finding) ([]Outcome, error) {
 	if repo.CommonDir != shot.Common {
 		return nil, fmt.Errorf("undo: the repository is at %s now, not at %s", clean(repo.CommonDir), clean(shot.Common))
@@ -116,7 +116,7 @@ func (u *undo) ref(ctx context.Context, o *Outcome) error {
 		return errChanged
 	}
 	if name == "refs/heads/"+u.shot.Own.Branch {
-		was = git.Ref{OID: f.Is.OID} // the agent's own, which had become a way to another: it stays where it is
+		was = git.Ref{OID: f.Is.OID} // the agent's own, which had become symbolic: it keeps its commit
 	}
 	if name == "refs/stash" {
 		return u.stash(ctx, o, was)
@@ -255,7 +255,7 @@ func (u *undo) check(o *Outcome) error {
 	return nil
 }
 
-// at describes what is at a path. Below a link that was laid where a directory was there is nothing.
+// at describes what is at a path. There is nothing below a link that replaced a directory.
 func (u *undo) at(path string) (*Entry, error) {
 	if u.parents(path) != nil {
 		return nil, nil
@@ -263,7 +263,7 @@ func (u *undo) at(path string) (*Entry, error) {
 	return now(path)
 }
 
-// watched keeps a report that somebody has changed from leading us elsewhere.
+// watched makes sure that a forged report can't lead us elsewhere.
 func (u *undo) watched(path string) bool {
 	for _, dir := range []string{"worktrees", "modules", "objects"} {
 		if paths.Within(path, filepath.Join(u.shot.Common, dir)) {

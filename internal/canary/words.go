@@ -11,7 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Raw is a name that a hostile hand may have chosen: bytes that are no text survive being written as JSON.
+// Raw is a possibly hostile name: it keeps bytes that are no text through JSON.
 type Raw string
 
 // MarshalText quotes what isn't plain text.
@@ -33,10 +33,10 @@ func (r *Raw) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Texts are cut to this, for a hostile name must not fill a screen.
+// Texts are cut to this, because a hostile name must not fill a screen.
 const maxWords = 300
 
-// clean makes one line of hostile text fit to be shown.
+// clean makes one line of hostile text safe to show.
 func clean(s string) string { return safetext.Cut(safetext.Line(s), maxWords) }
 
 // short abbreviates an object id.
@@ -71,7 +71,7 @@ func refFinding(name string, was, is git.Ref) Finding {
 	return f
 }
 
-// entryWords tells what stands at a path.
+// entryWords describes what is at a path.
 func entryWords(e *Entry) string {
 	switch {
 	case e == nil:
