@@ -15,10 +15,10 @@ import (
 // RepoFile is the name of the settings that a repository carries at its root.
 const RepoFile = ".cco.toml"
 
-// NoLimit is for Sources.Limits: it says that nothing is limited where the user sets nothing.
+// NoLimit is for Sources.Limits: it says that there is no limit unless the user sets one.
 const NoLimit = math.MaxInt
 
-// Config is what holds after all sources were read. Flags are applied to it by the command that has them.
+// Config is the result of all sources. Each command applies its flags to it.
 type Config struct {
 	Box    Box
 	Agent  Agent
@@ -37,11 +37,11 @@ type Config struct {
 
 // Cruise says how phases are run.
 type Cruise struct {
-	Model string   // that names phases; "" is a light one of the planner's provider
+	Model string   // that names phases; "" is a small one of the planner's provider
 	Bots  []string // accounts on forges that are programs, and give no work
 }
 
-// Box says how boxes are made and which one is meant.
+// Box says how boxes are made, and which one is the default.
 type Box struct {
 	Backend string // "" is the one that suits the machine
 	Name    string
@@ -53,10 +53,10 @@ type Box struct {
 	Accept  []string // weaker modes that the user has accepted by name
 
 	// For containers and virtual machines.
-	Engine    string // of containers: podman or docker; "" is whichever is there
+	Engine    string // of containers: podman or docker; "" takes the installed one
 	Runtime   string // of the engine
 	Image     string // a container's, by name; a virtual machine's disk, by path
-	ImageTar  string // a file to take a container's image from
+	ImageTar  string // a file with a container's image
 	CPUs      int
 	Memory    int64 // bytes, of a virtual machine
 	Disk      int64 // bytes, of a virtual machine
@@ -64,7 +64,7 @@ type Box struct {
 	Provision Provision
 }
 
-// Provision is what is put into a virtual machine beside cco's own.
+// Provision is what a virtual machine gets in addition to cco's own files.
 type Provision struct {
 	Packages []string
 	Files    []ProvisionFile
@@ -100,7 +100,7 @@ type Push struct {
 	Timeout  time.Duration // of the agent's whole run; 0 is none
 	Depth    int           // commits of history that are sent; 0 is all
 	Headless bool
-	// IdleTimeout ends an agent that nothing is heard of; 0 is never.
+	// IdleTimeout ends an agent that is silent for so long; 0 is never.
 	IdleTimeout time.Duration
 	// MaxWait is how long one run may wait, in all, for a model that is down or a limit that resets.
 	MaxWait time.Duration
@@ -108,7 +108,7 @@ type Push struct {
 
 // Terminal says what agents may do on the user's own terminal, and which key leaves them.
 type Terminal struct {
-	Clipboard bool // they may write it
+	Clipboard bool // agents may write it
 	DetachKey vt.Key
 }
 
@@ -161,7 +161,7 @@ func (c Command) Args() []string {
 	return c.Argv
 }
 
-// Defaults is what holds where no source says anything.
+// Defaults is what holds if no source says anything.
 func Defaults() Config {
 	return Config{
 		Box:      Box{Name: "cco-sandbox"},
@@ -175,7 +175,7 @@ func Defaults() Config {
 	}
 }
 
-// Error is a setting that can't be used: where it stands, and what is wrong with it.
+// Error is a setting that can't be used: where it is, and what is wrong with it.
 type Error struct {
 	File string // or the name of an environment variable
 	Line int    // 0 where there is none

@@ -11,23 +11,23 @@ import (
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-// key is one setting: its name in the file, how its value is read, and what of it an untrusted repository may do.
+// key is one setting: its name in the file, how its value is read, and how far an untrusted repository may change it.
 type key struct {
 	name string
-	env  string // the variable that stands above the files, if there is one
+	env  string // the variable that overrides the files, if there is one
 	set  func(c *Config, value any, home string) error
-	// tighten takes over what of want is tighter than c, and says what it left out, "" for nothing.
-	// Where it is nil the key can't be compared, or is of a kind that only the user may set.
+	// tighten applies the parts of want that are tighter than c, and says what it left out, "" for nothing. It is nil if
+	// the key can't be compared, or only the user may set it.
 	tighten func(c *Config, want Config, s Sources) string
 }
 
-// keys is every setting that there is. A list in a repository's file is the whole list that it wants, trusted or not:
-// untrusted it gets those entries of it that the user has too.
+// keys is every setting that there is. A list in a repository's file is the complete list that it wants; an untrusted
+// repository gets only the entries that the user has too.
 func keys() []key {
 	return append([]key{
 		{"box.backend", "CCO_BACKEND", among(func(c *Config) *string { return &c.Box.Backend }, "backend", backends()),
 			tightenBackend},
-		// Not even towards a box that looks tighter: the boxes of other names may have been created with anything.
+		// Not even a box that looks tighter: boxes of other names may have been created with anything.
 		{"box.name", "CCO_BOX", text(func(c *Config) *string { return &c.Box.Name }), nil},
 		{"box.mounts", "", setMounts, tightenMounts},
 		{"box.caches", "", setCaches, fewer(func(c *Config) *[]string { return &c.Box.Caches })},
@@ -137,8 +137,8 @@ func tightenBackend(c *Config, want Config, _ Sources) string {
 	return ""
 }
 
-// tightenMounts keeps only directories that the user named in these very words. One below them doesn't count:
-// where an agent can write it could be a link to anything.
+// tightenMounts keeps only directories that the user named exactly like this. One below them doesn't count: if an agent
+// can write there, it could be a link to anything.
 func tightenMounts(c *Config, want Config, _ Sources) string {
 	var kept []Mount
 	var refused []string
@@ -175,7 +175,7 @@ func fewer(at func(*Config) *[]string) func(*Config, Config, Sources) string {
 	}
 }
 
-// smaller takes a number that is below the user's, where zero means that there is no bound.
+// smaller takes a number that is below the user's; zero means no bound.
 func smaller[T cmp.Ordered](at func(*Config) *T) func(*Config, Config, Sources) string {
 	return func(c *Config, want Config, _ Sources) string {
 		var none T
@@ -187,7 +187,7 @@ func smaller[T cmp.Ordered](at func(*Config) *T) func(*Config, Config, Sources) 
 	}
 }
 
-// within takes a limit that is below the user's, or below the one that holds where the user sets none.
+// within takes a limit that is below the user's, or below the default if the user sets none.
 func within[T cmp.Ordered](at func(*Config) *T, fallback func(Limits) T) func(*Config, Config, Sources) string {
 	return func(c *Config, want Config, s Sources) string {
 		var unknown T

@@ -22,13 +22,13 @@ type Sources struct {
 	// Trusted says whether the user has accepted this content of the repository's file, see TrustedBy.
 	// Nil trusts nothing.
 	Trusted func(content []byte) bool
-	// Limits hold where the user sets none, so that an untrusted repository's can be compared with them.
-	// A zero is unknown, and nothing counts as tighter than what is unknown.
+	// Limits hold if the user sets none, so that an untrusted repository's can be compared with them. A zero is unknown,
+	// and nothing counts as tighter than an unknown limit.
 	Limits Limits
 }
 
-// Load reads all sources: the environment stands above the repository's file, and that above the user's,
-// which it can only tighten until it is trusted. Each setting that was not followed gives a Warning.
+// Load reads all sources: the environment overrides the repository's file, and that overrides the user's, which it can
+// only tighten until it is trusted. Each setting that was not followed gives a Warning.
 func Load(s Sources) (Config, []Warning, error) {
 	c := Defaults()
 	if err := loadUser(&c, s); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// oneOf takes one of several words.
+// oneOf accepts one of several words.
 func oneOf(at func(*Config) *string, words ...string) setter {
 	return func(c *Config, value any, _ string) error {
 		s, err := asText(value)
@@ -25,7 +25,7 @@ func oneOf(at func(*Config) *string, words ...string) setter {
 	}
 }
 
-// file takes an absolute path, or one below home.
+// file accepts an absolute path, or one below home.
 func file(at func(*Config) *string) setter {
 	return func(c *Config, value any, home string) error {
 		s, err := asText(value)
@@ -64,7 +64,7 @@ func setPackages(c *Config, value any, _ string) error {
 	return nil
 }
 
-// setProvisionFiles takes a table of where files go to where they come from.
+// setProvisionFiles reads a table from destinations to sources of files.
 func setProvisionFiles(c *Config, value any, home string) error {
 	table, ok := value.(map[string]any)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 type Network struct {
 	Mode         string   // "" is the default, allowlist
 	Allow        []string // rules, in the broker's words
-	Sets         []string // of hosts that a tool needs, as the user's own settings of that tool name them
-	RecordBodies bool     // also what is said to models, not only that something was
+	Sets         []string // of hosts that a tool needs, from the user's own settings of the tool
+	RecordBodies bool     // record the text of model requests too, not only that they happened
 }
 
 // Key says where a model's key is. Exactly one of its sources is set; the zero value has none.
@@ -62,7 +62,7 @@ func setNetworkSets(c *Config, value any, _ string) error {
 	return nil
 }
 
-// tightenRecord lets a repository ask for less to be kept.
+// tightenRecord lets a repository ask for less recording.
 func tightenRecord(c *Config, want Config, _ Sources) string {
 	if want.Network.RecordBodies {
 		return "keeps more than you do"
@@ -71,8 +71,8 @@ func tightenRecord(c *Config, want Config, _ Sources) string {
 	return ""
 }
 
-// userOnly are the settings that no repository makes, trusted or not: who names a key's place decides what is run for
-// it, and what is sent to a model as if it were a key; and the terminal is the user's own.
+// userOnly are the settings that no repository may make, trusted or not: the place of a key decides what is run for it,
+// and what is sent to a model as if it were a key; and the terminal is the user's own.
 func (k key) userOnly() bool {
 	return strings.HasPrefix(k.name, "keys.") || strings.HasPrefix(k.name, "terminal.")
 }
@@ -90,7 +90,7 @@ func setKey(name string) setter {
 	return func(c *Config, value any, home string) error {
 		table, ok := value.(map[string]any)
 		if !ok {
-			return errors.New("want a table such as {env = \"NAME\"}") // not what stands there: it may be the key
+			return errors.New("want a table such as {env = \"NAME\"}") // without the value: it may be the key
 		}
 		k, err := asKey(table, home)
 		if err != nil {

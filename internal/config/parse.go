@@ -11,15 +11,15 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// entry is one setting as it stands in a file.
+// entry is one setting of a file.
 type entry struct {
 	key   key
 	line  int
 	value any
 }
 
-// maxNesting is how many dots and braces a file may have outside of comments. The library needs memory by the square
-// of the depth of a key, and a hostile file of a few kilobytes would take all that there is.
+// maxNesting is how many dots and braces a file may have outside of comments. The library's memory grows with the
+// square of a key's depth, and a hostile file of a few kilobytes would use up all memory.
 const maxNesting = 1000
 
 func nesting(data []byte) int {
@@ -109,7 +109,7 @@ func (p *parser) table(value toml.Primitive) (map[string]toml.Primitive, bool) {
 	return below, err == nil
 }
 
-// advice names what could have been meant in a table.
+// advice names the keys that a table may have.
 func (p *parser) advice(table toml.Key) error {
 	prefix := ""
 	if len(table) > 0 {
@@ -129,13 +129,13 @@ func (p *parser) advice(table toml.Key) error {
 	return fmt.Errorf("unknown key; there are %s", strings.Join(names, ", "))
 }
 
-// line finds where a value stands: the library tells it only in the error of a value that refuses to be decoded.
+// line finds the line of a value: the library gives it only in the error of a value that refuses to be decoded.
 func (p *parser) line(value toml.Primitive) int {
 	err := p.md.PrimitiveDecode(value, &refusal{})
 	if e, ok := errors.AsType[toml.ParseError](err); ok && e.Position.Line > 0 {
 		return e.Position.Line
 	}
-	// A table that only its keys brought into being has no line of its own.
+	// A table that only its dotted keys define has no line of its own.
 	below, _ := p.table(value)
 	first := 0
 	for _, v := range below {

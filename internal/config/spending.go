@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// None is how a bound is taken away on purpose: leaving a key out keeps the default, and a zero would be easily meant
-// otherwise.
+// None removes a bound on purpose: leaving a key out keeps the default, and a zero could easily be meant otherwise.
 const None = "none"
 
 // dollars reads a price, or None.
@@ -85,7 +84,7 @@ func ParseTokens(s string) (int64, error) {
 	return n * unit, nil
 }
 
-// bounded takes a bound that is below the user's, where zero is no bound and so above every other.
+// bounded takes a bound that is below the user's; zero is no bound, and so above every other.
 func bounded[T cmp.Ordered](at func(*Config) *T) func(*Config, Config, Sources) string {
 	return func(c *Config, want Config, _ Sources) string {
 		var none T

@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 )
 
-// trustRecord is one accepted file. There is a record file for each path, so that two writers never meet in one.
+// trustRecord is one accepted file. Each path has its own record file, so that two writers never share one.
 type trustRecord struct {
-	Path   string `json:"path"`   // for people: the record's own name stands for the path
+	Path   string `json:"path"`   // for people: the record's file name identifies it
 	SHA256 string `json:"sha256"` // of the content that the user saw
 }
 
-// Trust records that the user accepts this content of a repository's settings file. It takes the content, and does not
-// read the file again, so that nothing is accepted but what the user was shown.
+// Trust records that the user accepts this content of a repository's settings file. It gets the content and does not
+// read the file again, so that only what the user was shown is accepted.
 func Trust(dataDir, repoFile string, content []byte) error {
 	p, name, err := trustFile(dataDir, repoFile)
 	if err != nil {
@@ -37,7 +37,7 @@ func Trust(dataDir, repoFile string, content []byte) error {
 	return nil
 }
 
-// IsTrusted says whether the user has accepted exactly this content at this path. A record that can't be read is no.
+// IsTrusted says whether the user has accepted exactly this content at this path. An unreadable record means no.
 func IsTrusted(dataDir, repoFile string, content []byte) bool {
 	_, name, err := trustFile(dataDir, repoFile)
 	if err != nil {
@@ -68,8 +68,7 @@ func Untrust(dataDir, repoFile string) error {
 	return nil
 }
 
-// trustFile gives the path that a file is known by, the same by whatever links its directory is reached, and its
-// record.
+// trustFile gives a file's path with the links of its directory resolved, and the path of its record.
 func trustFile(dataDir, repoFile string) (p, name string, err error) {
 	p, err = filepath.Abs(repoFile)
 	if err != nil {
@@ -86,7 +85,7 @@ func trustFile(dataDir, repoFile string) (p, name string, err error) {
 	return p, filepath.Join(dataDir, "trust", sum([]byte(p))+".json"), nil
 }
 
-// replace writes a file whole or not at all.
+// replace writes a file completely or not at all.
 func replace(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
 	if err != nil {

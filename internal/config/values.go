@@ -61,7 +61,7 @@ func count(at func(*Config) *int) setter {
 	}
 }
 
-// parsed sets what is read from a text.
+// parsed sets a value that is parsed from text.
 func parsed[T any](at func(*Config) *T, text func(any) (string, error), parse func(string) (T, error)) setter {
 	return func(c *Config, value any, _ string) error {
 		s, err := text(value)
@@ -76,7 +76,7 @@ func parsed[T any](at func(*Config) *T, text func(any) (string, error), parse fu
 	}
 }
 
-// written is asText with words that say how it is written.
+// written is asText with an error that shows the expected form.
 func written(words string) func(any) (string, error) {
 	return func(value any) (string, error) {
 		s, err := asText(value)
@@ -87,7 +87,7 @@ func written(words string) func(any) (string, error) {
 	}
 }
 
-// among sets one of the words that there are of something.
+// among sets one of several words.
 func among(at func(*Config) *string, what string, words []string) setter {
 	return parsed(at, asText, func(s string) (string, error) {
 		if !slices.Contains(words, s) {
@@ -225,7 +225,7 @@ func mountPath(p, home string) (string, error) {
 		return "", fmt.Errorf("%q is not absolute; begin it with / or ~/", p)
 	}
 	p = filepath.Clean(p)
-	// It would void what every box promises: that the user's home, with its keys, is out of sight.
+	// It would break the promise of every box: that it can't see the user's home with its keys.
 	if p == "/" || home != "" && strings.HasPrefix(filepath.Clean(home)+"/", p+"/") {
 		return "", fmt.Errorf("%s holds your whole home; name the directories below it that the box needs", p)
 	}
@@ -252,7 +252,7 @@ func setCaches(c *Config, value any, _ string) error {
 // Compiled when it is first needed: every start of cco would pay for it.
 var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// setEnv takes a table, or an array of KEY=value.
+// setEnv reads a table, or an array of KEY=value.
 func setEnv(c *Config, value any, _ string) error {
 	vars := map[string]any{}
 	if table, ok := value.(map[string]any); ok {
