@@ -28,7 +28,7 @@ type BundleResult struct {
 	Size          int64
 }
 
-// Bundle writes HEAD and the branch, both at Commit, to a new file at path. It appears there whole or not at all.
+// Bundle writes HEAD and the branch, both at Commit, to a new file at path. It appears there complete or not at all.
 //
 // The header is ours and only the pack is git's: so the bundle holds this commit even if the branch moves meanwhile,
 // and no branch name is ever an argument.
@@ -106,7 +106,7 @@ func Revisions(tips, not []string) io.Reader {
 	return strings.NewReader(b.String())
 }
 
-// writeBundle writes a bundle of refs without what before holds. An empty pack leaves no file and sets Nothing.
+// writeBundle writes a bundle of refs, without the objects of before. An empty pack leaves no file and sets Nothing.
 func writeBundle(ctx context.Context, h Host, path, format string, refs []NamedRef, before []string,
 	report ProgressFunc) (BundleResult, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
@@ -166,7 +166,7 @@ func BundleHeader(format string, refs []NamedRef, before []string) string {
 	return b.String()
 }
 
-// counted counts what passes.
+// counted counts the bytes that pass.
 type counted struct {
 	w io.Writer
 	n int64

@@ -45,7 +45,7 @@ func (c *CatFile) Close() {
 	_ = c.p.Wait()
 }
 
-// Get reads one object of at most limit bytes; of a larger one there is only kind and size.
+// Get reads one object of at most limit bytes; a larger one has only its kind and size.
 func (c *CatFile) Get(oid string, limit int64) (Object, error) {
 	if _, err := io.WriteString(c.in, oid+"\n"); err != nil {
 		return Object{}, fmt.Errorf("read object %s: %w", Short(oid), err)
@@ -100,7 +100,7 @@ func (c *CatFile) read(oid string, limit int64) (Object, error) {
 	return o, nil
 }
 
-// death prefers the words of a git that has ended to "EOF".
+// death replaces "EOF" by the message of a git that has ended.
 func (c *CatFile) death(err error) error {
 	_ = c.in.Close()
 	if end := c.p.Wait(); end != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// CommitText is a commit with all that it says and touches. Subject and Trailers are safe to print; Files are real
-// names.
+// CommitText is a commit with its message and files. Subject and Trailers are safe to print; Files are real names.
 type CommitText struct {
 	Commit   string
 	Subject  string

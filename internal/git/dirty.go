@@ -147,7 +147,7 @@ func (r *Repo) inTheWay(ctx context.Context, changes []change) (left leftover, e
 	return left, nil
 }
 
-// conflict says why a file that differs from HEAD stands in the way of a change, or "".
+// conflict says why a file that differs from HEAD blocks a change, or "".
 func (s status) conflict(c change) string {
 	stagedAsWanted := s.staged == 'D' && c.mode == "" || s.mode == c.mode && s.oid == c.oid
 	switch {
@@ -178,7 +178,7 @@ func (r *Repo) blocked(path string, gone map[string]bool) (string, error) {
 		switch {
 		case i < len(parts) && info.IsDir():
 		case gone[p]:
-			return "", nil // a tracked file that makes room
+			return "", nil // the change removes this tracked file
 		case info.IsDir():
 			return r.untrackedIn(p, gone)
 		default:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// StateError is every error that says "not now": nothing was touched, and the user can change what is in the way.
-// Find it with errors.As.
+// StateError is every error that says "not now": nothing was touched, and the user can remove the obstacle. Find it
+// with errors.As.
 type StateError interface {
 	error
 	WrongState()
@@ -99,7 +99,7 @@ func (e *BranchGoneError) Error() string { return "branch " + Quote(e.Branch) + 
 // WrongState marks a StateError.
 func (e *BranchGoneError) WrongState() {}
 
-// BranchExistsError says that a branch that was to be made exists, and doesn't fast-forward to the tip.
+// BranchExistsError says that a new branch exists already, and doesn't fast-forward to the tip.
 type BranchExistsError struct{ Branch, Now, Tip string }
 
 func (e *BranchExistsError) Error() string {
@@ -132,7 +132,7 @@ func (e *CheckedOutError) Error() string {
 // WrongState marks a StateError.
 func (e *CheckedOutError) WrongState() {}
 
-// BusyError says that a merge, cherry-pick or revert waits for its end in the worktree.
+// BusyError says that a merge, cherry-pick or revert is unfinished in the worktree.
 type BusyError struct{ What string }
 
 func (e *BusyError) Error() string { return e.What + " in progress: finish or abort it first" }

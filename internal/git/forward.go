@@ -48,7 +48,7 @@ func (r *Repo) CanFastForward(ctx context.Context, branch, from, to string) erro
 	return err
 }
 
-// CheckBranch gives a *BranchNameError for what git takes for no branch's name.
+// CheckBranch gives a *BranchNameError for a name that git does not allow.
 func (r *Repo) CheckBranch(ctx context.Context, branch string) error {
 	err := r.host.Run(ctx, nil, "check-ref-format", "refs/heads/"+branch)
 	if err != nil && ctx.Err() == nil || strings.HasPrefix(branch, "-") || branch == "HEAD" {
@@ -78,7 +78,7 @@ func (r *Repo) CanCreateBranch(ctx context.Context, branch, to string) error {
 	return err
 }
 
-// canCreate says where a branch is that can be fast-forwarded; "" if it is new.
+// canCreate gives the commit of a branch that can be fast-forwarded; "" if it is new.
 func (r *Repo) canCreate(ctx context.Context, branch, to string) (now string, err error) {
 	if err := r.CheckOID(to); err != nil {
 		return "", err
@@ -105,7 +105,7 @@ func (r *Repo) canCreate(ctx context.Context, branch, to string) (now string, er
 	return "", err
 }
 
-// forwardPlan is a fast-forward that nothing stands in the way of.
+// forwardPlan is a fast-forward that nothing blocks.
 type forwardPlan struct {
 	Forwarded
 	changes []change
@@ -149,8 +149,8 @@ func (r *Repo) plan(ctx context.Context, branch, from, to string) (forwardPlan, 
 	return f, err
 }
 
-// forwards says whether the branch has to move. A branch that was set back before from has diverged as well: moving
-// it would bring back what the user took away.
+// forwards says whether the branch has to move. A branch that was set back before from has diverged as well: moving it
+// would bring back what the user removed.
 func (r *Repo) forwards(ctx context.Context, branch, from, now, to string) (bool, error) {
 	after, err := r.IsAncestor(ctx, from, now)
 	if err == nil && after {
@@ -168,7 +168,7 @@ func (r *Repo) forwards(ctx context.Context, branch, from, now, to string) (bool
 	return false, &DivergedError{Branch: branch, Now: now, Tip: to}
 }
 
-// idle says whether the worktree waits for the end of something, or another git is at work in it.
+// idle gives an error if a merge or the like is unfinished in the worktree, or another git is at work in it.
 func (r *Repo) idle() error {
 	for file, what := range map[string]string{"MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick",
 		"REVERT_HEAD": "a revert"} {
@@ -193,7 +193,7 @@ func (r *Repo) moveRef(ctx context.Context, branch, from, to string) error {
 	return r.lostRace(ctx, branch, to, refError(err, name))
 }
 
-// lostRace says where the branch went while we looked elsewhere.
+// lostRace says where another process moved the branch meanwhile.
 func (r *Repo) lostRace(ctx context.Context, branch, to string, err error) error {
 	if _, lost := errors.AsType[*RefChangedError](err); !lost {
 		if err != nil {
@@ -215,7 +215,7 @@ func (r *Repo) moveWorktree(ctx context.Context, f forwardPlan) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// From here on it is quicker, and safer, to finish than to be interrupted.
+	// From here on, finishing is quicker and safer than stopping.
 	ctx = context.WithoutCancel(ctx)
 	tx, err := r.lockBranch(ctx, f.Branch, f.From, f.To)
 	if err != nil {
@@ -246,7 +246,7 @@ func (r *Repo) finish(ctx context.Context, tx *transaction, f forwardPlan) error
 
 func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
 	if f.left.all {
-		return nil // git would stumble over a file that is now a directory
+		return nil // git fails on a file that is now a directory
 	}
 	if len(f.left.written) > 0 {
 		var in strings.Builder
@@ -262,7 +262,7 @@ func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
 	if _, dirty := errors.AsType[*DirtyError](err); !dirty {
 		return err
 	}
-	// Files that were touched but not changed count as changed, until this. It exits with 1 when some really are.
+	// Until this, files that were touched but not changed count as changed. It exits with 1 when some really are.
 	if err := r.host.Run(ctx, nil, "update-index", "-q", "--refresh"); err != nil && proc.Code(err) != 1 {
 		return r.checkoutError(err)
 	}

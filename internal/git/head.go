@@ -80,7 +80,7 @@ func (r *Repo) Dirty(ctx context.Context, limit int) ([]string, error) {
 	return files, nil
 }
 
-// Identity is what git would put into a commit; empty where the user has not said.
+// Identity is what git would put into a commit; empty if the user has not set it.
 type Identity struct{ Name, Email string }
 
 // Identity gives user.name and user.email.
@@ -100,7 +100,7 @@ func (r *Repo) IsShallow() bool {
 // FileState says how a file relates to a commit.
 type FileState int
 
-// The states of a file. The zero value is the one that promises nothing.
+// The states of a file. The zero value promises nothing.
 const (
 	FileOutside   FileState = iota // not in this worktree, after symlinks are resolved
 	FileUntracked                  // in the worktree, not in the commit

@@ -38,7 +38,7 @@ func (m *Meter) Write(p []byte) (int, error) {
 		if i < 0 {
 			break
 		}
-		m.take(append(m.line, p[:i]...))
+		m.readLine(append(m.line, p[:i]...))
 		m.line, p = m.line[:0], p[i+1:]
 	}
 	// A line without an end must not grow without bound.
@@ -48,7 +48,7 @@ func (m *Meter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (m *Meter) take(line []byte) {
+func (m *Meter) readLine(line []byte) {
 	if p, ok := parseProgress(string(line)); ok {
 		if m.report != nil {
 			m.report(p)
@@ -60,17 +60,17 @@ func (m *Meter) take(line []byte) {
 	}
 }
 
-// Words is what git said beside progress.
+// Words is git's output other than progress.
 func (m *Meter) Words() string { return m.words.String() }
 
-// Explain puts what git said into the error of its end.
+// Explain adds git's message to its error.
 func (m *Meter) Explain(err error) error {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	if !ok {
 		return err
 	}
 	if len(m.line) > 0 {
-		m.take(m.line)
+		m.readLine(m.line)
 		m.line = nil
 	}
 	with := *exit

@@ -50,7 +50,7 @@ func (e *RewriteError) Error() string {
 func (e *RewriteError) WrongState() {}
 
 // Push moves a branch on a remote forward, if it is still where the lease says. It never takes a commit away from a
-// branch. A push whose answer was lost is found to be done when it is made again.
+// branch. If the answer was lost, a second push finds the first one done.
 //
 // The password is in git's environment, bound to this one address; it is in no argument, no file and no message.
 func Push(ctx context.Context, o PushOptions) error {
@@ -107,7 +107,7 @@ func push(ctx context.Context, h Host, o PushOptions) error {
 	return err
 }
 
-// remoteRef says where a ref on a remote is, "" if it isn't there.
+// remoteRef gives the commit of a ref on a remote, "" if it isn't there.
 func remoteRef(ctx context.Context, h Host, url, ref string) (string, error) {
 	out, err := h.Line(ctx, "ls-remote", "--refs", "--", url, ref)
 	if err != nil {
@@ -143,7 +143,7 @@ func pushHost(o PushOptions) (Host, error) {
 		Setting{"http.followRedirects", "false"},
 		Setting{"http.lowSpeedLimit", "1000"},
 		Setting{"http.lowSpeedTime", "60"},
-		// The longest match wins, so no insteadOf of the user's sends this elsewhere.
+		// The longest match wins, so no insteadOf of the user's redirects this.
 		Setting{"url." + o.URL + ".insteadOf", o.URL},
 		Setting{"url." + o.URL + ".pushInsteadOf", o.URL},
 		Setting{"push.gpgSign", "false"},
@@ -151,7 +151,7 @@ func pushHost(o PushOptions) (Host, error) {
 	), nil
 }
 
-// hide takes a password out of what git said, in every form in which it was given to it.
+// hide removes a password from git's message, in every form in which git got it.
 func hide(err error, password string) error {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	if !ok || password == "" {

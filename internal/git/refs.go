@@ -34,7 +34,7 @@ func (r *Repo) Refs(ctx context.Context, below ...string) (map[string]Ref, error
 	return refs, nil
 }
 
-// RefSwap is one ref's way from what it was found to hold to what it shall hold. "" stands for no ref.
+// RefSwap is a change of one ref from its present value to a new one. "" stands for no ref.
 type RefSwap struct {
 	Name     string
 	From, To string
@@ -69,7 +69,7 @@ func (r *Repo) SwapRef(ctx context.Context, s RefSwap, why string) error {
 	return refError(err, s.Name)
 }
 
-// SetSymref makes a ref stand for another.
+// SetSymref makes a ref symbolic for another.
 func (r *Repo) SetSymref(ctx context.Context, name, target, why string) error {
 	for _, n := range []string{name, target} {
 		if !strings.HasPrefix(n, "refs/") {
@@ -94,8 +94,8 @@ func (r *Repo) ConfigFile(ctx context.Context, file string) ([]Setting, error) {
 	return ParseConfig(out), nil
 }
 
-// IndexFile lists an index by path: mode, object and stage of each entry, and whether git has been told to look away
-// from it. What git only remembers to be faster is left out. The file must be one that only we can write.
+// IndexFile lists an index by path: mode, object and stage of each entry, and whether git has been told to ignore its
+// changes. Caches of git are left out. The file must be one that only we can write.
 func (r *Repo) IndexFile(ctx context.Context, file string) (map[string]string, error) {
 	entries := map[string]string{}
 	c := r.host.With("GIT_INDEX_FILE="+file).Cmd("ls-files", "-s", "-v", "-z")
@@ -153,8 +153,8 @@ func (r *Repo) Has(ctx context.Context, commit string) bool {
 	return err == nil && out != ""
 }
 
-// Reachable says which of some commits the repository has, with a ref that leads to each. Words that are no ids are
-// not.
+// Reachable says which of some commits the repository has, with a ref that leads to each. Words that are no ids don't
+// count.
 func (r *Repo) Reachable(ctx context.Context, commits []string) (map[string]bool, error) {
 	known, err := r.known(ctx, commits)
 	has := map[string]bool{}

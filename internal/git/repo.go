@@ -49,7 +49,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	if r.config, err = withoutOurs(ParseConfig(all)); err != nil {
 		return nil, err
 	}
-	// From here on git does not search for the repository, so what stands in the directories can't redirect it.
+	// From here on git does not search for the repository, so files in the directories can't redirect it.
 	r.host = NewHost(r.Top, filtersOff(r.config)...).With("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 	return r, nil
 }
@@ -81,8 +81,8 @@ func (r *Repo) locate(ctx context.Context, h Host) error {
 	return nil
 }
 
-// withoutOurs takes the hardening from the end of a configuration. If it isn't there, this git doesn't know the way by
-// which it is passed, and nothing that we say about hooks and filters would be true.
+// withoutOurs removes the hardening from the end of a configuration. If it isn't there, this git doesn't support the
+// way in which we pass it, and our settings for hooks and filters would have no effect.
 func withoutOurs(all []Setting) ([]Setting, error) {
 	ours := hardening()
 	n := len(all) - len(ours)
@@ -148,7 +148,7 @@ func filterName(key string) (string, bool) {
 // Host starts git in this repository.
 func (r *Repo) Host() Host { return r.host }
 
-// Through is the same repository, seen by another git.
+// Through is the same repository, used through another Host.
 func (r *Repo) Through(h Host) *Repo {
 	same := *r
 	same.host = h

@@ -23,8 +23,8 @@ type Setting struct{ Key, Value string }
 // nowhere is a path below which nothing can ever exist.
 const nowhere = "/dev/null"
 
-// hardening is in force for every git that we start, over whatever the system, the user and the repository configure.
-// A repository's own core.hooksPath may point into its tree, at a file that an agent has just changed.
+// hardening holds for every git that we start, and overrides the system's, the user's and the repository's
+// configuration. A repository's own core.hooksPath may point into its tree, at a file that an agent has just changed.
 func hardening() []Setting {
 	s := []Setting{
 		{"core.hooksPath", nowhere},
@@ -58,7 +58,7 @@ func hardening() []Setting {
 	return s
 }
 
-// ownConfig says where the user's configuration is, which is the user's to say.
+// ownConfig says where the user's configuration is, which the user may choose.
 func ownConfig() []string {
 	return []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
 }
@@ -159,12 +159,12 @@ func (h Host) With(env ...string) Host {
 	return h
 }
 
-// Cmd is a git command. Ended early, it has time to take its locks away.
+// Cmd is a git command. If it is ended early, it has time to remove its locks.
 func (h Host) Cmd(args ...string) proc.Cmd {
 	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: h.dir, Env: h.env, Grace: 5 * time.Second}
 }
 
-// Run runs git with stdin, and throws its output away.
+// Run runs git with stdin, and discards its output.
 func (h Host) Run(ctx context.Context, stdin io.Reader, args ...string) error {
 	_, err := h.Feed(ctx, stdin, args...)
 	return err
@@ -184,8 +184,8 @@ func (h Host) Feed(ctx context.Context, stdin io.Reader, args ...string) ([]byte
 	return out.Bytes(), err
 }
 
-// Scan runs a command and hands over its output piece by piece, without the delimiter. A piece that isn't whole,
-// because git died, is never handed over.
+// Scan runs a command and hands over its output piece by piece, without the delimiter. An incomplete piece, because git
+// died, is never handed over.
 func (h Host) Scan(ctx context.Context, c proc.Cmd, delim byte, do func([]byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

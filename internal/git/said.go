@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// What git says in words alone is read in this file and nowhere else in the package. LC_ALL=C keeps them as they are.
+// Only this file of the package reads git's messages. LC_ALL=C keeps them in English.
 
 // openError tells why a directory's repository can't be opened.
 func openError(dir string, err error) error {
@@ -39,7 +39,7 @@ func noSuchRef(err error) bool {
 	return ok && (exit.Code == 1 || strings.Contains(exit.Stderr, "not a valid ref"))
 }
 
-// refError tells a lost race and a held lock from other trouble.
+// refError tells a lost race and a held lock from other errors.
 func refError(err error, name string) error {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	if !ok {
@@ -67,7 +67,7 @@ func lockPath(words string) (string, bool) {
 	return path, ok && strings.HasPrefix(after, "File exists")
 }
 
-// inItsWay lists the files that read-tree does not overwrite.
+// inItsWay lists the files that read-tree refuses to overwrite.
 func inItsWay(words string) (files []DirtyFile) {
 	refusals := regexp.MustCompile(`(?m)^error: (?:Entry|Updating|Untracked working tree file) '(.*)' (not ` +
 		`uptodate|would be|would lose)`)

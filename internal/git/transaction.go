@@ -28,17 +28,17 @@ func (r *Repo) lockBranch(ctx context.Context, branch, from, to string) (*transa
 		return nil, err
 	}
 	tx := &transaction{in: in, out: bufio.NewReader(out), pipe: out, p: p, ctx: ctx, name: name}
-	if err := tx.say("start\x00", "start: ok\n"); err != nil {
+	if err := tx.send("start\x00", "start: ok\n"); err != nil {
 		return nil, err
 	}
-	if err := tx.say("update "+name+"\x00"+to+"\x00"+from+"\x00prepare\x00", "prepare: ok\n"); err != nil {
+	if err := tx.send("update "+name+"\x00"+to+"\x00"+from+"\x00prepare\x00", "prepare: ok\n"); err != nil {
 		return nil, err
 	}
 	return tx, nil
 }
 
-// say sends commands and waits for the answer. Without it the transaction is over.
-func (tx *transaction) say(commands, want string) error {
+// send sends commands and waits for the answer. Without it the transaction is over.
+func (tx *transaction) send(commands, want string) error {
 	_, err := io.WriteString(tx.in, commands)
 	answer := ""
 	if err == nil {
@@ -54,10 +54,10 @@ func (tx *transaction) say(commands, want string) error {
 }
 
 func (tx *transaction) commit() error {
-	if err := tx.say("commit\x00", "commit: ok\n"); err != nil {
+	if err := tx.send("commit\x00", "commit: ok\n"); err != nil {
 		return err
 	}
-	// It has happened, whatever comes after.
+	// It is done, even if something fails after this.
 	_ = tx.end()
 	return nil
 }

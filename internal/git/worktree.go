@@ -102,7 +102,7 @@ func (r *Repo) use(ctx context.Context, branch string) (*CheckedOutError, error)
 	}
 	var elsewhere *CheckedOutError
 	for _, w := range list {
-		if w.Branch != branch || w.Bare || w.Prunable && !w.Locked { // what was removed has nothing checked out
+		if w.Branch != branch || w.Bare || w.Prunable && !w.Locked { // a removed one has nothing checked out
 			continue
 		}
 		use := &CheckedOutError{Branch: branch, Worktree: w.Path, How: checkedOut}
@@ -122,7 +122,7 @@ func (r *Repo) use(ctx context.Context, branch string) (*CheckedOutError, error)
 	return elsewhere, nil
 }
 
-// pending says what goes on in a worktree's git directory that will move the branch at its end.
+// pending says which unfinished operation of a worktree will move the branch at its end.
 func pending(gitDir, branch string) string {
 	full := "refs/heads/" + branch
 	for _, dir := range []string{"rebase-merge", "rebase-apply"} {

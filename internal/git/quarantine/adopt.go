@@ -13,7 +13,7 @@ import (
 
 // Adopt takes commits that are in the user's repository already, because a worktree box shares it, in place of Unpack.
 // They pass the same checks as those of a bundle. An agent could write the files of its objects, and git would not
-// notice that one is not what its name says: so they are packed and read anew, and Import brings that pack.
+// notice that one is not what its name says: so they are packed and read again, and Import brings that pack.
 func (q *Repo) Adopt(ctx context.Context, base, tip, wip string) (Found, error) {
 	var tips []string
 	for _, oid := range []string{tip, wip} {
@@ -39,7 +39,7 @@ func (q *Repo) Adopt(ctx context.Context, base, tip, wip string) (Found, error) 
 	return q.found, q.genuine(list)
 }
 
-// news lists the objects that tips have and base has not.
+// news lists the objects that tips have and base lacks.
 func (q *Repo) news(ctx context.Context, tips []string, base string) ([]string, error) {
 	var list []string
 	c := q.host.Cmd("rev-list", "--objects", "--no-object-names", "--stdin")
@@ -71,7 +71,7 @@ func (q *Repo) repack(ctx context.Context, list []string) error {
 	return q.indexPack(ctx, f, 0)
 }
 
-// genuine refuses an object whose name is not in the pack: it was another one that went by that name.
+// genuine refuses an object whose name is not in the pack: its content did not match its name.
 func (q *Repo) genuine(list []string) error {
 	packed, err := readIndex(filepath.Join(q.Dir, "objects", "pack", q.pack+".idx"), q.repo.OIDLen(), q.limits.Objects)
 	if err != nil {

@@ -134,7 +134,7 @@ func checkRegular(name string, st *unix.Stat_t) error {
 	default:
 		return no(RuleDevice, "a device, not a file")
 	}
-	// A second name may be a file of the host that the box could not read, but could link to.
+	// A file with a second name may be one of the host's that the box could not read, but could link to.
 	if st.Nlink != 1 {
 		return no(RuleHardLink, fmt.Sprintf("it has %d links, not one", st.Nlink))
 	}
@@ -200,7 +200,7 @@ func (s *source) pump(ctx context.Context, w io.Writer, limit int64, between fun
 	}
 }
 
-// unchanged says whether the file is still the one that was opened, as large as it was and as what was read.
+// unchanged says whether the file is still the one that was opened, with the size that it had and that was read.
 func (s *source) unchanged(read int64) error {
 	var fd, name unix.Stat_t
 	if err := unix.Fstat(int(s.file.Fd()), &fd); err != nil {

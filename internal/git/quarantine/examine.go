@@ -19,8 +19,8 @@ type Report struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// Examine walks every commit since the base, not only the last, and refuses new entries that could harm the user. What
-// stands at the same place in a parent or in the base is the user's own, and allowed. It comes after Unpack.
+// Examine walks every commit since the base, not only the last, and refuses new entries that could harm the user. An
+// entry that is at the same place in a parent or in the base is the user's own, and allowed. It comes after Unpack.
 func (q *Repo) Examine(ctx context.Context) (Report, error) {
 	if q.found.Base == "" {
 		return Report{}, errors.New("examine: nothing was unpacked")
@@ -45,11 +45,11 @@ func (q *Repo) Examine(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
-// Fork is where what was unpacked left the base that it does not build on, "" if it has nothing in common with it.
+// Fork is where the unpacked commits left the history of the base, "" if they have nothing in common with it.
 func (q *Repo) Fork(ctx context.Context) string {
 	at, err := q.host.Line(ctx, "merge-base", q.found.Base, q.found.Tip)
 	if err != nil {
-		return "" // that is how git says so
+		return "" // git's way to say that there is none
 	}
 	return at
 }
@@ -110,9 +110,9 @@ type examiner struct {
 	entries int        // new ones so far
 	work    int        // old and new ones looked at so far
 	modules map[string]bool
-	tricky  []link          // links that another could turn around
+	tricky  []link          // links that another one could redirect
 	linked  map[string]bool // paths of new links in all commits; nil until the base's tricky ones are known
-	turned  bool            // this commit may have turned one around
+	turned  bool            // this commit may have redirected one
 
 	complaints map[string]string // git's own findings that may be about old entries, by object
 }
@@ -164,7 +164,7 @@ func (x *examiner) readAhead(commits []commitInfo) error {
 			pairs = append(pairs, p)
 		}
 	}
-	return x.trees.fetch(pairs)
+	return x.trees.prefetch(pairs)
 }
 
 // rootOf gives the tree of a commit.
@@ -220,7 +220,7 @@ func (x *examiner) tree(oid string, olds []string, dir string) error {
 			return err
 		}
 	}
-	// Malice can make few objects into endless work: the same large trees again and again.
+	// A hostile history can turn few objects into endless work: the same large trees again and again.
 	if x.work += 1 + len(es); x.work > 50*x.q.limits.Entries {
 		return refuse(RuleTree, "too many entries to look at")
 	}
@@ -269,8 +269,8 @@ func (q *Repo) complaints() map[string]string {
 	return all
 }
 
-// explained refuses what git has complained about, and the walk has found nothing of the user's to blame for. Our
-// rules and git's should never differ; where they do, the stricter one counts.
+// explained refuses what git has complained about, unless the walk has found an old entry of the user's that explains
+// it. Our rules and git's should never differ; where they do, the stricter one counts.
 func (x *examiner) explained() error {
 	var oids []string
 	for oid := range x.complaints {
@@ -299,7 +299,7 @@ func skipTo(before [][]entry, e entry) bool {
 	return known
 }
 
-// subtrees gives the directories called name in the old trees. They were loaded just now.
+// subtrees gives the directories called name in the old trees. They have just been loaded.
 func subtrees(olds []string, name string, t *trees) []string {
 	var subs []string
 	for _, old := range olds {
@@ -351,8 +351,8 @@ func (x *examiner) entry(e entry, olds []string, dir string) error {
 	return nil
 }
 
-// fault refuses an entry, unless the base has the same at this path. A name is the same with other content, too, but
-// new content in what may be a .git directory never is.
+// fault refuses an entry, unless the base has the same at this path. A name counts as the same even with other content,
+// but new content in what may be a .git directory never does.
 func (x *examiner) fault(path string, e entry, f *fault) error {
 	was, ok, err := x.trees.lookup(x.base, strings.Split(path, "/"))
 	if err != nil {

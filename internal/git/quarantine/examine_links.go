@@ -99,8 +99,8 @@ func (x *examiner) linkAt(path []string) (string, bool, error) {
 	return target, err == nil, err
 }
 
-// recheckLinks looks again at links that a new one may have turned around. A link `a/b/../x` is harmless until b
-// becomes a link to the top: then it leaves the tree, and b alone looks innocent.
+// recheckLinks checks links again that a new one may have redirected. A link `a/b/../x` is harmless until b becomes a
+// link to the top: then it leaves the tree, and b alone looks innocent.
 func (x *examiner) recheckLinks() error {
 	for _, l := range x.tricky {
 		parts := strings.Split(l.path, "/")
@@ -162,8 +162,8 @@ func (x *examiner) collect(tree string, dir []string) error {
 	return nil
 }
 
-// collisions refuses a link and another entry of the same name on a file system that doesn't tell cases apart: what
-// is written into the one lands where the other points.
+// collisions refuses a link and another entry of the same name on a file system that ignores case: what is written into
+// the one ends up where the other points.
 func (x *examiner) collisions(all, fresh []entry, dir string) error {
 	isLink := func(e entry) bool { return e.mode == git.ModeLink }
 	if len(fresh) == 0 || !slices.ContainsFunc(all, isLink) {

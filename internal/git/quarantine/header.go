@@ -38,7 +38,7 @@ func readHeader(r *bufio.Reader, kept bool) (header, error) {
 		if line == "" {
 			break
 		}
-		if err := p.take(line); err != nil {
+		if err := p.parseLine(line); err != nil {
 			return header{}, err
 		}
 	}
@@ -90,7 +90,7 @@ func (p *headerParser) signature() error {
 	return nil
 }
 
-func (p *headerParser) take(line string) error {
+func (p *headerParser) parseLine(line string) error {
 	switch line[0] {
 	case '@':
 		return p.capability(line[1:])

@@ -82,8 +82,8 @@ func (q *Repo) ImportBelow(ctx context.Context, prefix string) (refs, kept []str
 	return refs, kept, nil
 }
 
-// movePack puts the pack into the user's object store. The pack can't be collected until done is called, however long
-// the refs take: nothing refers to it before.
+// movePack puts the pack into the user's object store. Git can't remove the pack until done is called, although nothing
+// refers to it before the refs are written.
 func (q *Repo) movePack() (done func(), err error) {
 	if q.pack == "" {
 		return func() {}, nil // adopted: the objects are there
@@ -97,7 +97,7 @@ func (q *Repo) movePack() (done func(), err error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	// One that is there is a killed import's, or of another pull of the same bundle at this moment. Either way it may
+	// An existing one belongs to a killed import, or to another pull of the same bundle at this moment. Either way it may
 	// go when the refs are there.
 	if err == nil {
 		_, _ = f.WriteString("cco import\n")
@@ -115,7 +115,7 @@ func (q *Repo) movePack() (done func(), err error) {
 	return done, syncDir(to)
 }
 
-// install makes src appear at dst, whole: as a link where that is possible, since nobody writes to src any more.
+// install makes src appear at dst, complete: as a link if possible, since nobody writes to src any more.
 func install(src, dst string) error {
 	if _, err := os.Lstat(dst); err == nil {
 		return nil
@@ -124,7 +124,7 @@ func install(src, dst string) error {
 	if err != nil {
 		return err
 	}
-	// Who can read the store can read what is put into it; git prunes names like this one if we die here.
+	// Everyone who can read the store may read what is put into it; git prunes names like this one if we die here.
 	tmp := filepath.Join(filepath.Dir(dst), fmt.Sprintf("tmp_cco_%d_%s", os.Getpid(), filepath.Base(dst)))
 	_ = os.Remove(tmp)
 	if err := os.Link(src, tmp); errors.Is(err, fs.ErrNotExist) {

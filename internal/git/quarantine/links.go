@@ -36,8 +36,8 @@ func checkTarget(target string) *fault {
 	return nil
 }
 
-// turnsBack says whether a target goes up after it has gone down: only then can another link, put in its way, make it
-// leave the tree.
+// turnsBack says whether a target goes up after it has gone down: only then can another link on its path make it leave
+// the tree.
 func turnsBack(target string) bool {
 	down := false
 	for part := range strings.SplitSeq(target, "/") {
@@ -65,7 +65,7 @@ type noLinks struct{}
 
 func (noLinks) linkAt([]string) (string, bool, error) { return "", false, nil }
 
-// follow walks a target from a directory, through every link on the way, and says where that is wrong.
+// follow walks a target from a directory, through every link on the way, and says what is wrong with it.
 func follow(tree linkReader, dir []string, target string) (*fault, error) {
 	at := slices.Clone(dir)
 	todo := strings.Split(target, "/")

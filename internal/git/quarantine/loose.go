@@ -21,9 +21,8 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// PackLoose moves every loose object into a pack, if it is what its name says. Git reads loose objects without looking
-// whether they are, and takes those of packs first: where packs are out of an agent's reach, nothing that is packed
-// can be replaced by something else.
+// PackLoose moves every loose object into a pack, if it is what its name says. Git reads loose objects without checking
+// that, and prefers those in packs: if packs are out of an agent's reach, it can't replace anything in them.
 func PackLoose(ctx context.Context, r *git.Repo) error {
 	good, _, err := CheckLoose(ctx, r)
 	if err != nil || len(good) == 0 {
@@ -35,7 +34,7 @@ func PackLoose(ctx context.Context, r *git.Repo) error {
 	return nil
 }
 
-// CheckLoose lists the loose objects that are what their names say, and the paths in the repository of what is not.
+// CheckLoose lists the loose objects that are what their names say, and the paths of those that are not.
 func CheckLoose(ctx context.Context, r *git.Repo) (good, bad []string, err error) {
 	names, err := looseNames(r)
 	if err != nil {
@@ -61,7 +60,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// looseNames lists what is where loose objects are, as "ab/cdef…".
+// looseNames lists the files in the place of loose objects, as "ab/cdef…".
 func looseNames(r *git.Repo) ([]string, error) {
 	objects := filepath.Join(r.CommonDir, "objects")
 	var names []string
@@ -80,7 +79,7 @@ func looseNames(r *git.Repo) ([]string, error) {
 	return names, nil
 }
 
-// maxLoose bounds what a small file can make us expand.
+// maxLoose bounds what a small file can expand to.
 const maxLoose = 4 << 30
 
 var errNotLoose = errors.New("not the object that its name says")
@@ -140,8 +139,8 @@ func looseHeader(text *bufio.Reader) ([]byte, error) {
 	return header, err
 }
 
-// packList packs objects, and removes the loose ones. The names in a pack's index are reckoned anew from what is in the
-// pack, so that nothing can be slipped in between.
+// packList packs objects, and removes the loose ones. The names in a pack's index are computed again from the pack's
+// contents, so that nothing can be slipped in between.
 func packList(ctx context.Context, r *git.Repo, oids []string) error {
 	f, err := os.CreateTemp(filepath.Join(r.CommonDir, "objects", "pack"), "tmp_cco_")
 	if err != nil {

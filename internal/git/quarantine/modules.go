@@ -9,8 +9,8 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// checkModules judges a .gitmodules file, read by git itself, against everything that git has had holes for. A line
-// that stood in the old file is allowed: it is the user's.
+// checkModules judges a .gitmodules file, read by git itself, against every kind of hole that git has had. A line of
+// the old file is allowed: it is the user's.
 func checkModules(now, old []git.Setting) *fault {
 	lines, was := map[git.Setting]bool{}, map[string]bool{}
 	for _, s := range old {
@@ -137,7 +137,7 @@ func badModuleURL(raw string) string {
 	return badAuthority(authority)
 }
 
-// badRelativeURL: what is left after the dots is appended to the superproject's address, and must not take its start.
+// badRelativeURL judges what follows the dots: git appends it to the superproject's address.
 func badRelativeURL(raw string) string {
 	rest := raw
 	for {

@@ -17,7 +17,7 @@ type fault struct {
 
 const maxNameBytes = 255
 
-// checkName judges one name in a tree, for every file system that the repository may be checked out on.
+// checkName checks one name in a tree, for every file system that the repository may be checked out on.
 func checkName(name string) *fault {
 	switch {
 	case name == "" || name == "." || name == "..":
@@ -73,12 +73,12 @@ func spells(name, want string, shorts ...string) bool {
 	return false
 }
 
-// same compares in any case. Not every table of cases is Unicode's own: in some, İ becomes a plain i.
+// same ignores case. Not every table of cases is Unicode's own: in some, İ becomes a plain i.
 func same(name, want string) bool {
 	return strings.EqualFold(name, want) || strings.ToLower(name) == want
 }
 
-// plain takes away what HFS+ ignores in a name, and NTFS at its end: a stream's name, dots and spaces.
+// plain removes what HFS+ ignores in a name, and what NTFS ignores at its end: a stream's name, dots and spaces.
 func plain(name string) string {
 	if ascii := !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }); !ascii {
 		name = strings.Map(func(r rune) rune {
@@ -102,6 +102,6 @@ func hasShortName(name, prefix string, least int) bool {
 	return strings.EqualFold(head, prefix[:len(head)]) && strings.Trim(digits, "0123456789") == ""
 }
 
-// hasControl finds what a terminal acts on or what turns the order of letters around. Bytes that aren't UTF-8 are
-// names in an old encoding, and allowed.
+// hasControl finds characters that steer a terminal or reverse the order of letters. Bytes that aren't UTF-8 are names
+// in an old encoding, and allowed.
 func hasControl(s string) bool { return strings.ContainsFunc(s, safetext.Steers) }

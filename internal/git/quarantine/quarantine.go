@@ -26,7 +26,7 @@ const KeptRef = "refs/cco/kept/"
 type Options struct {
 	Limits   Limits
 	Progress git.ProgressFunc
-	// Kept takes refs below KeptRef as well. Nothing needs to build on the base then: no branch will move.
+	// Kept accepts refs below KeptRef as well. Then nothing needs to build on the base: no branch will move.
 	Kept bool
 	// Also are commits of the user's repository, beside the base, that the bundle may build on: they came from the same
 	// box.
@@ -47,7 +47,7 @@ type Repo struct {
 	commits  map[string]bool // in the pack
 	tolerate []string        // what git's own checks said about objects, where it may be about old ones
 	used     bool
-	adopted  bool // all that came was in the user's repository before, so that this is no excuse
+	adopted  bool // everything was in the user's repository before, so that excuses nothing
 	examined bool
 }
 
@@ -94,7 +94,7 @@ func New(ctx context.Context, r *git.Repo, dir string, o Options) (*Repo, error)
 		git.Setting{Key: "pack.indexVersion", Value: "2"},
 		git.Setting{Key: "core.bigFileThreshold",
 			Value: strconv.FormatInt(o.Limits.withDefaults(0).ObjectBytes, 10)})
-	// Delta chains without end make every later look at an object slow, so all of them are bounded.
+	// Endless delta chains would slow down every later read of an object, so they are bounded.
 	q.host.Limit = func(pid int) error { return q.confine(pid) }
 	return q, nil
 }
@@ -120,7 +120,7 @@ func (q *Repo) borrow() error {
 	return os.WriteFile(filepath.Join(q.Dir, "shallow"), shallow, 0o600)
 }
 
-// Preview is the user's repository with the new objects in sight, for questions before anything is imported.
+// Preview is the user's repository with the new objects visible, for questions before anything is imported.
 func (q *Repo) Preview() *git.Repo {
 	dir := filepath.Join(q.Dir, "objects")
 	if strings.ContainsAny(dir, ":\"\n") {

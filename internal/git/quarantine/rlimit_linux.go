@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine bounds a process that has started. One that waits for its input has read nothing yet; a quick one may have
-// ended already.
+// confine bounds a process that has started. It has read no input yet; a quick one may have ended already.
 func confine(pid int, cpu time.Duration, memory, file int64) error {
 	seconds := uint64((cpu + time.Second - 1) / time.Second)
 	for _, l := range []struct {

@@ -64,7 +64,7 @@ type trees struct {
 	bytes    int64
 }
 
-// treeBytes is how much of trees is kept, twice at most.
+// treeBytes is how many bytes of trees are cached, at most twice.
 const treeBytes = 32 << 20
 
 // load reads a tree; "" is the empty one.
@@ -83,11 +83,11 @@ func (t *trees) load(oid string) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.take(oid, o)
+	return t.add(oid, o)
 }
 
-// take parses a tree and keeps it.
-func (t *trees) take(oid string, o git.Object) ([]entry, error) {
+// add parses a tree and caches it.
+func (t *trees) add(oid string, o git.Object) ([]entry, error) {
 	if o.Kind != "tree" || o.Data == nil {
 		return nil, refuse(RuleObject, "%s is %s where a tree was expected", git.Short(o.OID), o.Kind)
 	}
@@ -110,13 +110,13 @@ func (t *trees) keep(oid string, es []entry) {
 // pair is a tree and the one that it came from.
 type pair struct{ from, to string }
 
-// fetch reads ahead what a walk of these pairs will need, level by level, many at a time: an answer of git's that is
-// waited for costs more than reading it. It may give up at any point; load reads the rest.
-func (t *trees) fetch(pairs []pair) error {
+// prefetch reads ahead what a walk of these pairs will need, level by level, many at a time: waiting for an answer of
+// git costs more than reading it. It may give up at any point; load reads the rest.
+func (t *trees) prefetch(pairs []pair) error {
 	const most = 2000
 	budget := int64(treeBytes / 2)
 	for len(pairs) > 0 && len(pairs) < most {
-		if err := t.fetchLevel(pairs, &budget); err != nil || budget < 0 {
+		if err := t.prefetchLevel(pairs, &budget); err != nil || budget < 0 {
 			return err
 		}
 		var next []pair
@@ -128,7 +128,7 @@ func (t *trees) fetch(pairs []pair) error {
 	return nil
 }
 
-func (t *trees) fetchLevel(pairs []pair, budget *int64) error {
+func (t *trees) prefetchLevel(pairs []pair, budget *int64) error {
 	var want []string
 	seen := map[string]bool{"": true}
 	for _, p := range pairs {
@@ -146,7 +146,7 @@ func (t *trees) fetchLevel(pairs []pair, budget *int64) error {
 			return err
 		}
 		*budget -= o.Size
-		_, err = t.take(string(oid), o)
+		_, err = t.add(string(oid), o)
 		return err
 	})
 }

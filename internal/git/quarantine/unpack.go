@@ -53,7 +53,7 @@ func (q *Repo) Unpack(ctx context.Context, bundle, base string) (Found, error) {
 	if err := q.measure(ctx, h.tips()); err != nil {
 		return Found{}, fmt.Errorf("unpack: %w", q.packError(err))
 	}
-	return q.settle(h, base)
+	return q.findTips(h, base)
 }
 
 func (q *Repo) readHeader(ctx context.Context, f *os.File, base string) (header, error) {
@@ -97,7 +97,7 @@ func (q *Repo) checkPrerequisites(ctx context.Context, oids []string, base strin
 	return nil
 }
 
-// indexPack runs git index-pack until it has nothing to say but what may be about entries that the user had before.
+// indexPack runs git index-pack until its only complaints may be about entries that the user had before.
 func (q *Repo) indexPack(ctx context.Context, f *os.File, offset int64) error {
 	var demoted []string
 	for {
@@ -210,7 +210,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// packError says in the user's words why git index-pack ended.
+// packError says for the user why git index-pack ended.
 func (q *Repo) packError(err error) error {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	if !ok {
@@ -233,7 +233,7 @@ func (q *Repo) packError(err error) error {
 	return refuse(RulePack, "git found a fault: %s", words)
 }
 
-// maxCommitBytes bounds a commit: its message is read whole in many places.
+// maxCommitBytes bounds a commit: many places read its complete message.
 const maxCommitBytes = 1 << 20
 
 // measure checks the size of every object before anything expands them again.
@@ -292,7 +292,7 @@ func (h header) tips() (oids []string) {
 func (q *Repo) nameOf(ctx context.Context, tips []string, oid string) (path string) {
 	c := q.host.Cmd("rev-list", "--objects", "--stdin")
 	c.Stdin = git.Revisions(tips, nil)
-	_ = q.host.Scan(ctx, c, '\n', func(line []byte) error { // without a name the object's has to do
+	_ = q.host.Scan(ctx, c, '\n', func(line []byte) error { // without a path the message names the object
 		if rest, ok := strings.CutPrefix(string(line), oid+" "); ok && path == "" {
 			path = rest
 		}
@@ -301,8 +301,8 @@ func (q *Repo) nameOf(ctx context.Context, tips []string, oid string) (path stri
 	return path
 }
 
-// settle takes the tips from the header. They must be commits of this pack; only the tip may also be the base.
-func (q *Repo) settle(h header, base string) (Found, error) {
+// findTips reads the tips from the header. They must be commits of this pack; only the tip may also be the base.
+func (q *Repo) findTips(h header, base string) (Found, error) {
 	found := Found{Base: base, Tip: base}
 	for _, r := range h.refs {
 		if !q.commits[r.OID] && r.OID != base {
