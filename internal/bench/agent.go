@@ -48,7 +48,7 @@ func (b *bench) agent(ctx context.Context) error {
 			return err
 		}
 	}
-	// By turns, and each pair compared: a busy machine slows both of a pair, but not all pairs alike.
+	// In turns, and each pair is compared: a busy machine slows both of a pair, but not all pairs alike.
 	var with, without, added []time.Duration
 	for range 15 {
 		x, err := ours()
@@ -133,7 +133,7 @@ func (b *bench) agentTime(id string) (time.Duration, error) {
 	return end.Sub(begin), nil
 }
 
-// bareTurn runs the same command without cco, in a new home with what a session's has.
+// bareTurn runs the same command without cco, in a new home like a session's.
 func (b *bench) bareTurn(ctx context.Context, repo, program string, model *agenttest.Server) (time.Duration, error) {
 	home, err := os.MkdirTemp(b.dir, "home-")
 	if err != nil {
@@ -184,7 +184,7 @@ func (b *bench) turnMemory(ctx context.Context, repo string, model *agenttest.Se
 }
 
 // ownMemory is the share of memory of our processes, in kilobytes: those that know this bench's directories, and what
-// they have started in the box, but for the agent.
+// they have started in the box, except the agent.
 func (b *bench) ownMemory() (kb int) {
 	parent, ours := map[string]string{}, map[string]bool{}
 	procs, _ := filepath.Glob("/proc/[0-9]*")

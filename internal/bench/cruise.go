@@ -130,7 +130,7 @@ func (c *cruising) prepare(ctx context.Context) error {
 	return nil
 }
 
-// save records a phase. One that waits has done so for a while, and has a long memory.
+// save records a phase. A waiting one has waited for a while, and has a long ledger.
 func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) error {
 	w := cruise.Worker{Agent: "script"}
 	st := cruise.NewState(cruise.Spec{
@@ -180,7 +180,7 @@ func (c *cruising) call(ctx context.Context, path string, body, out any) error {
 	return json.NewDecoder(resp.Body).Decode(out)
 }
 
-// until asks again until it is so.
+// until repeats a check until it succeeds.
 func until(ctx context.Context, every time.Duration, ok func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 // eventLines is how long a run is read in the measurement; with lines of a kilobyte it is a gigabyte.
 const eventLines = 1_000_000
 
-// events measures how fast an agent's stream becomes events, beside seeing only that each line is JSON.
+// events measures how fast an agent's stream becomes events, compared with only checking that each line is JSON.
 func (b *bench) events(ctx context.Context) error {
 	decoder := event.NewClaude(event.Start{})
 	peak := uint64(0)

@@ -30,7 +30,7 @@ type watching struct {
 	fake   *githubfake.Server
 	forges []*github.Forge
 	marks  [][]forge.Watched
-	said   map[string]time.Time // what was said and not heard yet
+	said   map[string]time.Time // comments that were posted and not yet seen
 	worst  time.Duration
 }
 

@@ -71,7 +71,7 @@ func (b *bench) guard(ctx context.Context) error {
 
 // hooked runs a hook on a call that every guard lets pass.
 func (b *bench) hooked(dir, call string, argv []string) (time.Duration, error) {
-	// Files for its streams, and nobody else at work: with pipes it would be our own copying that is measured.
+	// Files for its streams, and nothing else running: with pipes this would measure our own copying.
 	in, err := os.Open(call)
 	if err != nil {
 		return 0, err
@@ -82,7 +82,7 @@ func (b *bench) hooked(dir, call string, argv []string) (time.Duration, error) {
 		return 0, err
 	}
 	defer func() { _ = out.Close() }()
-	env := append(b.env[:len(b.env):len(b.env)], "HOME="+b.dir) // what they write of their own goes with us
+	env := append(b.env[:len(b.env):len(b.env)], "HOME="+b.dir) // what they write is removed with our directory
 	start := time.Now()
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: dir, Env: env, Files: []*os.File{in, out, out}})
 	if err != nil {
@@ -96,9 +96,8 @@ func (b *bench) hooked(dir, call string, argv []string) (time.Duration, error) {
 	return took, err
 }
 
-// emptyProgram builds a program that does nothing, as cco-guard is built, and copies it beside cco as that is: how a
-// file system holds a program, and how it was written, make more of a difference to its start than most of what it
-// does.
+// emptyProgram builds a program that does nothing, as cco-guard is built, and copies it beside cco in the same way: how
+// a file system stores a program affects its start more than most of what the program does.
 func (b *bench) emptyProgram(ctx context.Context) (string, error) {
 	src := filepath.Join(b.dir, "empty")
 	if err := os.MkdirAll(src, 0o755); err != nil {

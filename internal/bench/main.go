@@ -66,9 +66,9 @@ func newBench(bin string, commits, files, sessions int) (*bench, error) {
 	return b, nil
 }
 
-// place is in memory where there is room, unless TMPDIR says otherwise. Both sides are measured there alike; on a disk
-// the file system's mood would decide: ext4 takes ten times as long to make a file where many were deleted in the last
-// minutes.
+// place is in memory if there is room, unless TMPDIR says otherwise. Both sides are measured there alike; on a disk the
+// state of the file system would decide: ext4 takes ten times as long to make a file where many were deleted in the
+// last minutes.
 func place() string {
 	const memory, room = "/dev/shm", 6 << 30
 	var st syscall.Statfs_t
@@ -136,7 +136,7 @@ func (b *bench) took(ctx context.Context, dir string, argv ...string) (time.Dura
 	return time.Since(start), err
 }
 
-// alternate runs two things by turns, so that a busy machine slows both, and gives their medians.
+// alternate runs two things in turns, so that a busy machine slows both, and gives their medians.
 func alternate(n int, one, other func() (time.Duration, error)) (a, b time.Duration, err error) {
 	var as, bs []time.Duration
 	for range n {

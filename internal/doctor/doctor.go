@@ -1,4 +1,4 @@
-// Package doctor looks at a machine and says what cco needs that is missing, and how to mend it.
+// Package doctor checks a machine, and says what is missing and how to fix it.
 package doctor
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	Name   string `json:"name"`
 	Level  Level  `json:"level"`
@@ -69,7 +69,7 @@ func Healthy(checks []Check) bool {
 	return true
 }
 
-// oldest is the first git with everything that is used: NUL-separated worktree lists came last.
+// oldest is the first git with every feature that cco uses: NUL-separated worktree lists came last.
 const oldestMajor, oldestMinor = 2, 36
 
 func checkGit(ctx context.Context) Check {

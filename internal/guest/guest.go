@@ -27,7 +27,7 @@ import (
 // Where things are in the machine.
 const (
 	Dir      = "/usr/local/lib/cco"      // cco's programs
-	Socket   = "/run/cco-guest/cco.sock" // led to the host by Lima
+	Socket   = "/run/cco-guest/cco.sock" // Lima forwards it to the host
 	Exchange = "/exchange"
 	boxes    = "/var/lib/cco/boxes"
 	doors    = "/run/cco-doors"
@@ -36,7 +36,7 @@ const (
 // Parts are the programs that a machine needs, in the order in which they are summed up.
 func Parts() []string { return []string{"cco-box", "cco-guard"} }
 
-// Version sums up the programs in a directory: what a machine has is what the host has, or it isn't.
+// Version sums up the programs in a directory, so that a machine's can be compared with the host's.
 func Version(dir string) (string, error) {
 	sum := sha256.New()
 	for _, name := range Parts() {
@@ -115,7 +115,7 @@ func listen(owner string) (net.Listener, error) {
 	return l, os.Chown(Socket, uid, -1)
 }
 
-// firewall drops whatever a session's user sends, should one of them ever leave its empty network. Only root could
+// firewall drops everything that a session's user sends, in case one ever leaves its empty network. Only root could
 // change it, and no session is root.
 func firewall(ctx context.Context) error {
 	rules := fmt.Sprintf(`table inet cco

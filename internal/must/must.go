@@ -1,4 +1,4 @@
-// Package must ends a test at the first error of what is only its preparation.
+// Package must ends a test at the first error of its preparation.
 package must
 
 import "testing"
@@ -11,7 +11,7 @@ func Do(t testing.TB, err error) {
 	}
 }
 
-// Get gives what a call has given, and ends the test if that is an error: must.Get(os.ReadFile(name))(t).
+// Get gives the result of a call, or ends the test if the call failed: must.Get(os.ReadFile(name))(t).
 func Get[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -1,4 +1,4 @@
-// Package provision holds what is put into a box's home: the words and settings by which an agent knows where it is.
+// Package provision holds what is put into a box's home: instructions and settings that tell an agent where it is.
 package provision
 
 import (
@@ -13,7 +13,7 @@ var files embed.FS
 
 // Files is everything that goes into the home of a box.
 func Files() []box.File {
-	where := read("CLAUDE.md") // the same words for every agent, under the name that each looks for
+	where := read("CLAUDE.md") // the same text for every agent, under the name that each looks for
 	list := []struct {
 		path string
 		data []byte

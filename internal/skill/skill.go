@@ -1,5 +1,4 @@
-// Package skill holds the words by which an agent carries out a plan. They are the same for every agent; what differs
-// is how they reach it.
+// Package skill holds an agent's instructions for carrying out a plan. Every agent gets the same text, in its own way.
 package skill
 
 import (
@@ -7,13 +6,13 @@ import (
 	"strings"
 )
 
-// Name is what the skill is called, and the directory that it stands in.
+// Name is the name of the skill and of its directory.
 const Name = "executing-plans-in-sandbox"
 
 //go:embed SKILL.md
 var text string
 
-// File is SKILL.md, as agents that know skills want to find it.
+// File is SKILL.md, in the form that agents with skills expect.
 func File() []byte { return []byte(text) }
 
 // For is the skill as a prompt for one plan, for agents that can't be told to use a skill by its name.

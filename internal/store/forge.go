@@ -18,7 +18,7 @@ func (s *Store) Journal() *Journal { return &Journal{s} }
 
 const writeColumns = `repo, key, number, kind, marker, id, url, created_at`
 
-// Begin keeps a record unless its key is known, and gives the one that is kept.
+// Begin keeps a record unless its key is known, and gives the kept one.
 func (j *Journal) Begin(ctx context.Context, r forge.Record) (kept forge.Record, fresh bool, err error) {
 	err = j.store.tx(ctx, func(tx *sql.Tx) error {
 		var ok bool
@@ -38,7 +38,7 @@ func (j *Journal) Begin(ctx context.Context, r forge.Record) (kept forge.Record,
 	return kept, fresh, nil
 }
 
-// Try notes that something is said again, now.
+// Try records another attempt, now.
 func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) error {
 	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET created_at = ? WHERE repo = ? AND key = ?`,
 		stamp(now), repo, key)
@@ -51,7 +51,7 @@ func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) erro
 	return nil
 }
 
-// Finish notes where what was said stands.
+// Finish records where the post is.
 func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
 	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET id = ?, url = ? WHERE repo = ? AND key = ?`, id,
 		url, repo, key)
@@ -64,7 +64,7 @@ func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
 	return nil
 }
 
-// ByID finds a record by where it stands.
+// ByID finds a record by the id of its post.
 func (j *Journal) ByID(ctx context.Context, repo, id string) (forge.Record, bool, error) {
 	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+
 		` FROM forge_writes WHERE repo = ? AND id = ? AND id <> ''`, repo, id))

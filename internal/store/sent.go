@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// keptTips bounds how many commits are remembered for each repository of a box: the newest say all that matters.
+// keptTips bounds how many commits are remembered for each repository of a box: the newest are enough.
 const keptTips = 64
 
 // Sent lists the commits of a repository that a box is known to have, newest first.
@@ -29,7 +29,7 @@ func (s *Store) Sent(ctx context.Context, box, repoKey string) (shas []string, e
 	return shas, rows.Err()
 }
 
-// MarkSent records that a box has a commit and all that it stands on.
+// MarkSent records that a box has a commit and all its history.
 func (s *Store) MarkSent(ctx context.Context, box, repoKey, sha string, at time.Time) error {
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO sent (box, repo_key, sha, sent_at) VALUES (?, ?, ?, ?)

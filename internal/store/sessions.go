@@ -24,7 +24,7 @@ type Session struct {
 	Title    string    `json:"title,omitempty"`
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"` // for a person
-	Cause    Cause     `json:"-"`                // of the state, where something hangs on it
+	Cause    Cause     `json:"-"`                // of the state, if a decision depends on it
 	Tip      string    `json:"tip,omitempty"`    // what was last brought to the host
 	Wip      string    `json:"wip,omitempty"`
 	ExitCode int       `json:"exit_code"`
@@ -35,12 +35,12 @@ type Session struct {
 
 	CLISession string    `json:"cli_session,omitempty"` // what the agent's CLI calls its conversation, to go on with it
 	CLITotal   string    `json:"-"`                     // what that CLI had counted at the end of its last run
-	Question   string    `json:"question,omitempty"`    // what the agent wants to know of a person
+	Question   string    `json:"question,omitempty"`    // the agent's question to a person
 	Asked      time.Time `json:"asked,omitzero"`
 	Spent      Spend     `json:"spent"` // by all of its runs; kept by AddSpend
 }
 
-// State is where a session stands.
+// State is the state of a session.
 type State string
 
 // The states of a session.
@@ -55,7 +55,7 @@ const (
 	Pulled  State = "pulled"
 )
 
-// Cause is why a session is in its state, for what decides by it. Those of limits are the names of their settings.
+// Cause is why a session is in its state, for decisions. Those of limits are the names of their settings.
 type Cause string
 
 // The causes.
@@ -67,8 +67,8 @@ const (
 	LimitDayTokens Cause = "limits.day_tokens"
 )
 
-// Live says whether a session has a keeper. One that waits may be either: with an agent that is still there, or one
-// that has ended and is called again when the answer has come.
+// Live says whether a session has a keeper. One that waits may or may not: its agent may still be there, or may have
+// ended and is started again when the answer has come.
 func (v Session) Live() bool {
 	return v.State == Created || v.State == Running || v.State == Waiting && v.Finished.IsZero()
 }
@@ -165,7 +165,7 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 	if err != nil {
 		return v, err
 	}
-	// As it would be read: its times, too, are compared with what is read later.
+	// As it would be read, because its times are compared with later reads.
 	for _, t := range []*time.Time{&v.Started, &v.Finished, &v.Pulled, &v.Asked} {
 		*t = unstamp(stamp(*t))
 	}

@@ -14,11 +14,11 @@ type Spend struct {
 	Output     int64   `json:"output"`
 	CacheRead  int64   `json:"cache_read"`
 	CacheWrite int64   `json:"cache_write"`
-	Cost       float64 `json:"cost"`               // dollars, 0 where nobody said
+	Cost       float64 `json:"cost"`               // dollars, 0 if unknown
 	Estimate   bool    `json:"estimate,omitempty"` // Cost is one, at least in part
 }
 
-// Tokens is all of them: each is paid for, if at different prices.
+// Tokens is the sum of all kinds: all cost money, at different prices.
 func (s Spend) Tokens() int64 { return s.Input + s.Output + s.CacheRead + s.CacheWrite }
 
 // Add gives the sum of both.
@@ -27,7 +27,7 @@ func (s Spend) Add(o Spend) Spend {
 		s.Cost + o.Cost, s.Estimate || o.Estimate}
 }
 
-// Sub gives what s has more than o. The difference is an estimate if s is.
+// Sub gives the difference of s and o. It is an estimate if s is.
 func (s Spend) Sub(o Spend) Spend {
 	return Spend{s.Input - o.Input, s.Output - o.Output, s.CacheRead - o.CacheRead, s.CacheWrite - o.CacheWrite,
 		s.Cost - o.Cost, s.Estimate}

@@ -28,7 +28,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	// SQLite makes files that others can read; those beside it, of the write-ahead log, get the rights of this one.
+	// SQLite makes files that others can read; the files of its write-ahead log get the permissions of this one.
 	if err := private(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -57,14 +57,14 @@ func Passes(err error) bool {
 	return is(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 }
 
-// is says whether an error is one of these of SQLite's. The rest of its code says more of the same.
+// is says whether an error is one of these of SQLite's. The extended part of its code does not matter.
 func is(err error, codes ...int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && slices.Contains(codes, e.Code()&0xff)
 }
 
-// private makes a file that only its owner can read, or closes one that is there to others. One that is there is not
-// opened: closing it would let go of the locks that this process may have on it.
+// private makes a file that only its owner can read, or restricts an existing one. It does not open an existing one:
+// closing it would release the locks that this process may have on it.
 func private(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -83,7 +83,7 @@ func private(path string) error {
 // Close closes the database.
 func (s *Store) Close() error { return s.db.Close() }
 
-// migrate brings the schema to this build's version; a database from a newer one is refused, not guessed at.
+// migrate brings the schema to this build's version, and refuses a database from a newer one.
 func (s *Store) migrate(ctx context.Context) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
