@@ -29,13 +29,13 @@ func (m Bind) Check(b *Box) (real string, err error) {
 	for _, name := range []string{m.Path, real} {
 		for _, own := range []string{b.Dir, b.Exchange} {
 			if paths.Within(own, name) || paths.Within(name, own) {
-				return "", errors.New("it holds what belongs to sessions")
+				return "", errors.New("it holds data of sessions")
 			}
 		}
 		for _, top := range []string{"/", "/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/var", "/home", "/root", "/tmp",
 			"/workspace", "/exchange"} {
 			if name == top {
-				return "", errors.New("it is too much of the host")
+				return "", errors.New("it shows too much of the host")
 			}
 		}
 		for _, top := range []string{"/proc", "/sys", "/dev", "/workspace", "/exchange"} {

@@ -206,7 +206,7 @@ func (b *Box) finished() error {
 		return nil
 	}
 	return &StaleError{
-		Name: b.Name, Why: "its creation goes on, or was broken off",
+		Name: b.Name, Why: "its creation is still running, or was broken off",
 		Mend: "go on with `cco box create " + b.Name + " --backend " + b.Backend +
 			"`, or remove what is there with `cco box destroy " + b.Name + "`",
 	}

@@ -126,7 +126,7 @@ func (c *Contained) startAndAccept(ctx context.Context) (*caller, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return nil, fmt.Errorf("the container has not called back: %w", err)
+	return nil, fmt.Errorf("the container has not connected: %w", err)
 }
 
 // verifyCaller asks the kernel whether the caller is the box's user, before any of the agent's code runs.
@@ -144,7 +144,7 @@ func (c *Contained) verifyCaller(conn *net.UnixConn) (*caller, error) {
 	}
 	if credErr != nil || int(cred.Uid) != c.User.UID || cred.Pid <= 0 {
 		_ = conn.Close()
-		return nil, errors.Join(credErr, errors.New("somebody else has called instead of the container"))
+		return nil, errors.Join(credErr, errors.New("another process connected instead of the container"))
 	}
 	in := &caller{conn: conn, pid: int(cred.Pid)}
 	if in.pidfd, err = unix.PidfdOpen(in.pid, 0); err != nil {

@@ -60,7 +60,7 @@ func landlockLayer(b *box.Box, res jail.Result) box.Layer {
 			"all of /proc"}
 	}
 	if res.LandlockABI == 0 {
-		return box.Layer{Name: "landlock", Detail: "this kernel has none that is usable",
+		return box.Layer{Name: "landlock", Detail: "this kernel has no usable one",
 			Mend: "boot with lsm=landlock,… on Linux 5.19 or newer"}
 	}
 	l := box.Layer{Name: "landlock", Active: true, Detail: fmt.Sprintf("version %d", res.LandlockABI)}

@@ -126,7 +126,7 @@ func (starter) Try(ctx context.Context, _ *box.Box, enter func(box.Exec) error) 
 	}
 	return &box.Unavailable{
 		What: "the container backend", Why: "no container starts here: " + err.Error(),
-		Mend: "see what the engine says of a container of your own, name another with --engine or --runtime, or use " +
+		Mend: "run a container of your own with the engine, name another with --engine or --runtime, or use " +
 			"another backend",
 	}
 }

@@ -128,7 +128,7 @@ func (r *container) etc() error {
 	}
 	for _, f := range slices.Concat(files, r.exec.Etc) {
 		if !filepath.IsLocal(f.Path) {
-			return fmt.Errorf("file %q for /etc leaves it", f.Path)
+			return fmt.Errorf("file %q for /etc is outside of it", f.Path)
 		}
 		file := filepath.Join(r.dir(), "etc", filepath.Clean(f.Path))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

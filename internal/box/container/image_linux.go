@@ -29,7 +29,7 @@ type image struct {
 func (e *engine) findImage(ctx context.Context, c box.Container, report box.Report) (image, error) {
 	switch {
 	case c.Image != "" && c.ImageTar != "":
-		return image{}, errors.New("an image is named or comes from a tar, not both")
+		return image{}, errors.New("name an image or a tar, not both")
 	case c.ImageTar != "":
 		return e.fromTar(ctx, c.ImageTar, report)
 	case c.Image != "":
@@ -50,7 +50,7 @@ func (e *engine) inspect(ctx context.Context, ref string) (image, error) {
 		Config struct{ Env []string }
 	}
 	if err := json.Unmarshal(out, &found); err != nil || len(found) != 1 || found[0].ID == "" {
-		return image{}, fmt.Errorf("inspect image %s: %w", ref, errors.Join(err, errors.New("not one with an id")))
+		return image{}, fmt.Errorf("inspect image %s: %w", ref, errors.Join(err, errors.New("it has no id")))
 	}
 	return image{ID: found[0].ID, Env: found[0].Config.Env}, nil
 }
@@ -161,7 +161,7 @@ func looksSaved(in *bufio.Reader) (bool, error) {
 			return false, errors.New("it holds neither an image nor a root")
 		}
 		if err != nil {
-			return false, fmt.Errorf("not a tar, or one packed in another way than gzip: %w", err)
+			return false, fmt.Errorf("neither a plain tar nor one compressed with gzip: %w", err)
 		}
 		switch name := path.Clean(h.Name); {
 		case name == "manifest.json", name == "oci-layout", name == "index.json":

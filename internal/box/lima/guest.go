@@ -86,7 +86,7 @@ const helloTime = 5 * time.Minute
 // hello waits for cco's guest and returns its version.
 func (d *Driver) hello(ctx context.Context, b *box.Box) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, helloTime,
-		errors.New("cco's part in the machine does not answer: try `cco box provision "+b.Name+"`"))
+		errors.New("cco's guest in the machine does not answer: try `cco box provision "+b.Name+"`"))
 	defer cancel()
 	for {
 		version, err := d.inside.Hello(ctx, b)

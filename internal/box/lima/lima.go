@@ -94,7 +94,7 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 		return &box.StaleError{Name: b.Name, Why: "Lima has a machine of that name that this cco did not make",
 			Mend: "choose another name, or `limactl delete " + b.Name + "` first"}
 	case i.Status == uninitialized, i.Status == installing, !madeFrom(b, text):
-		report("removing what an earlier try has left")
+		report("removing the leftovers of an earlier attempt")
 		if err := d.remove(ctx, b); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (d *Driver) up(ctx context.Context, b *box.Box, report box.Report) error {
 	if !i.shows(b.Exchange) {
 		return &box.StaleError{
 			Name: b.Name, Why: "its machine does not see " + b.Exchange + ": it was made before, or for another data directory",
-			Mend: "make it anew: `cco box destroy " + b.Name + " && cco box create " + b.Name + " --backend lima`",
+			Mend: "make it again: `cco box destroy " + b.Name + " && cco box create " + b.Name + " --backend lima`",
 		}
 	}
 	switch i.Status {

@@ -57,7 +57,7 @@ func (i *instance) goArch() (string, error) {
 	if arch, ok := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[i.Arch]; ok {
 		return arch, nil
 	}
-	return "", fmt.Errorf("machine %s is of the architecture %q, for which there is no cco", i.Name, i.Arch)
+	return "", fmt.Errorf("machine %s has the architecture %q, which cco does not support", i.Name, i.Arch)
 }
 
 // shows says whether the machine sees a directory as its exchange.

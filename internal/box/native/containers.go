@@ -25,7 +25,7 @@ var policyJSON string
 // checkNested refuses a box with containers unless the host is a machine made for boxes.
 func (d *starter) checkNested(b *box.Box) error {
 	if b.Spec.VM.Containers && !d.opts.Nested {
-		return errors.New("containers in a native box: only a virtual machine's may have them")
+		return errors.New("only native boxes in a virtual machine may run containers")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestHostsRefuseNestedBoxes(t *testing.T) {
 		"setup": d.Provision(t.Context(), &box.Box{Name: b.Name, Dir: b.Dir, Exchange: b.Exchange,
 			Spec: box.Spec{Setup: []string{"true"}, VM: b.Spec.VM}}, nil, nil),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "only a virtual machine's") {
+		if err == nil || !strings.Contains(err.Error(), "only native boxes in a virtual machine") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

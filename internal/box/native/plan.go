@@ -43,7 +43,7 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 	p.Mounts = append(p.Mounts, r.Mounts...)
 	for _, f := range e.Etc {
 		if !filepath.IsLocal(f.Path) {
-			return nil, fmt.Errorf("file %q for /etc leaves it", f.Path)
+			return nil, fmt.Errorf("file %q for /etc is outside of it", f.Path)
 		}
 		p.Files = append(p.Files, jail.File{Path: path.Join("/etc", f.Path), Data: f.Data,
 			Mode: uint32(f.Mode.Perm() &^ 0o222)})

@@ -266,7 +266,7 @@ func doorRelay(b *Bait) string {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return "the host did not try, which shows nothing"
+	return "the host did not try, so this shows nothing"
 }
 
 // dial says by its exit status whether a socket can be reached.

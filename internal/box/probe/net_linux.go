@@ -56,7 +56,7 @@ func laterSocket(b *Bait) string {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return "the host made none, which shows nothing"
+	return "the host made none, so this shows nothing"
 }
 
 func reach(kind int, socket string) string {

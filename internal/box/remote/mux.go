@@ -113,7 +113,7 @@ func (m *mux) read() {
 		}
 		n := binary.BigEndian.Uint32(head[5:])
 		if n > maxFrame {
-			m.fail(fmt.Errorf("a frame of %d bytes came", n))
+			m.fail(fmt.Errorf("received a frame of %d bytes", n))
 			_ = m.conn.Close()
 			return
 		}
@@ -193,7 +193,7 @@ func (s *stream) handleFrame(kind byte, payload []byte) error {
 	switch kind {
 	case frameData:
 		if len(s.buf)+len(payload) > window {
-			return errors.New("more came on a stream than its window holds")
+			return errors.New("received more on a stream than its window holds")
 		}
 		s.buf = append(s.buf, payload...)
 	case frameEnd:
@@ -205,14 +205,14 @@ func (s *stream) handleFrame(kind byte, payload []byte) error {
 		}
 	case frameCredit:
 		if len(payload) != 4 {
-			return errors.New("a credit of no number came")
+			return errors.New("received a credit that is not a number")
 		}
 		s.credit += int(binary.BigEndian.Uint32(payload))
 		if s.credit > window {
-			return errors.New("more credit came than was spent")
+			return errors.New("received more credit than was used")
 		}
 	default:
-		return fmt.Errorf("a frame of unknown kind %d came", kind)
+		return fmt.Errorf("received a frame of unknown kind %d", kind)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec)
 			return err
 		}
 		if s.kind != kind {
-			return fmt.Errorf("stream %q came where %q should", s.kind, kind)
+			return fmt.Errorf("received stream %q instead of %q", s.kind, kind)
 		}
 		streams[i] = s
 	}

@@ -75,7 +75,7 @@ func (s *Server) handle(ctx context.Context, conn net.Conn) {
 	a.in = json.NewDecoder(a.control)
 	var r request
 	if err := decodeLine(a.in, &r); err != nil {
-		a.send(reply{Done: true, Fault: newFault(fmt.Errorf("another version of cco has called: %w", err))})
+		a.send(reply{Done: true, Fault: newFault(fmt.Errorf("the caller is another version of cco: %w", err))})
 		return
 	}
 	got, err := a.dispatch(ctx, cancel, r)

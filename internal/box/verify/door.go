@@ -126,7 +126,7 @@ func (t *trial) throughDoor(ctx context.Context) error {
 		return err
 	}
 	if t.found[probe.Control].Held {
-		return errors.New("the door lets through nothing at all, which shows nothing")
+		return errors.New("the door blocks everything, so the probes show nothing")
 	}
 	t.outside(ctx)
 	t.behind.mu.Lock()

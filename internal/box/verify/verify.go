@@ -213,7 +213,7 @@ func (t *trial) bounds(ctx context.Context) error {
 	tries := []try{{probe.Processes, []string{"spawn", "400"}}}
 	for _, kind := range probe.Meals() {
 		if kind == probe.Segment && !t.found[probe.OutsideIPC].Held {
-			t.breach(probe.Memory, "System V memory is the host's, and nothing bounds it")
+			t.breach(probe.Memory, "System V memory is the host's, and nothing limits it")
 			continue // memory taken there would stay with the host
 		}
 		tries = append(tries, try{probe.Memory, []string{"eat", "512", kind}})
@@ -270,7 +270,7 @@ func (t *trial) survivor() {
 	file := filepath.Join(t.box.Exchange, t.mine, "survivor")
 	before, err := os.Stat(file)
 	if err != nil {
-		t.breach(probe.Survivor, "it never started, which shows nothing")
+		t.breach(probe.Survivor, "it never started, so this shows nothing")
 		return
 	}
 	for range 20 {

@@ -75,7 +75,7 @@ func (at site) suits() error {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Getuid() {
 		return &box.Unavailable{
 			What: "the kernel's isolation", Why: fmt.Sprintf(
-				"the repository belongs to the user with id %d, whom an agent of yours is not", sys.Uid),
+				"the repository belongs to the user with id %d, and your agents run as another user", sys.Uid),
 			Mend: "run cco as that user, or accept the weaker mode " + AcceptNoKernel,
 		}
 	}

@@ -128,7 +128,7 @@ func findAdmin(common, workspace string) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("find the worktree %s in %s: there are %d of it", workspace, common, len(found))
+		return "", fmt.Errorf("find the worktree %s in %s: found %d", workspace, common, len(found))
 	}
 	return found[0], nil
 }

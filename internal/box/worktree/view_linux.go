@@ -99,7 +99,7 @@ func (v *view) etc(p *jail.Plan, files []box.File) error {
 	ours := map[string]bool{".": true} // the files, and every directory on the way to one
 	for _, f := range files {
 		if !filepath.IsLocal(f.Path) {
-			return fmt.Errorf("file %q for /etc leaves it", f.Path)
+			return fmt.Errorf("file %q for /etc is outside of it", f.Path)
 		}
 		name := filepath.Clean(f.Path)
 		p.Files = append(p.Files, jail.File{Path: filepath.Join("/etc", name), Data: f.Data,

@@ -37,7 +37,7 @@ func Main(args []string) int {
 		return help(args[1], args[2])
 	}
 	if len(args) < 3 || args[1] != "--" {
-		return complain(2, errors.New("it wants SOCKET -- ARGV"))
+		return complain(2, errors.New("want SOCKET -- ARGV"))
 	}
 	socket, err := filepath.Abs(args[0])
 	if err != nil {
@@ -83,7 +83,7 @@ func startHelper(socket string) (address string, err error) {
 	defer func() { _ = l.Close() }()
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
-		return "", fmt.Errorf("no port of TCP: %T", l)
+		return "", fmt.Errorf("not a TCP port: %T", l)
 	}
 	port, err := tcp.File()
 	if err != nil {

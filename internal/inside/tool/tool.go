@@ -45,7 +45,7 @@ func Main(args []string) int {
 		return jail.Main()
 	case "contain":
 		if len(args) != 2 {
-			return fail(2, errors.New("contain wants one socket"))
+			return fail(2, errors.New("contain needs one socket"))
 		}
 		return jail.Contain(args[1])
 	case "probe":
@@ -106,7 +106,7 @@ func runScript(args []string) int {
 	defer stop()
 	workspace, exchange := os.Getenv("CCO_WORKSPACE"), os.Getenv("CCO_EXCHANGE")
 	if len(args) != 1 || workspace == "" || exchange == "" {
-		return fail(2, errors.New("script wants one plan, CCO_WORKSPACE and CCO_EXCHANGE"))
+		return fail(2, errors.New("script needs one plan, CCO_WORKSPACE and CCO_EXCHANGE"))
 	}
 	err := script.Run(ctx, script.Options{
 		Plan: args[0], Workspace: filepath.Clean(workspace), Exchange: exchange, Out: os.Stdout, Err: os.Stderr,

@@ -67,7 +67,7 @@ func receiveFDs(control int) ([]int, error) {
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err == nil && len(fds) != ContainedFDs {
-		err = fmt.Errorf("%d descriptors came", len(fds))
+		err = fmt.Errorf("received %d descriptors", len(fds))
 	}
 	return fds, err
 }
