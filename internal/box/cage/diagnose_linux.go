@@ -24,13 +24,13 @@ func Diagnose(err error) error {
 		return fmt.Errorf("find cco-box: %w", err)
 	}
 	if why, mend := blocked(os.Getuid(), readSwitch); why != "" {
-		return &box.Unavailable{What: "user namespaces", Why: why, Mend: mend}
+		return &box.Unavailable{What: "support for user namespaces", Why: why, Mend: mend}
 	}
 	switch {
 	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EINVAL):
-		return &box.Unavailable{What: "namespaces", Why: err.Error(), Mend: "use Linux 5.12 or newer"}
+		return &box.Unavailable{What: "support for namespaces", Why: err.Error(), Mend: "use Linux 5.12 or newer"}
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
-		return &box.Unavailable{What: "user namespaces", Why: err.Error() +
+		return &box.Unavailable{What: "support for user namespaces", Why: err.Error() +
 			": something around cco forbids them, perhaps a container's seccomp filter",
 			Mend: "run cco outside of the container, or the container with --security-opt seccomp=unconfined"}
 	}

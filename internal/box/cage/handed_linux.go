@@ -68,7 +68,8 @@ func (h handed) mapTo(pid int) error {
 		attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(space.Fd())}
 		if err := unix.MountSetattr(int(tree.Fd()), "", unix.AT_EMPTY_PATH, &attr); err != nil {
 			return &box.Unavailable{
-				What: "idmapped mounts", Why: fmt.Sprintf("%s: %v", tree.Name(), err), Mend: "run cco as an ordinary user",
+				What: "support for idmapped mounts", Why: fmt.Sprintf("%s: %v", tree.Name(), err),
+				Mend: "run cco as an ordinary user",
 			}
 		}
 	}

@@ -163,7 +163,7 @@ func TestMissingLayers(t *testing.T) {
 
 func TestBlockedNamespacesAreNotAccepted(t *testing.T) {
 	v := onKernelWithout(t, "userns")
-	if v.What != "user namespaces" || v.Accepted == "<nil>" {
+	if v.What != "support for user namespaces" || v.Accepted == "<nil>" {
 		t.Errorf("%+v", v)
 	}
 }
