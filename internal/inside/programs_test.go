@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,6 +73,36 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 			}
 			if len(r.Lost) > 0 || !f.has("left.txt", "left") || !f.has("b.txt", "b") {
 				t.Errorf("%+v, with %s committed", r, head)
+			}
+		})
+	}
+}
+
+// Guards against settings that name a FIFO, for which git waits: nothing came back, and nothing could be ended.
+func TestPublishWaitsForNoFIFO(t *testing.T) {
+	for name, agent := range map[string]func(f *fixture, w, fifo string){
+		"included":         func(f *fixture, w, fifo string) { f.git(w, "config", "include.path", fifo) },
+		"on a condition":   func(f *fixture, w, fifo string) { f.git(w, "config", "includeIf.gitdir:/.path", fifo) },
+		"excludes":         func(f *fixture, w, fifo string) { f.git(w, "config", "core.excludesFile", fifo) },
+		"attributes":       func(f *fixture, w, fifo string) { f.git(w, "config", "core.attributesFile", fifo) },
+		"of a worktree":    func(f *fixture, w, fifo string) { f.write(w, ".git/config.worktree", "[include]\npath="+fifo) },
+		"in what is named": func(f *fixture, w, fifo string) { f.write(w, ".git/more", "[include]\n\tpath = "+fifo) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.send()
+			f.receive()
+			w := f.job.Workspace
+			f.write(w, "b.txt", "b")
+			head := f.commit(w, "work")
+			f.write(w, "left.txt", "left")
+			f.git(w, "config", "extensions.worktreeConfig", "true")
+			f.git(w, "config", "include.path", "more")
+			fifo := filepath.Join(t.TempDir(), "fifo")
+			must.Do(t, syscall.Mkfifo(fifo, 0o600))
+			agent(f, w, fifo)
+			if r := f.publish(); r.Head != head || len(r.Lost) > 0 || !f.has("left.txt", "left") {
+				t.Errorf("%+v", r)
 			}
 		})
 	}

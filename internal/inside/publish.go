@@ -42,6 +42,7 @@ func Publish(ctx context.Context, j Job) error {
 
 func collect(ctx context.Context, j Job) (Result, error) {
 	unlock(j)
+	dropIncludes(ctx, j)
 	work := repo{dir: j.Workspace}
 	r := Result{Session: j.Session, Base: j.Base, NoWip: j.NoWip}
 	at, err := place{}, sweep(j)
