@@ -15,7 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// box is a workspace, a store and an exchange directory as a box has them, with a host repository that sends.
+// fixture is a workspace, a store and an exchange directory as a box has them, with a host repository that sends.
 type fixture struct {
 	t    *testing.T
 	host string
