@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/proc"
@@ -50,72 +49,23 @@ The exit status is the command's.`,
 }
 
 func (a *commands) shell(ctx context.Context, cfg config.Config, name, id string, net bool, argv []string) error {
-	e := box.Exec{Session: id, Argv: argv}
-	b, d, err := a.enter(ctx, name, &e)
-	if err != nil {
-		return err
-	}
-	if net {
-		out, err := a.OpenDoor(ctx, b, "shell")
-		if err != nil {
-			return err
-		}
-		defer out.Close()
-		if e.Way = out.Way(); e.Way == nil {
-			return &app.NoNetworkError{Box: b.Name}
-		}
-	}
 	if len(argv) == 0 {
-		e.Argv = []string{"/bin/bash", "-l"}
+		argv = []string{"/bin/bash", "-l"}
 	}
-	if a.IO.InTTY && a.IO.OutTTY {
-		err = a.onPty(ctx, cfg, e, func(e box.Exec) error { return d.Run(ctx, b, e) })
-	} else {
+	err := a.Enter(ctx, name, net, box.Exec{Session: id, Argv: argv}, func(e box.Exec, run func(box.Exec) error) error {
+		if a.IO.InTTY && a.IO.OutTTY {
+			return a.onPty(ctx, cfg, e, run)
+		}
 		var done func()
 		e.Stdin = a.IO.In
 		e.Stdout, e.Stderr, done = a.tamed()
-		err = d.Run(ctx, b, e)
-		done()
-	}
+		defer done()
+		return run(e)
+	})
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		return &statusError{exit.Code}
 	}
 	return err
-}
-
-// enter finds the box that a shell is for, and refuses one that is frozen. The store is opened only if it is needed:
-// that takes longer than entering the box.
-func (a *commands) enter(ctx context.Context, name string, e *box.Exec) (*box.Box, box.Driver, error) {
-	if e.Session == "" {
-		boxes, err := a.Boxes()
-		if err != nil {
-			return nil, nil, err
-		}
-		b, d, err := boxes.Ready(ctx, name)
-		if _, shared := d.(box.Sharer); err != nil || !shared {
-			return b, d, err
-		}
-	}
-	s, done, err := a.Sessions(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	if e.Session != "" {
-		rec, err := s.Enter(ctx, e.Session)
-		if err != nil {
-			return nil, nil, err
-		}
-		name, e.Repo = rec.Box, rec.RepoKey
-		if e.ReadOnly = rec.Live(); e.ReadOnly {
-			a.IO.Say("session %s is at work: its workspace is read-only here", rec.ID)
-		}
-	}
-	b, d, err := s.Boxes.Ready(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	return b, d, s.Thawed(ctx, b, d)
 }
 
 // onPty runs a program on a terminal of its own: it never gets the user's, where it could inject keys.
