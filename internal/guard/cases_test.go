@@ -9,6 +9,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // site is a directory tree with a host repository and a linked worktree.
@@ -21,10 +22,7 @@ type site struct {
 // a linked worktree is written by hand, so that the tests need no git.
 func newSite(t *testing.T, nested bool) site {
 	t.Helper()
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	s := site{home: base + "/home/dev", host: base + "/src/widget", worktree: base + "/src/widget-task",
 		out: base + "/other"}
 	if nested {
@@ -49,14 +47,9 @@ func newSite(t *testing.T, nested bool) site {
 	mustWrite(t, s.worktree+"/README.md", "x\n")
 	for name, target := range map[string]string{"link-out": s.out, "link-host": s.host, "link-in": "src",
 		"link-file": s.out + "/notes.txt", "deep/up": "../.."} {
-		if err := os.Symlink(target, filepath.Join(s.worktree, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, filepath.Join(s.worktree, name)))
 	}
-	s.policy, err = discover.Policy(s.worktree, "", s.home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.policy = must.Get(discover.Policy(s.worktree, "", s.home))(t)
 	// The tests' own directories are below the temporary directory, which
 	// only here must not count as scratch.
 	s.policy.Scratch = []string{"/tmp", "/var/tmp"}
@@ -68,17 +61,13 @@ func newSite(t *testing.T, nested bool) site {
 
 func mustMkdir(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(dir, 0o755))
 }
 
 func mustWrite(t *testing.T, name, content string) {
 	t.Helper()
 	mustMkdir(t, filepath.Dir(name))
-	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(content), 0o644))
 }
 
 // fill replaces the placeholders of a case.
@@ -98,10 +87,7 @@ type labelled struct{ class, rule, command string }
 
 func readCases(t *testing.T, name string) []labelled {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("testdata", name)))(t)
 	var out []labelled
 	class := ""
 	for line := range strings.Lines(string(data)) {

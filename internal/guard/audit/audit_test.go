@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func newLog(t *testing.T) *Log {
@@ -47,10 +49,7 @@ func TestManyWritersKeepLinesWhole(t *testing.T) {
 	wg.Wait()
 	lines := 0
 	for _, name := range []string{l.File + ".1", l.File} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(name))(t)
 		if int64(len(data)) > l.Max+1024 {
 			t.Errorf("%s has %d bytes", name, len(data))
 		}
@@ -81,9 +80,7 @@ func TestEntriesAreCleaned(t *testing.T) {
 		string(e.Input) != `{"a":1}` {
 		t.Errorf("%q %q %s", e.Reason[:20], e.Cwd, e.Input)
 	}
-	if err := l.Add(Entry{Kind: Denial, Input: json.RawMessage(`"` + strings.Repeat("x", maxInput) + `"`)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Add(Entry{Kind: Denial, Input: json.RawMessage(`"` + strings.Repeat("x", maxInput) + `"`)}))
 	if e := entries(t, l)[1]; e.Input != nil {
 		t.Error("a huge input was kept")
 	}
@@ -92,9 +89,7 @@ func TestEntriesAreCleaned(t *testing.T) {
 func TestALinkInPlaceOfTheLogIsNotFollowed(t *testing.T) {
 	l := newLog(t)
 	target := filepath.Join(t.TempDir(), "precious")
-	if err := os.Symlink(target, l.File); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(target, l.File))
 	if err := l.Add(Entry{Kind: Denial}); err == nil {
 		t.Error("it was written")
 	}
@@ -108,10 +103,7 @@ func serve(t *testing.T, l *Log) (socket string, stop func()) {
 	t.Helper()
 	t.Chdir(t.TempDir()) // a socket's name must be short, and so is relative
 	socket = "s"
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("unix", socket))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Receive(ctx, listener, l, "3f9c01aa") }()
@@ -126,10 +118,7 @@ func serve(t *testing.T, l *Log) (socket string, stop func()) {
 // send writes and waits until the receiver has taken it.
 func send(t *testing.T, socket, text string) {
 	t.Helper()
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("unix", socket))(t)
 	_, _ = conn.Write([]byte(text)) // the receiver may have had enough
 	_ = conn.(*net.UnixConn).CloseWrite()
 	_, _ = conn.Read(make([]byte, 1)) // it closes when it is done
@@ -191,9 +180,7 @@ func TestFollowSeesNewEntriesAcrossRotation(t *testing.T) {
 	l.Max = 400
 	add := func(reason string) {
 		t.Helper()
-		if err := l.Add(Entry{Kind: Denial, Reason: reason + strings.Repeat(".", 100)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Add(Entry{Kind: Denial, Reason: reason + strings.Repeat(".", 100)}))
 	}
 	add("0")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

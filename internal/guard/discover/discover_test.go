@@ -6,16 +6,13 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/guard/discover"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func write(t *testing.T, name, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(content), 0o644))
 }
 
 func TestLinkedWorktree(t *testing.T) {
@@ -26,10 +23,7 @@ func TestLinkedWorktree(t *testing.T) {
 	write(t, own+"/commondir", "../..\n")
 	write(t, own+"/HEAD", "ref: refs/heads/agent/x\n")
 	write(t, host+"/.git/config", "[remote \"origin\"]\n\turl = https://example.com/r\n[branch \"x\"]\n\turl = no\n")
-	p, err := discover.Policy(tree, "", base+"/home")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(discover.Policy(tree, "", base+"/home"))(t)
 	if !p.Linked || p.Host != host || p.GitDir != own || p.GitCommonDir != host+"/.git" || p.Branch != "agent/x" {
 		t.Errorf("got %+v", p)
 	}
@@ -41,10 +35,7 @@ func TestLinkedWorktree(t *testing.T) {
 func TestCloneOfItsOwn(t *testing.T) {
 	tree := t.TempDir()
 	write(t, tree+"/.git/HEAD", "0123456789\n")
-	p, err := discover.Policy(tree, "", "/h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(discover.Policy(tree, "", "/h"))(t)
 	if p.Linked || p.Host != "" || p.GitDir != tree+"/.git" || p.Branch != "" {
 		t.Errorf("got %+v", p)
 	}

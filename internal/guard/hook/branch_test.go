@@ -8,16 +8,14 @@ import (
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Guards against an agent that may make a branch and then not commit to it, and
 // against commits to a branch that was there before the worktree.
 func TestCommitsGoToBranchesMadeInTheWorktree(t *testing.T) {
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	host, worktree := base+"/host", base+"/task"
 	git := func(dir string, at string, args ...string) {
 		t.Helper()
@@ -31,10 +29,7 @@ func TestCommitsGoToBranchesMadeInTheWorktree(t *testing.T) {
 	git(host, "1700000000", "commit", "-q", "--allow-empty", "-m", "first")
 	git(host, "1700000000", "branch", "release")
 	git(host, "1700000100", "worktree", "add", "-q", "-b", "agent/task", worktree)
-	policy, err := discover.Policy(worktree, host, base+"/home")
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(discover.Policy(worktree, host, base+"/home"))(t)
 	policy.Scratch = nil
 	commit := func() guard.Verdict {
 		call := hook.OnBranch(policy, guard.Command(worktree, "git commit -am x"))

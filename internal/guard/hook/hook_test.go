@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // run answers one call under a policy whose workspace is returned too.
@@ -33,14 +34,9 @@ func run(t *testing.T, h hook.Hook, input string) (code int, out, words string) 
 
 func writePolicy(t *testing.T, workspace, socket string) string {
 	t.Helper()
-	data, err := json.Marshal(guard.Policy{Workspace: workspace, Host: "/w/host", Home: "/h", AuditSocket: socket})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(guard.Policy{Workspace: workspace, Host: "/w/host", Home: "/h", AuditSocket: socket}))(t)
 	name := filepath.Join(t.TempDir(), "policy.json")
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, data, 0o644))
 	return name
 }
 
@@ -91,9 +87,7 @@ func TestDenialIsExitTwoWithWords(t *testing.T) {
 func TestEveryFailureDenies(t *testing.T) {
 	big := `{"cwd":"/w/task","tool_name":"Bash","tool_input":{"command":"` + strings.Repeat("a", hook.MaxInput) + `"}}`
 	broken := filepath.Join(t.TempDir(), "broken.json")
-	if err := os.WriteFile(broken, []byte(`{"workspace":`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(broken, []byte(`{"workspace":`), 0o644))
 	for name, c := range map[string]struct {
 		h     hook.Hook
 		input string
@@ -168,10 +162,7 @@ func TestInputInPieces(t *testing.T) {
 
 func TestDenialsReachTheLog(t *testing.T) {
 	for _, network := range []string{"unix", "unixgram"} {
-		dir, err := os.MkdirTemp("", "log") //nolint:usetesting // short, for the limit on socket names
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := must.Get(os.MkdirTemp("", "log"))(t) //nolint:usetesting // short, for the limit on socket names
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })
 		socket := filepath.Join(dir, "s")
 		lines := listen(t, network, socket)
@@ -186,9 +177,7 @@ func TestDenialsReachTheLog(t *testing.T) {
 			Tool              string          `json:"tool_name"`
 			Input             json.RawMessage `json:"tool_input"`
 		}
-		if err := json.Unmarshal([]byte(<-lines), &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(<-lines), &got))
 		if got.Agent != "codex" || got.Rule != "leaves-workspace" || got.Path != "/w/host" || got.Tool != "Bash" ||
 			!got.Time.Equal(now) || len(got.Input) == 0 {
 			t.Errorf("%s: %+v", network, got)
@@ -202,10 +191,7 @@ func listen(t *testing.T, network, name string) <-chan string {
 	lines := make(chan string, 1)
 	var lc net.ListenConfig
 	if network == "unixgram" {
-		c, err := lc.ListenPacket(t.Context(), network, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(lc.ListenPacket(t.Context(), network, name))(t)
 		t.Cleanup(func() { _ = c.Close() })
 		go func() {
 			buf := make([]byte, 1<<16)
@@ -214,10 +200,7 @@ func listen(t *testing.T, network, name string) <-chan string {
 		}()
 		return lines
 	}
-	l, err := lc.Listen(t.Context(), network, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lc.Listen(t.Context(), network, name))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		c, err := l.Accept()

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
 )
@@ -23,29 +24,20 @@ type site struct {
 
 func newSite(t *testing.T) site {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	s := site{host: filepath.Join(root, "host"), wt: filepath.Join(root, "wt"), home: filepath.Join(root, "home")}
 	s.mark = filepath.Join(s.host, "ran")
 	guardBinary := filepath.Join(root, "bin", "cco-guard")
 	run := func(argv ...string) {
 		t.Helper()
 		env := append(os.Environ(), "CGO_ENABLED=0", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-		if err := proc.Run(t.Context(), proc.Cmd{Argv: argv, Env: env}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: argv, Env: env}))
 	}
-	if err := programs.Build(t.Context(), filepath.Dir(guardBinary), "cco-guard"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, programs.Build(t.Context(), filepath.Dir(guardBinary), "cco-guard"))
 	run("git", "init", "-q", s.host)
 	run("git", "-C", s.host, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "start")
 	run("git", "-C", s.host, "worktree", "add", "-q", s.wt, "-b", "feature")
-	if err := os.MkdirAll(filepath.Join(s.home, ".gemini"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(s.home, ".gemini"), 0o755))
 	s.put(t, filepath.Join(s.home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
 	s.Installation = settings.Installation{Dir: s.wt, State: filepath.Join(root, "data"), Guard: guardBinary,
 		Places: settings.Find(func(string) string { return "" }, s.home, "linux")}
@@ -54,23 +46,14 @@ func newSite(t *testing.T) site {
 
 func (s site) put(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 func (s site) install(t *testing.T, agent string) {
 	t.Helper()
-	p, err := discover.Policy(s.wt, s.host, s.home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Install(p, settings.Options{Agents: []string{agent}, Nonce: "nonce"}); err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(discover.Policy(s.wt, s.host, s.home))(t)
+	must.Do(t, s.Install(p, settings.Options{Agents: []string{agent}, Nonce: "nonce"}))
 }
 
 // escape is what no agent may do: it leaves a mark in the host repository.
@@ -202,9 +185,7 @@ func TestManagedSettingsHold(t *testing.T) {
 	t.Run("claude, guard gone", func(t *testing.T) {
 		s := newSite(t)
 		etc := s.etc(t)
-		if err := os.Remove(s.Guard); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(s.Guard))
 		m := agenttest.Serve(t, s.escape())
 		out := agenttest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home, Etc: etc}.Do(t)
 		if _, err := os.Lstat(s.mark); err == nil {
@@ -216,14 +197,8 @@ func TestManagedSettingsHold(t *testing.T) {
 func (s site) etc(t *testing.T) string {
 	t.Helper()
 	etc := agenttest.Etc(t)
-	p, err := discover.Policy(s.wt, s.host, s.home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := settings.PolicyFile(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(discover.Policy(s.wt, s.host, s.home))(t)
+	policy := must.Get(settings.PolicyFile(p))(t)
 	for _, f := range append(settings.Managed(s.Guard, settings.PolicyPath, "nonce"), policy) {
 		s.put(t, filepath.Join(etc, strings.TrimPrefix(f.Path, "/etc/")), string(f.Data))
 	}

@@ -10,14 +10,12 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func place(t *testing.T) Installation {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	i := Installation{
 		Dir: filepath.Join(root, "work tree's"), State: filepath.Join(root, "data", "state"),
 		Guard: filepath.Join(root, "bin", "cco-guard"),
@@ -30,43 +28,30 @@ func place(t *testing.T) Installation {
 		},
 	}
 	for _, dir := range []string{i.Dir, filepath.Dir(i.Guard)} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o755))
 	}
 	// It denies what the real one denies when Check asks, and allows the rest.
 	write(t, i.Guard, "#!/bin/sh\ngrep -q 'cd /' && { echo denied >&2; exit 2; }\nexit 0\n")
-	if err := os.Chmod(i.Guard, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(i.Guard, 0o755))
 	return i
 }
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(text), 0o640))
 }
 
 func content(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(name))(t)
 	return string(data)
 }
 
 func (i Installation) mustInstall(t *testing.T, system bool, agents ...string) {
 	t.Helper()
 	p := guard.Policy{Workspace: i.Dir}
-	if err := i.Install(p, Options{Agents: agents, System: system, Nonce: "nonce"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Install(p, Options{Agents: agents, System: system, Nonce: "nonce"}))
 }
 
 // off names what Check holds against the guard.
@@ -152,9 +137,7 @@ func TestTwoWorktreesShareTheUsersFiles(t *testing.T) {
 	one := place(t)
 	two := one
 	two.Dir, two.State = one.Dir+"2", one.State+"2"
-	if err := os.Mkdir(two.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(two.Dir, 0o755))
 	codex := one.Places.file("codex", "")
 	write(t, codex, "model = \"x\"\n")
 	one.mustInstall(t, false, "codex", "gemini")
@@ -195,13 +178,9 @@ func TestModeAndLinksOfTheUsersFilesStay(t *testing.T) {
 	i := place(t)
 	real := filepath.Join(filepath.Dir(i.Places.Codex), "dotfiles", "codex.toml")
 	write(t, real, "a = 1\n")
-	if err := os.MkdirAll(i.Places.Codex, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(i.Places.Codex, 0o700))
 	link := filepath.Join(i.Places.Codex, "config.toml")
-	if err := os.Symlink(real, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(real, link))
 	i.mustInstall(t, false, "codex")
 	if to, err := os.Readlink(link); err != nil || to != real {
 		t.Errorf("the link is %q, %v", to, err)
