@@ -110,6 +110,9 @@ func (a *commands) pulled(r session.PullResult) {
 	id := r.Session.ID
 	if r.Again {
 		a.IO.Printf("Session %s was pulled already: %s is at %s\n", id, r.Ref, short(r.Tip))
+		if r.WipRef != "" {
+			a.IO.Say("what it left uncommitted is at %s: `git cherry-pick %s` adds it to your branch", r.WipRef, r.WipRef)
+		}
 		a.notBrought(r)
 		return
 	}

@@ -84,6 +84,9 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 		n, err := s.newsOf(ctx, rec, o)
 		if err != nil || !n.any {
 			r.Lost, r.Left = n.Lost, o.NoWip && n.Wip != "" && n.Wip != rec.Wip
+			if o.WithWip && rec.Wip != "" {
+				r.WipRef = r.Ref + "-wip"
+			}
 			return r, err
 		}
 		rec = n.session
