@@ -1,4 +1,4 @@
-# make demo and make test need Go, git and make; what else they use they install, or say in one line what is missing.
+# make demo and make test need Go, git and make; they install everything else, or say in one line what is missing.
 SHELL := /bin/bash
 export CGO_ENABLED ?= 0
 

@@ -23,8 +23,8 @@ type offered struct {
 // nested finds the tools that codex offers to newer models inside of its tool for JavaScript.
 var nested = regexp.MustCompile("(?m)^### `([a-z_]+)`$")
 
-// toolsIn finds the tools in a request, whatever its protocol. They are named as hooks are told: codex puts the name of
-// a namespace before them, and nothing between.
+// toolsIn finds the tools in a request of any protocol. They are named as hooks are told: codex puts the name of a
+// namespace before them, and nothing between.
 func toolsIn(v any, space string) (list []offered) {
 	switch v := v.(type) {
 	case []any:

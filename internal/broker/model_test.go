@@ -236,7 +236,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// The key must not come back, whatever the model's host says: in a header, in an error, in a stream, cut into pieces.
+// The key must not come back in any answer of the model's host: in a header, in an error, in a stream, cut into pieces.
 func TestTheKeyNeverComesBack(t *testing.T) {
 	var bodies bytes.Buffer
 	u, _ := upstream(t, "anthropic", func(w http.ResponseWriter, r *http.Request) {

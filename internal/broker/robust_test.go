@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Whatever a client sends, it gets an answer or is cut off, and the next one is served.
+// Every client gets an answer or is cut off, and the next one is served.
 func TestGarbageHarmsNobody(t *testing.T) {
 	u, _ := upstream(t, "anthropic", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
 	tr := open(t, Config{Models: []Upstream{u}, Timeouts: Timeouts{Header: 200 * time.Millisecond}})
@@ -222,8 +222,7 @@ func TestMoreConnectionsThanThereArePlacesWait(t *testing.T) {
 	}
 }
 
-// Guards against money that is forgotten when a session ends with requests under way: who closes the door asks it next
-// what was spent.
+// Guards against losing costs when a session ends with requests under way: Spent is read right after Close.
 func TestWhatIsUnderWayIsPaidWhenTheDoorCloses(t *testing.T) {
 	begun := make(chan struct{}, maxModelCalls)
 	u, _ := upstream(t, "openai", func(_ http.ResponseWriter, r *http.Request) {

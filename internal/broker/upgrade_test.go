@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Guards against a raw tunnel behind the Host check: a server that takes an Upgrade, or switches unasked, and then
-// hears whatever the box says, for another host too.
+// Guards against a raw tunnel behind the Host check: a server that takes an Upgrade, or switches unasked, and then gets
+// everything that the box sends, even for another host.
 func TestNoProtocolBehindAPlainRequest(t *testing.T) {
 	const behind = "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"
 	for _, mode := range []Mode{ModeAllowlist, ModeOpen} {

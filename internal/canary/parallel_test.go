@@ -83,7 +83,7 @@ func TestFetchingIsOrdinaryAndTracking(t *testing.T) {
 	}
 }
 
-// What throws work away, or that no reflog explains, is not ordinary even if a user might have done it.
+// A change that discards work, or that no reflog explains, is not ordinary even if a user might have made it.
 func TestWhatNothingExplainsIsGrave(t *testing.T) {
 	for name, do := range map[string]func(*scene){
 		"reset": func(s *scene) {

@@ -16,7 +16,7 @@ type machineFlags struct {
 
 func (m *machineFlags) register(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&m.engine, "engine", "", "of containers: podman or docker (default: whichever is there, podman first)")
+	f.StringVar(&m.engine, "engine", "", "of containers: podman or docker (default: the installed one, podman first)")
 	f.StringVar(&m.runtime, "runtime", "", "the engine's runtime, such as runc or crun")
 	f.StringVar(&m.image, "image", "", "of containers: an image's name; of lima: a disk image's path")
 	f.StringVar(&m.imageTar, "image-tar", "",

@@ -68,7 +68,7 @@ claude: 4 turns, 2.0M tokens, $1.25
 	}
 }
 
-// Guards against an agent's words that drive the user's terminal, through whichever field they come.
+// Guards against an agent's text that drives the user's terminal, in any field.
 func TestAViewDisarmsEverything(t *testing.T) {
 	bad := "\x1b]0;x\x07\u202e\u009b\u200f\u2028\u200b"
 	input := must.Get(json.Marshal(map[string]string{"command": bad}))(t)

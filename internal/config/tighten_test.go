@@ -149,7 +149,7 @@ func TestNoRepositorySetsWhatIsTheUsers(t *testing.T) {
 	}
 }
 
-// What the user has set as loose as it can be is not in loose: these are compared with the defaults.
+// Settings that are already as loose as possible are not in loose: these are compared with the defaults.
 func TestTheDefaultNetworkIsNotLoosened(t *testing.T) {
 	for _, text := range []string{`mode = "open"`, `allow = ["evil.example"]`, `sets = ["npm"]`, `record_bodies = true`} {
 		got, warnings := mustLoad(t, sources(t, "", "[network]\n"+text+"\n"))

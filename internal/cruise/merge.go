@@ -242,7 +242,7 @@ func (m *machine) overrule(name string) {
 	}
 	m.st.Over = append(m.st.Over, name)
 	m.note("over-"+name, "the request for changes by "+code(name)+
-		" is passed over: whoever runs this said `cco cruise resume --over`.")
+		" is passed over: the user who runs this said `cco cruise resume --over`.")
 }
 
 // retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new

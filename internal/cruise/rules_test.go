@@ -209,7 +209,7 @@ func TestMoreRoundsLetAPhaseGoOn(t *testing.T) {
 	if _, err := st.Revive(Event{Kind: EventResume}, begin); err == nil || !strings.Contains(err.Error(), "--max-cost") {
 		t.Errorf("%v", err)
 	}
-	// One that was closed may have been opened again: whoever says so has it looked at.
+	// A closed request may have been opened again: a person who says so makes the phase look.
 	st.End = EndClosed
 	if again, err := st.Revive(Event{Kind: EventResume}, begin); err != nil || again.Stage != StageWatch {
 		t.Errorf("closed: %+v, %v", again.Stage, err)

@@ -36,7 +36,7 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 			t.Errorf("%q: end %q after %d rounds", body, st.End, st.Round)
 		}
 	}
-	// With the word it ends, unmerged, and says what is open; whoever resumes it begins with that.
+	// With the word it ends, unmerged, and says what is open; a resumed phase begins with that.
 	for name, news := range map[string][]Comment{
 		"behind it": {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]\nrename the flag later", time.Hour)},
 		"in another": {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour),

@@ -147,7 +147,7 @@ func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
 func (w *world) Push(_ context.Context, in PushIn) (Pushed, error) {
 	w.pushes = append(w.pushes, in)
 	w.order = append(w.order, "push "+in.New)
-	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush) // whoever speaks now saw it
+	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush) // comments from now on are about it
 }
 
 func (w *world) PullRequest(context.Context, PullRequestIn) (PullRequest, error) {

@@ -89,7 +89,7 @@ func TestOnceSaysOnceWhateverHappens(t *testing.T) {
 			if len(w.said) != c.said || (err != nil) != c.fails {
 				t.Fatalf("said %d times, %v", len(w.said), err)
 			}
-			// Whatever it was, saying it again says it at most once.
+			// In every case, saying it again posts it at most once.
 			w.plan = []string{"ok"}
 			p, err := w.once().Say(t.Context(), forge.Record{Key: "k", Kind: forge.OnPull})
 			if err != nil || len(w.said) != 1 || p.Again != (c.said == 1) {

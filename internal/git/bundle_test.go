@@ -85,7 +85,7 @@ func TestBundleSendsOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// Guards against sending whatever the branch is at when git gets to it.
+// Guards against sending the branch's commit at the time when git runs.
 func TestBundleHoldsTheCommitThatWasAskedFor(t *testing.T) {
 	user := gittest.New(t)
 	c := user.Commit("first", "a", "x\n")

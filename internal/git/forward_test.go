@@ -235,7 +235,7 @@ func TestBranchOfARealRebaseIsInUse(t *testing.T) {
 	}
 }
 
-// A kill can come at any point of the checkout. Whatever it leaves, the next try must finish.
+// A kill can come at any point of the checkout. The next try must finish in every case.
 func TestFastForwardGoesOnAfterAKill(t *testing.T) {
 	for name, left := range map[string]func(*gittest.Repo, string, string){
 		"some files written": func(u *gittest.Repo, _, _ string) {

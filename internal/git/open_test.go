@@ -64,7 +64,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(t.Context(), filepath.Join(outside, "missing")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
-	// What git says about the owner is only to be had from git as another user, or in this way.
+	// Git complains about the owner only as another user, or in this way.
 	h := Host{dir: user.Dir, env: environment(hardening())}.With("GIT_TEST_ASSUME_DIFFERENT_OWNER=1")
 	err := (&Repo{}).locate(t.Context(), h)
 	if e, ok := errors.AsType[*OwnershipError](err); !ok || e.Dir != user.Dir {

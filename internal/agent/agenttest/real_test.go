@@ -32,7 +32,7 @@ func TestRealCLIsUnderstandTheServer(t *testing.T) {
 					Calls: []Call{ShellCall("echo 1 >> one"), ShellCall("echo 2 >> two")}},
 				Write(filepath.Join(dir, "three"), "3\n"), Say("All is done."))
 			s.Fail(1, Fault{Status: 529})
-			if agent != "gemini" { // which ends when a stream is dropped, for whoever started it to go on
+			if agent != "gemini" { // gemini ends when a stream is dropped; its caller continues
 				s.Fail(3, Fault{Drop: InMiddle})
 			}
 			out := Run{Agent: agent, Model: s, Dir: dir, Home: home, Args: args}.Do(t)

@@ -126,7 +126,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.reply(w, r, p, turn{asked: q, Step: step}, fault)
 }
 
-// besides answers whatever is asked beside the conversation: how hard a task is, what to call it, whose turn it is.
+// besides answers requests outside the conversation: how hard a task is, what to call it, whose turn it is.
 const besides = `{"title":"Scripted","reasoning":"scripted","complexity_reasoning":"scripted","complexity_score":90,` +
 	`"next_speaker":"user"}`
 
@@ -191,7 +191,7 @@ type Request struct {
 	Heard string
 }
 
-// Key is the key or token that came with the request, in whichever way the protocol sends it.
+// Key is the key or token of the request, in any form that the protocol sends.
 func (r Request) Key() string {
 	for _, k := range []string{
 		r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"), r.Query.Get("key"),
@@ -204,7 +204,7 @@ func (r Request) Key() string {
 	return ""
 }
 
-// Text is every string in the request's body, so that words can be looked for whatever way they were quoted.
+// Text is every string in the request's body, so that words are found however they are quoted.
 func (r Request) Text() string { return stringsIn(r.Body) }
 
 // record keeps a request and says what is to go wrong with it.

@@ -66,7 +66,7 @@ func Ask(question string, options ...string) Step {
 	}}})
 }
 
-// ShellCall is a call of whichever tool runs commands.
+// ShellCall is a call of the tool that runs commands.
 func ShellCall(command string) Call {
 	return Call{as: func(tools []string) Call {
 		for _, t := range []struct{ tool, input string }{
@@ -89,7 +89,7 @@ func ShellCall(command string) Call {
 	}}
 }
 
-// WriteCall is a call of whichever tool writes a file; path is absolute.
+// WriteCall is a call of the tool that writes files; path is absolute.
 func WriteCall(path, content string) Call {
 	return Call{as: func(tools []string) Call {
 		for _, t := range []struct{ tool, path string }{{"Write", "file_path"}, {"write_file", "file_path"},

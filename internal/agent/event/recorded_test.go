@@ -84,7 +84,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// What the recordings must come to, whatever else is in them.
+// The results that the recordings must give.
 func TestRecordedEndings(t *testing.T) {
 	tests := []struct {
 		name      string

@@ -52,7 +52,7 @@ func TestInstallForAnotherPlatform(t *testing.T) {
 		if found, ok := Installed(data, a, at); !ok || found != p {
 			t.Errorf("found %+v, %v", found, ok)
 		}
-		// What this machine can't run is never found for it, and what is its own is no other's.
+		// Find never gives a program for another platform.
 		if found, err := Find(t.Context(), data, a); err == nil {
 			t.Errorf("found %+v for this machine", found)
 		}

@@ -27,7 +27,7 @@ func TestAStormPasses(t *testing.T) {
 	})
 }
 
-// An agent that is killed while it waits for its model leaves a commit and a change behind, and both can be had.
+// An agent that is killed while it waits for its model leaves a commit and a change behind, and both can be pulled.
 func TestAKilledAgentsWorkIsKept(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
 		w := newWork(t, agent, agenttest.Shell(

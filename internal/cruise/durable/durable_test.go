@@ -105,7 +105,7 @@ func TestAPhaseOfAnotherVersionIsGivenUpAndNotReplayed(t *testing.T) {
 	must.Do(t, e.Close())
 	e = open(t, dir, c)
 	defer func() { _ = e.Close() }()
-	for range 2 { // whoever takes it up may be killed before it has
+	for range 2 { // the process that takes it up may be killed too
 		if dead, err := e.Dead(); err != nil || !slices.Equal(dead, []string{"aaaaaaaa"}) {
 			t.Errorf("dead: %v, %v", dead, err)
 		}

@@ -86,7 +86,7 @@ func newCruise(s *stage, f *site, keys map[string]string) *cruise {
 	at := strings.Replace(f.url, "://", "://ada:"+f.tokens["ada"]+"@", 1) + "/ada/" + repoName + ".git"
 	g.Git("push", "-q", "--force", at, "HEAD:refs/heads/main")
 	g.Git("remote", "add", "origin", f.url+"/ada/"+repoName+".git")
-	// What a user has lying about must still lie there in the end.
+	// Uncommitted files of the user must still be there at the end.
 	g.Write("README.md", "demo, half rewritten\n")
 	g.Write("staged.txt", "staged\n")
 	g.Git("add", "staged.txt")

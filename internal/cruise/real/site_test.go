@@ -37,7 +37,7 @@ func onGitea(t *testing.T) *site {
 	return &site{name: "gitea", url: g.URL, api: "/api/v1", dir: g.Dir, tokens: g.Tokens}
 }
 
-// onGitHub is a fake, because there is no other GitHub to be had. Its reviewer has the token of the other forge's: cco
+// onGitHub is a fake, because tests can't use the real GitHub. Its reviewer has the token of the other forge's: cco
 // knows one.
 func onGitHub(t *testing.T, reviewer string) *site {
 	t.Helper()

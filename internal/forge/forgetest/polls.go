@@ -60,7 +60,7 @@ func (w *watcher) take(news []forge.News) {
 	}
 }
 
-// expect compares what was heard, whatever its order within one second.
+// expect compares what was heard, in any order within one second.
 func (w *watcher) expect(number int, want ...string) {
 	w.p.Helper()
 	got, all := slices.Sorted(slices.Values(w.heard[number])), slices.Sorted(slices.Values(want))
@@ -123,7 +123,7 @@ func pollsOldMarks(p *place) {
 	start := w.marks[one.Number]
 	p.post(eve, one.Number, "first")
 	w.poll()
-	// What was handed out was lost: the mark is the one before.
+	// The news that were handed out are lost: the mark is the one before.
 	w.marks[one.Number], w.heard = start, map[int][]string{}
 	w.poll()
 	w.expect(one.Number, "first")

@@ -64,7 +64,7 @@ func opensOne(p *place) {
 }
 
 // Guards against a branch that has the name of one that was merged: its request is not the old one. The old branch is
-// not deleted first: Gitea then closes, a little later, whatever request there is for a branch of that name.
+// not deleted first: a little later, Gitea then closes any request for a branch of that name.
 func opensAnew(p *place) {
 	f := p.as(Ada, "")
 	old := p.open(f, "topic")

@@ -22,7 +22,7 @@ func saysAccess(p *place) {
 	if got, err := ada.Access(p.Context(), Rob); err != nil || got != want {
 		p.Errorf("to a token that is no administrator's, rob may %q, not %q: %v", got, want, err)
 	}
-	// What was taken away counts no longer than a minute.
+	// A revoked right counts for at most a minute.
 	p.server.Reader(p.T, p.remote, Rob)
 	if got, err := owner.Access(p.Context(), Rob); err != nil || got != forge.AccessWrite {
 		p.Errorf("it is asked again at once: %q %v", got, err)

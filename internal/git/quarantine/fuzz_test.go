@@ -36,7 +36,7 @@ func FuzzReadHeader(f *testing.F) {
 		if !bytes.HasSuffix(data[:h.size], []byte("\n\n")) {
 			t.Errorf("the pack would begin after %q", data[:h.size])
 		}
-		// What was read can be written again, and means the same.
+		// A parsed value can be written again, and means the same.
 		again := git.BundleHeader(h.format, h.refs, h.prerequisites)
 		h2, err := readHeader(bufio.NewReader(strings.NewReader(again)), false)
 		if err != nil || !slices.Equal(h.refs, h2.refs) || !slices.Equal(h.prerequisites, h2.prerequisites) {
@@ -83,7 +83,7 @@ func FuzzCheckModules(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list []byte) {
 		now := git.ParseConfig(list)
-		// What the user has is allowed, whatever it is.
+		// Everything that the user has is allowed.
 		if fault := checkModules(now, now); fault != nil {
 			t.Errorf("old file refused: %+v", fault)
 		}
