@@ -318,9 +318,7 @@ func TestHarmlessLinksPass(t *testing.T) {
 		"dangling": "nowhere/at/all"} {
 		must.Do(t, os.Symlink(target, h.box.Path(path)))
 	}
-	if _, _, err := h.take(h.publish(h.box.Commit("links"))); err != nil {
-		t.Fatal(err)
-	}
+	h.taken(h.publish(h.box.Commit("links")))
 }
 
 func TestHostileSubmodulesAreRefused(t *testing.T) {
@@ -381,10 +379,7 @@ func TestOrdinarySubmodulesPass(t *testing.T) {
 `)
 	h.box.Git("add", ".gitmodules")
 	h.box.Git("update-index", "--add", "--cacheinfo", "160000,"+h.base+",a")
-	_, rep, err := h.take(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, rep := h.taken(h.publish(h.box.CommitTree(h.box.Git("write-tree"), h.base)))
 	want := []quarantine.Warning{{Kind: "submodule", Path: ".gitmodules"}, {Kind: "submodule", Path: "a"}}
 	if d := cmp.Diff(want, rep.Warnings); d != "" {
 		t.Error(d)

@@ -90,18 +90,14 @@ func TestWhatWasThereBeforeStaysAllowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
 			tip := h.box.CommitTree(change(h), h.base)
-			if _, _, err := h.take(h.publish(tip)); err != nil {
-				t.Fatal(err)
-			}
+			h.taken(h.publish(tip))
 		})
 	}
 	t.Run("removed and put back", func(t *testing.T) {
 		h := h.in(t)
 		empty := h.box.CommitTree(h.box.Tree(), h.base)
 		tip := h.box.CommitTree(h.box.Git("rev-parse", h.base+"^{tree}"), empty)
-		if _, _, err := h.take(h.publish(tip)); err != nil {
-			t.Fatal(err)
-		}
+		h.taken(h.publish(tip))
 	})
 }
 
@@ -148,10 +144,7 @@ func TestWarnings(t *testing.T) {
 	}
 	h.box.Git("rm", "-q", ".github/workflows/old.yml")
 	must.Do(t, os.Chmod(h.box.Path("run.sh"), 0o755))
-	_, rep, err := h.take(h.publish(h.box.Commit("much")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, rep := h.taken(h.publish(h.box.Commit("much")))
 	var got []string
 	for _, w := range rep.Warnings {
 		got = append(got, w.Kind+" "+w.Path)
@@ -174,10 +167,7 @@ func TestLeftoversComeAsTheirOwnRef(t *testing.T) {
 	tip := h.box.Commit("work", "x", "x\n")
 	wip := h.box.Commit("leftovers", "y", "y\n")
 	h.box.Git("update-ref", quarantine.WipRef, wip)
-	q, _, err := h.take(h.publish(tip, quarantine.WipRef))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, _ := h.taken(h.publish(tip, quarantine.WipRef))
 	imp := must.Get(q.Import(t.Context(), "0123abcd"))(t)
 	if got := h.user.Git("rev-parse", imp.Ref, imp.WipRef); got != tip+"\n"+wip {
 		t.Errorf("refs are at %s", got)
@@ -210,13 +200,8 @@ func TestImportAgainLosesNothing(t *testing.T) {
 	third := h.box.Commit("third", "z", "z\n")
 	var imp quarantine.Imported
 	for _, tip := range []string{first, first, second, third} {
-		q, _, err := h.take(h.publish(tip))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if imp, err = q.Import(t.Context(), "0123abcd"); err != nil {
-			t.Fatal(err)
-		}
+		q, _ := h.taken(h.publish(tip))
+		imp = must.Get(q.Import(t.Context(), "0123abcd"))(t)
 		if tip == second && len(imp.Kept) != 1 {
 			t.Errorf("kept %q", imp.Kept)
 		}
@@ -235,10 +220,7 @@ func TestImportAgainLosesNothing(t *testing.T) {
 
 func TestImportRefusesOddIDs(t *testing.T) {
 	h := newHandOff(t)
-	q, _, err := h.take(h.publish(h.box.Commit("work", "x", "x\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, _ := h.taken(h.publish(h.box.Commit("work", "x", "x\n")))
 	before := gittest.Fingerprint(t, h.user.Dir)
 	for _, id := range []string{"", "..", "a/b", "0123ABCD", "a b", "-x", "x-wip", "x.lock", strings.Repeat("a", 65)} {
 		if _, err := q.Import(t.Context(), id); err == nil {

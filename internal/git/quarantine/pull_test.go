@@ -79,6 +79,14 @@ func (h *handOff) take(bundle string) (*quarantine.Repo, quarantine.Report, erro
 	return q, rep, err
 }
 
+// taken takes a bundle in which nothing is wrong.
+func (h *handOff) taken(bundle string) (*quarantine.Repo, quarantine.Report) {
+	h.t.Helper()
+	q, rep, err := h.take(bundle)
+	must.Do(h.t, err)
+	return q, rep
+}
+
 // Guards against names that alternates, git's arguments or a shell would read in another way.
 func TestPullWithOddPathsAndNames(t *testing.T) {
 	for _, name := range []string{"a b'c\"d $(touch x) é", "#hash", "-dash", `back\slash`, "new:colon", "[x]*?"} {
@@ -105,10 +113,7 @@ func TestPullWithOddPathsAndNames(t *testing.T) {
 func TestPullWithSHA256(t *testing.T) {
 	h := newHandOff(t, "--object-format=sha256")
 	tip := h.box.Commit("work", "new", "x\n")
-	q, _, err := h.take(h.publish(tip))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, _ := h.taken(h.publish(tip))
 	must.Get(q.Import(t.Context(), "0123abcd"))(t)
 	must.Get(h.repo.FastForward(t.Context(), "main", h.base, tip))(t)
 }
@@ -122,10 +127,7 @@ func TestPullIntoARepositoryWithAlternates(t *testing.T) {
 	origin.Git("clone", "-q", "--shared", origin.Dir, user.Dir)
 	h := send(t, user)
 	tip := h.box.Commit("work", "README", "hello again\n")
-	q, _, err := h.take(h.publish(tip))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, _ := h.taken(h.publish(tip))
 	must.Get(q.Import(t.Context(), "0123abcd"))(t)
 	user.Git("fsck", "--strict")
 }
@@ -133,10 +135,7 @@ func TestPullIntoARepositoryWithAlternates(t *testing.T) {
 func TestPullGoesRoundTrip(t *testing.T) {
 	h := newHandOff(t)
 	tip := h.box.Commit("work", "new/file", "x\n", "README", "hello again\n")
-	q, rep, err := h.take(h.publish(tip))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, rep := h.taken(h.publish(tip))
 	if rep.Commits != 1 || len(rep.Warnings) != 0 {
 		t.Errorf("report = %+v", rep)
 	}
@@ -183,10 +182,7 @@ func TestShallowHostClone(t *testing.T) {
 		t.Errorf("%s commits", got)
 	}
 	h := &handOff{t: t, user: user, repo: r, box: box, base: base}
-	q, _, err := h.take(h.publish(box.Commit("work", "new", "x\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q, _ := h.taken(h.publish(box.Commit("work", "new", "x\n")))
 	must.Get(q.Import(t.Context(), "0123abcd"))(t)
 	must.Get(r.FastForward(t.Context(), "main", base, box.Git("rev-parse", "HEAD")))(t)
 	user.Git("fsck")
