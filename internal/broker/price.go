@@ -143,7 +143,8 @@ func (p Price) of(c counts) float64 {
 	in, out := p.Input, p.Output
 	if p.LongOver > 0 && c.input+c.cacheRead+c.cacheWrite > p.LongOver && p.Input > 0 {
 		more := p.LongInput / p.Input
-		in, out, read, write, hour = p.LongInput, p.LongOutput, read*more, write*more, hour*more
+		in, out = p.LongInput, p.LongOutput
+		read, write, hour = read*more, write*more, hour*more
 	}
 	sum := float64(c.input)*in + float64(c.output)*out + float64(c.cacheRead)*read +
 		float64(c.cacheWrite-c.cacheWrite1h)*write + float64(c.cacheWrite1h)*hour

@@ -126,7 +126,8 @@ func TestAFixerAnswersAQuestionInWords(t *testing.T) {
 }
 
 func edit(c Comment, body string, at time.Duration) Comment {
-	c.ID, c.Body, c.At, c.Changed = c.ID+"~1", body, after(at), after(at)
+	c.ID, c.Body = c.ID+"~1", body
+	c.At, c.Changed = after(at), after(at)
 	return c
 }
 

@@ -20,8 +20,8 @@ func TestPhasesAreKeptAndFoundByBranch(t *testing.T) {
 		{ID: "00000003", Created: at.Add(time.Hour)},
 		{ID: "00000003", Created: at.Add(9 * time.Hour), Stage: "ended", Cost: 2.5},
 	} {
-		p.Repo, p.Branch, p.Kind, p.Updated, p.State = "/r", "add-a-flag", "planning", at.Add(time.Duration(i)*time.Minute),
-			json.RawMessage(`{"round":1}`)
+		p.Repo, p.Branch, p.Kind = "/r", "add-a-flag", "planning"
+		p.Updated, p.State = at.Add(time.Duration(i)*time.Minute), json.RawMessage(`{"round":1}`)
 		must.Do(t, s.SavePhase(ctx, p))
 	}
 	p, err := s.PhaseOf(ctx, "/r", "add-a-flag")
