@@ -16,150 +16,113 @@ import (
 
 const module = "github.com/cco-dev/cco/"
 
-// layers says which of our packages each package may import. Arrows point down; a new one is written down here.
+// layers says which of our packages each package may import, without the "internal/" in front. Arrows point down; a new
+// one is written down here.
 var layers = map[string][]string{
-	"cmd/cco":        {"internal/cli"},
-	"cmd/cco-box":    {"internal/inside/tool"},
-	"cmd/cco-cruise": {"internal/cli", "internal/cli/cruising"},
-	"cmd/cco-guard":  {"internal/guard/hook"},
+	"cmd/cco":        {"cli"},
+	"cmd/cco-box":    {"inside/tool"},
+	"cmd/cco-cruise": {"cli", "cli/cruising"},
+	"cmd/cco-guard":  {"guard/hook"},
 
-	"internal/app": {
-		"internal/agent", "internal/agent/install", "internal/box", "internal/box/container", "internal/box/lima",
-		"internal/box/native", "internal/box/worktree", "internal/broker", "internal/broker/sets", "internal/config",
-		"internal/door", "internal/forge", "internal/git", "internal/guard", "internal/guard/discover", "internal/guard/hook",
-		"internal/guard/settings", "internal/guest", "internal/proc",
-		"internal/provision", "internal/session", "internal/store", "internal/term",
-	},
-	"internal/cli": {
-		"internal/agent", "internal/agent/event", "internal/agent/install", "internal/app", "internal/box",
-		"internal/box/lima", "internal/box/native", "internal/box/verify", "internal/broker", "internal/broker/sets",
-		"internal/canary", "internal/config", "internal/doctor", "internal/door", "internal/forge", "internal/git",
-		"internal/git/quarantine", "internal/guard", "internal/guard/audit", "internal/guard/hook",
-		"internal/guard/program/table",
-		"internal/guard/settings", "internal/inside/tool", "internal/proc", "internal/session", "internal/session/keep",
-		"internal/store", "internal/term", "internal/vt",
-	},
-	"internal/app/phases": {
-		"internal/agent", "internal/app", "internal/broker", "internal/cruise", "internal/cruise/durable",
-		"internal/cruise/serve", "internal/cruise/steps", "internal/forge", "internal/forge/gitea", "internal/forge/github",
-		"internal/forge/wire", "internal/git", "internal/git/quarantine", "internal/proc", "internal/session",
-		"internal/store",
-	},
-	"internal/cli/cruising": {
-		"commands", "internal/app", "internal/app/phases", "internal/cli", "internal/config", "internal/cruise",
-		"internal/cruise/steps", "internal/forge", "internal/git", "internal/store", "internal/term",
-	},
-	"internal/bench": {"internal/agent", "internal/agent/agenttest", "internal/agent/event", "internal/broker",
-		"internal/cruise", "internal/cruise/steps", "internal/door", "internal/forge", "internal/forge/github",
-		"internal/forge/githubfake", "internal/forge/wire", "internal/git/gittest", "internal/proc", "internal/provision",
-		"internal/socket", "internal/store"},
-	"internal/doctor": {"internal/agent", "internal/agent/install", "internal/box", "internal/proc"},
-	"internal/session": {
-		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/door",
-		"internal/git", "internal/git/quarantine", "internal/guard/audit", "internal/inside", "internal/proc",
-		"internal/socket", "internal/store", "internal/tree",
-	},
-	"internal/session/keep": {
-		"internal/agent", "internal/agent/event", "internal/box", "internal/broker", "internal/canary", "internal/door",
-		"internal/git", "internal/guard", "internal/guard/audit", "internal/guard/discover", "internal/guard/settings",
-		"internal/inside", "internal/proc", "internal/session", "internal/socket", "internal/store", "internal/term",
-		"internal/tree",
-	},
-	"internal/door":      {"internal/box", "internal/broker", "internal/inside/relay", "internal/socket", "internal/tree"},
-	"internal/socket":    {"internal/tree"},
-	"internal/provision": {"internal/box", "internal/skill"},
-	"internal/skill":     {},
-	"internal/box/verify": {"internal/box", "internal/box/probe", "internal/broker", "internal/door",
-		"internal/proc", "internal/tree"},
-	"internal/box/boxtest": {"internal/box", "internal/must", "internal/proc", "internal/socket"},
-	"internal/box/native": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe",
-		"internal/box/rooms", "internal/tree"},
-	"internal/box/rooms": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/tree"},
-	"internal/box/container": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe",
-		"internal/box/rooms", "internal/proc", "internal/tree"},
-	"internal/box/remote": {"internal/box", "internal/box/probe", "internal/proc", "internal/socket"},
-	"internal/box/lima":   {"internal/box", "internal/box/remote", "internal/proc", "internal/socket"},
-	"internal/guest":      {"internal/box/cage", "internal/box/native", "internal/box/remote", "internal/proc"},
-	"internal/box/worktree": {"internal/box", "internal/box/cage", "internal/box/native/jail", "internal/box/probe",
-		"internal/git", "internal/git/quarantine", "internal/proc", "internal/tree"},
-	"internal/box/cage": {"internal/box", "internal/box/native/jail", "internal/proc", "internal/socket", "internal/tree"},
-	"internal/inside/tool": {"internal/box/native/jail", "internal/box/probe", "internal/guest", "internal/inside",
-		"internal/inside/gitwrap", "internal/inside/relay", "internal/inside/script"},
-	"internal/inside":         {"internal/proc", "internal/tree"},
-	"internal/inside/gitwrap": {},
-	"internal/inside/relay":   {"internal/proc", "internal/socket"},
-	"internal/inside/script":  {"internal/agent/event", "internal/proc"},
-	"internal/canary":         {"internal/git", "internal/git/quarantine"},
-	"internal/forge":          {},
-	"internal/forge/github":   {"internal/forge", "internal/forge/wire", "internal/git"},
-	"internal/forge/forgetest": {"internal/forge", "internal/forge/wire", "internal/git", "internal/must",
-		"internal/proc"},
-	"internal/forge/gitea":      {"internal/forge", "internal/forge/wire", "internal/git"},
-	"internal/forge/giteatest":  {"internal/must", "internal/proc"},
-	"internal/forge/githubfake": {"internal/forge", "internal/proc"},
-	"internal/forge/wire":       {"internal/forge"},
-	"internal/git":              {"internal/proc"},
-	"internal/git/gittest":      {"internal/must", "internal/proc"},
-	"internal/git/quarantine":   {"internal/git", "internal/proc"},
-	"internal/guard/hook": {"internal/guard", "internal/guard/jsontext", "internal/guard/land",
-		"internal/guard/verdict"},
-	"internal/guard/discover": {"internal/guard"},
-	"internal/guard/settings": {"internal/guard", "internal/guard/discover", "internal/guard/land",
-		"internal/proc"},
-	"internal/guard/audit":     {},
-	"internal/guard/guardeval": {"internal/guard", "internal/guard/discover", "internal/guard/hook", "internal/proc"},
-	"internal/broker":          {"internal/proc"},
-	"internal/broker/sets":     {"internal/broker", "internal/proc"},
-	"internal/box":             {"internal/tree"},
-	"internal/box/native/jail": {},
-	"internal/box/probe":       {"internal/socket"},
-	"internal/agent":           {"internal/agent/event", "internal/skill"},
-	"internal/agent/agenttest": {"internal/agent", "internal/proc"},
-	"internal/agent/real":      {},
-	"internal/agent/event":     {},
-	"internal/agent/install":   {"internal/agent", "internal/proc"},
-	"internal/config":          {"internal/vt"},
-	"internal/cruise":          {},
-	"internal/cruise/crash":    {},
-	"internal/cruise/crash/engine": {"internal/app", "internal/app/phases", "internal/cli", "internal/cli/cruising",
-		"internal/cruise"},
-	"internal/cruise/cruisetest": {"internal/cruise/serve", "internal/forge/githubfake", "internal/git/gittest",
-		"internal/must",
-		"internal/proc", "internal/programs"},
-	"internal/cruise/durable": {"internal/cruise"},
-	"internal/cruise/real":    {},
-	"internal/cruise/serve":   {"internal/cruise", "internal/cruise/steps", "internal/socket", "internal/store"},
-	"internal/cruise/steps": {"internal/cruise", "internal/forge", "internal/git", "internal/git/quarantine",
-		"internal/session", "internal/store"},
-	"internal/guard": {"internal/guard/jsontext", "internal/guard/land", "internal/guard/program", "internal/guard/script",
-		"internal/guard/verdict", "internal/guard/word"},
-	"internal/guard/program": {"internal/guard/bash", "internal/guard/land", "internal/guard/program/git",
-		"internal/guard/program/table", "internal/guard/script", "internal/guard/verdict", "internal/guard/word",
-		"internal/paths"},
-	"internal/guard/program/git": {"internal/guard/bash", "internal/guard/land", "internal/guard/verdict",
-		"internal/guard/word", "internal/paths"},
-	"internal/guard/program/table": {"internal/guard/word"},
-	"internal/guard/script":        {"internal/guard/land", "internal/guard/verdict", "internal/guard/word"},
-	"internal/guard/bash/fish":     {},
-	"internal/guard/bash": {"internal/guard/bash/fish", "internal/guard/land", "internal/guard/verdict",
-		"internal/guard/word", "internal/paths"},
-	"internal/guard/land":     {"internal/guard/jsontext", "internal/paths"},
-	"internal/guard/verdict":  {},
-	"internal/guard/word":     {},
-	"internal/guard/jsontext": {},
-	"internal/must":           {},
-	"internal/proc":           {},
-	"internal/programs":       {"internal/proc"},
-	"internal/paths":          {},
-	"internal/safetext":       {},
-	"internal/store":          {"internal/forge"},
-	"internal/term":           {},
-	"internal/vt":             {},
-	"internal/tree":           {},
+	"app": {"agent", "agent/install", "box", "box/container", "box/lima", "box/native", "box/worktree", "broker",
+		"broker/sets", "config", "door", "forge", "git", "guard", "guard/discover", "guard/hook", "guard/settings", "guest",
+		"proc", "provision", "session", "store", "term"},
+	"cli": {"agent", "agent/event", "agent/install", "app", "box", "box/lima", "box/native", "box/verify", "broker",
+		"broker/sets", "canary", "config", "doctor", "door", "forge", "git", "git/quarantine", "guard", "guard/audit",
+		"guard/hook", "guard/program/table", "guard/settings", "inside/tool", "proc", "session", "session/keep", "store",
+		"term", "vt"},
+	"app/phases": {"agent", "app", "broker", "cruise", "cruise/durable", "cruise/serve", "cruise/steps", "forge",
+		"forge/gitea", "forge/github", "forge/wire", "git", "git/quarantine", "proc", "session", "store"},
+	"cli/cruising": {"commands", "app", "app/phases", "cli", "config", "cruise", "cruise/steps", "forge", "git", "store",
+		"term"},
+	"bench": {"agent", "agent/agenttest", "agent/event", "broker", "cruise", "cruise/steps", "door", "forge",
+		"forge/github", "forge/githubfake", "forge/wire", "git/gittest", "proc", "provision", "socket", "store"},
+	"doctor": {"agent", "agent/install", "box", "proc"},
+	"session": {"agent", "agent/event", "box", "broker", "canary", "door", "git", "git/quarantine", "guard/audit",
+		"inside", "proc", "socket", "store", "tree"},
+	"session/keep": {"agent", "agent/event", "box", "broker", "canary", "door", "git", "guard", "guard/audit",
+		"guard/discover", "guard/settings", "inside", "proc", "session", "socket", "store", "term", "tree"},
+	"door":          {"box", "broker", "inside/relay", "socket", "tree"},
+	"socket":        {"tree"},
+	"provision":     {"box", "skill"},
+	"skill":         {},
+	"box/verify":    {"box", "box/probe", "broker", "door", "proc", "tree"},
+	"box/boxtest":   {"box", "must", "proc", "socket"},
+	"box/native":    {"box", "box/cage", "box/native/jail", "box/probe", "box/rooms", "tree"},
+	"box/rooms":     {"box", "box/cage", "box/native/jail", "tree"},
+	"box/container": {"box", "box/cage", "box/native/jail", "box/probe", "box/rooms", "proc", "tree"},
+	"box/remote":    {"box", "box/probe", "proc", "socket"},
+	"box/lima":      {"box", "box/remote", "proc", "socket"},
+	"guest":         {"box/cage", "box/native", "box/remote", "proc"},
+	"box/worktree":  {"box", "box/cage", "box/native/jail", "box/probe", "git", "git/quarantine", "proc", "tree"},
+	"box/cage":      {"box", "box/native/jail", "proc", "socket", "tree"},
+	"inside/tool": {"box/native/jail", "box/probe", "guest", "inside", "inside/gitwrap", "inside/relay",
+		"inside/script"},
+	"inside":              {"proc", "tree"},
+	"inside/gitwrap":      {},
+	"inside/relay":        {"proc", "socket"},
+	"inside/script":       {"agent/event", "proc"},
+	"canary":              {"git", "git/quarantine"},
+	"forge":               {},
+	"forge/github":        {"forge", "forge/wire", "git"},
+	"forge/forgetest":     {"forge", "forge/wire", "git", "must", "proc"},
+	"forge/gitea":         {"forge", "forge/wire", "git"},
+	"forge/giteatest":     {"must", "proc"},
+	"forge/githubfake":    {"forge", "proc"},
+	"forge/wire":          {"forge"},
+	"git":                 {"proc"},
+	"git/gittest":         {"must", "proc"},
+	"git/quarantine":      {"git", "proc"},
+	"guard/hook":          {"guard", "guard/jsontext", "guard/land", "guard/verdict"},
+	"guard/discover":      {"guard"},
+	"guard/settings":      {"guard", "guard/discover", "guard/land", "proc"},
+	"guard/audit":         {},
+	"guard/guardeval":     {"guard", "guard/discover", "guard/hook", "proc"},
+	"broker":              {"proc"},
+	"broker/sets":         {"broker", "proc"},
+	"box":                 {"tree"},
+	"box/native/jail":     {},
+	"box/probe":           {"socket"},
+	"agent":               {"agent/event", "skill"},
+	"agent/agenttest":     {"agent", "proc"},
+	"agent/real":          {},
+	"agent/event":         {},
+	"agent/install":       {"agent", "proc"},
+	"config":              {"vt"},
+	"cruise":              {},
+	"cruise/crash":        {},
+	"cruise/crash/engine": {"app", "app/phases", "cli", "cli/cruising", "cruise"},
+	"cruise/cruisetest":   {"cruise/serve", "forge/githubfake", "git/gittest", "must", "proc", "programs"},
+	"cruise/durable":      {"cruise"},
+	"cruise/real":         {},
+	"cruise/serve":        {"cruise", "cruise/steps", "socket", "store"},
+	"cruise/steps":        {"cruise", "forge", "git", "git/quarantine", "session", "store"},
+	"guard": {"guard/jsontext", "guard/land", "guard/program", "guard/script", "guard/verdict",
+		"guard/word"},
+	"guard/program": {"guard/bash", "guard/land", "guard/program/git", "guard/program/table", "guard/script",
+		"guard/verdict", "guard/word", "paths"},
+	"guard/program/git":   {"guard/bash", "guard/land", "guard/verdict", "guard/word", "paths"},
+	"guard/program/table": {"guard/word"},
+	"guard/script":        {"guard/land", "guard/verdict", "guard/word"},
+	"guard/bash/fish":     {},
+	"guard/bash":          {"guard/bash/fish", "guard/land", "guard/verdict", "guard/word", "paths"},
+	"guard/land":          {"guard/jsontext", "paths"},
+	"guard/verdict":       {},
+	"guard/word":          {},
+	"guard/jsontext":      {},
+	"must":                {},
+	"proc":                {},
+	"programs":            {"proc"},
+	"paths":               {},
+	"safetext":            {},
+	"store":               {"forge"},
+	"term":                {},
+	"vt":                  {},
+	"tree":                {},
 }
 
 // everywhere are packages that any other may import: they import nothing of ours, and only transform what they get.
-var everywhere = []string{"internal/paths", "internal/safetext"}
+var everywhere = []string{"paths", "safetext"}
 
 type goPackage struct {
 	ImportPath string
@@ -172,7 +135,7 @@ func TestImportsPointDown(t *testing.T) {
 		t.Run(goos, func(t *testing.T) {
 			seen := map[string]bool{}
 			for _, p := range list(t, goos) {
-				name := strings.TrimPrefix(p.ImportPath, module)
+				name, _ := own(p.ImportPath)
 				seen[name] = true
 				check(t, name, p.Imports)
 			}
@@ -185,6 +148,11 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
+func own(path string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(path, module)
+	return strings.TrimPrefix(name, "internal/"), ok
+}
+
 func check(t *testing.T, name string, imports []string) {
 	t.Helper()
 	allowed, known := layers[name]
@@ -193,11 +161,10 @@ func check(t *testing.T, name string, imports []string) {
 		return
 	}
 	for _, path := range imports {
-		if own, ok := strings.CutPrefix(path, module); ok && !slices.Contains(allowed, own) &&
-			!slices.Contains(everywhere, own) {
-			t.Errorf("%s imports %s, which its layer may not", name, own)
+		if ours, ok := own(path); ok && !slices.Contains(allowed, ours) && !slices.Contains(everywhere, ours) {
+			t.Errorf("%s imports %s, which its layer may not", name, ours)
 		}
-		if path == "os/exec" && name != "internal/proc" {
+		if path == "os/exec" && name != "proc" {
 			t.Errorf("%s imports os/exec: start programs with internal/proc", name)
 		}
 	}
