@@ -9,7 +9,8 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Build builds programs into a directory, from the module that the current directory is in.
+// Build builds programs into a directory, from the module that the current directory is in. They are named as in cmd,
+// or by their path from there.
 func Build(ctx context.Context, dir string, names ...string) error {
 	mod, err := proc.Output(ctx, proc.Cmd{Argv: []string{"go", "env", "GOMOD"}})
 	if err != nil {

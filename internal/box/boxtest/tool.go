@@ -10,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
 )
 
 const toolVariable = "CCO_BOXTEST_TOOL"
@@ -17,8 +18,7 @@ const toolVariable = "CCO_BOXTEST_TOOL"
 // Tool is the cco-box that Main has built.
 func Tool() string { return os.Getenv(toolVariable) }
 
-// buildTool builds it without cgo, even if the test program has cgo: with cgo an init can't change the credentials of
-// all its threads.
+// buildTool builds it as it is shipped.
 func buildTool() (remove func(), err error) {
 	if Tool() != "" {
 		return func() {}, nil
@@ -28,16 +28,11 @@ func buildTool() (remove func(), err error) {
 		return nil, err
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
-	tool := filepath.Join(dir, "cco-box")
-	err = proc.Run(context.Background(), proc.Cmd{
-		Argv: []string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", tool, "github.com/cco-dev/cco/cmd/cco-box"},
-		Env:  append(os.Environ(), "CGO_ENABLED=0"),
-	})
-	if err == nil {
+	if err = programs.Build(context.Background(), dir, "cco-box"); err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
 	if err == nil {
-		err = os.Setenv(toolVariable, tool)
+		err = os.Setenv(toolVariable, filepath.Join(dir, "cco-box"))
 	}
 	if err != nil {
 		remove()

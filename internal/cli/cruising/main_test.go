@@ -31,7 +31,7 @@ func build(t *testing.T) string {
 	built.once.Do(func() {
 		built.dir, built.err = os.MkdirTemp("", "cco-cruising-") //nolint:usetesting // all tests share it
 		if built.err == nil {
-			built.err = cruisetest.BuildInto(context.Background(), built.dir, "internal/cruise/crash/engine")
+			built.err = cruisetest.BuildInto(context.Background(), built.dir)
 		}
 	})
 	if built.err != nil {

@@ -58,7 +58,7 @@ func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bin := cruisetest.Build(t, "internal/cruise/crash/engine")
+	bin := cruisetest.Build(t)
 	calm := play(t, bin, life{name: "undisturbed"})
 	t.Logf("undisturbed:\n%s", calm.words)
 	counts := make(chan int, 100)
@@ -91,7 +91,7 @@ func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 
 // Guards against a clock that begins anew at every start: a laptop that is shut every evening would never look.
 func TestTheClockAndTheBackoffGoOnAfterAKill(t *testing.T) {
-	r := cruisetest.New(t, cruisetest.Build(t, "internal/cruise/crash/engine"))
+	r := cruisetest.New(t, cruisetest.Build(t))
 	r.CCO("box", "create")
 	id := r.Start(cruisetest.Unsure, "--domains", "Security")
 	was := r.Await(id, "waiting for the second time", func(s cruisetest.Status) bool {

@@ -44,27 +44,20 @@ const (
 	Stranger = "ghp_zyxwvutsrqponmlkjihgfedcba9876543210"
 )
 
-// Build builds the programs into a directory of their own. Engine is the package that cco-cruise is built from.
-func Build(t testing.TB, engine string) string {
+// Build builds the programs into a directory of their own, with an engine that can kill itself.
+func Build(t testing.TB) string {
 	t.Helper()
 	bin := t.TempDir()
-	must.Do(t, BuildInto(t.Context(), bin, engine))
+	must.Do(t, BuildInto(t.Context(), bin))
 	return bin
 }
 
-// BuildInto builds the programs into a directory.
-func BuildInto(ctx context.Context, bin, engine string) error {
+// BuildInto builds the programs into a directory that exists.
+func BuildInto(ctx context.Context, bin string) error {
 	if err := os.Chmod(bin, 0o755); err != nil { // boxes run programs from there
 		return err
 	}
-	if err := programs.Build(ctx, bin, "cco", "cco-box", "cco-guard"); err != nil {
-		return err
-	}
-	return proc.Run(ctx, proc.Cmd{
-		Argv: []string{"go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "cco-cruise"),
-			"github.com/cco-dev/cco/" + engine},
-		Env: append(os.Environ(), "CGO_ENABLED=0"),
-	})
+	return programs.Build(ctx, bin, "cco", "cco-box", "cco-guard", "../internal/cruise/crash/cco-cruise")
 }
 
 // New makes a user with the programs in bin.

@@ -1,4 +1,4 @@
-// Command engine is a cco-cruise that kills itself with SIGKILL at the boundaries of steps, each time at a different
+// Command cco-cruise is one that kills itself with SIGKILL at the boundaries of steps, each time at a different
 // one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
 // and CRASH_MAX how many kills there may be.
 package main
