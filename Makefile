@@ -8,7 +8,7 @@ GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
 LINT      := .cache/bin/golangci-lint
 COMMANDS  := cco cco-box cco-guard cco-cruise
 
-.PHONY: all build demo test test-heavy test-all test-lima lint vet bench fuzz crash guard-eval install uninstall release clean tools
+.PHONY: all build demo test test-heavy test-all test-lima lint vet bench fuzz crash soak shots guard-eval install uninstall release clean tools
 
 all: build
 
@@ -55,6 +55,13 @@ fuzz: ## a minute of fuzzing for each target
 CRASH_KILLS ?= 200
 crash: ## kill phases again and again, CRASH_KILLS times or a few more, and compare with one that was left alone
 	@set -o pipefail; CRASH_KILLS=$(CRASH_KILLS) go test -tags heavy -count=1 -v -parallel 3 -timeout 60m ./internal/cruise/crash | grep -v '^=== '
+
+shots: build ## make the pictures for README and docs from the real page
+	@scripts/tools heavy
+	@SHOTS=$(CURDIR)/docs go test -tags heavy -count=1 -timeout 20m -run '^TestShots$$' ./internal/view
+
+soak: ## carry phases through all broken pipelines that there are, which takes minutes
+	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 60m ./internal/cruise/soak
 
 guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }

@@ -16,13 +16,13 @@ func main() {
 		In:     hook.Input(os.Stdin, hook.MaxTime), Out: os.Stdout, Err: os.Stderr, Now: time.Now,
 	}
 	if !parse(os.Args[1:], &h) {
-		_, _ = os.Stderr.WriteString("usage: cco-guard --agent claude|codex|gemini [--policy FILE]\n")
+		_, _ = os.Stderr.WriteString("usage: cco-guard --agent NAME [--policy FILE]\n")
 		os.Exit(2) // also what denies
 	}
 	os.Exit(h.Run())
 }
 
-// parse reads the two options by hand; package flag costs more than that.
+// parse reads the options by hand; package flag costs more than that.
 func parse(args []string, h *hook.Hook) bool {
 	for len(args) > 0 {
 		name, value, glued := strings.Cut(args[0], "=")
@@ -38,6 +38,8 @@ func parse(args []string, h *hook.Hook) bool {
 			h.Agent = value
 		case "--policy", "-policy":
 			h.Policy = value
+		case "--turn":
+			h.Turn = value
 		default:
 			return false
 		}

@@ -2,46 +2,49 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/skill"
 )
 
-// Adapter is what cco must know about one agent. Abilities of only some agents are small interfaces of their own.
-type Adapter interface {
-	Name() string
-	// Binary is the name of its program, "" for an agent that is part of cco.
-	Binary() string
-	// Provider is whose model it asks, by the broker's name, "" for none.
-	Provider() string
-	// Package is where the program comes from, zero for an agent that is part of cco.
-	Package() Package
+// Adapter is an agent that can carry out a plan: its row in the roster, and what of it is code.
+type Adapter struct {
+	Row roster.Row
 	// Command says how to start the agent on a task.
-	Command(Task) Command
+	Command func(Task) Command
 	// Events is a new decoder for the output of one headless run.
-	Events(event.Start) event.Decoder
+	Events func(event.Start) event.Decoder
+	// Settings are put into the home of every box.
+	Settings []File
+	// Hook is how the guard stands in its settings, nil for an agent whose calls are not asked about.
+	Hook settings.Adapter
 }
 
-// LoginKeeper is an agent that stores a login of its own on the host.
-type LoginKeeper interface {
-	// Login is the file below home in which the login is kept, and the variable that names another directory for it.
-	Login() (variable, file string)
-}
+// Name is what users call it.
+func (a Adapter) Name() string { return a.Row.Name }
 
-// Package is an npm package in the version that cco was tried with.
-type Package struct {
-	Name    string
-	Version string // what `cco agent install` installs
-	Oldest  string // what still works
-	// Programs are patterns for the program itself below node_modules, best first; {machine} is the machine as npm
-	// packages name it, linux-x64.
-	Programs []string
-	Node     int // the oldest major version of Node that runs it, 0 for a program that needs none
-	// Models are this version's default models: each has a price, see broker.
-	Models []string
+// Binary is the name of its program, "" for an agent that is part of cco.
+func (a Adapter) Binary() string { return a.Row.Program() }
+
+// Provider is whose model it asks, by the broker's name, "" for none.
+func (a Adapter) Provider() string { return a.Row.Provider }
+
+// Package is where the program comes from, zero for an agent that is part of cco.
+func (a Adapter) Package() roster.Package { return a.Row.Package }
+
+// row is an adapter's row, which it can't be without.
+func row(name string) roster.Row {
+	r, ok := roster.Find(name)
+	if !ok {
+		panic("agent " + name + " has no row") // a test would have seen it
+	}
+	return r
 }
 
 // Task is one run of an agent. Paths are as the agent sees them.
@@ -82,18 +85,25 @@ type File struct {
 	Mode os.FileMode
 }
 
-// Default is the agent that is used if none is named.
-const Default = "claude"
-
 // All is every agent, the default first.
 func All() []Adapter {
 	return []Adapter{
-		claude{},
-		codex{},
-		gemini{},
-		opencode{},
-		script{},
+		claude(),
+		codex(),
+		gemini(),
+		opencode(),
+		script(),
 	}
+}
+
+// Hooks are the guard's adapters of all agents that have one.
+func Hooks() (list []settings.Adapter) {
+	for _, a := range All() {
+		if a.Hook != nil {
+			list = append(list, a.Hook)
+		}
+	}
+	return list
 }
 
 // Programs are the names of all agents' programs, and of what runs those that are scripts.
@@ -129,7 +139,7 @@ func Find(name string) (Adapter, error) {
 			return a, nil
 		}
 	}
-	return nil, &NotFoundError{Name: name}
+	return Adapter{}, &NotFoundError{Name: name}
 }
 
 // MissingError says that an agent's program is not in the box.
@@ -170,11 +180,14 @@ func planArg(t Task) string {
 }
 
 // program is what to start.
-func program(t Task, binary string) string {
-	if t.Program != "" {
-		return t.Program
+func program(t Task, name string) string { return cmp.Or(t.Program, row(name).Program()) }
+
+// placed adds where the agent keeps its state, if that is not its home.
+func placed(env []string, t Task, name string) []string {
+	if t.State == "" {
+		return env
 	}
-	return binary
+	return append(env, row(name).Env(t.State)...)
 }
 
 // prompt is for agents that can't be told to use a skill by its name: the skill's text, or what a person says now, and

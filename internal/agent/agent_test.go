@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -21,7 +22,7 @@ func find(t *testing.T, name string) Adapter {
 }
 
 func TestTheDefaultStandsFirst(t *testing.T) {
-	if All()[0].Name() != Default {
+	if All()[0].Name() != roster.Default {
 		t.Errorf("All begins with %s", All()[0].Name())
 	}
 }
@@ -33,8 +34,8 @@ func TestEveryAgentIsFoundByItsOwnName(t *testing.T) {
 			t.Errorf("two agents called %s", a.Name())
 		}
 		seen = append(seen, a.Name())
-		if got := find(t, a.Name()); got != a {
-			t.Errorf("Find(%q) = %v", a.Name(), got)
+		if got := find(t, a.Name()); got.Name() != a.Name() {
+			t.Errorf("Find(%q) = %s", a.Name(), got.Name())
 		}
 		if (a.Binary() == "") != (a.Package().Name == "") || (a.Binary() == "") != (a.Provider() == "") {
 			t.Errorf("%s: a program comes from somewhere and asks somebody, and nothing else does", a.Name())

@@ -1,34 +1,27 @@
 package agent
 
 import (
+	_ "embed" // settings
 	"encoding/json"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/skill"
 )
 
 // claude is Claude Code.
-type claude struct{}
-
-func (claude) Name() string     { return "claude" }
-func (claude) Binary() string   { return "claude" }
-func (claude) Provider() string { return "anthropic" }
-
-func (claude) Package() Package {
-	return Package{Name: "@anthropic-ai/claude-code", Version: "2.1.325", Oldest: "2.1.300",
-		Models:   []string{"claude-opus-5-5"},
-		Programs: []string{"@anthropic-ai/claude-code-{machine}/claude", "@anthropic-ai/claude-code-{machine}-musl/claude"}}
+func claude() Adapter {
+	return Adapter{Row: row("claude"), Command: claudeCommand, Events: event.NewClaude, Hook: settings.Claude(),
+		// A shell in a box has no directory of its own for claude, and then the answers stand in the home.
+		Settings: []File{{Path: ".claude/settings.json", Data: claudeHome},
+			{Path: ".claude.json", Data: encode(claudeAnswers())}}}
 }
 
-func (claude) Events(s event.Start) event.Decoder { return event.NewClaude(s) }
+//go:embed claude.json
+var claudeHome []byte
 
-// Login is a file if there is no keychain.
-func (claude) Login() (variable, file string) {
-	return "CLAUDE_CONFIG_DIR", ".claude/.credentials.json"
-}
-
-// Command invokes the provisioned skill. The prompt is one argument that always begins with a slash.
-func (claude) Command(t Task) Command {
+// claudeCommand invokes the provisioned skill. The prompt is one argument that always begins with a slash.
+func claudeCommand(t Task) Command {
 	argv := []string{program(t, "claude")}
 	if !t.Interactive {
 		argv = append(argv, "-p", "--output-format", "stream-json", "--verbose")
@@ -55,32 +48,45 @@ func (claude) Command(t Task) Command {
 		"IS_SANDBOX=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY=1",
 	)
-	if t.State != "" {
-		env = append(env, "CLAUDE_CONFIG_DIR="+t.State+"/.claude")
-	}
+	env = placed(env, t, "claude")
 	if t.Door != "" {
 		env = append(env, "ANTHROPIC_BASE_URL=http://"+t.Door+"/anthropic", "ANTHROPIC_API_KEY="+t.Token)
 	}
 	return Command{Argv: append(argv, prompt), Env: env, Home: claudeWelcome(t)}
 }
 
-// claudeWelcome answers what claude asks at its first start on a terminal: a theme, whether the key and the directory
-// are right. Without it claude waits until a person has typed, and for ever if its maker's own host can't be reached.
+// claudeAnswers are claude's answers to questions that it asks everybody once: a theme at its first start, and when it
+// is idle whether another permission mode should be the default, or that so much was spent. A person who leaves with
+// /exit would answer yes to whatever is asked.
+func claudeAnswers() map[string]any {
+	return map[string]any{
+		"hasCompletedOnboarding": true, "lastOnboardingVersion": row("claude").Package.Version, "theme": "dark",
+		"bypassPermissionsModeAccepted": true, "hasSeenAutoDefaultNudge": true, "hasSeenAutoDefaultNotice": true,
+		"hasSeenAutoModeEntryWarning": true, "hasSeenEffortMediumNudge": true, "hasAcknowledgedCostThreshold": true,
+	}
+}
+
+// claudeWelcome also says that the key and the directory are right. Without it claude waits until a person has typed,
+// and for ever if its maker's own host can't be reached.
 func claudeWelcome(t Task) []File {
 	if !t.Interactive || t.State == "" {
 		return nil
 	}
+	state := claudeAnswers()
 	known := t.Token[max(0, len(t.Token)-20):]
-	data, err := json.Marshal(map[string]any{
-		"hasCompletedOnboarding": true, "lastOnboardingVersion": claude{}.Package().Version, "theme": "dark",
-		"bypassPermissionsModeAccepted": true,
-		"customApiKeyResponses":         map[string]any{"approved": []string{known}, "rejected": []string{}},
-		"projects": map[string]any{t.Workspace: map[string]any{"hasTrustDialogAccepted": true,
-			"hasCompletedProjectOnboarding": true}},
-	})
+	state["customApiKeyResponses"] = map[string]any{"approved": []string{known}, "rejected": []string{}}
+	state["projects"] = map[string]any{t.Workspace: map[string]any{"hasTrustDialogAccepted": true,
+		"hasCompletedProjectOnboarding": true}}
+	return []File{{Path: ".claude/.claude.json", Data: encode(state), Mode: 0o600}}
+}
+
+// encode writes what holds nothing but strings, switches and maps of them, and so can always be written.
+func encode(v map[string]any) []byte {
+	data, err := json.Marshal(v)
 	if err != nil {
-		return nil // strings can always be written
+		panic(err)
 	}
-	return []File{{Path: ".claude/.claude.json", Data: data, Mode: 0o600}}
+	return data
 }

@@ -4,25 +4,15 @@ import (
 	"strconv"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/guard/settings"
 )
 
 // codex is OpenAI's Codex CLI.
-type codex struct{}
-
-func (codex) Name() string     { return "codex" }
-func (codex) Binary() string   { return "codex" }
-func (codex) Provider() string { return "openai" }
-
-func (codex) Package() Package {
-	return Package{Name: "@openai/codex", Version: "0.166.0", Oldest: "0.160.0", Models: []string{"gpt-6.1-sol"},
-		Programs: []string{"@openai/codex-{machine}/vendor/*/bin/codex"}}
+func codex() Adapter {
+	return Adapter{Row: row("codex"), Command: codexCommand, Events: event.NewCodex, Hook: settings.Codex()}
 }
 
-func (codex) Events(s event.Start) event.Decoder { return event.NewCodex(s) }
-
-func (codex) Login() (variable, file string) { return "CODEX_HOME", ".codex/auth.json" }
-
-func (codex) Command(t Task) Command {
+func codexCommand(t Task) Command {
 	argv := []string{program(t, "codex")}
 	switch {
 	case t.Interactive && t.Resume != "":
@@ -49,10 +39,7 @@ func (codex) Command(t Task) Command {
 	if t.Model != "" {
 		argv = append(argv, "-m", t.Model)
 	}
-	env := place(t)
-	if t.State != "" {
-		env = append(env, "CODEX_HOME="+t.State+"/.codex")
-	}
+	env := placed(place(t), t, "codex")
 	if t.Door != "" {
 		for _, c := range []string{`model_provider="cco"`, `model_providers.cco.name="cco"`, `model_providers.cco.env_key="` +
 			codexToken + `"`,

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,26 +21,32 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Guards against an agent that stops at a question of its own before it begins: on a terminal they ask for trust, a
-// theme, a login.
+// Guards against an agent that stops at a question of its own: before it begins on a terminal they ask for trust, a
+// theme, a login, and after the work whether they may change something, which the word by which a person leaves would
+// answer.
 func TestRealInteractive(t *testing.T) {
+	leave := map[string]string{"claude": "/exit", "codex": "/quit", "gemini": "/quit", "opencode": "/exit"}
 	for _, name := range clis() {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, name, agenttest.Shell("echo done > worked"), agenttest.Say("over"))
+			var over atomic.Bool
+			last := agenttest.Say("over")
+			last.Before = func() { over.Store(true) }
+			s := newStage(t, name, agenttest.Shell("echo done > worked"), last)
 			s.task.Interactive = true
-			screen := s.onTerminal(t, func() bool {
-				_, err := os.Lstat(filepath.Join(s.task.Workspace, "worked"))
-				return err == nil
-			})
+			screen, left := s.onTerminal(t, leave[name], over.Load)
 			if _, err := os.Lstat(filepath.Join(s.task.Workspace, "worked")); err != nil {
 				t.Errorf("it did nothing\n%s\n%q", s.model.Summary(), screen)
+			}
+			if !left {
+				t.Errorf("it asks something when it is left with %s\n%q", leave[name], screen[max(0, len(screen)-6000):])
 			}
 		})
 	}
 }
 
-// onTerminal runs the agent on a terminal until done, or for minutes, and gives what it has shown.
-func (s *stage) onTerminal(t *testing.T, done func() bool) string {
+// onTerminal runs the agent on a terminal until done, or for minutes; then it leaves the agent as a person does, by a
+// word, when the screen is still, or kills it if there is none. It gives what was shown, and whether the agent ended.
+func (s *stage) onTerminal(t *testing.T, leave string, done func() bool) (string, bool) {
 	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -58,7 +65,7 @@ func (s *stage) onTerminal(t *testing.T, done func() bool) string {
 		`mount --bind "$0" /etc && exec unshare --user --map-user=1000 --map-group=1000 "$@"`, s.etc}, cmd.Argv...)
 	env := slices.Concat([]string{"HOME=" + s.task.Home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color",
 		"LANG=C.UTF-8", "TMPDIR=" + s.root}, cmd.Env)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	p, err := proc.Start(ctx, proc.Cmd{Argv: argv, Dir: s.task.Workspace, Env: env, Stdin: slave, Stdout: slave,
 		Stderr: slave,
@@ -86,16 +93,47 @@ func (s *stage) onTerminal(t *testing.T, done func() bool) string {
 			}
 		}
 	}()
-	for tick := time.Tick(100 * time.Millisecond); !done() && ctx.Err() == nil; {
+	shown := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return screen.String()
+	}
+	ended := await(ctx, p.Done(), done)
+	if leave != "" {
+		for _, keys := range []string{leave, "\r"} {
+			if !ended {
+				ended = await(ctx, p.Done(), still(shown))
+				_, _ = master.WriteString(keys)
+			}
+		}
+		ended = ended || await(ctx, p.Done(), func() bool { return false })
+	}
+	cancel()
+	_ = p.Wait() // it may have been killed
+	return shown(), ended
+}
+
+// await waits until something is so, or says that the program has ended before.
+func await(ctx context.Context, ended <-chan struct{}, is func() bool) bool {
+	for tick := time.Tick(100 * time.Millisecond); !is(); {
 		select {
-		case <-p.Done():
-			cancel()
+		case <-ended:
+			return ctx.Err() == nil
+		case <-ctx.Done():
+			return false
 		case <-tick:
 		}
 	}
-	cancel()
-	_ = p.Wait() // it was killed
-	mu.Lock()
-	defer mu.Unlock()
-	return screen.String()
+	return false
+}
+
+// still says whether a screen has not grown for as long as a person would wait. Clocks and spinners move, and are short.
+func still(shown func() string) func() bool {
+	size, since := 0, time.Now()
+	return func() bool {
+		if n := len(shown()); n > size+100 {
+			size, since = n, time.Now()
+		}
+		return time.Since(since) > 5*time.Second
+	}
 }

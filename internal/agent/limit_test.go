@@ -27,7 +27,7 @@ func TestRealLimitOnATerminal(t *testing.T) {
 			s.task.Interactive = true
 			refused := s.behindADoor(t, broker.Limits{Tokens: 150})
 			var since time.Time
-			screen := s.onTerminal(t, func() bool {
+			screen, _ := s.onTerminal(t, "", func() bool {
 				if refused.Load() > 0 && since.IsZero() {
 					since = time.Now()
 				}

@@ -40,7 +40,7 @@ func cli(t *testing.T, a agent.Adapter) string {
 		return agenttest.Program(t, a.Name())
 	}
 	cache := must.Get(filepath.Abs(filepath.Join("..", "..", ".cache", "oldest")))(t)
-	p := must.Get(install.Install(t.Context(), cache, a, a.Package().Oldest, install.Host()))(t)
+	p := must.Get(install.Install(t.Context(), cache, a, a.Package().Oldest, install.Host(), nil))(t)
 	return p.Path
 }
 
@@ -100,7 +100,8 @@ func (s *stage) guard(t *testing.T, home string) {
 	policy := must.Get(discover.Policy(s.task.Workspace, s.host, home))(t)
 	file := must.Get(settings.PolicyFile(policy))(t)
 	s.etc = agenttest.Etc(t)
-	for _, f := range append(settings.Managed(binary, settings.PolicyPath, "nonce"), file) {
+	hook := settings.Hook{Guard: binary, Policy: settings.PolicyPath, Name: "cco-guard-nonce"}
+	for _, f := range append(settings.Managed(agent.Hooks(), hook), file) {
 		s.put(t, filepath.Join(s.etc, strings.TrimPrefix(f.Path, "/etc/")), string(f.Data))
 	}
 	s.task.Rules = "## RULES\n\n- The rules are here."

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -52,6 +53,11 @@ func (a *App) Config() (config.Config, error) {
 		a.IO.Warn("%s", w)
 	}
 	return c, err
+}
+
+// Stricter is a policy as far as the text of a repository's settings makes it stricter.
+func (a *App) Stricter(p gate.Policy, file string, text []byte) (gate.Policy, error) {
+	return config.Stricter(a.sources(""), p, file, text)
 }
 
 // RepoTop finds the worktree that a directory is in, "" if none. It starts no git: every command would pay for that.
@@ -135,13 +141,4 @@ func (a *App) spawn(id string, files ...*os.File) error {
 	_, err = proc.Detach(proc.Cmd{Argv: []string{"cco", "keeper", id}, Path: self, Dir: a.Dirs.Data, Stdout: logFile,
 		Stderr: logFile, Files: files})
 	return err
-}
-
-// RunOptions are the settings that hold for every run.
-func (a *App) RunOptions(cfg config.Config) session.PushOptions {
-	return session.PushOptions{Dir: a.Dir, Agent: cfg.Agent.Default, Model: cfg.Agent.Model, Run: session.Run{
-		Timeout: cfg.Push.Timeout, IdleTimeout: cfg.Push.IdleTimeout, MaxWait: cfg.Push.MaxWait,
-		Limits: session.Limits(cfg.Limits), PlainGit: cfg.Guard.GitEnv == config.GitEnvPlain,
-		OnDone: cfg.Notify.OnDone.Args(), OnWaiting: cfg.Notify.OnWaiting.Args(),
-	}}
 }

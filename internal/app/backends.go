@@ -3,8 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
-	"maps"
-	"path/filepath"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,25 +12,20 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/container"
+	"github.com/cco-dev/cco/internal/box/lima"
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/provision"
 )
 
-// backend is what cco knows about a backend besides its driver.
+// backend is a backend with how it is wired.
 type backend struct {
-	name, help string
-	ownGuard   bool   // its guard program does not come from beside cco
-	nests      bool   // sessions can run containers of their own
-	hasMemory  bool   // --memory sets its own memory, not a limit inside it
-	flags      string // the flags of create that it uses and others may not
-	weaker     string // flags for a weaker box on machines that lack what this one needs
-	driver     func(a *App, p parts) box.Driver
-	// spec adds this backend's own settings; nil if there are none.
-	spec func(ctx context.Context, a *App, c config.Box, s *box.Spec) error
+	box.Backend
+	driver func(a *App, p parts) box.Driver
+	// profile is an AppArmor profile for a program that makes such boxes, where one is needed.
+	profile func(program string) string
+	checked bool // the doctor tries it
 }
 
 // parts are what drivers need.
@@ -43,33 +37,36 @@ type parts struct {
 // backends is the one list of backends.
 func backends() []backend {
 	return []backend{
-		{name: "native", help: "Linux kernel isolation built into cco: no daemon, no root (default on Linux)",
-			weaker: "--backend worktree --accept no-kernel", driver: nativeDriver},
-		{name: "container", help: "podman or docker, hardened as far as the engine can",
-			flags: "engine runtime image image-tar cpus", driver: containerDriver, spec: containerSpec},
-		{name: "lima", help: "a virtual machine of Lima's (default on macOS)",
-			ownGuard: true, nests: true, hasMemory: true, flags: "image cpus disk template",
-			driver: limaDriver, spec: limaSpec},
-		{name: "worktree", help: "git worktrees of one repository, which share its .git; on Linux the\n" +
-			"kernel keeps everything else of the machine read-only", driver: worktreeDriver, spec: worktreeSpec},
+		{Backend: native.Backend(), driver: nativeDriver, profile: native.AppArmorProfile, checked: true},
+		{Backend: container.Backend(), driver: containerDriver},
+		{Backend: lima.Backend(), driver: limaDriver},
+		{Backend: worktree.Backend(), driver: worktreeDriver, checked: true},
 	}
+}
+
+// rows is what settings and flags must know of backends.
+func rows() (list []box.Backend) {
+	for _, b := range backends() {
+		list = append(list, b.Backend)
+	}
+	return list
 }
 
 // find gives the backend of that name, or an empty one.
 func find(name string) backend {
-	list := backends()
-	i := slices.IndexFunc(list, func(b backend) bool { return b.name == name })
-	if i < 0 {
-		return backend{name: name}
+	for _, b := range backends() {
+		if b.Name == name {
+			return b
+		}
 	}
-	return list[i]
+	return backend{Backend: box.Backend{Name: name}}
 }
 
 // BackendNames lists the backends for a sentence.
 func BackendNames() string {
 	var names []string
 	for _, b := range backends() {
-		names = append(names, b.name)
+		names = append(names, b.Name)
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
@@ -79,42 +76,82 @@ func BackendNames() string {
 func BackendHelp() string {
 	var text strings.Builder
 	for _, b := range backends() {
-		fmt.Fprintf(&text, "  %-10s %s\n", b.name, strings.ReplaceAll(b.help, "\n", "\n"+strings.Repeat(" ", 13)))
+		fmt.Fprintf(&text, "  %-10s %s\n", b.Name, strings.ReplaceAll(b.Help, "\n", "\n"+strings.Repeat(" ", 13)))
 	}
 	return text.String()
 }
 
-// CheckFlags refuses a flag that is given and that only other backends use.
-func CheckFlags(name string, given func(flag string) bool) error {
-	users := map[string][]string{}
+// BackendFlag is a flag of create for a setting of one or more backends.
+type BackendFlag struct {
+	box.Setting
+	Help string
+	of   []string // the backends
+}
+
+// BackendFlags are the flags of create that belong to backends.
+func BackendFlags() (list []BackendFlag) {
 	for _, b := range backends() {
-		for _, flag := range strings.Fields(b.flags) {
-			users[flag] = append(users[flag], b.name)
+		for _, s := range b.Settings {
+			if s.Flag == "" {
+				continue
+			}
+			help := "of " + b.Name + ": " + s.Help
+			i := slices.IndexFunc(list, func(f BackendFlag) bool { return f.Flag == s.Flag })
+			if i < 0 {
+				list = append(list, BackendFlag{Setting: s, Help: help, of: []string{b.Name}})
+				continue
+			}
+			list[i].Help += "; " + help
+			list[i].of = append(list[i].of, b.Name)
 		}
 	}
-	for _, flag := range slices.Sorted(maps.Keys(users)) {
-		if given(flag) && !slices.Contains(users[flag], name) {
-			return Usagef("--%s has no meaning for a %s box, only for backend %s", flag, name,
-				strings.Join(users[flag], " and "))
+	return list
+}
+
+// SetFlags lets flags override a box's settings: given holds what was said of each. A flag that only other backends use
+// is refused, unless the box itself will be.
+func (a *App) SetFlags(c *config.Box, name string, given map[string]string) error {
+	for _, f := range BackendFlags() {
+		text, ok := given[f.Flag]
+		if !ok {
+			continue
+		}
+		if !slices.Contains(f.of, name) && f.Refusal == "" {
+			return Usagef("--%s has no meaning for a %s box, only for backend %s", f.Flag, name, strings.Join(f.of, " and "))
+		}
+		if err := c.Flag(f.Setting, text, a.Dir); err != nil {
+			return Usagef("--%s: %w", f.Flag, err)
+		}
+		instead := slices.IndexFunc(find(name).Settings, func(s box.Setting) bool { return s.Name == f.Instead })
+		if instead >= 0 {
+			if _, too := given[find(name).Settings[instead].Flag]; !too {
+				c.Unset(f.Instead)
+			}
 		}
 	}
 	return nil
 }
 
-// Memory is the setting that --memory overrides.
-func Memory(name string, b *config.Box) *int64 {
-	if find(name).hasMemory {
-		return &b.Memory
+// SetMemory sets the memory of a box that has its own, or else the limit of what runs in it.
+func SetMemory(c *config.Box, name, text string) error {
+	for _, s := range find(name).Settings {
+		if s.Name == "memory" {
+			return c.Flag(s, text, "")
+		}
 	}
-	return &b.Limits.Memory
+	n, err := config.ParseSize(text)
+	c.Limits.Memory = n
+	return err
 }
 
 // DefaultBackend is the backend that suits this machine.
 func DefaultBackend() string {
-	if runtime.GOOS == "linux" {
-		return "native"
+	for _, b := range backends() {
+		if b.System == runtime.GOOS {
+			return b.Name
+		}
 	}
-	return "lima"
+	return "" // no backend knows the system, which says so when a box is made
 }
 
 // Boxes gives all boxes.
@@ -132,14 +169,14 @@ func (a *App) Boxes() (*box.Boxes, error) {
 	}
 	drivers := map[string]box.Driver{}
 	for _, b := range backends() {
-		drivers[b.name] = b.driver(a, p)
+		drivers[b.Name] = b.driver(a, p)
 	}
 	return &box.Boxes{
 		Data:  a.Dirs.Data,
 		Now:   time.Now,
 		Files: provision.Files,
 		Way: func(ctx context.Context, b *box.Box) (*box.Way, func(), error) {
-			out, err := a.OpenDoor(ctx, b, "setup")
+			out, err := a.openDoor(ctx, b, "setup")
 			return out.Way(), out.Close, err
 		},
 		Drivers: drivers,
@@ -148,7 +185,7 @@ func (a *App) Boxes() (*box.Boxes, error) {
 
 func nativeDriver(a *App, p parts) box.Driver {
 	return native.New(native.Options{Tool: p.tool, Guard: p.guard, Home: a.Home, Path: a.Env("PATH"),
-		Programs: agent.Programs()})
+		Programs: agent.Programs(), Hidden: keyFiles(p.user)})
 }
 
 func containerDriver(_ *App, p parts) box.Driver {
@@ -157,62 +194,30 @@ func containerDriver(_ *App, p parts) box.Driver {
 
 func worktreeDriver(a *App, p parts) box.Driver {
 	return worktree.New(worktree.Options{
-		Tool: p.tool, Guard: p.guard, Home: a.Home, Path: a.Env("PATH"), Caches: guard.CacheRoots(a.Home),
-		Keys: keyVariables(p.user), KeyFiles: keyFiles(p.user),
+		Tool: p.tool, Guard: p.guard, Home: a.Home, Path: a.Env("PATH"), Programs: agent.Programs(),
+		Hidden: keyFiles(p.user), Env: os.Environ(),
 	})
 }
 
 // Spec is what a box of a backend is made of, as the settings say.
-func (a *App) Spec(ctx context.Context, name string, c config.Box) (box.Spec, error) {
+func (*App) Spec(name string, c config.Box) (box.Spec, error) {
 	s := box.Spec{
-		Accept: c.Accept, Caches: c.Caches, Env: c.Env, Setup: c.Setup,
+		Accept: c.Accept, Caches: c.Caches, Seeds: c.Seed, Env: c.Env, Setup: c.Setup,
 		Limits: box.Limits{Memory: c.Limits.Memory, Procs: c.Limits.Procs, Time: c.Limits.Time},
 	}
 	for _, m := range c.Mounts {
 		s.Mounts = append(s.Mounts, box.Mount{Path: m.Path, Write: m.Write})
 	}
 	b := find(name)
-	if c.Provision.Containers && !b.nests {
-		return s, Usagef("sessions of a %s box can't run containers: that is for lima boxes alone, where a "+
-			"kernel of its own stands before the host (--containers, or box.provision.containers in the settings)", name)
+	for _, other := range backends() {
+		for _, o := range other.Settings {
+			if set, _ := c.Own[o.Name].(bool); set && o.Refusal != "" && !b.Has(o.Name) {
+				return s, Usagef(o.Refusal+" (--%s, or box.%s in the settings)", name, o.Flag, o.Name)
+			}
+		}
 	}
-	if b.spec == nil {
-		return s, nil
+	if b.Fill != nil {
+		b.Fill(c.Own, &s)
 	}
-	err := b.spec(ctx, a, c, &s)
-	return s, err
-}
-
-func containerSpec(_ context.Context, a *App, c config.Box, s *box.Spec) error {
-	s.Container = box.Container{Engine: c.Engine, Runtime: c.Runtime, Image: c.Image, ImageTar: a.abs(c.ImageTar),
-		CPUs: float64(c.CPUs)}
-	return nil
-}
-
-func limaSpec(_ context.Context, a *App, c config.Box, s *box.Spec) error {
-	s.VM = box.VM{
-		CPUs: c.CPUs, Memory: c.Memory, Disk: c.Disk, Image: c.Image, Template: a.abs(c.Template),
-		Packages: c.Provision.Packages, Scripts: c.Provision.Scripts, Containers: c.Provision.Containers,
-	}
-	for _, f := range c.Provision.Files {
-		s.VM.Files = append(s.VM.Files, box.VMFile{From: f.From, To: f.To})
-	}
-	return nil
-}
-
-func worktreeSpec(ctx context.Context, a *App, _ config.Box, s *box.Spec) error {
-	repo, err := git.Open(ctx, a.Dir)
-	if err != nil {
-		return fmt.Errorf("a worktree box belongs to a repository: %w", err)
-	}
-	s.Repo = repo.Top
-	return nil
-}
-
-// abs resolves a path of the settings from the command's directory.
-func (a *App) abs(name string) string {
-	if name == "" || filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(a.Dir, name)
+	return s, nil
 }

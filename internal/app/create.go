@@ -9,74 +9,135 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/term"
 )
 
-// Created is a box after Create.
-type Created struct {
-	Made   bool // it was not there before
-	Status box.Status
+// Wanted is what a caller asks of Create beyond the settings.
+type Wanted struct {
+	Kernel  bool   // refuse a worktree box without the kernel
+	Network string // the mode, also of a box that is there already
 }
 
-// Tell prints what a user should know about it.
-func (c Created) Tell(io *term.Streams) {
-	if !c.Made {
-		io.Say("box %s is there and running (%s)", c.Status.Name, c.Status.Backend)
-		return
-	}
-	io.Say("box %s created and running (%s)", c.Status.Name, c.Status.Backend)
-	WarnOpen(io, c.Status.Name, c.Status.Network)
-	for _, l := range c.Status.Layers {
-		if !l.Active {
-			io.Warn("%s: %s", l.Name, l.Detail)
-		}
-	}
-}
-
-// WarnOpen warns about a box that reaches every host, if it does.
-func WarnOpen(io *term.Streams, name, mode string) {
-	if mode == box.NetworkOpen {
-		io.Warn("box %s reaches every public host: what an agent reads there can lead it astray, and what it reads here "+
-			"it can send away", name)
-	}
-}
-
-// Create makes a box as the settings want it, and starts it.
-func (a *App) Create(ctx context.Context, name string, cfg config.Config, kernel bool) (c Created, err error) {
+// Create makes a box as the settings want it, starts it, and says what a user should know about it. Made says that it
+// was not there before.
+func (a *App) Create(ctx context.Context, name string, cfg config.Config, want Wanted) (made bool, err error) {
 	boxes, err := a.Boxes()
 	if err != nil {
-		return c, err
+		return false, err
 	}
-	backend := cmp.Or(cfg.Box.Backend, DefaultBackend())
-	spec, err := a.Spec(ctx, backend, cfg.Box)
+	backend, spec, err := a.design(cfg, want)
 	if err != nil {
-		return c, err
+		return false, err
 	}
-	spec.RequireKernel = kernel
-	if hook, _, err := Beside("cco-guard"); err != nil {
-		return c, err
-	} else if hook == "" && !find(backend).ownGuard && !slices.Contains(spec.Accept, box.AcceptNoGuard) {
-		return c, box.NoGuard()
-	}
-	if spec.Network, err = networkMode(cfg.Network.Mode); err != nil {
-		return c, err
-	}
-	c.Made, err = boxes.Create(ctx, name, backend, spec, a.IO.Progress)
+	made, err = boxes.Create(ctx, name, backend, spec, a.IO.Progress)
 	a.IO.Settle()
-	if _, missing := errors.AsType[*box.Unavailable](err); missing && find(backend).weaker != "" {
-		return c, fmt.Errorf("%w\na weaker box is possible, if you accept that: `cco box create %s %s`", err, name,
-			find(backend).weaker)
+	if _, missing := errors.AsType[*box.Unavailable](err); missing && find(backend).Weaker != "" {
+		return false, fmt.Errorf("%w\na weaker box is possible, if you accept that: `cco box create %s %s`", err, name,
+			find(backend).Weaker)
 	}
-	if err != nil || !c.Made {
-		c.Status = box.Status{Name: name, Backend: backend} // looking at its layers takes time
-		return c, err
+	switch {
+	case err != nil:
+		return false, err
+	case made:
+		return true, a.tellCreated(ctx, boxes, name)
 	}
-	c.Status, err = boxes.Status(ctx, name)
-	return c, err
+	a.IO.Say("box %s is there and running (%s)", name, backend)
+	if want.Network == "" {
+		return false, nil
+	}
+	return false, a.changeMode(ctx, boxes, name, want)
 }
 
-// SetNetwork changes the mode of an existing box. It holds for what is started from now on.
-func (a *App) SetNetwork(ctx context.Context, name, mode string) error {
-	boxes := &box.Boxes{Data: a.Dirs.Data}
-	return boxes.Change(ctx, name, func(s *box.Spec) error { s.Network = mode; return nil })
+// design says what a box is made of, as the settings want it.
+func (a *App) design(cfg config.Config, want Wanted) (backend string, spec box.Spec, err error) {
+	backend = cmp.Or(cfg.Box.Backend, DefaultBackend())
+	if spec, err = a.Spec(backend, cfg.Box); err != nil {
+		return backend, spec, err
+	}
+	spec.RequireKernel = want.Kernel
+	if hook, _, err := Beside("cco-guard"); err != nil {
+		return backend, spec, err
+	} else if hook == "" && !find(backend).OwnGuard && !slices.Contains(spec.Accept, box.AcceptNoGuard) {
+		return backend, spec, box.NoGuard()
+	}
+	spec.Network, err = networkMode(cmp.Or(want.Network, cfg.Network.Mode))
+	return backend, spec, err
+}
+
+// CreateForAgents is CreateFor, for what these agents do in a box.
+func (a *App) CreateForAgents(ctx context.Context, name string, cfg config.Config, repo string, agents []string,
+	begin func() (begun bool, err error)) error {
+	s, done, err := a.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return a.CreateFor(ctx, name, cfg, func(b *box.Box) error { return s.CanAsk(ctx, b, repo, agents) }, begin)
+}
+
+// CreateFor creates or starts a box for what begins in it. May can refuse the box before it is made, and a box that was
+// made for nothing is removed again.
+func (a *App) CreateFor(ctx context.Context, name string, cfg config.Config, may func(*box.Box) error,
+	begin func() (begun bool, err error)) error {
+	boxes, err := a.Boxes()
+	if err != nil {
+		return err
+	}
+	b, err := boxes.Record(name)
+	if errors.As(err, new(*box.NotFoundError)) {
+		b = &box.Box{Name: name}
+		b.Backend, b.Spec, err = a.design(cfg, Wanted{})
+	}
+	if err == nil {
+		err = may(b)
+	}
+	if err != nil {
+		return err
+	}
+	made, err := a.Create(ctx, name, cfg, Wanted{})
+	if err != nil {
+		return err
+	}
+	begun, err := begin()
+	if err == nil || begun || !made {
+		return err
+	}
+	a.IO.Settle()
+	a.IO.Say("box %s is removed again: nothing began in it", name)
+	if undo := boxes.Destroy(context.WithoutCancel(ctx), name); undo != nil {
+		return errors.Join(err, undo)
+	}
+	return err
+}
+
+func (a *App) changeMode(ctx context.Context, boxes *box.Boxes, name string, want Wanted) error {
+	err := boxes.Change(ctx, name, func(s *box.Spec) error { s.Network = want.Network; return nil })
+	if err != nil {
+		return err
+	}
+	a.IO.Say("box %s: network %s, for what starts from now on", name, want.Network)
+	a.warnOpen(name, want.Network)
+	return nil
+}
+
+func (a *App) tellCreated(ctx context.Context, boxes *box.Boxes, name string) error {
+	st, err := boxes.Status(ctx, name)
+	if err != nil {
+		return err
+	}
+	a.IO.Say("box %s created and running (%s)", name, st.Backend)
+	a.warnOpen(name, st.Network)
+	for _, l := range st.Layers {
+		if !l.Active {
+			a.IO.Warn("%s: %s", l.Name, l.Detail)
+		}
+	}
+	return nil
+}
+
+// warnOpen warns about a box that reaches every host, if it does.
+func (a *App) warnOpen(name, mode string) {
+	if mode == box.NetworkOpen {
+		a.IO.Warn("box %s reaches every public host: what an agent reads there can lead it astray, and what it reads here "+
+			"it can send away", name)
+	}
 }

@@ -15,11 +15,9 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/door"
-	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -62,11 +60,6 @@ func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (c door.C
 		return c, &ClosedError{b.Name, rec.Agent}
 	}
 	up, err := a.upstream(ag.Provider(), rec.Agent, cfg)
-	if missing, ok := errors.AsType[*KeyError](err); ok && unguarded(b) {
-		a.IO.Warn("%v; in this box, around which the kernel does not stand, %s uses the login that it has of its own, and "+
-			"no limit on spending holds", missing, rec.Agent)
-		return door.Config{}, nil
-	}
 	if err != nil {
 		return c, err
 	}
@@ -115,11 +108,6 @@ func (a *App) keySource(p broker.Provider, cfg config.Config) (broker.KeySource,
 	return broker.KeySource{Env: p.KeyVars[i]}, true
 }
 
-// unguarded says whether programs in a box have the host's network, which cco can't close.
-func unguarded(b *box.Box) bool {
-	return b.Backend == "worktree" && slices.Contains(b.Spec.Accept, worktree.AcceptNoKernel)
-}
-
 // loopback says whether an address is on this machine, where a model may need no key.
 func loopback(u *url.URL) bool {
 	if u == nil {
@@ -157,20 +145,6 @@ func (a *App) Prices() (broker.Prices, error) {
 func (a *App) ConfigIn(repo string) (config.Config, error) {
 	c, _, err := config.Load(a.sources(repo))
 	return c, err
-}
-
-// keyVariables are all variables of the environment that hold keys of models and tokens of forges.
-func keyVariables(cfg config.Config) (names []string) {
-	names = forge.TokenVars()
-	for _, p := range broker.Providers() {
-		names = append(names, p.KeyVars...)
-	}
-	for _, k := range cfg.Keys {
-		if k.Env != "" {
-			names = append(names, k.Env)
-		}
-	}
-	return names
 }
 
 // keyFiles are all files that hold keys of models, as far as the settings name them.

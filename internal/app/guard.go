@@ -12,10 +12,14 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/settings"
+	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -43,6 +47,38 @@ func (a *App) Policy(dir, host string) (guard.Policy, error) {
 	return discover.Policy(dir, host, a.Home)
 }
 
+// Decide says whether an agent in a workspace may run a command.
+func (a *App) Decide(dir, host, command string) (guard.Verdict, error) {
+	policy, err := a.Policy(dir, host)
+	if err != nil {
+		return guard.Verdict{}, err
+	}
+	cwd := policy.Workspace
+	if paths.Within(a.Dir, policy.Workspace) {
+		cwd = a.Dir
+	}
+	call := hook.OnBranch(policy, guard.Command(cwd, command))
+	return guard.Decide(policy, hook.Links{}, call), nil
+}
+
+// DecideBatch answers the calls in a file of JSON lines; "-" is standard input.
+func (a *App) DecideBatch(dir, host, name string) error {
+	policy, err := a.Policy(dir, host)
+	if err != nil {
+		return err
+	}
+	in := a.IO.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // only read
+		in = f
+	}
+	return guard.Batch(policy, hook.Links{}, in, a.IO.Out)
+}
+
 // Guard is the guard around a workspace, installed or not.
 func (a *App) Guard(dir string) (settings.Installation, error) {
 	dir, err := a.workspace(dir)
@@ -59,7 +95,7 @@ func (a *App) Guard(dir string) (settings.Installation, error) {
 	sum := sha256.Sum256([]byte(dir))
 	return settings.Installation{
 		Dir: dir, Guard: guardBinary, State: filepath.Join(a.Dirs.Data, "guard", hex.EncodeToString(sum[:8])),
-		Places: settings.Find(a.Env, a.Home, runtime.GOOS),
+		Places: settings.Find(a.Env, a.Home, runtime.GOOS), Adapters: agent.Hooks(),
 	}, nil
 }
 
@@ -78,7 +114,7 @@ func findGuard() (string, error) {
 
 // InstallGuard puts the guard around a workspace. host is the repository that must not be touched, if it isn't a linked
 // worktree's main one. The agents are those on PATH if none is named.
-func (a *App) InstallGuard(dir, host string, o *settings.Options) (settings.Installation, error) {
+func (a *App) InstallGuard(ctx context.Context, dir, host string, o *settings.Options) (settings.Installation, error) {
 	i, err := a.Guard(dir)
 	if err != nil {
 		return i, err
@@ -88,19 +124,27 @@ func (a *App) InstallGuard(dir, host string, o *settings.Options) (settings.Inst
 		return i, err
 	}
 	if len(o.Agents) == 0 {
-		o.Agents = agentsHere()
+		o.Agents = agentsHere(i.Known())
 	}
 	o.Nonce = rand.Text()
-	return i, i.Install(policy, *o)
+	policy.AuditLog = filepath.Join(a.Dirs.Data, audit.FileName)
+	if err := i.Install(policy, *o); err != nil || !policy.Linked {
+		return i, err
+	}
+	return i, a.WatchWorktree(ctx, i.Dir)
 }
 
-func agentsHere() []string {
-	list := slices.DeleteFunc(settings.Agents(), func(name string) bool {
-		_, err := proc.LookPath(name)
+// agentsHere are those of the agents given that are on PATH, or the default.
+func agentsHere(names []string) []string {
+	list := slices.DeleteFunc(names, func(name string) bool {
+		a, err := agent.Find(name)
+		if err == nil {
+			_, err = proc.LookPath(a.Binary())
+		}
 		return err != nil
 	})
 	if len(list) == 0 {
-		return []string{"claude"}
+		return []string{roster.Default}
 	}
 	return list
 }
@@ -116,7 +160,7 @@ func (a *App) CheckGuard(ctx context.Context, dir string) ([]settings.Finding, e
 		return nil, err
 	}
 	if _, err := os.Stat(hook.DefaultPolicy); err == nil && len(agents) == 0 {
-		i.State, agents = filepath.Dir(hook.DefaultPolicy), settings.Agents()
+		i.State, agents = filepath.Dir(hook.DefaultPolicy), i.Known()
 	}
 	if len(agents) == 0 {
 		return []settings.Finding{{What: "installed", State: settings.Off, Detail: "the guard is not around " + i.Dir,

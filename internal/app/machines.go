@@ -7,6 +7,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/lima"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/guest"
 )
 
@@ -15,6 +16,16 @@ func limaDriver(a *App, _ parts) box.Driver {
 		Home: a.Home, Root: os.Getuid() == 0, Getenv: a.Env, Parts: machineParts, Version: guest.Version,
 		Names: guest.Parts(),
 	})
+}
+
+// Template is what a lima box of that name would be made from.
+func (a *App) Template(name string, c config.Box) (string, error) {
+	spec, err := a.Spec("lima", c)
+	if err != nil {
+		return "", err
+	}
+	boxes := &box.Boxes{Data: a.Dirs.Data}
+	return lima.Template(&box.Box{Name: name, Spec: spec, Exchange: boxes.Exchange()})
 }
 
 // machineParts finds cco's programs for Linux of an architecture: beside cco, or in a directory beside it where cco

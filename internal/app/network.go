@@ -2,10 +2,14 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,7 +22,7 @@ import (
 
 // sources are the files of the settings that hold in a repository; "" is none.
 func (a *App) sources(repo string) config.Sources {
-	s := config.Sources{UserFile: a.Dirs.File(), Env: a.Env, Home: a.Home}
+	s := config.Sources{UserFile: a.Dirs.File(), Env: a.Env, Home: a.Home, Backends: rows()}
 	if repo != "" {
 		s.RepoFile = filepath.Join(repo, config.RepoFile)
 		s.Trusted = config.TrustedBy(a.Dirs.Data, s.RepoFile)
@@ -34,11 +38,12 @@ type Permit struct {
 
 // network says what may leave a box. The rules are read again for each decision.
 func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.Config) (c broker.Config, err error) {
-	if c.Mode, err = a.Mode(b, repo, cfg); err != nil || c.Mode == broker.ModeNone {
+	if c.Mode, err = a.mode(b, repo, cfg); err != nil || c.Mode == broker.ModeNone {
 		return c, err
 	}
-	known := &SetCache{}
-	if _, err := a.Permits(ctx, b.Spec, cfg, known); err != nil {
+	c.Page = a.pagePort
+	known := &setCache{}
+	if _, err := a.permits(ctx, b.Spec, cfg, known); err != nil {
 		return c, err
 	}
 	boxes := &box.Boxes{Data: a.Dirs.Data}
@@ -53,7 +58,7 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 		if err != nil {
 			return nil // closed, until somebody corrects the settings
 		}
-		list, err := a.Permits(context.WithoutCancel(ctx), spec, cfg, known)
+		list, err := a.permits(context.WithoutCancel(ctx), spec, cfg, known)
 		if err != nil {
 			return nil
 		}
@@ -68,8 +73,29 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 	return c, nil
 }
 
-// Mode is the box's own, or a tighter one that the repository asks for.
-func (a *App) Mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, error) {
+// PageFile says, in the data directory, where `cco view` serves its page.
+const PageFile = "view/address.json"
+
+// pagePort is where the page is served, or was last: 0 if it never was.
+func (a *App) pagePort() int {
+	data, err := os.ReadFile(filepath.Join(a.Dirs.Data, filepath.FromSlash(PageFile)))
+	if err != nil {
+		return 0
+	}
+	var at struct {
+		Address string `json:"address"`
+	}
+	_ = json.Unmarshal(data, &at) // no address is no port
+	u, err := url.Parse(at.Address)
+	if err != nil {
+		return 0
+	}
+	port, _ := strconv.Atoi(u.Port()) // 0 if there is none
+	return port
+}
+
+// mode is the box's own, or a tighter one that the repository asks for.
+func (a *App) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, error) {
 	mode := b.Spec.Mode()
 	user, err := a.ConfigIn("")
 	if err != nil {
@@ -83,8 +109,8 @@ func (a *App) Mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, err
 	return broker.ParseMode(mode)
 }
 
-// Permits gives everything that is allowed. An entry that is no rule is an error, and so is an unknown set.
-func (a *App) Permits(ctx context.Context, spec box.Spec, cfg config.Config, known *SetCache) ([]Permit, error) {
+// permits gives everything that is allowed. An entry that is no rule is an error, and so is an unknown set.
+func (a *App) permits(ctx context.Context, spec box.Spec, cfg config.Config, known *setCache) ([]Permit, error) {
 	var list []Permit
 	for _, s := range []struct {
 		from        string
@@ -100,7 +126,7 @@ func (a *App) Permits(ctx context.Context, spec box.Spec, cfg config.Config, kno
 			list = append(list, Permit{r.String(), s.from})
 		}
 		for _, name := range s.sets {
-			set, err := known.Load(ctx, name)
+			set, err := known.load(ctx, name)
 			if err != nil {
 				return nil, err
 			}
@@ -112,13 +138,13 @@ func (a *App) Permits(ctx context.Context, spec box.Spec, cfg config.Config, kno
 	return list, nil
 }
 
-// SetCache asks the tools for their hosts once.
-type SetCache struct {
+// setCache asks the tools for their hosts once.
+type setCache struct {
 	mu    sync.Mutex
 	known map[string]sets.Set
 }
 
-func (c *SetCache) Load(ctx context.Context, name string) (sets.Set, error) {
+func (c *setCache) load(ctx context.Context, name string) (sets.Set, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if set, ok := c.known[name]; ok {
@@ -139,9 +165,9 @@ func (c *SetCache) Load(ctx context.Context, name string) (sets.Set, error) {
 	return set, nil
 }
 
-// OpenDoor opens a door for programs outside sessions: a shell, or the commands that set a box up. It leads to no
+// openDoor opens a door for programs outside sessions: a shell, or the commands that set a box up. It leads to no
 // model, and is nil if the box has no network.
-func (a *App) OpenDoor(ctx context.Context, b *box.Box, who string) (*door.Door, error) {
+func (a *App) openDoor(ctx context.Context, b *box.Box, who string) (*door.Door, error) {
 	top := RepoTop(a.Dir)
 	cfg, err := a.ConfigIn(top)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
@@ -12,11 +13,24 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
+// Install installs an agent's program, and shows how far it is.
 func (a *App) Install(ctx context.Context, ad agent.Adapter, version string,
 	at install.Platform) (install.Program, error) {
-	a.IO.Progress("installing %s %s for %s", ad.Name(), cmp.Or(version, ad.Package().Version), at)
-	return install.Install(ctx, a.Dirs.Data, ad, version, at)
+	what := fmt.Sprintf("installing %s %s for %s", ad.Name(), cmp.Or(version, ad.Package().Version), at)
+	a.IO.Progress("%s", what)
+	defer a.IO.Settle()
+	said := time.Duration(0)
+	return install.Install(ctx, a.Dirs.Data, ad, version, at, func(bytes int64, took time.Duration) {
+		words := fmt.Sprintf("%s: %d MB, %s", what, bytes>>20, took.Round(time.Second))
+		if a.IO.Live("%s", words); took-said >= sayEvery {
+			said = took
+			a.IO.Progress("%s", words)
+		}
+	})
 }
+
+// sayEvery is how often progress is told where no line can be rewritten.
+const sayEvery = 10 * time.Second
 
 // program finds an agent's program for a session, and the directories that its box must see. A program that isn't on
 // the host may still be in the box.

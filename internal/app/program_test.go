@@ -82,7 +82,7 @@ func TestMachinesGetTheAgentsThatTheyLack(t *testing.T) {
 			s, _, words := term.Test("")
 			a := &App{IO: s, Dirs: config.Dirs{Data: t.TempDir()}}
 			if tt.there {
-				must.Get(install.Install(t.Context(), a.Dirs.Data, claude, "", install.Host()))(t)
+				must.Get(install.Install(t.Context(), a.Dirs.Data, claude, "", install.Host(), nil))(t)
 			}
 			t.Setenv("NPM_FAIL", tt.fail)
 			path, dirs, err := a.program(t.Context(), claude, &box.Box{Name: "vm"}, tt.machine)

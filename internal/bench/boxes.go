@@ -85,9 +85,9 @@ func (b *bench) push(ctx context.Context) error {
 }
 
 // handOver measures a push until its agent is at work in its clone, and waits for the agent to end.
-func (b *bench) handOver(ctx context.Context, repo string) (time.Duration, error) {
+func (b *bench) handOver(ctx context.Context, repo string, more ...string) (time.Duration, error) {
 	start := time.Now()
-	id, err := b.pushed(ctx, repo, "--detach")
+	id, err := b.pushed(ctx, repo, append(more, "--detach")...)
 	took := time.Since(start)
 	if err != nil {
 		return 0, err
@@ -124,8 +124,11 @@ func (b *bench) commit(ctx context.Context, repo, file, text string) error {
 func (b *bench) pull(ctx context.Context) error {
 	const big = "# Big\n\n## Task 1: Grow\n\n```sh\nfor i in $(seq 50); do head -c 1048576 /dev/urandom > big$i; " +
 		"done\n```\n"
+	const text = "# Text\n\n## Task 1: Grow\n\n```sh\nfor i in $(seq 50); do head -c 330000 /dev/urandom | " +
+		"od -An -v -tx1 > text$i; done\n```\n"
 	for _, c := range []struct{ what, plan, bar string }{
 		{"pull of a 50 MB bundle beside `git fetch` from it", big, "2×"},
+		{"pull of 50 MB of text beside `git fetch` from it (2.0× before there was a gate)", text, "6×"},
 		{"pull of a small bundle beside `git fetch` from it", trivial, "+150 ms"},
 	} {
 		repo := filepath.Join(b.dir, "pull-"+strconv.Itoa(len(c.plan)))

@@ -37,27 +37,20 @@ type cruising struct {
 	repo  string
 	head  string
 	data  string
+
+	living, ended int // phases
 }
 
 // cruise measures an engine with many phases that wait, how soon a comment is answered, and status among many that
 // ended.
 func (b *bench) cruise(ctx context.Context) (err error) {
-	c := &cruising{bench: b, repo: filepath.Join(b.dir, "cruise"), data: filepath.Join(b.dir, "data", "cco")}
-	if c.fake, err = githubfake.New(ctx, filepath.Join(b.dir, "cruise-forge"), nil); err != nil {
+	c := &cruising{bench: b, repo: filepath.Join(b.dir, "cruise"), data: filepath.Join(b.dir, "data", "cco"),
+		living: waitingPhases, ended: endedPhases}
+	done, err := c.open(ctx)
+	if err != nil {
 		return err
 	}
-	defer c.fake.Close()
-	if c.store, err = store.Open(ctx, filepath.Join(c.data, "cco.db")); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.store.Close()) }()
-	env := b.env
-	defer func() { b.env = env }()
-	b.env = append(b.env, "GH_ENTERPRISE_TOKEN="+cruiseToken, "GH_HOST="+strings.TrimPrefix(c.fake.URL(), "http://"),
-		"CCO_FORGE=github")
-	if err := c.prepare(ctx); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	log, err := os.Create(filepath.Join(b.dir, "serve.log"))
 	if err != nil {
 		return err
@@ -75,6 +68,29 @@ func (b *bench) cruise(ctx context.Context) (err error) {
 		<-serve.Done()
 	}()
 	return errors.Join(c.waiting(ctx, serve.Pid()), c.answering(ctx), c.asking(ctx))
+}
+
+// open opens store and forge, and prepares the phases. The returned function closes them.
+func (c *cruising) open(ctx context.Context) (done func() error, err error) {
+	if c.fake, err = githubfake.New(ctx, c.repo+"-forge", nil); err != nil {
+		return nil, err
+	}
+	if c.store, err = store.Open(ctx, filepath.Join(c.data, "cco.db")); err != nil {
+		c.fake.Close()
+		return nil, err
+	}
+	env := c.env
+	c.env = append(c.env, "GH_ENTERPRISE_TOKEN="+cruiseToken, "GH_HOST="+strings.TrimPrefix(c.fake.URL(), "http://"),
+		"CCO_FORGE=github", "XDG_DATA_HOME="+filepath.Dir(c.data))
+	done = func() error {
+		c.env = env
+		c.fake.Close()
+		return c.store.Close()
+	}
+	if err := c.prepare(ctx); err != nil {
+		return nil, errors.Join(err, done())
+	}
+	return done, nil
 }
 
 // prepare makes the repository and its pull requests, and records the phases that are about them.
@@ -107,7 +123,7 @@ func (c *cruising) prepare(ctx context.Context) error {
 		return err
 	}
 	c.head = strings.TrimSpace(head)
-	for i := range waitingPhases {
+	for i := range c.living {
 		branch := fmt.Sprintf("topic-%d", i)
 		if err := c.quiet(ctx, bare, "git", "-c", "safe.directory=*", "update-ref", "refs/heads/"+branch,
 			c.head); err != nil {
@@ -118,11 +134,11 @@ func (c *cruising) prepare(ctx context.Context) error {
 			return err
 		}
 		// Their looks are spread as in practice: about 40 of them in a minute.
-		if err := c.save(ctx, fmt.Sprintf("%08x", 0xa0000000+i), branch, p.Number, 20+i*280/waitingPhases); err != nil {
+		if err := c.save(ctx, fmt.Sprintf("%08x", 0xa0000000+i), branch, p.Number, 20+i*280/c.living); err != nil {
 			return err
 		}
 	}
-	for i := range endedPhases {
+	for i := range c.ended {
 		if err := c.save(ctx, fmt.Sprintf("%08x", 0xe0000000+i), fmt.Sprintf("ended-%d", i), 0, 0); err != nil {
 			return err
 		}

@@ -125,6 +125,11 @@ func (w *watching) poll(ctx context.Context, i int, f *github.Forge) error {
 	if err != nil {
 		return err
 	}
+	if w.now.Unix()%30 < int64(watchEvery/time.Second) { // where the branch is that the requests go into
+		if _, err := f.Branch(ctx, "main"); err != nil {
+			return err
+		}
+	}
 	for _, v := range news {
 		w.marks[i][v.Number-1].Since = v.Mark
 		for _, c := range v.Comments {

@@ -35,21 +35,23 @@ func (b *bench) keep(ctx context.Context) error {
 			return err
 		}
 	}
+	const refused = "`cco box destroy`, refused"
 	for _, c := range []struct {
 		what, bar string
 		times     int
 		argv      []string
 	}{
-		{"`cco box sessions`", "50 ms", 20, []string{"sessions"}},
-		{"`cco box list`", "50 ms", 20, []string{"list"}},
-		{"`cco box destroy`, refused", "1 s", 3, []string{"destroy", "keep"}},
-		{"`cco box prune --yes`", "3 s", 1, []string{"prune", "--yes"}},
+		{"`cco box sessions`", "60 ms", 20, []string{"box", "sessions"}},
+		{"`cco box list`", "60 ms", 20, []string{"box", "list"}},
+		{"completion of `cco box pull`", "60 ms", 20, []string{"__complete", "box", "pull", ""}},
+		{refused, "1 s", 3, []string{"box", "destroy", "keep"}},
+		{"`cco box prune --yes`", "3 s", 1, []string{"box", "prune", "--yes"}},
 	} {
 		var all []time.Duration
 		for range c.times {
 			start := time.Now()
-			err := b.quiet(ctx, repo, append([]string{b.cco, "box"}, c.argv...)...)
-			if refused := c.argv[0] == "destroy"; (err != nil) != refused {
+			err := b.quiet(ctx, repo, append([]string{b.cco}, c.argv...)...)
+			if (err != nil) != (c.what == refused) {
 				return fmt.Errorf("%s: %w", c.what, err)
 			}
 			all = append(all, time.Since(start))

@@ -91,8 +91,10 @@ func (b *bench) run(ctx context.Context, only string) error {
 	for _, m := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull}, {"many", b.many}, {"keep", b.keep}, {"guard", b.guard},
-		{"forge", b.forge}, {"cruise", b.cruise}, {"agent", b.agent}, {"door", b.door}, {"events", b.events}} {
+	}{{"shell", b.shell}, {"push", b.push}, {"worktree", b.worktree}, {"pull", b.pull}, {"loop", b.loop}, {"many", b.many},
+		{"keep", b.keep}, {"guard", b.guard}, {"forge", b.forge}, {"cruise", b.cruise}, {"week", b.week},
+		{"agent", b.agent}, {"door", b.door}, {"events", b.events}, {"view-first", b.viewFirst}, {"view-long", b.viewLong},
+		{"view-late", b.viewLate}, {"view-many", b.viewMany}} {
 		if !strings.Contains(m.name, only) {
 			continue
 		}

@@ -5,6 +5,7 @@ package box
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,10 +35,12 @@ type Box struct {
 
 // Spec is what the user asked for when the box was created.
 type Spec struct {
-	Repo   string   `json:"repo,omitempty"`   // the one repository of a worktree box
+	// Repo is the repository that an old worktree box shared with its user. Boxes that are made today share none.
+	Repo   string   `json:"repo,omitempty"`
 	Accept []string `json:"accept,omitempty"` // weaker modes that the user has accepted by name
 	Mounts []Mount  `json:"mounts,omitempty"`
 	Caches []string `json:"caches,omitempty"` // directories below home that last as long as the box
+	Seeds  []string `json:"seeds,omitempty"`  // those that start as copies of the user's own
 	Env    []string `json:"env,omitempty"`
 	Setup  []string `json:"setup,omitempty"` // shell commands, run once when the box is provisioned
 	Limits Limits   `json:"limits"`
@@ -94,6 +97,9 @@ const (
 // Networks are the modes, the tightest first.
 func Networks() []string { return []string{NetworkNone, NetworkAllowlist, NetworkOpen} }
 
+// NoKernel says that nothing but the guard is between the agents of a box and what the user may do.
+func (s Spec) NoKernel() bool { return slices.Contains(s.Accept, AcceptNoKernel) }
+
 // Mode is how much of the network the box may reach.
 func (s Spec) Mode() string {
 	if s.Network == "" {
@@ -127,6 +133,9 @@ type NotFoundError struct{ Name string }
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("sandbox not created, run `cco box create %s`", e.Name)
 }
+
+// AcceptNoKernel is the weaker mode, in a worktree box, in which agents run as the user and nothing holds them.
+const AcceptNoKernel = "no-kernel"
 
 // AcceptNoGuard is the weaker mode, in any backend, in which agents run without the guard's hook.
 const AcceptNoGuard = "no-guard"

@@ -131,8 +131,8 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, rep
 		switch missing := (*NotFoundError)(nil); {
 		case err == nil && b.Backend != backend:
 			return &ConflictError{Name: name, Backend: b.Backend}
-		case err == nil && b.Spec.Repo != spec.Repo:
-			return &ConflictError{Name: name, Backend: b.Backend, Repo: b.Spec.Repo}
+		case err == nil && b.Spec.Repo != "":
+			return b.finished()
 		case err == nil && !b.Unfinished:
 			b.Spec.RequireKernel = b.Spec.RequireKernel || spec.RequireKernel
 			return s.start(ctx, b, d, report)
@@ -200,8 +200,15 @@ func (s *Boxes) remove(ctx context.Context, b *Box, d Driver) error {
 	return tree.Remove(b.Dir)
 }
 
-// finished refuses a box whose creation was interrupted.
+// finished refuses a box whose creation was interrupted, and one that shares a repository, as an earlier cco made them.
 func (b *Box) finished() error {
+	if b.Spec.Repo != "" {
+		return &StaleError{
+			Name: b.Name, Why: "an earlier cco made it, and its agents would share the repository " + b.Spec.Repo +
+				"; what its sessions committed is there, on branches in cco/",
+			Mend: "`cco box destroy " + b.Name + "`, then create it again",
+		}
+	}
 	if !b.Unfinished {
 		return nil
 	}
@@ -213,15 +220,11 @@ func (b *Box) finished() error {
 }
 
 // ConflictError says that another box of that name exists.
-type ConflictError struct{ Name, Backend, Repo string }
+type ConflictError struct{ Name, Backend string }
 
 func (e *ConflictError) Error() string {
-	what := "with backend " + e.Backend
-	if e.Repo != "" {
-		what = "for " + e.Repo
-	}
-	return fmt.Sprintf("box %s exists already, %s: choose another name, or `cco box destroy %s` first", e.Name,
-		what, e.Name)
+	return fmt.Sprintf("box %s exists already, with backend %s: choose another name, or `cco box destroy %s` first",
+		e.Name, e.Backend, e.Name)
 }
 
 // StaleError says that the state of a box is not what it should be, and what the user can do.
@@ -299,7 +302,7 @@ func (s *Boxes) Status(ctx context.Context, name string) (Status, error) {
 		return Status{}, err
 	}
 	st := s.state(ctx, b, d)
-	if b.Unfinished {
+	if b.finished() != nil {
 		return st, nil
 	}
 	st.Layers, err = d.Layers(ctx, b)
@@ -312,6 +315,9 @@ func (s *Boxes) state(ctx context.Context, b *Box, d Driver) Status {
 		State: "stopped"}
 	if err := b.finished(); err != nil {
 		st.State, st.Detail = "unfinished", err.Error()
+		if b.Spec.Repo != "" {
+			st.State = "outdated"
+		}
 		return st
 	}
 	running, err := d.Running(ctx, b)

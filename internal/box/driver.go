@@ -1,11 +1,15 @@
 package box
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // Driver is one backend: it makes, enters and removes one kind of box.
@@ -40,16 +44,16 @@ type Driver interface {
 	Promises(b *Box) []string
 }
 
-// Sharer is a driver whose sessions share the user's own repository: nothing is sent, nothing comes back as a bundle.
-type Sharer interface {
-	// Checkout makes the session's worktree at base, on a branch of its own that it names.
-	Checkout(ctx context.Context, b *Box, session, base string) (branch string, err error)
-}
-
 // Machine is a driver whose boxes are machines of their own: the host's programs are not there, and may not run there.
 type Machine interface {
 	// Platform is what programs for a box must be built for, in Go's terms: "linux", "arm64".
 	Platform(ctx context.Context, b *Box) (os, arch string, err error)
+}
+
+// Reachable is a driver whose workspaces are directories of this machine.
+type Reachable interface {
+	// HostWorkspace is where a person finds a session's workspace.
+	HostWorkspace(b *Box, session string) string
 }
 
 // Report tells the user what is being done, one short line at a time.
@@ -64,10 +68,9 @@ type File struct {
 
 // Place is where a session lives, as its agent sees it.
 type Place struct {
-	Workspace string // /workspace/<id>
-	Exchange  string // /exchange/<id>
+	Workspace string // /workspace/<id>, or a path of the host
+	Exchange  string // /exchange/<id>, likewise
 	Home      string
-	State     string // where an agent keeps its state between runs: Home, if the session has its own home
 	Tool      string // cco-box, the part of cco that runs inside
 	Guard     string // cco-guard, the hook; "" if it is not available
 	// the objects that this box has of the session's repository, read-only for the agent; "" if it keeps none
@@ -123,9 +126,31 @@ type Bind struct {
 
 // Limits bound what one Run may use. Zero is the box's default.
 type Limits struct {
-	Memory int64         `json:"memory,omitempty" toml:"memory"` // bytes, of all its processes together
-	Procs  int           `json:"procs,omitempty" toml:"procs"`
-	Time   time.Duration `json:"time,omitempty" toml:"time"`
+	Memory int64 // bytes, of all its processes together
+	Procs  int
+	Time   time.Duration
+}
+
+type limitsJSON struct {
+	Memory int64         `json:"memory,omitempty"`
+	Procs  int           `json:"procs,omitempty"`
+	Time   unit.Seconds  `json:"time_seconds,omitempty"`
+	Nanos  time.Duration `json:"time,omitempty"` // in records of boxes that were made before the unit had its name
+}
+
+// MarshalJSON names the unit of its time.
+func (l Limits) MarshalJSON() ([]byte, error) {
+	return json.Marshal(limitsJSON{Memory: l.Memory, Procs: l.Procs, Time: unit.Seconds(l.Time)})
+}
+
+// UnmarshalJSON reads it.
+func (l *Limits) UnmarshalJSON(data []byte) error {
+	var j limitsJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*l = Limits{Memory: j.Memory, Procs: j.Procs, Time: cmp.Or(j.Time.Duration(), j.Nanos)}
+	return nil
 }
 
 // LimitError says that a Run was ended because it reached a limit.

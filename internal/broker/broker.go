@@ -55,6 +55,7 @@ type Config struct {
 	Allowed func() []Rule // called for every decision, so a change holds at once; nil allows nothing
 	Models  []Upstream
 	Limits  Limits
+	Budget  Budget // beside the limits; nil is none
 	Prices  Prices // nil: the ones that DefaultPrices gives
 
 	Record       func(Entry) // called once for each connection or request, from many goroutines; nil keeps nothing
@@ -64,7 +65,9 @@ type Config struct {
 	Resolver Resolver                              // nil: the system's
 	Dialer   Dialer                                // nil: the system's
 	// the host's own addresses, which are closed like private ones; nil asks the system
-	Own      func() []netip.Addr
+	Own func() []netip.Addr
+	// the port of cco's own page on this machine, 0 if there is none; no rule opens it, because it can start agents
+	Page     func() int
 	Now      func() time.Time // nil: the clock
 	Timeouts Timeouts
 }
@@ -92,6 +95,15 @@ type Timeouts struct {
 type Limits struct {
 	Tokens int64   // as Spend.Tokens counts them
 	Cost   float64 // US dollars
+}
+
+// Budget is what several doors may spend together. Each request takes the most that it may cost out of it first, so
+// that it is passed by at most one answer in all.
+type Budget interface {
+	// Reserve waits until there is room for a request. If nothing is left at all, full says so in words.
+	Reserve(ctx context.Context, most Spend) (hold int64, full string, err error)
+	// Settle puts what a request has cost in the place of what it held; a hold of 0 is one that held nothing.
+	Settle(hold int64, spent Spend)
 }
 
 // Upstream is a model that the box may use, and the key for it.

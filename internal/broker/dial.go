@@ -32,8 +32,27 @@ func (d *Door) reach(ctx context.Context, t target) (net.Conn, string, error) {
 			return nil, rule, err
 		}
 	}
+	if err := d.page(p, addrs, t.port); err != nil {
+		return nil, rule, err
+	}
 	conn, err := d.connect(ctx, addrs, t.port)
 	return conn, rule, err
+}
+
+// page refuses cco's own page, whatever the rules say.
+func (d *Door) page(p policy, addrs []netip.Addr, port int) error {
+	if d.cfg.Page == nil {
+		return nil
+	}
+	if at := d.cfg.Page(); at == 0 || at != port {
+		return nil
+	}
+	for _, a := range addrs {
+		if p.closed(a) != "" {
+			return refuse("port %d of this machine is cco's own page, which no rule opens to a box", port)
+		}
+	}
+	return nil
 }
 
 func (d *Door) policy() policy {

@@ -168,6 +168,9 @@ func (d *Door) Close() error {
 // Spent is what the session used up to now. Requests under way are not in it.
 func (d *Door) Spent() Spend { return d.spent.sum() }
 
+// SpentByModel is the same for each model.
+func (d *Door) SpentByModel() map[string]Spend { return d.spent.byModel() }
+
 // hold makes Close close c too. It gives false if that has happened already.
 func (d *Door) hold(c io.Closer) bool {
 	d.mu.Lock()

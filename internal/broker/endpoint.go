@@ -14,8 +14,8 @@ type call struct {
 	model  string // if the path names it
 }
 
-var errUnknownCall = errors.New("cco's door knows no such call of this provider, and lets only those through whose " +
-	"cost it can count")
+var errUnknownCall = errors.New(
+	"cco's door does not know this call of the provider, and passes only calls whose cost it can count")
 
 // find makes a call of what follows the provider's name in the path. It knows only calls whose answers state their
 // cost: a batch, a fine-tuning or a stored file would spend or keep something that no limit sees.

@@ -23,6 +23,7 @@ type exchange struct {
 	meter *meter // nil until there is an answer that may cost
 	watch *watch
 	held  *Spend // the most that it may cost, if there are limits
+	share int64  // what it holds of the shared budget
 	over  bool   // its hold has ended
 
 	since time.Time    // when it was let through; the model can't have begun before
@@ -230,6 +231,7 @@ func (x *exchange) charge() {
 	default:
 		return
 	}
+	before := x.entry.Model
 	x.entry.Model = printable(model, 100)
 	d := x.rt.door
 	s := x.spend(model, c, estimated)
@@ -243,7 +245,7 @@ func (x *exchange) charge() {
 	if x.entry.Spend == nil {
 		x.entry.Spend = &Spend{}
 	}
-	d.spent.add(s.sub(*x.entry.Spend))
+	d.spent.add(x.entry.Model, s, before, *x.entry.Spend)
 	*x.entry.Spend, x.entry.Estimate = s, s.Guesses() > 0
 }
 

@@ -77,12 +77,12 @@ func (x *exchange) waitForRoom(ctx context.Context) error {
 	x.mu.Lock()
 	held := x.held != nil
 	x.mu.Unlock()
-	if held || d.cfg.Limits == (Limits{}) || !x.call.billed {
+	if held || d.cfg.Limits == (Limits{}) && d.cfg.Budget == nil || !x.call.billed {
 		return nil
 	}
 	model, most, _ := x.wanted()
 	worst := x.spend(model, counts{input: x.sent.Load()/bytesPerToken + 1, output: most}, true)
-	err := d.reserve(ctx, worst)
+	share, err := d.reserveBoth(ctx, worst)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -90,15 +90,38 @@ func (x *exchange) waitForRoom(ctx context.Context) error {
 		x.asked.no = err
 	case x.over: // it was answered before all of it was read
 		d.free(worst)
+		d.settle(share, Spend{})
 	default:
-		x.held = &worst
+		x.held, x.share = &worst, share
 		x.since = d.cfg.Now()
 		x.watch.moved()
 	}
 	return err
 }
 
-// giveRoom ends the hold and allows no later one.
+// reserveBoth waits for room in the session's own limits, and then in the budget that it shares.
+func (d *Door) reserveBoth(ctx context.Context, most Spend) (share int64, err error) {
+	if err := d.reserve(ctx, most); err != nil || d.cfg.Budget == nil {
+		return 0, err
+	}
+	share, full, err := d.cfg.Budget.Reserve(ctx, most)
+	if err == nil && full != "" {
+		err = &refusal{why: full + ": the model stays closed to this session. Do not retry.", as: Limited}
+	}
+	if err != nil {
+		d.free(most)
+	}
+	return share, err
+}
+
+// settle charges the shared budget.
+func (d *Door) settle(share int64, spent Spend) {
+	if d.cfg.Budget != nil && (share != 0 || spent != (Spend{})) {
+		d.cfg.Budget.Settle(share, spent)
+	}
+}
+
+// giveRoom ends the hold and allows no later one. The exchange has been charged.
 func (x *exchange) giveRoom() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -106,4 +129,9 @@ func (x *exchange) giveRoom() {
 	if x.held != nil {
 		x.rt.door.free(*x.held)
 	}
+	var spent Spend
+	if x.entry.Spend != nil {
+		spent = *x.entry.Spend
+	}
+	x.rt.door.settle(x.share, spent)
 }

@@ -136,6 +136,26 @@ func (s KeySource) read(ctx context.Context, getenv func(string) string) (secret
 	}
 }
 
+// StoreKey puts a key into the system's keyring. The program for that gets it on its standard input.
+func StoreKey(ctx context.Context, name string, k Key) error {
+	argv, said := keyringStore(name, k.reveal())
+	ctx, cancel := context.WithTimeout(ctx, keyCmdLimit)
+	defer cancel()
+	err := proc.Run(ctx, proc.Cmd{Argv: argv, Stdin: strings.NewReader(said), Stdout: io.Discard, Stderr: io.Discard})
+	switch {
+	case errors.Is(err, proc.ErrNotFound):
+		return &NoKeyringError{argv[0]}
+	case proc.Code(err) > 0:
+		return fmt.Errorf("%s: exit status %d: is there a keyring, and is it unlocked?", argv[0], proc.Code(err))
+	}
+	return err
+}
+
+// NoKeyringError says that the system's program for its keyring is missing.
+type NoKeyringError struct{ Program string }
+
+func (e *NoKeyringError) Error() string { return e.Program + " is not installed" }
+
 func readKeyFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -145,7 +165,7 @@ func readKeyFile(path string) (string, error) {
 	if st, err := f.Stat(); err != nil {
 		return "", err
 	} else if !st.Mode().IsRegular() {
-		return "", errors.New("it is no regular file")
+		return "", errors.New("it is not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKey+2))
 	return string(data), err

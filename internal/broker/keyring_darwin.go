@@ -10,3 +10,11 @@ func keyringCommand(name string) []string {
 	}
 	return []string{"security", "find-generic-password", "-s", service, "-a", account, "-w"}
 }
+
+// keyringStore is the same program, and what to tell it. It reads commands, because arguments can be seen by all.
+func keyringStore(name, secret string) (argv []string, said string) {
+	service, account, _ := strings.Cut(name, "/")
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(secret)
+	return []string{"security", "-i"}, `add-generic-password -U -s "` + service + `" -a "` + account + `" -w "` + quoted +
+		"\"\n"
+}

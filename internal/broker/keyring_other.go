@@ -12,3 +12,9 @@ func keyringCommand(name string) []string {
 	}
 	return []string{"secret-tool", "lookup", "service", service, "account", account}
 }
+
+// keyringStore is the same program, which reads the secret.
+func keyringStore(name, secret string) (argv []string, said string) {
+	service, account, _ := strings.Cut(name, "/")
+	return []string{"secret-tool", "store", "--label=" + name, "service", service, "account", account}, secret
+}

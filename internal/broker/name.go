@@ -141,7 +141,7 @@ func oldAddress(s string) (a netip.Addr, is bool, err error) {
 			room = 1 << (8 * (4 - i))
 		}
 		if !ok || n >= room {
-			return a, true, errors.New("it looks like an IPv4 address and is none")
+			return a, true, errors.New("it looks like an IPv4 address but is not one")
 		}
 		if i < len(parts)-1 {
 			v |= n << (8 * (3 - i))

@@ -42,7 +42,7 @@ func plain(res *http.Response) error {
 var (
 	errPacked = errors.New("the model's host packs its answer in a way that was not asked for and that the door can't " +
 		"undo")
-	errNoText = errors.New("the model's answer is no text: it may be packed, and a key in it could not be masked")
+	errNoText = errors.New("the model's answer is not text: it may be packed, and a key in it could not be masked")
 )
 
 // unzipped undoes gzip. It reads nothing before its first Read, so that an answer's header does not wait for its body.

@@ -97,7 +97,7 @@ func TestPackedAnswersAreMaskedToo(t *testing.T) {
 				t.Errorf("it got %d %q", status, text)
 			}
 			e := tr.entry(1)
-			if c.clear != (e.Error == "") || c.coding == nil && !strings.Contains(e.Error, "no text") {
+			if c.clear != (e.Error == "") || c.coding == nil && !strings.Contains(e.Error, "not text") {
 				t.Errorf("the record has %+v", e)
 			}
 			if e.Spend == nil || e.Spend.Requests != 1 || c.clear && e.Spend.Estimated > 0 {

@@ -89,6 +89,7 @@ func (d *Door) failed(w http.ResponseWriter, e *Entry, err error) {
 	var late net.Error
 	switch {
 	case errors.As(err, &no):
+		e.Allow = no.allow
 		d.answerText(w, e, http.StatusForbidden, Refused, no.why)
 	case errors.As(err, &late) && late.Timeout():
 		d.answerText(w, e, http.StatusGatewayTimeout, Failed, printable(err.Error(), 300))

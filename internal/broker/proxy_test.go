@@ -91,6 +91,18 @@ func TestPlainRequestsReachWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// Guards against a rule for this machine's own address that opens the page, which can start agents, to a box.
+func TestNoRuleOpensThePage(t *testing.T) {
+	for _, to := range []string{"127.0.0.1:7626", "[::1]:7626", "rebind.example:7626"} {
+		tr := open(t, Config{Mode: ModeOpen, Page: func() int { return 7626 },
+			Allowed: rules(t, "127.0.0.1:7626", "[::1]:7626", "rebind.example:7626")})
+		tr.names.addrs = map[string][]string{"rebind.example": {"127.0.0.1"}}
+		if _, _, status, body := tr.connect(to); status != 403 || !strings.Contains(body, "page") {
+			t.Errorf("%s gives %d %s", to, status, body)
+		}
+	}
+}
+
 // Every way to name what is not allowed, in one list: each is refused, nothing is resolved that need not be, and
 // nothing is connected to.
 func TestProxyRefuses(t *testing.T) {

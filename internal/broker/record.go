@@ -17,11 +17,14 @@ const (
 	Failed  Decision = "failed"  // allowed, but it failed outside
 )
 
+// KindModel is the kind of a request to a model.
+const KindModel = "model"
+
 // Entry is the record of one connection or request. It never has a key or a body in it.
 type Entry struct {
 	Time     time.Time `json:"time"` // when it began
 	Session  string    `json:"session"`
-	Kind     string    `json:"kind"` // "connect", "http", "model", or "garbage" for what was no request at all
+	Kind     string    `json:"kind"` // "connect", "http", KindModel, or "garbage" for what was no request at all
 	Host     string    `json:"host,omitempty"`
 	Port     int       `json:"port,omitempty"`
 	Method   string    `json:"method,omitempty"`
@@ -29,6 +32,7 @@ type Entry struct {
 	Decision Decision  `json:"decision"`
 	Rule     string    `json:"rule,omitempty"`   // the rule that allowed it
 	Reason   string    `json:"reason,omitempty"` // why it was refused
+	Allow    string    `json:"allow,omitempty"`  // the rule that would have allowed it
 	Status   int       `json:"status,omitempty"`
 	In       int64     `json:"in"`  // bytes from the box
 	Out      int64     `json:"out"` // bytes to the box

@@ -77,7 +77,7 @@ func (d *Door) model(w http.ResponseWriter, r *http.Request) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	provider, err := FindProvider(name)
 	x := &exchange{rt: &route{door: d, up: Upstream{Provider: provider}}, entry: Entry{
-		Time: d.cfg.Now(), Session: d.cfg.Session, Kind: "model", Method: printable(r.Method, 20),
+		Time: d.cfg.Now(), Session: d.cfg.Session, Kind: KindModel, Method: printable(r.Method, 20),
 		Path: printable(r.URL.Path, 200),
 	}}
 	defer x.record()

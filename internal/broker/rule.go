@@ -132,11 +132,21 @@ type policy struct {
 
 // refusal is an error that says why something is not let out; it is also the answer that the box gets.
 type refusal struct {
-	why string
-	as  Decision // "" is Refused
+	why   string
+	as    Decision // "" is Refused
+	allow string   // the rule that would let it out, "" if none would
 }
 
 func (r *refusal) Error() string { return r.why }
+
+// missing is the refusal of what a rule would allow.
+func missing(host string, port int, why string) error {
+	r := &refusal{why: why, allow: host}
+	if port != portTLS && port != portHTTP {
+		r.allow = net.JoinHostPort(host, strconv.Itoa(port))
+	}
+	return r
+}
 
 func refuse(format string, args ...any) error { return &refusal{why: fmt.Sprintf(format, args...)} }
 
@@ -157,7 +167,7 @@ func (p policy) named(t target) (string, error) {
 	if p.mode == ModeOpen {
 		return "open", nil
 	}
-	return "", refuse("%s is not on the allow-list of this box", t)
+	return "", missing(t.host.String(), t.port, t.String()+" is not on the allow-list of this box")
 }
 
 // address decides about an address that was named as such.
@@ -168,13 +178,13 @@ func (p policy) address(a netip.Addr, port int) (string, error) {
 		}
 	}
 	if kind := p.closed(a); kind != "" {
-		return "", refuse("%s is a %s address, and no rule allows it by address", a, kind)
+		return "", missing(a.String(), port, fmt.Sprintf("%s is a %s address, and no rule allows it by address", a, kind))
 	}
 	if p.mode == ModeOpen {
 		return "open", nil
 	}
-	return "", refuse("%s is not on the allow-list of this box",
-		netip.AddrPortFrom(a, uint16(port))) // a port
+	return "", missing(a.String(), port, netip.AddrPortFrom(a, uint16(port)).String()+ // a port
+		" is not on the allow-list of this box")
 }
 
 // resolved decides about the addresses of a name that is allowed. One bad address refuses the whole answer: a name that
@@ -186,7 +196,8 @@ func (p policy) resolved(t target, addrs []netip.Addr) error {
 	for _, a := range addrs {
 		kind := p.closed(a)
 		if kind != "" && !slices.ContainsFunc(p.rules, func(r Rule) bool { return r.allowsAddr(a, t.port) }) {
-			return refuse("%s resolves to %s, a %s address, and no rule allows that by address", t.host, a, kind)
+			return missing(a.String(), t.port, fmt.Sprintf(
+				"%s resolves to %s, a %s address, and no rule allows that by address", t.host, a, kind))
 		}
 	}
 	return nil

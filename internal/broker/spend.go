@@ -37,16 +37,46 @@ func (s Spend) sub(o Spend) Spend {
 	})
 }
 
-// ledger adds up what a door's requests cost.
+// ledger adds up what a door's requests cost, in all and by model.
 type ledger struct {
-	mu    sync.Mutex
-	total Spend
+	mu     sync.Mutex
+	total  Spend
+	models map[string]Spend
 }
 
-func (l *ledger) add(s Spend) {
+// maxModels bounds the models that are told apart: the box names them.
+const maxModels = 50
+
+// add counts a request whose model may have been another, or unknown, at the last count.
+func (l *ledger) add(model string, now Spend, before string, was Spend) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.total = l.total.add(s)
+	l.total = l.total.add(now.sub(was))
+	l.change(before, Spend{}.sub(was))
+	l.change(model, now)
+}
+
+func (l *ledger) change(model string, by Spend) {
+	if l.models == nil {
+		l.models = map[string]Spend{}
+	}
+	if _, known := l.models[model]; !known && len(l.models) >= maxModels {
+		model = ""
+	}
+	l.models[model] = l.models[model].add(by)
+}
+
+// byModel is what each model has cost.
+func (l *ledger) byModel() map[string]Spend {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[string]Spend{}
+	for model, s := range l.models {
+		if s != (Spend{}) {
+			all[model] = s
+		}
+	}
+	return all
 }
 
 func (l *ledger) sum() Spend {

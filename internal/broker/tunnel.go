@@ -59,7 +59,7 @@ func (d *Door) connectTo(w http.ResponseWriter, r *http.Request, t target, e *En
 	var no *refusal
 	switch {
 	case errors.As(err, &no):
-		e.Decision, e.Reason = Refused, no.why
+		e.Decision, e.Reason, e.Allow = Refused, no.why, no.allow
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed):
 		e.Error = printable(err.Error(), 200)
 	}
@@ -172,7 +172,7 @@ func (t *tunnel) greet() error {
 	h, raw, err := readHello(t.read)
 	switch {
 	case errors.Is(err, errHello):
-		return refuse("it begins like TLS and is none")
+		return refuse("it begins like TLS but is not")
 	case err != nil:
 		return tooLate(err)
 	}

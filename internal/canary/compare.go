@@ -5,287 +5,227 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
-	"path/filepath"
+	"os"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/paths"
 )
 
-func refsOf(ctx context.Context, repo *git.Repo) (map[Raw]git.Ref, error) {
-	refs, err := repo.Refs(ctx)
-	out := make(map[Raw]git.Ref, len(refs))
-	for name, r := range refs {
-		out[Raw(name)] = r
-	}
-	return out, err
-}
-
-// Compare says what changed since the shot, except what is the agent's own: its branch, its worktree's directory, its
-// refs/cco/, and new objects. The repository must have been opened after the agent's end.
-//
-// A user works on while an agent does, and nothing in a repository says who did what. So a change is Ordinary if people
-// make such changes all day and it discards nothing: branches that went forward by commits, merges and pulls which the
-// reflog of a worktree of the user's shows one by one; the index and HEAD of such a worktree; fetches. It is not if the
-// record of the agent's git commands shows the agent at work there. Nothing else is ordinary.
-func Compare(ctx context.Context, repo *git.Repo, shot *Shot, own Own) ([]Finding, error) {
-	if repo.CommonDir != shot.Common {
-		return nil, fmt.Errorf("the repository is at %s now, not at %s", clean(repo.CommonDir), clean(shot.Common))
-	}
-	return compare(ctx, repo, shot, own)
-}
-
-// compare goes as far as it can: if git can't open the repository, it compares only files.
-func compare(ctx context.Context, repo *git.Repo, shot *Shot, own Own) ([]Finding, error) {
-	c := &comparison{lore: learn(ctx, repo, shot, own)}
-	parts := []func(context.Context) error{c.worktrees, c.files}
-	if repo != nil {
-		parts = append(parts, c.refs, c.objects)
-	}
-	var errs []error
-	for _, part := range parts {
-		errs = append(errs, part(ctx))
-	}
-	slices.SortStableFunc(c.found, func(a, b Finding) int {
-		return cmp.Or(rank(a)-rank(b), strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.What, b.What))
-	})
-	return c.found, errors.Join(errs...)
-}
-
-func rank(f Finding) int {
-	if f.Ordinary {
-		return 1
-	}
-	return 0
-}
-
-// maxShown is how many findings are shown with their content: more are too many to read.
-const maxShown = 200
-
+// comparison holds what two looks saw.
 type comparison struct {
-	*lore
-	found []Finding
+	was, is *picture
+	content map[string][]byte // of files that are different now
+	partial bool              // the second look came to no end: what it did not see may be there
+	found   []Finding
 }
 
-func (c *comparison) add(f Finding) {
-	c.witness.accuse(&f)
-	c.found = append(c.found, f)
-}
-
-// mine says whether the agent may move a ref. It may not turn it into a symbolic ref.
-func (c *comparison) mine(name string) bool {
-	id := c.own.ID
-	return name == "refs/heads/"+c.own.Branch || name == "refs/cco/"+id || strings.HasPrefix(name, "refs/cco/"+id+"-") ||
-		strings.HasPrefix(name, "refs/cco/"+id+"/")
-}
-
-func (c *comparison) refs(ctx context.Context) error {
-	now, err := refsOf(ctx, c.repo)
-	if err != nil {
-		return err
-	}
-	names := maps.Clone(now)
-	maps.Copy(names, c.shot.Refs)
-	for _, raw := range slices.Sorted(maps.Keys(names)) {
-		name, was, is := string(raw), c.shot.Refs[raw], now[raw]
-		if was.Symref != "" && was.Symref == is.Symref && is.OID != "" || was == is || c.mine(name) && is.Symref == "" {
-			continue // a symbolic ref moves with its target
-		}
-		f := refFinding(name, was, is)
-		if !c.mine(name) {
-			if err := c.ref(ctx, &f, name, was, is); err != nil {
-				return err
+// compare looks again. What can't be looked at is told, and the rest compared as far as it was seen.
+func (p *picture) compare(ctx context.Context) []Finding {
+	c := &comparison{was: p, content: map[string][]byte{}}
+	c.is = &picture{Own: p.Own, Common: p.Common, Outside: p.Outside}
+	kept := 0
+	err := c.is.look(ctx, func(path string, e Entry, content []byte) error {
+		if old := p.Files[path]; old == nil || old.Sum != e.Sum {
+			if kept += len(content); kept <= maxCopies || isIndex(path) {
+				c.content[path] = content
 			}
 		}
-		c.add(f)
-	}
-	return nil
-}
-
-// worktrees finds new ones. Those that were there before are compared as files.
-func (c *comparison) worktrees(context.Context) error {
-	dirs, err := gitDirs(c.shot.Common, c.shot.Admin)
-	if err != nil {
-		return err
-	}
-	for _, dir := range dirs {
-		if slices.ContainsFunc(c.shot.Places, func(p place) bool { return p.Dir == dir }) {
-			continue
-		}
-		e, err := now(dir)
-		if err != nil || e == nil {
-			return err
-		}
-		name := label(c.shot.Common, dir)
-		f := fileFinding(KindWorktree, name, dir, nil, e)
-		f.Words = fmt.Sprintf("%s was added as %s", c.worktreeOf(dir), clean(name))
-		if c.peer(filepath.Base(dir)) {
-			f.ordinary("session " + filepath.Base(dir) + " works there")
-		}
-		c.add(f)
-	}
-	return nil
-}
-
-// files compares everything that was watched, and new files in watched places of .git.
-func (c *comparison) files(ctx context.Context) error {
-	files, whole, err := c.scan()
-	if err != nil {
-		return err
-	}
-	for _, root := range whole {
-		c.add(c.tooMany(root))
-	}
-	names := maps.Clone(files)
-	maps.Copy(names, c.shot.Files)
-	for _, path := range slices.Sorted(maps.Keys(names)) {
-		if slices.ContainsFunc(whole, func(root string) bool { return paths.Within(string(path), root) }) {
-			continue
-		}
-		if err := c.file(ctx, string(path), entryAt(c.shot.Files, path), entryAt(files, path)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// scan looks at everything as it is now. Directories with too much in them are named instead.
-func (c *comparison) scan() (files map[Raw]Entry, whole []string, err error) {
-	var dirs []string
-	for _, p := range c.shot.Places {
-		dirs = append(dirs, p.Dir)
-	}
-	list, err := roots(c.shot.Common, dirs)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, r := range c.shot.Roots {
-		if !slices.Contains(list, r) {
-			list = append(list, r)
-		}
-	}
-	files = map[Raw]Entry{}
-	for _, root := range slices.Concat(list, c.shot.Outside) {
-		scan := &scanner{files: map[Raw]Entry{}}
-		err := scan.walk(root)
-		if errors.Is(err, errTooMany) {
-			whole = append(whole, root)
-			continue
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", clean(label(c.shot.Common, root)), err)
-		}
-		maps.Copy(files, scan.files)
-	}
-	marks := &scanner{files: files}
-	for _, dir := range bare(c.shot.Common) {
-		if err := marks.mark(dir); err != nil {
-			return nil, nil, err
-		}
-	}
-	return files, whole, nil
-}
-
-func entryAt(files map[Raw]Entry, path Raw) *Entry {
-	if e, ok := files[path]; ok {
-		return &e
-	}
-	return nil
-}
-
-func (c *comparison) tooMany(root string) Finding {
-	name := clean(label(c.shot.Common, root))
-	return Finding{Kind: c.kindOf(root), What: name, Path: Raw(root), Whole: true,
-		Words: fmt.Sprintf("%s has %v now", name, errTooMany)}
-}
-
-func (c *comparison) file(ctx context.Context, path string, was, is *Entry) error {
-	if same(was, is) {
 		return nil
+	})
+	if c.partial = err != nil; c.is.Ino != 0 && (c.is.Dev != p.Dev || c.is.Ino != p.Ino) {
+		err = errors.Join(err, errors.New("another directory is in its place"))
 	}
-	kind := c.kindOf(path)
-	f := fileFinding(kind, label(c.shot.Common, path), path, was, is)
-	switch kind {
-	case KindIndex:
-		if unchanged, err := c.index(ctx, &f, was, is); err != nil || unchanged {
-			return err
-		}
-	case KindHead:
-		c.head(&f, path)
-	case KindConfig:
-		c.config(ctx, &f, was, is)
-	case KindWorktree:
-		if c.peer(filepath.Base(filepath.Dir(path))) {
-			f.ordinary("session " + filepath.Base(filepath.Dir(path)) + " works there")
-		}
-	default:
-		if len(c.found) < maxShown {
-			f.Detail = c.diff(was, is, path)
-		}
+	if err != nil {
+		c.add(Finding{Kind: KindUnreadable, What: clean(p.Common),
+			Words: "not everything could be compared: " + clean(err.Error())})
 	}
-	c.add(f)
-	return nil
+	c.files(ctx)
+	c.refs()
+	c.stashes()
+	slices.SortStableFunc(c.found, func(a, b Finding) int {
+		return slices.Index(order(), a.Kind) - slices.Index(order(), b.Kind)
+	})
+	return c.found
 }
 
-// kindOf derives a path's kind from its place.
-func (c *comparison) kindOf(path string) Kind {
-	for _, dir := range c.shot.Outside {
-		if paths.Within(path, dir) {
-			return KindHook
+// keys are those of both, in order.
+func keys[V any](a, b map[string]V) []string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (c *comparison) add(f Finding) { c.found = append(c.found, f) }
+
+func (c *comparison) files(ctx context.Context) {
+	added := map[string]bool{} // worktrees
+	for _, name := range keys(c.was.Files, c.is.Files) {
+		was, is := c.was.Files[name], c.is.Files[name]
+		if was != nil && is != nil && same(*was, *is) || is == nil && (c.partial || isLock(name)) {
+			continue
+		}
+		if dir := c.was.newWorktree(name); dir != "" && was == nil && !is.odd() && !isLock(name) {
+			if !added[dir] {
+				c.add(Finding{Kind: KindWorktree, What: clean(dir), New: true,
+					Words: clean(dir) + " is a new worktree: see `git worktree list`"})
+			}
+			added[dir] = true
+			continue
+		}
+		if f := c.file(ctx, name, was, is); f != nil {
+			c.add(*f)
 		}
 	}
-	rel := label(c.shot.Common, path)
-	base := filepath.Base(rel)
-	parts := strings.Split(rel, "/")
-	linked := parts[0] == "worktrees" && len(parts) == 3
+}
+
+// newWorktree gives the part of a path that names a linked worktree, "" where there is none or it was there before.
+func (p *picture) newWorktree(name string) string {
+	parts := strings.SplitN(name, "/", 3)
+	if len(parts) < 3 || parts[0] != "worktrees" || p.Files["worktrees/"+parts[1]+"/gitdir"] != nil {
+		return ""
+	}
+	return "worktrees/" + parts[1]
+}
+
+// file tells how one path changed; nil if it only looks different.
+func (c *comparison) file(ctx context.Context, name string, was, is *Entry) *Finding {
+	f := &Finding{Kind: kindOf(name), What: clean(name), Words: entryWords(name, was, is)}
 	switch {
-	case slices.Contains(parts, "hooks"):
-		return KindHook
-	case base == "config" || base == "config.worktree":
-		return KindConfig
-	case base == "HEAD" && (linked || len(parts) == 1):
-		return KindHead
-	case base == "index" && (linked || len(parts) == 1):
-		return KindIndex
-	case linked:
-		return KindWorktree
-	case slices.Contains(parts, "info") && parts[0] != "objects":
-		return KindInfo
+	case is.odd():
+		f.Kind, f.Undo = KindOdd, c.putBack(name, was) // such as a configuration that got a second name
+		if was == nil || f.Undo == nil {
+			f.Undo = []string{command("rm", "--", c.path(name))}
+		}
+		return f
+	case was.odd():
+		f.Kind = KindOdd
+		return f
 	}
-	return KindFile
+	old, now := c.before(was), c.content[name]
+	if was != nil && is != nil && was.Sum == is.Sum {
+		now = old
+	}
+	switch f.Kind {
+	case KindLock:
+		if _, err := os.Lstat(c.path(name)); errors.Is(err, fs.ErrNotExist) && !strings.Contains(name, `"`) {
+			return nil // a git has finished meanwhile
+		}
+		f.Words, f.Undo = f.What+" is a lock that was not there before: remove it if no git is running", c.putBack(name, was)
+	case KindIndex:
+		return c.index(ctx, f, name, was, is, old, now)
+	case KindHead:
+		c.head(f, name, old, now)
+	case KindConfig:
+		return c.config(ctx, f, name, was, is, old, now)
+	default:
+		f.Detail = lineDiff(old, now)
+		f.Undo = c.putBack(name, was)
+		if hidden := c.was.hides(name); was == nil && hidden != "" {
+			f.Words += " and git takes it for " + clean(hidden)
+		}
+	}
+	return f
 }
 
-// current reads what is at a path now, if it is still what was found.
-func (c *comparison) current(path string, is *Entry) ([]byte, bool) {
-	if is == nil || is.Type != typeFile || is.Sum == "" {
-		return nil, false
-	}
-	b, err := readBounded(path, maxIndex)
-	return b, err == nil && sumOf(b) == is.Sum
-}
-
-// before reads what was saved.
-func (c *comparison) before(was *Entry) ([]byte, bool) {
-	if was == nil || !was.Kept {
-		return nil, false
-	}
-	b, err := c.shot.content(was.Sum)
-	return b, err == nil
-}
-
-// diff shows the lines that changed, where both sides are small enough to have been kept.
-func (c *comparison) diff(was, is *Entry, path string) []string {
-	new, ok := c.current(path, is)
-	if !ok || len(new) > maxKept {
+// before reads what a file held, if that was kept.
+func (c *comparison) before(was *Entry) []byte {
+	if was == nil || was.Sum == "" {
 		return nil
 	}
+	content, _ := os.ReadFile(c.was.copyOf(*was)) // it may have been too large to keep
+	return content
+}
+
+// putBack are the commands that bring a file back as it was. A copy is never written over what is there: that may be a
+// link by then.
+func (c *comparison) putBack(name string, was *Entry) []string {
+	remove := command("rm", "-f", "--", c.path(name))
 	if was == nil {
-		return added(new)
+		return []string{remove}
 	}
-	if old, ok := c.before(was); ok {
-		return lineDiff(old, new)
+	if _, err := os.Lstat(c.was.copyOf(*was)); was.Sum == "" || err != nil {
+		return nil
 	}
-	return nil
+	return []string{remove,
+		command("install", "-m", fmt.Sprintf("%04o", was.Mode), "--", c.was.copyOf(*was), c.path(name))}
+}
+
+func (c *comparison) head(f *Finding, name string, old, now []byte) {
+	was, is := strings.TrimSpace(string(old)), strings.TrimSpace(string(now))
+	f.Words = fmt.Sprintf("%s was %s and is %s now", f.What, clean(was), clean(is))
+	dir := c.path(path.Dir(name))
+	if ref, ok := strings.CutPrefix(was, symbolic); ok {
+		f.Undo = []string{gitIn(dir, "symbolic-ref", "HEAD", ref)}
+	} else if isOID(was) {
+		f.Undo = []string{gitIn(dir, "update-ref", "--no-deref", "HEAD", was)}
+	}
+}
+
+func (c *comparison) refs() {
+	for _, name := range keys(c.was.Refs, c.is.Refs) {
+		was, is := c.was.Refs[name], c.is.Refs[name]
+		if was == is || c.was.Own.mine(name, is) || name == "refs/stash" && len(c.was.Stashes)+len(c.is.Stashes) > 0 ||
+			is == "" && c.partial {
+			continue
+		}
+		f := Finding{Kind: KindRef, What: clean(name), Words: refWords(name, was, is)}
+		if was == "" {
+			if hidden := c.was.hides(name); hidden != "" {
+				f.Words += "; git takes it for " + clean(hidden)
+			}
+			f.New = c.was.harmless(name, is)
+		}
+		if !f.New && !strings.HasPrefix(name, "worktrees/") {
+			f.Undo = c.moveBack(name, was, is)
+		}
+		if isOID(was) && isOID(is) {
+			f.Detail = []string{"look with: " + c.git("log", "--oneline", "--left-right", was+"..."+is)}
+		}
+		c.add(f)
+	}
+}
+
+// moveBack are the commands that bring a ref back, unless it has moved again since.
+func (c *comparison) moveBack(name, was, is string) (undo []string) {
+	if target, ok := strings.CutPrefix(was, symbolic); ok {
+		return []string{c.git("symbolic-ref", name, target)}
+	}
+	if strings.HasPrefix(is, symbolic) {
+		undo, is = []string{c.git("symbolic-ref", "--delete", name)}, ""
+	}
+	switch {
+	case was != "" && !isOID(was), is != "" && !isOID(is):
+		return nil
+	case was != "":
+		is = cmp.Or(is, strings.Repeat("0", len(was)))
+		return append(undo, c.git("update-ref", "--no-deref", name, was, is))
+	case is != "":
+		return append(undo, c.git("update-ref", "--no-deref", "-d", name, is))
+	}
+	return undo
+}
+
+// stashes tells which are gone and which are new: all worktrees share the list.
+func (c *comparison) stashes() {
+	in := func(list []stash, s stash) bool {
+		return slices.ContainsFunc(list, func(o stash) bool { return o.OID == s.OID })
+	}
+	tell := func(s stash, what string, isNew bool, undo ...string) {
+		c.add(Finding{Kind: KindStash, What: "refs/stash", New: isNew, Undo: undo,
+			Words: fmt.Sprintf("a stash is %s: %s (%s)", what, clean(s.Words), git.Short(s.OID))})
+	}
+	for _, s := range c.was.Stashes {
+		if !c.partial && !in(c.is.Stashes, s) {
+			tell(s, "gone", false, c.git("stash", "store", "-m", s.Words, s.OID))
+		}
+	}
+	for _, s := range c.is.Stashes {
+		if !in(c.was.Stashes, s) {
+			tell(s, "new", true)
+		}
+	}
 }

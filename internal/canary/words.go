@@ -2,7 +2,7 @@ package canary
 
 import (
 	"fmt"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,106 +11,97 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Raw is a possibly hostile name: it keeps bytes that are no text through JSON.
-type Raw string
-
-// MarshalText quotes what isn't plain text.
-func (r Raw) MarshalText() ([]byte, error) {
-	if !utf8.ValidString(string(r)) || strings.HasPrefix(string(r), `"`) {
-		return []byte(strconv.Quote(string(r))), nil
+// label is a possibly hostile name as text that JSON keeps: what is no text is quoted.
+func label(name string) string {
+	if utf8.ValidString(name) && !strings.HasPrefix(name, `"`) {
+		return name
 	}
-	return []byte(r), nil
+	return strconv.Quote(name)
 }
 
-// UnmarshalText reads what MarshalText wrote.
-func (r *Raw) UnmarshalText(b []byte) error {
-	if !strings.HasPrefix(string(b), `"`) {
-		*r = Raw(b)
-		return nil
-	}
-	s, err := strconv.Unquote(string(b))
-	*r = Raw(s)
-	return err
-}
-
-// Texts are cut to this, because a hostile name must not fill a screen.
-const maxWords = 300
+// Bounds of texts: a hostile name must not fill a screen.
+const (
+	maxWords  = 300
+	maxDetail = 100
+)
 
 // clean makes one line of hostile text safe to show.
 func clean(s string) string { return safetext.Cut(safetext.Line(s), maxWords) }
 
-// short abbreviates an object id.
-func short(oid string) string { return oid[:min(10, len(oid))] }
+// byHand stands for a command whose words can't be shown as they are.
+const byHand = "# its name can't be written on a command line: undo it by hand"
 
-// refWords tells what a ref holds.
-func refWords(r git.Ref) string {
-	if r.Symref != "" {
-		return "symbolic ref to " + clean(r.Symref)
+// command writes a command for a person to copy.
+func command(args ...string) string {
+	for i, a := range args {
+		if safetext.Line(a) != a || len(a) > 4096 || strings.Contains(a, `/"`) {
+			return byHand
+		}
+		args[i] = git.ShellWord(a)
 	}
-	return r.OID
+	return strings.Join(args, " ")
 }
 
-func shortRef(r git.Ref) string {
-	if r.Symref != "" {
-		return refWords(r)
-	}
-	return short(r.OID)
+// gitIn is a git command on one git directory that runs none of its hooks.
+func gitIn(dir string, args ...string) string {
+	return command(append([]string{"git", "--git-dir", dir, "-c", "core.hooksPath=/dev/null"}, args...)...)
 }
 
-// refFinding says how a ref changed. A ref without an id isn't there.
-func refFinding(name string, was, is git.Ref) Finding {
-	f := Finding{Kind: KindRef, What: clean(name), Before: refWords(was), After: refWords(is), Ref: Raw(name), Is: is}
+func (c *comparison) git(args ...string) string { return gitIn(c.was.Common, args...) }
+
+// path gives the full path of what a picture names.
+func (c *comparison) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.was.Common, filepath.FromSlash(name))
+}
+
+func refWords(name string, was, is string) string {
+	show := func(r string) string {
+		if to, ok := strings.CutPrefix(r, symbolic); ok {
+			return "a symbolic ref to " + clean(to)
+		}
+		return git.Short(clean(r))
+	}
 	switch {
-	case was.OID == "":
-		f.Words = fmt.Sprintf("%s was added at %s", f.What, shortRef(is))
-	case is.OID == "":
-		f.Words = fmt.Sprintf("%s was deleted; it was at %s", f.What, shortRef(was))
-	default:
-		f.Words = fmt.Sprintf("%s moved from %s to %s", f.What, shortRef(was), shortRef(is))
+	case was == "":
+		return fmt.Sprintf("%s is new, at %s", clean(name), show(is))
+	case is == "":
+		return fmt.Sprintf("%s was deleted; it was at %s", clean(name), show(was))
 	}
-	return f
+	return fmt.Sprintf("%s moved from %s to %s", clean(name), show(was), show(is))
 }
 
-// entryWords describes what is at a path.
-func entryWords(e *Entry) string {
+// entryWords says how a path changed.
+func entryWords(name string, was, is *Entry) string {
+	name = clean(name)
 	switch {
-	case e == nil:
-		return ""
-	case e.Type == typeLink:
-		return "link to " + clean(string(e.Link))
-	case e.Type == typeFile && e.Sum == "":
-		return fmt.Sprintf("file of %d bytes, mode %04o", e.Size, e.Mode)
-	case e.Type == typeFile:
-		return fmt.Sprintf("file of %d bytes, mode %04o, sha256 %s", e.Size, e.Mode, e.Sum)
-	default:
-		return fmt.Sprintf("%s, mode %04o", e.Type, e.Mode)
-	}
-}
-
-// fileFinding says how a path changed.
-func fileFinding(kind Kind, name, path string, was, is *Entry) Finding {
-	f := Finding{Kind: kind, What: clean(name), Before: entryWords(was), After: entryWords(is), Path: Raw(path), Found: is}
-	switch {
-	case was == nil && is.Type == typeFile:
-		f.Words = f.What + " was added"
-	case was == nil:
-		f.Words = fmt.Sprintf("%s was added, a %s", f.What, strings.Split(f.After, ",")[0])
+	case is == nil && was.odd():
+		return fmt.Sprintf("%s was %s and is gone", name, oddWords(was))
 	case is == nil:
-		f.Words = f.What + " was removed"
-	case was.Type != is.Type:
-		f.Words = fmt.Sprintf("%s was a %s and is now a %s", f.What, was.Type, is.Type)
-	case was.Type == typeLink:
-		f.Words = fmt.Sprintf("%s is now a %s; it was a %s", f.What, f.After, f.Before)
-	case was.Mode != is.Mode && was.Sum == is.Sum && was.Size == is.Size:
-		f.Words = fmt.Sprintf("%s has mode %04o now; it had %04o", f.What, is.Mode, was.Mode)
-	default:
-		f.Words = f.What + " was changed"
+		return name + " was removed"
+	case was == nil && is.odd():
+		return fmt.Sprintf("%s is %s", name, oddWords(is))
+	case was == nil:
+		return name + " was added"
+	case is.odd(), was.odd():
+		return fmt.Sprintf("%s is %s now; it was %s", name, oddWords(is), oddWords(was))
+	case was.Sum == is.Sum && was.Size == is.Size && was.Mode != is.Mode:
+		return fmt.Sprintf("%s has mode %04o now; it had %04o", name, is.Mode, was.Mode)
 	}
-	return f
+	return name + " was changed"
 }
 
-// maxDetail bounds the lines that say more about one finding.
-const maxDetail = 100
+func oddWords(e *Entry) string {
+	switch {
+	case e.Type == typeLink:
+		return "a link to " + clean(e.Link)
+	case e.Type == typeFile && e.Names > 1:
+		return fmt.Sprintf("a file with %d names, of which git's is one", e.Names)
+	}
+	return "a " + e.Type
+}
 
 // cut bounds a list of lines, and says so.
 func cut(lines []string) []string {
@@ -120,38 +111,30 @@ func cut(lines []string) []string {
 	return lines
 }
 
-// added shows the content of a new file, if it is text.
-func added(content []byte) []string {
-	if !utf8.Valid(content) || strings.ContainsRune(string(content), 0) {
-		return nil
-	}
-	var out []string
-	for line := range strings.Lines(string(content)) {
-		out = append(out, "+ "+clean(strings.TrimRight(line, "\r\n")))
-	}
-	return cut(out)
-}
-
 // lineDiff shows which lines are gone and which are new, without regard to their order.
 func lineDiff(was, is []byte) []string {
-	if !utf8.Valid(was) || !utf8.Valid(is) {
+	if !utf8.Valid(was) || !utf8.Valid(is) || len(was) > maxCopy || len(is) > maxCopy {
 		return nil
 	}
-	a, b := slices.Collect(strings.Lines(string(was))), slices.Collect(strings.Lines(string(is)))
 	var out []string
-	for _, side := range []struct {
-		sign       string
-		mine, them []string
-	}{{"- ", a, b}, {"+ ", b, a}} {
+	missing := func(sign string, mine, theirs []byte) {
 		count := map[string]int{}
-		for _, l := range side.them {
+		for l := range strings.Lines(string(theirs)) {
 			count[l]++
 		}
-		for _, l := range side.mine {
+		for l := range strings.Lines(string(mine)) {
 			if count[l]--; count[l] < 0 {
-				out = append(out, side.sign+clean(strings.TrimRight(l, "\r\n")))
+				out = append(out, sign+clean(strings.TrimRight(l, "\r\n")))
 			}
 		}
 	}
+	missing("- ", was, is)
+	missing("+ ", is, was)
 	return cut(out)
+}
+
+// Count says how much was found, in words.
+func Count(r Report) string {
+	changed := len(r.Changed())
+	return fmt.Sprintf("%d changed, %d new in your repository", changed, len(r.Findings)-changed)
 }

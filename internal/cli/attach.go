@@ -26,12 +26,13 @@ func attachCommand(a *commands) *cobra.Command {
 
 ` + leavingHelp + `
 Of a session without a terminal Ctrl-C leaves too: the agent goes on.`,
-		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+		Example: "  cco box attach 3f9c01aa",
+		RunE: a.onSession(func(ctx context.Context, s *session.Service, id string) error {
 			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
-			rec, err := s.Get(ctx, args[0])
+			rec, err := s.Get(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -61,6 +62,7 @@ type showing struct {
 	since       time.Time // earlier events belong to earlier runs
 	now         time.Time // earlier events are only replayed
 	interactive bool
+	detach      bool // return when the agent is at work
 	onlyLook    bool // a signal ends this command, and never the agent
 	asJSON      bool // print the session at the end
 	bell        bool
@@ -69,6 +71,16 @@ type showing struct {
 
 // follow shows a session until it ends. It only reads: the keeper goes on if it ends.
 func (a *commands) follow(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
+	now, err := a.shown(ctx, s, rec, how)
+	if err != nil || now.Live() {
+		return err
+	}
+	return a.ended(s, now, how.asJSON)
+}
+
+// shown shows a session until it ends or the user leaves, and gives its state then: it is still live if the user left.
+func (a *commands) shown(ctx context.Context, s *session.Service, rec store.Session, how showing) (now store.Session,
+	err error) {
 	// Ctrl-C is for the agent now, so it must not end this command's context.
 	ctx = context.WithoutCancel(ctx)
 	letGo := false
@@ -84,19 +96,19 @@ func (a *commands) follow(ctx context.Context, s *session.Service, rec store.Ses
 		now, getErr = s.Get(ctx, rec.ID)
 	}
 	if getErr != nil {
-		return errors.Join(err, getErr)
+		return now, errors.Join(err, getErr)
 	}
 	if now.Live() { // the user has detached
 		a.IO.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
 		if letGo {
-			return &statusError{exitInterrupted}
+			return now, &statusError{exitInterrupted}
 		}
-		return nil
+		return now, nil
 	}
 	if how.bell {
 		a.IO.Bell()
 	}
-	return a.ended(s, now, how.asJSON)
+	return now, nil
 }
 
 // watch shows a session until it ends or the user leaves, and gives the terminal back before it prints anything.
@@ -120,10 +132,14 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 		}
 	}
 	stop := a.passInterrupts(link, rec.ID, how.onlyLook)
+	if v.console == nil {
+		defer v.clock()()
+	}
 	err = link.Follow(func(e session.Event) error { v.show(e); return nil })
 	_ = link.Close()
 	letGo = stop()
 	leave()
+	v.leave()
 	v.close()
 	return letGo, err
 }

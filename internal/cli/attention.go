@@ -16,21 +16,29 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
 )
 
 func attentionCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "attention", Short: "List what waits for you: questions, limits, work that failed", Args: AtMost(0),
-		Long: `List the sessions that get no further without you: agents with a question first,
-then those that have reached a limit, then those that failed and left work that
-exists nowhere else. Of each kind, what has waited longest comes first.`,
+		Use: "attention", Short: "List what waits for you: questions, limits, work to pull", Args: AtMost(0),
+		Long: `List the sessions and phases that get no further without you: those with a
+question first, then those that have reached a limit, then phases whose trouble
+does not pass by itself, then sessions that failed and left work that exists
+nowhere else, then those that are done and wait to be pulled. Of each kind, what
+has waited longest comes first.`,
+		Example: "  cco attention\n  cco attention --json",
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
 			needs, err := s.Attention(ctx)
 			if err != nil {
 				return err
+			}
+			if n, err := s.Unwatched(ctx); err != nil || n > 0 {
+				if err != nil {
+					return err
+				}
+				a.IO.Warn("nobody watches %s: no engine runs; `cco cruise resume --all` starts one", count(n, "phase"))
 			}
 			if asJSON {
 				return a.IO.JSON(needs)
@@ -40,7 +48,7 @@ exists nowhere else. Of each kind, what has waited longest comes first.`,
 				return nil
 			}
 			for _, n := range needs {
-				a.IO.Printf("%s  %s  %s  %s\n", n.ID, a.IO.Paint(term.Bold, needWords(n.Kind)), age(time.Since(n.Since)),
+				a.IO.Printf("%s  %s  %s  %s\n", n.ID, a.IO.Paint(term.Bold, needWords(n.Kind)), Age(time.Since(n.Since)),
 					safetext.Text(n.Title))
 				for line := range strings.Lines(n.Words) {
 					a.IO.Printf("  %s\n", safetext.Text(strings.TrimRight(line, "\n")))
@@ -60,41 +68,49 @@ func needWords(k session.NeedKind) string {
 		return "asks"
 	case session.NeedLimit:
 		return "paused"
+	case session.NeedMend:
+		return "stuck"
 	case session.NeedLook:
 		return "failed"
+	case session.NeedPull:
+		return "done"
 	}
 	return string(k)
 }
 
 func answerCommand(a *commands) *cobra.Command {
 	var f runFlags
-	var detach, asJSON bool
+	var shown showing
 	c := &cobra.Command{
-		Use: "answer ID [TEXT | -]", Short: "Answer an agent's question, so that it goes on", Args: cobra.ArbitraryArgs,
+		Use: "answer ID [TEXT | -]", Short: "Answer an agent's question, so that it goes on",
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return app.Usagef("session id missing, see `%s --help`", cmd.CommandPath())
+			case len(args) > 2:
+				return app.Usagef("too many arguments: %q; put the answer into quotes", args[2:])
+			}
+			return nil
+		},
 		Long: `Answer the question of a session's agent: its conversation goes on with the
 answer, in the same workspace. Without a text your editor is opened; with - the
 answer is read from standard input.`,
 		Example: `  cco attention
   cco answer 3f9c01aa "The second one, and drop the old table"
   cco answer 3f9c01aa - <notes.txt`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return app.Usagef("session id missing, see `%s --help`", cmd.CommandPath())
-			}
-			if len(args) > 2 {
-				return app.Usagef("too many arguments: %q; put the answer into quotes", args[2:])
-			}
-			return a.answer(cmd.Context(), f, args, detach, asJSON)
-		},
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			return a.answer(ctx, s, f, args, shown)
+		}),
 	}
-	c.ValidArgsFunction = completeFirst(a.sessionIDs)
+	c.ValidArgsFunction = completeFirst(a.waiting)
 	f.add(c)
-	c.Flags().BoolVarP(&detach, "detach", "d", false, "return when the agent has started")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")
+	c.Flags().BoolVarP(&shown.detach, "detach", "d", false, "return when the agent has started")
+	c.Flags().BoolVar(&shown.asJSON, "json", false,
+		"print the session as JSON in the end; the agent's output goes to stderr")
 	return c
 }
 
-func (a *commands) answer(ctx context.Context, f runFlags, args []string, detach, asJSON bool) error {
+func (a *commands) answer(ctx context.Context, s *session.Service, f runFlags, args []string, shown showing) error {
 	cfg, err := a.Config()
 	if err != nil {
 		return err
@@ -103,38 +119,28 @@ func (a *commands) answer(ctx context.Context, f runFlags, args []string, detach
 	if err := f.apply(&o.Run); err != nil {
 		return err
 	}
-	s, done, err := a.Sessions(ctx)
+	shown.since, shown.bell = time.Now(), cfg.Notify.Bell
+	id, err := s.Resolve(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	defer done()
-	// Check before the editor opens, so that nobody writes in vain.
-	rec, err := s.Asks(ctx, args[0])
+	rec, live, err := s.Answer(ctx, id, func(question string) (string, error) {
+		return a.answerText(ctx, id, question, args[1:])
+	}, o)
 	if err != nil {
 		return err
 	}
-	text, err := a.answerText(ctx, rec, args[1:])
-	if err != nil {
-		return err
-	}
-	shown := showing{since: time.Now(), asJSON: asJSON, bell: cfg.Notify.Bell}
-	rec, live, err := s.Answer(ctx, rec.ID, text, o)
-	switch {
-	case err != nil:
-		return err
-	case live:
-		a.IO.Say("session %s has your answer; follow it with `cco box attach %s`", rec.ID, rec.ID)
+	if live {
+		a.IO.Say("session %s has your answer; follow it with `cco box attach %s`", id, id)
 		return nil
-	case detach:
-		return a.started(ctx, s, rec, shown)
 	}
-	return a.follow(ctx, s, rec, shown)
+	return a.showRun(ctx, s, rec, shown)
 }
 
 // maxAnswer bounds what is read; no answer is that long.
 const maxAnswer = 1 << 20
 
-func (a *commands) answerText(ctx context.Context, rec store.Session, args []string) (string, error) {
+func (a *commands) answerText(ctx context.Context, id, question string, args []string) (string, error) {
 	switch {
 	case len(args) == 1 && args[0] != "-":
 		return args[0], nil
@@ -142,13 +148,13 @@ func (a *commands) answerText(ctx context.Context, rec store.Session, args []str
 		data, err := io.ReadAll(io.LimitReader(a.IO.In, maxAnswer))
 		return string(data), err
 	case a.IO.InTTY && a.IO.OutTTY:
-		return a.edit(ctx, rec)
+		return a.edit(ctx, id, question)
 	}
 	return "", app.Usagef("what is the answer? Give a text, or - to read it from standard input")
 }
 
 // edit lets the user write an answer below the question, as git does for messages.
-func (a *commands) edit(ctx context.Context, rec store.Session) (string, error) {
+func (a *commands) edit(ctx context.Context, id, question string) (string, error) {
 	editor := a.Env("VISUAL")
 	if editor == "" {
 		editor = a.Env("EDITOR")
@@ -163,7 +169,7 @@ func (a *commands) edit(ctx context.Context, rec store.Session) (string, error) 
 	defer func() { _ = os.RemoveAll(dir) }()
 	var b strings.Builder
 	b.WriteString("\n")
-	for line := range strings.Lines("Session " + rec.ID + " asks:\n\n" + rec.Question) {
+	for line := range strings.Lines("Session " + id + " asks:\n\n" + question) {
 		b.WriteString(strings.TrimRight("# "+safetext.Text(strings.TrimRight(line, "\n")), " ") + "\n")
 	}
 	b.WriteString("#\n# Lines that begin with # are left out. An empty answer changes nothing.\n")
@@ -172,8 +178,14 @@ func (a *commands) edit(ctx context.Context, rec store.Session) (string, error) 
 		return "", err
 	}
 	// The user's command, which may have arguments.
-	err = proc.Run(ctx, proc.Cmd{Argv: []string{"sh", "-c", editor + ` "$1"`, "sh", path}, Stdin: a.IO.In,
-		Stdout: a.IO.Out, Stderr: a.IO.Err})
+	cmd := proc.Cmd{Argv: []string{"sh", "-c", editor + ` "$1"`, "sh", path}, Stdin: a.IO.In, Stdout: a.IO.Out,
+		Stderr: a.IO.Err}
+	if tty, ok := a.IO.In.(*os.File); ok {
+		attr, back := term.Foreground(tty)
+		cmd.Attr = attr
+		defer back()
+	}
+	err = proc.Run(ctx, cmd)
 	if err != nil {
 		return "", fmt.Errorf("editor: %w", err)
 	}

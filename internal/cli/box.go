@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/session"
 )
 
 func boxCommand(a *commands) *cobra.Command {
@@ -26,7 +27,7 @@ box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a)}
 	a.completions(onBoxes, onSessions)
 	c.AddCommand(createCommand(a), templateCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
-	c.AddCommand(netCommand(a), graveyardCommand(a), restoreCommand(a))
+	c.AddCommand(waitCommand(a), compareCommand(a), netCommand(a), graveyardCommand(a), restoreCommand(a))
 	c.AddCommand(onBoxes...)
 	c.AddCommand(onSessions...)
 	return c
@@ -38,10 +39,10 @@ func named(c config.Config, args []string) string {
 }
 
 func createCommand(a *commands) *cobra.Command {
+	var asJSON *bool
 	var backend string
 	var accept []string
-	var kernel bool
-	var network string
+	var want app.Wanted
 	var machine machineFlags
 	c := &cobra.Command{
 		Use: "create [NAME]", Short: "Make a box and leave it running", Args: AtMost(1),
@@ -50,6 +51,9 @@ func createCommand(a *commands) *cobra.Command {
 What the isolation needs and this machine lacks is named, and the box is refused
 (exit 6), unless the weaker mode is accepted by name with --accept. A worktree box
 goes without the kernel where that is not available, and says so, unless it is required.`,
+		Example: `  cco box create
+  cco box create web --backend container --image debian
+  cco box create offline --network none --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.Config()
 			if err != nil {
@@ -59,76 +63,84 @@ goes without the kernel where that is not available, and says so, unless it is r
 				cfg.Box.Backend = backend
 			}
 			cfg.Box.Accept = append(cfg.Box.Accept, accept...)
-			if network != "" {
-				cfg.Network.Mode = network
-			}
-			if err := machine.apply(cmd, &cfg.Box, cmp.Or(cfg.Box.Backend, app.DefaultBackend())); err != nil {
+			if err := machine.apply(a, cmd, &cfg.Box, cmp.Or(cfg.Box.Backend, app.DefaultBackend())); err != nil {
 				return err
 			}
-			name := named(cfg, args)
-			created, err := a.Create(cmd.Context(), name, cfg, kernel)
-			if err != nil {
+			if _, err = a.Create(cmd.Context(), named(cfg, args), cfg, want); err != nil || !*asJSON {
 				return err
 			}
-			created.Tell(a.IO)
-			if created.Made || network == "" {
-				return nil
-			}
-			if err := a.SetNetwork(cmd.Context(), name, network); err != nil {
-				return err
-			}
-			a.IO.Say("box %s: network %s, for what starts from now on", name, network)
-			app.WarnOpen(a.IO, name, network)
-			return nil
+			return a.boxJSON(cmd.Context(), named(cfg, args))
 		},
 	}
+	asJSON = JSONFlag(c)
 	c.Flags().StringVar(&backend, "backend", "", app.BackendNames()+" (default: what suits this machine)")
 	c.Flags().StringSliceVar(&accept, "accept", nil, "accept a weaker mode by the name that the refusal gives")
-	c.Flags().StringVar(&network, "network", "",
+	c.Flags().StringVar(&want.Network, "network", "",
 		"what may leave it, through cco: none, allowlist (the default: its model and what you allow) or open")
-	c.Flags().BoolVar(&kernel, "require-kernel", false, "refuse a worktree box that the kernel can't stand around")
+	c.Flags().BoolVar(&want.Kernel, "require-kernel", false, "refuse a worktree box that the kernel can't isolate")
 	machine.register(c)
 	return c
 }
 
 func startCommand(a *commands) *cobra.Command {
-	return &cobra.Command{
-		Use: "start [NAME]", Short: "Start a box that was stopped, or stands from before a reboot", Args: AtMost(1),
-		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
-			if err := boxes.Start(ctx, name, a.IO.Progress); err != nil {
-				return err
-			}
-			a.IO.Say("box %s is running", name)
-			return nil
-		}),
+	c := &cobra.Command{
+		Use: "start [NAME]", Short: "Start a box that was stopped, or that a reboot ended", Args: AtMost(1),
+		Example: "  cco box start\n  cco box start web",
 	}
+	a.changes(c, "is running", func(ctx context.Context, boxes *box.Boxes, name string) error {
+		return boxes.Start(ctx, name, a.IO.Progress)
+	})
+	return c
 }
 
 func stopCommand(a *commands) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "stop [NAME]", Short: "End everything that runs in a box; workspaces stay", Args: AtMost(1),
-		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
-			if err := boxes.Stop(ctx, name); err != nil {
-				return err
-			}
-			a.IO.Say("box %s is stopped", name)
-			return nil
-		}),
+		Example: "  cco box stop web",
 	}
+	a.changes(c, "is stopped", func(ctx context.Context, boxes *box.Boxes, name string) error {
+		return boxes.Stop(ctx, name)
+	})
+	return c
 }
 
 func provisionCommand(a *commands) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "provision [NAME]", Short: "Put cco's instructions and skill into a box, and run its setup commands",
-		Args: AtMost(1),
-		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
-			if err := boxes.Provision(ctx, name, a.IO.Progress); err != nil {
-				return err
-			}
-			a.IO.Say("box %s is provisioned", name)
-			return nil
-		}),
+		Args:    AtMost(1),
+		Example: "  cco box provision",
 	}
+	a.changes(c, "is provisioned", func(ctx context.Context, boxes *box.Boxes, name string) error {
+		return boxes.Provision(ctx, name, a.IO.Progress)
+	})
+	return c
+}
+
+// changes is the shape of commands that change a box and say how it is now.
+func (a *commands) changes(c *cobra.Command, is string, do func(context.Context, *box.Boxes, string) error) {
+	asJSON := JSONFlag(c)
+	c.RunE = a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
+		if err := do(ctx, boxes, name); err != nil {
+			return err
+		}
+		if *asJSON {
+			return a.boxJSON(ctx, name)
+		}
+		a.IO.Say("box %s %s", name, is)
+		return nil
+	})
+}
+
+func (a *commands) boxJSON(ctx context.Context, name string) error {
+	boxes, err := a.Boxes()
+	if err != nil {
+		return err
+	}
+	st, err := boxes.Status(ctx, name)
+	if err != nil {
+		return err
+	}
+	return a.IO.JSON(st)
 }
 
 // onBox is the shape of commands that do one thing to one box.
@@ -148,6 +160,7 @@ func (a *commands) onBox(do func(context.Context, *box.Boxes, string) error) fun
 
 func destroyCommand(a *commands) *cobra.Command {
 	var force bool
+	var asJSON *bool
 	c := &cobra.Command{
 		Use: "destroy [NAME]", Short: "Remove a box and the workspaces in it", Args: AtMost(1),
 		Long: `Remove a box and the workspaces in it. While it holds commits or changes that
@@ -155,6 +168,8 @@ were not pulled and exist nowhere else, or something that can't be saved, it is
 refused (exit 4); with --force they are saved in the graveyard of cco's data
 directory first. Side branches, stashes and the like are always saved there, and
 come back with ` + "`cco box restore`" + `. Ignored files are not saved.`,
+		Example: `  cco box destroy
+  cco box destroy web --force`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.Config()
 			if err != nil {
@@ -171,11 +186,18 @@ come back with ` + "`cco box restore`" + `. Ignored files are not saved.`,
 			if err != nil {
 				return err
 			}
+			if *asJSON {
+				return a.IO.JSON(struct {
+					Name string `json:"name"`
+					session.Destroyed
+				}{name, gone})
+			}
 			a.unkept(gone.Ignored)
 			a.IO.Say("box %s is gone", name)
 			return nil
 		},
 	}
+	asJSON = JSONFlag(c)
 	c.Flags().BoolVar(&force, "force", false, "end what runs in it, and save what exists nowhere else in the graveyard")
 	return c
 }
@@ -184,6 +206,7 @@ func statusCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status [NAME]", Short: "Show a box: whether it runs, and what isolates it", Args: AtMost(1),
+		Example: "  cco box status\n  cco box status web --json",
 		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
 			st, err := boxes.Status(ctx, name)
 			if err != nil {
@@ -221,6 +244,7 @@ func listCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List all boxes", Args: AtMost(0),
+		Example: "  cco box list\n  cco box list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			boxes, err := a.Boxes()
 			if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,18 +23,26 @@ type completion struct{ word, means string }
 
 // completeFirst offers words for the first argument.
 func completeFirst(list func(context.Context) ([]completion, error)) cobra.CompletionFunc {
+	offer := completeAll(list)
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		return offer(cmd, args, begun)
+	}
+}
+
+// completeAll offers words for every argument, each once.
+func completeAll(list func(context.Context) ([]completion, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		all, err := list(cmd.Context())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		var words []string
 		for _, c := range all {
-			if strings.HasPrefix(c.word, begun) {
-				words = append(words, c.word+"\t"+c.means)
+			if strings.HasPrefix(c.word, begun) && !slices.Contains(args, c.word) {
+				words = append(words, strings.TrimSuffix(c.word+"\t"+c.means, "\t"))
 			}
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
@@ -76,4 +85,34 @@ func (a *commands) graves(ctx context.Context) (all []completion, err error) {
 		all = append(all, completion{g.ID, g.What + ": " + g.Title})
 	}
 	return all, err
+}
+
+// words offers a fixed list for the first argument.
+func words(list func() []string) cobra.CompletionFunc {
+	return completeFirst(func(context.Context) (all []completion, err error) {
+		for _, w := range list() {
+			all = append(all, completion{word: w})
+		}
+		return all, nil
+	})
+}
+
+func (a *commands) settingNames(context.Context) (all []completion, err error) {
+	list, err := a.Settings()
+	for _, s := range list {
+		all = append(all, completion{s.Name, s.About})
+	}
+	return all, err
+}
+
+// settingWords offers the names of settings, and then the values that make sense.
+func (a *commands) settingWords(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return completeFirst(a.settingNames)(cmd, args, begun)
+	}
+	s, err := a.Setting(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return words(func() []string { return s.Words })(cmd, nil, begun)
 }

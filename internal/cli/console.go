@@ -38,7 +38,7 @@ type console struct {
 func (a *commands) console(cfg config.Terminal, resize func(cols, rows int)) (*console, error) {
 	in, ok := a.IO.In.(*os.File)
 	if !ok {
-		return nil, errors.New("standard input is no terminal")
+		return nil, errors.New("standard input is not a terminal")
 	}
 	tty, err := term.TakeKeys(in, true)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/app"
-	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -15,23 +13,12 @@ func doctorCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check this machine, and say how to mend what is missing", Args: AtMost(0),
+		Example: "  cco doctor\n  cco doctor --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			boxes, err := a.Boxes()
+			checks, err := a.Diagnose(cmd.Context())
 			if err != nil {
 				return err
 			}
-			helper, err := app.Tool()
-			if err != nil {
-				return err
-			}
-			guard, self, err := app.Beside("cco-guard")
-			if err != nil {
-				return err
-			}
-			checks := doctor.Run(cmd.Context(), doctor.Input{
-				Data: a.Dirs.Data, Tool: helper, Guard: guard, Self: self, Backends: boxes.Drivers, Default: app.DefaultBackend(),
-				Profile: native.AppArmorProfile,
-			})
 			return a.diagnosis(checks, asJSON)
 		},
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
@@ -25,9 +27,25 @@ const (
 	exitState       = 4
 	exitTimeout     = 5
 	exitIsolation   = 6
-	exitDenied      = 7 // by `cco guard check`
+	exitDenied      = 7 // by `cco guard check`; also what `cco guard canary` found
 	exitInterrupted = 130
 )
+
+// exits say what each code means.
+var exits = [...]struct {
+	code  int
+	means string
+}{
+	{exitDone, "done"},
+	{exitWrong, "it went wrong"},
+	{exitUsage, "wrong usage; of a hook, a call that is denied"},
+	{exitNotFound, "no such box, session, phase or the like"},
+	{exitState, "not in a state for that: a box that is stopped, a branch that has diverged, work that is not saved"},
+	{exitTimeout, "the time to wait is over"},
+	{exitIsolation, "the isolation that was asked for is not available here"},
+	{exitDenied, "denied, by `cco guard check`"},
+	{exitInterrupted, "interrupted"},
+}
 
 // statusError passes on the exit status of a program that the user ran in a box.
 type statusError struct{ code int }
@@ -71,6 +89,8 @@ func classes() []class {
 		{exitUsage, as[*app.UsageError]},
 		{exitUsage, as[*session.UsageError]},
 		{exitUsage, as[*session.InvalidIDError]},
+		{exitUsage, as[*config.UnknownError]},
+		{exitUsage, as[*config.ValueError]},
 		{exitUsage, as[*agent.NotFoundError]},
 		{exitUsage, as[*install.UnknownVersionError]},
 		{exitUsage, as[*install.UnknownPlatformError]},
@@ -81,14 +101,19 @@ func classes() []class {
 		{exitUsage, as[*forge.IDError]},
 		{exitUsage, as[*forge.RemoteError]},
 		{exitUsage, as[*forge.HostError]},
+		{exitUsage, as[*store.AmbiguousError]},
+		{exitState, as[*session.ChoiceError]},
+		{exitState, as[*notTakenError]},
 		{exitNotFound, as[*forge.NoPullError]},
 		{exitNotFound, as[*store.NotFoundError]},
 		{exitNotFound, as[*store.PhaseNotFoundError]},
 		{exitNotFound, as[*box.NotFoundError]},
 		{exitNotFound, as[*notABoxError]},
-		{exitNotFound, as[*notAllowedError]},
+		{exitNotFound, as[*app.NotAllowedError]},
+		{exitNotFound, as[*app.NotInstalledError]},
 		{exitIsolation, as[*box.Unavailable]},
 		{exitTimeout, as[*session.TimeoutError]},
+		{exitTimeout, as[*session.LateError]},
 		{exitWrong, as[*session.FailedError]},
 		{exitState, is(settings.ErrNotInstalled)},
 		{exitState, as[*app.NoNetworkError]},
@@ -97,6 +122,8 @@ func classes() []class {
 		{exitState, as[*box.ConflictError]},
 		{exitState, as[*box.StaleError]},
 		{exitState, as[*session.StateError]},
+		{exitState, as[*session.UnguardedError]},
+		{exitState, as[*gate.HeldError]},
 		{exitState, as[*session.BusyError]},
 		{exitState, as[*session.RepositoryError]},
 		{exitState, as[*session.PendingError]},

@@ -21,6 +21,7 @@ func forwarders() []*cobra.Command {
 	for _, c := range []struct{ use, short string }{
 		{"cruise", "Carry a task from a plan to a reviewed pull request"},
 		{"pr", "Look at the pull request of the current branch, and answer on it"},
+		{"view", "Serve a page on which you see, decide and steer"},
 	} {
 		list = append(list, &cobra.Command{
 			Use: c.use, Short: c.short, DisableFlagParsing: true,

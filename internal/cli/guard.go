@@ -13,7 +13,6 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/program/table"
-	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -44,28 +43,28 @@ which part of it is wrong, by which rule, and where it really leads. Nothing is 
 With --batch, calls are read as JSON lines {"id","cwd","tool_name","tool_input"}
 and answered in the same order. With --explain, what the guard knows of a program
 is told in words.`,
+		Example: `  cco guard check -- 'cd .. && git commit'
+  cco guard check --worktree ../feature --json -- 'rm -rf build'
+  cco guard check --explain git`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if explained != "" {
-				if len(args) > 0 || batch != "" {
-					return app.Usagef("--explain takes the name of a program and nothing else")
-				}
+			switch {
+			case explained != "" && (len(args) > 0 || batch != ""):
+				return app.Usagef("--explain takes the name of a program and nothing else")
+			case explained != "":
 				a.IO.Printf("%s", table.Explain(filepath.Base(explained)))
 				return nil
+			case batch != "" && len(args) > 0:
+				return app.Usagef("give a command or --batch, not both")
+			case batch != "":
+				return a.DecideBatch(worktree, host, batch)
+			case len(args) != 1:
+				return app.Usagef("give one command, quoted as one word: cco guard check -- 'cd .. && ls'")
 			}
-			policy, err := a.Policy(worktree, host)
+			v, err := a.Decide(worktree, host, args[0])
 			if err != nil {
 				return err
 			}
-			if batch != "" {
-				if len(args) > 0 {
-					return app.Usagef("give a command or --batch, not both")
-				}
-				return a.checkBatch(policy, batch)
-			}
-			if len(args) != 1 {
-				return app.Usagef("want one command, quoted as one word: cco guard check -- 'cd .. && ls'")
-			}
-			return a.check(policy, args[0], asJSON)
+			return a.showVerdict(args[0], v, asJSON)
 		},
 	}
 	c.Flags().StringVar(&worktree, "worktree", "", "the agent's workspace (default: the repository that you are in)")
@@ -74,19 +73,6 @@ is told in words.`,
 	c.Flags().StringVar(&explained, "explain", "", "tell what the guard knows of a program")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
-}
-
-func (a *commands) checkBatch(policy guard.Policy, name string) error {
-	in := a.IO.In
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }() // only read
-		in = f
-	}
-	return guard.Batch(policy, hook.Links{}, in, a.IO.Out)
 }
 
 // verdict is how `cco guard check --json` prints one.
@@ -101,13 +87,7 @@ type verdict struct {
 	Path    string     `json:"path,omitempty"`
 }
 
-func (a *commands) check(policy guard.Policy, command string, asJSON bool) error {
-	cwd := policy.Workspace
-	if paths.Within(a.Dir, policy.Workspace) {
-		cwd = a.Dir
-	}
-	call := hook.OnBranch(policy, guard.Command(cwd, command))
-	v := guard.Decide(policy, hook.Links{}, call)
+func (a *commands) showVerdict(command string, v guard.Verdict, asJSON bool) error {
 	if asJSON {
 		out := verdict{"deny", v.Rule, v.Reason, v.Instead, v.Part, v.Start, v.End, v.Path}
 		if v.Allow {
@@ -154,6 +134,7 @@ func guardHookCommand(a *commands) *cobra.Command {
 		Long: `Answer one hook call of an agent, read from standard input, as cco-guard does for
 the agents themselves: exit 0 lets the call run, exit 2 denies it. Whatever goes
 wrong is a denial.`,
+		Example: "  cco guard hook --agent claude <call.json",
 		RunE: func(*cobra.Command, []string) error {
 			h.Socket = func() string { return a.Env("CCO_GUARD_SOCK") }
 			h.In, h.Out, h.Err = a.IO.In, a.IO.Out, a.IO.Err
@@ -166,7 +147,7 @@ wrong is a denial.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&h.Agent, "agent", "", "claude, codex or gemini")
+	c.Flags().StringVar(&h.Agent, "agent", "", "the agent that asks, by its name in `cco agent list`")
 	c.Flags().StringVar(&h.Policy, "policy", "", "the policy to decide by (default "+hook.DefaultPolicy+")")
 	return c
 }
@@ -174,6 +155,7 @@ wrong is a denial.`,
 func guardPromptCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use: "prompt [DIR]", Short: "Print the rules as a block for an agent's prompt", Args: AtMost(1),
+		Example: "  cco guard prompt >>AGENTS.md",
 		RunE: a.onPolicy(func(p guard.Policy) error {
 			_, err := io.WriteString(a.IO.Out, guard.Prompt(p))
 			return err

@@ -19,8 +19,9 @@ func guardEnvCommand(a *commands) *cobra.Command {
   eval "$(cco guard env path/to/worktree)"
 
 GIT_DIR breaks git init and git clone in test fixtures, and git inside
-submodules. In boxes a git wrapper applies it only where a call is about the
-workspace; guard.git_env = "plain" in the settings gives the plain variables there too.`,
+submodules. In boxes without isolation a git wrapper frees such calls from it, unless
+the settings say guard.git_env = "plain".`,
+		Example: "  cco guard env ../feature --json",
 		RunE: a.onPolicy(func(p guard.Policy) error {
 			env := guard.GitEnv(p)
 			if asJSON {

@@ -1,14 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/guard/settings"
 )
@@ -16,6 +18,7 @@ import (
 func guardInstallCommand(a *commands) *cobra.Command {
 	var o settings.Options
 	var host string
+	var asJSON *bool
 	c := &cobra.Command{
 		Use: "install [--agent AGENT] [DIR]", Short: "Put the guard around a worktree or clone", Args: AtMost(1),
 		Long: `Put the guard around a worktree or clone of yours: its hook is registered with the
@@ -25,65 +28,107 @@ they are, and ` + "`cco guard uninstall`" + ` puts back what was there.
 With --system, which needs root, the settings are those of a box: nobody on this
 machine can switch them off, and agents can work in this directory alone. It is
 meant for machines that belong to an agent.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			i, err := a.InstallGuard(first(args), host, &o)
+		Example: `  cco guard install
+  cco guard install --agent claude,codex ../feature`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i, err := a.InstallGuard(cmd.Context(), first(args), host, &o)
 			if err != nil {
 				return err
 			}
-			a.installed(i, o.Agents, o.System)
-			return nil
+			if *asJSON {
+				return a.installedJSON(i, o.Agents, o.System)
+			}
+			return a.installed(i, o.Agents, o.System)
 		},
 	}
-	c.Flags().StringSliceVar(&o.Agents, "agent", nil, "claude, codex or gemini (default: those on PATH, else claude)")
+	c.Flags().StringSliceVar(&o.Agents, "agent", nil, hooked()+" (default: those on PATH, else "+roster.Default+")")
 	c.Flags().StringVar(&host, "host", "", "the repository that must not be touched (default: a linked worktree's main "+
 		"one)")
+	asJSON = JSONFlag(c)
 	c.Flags().BoolVar(&o.System, "system", false, "write the settings that hold for everybody on this machine")
 	return c
 }
 
 // installed says what is guarded now, and what is not.
-func (a *commands) installed(i settings.Installation, agents []string, system bool) {
+func (a *commands) installed(i settings.Installation, agents []string, system bool) error {
 	a.IO.Say("the guard is around %s for %s", i.Dir, strings.Join(agents, ", "))
 	if system {
-		return
+		return nil
 	}
-	for _, agent := range agents {
-		a.IO.Say("%s: start it with: %s", agent, i.Launch(agent))
-		for _, gap := range settings.Gaps(agent) {
-			a.IO.Say("%s: not held: %s", agent, gap)
+	for _, name := range agents {
+		line, gaps, err := i.Launch(name)
+		if err != nil {
+			return err
+		}
+		a.IO.Say("%s: start it with: %s", name, line)
+		for _, gap := range gaps {
+			a.IO.Say("%s: not held: %s", name, gap)
+		}
+		if r, _ := roster.Find(name); r.Local != "" && !ignored(i.Dir, r.Local) {
+			a.IO.Say("%s: keep %s out of commits: add it to .gitignore", name, r.Local)
 		}
 	}
-	if slices.Contains(agents, "claude") && !ignored(i.Dir) {
-		a.IO.Say("claude: keep .claude/settings.local.json out of commits: add it to .gitignore")
-	}
 	a.IO.Say("see that it is on with `cco guard doctor`")
+	return nil
 }
 
-// ignored says whether the repository's .gitignore covers claude's local settings.
-func ignored(dir string) bool {
+// guardedAgent is an agent that the guard was put around.
+type guardedAgent struct {
+	Name  string   `json:"name"`
+	Start string   `json:"start,omitempty"` // the command
+	Gaps  []string `json:"not_held,omitempty"`
+}
+
+func (a *commands) installedJSON(i settings.Installation, agents []string, system bool) error {
+	list := []guardedAgent{}
+	for _, name := range agents {
+		g := guardedAgent{Name: name}
+		if !system {
+			var err error
+			if g.Start, g.Gaps, err = i.Launch(name); err != nil {
+				return err
+			}
+		}
+		list = append(list, g)
+	}
+	return a.IO.JSON(map[string]any{"dir": i.Dir, "agents": list})
+}
+
+// ignored says whether the repository's .gitignore covers an agent's local settings.
+func ignored(dir, local string) bool {
 	text, _ := os.ReadFile(filepath.Join(dir, ".gitignore"))
-	return strings.Contains(string(text), "settings.local.json") || strings.Contains(string(text), ".claude/")
+	return strings.Contains(string(text), filepath.Base(local)) || strings.Contains(string(text), filepath.Dir(local)+"/")
+}
+
+// hooked lists the agents that the guard can be put around, for a flag.
+func hooked() string {
+	return strings.Join(settings.Installation{Adapters: agent.Hooks()}.Known(), ", ")
 }
 
 func guardUninstallCommand(a *commands) *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	c := &cobra.Command{
 		Use: "uninstall [DIR]", Short: "Take the guard away again, and put back what was there", Args: AtMost(1),
+		Example: "  cco guard uninstall ../feature",
 		RunE: func(_ *cobra.Command, args []string) error {
 			i, err := a.Guard(first(args))
 			if err != nil {
 				return err
 			}
 			files, err := i.Uninstall()
+			err = errors.Join(err, a.Unwatch(i))
 			for _, f := range files {
 				a.IO.Say("put back %s", f)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", i.Dir, err)
 			}
-			a.IO.Say("the guard is no longer around %s", i.Dir)
-			return nil
+			return Tell(a.IO, *asJSON, map[string]any{"dir": i.Dir, "put_back": some(files)},
+				"the guard is no longer around %s", i.Dir)
 		},
 	}
+	asJSON = JSONFlag(c)
+	return c
 }
 
 func guardDoctorCommand(a *commands) *cobra.Command {
@@ -94,6 +139,7 @@ func guardDoctorCommand(a *commands) *cobra.Command {
 and run as the agent would run it, with a call that must be denied and one that
 must pass, and every setting that would switch it off is reported. Exit 1 if it
 is off.`,
+		Example: "  cco guard doctor\n  cco guard doctor ../feature --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			findings, err := a.CheckGuard(cmd.Context(), first(args))
 			if err != nil {

@@ -18,7 +18,7 @@ func TestHeavyScripts(t *testing.T) {
 	if _, err := os.Stat(tar); err != nil {
 		t.Fatalf("%v: make it with scripts/box-root", err)
 	}
-	p := params(t, "heavy")
+	p := params("heavy", build(t))
 	setup := p.Setup
 	p.Setup = func(e *testscript.Env) error {
 		e.Setenv("ROOT_TAR", tar)

@@ -30,6 +30,7 @@ func netLogCommand(a *commands) *cobra.Command {
 		Long: `Show what left a session's box and what was refused, a line for each connection or
 request, with the rule that let it out or the reason for the refusal. Without a
 session it is all of them, and what shells and setup commands did.`,
+		Example: "  cco box net log 3f9c01aa\n  cco box net log --follow",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := &netReader{app: a, asJSON: asJSON, read: map[string]int64{}}
 			if len(args) > 0 {
@@ -38,11 +39,14 @@ session it is all of them, and what shells and setup commands did.`,
 					return err
 				}
 				defer done()
-				rec, err := s.Get(cmd.Context(), args[0])
+				id, err := s.Resolve(cmd.Context(), args[0])
+				if err == nil {
+					_, err = s.Get(cmd.Context(), id)
+				}
 				if err != nil {
 					return err
 				}
-				r.only = s.NetFile(rec.ID)
+				r.only = s.NetFile(id)
 			}
 			if err := r.show(); err != nil || !follow {
 				return err

@@ -1,33 +1,53 @@
 package cli
 
 import (
-	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/term"
 )
 
 func pruneCommand(a *commands) *cobra.Command {
-	var yes, asJSON, force bool
+	var yes, asJSON bool
+	var older string
+	var o session.PruneOptions
 	c := &cobra.Command{
-		Use: "prune", Short: "Remove what old sessions have left on disk", Args: AtMost(0),
+		Use: "prune [ID…]", Short: "Remove what old sessions have left on disk",
 		Long: `Remove the workspaces and exchange directories of sessions whose work has arrived,
 after showing them and asking. Work that was not pulled stays; side branches,
 stashes and the like are saved in the graveyard first, see ` + "`cco box graveyard`" + `.
 Ignored files are not saved. With --force work that was not pulled or can't be
-saved goes to the graveyard too. With --json they are only listed, unless --yes is
-given too.`,
-		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
+saved goes to the graveyard too. With ids only these sessions are meant. With --json
+they are only listed, unless --yes is given too.
+
+A session of which nothing is left is forgotten 30 days after it ended; what it cost
+stays on record. With --refs the refs below refs/cco of pulled sessions go too, where
+a branch, a tag or a remote has their commits. Others are named and stay.`,
+		Example: `  cco box prune
+  cco box prune --refs --yes
+  cco box prune --older 7d --json
+  cco box prune 3f9c01aa --force`,
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
 			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
-			free, kept, err := s.Remains(ctx, force)
+			if o.IDs, err = a.atRest(ctx, s, args); err != nil {
+				return err
+			}
+			o.Dir = a.Dir
+			if o.Older, err = parseSpan(older); err != nil {
+				return app.Usagef("--older: %w", err)
+			}
+			free, kept, err := s.Remains(ctx, o)
 			if err != nil {
 				return err
 			}
@@ -43,9 +63,24 @@ given too.`,
 		}),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
-	c.Flags().BoolVar(&force, "force", false, "also what was not pulled or can't be saved; it goes to the graveyard")
+	c.Flags().BoolVar(&o.Refs, "refs", false, "also refs/cco/* of pulled sessions")
+	c.Flags().StringVar(&older, "older", "30d", "forget sessions that ended so long ago")
+	c.Flags().BoolVar(&o.Force, "force", false, "also what was not pulled or can't be saved; it goes to the graveyard")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.ValidArgsFunction = completeAll(a.sessionIDs)
 	return c
+}
+
+// atRest finds sessions, of which nothing may be running.
+func (a *commands) atRest(ctx context.Context, s *session.Service, words []string) ([]string, error) {
+	ids, err := resolveAll(ctx, s, words)
+	for _, id := range ids {
+		if v, err := s.Get(ctx, id); err != nil || v.Live() {
+			return nil, cmp.Or(err, error(&session.StateError{ID: id, State: v.State, Why: "end it first, with `cco box kill " +
+				id + "`"}))
+		}
+	}
+	return ids, err
 }
 
 // some makes an empty listing [] in JSON, not null.
@@ -59,7 +94,7 @@ func some[T any](list []T) []T {
 func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool,
 	limit int64) error {
 	for _, r := range kept {
-		a.IO.Say("session %s stays: %s", r.ID, r.Why)
+		a.IO.Say("%s stays: %s", r.Subject(), r.Why)
 	}
 	if len(free) == 0 {
 		a.IO.Say("nothing to remove")
@@ -74,7 +109,7 @@ func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []s
 	a.IO.Table(rows)
 	a.unkept(ignored)
 	if !yes {
-		ok, err := a.ask(fmt.Sprintf("Remove these %s (%s)?", count(len(free), "session"), bytesText(sum)))
+		ok, err := Ask(ctx, a.IO, fmt.Sprintf("Remove all of this (%s)?", bytesText(sum)))
 		if err != nil {
 			return err
 		}
@@ -88,7 +123,7 @@ func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []s
 	if err != nil {
 		return err
 	}
-	a.IO.Say("removed %s", bytesText(sum))
+	a.IO.Say("removed all of it (%s)", bytesText(sum))
 	return nil
 }
 
@@ -103,7 +138,7 @@ func (a *commands) buried(files []string) {
 func (a *commands) unkept(n session.Ignored) {
 	if n.Files == 0 {
 		if n.More {
-			a.IO.Say("ignored files are not saved; how many there are could not be found out")
+			a.IO.Say("ignored files are not saved; they could not be counted")
 		}
 		return
 	}
@@ -114,15 +149,19 @@ func (a *commands) unkept(n session.Ignored) {
 	a.IO.Say("%s%s (%s) are not saved", more, count(n.Files, "ignored file"), bytesText(n.Bytes))
 }
 
-// ask wants a yes from a person. Without a terminal it gives an error that says which flag to use.
-func (a *commands) ask(question string) (bool, error) {
-	if !a.IO.InTTY {
+// Ask wants a yes from a person. Without a terminal it gives an error that says which flag to use.
+func Ask(ctx context.Context, streams *term.Streams, question string) (bool, error) {
+	if !streams.InTTY {
 		return false, app.Usagef("%s There is no terminal to answer on: use --yes", question)
 	}
-	_, _ = fmt.Fprintf(a.IO.Err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.IO.In).ReadString('\n')
-	if err != nil {
+	streams.Settle()
+	_, _ = fmt.Fprintf(streams.Err, "%s [y/N] ", question)
+	line, err := streams.Line(ctx)
+	if errors.Is(err, io.EOF) {
 		return false, nil // a closed terminal is a no
+	}
+	if err != nil {
+		return false, err
 	}
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes", nil

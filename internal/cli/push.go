@@ -20,10 +20,10 @@ import (
 )
 
 type pushFlags struct {
-	message, box, agent, model, resume string
-	headless, detach, create, asJSON   bool
-	depth                              int
-	run                                runFlags
+	message, box, agent, model, resume, again string
+	headless, detach, create, asJSON          bool
+	depth                                     int
+	run                                       runFlags
 }
 
 func pushCommand(a *commands) *cobra.Command {
@@ -33,6 +33,8 @@ func pushCommand(a *commands) *cobra.Command {
 		Long: `Hand a plan, a file, standard input (-) or the text given with -m, to an agent in
 a box. Only committed work travels; a plan that isn't committed is sent along as
 a file. The agent works in a clone of its own, on the branch that is checked out.
+The usual box is made or started if need be where that needs no question (native);
+with --create so is any other.
 
 On a terminal the agent runs on one that you watch and can type into. With
 --headless, with --detach or without a terminal, its output is printed, and
@@ -43,19 +45,24 @@ terminal changes nothing.
 		Example: `  cco box push docs/plan.md
   cco box push -m "Make the tests pass" --agent claude --detach
   git show other:plan.md | cco box push -
-  cco box push --continue 3f9c01aa`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 1 && cmd.Flags().Changed("message"):
-				return app.Usagef("give a plan or -m TEXT, not both")
-			case len(args) == 0 && f.message == "" && f.resume == "":
-				return app.Usagef("what is to be done? Give a plan, -m TEXT or --continue ID, see `%s --help`", cmd.CommandPath())
-			case f.depth < 0:
-				return app.Usagef("--depth %d: a number of commits is needed", f.depth)
-			}
-			return a.push(cmd.Context(), f, args)
-		},
+  cco box push --continue 3f9c01aa
+  cco box push --again 3f9c01aa --agent codex`,
+		PreRunE: f.check,
+		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+			return a.push(ctx, s, f, args)
+		}),
 	}
+	f.add(c)
+	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the agent has started")
+	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
+	c.Flags().StringVar(&f.again, "again", "", "the plan and the commits that session `ID` began with, in a new session")
+	_ = c.RegisterFlagCompletionFunc("again", completeFirst(a.sessionIDs))
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")
+	return c
+}
+
+// add adds the flags that every command has which hands a plan over.
+func (f *pushFlags) add(c *cobra.Command) {
 	c.Flags().StringVarP(&f.message, "message", "m", "", "the plan itself, instead of a file")
 	c.Flags().StringVar(&f.box, "box", "", "the box (default "+box.DefaultName+", or the setting box.name)")
 	c.Flags().StringVar(&f.agent, "agent", "", strings.Join(agent.Names(), ", ")+
@@ -63,16 +70,27 @@ terminal changes nothing.
 	c.Flags().StringVar(&f.model, "model", "",
 		"the model that the agent uses (default: the setting agent.model, or the session's)")
 	c.Flags().BoolVar(&f.headless, "headless", false, "print the agent's output instead of giving it a terminal")
-	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the agent has started")
-	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().IntVar(&f.depth, "depth", 0, "send only the last `N` commits")
 	c.Flags().StringVar(&f.resume, "continue", "", "go on in the workspace of session `ID`")
 	f.run.add(c)
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")
-	return c
 }
 
-func (a *commands) push(ctx context.Context, f pushFlags, args []string) error {
+// check refuses what does not go together.
+func (f *pushFlags) check(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 1 && cmd.Flags().Changed("message"):
+		return app.Usagef("give a plan or -m TEXT, not both")
+	case f.again != "" && (len(args) > 0 || f.message != "" || f.resume != ""):
+		return app.Usagef("--again ID has a plan already: give no other, and not --continue")
+	case len(args) == 0 && f.message == "" && f.resume == "" && f.again == "":
+		return app.Usagef("what is to be done? Give a plan, -m TEXT or --continue ID, see `%s --help`", cmd.CommandPath())
+	case f.depth < 0:
+		return app.Usagef("--depth %d: a number of commits is needed", f.depth)
+	}
+	return nil
+}
+
+func (a *commands) push(ctx context.Context, s *session.Service, f pushFlags, args []string) error {
 	cfg, err := a.Config()
 	if err != nil {
 		return err
@@ -81,29 +99,23 @@ func (a *commands) push(ctx context.Context, f pushFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.create && f.resume == "" {
-		created, err := a.Create(ctx, o.Box, cfg, false)
-		if err != nil {
-			return err
-		}
-		created.Tell(a.IO)
-	}
-	s, done, err := a.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
 	shown := showing{
-		since: time.Now(), interactive: o.Interactive, asJSON: f.asJSON, bell: cfg.Notify.Bell, terminal: cfg.Terminal,
+		since: time.Now(), interactive: o.Interactive, detach: f.detach, asJSON: f.asJSON, bell: cfg.Notify.Bell,
+		terminal: cfg.Terminal,
 	}
-	rec, err := s.Push(ctx, o)
+	rec, err := a.Push(ctx, s, cfg, o, f.create)
 	if err != nil {
 		return err
 	}
-	if f.detach {
-		return a.started(ctx, s, rec, shown)
+	return a.showRun(ctx, s, rec, shown)
+}
+
+// showRun follows a run that has just begun, or waits until its agent is at work.
+func (a *commands) showRun(ctx context.Context, s *session.Service, rec store.Session, how showing) error {
+	if how.detach {
+		return a.started(ctx, s, rec, how)
 	}
-	return a.follow(ctx, s, rec, shown)
+	return a.follow(ctx, s, rec, how)
 }
 
 func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (session.PushOptions, error) {
@@ -111,7 +123,7 @@ func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (s
 	o.Message = f.message
 	o.Box = cfg.Box.Name
 	o.Depth = cfg.Push.Depth
-	o.Resume = f.resume
+	o.Resume, o.Again = f.resume, f.again
 	if len(args) == 1 && args[0] == "-" {
 		text, err := session.ReadPlan(a.IO.In)
 		if err != nil {
@@ -121,8 +133,11 @@ func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (s
 	} else if len(args) == 1 {
 		o.Plan = args[0]
 	}
-	if f.resume != "" {
+	if f.resume != "" || f.again != "" {
 		o.Agent, o.Model = "", "" // the session's own, unless a flag says otherwise
+	}
+	if f.again != "" {
+		o.Box = ""
 	}
 	for _, v := range []struct {
 		to   *string
@@ -142,7 +157,8 @@ func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (s
 	if err := f.run.apply(&o.Run); err != nil {
 		return o, err
 	}
-	if ag, err := agent.Find(o.Agent); err == nil && f.model != "" && f.resume == "" && ag.Provider() == "" {
+	own := f.resume == "" && f.again == ""
+	if ag, err := agent.Find(o.Agent); err == nil && f.model != "" && own && ag.Provider() == "" {
 		return o, app.Usagef("--model %s: the agent %s uses no model", f.model, o.Agent)
 	}
 	return o, nil

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,10 +31,41 @@ func Main(more ...Extension) int {
 
 // Run runs one command.
 func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension) int {
-	wired, err := app.New(io)
+	a, root, err := tree(io, more)
 	if err != nil {
 		io.Fail(err)
 		return exitWrong
+	}
+	root.SetArgs(args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		a.completeFlags(root)
+	}
+	err = a.mistaken(ctx, root.ExecuteContext(ctx))
+	io.Settle()
+	code := ExitCode(err)
+	if err != nil && wantsJSON(args) {
+		io.FailJSON(failure(err, code))
+	}
+	switch quiet := (*statusError)(nil); {
+	case err == nil, errors.As(err, &quiet):
+	case errors.Is(err, context.Canceled):
+		io.Fail(errors.New("interrupted"))
+	default:
+		io.Fail(err)
+	}
+	return code
+}
+
+// Root gives all commands, to be looked at.
+func Root(io *term.Streams, more ...Extension) (*cobra.Command, error) {
+	_, root, err := tree(io, more)
+	return root, err
+}
+
+func tree(io *term.Streams, more []Extension) (*commands, *cobra.Command, error) {
+	wired, err := app.New(io)
+	if err != nil {
+		return nil, nil, err
 	}
 	a := &commands{wired}
 	root := rootCommand(a)
@@ -42,18 +75,47 @@ func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension
 	for _, m := range more {
 		root.AddCommand(m(wired)...)
 	}
-	root.SetArgs(args)
-	err = a.mistaken(ctx, root.ExecuteContext(ctx))
-	io.Settle()
-	code := ExitCode(err)
-	switch quiet := (*statusError)(nil); {
-	case err == nil, errors.As(err, &quiet):
-	case errors.Is(err, context.Canceled):
-		io.Fail(errors.New("interrupted"))
-	default:
-		io.Fail(err)
+	return a, root, nil
+}
+
+// wantsJSON says whether the user wants to read the result with a program.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
 	}
-	return code
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// failed is an error in JSON.
+type failed struct {
+	Error string `json:"error"`
+	Code  int    `json:"exit_code"`
+	Means string `json:"means,omitempty"`
+}
+
+func failure(err error, code int) failed {
+	f := failed{Error: err.Error(), Code: code}
+	for _, e := range exits {
+		if e.code == code {
+			f.Means = e.means
+		}
+	}
+	if f.Error == "" {
+		f.Error = f.Means
+	}
+	return f
+}
+
+// JSONFlag adds the flag with which a command's result can be read by a program.
+func JSONFlag(c *cobra.Command) *bool { return c.Flags().Bool("json", false, "print JSON") }
+
+// Tell says what a command has done: as JSON if that is wanted, otherwise in words.
+func Tell(io *term.Streams, asJSON bool, v any, format string, args ...any) error {
+	if asJSON {
+		return io.JSON(v)
+	}
+	io.Say(format, args...)
+	return nil
 }
 
 // mistaken gives a better error if a session's id was used as a box's name.
@@ -91,13 +153,20 @@ isolated box with a clone of your repository; it can't reach the rest of your
 machine. What it commits comes back as a git bundle that is examined before a
 branch moves.
 
-  cco box create               make a box
-  cco box push plan.md         hand a plan to an agent in it
-  cco box pull ID              bring its commits back
+  cco run plan.md              hand a plan to an agent, and take what it made
+  cco box push plan.md         only hand it over
+  cco box pull                 bring the commits back
   cco cruise start "TASK"      carry a task to a reviewed pull request
   cco attention                see what waits for you`)
-	c.Version = version()
-	c.SetVersionTemplate("cco {{.Version}}\n")
+	asked := c.Flags().BoolP("version", "v", false, "version for cco")
+	help := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if *asked { // cobra's own flag would need a template, and bring text/template into every keeper
+			a.IO.Printf("cco %s\n", Version())
+			return nil
+		}
+		return help(cmd, args)
+	}
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetIn(a.IO.In)
 	c.SetOut(a.IO.Out)
@@ -105,10 +174,13 @@ branch moves.
 	c.PersistentFlags().BoolVarP(&a.IO.Quiet, "quiet", "q", false, "say only results, warnings and errors")
 	c.PersistentFlags().BoolVar(&a.IO.Verbose, "verbose", false, "say more")
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return app.Usagef("%w, see `%s --help`", err, cmd.CommandPath())
+		return app.Usagef("%w%s", err, advice(nearFlags(cmd, err), cmd.CommandPath()))
 	})
-	c.AddCommand(boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), guardCommand(a), doctorCommand(a),
-		trustCommand(a), keeperCommand(a))
+	c.AddCommand(runCommand(a), boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), costCommand(a),
+		guardCommand(a), configCommand(a), keysCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
+	c.AddCommand(a.topics()...)
+	c.SetHelpFunc(withExits(a.IO, c.HelpFunc()))
+	ownCommands(c)
 	return c
 }
 
@@ -119,7 +191,8 @@ func Group(use, short, long string) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return app.Usagef("unknown command %q for %q, see `%s --help`", args[0], cmd.CommandPath(), cmd.CommandPath())
+				return app.Usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(),
+					advice(nearCommands(cmd, args[0]), cmd.CommandPath()))
 			}
 			return cmd.Help()
 		},
@@ -136,6 +209,16 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
+// atLeast wants n arguments or more, described by what.
+func atLeast(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return app.Usagef("%s missing, see `%s --help`", what, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // exactly wants n arguments, described by what.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -143,5 +226,21 @@ func exactly(n int, what string) cobra.PositionalArgs {
 			return app.Usagef("%s missing, see `%s --help`", what, cmd.CommandPath())
 		}
 		return AtMost(n)(cmd, args)
+	}
+}
+
+// ownCommands makes the commands that cobra adds by itself, so that they have help like all others.
+func ownCommands(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Example = "  cco help box push\n  cco help settings"
+		case "completion":
+			for _, shell := range c.Commands() {
+				shell.Example = "  cco completion " + shell.Name()
+			}
+		}
 	}
 }

@@ -32,7 +32,7 @@ func (f *runFlags) add(c *cobra.Command) {
 // apply lets the flags override the settings.
 func (f runFlags) apply(o *session.Run) (err error) {
 	if f.timeout < 0 {
-		return app.Usagef("--timeout %s: time doesn't run backwards", f.timeout)
+		return app.Usagef("--timeout %s: it can't be negative", f.timeout)
 	}
 	if f.timeout > 0 {
 		o.Timeout = f.timeout

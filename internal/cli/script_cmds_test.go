@@ -120,13 +120,17 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// serve VAR starts a web server on the host that says "reached" and the name that it was asked for, and sets VAR to its
-// address.
+// serve VAR starts a web server on the host that says "reached" and the name that it was asked for, and refuses a key
+// below /refuse. It sets VAR to its address.
 func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: serve VAR")
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/refuse/") {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		_, _ = fmt.Fprintln(w, "reached", r.Host)
 	}))
 	ts.Defer(server.Close)

@@ -14,12 +14,11 @@ import (
 
 // TestScripts runs cco as a user types it: the real programs, real git, real boxes.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, params(t, "script"))
+	testscript.Run(t, params("script", build(t)))
 }
 
-// params are those of all scripts in one directory of testdata.
-func params(t *testing.T, dir string) testscript.Params {
-	bin := build(t)
+// params are those of all scripts in one directory of testdata, with the programs in bin.
+func params(dir, bin string) testscript.Params {
 	return testscript.Params{
 		Dir:                 filepath.Join("testdata", dir),
 		RequireExplicitExec: true,

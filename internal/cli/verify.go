@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/app"
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/verify"
-	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -20,23 +16,18 @@ func verifyCommand(a *commands) *cobra.Command {
 		Long: `Try every known way out of a box from inside it: the host's files, processes,
 sockets and keys, other sessions, the kernel's own doors. It prints what held, and
 ends with exit 1 if anything that the backend promises did not hold.`,
-		RunE: a.onBox(func(ctx context.Context, boxes *box.Boxes, name string) error {
-			helper, err := app.Tool()
+		Example: "  cco box verify\n  cco box verify web --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
-			b, d, err := boxes.Ready(ctx, name)
-			if err != nil {
-				return err
-			}
-			a.IO.Progress("trying to break out of %s", name)
-			results, err := verify.Run(ctx, d, b, verify.Options{Tool: helper, ID: session.NewID})
-			a.IO.Settle()
+			results, err := a.Verify(cmd.Context(), named(cfg, args))
 			if err != nil {
 				return err
 			}
 			return a.verdicts(results, asJSON)
-		}),
+		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -5,8 +5,8 @@ import "runtime/debug"
 // release is set by release builds with -ldflags.
 var release = ""
 
-// version is the release, or what the Go toolchain knows of the build.
-func version() string {
+// Version is the release, or what the Go toolchain knows of the build.
+func Version() string {
 	if release != "" {
 		return release
 	}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -28,6 +30,11 @@ type view struct {
 	keep    int        // how many scrolled-off lines the agent may still erase
 	at      time.Time  // of the event that is shown
 
+	from  time.Time // nothing earlier is shown
+	times bool      // in front of each line
+	skip  int       // so many lines are not shown
+	lines int       // there were so far
+
 	agent  string
 	before event.Usage // of attempts that have ended
 	used   event.Usage
@@ -36,10 +43,18 @@ type view struct {
 	// guessed says that the cost is an estimate: the agent's model has no known price.
 	guessed bool
 	asked   bool // events after a question only say how the agent was ended
+
+	refused []string // what the door said while the agent's own terminal was shown
+
+	mu     sync.Mutex // the clock ticks while events come
+	began  time.Time  // when the agent was started, zero if it does not run
+	status string     // what the clock stands behind
 }
 
 // show prints one event of a session.
 func (v *view) show(e session.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if e.At.Before(v.since) {
 		return
 	}
@@ -53,11 +68,21 @@ func (v *view) show(e session.Event) {
 	}
 	switch e.Kind {
 	case session.KindStep:
-		if v.console == nil {
+		if v.console == nil && !v.hidden() {
+			v.status = safetext.Text(e.Text)
 			v.a.IO.Progress("%s", safetext.Text(e.Text))
 		}
 	case session.KindAgent:
 		v.agent = e.Text
+		v.began, v.status = e.At, v.agent+" is at work"
+	case session.KindEnd:
+		v.began = time.Time{}
+	case session.KindDoor:
+		if v.console != nil {
+			v.refused = append(v.refused, e.Text)
+			return
+		}
+		v.line(term.Yellow, "✗ "+e.Text)
 	case session.KindOut:
 		if !e.Raw { // other events say what it means
 			v.line("", e.Text)
@@ -125,9 +150,24 @@ func (v *view) screenLine(line string) {
 }
 
 func (v *view) json(e session.Event) {
-	if line, err := json.Marshal(e); err == nil {
+	if line, err := json.Marshal(e); err == nil && v.wanted() {
 		_, _ = fmt.Fprintf(v.out, "%s\n", safetext.JSON(line))
 	}
+}
+
+// all is more lines than there can be.
+const all = math.MaxInt
+
+// hidden says that what happens now is not shown.
+func (v *view) hidden() bool { return v.at.Before(v.from) || v.lines < v.skip }
+
+// wanted counts a line, and says whether it is shown.
+func (v *view) wanted() bool {
+	if v.at.Before(v.from) {
+		return false
+	}
+	v.lines++
+	return v.lines > v.skip
 }
 
 // maxKept is how many scrolled-off lines an agent can erase.
@@ -178,8 +218,9 @@ func (v *view) event(e event.Event) {
 		}
 	}
 	if words := usageWords(v.before.Add(v.used), v.guessed); words != "" && v.console == nil &&
-		e.Kind != event.KindFinished {
-		v.a.IO.Live("%s: %s", v.agent, words)
+		!v.hidden() && e.Kind != event.KindFinished {
+		v.status = v.agent + ": " + words
+		v.live(v.at)
 	}
 }
 
@@ -211,18 +252,24 @@ func (v *view) finished(e event.Event) {
 // maxErrs is how much of an agent's standard error is shown when it fails.
 const maxErrs = 5
 
-func (v *view) complain(text string) {
-	v.a.IO.Settle()
-	v.a.IO.Sign(v.a.IO.Err, safetext.Text(text))
-}
+func (v *view) complain(text string) { v.write(v.a.IO.Err, "", text) }
 
-func (v *view) line(c term.Colour, text string) {
+func (v *view) line(c term.Colour, text string) { v.write(v.out, c, text) }
+
+func (v *view) write(w io.Writer, c term.Colour, text string) {
 	v.a.IO.Settle()
-	text = safetext.Text(text)
-	if c != "" {
-		text = v.a.IO.Paint(c, text)
+	for line := range strings.SplitSeq(safetext.Text(text), "\n") {
+		if !v.wanted() {
+			continue
+		}
+		if c != "" {
+			line = v.a.IO.Paint(c, line)
+		}
+		if v.times {
+			line = v.a.IO.Paint(term.Dim, v.at.Local().Format(time.DateTime)) + "  " + line
+		}
+		v.a.IO.Sign(w, line)
 	}
-	v.a.IO.Sign(v.out, text)
 }
 
 // under indents what a subagent does.
@@ -283,7 +330,7 @@ func retryWords(e event.Event) string {
 			words += fmt.Sprintf(" of %d", r.Max)
 		}
 		if r.Delay > 0 {
-			words += fmt.Sprintf(" in %s", r.Delay.Round(100*time.Millisecond))
+			words += fmt.Sprintf(" in %s", r.Delay.Duration().Round(100*time.Millisecond))
 		}
 	}
 	return words

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 func shown(t *testing.T, prepare func(*view, *term.Streams), events ...session.Event) (out, err string) {
@@ -43,7 +44,7 @@ func TestAViewTellsWhatAnAgentDoes(t *testing.T) {
 		does(event.Event{Kind: event.KindToolCall, Tool: "Odd", Input: json.RawMessage(`not json`)}),
 		does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: "denied (git.push): no"}),
 		does(event.Event{Kind: event.KindRetry, Text: "529 overloaded",
-			Retry: &event.Retry{Attempt: 2, Max: 10, Delay: 1500 * time.Millisecond}}),
+			Retry: &event.Retry{Attempt: 2, Max: 10, Delay: unit.Seconds(1500 * time.Millisecond)}}),
 		does(event.Event{Kind: event.KindUsage, Usage: &event.Usage{Input: 1000}}),
 		does(event.Event{Kind: event.KindRaw, Raw: "?"}),
 		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s",
@@ -175,12 +176,38 @@ func TestIgnoredFilesAreNamedThoughNobodyCouldCountThem(t *testing.T) {
 		{session.Ignored{}, ""},
 		{session.Ignored{Files: 2, Bytes: 12}, "cco: 2 ignored files (12 B) are not saved\n"},
 		{session.Ignored{Files: 2, Bytes: 12, More: true}, "cco: more than 2 ignored files (12 B) are not saved\n"},
-		{session.Ignored{More: true}, "cco: ignored files are not saved; how many there are could not be found out\n"},
+		{session.Ignored{More: true}, "cco: ignored files are not saved; they could not be counted\n"},
 	} {
 		s, _, e := term.Test("")
 		(&commands{&app.App{IO: s}}).unkept(c.n)
 		if e.String() != c.want {
 			t.Errorf("%+v: %q", c.n, e.String())
 		}
+	}
+}
+
+// Guards against a view that stands still while an agent works.
+func TestAViewHasAClock(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s, _, words := term.Test("")
+	s.OutTTY, s.ErrTTY = true, true
+	v := &view{a: &commands{&app.App{IO: s}}, out: s.Out}
+	v.tick(began) // nothing runs yet
+	v.show(session.Event{At: began, Kind: session.KindAgent, Text: "claude"})
+	v.tick(began.Add(61 * time.Second))
+	v.show(does(event.Event{Kind: event.KindUsage, Usage: &event.Usage{Input: 1000}}))
+	v.tick(began.Add(62 * time.Second))
+	v.show(session.Event{At: began, Kind: session.KindStep, Text: "waiting until noon"})
+	v.tick(began.Add(63 * time.Second))
+	v.show(session.Event{Kind: session.KindEnd, Text: "done"})
+	v.tick(began.Add(64 * time.Second))
+	lines := strings.Split(words.String(), "\r\x1b[K")
+	for _, want := range []string{"claude is at work, 1m1s", "claude: 1.0k tokens, 1m2s", "waiting until noon, 1m3s"} {
+		if !strings.Contains(words.String(), want) {
+			t.Errorf("no %q in %q", want, lines)
+		}
+	}
+	if strings.Contains(words.String(), "1m4s") || !strings.HasPrefix(words.String(), "claude is") {
+		t.Errorf("it runs before or after the agent: %q", lines)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/vt"
 )
@@ -31,8 +34,14 @@ type Config struct {
 
 	Terminal Terminal
 
+	View    View
 	Network Network
 	Keys    map[string]Key // of models, by the name of their provider
+}
+
+// View says how the page is served.
+type View struct {
+	Hosts []string // further names under which browsers reach it, by tunnels of the user's own
 }
 
 // Cruise says how phases are run.
@@ -47,34 +56,14 @@ type Box struct {
 	Name    string
 	Mounts  []Mount
 	Caches  []string // slash-separated, below home
+	Seed    []string // caches that start as copies of the user's own
 	Env     []string // KEY=value, sorted
 	Setup   []string // shell commands
 	Limits  Limits
 	Accept  []string // weaker modes that the user has accepted by name
 
-	// For containers and virtual machines.
-	Engine    string // of containers: podman or docker; "" takes the installed one
-	Runtime   string // of the engine
-	Image     string // a container's, by name; a virtual machine's disk, by path
-	ImageTar  string // a file with a container's image
-	CPUs      int
-	Memory    int64 // bytes, of a virtual machine
-	Disk      int64 // bytes, of a virtual machine
-	Template  string
-	Provision Provision
+	Own box.Values // of backends' own settings
 }
-
-// Provision is what a virtual machine gets in addition to cco's own files.
-type Provision struct {
-	Packages []string
-	Files    []ProvisionFile
-	Scripts  []string // files of shell, run as root
-	// Containers lets the sessions in it run containers of their own.
-	Containers bool
-}
-
-// ProvisionFile is a file of the host's, and where in a machine it goes.
-type ProvisionFile struct{ From, To string }
 
 // Mount is a host directory that a box sees at the same path. Path is absolute and clean.
 type Mount struct {
@@ -127,6 +116,7 @@ type Pull struct {
 	Interval  time.Duration
 	MaxBundle int64 // bytes
 	MaxBlob   int64 // bytes, of one file
+	Policy    gate.Policy
 }
 
 // Notify says what happens when a session ends or waits for its user.
@@ -138,7 +128,7 @@ type Notify struct {
 
 // The ways in which git is bound to a worktree box's workspace.
 const (
-	GitEnvWrapper = "wrapper" // a git first on PATH that binds the calls which are about the workspace
+	GitEnvWrapper = "wrapper" // GIT_DIR and GIT_WORK_TREE, and a git first on PATH that frees calls from them
 	GitEnvPlain   = "plain"   // GIT_DIR and GIT_WORK_TREE in the agent's environment, for every call
 )
 
@@ -165,7 +155,7 @@ func (c Command) Args() []string {
 func Defaults() Config {
 	return Config{
 		Box:      Box{Name: "cco-sandbox"},
-		Agent:    Agent{Default: "claude"},
+		Agent:    Agent{Default: roster.Default},
 		Push:     Push{IdleTimeout: 30 * time.Minute, MaxWait: 6 * time.Hour},
 		Pull:     Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
 		Notify:   Notify{Bell: true},

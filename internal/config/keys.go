@@ -3,19 +3,23 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/vt"
 )
 
-// key is one setting: its name in the file, how its value is read, and how far an untrusted repository may change it.
+// key is one setting: its name in the file, what it is for, how its value is read and shown, and how far an untrusted
+// repository may change it.
 type key struct {
-	name string
-	env  string // the variable that overrides the files, if there is one
-	set  func(c *Config, value any, home string) error
+	name  string
+	env   string // the variable that overrides the files, if there is one
+	about string // in a few words, for help
+	value
 	// tighten applies the parts of want that are tighter than c, and says what it left out, "" for nothing. It is nil if
 	// the key can't be compared, or only the user may set it.
 	tighten func(c *Config, want Config, s Sources) string
@@ -23,118 +27,142 @@ type key struct {
 
 // keys is every setting that there is. A list in a repository's file is the complete list that it wants; an untrusted
 // repository gets only the entries that the user has too.
-func keys() []key {
-	return append([]key{
-		{"box.backend", "CCO_BACKEND", among(func(c *Config) *string { return &c.Box.Backend }, "backend", backends()),
+func keys(backends []box.Backend) []key {
+	return slices.Concat([]key{
+		{"box.backend", "CCO_BACKEND", "what isolates boxes; by default what suits the machine",
+			among(func(c *Config) *string { return &c.Box.Backend }, "backend", names(backends)),
 			tightenBackend},
 		// Not even a box that looks tighter: boxes of other names may have been created with anything.
-		{"box.name", "CCO_BOX", text(func(c *Config) *string { return &c.Box.Name }), nil},
-		{"box.mounts", "", setMounts, tightenMounts},
-		{"box.caches", "", setCaches, fewer(func(c *Config) *[]string { return &c.Box.Caches })},
-		{"box.env", "", setEnv, nil},
-		{"box.setup", "", texts(func(c *Config) *[]string { return &c.Box.Setup }), nil},
-		{"box.accept", "", texts(func(c *Config) *[]string { return &c.Box.Accept }),
+		{"box.name", "CCO_BOX", "the box that commands mean if none is named",
+			text(func(c *Config) *string { return &c.Box.Name }), nil},
+		{"box.mounts", "", "directories that boxes see at the same path, read-only without :rw",
+			value{set: setMounts, get: getMounts}, tightenMounts},
+		{"box.caches", "", "directories below home that last as long as the box",
+			caches(func(c *Config) *[]string { return &c.Box.Caches }),
+			fewer(func(c *Config) *[]string { return &c.Box.Caches })},
+		{"box.seed", "", "caches that start as copies of yours",
+			caches(func(c *Config) *[]string { return &c.Box.Seed }),
+			fewer(func(c *Config) *[]string { return &c.Box.Seed })},
+		{"box.env", "", "variables in boxes",
+			value{set: setEnv, get: func(c *Config) any { return pairs(c.Box.Env) }}, nil},
+		{"box.setup", "", "shell commands that provision a box",
+			texts(func(c *Config) *[]string { return &c.Box.Setup }), nil},
+		{"box.accept", "", "weaker modes of isolation that you accept by name",
+			texts(func(c *Config) *[]string { return &c.Box.Accept }),
 			fewer(func(c *Config) *[]string { return &c.Box.Accept })},
-		{"box.limits.memory", "", size(func(c *Config) *int64 { return &c.Box.Limits.Memory }),
+		{"box.limits.memory", "", "memory of one run",
+			size(func(c *Config) *int64 { return &c.Box.Limits.Memory }),
 			within(func(c *Config) *int64 { return &c.Box.Limits.Memory }, func(l Limits) int64 { return l.Memory })},
-		{"box.limits.procs", "", count(func(c *Config) *int { return &c.Box.Limits.Procs }),
+		{"box.limits.procs", "", "processes of one run",
+			count(func(c *Config) *int { return &c.Box.Limits.Procs }),
 			within(func(c *Config) *int { return &c.Box.Limits.Procs }, func(l Limits) int { return l.Procs })},
-		{"box.limits.time", "", duration(func(c *Config) *time.Duration { return &c.Box.Limits.Time }),
+		{"box.limits.time", "", "time of one run",
+			duration(func(c *Config) *time.Duration { return &c.Box.Limits.Time }),
 			within(func(c *Config) *time.Duration { return &c.Box.Limits.Time },
 				func(l Limits) time.Duration { return l.Time })},
 
-		{"box.engine", "CCO_ENGINE", oneOf(func(c *Config) *string { return &c.Box.Engine }, "podman", "docker"), nil},
-		{"box.runtime", "", text(func(c *Config) *string { return &c.Box.Runtime }), nil},
-		{"box.image", "", text(func(c *Config) *string { return &c.Box.Image }), nil},
-		{"box.image_tar", "", file(func(c *Config) *string { return &c.Box.ImageTar }), nil},
-		{"box.cpus", "", count(func(c *Config) *int { return &c.Box.CPUs }), nil},
-		{"box.memory", "", size(func(c *Config) *int64 { return &c.Box.Memory }), nil},
-		{"box.disk", "", size(func(c *Config) *int64 { return &c.Box.Disk }), nil},
-		{"box.template", "", file(func(c *Config) *string { return &c.Box.Template }), nil},
-		{"box.provision.packages", "", setPackages, nil},
-		{"box.provision.files", "", setProvisionFiles, nil},
-		{"box.provision.scripts", "", setProvisionScripts, nil},
-		{"box.provision.containers", "", flag(func(c *Config) *bool { return &c.Box.Provision.Containers }), nil},
+		{"agent.default", "CCO_AGENT", "the agent that carries out plans",
+			text(func(c *Config) *string { return &c.Agent.Default }).meaning(agents()), nil},
+		{"agent.model", "CCO_MODEL", "its model; by default the agent's own choice",
+			text(func(c *Config) *string { return &c.Agent.Model }), nil},
 
-		{"agent.default", "CCO_AGENT", text(func(c *Config) *string { return &c.Agent.Default }), nil},
-		{"agent.model", "CCO_MODEL", text(func(c *Config) *string { return &c.Agent.Model }), nil},
-
-		{"push.timeout", "CCO_PUSH_TIMEOUT", duration(func(c *Config) *time.Duration { return &c.Push.Timeout }),
+		{"push.timeout", "CCO_PUSH_TIMEOUT", "end an agent after this time",
+			duration(func(c *Config) *time.Duration { return &c.Push.Timeout }),
 			smaller(func(c *Config) *time.Duration { return &c.Push.Timeout })},
-		{"push.depth", "", count(func(c *Config) *int { return &c.Push.Depth }),
+		{"push.depth", "", "how many commits of history are sent; by default all",
+			count(func(c *Config) *int { return &c.Push.Depth }),
 			smaller(func(c *Config) *int { return &c.Push.Depth })},
-		{"push.headless", "", flag(func(c *Config) *bool { return &c.Push.Headless }), nil},
-		{"push.idle_timeout", "", endless(func(c *Config) *time.Duration { return &c.Push.IdleTimeout }),
+		{"push.headless", "", "run agents without a terminal",
+			flag(func(c *Config) *bool { return &c.Push.Headless }), nil},
+		{"push.idle_timeout", "", "end an agent of which nothing is heard for this time",
+			endless(func(c *Config) *time.Duration { return &c.Push.IdleTimeout }),
 			bounded(func(c *Config) *time.Duration { return &c.Push.IdleTimeout })},
-		{"push.max_wait", "", duration(func(c *Config) *time.Duration { return &c.Push.MaxWait }),
+		{"push.max_wait", "", "how long a run waits in all for a model that fails",
+			duration(func(c *Config) *time.Duration { return &c.Push.MaxWait }),
 			smaller(func(c *Config) *time.Duration { return &c.Push.MaxWait })},
 
-		{"pull.timeout", "CCO_PULL_TIMEOUT", duration(func(c *Config) *time.Duration { return &c.Pull.Timeout }),
+		{"pull.timeout", "CCO_PULL_TIMEOUT", "how long a pull waits for a session",
+			duration(func(c *Config) *time.Duration { return &c.Pull.Timeout }),
 			smaller(func(c *Config) *time.Duration { return &c.Pull.Timeout })},
-		{"pull.interval", "CCO_PULL_INTERVAL", duration(func(c *Config) *time.Duration { return &c.Pull.Interval }), nil},
-		{"pull.max_bundle", "", size(func(c *Config) *int64 { return &c.Pull.MaxBundle }),
+		{"pull.interval", "CCO_PULL_INTERVAL", "how often a pull looks",
+			duration(func(c *Config) *time.Duration { return &c.Pull.Interval }), nil},
+		{"pull.max_bundle", "", "the most that a session may bring",
+			size(func(c *Config) *int64 { return &c.Pull.MaxBundle }),
 			smaller(func(c *Config) *int64 { return &c.Pull.MaxBundle })},
-		{"pull.max_blob", "", size(func(c *Config) *int64 { return &c.Pull.MaxBlob }),
+		{"pull.max_blob", "", "the largest file that a session may bring",
+			size(func(c *Config) *int64 { return &c.Pull.MaxBlob }),
 			smaller(func(c *Config) *int64 { return &c.Pull.MaxBlob })},
+		{"pull.refuse", "", "kinds of change that are refused",
+			kindsOf(func(p *gate.Policy) *[]gate.Kind { return &p.Refuse }),
+			stricter(func(p gate.Policy) gate.Policy { return gate.Policy{Refuse: p.Refuse} })},
+		{"pull.ask", "", "kinds of change that need your consent",
+			kindsOf(func(p *gate.Policy) *[]gate.Kind { return &p.Ask }),
+			stricter(func(p gate.Policy) gate.Policy { return gate.Policy{Ask: p.Ask} })},
+		{"pull.tell", "", "kinds of change that are only told of",
+			kindsOf(func(p *gate.Policy) *[]gate.Kind { return &p.Tell }),
+			stricter(func(p gate.Policy) gate.Policy { return gate.Policy{Tell: p.Tell} })},
 
-		{"notify.on_done", "", command(func(c *Config) *Command { return &c.Notify.OnDone }), nil},
-		{"notify.on_waiting", "", command(func(c *Config) *Command { return &c.Notify.OnWaiting }), nil},
-		{"notify.bell", "", flag(func(c *Config) *bool { return &c.Notify.Bell }), nil},
+		{"notify.on_done", "", "a command to run when a session ends",
+			command(func(c *Config) *Command { return &c.Notify.OnDone }), nil},
+		{"notify.on_waiting", "", "a command to run when a session asks",
+			command(func(c *Config) *Command { return &c.Notify.OnWaiting }), nil},
+		{"notify.bell", "", "ring the terminal's bell",
+			flag(func(c *Config) *bool { return &c.Notify.Bell }), nil},
 
-		{"terminal.clipboard", "", flag(func(c *Config) *bool { return &c.Terminal.Clipboard }), nil},
-		{"terminal.detach_key", "",
-			parsed(func(c *Config) *vt.Key { return &c.Terminal.DetachKey }, asText, vt.ParseKey), nil},
+		{"terminal.clipboard", "", "let agents write your clipboard",
+			flag(func(c *Config) *bool { return &c.Terminal.Clipboard }), nil},
+		{"terminal.detach_key", "", "the key that leaves an agent's terminal",
+			value{set: parsed(func(c *Config) *vt.Key { return &c.Terminal.DetachKey }, asText, vt.ParseKey),
+				get: getDetachKey}, nil},
 
 		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
-		{"guard.git_env", "", setGitEnv, nil},
+		{"guard.git_env", "", "how git is bound to a worktree box without the kernel",
+			among(func(c *Config) *string { return &c.Guard.GitEnv }, "way",
+				[]string{GitEnvWrapper, GitEnvPlain}), nil},
 
-		{"cruise.model", "CCO_CRUISE_MODEL", text(func(c *Config) *string { return &c.Cruise.Model }), nil},
-		{"cruise.bots", "", texts(func(c *Config) *[]string { return &c.Cruise.Bots }), nil},
+		{"cruise.model", "CCO_CRUISE_MODEL", "the model that names phases; by default a small one",
+			text(func(c *Config) *string { return &c.Cruise.Model }), nil},
+		{"cruise.bots", "", "accounts on forges that are programs, and give no work",
+			texts(func(c *Config) *[]string { return &c.Cruise.Bots }), nil},
 
-		{"limits.run_cost", "", dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),
+		{"view.hosts", "", "names of tunnels under which browsers reach the page of `cco view`",
+			texts(func(c *Config) *[]string { return &c.View.Hosts }), nil},
+
+		{"limits.run_cost", "", "dollars that one run may cost",
+			dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),
 			bounded(func(c *Config) *float64 { return &c.Limits.RunCost })},
-		{"limits.run_tokens", "", tokens(func(c *Config) *int64 { return &c.Limits.RunTokens }),
+		{"limits.run_tokens", "", "tokens that one run may use",
+			tokens(func(c *Config) *int64 { return &c.Limits.RunTokens }),
 			bounded(func(c *Config) *int64 { return &c.Limits.RunTokens })},
-		{"limits.day_cost", "", dollars(func(c *Config) *float64 { return &c.Limits.DayCost }),
+		{"limits.day_cost", "", "dollars that all runs of a day may cost",
+			dollars(func(c *Config) *float64 { return &c.Limits.DayCost }),
 			bounded(func(c *Config) *float64 { return &c.Limits.DayCost })},
-		{"limits.day_tokens", "", tokens(func(c *Config) *int64 { return &c.Limits.DayTokens }),
+		{"limits.day_tokens", "", "tokens that all runs of a day may use",
+			tokens(func(c *Config) *int64 { return &c.Limits.DayTokens }),
 			bounded(func(c *Config) *int64 { return &c.Limits.DayTokens })},
 
-		{"network.mode", "CCO_NETWORK", among(func(c *Config) *string { return &c.Network.Mode }, "mode", networkModes()),
+		{"network.mode", "CCO_NETWORK", "what may leave boxes",
+			among(func(c *Config) *string { return &c.Network.Mode }, "mode", networkModes()),
 			tightenNetworkMode},
-		{"network.allow", "", texts(func(c *Config) *[]string { return &c.Network.Allow }),
+		{"network.allow", "", "hosts that every box may reach",
+			texts(func(c *Config) *[]string { return &c.Network.Allow }),
 			fewer(func(c *Config) *[]string { return &c.Network.Allow })},
-		{"network.sets", "", setNetworkSets, fewer(func(c *Config) *[]string { return &c.Network.Sets })},
-		{"network.record_bodies", "", flag(func(c *Config) *bool { return &c.Network.RecordBodies }), tightenRecord},
-	}, modelKeys()...)
+		{"network.sets", "", "tools whose hosts every box may reach",
+			sets(func(c *Config) *[]string { return &c.Network.Sets }),
+			fewer(func(c *Config) *[]string { return &c.Network.Sets })},
+		{"network.record_bodies", "", "record the text of model requests too",
+			flag(func(c *Config) *bool { return &c.Network.RecordBodies }), tightenRecord},
+	}, ownKeys(backends), modelKeys())
 }
 
-// backends is every backend, from the weakest to the strongest isolation.
-func backends() []string { return []string{"worktree", "container", "native", "lima"} }
-
-func setGitEnv(c *Config, value any, _ string) error {
-	s, err := asText(value)
-	if err != nil {
-		return err
+// agents are those that cco can start: it installs them, or they are part of it.
+func agents() (names []string) {
+	for _, r := range roster.All() {
+		if r.Package.Name != "" || len(r.Programs) == 0 {
+			names = append(names, r.Name)
+		}
 	}
-	if s != GitEnvWrapper && s != GitEnvPlain {
-		return fmt.Errorf("no way %q; there are %s and %s", s, GitEnvWrapper, GitEnvPlain)
-	}
-	c.Guard.GitEnv = s
-	return nil
-}
-
-func tightenBackend(c *Config, want Config, _ Sources) string {
-	has := c.Box.Backend
-	if has == "" {
-		has = map[string]string{"darwin": "lima"}[runtime.GOOS]
-		has = cmp.Or(has, "native")
-	}
-	if slices.Index(backends(), want.Box.Backend) < slices.Index(backends(), has) {
-		return fmt.Sprintf("%s isolates less than %s", want.Box.Backend, has)
-	}
-	c.Box.Backend = want.Box.Backend
-	return ""
+	return names
 }
 
 // tightenMounts keeps only directories that the user named exactly like this. One below them doesn't count: if an agent
@@ -171,6 +199,31 @@ func fewer(at func(*Config) *[]string) func(*Config, Config, Sources) string {
 			}
 		}
 		*at(c) = kept
+		return strings.Join(refused, ", ")
+	}
+}
+
+// kindsOf reads kinds of changes.
+func kindsOf(at func(*gate.Policy) *[]gate.Kind) value {
+	return value{set: func(c *Config, v any, _ string) error {
+		names, err := asTexts(v)
+		if err != nil {
+			return err
+		}
+		*at(&c.Pull.Policy), err = gate.ParseKinds(names)
+		return err
+	}, get: func(c *Config) any { return listOf(*at(&c.Pull.Policy)) }, words: listed(gate.Kinds())}
+}
+
+// stricter takes what is stricter than the user's for each kind that is named.
+func stricter(part func(gate.Policy) gate.Policy) func(*Config, Config, Sources) string {
+	return func(c *Config, want Config, _ Sources) string {
+		tight, milder := c.Pull.Policy.Tighten(part(want.Pull.Policy))
+		var refused []string
+		for _, k := range milder {
+			refused = append(refused, fmt.Sprintf("yours is to %s %s", c.Pull.Policy.Response(k), k))
+		}
+		c.Pull.Policy = tight
 		return strings.Join(refused, ", ")
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"os"
 	"reflect"
 	"syscall"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/gate"
 )
 
 // maxFile is far above any real settings file and keeps a hostile one from exhausting the parser.
@@ -25,26 +28,31 @@ type Sources struct {
 	// Limits hold if the user sets none, so that an untrusted repository's can be compared with them. A zero is unknown,
 	// and nothing counts as tighter than an unknown limit.
 	Limits Limits
+	// Backends are all that boxes can have.
+	Backends []box.Backend
 }
 
 // Load reads all sources: the environment overrides the repository's file, and that overrides the user's, which it can
 // only tighten until it is trusted. Each setting that was not followed gives a Warning.
-func Load(s Sources) (Config, []Warning, error) {
+func Load(s Sources) (Config, []Warning, error) { return load(s, map[string]string{}) }
+
+// load is Load, and also says where each value comes from that is not a default.
+func load(s Sources, from map[string]string) (Config, []Warning, error) {
 	c := Defaults()
-	if err := loadUser(&c, s); err != nil {
+	if err := loadUser(&c, s, from); err != nil {
 		return Config{}, nil, err
 	}
-	warnings, err := loadRepo(&c, s)
+	warnings, err := loadRepo(&c, s, from)
 	if err != nil {
 		return Config{}, nil, err
 	}
-	if err := loadEnv(&c, s); err != nil {
+	if err := loadEnv(&c, s, from); err != nil {
 		return Config{}, nil, err
 	}
 	return c, warnings, nil
 }
 
-func loadUser(c *Config, s Sources) error {
+func loadUser(c *Config, s Sources, from map[string]string) error {
 	if s.UserFile == "" {
 		return nil
 	}
@@ -56,7 +64,7 @@ func loadUser(c *Config, s Sources) error {
 	if err != nil {
 		return err
 	}
-	entries, err := parse(s.UserFile, data)
+	entries, err := parse(s.UserFile, data, keys(s.Backends))
 	if err != nil {
 		return err
 	}
@@ -64,11 +72,12 @@ func loadUser(c *Config, s Sources) error {
 		if err := e.key.set(c, e.value, s.Home); err != nil {
 			return &Error{File: s.UserFile, Line: e.line, Key: e.key.name, Err: err}
 		}
+		from[e.key.name] = fmt.Sprintf("%s:%d", s.UserFile, e.line)
 	}
 	return nil
 }
 
-func loadRepo(c *Config, s Sources) ([]Warning, error) {
+func loadRepo(c *Config, s Sources, from map[string]string) ([]Warning, error) {
 	if s.RepoFile == "" {
 		return nil, nil
 	}
@@ -79,11 +88,11 @@ func loadRepo(c *Config, s Sources) ([]Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	return applyRepo(c, s, data)
+	return applyRepo(c, s, data, from)
 }
 
-func applyRepo(c *Config, s Sources, data []byte) ([]Warning, error) {
-	entries, err := parse(s.RepoFile, data)
+func applyRepo(c *Config, s Sources, data []byte, from map[string]string) ([]Warning, error) {
+	entries, err := parse(s.RepoFile, data, keys(s.Backends))
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +108,20 @@ func applyRepo(c *Config, s Sources, data []byte) ([]Warning, error) {
 		if err := e.key.set(&want, e.value, s.Home); err != nil {
 			return nil, &Error{File: s.RepoFile, Line: e.line, Key: e.key.name, Err: err}
 		}
-		if trusted || reflect.DeepEqual(want, *c) {
-			*c = want
+		if reflect.DeepEqual(want, *c) {
+			continue
+		}
+		here := fmt.Sprintf("%s:%d", s.RepoFile, e.line)
+		if trusted {
+			*c, from[e.key.name] = want, here
 			continue
 		}
 		why := "a repository can't set this"
 		if e.key.tighten != nil {
-			why = e.key.tighten(c, want, s)
+			before := e.key.get(c)
+			if why = e.key.tighten(c, want, s); !reflect.DeepEqual(before, e.key.get(c)) {
+				from[e.key.name] = here
+			}
 		}
 		if why != "" {
 			warnings = append(warnings, Warning{File: s.RepoFile, Line: e.line, Key: e.key.name, Text: why})
@@ -114,11 +130,11 @@ func applyRepo(c *Config, s Sources, data []byte) ([]Warning, error) {
 	return warnings, nil
 }
 
-func loadEnv(c *Config, s Sources) error {
+func loadEnv(c *Config, s Sources, from map[string]string) error {
 	if s.Env == nil {
 		return nil
 	}
-	for _, k := range keys() {
+	for _, k := range keys(s.Backends) {
 		if k.env == "" {
 			continue
 		}
@@ -129,8 +145,21 @@ func loadEnv(c *Config, s Sources) error {
 		if err := k.set(c, v, s.Home); err != nil {
 			return &Error{File: k.env, Err: err}
 		}
+		from[k.name] = k.env
 	}
 	return nil
+}
+
+// Stricter is the user's policy as far as a repository's file makes it stricter. The file's text is all that is read,
+// and it is trusted with nothing else.
+func Stricter(s Sources, mine gate.Policy, file string, data []byte) (gate.Policy, error) {
+	if len(data) > maxFile {
+		return mine, &Error{File: file, Err: fmt.Errorf("is larger than %d bytes", maxFile)}
+	}
+	c := Defaults()
+	c.Pull.Policy, s.RepoFile, s.Trusted = mine, file, nil
+	_, err := applyRepo(&c, s, data, map[string]string{})
+	return c.Pull.Policy, err
 }
 
 // ReadRepo reads a repository's settings file for Load, and for showing it to a user who is asked to trust it.

@@ -10,6 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/container"
+	"github.com/cco-dev/cco/internal/box/lima"
+	"github.com/cco-dev/cco/internal/box/native"
+	"github.com/cco-dev/cco/internal/box/worktree"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -19,7 +25,8 @@ const home = "/home/u"
 func sources(t *testing.T, user, repo string) Sources {
 	t.Helper()
 	dir := t.TempDir()
-	s := Sources{UserFile: filepath.Join(dir, "config.toml"), RepoFile: filepath.Join(dir, RepoFile), Home: home}
+	s := Sources{UserFile: filepath.Join(dir, "config.toml"), RepoFile: filepath.Join(dir, RepoFile), Home: home,
+		Backends: backends()}
 	for name, text := range map[string]string{s.UserFile: user, s.RepoFile: repo} {
 		if text == "" {
 			continue
@@ -31,6 +38,11 @@ func sources(t *testing.T, user, repo string) Sources {
 
 func env(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }
+}
+
+// backends are the real ones.
+func backends() []box.Backend {
+	return []box.Backend{native.Backend(), container.Backend(), lima.Backend(), worktree.Backend()}
 }
 
 func mustLoad(t *testing.T, s Sources) (Config, []Warning) {
@@ -56,6 +68,7 @@ template = "~/lima.yaml"
 name = "work"
 mounts = ["~/go", "~/cache:rw", "/opt/x:ro", {path = "~/odd:rw", write = true}]
 caches = [".cache/go-build", "~/.npm/"]
+seed = ["~/.npm"]
 env = {GOFLAGS = "-mod=mod", A = ""}
 setup = ["npm ci"]
 accept = ["no-landlock"]
@@ -79,6 +92,9 @@ timeout = "10m"
 interval = "500ms"
 max_bundle = "1GB"
 max_blob = "5MiB"
+refuse = ["ci", "secrets"]
+ask = ["build"]
+tell = ["install"]
 [notify]
 on_done = ["notify-send", "it's done"]
 on_waiting = "say waiting | cat"
@@ -91,6 +107,10 @@ detach_key = "Ctrl-Q"
 [cruise]
 model = "small"
 bots = ["lint"]
+
+[view]
+hosts = ["localhost:9000"]
+
 [limits]
 run_cost = 2.5
 run_tokens = "500k"
@@ -112,19 +132,21 @@ func TestUserFileSetsEverything(t *testing.T) {
 	want := Config{
 		Box: Box{Backend: "native", Name: "work",
 			Mounts: []Mount{{home + "/go", false}, {home + "/cache", true}, {"/opt/x", false}, {home + "/odd:rw", true}},
-			Caches: []string{".cache/go-build", ".npm"}, Env: []string{"A=", "GOFLAGS=-mod=mod"}, Setup: []string{"npm ci"},
+			Caches: []string{".cache/go-build", ".npm"}, Seed: []string{".npm"},
+			Env: []string{"A=", "GOFLAGS=-mod=mod"}, Setup: []string{"npm ci"},
 			Accept: []string{"no-landlock"}, Limits: Limits{Memory: 4 << 30, Procs: 500, Time: 2 * time.Hour},
-			Engine: "podman", Runtime: "runc", Image: "debian", ImageTar: home + "/image.tar", CPUs: 3, Memory: 2 << 30,
-			Disk:     30 << 30,
-			Template: home + "/lima.yaml",
-			Provision: Provision{Packages: []string{"jq"}, Files: []ProvisionFile{{home + "/x", "/etc/x"}},
-				Scripts: []string{home + "/setup.sh"}, Containers: true}},
+			Own: box.Values{"engine": "podman", "runtime": "runc", "image": "debian", "image_tar": home + "/image.tar",
+				"cpus": 3, "memory": int64(2 << 30), "disk": int64(30 << 30), "template": home + "/lima.yaml",
+				"provision.packages": []string{"jq"}, "provision.files": []box.VMFile{{From: home + "/x", To: "/etc/x"}},
+				"provision.scripts": []string{home + "/setup.sh"}, "provision.containers": true}},
 		Terminal: Terminal{Clipboard: true, DetachKey: 'q'},
 
 		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
+		View:   View{Hosts: []string{"localhost:9000"}},
 		Agent:  Agent{Default: "script", Model: "opus"},
 		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
-		Pull:   Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20},
+		Pull: Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20,
+			Policy: gate.Policy{Refuse: []gate.Kind{"ci", "secrets"}, Ask: []gate.Kind{"build"}, Tell: []gate.Kind{"install"}}},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
 			OnWaiting: Command{Shell: "say waiting | cat"}},
 		Guard:  Guard{GitEnv: GitEnvPlain},
@@ -143,12 +165,12 @@ func TestUserFileSetsEverything(t *testing.T) {
 
 // A key that is added to the table has to be added to the text above too, so that it is tried.
 func TestEveryKeyIsTried(t *testing.T) {
-	entries := must.Get(parse("x", []byte(everything)))(t)
+	entries := must.Get(parse("x", []byte(everything), keys(backends())))(t)
 	seen := map[string]bool{}
 	for _, e := range entries {
 		seen[e.key.name] = true
 	}
-	for _, k := range keys() {
+	for _, k := range keys(backends()) {
 		if !seen[k.name] {
 			t.Errorf("%s is not tried", k.name)
 		}
@@ -201,7 +223,7 @@ func badSettings() []badSetting {
 			":3: box.backened: unknown key; there are backend, name, mounts"},
 		{"unknown table", "\n[boxes]\nname = \"a\"\n", ":2: boxes: unknown key; there are box, agent, push, pull, notify"},
 		{"unknown way for git", "[guard]\ngit_env = \"none\"\n",
-			":2: guard.git_env: no way \"none\"; there are wrapper and plain"},
+			":2: guard.git_env: no way \"none\"; there are wrapper, plain"},
 		{"unknown dotted key", "\nfoo.bar = 1\n", ":2: foo: unknown key"},
 		{"unknown limit", "[box.limits]\nprocs = 1\ndisk = \"1GiB\"\n",
 			":3: box.limits.disk: unknown key; there are memory, procs, time"},
@@ -211,7 +233,7 @@ func badSettings() []badSetting {
 		{"string expected", "[box]\n\nname = 3\n", ":3: box.name: want a string, not the number 3"},
 		{"empty", "[agent]\nmodel = \"\"\n", ":2: agent.model: is empty"},
 		{"no such backend", "[box]\nbackend = \"docker\"\n",
-			":2: box.backend: no backend \"docker\"; there are worktree, container, native, lima"},
+			":2: box.backend: no backend \"docker\"; there are native, container, lima, worktree"},
 		{"relative mount", "[box]\nmounts = [\"/a\", \"b\"]\n", ":2: box.mounts: entry 2: \"b\" is not absolute"},
 		{"another user's home", "[box]\nmounts = [\"~bob/x\"]\n", "is not absolute"},
 		{"the whole home", "[box]\nmounts = [\"~\"]\n", "/home/u holds your whole home"},

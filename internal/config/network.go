@@ -48,18 +48,21 @@ func tightenNetworkMode(c *Config, want Config, _ Sources) string {
 	return ""
 }
 
-func setNetworkSets(c *Config, value any, _ string) error {
-	list, err := asTexts(value)
-	if err != nil {
-		return err
-	}
-	for _, s := range list {
-		if !slices.Contains(networkSets(), s) {
-			return fmt.Errorf("no set %q; there are %s", s, strings.Join(networkSets(), ", "))
+// sets reads names of sets of hosts.
+func sets(at func(*Config) *[]string) value {
+	return value{set: func(c *Config, v any, _ string) error {
+		list, err := asTexts(v)
+		if err != nil {
+			return err
 		}
-	}
-	c.Network.Sets = list
-	return nil
+		for _, s := range list {
+			if !slices.Contains(networkSets(), s) {
+				return fmt.Errorf("no set %q; there are %s", s, strings.Join(networkSets(), ", "))
+			}
+		}
+		*at(c) = list
+		return nil
+	}, get: func(c *Config) any { return listOf(*at(c)) }, words: networkSets()}
 }
 
 // tightenRecord lets a repository ask for less recording.
@@ -81,7 +84,8 @@ func (k key) userOnly() bool {
 func modelKeys() []key {
 	var list []key
 	for _, name := range []string{"anthropic", "gemini", "openai"} {
-		list = append(list, key{"keys." + name, "", setKey(name), nil})
+		list = append(list, key{"keys." + name, "", "where the key for " + name + " is: env, file, keyring or command",
+			value{set: setKey(name), get: getKey(name)}, nil})
 	}
 	return list
 }
@@ -122,7 +126,7 @@ func asKey(table map[string]any, home string) (k Key, err error) {
 			k.Keyring, err = asText(v)
 		case "command":
 			var c Config
-			err = command(func(c *Config) *Command { return &c.Notify.OnDone })(&c, v, home)
+			err = command(func(c *Config) *Command { return &c.Notify.OnDone }).set(&c, v, home)
 			k.Command = c.Notify.OnDone
 		case "bearer":
 			var is bool

@@ -33,7 +33,7 @@ func nesting(data []byte) int {
 }
 
 // parse gives the settings of a file in the order of their lines. A key that doesn't exist is an error.
-func parse(file string, data []byte) ([]entry, error) {
+func parse(file string, data []byte, known []key) ([]entry, error) {
 	if n := nesting(data); n > maxNesting {
 		return nil, &Error{File: file, Err: fmt.Errorf("%d dots and braces are too many for settings, %d are allowed", n,
 			maxNesting)}
@@ -43,7 +43,7 @@ func parse(file string, data []byte) ([]entry, error) {
 	if err != nil {
 		return nil, syntaxError(file, err)
 	}
-	p := &parser{md: &md, known: keys()}
+	p := &parser{md: &md, known: known}
 	p.walk(nil, top)
 	sort.SliceStable(p.entries, func(i, j int) bool { return p.entries[i].line < p.entries[j].line })
 	sort.SliceStable(p.unknown, func(i, j int) bool { return p.unknown[i].Line < p.unknown[j].Line })

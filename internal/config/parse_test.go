@@ -72,13 +72,14 @@ func FuzzRepo(f *testing.F) {
 	f.Add([]byte(mine))
 	user := filepath.Join(f.TempDir(), "config.toml")
 	must.Do(f, os.WriteFile(user, []byte(mine), 0o600))
-	before, _, err := Load(Sources{UserFile: user, Home: home})
+	before, _, err := Load(Sources{UserFile: user, Home: home, Backends: backends()})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		c := before
-		warnings, err := applyRepo(&c, Sources{RepoFile: RepoFile, Home: home}, content)
+		warnings, err := applyRepo(&c, Sources{RepoFile: RepoFile, Home: home, Backends: backends()}, content,
+			map[string]string{})
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\x1b") || !strings.HasPrefix(err.Error(), RepoFile+":") {
 				t.Fatalf("%q", err)

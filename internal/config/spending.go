@@ -14,8 +14,8 @@ import (
 const None = "none"
 
 // dollars reads a price, or None.
-func dollars(at func(*Config) *float64) setter {
-	return parsed(at, func(value any) (string, error) {
+func dollars(at func(*Config) *float64) value {
+	return value{set: parsed(at, func(value any) (string, error) {
 		switch v := value.(type) {
 		case string:
 			return v, nil
@@ -23,12 +23,12 @@ func dollars(at func(*Config) *float64) setter {
 			return fmt.Sprint(v), nil
 		}
 		return "", fmt.Errorf("want dollars like 2.50, not %s", kind(value))
-	}, ParseDollars)
+	}, ParseDollars), get: orNone(at, same)}
 }
 
 // tokens reads a number of tokens, or None.
-func tokens(at func(*Config) *int64) setter {
-	return parsed(at, func(value any) (string, error) {
+func tokens(at func(*Config) *int64) value {
+	return value{set: parsed(at, func(value any) (string, error) {
 		switch v := value.(type) {
 		case string:
 			return v, nil
@@ -36,18 +36,18 @@ func tokens(at func(*Config) *int64) setter {
 			return strconv.FormatInt(v, 10), nil
 		}
 		return "", fmt.Errorf("want a number of tokens like \"20M\", not %s", kind(value))
-	}, ParseTokens)
+	}, ParseTokens), get: orNone(at, tokenText)}
 }
 
 // endless is a duration that can be None.
-func endless(at func(*Config) *time.Duration) setter {
-	return func(c *Config, value any, home string) error {
-		if value == None {
+func endless(at func(*Config) *time.Duration) value {
+	return value{set: func(c *Config, v any, home string) error {
+		if v == None {
 			*at(c) = 0
 			return nil
 		}
-		return duration(at)(c, value, home)
-	}
+		return duration(at).set(c, v, home)
+	}, get: orNone(at, durationText)}
 }
 
 // ParseDollars reads an amount above zero like "2.50" or "$10"; "none" is 0, no bound at all.
@@ -57,10 +57,10 @@ func ParseDollars(s string) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-		return 0, fmt.Errorf("%q is no amount; write dollars like \"2.50\", or %q", s, None)
+		return 0, fmt.Errorf("%q is not an amount; write dollars like \"2.50\", or %q", s, None)
 	}
 	if n <= 0 {
-		return 0, fmt.Errorf("%q: want more than nothing, or %q for no limit", s, None)
+		return 0, fmt.Errorf("%q: give more than zero, or %q for no limit", s, None)
 	}
 	return n, nil
 }
@@ -75,11 +75,11 @@ func ParseTokens(s string) (int64, error) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	switch {
 	case !ok || err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%q is no number of tokens; write it like \"500k\", \"20M\" or %q", s, None)
+		return 0, fmt.Errorf("%q is not a number of tokens; write it like \"500k\", \"20M\" or %q", s, None)
 	case n <= 0:
-		return 0, fmt.Errorf("%q: want more than nothing, or %q for no limit", s, None)
+		return 0, fmt.Errorf("%q: give more than zero, or %q for no limit", s, None)
 	case err != nil || n > math.MaxInt64/unit:
-		return 0, fmt.Errorf("%q is more than anybody can use", s)
+		return 0, fmt.Errorf("%q is too large", s)
 	}
 	return n * unit, nil
 }

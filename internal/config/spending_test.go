@@ -46,7 +46,8 @@ func TestARepositoryCanOnlyLowerLimits(t *testing.T) {
 	} {
 		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	c, warnings, err := Load(Sources{UserFile: user, RepoFile: repo, Env: func(string) string { return "" }, Home: dir})
+	c, warnings, err := Load(Sources{UserFile: user, RepoFile: repo, Env: func(string) string { return "" }, Home: dir,
+		Backends: backends()})
 	if err != nil {
 		t.Fatal(err)
 	}

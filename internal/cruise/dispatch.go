@@ -52,10 +52,28 @@ func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (an
 		return call(ctx, in, nothing(s.Say))
 	case StepClose:
 		return call(ctx, in, nothing(s.Close))
+	case StepHands:
+		return call(ctx, in, s.Hands)
+	case StepTake:
+		return call(ctx, in, s.Take)
+	case StepTarget:
+		return call(ctx, in, s.Target)
+	case StepLend:
+		return call(ctx, in, nothing(s.Lend))
+	case StepReady:
+		return call(ctx, in, nothing(s.Ready))
 	case StepMerge:
 		return call(ctx, in, s.Merge)
 	case StepVerdict:
 		return call(ctx, in, nothing(s.Verdict))
+	case StepChecks:
+		return call(ctx, in, s.Checks)
+	case StepAttempt:
+		return call(ctx, in, s.Attempt)
+	case StepRerun:
+		return call(ctx, in, nothing(s.Rerun))
+	case StepLog:
+		return call(ctx, in, s.Log)
 	case StepBase:
 		return call(ctx, in, s.Base)
 	case StepCheck:

@@ -32,6 +32,7 @@ type Finding struct {
 	Author   string       `json:"author,omitempty"`
 	URL      string       `json:"url,omitempty"`
 	Comment  string       `json:"comment,omitempty"` // the forge's id of the comment; "" if it is not posted
+	Check    string       `json:"check,omitempty"`   // the failed check that it is about
 	State    FindingState `json:"state"`
 	Reason   string       `json:"reason,omitempty"` // why it was declined
 	Commit   string       `json:"commit,omitempty"` // that fixed it, or at which it was declined
@@ -89,7 +90,7 @@ func (l *Ledger) Said(comment string) *Finding {
 // Raise adds a finding and says whether it is work. A finding declined with a reason isn't, unless its code has changed
 // since; a fixed one is open again. A reviewer may name a known finding's id.
 func (l *Ledger) Raise(f Finding) bool {
-	if f.ID == "" || l.Find(f.ID) == nil {
+	if f.Check == "" && (f.ID == "" || l.Find(f.ID) == nil) { // a check's identity is not its whole text
 		f.ID = Identity(f.Domain, f.Path, f.Text)
 		if f.Domain == "" && f.Comment != "" {
 			f.ID = Identity("", f.Comment, f.Text) // people may say the same twice and mean it

@@ -36,6 +36,8 @@ type Merged struct {
 	Wait string `json:"wait,omitempty"`
 	Lost string `json:"lost,omitempty"`
 	Base string `json:"base,omitempty"`
+	// Target is set where the base has to be merged into the branch first.
+	Target *Target `json:"target,omitempty"`
 }
 
 // Stand is how a pull request stands at the moment of its merge.
@@ -43,8 +45,7 @@ type Stand struct {
 	Head, Base string
 	Verdicts   []Opinion // current ones, of people
 	Word       *Comment  // the comment that an approval rests on, as it is now
-	Failed     []string  // checks
-	Pending    []string
+	Checks     Checks
 }
 
 // Opinion is a verdict of a person that stands on the forge.
@@ -66,7 +67,7 @@ func (in MergeIn) May(s Stand) Merged {
 			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
 		}
 		if !s.Word.Write {
-			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is no approval "+
+			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is not an approval "+
 				"for a merge.", a.Name)}
 		}
 	case a.Name != "":
@@ -97,27 +98,47 @@ func (in MergeIn) May(s Stand) Merged {
 		}
 	}
 	slices.Sort(who)
-	switch {
-	case len(who) > 0:
+	if len(who) > 0 {
 		return Merged{Wait: strings.Join(who, ", ") + ", whose request for changes stands"}
-	case len(s.Failed) > 0:
-		return Merged{Wait: "checks that failed: " + strings.Join(s.Failed, ", ")}
-	case len(s.Pending) > 0:
-		return Merged{Wait: "checks: " + strings.Join(s.Pending, ", ")}
 	}
-	return Merged{}
+	rule := in.Checks
+	if rule == "" {
+		rule = ChecksAll
+	}
+	w := weigh(rule, in.IgnoreChecks, s.Checks)
+	if failed := append(w.failed, w.red...); len(failed) > 0 {
+		return Merged{Wait: "checks that failed: " + names(failed)}
+	}
+	return Merged{Wait: w.waits()}
 }
 
-// approve ends the review. If the user wants a merge and this was the task's last kind, the request is merged.
+// approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
+// approval counts when the checks are green; then the request is merged, where the user wants that.
 func (m *machine) approve(a Approval) {
 	m.st.Question, m.st.Resume = "", ""
-	if !m.st.Spec.Merge || m.st.PR == nil || !m.st.lastKind() {
-		m.end(a.End, a.Words)
-		return
-	}
 	m.st.Approval = &a
-	m.st.Backoff = m.st.Backoff.Reset()
-	m.to(StageMerge)
+	if m.st.Stage != StageChecks {
+		m.st.Backoff = m.st.Backoff.Reset()
+	}
+	rule := m.st.Spec.Checks
+	switch {
+	case m.st.PR != nil && m.st.lastKind() && m.st.Spec.Ready && !m.st.Ready:
+		m.to(StageReady)
+	case m.st.PR != nil && rule != ChecksNone && rule != "":
+		m.to(StageChecks)
+	default:
+		m.green()
+	}
+}
+
+// ready marks an approved draft as ready. Checks that don't run on drafts begin then.
+func (m *machine) ready() error {
+	_, done, err := attempt[struct{}](m, StepReady, ReadyIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	if done {
+		m.st.Ready = true
+		m.approve(*m.st.Approval)
+	}
+	return err
 }
 
 // complete handles the word that ends a review. It applies to what was on the forge when it was written, not to a
@@ -178,9 +199,16 @@ func (m *machine) merge() error {
 			m.to(StageWatch) // the new head will need an approval of its own
 			return nil
 		}
+		if m.unsure() {
+			if err := m.waitForMerge("the forge to say who pushed " + abbrev(m.head)); err != nil {
+				return err
+			}
+			continue
+		}
 		got, failure, done, err := persist[Merged](m, StepMerge, MergeIn{
 			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
-			Approval: *m.st.Approval, Over: m.st.Over,
+			Approval: *m.st.Approval, Over: m.st.Over, Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks,
+			Workspace: m.st.Workspace,
 		})
 		switch {
 		case err != nil:
@@ -192,6 +220,10 @@ func (m *machine) merge() error {
 			return nil
 		case got.Done:
 			m.end(EndMerged, m.st.Approval.Words)
+			return nil
+		case got.Target != nil:
+			m.raiseBase(*got.Target)
+			m.to(StageWatch) // the merge needs an approval of its own
 			return nil
 		case got.Lost != "":
 			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It is not merged.")
@@ -261,7 +293,7 @@ func (m *machine) retargeted(base string) error {
 	if err != nil || !done {
 		return err
 	}
-	m.st.Target, m.st.From, m.st.Judgements = base, from, nil
+	m.st.Target, m.st.From, m.st.Judgements, m.st.Onto, m.st.Began = base, from, nil, "", ""
 	m.note("base-"+base+"-"+abbrev(m.st.Head),
 		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
 	if stage == StageAsk {
@@ -270,7 +302,7 @@ func (m *machine) retargeted(base string) error {
 	m.to(StageReview)
 	if m.st.Spec.Merge {
 		m.askWhy(fmt.Sprintf("the pull request goes into %q now, and no longer into %q: going on reviews it against that "+
-			"and merges it there", base, before))
+			"and merges it there", base, before), "it goes into another branch now, and was to be merged")
 	}
 	return nil
 }

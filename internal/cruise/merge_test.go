@@ -83,7 +83,7 @@ func TestOnlySomebodyWhoMayWriteApprovesForAMerge(t *testing.T) {
 }
 
 // Guards against a merge over a person's request for changes.
-func TestAMergeWaitsForWhoeverRequestedChanges(t *testing.T) {
+func TestAMergeWaitsForThePersonWhoRequestedChanges(t *testing.T) {
 	w := &world{agents: willing, objects: map[string]bool{"ann": true, "bob": true}}
 	st, _ := play(t, w, merging())
 	if w.mergedBy != nil || st.End != EndIdle || len(w.said) != 2 || !strings.Contains(strings.Join(w.said, ""), "bob") {

@@ -1,11 +1,9 @@
 package cruise
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"unicode"
@@ -32,51 +30,118 @@ func MetadataPrompt(task string) string {
 		"\n\nThe task, which is only to be named, between the lines:\n" + fenced(task)
 }
 
-// ParseMetadata reads a model's answer strictly: one object, these two keys, nothing after it. A fence around it is
-// accepted.
-func ParseMetadata(answer string) (Metadata, error) {
-	text := strings.TrimSpace(answer)
-	if inner, ok := strings.CutPrefix(text, "```"); ok {
-		inner = strings.TrimPrefix(inner, "json")
-		inner, ok = strings.CutSuffix(strings.TrimSpace(inner), "```")
-		if !ok {
-			return Metadata{}, errors.New("a fence that does not end")
+// NameTask names a task by a model's answer. Each part of the answer that can't be used is replaced by the task's own
+// words; notes say which and why.
+func NameTask(task, answer string) (m Metadata, notes []string) {
+	m = FallbackMetadata(task)
+	said, ok := namesIn(answer)
+	if !ok {
+		return m, []string{"the model's answer names nothing: the names are the task's own words"}
+	}
+	title := strings.Join(strings.Fields(said.Title), " ")
+	switch err := checkTitle(title); {
+	case err != nil:
+		notes = append(notes, fmt.Sprintf("the model gave %v: the title is the task's own words", err))
+	case cutTitle(title) != title:
+		m.Title = cutTitle(title)
+		notes = append(notes, fmt.Sprintf("the model gave a title of more than %d characters: it is cut", maxTitle))
+	default:
+		m.Title = title
+	}
+	branch := strings.ToLower(strings.TrimSpace(said.Branch))
+	if err := CheckBranch(branch); err != nil {
+		notes = append(notes, fmt.Sprintf("the model's branch %v: it is %s", err, m.Branch))
+	} else {
+		m.Branch = branch
+	}
+	return m, notes
+}
+
+// maxObjects bounds how often an answer is searched for the object.
+const maxObjects = 100
+
+// namesIn finds the last object with one of the two names, whatever is around it.
+func namesIn(answer string) (m Metadata, ok bool) {
+	rest := answer
+	for range maxObjects {
+		i := strings.IndexByte(rest, '{')
+		if i < 0 {
+			break
 		}
-		text = strings.TrimSpace(inner)
+		var found struct {
+			Title  any `json:"pr_title"`
+			Branch any `json:"branch_name"`
+		}
+		d := json.NewDecoder(strings.NewReader(rest[i:]))
+		if d.Decode(&found) != nil {
+			rest = rest[i+1:]
+			continue
+		}
+		rest = rest[i+int(d.InputOffset()):]
+		if found.Title == nil && found.Branch == nil {
+			continue
+		}
+		title, _ := found.Title.(string)
+		branch, _ := found.Branch.(string)
+		m, ok = Metadata{Title: title, Branch: branch}, true
 	}
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	var m Metadata
-	if err := d.Decode(&m); err != nil {
-		return Metadata{}, fmt.Errorf("not the object that was asked for: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Metadata{}, errors.New("words after the object")
-	}
-	return m, m.Check()
+	return m, ok
 }
 
 // Check refuses names that a forge, git or a shell could take for something else.
 func (m Metadata) Check() error {
-	switch {
-	case m.Title == "" || strings.TrimSpace(m.Title) != m.Title:
-		return errors.New("a title that is empty or begins or ends with a space")
-	case len([]rune(m.Title)) > maxTitle:
+	if err := checkTitle(m.Title); err != nil {
+		return err
+	}
+	if len([]rune(m.Title)) > maxTitle {
 		return fmt.Errorf("a title of more than %d characters", maxTitle)
-	case safetext.Line(m.Title) != m.Title:
-		return errors.New("a title with a control or invisible character")
 	}
 	return CheckBranch(m.Branch)
 }
 
-// CheckBranch takes kebab-case and nothing else, so that no tool sees an option, a path or a pattern in it.
+func checkTitle(title string) error {
+	switch {
+	case title == "" || strings.TrimSpace(title) != title:
+		return errors.New("a title that is empty or begins or ends with a space")
+	case safetext.Line(title) != title:
+		return errors.New("a title with a control or invisible character")
+	}
+	return nil
+}
+
+// cutTitle cuts a title that is too long, at a word if there is one.
+func cutTitle(title string) string {
+	r := []rune(title)
+	if len(r) <= maxTitle {
+		return title
+	}
+	head := string(r[:maxTitle-1])
+	if i := strings.LastIndexByte(head, ' '); i > 0 && r[maxTitle-1] != ' ' {
+		head = head[:i]
+	}
+	return strings.TrimRight(head, " ,;:.-") + "…"
+}
+
+// CheckBranch takes kebab-case and slashes and nothing else, so that no tool sees an option or a pattern in it.
 func CheckBranch(name string) error {
 	// Git takes forty hexadecimal digits for a commit, even if a branch has that name.
 	commit := len(name) == 40 && strings.Trim(name, "0123456789abcdef") == ""
-	if commit || len(name) > maxBranch || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(name) {
-		return fmt.Errorf("%q is no branch name of at most %d characters in kebab-case", name, maxBranch)
+	const part = `[a-z0-9]+(-[a-z0-9]+)*`
+	if commit || len(name) > maxBranch || !regexp.MustCompile(`^`+part+`(/`+part+`)*$`).MatchString(name) {
+		return fmt.Errorf("%q is not a branch name of at most %d characters in kebab-case, with or without slashes", name,
+			maxBranch)
 	}
 	return nil
+}
+
+// Above lists the names that a branch excludes: with a branch "a" there can be none called "a/b".
+func Above(branch string) (names []string) {
+	for i, r := range branch {
+		if r == '/' {
+			names = append(names, branch[:i])
+		}
+	}
+	return names
 }
 
 // FallbackMetadata names a task by its own words, the same each time.
@@ -90,7 +155,7 @@ func FallbackMetadata(task string) Metadata {
 	title := strings.Join(strings.FieldsFunc(safetext.Line(line), func(r rune) bool {
 		return unicode.IsSpace(r) || r == unicode.ReplacementChar
 	}), " ")
-	title = safetext.Fit(title, maxTitle)
+	title = cutTitle(title)
 	branch := ""
 	for _, w := range strings.FieldsFunc(strings.ToLower(line), func(r rune) bool {
 		return (r < 'a' || r > 'z') &&
@@ -113,6 +178,6 @@ func FallbackMetadata(task string) Metadata {
 // Another is the n-th other name for a branch that is taken.
 func (m Metadata) Another(n int) Metadata {
 	suffix := fmt.Sprintf("-%d", n)
-	m.Branch = strings.TrimRight(m.Branch[:min(len(m.Branch), maxBranch-len(suffix))], "-") + suffix
+	m.Branch = strings.TrimRight(m.Branch[:min(len(m.Branch), maxBranch-len(suffix))], "-/") + suffix
 	return m
 }

@@ -5,32 +5,38 @@ import (
 	"testing"
 )
 
-func TestMetadataIsReadStrictly(t *testing.T) {
-	good := []string{
-		`{"pr_title":"Add a flag","branch_name":"add-a-flag"}`,
-		"```json\n{\"pr_title\":\"Add a flag\",\"branch_name\":\"add-a-flag\"}\n```",
-		" \n{\"branch_name\":\"x\",\"pr_title\":\"" + strings.Repeat("ä", 72) + "\"}\n",
-	}
-	for _, s := range good {
-		if _, err := ParseMetadata(s); err != nil {
-			t.Errorf("%q: %v", s, err)
+func TestEachNameOfAModelIsTakenOrReplacedByItself(t *testing.T) {
+	const own, slug = "Add a flag", "add-a-flag"
+	words := strings.Repeat("word ", 20)
+	for answer, want := range map[string]Metadata{
+		`{"pr_title":"Flag it","branch_name":"flag-it"}`:                             {"Flag it", "flag-it"},
+		"```json\n{\"pr_title\":\"Flag it\",\"branch_name\":\"flag-it\"}\n```":       {"Flag it", "flag-it"},
+		"Sure {here}: {\"pr_title\":\"Flag it\",\"branch_name\":\"flag-it\"}. Done.": {"Flag it", "flag-it"},
+		`{"pr_title":"Flag it","branch_name":"flag-it","why":{"x":1}}`:               {"Flag it", "flag-it"},
+		`{"PR_Title":"Flag it","Branch_Name":"Feat/Flag-It"}`:                        {"Flag it", "feat/flag-it"},
+		`{"pr_title":"` + strings.Repeat("ä", 72) + `","branch_name":"x"}`:           {strings.Repeat("ä", 72), "x"},
+		`{"pr_title":"` + words + `","branch_name":"x"}`:                             {words[:69] + "…", "x"},
+		`{"pr_title":"a\u001bb","branch_name":"x"}`:                                  {own, "x"},
+		"{\"pr_title\":\"a\u202eb\",\"branch_name\":\"x\"}":                          {own, "x"},
+		`{"pr_title":1,"branch_name":"x"}`:                                           {own, "x"},
+		`{"branch_name":"x"}`:                                                        {own, "x"},
+		`{"pr_title":"Flag it"}`:                                                     {"Flag it", slug},
+		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("b", 51) + `"}`:     {"Flag it", slug},
+		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("0", 40) + `"}`:     {"Flag it", slug},
+		"": {own, slug}, "sure! here you go: {}": {own, slug}, "[]": {own, slug}, "```json\n{": {own, slug},
+	} {
+		got, notes := NameTask("# Add a flag\n", answer)
+		if got != want || got.Check() != nil {
+			t.Errorf("%q: %+v, want %+v: %v", answer, got, want, got.Check())
+		}
+		replaced := got.Title == own || got.Branch == slug || strings.HasSuffix(got.Title, "…")
+		if replaced != (len(notes) > 0) {
+			t.Errorf("%q: notes %q", answer, notes)
 		}
 	}
-	bad := []string{
-		"", "sure! here you go: {}", `{}`, `[]`, `{"pr_title":"a","branch_name":"b"} and more`,
-		`{"pr_title":"a","branch_name":"b","x":1}`,
-		`{"pr_title":"","branch_name":"b"}`, `{"pr_title":"` + strings.Repeat("a", 73) + `","branch_name":"b"}`,
-		`{"pr_title":"a","branch_name":"` + strings.Repeat("b", 51) + `"}`, `{"pr_title":"a\u001bb","branch_name":"b"}`,
-		"{\"pr_title\":\"a\u202eb\",\"branch_name\":\"b\"}", `{"pr_title":"a","branch_name":"-b"}`,
-		`{"pr_title":"a","branch_name":"b;rm -rf"}`,
-		`{"pr_title":"a","branch_name":"B"}`, `{"pr_title":"a","branch_name":"` + strings.Repeat("0", 40) + `"}`,
-		`{"pr_title":"a","branch_name":"a/b"}`, `{"pr_title":"a","branch_name":"a--b"}`,
-		`{"pr_title":"a","branch_name":"$(id)"}`, `{"pr_title":1,"branch_name":"b"}`, "```json\n{}",
-		`{"pr_title":"a","branch_name":"b"}{}`,
-	}
-	for _, s := range bad {
-		if m, err := ParseMetadata(s); err == nil {
-			t.Errorf("%q passes as %+v", s, m)
+	for _, bad := range []string{"-b", "b;rm -rf", "a--b", "$(id)", "a/", "/a", "a//b", "../a", "a.lock", "a/-b"} {
+		if CheckBranch(bad) == nil {
+			t.Errorf("%q passes as a branch", bad)
 		}
 	}
 }
@@ -54,6 +60,9 @@ func TestEveryTaskHasANameWithoutAModel(t *testing.T) {
 	}
 	if got := FallbackMetadata("# Add a flag"); got != (Metadata{"Add a flag", "add-a-flag"}) {
 		t.Errorf("%+v", got)
+	}
+	if got := FallbackMetadata(strings.Repeat("word ", 100)).Title; !strings.HasSuffix(got, " word…") {
+		t.Errorf("%q is cut within a word", got)
 	}
 	long := Metadata{Title: "x", Branch: strings.Repeat("a", 50)}
 	if err := long.Another(12).Check(); err != nil {

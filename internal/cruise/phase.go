@@ -82,6 +82,9 @@ func (m *machine) next() error {
 	if m.st.Paused {
 		return m.pause()
 	}
+	if m.st.Take != "" {
+		return m.takeSide()
+	}
 	switch m.st.Stage {
 	case StageName:
 		return m.name()
@@ -99,6 +102,10 @@ func (m *machine) next() error {
 		return m.fix()
 	case StageAnswer:
 		return m.answer()
+	case StageReady:
+		return m.ready()
+	case StageChecks:
+		return m.checks()
 	case StageMerge:
 		return m.merge()
 	case StageAsk:
@@ -116,6 +123,7 @@ func (m *machine) next() error {
 func (m *machine) unknownStage() error {
 	m.st.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
 		"cleanup`", m.st.Stage)
+	m.st.Stuck = m.st.Trouble
 	if err := m.save(); err != nil {
 		return err
 	}
@@ -226,6 +234,9 @@ func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err
 		return r, p, false, err
 	}
 	p, done, err = attempt[Published](m, StepPublish, m.publishIn())
+	if done {
+		m.st.Refused = p.Refused
+	}
 	return r, p, done, err
 }
 
@@ -284,7 +295,7 @@ func (m *machine) work() error {
 		if m.st.Kind == Validating {
 			m.st.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
 		}
-		m.recordPublished(published)
+		m.st.Published = &published
 		m.to(StagePublish)
 		return nil
 	}
@@ -295,7 +306,8 @@ func (m *machine) work() error {
 		return nil // again, from the start of the stage
 	}
 	m.st.Attempt = 0
-	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.st.Spec.Planner.Agent, fault))
+	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.st.Spec.Planner.Agent, fault),
+		"the "+m.st.Spec.Planner.Agent+" agent did not do its work twice")
 	return nil
 }
 
@@ -306,6 +318,8 @@ func authorFault(st State, r Report, p Published) string {
 		return r.Error
 	case p.Rewritten != "":
 		return rewrote(p)
+	case len(p.Refused) > 0:
+		return refused(p)
 	case st.Kind == Validating:
 		return ""
 	case len(p.Commits) == 0:
@@ -324,9 +338,13 @@ func (m *machine) publishIn() PublishIn {
 	if since == "" {
 		since = m.st.Workspace.Base
 	}
-	return PublishIn{
+	in := PublishIn{
 		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Since: since, Base: m.st.From,
 	}
+	if f := m.baseToMerge(); f != nil {
+		in.Onto = strings.TrimPrefix(f.Comment, fromBase)
+	}
+	return in
 }
 
 // recordPublished notes what came out of the workspace and will be pushed next.
@@ -337,11 +355,39 @@ func (m *machine) recordPublished(p Published) {
 	if p.Plan != "" && m.st.Plan == "" {
 		m.st.Plan = p.Plan
 	}
+	if p.Onto != "" {
+		m.st.From = p.Onto // what is reviewed begins there now
+	}
 	m.st.DiffLines = p.Lines
+	m.st.Told, m.st.Kinds = p.Told, p.Kinds
+}
+
+// tell keeps one comment on the pull request about what a person must know of the change.
+func (m *machine) tell() (bool, error) {
+	if m.st.PR == nil || m.st.Told == m.st.Said {
+		return true, nil
+	}
+	text := m.st.Told
+	if text == "" {
+		text = "**cco**: there is nothing more in this change that a person must know before merging it."
+	}
+	_, done, err := attempt[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+		Key: "gate", Text: text, Keep: true})
+	if done {
+		m.st.Said = m.st.Told
+	}
+	return done, err
 }
 
 // publish pushes the first commits of a kind and makes sure that there is a pull request.
 func (m *machine) publish() error {
+	if p := m.st.Published; p != nil {
+		if !m.mayPush(*p) {
+			return nil
+		}
+		m.recordPublished(*p)
+		m.st.Published = nil
+	}
 	if pushed, err := m.push(); err != nil || !pushed {
 		return err
 	}
@@ -354,6 +400,9 @@ func (m *machine) publish() error {
 			return err
 		}
 		m.st.PR, m.st.Target = &pr, pr.Base
+	}
+	if told, err := m.tell(); err != nil || !told {
+		return err
 	}
 	if m.st.Report != "" && m.st.PR != nil {
 		_, done, err := attempt[struct{}](m, StepSay, SayIn{

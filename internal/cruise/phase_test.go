@@ -136,7 +136,7 @@ func TestAReviewThatFailsIsNeverAnApproval(t *testing.T) {
 			}
 			if !slices.ContainsFunc(w.posted, func(p PostReviewIn) bool {
 				return strings.Contains(p.Body,
-					"failed and is no approval")
+					"failed and is not an approval")
 			}) {
 				t.Errorf("posted %+v", w.posted)
 			}

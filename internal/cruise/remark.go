@@ -38,7 +38,7 @@ const maxRemark = 15
 func praising() []string {
 	return []string{"thanks", "thank", "thx", "ty", "lgtm", "great", "good", "nice", "nicely", "awesome", "excellent",
 		"perfect", "lovely", "cool", "fine",
-		"cheers", "well", "+1", "👍", "neat", "wow", "brilliant", "superb", "bravo", "amazing"}
+		"cheers", "done", "finished", "ready", "well", "+1", "👍", "neat", "wow", "brilliant", "superb", "bravo", "amazing"}
 }
 
 // filling holds words that can't be part of a request.
@@ -71,7 +71,10 @@ func wishIn(body string) string {
 func withoutMarkers(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
-		if l := strings.TrimSpace(line); l != reviewComplete && !isVerdict(l) {
+		l := strings.TrimSpace(line)
+		if rest, ok := afterMarker(l); ok {
+			b.WriteString(rest + "\n")
+		} else if !isVerdict(l) {
 			b.WriteString(line)
 		}
 	}

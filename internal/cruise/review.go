@@ -145,33 +145,51 @@ func (r Review) check() error {
 // reviewComplete is the word with which a trusted reviewer ends the review.
 const reviewComplete = "[REVIEW COMPLETE]"
 
-// Complete says whether words end the review. A quotation or an example doesn't: the marker has to stand on a line of
-// its own, outside of code.
+// Complete says whether words end the review: a line begins with the marker. A quotation, a code block or a sentence
+// that mentions it doesn't.
 func Complete(text string) bool {
-	code := false
+	var fence string
 	for line := range strings.Lines(text) {
+		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "~~~") || strings.HasPrefix(line, "```") &&
-			!strings.Contains(strings.TrimLeft(line, "`"), "`") {
-			code = !code
-		}
-		if line == reviewComplete && !code {
-			return true
+		switch {
+		case fence != "":
+			if strings.HasPrefix(line, fence) && strings.Trim(line, fence[:1]) == "" {
+				fence = ""
+			}
+		case fenceOf(line) != "":
+			fence = fenceOf(line)
+		case !indented:
+			if _, ok := afterMarker(line); ok {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// OnlyMarkers says whether words hold nothing but markers, which are no work.
-func OnlyMarkers(text string) bool {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line != "" && line != reviewComplete && !isVerdict(line) {
-			return false
+// fenceOf gives the marks that begin a code block, "" if the line begins none.
+func fenceOf(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, mark)
+		if n := len(line) - len(rest); n >= 3 && (mark == "~" || !strings.Contains(rest, mark)) {
+			return line[:n]
 		}
 	}
-	return true
+	return ""
 }
+
+// afterMarker gives what follows the marker that a line begins with. Some other things begin like it: a link, say.
+func afterMarker(line string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(line, reviewComplete)
+	if !ok || rest != "" && !strings.ContainsAny(rest[:1], " \t.,:;!-") && !strings.HasPrefix(rest, "—") {
+		return "", false
+	}
+	return strings.TrimLeft(rest, " \t.,:;!-—"), true
+}
+
+// OnlyMarkers says whether words hold nothing but markers, which are no work.
+func OnlyMarkers(text string) bool { return strings.TrimSpace(withoutMarkers(text)) == "" }
 
 func isVerdict(line string) bool {
 	_, after, ok := strings.Cut(line, "VERDICT:")

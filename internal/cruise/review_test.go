@@ -3,6 +3,7 @@ package cruise
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestReviewsAreReadStrictly(t *testing.T) {
@@ -49,12 +50,15 @@ func TestReviewsAreReadStrictly(t *testing.T) {
 	}
 }
 
-func TestAMarkerCountsOnALineOfItsOwn(t *testing.T) {
+func TestAMarkerCountsAtTheBeginningOfALine(t *testing.T) {
 	for text, want := range map[string]bool{
 		"[REVIEW COMPLETE]": true, "fine\n\n  [REVIEW COMPLETE]  \n": true, "> [REVIEW COMPLETE]": false,
 		"say [REVIEW COMPLETE] when done": false, "`[REVIEW COMPLETE]`": false, "[review complete]": false, "": false,
 		"write\n```\n[REVIEW COMPLETE]\n```\nto end it": false, "```\nx\n```\n[REVIEW COMPLETE]": true,
-		"```x```\n[REVIEW COMPLETE]": true, "~~~ text\n[REVIEW COMPLETE]": false,
+		"```\n~~~\n[REVIEW COMPLETE]\n```": false, "    [REVIEW COMPLETE]": false,
+		"[REVIEW COMPLETE] All done": true, "[REVIEW COMPLETE]: ship it": true, "fine\n[REVIEW COMPLETE]!": true,
+		"> [REVIEW COMPLETE] All done": false, "[REVIEW COMPLETE](https://example.org)": false,
+		"[REVIEW COMPLETE]?": false, "```x```\n[REVIEW COMPLETE]": true, "~~~ text\n[REVIEW COMPLETE]": false,
 	} {
 		if Complete(text) != want {
 			t.Errorf("%q: %v", text, !want)
@@ -64,6 +68,18 @@ func TestAMarkerCountsOnALineOfItsOwn(t *testing.T) {
 		"**VERDICT:** no": false, "VERDICT: APPROVED\nbut fix x": false} {
 		if OnlyMarkers(text) != want {
 			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+// Guards against words behind the marker that start a round, and against a wish there that is lost.
+func TestWordsBehindTheMarker(t *testing.T) {
+	for words, wishes := range map[string]int{"[REVIEW COMPLETE] All done": 0, "[REVIEW COMPLETE] Thanks!": 0,
+		"[REVIEW COMPLETE] but rename the flag": 1} {
+		w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", words, time.Hour)}}
+		st, _ := play(t, w, spec())
+		if st.End != EndComplete || st.Round != 0 || len(st.Ledger.OpenOnes()) != wishes {
+			t.Errorf("%s: end %q, round %d, %+v", words, st.End, st.Round, st.Ledger.Findings)
 		}
 	}
 }

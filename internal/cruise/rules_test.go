@@ -136,7 +136,7 @@ func TestACommentThatIsOldEnoughIsNotWaitedOver(t *testing.T) {
 }
 
 // Guards against `cco cruise fix` being answered with a look of a moment ago.
-func TestWhoeverAsksForALookGetsANewOne(t *testing.T) {
+func TestEachRequestForALookGetsANewOne(t *testing.T) {
 	w := &world{agents: unsure}
 	play(t, w, spec(), Event{ID: "e", Kind: EventNews, At: after(time.Minute)})
 	if n := slices.IndexFunc(w.looks, func(at time.Time) bool { return at.Equal(after(time.Minute)) }); n < 0 ||

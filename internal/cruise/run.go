@@ -49,8 +49,12 @@ type Event struct {
 	// MoreRounds and MoreCost extend a phase that has ended at a limit.
 	MoreRounds int     `json:"more_rounds,omitempty"`
 	MoreCost   float64 `json:"more_cost,omitempty"`
+	// Take says which of two heads goes on, after somebody else pushed.
+	Take Side `json:"take,omitempty"`
 	// Over names somebody whose request for changes a merge ignores.
 	Over string `json:"over,omitempty"`
+	// Let is the commit whose push a person consents to.
+	Let string `json:"let,omitempty"`
 }
 
 // do begins a step and waits for it.

@@ -40,11 +40,22 @@ type Spec struct {
 	DiffBudget int           `json:"diff_budget"` // changed lines in all; a phase with more asks
 	Timeout    time.Duration `json:"timeout"`     // without activity
 	Draft      bool          `json:"draft,omitempty"`
+	Ready      bool          `json:"ready,omitempty"` // a draft is marked as ready when it is approved
 	Merge      bool          `json:"merge,omitempty"`
 	Branch     string        `json:"branch,omitempty"` // given by the user, instead of one that is made up
+	// Checks says which checks have to be green before an approval counts, but for those to ignore, by name or pattern.
+	Checks       CheckRule `json:"checks,omitempty"`
+	IgnoreChecks []string  `json:"ignore_checks,omitempty"`
+	// MayChange are kinds of change that are pushed without asking.
+	MayChange []string `json:"may_change,omitempty"`
+	// KeepCurrent has the branch contain its target whenever that moves.
+	KeepCurrent bool `json:"keep_current,omitempty"`
 	// comments closer together than this share a round; 0 is ten seconds
 	Quiet time.Duration `json:"quiet,omitempty"`
 }
+
+// Agents are those that work in its phase.
+func (s Spec) Agents() []string { return []string{s.Planner.Agent, s.Reviewer.Agent, s.Fixer.Agent} }
 
 func (s Spec) quiet() time.Duration {
 	if s.Quiet > 0 {
@@ -72,6 +83,8 @@ const (
 	StageWatch    Stage = "watching"
 	StageFix      Stage = "fixing"
 	StageAnswer   Stage = "answering"
+	StageReady    Stage = "readying"
+	StageChecks   Stage = "checking"
 	StageMerge    Stage = "merging"
 	StageAsk      Stage = "asking"
 	StageEnding   Stage = "ending"
@@ -132,7 +145,9 @@ type State struct {
 	Target    string       `json:"target,omitempty"`    // the branch that the pull request goes into
 	// where the branch left its target, if the target has changed since the start
 	From      string `json:"from,omitempty"`
-	Plan      string `json:"plan,omitempty"` // the plan's path in the repository
+	Onto      string `json:"onto,omitempty"`  // the commit that the target was at when it was last looked at
+	Began     string `json:"began,omitempty"` // the first such commit
+	Plan      string `json:"plan,omitempty"`  // the plan's path in the repository
 	DiffLines int    `json:"diff_lines,omitempty"`
 	Budget    int    `json:"budget,omitempty"` // changed lines; it grows when the user says so
 
@@ -162,6 +177,17 @@ type State struct {
 	// Published and Replies are the work of a round and the replies that are still to be posted.
 	Published *Published `json:"published,omitempty"`
 	Replies   []Reply    `json:"replies,omitempty"`
+	// Refused is why the last work was not taken. Told is what a person must know of the change, Said what the pull
+	// request says of that, and Kinds the same in a few words.
+	Refused []string `json:"refused,omitempty"`
+	Told    string   `json:"told,omitempty"`
+	Said    string   `json:"said,omitempty"`
+	Kinds   string   `json:"kinds,omitempty"`
+	// Holding is the commit that waits for a person's consent before it is pushed, Let the last one that got it, and
+	// Consented the kinds that are not asked about again.
+	Holding   string   `json:"holding,omitempty"`
+	Let       string   `json:"let,omitempty"`
+	Consented []string `json:"consented,omitempty"`
 	// Anew says that a person allows pushing a branch again that was deleted on the forge.
 	Anew bool `json:"anew,omitempty"`
 
@@ -169,12 +195,23 @@ type State struct {
 	// forge's clock.
 	Foreign   string    `json:"foreign,omitempty"`
 	ForeignAt time.Time `json:"foreign_at,omitzero"`
+	// Unsure is such a commit of which the forge did not say at first who pushed it, and Take what the user said about it.
+	Unsure string `json:"unsure,omitempty"`
+	Take   Side   `json:"take,omitempty"`
 
 	// Approval is what a merge rests on, Over lists those whose requests for changes the user ignores, and Verdict is the
 	// last verdict of the reviewer's own account.
 	Approval *Approval `json:"approval,omitempty"`
 	Over     []string  `json:"over,omitempty"`
 	Verdict  *Given    `json:"verdict,omitempty"`
+	Ready    bool      `json:"ready,omitempty"` // a draft was marked as ready
+	// Checks is how the checks stood when they were last looked at, ChecksOf the commit that they are waited for, since
+	// ChecksSince, and ChecksAsked what was asked about them.
+	Checks      *Checks   `json:"checks,omitempty"`
+	ChecksOf    string    `json:"checks_of,omitempty"`
+	ChecksSince time.Time `json:"checks_since,omitzero"`
+	ChecksAsked string    `json:"checks_asked,omitempty"`
+	Reruns      []Rerun   `json:"reruns,omitempty"`
 	// Notes wait to be posted on the pull request.
 	Notes []Note `json:"notes,omitempty"`
 	Waits string `json:"waits,omitempty"` // what or whom a merge waits for
@@ -189,9 +226,13 @@ type State struct {
 	Question string `json:"question,omitempty"` // why it asks
 	Resume   Stage  `json:"resume,omitempty"`   // the stage that follows an answer
 	Trouble  string `json:"trouble,omitempty"`  // the problem that it waits out
+	Stuck    string `json:"stuck,omitempty"`    // the last trouble that does not pass by itself
 	End      End    `json:"end,omitempty"`
 	EndWords string `json:"end_words,omitempty"`
 	Force    bool   `json:"force,omitempty"` // of a cleanup
+
+	// Unpushed are the user's commits that the phase publishes and that had never been pushed.
+	Unpushed []string `json:"unpushed,omitempty"`
 }
 
 // NewState is a phase that has not begun.
@@ -338,7 +379,7 @@ func (e *EndedError) WrongState() {}
 func (s State) Revive(ev Event, now time.Time) (State, error) {
 	s.Flow++
 	s.Again++
-	s.Paused, s.Question, s.Trouble = false, "", ""
+	s.Paused, s.Question, s.Trouble, s.Holding = false, "", "", ""
 	switch {
 	case ev.Kind == EventCleanup:
 		s.Stage, s.Force = StageCleaning, ev.Force

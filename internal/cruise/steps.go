@@ -21,10 +21,19 @@ type Steps interface {
 	Answer(context.Context, AnswerIn) error
 	Say(context.Context, SayIn) error
 	Close(context.Context, CloseIn) error
+	Hands(context.Context, HandsIn) (Hands, error)
+	Take(context.Context, TakeIn) (Took, error)
+	Target(context.Context, TargetIn) (Target, error)
+	Lend(context.Context, LendIn) error
+	Ready(context.Context, ReadyIn) error
 	Merge(context.Context, MergeIn) (Merged, error)
 	Verdict(context.Context, VerdictIn) error
 	Base(context.Context, BaseIn) (string, error)
 	Check(context.Context, CheckIn) (gone []string, err error)
+	Checks(context.Context, ChecksIn) (Checks, error)
+	Attempt(context.Context, JobIn) (int, error)
+	Rerun(context.Context, JobIn) error
+	Log(context.Context, JobIn) (string, error)
 	Save(context.Context, SaveIn) (Saved, error)
 }
 
@@ -41,10 +50,19 @@ const (
 	StepAnswer      = "answer"
 	StepSay         = "say"
 	StepClose       = "close"
+	StepHands       = "hands"
+	StepTake        = "take"
+	StepTarget      = "target"
+	StepLend        = "lend"
+	StepReady       = "ready"
 	StepMerge       = "merge"
 	StepVerdict     = "verdict"
 	StepBase        = "base"
 	StepCheck       = "check"
+	StepChecks      = "checks"
+	StepAttempt     = "job attempt"
+	StepRerun       = "run again"
+	StepLog         = "job log"
 	StepSave        = "save"
 )
 
@@ -122,6 +140,7 @@ type PublishIn struct {
 	Workspace Workspace `json:"workspace"`
 	Since     string    `json:"since"`          // the last commit that the host has
 	Base      string    `json:"base,omitempty"` // of the whole change, if it is not the workspace's
+	Onto      string    `json:"onto,omitempty"` // the commit of the target that was to be merged
 }
 
 // Commit is a commit of a round.
@@ -148,6 +167,14 @@ type Published struct {
 	// Rewritten is the ref of an agent's version of commits that were pushed before. The workspace is back at what was
 	// pushed.
 	Rewritten string `json:"rewritten,omitempty"`
+	Onto      string `json:"onto,omitempty"` // the commit of the target, if it was merged
+	// Refused says what of it must not be pushed, without a secret's value.
+	Refused []string `json:"refused,omitempty"`
+	// Holds are the kinds of change that may need consent before they are pushed.
+	Holds []Hold `json:"holds,omitempty"`
+	// Told is what a person must know of the whole change, as Markdown, and Kinds the same in a few words.
+	Told  string `json:"told,omitempty"`
+	Kinds string `json:"kinds,omitempty"`
 }
 
 // PushIn asks to move the forge's branch from the old commit to the new one, and only from there.
@@ -240,11 +267,12 @@ type Comment struct {
 	State       ReviewState `json:"state,omitempty"`
 	Commit      string      `json:"commit,omitempty"` // that a review is about
 	At          time.Time   `json:"at,omitzero"`
-	Changed     time.Time   `json:"changed,omitzero"` // when it was said or last edited, by the forge's clock
-	Ours        bool        `json:"ours,omitempty"`   // by recorded id
-	Write       bool        `json:"write,omitempty"`  // its author may write to the repository
-	Why         string      `json:"why,omitempty"`    // why that is not known
-	Bot         bool        `json:"bot,omitempty"`    // its author is a program
+	Changed     time.Time   `json:"changed,omitzero"`  // when it was said or last edited, by the forge's clock
+	Ours        bool        `json:"ours,omitempty"`    // by recorded id or sealed marker
+	Foreign     bool        `json:"foreign,omitempty"` // of a cco with another key
+	Write       bool        `json:"write,omitempty"`   // its author may write to the repository
+	Why         string      `json:"why,omitempty"`     // why that is not known
+	Bot         bool        `json:"bot,omitempty"`     // its author is a program
 }
 
 // News is what a look brought.
@@ -255,6 +283,7 @@ type News struct {
 	Head     string    `json:"head,omitempty"`   // the commit that the request is at, "" where that is not known
 	Base     string    `json:"base,omitempty"`   // the branch that it goes into, "" where that is not known
 	Branch   string    `json:"branch,omitempty"` // that it is about, "" where that is not known
+	Onto     string    `json:"onto,omitempty"`   // the commit that the base is at, "" where that is not known
 	Updated  time.Time `json:"updated,omitzero"`
 }
 
@@ -293,6 +322,7 @@ type SayIn struct {
 	PR    int    `json:"pr"`
 	Key   string `json:"key"`
 	Text  string `json:"text"`
+	Keep  bool   `json:"keep,omitempty"` // one comment, whose text is replaced
 }
 
 // CloseIn asks to remove the workspace, and the branch if it is merged or the user insists.
@@ -307,6 +337,13 @@ type CloseIn struct {
 	Delete    bool      `json:"delete,omitempty"` // the branch too
 }
 
+// ReadyIn asks to mark a draft as ready for review.
+type ReadyIn struct {
+	Phase string `json:"phase"`
+	Repo  string `json:"repo"`
+	PR    int    `json:"pr"`
+}
+
 // MergeIn asks for a merge of exactly the commit that was approved, if that approval still holds and nobody objects.
 type MergeIn struct {
 	Phase    string   `json:"phase"`
@@ -316,6 +353,11 @@ type MergeIn struct {
 	Base     string   `json:"base,omitempty"`
 	Approval Approval `json:"approval"`
 	Over     []string `json:"over,omitempty"`
+	// which checks have to be green
+	Checks       CheckRule `json:"checks,omitempty"`
+	IgnoreChecks []string  `json:"ignore_checks,omitempty"`
+	// Workspace is what the target is compared for, where the forge says that it can't be merged.
+	Workspace Workspace `json:"workspace"`
 }
 
 // VerdictIn asks for a verdict on a commit from the reviewer's own account, if there is one.

@@ -92,3 +92,14 @@ func TestTrustIsByNameInAnyCaseAndNeverForNobody(t *testing.T) {
 		}
 	}
 }
+
+// Guards against two programs of cco on one request that answer each other.
+func TestWordsOfACcoWithAnotherKeyAreHeld(t *testing.T) {
+	c := comment("1", "ann", "OWNER", "**F1**: Done in abc", time.Hour)
+	c.Foreign = true
+	w := &world{agents: unsure, news: []Comment{c}}
+	st, _ := play(t, w, spec())
+	if st.Round != 0 || len(st.Held) != 1 || !strings.Contains(st.Held[0].Why, "cruise key") {
+		t.Errorf("round %d, held %+v", st.Round, st.Held)
+	}
+}

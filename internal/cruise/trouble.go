@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -12,7 +13,7 @@ import (
 func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
 	out, failure, done, err := persist[O](m, step, in)
 	if failure != nil {
-		m.askWhy(step + ": " + failure.Msg)
+		m.askWhy(step+": "+failure.Msg, "the step "+code(step)+" failed, and does not pass by itself")
 	}
 	return out, done, err
 }
@@ -106,8 +107,20 @@ func (m *machine) turn(job Job) (r Report, done bool, err error) {
 	}
 }
 
-// askWhy stops the phase until a person says how to go on.
-func (m *machine) askWhy(question string) {
+// unask takes back what is still to be said about a question.
+func (m *machine) unask() {
+	m.st.Question, m.st.Resume = "", ""
+	m.st.Notes = slices.DeleteFunc(m.st.Notes, func(n Note) bool { return strings.HasPrefix(n.Key, noteAsks) })
+}
+
+// noteAsks begins the keys of notes about questions.
+const noteAsks = "asks-"
+
+// askWhy stops the phase until a person says how to go on. What is said on the pull request must not tell of this
+// machine: a question may hold paths, a program's output, or what a forge refused.
+func (m *machine) askWhy(question, public string) {
+	m.note(noteAsks+Identity("", "", public), "this waits for the person who runs it: "+public+". `cco cruise status` "+
+		"says more there.")
 	m.st.Question, m.st.Resume = question, m.st.Stage
 	m.st.Stage = StageAsk
 }

@@ -22,10 +22,12 @@ func mended(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
 // A disk that is full, a database that is locked and a forge that is down are all the same to a phase: they pass.
 func TestWhateverPassesByItselfIsWaitedForInEveryStep(t *testing.T) {
 	for _, step := range []string{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest,
-		StepPostReview, StepLook, StepAnswer, StepSay, StepSave, StepMerge, StepClose} {
+		StepPostReview, StepLook, StepAnswer, StepSay, StepSave, StepReady, StepMerge,
+		StepClose} {
 		t.Run(step, func(t *testing.T) {
 			w := &world{agents: picky, broken: map[string]error{step: &Temporary{errors.New("no space left on device")}}}
 			s, end := spec(), EndApproved
+			s.Ready = true
 			if step == StepMerge || step == StepClose {
 				s.Merge, end = true, EndMerged
 			}
@@ -122,13 +124,8 @@ func TestNothingIsPushedOnceThePullRequestIsClosed(t *testing.T) {
 }
 
 // Guards against a phase that says that all is approved while the request is at a commit that nobody has reviewed.
-func TestACommitOfSomebodyElseIsAskedAboutOnce(t *testing.T) {
+func TestACommitOfSomebodyUnknownCanBeApprovedAsItIs(t *testing.T) {
 	w := &world{agents: willing, head: "ffffffff"}
-	st, _ := play(t, w, spec(), Event{ID: "r", Kind: EventResume, At: after(time.Hour)})
-	if !strings.Contains(w.asked, "somebody else pushed ffffffff") || st.End != EndApproved || st.Again != 1 {
-		t.Errorf("end %q, asked %q, went on %d times", st.End, w.asked, st.Again)
-	}
-	w = &world{agents: willing, head: "ffffffff"}
 	w.news = []Comment{comment("1", "ann", "OWNER", "", time.Hour), comment("2", "eve", "NONE", "", time.Minute)}
 	for i := range w.news {
 		w.news[i].State, w.news[i].Commit = "APPROVED", "ffffffff"
@@ -228,5 +225,31 @@ func TestAPanicInAStepIsShownAndEndsNothing(t *testing.T) {
 	st, _ := play(t, w, spec(), Event{ID: "c", Kind: EventCleanup, At: after(time.Hour)})
 	if st.End != EndCleanup || !strings.Contains(w.asked, "cco went wrong") {
 		t.Errorf("end %q, asked %q", st.End, w.asked)
+	}
+}
+
+// Guards against a question that nobody on the request hears of, and against what a failure tells of this machine.
+func TestAQuestionIsSaidOnTheRequestOnceAndWithoutDetails(t *testing.T) {
+	w := &world{agents: picky, broken: map[string]error{}}
+	w.during = func(j Job) {
+		if j.Role == Fixer {
+			w.broken[StepPush] = errors.New("/home/ann/repo: remote: ghp_secret may not push line 7")
+		}
+	}
+	st, _ := play(t, w, spec(), Event{ID: "r", Kind: EventResume, At: after(time.Hour)})
+	if st.End != EndIdle || len(w.asked) == 0 || !strings.Contains(w.asked, "/home/ann") {
+		t.Fatalf("end %q, asked %q", st.End, w.asked)
+	}
+	said := 0
+	for _, words := range w.said {
+		if strings.Contains(words, "waits for the person who runs it: the step `push` failed") {
+			said++
+		}
+		if strings.Contains(words, "/home") || strings.Contains(words, "ghp_") {
+			t.Errorf("said %q", words)
+		}
+	}
+	if said != 1 {
+		t.Errorf("said %d times: %q", said, w.said)
 	}
 }

@@ -28,11 +28,12 @@ func (m *machine) watch() error {
 			}
 			fresh = wait > 0
 		}
-		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && m.st.Trouble == "" {
+		calm := m.st.Trouble == "" && !m.unsure()
+		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && calm {
 			m.to(StageFix)
 			return nil
 		}
-		if !fresh && m.st.Trouble == "" && m.st.approved() {
+		if !fresh && calm && m.st.approved() {
 			m.approve(Approval{Commit: m.st.Head, End: EndApproved, Words: "Every domain approved of " +
 				abbrev(m.st.Head) + "."})
 			return nil
@@ -79,6 +80,9 @@ func (m *machine) look() (fresh bool, err error) {
 	m.asked = false
 	if failure, ok := errors.AsType[*StepError](err); ok {
 		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may succeed
+		if !failure.Temporary {
+			m.st.Stuck = m.st.Trouble
+		}
 		m.st.Blind, m.saw = true, false
 		return false, nil
 	}
@@ -103,8 +107,10 @@ func (m *machine) look() (fresh bool, err error) {
 	if err := m.retargeted(news.Base); err != nil {
 		return fresh, err
 	}
-	m.askAboutForeignPush(news.Updated)
-	return fresh, nil
+	if err := m.otherHands(news.Updated); err != nil {
+		return fresh, err
+	}
+	return fresh, m.baseMoved(news.Onto)
 }
 
 // renamed follows a branch that was renamed on the forge: the request has its new name. A deleted branch has none.
@@ -115,29 +121,18 @@ func (m *machine) renamed(branch string) {
 	}
 }
 
-// askAboutForeignPush asks about commits that somebody else pushed: no reviewer has seen them, and nothing of ours is
-// built on them. A forge may still show the head from before our own last push.
-func (m *machine) askAboutForeignPush(at time.Time) {
-	waiting := m.st.Stage == StageWatch || m.st.Stage == StageMerge
-	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
-	if !waiting || approved || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
-		return
-	}
-	m.st.Foreign, m.st.ForeignAt = m.head, at
-	m.askWhy(fmt.Sprintf("somebody else pushed %s to branch %s, which no reviewer has seen: approve or merge it as it "+
-		"is, or put the branch back to %s and go on",
-		abbrev(m.head), m.st.Meta.Branch, abbrev(m.st.Head)))
-}
-
 // recordComment handles one comment and says whether it is work.
 func (m *machine) recordComment(c Comment) (bool, error) {
 	if c.Ours || !m.st.rememberComment(c.ID) {
 		return false, nil
 	}
 	bot := c.Bot && !m.st.names(c.Author)
-	if !m.st.Trusts(c) || bot {
-		if bot {
+	if !m.st.Trusts(c) || bot || c.Foreign {
+		switch {
+		case bot:
 			c.Why = "a bot, which gives work only if --trust names it"
+		case c.Foreign:
+			c.Why = "it has the marker of a cco with another key: carry that over with `cco cruise key show` and `key set`"
 		}
 		if !OnlyMarkers(c.Body) {
 			m.st.hold(c)
@@ -241,6 +236,7 @@ func (m *machine) handleEvent(e *Event) error {
 	case EventNews:
 		m.obeyPerson()
 	case EventComment:
+		m.remake()
 		m.addFinding(Comment{ID: LocalComment + e.ID, Author: "you", Body: e.Text})
 		m.obeyPerson()
 		return m.active()
@@ -252,14 +248,17 @@ func (m *machine) handleEvent(e *Event) error {
 			return m.active()
 		}
 	case EventPause:
-		m.st.Paused = true
+		m.st.Paused = !ending
 	case EventResume:
 		m.st.Paused = false
 		m.overrule(e.Over)
+		m.consent(e.Let)
+		m.st.Take = e.Take
 		m.obeyPerson()
 		return m.active()
 	case EventCleanup:
-		m.st.Force = e.Force
+		m.st.Force, m.st.Paused = e.Force, false
+		m.unask()
 		m.st.End = EndCleanup
 		m.to(StageCleaning)
 	}
@@ -317,7 +316,10 @@ func (m *machine) obeyPerson() {
 
 // dropQuestion goes on as before because a person said so, and forgets what the phase asked about.
 func (m *machine) dropQuestion() {
-	m.st.Stage, m.st.Question, m.st.Resume = m.st.Resume, "", ""
+	m.st.Stage = m.st.Resume
+	if m.unask(); m.st.Take == "" {
+		m.st.Foreign = "" // if another's head is still there, the phase asks again
+	}
 	m.st.Again++
 	m.st.Anew = true
 	m.st.Ledger.Counts = nil
@@ -358,7 +360,8 @@ func (m *machine) ending() error {
 			return err
 		}
 		if m.st.Stage == StageAsk { // it has ended, so it asks nobody about a comment that can't be posted
-			m.st.Stage, m.st.Question = StageEnding, ""
+			m.st.Stage = StageEnding
+			m.unask()
 		}
 	}
 	switch m.st.End {

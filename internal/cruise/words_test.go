@@ -68,7 +68,7 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 	}
 }
 
-func TestThanksAreNoWish(t *testing.T) {
+func TestThanksAskForNothing(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Thanks, looks great!": true, "LGTM 👍": true, "🎉🎉": true, "Nice work, thank you so much.": true, "+1": true,
 		"This looks good to me": true,

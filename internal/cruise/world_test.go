@@ -85,6 +85,10 @@ type world struct {
 	work     []Commit  // in the workspace and not yet published
 	n        int
 	said     []string
+	keys     []string // of what was said
+	kept     []SayIn  // comments whose text is replaced
+	holds    map[string]Hold
+	tells    bool // there is something to tell of every change
 	posted   []PostReviewIn
 	replies  []Reply
 	jobs     []Job
@@ -93,16 +97,27 @@ type world struct {
 	asks     []int           // which of them were asked for
 	base     string          // that the request goes into, where it is not main
 	objects  map[string]bool // people whose requests for changes stand
-	failing  []string        // checks
-	deleted  []string        // comments
-	branch   string          // that the request is about, where it was renamed
-	kinds    []Kind          // of answers
-	order    []string        // pushes and verdicts, as they came
-	during   func(Job)       // happens while an agent works
+	failing  []string        // checks, at a merge
+	checks   func(head string, now time.Time) Checks
+	attempts int       // how often jobs were run again
+	log      string    // of every job
+	deleted  []string  // comments
+	branch   string    // that the request is about, where it was renamed
+	kinds    []Kind    // of answers
+	order    []string  // pushes and verdicts, as they came
+	during   func(Job) // happens while an agent works
 	closed   *CloseIn
 	mergedBy *MergeIn
 	pushes   []PushIn
 	opened   int
+	hands    Hands // who pushed to the branch
+	taken    []TakeIn
+	clash    bool   // what others pushed conflicts with unpushed work
+	badPush  bool   // and has what must not be there
+	onto     string // where the target is
+	target   Target // what a comparison with it says
+	merges   bool   // a fixer merges it when it is told to
+	blocked  bool   // the forge does not merge as long as it was not
 }
 
 func (w *world) fault(step string) error { return w.broken[step] }
@@ -140,6 +155,21 @@ func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
 			}
 		}
 	}
+	for _, c := range w.work {
+		if c.Subject == keySubject {
+			p.Refused = append(p.Refused, "secrets: key.txt:1: looks like a key")
+		} else if h, ok := w.holds[c.Subject]; ok {
+			p.Holds = append(p.Holds, h)
+		} else if w.tells {
+			p.Told, p.Kinds = "ci in "+c.ID, "ci 1"
+		}
+	}
+	if w.merges && len(w.work) > 0 {
+		p.Onto = in.Onto
+	}
+	if p.Onto != "" {
+		w.blocked = false
+	}
 	w.work = nil
 	return p, w.fault(StepPublish)
 }
@@ -169,7 +199,7 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.asks = append(w.asks, len(w.looks))
 	}
 	w.looks = append(w.looks, w.now)
-	n := News{Mark: in.Mark, State: PullOpen, Head: w.head, Base: w.base, Branch: w.branch, Updated: w.now}
+	n := News{Mark: in.Mark, State: PullOpen, Head: w.head, Base: w.base, Branch: w.branch, Onto: w.onto, Updated: w.now}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = PullMerged
 	}
@@ -191,7 +221,11 @@ func (w *world) Answer(_ context.Context, in AnswerIn) error {
 }
 
 func (w *world) Say(_ context.Context, in SayIn) error {
-	w.said = append(w.said, in.Text)
+	if in.Keep {
+		w.kept = append(w.kept, in)
+	} else if !slices.Contains(w.keys, in.Key) { // as the journal does
+		w.said, w.keys = append(w.said, in.Text), append(w.keys, in.Key)
+	}
 	return w.fault(StepSay)
 }
 
@@ -200,8 +234,47 @@ func (w *world) Close(_ context.Context, in CloseIn) error {
 	return w.fault(StepClose)
 }
 
+func (w *world) Hands(_ context.Context, in HandsIn) (Hands, error) {
+	w.order = append(w.order, "hands "+in.Ours+" "+in.Theirs)
+	return w.hands, w.fault(StepHands)
+}
+
+func (w *world) Take(_ context.Context, in TakeIn) (Took, error) {
+	w.taken = append(w.taken, in)
+	got := Took{Published: Published{Head: in.Theirs, Lines: 10}, At: w.now}
+	if diverged := in.Side == "" && len(w.pushes) > 0 && in.Ours != w.pushes[len(w.pushes)-1].New; diverged ||
+		in.Side == Ours {
+		got.Head, got.Joined = "joined", true
+	}
+	if w.clash && in.Side == "" {
+		got.Conflicts = []string{"a.go"}
+	}
+	if w.badPush {
+		got.Refused = []string{"secrets: a key"}
+	}
+	return got, w.fault(StepTake)
+}
+
+func (w *world) Target(_ context.Context, in TargetIn) (Target, error) {
+	w.order = append(w.order, "target "+in.Head)
+	return w.target, w.fault(StepTarget)
+}
+
+func (w *world) Lend(_ context.Context, in LendIn) error {
+	w.order = append(w.order, "lend "+in.Commit)
+	return w.fault(StepLend)
+}
+
+func (w *world) Ready(context.Context, ReadyIn) error {
+	w.order = append(w.order, "ready")
+	return w.fault(StepReady)
+}
+
 func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
-	s := Stand{Head: w.pushes[len(w.pushes)-1].New, Base: "main", Failed: w.failing}
+	s := Stand{Head: w.pushes[len(w.pushes)-1].New, Base: "main"}
+	for _, name := range w.failing {
+		s.Checks.All = append(s.Checks.All, Check{Name: name, State: CheckFailed})
+	}
 	if w.head != "" {
 		s.Head = w.head
 	}
@@ -226,7 +299,11 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	if m := in.May(s); m != (Merged{}) {
 		return m, w.fault(StepMerge)
 	}
+	if w.blocked {
+		return Merged{Target: &w.target}, w.fault(StepMerge)
+	}
 	w.mergedBy = &in
+	w.order = append(w.order, "merge")
 	return Merged{Done: true}, w.fault(StepMerge)
 }
 
@@ -244,6 +321,29 @@ func (w *world) Check(_ context.Context, in CheckIn) ([]string, error) {
 	}
 	return gone, w.fault(StepCheck)
 }
+
+func (w *world) Checks(context.Context, ChecksIn) (Checks, error) {
+	head := w.pushes[len(w.pushes)-1].New
+	c := Checks{}
+	if w.checks != nil {
+		c = w.checks(head, w.now)
+	}
+	c.Head = head
+	return c, w.fault(StepChecks)
+}
+
+func (w *world) Attempt(_ context.Context, in JobIn) (int, error) {
+	return w.attempts + 1, w.fault(StepAttempt)
+}
+
+func (w *world) Rerun(_ context.Context, in JobIn) error {
+	if in.Attempt == w.attempts+1 && w.fault(StepRerun) == nil {
+		w.attempts++
+	}
+	return w.fault(StepRerun)
+}
+
+func (w *world) Log(context.Context, JobIn) (string, error) { return w.log, w.fault(StepLog) }
 
 func (w *world) Base(context.Context, BaseIn) (string, error) { return "forkpoint", w.fault(StepBase) }
 

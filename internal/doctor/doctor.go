@@ -40,18 +40,22 @@ type Input struct {
 	Tool     string // cco-box, or cco itself if that isn't beside it
 	Guard    string // cco-guard, "" if it isn't beside cco
 	Self     string
-	Backends map[string]box.Driver
-	Default  string                   // the backend that must work
-	Profile  func(path string) string // the AppArmor profile that lets a program make user namespaces
+	Backends []Backend
+	Default  string // the backend that must work
+}
+
+// Backend is a backend that is looked at.
+type Backend struct {
+	Name    string
+	Driver  box.Driver
+	Profile func(path string) string // the AppArmor profile that lets a program make user namespaces; nil for none
 }
 
 // Run makes all checks.
 func Run(ctx context.Context, in Input) []Check {
 	checks := []Check{checkGit(ctx), checkDisk(in.Data), checkTool(in), checkGuard(in)}
-	for _, name := range []string{"native", "worktree"} {
-		if d, ok := in.Backends[name]; ok {
-			checks = append(checks, checkBackend(ctx, in, name, d)...)
-		}
+	for _, b := range in.Backends {
+		checks = append(checks, checkBackend(ctx, in, b)...)
 	}
 	for _, a := range agent.All() {
 		checks = append(checks, checkAgent(ctx, in.Data, a))
@@ -127,13 +131,14 @@ func checkTool(in Input) Check {
 func checkGuard(in Input) Check {
 	if in.Guard == "" {
 		return Check{Name: "cco-guard", Level: Warn,
-			Detail: "not beside cco: boxes are refused, unless their hook is done without by `--accept no-guard`",
+			Detail: "not beside cco: boxes are refused, unless `--accept no-guard` allows them to have no hook",
 			Mend:   "run `make install`, which installs all three"}
 	}
 	return Check{Name: "cco-guard", Level: OK, Detail: in.Guard}
 }
 
-func checkBackend(ctx context.Context, in Input, name string, d box.Driver) []Check {
+func checkBackend(ctx context.Context, in Input, b Backend) []Check {
+	name, d := b.Name, b.Driver
 	c := Check{Name: "backend " + name, Level: OK, Detail: "works here"}
 	if name == in.Default {
 		c.Detail = "works here (default)"
@@ -143,9 +148,9 @@ func checkBackend(ctx context.Context, in Input, name string, d box.Driver) []Ch
 		if name == in.Default {
 			c.Level = Fail
 		}
-		if name == "native" && in.Profile != nil && restricted() {
+		if b.Profile != nil && restricted() {
 			c.Mend = "put this into /etc/apparmor.d/cco and run `sudo apparmor_parser -r /etc/apparmor.d/cco`:\n" +
-				in.Profile(in.Self)
+				b.Profile(in.Self)
 		}
 	}
 	list := []Check{c}

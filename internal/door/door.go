@@ -32,7 +32,7 @@ type Config struct {
 	// Dir is where the socket is made: in a new directory there that the program is shown or, with Inside, in Dir itself.
 	Dir    string
 	Inside string // Dir as the program already sees it
-	Log    string // the file of the record, in place of Record
+	Log    string // the file of the record, beside Record
 	Bodies string // the file for requests and answers of models; "" keeps none
 }
 
@@ -63,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Door, error) {
 		c.Token = newToken()
 	}
 	if c.Log != "" {
-		c.Record = (&logFile{path: c.Log, most: MaxLog}).add
+		c.Record = both((&logFile{path: c.Log, most: MaxLog}).add, c.Record)
 	}
 	if c.Bodies != "" {
 		c.RecordBodies = &logFile{path: c.Bodies, most: math.MaxInt64}
@@ -78,6 +78,14 @@ func Open(ctx context.Context, c Config) (*Door, error) {
 	}
 	d.broker, d.limits = b, c.Limits
 	return d, nil
+}
+
+// both tells two of each entry; the second may be nil.
+func both(first, second func(broker.Entry)) func(broker.Entry) {
+	if second == nil {
+		return first
+	}
+	return func(e broker.Entry) { first(e); second(e) }
 }
 
 // newToken makes the token that a program shows at its door.
@@ -180,6 +188,14 @@ func (d *Door) Spent() func() broker.Spend {
 		return nil
 	}
 	return d.broker.Spent
+}
+
+// Models returns what has passed to each model.
+func (d *Door) Models() map[string]broker.Spend {
+	if d == nil || d.broker == nil {
+		return nil
+	}
+	return d.broker.SpentByModel()
 }
 
 // Full says that the door refuses further requests, because its own count has reached a limit.

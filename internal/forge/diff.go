@@ -118,6 +118,44 @@ func (d Diff) Line(path string, line int, old bool) (string, bool) {
 	return text, ok
 }
 
+// Find gives the line at which a run of lines ends now, if there is just one such place. The lines before the last one
+// may have changed: what is needed is that some of the end can be told from all else.
+func (d Diff) Find(path string, run []string, old bool) (int, bool) {
+	f := d[path]
+	if f == nil {
+		return 0, false
+	}
+	lines := f.now
+	if old {
+		lines = f.was
+	}
+	for n := min(len(run), maxRun); n > 0; n-- {
+		if at := endsOf(lines, run[len(run)-n:]); len(at) == 1 {
+			return at[0], true
+		} else if len(at) > 1 {
+			return 0, false // fewer lines are found even more often
+		}
+	}
+	return 0, false
+}
+
+// maxRun is how many lines before a line are used to tell it from others.
+const maxRun = 4
+
+func endsOf(lines map[int]string, run []string) (at []int) {
+	for end := range lines {
+		same := true
+		for i := range run {
+			text, ok := lines[end-len(run)+1+i]
+			same = same && ok && text == run[i]
+		}
+		if same {
+			at = append(at, end)
+		}
+	}
+	return at
+}
+
 // Fit moves the line comments of a review that a forge would refuse into its body, and says how many.
 func (d Diff) Fit(r Review) (fitting Review, moved int) {
 	fitting = r

@@ -128,6 +128,7 @@ const (
 	RefusedGone      Refusal = "gone"      // it is not there to be removed
 	RefusedDraft     Refusal = "no drafts" // a private repository on a plan without them
 	RefusedUnsettled Refusal = "unsettled" // the forge is still checking whether it can
+	RefusedBehind    Refusal = "behind"    // the branch must contain its base first
 )
 
 // RefusedAs says whether an error is this refusal.

@@ -44,6 +44,7 @@ const (
 	ChecksPending CheckState = "pending"
 	ChecksPassed  CheckState = "passed"
 	ChecksFailed  CheckState = "failed"
+	ChecksAction  CheckState = "action" // a person has to do something on the forge first
 )
 
 // Check is one check or commit status.
@@ -51,6 +52,10 @@ type Check struct {
 	Name  string     `json:"name"`
 	State CheckState `json:"state"`
 	URL   string     `json:"url,omitempty"`
+	// Summary is what it says of itself. Whatever ran has written it.
+	Summary string `json:"summary,omitempty"`
+	// Job is the forge's own job behind it, whose log can be read and which can be run again; 0 if there is none.
+	Job int64 `json:"job,omitempty"`
 }
 
 // Checks is what is known of a commit's checks.
@@ -64,7 +69,7 @@ func Summarise(all []Check) Checks {
 	state := ChecksNone
 	for _, c := range all {
 		switch {
-		case c.State == ChecksFailed || state == ChecksFailed:
+		case c.State == ChecksFailed || c.State == ChecksAction || state == ChecksFailed:
 			state = ChecksFailed
 		case c.State == ChecksPending || state == ChecksPending:
 			state = ChecksPending
@@ -82,7 +87,7 @@ type Branch struct {
 	Repo   string `json:"repo,omitempty"` // owner/name; a fork's differs from the request's
 }
 
-// Pull is a pull request. In a News, Mergeable and Checks were not read.
+// Pull is a pull request. In a News, Mergeable, Behind and Checks were not read.
 type Pull struct {
 	Number    int       `json:"number"`
 	URL       string    `json:"url"`
@@ -92,6 +97,7 @@ type Pull struct {
 	State     State     `json:"state"`
 	Draft     bool      `json:"draft"`
 	Mergeable Mergeable `json:"mergeable,omitempty"`
+	Behind    bool      `json:"behind,omitempty"` // the forge merges only what contains its base
 	Checks    Checks    `json:"checks"`
 	Head      Branch    `json:"head"`
 	Base      Branch    `json:"base"`
@@ -149,8 +155,17 @@ func (n *NewPull) Begin(ctx context.Context, j Journal, repo string, now time.Ti
 	if err != nil {
 		return r, fmt.Errorf("record what is to be opened: %w", err)
 	}
+	r.Seal = j.Seal(r)
 	n.Body = r.Mark(n.Body)
 	return r, nil
+}
+
+// Threads are the threads of a request, read once, so that many can be answered with a write each.
+type Threads interface {
+	// Reply answers in the thread of a line comment, once for each key.
+	Reply(ctx context.Context, to string, p Post) (Posted, error)
+	// Resolve resolves the thread of a line comment, if it is not resolved.
+	Resolve(ctx context.Context, comment string) error
 }
 
 // Post is something to post. Key names the intention: posting again with the same key gives the first post, even after
@@ -298,8 +313,9 @@ type Comment struct {
 	Resolver    string       `json:"resolver,omitempty"` // who resolved its thread
 	// Official says that the forge counts a review, and its lines, as by somebody who may write.
 	Official bool      `json:"official,omitempty"`
-	Own      bool      `json:"own"`              // ours: by recorded id, or by author and recorded marker
-	Edited   bool      `json:"edited,omitempty"` // it was handed out before, with other text
+	Own      bool      `json:"own"`               // ours: by recorded id, or by author and marker
+	Foreign  bool      `json:"foreign,omitempty"` // an account of ours wrote it, with the marker of a cco of another key
+	Edited   bool      `json:"edited,omitempty"`  // it was handed out before, with other text
 	URL      string    `json:"url"`
 	Created  time.Time `json:"created_at"`
 	Updated  time.Time `json:"updated_at"`
@@ -319,15 +335,16 @@ func ParseID(id string) (CommentKind, int64, error) {
 }
 
 // Sort puts comments into the order of their times.
-func Sort(all []Comment) {
-	slices.SortStableFunc(all, func(a, b Comment) int {
-		if c := a.Created.Compare(b.Created); c != 0 {
-			return c
-		}
-		ka, na, _ := ParseID(a.ID)
-		kb, nb, _ := ParseID(b.ID)
-		return cmp.Or(cmp.Compare(rank(ka), rank(kb)), cmp.Compare(na, nb))
-	})
+func Sort(all []Comment) { slices.SortStableFunc(all, Order) }
+
+// Order is the order of two comments: by their times.
+func Order(a, b Comment) int {
+	if c := a.Created.Compare(b.Created); c != 0 {
+		return c
+	}
+	ka, na, _ := ParseID(a.ID)
+	kb, nb, _ := ParseID(b.ID)
+	return cmp.Or(cmp.Compare(rank(ka), rank(kb)), cmp.Compare(na, nb))
 }
 
 // rank puts a review before its own lines, which have the same second.

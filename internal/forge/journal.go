@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -24,10 +25,11 @@ type Record struct {
 	ID      string // "" until it is known to be on the forge
 	URL     string
 	Created time.Time // the last attempt, recorded before it is made
+	Seal    string    // of the marker; made anew each time
 }
 
-// Journal keeps records across crashes. The store has one; Memory is one for tests.
-type Journal interface {
+// Log keeps records across crashes. The store has one.
+type Log interface {
 	// Begin keeps a record unless its key is known, and gives the kept one. Fresh says that it is the new one.
 	Begin(ctx context.Context, r Record) (kept Record, fresh bool, err error)
 	// Try records another attempt, now.
@@ -39,11 +41,25 @@ type Journal interface {
 	ByMarker(ctx context.Context, repo, marker string) (r Record, ok bool, err error)
 }
 
-// The marker that we hide in our posts. Its presence proves nothing, since everyone can copy it.
+// Journal is a log with a key, by which other programs of the same user know what was said.
+type Journal interface {
+	Log
+	// Seal is the seal of a record's marker.
+	Seal(r Record) string
+}
+
+// Keyed is a log with a key. Memory is one for tests.
+type Keyed struct {
+	Log
+	Key
+}
+
+// The marker that we hide in our posts: a nonce, and a seal that holds for this place alone. Everyone can copy it.
 const (
 	markerStart = "<!-- cco:"
 	markerEnd   = " -->"
 	markerLen   = 32
+	sealLen     = 2 * keyLen
 )
 
 // maxWords is a little less than the 65,536 characters that GitHub takes.
@@ -62,29 +78,45 @@ func (r Record) Mark(words string) string {
 	if len(words) > maxWords {
 		words = words[:safetext.Boundary(words, maxWords)] + "\n\n… (cut: a forge takes no more)"
 	}
+	m := marker{nonce: r.Marker, seal: r.Seal}
 	if words == "" {
-		return markerStart + r.Marker + markerEnd
+		return m.String()
 	}
-	return words + "\n\n" + markerStart + r.Marker + markerEnd
+	return words + "\n\n" + m.String()
 }
 
-// Markers finds the markers in raw words.
-func Markers(raw string) []string {
-	var found []string
+// marker is what stands in a post. Older ones have no seal.
+type marker struct{ nonce, seal string }
+
+func (m marker) String() string {
+	if m.seal == "" {
+		return markerStart + m.nonce + markerEnd
+	}
+	return markerStart + m.nonce + "." + m.seal + markerEnd
+}
+
+func markersIn(raw string) (found []marker) {
 	for {
 		_, rest, ok := strings.Cut(raw, markerStart)
 		if !ok {
 			return found
 		}
 		raw = rest
-		if len(rest) < markerLen {
-			return found
-		}
-		if m := rest[:markerLen]; strings.HasPrefix(rest[markerLen:], markerEnd) &&
-			strings.Trim(m, "0123456789abcdef") == "" {
-			found = append(found, m)
+		text, _, ok := strings.Cut(rest[:min(len(rest), markerLen+1+sealLen+len(markerEnd))], markerEnd)
+		nonce, seal, sealed := strings.Cut(text, ".")
+		if ok && len(nonce) == markerLen && strings.Trim(nonce+seal, "0123456789abcdef") == "" &&
+			(len(seal) == sealLen || !sealed) {
+			found = append(found, marker{nonce, seal})
 		}
 	}
+}
+
+// Markers finds the nonces of the markers in raw words.
+func Markers(raw string) (nonces []string) {
+	for _, m := range markersIn(raw) {
+		nonces = append(nonces, m.nonce)
+	}
+	return nonces
 }
 
 // Opened says whether a request with that body was opened for this record; without a record any request counts.
@@ -92,49 +124,100 @@ func (r Record) Opened(raw string) bool {
 	return r.Key == "" || slices.Contains(Markers(raw), r.Marker)
 }
 
+// Reword replaces the words of a post of ours, and leaves its marker.
+func Reword(raw, words string) string {
+	all := markersIn(raw)
+	if len(all) == 0 {
+		return raw
+	}
+	last := all[len(all)-1]
+	return Record{Marker: last.nonce, Seal: last.seal}.Mark(words)
+}
+
 // Unmark removes our marker from our own text, so that nobody sees it.
 func Unmark(raw string) string {
-	for _, m := range Markers(raw) {
-		raw = strings.ReplaceAll(raw, markerStart+m+markerEnd, "")
+	for _, m := range markersIn(raw) {
+		raw = strings.ReplaceAll(raw, m.String(), "")
 	}
 	return strings.TrimRight(raw, "\n ")
 }
 
-// Claim marks the comments that are ours, and removes our markers from them.
+// Claim marks the comments that are ours, and removes our markers from them. Comments must come in their order: of
+// several with one marker only the oldest is ours.
 func Claim(ctx context.Context, j Journal, repo string, c *Comment, raw string, us []string) (err error) {
 	if c.Own, err = Own(ctx, j, repo, *c, raw, us); c.Own {
 		c.Body = Clean(Unmark(raw), MaxBody)
 	}
-	return err
+	if err != nil || c.Own || !among(us, c.Author) {
+		return err
+	}
+	for _, m := range markersIn(raw) {
+		_, known, err := j.ByMarker(ctx, repo, m.nonce)
+		if err != nil {
+			return err
+		}
+		c.Foreign = c.Foreign || m.seal != "" && !known
+	}
+	return nil
+}
+
+func among(us []string, author string) bool {
+	return slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, author) })
 }
 
 // Own says whether a comment on a forge is ours: its id is recorded, or an account of ours wrote it with a marker that
-// is recorded for this very place. The id of one found by its marker is then recorded.
+// is recorded or sealed for this very place. The id of one found by its marker is then recorded, so that a copy of it
+// is not ours.
 func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us []string) (bool, error) {
 	if _, ok, err := j.ByID(ctx, repo, c.ID); err != nil || ok {
 		return ok, err
 	}
-	if !slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, c.Author) }) {
+	if !among(us, c.Author) {
 		return false, nil
 	}
-	for _, m := range Markers(raw) {
-		r, ok, err := j.ByMarker(ctx, repo, m)
+	for _, m := range markersIn(raw) {
+		r, ok, err := find(ctx, j, repo, c, m)
 		if err != nil {
 			return false, err
 		}
 		if !ok || r.Number != c.Number {
 			continue
 		}
-		if r.Kind == InReview && c.Kind == OnLine && (r.ID == "" || r.ID == c.Review) {
-			return true, nil // a line of a review carries the review's marker
-		}
-		below := r.Kind == OnLine && c.Kind == OnPull // a reply that could not be posted in its thread
-		if r.Kind != c.Kind && !below || r.ID != "" && r.ID != c.ID {
+		id := c.ID
+		switch {
+		case r.Kind == InReview && c.Kind == OnLine && c.Review != "":
+			id = c.Review // a line of a review carries the review's marker
+		case r.Kind == c.Kind:
+		case r.Kind == OnLine && c.Kind == OnPull: // a reply that could not be posted in its thread
+		default:
 			continue
 		}
-		return true, j.Finish(ctx, repo, r.Key, c.ID, c.URL)
+		switch {
+		case r.ID == id, r.ID == c.Review && r.ID != "": // a reply may be known by the review that it came with
+			return true, nil
+		case r.ID == "":
+			return true, j.Finish(ctx, repo, r.Key, id, c.URL)
+		}
 	}
 	return false, nil
+}
+
+// find gives the record of a marker. What another program of the same user has posted is recorded when it is first
+// seen.
+func find(ctx context.Context, j Journal, repo string, c Comment, m marker) (Record, bool, error) {
+	r, ok, err := j.ByMarker(ctx, repo, m.nonce)
+	if err != nil || ok {
+		return r, ok, err
+	}
+	for _, kind := range []CommentKind{c.Kind, InReview, OnLine} {
+		r = Record{Key: "elsewhere-" + m.nonce, Repo: repo, Number: c.Number, Kind: kind, Marker: m.nonce,
+			Created: c.Created}
+		if m.seal != "" && hmac.Equal([]byte(m.seal), []byte(j.Seal(r))) {
+			kept, _, err := j.Begin(ctx, r)
+			return kept, true, err
+		}
+	}
+	return Record{}, false, nil
 }
 
 // Once posts a thing that nothing else protects from being posted twice.
@@ -165,6 +248,7 @@ func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 	if err != nil {
 		return Posted{}, fmt.Errorf("record what is to be said: %w", err)
 	}
+	kept.Seal = o.Journal.Seal(kept)
 	if kept.Kind != r.Kind || kept.Number != r.Number {
 		return Posted{}, fmt.Errorf("say: key %q was used for another thing", r.Key)
 	}
@@ -241,9 +325,14 @@ func (o Once) finish(ctx context.Context, r Record, p Posted, err error) (Posted
 
 // Memory is a journal that lasts as long as its process.
 type Memory struct {
+	Key Key // may be empty
+
 	mu  sync.Mutex
 	all []Record
 }
+
+// Seal is the seal of a record's marker.
+func (m *Memory) Seal(r Record) string { return m.Key.Seal(r) }
 
 func (m *Memory) find(is func(Record) bool) (int, bool) {
 	i := slices.IndexFunc(m.all, is)

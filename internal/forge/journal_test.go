@@ -3,6 +3,9 @@ package forge_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +184,68 @@ func TestOwnNeedsMoreThanAMarker(t *testing.T) {
 				t.Errorf("own is %v %v", own, err)
 			}
 		})
+	}
+}
+
+// A seal holds for one host, repository, request and kind, and of several posts with one marker the oldest is ours.
+func TestASealHoldsForOnePlace(t *testing.T) {
+	key := forge.NewKey()
+	rec := forge.Record{Repo: "h/o/r", Number: 1, Kind: forge.OnPull, Marker: forge.NewMarker()}
+	rec.Seal = key.Seal(rec)
+	raw := rec.Mark("x")
+	base := forge.Comment{ID: "comment-9", Kind: forge.OnPull, Number: 1, Author: "ada"}
+	for name, c := range map[string]struct {
+		repo string
+		key  forge.Key
+		do   func(*forge.Comment)
+		own  bool
+	}{
+		"the place":          {"h/o/r", key, func(*forge.Comment) {}, true},
+		"in capitals":        {"H/O/r", key, func(*forge.Comment) {}, true},
+		"another key":        {"h/o/r", forge.NewKey(), func(*forge.Comment) {}, false},
+		"no key":             {"h/o/r", forge.Key{}, func(*forge.Comment) {}, false},
+		"another repository": {"h/o/q", key, func(*forge.Comment) {}, false},
+		"another host":       {"g/o/r", key, func(*forge.Comment) {}, false},
+		"another request":    {"h/o/r", key, func(c *forge.Comment) { c.Number = 2 }, false},
+		"another kind":       {"h/o/r", key, func(c *forge.Comment) { c.Kind, c.ID = forge.OnLine, "line-9" }, false},
+		"another author":     {"h/o/r", key, func(c *forge.Comment) { c.Author = "eve" }, false},
+	} {
+		j, said := &forge.Memory{Key: c.key}, base
+		c.do(&said)
+		own, err := forge.Own(t.Context(), j, c.repo, said, raw, []string{"ada"})
+		if err != nil || own != c.own {
+			t.Errorf("%s: %v %v", name, own, err)
+		}
+		said.ID = "comment-10"
+		if again, err := forge.Own(t.Context(), j, c.repo, said, raw, []string{"ada"}); err != nil || again {
+			t.Errorf("%s: a copy is ours: %v", name, err)
+		}
+	}
+}
+
+func TestAKeyIsMadeOnceAndKept(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	key := must.Get(forge.OpenKey(data))(t)
+	if again := must.Get(forge.OpenKey(data))(t); again.Reveal() != key.Reveal() || len(key.Reveal()) != 64 {
+		t.Error("there are two keys")
+	}
+	if info := must.Get(os.Stat(forge.KeyFile(data)))(t); info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	if shown := fmt.Sprintf("%v %+v %#v %s", key, key, key, key); strings.Contains(shown, key.Reveal()[:8]) {
+		t.Errorf("shown: %s", shown)
+	}
+	other := must.Get(forge.ParseKey(" " + strings.Repeat("0a", 32) + "\n"))(t)
+	must.Do(t, forge.SetKey(data, other))
+	if got := must.Get(forge.OpenKey(data))(t); got.Reveal() != other.Reveal() {
+		t.Error("it was not replaced")
+	}
+	must.Do(t, os.WriteFile(forge.KeyFile(data), []byte("half"), 0o600))
+	if _, err := forge.OpenKey(data); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("a damaged one gives %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(data, ".forge*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
 

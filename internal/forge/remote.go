@@ -74,14 +74,35 @@ func parseSCP(raw string) (Remote, error) {
 	return Remote{Scheme: "https", Host: strings.ToLower(host)}.withPath(path, host+":"+path)
 }
 
-// ParseRepo reads what --repo says: OWNER/NAME on the known host, HOST/OWNER/NAME, or a URL.
+// Move puts a repository on the forge at another address. Groups that are the path of that address are none.
+func (r Remote) Move(scheme, host, prefix string) Remote {
+	prefix = strings.TrimSuffix(prefix, "/")
+	if rest, ok := strings.CutPrefix("/"+r.Owner, prefix+"/"); ok && prefix != "" {
+		r.Owner = rest
+	}
+	r.Scheme, r.Host, r.Prefix = scheme, strings.ToLower(host), prefix
+	return r
+}
+
+// NamesHost says whether what --repo says names a host, and not groups on the known one.
+func NamesHost(text string, host Remote) bool {
+	if strings.Contains(text, "://") || strings.Contains(text, "@") {
+		return true
+	}
+	parts := strings.Split(text, "/")
+	return len(parts) > 2 && (host.Host == "" || strings.ToLower(parts[0]) == host.Host || parts[0] == "localhost" ||
+		strings.ContainsAny(parts[0], ".:"))
+}
+
+// ParseRepo reads what --repo says: OWNER/NAME on the known host, HOST/OWNER/NAME, or a URL. OWNER may be a group
+// within groups.
 func ParseRepo(text string, host Remote) (Remote, error) {
 	if strings.Contains(text, ":") {
 		if strings.Contains(text, "://") || strings.Contains(text, "@") {
 			return ParseRemote(text)
 		}
 	}
-	if parts := strings.Split(text, "/"); len(parts) > 2 {
+	if parts := strings.Split(text, "/"); NamesHost(text, host) {
 		scheme := "https"
 		if host.Host == strings.ToLower(parts[0]) && host.Scheme != "" {
 			scheme = host.Scheme

@@ -71,6 +71,42 @@ func TestRepoFlagTakesNamesAndHosts(t *testing.T) {
 	}
 }
 
+// Guards against groups within groups that are taken for a path below which the forge lives, or for a host that tokens
+// may go to.
+func TestGroupsWithinGroups(t *testing.T) {
+	nested, flat := forge.Row{Nested: true}, forge.Row{}
+	known := forge.Remote{Scheme: "https", Host: "git.example.org", Owner: "x", Name: "y"}
+	for in, want := range map[string]string{
+		"https://git.example.org/group/sub/deep/demo.git": "https://git.example.org group/sub/deep demo",
+		"git@git.example.org:group/sub/demo.git":          "https://git.example.org group/sub demo",
+		"ssh://git@git.example.org:2222/group/sub/demo":   "https://git.example.org group/sub demo",
+		"https://git.example.org/acme/demo":               "https://git.example.org acme demo",
+		"group/sub/demo":                                  "https://git.example.org group/sub demo",
+		"other.example.org/group/sub/demo":                "https://other.example.org group/sub demo",
+	} {
+		r, err := forge.ParseRepo(in, known)
+		r = nested.Place(r)
+		if got := r.Base() + " " + r.Owner + " " + r.Name; err != nil || got != want {
+			t.Errorf("%s: %s %v, want %s", in, got, err, want)
+		}
+	}
+	for text, names := range map[string]bool{"": false, "acme/demo": false, "group/sub/demo": false,
+		"git.example.org/acme/demo": true, "other.example.org/a/b": true, "localhost/a/b": true, "forge:3000/a/b": true,
+		"https://x/a/b": true, "git@x:a/b": true} {
+		if forge.NamesHost(text, known) != names {
+			t.Errorf("%q names a host: %v", text, !names)
+		}
+	}
+	r, err := forge.ParseRemote("https://git.example.org/forge/group/sub/demo")
+	if got := nested.Place(r).Move("http", "Local:80", "/forge/"); err != nil || got.Base() != "http://local:80/forge" ||
+		got.Owner != "group/sub" || got.Name != "demo" {
+		t.Errorf("moved: %+v %v", got, err)
+	}
+	if got := flat.Place(r); got != r {
+		t.Errorf("a forge without groups: %+v", got)
+	}
+}
+
 func TestPlainHTTPIsForThisMachineAlone(t *testing.T) {
 	for base, plain := range map[string]bool{"http://127.0.0.1:3000/a/b": false, "http://localhost/a/b": false,
 		"http://[::1]:3000/a/b":      false,

@@ -62,8 +62,8 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 	if secret == "" {
 		return Event{}, &SignatureError{Why: "no secret is set"}
 	}
-	kinds := all()
-	i := slices.IndexFunc(kinds, func(k kind) bool { return header.Get(k.signature) != "" })
+	kinds := Rows()
+	i := slices.IndexFunc(kinds, func(k Row) bool { return header.Get(k.Signature) != "" })
 	if i < 0 {
 		return Event{}, &SignatureError{Why: "it has no signature (set the same secret on the forge)"}
 	}
@@ -71,9 +71,14 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 	if err != nil {
 		return Event{}, fmt.Errorf("read webhook: %w", err)
 	}
-	if !kinds[i].signed(header.Get(kinds[i].signature), data, secret) {
+	if !kinds[i].Signed(header.Get(kinds[i].Signature), data, secret) {
 		return Event{}, &SignatureError{Why: "its signature does not match"}
 	}
+	return kinds[i].Event(data)
+}
+
+// readEvent reads a webhook in the form that GitHub and Gitea share.
+func readEvent(body []byte) (Event, error) {
 	var p struct {
 		Repository struct {
 			FullName string `json:"full_name"`
@@ -86,7 +91,7 @@ func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) 
 			Number int `json:"number"`
 		} `json:"pull_request"`
 	}
-	if err := json.Unmarshal(data, &p); err != nil {
+	if err := json.Unmarshal(body, &p); err != nil {
 		return Event{}, fmt.Errorf("read webhook: %w", err)
 	}
 	e := Event{Repo: Name(p.Repository.FullName, MaxName), Number: p.Pull.Number}

@@ -28,16 +28,17 @@ const (
 	maxTouched     = 5000
 )
 
-// Commits reads the commits that to adds to from, oldest first, with their trailers and files. More than a few hundred
-// are refused: nobody would read them.
-func (r *Repo) Commits(ctx context.Context, from, to string) ([]CommitText, error) {
-	if err := r.CheckOID(from, to); err != nil {
+// Commits reads the commits that to adds to from and to what is known, oldest first, with their trailers and files.
+// More than a few hundred are refused: nobody would read them.
+func (r *Repo) Commits(ctx context.Context, from, to string, known ...string) ([]CommitText, error) {
+	if err := r.CheckOID(append([]string{from, to}, known...)...); err != nil {
 		return nil, err
 	}
 	var list []CommitText
 	c := r.host.Cmd("log", "-z", "--topo-order", "--reverse", "--no-color", "--no-decorate", "--no-notes",
 		"--encoding=UTF-8", "--no-show-signature",
-		"--no-patch", fmt.Sprintf("--max-count=%d", maxCommitTexts+1), "--format=%H%n%B", from+".."+to, "--")
+		"--no-patch", fmt.Sprintf("--max-count=%d", maxCommitTexts+1), "--format=%H%n%B", "--stdin")
+	c.Stdin = Revisions([]string{to}, append([]string{from}, known...))
 	err := r.host.Scan(ctx, c, 0, func(rec []byte) error {
 		oid, message, _ := strings.Cut(string(rec[:min(len(rec), maxMessage)]), "\n")
 		subject, _, _ := strings.Cut(strings.TrimLeft(message, "\n"), "\n")
@@ -93,4 +94,32 @@ func trailers(message string) []Trailer {
 		list = append(list, Trailer{Key: key, Value: safetext.Line(safetext.Cut(strings.TrimSpace(value), 2000))})
 	}
 	return list
+}
+
+// maxUnpushed bounds a list that only a person reads.
+const maxUnpushed = 50
+
+// Unpushed lists the commits up to base, as short lines, that are neither below the known commit nor on any branch that
+// was fetched from the remote. The newest comes first; after the last that fits comes a line that says so.
+func (r *Repo) Unpushed(ctx context.Context, base, remote, known string) ([]string, error) {
+	if err := r.CheckOID(base); err != nil {
+		return nil, err
+	}
+	args := []string{"log", "-z", "--no-color", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--no-show-signature",
+		"--no-patch", fmt.Sprintf("--max-count=%d", maxUnpushed+1), "--format=%h %s", base, "--not", "--remotes=" + remote}
+	if known != "" && r.CheckOID(known) == nil && r.Has(ctx, known) {
+		args = append(args, known)
+	}
+	var list []string
+	err := r.host.Scan(ctx, r.host.Cmd(append(args, "--")...), 0, func(rec []byte) error {
+		list = append(list, safetext.Line(safetext.Cut(string(rec), 200)))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list commits that were never pushed: %w", err)
+	}
+	if len(list) > maxUnpushed {
+		list[maxUnpushed] = "and older ones"
+	}
+	return list, nil
 }

@@ -36,7 +36,7 @@ type OwnershipError struct{ Dir string }
 func (e *OwnershipError) Error() string {
 	return fmt.Sprintf("repository %s belongs to another user: if you trust it, run `git config --global --add "+
 		"safe.directory %s`",
-		Quote(e.Dir), shellWord(e.Dir))
+		Quote(e.Dir), ShellWord(e.Dir))
 }
 
 // WrongState marks a StateError.
@@ -70,7 +70,7 @@ type MissingObjectsError struct {
 
 func (e *MissingObjectsError) Error() string {
 	return fmt.Sprintf("partial clone lacks %d objects: run `git fetch --refetch --no-filter %s`", e.Missing,
-		shellWord(e.Remote))
+		ShellWord(e.Remote))
 }
 
 // WrongState marks a StateError.

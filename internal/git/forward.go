@@ -50,11 +50,26 @@ func (r *Repo) CanFastForward(ctx context.Context, branch, from, to string) erro
 
 // CheckBranch gives a *BranchNameError for a name that git does not allow.
 func (r *Repo) CheckBranch(ctx context.Context, branch string) error {
+	if plainBranch(branch) {
+		return nil
+	}
 	err := r.host.Run(ctx, nil, "check-ref-format", "refs/heads/"+branch)
 	if err != nil && ctx.Err() == nil || strings.HasPrefix(branch, "-") || branch == "HEAD" {
 		return &BranchNameError{Branch: branch}
 	}
 	return nil
+}
+
+// plainBranch says whether a name has nothing in it that git needs to be asked about.
+func plainBranch(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || strings.HasPrefix(part, "-") || strings.ContainsFunc(part, func(c rune) bool {
+			return c != '-' && c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
+		}) {
+			return false
+		}
+	}
+	return name != "HEAD"
 }
 
 // CreateBranch makes a branch at a commit. One that exists is fast-forwarded, or it is a *BranchExistsError.

@@ -34,7 +34,7 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 	}
 	branch, ok := strings.CutPrefix(ref, "refs/heads/")
 	if !ok {
-		return Head{}, fmt.Errorf("read HEAD: it points at %s, which is no branch", Quote(ref))
+		return Head{}, fmt.Errorf("read HEAD: it points at %s, which is not a branch", Quote(ref))
 	}
 	commit, err := r.Branch(ctx, branch)
 	if _, gone := errors.AsType[*BranchGoneError](err); gone {

@@ -121,31 +121,34 @@ func remoteRef(ctx context.Context, h Host, url, ref string) (string, error) {
 	return "", nil
 }
 
-// pushHost is a git with one transport switched on, to one address.
 func pushHost(o PushOptions) (Host, error) {
-	u, err := url.Parse(o.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return Host{}, errors.New("the address must be http or https, without a user")
-	}
 	for _, oid := range []string{o.Commit, o.Lease} {
 		if oid != "" && !IsOID(oid, 40) && !IsOID(oid, 64) || o.Commit == "" {
 			return Host{}, fmt.Errorf("not a full object id: %s", Quote(oid))
 		}
 	}
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
+	return remoteHost(o.Dir, o.URL, o.User, o.Password)
+}
+
+// remoteHost is a git in a bare repository with one transport switched on, to one address.
+func remoteHost(dir, address, user, password string) (Host, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return Host{}, errors.New("the address must be http or https, without a user")
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
 		return Host{}, err
 	}
-	login := base64.StdEncoding.EncodeToString([]byte(o.User + ":" + o.Password))
+	login := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 	return Bare(dir,
 		Setting{"protocol." + u.Scheme + ".allow", "always"},
-		Setting{"http." + o.URL + ".extraHeader", "Authorization: Basic " + login},
+		Setting{"http." + address + ".extraHeader", "Authorization: Basic " + login},
 		Setting{"http.followRedirects", "false"},
 		Setting{"http.lowSpeedLimit", "1000"},
 		Setting{"http.lowSpeedTime", "60"},
 		// The longest match wins, so no insteadOf of the user's redirects this.
-		Setting{"url." + o.URL + ".insteadOf", o.URL},
-		Setting{"url." + o.URL + ".pushInsteadOf", o.URL},
+		Setting{"url." + address + ".insteadOf", address},
+		Setting{"url." + address + ".pushInsteadOf", address},
 		Setting{"push.gpgSign", "false"},
 		Setting{"push.pushOption", ""},
 	), nil

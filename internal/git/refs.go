@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -34,60 +35,46 @@ func (r *Repo) Refs(ctx context.Context, below ...string) (map[string]Ref, error
 	return refs, nil
 }
 
-// RefSwap is a change of one ref from its present value to a new one. "" stands for no ref.
-type RefSwap struct {
-	Name     string
-	From, To string
-	Keep     string // a new ref that keeps From, "" if nothing need be kept
+// SetRef writes a ref of cco's own.
+func (r *Repo) SetRef(ctx context.Context, name, oid string) error {
+	if err := r.CheckOID(oid); err != nil {
+		return err
+	}
+	if err := r.host.Run(ctx, nil, "update-ref", "--no-deref", name, oid); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
 }
 
-// SwapRef moves, makes or removes a ref if it is still where it was found, and in the same transaction keeps what it
-// held. A symbolic ref is replaced, never followed. A *RefChangedError says that it has moved meanwhile.
-func (r *Repo) SwapRef(ctx context.Context, s RefSwap, why string) error {
-	for _, oid := range []string{s.From, s.To} {
-		if oid != "" {
-			if err := r.CheckOID(oid); err != nil {
-				return err
-			}
-		}
+// DropRef removes a ref of cco's own, if it is there.
+func (r *Repo) DropRef(ctx context.Context, name string) error {
+	if err := r.host.Run(ctx, nil, "update-ref", "--no-deref", "-d", name); err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
 	}
-	var in strings.Builder
-	if s.Keep != "" {
-		in.WriteString("create " + s.Keep + "\x00" + s.From + "\x00")
-	}
-	switch {
-	case s.From == "" && s.To == "":
-		return nil
-	case s.From == "":
-		in.WriteString("create " + s.Name + "\x00" + s.To + "\x00")
-	case s.To == "":
-		in.WriteString("delete " + s.Name + "\x00" + s.From + "\x00")
-	default:
-		in.WriteString("update " + s.Name + "\x00" + s.To + "\x00" + s.From + "\x00")
-	}
-	err := r.host.Run(ctx, strings.NewReader(in.String()), "update-ref", "--no-deref", "-m", why, "--stdin", "-z")
-	return refError(err, s.Name)
+	return nil
 }
 
-// SetSymref makes a ref symbolic for another.
-func (r *Repo) SetSymref(ctx context.Context, name, target, why string) error {
-	for _, n := range []string{name, target} {
-		if !strings.HasPrefix(n, "refs/") {
-			return fmt.Errorf("not a ref: %s", Quote(n))
-		}
+// DropRefAt removes a ref of cco's own that holds oid, and leaves it if it has moved.
+func (r *Repo) DropRefAt(ctx context.Context, name, oid string) error {
+	if err := r.host.Run(ctx, nil, "update-ref", "--no-deref", "-d", name, oid); err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
 	}
-	return refError(r.host.Run(ctx, nil, "symbolic-ref", "-m", why, name, target), name)
+	return nil
 }
 
 // HasObject says whether an object is there.
 func (r *Repo) HasObject(ctx context.Context, oid string) bool {
-	return r.CheckOID(oid) == nil && r.host.Run(ctx, nil, "cat-file", "-e", oid) == nil
+	if r.CheckOID(oid) != nil {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(r.CommonDir, "objects", oid[:2], oid[2:])) // a loose one needs no git
+	return err == nil || r.host.Run(ctx, nil, "cat-file", "-e", oid) == nil
 }
 
 // ConfigFile reads a configuration file alone: what it includes is not read. The file must be one that only we can
 // write, for git would wait for ever on a FIFO.
-func (r *Repo) ConfigFile(ctx context.Context, file string) ([]Setting, error) {
-	out, err := r.host.Out(ctx, "config", "--no-includes", "--file", file, "-z", "--list")
+func (h Host) ConfigFile(ctx context.Context, file string) ([]Setting, error) {
+	out, err := h.Out(ctx, "config", "--no-includes", "--file", file, "-z", "--list")
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
@@ -96,10 +83,10 @@ func (r *Repo) ConfigFile(ctx context.Context, file string) ([]Setting, error) {
 
 // IndexFile lists an index by path: mode, object and stage of each entry, and whether git has been told to ignore its
 // changes. Caches of git are left out. The file must be one that only we can write.
-func (r *Repo) IndexFile(ctx context.Context, file string) (map[string]string, error) {
+func (h Host) IndexFile(ctx context.Context, file string) (map[string]string, error) {
 	entries := map[string]string{}
-	c := r.host.With("GIT_INDEX_FILE="+file).Cmd("ls-files", "-s", "-v", "-z")
-	err := r.host.Scan(ctx, c, 0, func(line []byte) error {
+	c := h.With("GIT_INDEX_FILE="+file).Cmd("ls-files", "-s", "-v", "-z")
+	err := h.Scan(ctx, c, 0, func(line []byte) error {
 		meta, path, ok := strings.Cut(string(line), "\t")
 		if !ok {
 			return fmt.Errorf("unexpected line %s", Quote(Clip(string(line))))
@@ -154,8 +141,8 @@ func (r *Repo) Has(ctx context.Context, commit string) bool {
 }
 
 // Reachable says which of some commits the repository has, with a ref that leads to each. Words that are no ids don't
-// count.
-func (r *Repo) Reachable(ctx context.Context, commits []string) (map[string]bool, error) {
+// count, and neither do refs that match a pattern of without.
+func (r *Repo) Reachable(ctx context.Context, commits []string, without ...string) (map[string]bool, error) {
 	known, err := r.known(ctx, commits)
 	has := map[string]bool{}
 	for _, oid := range known {
@@ -164,7 +151,11 @@ func (r *Repo) Reachable(ctx context.Context, commits []string) (map[string]bool
 	if err != nil || len(known) == 0 {
 		return has, err
 	}
-	out, err := r.host.Feed(ctx, Revisions(known, nil), "rev-list", "--stdin", "--not", "--all")
+	args := []string{"rev-list", "--stdin", "--not"}
+	for _, pattern := range without {
+		args = append(args, "--exclude="+pattern)
+	}
+	out, err := r.host.Feed(ctx, Revisions(known, nil), append(args, "--all")...)
 	for oid := range strings.FieldsSeq(string(out)) {
 		delete(has, oid)
 	}

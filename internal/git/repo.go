@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Repo is a user's repository with a worktree.
@@ -27,7 +28,9 @@ type Repo struct {
 }
 
 // Open finds the repository that dir is in.
-func Open(ctx context.Context, dir string) (*Repo, error) {
+func Open(ctx context.Context, dir string) (*Repo, error) { return openWithin(ctx, dir, passableTime) }
+
+func openWithin(ctx context.Context, dir string, limit time.Duration) (*Repo, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open repository: %w", err)
@@ -39,12 +42,14 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	}
 	h := NewHost(abs)
 	r := &Repo{}
-	if err := r.locate(ctx, h); err != nil {
-		return nil, err
+	soon, cancel := context.WithTimeoutCause(ctx, limit, &WaitError{Path: abs, Does: true})
+	defer cancel()
+	if err := r.locate(soon, h); err != nil {
+		return nil, late(soon, err)
 	}
-	all, err := h.Out(ctx, "config", "-z", "--list")
+	all, err := h.Out(soon, "config", "-z", "--list")
 	if err != nil {
-		return nil, fmt.Errorf("read git config: %w", err)
+		return nil, late(soon, fmt.Errorf("read git config: %w", err))
 	}
 	if r.config, err = withoutOurs(ParseConfig(all)); err != nil {
 		return nil, err
@@ -52,6 +57,14 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	// From here on git does not search for the repository, so files in the directories can't redirect it.
 	r.host = NewHost(r.Top, filtersOff(r.config)...).With("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 	return r, nil
+}
+
+// late gives the cause of an error that came of waiting for too long.
+func late(ctx context.Context, err error) error {
+	if waits, ok := errors.AsType[*WaitError](context.Cause(ctx)); ok {
+		return waits
+	}
+	return err
 }
 
 func (r *Repo) locate(ctx context.Context, h Host) error {

@@ -112,6 +112,33 @@ func fileStat(rec string) FileStat {
 	return f
 }
 
+// Parent is the first parent of a commit, or the empty tree of one that has none.
+func (r *Repo) Parent(ctx context.Context, commit string) (string, error) {
+	if err := r.CheckOID(commit); err != nil {
+		return "", err
+	}
+	line, err := r.host.Line(ctx, "rev-list", "--parents", "--max-count=1", commit, "--")
+	if err != nil {
+		return "", fmt.Errorf("find the parent of %s: %w", Short(commit), err)
+	}
+	if all := strings.Fields(line); len(all) > 1 {
+		return all[1], nil
+	}
+	return r.host.Line(ctx, "hash-object", "-t", "tree", "--stdin")
+}
+
+// TextAt reads the beginning of a file of a commit.
+func (r *Repo) TextAt(ctx context.Context, commit, path string, most int) (string, error) {
+	if err := r.CheckOID(commit); err != nil {
+		return "", err
+	}
+	data, err := r.host.Out(ctx, "cat-file", "blob", commit+":"+path)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", Quote(path), err)
+	}
+	return safetext.Cut(string(data), most), nil
+}
+
 // DiffStyle says who reads a diff.
 type DiffStyle int
 
@@ -120,6 +147,7 @@ const (
 	DiffPlain  DiffStyle = iota // for a terminal: control characters are replaced
 	DiffColour                  // the same with colours
 	DiffRaw                     // for a program, such as git apply: exactly git's bytes, which may be hostile
+	DiffLines                   // the same without what is in binary files, for a program that shows it
 )
 
 // Diff writes the patch from one commit to another.
@@ -130,13 +158,14 @@ func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style Dif
 	h := r.host
 	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv",
 		"--no-color"}
-	if style == DiffRaw {
+	switch style {
+	case DiffRaw:
 		args = append(args, "--binary", "--full-index")
-	} else {
+	case DiffPlain, DiffColour:
 		args = append(args, "--stat", "--patch")
 	}
 	c := h.Cmd(append(args, from, to, "--")...)
-	if style == DiffRaw {
+	if style == DiffRaw || style == DiffLines {
 		c.Stdout = w
 		return h.Finish(ctx, c)
 	}

@@ -29,8 +29,8 @@ func Quote(s string) string {
 // Clip shortens hostile text for a message.
 func Clip(s string) string { return safetext.Cut(s, 120) }
 
-// shellWord quotes s for a command that a person copies.
-func shellWord(s string) string {
+// ShellWord quotes s for a command that a person copies.
+func ShellWord(s string) string {
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%", r)
 	}

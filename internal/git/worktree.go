@@ -59,39 +59,6 @@ func parseWorktrees(out, end string) []Worktree {
 	return list
 }
 
-// AddWorktree makes a worktree in the new directory dir, on the new branch at base.
-func (r *Repo) AddWorktree(ctx context.Context, dir, branch, base string) error {
-	if err := r.CheckOID(base); err != nil {
-		return err
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	if err := r.host.Run(ctx, nil, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, base); err != nil {
-		return fmt.Errorf("add worktree: %w", err)
-	}
-	return nil
-}
-
-// RemoveWorktree removes a worktree. Unless force, it refuses while files in it are changed or untracked. Git reads
-// the worktree's files for that, so the repository must have been opened after the agent's end: the configuration
-// that an agent may have written is taken into account at Open.
-func (r *Repo) RemoveWorktree(ctx context.Context, dir string, force bool) error {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	args := []string{"worktree", "remove"}
-	if force {
-		args = append(args, "--force", "--force") // twice: also when it is locked
-	}
-	if err := r.host.Run(ctx, nil, append(args, "--", dir)...); err != nil {
-		return fmt.Errorf("remove worktree: %w", err)
-	}
-	return nil
-}
-
 const checkedOut = "checked out"
 
 // use says who uses a branch: a worktree that has it checked out, or a rebase or bisect that will come back to it.

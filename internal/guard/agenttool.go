@@ -11,7 +11,7 @@ import (
 func (s tools) agentTool(in fileInput, bad func(string)) {
 	isolation, present, ok := in.text("isolation")
 	if !ok {
-		bad("where the agent is to work is no text")
+		bad("where the agent is to work is not text")
 	}
 	if present {
 		s.Deny(verdict.RuleTool, arg{}, "", "an agent with isolation "+verdict.Clip(isolation, 80)+
@@ -40,7 +40,7 @@ func (s tools) messageTool(in fileInput, bad func(string)) {
 func (s tools) inputTool(in fileInput, bad func(string)) {
 	chars, _, ok := in.text("chars")
 	if !ok {
-		bad("what is to be typed is no text")
+		bad("what is to be typed is not text")
 	}
 	switch strings.Trim(chars, " \r\n\x03\x04") {
 	case "", "y", "n", "Y", "N", "yes", "no":

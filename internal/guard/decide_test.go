@@ -214,6 +214,7 @@ func TestPolicySurvivesJSON(t *testing.T) {
 	s := newSite(t, false)
 	s.policy.Protected, s.policy.Tools, s.policy.AuditSocket, s.policy.Exchange = []string{"/etc/cco"}, []string{"x"},
 		"/run/a.sock", "/exchange/x"
+	s.policy.AuditLog = "/data/guard.log"
 	data, err := json.Marshal(s.policy)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/program"
@@ -18,73 +19,6 @@ type arg = word.Arg
 
 // tools judges the tools that agents have.
 type tools struct{ *program.Judge }
-
-// toolKind is what a tool does, whatever its agent calls it.
-type toolKind uint8
-
-const (
-	toolUnknown toolKind = iota
-	toolShell
-	toolWrite
-	toolPatch
-	toolRead
-	toolFree // touches no file
-	toolAgent
-	toolMessage
-	toolInput
-	toolDenied
-)
-
-// kindOf knows the tools of claude, codex, gemini, opencode, qwen and pi.
-func kindOf(name string) toolKind {
-	switch name {
-	case "Bash", "bash", "shell", "local_shell", "exec_command", "exec", "container.exec", "unified_exec",
-		"run_shell_command", "ShellTool", "execute_command", "PowerShell", "Monitor", "shell_command":
-		return toolShell
-	case "Write", "Edit", "MultiEdit", "NotebookEdit", "write", "edit", "multiedit", "write_file", "replace", "edit_file",
-		"create_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "WriteFile", "EditFile", "insert",
-		"delete_file", "move_file", "notebook_edit", "smart_edit", "insert_edit_into_file":
-		return toolWrite
-	case "apply_patch", "patch", "ApplyPatch":
-		return toolPatch
-	case "Read", "NotebookRead", "Grep", "Glob", "LS", "LSP", "read", "read_file", "read_many_files", "list_directory",
-		"ls", "list", "list_dir", "glob", "grep", "grep_files", "search_file_content", "grep_search", "ripgrep", "find",
-		"lsp", "view_image", "codesearch", "read_folder", "ReadFile", "ReadManyFiles", "FindFiles", "SearchText", "lsp_hover",
-		"lsp_diagnostics":
-		return toolRead
-	case "TodoWrite", "TodoRead", "WebFetch", "WebSearch", "ExitPlanMode", "EnterPlanMode", "exit_plan_mode",
-		"enter_plan_mode", "AskUserQuestion", "Skill", "SlashCommand", "BashOutput", "KillShell", "KillBash", "TaskOutput",
-		"TaskStop", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet",
-		"ListMcpResources", "ListMcpResourcesTool", "ReadMcpResource", "ReadMcpResourceTool", "ToolSearch",
-		"DeferredToolPlaceholder", "StructuredOutput", "ReportFindings", "ListAgents", "CronList", "ScheduleWakeup", "Brief",
-		"Sleep",
-		"todowrite", "todoread", "webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "task", "skill",
-		"question", "invalid", "batch_todo", "plan", "plan_enter", "plan_exit",
-		"update_plan", "write_todos", "todo_write", "activate_skill", "ask_user", "get_internal_docs",
-		"codebase_investigator", "cli_help", "complete_task", "delegate_to_agent", "invoke_agent", "update_topic",
-		"list_background_processes", "read_background_output",
-		"request_user_input", "request_user_input_async", "get_goal", "create_goal", "update_goal", "spawn_agent", "wait",
-		"wait_agent", "close_agent", "send_input", "send_message", "resume_agent", "followup_task", "interrupt_agent",
-		"list_agents", "sleep", "curr_time",
-		"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "write_stdin_poll", "tool_search":
-		return toolFree
-	case "Task", "Agent":
-		return toolAgent
-	case "SendMessage":
-		return toolMessage
-	case "write_stdin":
-		return toolInput
-	case "save_memory", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "Config", "Workflow":
-		return toolDenied
-	}
-	// Codex writes a namespace and the name of a tool in it as one word.
-	for _, space := range [...]string{"clock", "collaboration", "multi_agent_v1"} {
-		if rest, ok := strings.CutPrefix(name, space); ok && kindOf(rest) == toolFree {
-			return toolFree
-		}
-	}
-	return toolUnknown
-}
 
 // fileInput is an object in whose fields tools name files and commands. Names
 // are matched exactly: a decoder that ignores case would let a second spelling
@@ -125,41 +59,41 @@ func (s tools) tool(call Call) {
 	if call.Cwd == "" || !strings.HasPrefix(call.Cwd, "/") {
 		bad("the call names no absolute working directory")
 	}
-	kind := kindOf(call.Tool)
-	if slices.Contains(s.Policy.Tools, call.Tool) && kind == toolUnknown {
-		kind = toolFree
+	kind := roster.KindOf(call.Tool)
+	if slices.Contains(s.Policy.Tools, call.Tool) && kind == roster.UnknownTool {
+		kind = roster.FreeTool
 	}
 	switch kind {
-	case toolUnknown:
+	case roster.UnknownTool:
 		s.Deny(verdict.RuleTool, arg{}, "", "the guard does not know the tool "+verdict.Clip(call.Tool, 80),
 			"use the shell and file tools, or ask the user to name it in the policy")
-	case toolDenied:
+	case roster.DeniedTool:
 		s.Deny(verdict.RuleTool, arg{}, "", "the tool "+call.Tool+
 			" works outside the workspace, or starts what the guard can't follow", "work with the shell and in files below "+
 			s.Workspace())
 	}
-	if kind == toolFree || kind == toolRead {
+	if kind == roster.FreeTool || kind == roster.ReadTool {
 		return // nothing that it is given is written
 	}
 	in := fileInput(call.Input)
-	if _, err := jsontext.String(string(in)); err == nil && kind == toolPatch {
+	if _, err := jsontext.String(string(in)); err == nil && kind == roster.PatchTool {
 		in = `{"input":` + in + `}`
 	}
 	if !in.isObject() {
 		bad("the input of " + call.Tool + " is not what that tool takes")
 	}
 	switch kind {
-	case toolShell:
+	case roster.ShellTool:
 		s.shellTool(in, bad)
-	case toolWrite:
+	case roster.WriteTool:
 		s.writeTool(in, bad)
-	case toolPatch:
+	case roster.PatchTool:
 		s.patchTool(in, bad)
-	case toolAgent:
+	case roster.AgentTool:
 		s.agentTool(in, bad)
-	case toolMessage:
+	case roster.MessageTool:
 		s.messageTool(in, bad)
-	case toolInput:
+	case roster.InputTool:
 		s.inputTool(in, bad)
 	}
 }
@@ -169,7 +103,7 @@ func (s tools) shellTool(in fileInput, bad func(string)) {
 	for _, name := range []string{"workdir", "directory", "dir_path", "cwd"} {
 		dir, present, ok := in.text(name)
 		if !ok {
-			bad("the directory of the call is no text")
+			bad("the directory of the call is not text")
 		}
 		if present && dir != "" {
 			s.MoveTo(arg{Text: s.Homed(dir)}, false)

@@ -5,6 +5,7 @@ package inside
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,9 +32,14 @@ type Job struct {
 	// the size of the largest leftover file that is taken; 100 MiB by default
 	MaxFile int64 `json:"max_file,omitempty"`
 	NoWip   bool  `json:"no_wip,omitempty"` // leave leftovers where they are
-	Shared  bool  `json:"shared,omitempty"` // a worktree of the user's own repository: nothing is bundled
+	Whole   bool  `json:"whole,omitempty"`  // also what comes before the base, which the host no longer has
+
+	// Confined says that nothing keeps the workspace's repository from being one of the user's: it is used only if all of
+	// it is in the workspace.
+	Confined bool `json:"confined,omitempty"`
 
 	leftTime time.Duration // the time limit for leftovers
+	readTime time.Duration // and for reading settings
 }
 
 // These are the files of an exchange directory.
@@ -93,8 +99,10 @@ func ReadJob(r io.Reader) (Job, error) {
 // off: not for safety, which the box provides, but so that publishing does not hang or lie.
 type repo struct {
 	dir    string
+	bare   bool
 	gitDir string      // replaces the directory's own
 	index  string      // replaces the repository's index file
+	names  string      // of its settings, if they were read
 	off    [][2]string // more configuration that overrides the agent's
 	env    []string
 }
@@ -124,7 +132,10 @@ func (r repo) cmd(args ...string) proc.Cmd {
 	}
 	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(above)))
 	if r.gitDir != "" {
-		env = append(env, "GIT_DIR="+r.gitDir, "GIT_WORK_TREE="+r.dir)
+		env = append(env, "GIT_DIR="+r.gitDir)
+	}
+	if !r.bare {
+		env = append(env, "GIT_WORK_TREE="+r.dir) // whatever core.worktree and core.bare say
 	}
 	if r.index != "" {
 		env = append(env, "GIT_INDEX_FILE="+r.index)
@@ -132,9 +143,27 @@ func (r repo) cmd(args ...string) proc.Cmd {
 	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: r.dir, Env: append(env, r.env...)}
 }
 
-func (r repo) run(ctx context.Context, args ...string) error { return proc.Run(ctx, r.cmd(args...)) }
+func (r repo) run(ctx context.Context, args ...string) error {
+	return withoutHints(proc.Run(ctx, r.cmd(args...)))
+}
 
 func (r repo) line(ctx context.Context, args ...string) (string, error) {
 	out, err := proc.Output(ctx, r.cmd(args...))
-	return strings.TrimSpace(string(out)), err
+	return strings.TrimSpace(string(out)), withoutHints(err)
+}
+
+// withoutHints takes git's advice out of an error: some of its commands ignore the settings that switch it off.
+func withoutHints(err error) error {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	if !ok {
+		return err
+	}
+	var words strings.Builder
+	for line := range strings.Lines(exit.Stderr) {
+		if !strings.HasPrefix(line, "hint:") {
+			words.WriteString(line)
+		}
+	}
+	exit.Stderr = words.String()
+	return err
 }

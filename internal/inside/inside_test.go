@@ -282,7 +282,6 @@ func TestFilesAreKeptWhereTheRepositoryIsBroken(t *testing.T) {
 	for name, ruin := range map[string]func(git string) error{
 		"gone":       os.RemoveAll,
 		"a file":     func(git string) error { return errors.Join(os.RemoveAll(git), os.WriteFile(git, []byte("x"), 0o600)) },
-		"no HEAD":    func(git string) error { return os.Remove(filepath.Join(git, "HEAD")) },
 		"no objects": func(git string) error { return os.RemoveAll(filepath.Join(git, "objects")) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,9 @@ func keep(ctx context.Context, work repo, j Job, r *Result, head, staged string)
 	}
 	k.worktrees(ctx)
 	k.refs(ctx)
-	k.halfway(adminDir(j.Workspace))
+	if k.gitDir == "" {
+		k.halfway(adminDir(j.Workspace))
+	}
 	k.peel(ctx)
 	k.fresh(ctx)
 	k.reflogs(ctx)
@@ -85,7 +87,7 @@ func (k *keeping) refs(ctx context.Context) {
 		k.reportLost("its refs can't be listed: %v", err)
 		return
 	}
-	stash := false
+	stash := ""
 	for line := range strings.Lines(out) {
 		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch {
@@ -93,18 +95,22 @@ func (k *keeping) refs(ctx context.Context) {
 		case ref == "refs/cco" || strings.HasPrefix(ref, "refs/cco/"):
 			k.old, k.drop = append(k.old, oid), append(k.drop, ref)
 		case ref == "refs/stash":
-			stash = true
+			stash = oid
 		default:
 			k.all = append(k.all, found{keptName(ref, oid), ref, oid})
 		}
 	}
-	if !stash {
+	if stash == "" {
 		return
 	}
 	if out, err = k.text(ctx, nil, "rev-list", "--walk-reflogs", "refs/stash"); err != nil {
 		k.reportLost("its stashes can't be read: %v", err)
 	}
-	for i, oid := range strings.Fields(out) {
+	all := strings.Fields(out)
+	if !slices.Contains(all, stash) {
+		all = slices.Insert(all, 0, stash) // its reflog is empty, or tells something else
+	}
+	for i, oid := range all {
 		k.all = append(k.all, found{fmt.Sprintf("stash/%d", i), fmt.Sprintf("stash@{%d}", i), oid})
 	}
 }
@@ -142,6 +148,9 @@ func isHex(s string) bool {
 
 // peel turns the targets of refs into commits: a tag into its target, a file or directory into a new commit.
 func (k *keeping) peel(ctx context.Context) {
+	saved := func(oid string) bool { return slices.Contains(k.not, oid) }
+	k.all = slices.DeleteFunc(k.all, func(f found) bool { return saved(f.oid) })
+	k.old = slices.DeleteFunc(k.old, saved)
 	var in strings.Builder
 	for _, f := range k.all {
 		in.WriteString(f.oid + "^{}\n")
@@ -391,7 +400,7 @@ func (r repo) text(ctx context.Context, in io.Reader, args ...string) (string, e
 	c := r.cmd(args...)
 	out := &limited{max: maxListed}
 	c.Stdin, c.Stdout = in, out
-	err := proc.Run(ctx, c)
+	err := withoutHints(proc.Run(ctx, c))
 	if out.full {
 		err = errors.New("it is too much")
 	}
@@ -414,7 +423,10 @@ func (l *limited) Write(p []byte) (int, error) {
 }
 
 // readSmall reads a file of the agent's that must be small.
-func readSmall(path string) (string, error) {
+func readSmall(path string) (string, error) { return readUpTo(path, 4<<10) }
+
+// readUpTo reads the beginning of a file of the agent's.
+func readUpTo(path string, most int64) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return "", err
@@ -423,6 +435,6 @@ func readSmall(path string) (string, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", errors.Join(err, errors.New("not a file"))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	data, err := io.ReadAll(io.LimitReader(f, most))
 	return string(data), err
 }

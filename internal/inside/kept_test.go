@@ -58,6 +58,10 @@ func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
 				stash(f, w, text)
 			}
 		}, "a.txt", []string{"one", "two", "three"}},
+		{"a stash that no reflog knows", func(f *fixture, w string) {
+			stash(f, w, "one")
+			f.git(w, "reflog", "expire", "--expire=now", "--all")
+		}, "a.txt", []string{"one"}},
 		{"what was staged or untracked in a stash", func(f *fixture, w string) {
 			f.write(w, "new.txt", "untracked")
 			f.git(w, "stash", "-q", "-u")
@@ -191,6 +195,12 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 			f.commit(inner, "x")
 			side(f, w, "good.txt")
 		}, "inner", []string{"good.txt"}},
+		{"files in what the index calls a submodule", func(f *fixture, w string) {
+			side(f, w, "good.txt")
+			must.Do(f.t, os.Mkdir(filepath.Join(w, "data"), 0o700))
+			f.write(w, "data/un", "un")
+			f.git(w, "update-index", "--add", "--cacheinfo", "160000,"+f.job.Base+",data")
+		}, "data", []string{"good.txt"}},
 		{"a repository inside without a commit", func(f *fixture, w string) {
 			inner := filepath.Join(w, "inner")
 			must.Do(f.t, os.Mkdir(inner, 0o700))

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // defaultMost is the default for the size of the largest file that is kept.
@@ -31,25 +33,27 @@ func (f largeFile) words(most int64) string {
 }
 
 // large finds the files that git add would read and that are too large. With a fresh index it checks every file;
-// otherwise git knows by size and times which have changed.
-func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeFile, err error) {
+// otherwise git knows by size and times which have changed, and there may be none.
+func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeFile, none bool, err error) {
 	tracked := "-m"
 	if fresh {
 		tracked = "-c"
 	}
-	out, err := r.text(ctx, nil, "ls-files", "-z", "-o", tracked, "--exclude-standard")
-	if err != nil {
-		return nil, ctx.Err() // git add reports it
+	c := r.cmd("ls-files", "-z", "-o", tracked, "--exclude-standard")
+	words, out := &proc.Tail{Max: 4 << 10}, &limited{max: maxListed}
+	c.Stdout, c.Stderr = out, words
+	if err := proc.Run(ctx, c); err != nil {
+		return nil, false, ctx.Err() // git add reports it
 	}
 	seen := map[string]bool{}
-	for name := range strings.SplitSeq(out, "\x00") {
+	for name := range strings.SplitSeq(out.String(), "\x00") {
 		info, err := os.Lstat(filepath.Join(r.dir, name))
 		if err == nil && info.Mode().IsRegular() && info.Size() > most && !seen[name] {
 			seen[name] = true
 			found = append(found, largeFile{name, info.Size()})
 		}
 	}
-	return found, nil
+	return found, !fresh && out.Len() == 0 && words.String() == "", nil
 }
 
 // unstage takes files that are too large out of the index again, if an agent has staged them itself.

@@ -1,13 +1,18 @@
 package inside
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // maxPrograms is the limit of configured filters that are switched off: more would not fit into an environment.
@@ -21,6 +26,8 @@ func quiet() [][2]string {
 		{"commit.gpgSign", "false"}, {"log.showSignature", "false"}, {"advice.addEmbeddedRepo", "false"},
 		{"advice.graftFileDeprecated", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
 		{"core.sshCommand", "false"}, {"core.askPass", ""}, {"credential.helper", ""}, {"protocol.allow", "never"},
+		{"core.fileMode", "true"}, {"core.ignoreCase", "false"}, {"core.symlinks", "true"},
+		{"core.autocrlf", "false"}, {"core.eol", "native"}, {"core.safecrlf", "false"}, {"core.precomposeUnicode", "false"},
 		{"core.excludesFile", "/dev/null"}, {"core.attributesFile", "/dev/null"}, {"mailmap.file", "/dev/null"},
 	}
 	// Nothing here needs a transport. If an object is missing, git would fetch it with a program that the agent names.
@@ -33,15 +40,16 @@ func quiet() [][2]string {
 // calm switches off the filters that the repository configures: files are kept unchanged, and no filter program can
 // hang or refuse them.
 func (r repo) calm(ctx context.Context) (repo, error) {
-	out, err := r.text(ctx, nil, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
-	if err != nil && out == "" {
-		return r, ctx.Err() // there are none
+	if r.names == "" {
+		if err := r.readSettings(ctx, Job{}); err != nil {
+			return r, err
+		}
 	}
 	seen := map[string]bool{}
-	for key := range strings.SplitSeq(out, "\x00") {
-		name := strings.TrimPrefix(key, "filter.")
+	for key := range strings.SplitSeq(r.names, "\x00") {
+		name, ok := strings.CutPrefix(key, "filter.")
 		dot := strings.LastIndexByte(name, '.')
-		if dot < 0 || seen[name[:dot]] {
+		if !ok || dot < 0 || seen[name[:dot]] {
 			continue
 		}
 		name = name[:dot]
@@ -55,65 +63,63 @@ func (r repo) calm(ctx context.Context) (repo, error) {
 	return r, nil
 }
 
-// maxIncludes is how many settings files are looked at, one included by another. Git gives up at a depth of ten.
-const maxIncludes = 100
-
-// dropIncludes removes from the workspace's own settings what includes anything but a file: git would wait for a FIFO
-// forever.
-func dropIncludes(ctx context.Context, j Job) {
-	if j.Shared {
-		return // out of the agent's reach
-	}
-	admin := filepath.Join(j.Workspace, ".git")
-	more, _ := filepath.Glob(filepath.Join(admin, "worktrees", "*", "config.worktree")) // the pattern is right
-	for _, name := range append(more, filepath.Join(admin, "config"), filepath.Join(admin, "config.worktree")) {
-		for _, kv := range included(ctx, name) {
-			if left := maxIncludes; waits(ctx, name, kv[1], &left) {
-				_, _ = settings(ctx, name, "--unset-all", kv[0]) // if it stays, the time limit ends the wait
-			}
-		}
-	}
+// withoutAttributes puts aside the attributes that only the repository itself has, until its result is called: they
+// come with no commit, and would change the ends of lines and more of what is saved.
+func (r repo) withoutAttributes() (back func()) {
+	name := filepath.Join(commonDir(cmp.Or(r.gitDir, adminDir(r.dir))), "info", "attributes")
+	aside := name + ".cco-aside"
+	_ = os.Rename(name, aside) // usually there are none
+	return func() { _ = os.Rename(aside, name) }
 }
 
-// waits says whether git would wait for a file that settings include, or for one that is included there.
-func waits(ctx context.Context, by, name string, left *int) bool {
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		name = filepath.Join(os.Getenv("HOME"), rest)
-	} else if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(by), name)
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return false
-	}
-	if *left--; !info.Mode().IsRegular() || *left < 0 {
-		return true
-	}
-	for _, kv := range included(ctx, name) {
-		if waits(ctx, name, kv[1], left) {
+// promises says whether settings make git silent about objects that are not there.
+func (r repo) promises() bool {
+	for key := range strings.SplitSeq(r.names, "\x00") {
+		if key == "extensions.partialclone" || strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
 			return true
 		}
 	}
 	return false
 }
 
-// included are the keys and values of a settings file that include others.
-func included(ctx context.Context, name string) (list [][2]string) {
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+// These limit what settings can make of reading them.
+const (
+	readTime    = 20 * time.Second
+	maxSettings = 1 << 20 // bytes, of the names in them
+)
+
+// legible gives a workspace's repository new settings if git can't read those that it has. There are more ways to
+// make git wait for a FIFO than can be looked for: an include by a condition, by another file, by the name of a user.
+func (r *repo) legible(ctx context.Context, j Job) error {
+	dir := commonDir(adminDir(j.Workspace))
+	name := filepath.Join(dir, "config")
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	out, _ := settings(ctx, name, "-z", "--get-regexp", `^include(if\..*)?\.path$`) // there may be none
-	for entry := range strings.SplitSeq(out, "\x00") {
-		if key, value, ok := strings.Cut(entry, "\n"); ok {
-			list = append(list, [2]string{key, value})
+	if err == nil && info.Mode().IsRegular() {
+		if err := r.readSettings(ctx, j); err == nil || ctx.Err() != nil {
+			return err
 		}
 	}
-	return list
+	_ = os.Chmod(dir, 0o700) // the agent may have closed it
+	aside := name + ".cco-unread"
+	if err := errors.Join(tree.Remove(aside), os.Rename(name, aside)); err != nil {
+		return err
+	}
+	return replace(name, []byte(configText(j)))
 }
 
-// settings reads or changes one settings file, without those of a repository.
-func settings(ctx context.Context, name string, args ...string) (string, error) {
-	cmd := repo{dir: "/", gitDir: "/dev/null/none"}.cmd(append([]string{"config", "--file", name}, args...)...)
-	out, err := proc.Output(ctx, cmd)
-	return string(out), err
+// readSettings makes git read all settings of a repository, and remembers their names.
+func (r *repo) readSettings(ctx context.Context, j Job) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.readTime, readTime))
+	defer cancel()
+	c := r.cmd("config", "--list", "--name-only", "-z")
+	out := &limited{max: maxSettings}
+	c.Stdout = out
+	if err := proc.Run(ctx, c); err != nil {
+		return fmt.Errorf("its settings can't be read: %w", err)
+	}
+	r.names = out.String()
+	return nil
 }

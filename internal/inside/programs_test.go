@@ -12,6 +12,24 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
+// workedIn is a workspace with one commit of the agent's.
+func workedIn(t *testing.T) (f *fixture, workspace, head string) {
+	t.Helper()
+	f = newFixture(t)
+	f.send()
+	f.receive()
+	f.write(f.job.Workspace, "b.txt", "b")
+	return f, f.job.Workspace, f.commit(f.job.Workspace, "work")
+}
+
+// setTrap makes a program that notes that it was run.
+func setTrap(t *testing.T) string {
+	t.Helper()
+	trap := filepath.Join(t.TempDir(), "trap")
+	must.Do(t, os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"), 0o700)) // a program
+	return trap
+}
+
 // Guards against publishing that runs, waits for or fails because of a program that the agent has configured.
 func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 	filter := func(key string) func(*fixture, string, string) {
@@ -53,17 +71,8 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFixture(t)
-			f.send()
-			f.receive()
-			w := f.job.Workspace
-			f.write(w, "b.txt", "b")
-			head := f.commit(w, "work")
-			trap := filepath.Join(t.TempDir(), "trap")
-			if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"),
-				0o700); err != nil { // a program
-				t.Fatal(err)
-			}
+			f, w, head := workedIn(t)
+			trap := setTrap(t)
 			c.agent(f, w, trap)
 			f.write(w, "left.txt", "left")
 			_ = os.Remove(trap + ".ran")
@@ -80,31 +89,94 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 
 // Guards against settings that name a FIFO, for which git waits: nothing came back, and nothing could be ended.
 func TestPublishWaitsForNoFIFO(t *testing.T) {
+	include := func(name string) string { return "[include]\n\tpath = \"" + name + "\"\n" }
 	for name, agent := range map[string]func(f *fixture, w, fifo string){
 		"included":         func(f *fixture, w, fifo string) { f.git(w, "config", "include.path", fifo) },
 		"on a condition":   func(f *fixture, w, fifo string) { f.git(w, "config", "includeIf.gitdir:/.path", fifo) },
 		"excludes":         func(f *fixture, w, fifo string) { f.git(w, "config", "core.excludesFile", fifo) },
 		"attributes":       func(f *fixture, w, fifo string) { f.git(w, "config", "core.attributesFile", fifo) },
-		"of a worktree":    func(f *fixture, w, fifo string) { f.write(w, ".git/config.worktree", "[include]\npath="+fifo) },
-		"in what is named": func(f *fixture, w, fifo string) { f.write(w, ".git/more", "[include]\n\tpath = "+fifo) },
+		"of a worktree":    func(f *fixture, w, fifo string) { f.write(w, ".git/config.worktree", include(fifo)) },
+		"in what is named": func(f *fixture, w, fifo string) { f.write(w, ".git/more", include(fifo)) },
+		"by git's place":   func(f *fixture, w, fifo string) { f.write(w, ".git/more", include("%(prefix)/../../.."+fifo)) },
+		"by a user's home": func(f *fixture, w, fifo string) { f.write(w, ".git/more", include("~root/.."+fifo)) },
+		"while locked": func(f *fixture, w, fifo string) {
+			f.git(w, "config", "include.path", fifo)
+			must.Do(f.t, os.Mkdir(filepath.Join(w, ".git/config.lock"), 0o700))
+		},
+		"in a closed directory": func(f *fixture, w, fifo string) {
+			f.git(w, "config", "include.path", fifo)
+			must.Do(f.t, os.Chmod(filepath.Join(w, ".git"), 0o500)) // only to be read
+		},
+		"by a link": func(f *fixture, w, fifo string) {
+			f.git(w, "config", "include.path", fifo)
+			must.Do(f.t, os.Rename(filepath.Join(w, ".git/config"), filepath.Join(w, "../config")))
+			must.Do(f.t, os.Symlink("../../config", filepath.Join(w, ".git/config")))
+		},
+		"of a repository elsewhere": func(f *fixture, w, fifo string) {
+			f.git(w, "config", "include.path", fifo)
+			must.Do(f.t, os.Rename(filepath.Join(w, ".git"), filepath.Join(w, "../real")))
+			f.write(w, ".git", "gitdir: ../real\n")
+		},
+		"in a common directory": func(f *fixture, w, fifo string) {
+			f.git(w, "config", "include.path", fifo)
+			common := filepath.Join(w, "../common")
+			must.Do(f.t, os.Mkdir(common, 0o700))
+			for _, name := range []string{"objects", "refs", "config", "packed-refs", "logs"} {
+				must.Do(f.t, os.Rename(filepath.Join(w, ".git", name), filepath.Join(common, name)))
+			}
+			f.write(w, ".git/commondir", "../../common\n")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.send()
-			f.receive()
-			w := f.job.Workspace
-			f.write(w, "b.txt", "b")
-			head := f.commit(w, "work")
+			f, w, head := workedIn(t)
+			f.job.readTime = 500 * time.Millisecond
 			f.write(w, "left.txt", "left")
 			f.git(w, "config", "extensions.worktreeConfig", "true")
 			f.git(w, "config", "include.path", "more")
 			fifo := filepath.Join(t.TempDir(), "fifo")
 			must.Do(t, syscall.Mkfifo(fifo, 0o600))
 			agent(f, w, fifo)
-			if r := f.publish(); r.Head != head || len(r.Lost) > 0 || !f.has("left.txt", "left") {
+			if r := f.publish(); r.Head != head || len(r.Lost) > 0 || r.Salvaged || !f.has("left.txt", "left") {
 				t.Errorf("%+v", r)
 			}
 		})
+	}
+}
+
+// Guards against settings that take git so long, or break it so, that no commit comes back.
+func TestPublishNeedsNoneOfTheSettings(t *testing.T) {
+	for name, text := range map[string]string{
+		"huge":            strings.Repeat("[a]\n\tb = c\n", 2_000_000),
+		"many includes":   strings.Repeat("[include]\n\tpath = none\n", 100_000),
+		"a circle":        strings.Repeat("[includeIf \"gitdir:/nowhere\"]\n\tpath = config\n", 2),
+		"no settings":     "[bro ken\n",
+		"what never ends": "[include]\n\tpath = ../../../../../../../../../../../../dev/zero\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, w, head := workedIn(t)
+			f.write(w, "left.txt", "left")
+			config := filepath.Join(w, ".git/config")
+			f.write(w, ".git/config", string(must.Get(os.ReadFile(config))(t))+text)
+			if r := f.publish(); r.Head != head || len(r.Lost) > 0 || r.Salvaged || !f.has("left.txt", "left") {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// Guards against a worktree whose settings hold up all that is beside the branch.
+func TestPublishWaitsForNoWorktree(t *testing.T) {
+	f, w, head := workedIn(t)
+	f.job.readTime = 3 * time.Second
+	f.git(w, "config", "extensions.worktreeConfig", "true")
+	f.git(w, "worktree", "add", "-q", "--detach", "inner")
+	f.git(w, "branch", "side", f.git(w, "commit-tree", "-m", "side", "HEAD^{tree}"))
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	must.Do(t, syscall.Mkfifo(fifo, 0o600))
+	f.write(w, ".git/worktrees/inner/config.worktree", "[include]\n\tpath = "+fifo+"\n")
+	r := f.publish()
+	if r.Head != head || r.Rest == nil || !strings.HasPrefix(strings.Join(r.Lost, "\n"), "worktree inner: ") {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -123,12 +195,7 @@ func TestPublishGivesCommitsWithoutLeftovers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.send()
-			f.receive()
-			w := f.job.Workspace
-			f.write(w, "b.txt", "b")
-			head := f.commit(w, "work")
+			f, w, head := workedIn(t)
 			f.write(w, "left.txt", "left")
 			agent(f, w)
 			r := f.publish()
@@ -148,16 +215,12 @@ func TestPublishFollowsTheRealHistory(t *testing.T) {
 		"replacements": func(f *fixture, w, head, side string) { f.git(w, "replace", "--graft", head, f.job.Base, side) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.send()
-			f.receive()
-			w := f.job.Workspace
-			f.git(w, "checkout", "-q", "-b", "side")
+			f, w, head := workedIn(t)
+			f.git(w, "checkout", "-q", "-b", "side", "HEAD^")
 			f.write(w, "side.txt", "side")
 			side := f.commit(w, "side")
 			f.git(w, "checkout", "-q", "main")
-			f.write(w, "b.txt", "b")
-			bend(f, w, f.commit(w, "work"), side)
+			bend(f, w, head, side)
 			if r := f.publish(); !f.has("side.txt", "side") || !f.has("b.txt", "b") || len(r.Lost) > 0 {
 				t.Errorf("%+v", r)
 			}
@@ -167,16 +230,9 @@ func TestPublishFollowsTheRealHistory(t *testing.T) {
 
 // Guards against git asking a repository inside for its state, which it does without our configuration.
 func TestPublishRunsNoProgramOfARepositoryInside(t *testing.T) {
-	f := newFixture(t)
-	f.send()
-	f.receive()
-	w := f.job.Workspace
+	f, w, _ := workedIn(t)
 	inner := filepath.Join(w, "inner")
-	trap := filepath.Join(t.TempDir(), "trap")
-	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho ran >> \"$0.ran\"\nexit 1\n"),
-		0o700); err != nil { // a program
-		t.Fatal(err)
-	}
+	trap := setTrap(t)
 	must.Do(t, os.Mkdir(inner, 0o700))
 	f.git(inner, "init", "-q")
 	f.write(inner, "x", "x")

@@ -1,7 +1,6 @@
 package inside
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,9 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/tree"
 )
 
@@ -40,25 +39,45 @@ func Publish(ctx context.Context, j Job) error {
 	return nil
 }
 
-func collect(ctx context.Context, j Job) (Result, error) {
-	unlock(j)
-	dropIncludes(ctx, j)
-	work := repo{dir: j.Workspace}
-	r := Result{Session: j.Session, Base: j.Base, NoWip: j.NoWip}
-	at, err := place{}, sweep(j)
-	if err == nil {
-		at, err = findHead(ctx, work, j)
+// collect takes the work out of the agent's repository. Where that fails for any reason, it comes from a new one with
+// the agent's objects and refs but none of its settings, and where that fails too from one with the store's objects.
+func collect(ctx context.Context, j Job) (r Result, err error) {
+	if info, err := os.Lstat(j.Workspace); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+		_ = os.Chmod(j.Workspace, 0o700) // the agent may have closed it; git complains about what it can't read
 	}
+	defer feedPipes(ctx, j)()
+	work := repo{dir: j.Workspace}
+	astray := sweep(j)
+	if err = astray; err == nil {
+		unlock(j)
+		err = errors.Join(usable(j), work.legible(ctx, j))
+	}
+	if err == nil {
+		r, err = gather(ctx, work, j, Result{})
+	}
+	for _, objects := range []bool{true, false} {
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		if objects && astray != nil {
+			continue
+		}
+		var again error
+		if r, again = anew(ctx, j, objects); again != nil {
+			err = errors.Join(err, again)
+		} else {
+			err = nil
+		}
+	}
+	return r, err
+}
+
+// gather finds the work in a repository, and writes it into the exchange directory.
+func gather(ctx context.Context, work repo, j Job, r Result) (Result, error) {
+	r.Session, r.Base, r.NoWip = j.Session, j.Base, j.NoWip
+	at, err := findHead(ctx, work, j)
 	if err != nil {
-		var saved error
-		if work.gitDir, saved = salvage(ctx, j); saved != nil {
-			return r, fmt.Errorf("find HEAD: %w", errors.Join(err, saved))
-		}
-		defer func() { _ = tree.Remove(work.gitDir) }()
-		r.Salvaged = true
-		if at, err = find(ctx, work, j.Base); err != nil {
-			return r, fmt.Errorf("find the base: %w", err)
-		}
+		return r, fmt.Errorf("find HEAD: %w", err)
 	}
 	r.Head = at.offer
 	var l left
@@ -66,7 +85,8 @@ func collect(ctx context.Context, j Job) (Result, error) {
 		if l, err = leftovers(ctx, j, work, at); ctx.Err() != nil {
 			return r, fmt.Errorf("keep uncommitted work: %w", err)
 		}
-		if r.Wip, r.Lost = l.commit, l.lost; err != nil {
+		r.Lost = append(r.Lost, l.lost...)
+		if r.Wip = l.commit; err != nil {
 			r.Lost = append(r.Lost, "what was left uncommitted: "+firstOf("", err))
 		}
 	}
@@ -78,13 +98,6 @@ func collect(ctx context.Context, j Job) (Result, error) {
 		r.Head, r.Wip = r.Wip, ""
 	}
 	r.Ignored = ignored(ctx, work)
-	if j.Shared {
-		r.bound()
-		return r, nil // most branches of a shared repository are not this session's
-	}
-	if r.Salvaged {
-		r.Lost = append(r.Lost, broken(j)...)
-	}
 	beside := keep(ctx, work, j, &r, at.head, l.staged)
 	if r.Bundle, err = output(ctx, work, j, r); err != nil {
 		return r, err
@@ -94,19 +107,8 @@ func collect(ctx context.Context, j Job) (Result, error) {
 	return r, err
 }
 
-// broken names a repository that exists and can't be read. One that was removed holds nothing any more.
-func broken(j Job) []string {
-	if _, err := os.Lstat(filepath.Join(j.Workspace, ".git")); err != nil {
-		return nil
-	}
-	return []string{"what else is in its repository, which is broken"}
-}
-
 // unlock removes locks of a git that was killed. Nothing else runs while Publish does: the agent has ended.
 func unlock(j Job) {
-	if j.Shared {
-		return // the repository is the user's own
-	}
 	for _, f := range []string{"index", "HEAD", "packed-refs", OutRef, WipRef, "refs/heads/" + j.Branch} {
 		_ = os.Remove(filepath.Join(j.Workspace, ".git", filepath.FromSlash(f)+".lock")) // usually there is none
 	}
@@ -119,9 +121,8 @@ type place struct{ head, tree, index, offer string }
 // elsewhere, detached or on another branch, and doesn't contain the branch's new commits, those commits are what was
 // asked for.
 func findHead(ctx context.Context, work repo, j Job) (at place, err error) {
-	if err := usable(j); err != nil {
-		return place{}, err
-	}
+	ctx, cancel := context.WithTimeout(ctx, keepTime)
+	defer cancel()
 	for _, rev := range []string{"HEAD", "refs/heads/" + j.Branch} {
 		if at, err = find(ctx, work, rev); err == nil {
 			break
@@ -146,9 +147,9 @@ func findHead(ctx context.Context, work repo, j Job) (at place, err error) {
 // elsewhere is the branch's commit, if HEAD does not contain the branch's new commits.
 func (r repo) elsewhere(ctx context.Context, j Job, head string) string {
 	name := "refs/heads/" + j.Branch
-	if at, err := readSmall(filepath.Join(adminDir(j.Workspace), "HEAD")); j.Shared || err == nil &&
-		strings.TrimSpace(at) == "ref: "+name {
-		return "" // in a shared repository the branch is the user's
+	at, err := readSmall(filepath.Join(adminDir(j.Workspace), "HEAD"))
+	if err == nil && strings.TrimSpace(at) == "ref: "+name {
+		return ""
 	}
 	branch, err := r.line(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	if err != nil || r.contains(ctx, head, branch) || r.contains(ctx, j.Base, branch) {
@@ -177,12 +178,9 @@ func find(ctx context.Context, work repo, rev string) (place, error) {
 
 // usable refuses what git would wait for forever: a FIFO in the place of a file.
 func usable(j Job) error {
-	if j.Shared {
-		return nil // out of the agent's reach
-	}
 	for _, name := range []string{"HEAD", "config", "index", "packed-refs", "shallow", "objects/info/alternates",
 		"info/exclude", "info/attributes"} {
-		info, err := os.Stat(filepath.Join(j.Workspace, ".git", filepath.FromSlash(name)))
+		info, err := os.Stat(filepath.Join(adminDir(j.Workspace), filepath.FromSlash(name)))
 		if err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf(".git/%s is not a file", name)
 		}
@@ -190,252 +188,32 @@ func usable(j Job) error {
 	return nil
 }
 
-// salvage replaces a repository that is gone or broken, so that at least the files are kept. The new one has the
-// store's objects.
-func salvage(ctx context.Context, j Job) (gitDir string, err error) {
-	if j.Shared || j.Store == "" {
-		return "", errors.New("there is nothing to start from")
-	}
-	if gitDir, err = os.MkdirTemp(j.Exchange, ".cco-salvage-"); err != nil {
-		return "", err
-	}
-	err = errors.Join(skeleton(gitDir, j), borrow(gitDir, j))
-	if err == nil {
-		err = repo{dir: j.Workspace, gitDir: gitDir}.run(ctx, "cat-file", "-e", j.Base+"^{commit}")
-	}
-	if err != nil {
-		return "", errors.Join(err, tree.Remove(gitDir))
-	}
-	return gitDir, nil
-}
-
-// leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own
-// index. It reports what could not be taken.
-func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.leftTime, leftTime))
-	defer cancel()
-	dir, err := os.MkdirTemp("", "cco-index-")
-	if err != nil {
-		return l, err
-	}
-	defer func() { _ = tree.Remove(dir) }()
-	if work, err = work.calm(ctx); err != nil {
-		return l, err
-	}
-	work.index = filepath.Join(dir, "index")
-	// Files outside a sparse checkout are work as well.
-	work.env = []string{"GIT_CONFIG_PARAMETERS='core.sparseCheckout=false'"}
-	// The agent's index is copied, so that unchanged files need not be hashed again.
-	seed, err := os.ReadFile(at.index)
-	if err == nil {
-		err = os.WriteFile(work.index, seed, 0o600)
-	}
-	if err == nil {
-		err = work.unhide(ctx)
-	}
-	fresh := err != nil
-	if fresh {
-		// A missing, corrupt or half-written index must not cost the agent's work: start from HEAD instead.
-		if err := work.fromHead(ctx, at.head); err != nil {
-			return l, err
-		}
-	}
-	if l, err = work.files(ctx, j, at, fresh); err != nil || fresh {
-		return l, err
-	}
-	if err := work.onlyStaged(ctx, j, at, seed, &l); err != nil {
-		l.lost = append(l.lost, "what is staged: "+firstOf("", err))
-	}
-	return l, nil
-}
-
-// files makes the commit of the files.
-func (r repo) files(ctx context.Context, j Job, at place, fresh bool) (l left, err error) {
-	if l.lost, err = r.addAll(ctx, j.most(), fresh); err != nil {
-		return l, err
-	}
-	tree, err := r.line(ctx, "write-tree")
-	if err != nil || tree == at.tree {
-		return l, err
-	}
-	large, err := r.unstage(ctx, at.tree, tree, j.most())
-	if err != nil {
-		return l, err
-	}
-	if len(large) > 0 {
-		l.lost = append(l.lost, large...)
-		if tree, err = r.line(ctx, "write-tree"); err != nil || tree == at.tree {
-			return l, err
-		}
-	}
-	l.commit, err = r.commitTree(ctx, tree, at.head, cmp.Or(j.Message, "Work left uncommitted in session "+j.Session))
-	return l, err
-}
-
-// unhide lets an index see the files that git was told to ignore. Files that a sparse checkout has left out stay out.
-func (r repo) unhide(ctx context.Context) error {
-	out, err := r.text(ctx, nil, "ls-files", "-v", "-z")
-	if err != nil {
-		return err
-	}
-	var assumed, skipped strings.Builder
-	for entry := range strings.SplitSeq(out, "\x00") {
-		tag, name, _ := strings.Cut(entry, " ")
-		if tag == "" {
-			continue
-		}
-		if strings.ToLower(tag) == tag {
-			assumed.WriteString(name + "\x00")
-		}
-		if strings.EqualFold(tag, "S") {
-			if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
-				skipped.WriteString(name + "\x00")
-			}
-		}
-	}
-	for flag, list := range map[string]*strings.Builder{"--no-assume-unchanged": &assumed,
-		"--no-skip-worktree": &skipped} {
-		if list.Len() > 0 {
-			if _, err := r.text(ctx, strings.NewReader(list.String()), "update-index", flag, "-z", "--stdin"); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// addAll takes all files into the index, and reports what can't be taken: an unreadable or too large file, the inside
-// of a repository. A fresh index knows nothing of the files yet.
-func (r repo) addAll(ctx context.Context, most int64, fresh bool) (lost []string, err error) {
-	large, err := r.large(ctx, most, fresh)
-	if err != nil {
-		return nil, err
-	}
-	c := r.cmd("add", "-A", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
-	paths := "."
-	for _, f := range large {
-		lost = append(lost, f.words(most))
-		paths += "\x00:(top,exclude,literal)" + f.name
-	}
-	links, err := r.links(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range links {
-		// git would ask a repository inside for its state, with only that repository's own configuration.
-		if _, err := os.Lstat(filepath.Join(adminDir(filepath.Join(r.dir, name)), "HEAD")); err == nil {
-			paths += "\x00:(top,exclude,literal)" + name
-		}
-	}
-	words := &proc.Tail{Max: 16 << 10}
-	c.Stdin, c.Stderr = strings.NewReader(paths), words
-	err = proc.Run(ctx, c)
-	if err != nil && (proc.Code(err) < 0 || ctx.Err() != nil) {
-		return nil, err
-	}
-	named := len(lost)
-	for line := range strings.Lines(words.String()) {
-		what, failed := strings.CutPrefix(line, saysError)
-		warned := strings.HasPrefix(line, saysUnopened)
-		if failed && err != nil || warned {
-			lost = append(lost, strings.TrimSpace(strings.TrimPrefix(what, saysWarning)))
-		}
-	}
-	if err != nil && len(lost) == named {
-		lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
-	}
-	if links, err = r.links(ctx); err != nil {
-		return nil, err
-	}
-	var inner strings.Builder
-	for _, name := range links {
-		switch info, err := os.Lstat(filepath.Join(r.dir, name, ".git")); {
-		case err != nil: // a submodule that was not sent
-		case !info.IsDir() && r.worktreeOf(filepath.Join(r.dir, name)):
-			inner.WriteString(name + "\x00")
-		default:
-			lost = append(lost, "the repository in "+name)
-		}
-	}
-	if inner.Len() > 0 {
-		_, err = r.text(ctx, strings.NewReader(inner.String()), "update-index", "--force-remove", "-z", "--stdin")
-	}
-	return lost, err
-}
-
-// links are the repositories in the index.
-func (r repo) links(ctx context.Context) (names []string, err error) {
-	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
-	for entry := range strings.SplitSeq(out, "\x00") {
-		if meta, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(meta, "160000 ") {
-			names = append(names, name)
-		}
-	}
-	return names, err
-}
-
-// worktreeOf says whether a directory is a worktree of this repository. Those are handled separately.
-func (r repo) worktreeOf(dir string) bool {
-	main := r.gitDir
-	if main == "" {
-		main = adminDir(r.dir)
-	}
-	if above := filepath.Dir(main); filepath.Base(above) == "worktrees" {
-		main = filepath.Dir(above)
-	}
-	return filepath.Dir(adminDir(dir)) == filepath.Join(main, "worktrees")
-}
-
-// commitTree makes a commit of ours. Its date is its parent's, so that the same content always gives the same commit.
-func (r repo) commitTree(ctx context.Context, tree, parent, message string) (string, error) {
-	date, err := r.line(ctx, "show", "-s", "--format=@%ct +0000", parent)
-	if err != nil {
-		return "", err
-	}
-	r.env = append(r.env, "GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE="+date,
-		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE="+date)
-	return r.line(ctx, "commit-tree", tree, "-p", parent, "-m", message)
-}
-
-// adopt moves the branch to a commit of its leftovers. The files stay unchanged; the index follows.
-func (r repo) adopt(ctx context.Context, at place, commit string) error {
-	r, err := r.calm(ctx)
-	if err != nil {
-		return err
-	}
-	if err := r.run(ctx, "reset", "-q", "--mixed", commit, "--"); err == nil {
-		return nil
-	}
-	// The index is corrupt, or locked by a program that is gone.
-	for _, f := range []string{at.index, at.index + ".lock"} {
-		if err := tree.Remove(f); err != nil {
-			return err
-		}
-	}
-	return r.run(ctx, "reset", "-q", "--mixed", commit, "--")
-}
-
-func (r repo) fromHead(ctx context.Context, head string) error {
-	if err := os.Remove(r.index); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return r.run(ctx, "read-tree", head)
-}
-
 func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
-	var refs []string
+	var refs, update []string
 	for _, ref := range [][2]string{{OutRef, r.Head}, {WipRef, r.Wip}} {
 		if ref[1] == "" || ref[1] == j.Base {
 			// git refuses to bundle a ref without new commits; a stale ref of an earlier round must not be sent either.
-			_ = work.run(ctx, "update-ref", "-d", ref[0])
+			update = append(update, "delete "+ref[0])
 			continue
 		}
-		if err := work.run(ctx, "update-ref", ref[0], ref[1]); err != nil {
-			return nil, err
-		}
+		update = append(update, "update "+ref[0]+" "+ref[1])
 		refs = append(refs, ref[0])
 	}
-	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), append(refs, "^"+j.Base), len(refs))
+	if _, err := work.text(ctx, strings.NewReader(strings.Join(update, "\n")+"\n"), "update-ref",
+		"--stdin"); err != nil && len(refs) > 0 {
+		return nil, err
+	}
+	revs := append(slices.Clone(refs), "^"+j.Base)
+	if j.Whole {
+		revs = refs
+	}
+	if len(refs) > 0 && work.promises() {
+		objects, err := work.text(ctx, nil, append([]string{"rev-list", "--objects", "--missing=print"}, revs...)...)
+		if err != nil || strings.HasPrefix(objects, "?") || strings.Contains(objects, "\n?") {
+			return nil, errors.Join(err, errors.New("it lacks objects, and says that another has them"))
+		}
+	}
+	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), revs, len(refs))
 }
 
 // bundle writes a bundle completely or not at all. Without refs it writes none, and removes an old one.

@@ -35,6 +35,14 @@ func Receive(ctx context.Context, j Job) error {
 	return nil
 }
 
+// Lend adds a bundle to the box's store, and so to the workspaces that borrow from it.
+func Lend(ctx context.Context, j Job) error {
+	if err := fillStore(ctx, j); err != nil {
+		return fmt.Errorf("lend: %w", err)
+	}
+	return nil
+}
+
 // cloneFromStore adds the bundle to the box's store and makes a clone that borrows its objects. The store is read-only
 // for agents, so that one session can't change what another will check out.
 func cloneFromStore(ctx context.Context, j Job) error {
@@ -43,7 +51,7 @@ func cloneFromStore(ctx context.Context, j Job) error {
 	}
 	half, err := newHalf(j)
 	if err == nil {
-		err = borrow(half, j)
+		err = borrow(half, filepath.Join(j.Store, "objects"))
 	}
 	if err != nil {
 		return err
@@ -51,14 +59,19 @@ func cloneFromStore(ctx context.Context, j Job) error {
 	return finish(ctx, half, j)
 }
 
-// borrow makes the store's objects visible in a skeleton.
-func borrow(half string, j Job) error {
-	return os.WriteFile(filepath.Join(half, "objects", "info", "alternates"),
-		[]byte(filepath.Join(j.Store, "objects")+"\n"), 0o600)
+// borrow makes the objects of another repository visible in a skeleton.
+func borrow(half, objects string) error {
+	f, err := os.OpenFile(filepath.Join(half, "objects", "info", "alternates"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(objects + "\n")
+	return errors.Join(err, f.Close())
 }
 
 func fillStore(ctx context.Context, j Job) error {
-	store := repo{dir: j.Store}
+	// Others may do the same at this moment.
+	store := repo{dir: j.Store, bare: true, off: [][2]string{{"core.filesRefLockTimeout", "10000"}}}
 	if err := makeStore(ctx, store, j); err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ type left struct {
 }
 
 // onlyStaged makes a commit of an index that has content which l's commit lacks. A copy of the index is in seed.
-func (r repo) onlyStaged(ctx context.Context, j Job, at place, seed []byte, l *left) (err error) {
+func (r repo) onlyStaged(ctx context.Context, j Job, at place, seed string, l *left) (err error) {
 	r.index = filepath.Join(filepath.Dir(r.index), "staged")
-	if err := os.WriteFile(r.index, seed, 0o600); err != nil {
+	if err := os.WriteFile(r.index, []byte(seed), 0o600); err != nil {
 		return err
 	}
 	if err := r.dropConflicts(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
@@ -32,17 +33,43 @@ func adminDir(workspace string) string {
 	return dir
 }
 
+// commonDir is where a repository keeps what its worktrees share.
+func commonDir(admin string) string {
+	text, err := readSmall(filepath.Join(admin, "commondir"))
+	dir := strings.TrimSpace(text)
+	switch {
+	case err != nil:
+		return admin
+	case filepath.IsAbs(dir):
+		return dir
+	}
+	return filepath.Join(admin, dir)
+}
+
 // maxSwept is how many files of a repository are checked.
 const maxSwept = 500_000
 
+// writable is what access(2) calls the right to write.
+const writable = 2
+
 // sweep removes from a repository what git would wait for forever, and what holds nothing: pipes, sockets, devices, and
-// locks among our own refs. If a directory of refs leads elsewhere, the repository is unusable.
-func sweep(j Job) (err error) {
-	if j.Shared {
-		return nil // out of the agent's reach
+// locks among our own refs. If a directory of refs leads elsewhere, the repository is unusable; and if it may be one of
+// the user's, or is one that can't be written, then whatever it is that leads out of the workspace.
+func sweep(j Job) error {
+	workspace, err := filepath.EvalSymlinks(j.Workspace)
+	if err != nil {
+		return err
 	}
 	top, n := adminDir(j.Workspace), 0
-	walk := filepath.WalkDir(top, func(path string, e fs.DirEntry, werr error) error {
+	leaves := func(path string) bool {
+		real, err := filepath.EvalSymlinks(path)
+		return err == nil && !paths.Within(real, workspace) &&
+			(j.Confined || errors.Is(syscall.Access(real, writable), syscall.EROFS))
+	}
+	if leaves(top) || leaves(commonDir(top)) {
+		return errors.New(".git leads out of the workspace")
+	}
+	return filepath.WalkDir(top, func(path string, e fs.DirEntry, werr error) error {
 		if n++; n > maxSwept {
 			return filepath.SkipAll
 		}
@@ -50,25 +77,27 @@ func sweep(j Job) (err error) {
 			return nil // git complains about what can't be read
 		}
 		rel, _ := filepath.Rel(top, path)
+		rel = filepath.ToSlash(rel)
 		kind := e.Type()
+		part, _, _ := strings.Cut(rel, "/")
 		if kind&fs.ModeSymlink != 0 {
 			info, err := os.Stat(path)
 			if err != nil {
 				return nil // leads nowhere
 			}
 			kind = info.Mode().Type()
+			names := part == "refs" || part == "logs" || part == "worktrees"
+			// Git only reads hooks and single objects, or replaces them without following them.
+			reads := part == "hooks" || part == "objects"
+			if kind.IsDir() && names || leaves(path) && (kind.IsDir() || kind == 0 && !reads) {
+				return fmt.Errorf(".git/%s leads elsewhere", rel)
+			}
 		}
-		part, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
-		names := part == "refs" || part == "logs" || part == "worktrees"
-		switch {
-		case kind.IsDir() && names:
-			err = fmt.Errorf(".git/%s leads elsewhere", filepath.ToSlash(rel))
-		case kind&^fs.ModeDir != 0, strings.HasPrefix(filepath.ToSlash(rel), "refs/cco/") && strings.HasSuffix(rel, ".lock"):
+		if kind&^fs.ModeDir != 0 || strings.HasPrefix(rel, "refs/cco/") && strings.HasSuffix(rel, ".lock") {
 			_ = os.Remove(path) // git complains about what stays in the way
 		}
 		return nil
 	})
-	return errors.Join(err, walk)
 }
 
 // worktrees keeps the uncommitted work and the HEAD of the worktrees that the agent made of its repository.
@@ -107,9 +136,12 @@ func (k *keeping) worktrees(ctx context.Context) {
 
 func (k *keeping) worktree(ctx context.Context, admin, name string, places []string) (err error) {
 	from := "worktree " + filepath.Base(admin)
-	w := repo{dir: k.dir, gitDir: admin}
+	w := &repo{dir: k.dir, gitDir: admin}
 	k.halfway(admin)
-	at, err := find(ctx, w, "HEAD")
+	if err := w.readSettings(ctx, k.job); err != nil {
+		return err
+	}
+	at, err := find(ctx, *w, "HEAD")
 	if err != nil {
 		if len(places) == 0 {
 			return nil // nothing is left of it
@@ -127,7 +159,7 @@ func (k *keeping) worktree(ctx context.Context, admin, name string, places []str
 	for i, dir := range places {
 		j := k.job
 		j.Message, j.Workspace = "", dir
-		l, failed := leftovers(ctx, j, repo{dir: dir, gitDir: admin}, at)
+		l, failed := leftovers(ctx, j, repo{dir: dir, gitDir: admin, names: w.names}, at)
 		for _, words := range l.lost {
 			k.reportLost("%s: %s", from, words)
 		}

@@ -2,43 +2,35 @@
 package provision
 
 import (
-	"embed"
+	_ "embed" // the instructions below
+	"path"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/skill"
 )
 
-//go:embed files
-var files embed.FS
+// instructions are the same for every agent, under the name that each looks for.
+//
+//go:embed instructions.md
+var instructions []byte
 
 // Files is everything that goes into the home of a box.
 func Files() []box.File {
-	where := read("CLAUDE.md") // the same text for every agent, under the name that each looks for
-	list := []struct {
-		path string
-		data []byte
-	}{
-		{".claude/CLAUDE.md", where},
-		{".claude/settings.json", read("settings.json")},
-		{".claude/skills/" + skill.Name + "/SKILL.md", skill.File()},
-		{".codex/AGENTS.md", where},
-		{".codex/skills/" + skill.Name + "/SKILL.md", skill.File()},
-		{".gemini/GEMINI.md", where},
-		{".gemini/settings.json", read("gemini.json")},
-		{".gemini/skills/" + skill.Name + "/SKILL.md", skill.File()},
-		{".config/opencode/AGENTS.md", where},
+	var list []box.File
+	put := func(name string, data []byte) {
+		list = append(list, box.File{Path: name, Data: data, Mode: 0o644})
 	}
-	var out []box.File
-	for _, f := range list {
-		out = append(out, box.File{Path: f.path, Data: f.data, Mode: 0o644})
+	for _, a := range agent.All() {
+		if a.Row.Instructions != "" {
+			put(a.Row.Instructions, instructions)
+		}
+		for _, f := range a.Settings {
+			put(f.Path, f.Data)
+		}
+		if a.Row.Skills != "" {
+			put(path.Join(a.Row.Skills, skill.Name, "SKILL.md"), skill.File())
+		}
 	}
-	return out
-}
-
-func read(name string) []byte {
-	data, err := files.ReadFile("files/" + name)
-	if err != nil {
-		panic("provision: read embedded files: " + err.Error()) // they are part of this program
-	}
-	return data
+	return list
 }

@@ -33,7 +33,7 @@ func TestFilesAreWhereTheCLIFindsThem(t *testing.T) {
 		}
 	}
 	// A flat skills/<name>.md is not found by the CLI, and an unknown skill still reports success.
-	want := []string{".claude/CLAUDE.md", ".claude/settings.json", skillPath,
+	want := []string{".claude/CLAUDE.md", ".claude/settings.json", ".claude.json", skillPath,
 		".codex/AGENTS.md", ".codex/skills/executing-plans-in-sandbox/SKILL.md",
 		".gemini/GEMINI.md", ".gemini/settings.json", ".gemini/skills/executing-plans-in-sandbox/SKILL.md",
 		".config/opencode/AGENTS.md"}

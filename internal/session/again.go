@@ -20,7 +20,11 @@ const ContinuePrompt = "You were interrupted. Go on with the plan where you left
 
 // resume lets an agent go on in the workspace of an earlier session, with its plan or a new one.
 func (s *Service) resume(ctx context.Context, o PushOptions) (store.Session, error) {
-	rec, err := s.Get(ctx, o.Resume)
+	id, err := s.Resolve(ctx, o.Resume)
+	if err != nil {
+		return store.Session{}, err
+	}
+	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return rec, err
 	}
@@ -50,7 +54,7 @@ func (s *Service) resume(ctx context.Context, o PushOptions) (store.Session, err
 			return err
 		}
 		order.Title, order.Fresh = title(p.text), o.Agent != rec.Agent
-		order.Plan, err = s.placePlan(rec.ID, b, d, p)
+		order.Plan, err = s.placePlan(rec.ID, p)
 		return err
 	})
 }
@@ -60,9 +64,6 @@ func (s *Service) startAgain(ctx context.Context, rec store.Session, o PushOptio
 	change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
 	if err != nil {
-		return rec, err
-	}
-	if err := s.Thawed(ctx, b, d); err != nil {
 		return rec, err
 	}
 	order, err := s.ReadOrder(rec.ID)

@@ -15,8 +15,8 @@ import (
 // maxAnswer bounds an answer: it travels as an argument of the agent's program.
 const maxAnswer = 64 << 10
 
-// Asks reads a session and makes sure that it has an unanswered question.
-func (s *Service) Asks(ctx context.Context, id string) (store.Session, error) {
+// asks reads a session and makes sure that it has an unanswered question.
+func (s *Service) asks(ctx context.Context, id string) (store.Session, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return rec, err
@@ -27,12 +27,18 @@ func (s *Service) Asks(ctx context.Context, id string) (store.Session, error) {
 	return rec, nil
 }
 
-// Answer gives an agent the answer to its question: the conversation goes on with it. Live says that the agent was
-// still running and needed no new run.
-func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (rec store.Session, live bool,
-	err error) {
+// Answer gives an agent the answer to its question: the conversation goes on with it. The answer is only written when
+// it is known to be wanted. Live says that the agent was still running and needed no new run.
+func (s *Service) Answer(ctx context.Context, id string, write func(question string) (string, error),
+	o PushOptions) (rec store.Session, live bool, err error) {
+	if rec, err = s.asks(ctx, id); err != nil {
+		return rec, false, err
+	}
+	text, err := write(rec.Question)
 	text = strings.TrimSpace(text)
 	switch {
+	case err != nil:
+		return rec, false, err
 	case text == "":
 		return rec, false, &UsageError{Msg: "the answer is empty"}
 	case len(text) > maxAnswer:
@@ -40,7 +46,7 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 	case strings.ContainsRune(text, 0):
 		return rec, false, &UsageError{Msg: "the answer holds a NUL"}
 	}
-	if rec, err = s.Asks(ctx, id); err != nil {
+	if rec, err = s.asks(ctx, id); err != nil { // writing takes time
 		return rec, false, err
 	}
 	if rec.Live() {
@@ -48,6 +54,9 @@ func (s *Service) Answer(ctx context.Context, id, text string, o PushOptions) (r
 	}
 	// It keeps its agent and model, even if the settings have changed.
 	o.Agent, o.Model, o.Interactive = rec.Agent, rec.Model, false
+	if was, err := s.ReadOrder(rec.ID); err == nil {
+		o.Budget = was.Budget
+	}
 	rec, err = s.startAgain(ctx, rec, o, func(order *Order, _ *box.Box, _ box.Driver) error {
 		order.Prompt, order.Asked = answerPrompt(rec.Question, text), rec.Question
 		return nil

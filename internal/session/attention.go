@@ -2,16 +2,19 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Need is a session that gets no further without a person.
+// Need is a session, or a phase, that gets no further without a person.
 type Need struct {
 	ID     string      `json:"id"`
 	Kind   NeedKind    `json:"kind"`
@@ -33,7 +36,9 @@ type NeedKind string
 const (
 	NeedAnswer NeedKind = "answer" // an agent has a question
 	NeedLimit  NeedKind = "limit"  // a limit is reached
+	NeedMend   NeedKind = "mend"   // a phase has trouble that does not pass by itself
 	NeedLook   NeedKind = "look"   // it failed, and its work is only in its box
+	NeedPull   NeedKind = "pull"   // it is done, and its work is only in its box
 )
 
 // Attention lists what waits for a person: the most urgent kind first, and the longest wait first within a kind.
@@ -42,13 +47,23 @@ func (s *Service) Attention(ctx context.Context) ([]Need, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.AttentionOf(ctx, list)
+}
+
+// AttentionOf is Attention for one who has listed all sessions already.
+func (s *Service) AttentionOf(ctx context.Context, list []store.Session) ([]Need, error) {
 	needs := []Need{}
 	for _, v := range list {
 		if n, ok := s.need(v); ok {
 			needs = append(needs, n)
 		}
 	}
-	order := []NeedKind{NeedAnswer, NeedLimit, NeedLook}
+	stopped, err := s.stoppedPhases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	needs = append(needs, stopped...)
+	order := []NeedKind{NeedAnswer, NeedLimit, NeedMend, NeedLook, NeedPull}
 	slices.SortStableFunc(needs, func(a, b Need) int {
 		if d := slices.Index(order, a.Kind) - slices.Index(order, b.Kind); d != 0 {
 			return d
@@ -58,10 +73,83 @@ func (s *Service) Attention(ctx context.Context) ([]Need, error) {
 	return needs, nil
 }
 
+// Unwatched counts the living phases if no engine runs them.
+func (s *Service) Unwatched(ctx context.Context) (int, error) {
+	list, err := s.Store.Phases(ctx, 1<<20)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, p := range list {
+		if !p.Ended {
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	c, err := socket.Dial(ctx, filepath.Join(s.Data, store.EngineSocket))
+	if err != nil {
+		return n, nil //nolint:nilerr // nobody is there
+	}
+	return 0, c.Close()
+}
+
+// stoppedPhases lists the phases that ask, or that have trouble which does not pass by itself. They are read as far as
+// that goes: their states are of another program.
+func (s *Service) stoppedPhases(ctx context.Context) ([]Need, error) {
+	list, err := s.Store.Phases(ctx, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	var needs []Need
+	for _, p := range list {
+		if p.Ended {
+			break // the living come first
+		}
+		full, err := s.Store.Phase(ctx, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		var st struct {
+			Question string    `json:"question"`
+			Trouble  string    `json:"trouble"`
+			Stuck    string    `json:"stuck"`
+			Paused   bool      `json:"paused"`
+			Asked    time.Time `json:"last_activity"`
+			Spec     struct {
+				Box     string `json:"box"`
+				Planner struct {
+					Agent string `json:"agent"`
+				} `json:"planner"`
+			} `json:"spec"`
+		}
+		if json.Unmarshal(full.State, &st) != nil {
+			continue
+		}
+		n := Need{ID: p.ID, State: store.Waiting, Since: st.Asked, Agent: st.Spec.Planner.Agent, Box: st.Spec.Box,
+			Repo: p.Repo, Branch: p.Branch, Title: p.Title}
+		switch {
+		case st.Question != "":
+			n.Kind, n.Words = NeedAnswer, st.Question
+			n.Next = "cco cruise resume " + p.ID + ", or cco cruise fix " + p.ID + ` --comment "…"`
+		case st.Trouble != "" && st.Trouble == st.Stuck && !st.Paused:
+			n.Kind, n.Words, n.Next = NeedMend, st.Trouble, "cco cruise resume "+p.ID
+		default:
+			continue
+		}
+		needs = append(needs, n)
+	}
+	return needs, nil
+}
+
 func (s *Service) need(v store.Session) (Need, bool) {
 	order, err := s.ReadOrder(v.ID)
 	if errors.Is(err, os.ErrNotExist) {
 		return Need{}, false // its workspace was removed: nothing can be done about it
+	}
+	if order.Key != "" || order.View != "" || order.Plan == "" {
+		return Need{}, false // a phase's: the phase asks
 	}
 	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Branch: v.Branch,
 		Title: v.Title, Words: v.Reason}
@@ -71,15 +159,17 @@ func (s *Service) need(v store.Session) (Need, bool) {
 		n.Next = "cco answer " + v.ID + ` "…"`
 	case v.State == store.Paused:
 		n.Kind, n.Next = NeedLimit, goOnWith(v)
-	case v.State == store.Failed && order.View == "" && s.leftWork(v):
+	case v.State == store.Failed && s.leftWork(v):
 		n.Kind, n.Next = NeedLook, "cco box pull "+v.ID+" --partial"
+	case v.State == store.Done && s.leftWork(v):
+		n.Kind, n.Next = NeedPull, "cco box pull "+v.ID
 	default:
 		return n, false
 	}
 	return n, true
 }
 
-// leftWork says whether a session that failed has done something that is not on the host. Work that was never published
+// leftWork says whether a session that has ended did something that is not on the host. Work that was never published
 // counts, because nobody has looked.
 func (s *Service) leftWork(v store.Session) bool {
 	if v.Started.IsZero() {
@@ -93,7 +183,7 @@ func (s *Service) leftWork(v store.Session) bool {
 func goOnWith(v store.Session) string {
 	next := "cco box push --continue " + v.ID
 	switch v.Cause {
-	case store.LimitRunCost:
+	case store.LimitRunCost, store.LimitBudget:
 		return next + " --max-cost DOLLARS"
 	case store.LimitRunTokens:
 		return next + " --max-tokens N"

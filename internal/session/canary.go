@@ -4,189 +4,120 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/canary"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// FoundWords sums up a canary's report in a line.
-func FoundWords(r canary.Report) string {
-	return fmt.Sprintf("it made %s: cco guard canary %s", canary.Count(len(r.Grave())), r.Session)
+// pictures has a directory for each run of which a canary has something to tell. It outlasts workspaces and boxes.
+func (s *Service) pictures() string { return filepath.Join(s.Data, "canary") }
+
+// NewPicture is the place for that of a run which begins now.
+func (s *Service) NewPicture(id string) string {
+	return filepath.Join(s.pictures(), fmt.Sprintf("%s-%d", id, s.Now().UnixMilli()))
+}
+
+// Open opens a repository of the user's. Where agents have run that nothing but the guard kept from it, git could be
+// made to wait there for ever.
+func (s *Service) Open(ctx context.Context, dir string) (*git.Repo, error) {
+	_, boxed := os.Lstat(s.pictures())
+	if _, guarded := os.Lstat(filepath.Join(s.Data, "guard")); boxed == nil || guarded == nil {
+		if err := git.Passable(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	return git.Open(ctx, dir)
 }
 
 // maxRecorded bounds how much of one report goes into the log; all of it is in the report.
 const maxRecorded = 100
 
-// LogFindings puts what canaries have found into the guard's log.
-func (s *Service) LogFindings(r canary.Report, rec store.Session) error {
+// Concluded gives what changed in the user's repository while a session ran; nil if there is nothing to tell. If that
+// was not compared yet, because its keeper died, it is now. The caller holds the session's lock.
+func (s *Service) Concluded(ctx context.Context, rec store.Session, picture string) (*canary.Report, error) {
+	told, _ := canary.ReadReport(picture)
+	if b, d, err := s.Boxes.Find(rec.Box); err == nil && told == nil && b.Spec.NoKernel() {
+		if err := s.halt(ctx, b, d, rec.ID); err != nil {
+			return nil, err
+		}
+	}
+	r, first, err := canary.Conclude(ctx, picture, s.Now())
+	if err != nil || r == nil || !first {
+		return r, err
+	}
 	log := audit.Open(s.Data, s.Now)
 	for _, f := range r.Findings[:min(maxRecorded, len(r.Findings))] {
-		reason := f.Words
-		if f.Ordinary {
-			reason = "ordinary: " + reason
-		}
-		if f.Why != "" {
-			reason += " (" + f.Why + ")"
-		}
-		if err := log.Add(audit.Entry{Session: rec.ID, Kind: audit.Canary, Agent: rec.Agent, Rule: string(f.Kind),
-			Reason: reason, Path: f.What}); err != nil {
-			return err
-		}
+		err = errors.Join(err, log.Add(audit.Entry{Session: rec.ID, Kind: audit.Canary, Agent: rec.Agent,
+			Rule: string(f.Kind), Reason: f.Words, Path: f.What}))
 	}
-	return nil
-}
-
-// Peers adds what other sessions of the same repository may change.
-func (s *Service) Peers(ctx context.Context, own canary.Own, rec store.Session) (canary.Own, error) {
-	list, err := s.Store.Sessions(ctx, "")
 	if err != nil {
-		return own, err
-	}
-	for _, v := range list {
-		if v.ID == rec.ID || v.RepoKey != rec.RepoKey {
-			continue
-		}
-		own.Peers = append(own.Peers, v.ID)
-		for _, tip := range []string{v.Tip, v.Wip} {
-			if tip != "" {
-				own.Tips = append(own.Tips, tip)
-			}
-		}
-	}
-	return own, nil
-}
-
-// finishComparing makes sure that what a session did was compared, also if its keeper died before that, and gives the
-// report. It is nil if there is nothing to report. The caller holds the session's lock.
-func (s *Service) finishComparing(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) (*canary.Report,
-	error) {
-	dir := canary.Dir(b.Dir, rec.ID)
-	if !canary.Pending(dir) {
-		return canary.ReadReport(dir)
-	}
-	if err := d.Halt(ctx, b, rec.ID); err != nil {
-		return nil, err
-	}
-	own, err := s.Peers(ctx, canary.Own{ID: rec.ID}, rec)
-	if err != nil {
-		return nil, err
-	}
-	r, err := canary.Conclude(ctx, b.Spec.Repo, dir, own, s.Now())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.LogFindings(r, rec); err != nil {
 		s.Warn("the canary's findings are not logged: %v", err)
 	}
-	return &r, nil
+	return r, nil
 }
 
-// afterDeath compares for a keeper that is gone, and gives the reason for which its session failed.
-func (s *Service) afterDeath(ctx context.Context, rec store.Session) string {
-	const interrupted = string(store.Interrupted)
-	b, d, err := s.Boxes.Find(rec.Box)
-	if err != nil {
-		return interrupted
-	}
-	if _, shared := d.(box.Sharer); !shared {
-		return interrupted
-	}
-	r, err := s.finishComparing(ctx, b, d, rec)
-	switch {
-	case err != nil:
-		s.Warn("session %s: your repository could not be compared with what it was before: %v", rec.ID, err)
-	case r != nil && r.Frozen:
-		return interrupted + "; " + FoundWords(*r)
-	}
-	return interrupted
-}
-
-// Thawed refuses a frozen box, after making sure that all comparisons are done.
-func (s *Service) Thawed(ctx context.Context, b *box.Box, d box.Driver) error {
-	if _, shared := d.(box.Sharer); !shared {
-		return nil
-	}
-	if _, err := s.canaries(ctx, b, d); err != nil {
-		return err
-	}
-	return canary.Check(b.Dir, b.Name)
-}
-
-// canaries gives every report of a box.
-func (s *Service) canaries(ctx context.Context, b *box.Box, d box.Driver) ([]canary.Report, error) {
-	ids, err := canary.Sessions(b.Dir)
-	if err != nil {
-		return nil, err
-	}
-	var list []canary.Report
-	for _, id := range ids {
-		r, err := s.reportOf(ctx, b, d, id)
+// Findings gives what canaries have to tell: of one session, of all in a box, or of all. A session that runs has
+// nothing yet. What is dismissed is not told again.
+func (s *Service) Findings(ctx context.Context, id, boxName string, dismiss bool) (list []canary.Report, err error) {
+	entries, err := os.ReadDir(s.pictures())
+	for _, e := range entries {
+		of, _, _ := strings.Cut(e.Name(), "-")
+		rec, err := s.Get(ctx, of)
+		if _, forgotten := errors.AsType[*store.NotFoundError](err); err != nil && !forgotten {
+			return nil, err
+		}
+		if rec.ID = of; id != "" && id != of || boxName != "" && boxName != rec.Box {
+			continue
+		}
+		r, err := s.reportOf(ctx, rec, filepath.Join(s.pictures(), e.Name()), dismiss)
 		if err != nil {
-			return nil, fmt.Errorf("compare after session %s: %w", id, err)
+			return nil, fmt.Errorf("compare after session %s: %w", of, err)
 		}
 		if r != nil {
 			list = append(list, *r)
 		}
 	}
-	return list, nil
+	if err = ignoreMissing(err); err == nil && id != "" && len(list) == 0 {
+		_, err = s.Get(ctx, id) // there may be no such session
+	}
+	return list, err
 }
 
-// reportOf gives the report of one session, nil while it runs. One that can't be read is itself a finding.
-func (s *Service) reportOf(ctx context.Context, b *box.Box, d box.Driver, id string) (*canary.Report, error) {
-	if !validID(id) {
-		return nil, nil
-	}
-	lock, err := s.keeperLock(id)
-	if busy(err) {
-		return nil, nil
+// reportOf gives the report of one run, nil if there is none yet.
+func (s *Service) reportOf(ctx context.Context, rec store.Session, picture string, dismiss bool) (*canary.Report,
+	error) {
+	lock, err := s.keeperLock(rec.ID)
+	if busy(err) && !dismiss { // its keeper runs, or has reported and is about to end
+		return canary.ReadReport(picture)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = lock.Close() }()
-	rec, err := s.Store.Session(ctx, id)
-	if err != nil {
-		if _, forgotten := errors.AsType[*store.NotFoundError](err); !forgotten {
-			return nil, err
-		}
-		rec = store.Session{ID: id}
-	}
-	r, err := s.finishComparing(ctx, b, d, rec)
-	if err != nil && ctx.Err() == nil && !canary.Pending(canary.Dir(b.Dir, id)) {
-		r, err = &canary.Report{Session: id, Frozen: true, Findings: []canary.Finding{canary.Unreadable(err)}}, nil
-	}
-	if r != nil {
-		r.Session, r.Box = id, b.Name
+	r, err := s.Concluded(ctx, rec, picture)
+	if dismiss && err == nil {
+		err = canary.Drop(picture)
 	}
 	return r, err
 }
 
-// compareThenCheck is frozenBy for a session that may not have been compared yet.
-func (s *Service) compareThenCheck(ctx context.Context, rec store.Session) error {
-	if b, d, err := s.Boxes.Find(rec.Box); err == nil {
-		if _, err := s.reportOf(ctx, b, d, rec.ID); err != nil {
-			return fmt.Errorf("compare after session %s: %w", rec.ID, err)
-		}
+// tellFindings says, where a session's work comes back, that there is more to look at.
+func (s *Service) tellFindings(ctx context.Context, rec store.Session) {
+	reports, err := s.Findings(ctx, rec.ID, "", false)
+	if err != nil {
+		s.Warn("your repository could not be compared with what it was before session %s: %v", rec.ID, err)
 	}
-	return s.frozenBy(rec)
+	for _, r := range reports {
+		s.Warn("%s", FoundWords(r))
+	}
 }
 
-// frozenBy refuses to bring a session's work back before somebody has looked at what else it changed.
-func (s *Service) frozenBy(rec store.Session) error {
-	b, _, err := s.Boxes.Find(rec.Box)
-	if err != nil {
-		return nil // a box that is gone holds nothing back
-	}
-	list, err := canary.Frozen(b.Dir)
-	if err != nil {
-		return err
-	}
-	for _, r := range list {
-		if r.Session == rec.ID {
-			return &canary.FrozenError{Box: b.Name, Reports: []canary.Report{r}}
-		}
-	}
-	return nil
+// FoundWords sums up a canary's report in a line.
+func FoundWords(r canary.Report) string {
+	return fmt.Sprintf("%s while session %s ran: look with `cco guard canary %s`", canary.Count(r), r.Session, r.Session)
 }

@@ -21,7 +21,7 @@ func drawing(t *testing.T, ids ...string) (*Service, *gittest.Repo, PushOptions)
 	user.Commit("start", "a.txt", "a")
 	s := service(t)
 	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: "/nowhere"})}
-	spec := box.Spec{Repo: user.Dir, Accept: []string{worktree.AcceptNoKernel}}
+	spec := box.Spec{Accept: []string{box.AcceptNoKernel}}
 	must.Get(s.Boxes.Create(t.Context(), "wt", "worktree", spec, func(string, ...any) {}))(t)
 	s.Spawn = func(string, ...*os.File) error { return nil }
 	s.NewID = func() string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
@@ -142,11 +143,11 @@ func (s *Service) Graveyard(ctx context.Context, id string) ([]Grave, error) {
 
 // Restored is what came back from the graveyard.
 type Restored struct {
-	ID         string               `json:"id"`
-	Refs       []string             `json:"refs"`
-	Kept       []string             `json:"kept,omitempty"` // refs that now hold what others held before
-	Warnings   []quarantine.Warning `json:"warnings,omitempty"`
-	Workspaces []string             `json:"workspaces,omitempty"` // what can't be brought back as commits
+	ID         string      `json:"id"`
+	Refs       []string    `json:"refs"`
+	Kept       []string    `json:"kept,omitempty"` // refs that now hold what others held before
+	Gate       gate.Report `json:"gate"`
+	Workspaces []string    `json:"workspaces,omitempty"` // what can't be brought back as commits
 }
 
 // Restore brings what is in the graveyard of a session to refs below refs/cco/<id>/ of its repository, through the same
@@ -212,11 +213,30 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 		return err
 	}
 	defer func() { _ = q.Close() }()
-	if _, err := q.Unpack(ctx, g.File, rec.Base); err != nil {
+	found, err := q.Unpack(ctx, g.File, rec.Base)
+	if err != nil {
 		return err
 	}
-	report, err := q.Examine(ctx)
+	if o.Side != "" {
+		if found, err = q.Only(o.Side); err != nil || len(found.Kept) == 0 {
+			return err
+		}
+	}
+	if _, err := q.Examine(ctx); err != nil {
+		return err
+	}
+	report, err := lookBeside(ctx, q, found, own)
 	if err != nil {
+		return err
+	}
+	r.Gate = r.Gate.Merge(report)
+	if o.Gate.Show != nil {
+		o.Gate.Show(PullResult{Session: rec, Gate: report})
+	}
+	if o.DryRun {
+		o.Gate.Ask = nil
+	}
+	if err := s.consent(rec.ID, found.Tip, report, o.Gate, o.Dir); err != nil || o.DryRun {
 		return err
 	}
 	came, kept, err := q.ImportBelow(ctx, prefix)
@@ -229,11 +249,6 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 		}
 	}
 	r.Kept = append(r.Kept, kept...)
-	for _, w := range report.Warnings {
-		if !slices.Contains(r.Warnings, w) {
-			r.Warnings = append(r.Warnings, w)
-		}
-	}
 	return nil
 }
 

@@ -202,9 +202,12 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 	// One repository of many sessions is asked once.
 	has := map[string]map[string]bool{}
 	for dir, oids := range repos {
-		if repo, err := git.Open(ctx, dir); err == nil {
-			has[dir], err = repo.Reachable(ctx, oids)
-			if err != nil {
+		repo, err := s.Open(ctx, dir)
+		if waits, ok := errors.AsType[*git.WaitError](err); ok {
+			s.Warn("what your repository has is not looked at: %v", waits)
+		}
+		if err == nil {
+			if has[dir], err = repo.Reachable(ctx, oids); err != nil {
 				return nil, fmt.Errorf("look what %s has: %w", dir, err)
 			}
 		}

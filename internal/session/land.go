@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 	if o.WithWip && r.wip != "" {
 		r.target = r.wip
 	}
-	report, err := q.Examine(ctx)
+	_, err := q.Examine(ctx)
 	if no, ok := errors.AsType[*quarantine.RefusedError](err); ok && no.Rule == quarantine.RuleBase {
 		return r, fmt.Errorf("%w\nnothing was changed; have the agent put its work on top with `cco box push --continue %s "+
 			"-m \"Rebase your work onto %s\"`",
@@ -42,8 +43,10 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 	if err != nil {
 		return r, s.unchanged(rec.ID, err)
 	}
-	r.Warnings = report.Warnings
-	if r.Summary, err = q.Summary(ctx); err != nil || r.target == r.head {
+	if r.Summary, err = q.Summary(ctx); err == nil {
+		err = s.look(ctx, q, &r)
+	}
+	if err != nil || r.target == r.head {
 		return r, err
 	}
 	if top, err := q.Preview().IsAncestor(ctx, r.head, r.wip); err != nil || !top {
@@ -65,7 +68,7 @@ func (s *Service) canImport(ctx context.Context, q *quarantine.Repo, r PullResul
 		return nil
 	}
 	repo := q.Preview()
-	if r.stays(o) {
+	if r.stays(o) || o.Stay {
 		return nil
 	}
 	if o.Branch != "" {
@@ -87,20 +90,35 @@ func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.
 		r.rest = pub.Rest.SHA256
 		defer func() { _ = os.Remove(spare) }() // moved away, if all went well
 	}
-	if q == nil {
+	if q == nil && !o.Stay {
 		return s.recordPulled(ctx, r, spare, o)
+	}
+	if q == nil {
+		return r, nil
 	}
 	imported, err := q.Import(ctx, rec.ID)
 	if err != nil {
 		return r, err
 	}
 	r.Ref, r.WipRef, r.Kept = imported.Ref, imported.WipRef, imported.Kept
+	if o.Stay {
+		return r, nil
+	}
 	if r.stays(o) {
 		return s.recordPulled(ctx, r, spare, o)
 	}
+	if r.whole != "" {
+		if err := q.ImportPick(ctx, r.target); err != nil {
+			return r, s.explain(err, rec, r.Branch, imported.Ref, true, o)
+		}
+	}
 	fwd, err := s.forward(ctx, repo, rec, r.Branch, r.target, o)
 	if err != nil {
-		return r, s.explain(err, rec, imported.Ref)
+		onBase := true
+		if d, ok := errors.AsType[*git.DivergedError](err); ok {
+			onBase, _ = repo.IsAncestor(ctx, rec.Base, d.Now)
+		}
+		return r, s.explain(err, rec, r.Branch, imported.Ref, onBase, o)
 	}
 	r.Moved, r.Raw, r.Tip = fwd.Moved, fwd.Raw, r.target
 	return s.recordPulled(ctx, r, spare, o)
@@ -120,7 +138,8 @@ func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session
 }
 
 // explain adds advice to the error about a branch that can't be moved.
-func (s *Service) explain(err error, rec store.Session, ref string) error {
+func (s *Service) explain(err error, rec store.Session, branch, ref string, onBase bool,
+	o PullOptions) error {
 	var gone *git.BranchGoneError
 	var diverged *git.DivergedError
 	var out *git.CheckedOutError
@@ -128,6 +147,14 @@ func (s *Service) explain(err error, rec store.Session, ref string) error {
 	case errors.As(err, &out):
 		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s --into DIR` brings it to the worktree that has the branch",
 			err, ref, rec.ID)
+	case errors.As(err, &diverged) && len(o.Only) > 0:
+		return fmt.Errorf("%w\nthe work is at %s: `cco box pull %s%s --branch NAME` makes a branch of what you chose, for a "+
+			"merge", err, ref, rec.ID, o.words())
+	case errors.As(err, &diverged) && !onBase:
+		base := git.Short(rec.Base)
+		return fmt.Errorf("%w: it no longer has %s, which the work was made on\nthe work is at %s: `git rebase --onto %s %s "+
+			"%s` makes it anew on top, and `git checkout -B %s` then takes the branch there; `cco box pull %s --branch NAME` "+
+			"makes a branch of it as it is", err, base, ref, branch, base, ref, branch, rec.ID)
 	case errors.As(err, &diverged):
 		return fmt.Errorf("%w\nthe work is at %s: `git merge %s` joins it, `git cherry-pick %s..%s` puts it on top; `cco "+
 			"box pull %s --branch NAME` makes a branch of it",
@@ -177,7 +204,7 @@ func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, 
 	done, err := s.Store.UpdateSession(ctx, id, func(v *store.Session) error {
 		v.State, v.Cause, v.Reason = store.Pulled, "", ""
 		v.Pulled = s.Now()
-		v.Tip, v.Wip, v.Repo = r.Tip, r.wip, repo
+		v.Tip, v.Wip, v.Repo = cmp.Or(r.whole, r.Tip), r.wip, repo
 		// The next run of the same session, if there is one, starts from what the host has now.
 		if r.head != "" {
 			v.Base = r.head
@@ -188,6 +215,7 @@ func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, 
 		return r, fmt.Errorf("the work is at %s, but that could not be recorded; pull again: %w", r.Branch, err)
 	}
 	r.Session = done
+	s.dropBase(ctx, done)
 	if keep {
 		return r, nil
 	}

@@ -51,6 +51,15 @@ func (s *Service) lock(id, name string) (*os.File, error) {
 
 func (s *Service) keeperLock(id string) (*os.File, error) { return s.lock(id, keeperLock) }
 
+// Gone says that a session has no keeper any more.
+func (s *Service) Gone(id string) bool {
+	lock, err := s.keeperLock(id)
+	if err != nil {
+		return false
+	}
+	return lock.Close() == nil
+}
+
 // endingTime is how long a keeper may take to finish after it has hung up.
 const endingTime = 5 * time.Second
 

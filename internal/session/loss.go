@@ -48,8 +48,8 @@ func (e *UnsavedError) Error() string {
 
 // Destroyed is what was removed with a box or a workspace.
 type Destroyed struct {
-	Buried  []string       // files of the graveyard
-	Ignored inside.Ignored // what is never saved
+	Buried  []string       `json:"buried"`  // files of the graveyard
+	Ignored inside.Ignored `json:"ignored"` // what is never saved
 }
 
 // DestroyBox removes a box and the sessions in it. Work that exists nowhere else, or can't be saved, stops it; with
@@ -66,8 +66,8 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 	if err := s.endAll(ctx, list, force); err != nil {
 		return gone, err
 	}
-	if err := s.Thawed(ctx, b, d); err != nil && !force {
-		return gone, err // the box holds what an undo needs
+	if b.Spec.Repo != "" {
+		return gone, s.destroyOld(ctx, b, list, force)
 	}
 	in := &entrance{s: s, name: name}
 	all, err := s.stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
@@ -156,6 +156,9 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 	}
 	var errs []error
 	for _, v := range list {
+		if v.State != store.Pulled {
+			s.dropBase(ctx, v)
+		}
 		errs = append(errs, tree.Remove(s.Exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
 			s.Forget(v.ID),
 			ignoreMissing(os.Remove(s.orderFile(v.ID))))
@@ -169,15 +172,12 @@ func (s *Service) buryWorkspace(ctx context.Context, b *box.Box, d box.Driver, i
 	if err != nil {
 		return nil, err
 	}
-	for _, from := range []string{filepath.Join(b.Dir, "sessions", id, "workspace"),
-		filepath.Join(b.Dir, "worktrees", id)} {
-		err := os.Rename(from, to)
-		if err == nil {
-			return []string{to}, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	err = os.Rename(filepath.Join(b.Dir, "sessions", id, "workspace"), to)
+	if err == nil {
+		return []string{to}, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	if _, afar := d.(box.Machine); afar {
 		return s.fetchWorkspace(ctx, b, d, id)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -93,18 +92,15 @@ func ReadPlan(r io.Reader) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), nil
 }
 
-// placePlan says where the agent finds the plan, and puts it there if the clone doesn't have it.
-func (s *Service) placePlan(id string, b *box.Box, d box.Driver, p plan) (string, error) {
+// SentPlan stands for a plan that was sent along as a file, wherever the box shows it.
+const SentPlan = "/exchange/" + inside.PlanFile
+
+// placePlan says where the agent finds the plan, and puts it into the exchange directory if the clone doesn't have it.
+func (s *Service) placePlan(id string, p plan) (string, error) {
 	if p.rel != "" {
 		return p.rel, nil
 	}
-	if err := writeNew(s.Exchange(id), inside.PlanFile, p.text); err != nil {
-		return "", err
-	}
-	if _, shared := d.(box.Sharer); shared {
-		return filepath.Join(s.Exchange(id), inside.PlanFile), nil
-	}
-	return "/exchange/" + id + "/" + inside.PlanFile, nil
+	return SentPlan, writeNew(s.Exchange(id), inside.PlanFile, p.text)
 }
 
 // title is the plan's first heading or line, for listings.

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
@@ -21,26 +21,64 @@ type Remains struct {
 	Box   string `json:"box,omitempty"`
 	What  string `json:"what"`
 	Bytes int64  `json:"bytes"`
-	Why   string `json:"why,omitempty"` // why it must stay
+	Why   string `json:"why,omitempty"`  // why it must stay
+	Repo  string `json:"repo,omitempty"` // whose ref it is
 	// Beside says how much beside its branch is saved in the graveyard when it goes, Ignored what is never saved.
 	Beside  int            `json:"beside,omitempty"`
 	Ignored inside.Ignored `json:"ignored,omitzero"`
 
 	session store.Session
 	stake   stake
+	ref     string // what the ref that What names holds
+	record  bool   // it is the record
+}
+
+// Subject is what it is, for a sentence.
+func (r Remains) Subject() string {
+	if r.ref != "" {
+		return r.What
+	}
+	return "session " + r.ID
 }
 
 // Remains lists what could be pruned, and what could not because it is not saved. With force everything goes but
-// sessions that run or can still go on.
-func (s *Service) Remains(ctx context.Context, force bool) (free, kept []Remains, err error) {
+// sessions that run or can still go on. Records come last: they go when nothing else is left.
+func (s *Service) Remains(ctx context.Context, o PruneOptions) (free, kept []Remains, err error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	known := map[string]bool{}
+	named := len(o.IDs) > 0
+	if named {
+		list = slices.DeleteFunc(list, func(v store.Session) bool { return !slices.Contains(o.IDs, v.ID) })
+	}
+	if free, kept, err = s.onDisk(ctx, list, o.Force, named); err != nil || named {
+		return free, kept, err
+	}
+	strays, err := s.strays(ids(list))
+	if err != nil {
+		return nil, nil, err
+	}
+	free = append(free, strays...)
+	old, err := s.records(ctx, list, free, o.Older)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Refs {
+		refs, stay, err := s.oldRefs(ctx, list, o.Dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		free, kept = append(free, refs...), append(kept, stay...)
+	}
+	return append(free, old...), kept, nil
+}
+
+// onDisk lists the directories and transcripts of sessions that have ended.
+func (s *Service) onDisk(ctx context.Context, list []store.Session, force, named bool) (free, kept []Remains,
+	err error) {
 	var old []store.Session
 	for _, v := range list {
-		known[v.ID] = true
 		if _, err := os.Stat(s.orderFile(v.ID)); err == nil && !v.Live() {
 			old = append(old, v)
 		}
@@ -62,14 +100,21 @@ func (s *Service) Remains(ctx context.Context, force bool) (free, kept []Remains
 		if all[i].unsaved() {
 			r.Beside = all[i].Beside
 		}
-		if r.Why = s.mustStay(v, all[i], force); r.Why != "" {
+		if r.Why = s.mustStay(v, all[i], force, named); r.Why != "" {
 			kept = append(kept, r)
 		} else {
 			free = append(free, r)
 		}
 	}
-	strays, err := s.strays(known)
-	return append(append(free, strays...), s.transcripts(list)...), kept, err
+	return append(free, s.transcripts(list)...), kept, nil
+}
+
+func ids(list []store.Session) map[string]bool {
+	known := map[string]bool{}
+	for _, v := range list {
+		known[v.ID] = true
+	}
+	return known
 }
 
 func (s *Service) remainsOf(v store.Session) Remains {
@@ -78,15 +123,12 @@ func (s *Service) remainsOf(v store.Session) Remains {
 	return r
 }
 
-func (s *Service) mustStay(v store.Session, k stake, force bool) string {
+func (s *Service) mustStay(v store.Session, k stake, force, named bool) string {
 	if v.Started.IsZero() {
 		return ""
 	}
-	if v.State == store.Waiting || v.State == store.Paused {
+	if (v.State == store.Waiting || v.State == store.Paused) && (!force || !named) {
 		return "it goes on when you want it to, see `cco attention`"
-	}
-	if err := s.frozenBy(v); err != nil {
-		return err.Error()
 	}
 	if _, err := s.Boxes.Record(v.Box); err != nil && v.State == store.Pulled {
 		return "" // it went with its box
@@ -121,7 +163,7 @@ func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 	return list, nil
 }
 
-// Prune removes what Remains listed as free, and first saves what must not be lost. The records of sessions stay.
+// Prune removes what Remains listed as free, and first saves what must not be lost.
 func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (buried []string, err error) {
 	var errs []error
 	for _, r := range free {
@@ -132,11 +174,17 @@ func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (burie
 }
 
 func (s *Service) prune(ctx context.Context, r Remains, limit int64) (buried []string, err error) {
+	if r.ref != "" {
+		return nil, s.dropRef(ctx, r)
+	}
 	lock, err := s.lockSoon(ctx, r.ID) // a keeper may still be finishing
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = lock.Close() }()
+	if r.record {
+		return nil, s.forget(ctx, r.ID)
+	}
 	if r.Box != "" && !r.session.Started.IsZero() {
 		// Somebody may have continued it since it was listed.
 		now, err := s.Store.Session(ctx, r.ID)
@@ -161,11 +209,15 @@ func (s *Service) remove(ctx context.Context, free []Remains) error {
 			errs = append(errs, tree.Remove(s.Exchange(r.ID)), tree.Remove(s.dir(r.ID)))
 			continue
 		}
-		if b, d, err := s.Boxes.Find(r.Box); err == nil {
-			errs = append(errs, d.Discard(ctx, b, r.ID), canary.Drop(canary.Dir(b.Dir, r.ID)))
+		if v, err := s.Store.Session(ctx, r.ID); err == nil && v.State != store.Pulled {
+			s.dropBase(ctx, v)
 		}
-		errs = append(errs, tree.Remove(s.Exchange(r.ID)), s.Forget(r.ID), s.dropTranscript(r.ID),
-			ignoreMissing(os.Remove(s.orderFile(r.ID))))
+		if b, d, err := s.Boxes.Find(r.Box); err == nil {
+			errs = append(errs, d.Discard(ctx, b, r.ID))
+		}
+		// A removal that was killed is listed again while there is an order, and looked into while nothing says what it held.
+		errs = append(errs, tree.Remove(s.Exchange(r.ID)), ignoreMissing(os.Remove(s.orderFile(r.ID))), s.Forget(r.ID),
+			s.dropTranscript(r.ID))
 	}
 	return errors.Join(errs...)
 }
@@ -200,5 +252,6 @@ func (s *Service) transcriptSize(id string) int64 { return size(s.TranscriptFile
 
 // dropTranscript removes a session's transcript.
 func (s *Service) dropTranscript(id string) error {
-	return ignoreMissing(os.Remove(s.TranscriptFile(id)))
+	file := s.TranscriptFile(id)
+	return errors.Join(ignoreMissing(os.Remove(file)), ignoreMissing(os.Remove(indexFile(file))))
 }

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // PullOptions say how a session's work is brought back.
@@ -31,35 +33,50 @@ type PullOptions struct {
 	Keep     bool   // leave the exchange directory
 	Bundle   int64  // the largest bundle taken
 	Limits   quarantine.Limits
+	Gate     Gate
+	Side     string   // also a branch that was left beside the session's own
+	Only     []string // paths: one commit of them, and the rest at the session's ref alone
+	Stay     bool     // write the session's ref, and move no branch
+	Seen     string   // what a person has looked at, as PullResult.Seen gives it: nothing else is taken
 }
 
 // PullResult is what came back.
 type PullResult struct {
-	Session  store.Session        `json:"session"`
-	DryRun   bool                 `json:"dry_run,omitempty"`
-	Again    bool                 `json:"again,omitempty"` // it was pulled before, so nothing was done
-	Base     string               `json:"base"`
-	Tip      string               `json:"tip"`
-	Branch   string               `json:"branch"`
-	Ref      string               `json:"ref,omitempty"`
-	WipRef   string               `json:"wip_ref,omitempty"`
-	Kept     []string             `json:"kept,omitempty"`
-	Moved    bool                 `json:"moved"`
-	Raw      []string             `json:"raw,omitempty"`
-	Summary  git.Summary          `json:"summary"`
-	Warnings []quarantine.Warning `json:"warnings,omitempty"`
-	Others   []string             `json:"others,omitempty"` // other branches in the workspace, saved in Rest
-	Rest     string               `json:"rest,omitempty"`
-	Lost     []string             `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
-	Salvaged bool                 `json:"salvaged,omitempty"` // its repository was broken: only its files came
-	Trouble  []string             `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
-	Left     bool                 `json:"left,omitempty"`     // what was left uncommitted was not looked for
-	Took     time.Duration        `json:"took"`
+	Session  store.Session `json:"session"`
+	DryRun   bool          `json:"dry_run,omitempty"`
+	Again    bool          `json:"again,omitempty"` // it was pulled before, so nothing was done
+	Base     string        `json:"base"`
+	Tip      string        `json:"tip"`
+	Branch   string        `json:"branch"`
+	Ref      string        `json:"ref,omitempty"`
+	WipRef   string        `json:"wip_ref,omitempty"`
+	Kept     []string      `json:"kept,omitempty"`
+	Side     string        `json:"side,omitempty"` // the ref of what was asked for beside the branch
+	Moved    bool          `json:"moved"`
+	Raw      []string      `json:"raw,omitempty"`
+	Summary  git.Summary   `json:"summary"`
+	Gate     gate.Report   `json:"gate"`
+	Others   []string      `json:"others,omitempty"` // other branches in the workspace, saved in Rest
+	Rest     string        `json:"rest,omitempty"`
+	Lost     []string      `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
+	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
+	Trouble  []string      `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
+	Left     bool          `json:"left,omitempty"`     // what was left uncommitted was not looked for
+	Took     unit.Seconds  `json:"took_seconds"`
+	Stopped  string        `json:"stopped,omitempty"` // why nothing was moved
+	Only     []string      `json:"only,omitempty"`    // the paths that were taken, of all that came
+	Files    int           `json:"files,omitempty"`   // how many files they are
+	Of       int           `json:"of,omitempty"`      // of how many
+	Halves   []string      `json:"halves,omitempty"`  // renames of which only one side was taken
 
 	head, wip string // as they were published
 	rest      string // the sum of the bundle of what is beside them
 	target    string // where the branch goes
+	whole     string // what the chosen paths were taken from
 }
+
+// Seen names what was shown, so that nothing else is taken in its place.
+func (r PullResult) Seen() string { return r.head + " " + r.wip }
 
 // maxResult bounds result.json and error.txt.
 const maxResult = 64 << 10
@@ -67,6 +84,14 @@ const maxResult = 64 << 10
 // Pull waits for a session and brings its commits into the user's repository. If anything fails a check, nothing
 // changes and everything stays where it is.
 func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResult, error) {
+	r, err := s.pullBranch(ctx, id, o)
+	if err != nil || o.Side == "" {
+		return r, err
+	}
+	return s.side(ctx, r, o)
+}
+
+func (s *Service) pullBranch(ctx context.Context, id string, o PullOptions) (PullResult, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return PullResult{}, err
@@ -76,8 +101,15 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 		return PullResult{}, err
 	}
 	defer func() { _ = lock.Close() }()
+	if err := s.old(rec); err != nil {
+		return PullResult{}, err
+	}
 	if rec, err = s.await(ctx, id, o); err != nil {
 		return PullResult{}, err
+	}
+	if rec.State == store.Pulled && len(o.Only) > 0 {
+		return PullResult{}, &StateError{ID: id, State: rec.State, Why: fmt.Sprintf("all of it is at refs/cco/%s; take more "+
+			"of it with `git restore --source=refs/cco/%s PATH` and commit that", id, id)}
 	}
 	if rec.State == store.Pulled {
 		r := PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch, Ref: "refs/cco/" + id}
@@ -93,9 +125,7 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	} else if err := s.removed(ctx, rec); err != nil {
 		return PullResult{}, err
 	}
-	if err := s.compareThenCheck(ctx, rec); err != nil {
-		return PullResult{}, err
-	}
+	s.tellFindings(ctx, rec)
 	r, err := s.pull(ctx, rec, o)
 	if o.NoWip {
 		h, ok := s.held(rec)
@@ -110,10 +140,18 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (PullResult, error) {
 	start := s.Now()
 	repo, err := s.repository(ctx, rec, o.where())
+	lost, whole := errors.AsType[*RepositoryError](err)
+	if whole = whole && lost.same != nil; whole {
+		repo, err = lost.same, s.publishWhole(ctx, rec)
+	}
 	if err != nil {
 		return PullResult{}, err
 	}
 	rec.Repo = repo.Top
+	only, err := o.only(repo)
+	if err != nil {
+		return PullResult{}, err
+	}
 	if o.Branch != "" {
 		if err := repo.CheckBranch(ctx, o.Branch); err != nil {
 			return PullResult{}, err
@@ -133,14 +171,26 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 	if q != nil {
 		defer func() { _ = q.Close() }()
 	}
+	if whole && (q == nil || !q.Related(ctx)) {
+		return PullResult{}, lost // another repository stands in its place
+	}
 	r, err := s.examine(ctx, q, rec, published, o)
+	if err == nil && o.Seen != "" && r.Seen() != o.Seen {
+		err = &StateError{ID: rec.ID, State: rec.State, Why: "it is not what was shown, something went on in it meanwhile"}
+	}
+	if r.Only = only; err == nil && len(only) > 0 {
+		err = s.pick(ctx, q, repo, &r)
+	}
+	if err == nil {
+		err = s.pass(r, o)
+	}
 	if err == nil && o.DryRun {
 		err = s.canImport(ctx, q, r, o)
 	}
 	if err == nil && !o.DryRun {
 		r, err = s.importWork(ctx, repo, q, r, published, o)
 	}
-	r.Took = s.Now().Sub(start)
+	r.Took = unit.Seconds(s.Now().Sub(start))
 	return r, err
 }
 
@@ -168,9 +218,6 @@ func (s *Service) failure(rec store.Session, published inside.Result, err error)
 	}
 	f := &FailedError{ID: rec.ID, State: rec.State, Reason: rec.Reason, Words: s.ErrorText(rec.ID)}
 	switch {
-	case s.frozenBy(rec) != nil:
-		f.Next = fmt.Sprintf("look with `cco guard canary %s`, then undo or accept it; its own work is kept until then",
-			rec.ID)
 	case err != nil:
 		f.Next = "its work could not be read: " + err.Error()
 	case published.Bundle == nil && published.Head == rec.Base && published.Wip == "":
@@ -216,18 +263,38 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 	return s.readResult(rec)
 }
 
+// publishWhole publishes a session's work again with all that it builds on: the user has amended or rebased the base,
+// and git has removed it since.
+func (s *Service) publishWhole(ctx context.Context, rec store.Session) error {
+	lock, err := s.lockSoon(ctx, rec.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	b, d, err := s.Boxes.Ready(ctx, rec.Box)
+	if err != nil {
+		return err
+	}
+	s.Report("your repository no longer has the commit that session %s began with: bringing it again", rec.ID)
+	return s.publishAs(ctx, b, d, rec, "publish-whole")
+}
+
 // publishCommits publishes the session's commits. Uncommitted work stays in the workspace.
 func (s *Service) publishCommits(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+	return s.publishAs(ctx, b, d, rec, "publish-commits")
+}
+
+func (s *Service) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, step string) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
-	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.reopen(rec.ID)); err != nil {
+	if err := errors.Join(s.halt(ctx, b, d, rec.ID), s.reopen(rec.ID)); err != nil {
 		return err
 	}
 	p, err := d.Prepare(ctx, b, rec.ID)
 	if err != nil {
 		return err
 	}
-	return s.inside(ctx, b, d, rec, p, "publish-commits", false)
+	return s.inside(ctx, b, d, rec, p, step, false)
 }
 
 // beyond adds to an error about size which setting it is, and how to leave out uncommitted work.
@@ -289,12 +356,7 @@ func (s *Service) ErrorText(id string) string {
 // quarantine copies the bundle out of the agent's reach, unpacks and examines it. It is nil if there is nothing new.
 func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result,
 	o PullOptions) (*quarantine.Repo, error) {
-	_, d, err := s.Boxes.Find(rec.Box)
-	if err != nil {
-		return nil, err
-	}
-	_, shared := d.(box.Sharer)
-	if pub.Bundle == nil && !shared || pub.Head == rec.Base && pub.Wip == "" {
+	if pub.Bundle == nil || pub.Head == rec.Base && pub.Wip == "" {
 		return nil, nil
 	}
 	dir := filepath.Join(s.dir(rec.ID), "quarantine")
@@ -306,7 +368,7 @@ func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Sess
 	if err != nil {
 		return nil, err
 	}
-	if err := s.fill(ctx, q, rec, pub, shared, o.Bundle); err != nil {
+	if err := s.fill(ctx, q, rec, pub, o.Bundle); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
 	return q, nil
@@ -316,12 +378,8 @@ func otherSum(name string) error {
 	return fmt.Errorf("%s is not the file that was published: its sum differs", name)
 }
 
-func (s *Service) fill(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result, shared bool,
+func (s *Service) fill(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
 	limit int64) error {
-	if shared {
-		_, err := q.Adopt(ctx, rec.Base, pub.Head, pub.Wip)
-		return err
-	}
 	bundle := filepath.Join(q.Dir, "cco-copy.bundle")
 	got, err := quarantine.CopyOut(ctx, s.Exchange(rec.ID), inside.OutputBundle, bundle, limit)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
@@ -32,6 +33,7 @@ type PushOptions struct {
 	Model   string // likewise
 	Depth   int
 	Resume  string // the session whose workspace is used again
+	Again   string // the session whose plan is handed over once more, with the commits that it began with
 }
 
 // UsageError says that a command's arguments don't go together.
@@ -44,7 +46,14 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	if o.Resume != "" {
 		return s.resume(ctx, o)
 	}
+	o, err := s.likeBefore(ctx, o)
+	if err != nil {
+		return store.Session{}, err
+	}
 	repo, head, p, err := s.check(ctx, o)
+	if err == nil {
+		err = s.caution(ctx, repo, head, p)
+	}
 	if err != nil {
 		return store.Session{}, err
 	}
@@ -52,13 +61,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	if err != nil {
 		return store.Session{}, err
 	}
-	if err := s.belongs(ctx, repo, b); err != nil {
-		return store.Session{}, err
-	}
 	if err := s.refresh(ctx, b); err != nil {
-		return store.Session{}, err
-	}
-	if err := s.Thawed(ctx, b, d); err != nil {
 		return store.Session{}, err
 	}
 	rec := store.Session{
@@ -72,7 +75,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 	id := s.identity(repo)
 	order := Order{Run: o.Run, Format: repo.ObjectFormat, Name: id.Name, Email: id.Email,
 		Shallow: o.Depth > 0 || repo.IsShallow()}
-	rec, err = s.handOver(ctx, repo, b, d, rec, order, p, o.Depth)
+	rec, err = s.handOver(ctx, repo, rec, order, p, o.Depth)
 	if err != nil {
 		return rec, fmt.Errorf("push: %w", err)
 	}
@@ -99,45 +102,9 @@ func (s *Service) identity(repo *git.Repo) git.Identity {
 	return id
 }
 
-// ready refuses what the keeper would refuse later: an agent that isn't there, or can't reach its model.
-func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, d box.Driver, l Limits) error {
-	a, err := agent.Find(rec.Agent)
-	if err != nil {
-		return err
-	}
-	if s.Door != nil {
-		if _, err := s.Door(ctx, rec, b); err != nil {
-			return err
-		}
-	}
-	if a.Provider() != "" {
-		if _, err := s.Afford(ctx, l); err != nil {
-			return err
-		}
-	}
-	_, _, err = s.FindProgram(ctx, a, b, d) // last: it may have to be installed
-	return err
-}
-
-// belongs refuses to use the box of one repository for another.
-func (s *Service) belongs(ctx context.Context, repo *git.Repo, b *box.Box) error {
-	if b.Spec.Repo == "" {
-		return nil
-	}
-	own, err := git.Open(ctx, b.Spec.Repo)
-	if err != nil {
-		return fmt.Errorf("the repository of box %s: %w", b.Name, err)
-	}
-	if own.Key() != repo.Key() {
-		return &UsageError{Msg: fmt.Sprintf("box %s belongs to the repository at %s: make another with `cco box create NAME`",
-			b.Name, own.Top)}
-	}
-	return nil
-}
-
 // handOver fills the exchange directory, records the session and starts its keeper, or leaves nothing behind.
-func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d box.Driver, rec store.Session, o Order,
-	p plan, depth int) (_ store.Session, err error) {
+func (s *Service) handOver(ctx context.Context, repo *git.Repo, rec store.Session, o Order, p plan,
+	depth int) (_ store.Session, err error) {
 	id, lock, err := s.draw(ctx, repo)
 	if err != nil {
 		return rec, err
@@ -161,15 +128,22 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, b *box.Box, d bo
 		return rec, err
 	}
 	made = append(made, func(context.Context) error { return tree.Remove(s.Exchange(id)) })
-	if _, shared := d.(box.Sharer); !shared {
-		if err := s.send(ctx, repo, rec, o.Shallow, depth); err != nil {
-			return rec, err
-		}
+	made = append(made, func(ctx context.Context) error { return repo.DropRef(ctx, baseRef(id)) })
+	var refErr error
+	var side sync.WaitGroup
+	side.Go(func() { refErr = repo.SetRef(ctx, baseRef(id), rec.Base) })
+	err = s.send(ctx, repo, rec, o.Shallow, depth)
+	side.Wait()
+	if err := errors.Join(err, refErr); err != nil {
+		return rec, err
 	}
-	if o.Plan, err = s.placePlan(id, b, d, p); err != nil {
+	if o.Plan, err = s.placePlan(id, p); err != nil {
 		return rec, err
 	}
 	rec.Plan = o.Plan
+	if err := os.WriteFile(s.planFile(id), p.text, 0o600); err != nil {
+		return rec, err
+	}
 	if err := s.writeOrder(o); err != nil {
 		return rec, err
 	}
@@ -200,7 +174,10 @@ func (s *Service) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head
 	if _, err := agent.Find(o.Agent); err != nil {
 		return nil, git.Head{}, none, err
 	}
-	repo, err := git.Open(ctx, o.Dir)
+	if o.Again != "" {
+		return s.checkAgain(ctx, o)
+	}
+	repo, err := s.Open(ctx, o.Dir)
 	if err != nil {
 		return nil, git.Head{}, none, err
 	}
@@ -215,13 +192,22 @@ func (s *Service) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head
 	if err := repo.CheckComplete(ctx, head.Commit, o.Depth); err != nil {
 		return nil, head, none, err
 	}
-	return repo, head, p, s.caution(ctx, repo, head, p)
+	return repo, head, p, nil
 }
 
-// caution tells the user what will not travel.
+// Caution tells the user what will not travel with a commit.
+func (s *Service) Caution(ctx context.Context, repo *git.Repo, commit string) error {
+	return s.caution(ctx, repo, git.Head{Commit: commit}, plan{})
+}
+
 func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p plan) error {
+	var survey git.Survey
+	var surveyErr error
+	var side sync.WaitGroup
+	side.Go(func() { survey, surveyErr = repo.Survey(ctx, head.Commit) })
 	dirty, err := repo.Dirty(ctx, 50)
-	if err != nil {
+	side.Wait()
+	if err := errors.Join(err, surveyErr); err != nil {
 		return err
 	}
 	// The user already knows about the plan itself. A directory that holds nothing else ends with a slash.
@@ -232,10 +218,6 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 		s.Warn("uncommitted changes stay here, only committed work travels (%d changed, e.g. %s)", len(dirty),
 			safetext.Line(dirty[0]))
 	}
-	survey, err := repo.Survey(ctx, head.Commit)
-	if err != nil {
-		return err
-	}
 	if len(survey.Submodules) > 0 {
 		s.Warn("submodules are not sent: %s will be empty in the box", safetext.Line(strings.Join(survey.Submodules, ", ")))
 	}
@@ -243,6 +225,19 @@ func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p 
 		s.Warn("Git LFS files travel as pointers, not as content")
 	}
 	return nil
+}
+
+// baseRef keeps the commit that a session began with in the user's repository: a branch may be amended or removed, and
+// git may clear away what it had, while work comes back on top of it.
+func baseRef(id string) string { return "refs/cco/" + id + "-base" }
+
+// dropBase lets go of it, unless something of the session is in the graveyard, which builds on it. A ref that is left
+// does no harm.
+func (s *Service) dropBase(ctx context.Context, rec store.Session) {
+	buried, err := filepath.Glob(filepath.Join(s.Data, "graveyard", rec.ID+"*"))
+	if repo, rerr := s.Open(ctx, rec.Repo); err == nil && rerr == nil && len(buried) == 0 {
+		_ = repo.DropRef(ctx, baseRef(rec.ID))
+	}
 }
 
 // send writes what travels into the exchange directory: only what the box lacks, or a shallow repository.

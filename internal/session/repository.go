@@ -16,6 +16,8 @@ import (
 type RepositoryError struct {
 	Why  string
 	Next string
+
+	same *git.Repo // the repository itself, if it has only lost the commit that the session began with
 }
 
 func (e *RepositoryError) Error() string { return e.Why + "\n" + e.Next }
@@ -32,7 +34,7 @@ type where struct {
 // there.
 func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*git.Repo, error) {
 	if w.into != "" {
-		repo, err := git.Open(ctx, w.into)
+		repo, err := s.Open(ctx, w.into)
 		if err != nil {
 			return nil, err
 		}
@@ -42,12 +44,12 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 		}
 		return repo, nil
 	}
-	was, err := git.Open(ctx, rec.Repo)
+	was, err := s.Open(ctx, rec.Repo)
 	if err == nil && was.HasObject(ctx, rec.Base) {
 		return was, nil
 	}
 	if w.dir != "" {
-		if here, err := git.Open(ctx, w.dir); err == nil && here.HasObject(ctx, rec.Base) {
+		if here, err := s.Open(ctx, w.dir); err == nil && here.HasObject(ctx, rec.Base) {
 			return here, nil
 		}
 	}
@@ -57,6 +59,9 @@ func (s *Service) repository(ctx context.Context, rec store.Session, w where) (*
 	switch {
 	case err == nil:
 		gone.Why = lacks(was.Top, rec)
+		if was.Key() == rec.RepoKey {
+			gone.same = was
+		}
 	case none, errors.Is(err, fs.ErrNotExist):
 		gone.Why = fmt.Sprintf("the repository of session %s is no longer at %s", rec.ID, safetext.Line(rec.Repo))
 	default:

@@ -50,11 +50,23 @@ func NewID() string {
 // validID says whether something can be a session's id.
 func validID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
 
+// Resolve gives the id of the session that a user means: all of an id, or a beginning that only one has.
+func (s *Service) Resolve(ctx context.Context, word string) (string, error) {
+	if validID(word) {
+		return word, nil
+	}
+	if word == "" || len(word) > 8 || strings.Trim(word, "0123456789abcdef") != "" {
+		return "", &InvalidIDError{ID: word}
+	}
+	return s.Store.SessionID(ctx, word)
+}
+
 // InvalidIDError says that something can't be a session's id. Ids name directories, so nothing else is looked up.
 type InvalidIDError struct{ ID string }
 
 func (e *InvalidIDError) Error() string {
-	return fmt.Sprintf("%q is no session id: 8 lower-case hex digits, see `cco box sessions`", e.ID)
+	return fmt.Sprintf("%q is not a session id: 8 lower-case hex digits or the first of them, see `cco box sessions`",
+		e.ID)
 }
 
 // StateError says that a session's state does not allow what was asked.
@@ -161,10 +173,9 @@ func (s *Service) correctState(ctx context.Context, v store.Session) (store.Sess
 		return v, err
 	}
 	defer func() { _ = lock.Close() }()
-	reason := s.afterDeath(ctx, v)
 	end := func(v *store.Session) error {
 		if v.Live() {
-			v.State, v.Cause, v.Reason = store.Failed, store.Interrupted, reason
+			v.State, v.Cause, v.Reason = store.Failed, store.Interrupted, string(store.Interrupted)
 			v.Finished = s.Now()
 		}
 		return nil
@@ -188,6 +199,7 @@ type Run struct {
 	MaxWait     time.Duration `json:"max_wait,omitempty"`  // for a model that fails for the time being
 	NoResume    bool          `json:"no_resume,omitempty"` // don't wait for it at all
 	Limits      Limits        `json:"limits"`
+	Budget      string        `json:"budget,omitempty"`    // what it shares with other sessions
 	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git in a worktree box
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
@@ -209,7 +221,8 @@ type Order struct {
 	Fresh   bool   `json:"fresh,omitempty"`  // begin a new conversation even if there was one before
 
 	// Of a turn in a phase.
-	Key     string      `json:"key,omitempty"`     // its name, which lasts
+	Key     string      `json:"key,omitempty"` // its name, which lasts
+	Phase   string      `json:"phase,omitempty"`
 	View    string      `json:"view,omitempty"`    // the session whose workspace it only looks at
 	Message string      `json:"message,omitempty"` // for a commit of what it leaves uncommitted
 	Env     []string    `json:"env,omitempty"`

@@ -153,3 +153,17 @@ func TestTitle(t *testing.T) {
 		}
 	}
 }
+
+// Guards against "nothing was found" just after a push has said that something was: its keeper was about to end.
+func TestAReportIsReadWhileTheKeeperEnds(t *testing.T) {
+	s := service(t)
+	lock := must.Get(s.keeperLock("0badcafe"))(t)
+	defer func() { _ = lock.Close() }()
+	picture := s.NewPicture("0badcafe")
+	must.Do(t, os.MkdirAll(picture, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(picture, "report.json"), []byte(`{"session":"0badcafe"}`), 0o600))
+	r, err := s.reportOf(t.Context(), store.Session{ID: "0badcafe"}, picture, false)
+	if err != nil || r == nil || r.Session != "0badcafe" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -24,11 +24,20 @@ const PublishTime = 10 * time.Minute
 func (s *Service) Receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place,
 	shallow bool, step box.Report) (box.Place, error) {
 	step("cloning into %s", p.Workspace)
-	if sharer, ok := d.(box.Sharer); ok {
-		_, err := sharer.Checkout(ctx, b, rec.ID, rec.Base)
-		return p, err
+	p, err := s.receive(ctx, b, d, rec, p, "receive", step)
+	if err != nil {
+		return p, fmt.Errorf("clone into the box: %w", err)
 	}
-	err := s.inside(ctx, b, d, rec, p, "receive", true)
+	if shallow {
+		return p, nil
+	}
+	return p, s.Store.MarkSent(ctx, rec.Box, rec.RepoKey, rec.Base, s.Now())
+}
+
+// receive has the box take what was sent, and sends everything if the box lacks what that builds on.
+func (s *Service) receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, what string,
+	step box.Report) (box.Place, error) {
+	err := s.inside(ctx, b, d, rec, p, what, true)
 	if proc.Code(err) == inside.LacksStatus {
 		step("sending everything: the box no longer has what it had")
 		if err := s.Store.ForgetSent(ctx, rec.Box, rec.RepoKey); err != nil {
@@ -40,20 +49,17 @@ func (s *Service) Receive(ctx context.Context, b *box.Box, d box.Driver, rec sto
 		if p, err = d.Prepare(ctx, b, rec.ID); err != nil {
 			return p, err
 		}
-		err = s.inside(ctx, b, d, rec, p, "receive", true)
+		err = s.inside(ctx, b, d, rec, p, what, true)
 	}
 	if err != nil {
-		return p, fmt.Errorf("clone into the box: %w", err)
+		return p, err
 	}
 	for _, f := range []string{inside.InputBundle, inside.InputRepo} {
 		if err := tree.Remove(filepath.Join(s.Exchange(rec.ID), f)); err != nil {
 			return p, err
 		}
 	}
-	if shallow {
-		return p, nil
-	}
-	return p, s.Store.MarkSent(ctx, rec.Box, rec.RepoKey, rec.Base, s.Now())
+	return p, nil
 }
 
 // inside runs one of cco's own steps in the box.
@@ -63,17 +69,17 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	if err != nil {
 		return err
 	}
-	_, shared := d.(box.Sharer)
 	job, err := json.Marshal(inside.Job{
 		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
-		Name: order.Name, Email: order.Email, Format: order.Format, Shared: shared, Message: order.Message,
-		MaxFile: s.MaxFile,
+		Name: order.Name, Email: order.Email, Format: order.Format, Message: order.Message,
+		MaxFile: s.MaxFile, Confined: b.Spec.NoKernel(),
 	})
 	if err != nil {
 		return err
 	}
 	return d.Run(ctx, b, box.Exec{
 		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Own: true, Repo: rec.RepoKey, Fill: fill,
+		Dir: "/", // an agent may have closed its workspace
 	})
 }
 
@@ -91,7 +97,7 @@ func (s *Service) Publish(ctx context.Context, b *box.Box, d box.Driver, rec sto
 func (s *Service) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
-	if err := d.Halt(ctx, b, rec.ID); err != nil {
+	if err := s.halt(ctx, b, d, rec.ID); err != nil {
 		return err
 	}
 	if err := s.startLook(rec.ID); err != nil {

@@ -37,6 +37,7 @@ const (
 	KindSize  Kind = "size"  // the agent's terminal has the size that Cols and Rows say
 	KindAgent Kind = "agent" // the agent has started
 	KindEvent Kind = "event" // something that the agent did, in Agent
+	KindDoor  Kind = "door"  // something that did not leave the box, and why
 	KindEnd   Kind = "end"   // the session has ended in the state that Text names
 )
 
@@ -54,6 +55,7 @@ type Transcript struct {
 	mu     sync.Mutex
 	file   *os.File
 	size   int64
+	index  index
 	more   chan struct{} // closed and replaced at each append
 	closed bool
 	full   bool
@@ -65,8 +67,26 @@ func OpenTranscript(path string, now func() time.Time) (*Transcript, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := f.Seek(0, io.SeekEnd)
-	return &Transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}, err
+	size, err := endLine(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	t := &Transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}
+	t.index.open(path, f, size)
+	return t, nil
+}
+
+// endLine ends the last line of a keeper that was killed while it wrote: the next event would be lost with it.
+func endLine(f *os.File) (size int64, err error) {
+	if size, err = f.Seek(0, io.SeekEnd); err != nil || size == 0 {
+		return size, err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, size-1); err != nil || last[0] == '\n' {
+		return size, err
+	}
+	n, err := f.Write([]byte{'\n'})
+	return size + int64(n), err
 }
 
 // Step records what the keeper is doing.
@@ -126,6 +146,7 @@ func (t *Transcript) write(e Event) {
 	if err != nil {
 		return
 	}
+	t.index.note(t.size, e.At)
 	n, _ := t.file.Write(append(line, '\n'))
 	t.size += int64(n)
 }
@@ -138,6 +159,7 @@ func (t *Transcript) Close() error {
 	}
 	t.closed = true
 	close(t.more)
+	t.index.close()
 	return t.file.Sync()
 }
 

@@ -16,6 +16,7 @@ import (
 // Turn is one agent's turn in a phase. Its key names it for ever: a turn that has been taken is not taken again.
 type Turn struct {
 	Key       string
+	Phase     string
 	Workspace string // the session that owns the workspace
 	Agent     string
 	Model     string
@@ -26,6 +27,8 @@ type Turn struct {
 	Message   string // for a commit of what it leaves uncommitted
 	Env       []string
 	Run       Run
+	// Stop ends the turn early when it is closed. The agent is killed and its work is kept.
+	Stop <-chan struct{}
 }
 
 // Taken is how a turn went.
@@ -49,6 +52,7 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 			return Taken{}, err
 		}
 	}
+	defer s.killWhenStopped(ctx, id, t.Stop)()
 	for try := 1; ; try++ {
 		if _, err := s.begun(ctx, id, t); err != nil {
 			return Taken{}, err
@@ -73,6 +77,43 @@ func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
 	}
 }
 
+// ErrStopped says that a turn was stopped before it began.
+var ErrStopped = errors.New("it was stopped before it began")
+
+func stopped(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// killWhenStopped kills a turn's agent when the turn is stopped, until the returned function is called. It tries again:
+// the keeper may be just starting.
+func (s *Service) killWhenStopped(ctx context.Context, id string, stop <-chan struct{}) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-ctx.Done():
+			return
+		case <-stop:
+		}
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for s.Kill(ctx, id) != nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() { cancel(); <-over }
+}
+
 // unlock removes locks that a killed git has left in a workspace: the next git would take them for another's and fail.
 // If it can't, the agent sees them.
 func (s *Service) unlock(ctx context.Context, rec store.Session) {
@@ -91,6 +132,9 @@ const forever = 30 * 24 * time.Hour
 func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, error) {
 	rec, err := s.Get(ctx, id)
 	if _, missing := errors.AsType[*store.NotFoundError](err); missing && t.Look {
+		if stopped(t.Stop) {
+			return rec, ErrStopped
+		}
 		return s.newLook(ctx, id, t)
 	}
 	if err != nil {
@@ -111,6 +155,9 @@ func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, 
 		if rec, err = s.Get(ctx, id); err != nil {
 			return rec, err
 		}
+	}
+	if stopped(t.Stop) {
+		return rec, ErrStopped
 	}
 	return s.beginTurn(ctx, rec, t)
 }
@@ -136,9 +183,9 @@ func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (sto
 }
 
 func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
-	o.Key, o.Env, o.Message = t.Key, t.Env, t.Message
+	o.Key, o.Phase, o.Env, o.Message = t.Key, t.Phase, t.Env, t.Message
 	o.Title, o.Prompt, o.Fresh = t.Title, t.Prompt, true
-	o.Plan, err = s.placePlan(id, b, d, plan{text: []byte(t.Plan)})
+	o.Plan, err = s.placePlan(id, plan{text: []byte(t.Plan)})
 	return err
 }
 

@@ -26,7 +26,7 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 	defer tick.Stop()
 	ended := s.ended(ctx, id)
 	start := s.Now()
-	for said := false; ; {
+	for said, idle := false, false; ; {
 		rec, err := s.Get(ctx, id)
 		if err != nil || !rec.Live() {
 			return rec, err
@@ -34,6 +34,11 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 		if words := s.ErrorText(id); words != "" && !o.Partial {
 			return rec, &FailedError{ID: id, State: store.Failed, Reason: "the agent gave up", Words: words,
 				Next: fmt.Sprintf("its commits come with: cco box pull %s --partial", id)}
+		}
+		if rec.State == store.Idle && !idle {
+			idle = true
+			s.Warn("the agent of session %s sits at its prompt: leave it there (`cco box attach %[1]s`), or end it with "+
+				"`cco box kill %[1]s`", id)
 		}
 		if !said {
 			s.Report("waiting for session %s (%s, up to %s)", id, rec.State, o.Timeout)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -59,6 +58,16 @@ func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Sess
 	return s.fillWorkspace(ctx, b, d, rec)
 }
 
+// WorkspacePath is where a person finds a session's workspace on this machine. In a machine of its own it is the path
+// that the agent sees.
+func (s *Service) WorkspacePath(ctx context.Context, rec store.Session) string {
+	b, d, err := s.Boxes.Ready(ctx, rec.Box)
+	if r, ok := d.(box.Reachable); err == nil && ok {
+		return r.HostWorkspace(b, rec.ID)
+	}
+	return "/workspace/" + rec.ID
+}
+
 // orderWorkspace writes what is needed to make a workspace.
 func (s *Service) orderWorkspace(repo *git.Repo, id string) error {
 	who := s.identity(repo)
@@ -83,9 +92,8 @@ func (s *Service) readyBox(ctx context.Context, name string) (*box.Box, box.Driv
 	if err := s.refresh(ctx, b); err != nil {
 		return nil, nil, err
 	}
-	if _, shared := d.(box.Sharer); shared {
-		return nil, nil, &UsageError{Msg: fmt.Sprintf("box %s is a %s box: a phase needs one with workspaces of its own",
-			name, b.Backend)}
+	if b.Spec.NoKernel() {
+		return nil, nil, &UnguardedError{Box: name}
 	}
 	return b, d, nil
 }
@@ -97,7 +105,7 @@ func (s *Service) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, re
 }
 
 func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
-	repo, err := git.Open(ctx, o.Repo)
+	repo, err := s.Open(ctx, o.Repo)
 	if err != nil {
 		return store.Session{}, err
 	}

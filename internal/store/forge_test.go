@@ -69,7 +69,7 @@ func within(t *testing.T, path string, do func(forge.Journal)) {
 			t.Error(err)
 		}
 	}()
-	do(s.Journal())
+	do(forge.Keyed{Log: s.Journal()})
 }
 
 // Guards against a thing that is said without a record because the record could not be written.
@@ -80,7 +80,8 @@ func TestNothingIsSaidThatCanNotBeRecorded(t *testing.T) {
 	}
 	_ = s.Close()
 	said := false
-	_, err = forge.Once{Journal: s.Journal(), Do: func(context.Context, forge.Record) (forge.Posted, error) {
+	journal := forge.Keyed{Log: s.Journal()}
+	_, err = forge.Once{Journal: journal, Do: func(context.Context, forge.Record) (forge.Posted, error) {
 		said = true
 		return forge.Posted{}, errors.New("never")
 	}}.Say(t.Context(), forge.Record{Key: "k"})

@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
+
+// EngineSocket is where the engine that runs phases listens, in the data directory.
+const EngineSocket = "cco.sock"
 
 // Phase is the record of a phase as people see it.
 type Phase struct {
@@ -27,11 +31,22 @@ type Phase struct {
 	State    json.RawMessage `json:"-"` // all of it, for one phase; not in listings
 }
 
-// PhaseNotFoundError names a phase that there is no record of.
-type PhaseNotFoundError struct{ ID string }
+// PhaseNotFoundError names a phase that there is no record of, and others that may be meant.
+type PhaseNotFoundError struct {
+	ID     string
+	Others []Phase
+}
 
 func (e *PhaseNotFoundError) Error() string {
-	return fmt.Sprintf("no phase %s, see `cco cruise list`", e.ID)
+	if len(e.Others) == 0 {
+		return fmt.Sprintf("no phase %s, see `cco cruise list`", e.ID)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "no phase %s: name one of these", e.ID)
+	for _, p := range e.Others {
+		fmt.Fprintf(&b, "\n  %s  %s  %s  %s", p.ID, p.Stage, p.Branch, p.Title)
+	}
+	return b.String()
 }
 
 // SavePhase writes a phase's record, new or not. The time at which it was created stays.

@@ -47,6 +47,7 @@ type State string
 const (
 	Created State = "created" // recorded, its keeper not yet at work
 	Running State = "running"
+	Idle    State = "idle"    // running, and its agent sits at its prompt
 	Waiting State = "waiting" // for a person
 	Paused  State = "paused"  // by a limit
 	Done    State = "done"
@@ -54,6 +55,11 @@ const (
 	Killed  State = "killed"
 	Pulled  State = "pulled"
 )
+
+// States are all states, in the order in which a session can have them.
+func States() []State {
+	return []State{Created, Running, Idle, Waiting, Paused, Done, Failed, Killed, Pulled}
+}
 
 // Cause is why a session is in its state, for decisions. Those of limits are the names of their settings.
 type Cause string
@@ -65,12 +71,24 @@ const (
 	LimitRunTokens Cause = "limits.run_tokens"
 	LimitDayCost   Cause = "limits.day_cost"
 	LimitDayTokens Cause = "limits.day_tokens"
+	LimitBudget    Cause = "budget" // that it shares with other sessions
 )
 
 // Live says whether a session has a keeper. One that waits may or may not: its agent may still be there, or may have
 // ended and is started again when the answer has come.
 func (v Session) Live() bool {
-	return v.State == Created || v.State == Running || v.State == Waiting && v.Finished.IsZero()
+	return v.State == Created || v.State == Running || v.State == Idle || v.State == Waiting && v.Finished.IsZero()
+}
+
+// Ran is how long the session's last run took, or has taken until now.
+func (v Session) Ran(now time.Time) time.Duration {
+	switch {
+	case v.Started.IsZero():
+		return 0
+	case v.Live():
+		return max(0, now.Sub(v.Started))
+	}
+	return max(0, v.Finished.Sub(v.Started))
 }
 
 // NotFoundError names a session that was never recorded.

@@ -41,28 +41,70 @@ const sums = `COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(ca
 	COALESCE(SUM(cost), 0.0),
 	COALESCE(MAX(estimate), 0)`
 
-// AddSpend adds to what a session has used on a day, and gives what all sessions together have used on it.
-func (s *Store) AddSpend(ctx context.Context, session, day string, v Spend) (today Spend, err error) {
+// Account is what something was spent on.
+type Account struct {
+	Day     string
+	Agent   string
+	Model   string // "" if nobody said which
+	Repo    string // the host repository's top directory
+	RepoKey string
+	Phase   string // "" if it was none
+}
+
+// AddSpend adds to what a session has used of each model on the account's day, and gives what all sessions together
+// have used on it.
+func (s *Store) AddSpend(ctx context.Context, session string, a Account, models map[string]Spend) (today Spend,
+	err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
-		if v != (Spend{}) {
+		for model, v := range models {
+			if v == (Spend{}) {
+				continue
+			}
 			if _, err := tx.ExecContext(ctx, `
-				INSERT INTO spend (session, day, input, output, cache_read, cache_write, cost, estimate)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+				INSERT INTO spend (session, day, agent, model, repo, repo_key, phase,
+				input, output, cache_read, cache_write, cost, estimate)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
 				cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
 				cost = cost + excluded.cost,
 				estimate = max(estimate, excluded.estimate)`,
-				session, day, v.Input, v.Output, v.CacheRead, v.CacheWrite, v.Cost, v.Estimate); err != nil {
+				session, a.Day, a.Agent, model, a.Repo, a.RepoKey, a.Phase,
+				v.Input, v.Output, v.CacheRead, v.CacheWrite, v.Cost, v.Estimate); err != nil {
 				return err
 			}
 		}
-		today, err = scanSpend(tx.QueryRowContext(ctx, `SELECT `+sums+` FROM spend WHERE day = ?`, day))
+		today, err = scanSpend(tx.QueryRowContext(ctx, `SELECT `+sums+` FROM spend WHERE day = ?`, a.Day))
 		return err
 	})
 	if err != nil {
 		return today, fmt.Errorf("record what session %s has spent: %w", session, err)
 	}
 	return today, nil
+}
+
+// Spent is what was spent on an account.
+type Spent struct {
+	Account
+	Spend
+}
+
+// Accounts gives what was spent on each account from a day on, in order.
+func (s *Store) Accounts(ctx context.Context, from string) (all []Spent, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT day, agent, model, MAX(repo), repo_key, phase, `+sums+` FROM spend
+		WHERE day >= ? GROUP BY day, agent, model, repo_key, phase ORDER BY day, repo_key, agent, model, phase`, from)
+	if err != nil {
+		return nil, fmt.Errorf("read what was spent: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var v Spent
+		if err := rows.Scan(&v.Day, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Phase, &v.Input, &v.Output, &v.CacheRead,
+			&v.CacheWrite, &v.Cost, &v.Estimate); err != nil {
+			return nil, fmt.Errorf("read what was spent: %w", err)
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
 }
 
 // SpentOn gives what all sessions together have used on a day.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"modernc.org/sqlite" // also the driver, which it registers with database/sql
 	sqlite3 "modernc.org/sqlite/lib"
@@ -23,6 +24,9 @@ var migrations embed.FS
 // Store is shared by every cco process on the same data directory.
 type Store struct{ db *sql.DB }
 
+// patience is how long a process waits for others that have the database.
+const patience = 20 * time.Second
+
 // Open opens the database, making or migrating it as needed.
 func Open(ctx context.Context, path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -33,16 +37,15 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	// synchronous=FULL: a session that was announced must be there after a power cut.
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)" +
-		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate"
+	dsn := fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)", (&url.URL{Path: path}).EscapedPath(), patience.Milliseconds()) +
+		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	db.SetMaxOpenConns(1)
 	s := &Store{db: db}
-	if err := s.migrate(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		_ = db.Close()
 		if is(err, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL) {
 			err = fmt.Errorf("%w: is there room left on its file system?", err)
@@ -82,6 +85,24 @@ func private(path string) error {
 
 // Close closes the database.
 func (s *Store) Close() error { return s.db.Close() }
+
+// begin makes the first connection and migrates. It waits for other processes itself: SQLite doesn't where two of them
+// make a new database at the same moment, because only one can switch on its write-ahead log.
+func (s *Store) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := s.migrate(ctx)
+		if !is(err, sqlite3.SQLITE_BUSY) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
 
 // migrate brings the schema to this build's version, and refuses a database from a newer one.
 func (s *Store) migrate(ctx context.Context) error {

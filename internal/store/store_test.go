@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,6 +107,30 @@ func TestManyProcessesOpenAndWriteAtOnce(t *testing.T) {
 	}
 }
 
+// Guards against "database is locked" when the first commands of all start in the same moment: SQLite does not wait
+// itself where another process makes the database.
+func TestOpenWaitsForWhoMakesTheDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cco.db")
+	db := must.Get(sql.Open("sqlite", "file:"+path+"?_txlock=immediate"))(t)
+	defer func() { _ = db.Close() }()
+	making := must.Get(db.BeginTx(t.Context(), nil))(t)
+	opened := make(chan error, 1)
+	go func() {
+		s, err := Open(t.Context(), path)
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	must.Do(t, making.Rollback())
+	must.Do(t, <-opened)
+}
+
 func TestNewerSchemaIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cco.db")
 	s := open(t, path)
@@ -129,7 +154,9 @@ func TestCausesAreReadFromWhatEarlierVersionsSaid(t *testing.T) {
 		}
 		must.Do(t, s.AddSession(t.Context(), v))
 	}
-	for _, stmt := range []string{"ALTER TABLE sessions DROP COLUMN cause", "PRAGMA user_version = 5"} {
+	for _, stmt := range []string{"ALTER TABLE sessions DROP COLUMN cause", "DROP TABLE budgets",
+		"DROP TABLE budget_holds",
+		"PRAGMA user_version = 5"} {
 		must.Get(s.db.ExecContext(t.Context(), stmt))(t)
 	}
 	for id, cause := range want {
@@ -191,8 +218,7 @@ func TestSpendAddsUp(t *testing.T) {
 	}
 	add := func(id, day string, v Spend) Spend {
 		t.Helper()
-		today := must.Get(s.AddSpend(t.Context(), id, day, v))(t)
-		return today
+		return must.Get(s.AddSpend(t.Context(), id, Account{Day: day}, map[string]Spend{"m": v}))(t)
 	}
 	add("00000001", "2026-11-01", Spend{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Cost: 0.5})
 	add("00000001", "2026-11-02", Spend{Input: 10})
@@ -215,6 +241,34 @@ func TestSpendAddsUp(t *testing.T) {
 	}
 	if today, err := s.SpentOn(t.Context(), "2026-11-03"); err != nil || today != (Spend{}) {
 		t.Errorf("a day without work: %+v, %v", today, err)
+	}
+}
+
+// Guards against a bill that nobody can read: it is kept by what it was for, and outlives the record of its session.
+func TestSpendIsKeptByAccount(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
+	must.Do(t, s.AddSession(t.Context(), sample("00000001")))
+	a := Account{Day: "2026-11-02", Agent: "claude", Repo: "/r", RepoKey: "k", Phase: "aaaaaaaa"}
+	must.Get(s.AddSpend(t.Context(), "00000001", a, map[string]Spend{
+		"opus": {Input: 1, Cost: 2}, "haiku": {Input: 3, Cost: 0.5, Estimate: true}, "none": {},
+	}))(t)
+	a.Agent, a.Phase = "codex", ""
+	must.Get(s.AddSpend(t.Context(), "00000001", a, map[string]Spend{"gpt": {Output: 4, Cost: 1}}))(t)
+	must.Do(t, s.RemoveSessions(t.Context(), "00000001"))
+	got := must.Get(s.Accounts(t.Context(), "2026-11-02"))(t)
+	account := func(agent, model, phase string) Account {
+		return Account{Day: "2026-11-02", Agent: agent, Model: model, Repo: "/r", RepoKey: "k", Phase: phase}
+	}
+	want := []Spent{
+		{account("claude", "haiku", "aaaaaaaa"), Spend{Input: 3, Cost: 0.5, Estimate: true}},
+		{account("claude", "opus", "aaaaaaaa"), Spend{Input: 1, Cost: 2}},
+		{account("codex", "gpt", ""), Spend{Output: 4, Cost: 1}},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if later := must.Get(s.Accounts(t.Context(), "2026-11-03"))(t); len(later) != 0 {
+		t.Errorf("%+v", later)
 	}
 }
 

@@ -4,6 +4,7 @@ package term
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,8 +28,9 @@ type Streams struct {
 	Color                 bool
 	Plain                 bool // the terminal's locale has only ASCII characters
 
-	mu   sync.Mutex
-	live bool // there is an unfinished progress line on Err
+	mu    sync.Mutex
+	live  bool // there is an unfinished progress line on Err
+	wrote bool // something was written to Out
 }
 
 // System returns the process's own streams.
@@ -66,11 +68,41 @@ func Test(in string) (s *Streams, out, err *bytes.Buffer) {
 	return &Streams{In: strings.NewReader(in), Out: out, Err: err}, out, err
 }
 
+// Line reads one line that a person types, without its end. Nothing after it is read, so that the next reader has it.
+// If the context ends first nobody waits for the line any more: the command is about to end.
+func (s *Streams) Line(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		var line []byte
+		for one := make([]byte, 1); ; {
+			n, err := s.In.Read(one)
+			if n > 0 && one[0] != '\n' {
+				line = append(line, one[0])
+			}
+			if err != nil || n > 0 && one[0] == '\n' {
+				done <- read{string(line), err}
+				return
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.line, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
 // Printf writes a result.
 func (s *Streams) Printf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+	s.wrote = true
 	_, _ = io.WriteString(s.Out, s.signs(fmt.Sprintf(format, args...)))
 }
 
@@ -83,6 +115,7 @@ func (w settled) Write(p []byte) (int, error) {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	w.s.clear()
+	w.s.wrote = true
 	return w.s.Out.Write(p)
 }
 
@@ -102,6 +135,16 @@ func (s *Streams) JSONLine(v any) error {
 		_, err = s.Results().Write(append(safetext.JSON(text), '\n'))
 	}
 	return err
+}
+
+// FailJSON writes an error as a result, unless there is a result: what reads that wants one value.
+func (s *Streams) FailJSON(v any) {
+	s.mu.Lock()
+	wrote := s.wrote
+	s.mu.Unlock()
+	if !wrote {
+		_ = s.JSON(v)
+	}
 }
 
 // Say tells the user something that is not the result. --quiet silences it.
@@ -163,6 +206,20 @@ func (s *Streams) Settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+}
+
+// Secret reads what nobody may see: typed on the terminal without being shown, or from standard input.
+func (s *Streams) Secret(prompt string, most int64) (string, error) {
+	f, ok := s.In.(*os.File)
+	if !ok || !s.InTTY {
+		data, err := io.ReadAll(io.LimitReader(s.In, most))
+		return string(data), err
+	}
+	s.Settle()
+	_, _ = io.WriteString(s.Err, prompt)
+	data, err := xterm.ReadPassword(int(f.Fd()))
+	_, _ = io.WriteString(s.Err, "\n")
+	return string(data), err
 }
 
 // Bell rings the terminal's bell, for a person who may be away.

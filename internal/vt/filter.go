@@ -12,6 +12,7 @@ import (
 type Filter struct {
 	Clipboard bool // the clipboard may be written
 	Deaf      bool // nobody reads answers, so queries are dropped: the output is a recording, or there is no keyboard
+	Draws     bool // only what draws on the screen passes: no title, link, colour table or other string
 
 	scan   scanner
 	screen *Screen
@@ -154,7 +155,8 @@ func (f *Filter) noteCSI(t token) {
 
 // allowsString decides about a string, and prepares to undo its effect.
 func (f *Filter) allowsString(t token) bool {
-	if strings.IndexFunc(t.text, func(r rune) bool { return r < 0x20 || r == del || r == utf8.RuneError }) >= 0 {
+	steers := func(r rune) bool { return r < 0x20 || r == del || r == utf8.RuneError }
+	if f.Draws || strings.ContainsFunc(t.text, steers) {
 		return false
 	}
 	if t.final == 'P' {

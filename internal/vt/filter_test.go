@@ -113,6 +113,21 @@ func TestADeafFilterLetsNothingAsk(t *testing.T) {
 	}
 }
 
+// Guards against a page that an agent makes lie about itself: its title, where a link leads, the clipboard.
+func TestAFilterThatOnlyDrawsPassesNoStrings(t *testing.T) {
+	draws := func(f *Filter) { f.Deaf, f.Draws, f.Clipboard = true, true, true }
+	for _, in := range []string{"\x1b]0;title\a", "\x1b]2;title\x1b\\", "\x1b]8;;https://evil.example/\x1b\\",
+		"\x1b]52;c;aGk=\a", "\x1b]4;1;#fff\a", "\x1b]11;?\a", "\x1bP$qm\x1b\\", "\x1b_x\x1b\\", "\x05", "\x1b[c", "\x1b[6n",
+		"\x1b[21t", "\a"} {
+		if got := pass(t, draws, in); got != "" {
+			t.Errorf("%q passes as %q", in, got)
+		}
+	}
+	if got := pass(t, draws, "a\x1b[1;31mb\x1b[0m\r\n"); got != "a\x1b[1;31mb\x1b[0m\r\n" {
+		t.Errorf("what draws becomes %q", got)
+	}
+}
+
 func TestAFilterGivesTheTerminalBack(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                    "",

@@ -72,10 +72,12 @@ func (r Run) Command(program string) (argv, env []string) {
 		env = append(env, "OPENCODE_CONFIG_CONTENT="+encode(config), "OPENCODE_DISABLE_MODELS_FETCH=1",
 			"OPENCODE_DISABLE_AUTOUPDATE=1")
 		argv = []string{program, "run", "--format", "json"}
-	default:
+	case "claude":
 		env = append(env, "ANTHROPIC_BASE_URL="+r.Model.URL, "ANTHROPIC_API_KEY=none", "IS_SANDBOX=1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 		argv = []string{program, "-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"}
+	default:
+		panic("nobody has said how " + r.Agent + " is started")
 	}
 	return append(append(argv, r.Args...), prompt), env
 }

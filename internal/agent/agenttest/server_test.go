@@ -191,7 +191,7 @@ func TestStatusFaultsAnswerInTheProtocolsWords(t *testing.T) {
 	})
 }
 
-func TestDroppedAtTheStartNothingIsAnswered(t *testing.T) {
+func TestADropAtTheStartAnswersNothing(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, c client) {
 		s := Serve(t, Say("x"))
 		s.FailNext(Fault{Drop: AtStart})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // claude reads what `claude -p --output-format stream-json --verbose` writes.
@@ -106,7 +108,7 @@ func (c *claude) Line(line []byte) []Event {
 	case l.Type == "system" && l.Subtype == "api_retry":
 		return []Event{{Kind: KindRetry, Text: clip(retryWords(l)), Retry: &Retry{Attempt: l.Attempt, Max: l.Retries,
 			Status: l.Status,
-			Delay:  time.Duration(l.Delay * float64(time.Millisecond))}}}
+			Delay:  unit.Seconds(l.Delay * float64(time.Millisecond))}}}
 	case l.Type == "result":
 		return c.ended(line)
 	}

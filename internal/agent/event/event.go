@@ -6,6 +6,8 @@ package event
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // Kind says what happened.
@@ -47,10 +49,10 @@ type Event struct {
 
 // Retry is an attempt of the agent's own to get an answer from its model.
 type Retry struct {
-	Attempt int           `json:"attempt,omitempty"`
-	Max     int           `json:"max,omitempty"`
-	Delay   time.Duration `json:"delay,omitempty"`
-	Status  int           `json:"status,omitempty"` // the HTTP status, 0 if there was no answer at all
+	Attempt int          `json:"attempt,omitempty"`
+	Max     int          `json:"max,omitempty"`
+	Delay   unit.Seconds `json:"delay_seconds,omitempty"`
+	Status  int          `json:"status,omitempty"` // the HTTP status, 0 if there was no answer at all
 }
 
 // Usage is what a run cost. Where an agent doesn't report money, Cost is zero and limits are on tokens.

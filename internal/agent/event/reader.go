@@ -38,8 +38,10 @@ func (g *gather) reset() {
 
 // Reader splits any stream into lines with bounded memory.
 type Reader struct {
-	in   *bufio.Reader
-	line gather
+	in    *bufio.Reader
+	line  gather
+	at    int64
+	whole bool
 }
 
 // NewReader reads the lines of r, of each at most MaxLine bytes.
@@ -56,6 +58,7 @@ func (r *Reader) Next() (line []byte, cut bool, err error) {
 	for {
 		part, err := r.in.ReadSlice('\n')
 		ended := err == nil
+		r.at, r.whole = r.at+int64(len(part)), ended
 		if ended {
 			part = part[:len(part)-1]
 			if r.line.empty() && len(part) <= r.line.max {
@@ -74,5 +77,11 @@ func (r *Reader) Next() (line []byte, cut bool, err error) {
 		}
 	}
 }
+
+// Offset is where the next line begins.
+func (r *Reader) Offset() int64 { return r.at }
+
+// Whole says whether the last line had an end.
+func (r *Reader) Whole() bool { return r.whole }
 
 func chomp(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -40,7 +41,8 @@ var exactVersion = sync.OnceValue(func() *regexp.Regexp {
 
 // Install installs a version of an agent for a platform, "" being the pinned one, and gives its program. An existing
 // one is left as it is. An installation in progress has another name, which nobody sees, and is removed if it fails.
-func Install(ctx context.Context, data string, a agent.Adapter, version string, at Platform) (p Program, err error) {
+func Install(ctx context.Context, data string, a agent.Adapter, version string, at Platform, watch Watch) (p Program,
+	err error) {
 	pkg := a.Package()
 	switch {
 	case pkg.Name == "":
@@ -74,6 +76,7 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string, 
 		return Program{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(half)) }()
+	defer watch.over(half)()
 	if err := build(ctx, half, a, version, at); err != nil {
 		return Program{}, fmt.Errorf("install %s %s for %s: %w", a.Name(), version, at, err)
 	}
@@ -134,7 +137,7 @@ func build(ctx context.Context, dir string, a agent.Adapter, version string, at 
 
 // npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the published
 // programs are complete.
-func npm(ctx context.Context, dir string, pkg agent.Package, version string, at Platform) error {
+func npm(ctx context.Context, dir string, pkg roster.Package, version string, at Platform) error {
 	want := map[string]any{"private": true, "dependencies": map[string]string{pkg.Name: version}}
 	if pkg.Node > 0 {
 		// Only what is optional may be for another platform than npm's own.
@@ -152,12 +155,14 @@ func npm(ctx context.Context, dir string, pkg agent.Package, version string, at 
 	}
 	argv := []string{"npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
 		"--no-update-notifier",
-		"--omit=dev", "--global=false", "--loglevel=error", "--progress=false"}
+		"--omit=dev", "--global=false", "--loglevel=error", "--progress=false",
+		// A certificate that is refused is refused at every retry: by default that takes more than a minute.
+		"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
 	if at != Host() { // npm itself knows the host best, including its C library
 		argv = append(argv, "--os="+at.OS, "--cpu="+at.cpu(), "--libc=glibc")
 	}
 	if err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: dir, Grace: 2 * time.Second}); err != nil {
-		return err
+		return explain(err)
 	}
 	if _, err := os.Stat(nodeProgram(dir, at)); err != nil && pkg.Node > 0 {
 		return fmt.Errorf("npm has no %s@%s", at.node(), nodeVersion)
@@ -170,7 +175,7 @@ func nodeProgram(dir string, at Platform) string {
 }
 
 // choose takes the first program that works: packages bring several, and not all of them work everywhere.
-func choose(ctx context.Context, dir, name string, pkg agent.Package, at Platform) (string, error) {
+func choose(ctx context.Context, dir, name string, pkg roster.Package, at Platform) (string, error) {
 	var tried []string
 	for _, pattern := range pkg.Programs {
 		pattern = strings.ReplaceAll(pattern, "{machine}", at.machine())

@@ -68,7 +68,7 @@ func stage(t *testing.T) (data, bin, log string) {
 func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
 	data, _, log := stage(t)
 	a := adapter(t, "claude")
-	p := must.Get(Install(t.Context(), data, a, "", Host()))(t)
+	p := must.Get(Install(t.Context(), data, a, "", Host(), nil))(t)
 	if p.Version != a.Package().Version || p.Dir != filepath.Join(data, "agents", "claude", runtime.GOOS+"-"+
 		runtime.GOARCH, p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
 		t.Errorf("program %+v", p)
@@ -76,7 +76,7 @@ func TestInstallPutsOneWholeVersionInPlace(t *testing.T) {
 	if found, err := Find(t.Context(), data, a); err != nil || found != p {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	must.Get(Install(t.Context(), data, a, "", Host()))(t)
+	must.Get(Install(t.Context(), data, a, "", Host(), nil))(t)
 	text, err := os.ReadFile(log)
 	if err != nil || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("npm was asked %q, %v", text, err)
@@ -119,7 +119,7 @@ func TestInterruptedInstallLeavesNothing(t *testing.T) {
 		}
 	}()
 	a := adapter(t, "claude")
-	if _, err := Install(ctx, data, a, "", Host()); !errors.Is(err, context.Canceled) {
+	if _, err := Install(ctx, data, a, "", Host(), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}
 	alone(t, data, "claude")
@@ -131,7 +131,7 @@ func TestInterruptedInstallLeavesNothing(t *testing.T) {
 func TestFailedInstallSaysWhy(t *testing.T) {
 	data, _, _ := stage(t)
 	t.Setenv("NPM_FAIL", "1")
-	_, err := Install(t.Context(), data, adapter(t, "claude"), "2.9.9", Host())
+	_, err := Install(t.Context(), data, adapter(t, "claude"), "2.9.9", Host(), nil)
 	if err == nil || !strings.Contains(err.Error(), "install claude 2.9.9 for "+Host().String()+": ") ||
 		!strings.Contains(err.Error(), "no such version") {
 		t.Errorf("err = %v", err)
@@ -142,16 +142,16 @@ func TestFailedInstallSaysWhy(t *testing.T) {
 func TestInstallRefusesWhatItCantBe(t *testing.T) {
 	data, _, _ := stage(t)
 	for _, version := range []string{"latest", "^2.0.0", "file:/etc", "--global", "2.1.325 x"} {
-		_, err := Install(t.Context(), data, adapter(t, "claude"), version, Host())
+		_, err := Install(t.Context(), data, adapter(t, "claude"), version, Host(), nil)
 		if _, ok := errors.AsType[*UnknownVersionError](err); !ok {
 			t.Errorf("%q: %v", version, err)
 		}
 	}
-	_, err := Install(t.Context(), data, adapter(t, "claude"), "1.0.0", Host())
+	_, err := Install(t.Context(), data, adapter(t, "claude"), "1.0.0", Host(), nil)
 	if _, ok := errors.AsType[*OldError](err); !ok {
 		t.Errorf("old: %v", err)
 	}
-	_, err = Install(t.Context(), data, adapter(t, "script"), "", Host())
+	_, err = Install(t.Context(), data, adapter(t, "script"), "", Host(), nil)
 	if _, ok := errors.AsType[*NothingError](err); !ok {
 		t.Errorf("script: %v", err)
 	}
@@ -159,7 +159,7 @@ func TestInstallRefusesWhatItCantBe(t *testing.T) {
 
 func TestTheProgramThatRunsIsTaken(t *testing.T) {
 	data, _, _ := stage(t)
-	p, err := Install(t.Context(), data, adapter(t, "opencode"), "", Host())
+	p, err := Install(t.Context(), data, adapter(t, "opencode"), "", Host(), nil)
 	if err != nil || !strings.Contains(p.Path, "-baseline/") {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -168,7 +168,7 @@ func TestTheProgramThatRunsIsTaken(t *testing.T) {
 func TestNodeComesWithTheAgentWhateverTheHostHas(t *testing.T) {
 	data, bin, log := stage(t)
 	write(t, filepath.Join(bin, "node"), "#!/bin/sh\necho v30.0.0\n", 0o755) // not for boxes of containers
-	p := must.Get(Install(t.Context(), data, adapter(t, "gemini"), "", Host()))(t)
+	p := must.Get(Install(t.Context(), data, adapter(t, "gemini"), "", Host(), nil))(t)
 	if text, err := os.ReadFile(log); err != nil || !strings.Contains(string(text), `"`+Host().node()+`":"`+
 		nodeVersion+`"`) {
 		t.Errorf("npm was asked %q, %v", text, err)
@@ -205,12 +205,12 @@ func TestFindPrefersWhatCcoInstalled(t *testing.T) {
 		t.Errorf("one that doesn't say: %+v, %v", p, err)
 	}
 	for _, version := range []string{"2.1.400", "2.2.0"} {
-		must.Get(Install(t.Context(), data, a, version, Host()))(t)
+		must.Get(Install(t.Context(), data, a, version, Host(), nil))(t)
 	}
 	if p, err := Find(t.Context(), data, a); err != nil || p.Version != "2.2.0" {
 		t.Errorf("the newest: %+v, %v", p, err)
 	}
-	must.Get(Install(t.Context(), data, a, "", Host()))(t)
+	must.Get(Install(t.Context(), data, a, "", Host(), nil))(t)
 	if p, err := Find(t.Context(), data, a); err != nil || p.Version != a.Package().Version {
 		t.Errorf("the pinned one: %+v, %v", p, err)
 	}
@@ -224,7 +224,7 @@ func TestBrokenInstallationsAreReplaced(t *testing.T) {
 	if _, ok := Installed(data, a, Host()); ok {
 		t.Error("a program elsewhere was taken")
 	}
-	if p, err := Install(t.Context(), data, a, "", Host()); err != nil || !strings.HasPrefix(p.Path, dir) {
+	if p, err := Install(t.Context(), data, a, "", Host(), nil); err != nil || !strings.HasPrefix(p.Path, dir) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -2,7 +2,6 @@ package install
 
 import (
 	"os"
-	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/agent"
 )
@@ -21,17 +20,10 @@ func FindLogin(a agent.Adapter, keys []string, env func(string) string, home str
 			return Login{true, name}
 		}
 	}
-	l, ok := a.(agent.LoginKeeper)
-	if !ok {
+	if len(a.Row.Logins) == 0 {
 		return Login{}
 	}
-	variable, file := l.Login()
-	dir := home
-	if own := env(variable); variable != "" && filepath.IsAbs(own) {
-		dir = own
-		file = filepath.Base(file)
-	}
-	if path := filepath.Join(dir, file); regular(path) {
+	if path := a.Row.At(a.Row.Logins[0], env, home); regular(path) {
 		return Login{true, path}
 	}
 	return Login{}

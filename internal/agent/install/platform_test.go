@@ -45,7 +45,7 @@ func TestInstallForAnotherPlatform(t *testing.T) {
 	t.Setenv("NPM_ELF", head(t, at))
 	for _, name := range []string{"claude", "gemini"} {
 		a := adapter(t, name)
-		p := must.Get(Install(t.Context(), data, a, "", at))(t)
+		p := must.Get(Install(t.Context(), data, a, "", at, nil))(t)
 		if p.Dir != filepath.Join(data, "agents", name, "linux-"+at.Arch, p.Version) || !strings.HasPrefix(p.Path, p.Dir) {
 			t.Errorf("program %+v", p)
 		}
@@ -57,7 +57,7 @@ func TestInstallForAnotherPlatform(t *testing.T) {
 			t.Errorf("found %+v for this machine", found)
 		}
 		write(t, filepath.Join(bin, a.Binary()), "#!/bin/sh\necho 99.0.0\n", 0o755)
-		own, err := Install(t.Context(), data, a, "", Host())
+		own, err := Install(t.Context(), data, a, "", Host(), nil)
 		if err != nil || own.Dir == p.Dir {
 			t.Errorf("%+v, %v", own, err)
 		}
@@ -84,7 +84,7 @@ func TestProgramsOfTheWrongPlatformAreRefused(t *testing.T) {
 		t.Setenv("NPM_ELF", file)
 		for _, agent := range []string{"claude", "gemini"} {
 			a := adapter(t, agent)
-			if _, err := Install(t.Context(), data, a, "", other()); err == nil ||
+			if _, err := Install(t.Context(), data, a, "", other(), nil); err == nil ||
 				!strings.Contains(err.Error(), "runs on linux/"+other().Arch) {
 				t.Errorf("%s, %s: %v", agent, name, err)
 			}
@@ -99,7 +99,7 @@ func TestProgramsOfTheWrongPlatformAreRefused(t *testing.T) {
 func TestMissingNodeIsNamed(t *testing.T) {
 	data, _, _ := stage(t)
 	t.Setenv("NPM_NODELESS", "1")
-	_, err := Install(t.Context(), data, adapter(t, "gemini"), "", Host())
+	_, err := Install(t.Context(), data, adapter(t, "gemini"), "", Host(), nil)
 	if err == nil || !strings.Contains(err.Error(), Host().node()+"@"+nodeVersion) {
 		t.Errorf("err = %v", err)
 	}
@@ -126,7 +126,7 @@ func TestPlatforms(t *testing.T) {
 		}
 	}
 	data, _, _ := stage(t)
-	_, err := Install(t.Context(), data, adapter(t, "claude"), "", Platform{"plan9", "amd64"})
+	_, err := Install(t.Context(), data, adapter(t, "claude"), "", Platform{"plan9", "amd64"}, nil)
 	if _, ok := errors.AsType[*UnknownPlatformError](err); !ok {
 		t.Errorf("plan9: %v", err)
 	}

@@ -22,7 +22,7 @@ func TestRealInstall(t *testing.T) {
 			continue
 		}
 		t.Run(a.Name(), func(t *testing.T) {
-			p := must.Get(Install(t.Context(), data, a, "", Host()))(t)
+			p := must.Get(Install(t.Context(), data, a, "", Host(), nil))(t)
 			if v := versionOf(t.Context(), p.Path); v != a.Package().Version {
 				t.Errorf("%s says %q", p.Path, v)
 			}
@@ -37,7 +37,7 @@ func TestRealInstallForAnotherPlatform(t *testing.T) {
 	for _, at := range []Platform{{"linux", "arm64"}, {"darwin", "arm64"}} {
 		for _, name := range []string{"claude", "codex", "gemini"} {
 			t.Run(at.String()+"/"+name, func(t *testing.T) {
-				p := must.Get(Install(t.Context(), data, adapter(t, name), "", at))(t)
+				p := must.Get(Install(t.Context(), data, adapter(t, name), "", at, nil))(t)
 				program := p.Path
 				if name == "gemini" {
 					program = nodeProgram(p.Dir, at)

@@ -17,7 +17,6 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -33,10 +32,10 @@ func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url st
 		return "", "", err
 	}
 	defer done()
-	if p, err := svc.Store.Phase(ctx, was.ID); err == nil && !p.Ended {
-		return "", "", &StateError{ID: was.ID, Why: "its record is there: `cco cruise resume " + was.ID + "`"}
+	if p, err := svc.Store.Phase(ctx, was.id()); was.id() != "" && err == nil && !p.Ended {
+		return "", "", &StateError{ID: was.id(), Why: "its record is there: `cco cruise resume " + was.id() + "`"}
 	}
-	repo, err := git.Open(ctx, a.Dir)
+	repo, err := svc.Open(ctx, a.Dir)
 	if err != nil {
 		return "", "", err
 	}
@@ -49,46 +48,111 @@ func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url st
 		return "", "", err
 	}
 	if !repo.Has(ctx, pull.Head.Commit) {
-		return "", "", &StateError{ID: was.ID, Why: fmt.Sprintf(
+		return "", "", &StateError{ID: was.id(), Why: fmt.Sprintf(
 			"this repository lacks the head of its branch: `git fetch origin %s` first", was.Branch)}
 	}
-	st, err := a.adopted(was, repo.Top, pull, who)
+	key, err := forge.OpenKey(a.Dirs.Data)
 	if err != nil {
 		return "", "", err
 	}
-	if st.Heard, err = ours(ctx, f, pull.Number); err != nil {
+	st, whole, err := a.adopted(key, was, repo.Top, pull, who)
+	if err != nil {
 		return "", "", err
+	}
+	if err := heard(ctx, f, &st, whole); err != nil {
+		return "", "", err
+	}
+	if !whole {
+		a.IO.Warn("the settings and findings of the phase are not restored, because its file has no seal of this key " +
+			"(see `cco cruise key`): it has the usual domains and limits, merges nothing, and reads all comments again")
 	}
 	id, err = a.begin(ctx, svc.Store, st)
 	return id, pull.URL, err
 }
 
-// adopted is the state in which an adopted phase goes on.
-func (a *Phases) adopted(was steps.Shown, repo string, pull forge.Pull, who Workers) (st cruise.State, err error) {
+// adopted is the state in which an adopted phase goes on: with a valid seal as it was, else as a new one.
+func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.Pull, who Workers) (st cruise.State,
+	whole bool, err error) {
 	cfg, err := a.Config()
 	if err != nil {
-		return st, err
+		return st, false, err
 	}
-	spec := cruise.Spec{
-		Task: taskOf(pull, was), Kind: cruise.Kind(was.Phase), Repo: repo, Base: pull.Head.Commit, Branch: was.Branch,
-		Box: cfg.Box.Name, Domains: cruise.Domains(), Quiet: a.Quiet,
-		Planner:   cruise.Worker{Agent: cmp.Or(who.Planner, cfg.Agent.Default), Model: cfg.Agent.Model},
-		MaxRounds: 5 + max(0, was.Rounds), MaxCost: 20, DiffBudget: 2000, Timeout: 24 * time.Hour,
+	st, whole = steps.Unseal(key, was.Sealed, was.Seal)
+	if whole = whole && st.PR != nil && st.PR.URL == pull.URL; whole {
+		resetAdopted(&st)
+	} else {
+		st = cruise.NewState(cruise.Spec{
+			Task: taskOf(pull, was), Kind: cruise.Kind(was.Phase), Domains: cruise.Domains(), Box: cfg.Box.Name,
+			Planner:   cruise.Worker{Agent: cfg.Agent.Default, Model: cfg.Agent.Model},
+			MaxRounds: 5 + max(0, was.Rounds), MaxCost: 20, DiffBudget: 2000, Timeout: 24 * time.Hour,
+		})
+		st.Spec.Reviewer = cruise.Worker{Agent: cmp.Or(who.Planner, st.Spec.Planner.Agent)}
+		st.Spec.Fixer = cruise.Worker{Agent: cmp.Or(who.Planner, st.Spec.Planner.Agent), Model: st.Spec.Planner.Model}
+		st.Round, st.Plan, st.Stage = max(0, was.Rounds), was.Plan, cruise.StageWatch
 	}
-	spec.Reviewer = cruise.Worker{Agent: cmp.Or(who.Reviewer, spec.Planner.Agent)}
-	spec.Fixer = cruise.Worker{Agent: cmp.Or(who.Fixer, spec.Planner.Agent), Model: spec.Planner.Model}
-	st = cruise.NewState(spec)
+	spec := &st.Spec
+	spec.Checks = cmp.Or(spec.Checks, cruise.ChecksRequired)
+	spec.Repo, spec.Base, spec.Branch, spec.Quiet = repo, pull.Head.Commit, was.Branch, a.Quiet
+	for _, w := range []struct {
+		to   *cruise.Worker
+		flag string
+	}{{&spec.Planner, who.Planner}, {&spec.Reviewer, who.Reviewer}, {&spec.Fixer, who.Fixer}} {
+		if w.flag != "" && w.flag != w.to.Agent {
+			*w.to = cruise.Worker{Agent: w.flag}
+		}
+	}
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
-	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL}
+	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL, Base: pull.Base.Name}
 	st.Head = pull.Head.Commit
-	st.Round = max(0, was.Rounds)
-	st.Stage = cruise.StageWatch
-	st.Plan = was.PlanInTheRepo
-	return st, CheckSpec(spec)
+	return st, whole, CheckSpec(*spec)
+}
+
+// resetAdopted lets a state go on in another life: what its workspace held and was not pushed is not there.
+func resetAdopted(st *cruise.State) {
+	st.Stage, st.Attempt, st.Flow = cruise.StageReview, 0, 0 // domains that have judged the head are not asked again
+	st.Again++
+	st.Paused, st.Question, st.Resume, st.Trouble = false, "", "", ""
+	st.End, st.EndWords, st.Force = "", "", false
+	st.Published, st.Replies, st.Notes, st.Approval = nil, nil, nil, nil
+	st.NextLook = time.Time{}
+}
+
+// heard gives an adopted phase what was said before. A whole one has only the ids of strangers' comments that wait. One
+// that begins anew must not take the comments of its earlier life for a person's wishes: those by an account of ours
+// with a marker, which readers can see.
+func heard(ctx context.Context, f Forge, st *cruise.State, whole bool) error {
+	said, err := f.Said(ctx, st.PR.Number, "")
+	if err != nil {
+		return err
+	}
+	if whole {
+		var held []cruise.Comment
+		for _, h := range st.Held {
+			id, _, _ := strings.Cut(h.ID, "~") // an edited one has its edit's time behind this
+			if i := slices.IndexFunc(said.Comments, func(c forge.Comment) bool { return c.ID == id }); i >= 0 {
+				c := steps.Bounded(steps.CommentOf(said.Comments[i]))
+				c.ID = h.ID
+				held = append(held, c)
+			}
+		}
+		st.Held = held
+		return nil
+	}
+	us, err := f.Us(ctx)
+	if err != nil {
+		return err
+	}
+	marked := regexp.MustCompile(`hidden[^\]]*cco:[0-9a-f]{32}`)
+	for _, c := range said.Comments {
+		if slices.Contains(us, c.Author) && marked.MatchString(c.Body) {
+			st.Heard = append(st.Heard, c.ID)
+		}
+	}
+	return nil
 }
 
 // taskOf reads the task from the pull request, where no agent can write.
-func taskOf(p forge.Pull, was steps.Shown) string {
+func taskOf(p forge.Pull, was adoptable) string {
 	task := p.Body
 	if i := strings.LastIndex(task, "\n\nPlan: `"); i >= 0 {
 		task = task[:i]
@@ -99,28 +163,27 @@ func taskOf(p forge.Pull, was steps.Shown) string {
 // Workers are the agents of a phase, if they differ from the settings.
 type Workers struct{ Planner, Reviewer, Fixer string }
 
-// ours lists the comments of a phase whose record is gone: those by an account of ours that have a marker, which
-// readers can see. They must not be taken for a person's wishes.
-func ours(ctx context.Context, f Forge, pr int) ([]string, error) {
-	us, err := f.Us(ctx)
-	if err != nil {
-		return nil, err
-	}
-	said, err := f.Said(ctx, pr, "")
-	if err != nil {
-		return nil, err
-	}
-	marked := regexp.MustCompile(`hidden[^\]]*cco:[0-9a-f]{32}`)
-	var ids []string
-	for _, c := range said.Comments {
-		if slices.Contains(us, c.Author) && marked.MatchString(c.Body) {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids, nil
+// adoptable is what is read of a phase-state.json, also of one that another program of this design wrote: its ids may
+// be numbers, and what it does not know may be null.
+type adoptable struct {
+	ID       any    `json:"id"`
+	Phase    string `json:"phase"`
+	Task     string `json:"task"`
+	Branch   string `json:"branch_name"`
+	PRNumber int    `json:"pr_number"` // 0 if it is only known by its branch
+	Rounds   int    `json:"completed_rounds"`
+	Plan     string `json:"plan"`
+	Sealed   string `json:"sealed"` // all of it, in a form that only cco can make
+	Seal     string `json:"seal"`
 }
 
-func readShown(dir string) (s steps.Shown, err error) {
+// id is the phase's id, "" if the file has none that cco made.
+func (a adoptable) id() string {
+	id, _ := a.ID.(string)
+	return id
+}
+
+func readShown(dir string) (s adoptable, err error) {
 	path := filepath.Join(dir, steps.StateFile)
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -137,26 +200,31 @@ func readShown(dir string) (s steps.Shown, err error) {
 		return s, err
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("read %s: %w", path, err)
+		return s, app.Usagef("read %s: %v", path, err)
 	}
-	if !slices.Contains(cruise.Kinds(), cruise.Kind(s.Phase)) || cruise.CheckBranch(s.Branch) != nil || s.PRNumber <= 0 {
-		return s, app.Usagef("%s names no phase with a pull request", path)
+	s.Phase = strings.ToLower(s.Phase)
+	if !slices.Contains(cruise.Kinds(), cruise.Kind(s.Phase)) || cruise.CheckBranch(s.Branch) != nil || s.PRNumber < 0 {
+		return s, app.Usagef("%s names no phase with a branch", path)
 	}
 	return s, nil
 }
 
 // agrees checks the file against the forge.
-func agrees(ctx context.Context, f Forge, was steps.Shown) (forge.Pull, error) {
-	pull, err := f.Pull(ctx, was.PRNumber)
+func agrees(ctx context.Context, f Forge, was adoptable) (pull forge.Pull, err error) {
+	if was.PRNumber == 0 {
+		pull, err = f.Find(ctx, was.Branch)
+	} else {
+		pull, err = f.Pull(ctx, was.PRNumber)
+	}
 	if err != nil {
 		return pull, err
 	}
 	switch {
 	case pull.Head.Name != was.Branch:
-		return pull, &StateError{ID: was.ID, Why: fmt.Sprintf("pull request %d is about branch %q, not %q", was.PRNumber,
+		return pull, &StateError{ID: was.id(), Why: fmt.Sprintf("pull request %d is about branch %q, not %q", pull.Number,
 			pull.Head.Name, was.Branch)}
 	case pull.State != forge.Open:
-		return pull, &StateError{ID: was.ID, Why: fmt.Sprintf("pull request %d is %s", was.PRNumber, pull.State)}
+		return pull, &StateError{ID: was.id(), Why: fmt.Sprintf("pull request %d is %s", pull.Number, pull.State)}
 	}
 	return pull, nil
 }

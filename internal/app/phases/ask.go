@@ -37,13 +37,12 @@ func (a *Phases) ask(ctx context.Context, w cruise.Worker, prompt string) (strin
 
 // question asks one of the providers that the broker knows.
 func question(ctx context.Context, up broker.Upstream, model, prompt string) (string, error) {
-	path, body, pick := anthropic(model, prompt)
-	switch up.Provider.Name {
-	case "openai":
-		path, body, pick = openai(model, prompt)
-	case "gemini":
-		path, body, pick = gemini(model, prompt)
+	put := map[string]func(model, prompt string) (string, any, picker){
+		"anthropic": anthropic, "openai": openai, "gemini": gemini}[up.Provider.Name]
+	if put == nil {
+		return "", fmt.Errorf("no question can be put to %s", up.Provider.Name)
 	}
+	path, body, pick := put(model, prompt)
 	data, err := json.Marshal(body)
 	if err != nil {
 		return "", err

@@ -20,34 +20,82 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-func (a *Phases) gitea(_ context.Context, st *store.Store, remote forge.Remote, named bool) (Forge, error) {
-	id, err := gitea.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home, Named: named}.Find(remote.Host)
+// journal is the record of what cco said on forges, with the key of this data directory.
+func (a *Phases) journal(st *store.Store) (forge.Journal, error) {
+	key, err := forge.OpenKey(a.Dirs.Data)
+	return forge.Keyed{Log: st.Journal(), Key: key}, err
+}
+
+// tokens are the secrets for a host.
+type tokens struct {
+	author   forge.Secret
+	source   string // of the author's, for messages
+	reviewer forge.Secret
+}
+
+// finder finds the user's token for a host.
+type finder func(a *Phases, ctx context.Context, host string, named bool) (source string, token forge.Secret, err error)
+
+// tokens finds the tokens for a host: those that a command gave, or those of the environment.
+func (a *Phases) tokens(ctx context.Context, find finder, host string, named bool) (tokens, error) {
+	if t, ok := a.given.of(host); ok {
+		return t, nil
+	}
+	source, token, err := find(a, ctx, host, named)
+	return tokens{author: token, source: source, reviewer: forge.Secret(a.Env("CCO_REVIEWER_TOKEN"))}, err
+}
+
+func (a *Phases) giteaToken(_ context.Context, host string, named bool) (string, forge.Secret, error) {
+	id, err := gitea.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home, Named: named}.Find(host)
+	return id.Source, id.Token, err
+}
+
+func (a *Phases) gitea(ctx context.Context, st *store.Store, remote forge.Remote, named bool) (Forge, error) {
+	t, err := a.tokens(ctx, (*Phases).giteaToken, remote.Host, named)
 	if err != nil {
 		return nil, err
 	}
-	o := gitea.Options{Remote: remote, Author: id, Journal: st.Journal(), Clock: wire.Real(rand.Float64)}
-	if token := a.Env("CCO_REVIEWER_TOKEN"); token != "" {
-		o.Reviewer = &gitea.Identity{Source: "CCO_REVIEWER_TOKEN", Token: forge.Secret(token)}
+	journal, err := a.journal(st)
+	if err != nil {
+		return nil, err
+	}
+	o := gitea.Options{Remote: remote, Author: gitea.Identity{Source: t.source, Token: t.author}, Journal: journal,
+		Clock: wire.Real(rand.Float64)}
+	if t.reviewer != "" {
+		o.Reviewer = &gitea.Identity{Source: "CCO_REVIEWER_TOKEN", Token: t.reviewer}
 	}
 	return gitea.New(o)
 }
 
-// github connects as the user, or as an App if there is no user; if there are both, the App reviews.
-func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remote, named bool) (Forge, error) {
-	o := github.Options{Remote: remote, Journal: st.Journal(), Clock: wire.Real(rand.Float64)}
-	if remote.Scheme == "https" {
-		o.Pace = time.Second // what GitHub asks for; plain http is a server on this machine
-	}
-	look := github.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home, Named: named,
+func (a *Phases) githubToken(ctx context.Context, host string, named bool) (string, forge.Secret, error) {
+	id, err := github.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home, Named: named,
 		Run: func(ctx context.Context, argv ...string) (string, error) {
 			out, err := proc.Output(ctx, proc.Cmd{Argv: argv})
 			return string(out), err
-		}}
+		}}.Find(ctx, host)
+	if err != nil {
+		return "", "", err
+	}
+	token, err := id.Token(ctx)
+	return id.Source, token, err
+}
+
+// github connects as the user, or as an App if there is no user; if there are both, the App reviews.
+func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remote, named bool) (Forge, error) {
+	journal, err := a.journal(st)
+	if err != nil {
+		return nil, err
+	}
+	o := github.Options{Remote: remote, Journal: journal, Clock: wire.Real(rand.Float64)}
+	if remote.Scheme == "https" {
+		o.Pace = time.Second // what GitHub asks for; plain http is a server on this machine
+	}
 	app, err := a.app(ctx, remote, named, o.Clock)
 	if err != nil {
 		return nil, err
 	}
-	o.Author, err = look.Find(ctx, remote.Host)
+	t, err := a.tokens(ctx, (*Phases).githubToken, remote.Host, named)
+	o.Author = github.Fixed(t.source, t.author)
 	_, none := errors.AsType[*forge.NoTokenError](err)
 	switch {
 	case none && app != nil:
@@ -56,8 +104,8 @@ func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remot
 		return nil, err
 	}
 	o.Reviewer = app
-	if token := a.Env("CCO_REVIEWER_TOKEN"); token != "" {
-		id := github.Fixed("CCO_REVIEWER_TOKEN", forge.Secret(token))
+	if t.reviewer != "" {
+		id := github.Fixed("CCO_REVIEWER_TOKEN", t.reviewer)
 		o.Reviewer = &id
 	}
 	return github.New(o)

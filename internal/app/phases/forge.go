@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cco-dev/cco/internal/app"
@@ -29,28 +28,10 @@ type Where struct {
 type Forge interface {
 	steps.Forge
 	Find(ctx context.Context, branch string) (forge.Pull, error)
+	Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error)
 	Pull(ctx context.Context, number int) (forge.Pull, error)
 	Us(ctx context.Context) ([]string, error)
 	Limits() []forge.Limit
-}
-
-// forges opens each repository's forge once, because the forge remembers what it has read and the rest of its limits.
-func (a *Phases) forges(st *store.Store) func(context.Context, string) (steps.Forge, error) {
-	var mu sync.Mutex
-	open := map[string]steps.Forge{}
-	return func(ctx context.Context, repo string) (steps.Forge, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if f := open[repo]; f != nil {
-			return f, nil
-		}
-		f, err := a.Forge(ctx, st, repo, Where{})
-		if err != nil {
-			return nil, err
-		}
-		open[repo] = f
-		return f, nil
-	}
 }
 
 // Forge opens the forge of the repository that dir is in.
@@ -60,16 +41,20 @@ func (a *Phases) Forge(ctx context.Context, st *store.Store, dir string, w Where
 		return nil, err
 	}
 	kind, base, _ := strings.Cut(w.Forge, "=")
+	said := forge.Kind(cmp.Or(kind, a.Env("CCO_FORGE")))
 	if base != "" {
-		if remote, err = rebase(remote, base); err != nil {
+		if remote, err = rebase(remote, said, base); err != nil {
 			return nil, err
 		}
 	}
 	// A token that is for no particular host goes only to a host that the user names.
-	named := base != "" || strings.Count(w.Repo, "/") > 1
-	c, err := a.client(ctx, remote, forge.Kind(cmp.Or(kind, a.Env("CCO_FORGE"))))
+	named := base != "" || forge.NamesHost(w.Repo, remote)
+	c, err := a.client(ctx, remote, said)
 	if err != nil {
 		return nil, err
+	}
+	if base == "" {
+		remote = c.Place(remote)
 	}
 	return c.open(a, ctx, st, remote, named)
 }
@@ -107,31 +92,39 @@ func fromGit(ctx context.Context, dir string, w Where) (forge.Remote, error) {
 	return forge.ParseRemote(raw)
 }
 
-// rebase puts a repository on the forge at another address.
-func rebase(r forge.Remote, base string) (forge.Remote, error) {
+// rebase puts a repository on the forge of a kind at another address.
+func rebase(r forge.Remote, kind forge.Kind, base string) (forge.Remote, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return r, app.Usagef("--forge: %q is not an address", base)
 	}
-	r.Scheme, r.Host, r.Prefix = u.Scheme, strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/")
-	return r, nil
+	for _, row := range forge.Rows() {
+		if row.Kind == kind {
+			r = row.Place(r)
+		}
+	}
+	return r.Move(u.Scheme, u.Host, u.Path), nil
 }
 
 // client is a kind of forge that cco can talk to.
 type client struct {
-	kind   forge.Kind
-	host   string // the variable that tells its own tools a host or an address
-	ask    string // a path that only such a forge answers
-	header string // or answers with this header in any answer
-	open   func(a *Phases, ctx context.Context, st *store.Store, r forge.Remote, named bool) (Forge, error)
+	forge.Row
+	find finder
+	open func(a *Phases, ctx context.Context, st *store.Store, r forge.Remote, named bool) (Forge, error)
 }
 
-// clients lists all of them, in the order in which cco tries them on an unknown host.
-func clients() []client {
-	return []client{
-		{kind: forge.Gitea, host: "GITEA_SERVER_URL", ask: "/api/v1/version", open: (*Phases).gitea},
-		{kind: forge.GitHub, host: "GH_HOST", ask: "/api/v3/meta", header: "X-GitHub-Media-Type", open: (*Phases).github},
+// clients are all kinds, with how each is opened.
+func clients() (list []client) {
+	open := map[forge.Kind]client{
+		forge.Gitea:  {find: (*Phases).giteaToken, open: (*Phases).gitea},
+		forge.GitHub: {find: (*Phases).githubToken, open: (*Phases).github},
 	}
+	for _, r := range forge.Rows() {
+		c := open[r.Kind]
+		c.Row = r
+		list = append(list, c)
+	}
+	return list
 }
 
 // client finds the client for a host: by flag, by name, by the user's own settings, and last by asking the host.
@@ -141,19 +134,19 @@ func (a *Phases) client(ctx context.Context, r forge.Remote, said forge.Kind) (c
 	if kind == "" {
 		kind, _ = forge.KindOf(r.Host)
 	}
-	if i := slices.IndexFunc(all, func(c client) bool { return c.kind == kind }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c client) bool { return c.Kind == kind }); i >= 0 {
 		return all[i], nil
 	}
 	if said != "" {
 		return client{}, app.Usagef("no forge %q; there are %v", said, forge.Kinds())
 	}
-	if i := slices.IndexFunc(all, func(c client) bool { return names(a.Env(c.host), r.Host) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c client) bool { return names(a.Env(c.HostVar), r.Host) }); i >= 0 {
 		return all[i], nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	for _, c := range all {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Base()+c.ask, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Place(r).Base()+c.Ask, nil)
 		if err != nil {
 			return c, err
 		}
@@ -162,7 +155,7 @@ func (a *Phases) client(ctx context.Context, r forge.Remote, said forge.Kind) (c
 			break
 		}
 		_ = resp.Body.Close()
-		if resp.StatusCode == http.StatusOK || c.header != "" && resp.Header.Get(c.header) != "" {
+		if resp.StatusCode == http.StatusOK || c.Header != "" && resp.Header.Get(c.Header) != "" {
 			return c, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/cco-dev/cco/internal/app"
@@ -28,6 +29,10 @@ type Phases struct {
 	Wrap func(cruise.Steps) cruise.Steps
 	// Quiet is how long a phase waits for further comments; 0 is the usual time.
 	Quiet time.Duration
+	// Life is how many steps a life of a phase may have; 0 is the usual number.
+	Life int
+
+	given given // tokens that commands gave to this engine
 }
 
 // engine is the client of the engine.
@@ -81,39 +86,50 @@ func drawPhase(ctx context.Context, st *store.Store, draw func() string) (string
 // find gives the named phase, or without a name that of the current branch.
 func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Phase, error) {
 	if id != "" {
-		return st.Phase(ctx, id)
+		whole, err := st.PhaseID(ctx, id)
+		if err != nil {
+			return store.Phase{}, err
+		}
+		return st.Phase(ctx, whole)
 	}
-	repo, err := git.Open(ctx, a.Dir)
+	repo, err := a.OpenRepo(ctx, a.Dir)
 	if err != nil {
 		return store.Phase{}, err
 	}
 	head, err := repo.Head(ctx)
-	if err != nil {
+	if _, detached := errors.AsType[*git.DetachedError](err); err != nil && !detached {
 		return store.Phase{}, err
 	}
-	p, err := st.PhaseOf(ctx, repo.Top, head.Branch)
-	if _, none := errors.AsType[*store.PhaseNotFoundError](err); none {
-		return only(ctx, st, repo.Top, err)
+	if err == nil {
+		p, err := st.PhaseOf(ctx, repo.Top, head.Branch)
+		if _, none := errors.AsType[*store.PhaseNotFoundError](err); !none {
+			return p, err
+		}
 	}
-	return p, err
+	return only(ctx, st, repo.Top, head.Branch)
 }
 
-// only gives the one living phase of a repository, if there is just one: its branch need not be checked out.
-func only(ctx context.Context, st *store.Store, repo string, none error) (store.Phase, error) {
+// only gives the one living phase of a repository, if there is just one: its branch need not be checked out. Otherwise
+// the error names those that may be meant.
+func only(ctx context.Context, st *store.Store, repo, branch string) (store.Phase, error) {
 	list, err := st.Phases(ctx, 1000)
 	if err != nil {
 		return store.Phase{}, err
 	}
-	var found []store.Phase
-	for _, p := range list {
-		if p.Repo == repo && !p.Ended {
-			found = append(found, p)
-		}
+	list = slices.DeleteFunc(list, func(p store.Phase) bool { return p.Repo != repo })
+	alive := slices.DeleteFunc(slices.Clone(list), func(p store.Phase) bool { return p.Ended })
+	if len(alive) == 1 {
+		return st.Phase(ctx, alive[0].ID)
 	}
-	if len(found) != 1 {
-		return store.Phase{}, none
+	where := "of branch " + branch
+	if branch == "" {
+		where = "of a branch, because HEAD is detached"
 	}
-	return st.Phase(ctx, found[0].ID)
+	if len(alive) == 0 {
+		const few = 3
+		return store.Phase{}, &store.PhaseNotFoundError{ID: where, Others: list[:min(len(list), few)]}
+	}
+	return store.Phase{}, &store.PhaseNotFoundError{ID: where, Others: alive}
 }
 
 // Send gives a phase an event.
@@ -131,7 +147,35 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 		ev.ID = session.NewID() + session.NewID()
 	}
 	ev.At = time.Now().UTC()
+	if ev.Kind == cruise.EventResume {
+		if err := a.offer(ctx, p.Repo); err != nil {
+			return p, err
+		}
+	}
 	return p, a.engine().Send(ctx, p.ID, ev)
+}
+
+// Resume lets a phase go on. If it waits for consent to push something, this is the consent, for exactly that; it is
+// written down before it is given.
+func (a *Phases) Resume(ctx context.Context, id string, ev cruise.Event) (store.Phase, error) {
+	p, st, err := a.Load(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	if held := st.NeedConsent(); len(held) > 0 {
+		svc, done, err := a.Sessions(ctx)
+		if err != nil {
+			return p, err
+		}
+		defer done()
+		for _, h := range held {
+			if err := svc.LogAccepted(p.ID, st.Holding, h.Kind, len(h.Lines), a.Dir); err != nil {
+				return p, err
+			}
+		}
+		ev.Let = st.Holding
+	}
+	return a.Send(ctx, p.ID, ev)
 }
 
 // Load reads a phase and its state.
@@ -167,9 +211,16 @@ func (a *Phases) SendAll(ctx context.Context, ev cruise.Event) (alive int, err e
 	if err := a.engine().Ensure(ctx); err != nil {
 		return 0, err
 	}
+	offered := map[string]bool{}
 	for _, p := range list {
 		if p.Ended {
 			break
+		}
+		if !offered[p.Repo] {
+			offered[p.Repo] = true
+			if err := a.offer(ctx, p.Repo); err != nil {
+				return alive, err
+			}
 		}
 		_, st, err := a.Load(ctx, p.ID)
 		if err != nil {

@@ -34,26 +34,29 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 		return err
 	}
 	run := a.RunOptions(cfg)
+	open := &forges{phases: a, store: svc.Store}
 	inbox := &steps.Inbox{Data: a.Dirs.Data}
 	doer := &steps.Doer{
 		Data: a.Dirs.Data, Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
 		Inbox: inbox,
-		Forge: a.forges(svc.Store),
+		Forge: open.of,
 		Settings: steps.Settings{
-			Pull: session.PullOptions{Bundle: cfg.Pull.MaxBundle, Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle,
-				ObjectBytes: cfg.Pull.MaxBlob}},
+			Pull: session.PullOptions{
+				Bundle: cfg.Pull.MaxBundle, Gate: session.Gate{Policy: cfg.Pull.Policy},
+				Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob},
+			},
 			Run:  session.Run{Limits: run.Limits, IdleTimeout: run.IdleTimeout, MaxWait: time.Hour},
-			Bots: cfg.Cruise.Bots,
+			Bots: cfg.Cruise.Bots, Stricter: a.Stricter,
 		},
 	}
-	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle,
+	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle, Renew: open.renew,
 		Ready: func() { a.IO.Progress("phases are being run") }}
 	s.Open = func(ctx context.Context) (serve.Engine, error) {
 		var doing cruise.Steps = doer
 		if a.Wrap != nil {
 			doing = a.Wrap(doer)
 		}
-		e, err := durable.Open(ctx, filepath.Join(a.Dirs.Data, "cruise.db"), doing, slog.New(slog.DiscardHandler))
+		e, err := durable.Open(ctx, filepath.Join(a.Dirs.Data, "cruise.db"), doing, a.Life, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return nil, err
 		}

@@ -1,12 +1,18 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -18,6 +24,12 @@ func CheckSpec(s cruise.Spec) error {
 		if _, err := agent.Find(w.Agent); err != nil {
 			return err
 		}
+	}
+	if _, err := gate.ParseKinds(s.MayChange); err != nil {
+		return app.Usagef("--may-change: %v", err)
+	}
+	if !slices.Contains(cruise.CheckRules(), s.Checks) {
+		return app.Usagef("--checks %q: there are required, all and none", s.Checks)
 	}
 	switch {
 	case !slices.Contains(kinds, s.Kind):
@@ -36,17 +48,50 @@ func CheckSpec(s cruise.Spec) error {
 	return nil
 }
 
-// Start begins a phase, and gives its id.
-func (a *Phases) Start(ctx context.Context, s cruise.Spec) (string, error) {
+// Start begins a phase, and gives its id. Publish is told of the user's commits that the pull request will publish and
+// that were never pushed; its error stops it.
+func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits []string) error) (string, error) {
 	svc, done, err := a.Sessions(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	if err := a.check(ctx, svc, s); err != nil {
+	f, err := a.check(ctx, svc, s)
+	if err != nil {
 		return "", err
 	}
-	return a.begin(ctx, svc.Store, cruise.NewState(s))
+	repo, err := svc.Open(ctx, s.Repo)
+	if err != nil {
+		return "", err
+	}
+	if err := svc.Caution(ctx, repo, s.Base); err != nil {
+		return "", err
+	}
+	st := cruise.NewState(s)
+	if st.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
+		return "", err
+	}
+	if err := publish(st.Unpushed); err != nil {
+		return "", err
+	}
+	return a.begin(ctx, svc.Store, st)
+}
+
+// unpushed lists the commits up to base that neither the forge's default branch nor what was fetched from there has.
+func unpushed(ctx context.Context, f Forge, repo *git.Repo, base string) ([]string, error) {
+	remote, err := f.Repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.Branch(ctx, remote.DefaultBranch)
+	if err != nil {
+		return nil, err
+	}
+	name, err := repo.Remote(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return repo.Unpushed(ctx, base, name, at)
 }
 
 func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State) (string, error) {
@@ -54,48 +99,65 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 	if err != nil {
 		return "", err
 	}
+	for _, c := range state.Unpushed {
+		steps.Log(a.Dirs.Data, id, time.Now(), "it publishes a commit that was never pushed: "+c)
+	}
 	return id, a.engine().Start(ctx, id, state)
 }
 
-// check refuses at once what would stop the phase later: a missing box, a forge that can't be reached.
-func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec) error {
-	if _, _, err := svc.Boxes.Ready(ctx, s.Box); err != nil {
-		return err
+// check refuses at once what would stop the phase later: a missing box, agent or key, a forge that can't be reached.
+func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec) (Forge, error) {
+	if err := svc.CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
+		return nil, err
 	}
 	list, err := svc.Store.Phases(ctx, 1000)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range list {
 		if s.Branch != "" && p.Repo == s.Repo && p.Branch == s.Branch && !p.Ended {
-			return &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
+			return nil, &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
 		}
 	}
 	f, err := a.Forge(ctx, svc.Store, s.Repo, Where{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	remote, err := f.Repository(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Branch == remote.DefaultBranch {
-		return app.Usagef("--branch %s is the default branch of the repository", s.Branch)
+		return nil, app.Usagef("--branch %s is the default branch of the repository", s.Branch)
 	}
 	if s.Branch == "" {
-		return nil
+		return f, nil
+	}
+	for _, above := range cruise.Above(s.Branch) {
+		if at, err := f.Branch(ctx, above); err != nil || at != "" {
+			return f, cmp.Or(err, app.Usagef("--branch %s: there is a branch %s on the forge, so there can be none below it",
+				s.Branch, above))
+		}
 	}
 	at, err := f.Branch(ctx, s.Branch)
 	if err == nil && at != "" {
-		return app.Usagef("--branch %s is on the forge already", s.Branch)
+		return nil, app.Usagef("--branch %s is on the forge already", s.Branch)
 	}
-	return err
+	return f, err
 }
 
 // StateError says that a phase's state does not allow what was asked.
 type StateError struct{ ID, Why string }
 
-func (e *StateError) Error() string { return "phase " + e.ID + ": " + e.Why }
+func (e *StateError) Error() string { return strings.TrimSpace("phase "+e.ID) + ": " + e.Why }
 
 // WrongState marks an error about a state.
 func (e *StateError) WrongState() {}
+
+// RefusedError says that the user did not want it.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+// WrongState marks an error about a state.
+func (e *RefusedError) WrongState() {}

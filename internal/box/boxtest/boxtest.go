@@ -42,9 +42,7 @@ type Setup struct {
 	Driver box.Driver
 	// New returns the record of a box that doesn't exist yet, with directories of its own. The suite destroys the boxes
 	// that it creates.
-	New func(t *testing.T) *box.Box
-	// Base returns the commit at which a driver that shares the box's repository checks out sessions.
-	Base  func(t *testing.T, b *box.Box) string
+	New   func(t *testing.T) *box.Box
 	Lacks []Ability
 	// Deep is how many directories deep an agent goes to make removal hard. Machines without hardware virtualization
 	// take minutes for the default.
@@ -145,10 +143,6 @@ func (s *suite) session(id string) box.Place {
 	s.Helper()
 	place, err := s.Driver.Prepare(s.ctx, s.box, id)
 	s.must(err)
-	if sharer, ok := s.Driver.(box.Sharer); ok {
-		_, err := sharer.Checkout(s.ctx, s.box, id, s.Base(s.T, s.box))
-		s.must(err)
-	}
 	return place
 }
 

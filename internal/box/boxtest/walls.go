@@ -32,6 +32,13 @@ func views(s *suite) {
 	s.must(err)
 	wantText(s.T, stdout, "text\nnew\nappend\nrm")
 	wantText(s.T, s.out(sh(one, `echo more > file2; ls`)), "file\nfile2")
+	// A reader's git finds what the repository that it looks at borrows.
+	fill := sh(one, `echo object > "$1/object"`, place.Store)
+	fill.Repo, fill.Fill = "repo-1", true
+	s.out(fill)
+	reads := sh(two, `cat "$1/object"; touch "$1/new" || echo kept`, place.Store)
+	reads.View, reads.Repo = one, "repo-1"
+	wantText(s.T, s.out(reads), "object\nkept")
 	for _, bad := range []string{"..", "a/b", "../../home", "."} {
 		e.View = bad
 		if _, _, err := s.run(e); err == nil {
@@ -46,8 +53,7 @@ func store(s *suite) {
 	fill.Repo, fill.Fill = "repo-1", true
 	s.out(fill)
 	for _, id := range []string{one, two} {
-		s.session(id)
-		e := sh(id, `cat "$1/object"; touch "$1/new" || echo kept; rm -f "$1/object" || echo kept`, place.Store)
+		e := sh(id, `cat "$1/object"; touch "$1/new" || echo kept; rm -f "$1/object" || echo kept`, s.session(id).Store)
 		e.Repo = "repo-1"
 		stdout, _, err := s.run(e)
 		s.must(err)
@@ -72,13 +78,13 @@ func store(s *suite) {
 func ownSteps(s *suite) {
 	place := s.session(one)
 	s.out(sh(one, `mkdir -p "$1/.local/bin" && cd "$1" && printf '[user]\n\tname = evil\n' > .gitconfig
-for p in git sh ls; do printf '#!/bin/sh\necho evil\n' > .local/bin/$p && chmod +x .local/bin/$p; done`, place.State))
-	s.box.Spec.Env = []string{"PATH=" + place.State + "/.local/bin:/usr/bin:/bin", "LEAK=evil", "HOME=" + place.State,
+for p in git sh ls; do printf '#!/bin/sh\necho evil\n' > .local/bin/$p && chmod +x .local/bin/$p; done`, place.Home))
+	s.box.Spec.Env = []string{"PATH=" + place.Home + "/.local/bin:/usr/bin:/bin", "LEAK=evil", "HOME=" + place.Home,
 		"GIT_EDITOR=evil"}
 	own := sh(one, `env; cd /; git config --get user.name || echo no name; ls -d /`)
 	own.Own = true
 	got := s.out(own)
-	for _, bad := range []string{"evil", place.State, place.Home} {
+	for _, bad := range []string{"evil", place.Home} {
 		if strings.Contains(got, bad) {
 			s.Errorf("it heeds %q:\n%s", bad, got)
 		}
@@ -89,7 +95,7 @@ for p in git sh ls; do printf '#!/bin/sh\necho evil\n' > .local/bin/$p && chmod 
 		}
 	}
 	// Files that an agent needs can still be put into its home.
-	put := sh(one, `echo put > "$1/put"; cat "$1/put"; env | grep -c evil`, place.State)
+	put := sh(one, `echo put > "$1/put"; cat "$1/put"; env | grep -c evil`, place.Home)
 	put.Furnish = true
 	stdout, _, _ := s.run(put)
 	wantText(s.T, stdout, "put\n0")

@@ -1,7 +1,6 @@
 package cage
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -20,7 +19,7 @@ type handed []*os.File
 // plain names the trees that keep their owners.
 const plain = "plain:"
 
-// cloneTrees clones the trees of all Handed mounts. It skips a mount with Cover whose source is gone.
+// cloneTrees clones the trees of all Handed mounts.
 func (h *handed) cloneTrees(p *jail.Plan) error {
 	kept := p.Mounts[:0:0]
 	for _, m := range p.Mounts {
@@ -29,9 +28,6 @@ func (h *handed) cloneTrees(p *jail.Plan) error {
 			continue
 		}
 		fd, err := jail.OpenTree(m)
-		if errors.Is(err, unix.ENOENT) && m.Cover {
-			continue
-		}
 		if err != nil {
 			return fmt.Errorf("open %s: %w", m.Source, err)
 		}

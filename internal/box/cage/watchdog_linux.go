@@ -65,33 +65,43 @@ func (w *watchdog) keepView(f *os.File) {
 	}
 }
 
+// holding is what a box holds at one moment.
+type holding struct {
+	all   []process
+	open  opened
+	loose int64 // in files in memory, or in no process at all
+}
+
+func (w *watchdog) look() holding {
+	all := descendants(w.init)
+	return holding{all, w.opened(all), w.files() + w.segments() + w.buffers()}
+}
+
 // check checks once, and says whether memory is getting tight.
 func (w *watchdog) check() bool {
-	all := descendants(w.init)
-	open := w.opened(all)
-	loose := w.files() + w.segments() + w.buffers()
-	held := loose + open.total()
-	for i := range all {
-		held += all[i].quick()
+	h := w.look()
+	held := h.loose + h.open.total()
+	for i := range h.all {
+		held += h.all[i].quick()
 	}
 	// The quick count counts shared pages twice. Before we kill a process, we count exactly.
-	if held > w.limit && loose+w.exactly(all, open) > w.limit {
-		w.killLargest(all, open, loose)
+	if held > w.limit && w.exactly(h) > w.limit {
+		w.killLargest(h)
 	}
 	return held > w.limit/2
 }
 
-// exactly counts every page of processes and descriptors once.
-func (w *watchdog) exactly(all []process, open opened) int64 {
-	held := open.total()
+// exactly counts every page once.
+func (w *watchdog) exactly(h holding) int64 {
+	held := h.loose + h.open.total()
 	var alive []int
-	for _, p := range all {
+	for _, p := range h.all {
 		alive = append(alive, p.alive)
 	}
 	for _, tid := range distinct(alive, compareMemory) {
 		held += fields(tid, "smaps_rollup", "Pss_Anon:", "SwapPss:")
 		for inode, n := range w.mapped(tid) {
-			if _, counted := open.size[inode]; !counted {
+			if _, counted := h.open.size[inode]; !counted {
 				held += n
 			}
 		}
@@ -99,22 +109,15 @@ func (w *watchdog) exactly(all []process, open opened) int64 {
 	return held
 }
 
-// killLargest kills the process that holds most. If most memory is loose, that is in files in memory or in no process
-// at all, no single process is to blame: it kills the init, and the whole box with it.
-func (w *watchdog) killLargest(all []process, open opened, loose int64) {
-	victim, most := w.init, loose
-	for _, p := range all {
-		n := fields(p.alive, "smaps_rollup", "Pss_Anon:", "SwapPss:")
-		own := w.mapped(p.alive)
-		for inode := range open.by[p.pid] {
-			own[inode] = open.size[inode]
+// killLargest kills the process that holds most. If most memory is loose, no single process is to blame: it kills the
+// init, and the whole box with it. First it looks again, because the one to blame may just have ended.
+func (w *watchdog) killLargest(h holding) {
+	victim := w.largest(h)
+	if victim == w.init {
+		if h = w.look(); w.exactly(h) <= w.limit {
+			return
 		}
-		for _, size := range own {
-			n += size
-		}
-		if n > most {
-			victim, most = p.pid, n
-		}
+		victim = w.largest(h)
 	}
 	fd, err := unix.PidfdOpen(victim, 0)
 	if err != nil {
@@ -126,6 +129,24 @@ func (w *watchdog) killLargest(all []process, open opened, loose int64) {
 		return
 	}
 	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+}
+
+func (w *watchdog) largest(h holding) int {
+	victim, most := w.init, h.loose
+	for _, p := range h.all {
+		n := fields(p.alive, "smaps_rollup", "Pss_Anon:", "SwapPss:")
+		own := w.mapped(p.alive)
+		for inode := range h.open.by[p.pid] {
+			own[inode] = h.open.size[inode]
+		}
+		for _, size := range own {
+			n += size
+		}
+		if n > most {
+			victim, most = p.pid, n
+		}
+	}
+	return victim
 }
 
 // files is the size of the box's filesystems in memory.

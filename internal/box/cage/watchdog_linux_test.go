@@ -2,9 +2,12 @@ package cage
 
 import (
 	"maps"
+	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestSegmentsAreSummed(t *testing.T) {
@@ -49,4 +52,34 @@ Anonymous:          1024 kB
 			t.Errorf("without segments %v: %v", c.without, got)
 		}
 	}
+}
+
+// Guards against a box that is killed as a whole because the process that held too much ended a moment ago.
+func TestNobodyIsToBlameForMemoryThatIsGone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		limit  int64
+		killed bool
+	}{{"gone", 1 << 30, false}, {"still there", 1, true}} {
+		init := must.Get(os.StartProcess("/bin/cat", []string{"cat"}, &os.ProcAttr{Files: []*os.File{openPipe(t)}}))(t)
+		const gone = 1 << 30 // no process has such a number
+		w := watchdog{init: init.Pid, limit: c.limit}
+		w.killLargest(holding{all: []process{{pid: gone, alive: gone}}, loose: 1 << 20})
+		if !c.killed {
+			must.Do(t, init.Signal(unix.SIGTERM))
+		}
+		state := must.Get(init.Wait())(t)
+		if status, ok := state.Sys().(unix.WaitStatus); ok && (status.Signal() == unix.SIGKILL) != c.killed {
+			t.Errorf("%s: %v", c.name, state)
+		}
+	}
+}
+
+// openPipe is an input that never ends while the test runs.
+func openPipe(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	must.Do(t, err)
+	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+	return r
 }

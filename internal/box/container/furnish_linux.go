@@ -152,7 +152,7 @@ func (r *container) environment() []string {
 			path = own
 		}
 	}
-	return rooms.Environment(r.box, r.exec, image, []string{"PATH=" + jail.Home + "/.local/bin:" + path})
+	return r.room.Environment(r.box, r.exec, image, []string{"PATH=" + jail.Home + "/.local/bin:" + path})
 }
 
 func checkMount(b *box.Box, name string) error {

@@ -36,7 +36,7 @@ func (starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 		{Name: "rootless", Active: m.Rootless, Detail: "the engine itself has no rights on this machine"},
 		{Name: "root", Active: true, Detail: "the image, read-only; of the host only the session's own directories"},
 		{Name: "user", Active: true, Detail: fmt.Sprintf("uid %d on the host, no capabilities, no new privileges", id.UID)},
-		{Name: "network", Active: true, Detail: "none but its own loopback, and a door of the session's: " + b.Spec.Mode()},
+		{Name: "network", Active: true, Detail: "only its own loopback, and the session's door: " + b.Spec.Mode()},
 		{Name: "seccomp", Active: true, Detail: "the engine's filter, and cco's own on top"},
 		{Name: "memory limit", Active: true, Detail: fmt.Sprintf("%d MB by %s", limits.Memory>>20,
 			by(m.Memory, cage.Watchdog))},

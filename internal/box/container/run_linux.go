@@ -22,8 +22,10 @@ func (starter) Enter(ctx context.Context, b *box.Box, room rooms.Room, e box.Exe
 	if err != nil {
 		return err
 	}
-	r := &container{made: m, box: b, id: room.ID, exec: e, limits: cage.LimitsFor(b, e), name: "cco-" + b.Name + "-" +
-		strings.ToLower(rand.Text()[:12])}
+	r := &container{
+		made: m, box: b, id: room.ID, room: room, exec: e, limits: cage.LimitsFor(b, e),
+		name: "cco-" + b.Name + "-" + strings.ToLower(rand.Text()[:12]),
+	}
 	defer r.clear()
 	if err := r.furnish(room); err != nil {
 		return err
@@ -40,6 +42,7 @@ type container struct {
 	*made
 	box    *box.Box
 	id     rooms.Identity
+	room   rooms.Room
 	exec   box.Exec
 	limits box.Limits
 	name   string
@@ -80,7 +83,7 @@ func (r *container) plan() *jail.Plan {
 	uid, gid := r.user()
 	p := &jail.Plan{
 		Contained: true, Hostname: r.box.Name, UID: uid, GID: gid, Seccomp: cage.Demand(r.box, cage.AcceptNoSeccomp),
-		Argv: r.exec.Argv, Env: r.environment(), Dir: rooms.WorkDir(r.exec), TTY: r.exec.TTY != nil,
+		Argv: r.exec.Argv, Env: r.environment(), Dir: r.room.WorkDir(r.exec), TTY: r.exec.TTY != nil,
 	}
 	if !r.Pids {
 		p.Procs = r.limits.Procs

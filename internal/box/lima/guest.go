@@ -163,7 +163,7 @@ func (d *Driver) Promises(b *box.Box) []string { return d.inside.Promises(b) }
 
 // Layers reports the machine and the layers inside it.
 func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
-	list := []box.Layer{{Name: "machine", Active: true, Detail: "a virtual machine of Lima's, with a kernel of its own"}}
+	list := []box.Layer{{Name: "machine", Active: true, Detail: "a Lima virtual machine, with a kernel of its own"}}
 	up, err := d.Running(ctx, b)
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (d *Driver) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 		list[0].Active, list[0].Detail, list[0].Mend = false, "it does not run", "cco box start "+b.Name
 		return list, nil
 	}
-	if mountType() == "reverse-sshfs" {
+	if mountType == "reverse-sshfs" {
 		list = append(list, box.Layer{Name: "mount",
 			Detail: "over sshfs: a program that becomes root in the machine can ask the host for other files of yours"})
 	}

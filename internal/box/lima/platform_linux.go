@@ -1,5 +1,8 @@
 package lima
 
-// mountType is how the machine sees the exchange directory: qemu's own mount type shows only that directory, and lets
-// each session own its files.
-func mountType() string { return "9p" }
+// The machine sees the exchange directory through qemu's own mount type: it shows only that directory, and lets each
+// session own its files.
+const (
+	mountType    = "9p"
+	mountOptions = "  9p: {securityModel: mapped-xattr, cache: none}"
+)

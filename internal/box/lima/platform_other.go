@@ -2,6 +2,10 @@
 
 package lima
 
-// mountType is how the machine sees the exchange directory. Apple's virtiofs shows every file as owned by the host's
-// user, and no session may be that user; over sshfs the machine does not check who owns a file.
-func mountType() string { return "reverse-sshfs" }
+// The machine sees the exchange directory over sshfs, where it does not check who owns a file: Apple's virtiofs shows
+// every file as owned by the host's user, and no session may be that user. Without a cache, each side sees at once what
+// the other has written or removed.
+const (
+	mountType    = "reverse-sshfs"
+	mountOptions = "  sshfs: {cache: false, followSymlinks: false}"
+)

@@ -1,7 +1,6 @@
 package lima
 
 import (
-	"bytes"
 	_ "embed" // the template and its scripts
 	"encoding/base64"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/cco-dev/cco/internal/box"
 )
@@ -57,46 +55,61 @@ func images() []diskImage {
 	}
 }
 
-type filling struct {
-	Base      string
-	Images    []diskImage
-	CPUs      int
-	Memory    string
-	Disk      string
-	MountType string
-	Exchange  string
-	Mounts    []box.Mount
-	Socket    string
-	Scripts   []string
-}
-
-// Template fills in the template for a box.
+// Template fills in the template for a box. It does so by hand: where text/template is in a program, the linker keeps
+// every exported method of it, and the keeper of each session would be a megabyte larger.
 func Template(b *box.Box) (string, error) {
 	v := b.Spec.VM
-	f := filling{
-		Base: v.Template, CPUs: orElse(v.CPUs, defaultCPUs), Memory: mebibytes(orElse(v.Memory, defaultMemory)),
-		Disk:      mebibytes(orElse(v.Disk, defaultDisk)),
-		MountType: mountType(), Exchange: b.Exchange, Mounts: b.Spec.Mounts, Socket: guestSocket,
-	}
-	switch {
-	case v.Image != "":
-		f.Images = []diskImage{{Location: v.Image}}
-	case v.Template == "":
-		f.Images = images()
-	}
-	var err error
-	if f.Scripts, err = scripts(v); err != nil {
-		return "", err
-	}
-	t, err := template.New("lima").Funcs(template.FuncMap{"json": asJSON, "indent": indent}).Parse(templateText)
+	run, err := scripts(v)
 	if err != nil {
 		return "", err
 	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, f); err != nil {
-		return "", err
+	return strings.NewReplacer(
+		"@BASE@", field("base", v.Template),
+		"@IMAGES@", disks(v),
+		"@CPUS@", asJSON(orElse(v.CPUs, defaultCPUs)),
+		"@MEMORY@", mebibytes(orElse(v.Memory, defaultMemory)),
+		"@DISK@", mebibytes(orElse(v.Disk, defaultDisk)),
+		"@MOUNT_TYPE@", asJSON(mountType),
+		"@MOUNT_OPTIONS@", mountOptions,
+		"@EXCHANGE@", asJSON(b.Exchange),
+		"@MOUNTS@", each(b.Spec.Mounts, func(m box.Mount) string {
+			return fmt.Sprintf("- location: %s\n  mountPoint: %[1]s\n  writable: %t\n", asJSON(m.Path), m.Write)
+		}),
+		"@SOCKET@", asJSON(guestSocket),
+		"@SCRIPTS@", each(run, func(script string) string {
+			return "- mode: system\n  script: |\n" + indent(script) + "\n"
+		}),
+	).Replace(templateText), nil
+}
+
+// disks lists what the machine's disk can be made from. A template of the user's brings its own.
+func disks(v box.VM) string {
+	list := images()
+	switch {
+	case v.Image != "":
+		list = []diskImage{{Location: v.Image}}
+	case v.Template != "":
+		return ""
 	}
-	return out.String(), nil
+	return "images:\n" + each(list, func(i diskImage) string {
+		return "- " + field("location", i.Location) + field("  arch", i.Arch) + field("  digest", i.Digest)
+	})
+}
+
+// field is a line of YAML, or nothing without a value.
+func field(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return name + ": " + asJSON(value) + "\n"
+}
+
+func each[T any](list []T, lines func(T) string) string {
+	var out strings.Builder
+	for _, v := range list {
+		out.WriteString(lines(v))
+	}
+	return out.String()
 }
 
 // scripts run in the machine as root: for packages, the user's files, the user's scripts.
@@ -158,7 +171,7 @@ func indent(text string) string {
 // quote makes a text one word for a shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func mebibytes(n int64) string { return fmt.Sprintf("%dMiB", n>>20) }
+func mebibytes(n int64) string { return fmt.Sprintf(`"%dMiB"`, n>>20) }
 
 func orElse[T int | int64](n, otherwise T) T {
 	if n == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/rooms"
@@ -18,18 +19,19 @@ import (
 // starter starts the programs of native boxes.
 type starter struct {
 	opts  Options
-	shown func() *shown
+	shown func() *host.Shown
 }
 
 // New makes a driver. It looks at nothing until it is used.
 func New(o Options) box.Driver {
 	return &rooms.Driver{
-		Options: rooms.Options{Tool: o.Tool, Guard: o.Guard, Apart: o.Apart, Foreign: o.Foreign, Memory: true},
-		Starter: &starter{opts: o, shown: sync.OnceValue(func() *shown {
+		Options: rooms.Options{Tool: o.Tool, Guard: o.Guard, Apart: o.Apart, Foreign: o.Foreign, Memory: true, Home: o.Home,
+			Logins: host.Logins},
+		Starter: &starter{opts: o, shown: sync.OnceValue(func() *host.Shown {
 			if o.Home == "" {
-				return &shown{}
+				return &host.Shown{}
 			}
-			return find(o.Home, filepath.SplitList(o.Path), o.Programs)
+			return host.Find(o.Home, filepath.SplitList(o.Path), o.Programs)
 		})},
 	}
 }

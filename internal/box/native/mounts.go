@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/paths"
@@ -17,7 +19,7 @@ import (
 // host.
 func (d *starter) extraMounts(b *box.Box) ([]jail.Mount, error) {
 	var mounts []jail.Mount
-	found, check := d.shown().mounts, rooms.NewChecker(b)
+	found, check := d.shown().Mounts, rooms.NewChecker(b)
 	known := map[string]bool{} // what was found; the user's mounts are put over it
 	for i, m := range slices.Concat(found, b.Spec.Mounts) {
 		real, st, err := check.Check(m.Path)
@@ -36,12 +38,28 @@ func (d *starter) extraMounts(b *box.Box) ([]jail.Mount, error) {
 		}
 		known[real] = true
 	}
-	return mounts, nil
+	return append(mounts, d.hidden(b, mounts)...), nil
+}
+
+// hidden covers the logins and stores of keys in what is shown.
+func (d *starter) hidden(b *box.Box, mounts []jail.Mount) (covers []jail.Mount) {
+	if len(b.Spec.Mounts) == 0 || d.opts.Home == "" {
+		return nil // toolchains have none
+	}
+	for _, login := range host.Logins(d.opts.Home, b.Spec.Mounts, d.opts.Hidden...) {
+		st, err := os.Stat(login)
+		for _, m := range mounts {
+			if rel, below := strings.CutPrefix(login, strings.TrimSuffix(m.Source, "/")+"/"); err == nil && below {
+				covers = append(covers, host.Cover(filepath.Join(m.Target, rel), st))
+			}
+		}
+	}
+	return covers
 }
 
 // programLinks are the names of programs that are links. They stay links unless the box's own home is in the way.
 func (d *starter) programLinks(p *jail.Plan) {
-	for name, real := range d.shown().links {
+	for name, real := range d.shown().Links {
 		if paths.Within(name, jail.Home) {
 			if _, err := os.Stat(real); err == nil {
 				p.Mounts = append(p.Mounts, jail.Mount{Source: real, Target: name, File: true, Host: true, Soft: true})

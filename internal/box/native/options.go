@@ -8,6 +8,8 @@ type Options struct {
 	Guard string // the cco-guard that agents' hooks run, on the host; "" if there is none
 	Home  string // where to look for toolchains; "" means nowhere
 	Path  string // the host's PATH; the box keeps those of its directories that it can see
+	// Hidden are files that hold keys, beside those that host knows.
+	Hidden []string
 	// Programs names single programs, such as agents' CLIs, that a box sees wherever they are on Path.
 	Programs []string
 	// Apart makes each session a user of its own on the host. Only root can do that.

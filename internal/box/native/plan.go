@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/paths"
@@ -49,7 +50,7 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 			Mode: uint32(f.Mode.Perm() &^ 0o222)})
 	}
 	d.hand(b, p.Mounts)
-	p.Sockets = slices.DeleteFunc(boundSockets(), func(socket string) bool {
+	p.Sockets = slices.DeleteFunc(host.BoundSockets(), func(socket string) bool {
 		return !slices.ContainsFunc(p.Mounts, func(m jail.Mount) bool { return m.Host && paths.Within(socket, m.Source) })
 	})
 	for _, m := range p.Mounts {
@@ -64,8 +65,8 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 		}
 	}
 	p.Argv, p.TTY = e.Argv, e.TTY != nil
-	p.Env = d.environment(p, b, e)
-	p.Dir = rooms.WorkDir(e)
+	p.Env = d.environment(p, b, r, e)
+	p.Dir = r.WorkDir(e)
 	return p, nil
 }
 
@@ -89,12 +90,12 @@ func (d *starter) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 }
 
 // environment adds the variables that the visible toolchains need.
-func (d *starter) environment(p *jail.Plan, b *box.Box, e box.Exec) []string {
+func (d *starter) environment(p *jail.Plan, b *box.Box, r rooms.Room, e box.Exec) []string {
 	more := []string{"PATH=" + d.path(p)}
 	if _, err := os.Stat("/bin/bash"); err == nil {
 		more = append(more, "SHELL=/bin/bash")
 	}
-	return rooms.Environment(b, e, nil, append(more, d.shown().env...))
+	return r.Environment(b, e, nil, append(more, d.shown().Env...))
 }
 
 // path is the visible part of the host's PATH, after the home's own directories and before the system's.

@@ -28,8 +28,8 @@ func bind(t *testing.T, dir, name string) {
 	t.Cleanup(func() { _ = l.Close() })
 }
 
-// host makes a directory of the host with a program, a socket and a FIFO in it.
-func host(t *testing.T, elements ...string) string {
+// hostDir makes a directory of the host with a program, a socket and a FIFO in it.
+func hostDir(t *testing.T, elements ...string) string {
 	t.Helper()
 	dir := filepath.Join(append([]string{t.TempDir()}, elements...)...)
 	script := []byte("#!/bin/sh\necho it runs\n")
@@ -53,8 +53,8 @@ timeout 5 dd if=/dev/zero of=fifo bs=1 count=1 oflag=nonblock 2> /dev/null && ec
 // Guards against a box that reaches sockets of the host in directories that it is shown.
 func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 	for name, dir := range map[string]string{
-		"plain": host(t, "plain"), "odd": host(t, "a:b,c\\d e\nf", "lowerdir=x"),
-		"long": host(t, strings.Repeat("l", 200), strings.Repeat("m", 200)),
+		"plain": hostDir(t, "plain"), "odd": hostDir(t, "a:b,c\\d e\nf", "lowerdir=x"),
+		"long": hostDir(t, strings.Repeat("l", 200), strings.Repeat("m", 200)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, b := created(t)
@@ -80,7 +80,7 @@ func TestSocketsInMountsAreOutOfReach(t *testing.T) {
 // Guards against changing the host when a socket in a writable directory is covered.
 func TestSocketsInWritableMounts(t *testing.T) {
 	d, b := created(t)
-	dir := host(t, "rw")
+	dir := hostDir(t, "rw")
 	must.Do(t, errors.Join(os.Chmod(dir, 0o777), os.Remove(filepath.Join(dir, "fifo"))))
 	b.Spec.Mounts = []box.Mount{{Path: dir, Write: true}}
 	out, err := shell(t, d, b, box.Exec{Argv: []string{"bash", "-c",
@@ -135,7 +135,7 @@ func below(dir string) error {
 // Guards against showing a directory only in part, or not at all, because something is mounted below it.
 func TestMountsBelowWhatIsShown(t *testing.T) {
 	self := must.Get(os.Executable())(t)
-	dir := host(t, "top")
+	dir := hostDir(t, "top")
 	must.Do(t, os.Mkdir(filepath.Join(dir, "below"), 0o755))
 	out, err := proc.Output(t.Context(), proc.Cmd{
 		Argv: []string{self}, Env: append(os.Environ(), belowVariable+"="+dir),
@@ -148,28 +148,5 @@ func TestMountsBelowWhatIsShown(t *testing.T) {
 	})
 	if err != nil || string(out) != "it runs\nin it\nkept\nrefused\nfalse true false\n" {
 		t.Errorf("%v: %s", err, out)
-	}
-}
-
-func TestSocketPaths(t *testing.T) {
-	table := "Num       RefCount Protocol Flags    Type St Inode Path\n" +
-		"000000007a8a6f8d: 00000002 00000000 00010000 0001 01 540846 /run/a b\n" +
-		"000000007a8a6f8d: 00000003 00000000 00000000 0001 03 540847 /run/a b\n" +
-		"000000007a8a6f8e: 00000002 00000000 00010000 0001 01 540848 @abstract\n" +
-		"000000007a8a6f8f: 00000002 00000000 00010000 0001 01 540849\n" +
-		"000000007a8a6f90: 00000002 00000000 00010000 0002 01 540850 relative\n" +
-		"000000007a8a6f91: 00000002 00000000 00010000 0001 01 540851 /link/../link/s\n" +
-		"000000007a8a6f92: 00000002 00000000 00010000 0001 01 540852 /gone/s\n"
-	got := socketPaths([]byte(table), func(dir string) (string, error) {
-		switch dir {
-		case "/link":
-			return "/real", nil
-		case "/run":
-			return dir, nil
-		}
-		return "", fmt.Errorf("no %s", dir)
-	})
-	if want := []string{"/run/a b", "/real/s"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
 	}
 }

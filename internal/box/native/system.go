@@ -8,18 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/paths"
 )
-
-// systemDirs are the parts of the host's system that a box sees, read-only. Links, as /bin is on most systems, stay
-// links.
-func systemDirs() []string {
-	return []string{
-		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt",
-		"/nix/store", "/gnu/store", "/run/current-system",
-	}
-}
 
 // etcNames are the parts of /etc that programs need to find their libraries, certificates and defaults. None of them
 // holds a secret: files that might, such as a gitconfig, npmrc or pip.conf, are left out.
@@ -34,7 +26,7 @@ func etcNames() []string {
 
 // system adds what every box shows: the system's directories, devices, and an /etc without the host's users.
 func system(p *jail.Plan) {
-	for _, dir := range systemDirs() {
+	for _, dir := range host.SystemDirs() {
 		show(p, dir)
 	}
 	for _, name := range etcNames() {
@@ -45,15 +37,8 @@ func system(p *jail.Plan) {
 			show(p, dir)
 		}
 	}
-	for _, dev := range jail.Devices() {
-		p.Mounts = append(p.Mounts, jail.Mount{Source: dev, Target: dev, File: true, Write: true, Device: true})
-	}
+	host.Devices(p)
 	p.Links = append(p.Links,
-		jail.Link{Path: "/dev/ptmx", Target: "pts/ptmx"},
-		jail.Link{Path: "/dev/fd", Target: "/proc/self/fd"},
-		jail.Link{Path: "/dev/stdin", Target: "/proc/self/fd/0"},
-		jail.Link{Path: "/dev/stdout", Target: "/proc/self/fd/1"},
-		jail.Link{Path: "/dev/stderr", Target: "/proc/self/fd/2"},
 		jail.Link{Path: "/etc/mtab", Target: "/proc/self/mounts"},
 		jail.Link{Path: "/var/tmp", Target: "../tmp"},
 		jail.Link{Path: "/var/run", Target: "../run"},

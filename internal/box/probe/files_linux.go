@@ -61,24 +61,6 @@ func writable(file, dir string) string {
 	return "made a file in " + dir
 }
 
-// shared tries to change what an agent must not change in the repository that its worktree belongs to. If that
-// repository is itself a linked worktree, it has no .git directory and only the worktree's files can be tried.
-func shared(b *Bait) string {
-	if b.Shared == "" {
-		return ""
-	}
-	dir := filepath.Join(b.Shared, ".git")
-	escape := writable("", b.Shared)
-	for _, name := range []string{"config", "HEAD", "index", "packed-refs"} {
-		escape = first(escape, openable(filepath.Join(dir, name), os.O_WRONLY|os.O_APPEND))
-	}
-	for _, name := range []string{".", "hooks", "info", "worktrees", "refs/heads", "refs/tags", "refs/remotes",
-		"refs/replace"} {
-		escape = first(escape, writable("", filepath.Join(dir, name)))
-	}
-	return escape
-}
-
 func closeFD(fd int) { _ = unix.Close(fd) }
 
 func changeTool(b *Bait) string {
@@ -234,6 +216,23 @@ func fileHandle(b *Bait) string {
 	}
 	if err == nil || errors.Is(err, unix.ESTALE) || errors.Is(err, unix.EINVAL) {
 		return "the kernel looks up handles"
+	}
+	return ""
+}
+
+// logins tries to read each login, or the first name in a store of them.
+func logins(b *Bait) string {
+	for _, name := range b.Logins {
+		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		n, _ := f.Read(make([]byte, 1))
+		entries, _ := f.ReadDir(1)
+		_ = f.Close()
+		if n > 0 || len(entries) > 0 {
+			return "read " + name
+		}
 	}
 	return ""
 }

@@ -28,6 +28,8 @@ func All() []Probe {
 		{"host-home", "read a file in the host's home"},
 		{"host-repository-read", "read a repository of the host"},
 		{"host-repository-write", "write to a repository of the host"},
+		{"logins", "read a login or a store of keys of the user's"},
+		{"host-caches", "write to a cache of the user's"},
 		{"other-home", "reach another session's home"},
 		{"other-workspace", "reach another session's workspace"},
 		{"other-exchange", "reach another session's exchange directory"},
@@ -124,7 +126,8 @@ type Bait struct {
 
 	Home     string   `json:"home"`      // a file
 	Repo     string   `json:"repo"`      // a directory with a file named tracked in it
-	Shared   string   `json:"shared"`    // the repository that the box's sessions share, if they do
+	Logins   []string `json:"logins"`    // files and directories of the user's with logins or keys
+	Caches   []string `json:"caches"`    // directories of the user's
 	Homes    []string `json:"homes"`     // files of another session, by every name that they might have
 	Works    []string `json:"works"`     //
 	Exchange []string `json:"exchanges"` //

@@ -83,7 +83,14 @@ func ways(open []string) []way {
 	return []way{
 		{"host-home", func(b *Bait) string { return readable(b.Home) }},
 		{"host-repository-read", func(b *Bait) string { return readable(b.Repo + "/tracked") }},
-		{"host-repository-write", func(b *Bait) string { return first(writable(b.Repo+"/tracked", b.Repo), shared(b)) }},
+		{"logins", logins},
+		{"host-caches", func(b *Bait) (escape string) {
+			for _, dir := range b.Caches {
+				escape = first(escape, writable("", dir))
+			}
+			return escape
+		}},
+		{"host-repository-write", func(b *Bait) string { return writable(b.Repo+"/tracked", b.Repo) }},
 		{"other-home", func(b *Bait) string { return readable(b.Homes...) }},
 		{"other-workspace", func(b *Bait) string { return readable(b.Works...) }},
 		{"other-exchange", func(b *Bait) string { return readable(b.Exchange...) }},

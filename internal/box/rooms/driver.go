@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
@@ -32,6 +31,11 @@ type Options struct {
 	Foreign bool
 	// Memory says that the starter can copy a small home to memory.
 	Memory bool
+	// Home is the user's, from which Spec.Seeds are copied without its Logins.
+	Home   string
+	Logins func(home string, mounts []box.Mount, more ...string) []string
+	// Places says where programs see a session, or a shell if it is "". If it is nil, they see the same in every box.
+	Places func(b *box.Box, session string) box.Place
 	// Keeps names the entries that the starter keeps in a box's directory.
 	Keeps []string
 }
@@ -82,6 +86,9 @@ func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) erro
 	if err == nil {
 		err = id.Own(l.Home())
 	}
+	if err == nil {
+		err = id.seed(b, d.Options, report)
+	}
 	if err != nil {
 		return fmt.Errorf("make box %s: %w", b.Name, err)
 	}
@@ -113,7 +120,7 @@ func (d *Driver) open(ctx context.Context, b *box.Box) error {
 		return fmt.Errorf("start box %s: %w", b.Name, err)
 	}
 	err = d.Try(ctx, b, func(e box.Exec) error {
-		return d.enter(ctx, b, jail.Mount{Source: Layout{b.Dir}.Home(), Target: jail.Home}, e)
+		return d.enter(ctx, b, jail.Mount{Source: Layout{b.Dir}.Home(), Target: d.place(b, "").Home}, e)
 	})
 	if err != nil {
 		return errors.Join(err, Runs(b).Close(context.WithoutCancel(ctx)))
@@ -174,8 +181,9 @@ func (d *Driver) Provision(ctx context.Context, b *box.Box, files []box.File, re
 		if report != nil {
 			report("setup: %s", command)
 		}
-		e := box.Exec{Argv: []string{"/bin/sh", "-c", command}, Way: b.Way}.Led(jail.Tool)
-		if err := d.enter(ctx, b, jail.Mount{Source: l.Home(), Target: jail.Home, Write: true}, e); err != nil {
+		place := d.place(b, "")
+		e := box.Exec{Argv: []string{"/bin/sh", "-c", command}, Way: b.Way}.Led(place.Tool)
+		if err := d.enter(ctx, b, jail.Mount{Source: l.Home(), Target: place.Home, Write: true}, e); err != nil {
 			return fmt.Errorf("setup %q: %w", command, err)
 		}
 	}
@@ -214,18 +222,30 @@ func (d *Driver) Prepare(_ context.Context, b *box.Box, session string) (box.Pla
 	if err != nil {
 		return box.Place{}, fmt.Errorf("prepare session %s: %w", session, err)
 	}
+	return d.place(b, session), nil
+}
+
+// place is where a session's programs see what is theirs.
+func (d *Driver) place(b *box.Box, session string) box.Place {
+	if d.Places != nil {
+		return d.Places(b, session)
+	}
 	place := box.Place{
 		Workspace: "/workspace/" + session,
 		Exchange:  "/exchange/" + session,
 		Home:      jail.Home,
-		State:     jail.Home,
 		Tool:      jail.Tool,
 		Store:     jail.Store,
 	}
 	if d.Guard != "" {
 		place.Guard = jail.Guard
 	}
-	return place, nil
+	return place
+}
+
+// HostWorkspace is where a person finds a session's workspace.
+func (d *Driver) HostWorkspace(b *box.Box, session string) string {
+	return Layout{b.Dir}.Workspace(session)
 }
 
 // Halt ends everything that still runs for a session.
@@ -242,12 +262,4 @@ func (d *Driver) Discard(ctx context.Context, b *box.Box, session string) error 
 		return fmt.Errorf("discard session %s: %w", session, err)
 	}
 	return claims{Layout{b.Dir}.UIDs()}.release(session)
-}
-
-func bootID() (string, error) {
-	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", fmt.Errorf("read boot id: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
 }

@@ -79,6 +79,9 @@ func unprivileged(sudoUID, sudoGID string) Identity {
 
 // Owner reads which user a box's programs run as.
 func Owner(b *box.Box) (Identity, error) {
+	if b.Spec.NoKernel() {
+		return Identity{cage.Me()}, nil // its programs run as the user
+	}
 	text, err := os.ReadFile(Layout{b.Dir}.Owner())
 	if errors.Is(err, fs.ErrNotExist) {
 		return Identity{}, fmt.Errorf("box %s: %w", b.Name, ErrNotCreated)

@@ -20,6 +20,7 @@ import (
 
 // Room is what a program finds of the box's own files.
 type Room struct {
+	Place  box.Place
 	ID     Identity  // who owns the box's directories
 	User   cage.User // who the program is on the host
 	Home   jail.Mount
@@ -31,7 +32,7 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	if len(e.Argv) == 0 {
 		return errors.New("run: no program")
 	}
-	e = e.Led(jail.Tool)
+	e = e.Led(d.place(b, e.Session).Tool)
 	up, err := d.Running(ctx, b)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (d *Driver) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 
 // home is the session's home. A shell without a session gets a temporary copy, in memory if possible.
 func (d *Driver) home(b *box.Box, e box.Exec) (jail.Mount, func(), error) {
-	home, l := jail.Mount{Target: jail.Home, Write: true}, Layout{b.Dir}
+	home, l := jail.Mount{Target: d.place(b, e.Session).Home, Write: true}, Layout{b.Dir}
 	if e.Session != "" {
 		if err := cage.CheckKey("session", e.Session); err != nil {
 			return home, nil, err
@@ -63,7 +64,7 @@ func (d *Driver) home(b *box.Box, e box.Exec) (jail.Mount, func(), error) {
 		}
 		return home, func() {}, nil
 	}
-	if _, err := os.Lstat(l.Bulky()); d.Memory && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(l.Bulky()); d.Memory && !b.Spec.NoKernel() && errors.Is(err, fs.ErrNotExist) {
 		home.Source, home.Copy = l.Home(), true
 		return home, func() {}, nil
 	}
@@ -87,7 +88,7 @@ func (d *Driver) home(b *box.Box, e box.Exec) (jail.Mount, func(), error) {
 
 // enter runs a program with the given home.
 func (d *Driver) enter(ctx context.Context, b *box.Box, home jail.Mount, e box.Exec) error {
-	r := Room{Home: home}
+	r := Room{Home: home, Place: d.place(b, e.Session)}
 	var err error
 	if r.ID, err = d.owner(b); err != nil {
 		return err
@@ -95,35 +96,38 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, home jail.Mount, e box.E
 	if r.User, err = d.User(b, e.Session); err != nil {
 		return err
 	}
-	if r.Mounts, err = d.mounts(b, r.ID, e); err != nil {
+	if r.Mounts, err = d.mounts(b, r, e); err != nil {
 		return err
 	}
 	return d.Enter(ctx, b, r, e)
 }
 
-func (d *Driver) mounts(b *box.Box, id Identity, e box.Exec) ([]jail.Mount, error) {
+func (d *Driver) mounts(b *box.Box, r Room, e box.Exec) ([]jail.Mount, error) {
 	l := Layout{b.Dir}
 	var mounts []jail.Mount
 	if e.Session != "" {
 		mounts = append(mounts,
-			jail.Mount{Source: l.Workspace(e.Session), Target: "/workspace/" + e.Session, Write: !e.ReadOnly},
-			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: "/exchange/" + e.Session, Write: true})
+			jail.Mount{Source: l.Workspace(e.Session), Target: r.Place.Workspace, Write: !e.ReadOnly},
+			jail.Mount{Source: filepath.Join(b.Exchange, e.Session), Target: r.Place.Exchange, Write: true})
 	}
 	if e.View != "" {
 		if err := cage.CheckKey("session", e.View); err != nil {
 			return nil, err
 		}
-		mounts = append(mounts, jail.Mount{Source: l.Workspace(e.View), Target: "/workspace/" + e.View})
+		mounts = append(mounts, jail.Mount{Source: l.Workspace(e.View), Target: d.place(b, e.View).Workspace})
 	}
 	if e.Repo != "" {
-		dir, err := id.RepoDir(l, e.Repo)
+		dir, err := r.ID.RepoDir(l, e.Repo)
 		if err != nil {
 			return nil, err
 		}
-		mounts = append(mounts, jail.Mount{Source: dir, Target: jail.Store, Write: e.Fill})
+		mounts = append(mounts, jail.Mount{Source: dir, Target: r.Place.Store, Write: e.Fill})
+		if at := d.place(b, e.View).Store; e.View != "" && at != r.Place.Store {
+			mounts = append(mounts, jail.Mount{Source: dir, Target: at})
+		}
 	}
-	for target, source := range map[string]string{jail.Tool: d.Tool, jail.Guard: d.Guard} {
-		if source == "" && target == jail.Guard {
+	for target, source := range map[string]string{r.Place.Tool: d.Tool, r.Place.Guard: d.Guard} {
+		if target == "" {
 			continue
 		}
 		visible, err := VisibleTool(source, l.Tool(path.Base(target)))
@@ -141,18 +145,18 @@ type Cache struct {
 	Dir  string // on the host
 }
 
+func cacheDir(b *box.Box, name string) string {
+	return filepath.Join(Layout{b.Dir}.Caches(), strings.ReplaceAll(filepath.Clean(name), "/", "%"))
+}
+
 // Caches makes the box's caches.
 func (id Identity) Caches(b *box.Box) (list []Cache, err error) {
-	names := b.Spec.Caches
-	if names == nil {
-		names = DefaultCaches()
-	}
-	for _, name := range names {
+	for _, name := range cacheNames(b) {
 		name = filepath.Clean(name)
 		if !filepath.IsLocal(name) || name == "." {
 			return nil, fmt.Errorf("cache %q: not below home", name)
 		}
-		dir := filepath.Join(Layout{b.Dir}.Caches(), strings.ReplaceAll(name, "/", "%"))
+		dir := cacheDir(b, name)
 		if err := os.Mkdir(dir, 0o700); err == nil {
 			if err := id.Own(dir); err != nil {
 				return nil, err
@@ -167,11 +171,11 @@ func (id Identity) Caches(b *box.Box) (list []Cache, err error) {
 
 // Environment starts from nothing: it has the starter's variables for the place, before and after those that every box
 // has. The host's own environment stays out.
-func Environment(b *box.Box, e box.Exec, before, after []string) []string {
+func (r Room) Environment(b *box.Box, e box.Exec, before, after []string) []string {
 	if e.Own {
 		return e.OwnEnv()
 	}
-	own := []string{"HOME=" + jail.Home, "USER=" + jail.User, "LOGNAME=" + jail.User, "SHELL=/bin/sh", "LANG=C.UTF-8",
+	own := []string{"HOME=" + r.Place.Home, "USER=" + jail.User, "LOGNAME=" + jail.User, "SHELL=/bin/sh", "LANG=C.UTF-8",
 		"TMPDIR=/tmp", "IS_SANDBOX=1", "TERM=dumb"}
 	if e.TTY != nil {
 		own = append(own, "TERM=xterm-256color")
@@ -193,13 +197,13 @@ func Environment(b *box.Box, e box.Exec, before, after []string) []string {
 }
 
 // WorkDir is where a program starts.
-func WorkDir(e box.Exec) string {
+func (r Room) WorkDir(e box.Exec) string {
 	switch {
 	case e.Dir != "":
 		return e.Dir
 	case e.Session != "":
-		return "/workspace/" + e.Session
+		return r.Place.Workspace
 	default:
-		return jail.Home
+		return r.Place.Home
 	}
 }

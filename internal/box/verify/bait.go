@@ -18,7 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/tree"
@@ -87,6 +89,7 @@ func (t *trial) lay(ctx context.Context) error {
 	}
 	t.bait.Init = 1
 	t.bait.Store, t.bait.Tool, t.bait.Mine = t.place.Store, t.place.Tool, t.place.Exchange
+	t.nameHome()
 	for _, step := range []func(context.Context) error{t.layOther, t.layFiles, t.layListeners, t.layShown, t.layNames,
 		t.layProcess, t.layMemory, t.laySetuid, t.layDoors} {
 		if err := step(ctx); err != nil {
@@ -96,6 +99,23 @@ func (t *trial) lay(ctx context.Context) error {
 	return nil
 }
 
+// nameHome names what the user's own home has to lose. Probes read a byte of it, or make a file and remove it.
+func (t *trial) nameHome() {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return
+	}
+	for _, m := range t.box.Spec.Mounts {
+		if m.Write {
+			return // what is in there may be written
+		}
+	}
+	t.bait.Logins = host.Logins(home, t.box.Spec.Mounts)
+	for _, name := range rooms.DefaultCaches() {
+		t.bait.Caches = append(t.bait.Caches, filepath.Join(home, name))
+	}
+}
+
 // layOther gives the other session a home, a workspace and an exchange directory with a file in each.
 func (t *trial) layOther(ctx context.Context) error {
 	other, err := t.driver.Prepare(ctx, t.box, t.other)
@@ -103,11 +123,8 @@ func (t *trial) layOther(ctx context.Context) error {
 		return err
 	}
 	name := "bait-" + t.other
-	place := map[string]*[]string{other.Exchange: &t.bait.Exchange}
-	_, shares := t.driver.(box.Sharer)
-	if !shares { // otherwise the home is the user's, and a workspace would be a worktree
-		place[other.Home], place[other.Workspace] = &t.bait.Homes, &t.bait.Works
-	}
+	place := map[string]*[]string{other.Exchange: &t.bait.Exchange, other.Home: &t.bait.Homes,
+		other.Workspace: &t.bait.Works}
 	for dir, list := range place {
 		err := t.driver.Run(ctx, t.box, box.Exec{
 			Session: t.other, Dir: other.Exchange, Argv: []string{"sh", "-c", `echo theirs > "$1"`, "sh",
@@ -133,22 +150,7 @@ func (t *trial) layOther(ctx context.Context) error {
 			return err
 		}
 	}
-	if shares {
-		t.bait.Shared = t.box.Spec.Repo
-		return t.layWorktree(other.Workspace, name)
-	}
 	return nil
-}
-
-// layWorktree puts a file where the other session's worktree would be. Discard removes it.
-func (t *trial) layWorktree(dir, name string) error {
-	file := filepath.Join(dir, name)
-	t.bait.Works = append(t.bait.Works, file)
-	t.host.files = append(t.host.files, baitFile{file, "theirs\n", "other-workspace"})
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, []byte("theirs\n"), 0o644)
 }
 
 // layFiles makes a home and a repository that the box's user could read and write if they were visible.

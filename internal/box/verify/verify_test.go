@@ -35,7 +35,12 @@ func ids() func() string {
 	}
 }
 
+// testBox is a box of a user whose home has something to lose.
 func testBox(t *testing.T) *box.Box {
+	home := t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(home, ".cache"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(home, ".npmrc"), []byte("token"), 0o600))
+	t.Setenv("HOME", home)
 	data := t.TempDir()
 	return &box.Box{Name: "test", Dir: filepath.Join(data, "boxes", "test"), Exchange: filepath.Join(data, "exchange")}
 }

@@ -2,164 +2,180 @@ package worktree
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
+	"slices"
+	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/native/jail"
-	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // runCaged runs a program with the kernel's isolation.
-func (d *Driver) runCaged(ctx context.Context, b *box.Box, e box.Exec, at site) error {
-	if err := at.suits(); err != nil {
-		return err
-	}
-	release, err := at.hold(e.Session)
-	if err != nil {
-		return err
-	}
-	defer release()
-	at.disarm(e.Session)
-	defer at.disarm(e.Session)
-	if at.admin != "" && !e.ReadOnly {
-		if err := quarantine.PackLoose(ctx, at.repo); err != nil {
-			return fmt.Errorf("keep the repository's objects safe: %w", err)
-		}
-	}
-	c, err := d.cage(b, e, at)
-	if err != nil {
-		return err
+func (d *starter) runCaged(ctx context.Context, b *box.Box, r rooms.Room, e box.Exec) error {
+	limits := cage.LimitsFor(b, e)
+	plan := sync.OnceValues(func() (*jail.Plan, error) { return d.plan(b, r, e, limits) })
+	go func() { _, _ = plan() }()
+	me := cage.Me()
+	c := &cage.Cage{
+		Tool: d.opts.Tool, Name: b.Name, User: r.User, Limits: limits, Registry: rooms.Runs(b),
+		Plan: &jail.Plan{Shared: true, UID: me.UID, GID: me.GID}, Late: plan,
+		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm", r.Place.Home},
 	}
 	return c.Run(ctx, e)
 }
 
-// rehearse builds the cage of a shell without a program in it.
-func (d *Driver) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
-	mine, done, err := ownDirs(layout{b.Dir}, "")
+// rehearse builds the machine's view without a program in it.
+func (d *starter) rehearse(ctx context.Context, b *box.Box) (jail.Result, error) {
+	user := cage.Me()
+	if user.UID == 0 {
+		user = cage.User{UID: cage.FirstUID, GID: cage.FirstUID}
+	}
+	limits := cage.LimitsFor(b, box.Exec{})
+	p, v, err := d.basePlan(b, box.Exec{}, limits)
 	if err != nil {
 		return jail.Result{}, err
 	}
-	defer done()
-	at, err := d.locate(ctx, b, box.Exec{}, mine)
-	if err != nil {
-		return jail.Result{}, err
-	}
-	if err := at.suits(); err != nil {
-		return jail.Result{}, err
-	}
-	c, err := d.cage(b, box.Exec{}, at)
-	if err != nil {
-		return jail.Result{}, err
-	}
-	return c.Rehearse(ctx)
+	v.finish(p)
+	return cage.Cage{Tool: d.opts.Tool, Name: b.Name, User: user, Plan: p, Limits: limits}.Rehearse(ctx)
 }
 
-// suits refuses repositories that can't be opened in part.
-func (at site) suits() error {
-	if _, err := os.Lstat(filepath.Join(at.repo.CommonDir, "reftable")); err == nil {
-		return &box.Unavailable{
-			What: "the kernel's isolation", Why: "the repository keeps its refs in a reftable, where no branch is apart from " +
-				"the others",
-			Mend: "git refs migrate --ref-format=files, or accept the weaker mode " + AcceptNoKernel,
-		}
-	}
-	st, err := os.Stat(at.repo.CommonDir)
-	if err != nil {
-		return err
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Getuid() {
-		return &box.Unavailable{
-			What: "the kernel's isolation", Why: fmt.Sprintf(
-				"the repository belongs to the user with id %d, and your agents run as another user", sys.Uid),
-			Mend: "run cco as that user, or accept the weaker mode " + AcceptNoKernel,
-		}
-	}
-	return nil
-}
-
-// cage decides what a program sees and what it can write.
+// basePlan is the plan of a box without a program: the machine, without what is hidden.
 //
 // Root's program is root only to itself. On the host it has a user id that nobody has: as root, even without any
 // capability, it could write what the kernel lets its owner write, such as core_pattern, and daemons that ask for the
-// caller's user would obey it. Its files are still root's, because root hands them over in mounts that map the ids.
-func (d *Driver) cage(b *box.Box, e box.Exec, at site) (*cage.Cage, error) {
-	limits := cage.LimitsFor(b, e)
+// caller's user would obey it.
+func (d *starter) basePlan(b *box.Box, e box.Exec, limits box.Limits) (*jail.Plan, *view, error) {
 	me := cage.Me()
-	v := &view{data: dataDir(b), home: at.home, foreign: me.UID == 0}
 	p := &jail.Plan{
-		Shared: true, UID: me.UID, GID: me.GID, Become: v.foreign, Tmp: limits.Memory / 2, Landlock: jail.IfPossible,
-		Seccomp: cage.Demand(b, cage.AcceptNoSeccomp), Reach: []string{"/"},
-		Argv: e.Argv, Dir: at.dir, TTY: e.TTY != nil,
-		Env: d.environment(b, e, at, func(name string) bool { return leadsOut(name) || d.isKey(name) }, gitSettings()...),
+		Shared: true, UID: me.UID, GID: me.GID, Become: me.UID == 0, Tmp: limits.Memory / 2, Landlock: jail.IfPossible,
+		Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
+	}
+	v := &view{foreign: me.UID == 0}
+	for _, name := range []string{filepath.Dir(b.Exchange), filepath.Dir(b.Dir), b.Exchange, d.opts.Home} {
+		v.keepOpen(name)
+	}
+	for _, m := range b.Spec.Mounts {
+		v.keepOpen(filepath.Dir(m.Path))
+	}
+	for _, m := range e.Binds {
+		v.keepOpen(filepath.Dir(m.Path))
 	}
 	if err := v.system(p, e.Etc); err != nil {
+		return nil, nil, err
+	}
+	d.furnish(v, p, b)
+	return p, v, nil
+}
+
+// furnish decides what of the machine is hidden, and what is still shown of directories that are made new.
+func (d *starter) furnish(v *view, p *jail.Plan, b *box.Box) {
+	for _, name := range []string{"/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/run/opengl-driver"} {
+		v.show(name, false)
+	}
+	if conf, ok := real("/etc/resolv.conf"); ok && paths.Within(conf, "/run") {
+		v.show(conf, false)
+	}
+	for _, name := range append(filepath.SplitList(d.opts.Path), d.opts.Home) {
+		if filepath.IsAbs(name) {
+			v.showAnew(name)
+		}
+	}
+	if d.opts.Home != "" && !v.sees(d.opts.Home) {
+		d.toolchains(v, p)
+	}
+	for _, m := range b.Spec.Mounts {
+		v.show(m.Path, m.Write)
+	}
+	for _, name := range host.Logins(d.opts.Home, b.Spec.Mounts, d.opts.Hidden...) {
+		if v.sees(name) && (!v.foreign || !shut(name)) {
+			v.hide(name)
+		}
+	}
+	// cco's own data holds every other session. If the home is in it, only the boxes and their sessions are hidden.
+	if data := filepath.Dir(b.Exchange); data != "/" && !paths.Within(d.opts.Home, data) {
+		v.hide(data)
+	}
+	v.hide(filepath.Dir(b.Dir))
+	v.hide(b.Exchange)
+}
+
+// toolchains shows the parts of a home that its owner alone may enter, as native boxes do.
+func (d *starter) toolchains(v *view, p *jail.Plan) {
+	for _, m := range d.shown().Mounts {
+		v.show(m.Path, false)
+	}
+	for name, target := range d.shown().Links {
+		p.Links = append(p.Links, jail.Link{Path: name, Target: target})
+	}
+}
+
+// plan decides everything that the init will do.
+func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) (*jail.Plan, error) {
+	p, v, err := d.basePlan(b, e, limits)
+	if err != nil {
 		return nil, err
 	}
-	d.furnish(v, b, e, at)
-	if at.admin != "" {
-		if err := v.git(at, e.Session, !e.ReadOnly); err != nil {
-			return nil, fmt.Errorf("open the repository: %w", err)
+	var doors []string
+	for _, m := range e.Binds {
+		real, err := m.Check(b)
+		if err != nil {
+			return nil, err
+		}
+		if m.Door {
+			doors = append(doors, real)
+		}
+		v.mounts = append(v.mounts, jail.Mount{Source: real, Target: real, Host: !m.Door})
+	}
+	v.mounts = append(append(v.mounts, r.Home), r.Mounts...)
+	if !e.Own {
+		caches, err := r.ID.Caches(b)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range caches {
+			v.mounts = append(v.mounts, jail.Mount{Source: c.Dir, Target: filepath.Join(r.Place.Home, c.Name), Write: true,
+				Soft: true})
 		}
 	}
-	if v.foreign {
-		v.openParents()
-		me = cage.Nobody()
-	}
-	p.Mounts = append(p.Mounts, v.sorted()...)
+	v.finish(p)
+	p.Reach = doors
 	for _, m := range p.Mounts {
-		if m.Write && !m.Device {
+		// Caches below the home are writable with it. By name they could lead astray: the program may have put links there.
+		if m.Write && !m.Device && (m.Target == r.Place.Home || !paths.Within(m.Target, r.Place.Home)) {
 			p.Write = append(p.Write, m.Target)
+			if !m.Host {
+				p.Reach = append(p.Reach, m.Target)
+			}
 		}
 	}
-	return &cage.Cage{
-		Tool: d.opts.Tool, Name: b.Name, User: me, Plan: p, Limits: limits, Registry: runs(b), Scratch: []string{"/dev/shm"},
-	}, nil
-}
-
-// leadsOut says whether a variable points to sockets of the user's session, which are not visible here.
-func leadsOut(name string) bool {
-	switch name {
-	case "TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "TMUX",
-		"TMUX_PANE", "STY",
-		"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DOCKER_HOST", "CONTAINER_HOST":
-		return true
-	}
-	return strings.HasPrefix(name, "DBUS_") || strings.HasPrefix(name, "VSCODE_IPC_") ||
-		strings.HasPrefix(name, "VSCODE_GIT_")
-}
-
-// gitSettings switch off what git can't do here and what would only confuse: packing refs and objects in read-only
-// directories, and signing with keys that are not visible.
-func gitSettings() []string {
-	settings := [][2]string{
-		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
-		{"fetch.unpackLimit", "10000000"}, {"core.bigFileThreshold", "100g"},
-	}
-	env := []string{"TMPDIR=/tmp", "IS_SANDBOX=1", fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings))}
-	for i, kv := range settings {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
-	}
-	return env
+	p.Sockets = slices.DeleteFunc(host.BoundSockets(), func(socket string) bool {
+		return !slices.ContainsFunc(p.Mounts, func(m jail.Mount) bool { return m.Host && paths.Within(socket, m.Source) })
+	})
+	p.Argv, p.TTY = e.Argv, e.TTY != nil
+	p.Env = d.environment(b, r, e)
+	p.Dir = r.WorkDir(e)
+	return p, nil
 }
 
 // caged are the layers around a worktree box.
 func caged(b *box.Box, res jail.Result) []box.Layer {
 	user := "your own uid"
 	if os.Getuid() == 0 {
-		user = "a uid that nobody has, to which root's files are mapped"
+		user = "a uid that nobody has: it sees what everybody may see, and of your home the toolchains"
 	}
 	return append([]box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc; the host name is yours"},
-		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own, scratch and caches; cco's " +
-			"data, /run and secret stores hidden"},
-		{Name: "repository", Active: true, Detail: "read-only but objects, stash, the session's worktree and branches in " +
-			"cco/"},
+		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own; cco's data, /run, /tmp, " +
+			"logins and stores of keys are out of sight"},
+		{Name: "repository", Active: true, Detail: "the session's own, with objects from the box's store; nothing of yours " +
+			"can be written"},
 		{Name: "user", Active: true, Detail: user + "; no capabilities, no new privileges"},
-		{Name: "network", Active: true, Detail: "none but its own loopback, and a door of the session's: " + b.Spec.Mode()},
+		{Name: "network", Active: true, Detail: "only its own loopback, and the session's door: " + b.Spec.Mode()},
+		rooms.SocketsLayer(b, res),
 	}, cage.Layers(b, res)...)
 }

@@ -1,17 +1,225 @@
 package worktree
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
+	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
 )
+
+// created makes a box and a session in it.
+func created(t *testing.T, o Options, b *box.Box) (box.Driver, box.Place) {
+	t.Helper()
+	d := New(o)
+	must.Do(t, d.Create(t.Context(), b, t.Logf))
+	t.Cleanup(func() {
+		if err := d.Destroy(context.WithoutCancel(t.Context()), b); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, must.Get(d.Prepare(t.Context(), b, one))(t)
+}
+
+const one = "0a1b2c3d"
+
+// shell runs a script in the session, with arguments from $1 on. In it, commands after no have to fail.
+func shell(t *testing.T, d box.Driver, b *box.Box, e box.Exec, script string, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	script = "set -e\nno() { if \"$@\"; then echo \"GOT THROUGH: $*\"; exit 9; fi; }\n" + script
+	e.Session, e.Stdout, e.Stderr = one, &out, &errs
+	e.Argv = append([]string{"bash", "-c", script, "bash"}, args...)
+	if err := d.Run(t.Context(), b, e); err != nil {
+		t.Errorf("%v\n%s%s", err, out.String(), errs.String())
+	}
+	return out.String()
+}
 
 func TestConformanceBehindTheKernel(t *testing.T) {
 	gittest.Home(t)
 	boxtest.Run(t, boxtest.Setup{
-		Driver: testDriver(), Base: head, New: func(t *testing.T) *box.Box { return testBox(t) },
-		Lacks: []boxtest.Ability{boxtest.OwnEnv, boxtest.OwnHome, boxtest.Views, boxtest.Store, boxtest.Caches},
+		Driver: New(testOptions()), New: func(t *testing.T) *box.Box { return testBox(t) },
 	})
+}
+
+// Guards against a broken promise: each is tried from inside, as `cco box verify` does.
+func TestPromisesHold(t *testing.T) {
+	gittest.Home(t)
+	for name, accept := range map[string][]string{"behind the kernel": nil, "without it": {box.AcceptNoKernel}} {
+		t.Run(name, func(t *testing.T) {
+			b := testBox(t, accept...)
+			d, _ := created(t, testOptions(), b)
+			n, before := 0x7e570000, segments(t)
+			results := must.Get(verify.Run(t.Context(), d, b,
+				verify.Options{Tool: boxtest.Tool(), ID: func() string { n++; return fmt.Sprintf("%08x", n) }}))(t)
+			promised := 0
+			for _, r := range results {
+				t.Logf("%-22s held %-5v promised %-5v %s", r.Probe, r.Held, r.Promised, r.Detail)
+				if r.Promised {
+					promised++
+				}
+				if r.Promised && !r.Held {
+					t.Errorf("%s (%s): %s", r.Probe, r.What, r.Detail)
+				}
+			}
+			if (promised > 0) != (accept == nil) {
+				t.Errorf("%d promises", promised)
+			}
+			if left := segments(t) - before; left > 100 { // others on this machine make few
+				t.Errorf("%d segments of System V memory are left on the host", left)
+			}
+		})
+	}
+}
+
+// segments is how many segments of System V memory the host has.
+func segments(t *testing.T) int {
+	t.Helper()
+	table := must.Get(os.ReadFile("/proc/sysvipc/shm"))(t)
+	return strings.Count(string(table), "\n")
+}
+
+// lay makes files below a home.
+func lay(t *testing.T, home string, files ...string) {
+	t.Helper()
+	for _, name := range files {
+		name = filepath.Join(home, name)
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte("secret\n"), 0o644)) // readable, so that only hiding helps
+	}
+}
+
+// Guards against logins, keys and caches of the user's within an agent's reach.
+func TestTheHomeIsReadOnlyAndHasNoLogins(t *testing.T) {
+	home := gittest.Home(t)
+	must.Do(t, os.Chmod(home, 0o755))
+	hidden := []string{".ssh/id", ".netrc", ".npmrc", ".pgpass", ".claude/.credentials.json", ".codex/auth.json",
+		".gemini/oauth_creds.json", ".config/gh/hosts.yml", "keys/model"}
+	lay(t, home, append([]string{".aws/key", "notes", ".cache/tool/x", "go/bin/tool"}, hidden...)...)
+	must.Do(t, os.Symlink(filepath.Join(home, "keys"), filepath.Join(home, "linked")))
+	b := testBox(t)
+	b.Spec.Mounts = []box.Mount{{Path: filepath.Join(home, ".aws")}}
+	o := testOptions()
+	o.Home, o.Hidden = home, []string{filepath.Join(home, "linked/model")}
+	d, _ := created(t, o, b)
+	shell(t, d, b, box.Exec{}, `cd "$1"; shift
+		for f; do no grep -s secret "$f"; no touch "$f"; no rm "$f"; done
+		grep -q secret notes; grep -q secret .aws/key
+		no touch notes; no touch .aws/x; no touch .cache/tool/y; no mv .cache was; no touch go/bin/x; no mv .ssh was
+		[ "$HOME" != "$PWD" ]; touch "$HOME/x" "$HOME/.cache/x" /tmp/x /var/tmp/x /dev/shm/x
+		no ls /run/user /run/docker.sock`, append([]string{home}, hidden...)...)
+}
+
+// Guards against a data directory that is closed to others, within a home that is shown: no mount can be placed below a
+// directory of an overlay that its maker may not look into.
+func TestDataInAClosedDirectory(t *testing.T) {
+	home := gittest.Home(t)
+	must.Do(t, os.Chmod(home, 0o755))
+	lay(t, home, "notes", ".ssh/id")
+	b := testBox(t)
+	b.Dir, b.Exchange = filepath.Join(home, "closed/data/boxes/box"), filepath.Join(home, "closed/data/exchange")
+	must.Do(t, os.Mkdir(filepath.Join(home, "closed"), 0o700))
+	o := testOptions()
+	o.Home = home
+	b.Spec.RequireKernel = true
+	d, _ := created(t, o, b)
+	shell(t, d, b, box.Exec{}, `grep -q secret "$1/notes"; no cat "$1/.ssh/id"; no touch "$1/x" "$1/closed/x"
+		[ "$(ls "$1/closed/data/boxes/box")" = "sessions
+tool" ]; touch "$HOME/x" x`, home)
+}
+
+// Guards against an environment that is the user's less some variables.
+func TestTheEnvironmentIsAList(t *testing.T) {
+	gittest.Home(t)
+	for name, accept := range map[string][]string{"behind the kernel": nil, "without it": {box.AcceptNoKernel}} {
+		t.Run(name, func(t *testing.T) {
+			b := testBox(t, accept...)
+			b.Spec.Env = []string{"NAMED=by the settings"}
+			o := testOptions()
+			o.Env = []string{"AWS_SECRET_ACCESS_KEY=secret", "SSH_AUTH_SOCK=/run/x", "GIT_DIR=/nowhere", "ANYTHING=else",
+				"JAVA_HOME=/opt/java", "LC_TIME=C", "TERM=odd"}
+			d, place := created(t, o, b)
+			out := shell(t, d, b, box.Exec{}, `env`)
+			for _, bad := range []string{"secret", "SSH_AUTH_SOCK", "GIT_DIR", "ANYTHING", "odd"} {
+				if strings.Contains(out, bad) {
+					t.Errorf("it has %s:\n%s", bad, out)
+				}
+			}
+			for _, want := range []string{"JAVA_HOME=/opt/java\n", "LC_TIME=C\n", "NAMED=by the settings\n",
+				"HOME=" + place.Home + "\n"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("it lacks %s:\n%s", want, out)
+				}
+			}
+		})
+	}
+}
+
+// Guards against caches of the user's that an agent can change: the box has copies of those that were named, made once.
+func TestNamedCachesAreSeededOnce(t *testing.T) {
+	home := gittest.Home(t)
+	lay(t, home, ".cache/tool/x", "go/pkg/mod/m/f", ".npm/y")
+	must.Do(t, os.Chmod(filepath.Join(home, "go/pkg/mod/m"), 0o555))
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(home, "go/pkg/mod/m"), 0o755) })
+	for name, accept := range map[string][]string{"behind the kernel": nil, "without it": {box.AcceptNoKernel}} {
+		t.Run(name, func(t *testing.T) {
+			b := testBox(t, accept...)
+			b.Spec.Seeds = []string{"go/pkg/mod", ".cache/tool", "no/such"}
+			o := testOptions()
+			o.Home = home
+			d, _ := created(t, o, b)
+			shell(t, d, b, box.Exec{}, `cd; grep -q secret go/pkg/mod/m/f; grep -q secret .cache/tool/x; no ls .npm/y
+				echo changed > .cache/tool/x`)
+			must.Do(t, d.Create(t.Context(), b, t.Logf))
+			shell(t, d, b, box.Exec{}, `grep -q changed ~/.cache/tool/x`)
+			if text := must.Get(os.ReadFile(filepath.Join(home, ".cache/tool/x")))(t); string(text) != "secret\n" {
+				t.Errorf("the user's cache holds %q", text)
+			}
+		})
+	}
+}
+
+// Guards against our files replacing a whole directory of the host's /etc.
+func TestEtcKeepsWhatTheHostHas(t *testing.T) {
+	gittest.Home(t)
+	b := testBox(t)
+	d, _ := created(t, testOptions(), b)
+	out := shell(t, d, b, box.Exec{Etc: []box.File{{Path: "ssl/cco/new", Data: []byte("ours\n"), Mode: 0o644}}},
+		`cat /etc/ssl/cco/new; ls -A /etc/ssl /etc | wc -l; cmp /etc/passwd /.etc/passwd && ls /etc/ssl/certs > `+
+			`/dev/null; touch /etc/ssl/x 2> /dev/null || echo kept`)
+	count := func(dir string) int { all, _ := os.ReadDir(dir); return len(all) }
+	if want := fmt.Sprintf("ours\n%d\nkept\n", count("/etc/ssl")+1+count("/etc")+3); out != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+}
+
+// Guards against a box that demands the kernel and would run without it, and one that does not say what it lacks.
+func TestWithoutTheKernelItSaysSo(t *testing.T) {
+	gittest.Home(t)
+	b := testBox(t, box.AcceptNoKernel)
+	d, _ := created(t, testOptions(), b)
+	layers, err := d.Layers(t.Context(), b)
+	if err != nil || len(layers) != 1 || layers[0].Active || !strings.Contains(layers[0].Detail, "run as you") {
+		t.Errorf("layers %+v, %v", layers, err)
+	}
+	b.Spec.RequireKernel = true
+	for what, err := range map[string]error{
+		"start": d.Start(t.Context(), b, t.Logf), "run": d.Run(t.Context(), b, box.Exec{Argv: []string{"true"}}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "no-kernel was accepted") {
+			t.Errorf("%s of a box that must have the kernel: %v", what, err)
+		}
+	}
+	if err := New(testOptions()).Create(t.Context(), testBox(t, "no-worries"), t.Logf); err == nil {
+		t.Error("an unknown weaker mode was accepted")
+	}
 }

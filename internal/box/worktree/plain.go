@@ -3,13 +3,17 @@ package worktree
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -17,13 +21,17 @@ import (
 const lingering = time.Second
 
 // runPlain runs a program without isolation. Its process group ends with it.
-func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) error {
+func (d *starter) runPlain(ctx context.Context, b *box.Box, r rooms.Room, e box.Exec) error {
+	r.Place.Home = r.Home.Source
+	if err := errors.Join(d.linkGit(b), linkCaches(b, r, e)); err != nil {
+		return err
+	}
 	if limit := cmp.Or(e.Limits.Time, b.Spec.Limits.Time); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &box.LimitError{What: "time", Limit: limit.String()})
 		defer cancel()
 	}
-	entry, err := runs(b).Add(e.Session)
+	entry, err := rooms.Runs(b).Add(e.Session)
 	if err != nil {
 		return err
 	}
@@ -32,7 +40,7 @@ func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) 
 		return errors.Join(err, entry.Done(ctx))
 	}
 	defer s.Close()
-	c := d.command(b, e, at, s)
+	c := d.command(b, r, e, s)
 	var unknown error
 	c.Started = func(pid int) { unknown = entry.Started(pid) }
 	p, err := proc.Start(ctx, c)
@@ -57,9 +65,9 @@ func (d *Driver) runPlain(ctx context.Context, b *box.Box, e box.Exec, at site) 
 	return errors.Join(err, left)
 }
 
-func (d *Driver) command(b *box.Box, e box.Exec, at site, s *cage.Streams) proc.Cmd {
+func (d *starter) command(b *box.Box, r rooms.Room, e box.Exec, s *cage.Streams) proc.Cmd {
 	c := proc.Cmd{
-		Argv: e.Argv, Dir: at.dir, Env: d.environment(b, e, at, d.isKey),
+		Argv: e.Argv, Dir: r.WorkDir(e), Env: d.environment(b, r, e),
 		Stdin: s.In, Stdout: s.Out, Stderr: s.Err, TiedToUs: true,
 	}
 	if e.TTY != nil {
@@ -85,9 +93,6 @@ func cantStart(e box.Exec, err error) error {
 
 // relay passes signals on to the program alone, until it ends.
 func relay(p *proc.Process, signals <-chan syscall.Signal) {
-	if signals == nil {
-		return
-	}
 	go func() {
 		for {
 			select {
@@ -98,4 +103,38 @@ func relay(p *proc.Process, signals <-chan syscall.Signal) {
 			}
 		}
 	}()
+}
+
+// linkGit puts cco-box, named git, into a directory that is first on the programs' PATH.
+func (d *starter) linkGit(b *box.Box) error {
+	dir := rooms.Layout{Dir: b.Dir}.ToolDir()
+	link := filepath.Join(dir, "git")
+	if now, err := os.Readlink(link); err == nil && now == d.opts.Tool {
+		return nil
+	}
+	tmp := filepath.Join(dir, "git-"+rand.Text()) // others may do the same
+	return errors.Join(os.MkdirAll(dir, 0o700), os.Symlink(d.opts.Tool, tmp), os.Rename(tmp, link))
+}
+
+// linkCaches leads from the home to the box's caches, where the program has put nothing else.
+func linkCaches(b *box.Box, r rooms.Room, e box.Exec) error {
+	if e.Own {
+		return nil
+	}
+	caches, err := r.ID.Caches(b)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(r.Place.Home)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, c := range caches {
+		// A program that has made something else of these names has no cache.
+		if root.MkdirAll(filepath.Dir(c.Name), 0o755) == nil {
+			_ = root.Symlink(c.Dir, c.Name)
+		}
+	}
+	return nil
 }

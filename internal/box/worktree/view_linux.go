@@ -2,53 +2,25 @@ package worktree
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// hostEtc is where the host's /etc is when the visible /etc also holds files of ours.
-const hostEtc = "/.etc"
-
 // view is the machine as a program in the box sees it: the host's root read-only, and over it the differences.
 type view struct {
-	data, home string
-	foreign    bool // the program is not the user whose files these are
-	mounts     []jail.Mount
+	foreign bool     // the program is not the user whose files these are
+	points  []string // where no overlay may be above: something is mounted there, or will be
+	mounts  []jail.Mount
 }
-
-// openParents finds, on the way to each mount, the outermost directory that is closed to others, and shows it read-only
-// and mapped to the program's user. What is mounted or hidden already is either mapped or new.
-func (v *view) openParents() {
-	v.show(v.home, false)
-	for _, m := range v.mounts {
-		var closed string
-		for dir := filepath.Dir(m.Target); dir != "/"; dir = filepath.Dir(dir) {
-			if st, err := os.Stat(dir); err == nil && st.Mode().Perm()&0o005 != 0o005 {
-				closed = dir
-			}
-		}
-		if closed != "" && !paths.Within(closed, "/run") && !v.placed(closed) {
-			v.show(closed, false)
-		}
-	}
-}
-
-// placed says whether a directory is at or below something that is mounted already.
-func (v *view) placed(dir string) bool {
-	return slices.ContainsFunc(v.mounts, func(m jail.Mount) bool { return paths.Within(dir, m.Target) })
-}
-
-// dataDir is cco's data directory, as far as the record of a box tells.
-func dataDir(b *box.Box) string { return filepath.Dir(b.Exchange) }
 
 // system shows every directory in the host's root read-only, except those that are made new: /proc and /dev by the
 // init, /run without the sockets of the host's daemons, and /tmp and /var/tmp, where tmux, X and agents keep theirs.
@@ -57,90 +29,113 @@ func (v *view) system(p *jail.Plan, etc []box.File) error {
 	if err != nil {
 		return err
 	}
+	v.points = append(v.points, host.MountPoints()...)
 	for _, e := range entries {
-		name := "/" + e.Name()
-		switch name {
-		case "/proc", "/dev", "/run", "/tmp", "/etc", hostEtc, "/.empty":
-			continue
-		}
-		if e.Type()&fs.ModeSymlink != 0 {
-			if target, err := os.Readlink(name); err == nil {
-				p.Links = append(p.Links, jail.Link{Path: name, Target: target})
-			}
-			continue
-		}
-		if e.IsDir() || e.Type().IsRegular() {
-			p.Mounts = append(p.Mounts, jail.Mount{Source: name, Target: name, File: !e.IsDir()})
+		switch name := "/" + e.Name(); name {
+		case "/proc", "/dev", "/run", "/tmp", "/etc", host.RealEtc, "/.empty":
+		case "/sys": // nobody binds a socket there
+			p.Mounts = append(p.Mounts, jail.Mount{Source: name, Target: name})
+		default:
+			t := &part{mounts: &p.Mounts, left: maxParts}
+			t.dir = func(dir string) { p.Dirs = append(p.Dirs, dir) }
+			t.link = func(name, target string) { p.Links = append(p.Links, jail.Link{Path: name, Target: target}) }
+			v.machine(t, name, e.Type())
 		}
 	}
 	p.Dirs = append(p.Dirs, "/run")
-	for _, dev := range jail.Devices() {
-		p.Mounts = append(p.Mounts, jail.Mount{Source: dev, Target: dev, File: true, Write: true, Device: true})
-	}
-	p.Links = append(p.Links,
-		jail.Link{Path: "/dev/ptmx", Target: "pts/ptmx"},
-		jail.Link{Path: "/dev/fd", Target: "/proc/self/fd"},
-		jail.Link{Path: "/dev/stdin", Target: "/proc/self/fd/0"},
-		jail.Link{Path: "/dev/stdout", Target: "/proc/self/fd/1"},
-		jail.Link{Path: "/dev/stderr", Target: "/proc/self/fd/2"})
+	host.Devices(p)
 	for _, dir := range []string{"/sys/kernel/debug", "/sys/kernel/tracing", "/sys/firmware"} {
 		v.hide(dir)
 	}
-	return v.etc(p, etc)
+	if st, err := os.Lstat("/var/tmp"); err == nil && st.IsDir() {
+		v.mounts = append(v.mounts, jail.Mount{Target: "/var/tmp", Empty: true, Write: true})
+	}
+	return host.Etc(p, etc)
 }
 
-// etc shows the host's /etc. If there are files of ours, they stand among links to the real entries.
-func (v *view) etc(p *jail.Plan, files []box.File) error {
-	if len(files) == 0 {
-		p.Mounts = append(p.Mounts, jail.Mount{Source: "/etc", Target: "/etc"})
-		return nil
-	}
-	p.Mounts = append(p.Mounts, jail.Mount{Source: "/etc", Target: hostEtc})
-	ours := map[string]bool{".": true} // the files, and every directory on the way to one
-	for _, f := range files {
-		if !filepath.IsLocal(f.Path) {
-			return fmt.Errorf("file %q for /etc is outside of it", f.Path)
-		}
-		name := filepath.Clean(f.Path)
-		p.Files = append(p.Files, jail.File{Path: filepath.Join("/etc", name), Data: f.Data,
-			Mode: uint32(f.Mode.Perm() &^ 0o222)})
-		for ours[name] = true; name != "."; ours[name] = true {
-			name = filepath.Dir(name)
-			p.Dirs = append(p.Dirs, filepath.Join("/etc", name))
-		}
-	}
-	for dir := range ours {
-		if err := linkBeside(p, dir, ours); err != nil {
-			return err
-		}
-	}
-	return nil
+// maxParts bounds into how many parts a directory of the root is split. Each costs an overlay.
+const maxParts = 64
+
+// part is where the parts of a directory go.
+type part struct {
+	mounts *[]jail.Mount
+	dir    func(name string)
+	link   func(name, target string)
+	left   int
 }
 
-// linkBeside makes a link to every entry of the host in one directory of /etc, except where our files go.
-func linkBeside(p *jail.Plan, dir string, ours map[string]bool) error {
-	st, err := os.Lstat(filepath.Join("/etc", dir))
-	if err != nil || !st.IsDir() {
-		return nil
-	}
-	entries, err := os.ReadDir(filepath.Join("/etc", dir))
-	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		if ours[name] {
-			continue
+// machine shows a part of the host through an overlay. There is none over a directory in which something is mounted,
+// and in one nothing can be mounted where its maker may not look, so that such a directory is shown in parts. If they
+// are too many, it is shown as it is, without the sockets that are known.
+func (v *view) machine(t *part, name string, kind fs.FileMode) {
+	switch {
+	case kind&fs.ModeSymlink != 0:
+		if target, err := os.Readlink(name); err == nil {
+			t.link(name, target)
 		}
-		target := filepath.Join(hostEtc, name)
-		if e.Type()&fs.ModeSymlink != 0 { // unchanged: its target can matter, as with localtime
-			if target, err = os.Readlink(filepath.Join("/etc", name)); err != nil {
-				continue
-			}
+	case kind.IsRegular():
+		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, File: true})
+	case !kind.IsDir():
+	case v.foreign && shut(name):
+		t.dir(name)
+	case !v.holdsMount(name):
+		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, Host: true})
+	default:
+		entries, err := os.ReadDir(name)
+		if t.left -= len(entries); t.left < 0 || err != nil {
+			*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, Host: true})
+			return
 		}
-		p.Links = append(p.Links, jail.Link{Path: filepath.Join("/etc", name), Target: target})
+		t.dir(name)
+		for _, e := range entries {
+			v.machine(t, filepath.Join(name, e.Name()), e.Type())
+		}
 	}
-	return nil
+}
+
+// showAnew shows a directory of the host below one that is made new.
+func (v *view) showAnew(name string) {
+	name, ok := real(name)
+	st, err := os.Stat(name)
+	if !ok || err != nil || !madeNew(name) {
+		return
+	}
+	t := &part{mounts: &v.mounts, left: maxParts, link: func(string, string) {}} // a tmpfs there has no links
+	t.dir = func(dir string) { v.mounts = append(v.mounts, jail.Mount{Target: dir, Empty: true}) }
+	v.machine(t, name, st.Mode().Type())
+}
+
+// keepOpen makes sure that something can be mounted at a name: a directory on the way that the program's user may not
+// enter is not part of an overlay.
+func (v *view) keepOpen(name string) {
+	for ; v.foreign && name != "/" && name != "."; name = filepath.Dir(name) {
+		if st, err := os.Stat(name); err == nil && st.IsDir() && shut(name) {
+			v.points = append(v.points, name)
+		}
+	}
+}
+
+func (v *view) holdsMount(dir string) bool {
+	return slices.ContainsFunc(v.points, func(at string) bool { return at != dir && paths.Within(at, dir) })
+}
+
+// shut says whether others may not look into a directory or a file.
+func shut(dir string) bool {
+	st, err := os.Stat(dir)
+	return err != nil || st.Mode().Perm()&0o004 == 0 || st.IsDir() && st.Mode().Perm()&0o001 == 0
+}
+
+// sees says whether the program's user gets to a name, as far as that was decided.
+func (v *view) sees(name string) bool {
+	if slices.ContainsFunc(v.mounts, func(m jail.Mount) bool { return !m.Empty && paths.Within(name, m.Target) }) {
+		return true
+	}
+	for dir := filepath.Dir(name); v.foreign && dir != "/"; dir = filepath.Dir(dir) {
+		if shut(dir) {
+			return false
+		}
+	}
+	return true
 }
 
 // real is the path by which the kernel reaches a name in the box: it follows no link on the way to a mount.
@@ -159,7 +154,7 @@ func (v *view) show(name string, write bool) {
 	if err != nil || !st.IsDir() && !st.Mode().IsRegular() {
 		return
 	}
-	v.mounts = append(v.mounts, jail.Mount{Source: name, Target: name, File: !st.IsDir(), Write: write})
+	v.mounts = append(v.mounts, jail.Mount{Source: name, Target: name, File: !st.IsDir(), Write: write, Host: true})
 }
 
 // hide empties a directory or a file.
@@ -168,26 +163,28 @@ func (v *view) hide(name string) {
 	if !ok {
 		return
 	}
-	st, err := os.Stat(name)
-	switch {
-	case err != nil:
-	case st.IsDir():
-		v.mounts = append(v.mounts, jail.Mount{Target: name, Empty: true})
-	default:
-		v.mounts = append(v.mounts, jail.Mount{Source: os.DevNull, Target: name, File: true, Device: true})
+	if st, err := os.Stat(name); err == nil {
+		v.mounts = append(v.mounts, host.Cover(name, st))
 	}
 }
 
-// sorted returns the mounts, outermost first. Of two at one place the later one counts. A mount below /tmp stands in a
-// directory that the program can write: sorted makes the first directory on the way unwritable, or the program could
-// replace a directory above the mount.
-func (v *view) sorted() []jail.Mount {
+// madeNew says whether a path is in a directory that is made new.
+func madeNew(name string) bool {
+	name, ok := real(name)
+	return ok && slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/run", "/dev/shm"},
+		func(dir string) bool { return paths.Within(name, dir) })
+}
+
+// finish adds the differences to a plan, outermost first. Of two at one place the later one counts.
+func (v *view) finish(p *jail.Plan) {
 	all := map[string]jail.Mount{}
 	for _, m := range v.mounts {
 		all[m.Target] = m
 	}
+	// The first directory on the way to a mount below /tmp and the like is an empty one that nobody can write to: the
+	// program could replace it otherwise.
 	for _, m := range v.mounts {
-		for _, scratch := range []string{"/tmp", "/var/tmp"} {
+		for _, scratch := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
 			rest, ok := strings.CutPrefix(m.Target, scratch+"/")
 			first, _, deeper := strings.Cut(rest, "/")
 			top := filepath.Join(scratch, first)
@@ -196,13 +193,7 @@ func (v *view) sorted() []jail.Mount {
 			}
 		}
 	}
-	list := make([]jail.Mount, 0, len(all))
-	for _, m := range all {
-		m.Handed = v.foreign && m.Source != "" && !m.Device
-		list = append(list, m)
-	}
-	slices.SortFunc(list, func(a, b jail.Mount) int {
+	p.Mounts = append(p.Mounts, slices.SortedFunc(maps.Values(all), func(a, b jail.Mount) int {
 		return cmp.Or(strings.Count(a.Target, "/")-strings.Count(b.Target, "/"), strings.Compare(a.Target, b.Target))
-	})
-	return list
+	})...)
 }

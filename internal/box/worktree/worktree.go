@@ -1,215 +1,164 @@
-// Package worktree keeps boxes that share a repository with the user: each session is a git worktree of it, on a branch
-// of its own, and its agent runs as the user. On Linux the kernel isolates it: the agent can read the whole machine,
-// but write only to the session's own files. Elsewhere, or if the user accepts that, there is no isolation.
+// Package worktree starts programs at real paths of this machine. A session's workspace, home and exchange directory
+// are where the host has them, and its repository borrows from the box's own store, as everywhere. On Linux the kernel
+// shows the whole machine read-only around them. Elsewhere, or if the user accepts that, programs run as the user.
 package worktree
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
-	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/box/host"
+	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
-// Options configure a Driver.
+// Options tell the driver about the host.
 type Options struct {
-	Tool   string   // cco-box on this machine
-	Guard  string   // cco-guard on this machine; "" if there is none
-	Home   string   // the user's; "" is what the environment says
-	Path   string   // the user's PATH: its directories stay visible wherever they are
-	Caches []string // directories of tools below the home that an agent may write to
-	Keys   []string // variables of the user that hold keys: the broker gets them, agents don't
-
-	KeyFiles []string // files that hold them
+	Tool     string   // cco-box on this machine
+	Guard    string   // cco-guard on this machine; "" if there is none
+	Home     string   // the user's; "" means none
+	Path     string   // the user's PATH: its directories stay visible wherever they are
+	Programs []string // single programs, such as agents' CLIs, that root's boxes see wherever they are on Path
+	Hidden   []string // files that hold keys, beside those that host knows
+	Env      []string // the user's environment, of which boxes get what is on a list
 }
 
-// AcceptNoKernel is the weaker mode in which an agent runs without isolation.
-const AcceptNoKernel = "no-kernel"
+// starter starts the programs of worktree boxes.
+type starter struct {
+	opts  Options
+	shown func() *host.Shown
+}
 
-// Driver makes worktree boxes.
-type Driver struct{ opts Options }
+// New makes a driver. It looks at nothing until it is used.
+func New(o Options) box.Driver {
+	return &rooms.Driver{
+		Options: rooms.Options{Tool: o.Tool, Guard: o.Guard, Memory: true, Home: o.Home, Logins: host.Logins,
+			Places: o.place},
+		Starter: &starter{opts: o, shown: sync.OnceValue(func() *host.Shown {
+			if o.Home == "" {
+				return &host.Shown{}
+			}
+			return host.Find(o.Home, filepath.SplitList(o.Path), o.Programs)
+		})},
+	}
+}
 
-// New makes a driver.
-func New(o Options) *Driver { return &Driver{opts: o} }
+// place names everything as the host does.
+func (o Options) place(b *box.Box, session string) box.Place {
+	l := rooms.Layout{Dir: b.Dir}
+	p := box.Place{Home: l.Home(), Tool: l.Tool("cco-box")}
+	if session != "" {
+		p.Home, p.Workspace = l.SessionHome(session), l.Workspace(session)
+		p.Exchange, p.Store = filepath.Join(b.Exchange, session), store(l, session)
+	}
+	if o.Guard != "" {
+		p.Guard = l.Tool("cco-guard")
+	}
+	if b.Spec.NoKernel() { // nothing can be shown anywhere else
+		p.Tool, p.Guard = o.Tool, o.Guard
+	}
+	return p
+}
 
-var (
-	_ box.Driver = (*Driver)(nil)
-	_ box.Sharer = (*Driver)(nil)
-)
-
-// up marks a box as started: it has no process of its own, so it is running until it is stopped.
-const up = "up"
-
-// layout says where things are below a box's directory.
-type layout struct{ dir string }
-
-func (l layout) worktrees() string           { return filepath.Join(l.dir, "worktrees") }
-func (l layout) workspace(id string) string  { return filepath.Join(l.dir, "worktrees", id) }
-func (l layout) home() string                { return filepath.Join(l.dir, "home") }
-func (l layout) run() string                 { return filepath.Join(l.dir, "run") }
-func (l layout) bin() string                 { return filepath.Join(l.dir, "bin") }
-func (l layout) shells() string              { return filepath.Join(l.dir, "shells") }
-func (l layout) sessions() string            { return filepath.Join(l.dir, "sessions") }
-func (l layout) session(id string) string    { return filepath.Join(l.dir, "sessions", id) }
-func (l layout) admin(id string) string      { return filepath.Join(l.session(id), "admin") }
-func runs(b *box.Box) cage.Registry          { return cage.Registry{Dir: layout{b.Dir}.run()} }
-func workspace(b *box.Box, id string) string { return layout{b.Dir}.workspace(id) }
-func branch(session string) string           { return "cco/" + session }
-
-// plain says whether a box has no kernel isolation. This is decided at creation, and never changes silently.
-func plain(b *box.Box) bool { return slices.Contains(b.Spec.Accept, AcceptNoKernel) }
+// store is the name by which a session's repository knows the objects that it borrows.
+func store(l rooms.Layout, session string) string { return filepath.Join(l.Session(session), "store") }
 
 // Check never refuses: only git is needed, and cco does not run without it.
-func (d *Driver) Check(context.Context) error { return nil }
+func (d *starter) Check(context.Context) error { return nil }
 
-// Create makes the box's directories. If the kernel's isolation is not available and the user requires it, Create
-// refuses; otherwise it marks the box as one without isolation, and says so.
-func (d *Driver) Create(ctx context.Context, b *box.Box, report box.Report) error {
-	if err := checkAccepted(b); err != nil {
+// Make refuses a box that requires the kernel's isolation where there is none. Otherwise it marks the box as one
+// without it, and says so.
+func (d *starter) Make(ctx context.Context, b *box.Box, report box.Report) error {
+	if err := checkSpec(b); err != nil || b.Spec.NoKernel() {
 		return err
 	}
-	if _, err := git.Open(ctx, b.Spec.Repo); err != nil {
-		return err
-	}
-	l := layout{b.Dir}
-	for _, dir := range []string{l.worktrees(), l.run(), l.home(), l.sessions(), l.shells()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-	}
-	if !plain(b) {
-		_, err := d.rehearse(ctx, b)
-		missing, ok := errors.AsType[*box.Unavailable](err)
-		if ok && !b.Spec.RequireKernel {
-			b.Spec.Accept = append(b.Spec.Accept, AcceptNoKernel)
-			report("isolation: none, because %s", missing)
-		} else if err != nil {
-			return err
-		}
-	}
-	return d.open(ctx, b)
-}
-
-func checkAccepted(b *box.Box) error {
-	known := append([]string{AcceptNoKernel, box.AcceptNoGuard}, weaker()...)
-	for _, name := range b.Spec.Accept {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf("unknown weaker mode %q: there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	if plain(b) && b.Spec.RequireKernel {
-		return &box.Unavailable{What: "the kernel's isolation", Why: AcceptNoKernel + " was accepted",
-			Mend: "ask for one of the two"}
-	}
-	return nil
-}
-
-// Start lets sessions run. A box with the kernel's isolation must still find it available.
-func (d *Driver) Start(ctx context.Context, b *box.Box, _ box.Report) error {
-	if err := checkAccepted(b); err != nil {
-		return err
-	}
-	if !plain(b) {
-		if _, err := d.rehearse(ctx, b); err != nil {
-			return err
-		}
-	}
-	return d.open(ctx, b)
-}
-
-func (d *Driver) open(ctx context.Context, b *box.Box) error {
-	if err := errors.Join(runs(b).Open(), runs(b).Sweep(ctx), d.linkGit(b)); err != nil {
-		return err
-	}
-	b.Boot = up
-	return nil
-}
-
-// linkGit puts cco-box, named git, into a directory that is first on the agents' PATH.
-func (d *Driver) linkGit(b *box.Box) error {
-	dir := layout{b.Dir}.bin()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	link := filepath.Join(dir, "git")
-	if now, err := os.Readlink(link); err == nil && now == d.opts.Tool {
+	_, err := d.rehearse(ctx, b)
+	missing, ok := errors.AsType[*box.Unavailable](err)
+	if ok && !b.Spec.RequireKernel {
+		b.Spec.Accept = append(slices.Clone(b.Spec.Accept), box.AcceptNoKernel)
+		report("no isolation: agents run as you, because %s", missing)
 		return nil
 	}
-	tmp := link + ".new"
-	_ = os.Remove(tmp)
-	if err := os.Symlink(d.opts.Tool, tmp); err != nil {
+	return err
+}
+
+func checkSpec(b *box.Box) error {
+	if b.Spec.NoKernel() && b.Spec.RequireKernel {
+		return &box.Unavailable{What: "the kernel's isolation", Why: box.AcceptNoKernel + " was accepted",
+			Mend: "ask for one of the two"}
+	}
+	return rooms.CheckSpec(b, rooms.CheckMount, box.AcceptNoKernel, cage.AcceptNoLandlock, cage.AcceptNoSeccomp)
+}
+
+// Ready makes sure that a box with the kernel's isolation still finds it.
+func (d *starter) Ready(ctx context.Context, b *box.Box) error {
+	if err := checkSpec(b); err != nil || b.Spec.NoKernel() {
 		return err
 	}
-	return os.Rename(tmp, link)
+	_, err := d.rehearse(ctx, b)
+	return err
 }
 
-// Stop ends everything that the box's sessions have running and prevents further starts.
-func (d *Driver) Stop(ctx context.Context, b *box.Box) error {
-	b.Boot = ""
-	return errors.Join(runs(b).Close(ctx), tree.Remove(layout{b.Dir}.shells()))
-}
+// Try has nothing to do after Ready.
+func (d *starter) Try(context.Context, *box.Box, func(box.Exec) error) error { return nil }
 
-// Destroy removes the box's worktrees. Their branches stay: they are in the user's repository.
-func (d *Driver) Destroy(ctx context.Context, b *box.Box) error {
-	if err := d.Stop(ctx, b); err != nil {
+// Stopped does nothing: programs leave nothing behind.
+func (d *starter) Stopped(context.Context, *box.Box) error { return nil }
+
+// Enter runs a program, with the kernel's isolation unless the box has none.
+func (d *starter) Enter(ctx context.Context, b *box.Box, r rooms.Room, e box.Exec) error {
+	if err := checkSpec(b); err != nil {
 		return err
 	}
-	l := layout{b.Dir}
-	for _, dir := range []string{l.worktrees(), l.sessions()} {
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		for _, e := range entries {
-			if cage.CheckKey("session", e.Name()) != nil {
-				continue // half-made, and removed with the rest
-			}
-			if err := d.Discard(ctx, b, e.Name()); err != nil {
-				return err
-			}
-		}
-	}
-	for _, dir := range []string{l.worktrees(), l.sessions(), l.shells(), l.home(), l.bin(), l.run()} {
-		if err := tree.Remove(dir); err != nil {
+	if e.Session != "" && e.Repo != "" {
+		l := rooms.Layout{Dir: b.Dir}
+		err := os.Symlink(filepath.Join("..", "..", "repos", filepath.Base(l.Repo(e.Repo))), store(l, e.Session))
+		if err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
 	}
-	return nil
+	if b.Spec.NoKernel() {
+		return d.runPlain(ctx, b, r, e)
+	}
+	return d.runCaged(ctx, b, r, e)
 }
 
-// Running says whether the box was started and not stopped.
-func (d *Driver) Running(_ context.Context, b *box.Box) (bool, error) {
-	if b.Boot != up {
-		return false, nil
+// Layers builds the box once and reports the layers in force; without the kernel it reports that there are none.
+func (d *starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
+	none := box.Layer{Name: "isolation",
+		Detail: "none: agents run as you, and can read and write whatever you can"}
+	weak := *b
+	weak.Spec.Accept = []string{cage.AcceptNoLandlock, cage.AcceptNoSeccomp}
+	res, err := d.rehearse(ctx, &weak)
+	missing, unavailable := errors.AsType[*box.Unavailable](err)
+	switch {
+	case unavailable:
+		none.Detail += " (" + missing.What + ": " + missing.Why + ")"
+		none.Mend = missing.Mend
+	case err != nil:
+		return nil, err
+	case b.Spec.NoKernel():
+		none.Mend = "this machine has what it takes: make the box again, without accepting " + box.AcceptNoKernel
+	default:
+		return caged(b, res), nil
 	}
-	return runs(b).IsOpen()
+	return []box.Layer{none}, nil
 }
 
-// Provision keeps the skill and the instructions beside the worktrees: cco does not write to the user's own home.
-func (d *Driver) Provision(_ context.Context, b *box.Box, files []box.File, report box.Report) error {
-	root, err := os.OpenRoot(layout{b.Dir}.home())
-	if err != nil {
-		return err
+// unkept are the probes that get through even with the kernel's isolation: a worktree box shows the machine as the user
+// sees it.
+func unkept() []string { return []string{"host-home", "host-repository-read"} }
+
+// Promises names the probes that must hold: with the kernel's isolation, all but those in unkept.
+func (d *starter) Promises(b *box.Box) []string {
+	if b.Spec.NoKernel() {
+		return nil
 	}
-	defer func() { _ = root.Close() }()
-	report("writing instructions")
-	for _, f := range files {
-		if err := root.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-			return err
-		}
-		if err := root.WriteFile(f.Path, f.Data, f.Mode); err != nil {
-			return err
-		}
-	}
-	if len(b.Spec.Setup) > 0 {
-		report("setup commands are not run in a worktree box: it has no home of its own")
-	}
-	return nil
+	return slices.DeleteFunc(probe.Names(), func(name string) bool { return slices.Contains(unkept(), name) })
 }

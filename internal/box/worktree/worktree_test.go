@@ -11,38 +11,31 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(boxtest.Main(m, func() box.Driver { return testDriver() }))
+	os.Exit(boxtest.Main(m, func() box.Driver { return New(testOptions()) }))
 }
 
-func testDriver() *Driver {
-	return New(Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH")})
+func testOptions() Options {
+	return Options{Tool: boxtest.Tool(), Path: os.Getenv("PATH")}
 }
 
 func TestAsOrdinaryUser(t *testing.T) { boxtest.AsOrdinaryUser(t) }
 
-// testBox is the record of a box for a new repository with one commit.
+// testBox is the record of a box.
 func testBox(t *testing.T, accept ...string) *box.Box {
-	repo := gittest.Init(t, filepath.Join(t.TempDir(), "repo"))
-	repo.Commit("start", "a.txt", "a")
 	data := t.TempDir()
 	return &box.Box{
 		Name: "box", Backend: "worktree", Dir: filepath.Join(data, "boxes", "box"), Exchange: filepath.Join(data, "exchange"),
-		Spec: box.Spec{Repo: repo.Dir, Accept: accept},
+		Spec: box.Spec{Accept: accept},
 	}
-}
-
-func head(t *testing.T, b *box.Box) string {
-	return gittest.At(t, b.Spec.Repo).Git("rev-parse", "HEAD")
 }
 
 func TestConformanceWithoutKernel(t *testing.T) {
 	gittest.Home(t)
 	boxtest.Run(t, boxtest.Setup{
-		Driver: testDriver(), Base: head, New: func(t *testing.T) *box.Box { return testBox(t, AcceptNoKernel) },
+		Driver: New(testOptions()), New: func(t *testing.T) *box.Box { return testBox(t, box.AcceptNoKernel) },
 		Lacks: []boxtest.Ability{
-			boxtest.Apart, boxtest.OwnEnv, boxtest.OwnHome, boxtest.Tree, boxtest.ReadOnly, boxtest.Views, boxtest.Store,
-			boxtest.Etc, boxtest.Binds,
-			boxtest.Caches, boxtest.Memory, boxtest.Procs,
+			boxtest.Apart, boxtest.Tree, boxtest.ReadOnly, boxtest.Views, boxtest.Store, boxtest.Etc, boxtest.Binds,
+			boxtest.Memory, boxtest.Procs,
 		},
 	})
 }

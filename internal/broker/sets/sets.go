@@ -85,7 +85,7 @@ func (s System) Load(ctx context.Context, name string) (Set, error) {
 		"NPM_CONFIG_GLOBALCONFIG",
 		"npm_config_globalconfig", "PIP_CONFIG_FILE", "CARGO_HOME"} {
 		if at := s.Getenv(v); at != "" && s.written(at) {
-			return Set{}, fmt.Errorf("set %s: %s names a place into which agents write: its settings are not taken from there",
+			return Set{}, fmt.Errorf("set %s: %s names a place that agents can write to, so it is not read",
 				name, v)
 		}
 	}
@@ -187,7 +187,7 @@ func (s System) read(path string) (string, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if s.written(path) {
-		return "", fmt.Errorf("%s is in a place into which agents write: its settings are not taken from there", path)
+		return "", fmt.Errorf("%s is in a place that agents can write to, so it is not read", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxText))
 	return string(data), err

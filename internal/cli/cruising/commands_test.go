@@ -152,7 +152,7 @@ func TestCompletionAsksTheProgramThatKnows(t *testing.T) {
 	r := newRig(t)
 	for words, want := range map[string]string{
 		"cruise ":          "start\tBegin a phase",
-		"cruise st":        "status\tSay where a phase stands",
+		"cruise st":        "status\tShow where a phase stands",
 		"cruise start --m": "--max-rounds\tend after so many rounds",
 		"-q cruise ":       "cleanup\t",
 		"pr ":              "reply\t",

@@ -3,6 +3,8 @@ package cruising
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,17 +20,21 @@ import (
 
 func (t *tool) fix() *cobra.Command {
 	var comment, accept string
+	var asJSON *bool
 	c := &cobra.Command{
 		Use: "fix [ID]", Short: "Look for comments now, and run a round now", Args: cli.AtMost(1),
 		Long: `Look for comments now instead of at the next poll, and run a round if there is
 work. With --comment something is said without the forge; with --accept a
 stranger's comment, which waits for you, becomes work.`,
+		Example: `  cco cruise fix
+  cco cruise fix --comment "use the helper"
+  cco cruise fix 77ab01fe --accept 1234`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ev := cruise.Event{Kind: cruise.EventNews}
 			switch {
 			case comment != "" && accept != "":
 				return app.Usagef("give --comment or --accept, not both")
-			case comment != "":
+			case strings.TrimSpace(comment) != "":
 				ev.Kind, ev.Text = cruise.EventComment, comment
 			case accept != "":
 				ev.Kind, ev.Text = cruise.EventAccept, accept
@@ -39,15 +45,25 @@ stranger's comment, which waits for you, becomes work.`,
 				return app.Usagef("the comment is empty")
 			}
 			p, err := t.Send(cmd.Context(), named(args), ev)
-			if err == nil {
-				t.IO.Progress("phase %s looks now", p.ID)
+			if err != nil {
+				return err
 			}
-			return err
+			return t.tell(cmd.Context(), p.ID, *asJSON, "phase %s looks now")
 		},
 	}
+	asJSON = cli.JSONFlag(c)
 	c.Flags().StringVar(&comment, "comment", "", "say this to the fixer")
 	c.Flags().StringVar(&accept, "accept", "", "let the stranger's comment `ID` through")
 	return c
+}
+
+// tell says what becomes of a phase, or prints it.
+func (t *tool) tell(ctx context.Context, id string, asJSON bool, format string) error {
+	if asJSON {
+		return t.printStatus(ctx, id, true)
+	}
+	t.IO.Say(format, id)
+	return nil
 }
 
 // held checks that a comment is waiting to be accepted.
@@ -70,34 +86,43 @@ func (t *tool) resume() *cobra.Command {
 	var rounds int
 	var cost float64
 	var asJSON bool
-	var over string
+	var over, take string
 	var who phases.Workers
 	c := &cobra.Command{
 		Use: "resume [ID]", Short: "Let a phase go on", Args: cli.AtMost(1),
-		Long: `Let a phase go on that was paused, that asks, or that has ended at a limit. With
+		Long: `Let a phase go on that was paused, that asks, or that has ended at a limit. If it
+asks whether commits may be pushed, they are; --all never says that. With
 --from a phase whose record is gone is taken up from the phase-state.json of its
 workspace, after that was checked against the forge.`,
+		Example: `  cco cruise resume
+  cco cruise resume 77ab01fe --max-rounds 3
+  cco cruise resume --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ev := cruise.Event{Kind: cruise.EventResume, MoreRounds: rounds, MoreCost: cost, Over: over}
+			ev := cruise.Event{Kind: cruise.EventResume, MoreRounds: rounds, MoreCost: cost, Over: over,
+				Take: cruise.Side(take)}
 			switch {
+			case take != "" && take != string(cruise.Theirs) && take != string(cruise.Ours):
+				return app.Usagef("--take is theirs or ours, not %q", take)
+			case take != "" && (all || from != ""):
+				return app.Usagef("--take needs one phase that asks about it")
 			case from != "" && (all || len(args) > 0), all && len(args) > 0:
 				return app.Usagef("give one of ID, --all and --from")
 			case over != "" && (all || from != ""):
-				return app.Usagef("--over is about one phase that lives")
+				return app.Usagef("--over needs one phase that has not ended")
 			case from != "":
 				return t.adopt(cmd.Context(), from, who, asJSON)
 			case all:
 				n, err := t.SendAll(cmd.Context(), ev)
-				if err == nil {
-					t.IO.Progress("%d phases go on", n)
+				if err != nil {
+					return err
 				}
+				return cli.Tell(t.IO, asJSON, map[string]int{"phases": n}, "%d phases go on", n)
+			}
+			p, err := t.Resume(cmd.Context(), named(args), ev)
+			if err != nil {
 				return err
 			}
-			p, err := t.Send(cmd.Context(), named(args), ev)
-			if err == nil {
-				t.IO.Progress("phase %s goes on", p.ID)
-			}
-			return err
+			return t.tell(cmd.Context(), p.ID, asJSON, "phase %s goes on")
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "all that were paused or ask, and those whose engine is gone")
@@ -106,8 +131,9 @@ workspace, after that was checked against the forge.`,
 		"the agent that plans or builds, with --from (default: the setting agent.default)")
 	c.Flags().StringVar(&who.Reviewer, "reviewer", "", "the agent that reviews, with --from (default: the planner's)")
 	c.Flags().StringVar(&who.Fixer, "fixer", "", "the agent that answers findings, with --from (default: the planner's)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the phase that goes on as JSON, with --from")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the phase that goes on as JSON; with --all how many do")
 	c.Flags().StringVar(&over, "over", "", "merge although `NAME` requested changes; that is said on the pull request")
+	c.Flags().StringVar(&take, "take", "", "after somebody else pushed: go on from `theirs`, or put ours on top of it")
 	c.Flags().IntVar(&rounds, "max-rounds", 5, "so many more rounds, for a phase that ran out of them")
 	c.Flags().Float64Var(&cost, "max-cost", 0, "so many more dollars, for a phase that ran out of them")
 	return c
@@ -126,34 +152,44 @@ func (t *tool) adopt(ctx context.Context, dir string, who phases.Workers, asJSON
 }
 
 func (t *tool) pause() *cobra.Command {
-	return &cobra.Command{
-		Use: "pause [ID]", Short: "Let a phase stand still", Args: cli.AtMost(1),
-		Long: "Let a phase stand still until `cco cruise resume`. An agent that is at work finishes its turn first.",
+	var asJSON *bool
+	c := &cobra.Command{
+		Use: "pause [ID]", Short: "Pause a phase", Args: cli.AtMost(1),
+		Example: "  cco cruise pause\n  cco cruise pause 77ab01fe",
+		Long:    "Pause a phase until `cco cruise resume`. An agent that is at work finishes its turn first.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := t.Send(cmd.Context(), named(args), cruise.Event{Kind: cruise.EventPause})
-			if err == nil {
-				t.IO.Progress("phase %s pauses", p.ID)
+			if err != nil {
+				return err
 			}
-			return err
+			return t.tell(cmd.Context(), p.ID, *asJSON, "phase %s pauses")
 		},
 	}
+	asJSON = cli.JSONFlag(c)
+	return c
 }
 
 func (t *tool) cleanup() *cobra.Command {
 	var force bool
+	var asJSON *bool
 	c := &cobra.Command{
 		Use: "cleanup [ID]", Short: "End a phase and remove its workspace", Args: cli.AtMost(1),
 		Long: `End a phase and remove its workspace, and its branch on the forge if that is
-merged. It refuses while the workspace holds work that exists nowhere else;
---force saves that in the graveyard, and removes the branch in any case.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return t.clean(cmd.Context(), named(args), force) },
+merged. It waits for an agent that is at work, and refuses while the workspace
+holds work that exists nowhere else. --force ends the agent, saves its work in
+the graveyard, and removes the branch in any case.`,
+		Example: "  cco cruise cleanup\n  cco cruise cleanup 77ab01fe --force",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.clean(cmd.Context(), named(args), force, *asJSON)
+		},
 	}
+	asJSON = cli.JSONFlag(c)
 	c.Flags().BoolVar(&force, "force", false, "also what is not merged; unsaved work goes to the graveyard")
 	return c
 }
 
 // clean asks for the cleanup and waits for it.
-func (t *tool) clean(ctx context.Context, id string, force bool) error {
+func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 	p, err := t.Send(ctx, id, cruise.Event{Kind: cruise.EventCleanup, Force: force})
 	if err != nil {
 		return err
@@ -169,8 +205,7 @@ func (t *tool) clean(ctx context.Context, id string, force bool) error {
 			if st.Trouble != "" {
 				return &phases.StateError{ID: p.ID, Why: safetext.Text(st.Trouble)}
 			}
-			t.IO.Progress("phase %s is cleaned up", p.ID)
-			return nil
+			return t.tell(ctx, p.ID, asJSON, "phase %s is cleaned up")
 		}
 		if st.Stage != said {
 			said = st.Stage
@@ -186,24 +221,44 @@ func (t *tool) clean(ctx context.Context, id string, force bool) error {
 
 func (t *tool) logs() *cobra.Command {
 	var follow bool
+	var asJSON *bool
 	c := &cobra.Command{
 		Use: "logs [ID]", Short: "Show what a phase did", Args: cli.AtMost(1),
+		Example: "  cco cruise logs\n  cco cruise logs 77ab01fe --follow",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, _, err := t.Load(cmd.Context(), named(args))
 			if err != nil {
 				return err
 			}
-			return t.showLog(cmd.Context(), p.ID, follow)
+			if follow {
+				if err := t.tellUnwatched(cmd.Context()); err != nil {
+					return err
+				}
+			}
+			line := logLine(t.IO.Results())
+			if *asJSON {
+				line = func(l steps.Line) { _ = t.IO.JSONLine(l) }
+			}
+			if err := t.showLog(cmd.Context(), line, p.ID, follow); err != nil || follow {
+				return err
+			}
+			return t.tellUnwatched(cmd.Context())
 		},
 	}
+	asJSON = cli.JSONFlag(c)
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the phase ends or asks")
 	return c
 }
 
-func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
+// logLine writes a line of a log for people.
+func logLine(to io.Writer) func(steps.Line) {
+	return func(l steps.Line) { _, _ = fmt.Fprintf(to, "%s  %s\n", when(l.At), safetext.Text(l.Text)) }
+}
+
+func (t *tool) showLog(ctx context.Context, show func(steps.Line), id string, follow bool) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	for seen := 0; ; {
+	for seen, beat := 0, (heart{}); ; {
 		// Read the state first: the log then has everything that led to it.
 		p, st, err := t.Load(ctx, id)
 		if err != nil {
@@ -214,11 +269,14 @@ func (t *tool) showLog(ctx context.Context, id string, follow bool) error {
 			return err
 		}
 		for _, l := range lines {
-			_, _ = fmt.Fprintf(t.IO.Out, "%s  %s\n", l.At.Local().Format("15:04:05"), safetext.Text(l.Text))
+			show(l)
 		}
 		seen += len(lines)
 		if !follow || over(p, st) {
 			return nil
+		}
+		if err := beat.check(ctx, t); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

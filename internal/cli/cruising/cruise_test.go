@@ -31,8 +31,18 @@ func forge(r *cruisetest.Rig) *gittest.Repo { return gittest.At(r.TB, r.Fake.Dir
 
 func TestATaskBecomesAReviewedPullRequest(t *testing.T) {
 	t.Parallel()
+	for _, backend := range []string{"native", "worktree"} {
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
+			reviewed(t, backend)
+		})
+	}
+}
+
+func reviewed(t *testing.T, backend string) {
+	t.Helper()
 	r := newRig(t)
-	r.CCO("box", "create")
+	r.CCO("box", "create", "--backend", backend)
 	before := r.Checkout()
 	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish")
 	s := r.Await(id, "over", over)
@@ -59,7 +69,7 @@ func TestATaskBecomesAReviewedPullRequest(t *testing.T) {
 		t.Errorf("%d replies link the commit:\n%s", n, said)
 	}
 	if out := r.CCO("cruise", "status", id); !strings.Contains(out, "2 fixed") ||
-		!strings.Contains(out, "ended: approved") {
+		!strings.Contains(out, "ended: approved") || !strings.Contains(out, s.Path+" (box ") {
 		t.Errorf("status:\n%s", out)
 	}
 	checkShown(t, r, s)
@@ -158,6 +168,25 @@ func TestCleanupRefusesWhileWorkWouldBeLost(t *testing.T) {
 	}
 	r.Fails(4, "cruise", "resume", id)
 	r.CCO("cruise", "cleanup", id) // once more does no harm
+}
+
+func TestABranchMayHaveSlashes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	if words := r.Fails(2, "cruise", "start", "x", "--planner", "script", "--branch", "main/x"); !strings.Contains(words,
+		"none below it") {
+		t.Errorf("it said %q", words)
+	}
+	id := r.Start(cruisetest.Unsure, "--domains", "Security", "--branch", "feat/x")
+	s := r.Await(id, "watching", watching)
+	if head := forge(r).Git("rev-parse", "feat/x"); s.Branch != "feat/x" || head != s.Head {
+		t.Errorf("%+v at %s", s, head)
+	}
+	r.CCO("cruise", "cleanup", id, "--force")
+	if refs := forge(r).Git("for-each-ref", "--format=%(refname)"); refs != "refs/heads/main" {
+		t.Errorf("on the forge: %s", refs)
+	}
 }
 
 func TestCleanupLeavesABranchThatIsNotMerged(t *testing.T) {

@@ -15,7 +15,7 @@ func Commands(a *app.App) []*cobra.Command { return For(&phases.Phases{App: a}) 
 // For gives the commands with a given engine.
 func For(p *phases.Phases) []*cobra.Command {
 	t := &tool{p}
-	return []*cobra.Command{t.cruise(), t.pr()}
+	return []*cobra.Command{t.cruise(), t.pr(), t.view()}
 }
 
 // tool is what the commands are wired to.
@@ -33,7 +33,7 @@ Without an id, commands mean the phase of the branch that is checked out.
   cco cruise status                          where it stands
   cco cruise fix --comment "use the helper"  say something without the forge, and have it done now`)
 	c.AddCommand(t.start(), t.status(), t.list(), t.fix(), t.resume(), t.pause(), t.cleanup(), t.logs(), t.serve(),
-		t.commands())
+		t.service(), t.key(), t.commands())
 	return c
 }
 

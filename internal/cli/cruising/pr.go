@@ -14,7 +14,6 @@ import (
 	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/forge"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -46,7 +45,7 @@ func (t *tool) onPull(w *phases.Where, do func(ctx context.Context, f phases.For
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		if w.Branch == "" {
-			repo, err := git.Open(ctx, t.Dir)
+			repo, err := t.OpenRepo(ctx, t.Dir)
 			if err != nil {
 				return err
 			}
@@ -83,6 +82,7 @@ func (t *tool) prStatus(w *phases.Where) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status", Short: "Show the state of the pull request", Args: cli.AtMost(0),
+		Example: "  cco pr status\n  cco pr status --branch feature --json",
 		RunE: t.onPull(w, func(ctx context.Context, f phases.Forge, p forge.Pull, _ []string) error {
 			p, err := f.Pull(ctx, p.Number)
 			if err != nil {
@@ -136,6 +136,7 @@ func (t *tool) prComments(w *phases.Where) *cobra.Command {
 others: what a page would hide in them is made visible.
 
 With --json the mark at the end can be given to --since to see only what is new.`,
+		Example: "  cco pr comments\n  cco pr comments --json",
 		RunE: t.onPull(w, func(ctx context.Context, f phases.Forge, p forge.Pull, _ []string) error {
 			s, err := f.Said(ctx, p.Number, forge.Mark(since))
 			if err != nil {
@@ -183,11 +184,14 @@ func showComment(out *term.Streams, c forge.Comment) {
 }
 
 func (t *tool) prReply(w *phases.Where) *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	c := &cobra.Command{
 		Use: "reply ID TEXT|-", Short: "Answer a comment, in its thread if it has one", Args: cli.AtMost(2),
 		Long: `Answer a comment, in its thread if it has one. With - the text is read from
 standard input. Giving the same answer again changes nothing, so a command that
 was interrupted can be repeated.`,
+		Example: `  cco pr reply 1234 "Done."
+  cco pr reply 1234 - <answer.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return app.Usagef("the id of a comment and a text are needed, see `cco pr reply --help`")
@@ -204,13 +208,16 @@ was interrupted can be repeated.`,
 				return app.Usagef("an answer has between 1 and %d bytes", maxReply)
 			}
 			return t.onPull(w, func(ctx context.Context, f phases.Forge, p forge.Pull, args []string) error {
-				return t.reply(ctx, f, p, args[0], text)
+				return t.reply(ctx, f, p, args[0], text, *asJSON)
 			})(cmd, args)
 		},
 	}
+	asJSON = cli.JSONFlag(c)
+	return c
 }
 
-func (t *tool) reply(ctx context.Context, f phases.Forge, p forge.Pull, to, text string) error {
+func (t *tool) reply(ctx context.Context, f phases.Forge, p forge.Pull, to, text string,
+	asJSON bool) error {
 	sum := sha256.Sum256([]byte(text))
 	posted, err := f.Reply(ctx, p.Number, to,
 		forge.Post{Key: fmt.Sprintf("pr-reply/%d/%s/%s", p.Number, to, hex.EncodeToString(sum[:8])), Body: text})
@@ -222,6 +229,9 @@ func (t *tool) reply(ctx context.Context, f phases.Forge, p forge.Pull, to, text
 		t.IO.Say("it was said before")
 	case posted.Fallback != "":
 		t.IO.Say("%s", posted.Fallback)
+	}
+	if asJSON {
+		return t.IO.JSON(posted)
 	}
 	t.IO.Printf("%s %s\n", posted.ID, safetext.Text(posted.URL))
 	return nil

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,17 +16,21 @@ import (
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 type startFlags struct {
 	file, phase, through, box, branch       string
 	planner, reviewer, fixer                string
-	domains, trusted                        []string
+	domains, trusted, mayChange             []string
+	checks                                  string
+	ignoreChecks                            []string
 	rounds, budget                          int
 	cost                                    float64
 	timeout                                 time.Duration
-	detach, draft, merge, create, asJSON    bool
+	detach, draft, ready, merge, create     bool
+	keepCurrent                             bool
+	asJSON, yes                             bool
 	plannerModel, reviewerModel, fixerModel string
 }
 
@@ -38,7 +42,9 @@ func (t *tool) start() *cobra.Command {
 another model comment on it, and fresh fixers answer, round after round.
 
 The phase is run by an engine of its own, so it goes on when this command ends;
-with --detach it ends at once. cco never merges unless --merge is given.`,
+with --detach it ends at once. Otherwise it ends with the phase: with 0 if that
+was approved or merged, with 4 if it asks or has reached a limit. cco never
+merges unless --merge is given.`,
 		Example: `  cco cruise start "Add a --force flag to rm"
   cco cruise start --file task.md --reviewer gemini --max-cost 5 --detach`,
 		RunE: func(cmd *cobra.Command, args []string) error { return t.begin(cmd.Context(), f, args) },
@@ -47,6 +53,9 @@ with --detach it ends at once. cco never merges unless --merge is given.`,
 	c.Flags().StringVar(&f.phase, "phase", string(cruise.Planning), "planning, building or validating")
 	c.Flags().StringVar(&f.through, "through", "",
 		"go on through these phases up to the named one, with an approval between them")
+	for _, name := range []string{"phase", "through"} {
+		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
+	}
 	c.Flags().StringVar(&f.box, "box", "", "the box (default: the setting box.name)")
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().StringVar(&f.branch, "branch", "", "the branch, instead of one named after the task")
@@ -59,15 +68,31 @@ with --detach it ends at once. cco never merges unless --merge is given.`,
 	c.Flags().StringSliceVar(&f.domains, "domains", cruise.Domains(), "what is reviewed, a reviewer for each")
 	c.Flags().StringSliceVar(&f.trusted, "trust", nil,
 		"names whose comments are work, beside owners, members and collaborators")
+	c.Flags().StringSliceVar(&f.mayChange, "may-change", nil,
+		"push changes of `KIND` without asking, such as ci (see `cco box pull --help`)")
+	c.Flags().StringVar(&f.checks, "checks", string(cruise.ChecksRequired),
+		"which checks have to be green: required (where the forge requires none, all that report), all or none")
+	c.Flags().StringSliceVar(&f.ignoreChecks, "ignore-check", nil, "a check that does not count, by `NAME` or with stars")
 	c.Flags().IntVar(&f.rounds, "max-rounds", 5, "end after so many rounds")
 	c.Flags().Float64Var(&f.cost, "max-cost", 20, "end after so many dollars")
 	c.Flags().IntVar(&f.budget, "diff-budget", 2000, "ask when more lines than this are changed; 0 never asks")
 	c.Flags().DurationVar(&f.timeout, "timeout", 24*time.Hour, "end when nothing has happened for so long")
 	c.Flags().BoolVar(&f.draft, "draft", false, "open the pull request as a draft")
+	c.Flags().BoolVar(&f.ready, "ready", false, "open it as a draft, and mark it as ready when it is approved")
 	c.Flags().BoolVar(&f.merge, "merge", false, "merge when it is approved")
+	c.Flags().BoolVar(&f.keepCurrent, "keep-current", false,
+		"merge the target branch whenever it moves, and not only when it conflicts")
 	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the phase has begun")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print the phase as JSON")
+	c.Flags().BoolVar(&f.yes, "yes", false, "publish commits that were never pushed without asking")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print the phase as JSON in the end; its log goes to stderr")
 	return c
+}
+
+func kindNames() (names []string) {
+	for _, k := range cruise.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
 }
 
 func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
@@ -83,26 +108,48 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.create {
-		created, err := t.Create(ctx, spec.Box, cfg, false)
-		if err != nil {
-			return err
-		}
-		created.Tell(t.IO)
+	id := ""
+	start := func() (begun bool, err error) {
+		id, err = t.Start(ctx, spec, func(commits []string) error { return t.mayPublish(ctx, commits, f.yes) })
+		return id != "", err
 	}
-	id, err := t.Start(ctx, spec)
+	if f.create {
+		err = t.CreateForAgents(ctx, spec.Box, cfg, spec.Repo, spec.Agents(), start)
+	} else {
+		_, err = start()
+	}
 	if err != nil {
 		return err
 	}
-	if f.asJSON {
+	switch {
+	case f.detach && f.asJSON:
 		return t.printStatus(ctx, id, true)
+	case f.detach:
+		t.IO.Printf("phase %s has begun\nfollow it with `cco cruise logs -f %[1]s`\n", id)
+		return nil
+	case !f.asJSON:
+		t.IO.Printf("phase %s has begun\n", id)
 	}
-	_, _ = fmt.Fprintf(t.IO.Out, "phase %s has begun\n", id)
-	if f.detach {
-		_, _ = fmt.Fprintf(t.IO.Out, "follow it with `cco cruise logs -f %s`\n", id)
+	return t.follow(ctx, id, f.asJSON)
+}
+
+// mayPublish tells the user which commits the pull request will publish that were never pushed, and on a terminal asks.
+func (t *tool) mayPublish(ctx context.Context, commits []string, yes bool) error {
+	if len(commits) == 0 {
 		return nil
 	}
-	return t.follow(ctx, id)
+	t.IO.Warn("the pull request will publish commits of yours that were never pushed:")
+	for _, c := range commits {
+		t.IO.Say("  %s", c)
+	}
+	if yes || !t.IO.InTTY {
+		return nil
+	}
+	if ok, err := cli.Ask(ctx, t.IO, "Publish them?"); err != nil || !ok {
+		return cmp.Or(err, error(&phases.RefusedError{Why: "nothing was started: push them first, or begin at a branch " +
+			"that was pushed"}))
+	}
+	return nil
 }
 
 func (t *tool) task(f startFlags, args []string) (string, error) {
@@ -139,7 +186,7 @@ func (t *tool) read(file string) ([]byte, error) {
 }
 
 func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task string) (cruise.Spec, error) {
-	repo, err := git.Open(ctx, t.Dir)
+	repo, err := t.OpenRepo(ctx, t.Dir)
 	if err != nil {
 		return cruise.Spec{}, err
 	}
@@ -151,21 +198,44 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit,
 		Box:     cmp.Or(f.box, cfg.Box.Name),
 		Planner: cruise.Worker{Agent: cmp.Or(f.planner, cfg.Agent.Default), Model: cmp.Or(f.plannerModel, cfg.Agent.Model)},
-		Domains: f.domains, Trusted: f.trusted, MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget,
+		Domains: f.domains, Trusted: f.trusted, MayChange: f.mayChange,
+		Checks: cruise.CheckRule(f.checks), IgnoreChecks: f.ignoreChecks,
+		MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget,
 		Timeout: f.timeout,
-		Draft:   f.draft, Merge: f.merge, Branch: f.branch, Quiet: t.Quiet,
+		Draft:   f.draft || f.ready, Ready: f.ready, Merge: f.merge, KeepCurrent: f.keepCurrent,
+		Branch: f.branch, Quiet: t.Quiet,
 	}
 	s.Reviewer = cruise.Worker{Agent: cmp.Or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
 	s.Fixer = cruise.Worker{Agent: cmp.Or(f.fixer, s.Planner.Agent), Model: cmp.Or(f.fixerModel, s.Planner.Model)}
 	return s, phases.CheckSpec(s)
 }
 
-// follow shows a phase's log until it ends or asks. Ctrl-C ends the showing, and nothing else.
-func (t *tool) follow(ctx context.Context, id string) error {
-	err := t.showLog(ctx, id, true)
+// follow shows a phase's log until it ends or asks, and fails unless it has reached its aim. Ctrl-C ends the showing,
+// and nothing else.
+func (t *tool) follow(ctx context.Context, id string, asJSON bool) error {
+	to := t.IO.Results()
+	if asJSON {
+		to = t.IO.Err
+	}
+	err := t.showLog(ctx, logLine(to), id, true)
 	if errors.Is(err, context.Canceled) {
-		t.IO.Progress("the phase goes on: see `cco cruise status %s`", id)
+		t.IO.Say("the phase goes on: see `cco cruise status %s`", id)
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	p, st, err := t.Load(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if err := t.IO.JSON(show(p, st)); err != nil {
+			return err
+		}
+	}
+	if slices.Contains([]cruise.End{cruise.EndApproved, cruise.EndComplete, cruise.EndMerged}, st.End) && p.Ended {
+		return nil
+	}
+	return &phases.StateError{ID: id, Why: safetext.Text(stageWords(st))}
 }

@@ -23,12 +23,16 @@ func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 
 func (t *tool) status() *cobra.Command {
 	var asJSON, watch bool
 	c := &cobra.Command{
-		Use: "status [ID]", Short: "Say where a phase stands", Args: cli.AtMost(1),
+		Use: "status [ID]", Short: "Show where a phase stands", Args: cli.AtMost(1),
+		Example: "  cco cruise status\n  cco cruise status 77ab01fe --watch",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if watch {
 				return t.watchStatus(cmd.Context(), named(args), asJSON)
 			}
-			return t.printStatus(cmd.Context(), named(args), asJSON)
+			if err := t.printStatus(cmd.Context(), named(args), asJSON); err != nil {
+				return err
+			}
+			return t.tellUnwatched(cmd.Context())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
@@ -54,6 +58,9 @@ type shown struct {
 	MaxRounds int                `json:"max_rounds"`
 	MaxCost   float64            `json:"max_cost"`
 	Tokens    int64              `json:"tokens"`
+	Publishes []string           `json:"publishes,omitempty"` // commits that the user had never pushed
+	Gate      string             `json:"gate,omitempty"`      // what a person must know of the change, by kind
+	Checks    *cruise.Checks     `json:"checks,omitempty"`    // as they were last seen
 }
 
 func show(p store.Phase, st cruise.State) shown {
@@ -63,6 +70,8 @@ func show(p store.Phase, st cruise.State) shown {
 		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held,
 		MaxRounds: st.Spec.MaxRounds,
 		MaxCost:   st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report, Waits: st.Waits,
+		Publishes: st.Unpushed,
+		Gate:      st.Kinds, Checks: st.Checks,
 	}
 	if s.Findings == nil {
 		s.Findings = []cruise.Finding{}
@@ -102,6 +111,9 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	if st.PR != nil {
 		row("pull request", "%s", st.PR.URL)
 	}
+	if st.Behind() {
+		row("target", "%s has moved to %.12s since this began", st.Target, st.Onto)
+	}
 	row("reviewing", "%s", st.Domain())
 	row("round", "%d of %d", st.Round, st.Spec.MaxRounds)
 	row("cost", "%s of $%.2f, %d tokens", dollars(st.Cost, st.Estimate), st.Spec.MaxCost, st.Tokens)
@@ -122,12 +134,16 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	if st.Dropped > 0 {
 		row("", "and %d older ones, which only the pull request has", st.Dropped)
 	}
+	row("to know", "%s", st.Kinds)
+	row("checks", "%s", checkWords(st))
 	row("report", "%s", clip(st.Report))
 	row("last activity", "%s", when(st.LastActivity))
 	if !p.Ended {
 		row("next look", "%s", when(st.NextLook))
 	}
-	row("workspace", "%s in box %s", st.Workspace.Path, st.Spec.Box)
+	if st.Workspace.Path != "" {
+		row("workspace", "%s (box %s)", st.Workspace.Path, st.Spec.Box)
+	}
 	return w.Flush()
 }
 
@@ -146,6 +162,32 @@ func stageWords(st cruise.State) string {
 	default:
 		return string(st.Stage)
 	}
+}
+
+// checkWords says how the checks stood when they were last looked at, by their states.
+func checkWords(st cruise.State) string {
+	if st.Checks == nil {
+		return ""
+	}
+	var parts []string
+	for _, state := range []cruise.CheckState{cruise.CheckFailed, cruise.CheckAction, cruise.CheckPending,
+		cruise.CheckGreen} {
+		var names []string
+		for _, c := range st.Checks.All {
+			if c.State == state {
+				names = append(names, c.Name)
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %s", state, cut(strings.Join(names, ", "), maxWords)))
+		}
+	}
+	for _, r := range st.Reruns {
+		if r.Flake && r.Commit == st.Checks.Head {
+			parts = append(parts, "flaky: "+r.Check)
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("at %.12s", st.Checks.Head)), "; ")
 }
 
 func findingWords(st cruise.State) string {
@@ -173,12 +215,27 @@ func when(at time.Time) string {
 	return at.Local().Format("2006-01-02 15:04:05")
 }
 
+// tellUnwatched says if nobody watches the living phases, and starts an engine if this command can.
+func (t *tool) tellUnwatched(ctx context.Context) error {
+	words, err := t.Watched(ctx)
+	if words != "" {
+		t.IO.Warn("%s", words)
+	}
+	return err
+}
+
+// pulse is how often a command that follows a phase looks whether the engine lives.
+const pulse = 3 * time.Second
+
 // watchStatus prints the state whenever it changes.
 func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
+	if err := t.tellUnwatched(ctx); err != nil {
+		return err
+	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var last time.Time
-	for {
+	for beat := (heart{}); ; {
 		p, st, err := t.Load(ctx, id)
 		if err != nil {
 			return err
@@ -199,6 +256,9 @@ func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 		if p.Ended {
 			return nil
 		}
+		if err := beat.check(ctx, t); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -207,10 +267,35 @@ func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 	}
 }
 
+// heart is what a command that follows a phase knows of the engine.
+type heart struct {
+	at     time.Time // of the last look
+	missed int
+}
+
+// check gives an error when the engine has been dead for a while: another may just be starting.
+func (h *heart) check(ctx context.Context, t *tool) error {
+	if time.Since(h.at) < pulse {
+		return nil
+	}
+	h.at = time.Now()
+	err := t.StillWatched(ctx)
+	if err == nil {
+		h.missed = 0
+		return nil
+	}
+	const enough = 3
+	if h.missed++; h.missed < enough && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
 func (t *tool) list() *cobra.Command {
 	var asJSON, all bool
 	c := &cobra.Command{
 		Use: "list", Short: "List phases", Args: cobra.NoArgs,
+		Example: "  cco cruise list\n  cco cruise list --all --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			db, err := t.Store(cmd.Context())
 			if err != nil {
@@ -225,24 +310,31 @@ func (t *tool) list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				if list == nil {
-					list = []store.Phase{}
-				}
-				return t.IO.JSON(list)
+			if err := t.printList(list, asJSON); err != nil {
+				return err
 			}
-			w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
-			_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tBRANCH\tCOST\tPULL REQUEST")
-			for _, p := range list {
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Kind, p.Stage, p.Branch,
-					dollars(p.Cost, p.Estimate), p.PRURL)
-			}
-			return w.Flush()
+			return t.tellUnwatched(cmd.Context())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
 	c.Flags().BoolVar(&all, "all", false, "all of them, not only the last 50")
 	return c
+}
+
+func (t *tool) printList(list []store.Phase, asJSON bool) error {
+	if asJSON {
+		if list == nil {
+			list = []store.Phase{}
+		}
+		return t.IO.JSON(list)
+	}
+	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tAGE\tCOST\tBRANCH\tPULL REQUEST\tTITLE")
+	for _, p := range list {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Kind, p.Stage,
+			cli.Age(time.Since(p.Created)), dollars(p.Cost, p.Estimate), safetext.Text(p.Branch), p.PRURL, clip(p.Title))
+	}
+	return w.Flush()
 }
 
 // dollars is a cost, marked if it is an estimate.

@@ -19,6 +19,7 @@ import (
 func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.Env = without(r, "GH_ENTERPRISE_TOKEN") // so that no engine takes the phase up
 	const evil = "\x1b]0;gone\x07\u202e\u009b\u200f\u2028 and more"
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Repo: r.Repo, Box: "b"})
 	st.Stage, st.Question = cruise.StageAsk, evil+strings.Repeat(" why", 60)+", so run `mend it`"

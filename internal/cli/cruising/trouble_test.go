@@ -1,6 +1,7 @@
 package cruising_test
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"net/http"
@@ -188,6 +189,11 @@ func TestAPhaseWhoseRecordIsGoneGoesOnFromItsWorkspace(t *testing.T) {
 	}
 	r.Fails(3, "cruise", "status", id)
 	r.Fails(3, "cruise", "resume", "--from", t.TempDir())
+	// Guards against files as the design had them first: ids are numbers, and what is not known is null.
+	must.Do(t, os.WriteFile(filepath.Join(dir, ".cruise", "phase-state.json"), []byte(`{"sandbox_path": "/somewhere",
+		"branch_name": "`+was.Branch+`", "pr_url": null, "pr_number": null, "phase": "planning",
+		"current_review_domain": null, "last_activity": "2026-11-15T09:00:00Z", "backoff_interval_secs": 5,
+		"pending_comment_ids": [17, 18], "completed_rounds": 0}`), 0o600))
 	var s cruisetest.Status
 	out := r.CCO("cruise", "resume", "--from", dir, "--json", "--planner", "script")
 	r.Decode(out, &s)
@@ -195,6 +201,128 @@ func TestAPhaseWhoseRecordIsGoneGoesOnFromItsWorkspace(t *testing.T) {
 	s = r.Await(s.ID, "done with it", fixed(was.Rounds+1))
 	if s.Over() || s.PR != was.PR || r.Pulls() != 1 || forge(r).Git("rev-parse", s.Branch+"^") != was.Head {
 		t.Errorf("%+v\n%s", s, r.Story(s.ID))
+	}
+}
+
+// Guards against settings and findings that are lost with the record, against two phases on one pull request, and
+// against a file that an agent has changed.
+func TestAPhaseIsTakenUpAsItWas(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security", "--trust", "eve", "--max-rounds", "7", "--max-cost", "3",
+		"--timeout", "5h")
+	was := r.Await(id, "watching", watching)
+	r.Say(cruisetest.Token, was.PR, "please say more")
+	r.CCO("cruise", "fix", id)
+	was = r.Await(id, "done with it", fixed(1))
+	r.CCO("cruise", "pause", id)
+	r.Await(id, "paused", func(s cruisetest.Status) bool { return s.Paused })
+	dir := t.TempDir()
+	must.Do(t, os.CopyFS(dir, os.DirFS(r.Workspace(was))))
+	r.KillEngine()
+	lost, _ := filepath.Glob(filepath.Join(r.Data, "*.db*"))
+	for _, f := range lost {
+		must.Do(t, os.Remove(f))
+	}
+	var s cruisetest.Status
+	out, words, err := r.Run("cruise", "resume", "--from", dir, "--json")
+	if err != nil || words != "" && strings.Contains(words, "not restored") {
+		t.Fatalf("%v: %s", err, words)
+	}
+	r.Decode(out, &s)
+	if words := r.Fails(4, "cruise", "resume", "--from", dir); !strings.Contains(words, s.ID) {
+		t.Errorf("a second phase on the request: %s", words)
+	}
+	r.CCO("cruise", "fix", s.ID)
+	s = r.Await(s.ID, "watching", watching)
+	if s.Rounds != 1 || len(s.Findings) != 1 || s.Findings[0].State != "fixed" || s.Head != was.Head {
+		t.Errorf("%+v\n%s", s, r.Story(s.ID))
+	}
+	if out := r.CCO("cruise", "status", "--json", s.ID); !strings.Contains(out, `"max_rounds": 7`) ||
+		!strings.Contains(out, `"max_cost": 3`) {
+		t.Errorf("status: %s", out)
+	}
+	r.Say(cruisetest.Stranger, s.PR, "and another line") // whom --trust named
+	r.CCO("cruise", "fix", s.ID)
+	s = r.Await(s.ID, "done with it", fixed(2))
+	if len(s.Held) != 0 {
+		t.Errorf("%+v", s)
+	}
+	r.CCO("cruise", "cleanup", s.ID)
+	file := filepath.Join(dir, ".cruise", "phase-state.json")
+	text := string(must.Get(os.ReadFile(file))(t))
+	i := strings.Index(text, `"sealed": "`) + 50
+	must.Do(t, os.WriteFile(file, []byte(text[:i]+"A"+text[i+1:]), 0o600))
+	if _, words, err := r.Run("cruise", "resume", "--from", dir, "--planner", "script"); err != nil ||
+		!strings.Contains(words, "not restored") {
+		t.Errorf("a changed file: %v %s", err, words)
+	}
+}
+
+// Guards against a token that has run out, after which only a new engine would help.
+func TestANewTokenTakesEffectAtTheNextResume(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security")
+	was := r.Await(id, "watching", watching)
+	const fresh = "ghp_freshfreshfreshfreshfreshfreshfresh"
+	r.Fake.Revoke(cruisetest.Token)
+	r.CCO("cruise", "fix", id, "--comment", "go on")
+	r.Await(id, "in trouble", func(s cruisetest.Status) bool { return strings.Contains(s.Trouble, "refuses the token") })
+	if out := r.CCO("attention"); !strings.Contains(out, id+"  stuck") || !strings.Contains(out, "refuses the token") ||
+		!strings.Contains(out, "cco cruise resume "+id) {
+		t.Errorf("attention: %s", out)
+	}
+	r.Fake.AddUser("ada", fresh)
+	engine := r.EnginePid()
+	for i, v := range r.Env {
+		r.Env[i] = strings.Replace(v, cruisetest.Token, fresh, 1)
+	}
+	r.CCO("cruise", "resume", id)
+	s := r.Await(id, "done with it", fixed(1))
+	if s.Over() || s.Head == was.Head || r.EnginePid() != engine {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+	if out := r.CCO("attention"); strings.Contains(out, id) {
+		t.Errorf("attention afterwards: %s", out)
+	}
+	// It is nowhere on the disk.
+	must.Do(t, filepath.WalkDir(r.Data, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil //nolint:nilerr // it is gone, or a socket
+		}
+		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, []byte(fresh)) {
+			t.Errorf("the token is in %s", path)
+		}
+		return nil
+	}))
+	if cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", engine)); err == nil &&
+		bytes.Contains(cmdline, []byte(fresh)) {
+		t.Error("the token is in the engine's arguments")
+	}
+	r.Fake.AddUser("ada", cruisetest.Token) // for what the test does at its end
+}
+
+func TestTheKeyIsShownAndSet(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first := r.CCO("cruise", "key", "show")
+	if again := r.CCO("cruise", "key", "show"); again != first || len(strings.TrimSpace(first)) != 64 {
+		t.Errorf("%q, then %q", first, again)
+	}
+	other := strings.Repeat("0123456789abcdef", 4)
+	set := func(text string) (string, error) {
+		out, err := proc.Output(t.Context(), proc.Cmd{Argv: []string{filepath.Join(r.Bin, "cco"), "cruise", "key", "set"},
+			Dir: r.Repo, Env: r.Env, Stdin: strings.NewReader(text)})
+		return string(out), err
+	}
+	if _, err := set("not a key " + other); proc.Code(err) != 2 || strings.Contains(err.Error(), other) {
+		t.Errorf("%v", err)
+	}
+	if _, err := set(other + "\n"); err != nil || strings.TrimSpace(r.CCO("cruise", "key", "show")) != other {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -233,4 +361,84 @@ func TestAFixerThatRewritesWhatWasPushedIsPutBack(t *testing.T) {
 	if log := r.CCO("cruise", "logs", id); !strings.Contains(log, "rewrote what was pushed") {
 		t.Errorf("the log does not say so:\n%s", log)
 	}
+}
+
+// Guards against a phase that "has begun" and asks a moment later for what could be known before.
+func TestAPhaseThatCanNotRunDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	r.CCO("box", "create", "wt", "--backend", "worktree", "--accept", "no-kernel")
+	for _, c := range []struct{ args, want string }{
+		{"--planner claude", "no key for anthropic"},
+		{"--planner script --reviewer claude", "no key for anthropic"},
+		{"--planner script --box wt", "agents run as you"},
+	} {
+		words := r.Fails(4, append([]string{"cruise", "start", "do it"}, strings.Fields(c.args)...)...)
+		if !strings.Contains(words, c.want) {
+			t.Errorf("%s: %s", c.args, words)
+		}
+	}
+	words := r.Fails(4, "cruise", "start", "do it", "--planner", "claude", "--box", "new", "--create")
+	if !strings.Contains(words, "no key for anthropic") || strings.Contains(words, "making box") {
+		t.Errorf("with a box to be made: %s", words)
+	}
+	r.Env = append(r.Env, "ANTHROPIC_API_KEY=sk-none", "PATH=/usr/bin:/bin")
+	words = r.Fails(4, "cruise", "start", "do it", "--planner", "claude")
+	if !strings.Contains(words, `no program "claude" in box cco-sandbox`) {
+		t.Errorf("without the program: %s", words)
+	}
+	words = r.Fails(4, "cruise", "start", "do it", "--planner", "claude", "--box", "new", "--create")
+	if !strings.Contains(words, "box new is removed again") {
+		t.Errorf("with a box that was made for nothing: %s", words)
+	}
+	if list := strings.TrimSpace(r.CCO("cruise", "list", "--json")); list != "[]" {
+		t.Errorf("there is %s", list)
+	}
+	if list := r.CCO("box", "list"); strings.Contains(list, "new") {
+		t.Errorf("there is a box: %s", list)
+	}
+}
+
+func TestOtherHandsArePartOfTheWork(t *testing.T) {
+	t.Parallel()
+	cruisetest.OtherHands(t, newRig(t))
+}
+
+// Guards against a program's push that is taken for a colleague's, and against one that is asked about for nothing.
+func TestAProgramsPushIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for name, token := range map[string]string{"ann": "ghp_ann", "renovate[bot]": "ghp_renovate"} {
+		r.Fake.AddUser(name, token)
+		r.Fake.AddCollaborator("ada", "demo", name, true)
+	}
+	r.CCO("box", "create")
+	id := r.Start(cruisetest.Unsure, "--domains", "Security")
+	s := r.Await(id, "watching", watching)
+	push := func(who, token string) string {
+		g := r.Clone(who, token, s.Branch)
+		g.Git("config", "user.name", "Ada") // whatever a commit says
+		head := g.Commit("more", who+".txt", "more\n")
+		g.Git("push", "-q", "origin", s.Branch)
+		r.CCO("cruise", "fix", id)
+		return head
+	}
+	ann := push("ann", "ghp_ann")
+	s = r.Await(id, "going on from ann's", func(s cruisetest.Status) bool {
+		return s.Over() || s.Head == ann && watching(s)
+	})
+	push("renovate[bot]", "ghp_renovate")
+	s = r.Await(id, "asking", cruisetest.Status.Over)
+	if !strings.Contains(s.Question, "renovate[bot] is a program") || s.Head != ann {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+	if words := r.Fails(2, "cruise", "resume", id, "--take", "both"); !strings.Contains(words, "theirs or ours") {
+		t.Errorf("%s", words)
+	}
+}
+
+func TestABaseThatMovesIsMerged(t *testing.T) {
+	t.Parallel()
+	cruisetest.MovingBase(t, newRig(t))
 }

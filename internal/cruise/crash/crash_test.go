@@ -3,6 +3,7 @@
 package crash_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -16,10 +17,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
+	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // life is how a phase is disturbed.
@@ -51,7 +55,19 @@ func lives(kills int) []life {
 
 // Guards against everything that a crash can do: work lost, words said twice, agents that nobody waits for.
 func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
-	want := 20
+	killed(t, cruisetest.New, 20)
+}
+
+// The same on a real Gitea: what is only lost or said twice there, the fake does not show.
+func TestAPhaseOnGiteaThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
+	killed(t, cruisetest.NewOnGitea, 10)
+}
+
+// place makes a user on a forge.
+type place func(t testing.TB, bin string) *cruisetest.Rig
+
+func killed(t *testing.T, on place, want int) {
+	t.Helper()
 	if s := os.Getenv("CRASH_KILLS"); s != "" {
 		var err error
 		if want, err = strconv.Atoi(s); err != nil {
@@ -59,16 +75,19 @@ func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 		}
 	}
 	bin := cruisetest.Build(t)
-	calm := play(t, bin, life{name: "undisturbed"})
+	calm := play(t, on, bin, life{name: "undisturbed"})
 	t.Logf("undisturbed:\n%s", calm.words)
 	counts := make(chan int, 100)
 	t.Run("killed", func(t *testing.T) {
 		for _, l := range lives(want) {
 			t.Run(l.name, func(t *testing.T) {
 				t.Parallel()
-				got := play(t, bin, l)
+				got := play(t, on, bin, l)
 				counts <- got.kills
-				t.Logf("%d kills in %v", got.kills, got.took.Round(time.Second))
+				t.Logf("%d kills in %v, beside %v", got.kills, got.took.Round(time.Second), calm.took.Round(time.Second))
+				if got.took > calm.took+time.Minute {
+					t.Logf("that is more than a minute longer:\n%s", got.story)
+				}
 				if got.words != calm.words {
 					t.Errorf("it ends differently\n--- killed (seed %d)\n%s\n--- undisturbed\n%s", l.seed, got.words, calm.words)
 				}
@@ -81,12 +100,44 @@ func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 		sum += n
 	}
 	for i := 0; sum < want && !t.Failed(); i++ { // random moments are as many as time allows
-		more := play(t, bin, life{every: 3, most: want - sum, seed: 100 + i})
+		more := play(t, on, bin, life{every: 3, most: want - sum, seed: 100 + i})
 		if sum += more.kills; more.words != calm.words {
 			t.Errorf("it ends differently\n--- killed (seed %d)\n%s\n--- undisturbed\n%s", 100+i, more.words, calm.words)
 		}
 	}
 	t.Logf("%d kills in all", sum)
+}
+
+// Others push, and the target moves, while the engine is killed: nothing of theirs or ours is lost, and nothing is
+// taken, joined or merged twice.
+func TestOtherHandsWhileTheEngineIsKilled(t *testing.T) {
+	whileKilled(t, cruisetest.OtherHands, cruise.StepHands, cruise.StepTake)
+}
+
+func TestABaseThatMovesWhileTheEngineIsKilled(t *testing.T) {
+	whileKilled(t, cruisetest.MovingBase, cruise.StepTarget, cruise.StepLend, cruise.StepMerge)
+}
+
+// whileKilled carries a phase whose engine is killed before and after every run of the steps named.
+func whileKilled(t *testing.T, carry func(*testing.T, *cruisetest.Rig), steps ...string) {
+	t.Helper()
+	t.Parallel()
+	r := cruisetest.New(t, cruisetest.Build(t))
+	log := filepath.Join(r.Home, "kills.log")
+	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_ONLY="+strings.Join(steps, ","), "CRASH_MAX=1000",
+		"CRASH_LIFE=50")
+	stop := supervise(t, r)
+	carry(t, r)
+	stop()
+	data := must.Get(os.ReadFile(log))(t)
+	for _, step := range steps {
+		for _, when := range []string{"before ", "after "} {
+			if !strings.Contains(string(data), when+step+" ") {
+				t.Errorf("it was never killed %s%q", when, step)
+			}
+		}
+	}
+	t.Logf("%d kills", strings.Count(string(data), "\n"))
 }
 
 // Guards against a clock that begins anew at every start: a laptop that is shut every evening would never look.
@@ -118,22 +169,29 @@ type outcome struct {
 	words string
 	kills int
 	took  time.Duration
+	story string
 }
 
 const injected, commented = "mention the manual", "name the owner of T1"
 
 // play runs a whole phase under kills: planned, commented on by a person on the forge and by the user without it,
 // reviewed, fixed, reviewed again, merged and cleaned up.
-func play(t *testing.T, bin string, l life) outcome {
+func play(t *testing.T, on place, bin string, l life) outcome {
 	start := time.Now()
-	r := cruisetest.New(t, bin)
+	r := on(t, bin)
 	log := filepath.Join(r.Home, "kills.log")
 	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed),
-		"CRASH_MAX="+strconv.Itoa(l.most))
+		"CRASH_MAX="+strconv.Itoa(l.most), "CRASH_LIFE=50") // so that every phase rolls over
 	r.CCO("box", "create")
+	if r.Gitea == nil {
+		r.Fake.SetRunner("ada", "demo", []string{flake}, func(_ context.Context, dir, sha, _ string, n int) (bool, string) {
+			planned := gittest.At(t, dir).Git("ls-tree", sha, "docs/plans/") != ""
+			return n > 1 || !planned, "error: connection reset"
+		})
+	}
 	before := r.Checkout()
 	stop := supervise(t, r)
-	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--merge")
+	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--ready", "--merge")
 	r.CCO("cruise", "fix", id, "--comment", injected)
 	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed),
 		0))} // the same each time is what is wanted
@@ -150,13 +208,42 @@ func play(t *testing.T, bin string, l life) outcome {
 	if after := r.Checkout(); !maps.Equal(before, after) {
 		t.Errorf("the user's checkout was touched:\n%v\n%v", before, after)
 	}
+	ranAgainOnce(t, r)
 	data, _ := os.ReadFile(log)
 	o := outcome{kills: strings.Count(string(data), "\n") + random.kills, took: time.Since(start)}
 	o.words = describe(t, r, r.Status(id))
-	if t.Failed() {
-		t.Log(r.Story(id))
+	db := must.Get(store.Open(t.Context(), filepath.Join(r.Data, "cco.db")))(t)
+	defer func() { _ = db.Close() }()
+	if flow := must.Get(serve.Flow(must.Get(db.Phase(t.Context(), id))(t)))(t); flow == id {
+		t.Error("it never rolled over")
+	}
+	if o.story = r.Story(id); t.Failed() {
+		t.Log(o.story)
 	}
 	return o
+}
+
+// flake is a job that fails at its first attempt.
+const flake = "flake"
+
+// ranAgainOnce checks that no job was run again twice, and that the one of the last commit was.
+func ranAgainOnce(t *testing.T, r *cruisetest.Rig) {
+	t.Helper()
+	if r.Gitea != nil {
+		return
+	}
+	again := 0
+	for _, sha := range strings.Fields(gittest.At(t, r.ForgeDir()).Git("log", "--all", "--format=%H")) {
+		switch n := r.Fake.Attempts("ada", "demo", sha, flake); {
+		case n > 2:
+			t.Errorf("the job of %s ran %d times", sha, n)
+		case n == 2:
+			again++
+		}
+	}
+	if again == 0 {
+		t.Error("no job was run again")
+	}
 }
 
 // supervise starts the engine whenever none runs, as a service manager would.
@@ -223,7 +310,7 @@ func (d *disturber) maybe() {
 }
 
 var (
-	marker  = regexp.MustCompile(`<!-- cco:[0-9a-f]{32} -->`)
+	marker  = regexp.MustCompile(`<!-- cco:[0-9a-f]{32}\.[0-9a-f]{64} -->`)
 	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	hexID   = regexp.MustCompile(`\b[0-9a-f]{12}\b|\b[0-9a-f]{40}\b`)
 )
@@ -231,7 +318,7 @@ var (
 // describe says how all stands, without what is different in each run.
 func describe(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) string {
 	t.Helper()
-	g := gittest.At(t, r.Fake.Dir("ada", "demo"))
+	g := gittest.At(t, r.ForgeDir())
 	names := map[string]string{}
 	for i, c := range strings.Fields(g.Git("log", "--all", "--topo-order", "--reverse", "--format=%H")) {
 		names[c], names[c[:12]] = fmt.Sprintf("COMMIT%d", i), fmt.Sprintf("COMMIT%d", i)

@@ -53,7 +53,7 @@ type Status struct {
 func (s Status) Over() bool { return s.Ended || s.Question != "" }
 
 // Session is the session that the workspace belongs to.
-func (s Status) Session() string { return filepath.Base(s.Path) }
+func (s Status) Session() string { return filepath.Base(filepath.Dir(s.Path)) }
 
 // Status asks where a phase stands.
 func (r *Rig) Status(id string) (s Status) {
@@ -113,14 +113,10 @@ func (r *Rig) Decode(out string, v any) {
 // Workspace is where the files of a phase's workspace are on this machine.
 func (r *Rig) Workspace(s Status) string {
 	r.Helper()
-	found, err := filepath.Glob(filepath.Join(r.Data, "boxes", "*", "*", s.Session(), "workspace"))
-	if err != nil || len(found) > 1 {
-		r.Fatalf("%v %v", found, err)
-	}
-	if len(found) == 0 {
+	if s.Path == "" {
 		return filepath.Join(r.Data, "no", "workspace")
 	}
-	return found[0]
+	return s.Path
 }
 
 // Checkout is what the user has: the worktree, the index, the branches.
@@ -144,8 +140,11 @@ func (r *Rig) Call(token, method, path string, body, out any) {
 		data := must.Get(json.Marshal(body))(r)
 		content = bytes.NewReader(data)
 	}
-	req := must.Get(http.NewRequestWithContext(r.Context(), method, r.Fake.URL()+"/api/v3/repos/ada/demo/"+path,
-		content))(r)
+	base := r.Fake.URL() + "/api/v3"
+	if r.Gitea != nil {
+		base, token = r.Gitea.URL+"/api/v1", r.Gitea.Tokens["ada"]
+	}
+	req := must.Get(http.NewRequestWithContext(r.Context(), method, base+"/repos/ada/demo/"+path, content))(r)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
@@ -177,16 +176,28 @@ func (r *Rig) Say(token string, pr int, words string) {
 func (r *Rig) Said(pr int) []string {
 	r.Helper()
 	var all []string
-	for _, path := range []string{"issues/%d/comments", "pulls/%d/reviews", "pulls/%d/comments"} {
+	read := func(path, as string) (ids []int) {
 		var list []struct {
+			ID   int    `json:"id"`
 			Body string `json:"body"`
 			Path string `json:"path"`
-			Line int    `json:"line"`
 		}
-		r.Call(Token, http.MethodGet, fmt.Sprintf(path, pr)+"?per_page=100", nil, &list)
+		r.Call(Token, http.MethodGet, path+"?per_page=100&limit=50", nil, &list)
 		for _, v := range list {
-			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", fmt.Sprintf(path, pr), v.Path, v.Body)))
+			ids = append(ids, v.ID)
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", as, v.Path, v.Body)))
 		}
+		return ids
+	}
+	of := func(path string) string { return fmt.Sprintf(path, pr) }
+	read(of("issues/%d/comments"), of("issues/%d/comments"))
+	reviews := read(of("pulls/%d/reviews"), of("pulls/%d/reviews"))
+	if r.Gitea == nil {
+		read(of("pulls/%d/comments"), of("pulls/%d/comments"))
+		return all
+	}
+	for _, id := range reviews {
+		read(fmt.Sprintf("pulls/%d/reviews/%d/comments", pr, id), of("pulls/%d/comments"))
 	}
 	return all
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/forge/giteatest"
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
@@ -36,6 +37,16 @@ type Rig struct {
 	Down atomic.Bool
 
 	front *httptest.Server
+	// Gitea is the forge instead of the fake, where there is one.
+	Gitea *giteatest.Server
+}
+
+// ForgeDir is the repository on the forge.
+func (r *Rig) ForgeDir() string {
+	if r.Gitea != nil {
+		return filepath.Join(r.Gitea.Dir, "repos", "ada", "demo.git")
+	}
+	return r.Fake.Dir("ada", "demo")
 }
 
 // The accounts of the forge: ada owns the repository, eve is a stranger.
@@ -58,6 +69,26 @@ func BuildInto(ctx context.Context, bin string) error {
 		return err
 	}
 	return programs.Build(ctx, bin, "cco", "cco-box", "cco-guard", "../internal/cruise/crash/cco-cruise")
+}
+
+// NewOnGitea makes a user whose repository is on a real Gitea.
+func NewOnGitea(t testing.TB, bin string) *Rig {
+	t.Helper()
+	g := giteatest.Start(t, "ada")
+	g.NewRepo(t, "ada", "demo")
+	r := New(t, bin)
+	r.Gitea = g
+	for i, v := range r.Env {
+		if v == "CCO_FORGE=github" {
+			r.Env[i] = "CCO_FORGE=gitea"
+		}
+	}
+	r.Env = append(r.Env, "GITEA_SERVER_URL="+g.URL, "GITEA_TOKEN="+g.Tokens["ada"])
+	repo := gittest.At(t, r.Repo)
+	repo.Git("remote", "set-url", "origin", g.URL+"/ada/demo.git")
+	repo.Git("push", "-q", strings.Replace(g.URL, "http://", "http://ada:"+g.Tokens["ada"]+"@", 1)+"/ada/demo.git",
+		"+HEAD:refs/heads/main")
+	return r
 }
 
 // New makes a user with the programs in bin.

@@ -27,6 +27,37 @@ $(for f in $CCO_FINDINGS; do echo "Cco-Finding: $f"; done)"
 esac
 ` + "```\n"
 
+// Careless is Picky with a fixer that commits a key, and makes its commits anew when it is asked a second time.
+const Careless = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
+save() { git add -A; git diff --cached --quiet || git commit -qm "$1"; }
+case "$CCO_ROLE" in
+author)
+	mkdir -p docs/plans .github/workflows
+	echo "T1: add it" > $plan
+	echo "on: push" > .github/workflows/ci.yml
+	save "plan: add a flag" ;;
+reviewer)
+	if grep -q tested $plan; then
+		echo '{"verdict":"APPROVED","findings":[]}'
+	else
+		echo '{"verdict":"NEEDS_CHANGES","findings":[{
+			"path":"docs/plans/2026-11-15-add-a-flag.md","line":1,"severity":"major","text":"say how it is tested"}]}'
+	fi ;;
+fixer)
+	if git log -1 --format=%s | grep -q careless; then
+		git reset -q --hard HEAD~1
+	else
+		printf 'ghp%s\n' _hQ2s9LmXv4Tz7RkWc1Np6Yb3Ud8Fg5Ja0EiO > key.txt
+	fi
+	printf 'T1: add it\nT2: it is tested\n' > $plan
+	echo "#!/bin/sh" > run.sh
+	chmod +x run.sh
+	save "$(test -e key.txt && echo careless): say how it is tested
+
+$(for f in $CCO_FINDINGS; do echo "Cco-Finding: $f"; done)" ;;
+esac
+` + "```\n"
+
 // Through is a task for all phases: it is planned, built and checked.
 const Through = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `case "$CCO_ROLE-$CCO_PHASE" in
 author-planning)

@@ -3,6 +3,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -26,13 +27,16 @@ const (
 	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed: when the
 	// order of steps, or what is decided from what they gave, has changed. Dead lists such a phase, and it goes on in a
 	// new life from the last state that was saved.
-	version = "2"
+	version = "5"
 	// executor is the only one of a data directory: a lock ensures that.
 	executor = "cco"
 	workflow = "phase"
 	// most is how many steps a life of a phase has. All of them are kept until the life ends, and replayed after a crash,
-	// so a phase that only polls for days must start a new life at some point.
-	most = 1500
+	// so a phase that only polls for days must start a new life at some point. With a hundred phases, replaying decides
+	// how soon an engine is back.
+	most = 100
+	// connections to the database: DBOS uses so many itself.
+	connections = 8
 	// attempts is how often a phase may be recovered: it may live for weeks on a laptop that is shut every evening.
 	attempts = 1 << 20
 )
@@ -45,8 +49,9 @@ type Engine struct {
 	most  int // steps of a life
 }
 
-// Open makes the engine ready and carries on every phase that was under way. Steps is what they do.
-func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger) (*Engine, error) {
+// Open makes the engine ready and carries on every phase that was under way. Steps is what they do, and life how many
+// steps a life may have, 0 for the usual number.
+func Open(ctx context.Context, path string, steps cruise.Steps, life int, log *slog.Logger) (*Engine, error) {
 	// Full sync: what a phase did must be known after a power cut too.
 	dsn := (&url.URL{Scheme: "file", Path: path}).String() +
 		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
@@ -55,13 +60,16 @@ func Open(ctx context.Context, path string, steps cruise.Steps, log *slog.Logger
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	// All phases are replayed at once. They queue here in turn; in SQLite they would wait for its lock in growing sleeps.
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
 	d, err := dbos.NewContext(ctx, dbos.Config{
 		AppName: "cco", SQLiteSystemDB: db, Logger: log, ApplicationVersion: version, ExecutorID: executor,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the engine: %w", explainUnreadable(ctx, db, path, err)), db.Close())
 	}
-	e := &Engine{dbos: d, db: db, steps: steps, most: most}
+	e := &Engine{dbos: d, db: db, steps: steps, most: cmp.Or(life, most)}
 	dbos.RegisterWorkflow(d, e.phase, dbos.WithWorkflowName(workflow), dbos.WithMaxRecoveryAttempts(attempts))
 	if err := dbos.Launch(d); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the engine: %w", explainUnreadable(ctx, db, path, err)), db.Close())

@@ -50,7 +50,7 @@ func (c *calm) Save(_ context.Context, in cruise.SaveIn) (cruise.Saved, error) {
 
 func open(t *testing.T, dir string, c *calm) *Engine {
 	t.Helper()
-	e := must.Get(Open(t.Context(), filepath.Join(dir, "cruise.db"), c, slog.New(slog.DiscardHandler)))(t)
+	e := must.Get(Open(t.Context(), filepath.Join(dir, "cruise.db"), c, 0, slog.New(slog.DiscardHandler)))(t)
 	return e
 }
 
@@ -146,7 +146,7 @@ func TestALongLifeGoesOnInANewOne(t *testing.T) {
 func TestADamagedRecordSaysWhatToDo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cruise.db")
 	must.Do(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600))
-	if _, err := Open(t.Context(), path, &calm{}, slog.New(slog.DiscardHandler)); err == nil ||
+	if _, err := Open(t.Context(), path, &calm{}, 0, slog.New(slog.DiscardHandler)); err == nil ||
 		!strings.Contains(err.Error(), "move "+path) {
 		t.Errorf("%v", err)
 	}

@@ -211,14 +211,14 @@ func (c *cruise) once(t *testing.T, all []said, words, by string) {
 // cleaned removes the workspace, and then the branch, which a plain cleanup leaves because it is not merged.
 func (c *cruise) cleaned(t *testing.T, st status) {
 	t.Helper()
-	workspaces := c.workspaces(filepath.Base(st.Path))
+	workspaces := c.workspaces(filepath.Base(filepath.Dir(st.Path)))
 	if len(workspaces) == 0 {
 		t.Errorf("where is the workspace %s?", st.Path)
 	}
 	for _, args := range [][]string{{}, {"--force"}} {
 		must.Get(c.cco(t.Context(), c.repo, append([]string{"cruise", "cleanup", c.id}, args...)...))(t)
 		c.await(t, c.repo, c.id, "cleaned up", func(s status) bool { return s.Ended })
-		if left := c.workspaces(filepath.Base(st.Path)); len(left) > 0 {
+		if left := c.workspaces(filepath.Base(filepath.Dir(st.Path))); len(left) > 0 {
 			t.Errorf("still there: %v\n%s", left, c.story(c.id))
 		}
 		if gone := c.site.head(t, c.branch) == ""; gone != (len(args) > 0) {

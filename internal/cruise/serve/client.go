@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -38,6 +39,18 @@ func (c *Client) Send(ctx context.Context, id string, ev cruise.Event) error {
 	return c.post(ctx, "send", sendRequest{ID: id, Event: ev})
 }
 
+// Renew tells a server that runs what to use from now on. A server that is started later finds the same by itself.
+func (c *Client) Renew(ctx context.Context, r Renewal) error {
+	if c.ping(ctx) != nil {
+		return nil
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return c.try(ctx, "renew", data)
+}
+
 // RefusedError says, in the server's words, that a phase's state does not allow what was asked.
 type RefusedError struct{ Words string }
 
@@ -46,10 +59,30 @@ func (e *RefusedError) Error() string { return e.Words }
 // WrongState marks an error about a state.
 func (e *RefusedError) WrongState() {}
 
+// SilentError says that a server is there and does not answer.
+type SilentError struct{ Pid string }
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the engine (process %s) does not answer: it may be stopped; `kill -CONT %[1]s` lets it go on, "+
+		"and after `kill -9 %[1]s` the next command starts another", e.Pid)
+}
+
+// WrongState marks an error about a state.
+func (e *SilentError) WrongState() {}
+
+// Alive says whether a server runs; a *SilentError says that it does not answer.
+func (c *Client) Alive(ctx context.Context) (bool, error) {
+	err := c.ping(ctx)
+	if _, silent := errors.AsType[*SilentError](err); silent || ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil, nil
+}
+
 // Ensure makes sure that a server runs.
 func (c *Client) Ensure(ctx context.Context) error {
-	if c.ping(ctx) == nil {
-		return nil
+	if alive, err := c.Alive(ctx); alive || err != nil {
+		return err
 	}
 	if err := c.Launch(); err != nil {
 		return fmt.Errorf("start the engine: %w", err)
@@ -62,6 +95,9 @@ func (c *Client) Ensure(ctx context.Context) error {
 		err := c.ping(ctx)
 		if err == nil {
 			return nil
+		}
+		if _, silent := errors.AsType[*SilentError](err); silent {
+			return err
 		}
 		if !said {
 			c.Report("starting the engine")
@@ -83,12 +119,22 @@ func (c *Client) http() *http.Client {
 	}}
 }
 
+// silence is how long a server may take for an answer that costs nothing. One that was stopped gives none, although
+// the kernel accepts connections for it.
+const silence = 10 * time.Second
+
 func (c *Client) ping(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cco/ping", nil)
+	brief, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	req, err := http.NewRequestWithContext(brief, http.MethodGet, "http://cco/ping", nil)
 	if err != nil {
 		return err
 	}
 	resp, err := c.http().Do(req)
+	if err != nil && brief.Err() != nil && ctx.Err() == nil {
+		pid, _ := os.ReadFile(Lock(c.Data)) // only words
+		return &SilentError{Pid: strings.TrimSpace(string(pid))}
+	}
 	if err != nil {
 		return err
 	}
@@ -116,7 +162,9 @@ func (c *Client) post(ctx context.Context, op string, body any) error {
 }
 
 func (c *Client) try(ctx context.Context, op string, data []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://cco/"+op, bytes.NewReader(data))
+	brief, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(brief, http.MethodPost, "http://cco/"+op, bytes.NewReader(data))
 	if err != nil {
 		return err
 	}

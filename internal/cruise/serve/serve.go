@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -49,10 +50,13 @@ type Server struct {
 	// Hook handles webhooks, and Listen is where they come in; both are optional.
 	Hook   http.Handler
 	Listen net.Listener
+	// Renew makes the engine read its key again, and use tokens that a command found for a host.
+	Renew func(r Renewal)
 	// Ready is called when commands can be taken.
 	Ready func()
 
-	engine Engine
+	engine   Engine
+	starting sync.Mutex // one phase after another, so that no two have one pull request
 }
 
 // RunningError says that another process runs the phases of this data directory.
@@ -66,7 +70,7 @@ func (e *RunningError) Error() string {
 func (e *RunningError) WrongState() {}
 
 // Socket is where the server listens.
-func Socket(data string) string { return filepath.Join(data, "cco.sock") }
+func Socket(data string) string { return filepath.Join(data, store.EngineSocket) }
 
 // Lock is what the server holds while it runs. It names the process.
 func Lock(data string) string { return filepath.Join(data, "cruise.lock") }
@@ -132,11 +136,26 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
 			return err
 		}
+		steps.Log(s.Data, p.ID, s.Now(), steps.TakenUp)
 		if err := s.deliver(p.ID, st); err != nil {
+			return err
+		}
+		if err := s.wakeLate(p, st); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wakeLate wakes a phase that was saved in the future: the clock was set back while no engine ran, and the phase would
+// wait until the time that it had planned.
+func (s *Server) wakeLate(p store.Phase, st cruise.State) error {
+	now := s.Now().UTC()
+	if !p.Updated.After(now) {
+		return nil
+	}
+	return s.engine.Send(cruise.FlowID(p.ID, st.Flow), cruise.Event{ID: fmt.Sprintf("%s%x", p.ID, now.UnixNano()),
+		Kind: cruise.EventWake, At: now})
 }
 
 // deliver sends a phase the events that it has not read, because cco was killed before it sent them.
@@ -281,10 +300,24 @@ type sendRequest struct {
 	Event cruise.Event `json:"event"`
 }
 
+// Renewal is what an engine should use from now on. It holds secrets: it goes over the socket, which only the user can
+// open, and stays in memory.
+type Renewal struct {
+	Host     string `json:"host,omitempty"` // "" if only the key is new
+	Token    string `json:"token,omitempty"`
+	Reviewer string `json:"reviewer,omitempty"`
+}
+
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /start", handle(s.start))
 	mux.HandleFunc("POST /send", handle(s.send))
+	mux.HandleFunc("POST /renew", handle(func(_ context.Context, r Renewal) error {
+		if s.Renew != nil {
+			s.Renew(r)
+		}
+		return nil
+	}))
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return mux
 }
@@ -299,6 +332,11 @@ func (s *Server) start(ctx context.Context, r startRequest) error {
 			return s.engine.Start(flow, r.State) // asked for again, because the answer was lost
 		}
 	}
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if err := s.alone(ctx, r); err != nil {
+		return err
+	}
 	rec, err := steps.Record(r.ID, r.State, s.Now())
 	if err != nil {
 		return err
@@ -310,10 +348,40 @@ func (s *Server) start(ctx context.Context, r startRequest) error {
 	return s.engine.Start(flow, r.State)
 }
 
+// TakenError says that another phase has a pull request.
+type TakenError struct{ ID, URL string }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("phase %s is at work on %s: `cco cruise resume %[1]s`", e.ID, e.URL)
+}
+
+// WrongState marks an error about a state.
+func (e *TakenError) WrongState() {}
+
+// alone gives a *TakenError if another living phase has the same pull request: two would answer the same comments.
+func (s *Server) alone(ctx context.Context, r startRequest) error {
+	if r.State.PR == nil {
+		return nil
+	}
+	list, err := s.Store.Phases(ctx, 1<<20)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if p.Ended {
+			break // living phases come first
+		}
+		if p.ID != r.ID && p.PRURL == r.State.PR.URL {
+			return &TakenError{ID: p.ID, URL: p.PRURL}
+		}
+	}
+	return nil
+}
+
 // send sends a phase an event, or revives one that has ended.
 func (s *Server) send(ctx context.Context, r sendRequest) error {
 	if !eventID.MatchString(r.Event.ID) {
-		return fmt.Errorf("%q is no id of an event", r.Event.ID)
+		return fmt.Errorf("%q is not the id of an event", r.Event.ID)
 	}
 	return s.Inbox.Send(r.ID, r.Event, func() error { return s.hand(ctx, r) })
 }
@@ -344,6 +412,12 @@ func (s *Server) hand(ctx context.Context, r sendRequest) error {
 	return s.engine.Send(cruise.FlowID(r.ID, st.Flow), r.Event)
 }
 
+// stateError is an error about a phase's state.
+type stateError interface {
+	error
+	WrongState()
+}
+
 func handle[R any](do func(context.Context, R) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var req R
@@ -353,7 +427,7 @@ func handle[R any](do func(context.Context, R) error) http.HandlerFunc {
 		}
 		if err := do(r.Context(), req); err != nil {
 			code := http.StatusInternalServerError
-			if _, ended := errors.AsType[*cruise.EndedError](err); ended {
+			if _, state := errors.AsType[stateError](err); state {
 				code = http.StatusConflict
 			}
 			http.Error(w, err.Error(), code)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -101,6 +102,23 @@ func run(t *testing.T, s *Server) {
 
 func client(s *Server, launch func() error) *Client {
 	return &Client{Data: s.Data, Launch: launch, Report: func(string, ...any) {}}
+}
+
+// Guards against a phase that looks no more for a day, because the clock was set back by a day while no engine ran.
+func TestAPhaseOfTheFutureIsWoken(t *testing.T) {
+	s, e := newServer(t)
+	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
+	run(t, s)
+	if len(e.sent) != 0 {
+		t.Errorf("sent %v", e.sent)
+	}
+	late, f := newServer(t)
+	save(t, late, "aaaaaaaa", state(cruise.StageWatch))
+	late.Now = func() time.Time { return time.Now().Add(-24 * time.Hour) }
+	run(t, late)
+	if len(f.sent) != 1 || !strings.HasPrefix(f.sent[0], "aaaaaaaa ") {
+		t.Errorf("sent %v", f.sent)
+	}
 }
 
 // Guards against a phase that the engine has given up, because it could not write: its record says that it lives.

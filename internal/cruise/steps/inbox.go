@@ -17,6 +17,8 @@ import (
 type Inbox struct {
 	Data string
 	mu   sync.Mutex // between sending and ending
+
+	removals map[string]chan struct{} // by phase
 }
 
 func (b *Inbox) dir(phase string) string { return filepath.Join(b.Data, "phases", phase, "inbox") }
@@ -40,7 +42,44 @@ func (b *Inbox) Send(phase string, ev cruise.Event, deliver func() error) error 
 	if err := deliver(); err != nil {
 		return errors.Join(err, os.Remove(name))
 	}
+	if removes(ev) && b.removals[phase] != nil && !closed(b.removals[phase]) {
+		close(b.removals[phase])
+	}
 	return nil
+}
+
+// removes says whether an event ends a phase at once, with its agents.
+func removes(ev cruise.Event) bool { return ev.Kind == cruise.EventCleanup && ev.Force }
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// removal is closed when a phase is to end at once, with its agents.
+func (b *Inbox) removal(phase string) (<-chan struct{}, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.removals[phase]; c != nil {
+		return c, nil
+	}
+	sent, err := b.Unread(phase, nil) // by an earlier process
+	if err != nil {
+		return nil, err
+	}
+	c := make(chan struct{})
+	if slices.ContainsFunc(sent, removes) {
+		close(c)
+	}
+	if b.removals == nil {
+		b.removals = map[string]chan struct{}{}
+	}
+	b.removals[phase] = c
+	return c, nil
 }
 
 // Unread gives what was sent to a phase and is not among what it has seen. What it has seen is forgotten.
@@ -81,5 +120,6 @@ func (b *Inbox) end(phase string, seen []string, last bool, do func() error) (cr
 	if err == nil && len(unread) > 0 && !last {
 		return cruise.Saved{Unread: true}, nil
 	}
+	delete(b.removals, phase)
 	return cruise.Saved{}, errors.Join(do(), os.RemoveAll(b.dir(phase)))
 }

@@ -27,6 +27,15 @@ func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why st
 	return access == forge.AccessWrite || access == forge.AccessUnknown && c.Official, why, nil
 }
 
+// Ready marks a draft as ready for review.
+func (d *Doer) Ready(ctx context.Context, in cruise.ReadyIn) error {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	return d.soon(in.Phase, f.Ready(ctx, in.PR))
+}
+
 // Merge merges exactly the commit that was approved, if its approval still holds.
 func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, error) {
 	f, err := d.forge(ctx, in.Repo)
@@ -35,7 +44,7 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	}
 	p, err := f.Pull(ctx, in.PR)
 	if err != nil {
-		return cruise.Merged{}, temporary(err)
+		return cruise.Merged{}, d.soon(in.Phase, err)
 	}
 	switch p.State {
 	case forge.Merged:
@@ -45,16 +54,39 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	}
 	said, err := f.Said(ctx, in.PR, "")
 	if err != nil {
-		return cruise.Merged{}, temporary(err)
+		return cruise.Merged{}, d.soon(in.Phase, err)
 	}
 	s, err := stand(ctx, f, in, p, said.Comments)
 	if err != nil {
-		return cruise.Merged{}, temporary(err)
+		return cruise.Merged{}, d.soon(in.Phase, err)
 	}
 	if m := in.May(s); m != (cruise.Merged{}) {
 		return m, nil
 	}
-	return cruise.Merged{Done: true}, temporary(f.Merge(ctx, in.PR, in.Head))
+	if p.Mergeable == forge.MergeClean {
+		if err = f.Merge(ctx, in.PR, in.Head); err == nil {
+			return cruise.Merged{Done: true}, nil
+		}
+	}
+	// A forge may not know yet whether it conflicts, and its refusal may not say so.
+	p.Behind = p.Behind || forge.RefusedAs(err, forge.RefusedBehind)
+	if t, bad := d.targetOf(ctx, in, p); bad == nil && (len(t.Conflicts) > 0 || t.Demanded) {
+		return cruise.Merged{Target: &t}, nil
+	} else if bad != nil && err == nil {
+		return cruise.Merged{}, bad
+	}
+	if err == nil {
+		err = f.Merge(ctx, in.PR, in.Head)
+	}
+	return cruise.Merged{Done: err == nil}, d.soon(in.Phase, err)
+}
+
+// targetOf is the branch that a request goes into, at the moment of its merge.
+func (d *Doer) targetOf(ctx context.Context, in cruise.MergeIn, p forge.Pull) (cruise.Target, error) {
+	t, err := d.Target(ctx, cruise.TargetIn{Phase: in.Phase, Repo: in.Repo, Workspace: in.Workspace, Branch: p.Base.Name,
+		Head: in.Head})
+	t.Demanded = p.Behind && !t.Contained
+	return t, err
 }
 
 // stand is the state of a request, from everything that was just read.
@@ -74,23 +106,16 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 	}
 	id, _, _ := strings.Cut(in.Approval.Comment, edited)
 	if i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id && !c.Own }); i >= 0 {
-		word := commentOf(said[i])
+		word := CommentOf(said[i])
 		var err error
 		if word.Write, _, err = mayWrite(ctx, f, said[i]); err != nil {
 			return s, err
 		}
 		s.Word = &word
 	}
-	for _, c := range p.Checks.All {
-		switch c.State {
-		case forge.ChecksFailed:
-			s.Failed = append(s.Failed, c.Name)
-		case forge.ChecksPending:
-			s.Pending = append(s.Pending, c.Name)
-		case forge.ChecksNone, forge.ChecksPassed:
-		}
-	}
-	return s, nil
+	all, err := f.Checks(ctx, []int{in.PR})
+	s.Checks = checksOf(all[in.PR])
+	return s, err
 }
 
 // Base says where the branch left the one that its request goes into now.
@@ -100,7 +125,7 @@ func (d *Doer) Base(ctx context.Context, in cruise.BaseIn) (string, error) {
 		return "", err
 	}
 	at, err := f.MergeBase(ctx, in.PR)
-	return at, temporary(err)
+	return at, d.soon(in.Phase, err)
 }
 
 // Verdict has the reviewer's own account judge a commit. Without such an account there are only the domains' comments.

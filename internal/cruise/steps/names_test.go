@@ -52,7 +52,7 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	}
 	f := names{branches: []string{"add-a-flag-3"}}
 	d := &Doer{
-		Store: db, Forge: func(context.Context, string) (Forge, error) { return f, nil },
+		Data: t.TempDir(), Now: time.Now, Store: db, Forge: func(context.Context, string) (Forge, error) { return f, nil },
 		Ask: func(context.Context, cruise.Worker, string) (string, error) { return "", errors.New("no model") },
 	}
 	in := cruise.MetadataIn{Phase: "00000002", Spec: cruise.Spec{Task: "Add a flag", Repo: repo.Dir}}
@@ -70,8 +70,21 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	if m, err := d.Metadata(t.Context(), in); err != nil || m.Branch != "add-a-flag-4" {
 		t.Errorf("asked again: %+v, %v", m, err)
 	}
+	log := must.Get(ReadLog(d.Data, in.Phase, 0))(t)
+	if len(log) < 2 || log[0].Text != "no model named the task, so the names are its own words: no model" ||
+		log[1].Text != "branch add-a-flag is taken: it is add-a-flag-4" {
+		t.Errorf("log %+v", log)
+	}
 	in.Spec.Task = "main"
 	if m, err := d.Metadata(t.Context(), in); err != nil || m.Branch != "main-2" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// Guards against a name that no branch can have, because another is its directory.
+	d.Ask = func(context.Context, cruise.Worker, string) (string, error) {
+		return `{"pr_title":"Flag it","branch_name":"add-a-flag-3/Now"}`, nil
+	}
+	if m, err := d.Metadata(t.Context(), in); err != nil || m != (cruise.Metadata{Title: "Flag it",
+		Branch: "add-a-flag-3-now"}) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	f.err = &forge.UnavailableError{Host: "h"}

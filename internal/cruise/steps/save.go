@@ -3,13 +3,18 @@ package steps
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -63,6 +68,9 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 	if p.Created.IsZero() {
 		p.Created = now
 	}
+	if st.Paused && !p.Ended {
+		p.Stage = "paused"
+	}
 	if st.PR != nil {
 		p.PRNumber, p.PRURL = st.PR.Number, st.PR.URL
 	}
@@ -80,6 +88,9 @@ func news(was, is cruise.State) []string {
 	}
 	if was.PR != nil && is.Meta.Branch != was.Meta.Branch {
 		lines = append(lines, fmt.Sprintf("branch %s is called %s now", was.Meta.Branch, is.Meta.Branch))
+	}
+	if is.Onto != was.Onto && is.Behind() {
+		lines = append(lines, fmt.Sprintf("branch %s has moved to %s", is.Target, git.Short(is.Onto)))
 	}
 	if is.PR != nil && was.PR == nil {
 		lines = append(lines, "pull request "+is.PR.URL)
@@ -106,18 +117,44 @@ func news(was, is cruise.State) []string {
 	return lines
 }
 
+// TakenUp is the line in a phase's log where an engine that has just started goes on with it.
+const TakenUp = "an engine has started and goes on with it"
+
 // Line is one line of a phase's log.
 type Line struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
 }
 
+// Mark says what of a phase's course a line tells, and by which name; "" for a line that tells nothing of it.
+func (l Line) Mark() (what, name string) {
+	if l.Text == TakenUp {
+		return "engine", ""
+	}
+	if l.Text == "paused" || l.Text == "goes on" {
+		return l.Text, ""
+	}
+	for _, m := range []struct{ begin, what string }{
+		{"asks: ", "asks"}, {"trouble: ", "trouble"}, {"waits for ", "waits"}, {"ended: ", "ended"}, {"round ", "round"},
+	} {
+		if rest, ok := strings.CutPrefix(l.Text, m.begin); ok {
+			return m.what, rest
+		}
+	}
+	if kind, stage, ok := strings.Cut(l.Text, ": "); ok && slices.Contains(cruise.Kinds(), cruise.Kind(kind)) {
+		return "stage", stage
+	}
+	return "", ""
+}
+
 // LogFile is where a phase's log is.
 func LogFile(data, phase string) string { return filepath.Join(data, "phases", phase, "log.jsonl") }
 
-// log adds a line to the phase's log. A failure must not stop a phase.
-func (d *Doer) log(phase, text string) {
-	path := LogFile(d.Data, phase)
+func (d *Doer) log(phase, text string) { Log(d.Data, phase, d.Now(), text) }
+
+// Log adds a line to a phase's log. A failure must not stop a phase.
+func Log(data, phase string, now time.Time, text string) {
+	path := LogFile(data, phase)
 	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
 	}
@@ -126,9 +163,9 @@ func (d *Doer) log(phase, text string) {
 		return
 	}
 	defer func() { _ = f.Close() }()
-	data, err := json.Marshal(Line{At: d.Now().UTC(), Text: text})
+	line, err := json.Marshal(Line{At: now.UTC(), Text: text})
 	if err == nil {
-		_, _ = f.Write(append(data, '\n'))
+		_, _ = f.Write(append(line, '\n'))
 	}
 }
 
@@ -174,6 +211,38 @@ type Shown struct {
 	BaseCommit    string    `json:"base_commit"`
 	HeadCommit    string    `json:"head_commit"`
 	PlanInTheRepo string    `json:"plan,omitempty"`
+	// Sealed is the state for cco itself, which takes it up again with `resume --from`. Agents can read it and can't
+	// change it without breaking the seal.
+	Sealed string `json:"sealed,omitempty"`
+	Seal   string `json:"seal,omitempty"`
+}
+
+// sealUse keeps the seals of states apart from other seals.
+const sealUse = "phase state"
+
+// seal adds a state to its readable copy. What strangers wrote stays out: it must not reach agents.
+func (s *Shown) seal(key forge.Key, st cruise.State) error {
+	held := make([]cruise.Comment, 0, len(st.Held))
+	for _, c := range st.Held {
+		held = append(held, cruise.Comment{ID: c.ID})
+	}
+	st.Held, st.Workspace = held, cruise.Workspace{}
+	data, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	s.Sealed = base64.StdEncoding.EncodeToString(data)
+	s.Seal = key.Sum(sealUse, s.Sealed)
+	return nil
+}
+
+// Unseal gives the state of a readable copy, if the seal is ours.
+func Unseal(key forge.Key, sealed, seal string) (st cruise.State, ok bool) {
+	data, err := base64.StdEncoding.DecodeString(sealed)
+	if sealed == "" || err != nil || !key.Check(seal, sealUse, sealed) {
+		return st, false
+	}
+	return st, json.Unmarshal(data, &st) == nil
 }
 
 // Show makes the readable copy.
@@ -205,8 +274,15 @@ func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) err
 	before, after := Show(phase, was), Show(phase, is)
 	a, errA := json.Marshal(before)
 	b, errB := json.Marshal(after)
-	if errA == nil && errB == nil && string(a) == string(b) {
+	if errA == nil && errB == nil && string(a) == string(b) && was.Mark == is.Mark && len(was.Held) == len(is.Held) {
 		return nil
+	}
+	key, err := forge.OpenKey(d.Data)
+	if err != nil {
+		return err
+	}
+	if err := after.seal(key, is); err != nil {
+		return err
 	}
 	data, err := json.MarshalIndent(after, "", "  ")
 	if err != nil {

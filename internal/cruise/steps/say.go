@@ -64,7 +64,7 @@ func findingText(v cruise.Finding) string {
 func (d *Doer) places(ctx context.Context, f Forge, in cruise.PostReviewIn, p forge.Posted) ([]cruise.Posted, error) {
 	said, err := f.Said(ctx, in.PR, "")
 	if err != nil {
-		return nil, temporary(err)
+		return nil, d.soon(in.Phase, err)
 	}
 	var list []cruise.Posted
 	for _, v := range in.Findings {
@@ -93,15 +93,19 @@ func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
 			return d.soon(in.Phase, &forge.NotFoundError{What: fmt.Sprintf("commit %.12s on pull request %d", in.Head, in.PR)})
 		}
 	}
+	t, err := f.Threads(ctx, in.PR) // one reading for all of them
+	if err != nil {
+		return d.soon(in.Phase, err)
+	}
 	for _, a := range in.Answers {
-		if err := d.answer(ctx, f, in, a); err != nil {
+		if err := d.answer(ctx, f, t, in, a); err != nil {
 			return d.soon(in.Phase, err)
 		}
 	}
 	return nil
 }
 
-func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply) error {
+func (d *Doer) answer(ctx context.Context, f Forge, t forge.Threads, in cruise.AnswerIn, a cruise.Reply) error {
 	name := fmt.Sprintf("%s-answer-%d-%s", in.Phase, in.Round, a.Finding)
 	if in.Kind != "" {
 		name = fmt.Sprintf("%s-answer-%s-%d-%s", in.Phase, in.Kind, in.Round, a.Finding)
@@ -110,14 +114,14 @@ func (d *Doer) answer(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise
 	id, _, _ := strings.Cut(a.Comment, edited)
 	kind, _, err := forge.ParseID(id)
 	if err == nil && kind == forge.OnLine {
-		_, err := f.Reply(ctx, in.PR, id, post)
+		_, err := t.Reply(ctx, id, post)
 		if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
 			return d.answerBelow(ctx, f, in, a, post)
 		}
 		if err != nil || !a.Resolve {
 			return err
 		}
-		err = f.Resolve(ctx, in.PR, id)
+		err = t.Resolve(ctx, id)
 		if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
 			return nil // it was deleted after it was answered
 		}
@@ -148,11 +152,11 @@ func (d *Doer) Check(ctx context.Context, in cruise.CheckIn) ([]string, error) {
 	}
 	said, err := f.Said(ctx, in.PR, "")
 	if err != nil {
-		return nil, temporary(err)
+		return nil, d.soon(in.Phase, err)
 	}
 	us, err := f.Us(ctx)
 	if err != nil {
-		return nil, temporary(err)
+		return nil, d.soon(in.Phase, err)
 	}
 	var gone []string
 	for _, id := range in.Comments {
@@ -178,8 +182,12 @@ func (d *Doer) Say(ctx context.Context, in cruise.SayIn) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Comment(ctx, in.PR, forge.Post{Key: in.Phase + "-" + in.Key, Body: unaddressed(in.Text)})
-	return temporary(err)
+	post := f.Comment
+	if in.Keep {
+		post = f.Update
+	}
+	_, err = post(ctx, in.PR, forge.Post{Key: in.Phase + "-" + in.Key, Body: unaddressed(in.Text)})
+	return d.soon(in.Phase, err)
 }
 
 // edited separates a comment's id from the time of an edit: an edited comment is a new one.
@@ -200,20 +208,30 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	}
 	news := cruise.News{Mark: string(n.Mark), State: pullState(n.Pull.State), Head: n.Pull.Head.Commit,
 		Base: n.Pull.Base.Name, Branch: n.Pull.Head.Name, Updated: n.Pull.Updated}
+	if news.Onto, err = d.Watch.tip(ctx, f, in.Repo, news.Base, in.Now); err != nil {
+		return cruise.News{}, d.soon(in.Phase, err)
+	}
 	for _, c := range n.Comments {
-		said := commentOf(c)
+		said := CommentOf(c)
 		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots,
 			func(name string) bool { return strings.EqualFold(name, c.Author) })
 		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
-			return cruise.News{}, temporary(err)
+			return cruise.News{}, d.soon(in.Phase, err)
 		}
-		if !said.Write && !said.Ours && len(said.Body) > maxStranger {
-			// It is recorded with the phase's steps, and strangers can write a lot.
-			said.Body = said.Body[:safetext.Boundary(said.Body, maxStranger)] + "\n[cut: the rest is on the pull request]"
+		if !said.Write && !said.Ours {
+			said = Bounded(said)
 		}
 		news.Comments = append(news.Comments, said)
 	}
 	return news, nil
+}
+
+// Bounded cuts a stranger's comment: it is recorded with the phase's steps, and strangers can write a lot.
+func Bounded(c cruise.Comment) cruise.Comment {
+	if len(c.Body) > maxStranger {
+		c.Body = c.Body[:safetext.Boundary(c.Body, maxStranger)] + "\n[cut: the rest is on the pull request]"
+	}
+	return c
 }
 
 // pullState is open if the request was not read, because then nothing has changed.
@@ -228,12 +246,13 @@ func pullState(s forge.State) cruise.PullState {
 	return cruise.PullOpen
 }
 
-func commentOf(c forge.Comment) cruise.Comment {
+// CommentOf is a comment as phases see it.
+func CommentOf(c forge.Comment) cruise.Comment {
 	out := cruise.Comment{
 		ID: c.ID, Kind: cruise.CommentKind(c.Kind), Author: c.Author,
 		Association: cruise.Association(c.Association), Body: c.Body, Path: c.Path,
 		Line: c.Line,
-		URL:  c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot,
+		URL:  c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot, Foreign: c.Foreign,
 	}
 	if c.Updated.After(out.Changed) {
 		out.Changed = c.Updated

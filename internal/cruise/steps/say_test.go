@@ -33,7 +33,7 @@ func TestEachChangeOfACommentIsNew(t *testing.T) {
 	one := forge.Comment{ID: "comment-7", Body: "a", Edited: true, Updated: time.Unix(100, 0)}
 	two := one
 	two.Body = "b"
-	if a, b := commentOf(one).ID, commentOf(two).ID; a == b || commentOf(one).ID != a {
+	if a, b := CommentOf(one).ID, CommentOf(two).ID; a == b || CommentOf(one).ID != a {
 		t.Errorf("%s and %s", a, b)
 	}
 }
@@ -44,7 +44,11 @@ type gone struct {
 	said []forge.Post
 }
 
-func (g *gone) Reply(context.Context, int, string, forge.Post) (forge.Posted, error) {
+func (g *gone) Threads(context.Context, int) (forge.Threads, error) { return goneThreads{}, nil }
+
+type goneThreads struct{ forge.Threads }
+
+func (goneThreads) Reply(context.Context, string, forge.Post) (forge.Posted, error) {
 	return forge.Posted{}, &forge.NotFoundError{What: "line-1"}
 }
 

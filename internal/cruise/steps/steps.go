@@ -20,6 +20,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/session"
@@ -33,11 +34,18 @@ type Forge interface {
 	Poll(ctx context.Context, watched []forge.Watched) ([]forge.News, error)
 	Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error)
 	Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
-	Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error)
+	Update(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
+	Threads(ctx context.Context, number int) (forge.Threads, error)
 	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
-	Resolve(ctx context.Context, number int, comment string) error
 	Push(ctx context.Context, p forge.Push) error
+	Fetch(ctx context.Context, dir, branch string) (commit string, err error)
+	Pushers(ctx context.Context, number int, branch, from, to string) ([]forge.Pusher, error)
 	Pull(ctx context.Context, number int) (forge.Pull, error)
+	Ready(ctx context.Context, number int) error
+	Checks(ctx context.Context, numbers []int) (map[int]forge.Checked, error)
+	Attempt(ctx context.Context, job int64) (int, error)
+	Rerun(ctx context.Context, job int64, attempt int) error
+	JobLog(ctx context.Context, job int64) (string, error)
 	Merge(ctx context.Context, number int, commit string) error
 	MergeBase(ctx context.Context, number int) (string, error)
 	Access(ctx context.Context, login string) (forge.Access, error)
@@ -50,8 +58,11 @@ type Forge interface {
 // Sessions is what a phase needs of boxes and agents.
 type Sessions interface {
 	Workspace(ctx context.Context, o session.WorkspaceOptions) (store.Session, error)
+	WorkspacePath(ctx context.Context, rec store.Session) string
 	Take(ctx context.Context, t session.Turn) (session.Taken, error)
 	Collect(ctx context.Context, id, since string, o session.PullOptions) (session.Collected, error)
+	Reset(ctx context.Context, id, commit string, o session.PullOptions) (kept string, err error)
+	Lend(ctx context.Context, id, commit string) error
 	Show(ctx context.Context, id, name string, data []byte) error
 	RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) ([]string, error)
 }
@@ -61,6 +72,8 @@ type Settings struct {
 	Pull session.PullOptions // bounds of what comes out of a workspace
 	Run  session.Run
 	Bots []string // accounts that are programs, if the forge doesn't say so
+	// Stricter is a policy as far as the text of a repository's settings makes it stricter.
+	Stricter func(p gate.Policy, file string, text []byte) (gate.Policy, error)
 }
 
 // Doer carries out steps.
@@ -103,15 +116,18 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 	if err != nil {
 		return cruise.Metadata{}, err
 	}
-	meta := cruise.FallbackMetadata(in.Spec.Task)
-	if answer, err := d.Ask(ctx, in.Spec.Planner, cruise.MetadataPrompt(in.Spec.Task)); err == nil {
-		if m, err := cruise.ParseMetadata(answer); err == nil {
-			meta = m
-		}
-	}
+	meta := d.nameTask(ctx, in)
 	if in.Spec.Branch != "" {
 		meta.Branch = in.Spec.Branch
 		return meta, errors.Join(cruise.CheckBranch(meta.Branch), repo.CheckBranch(ctx, meta.Branch))
+	}
+	for _, above := range cruise.Above(meta.Branch) {
+		switch at, err := f.Branch(ctx, above); {
+		case err != nil:
+			return meta, temporary(err)
+		case at != "":
+			meta.Branch = strings.ReplaceAll(meta.Branch, "/", "-")
+		}
 	}
 	first := meta
 	for n := 2; ; n++ {
@@ -123,11 +139,31 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 			continue
 		}
 		free, err := d.free(ctx, in, f, repo, meta.Branch)
-		if err != nil || free {
+		if err != nil {
 			return meta, temporary(err)
+		}
+		if free {
+			if meta != first {
+				d.log(in.Phase, fmt.Sprintf("branch %s is taken: it is %s", first.Branch, meta.Branch))
+			}
+			return meta, nil
 		}
 		meta = first.Another(n)
 	}
+}
+
+// nameTask asks a model for the names of a task, and logs what of its answer was not used.
+func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) cruise.Metadata {
+	answer, err := d.Ask(ctx, in.Spec.Planner, cruise.MetadataPrompt(in.Spec.Task))
+	if err != nil {
+		d.log(in.Phase, "no model named the task, so the names are its own words: "+err.Error())
+		return cruise.FallbackMetadata(in.Spec.Task)
+	}
+	meta, notes := cruise.NameTask(in.Spec.Task, answer)
+	for _, n := range notes {
+		d.log(in.Phase, n)
+	}
+	return meta
 }
 
 // free says whether a branch is unused: by the user, by other phases, and on the forge.
@@ -172,7 +208,7 @@ func (d *Doer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Wor
 	if err != nil {
 		return cruise.Workspace{}, temporary(err)
 	}
-	return cruise.Workspace{Session: rec.ID, Path: "/workspace/" + rec.ID, Base: rec.Origin}, nil
+	return cruise.Workspace{Session: rec.ID, Path: d.Sessions.WorkspacePath(ctx, rec), Base: rec.Origin}, nil
 }
 
 func short(s string) string {
@@ -189,12 +225,20 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 	if most := &run.Limits.RunCost; j.MaxCost > 0 && (*most == 0 || j.MaxCost < *most) {
 		*most = j.MaxCost
 	}
+	stop, err := d.Inbox.removal(j.Phase)
+	if err != nil {
+		return cruise.Report{}, temporary(err)
+	}
 	got, err := d.Sessions.Take(ctx, session.Turn{
-		Key: j.Key, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model, Prompt: j.Prompt,
-		Plan:  j.Task,
-		Title: string(j.Role) + " of phase " + j.Phase, Look: j.Role == cruise.Reviewer, Message: j.Message, Env: j.Env(),
-		Run: run,
+		Key: j.Key, Phase: j.Phase, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model,
+		Prompt: j.Prompt,
+		Plan:   j.Task,
+		Title:  string(j.Role) + " of phase " + j.Phase, Look: j.Role == cruise.Reviewer, Message: j.Message, Env: j.Env(),
+		Run: run, Stop: stop,
 	})
+	if errors.Is(err, session.ErrStopped) {
+		return cruise.Report{Error: err.Error()}, nil
+	}
 	if err != nil {
 		return cruise.Report{}, temporary(err)
 	}
@@ -225,7 +269,17 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 	if err != nil {
 		return cruise.Published{}, err
 	}
-	commits, err := repo.Commits(ctx, in.Since, got.Tip)
+	inner, base, end, err := d.mergedTarget(ctx, repo, in, got.Tip)
+	if err != nil {
+		return cruise.Published{}, temporary(err)
+	}
+	var known []string
+	judged, since := repo, in.Since
+	if end != nil {
+		defer end()
+		judged, since, known, in.Base = inner, base, []string{in.Onto}, in.Onto
+	}
+	commits, err := repo.Commits(ctx, in.Since, got.Tip, known...)
 	if err != nil {
 		return cruise.Published{}, err
 	}
@@ -238,6 +292,9 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 			", and the workspace is back at "+got.Tip)
 	}
 	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted, Rewritten: got.Rewritten}
+	if end != nil {
+		p.Onto = in.Onto
+	}
 	for _, c := range commits {
 		p.Commits = append(p.Commits, commitOf(c))
 		for _, f := range c.Files {
@@ -246,7 +303,7 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 			}
 		}
 	}
-	return p, nil
+	return p, temporary(d.examine(ctx, judged, since, in, &p))
 }
 
 func commitOf(c git.CommitText) cruise.Commit {
@@ -389,7 +446,8 @@ func temporary(err error) error {
 	_, down := errors.AsType[*forge.UnavailableError](err)
 	_, busy := errors.AsType[*session.BusyError](err)
 	_, op := errors.AsType[*net.OpError](err)
-	if limit || down || busy || op || git.Passes(err) || store.Passes(err) || errors.Is(err, syscall.ENOSPC) ||
+	if limit || down || busy || op || forge.RefusedAs(err, forge.RefusedUnsettled) || git.Passes(err) ||
+		store.Passes(err) || errors.Is(err, syscall.ENOSPC) ||
 		errors.Is(err, syscall.EDQUOT) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) {
 		return &cruise.Temporary{Err: err}
 	}

@@ -202,6 +202,46 @@ func TestWhatIsMissingShortlyAfterAPushIsWaitedFor(t *testing.T) {
 	}
 }
 
+// missing is a forge that does not know the request yet.
+type missing struct{ Forge }
+
+func (missing) err() error { return &forge.NotFoundError{What: "pull request 1"} }
+
+func (f missing) Comment(context.Context, int, forge.Post) (forge.Posted, error) {
+	return forge.Posted{}, f.err()
+}
+func (f missing) Said(context.Context, int, forge.Mark) (forge.Stream, error) {
+	return forge.Stream{}, f.err()
+}
+func (f missing) Pull(context.Context, int) (forge.Pull, error)       { return forge.Pull{}, f.err() }
+func (f missing) MergeBase(context.Context, int) (string, error)      { return "", f.err() }
+func (f missing) Ready(context.Context, int) error                    { return f.err() }
+func (f missing) Threads(context.Context, int) (forge.Threads, error) { return nil, f.err() }
+func (f missing) Contains(context.Context, int, string) (bool, error) { return false, f.err() }
+
+// Guards against a step that asks a person about what a forge will know in a moment.
+func TestEveryStepWaitsForWhatIsMissingShortlyAfterAPush(t *testing.T) {
+	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) {
+		return missing{}, nil
+	}}
+	must.Do(t, d.notePush("a"))
+	for name, do := range map[string]func() error{
+		"say":   func() error { return d.Say(t.Context(), cruise.SayIn{Phase: "a"}) },
+		"check": func() error { _, err := d.Check(t.Context(), cruise.CheckIn{Phase: "a"}); return err },
+		"merge": func() error { _, err := d.Merge(t.Context(), cruise.MergeIn{Phase: "a"}); return err },
+		"base":  func() error { _, err := d.Base(t.Context(), cruise.BaseIn{Phase: "a"}); return err },
+		"ready": func() error { return d.Ready(t.Context(), cruise.ReadyIn{Phase: "a"}) },
+		"answer": func() error {
+			return d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", Answers: []cruise.Reply{{}}})
+		},
+		"hands": func() error { _, err := d.Hands(t.Context(), cruise.HandsIn{Phase: "a"}); return err },
+	} {
+		if _, ok := errors.AsType[*cruise.Temporary](do()); !ok {
+			t.Errorf("%s asks: %v", name, do())
+		}
+	}
+}
+
 // Guards against a clock that was set back, until which nobody looks any more.
 func TestAClockThatIsSetBackStopsNoLooking(t *testing.T) {
 	now := time.Unix(100_000, 0)

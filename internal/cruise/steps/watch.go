@@ -24,6 +24,9 @@ type Watcher struct {
 type watched struct {
 	mu     sync.Mutex
 	phases map[int]*watchedPhase // by pull request
+	tips   map[string]tip        // of the branches that requests go into
+
+	checking checking
 }
 
 type watchedPhase struct {

@@ -33,13 +33,19 @@ type Forge interface {
 	Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error)
 	Poll(context.Context, []forge.Watched) ([]forge.News, error)
 	Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
+	Update(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
 	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
 	Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error)
 	Resolve(ctx context.Context, number int, comment string) error
+	Threads(ctx context.Context, number int) (forge.Threads, error)
 	Push(context.Context, forge.Push) error
 	Access(ctx context.Context, login string) (forge.Access, error)
 	MergeBase(ctx context.Context, number int) (commit string, err error)
 	Contains(ctx context.Context, number int, commit string) (bool, error)
+	Pushers(ctx context.Context, number int, branch, from, to string) ([]forge.Pusher, error)
+	Ready(ctx context.Context, number int) error
+	Checks(ctx context.Context, numbers []int) (map[int]forge.Checked, error)
+	Fetch(ctx context.Context, dir, branch string) (commit string, err error)
 	Limits() []forge.Limit
 }
 
@@ -77,8 +83,13 @@ type Server struct {
 	Reader func(t *testing.T, r forge.Remote, who string)
 	// Retarget has a request go into another branch.
 	Retarget func(t *testing.T, r forge.Remote, number int, base string)
+	// Strict has a branch take only requests that contain it.
+	Strict func(t *testing.T, r forge.Remote, branch string)
 	// Dismiss takes back a review, as somebody who may.
 	Dismiss func(t *testing.T, r forge.Remote, number int, review string)
+	// Report reports a check on a commit, and Require has the branch main require some.
+	Report  func(t *testing.T, r forge.Remote, commit, name string, state forge.CheckState, summary string)
+	Require func(t *testing.T, r forge.Remote, names []string)
 	// SaysLimits is set where the forge tells how much is left.
 	SaysLimits bool
 	// SaysAccess is set where the forge tells everyone who may write what others may do.
@@ -185,13 +196,15 @@ func (p *place) commit(branch, message string, files map[string]string) string {
 }
 
 // push pushes as a person would, with force where it is needed.
-func (p *place) push(branch string) {
+func (p *place) push(branch string) { p.pushAs(Ada, branch) }
+
+func (p *place) pushAs(who, branch string) {
 	p.Helper()
-	p.git("push", "-q", "--force", p.address(), branch)
+	p.git("push", "-q", "--force", p.address(who), branch)
 }
 
-func (p *place) address() string {
-	return fmt.Sprintf("http://%s:%s@%s/%s/%s.git", Ada, p.server.Token(Ada), p.remote.Host, p.remote.Owner, p.remote.Name)
+func (p *place) address(who string) string {
+	return fmt.Sprintf("http://%s:%s@%s/%s/%s.git", who, p.server.Token(who), p.remote.Host, p.remote.Owner, p.remote.Name)
 }
 
 func (p *place) as(who, reviewer string) Forge {
@@ -238,6 +251,20 @@ func (p *place) post(f Forge, number int, words string) forge.Posted {
 	return v
 }
 
+// keepsCurrent changes a comment of ours, which stays ours and one.
+func keepsCurrent(p *place) {
+	f := p.as(Ada, "")
+	pull := p.open(f, "topic")
+	for _, words := range []string{"first", "first", "second"} {
+		_, err := f.Update(p.Context(), pull.Number, forge.Post{Key: "kept", Body: words})
+		p.must(err)
+	}
+	said := p.said(f, pull.Number, "").Comments
+	if len(said) != 1 || words(said[0]) != "second" {
+		p.Errorf("said %+v", said)
+	}
+}
+
 // said reads all that was said. The markers of others, who are made to speak by the same code as we, are left out.
 func (p *place) said(f Forge, number int, since forge.Mark) forge.Stream {
 	p.Helper()
@@ -250,7 +277,7 @@ func (p *place) said(f Forge, number int, since forge.Mark) forge.Stream {
 }
 
 func words(c forge.Comment) string {
-	return regexp.MustCompile(`\n*\[hidden: cco:[0-9a-f]{32}\]$`).ReplaceAllString(c.Body, "")
+	return regexp.MustCompile(`\n*\[hidden: cco:[0-9a-f]{32}(\.[0-9a-f]{64})?\]$`).ReplaceAllString(c.Body, "")
 }
 
 // bodies are the words of comments, for comparing.
@@ -271,14 +298,19 @@ func Run(t *testing.T, s Server) {
 		{"OpensOnePullRequestForABranch", opensOne},
 		{"OpensAnewForANameThatWasUsedBefore", opensAnew},
 		{"ReadsStateAndMerges", readsState},
+		{"ReadsChecksAndWhatIsRequired", readsChecks},
 		{"ReadsOneOrderedStream", readsStream},
 		{"HandsOutEditsAgainAndTellsOfDeletions", handsOutEdits},
 		{"KnowsItsOwnWordsAndNoCopies", knowsOwn},
+		{"KnowsTheWordsOfItsUsersOtherPrograms", knowsOthers},
+		{"AnswersManyWithOneReading", answersMany},
+		{"AnswersWhereALineIsNow", answersMoved},
 		{"SaysAThingOnce", saysOnce},
 		{"FindsWhatItSaidBeforeACrash", findsAfterCrash},
 		{"MovesLinesOutsideTheDiffIntoTheBody", movesLines},
 		{"ApprovesWithASecondIdentityAlone", approves},
 		{"RepliesAndResolves", replies},
+		{"KeepsOneCommentCurrent", keepsCurrent},
 		{"PushesWithALeaseAndNeverByForce", pushes},
 		{"PollsEveryRequestOfARepository", polls},
 		{"PollsWithMarksThatWereNotItsLast", pollsOldMarks},
@@ -292,6 +324,10 @@ func Run(t *testing.T, s Server) {
 		{"NoticesAnotherBase", noticesBase},
 		{"JudgesTheCommitThatWasReviewed", judgesCommit},
 		{"SaysThatALineCommentWasDeleted", saysDeleted},
+		{"SaysWhoPushed", saysWhoPushed},
+		{"MarksADraftAsReady", marksReady},
+		{"FetchesABranch", fetches},
+		{"SaysWhyItCanNotMerge", saysWhyItCanNotMerge},
 		{"SaysWhatToDo", saysWhatToDo},
 		{"SurvivesFaultsOfWrites", survivesWrites},
 		{"SurvivesFaultsOfReads", survivesReads},

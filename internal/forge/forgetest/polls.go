@@ -105,7 +105,7 @@ func polls(p *place) {
 	w.poll()
 	w.poll()
 	w.expect(two.Number, "review", "on a line", "quick one", "quick two", "more on it")
-	p.must(ada.Merge(p.Context(), one.Number, p.settled(ada, one.Number).Head.Commit))
+	p.must(ada.Merge(p.Context(), one.Number, p.settled(ada, one.Number, forge.MergeClean).Head.Commit))
 	w.poll()
 	w.poll()
 	if w.pulls[one.Number].State != forge.Merged {

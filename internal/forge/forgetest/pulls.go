@@ -68,7 +68,7 @@ func opensOne(p *place) {
 func opensAnew(p *place) {
 	f := p.as(Ada, "")
 	old := p.open(f, "topic")
-	p.must(f.Merge(p.Context(), old.Number, p.settled(f, old.Number).Head.Commit))
+	p.must(f.Merge(p.Context(), old.Number, p.settled(f, old.Number, forge.MergeClean).Head.Commit))
 	head := p.commit("topic", "the name again", map[string]string{"again.txt": "x\n"})
 	p.push("topic")
 	n := forge.NewPull{Key: "phase 2", Head: "topic", Base: "main", Title: "Anew", Body: "words"}
@@ -79,7 +79,7 @@ func opensAnew(p *place) {
 		p.Fatalf("opened %v %+v, the old one is %d", existed, made, old.Number)
 	}
 	// Ours is found again by the record, also by a process that comes after a crash and a merge.
-	p.must(f.Merge(p.Context(), made.Number, p.settled(f, made.Number).Head.Commit))
+	p.must(f.Merge(p.Context(), made.Number, p.settled(f, made.Number, forge.MergeClean).Head.Commit))
 	again, existed, err := p.as(Ada, "").Open(p.Context(), n)
 	p.must(err)
 	if !existed || again.Number != made.Number || again.State != forge.Merged {
@@ -89,15 +89,16 @@ func opensAnew(p *place) {
 
 func readsState(p *place) {
 	f := p.as(Ada, "")
-	pull := p.open(f, "topic")
+	const topic = "feat/topic"
+	pull := p.open(f, topic)
 	r, err := f.Repository(p.Context())
 	p.must(err)
 	if r.DefaultBranch != "main" || !r.CanPush || r.Name != p.remote.Name {
 		p.Errorf("repository %+v", r)
 	}
-	now := p.settled(f, pull.Number)
+	now := p.settled(f, pull.Number, forge.MergeClean)
 	if now.Mergeable != forge.MergeClean || now.Checks.State != forge.ChecksNone ||
-		now.Head.Commit != p.git("rev-parse", "topic") {
+		now.Head.Commit != p.git("rev-parse", topic) {
 		p.Errorf("open request: %+v", now)
 	}
 	err = f.Merge(p.Context(), pull.Number, strings.Repeat("1", 40))
@@ -109,21 +110,21 @@ func readsState(p *place) {
 	if now, err = f.Pull(p.Context(), pull.Number); err != nil || now.State != forge.Merged {
 		p.Errorf("merged request: %+v %v", now, err)
 	}
-	err = f.DeleteBranch(p.Context(), "topic", strings.Repeat("1", 40))
+	err = f.DeleteBranch(p.Context(), topic, strings.Repeat("1", 40))
 	if _, moved := errors.AsType[*forge.ConflictError](err); !moved {
 		p.Errorf("deleting a branch that is elsewhere gives %v", err)
 	}
-	if at, err := f.Branch(p.Context(), "topic"); err != nil || at != now.Head.Commit {
+	if at, err := f.Branch(p.Context(), topic); err != nil || at != now.Head.Commit {
 		p.Errorf("the branch is at %q %v", at, err)
 	}
-	p.must(f.DeleteBranch(p.Context(), "topic", now.Head.Commit))
-	for _, none := range []string{"topic", "top"} {
+	p.must(f.DeleteBranch(p.Context(), topic, now.Head.Commit))
+	for _, none := range []string{topic, "top", "feat"} {
 		if at, err := f.Branch(p.Context(), none); err != nil || at != "" {
 			p.Errorf("a branch %s that there isn't is at %q %v", none, at, err)
 		}
 	}
-	p.must(f.DeleteBranch(p.Context(), "topic", now.Head.Commit)) // it is gone: nothing to do
-	found, err := f.Find(p.Context(), "topic")
+	p.must(f.DeleteBranch(p.Context(), topic, now.Head.Commit)) // it is gone: nothing to do
+	found, err := f.Find(p.Context(), topic)
 	if err != nil || found.State != forge.Merged {
 		p.Errorf("after the merge the branch's request is %+v %v", found, err)
 	}
@@ -132,27 +133,26 @@ func readsState(p *place) {
 	p.git("reset", "-q", "--hard")
 	p.commit("two", "conflict", map[string]string{"code.txt": "all new\n"})
 	p.push("two")
-	p.must(f.Merge(p.Context(), one.Number, p.settled(f, one.Number).Head.Commit))
-	if now := p.settled(f, two.Number); now.Mergeable != forge.MergeConflict {
+	p.must(f.Merge(p.Context(), one.Number, p.settled(f, one.Number, forge.MergeClean).Head.Commit))
+	if now := p.settled(f, two.Number, forge.MergeConflict); now.Mergeable != forge.MergeConflict {
 		p.Errorf("a request in conflict is %q", now.Mergeable)
 	}
 }
 
-// settled waits until the forge has worked out whether a request can be merged.
-func (p *place) settled(f Forge, number int) forge.Pull {
+// settled waits until the forge has worked out whether a request can be merged, and says what is wanted: Gitea calls a
+// request that it has not looked at one in conflict.
+func (p *place) settled(f Forge, number int, want forge.Mergeable) (pull forge.Pull) {
 	p.Helper()
-	var last forge.Pull
 	for range 100 {
-		pull, err := f.Pull(p.Context(), number)
+		var err error
+		pull, err = f.Pull(p.Context(), number)
 		p.must(err)
-		if pull.Mergeable != forge.MergeUnknown && pull.Mergeable == last.Mergeable &&
-			pull.Head.Commit == p.git("rev-parse", pull.Head.Name) {
+		if pull.Mergeable == want && pull.Head.Commit == p.git("rev-parse", pull.Head.Name) {
 			return pull
 		}
-		last = pull
 		p.must(p.clock.Sleep(p.Context(), 4e9))
 	}
-	return last
+	return pull
 }
 
 func pushes(p *place) {
@@ -193,7 +193,7 @@ func pushes(p *place) {
 	if _, ok := errors.AsType[*git.RewriteError](err); !ok {
 		p.Errorf("going back gives %v", err)
 	}
-	if got := strings.Fields(p.git("ls-remote", p.address(), "refs/heads/topic"))[0]; got != second {
+	if got := strings.Fields(p.git("ls-remote", p.address(Ada), "refs/heads/topic"))[0]; got != second {
 		p.Errorf("the branch is at %s", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {

@@ -79,7 +79,7 @@ func knowsVerdicts(p *place) {
 	p.stands(ada, pull.Number, "after a request for changes", "rob changes_requested")
 	ids := map[string]string{}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
-		ids[c.Body] = c.ID
+		ids[words(c)] = c.ID
 	}
 	p.must(ada.Resolve(p.Context(), pull.Number, ids["one"]))
 	p.must(rob.Resolve(p.Context(), pull.Number, ids["two"]))
@@ -92,7 +92,7 @@ func knowsVerdicts(p *place) {
 		p.Errorf("after a new request for changes: %q", got)
 	}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
-		if c.Body == "three" {
+		if words(c) == "three" {
 			p.must(rob.Resolve(p.Context(), pull.Number, c.ID))
 		}
 	}
@@ -150,7 +150,7 @@ func judgesCommit(p *place) {
 		p.Errorf("it has a commit that was not pushed: %v %v", has, err)
 	}
 	p.push("topic")
-	p.settled(both, pull.Number)
+	p.settled(both, pull.Number, forge.MergeClean)
 	for _, commit := range []string{old, next} {
 		if has, err := both.Contains(p.Context(), pull.Number, commit); err != nil || !has {
 			p.Errorf("it lacks %s: %v", commit, err)

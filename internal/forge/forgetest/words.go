@@ -128,6 +128,42 @@ func knowsOwn(p *place) {
 	}
 }
 
+// knowsOthers guards against two programs of one user that take each other's words for a person's.
+func knowsOthers(p *place) {
+	key := forge.NewKey()
+	here, there, stranger := &forge.Memory{Key: key}, &forge.Memory{Key: key}, &forge.Memory{Key: forge.NewKey()}
+	first := p.connect(As{Who: Ada, Journal: there})
+	pull := p.open(first, "topic")
+	said, err := first.Comment(p.Context(), pull.Number, forge.Post{Key: "a", Body: "from there"})
+	p.must(err)
+	_, err = first.Review(p.Context(), pull.Number, forge.Review{Key: "b", Verdict: forge.Comments, Body: "a review",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "a line"}}})
+	p.must(err)
+	_, err = p.connect(As{Who: Ada, Journal: stranger}).Comment(p.Context(), pull.Number, forge.Post{Key: "a",
+		Body: "with another key"})
+	p.must(err)
+	rec, _, err := there.ByID(p.Context(), p.remote.String(), said.ID)
+	p.must(err)
+	rec.Seal = there.Seal(rec)
+	marked := rec.Mark("")
+	p.raw(Ada, pull.Number, "quoted by a person "+marked)
+	p.raw(Eve, pull.Number, "copied by a stranger "+marked)
+	for range 2 { // also when it was read before
+		s, err := p.connect(As{Who: Ada, Journal: here}).Said(p.Context(), pull.Number, "")
+		p.must(err)
+		own := map[string]bool{"from there": true, "a review": true, "a line": true}
+		for _, c := range s.Comments {
+			if c.Own != own[c.Body] || c.Foreign != strings.HasPrefix(c.Body, "with another key") {
+				p.Errorf("own %v, foreign %v: %q of %s", c.Own, c.Foreign, c.Body, c.Author)
+			}
+			delete(own, c.Body)
+		}
+		if len(own) > 0 {
+			p.Errorf("not found: %v", own)
+		}
+	}
+}
+
 // raw comments with exactly these words, without the adapters.
 func (p *place) raw(who string, number int, words string) {
 	p.Helper()
@@ -307,6 +343,77 @@ func replies(p *place) {
 	}
 }
 
+// answersMany guards against answers that read everything again for each of them.
+func answersMany(p *place) {
+	const many = 12
+	ada, rob := p.as(Ada, ""), p.as(Rob, "")
+	pull := p.open(ada, "topic")
+	review := forge.Review{Key: "r", Verdict: forge.Comments, Body: "look"}
+	for n := range many {
+		review.Lines = append(review.Lines, forge.LineComment{Path: "code.txt", Line: 8 + n%9, Body: fmt.Sprint("w", n)})
+	}
+	_, err := rob.Review(p.Context(), pull.Number, review)
+	p.must(err)
+	said := p.said(ada, pull.Number, "").Comments
+	before := len(p.proxy.Requests())
+	t, err := ada.Threads(p.Context(), pull.Number)
+	p.must(err)
+	reading := len(p.proxy.Requests()) - before
+	answered := 0
+	for _, c := range said {
+		if c.Kind != forge.OnLine {
+			continue
+		}
+		answered++
+		_, err := t.Reply(p.Context(), c.ID, forge.Post{Key: "to " + c.ID, Body: "done " + c.Body})
+		p.must(err)
+		p.must(t.Resolve(p.Context(), c.ID))
+	}
+	// A write for each answer and each thread, and what a forge is asked once.
+	if writes := len(p.proxy.Requests()) - before - reading; reading > 10 || writes > 2*many+5 || answered != many {
+		p.Errorf("%d answers cost %d requests to read and %d to write", answered, reading, writes)
+	}
+	own, open := 0, 0
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		if strings.HasPrefix(c.Body, "done w") && c.Own {
+			own++
+		}
+		if c.Kind == forge.OnLine && c.State != forge.ThreadResolved {
+			open++
+		}
+	}
+	if own != many || open != 0 {
+		p.Errorf("%d answers are there, and %d lines are not resolved", own, open)
+	}
+}
+
+// answersMoved guards against an answer that stands at another line than what it answers.
+func answersMoved(p *place) {
+	ada, rob := p.as(Ada, ""), p.as(Rob, "")
+	pull := p.open(ada, "topic")
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: 12, Body: "here"}}})
+	p.must(err)
+	p.commit("topic", "more above", map[string]string{"code.txt": lines(1, 9) + "one\ntwo\nthree\n" + lines(10, 10) +
+		"new a\nnew b\nnew c\n" + lines(11, 30)})
+	p.push("topic")
+	p.settled(ada, pull.Number, forge.MergeClean)
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		if c.Kind == forge.OnLine {
+			posted, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
+			if p.must(err); strings.Contains(posted.Fallback, "below") {
+				p.Errorf("it was %s", posted.Fallback)
+			}
+		}
+	}
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		// In the thread itself, or at the line where that is now.
+		if c.Body == "done" && (c.Kind != forge.OnLine || c.Thread == c.ID && c.Line != 15) {
+			p.Errorf("the answer: %+v", c)
+		}
+	}
+}
+
 func outdates(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
@@ -321,7 +428,7 @@ func outdates(p *place) {
 	p.git("branch", "-qD", "topic")
 	p.commit("topic", "rewritten", map[string]string{"code.txt": lines(1, 10) + "new a\nother b\n" + lines(11, 30)})
 	p.push("topic")
-	p.settled(ada, pull.Number)
+	p.settled(ada, pull.Number, forge.MergeClean)
 	var after forge.Stream
 	for range 30 { // a forge may take a moment to look at what was pushed
 		if after = p.said(ada, pull.Number, ""); !slices.ContainsFunc(after.Comments,

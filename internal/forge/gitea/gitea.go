@@ -111,6 +111,8 @@ func refusal(status int, message string) forge.Refusal {
 	switch {
 	case status == http.StatusConflict:
 		return forge.RefusedExists
+	case status == http.StatusMethodNotAllowed && strings.Contains(message, "behind the base branch"):
+		return forge.RefusedBehind
 	case status == http.StatusMethodNotAllowed && strings.Contains(message, "try again"):
 		return forge.RefusedUnsettled
 	}

@@ -165,22 +165,14 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	if err != nil {
 		return p, err
 	}
-	s, _, err := c.GetCombinedStatus(f.remote.Owner, f.remote.Name, p.Head.Commit)
-	if err != nil {
-		return p, fmt.Errorf("read checks: %w", err)
-	}
-	var all []forge.Check
-	for _, st := range s.Statuses {
-		all = append(all, forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State),
-			URL: st.TargetURL})
-	}
+	all, err := f.reportedOn(c, p.Head.Commit)
 	p.Checks = forge.Summarise(all)
-	return p, nil
+	return p, err
 }
 
 func checkState(s sdk.StatusState) forge.CheckState {
 	switch s {
-	case sdk.StatusSuccess, sdk.StatusWarning:
+	case sdk.StatusSuccess, sdk.StatusWarning, "skipped":
 		return forge.ChecksPassed
 	case sdk.StatusPending:
 		return forge.ChecksPending
@@ -242,7 +234,7 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 			sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
 		early := forge.RefusedAs(err, forge.RefusedUnsettled)
-		if !unclear && !early || unclear && try >= 4 || try >= mergeTries {
+		if !unclear && !early || try >= mergeTries {
 			return err
 		}
 		if err := f.clock.Sleep(ctx, f.clock.Backoff(min(try+1, 4))); err != nil {
@@ -251,8 +243,9 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 	}
 }
 
-// mergeTries take some minutes: a busy Gitea needs time to find out whether a request can be merged.
-const mergeTries = 40
+// mergeTries take a few seconds: Gitea needs time to find out whether a request can be merged. No other write happens
+// meanwhile.
+const mergeTries = 4
 
 // Branch gives the commit of a branch, "" if there is none.
 func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
@@ -293,7 +286,7 @@ func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
 // Push pushes a branch as the author. The token goes to git in its environment and nowhere else.
 func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 	return git.Push(ctx, git.PushOptions{
-		Dir: p.Dir, URL: f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git",
+		Dir: p.Dir, URL: f.address(),
 		User: "oauth2", Password: f.author.identity.Token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
 	})
 }

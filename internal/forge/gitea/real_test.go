@@ -64,6 +64,13 @@ func server(g *giteatest.Server) forgetest.Server {
 				t.Fatal(err)
 			}
 		},
+		Strict: func(t *testing.T, r forge.Remote, branch string) {
+			t.Helper()
+			if _, _, err := g.As(t, owner).CreateBranchProtection(r.Owner, r.Name, sdk.CreateBranchProtectionOption{
+				BranchName: branch, RuleName: branch, EnablePush: true, BlockOnOutdatedBranch: true}); err != nil {
+				t.Fatal(err)
+			}
+		},
 		Dismiss: func(t *testing.T, r forge.Remote, number int, review string) {
 			t.Helper()
 			_, n, err := forge.ParseID(review)
@@ -72,6 +79,22 @@ func server(g *giteatest.Server) forgetest.Server {
 					sdk.DismissPullReviewOptions{Message: "no"})
 			}
 			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		Report: func(t *testing.T, r forge.Remote, commit, name string, state forge.CheckState, summary string) {
+			t.Helper()
+			word := map[forge.CheckState]sdk.StatusState{forge.ChecksPassed: sdk.StatusSuccess,
+				forge.ChecksFailed: sdk.StatusFailure, forge.ChecksPending: sdk.StatusPending}[state]
+			if _, _, err := g.As(t, owner).CreateStatus(r.Owner, r.Name, commit,
+				sdk.CreateStatusOption{State: word, Context: name, Description: summary}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Require: func(t *testing.T, r forge.Remote, names []string) {
+			t.Helper()
+			if _, _, err := g.As(t, owner).CreateBranchProtection(r.Owner, r.Name, sdk.CreateBranchProtectionOption{
+				RuleName: "main", EnableStatusCheck: true, StatusCheckContexts: names}); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -40,14 +40,26 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 
 // everything reads comments, reviews and their lines.
 func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
+	all, _, err := f.read(ctx, number)
+	return all, err
+}
+
+// read reads everything, and gives the reviews as Gitea has them too.
+func (f *Forge) read(ctx context.Context, number int) ([]spoken, []*sdk.PullReview, error) {
 	all, err := f.issueComments(ctx, number)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	reviews, err := f.reviews(ctx, f.author, number)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	all, err = f.withReviews(ctx, number, all, reviews)
+	return all, reviews, err
+}
+
+func (f *Forge) withReviews(ctx context.Context, number int, all []spoken, reviews []*sdk.PullReview) ([]spoken,
+	error) {
 	var lines []spoken
 	var commits []string
 	for _, r := range reviews {
@@ -189,11 +201,14 @@ func (f *Forge) outdate(ctx context.Context, number int, lines []spoken, commits
 		return err
 	}
 	for i, c := range lines {
+		run := linesOf(c.hunk, c.old)
 		now, there := diff.Line(c.Path, c.Line, c.old)
-		if there && now == lastLine(c.hunk, c.old) {
+		if there && len(run) > 0 && now == run[len(run)-1] {
 			continue
 		}
-		lines[i].Line = 0
+		if lines[i].Line, there = diff.Find(c.Path, run, c.old); there {
+			continue // Gitea leaves the old number at a line that has moved
+		}
 		if c.State == forge.ThreadOpen {
 			lines[i].State = forge.ThreadOutdated
 		}
@@ -201,19 +216,18 @@ func (f *Forge) outdate(ctx context.Context, number int, lines []spoken, commits
 	return nil
 }
 
-// lastLine is the line that a hunk ends with, which is the one that was commented on.
-func lastLine(hunk string, old bool) string {
-	lines := strings.Split(strings.TrimRight(hunk, "\n"), "\n")
+// linesOf gives the lines of one side of a hunk. The last is the one that was commented on.
+func linesOf(hunk string, old bool) (lines []string) {
 	other := "-"
 	if old {
 		other = "+"
 	}
-	for i := len(lines) - 1; i > 0; i-- {
-		if !strings.HasPrefix(lines[i], other) && !strings.HasPrefix(lines[i], `\`) && lines[i] != "" {
-			return lines[i][1:]
+	for i, line := range strings.Split(strings.TrimRight(hunk, "\n"), "\n") {
+		if i > 0 && line != "" && !strings.HasPrefix(line, other) && !strings.HasPrefix(line, `\`) {
+			lines = append(lines, line[1:])
 		}
 	}
-	return ""
+	return lines
 }
 
 func (f *Forge) diff(ctx context.Context, number int) (forge.Diff, error) {
@@ -234,6 +248,7 @@ func (f *Forge) complete(ctx context.Context, all []spoken) ([]forge.Comment, er
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(all, func(a, b spoken) int { return forge.Order(a.Comment, b.Comment) })
 	plain := make([]forge.Comment, 0, len(all))
 	for _, c := range all {
 		if c.Association, err = f.associationOf(ctx, c.Author); err != nil {
@@ -244,7 +259,6 @@ func (f *Forge) complete(ctx context.Context, all []spoken) ([]forge.Comment, er
 		}
 		plain = append(plain, c.Comment)
 	}
-	forge.Sort(plain)
 	return plain, nil
 }
 

@@ -66,38 +66,97 @@ func (f *Forge) comment(ctx context.Context, number int, p forge.Post) (forge.Po
 	return posted, nil
 }
 
+// Update comments on a pull request, or gives the comment that was made under the same key these words.
+func (f *Forge) Update(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	posted, err := f.comment(ctx, number, p)
+	if err != nil {
+		return posted, err
+	}
+	_, id, err := forge.ParseID(posted.ID)
+	if err != nil {
+		return posted, err
+	}
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return posted, err
+	}
+	now, _, err := c.GetIssueComment(f.remote.Owner, f.remote.Name, id)
+	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+		return posted, nil // somebody did not want it
+	}
+	if err == nil {
+		if body := forge.Reword(now.Body, p.Body); body != now.Body {
+			_, _, err = c.EditIssueComment(f.remote.Owner, f.remote.Name, id, sdk.EditIssueCommentOption{Body: body})
+		}
+	}
+	if err != nil {
+		return posted, fmt.Errorf("change a comment on pull request %d: %w", number, err)
+	}
+	return posted, nil
+}
+
 // Reply answers in the thread of a line comment. If the server has no replies, it posts a review of one comment on the
-// same line, which Gitea shows in the same conversation; if the line is gone, a comment with a link.
+// line where that is now, which Gitea shows as a conversation there; if the line is gone, a comment with a link.
 func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error) {
 	kind, _, err := forge.ParseID(to)
 	if err != nil {
 		return forge.Posted{}, err
 	}
-	f.writing.Lock()
-	defer f.writing.Unlock()
 	if kind != forge.OnLine {
-		posted, err := f.comment(ctx, number, p)
+		posted, err := f.Comment(ctx, number, p)
 		posted.Fallback = "said below the request: " + to + " has no thread"
 		return posted, err
 	}
-	all, err := f.everything(ctx, number)
+	t, err := f.Threads(ctx, number)
 	if err != nil {
 		return forge.Posted{}, err
 	}
-	i := slices.IndexFunc(all, func(c spoken) bool { return c.ID == to })
+	return t.Reply(ctx, to, p)
+}
+
+// threads are the threads of a request as they were read.
+type threads struct {
+	f       *Forge
+	number  int
+	all     []spoken
+	reviews []*sdk.PullReview // nil if they must be read again
+	done    map[string]bool   // threads that were resolved since, by their ids
+}
+
+// Threads reads the threads of a request.
+func (f *Forge) Threads(ctx context.Context, number int) (forge.Threads, error) {
+	all, reviews, err := f.read(ctx, number)
+	return &threads{f: f, number: number, all: all, reviews: reviews, done: map[string]bool{}}, err
+}
+
+func (t *threads) find(comment string) (spoken, error) {
+	i := slices.IndexFunc(t.all, func(c spoken) bool { return c.ID == comment && c.Kind == forge.OnLine })
 	if i < 0 {
-		return forge.Posted{}, &forge.NotFoundError{What: to + " on pull request " + fmt.Sprint(number)}
+		return spoken{}, &forge.NotFoundError{What: comment + " on pull request " + fmt.Sprint(t.number)}
 	}
-	posted, err := f.postOnce(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
-		func(forge.Record) ([]spoken, error) { return f.everything(ctx, number) },
+	return t.all[i], nil
+}
+
+// Reply answers in the thread of a line comment.
+func (t *threads) Reply(ctx context.Context, to string, p forge.Post) (forge.Posted, error) {
+	t.f.writing.Lock()
+	defer t.f.writing.Unlock()
+	c, err := t.find(to)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	posted, err := t.f.postOnce(ctx, t.f.author, forge.Record{Key: p.Key, Number: t.number, Kind: forge.OnLine},
+		func(forge.Record) ([]spoken, error) { return t.f.everything(ctx, t.number) },
 		func(r forge.Record) (forge.Posted, error) {
-			if all[i].Line == 0 {
-				return f.replyBelow(ctx, number, all[i], r, p.Body)
+			if c.Line == 0 {
+				return t.f.replyBelow(ctx, t.number, c, r, p.Body)
 			}
-			return f.replyOnce(ctx, number, all[i], r.Mark(p.Body))
+			return t.reply(ctx, c, r.Mark(p.Body))
 		})
 	if err != nil {
-		return posted, fmt.Errorf("reply to %s on pull request %d: %w", to, number, err)
+		return posted, fmt.Errorf("reply to %s on pull request %d: %w", to, t.number, err)
 	}
 	return posted, nil
 }
@@ -119,7 +178,8 @@ func (f *Forge) replyBelow(ctx context.Context, number int, to spoken, r forge.R
 		Fallback: "said below the request: the line of " + to.ID + " is no longer in the diff"}, nil
 }
 
-func (f *Forge) replyOnce(ctx context.Context, number int, to spoken, words string) (forge.Posted, error) {
+func (t *threads) reply(ctx context.Context, to spoken, words string) (forge.Posted, error) {
+	f := t.f
 	c, err := f.author.at(ctx)
 	if err != nil {
 		return forge.Posted{}, err
@@ -129,7 +189,7 @@ func (f *Forge) replyOnce(ctx context.Context, number int, to spoken, words stri
 		if err != nil {
 			return forge.Posted{}, err
 		}
-		v, _, err := c.CreatePullReviewCommentReply(f.remote.Owner, f.remote.Name, int64(number), id,
+		v, _, err := c.CreatePullReviewCommentReply(f.remote.Owner, f.remote.Name, int64(t.number), id,
 			sdk.CreatePullReviewCommentReplyOptions{Body: words})
 		if err == nil {
 			return forge.Posted{ID: forge.ID(forge.OnLine, v.ID), URL: v.HTMLURL}, nil
@@ -139,38 +199,38 @@ func (f *Forge) replyOnce(ctx context.Context, number int, to spoken, words stri
 		}
 		f.noReplies = true // up to and with 1.26
 	}
-	if err := f.dropPending(ctx, f.author, number); err != nil {
+	if err := f.dropPending(ctx, f.author, t.number, t.reviews); err != nil {
 		return forge.Posted{}, err
 	}
 	line := sdk.CreatePullReviewComment{Path: to.Path, Body: words, NewLineNum: int64(to.Line)}
 	if to.old {
 		line.NewLineNum, line.OldLineNum = 0, int64(to.Line)
 	}
-	r, _, err := c.CreatePullReview(f.remote.Owner, f.remote.Name, int64(number),
+	t.reviews = nil // if it fails, it may leave something
+	r, _, err := c.CreatePullReview(f.remote.Owner, f.remote.Name, int64(t.number),
 		sdk.CreatePullReviewOptions{State: sdk.ReviewStateComment, Comments: []sdk.CreatePullReviewComment{line}})
 	if err != nil {
 		return forge.Posted{}, err
 	}
-	lines, err := f.lines(ctx, f.author, number, r.ID)
-	if err != nil {
-		return forge.Posted{}, err
-	}
-	if len(lines) == 0 {
+	if r.CodeCommentsCount == 0 {
 		return forge.Posted{}, &forge.ConflictError{What: fmt.Sprintf("the reply to %s isn't there", to.ID)}
 	}
-	return forge.Posted{ID: lines[0].ID, URL: lines[0].URL,
+	t.reviews = []*sdk.PullReview{}
+	return forge.Posted{ID: forge.ID(forge.InReview, r.ID), URL: r.HTMLURL,
 		Fallback: "a review of one comment on the same line: this Gitea knows no replies"}, nil
 }
 
-// dropPending removes what an interrupted review has left: Gitea would submit it with the next.
-func (f *Forge) dropPending(ctx context.Context, a *account, number int) error {
+// dropPending removes what an interrupted review has left: Gitea would submit it with the next. It reads the reviews if
+// they are not known.
+func (f *Forge) dropPending(ctx context.Context, a *account, number int, all []*sdk.PullReview) error {
 	me, err := f.me(ctx, a)
 	if err != nil {
 		return err
 	}
-	all, err := f.reviews(ctx, a, number)
-	if err != nil {
-		return err
+	if all == nil {
+		if all, err = f.reviews(ctx, a, number); err != nil {
+			return err
+		}
 	}
 	c, err := a.at(wire.AsRead(ctx))
 	if err != nil {
@@ -257,7 +317,7 @@ func (f *Forge) submitted(ctx context.Context, number int) ([]spoken, error) {
 
 func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, state sdk.ReviewStateType, r forge.Review,
 	head string) (forge.Posted, error) {
-	if err := f.dropPending(ctx, f.reviewer, number); err != nil {
+	if err := f.dropPending(ctx, f.reviewer, number, nil); err != nil {
 		return forge.Posted{}, err
 	}
 	c, err := f.reviewer.at(ctx)
@@ -281,29 +341,32 @@ func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, st
 
 // Resolve resolves the conversation of a line comment, if it is not resolved.
 func (f *Forge) Resolve(ctx context.Context, number int, comment string) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	all, err := f.everything(ctx, number)
+	t, err := f.Threads(ctx, number)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(c spoken) bool { return c.ID == comment && c.Kind == forge.OnLine })
-	if i < 0 {
-		return &forge.NotFoundError{What: comment + " on pull request " + fmt.Sprint(number)}
+	return t.Resolve(ctx, comment)
+}
+
+// Resolve resolves the conversation of a line comment, if it is not resolved.
+func (t *threads) Resolve(ctx context.Context, comment string) error {
+	t.f.writing.Lock()
+	defer t.f.writing.Unlock()
+	first, err := t.find(comment)
+	if err != nil || first.State == forge.ThreadResolved || t.done[first.Thread] {
+		return err
 	}
-	if all[i].State == forge.ThreadResolved {
-		return nil
-	}
-	_, id, err := forge.ParseID(all[i].Thread)
+	_, id, err := forge.ParseID(first.Thread)
 	if err != nil {
 		return err
 	}
-	c, err := f.author.at(wire.AsRead(ctx))
+	c, err := t.f.author.at(wire.AsRead(ctx))
 	if err != nil {
 		return err
 	}
-	if _, err := c.ResolvePullReviewComment(f.remote.Owner, f.remote.Name, id); err != nil {
+	if _, err := c.ResolvePullReviewComment(t.f.remote.Owner, t.f.remote.Name, id); err != nil {
 		return fmt.Errorf("resolve %s: %w", comment, err)
 	}
+	t.done[first.Thread] = true
 	return nil
 }

@@ -44,6 +44,8 @@ type Forge struct {
 	poll    pollState
 
 	access wire.Memo[forge.Access]
+	nodes  wire.Memo[string]   // ids of pull requests for GraphQL, by number
+	rules  wire.Memo[[]string] // checks that a branch's rulesets require
 }
 
 // account is one identity with its clients.
@@ -64,6 +66,8 @@ func New(o Options) (*Forge, error) {
 	}
 	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock}
 	f.access.For, f.access.Clock = forge.AccessFor, o.Clock
+	f.nodes.For, f.nodes.Clock = 24*time.Hour, o.Clock
+	f.rules.For, f.rules.Clock = forge.RulesFor, o.Clock
 	var err error
 	if f.author, err = newAccount(o, o.Author); err != nil {
 		return nil, err

@@ -71,6 +71,7 @@ func server(s *githubfake.Server) forgetest.Server {
 			send(t, s.URL(), http.MethodPatch, r, forgetest.Acme, fmt.Sprintf("pulls/%d", number),
 				fmt.Sprintf(`{"base":%q}`, base))
 		},
+		Strict: func(_ *testing.T, r forge.Remote, branch string) { s.SetStrict(r.Owner, r.Name, branch) },
 		Dismiss: func(t *testing.T, r forge.Remote, number int, review string) {
 			t.Helper()
 			_, n, err := forge.ParseID(review)
@@ -80,7 +81,22 @@ func server(s *githubfake.Server) forgetest.Server {
 			send(t, s.URL(), http.MethodPut, r, forgetest.Acme, fmt.Sprintf("pulls/%d/reviews/%d/dismissals", number, n),
 				`{"message":"no"}`)
 		},
-		Hook: func(_ *testing.T, r forge.Remote, url, key string) { s.AddHook(r.Owner, r.Name, url, key) },
+		Report: func(_ *testing.T, r forge.Remote, commit, name string, state forge.CheckState, summary string) {
+			if strings.Contains(name, "/") { // one of the older statuses
+				word := map[forge.CheckState]string{forge.ChecksPassed: "success", forge.ChecksFailed: "failure",
+					forge.ChecksPending: "pending"}[state]
+				s.SetStatus(r.Owner, r.Name, commit, name, word, summary)
+				return
+			}
+			status, conclusion := "completed", map[forge.CheckState]string{forge.ChecksPassed: "success",
+				forge.ChecksFailed: "failure"}[state]
+			if state == forge.ChecksPending {
+				status = "in_progress"
+			}
+			s.SetCheck(r.Owner, r.Name, commit, name, status, conclusion, summary)
+		},
+		Require: func(_ *testing.T, r forge.Remote, names []string) { s.Require(r.Owner, r.Name, names[:1], names[1:]) },
+		Hook:    func(_ *testing.T, r forge.Remote, url, key string) { s.AddHook(r.Owner, r.Name, url, key) },
 	}
 }
 

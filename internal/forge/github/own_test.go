@@ -307,3 +307,42 @@ func TestTokensAreFoundAsGhFindsThem(t *testing.T) {
 		})
 	}
 }
+
+// Guards against a job that runs twice because a step was repeated, and against a token that goes where a log is.
+func TestAJobIsRunAgainOnceAndItsLogIsRead(t *testing.T) {
+	s := start(t)
+	at, work := topic(t, s, "jobs")
+	runs := 0
+	head := work.Git("rev-parse", "topic")
+	s.SetRunner("acme", "jobs", []string{"unit"}, func(_ context.Context, _, sha, _ string, attempt int) (bool, string) {
+		if sha == head {
+			runs++
+		}
+		return attempt > 1, strings.Repeat("x\n", 100_000) + "2026-11-16T08:00:00Z --- FAIL: TestA\n"
+	})
+	f := connect(t, at, forgetest.Ada, nil)
+	n := open(t, f).Number
+	check := func() forge.Check {
+		t.Helper()
+		got := must.Get(f.Checks(t.Context(), []int{n}))(t)[n]
+		if len(got.All) != 1 || got.Head != head {
+			t.Fatalf("%+v", got)
+		}
+		return got.All[0]
+	}
+	was := check()
+	if was.State != forge.ChecksFailed || was.Job == 0 {
+		t.Fatalf("%+v", was)
+	}
+	attempt := must.Get(f.Attempt(t.Context(), was.Job))(t)
+	log := must.Get(f.JobLog(t.Context(), was.Job))(t)
+	if attempt != 1 || !strings.HasSuffix(strings.TrimSpace(log), "--- FAIL: TestA") || len(log) > 2*forge.MaxLogEnd {
+		t.Errorf("attempt %d, a log of %d bytes: %.100q", attempt, len(log), log)
+	}
+	for range 2 {
+		must.Do(t, f.Rerun(t.Context(), was.Job, attempt))
+	}
+	if is := check(); is.State != forge.ChecksPassed || runs != 2 {
+		t.Errorf("%+v after %d runs", is, runs)
+	}
+}

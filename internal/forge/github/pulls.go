@@ -115,6 +115,9 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 			p.Mergeable = forge.MergeClean
 		}
 	}
+	if p.Behind = r.GetMergeableState() == "behind"; p.Behind {
+		p.Mergeable = forge.MergeUnknown // until it contains its base
+	}
 	p.Checks, err = f.checks(ctx, p.Head.Commit)
 	return p, err
 }
@@ -160,6 +163,8 @@ func checkState(status, conclusion string) forge.CheckState {
 	switch conclusion {
 	case "success", "neutral", "skipped":
 		return forge.ChecksPassed
+	case "action_required":
+		return forge.ChecksAction
 	}
 	return forge.ChecksFailed
 }
@@ -168,7 +173,7 @@ func statusState(s string) forge.CheckState {
 	switch s {
 	case "success":
 		return forge.ChecksPassed
-	case "pending":
+	case "pending", "expected":
 		return forge.ChecksPending
 	}
 	return forge.ChecksFailed
@@ -263,7 +268,7 @@ func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 		return err
 	}
 	return git.Push(ctx, git.PushOptions{
-		Dir: p.Dir, URL: f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git",
+		Dir: p.Dir, URL: f.address(),
 		User: "x-access-token", Password: token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
 	})
 }

@@ -3,6 +3,7 @@ package github
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,6 +56,7 @@ func (f *Forge) complete(ctx context.Context, t talk, all []spoken) ([]forge.Com
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(all, func(a, b spoken) int { return forge.Order(a.Comment, b.Comment) })
 	plain := make([]forge.Comment, 0, len(all))
 	for _, c := range all {
 		if th, ok := t.threads[c.Thread]; ok {
@@ -70,7 +72,6 @@ func (f *Forge) complete(ctx context.Context, t talk, all []spoken) ([]forge.Com
 		}
 		plain = append(plain, c.Comment)
 	}
-	forge.Sort(plain)
 	return plain, nil
 }
 

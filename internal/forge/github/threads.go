@@ -3,7 +3,6 @@ package github
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -200,29 +199,4 @@ func (a *account) graphError(err error) error {
 		return limit
 	}
 	return &forge.RejectedError{What: "GraphQL", Status: 200, Message: forge.Name(err.Error(), 600)}
-}
-
-// findThread finds the thread of a line comment.
-func (f *Forge) findThread(ctx context.Context, number int, comment string) (thread, error) {
-	_, n, err := forge.ParseID(comment)
-	if err != nil {
-		return thread{}, err
-	}
-	c, _, err := f.author.rest.PullRequests.GetComment(ctx, f.remote.Owner, f.remote.Name, n)
-	if err != nil {
-		return thread{}, err
-	}
-	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
-	if err != nil {
-		return thread{}, err
-	}
-	talks, err := f.talks(ctx, []string{p.GetNodeID()})
-	if err != nil {
-		return thread{}, err
-	}
-	th, ok := talks[number].threads[onLine(c).Thread]
-	if !ok {
-		return thread{}, &forge.NotFoundError{What: fmt.Sprintf("thread of %s on pull request %d", comment, number)}
-	}
-	return th, nil
 }

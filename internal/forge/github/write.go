@@ -55,6 +55,32 @@ func (f *Forge) Comment(ctx context.Context, number int, p forge.Post) (forge.Po
 	return posted, nil
 }
 
+// Update comments on a pull request, or gives the comment that was made under the same key these words.
+func (f *Forge) Update(ctx context.Context, number int, p forge.Post) (forge.Posted, error) {
+	posted, err := f.Comment(ctx, number, p)
+	if err != nil {
+		return posted, err
+	}
+	_, id, err := forge.ParseID(posted.ID)
+	if err != nil {
+		return posted, err
+	}
+	c, _, err := f.author.rest.Issues.GetComment(ctx, f.remote.Owner, f.remote.Name, id)
+	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
+		return posted, nil // somebody did not want it
+	}
+	if err == nil {
+		if body := forge.Reword(c.GetBody(), p.Body); body != c.GetBody() {
+			_, _, err = f.author.rest.Issues.UpdateComment(ctx, f.remote.Owner, f.remote.Name, id,
+				gh.IssueCommentRequest{Body: body})
+		}
+	}
+	if err != nil {
+		return posted, fmt.Errorf("change a comment on pull request %d: %w", number, err)
+	}
+	return posted, nil
+}
+
 // Reply answers in the thread of a line comment. Without a thread it is a comment that names what it answers.
 func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error) {
 	kind, id, err := forge.ParseID(to)
@@ -66,18 +92,60 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 		posted.Fallback = "said below the request: " + to + " has no thread"
 		return posted, err
 	}
-	posted, err := f.postOnce(ctx, f.author, forge.Record{Key: p.Key, Number: number, Kind: forge.OnLine},
-		func(forge.Record) ([]spoken, error) { return f.lineComments(ctx, number) },
+	c, _, err := f.author.rest.PullRequests.GetComment(ctx, f.remote.Owner, f.remote.Name, id)
+	if err != nil {
+		return forge.Posted{}, fmt.Errorf("reply to %s on pull request %d: %w", to, number, err)
+	}
+	return (&threads{f: f, number: number, lines: []spoken{onLine(c)}}).Reply(ctx, to, p)
+}
+
+// threads are the threads of a request as they were read.
+type threads struct {
+	f      *Forge
+	number int
+	lines  []spoken
+	talk   talk
+	done   map[string]bool // threads that were resolved since, by their nodes
+}
+
+// Threads reads the threads of a request.
+func (f *Forge) Threads(ctx context.Context, number int) (forge.Threads, error) {
+	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	if err != nil {
+		return nil, fmt.Errorf("read pull request %d: %w", number, err)
+	}
+	talks, err := f.talks(ctx, []string{p.GetNodeID()})
+	if err != nil {
+		return nil, fmt.Errorf("read threads of pull request %d: %w", number, err)
+	}
+	lines, err := f.lineComments(ctx, number)
+	return &threads{f: f, number: number, lines: lines, talk: talks[number], done: map[string]bool{}}, err
+}
+
+func (t *threads) find(comment string) (spoken, error) {
+	i := slices.IndexFunc(t.lines, func(c spoken) bool { return c.ID == comment })
+	if i < 0 {
+		return spoken{}, &forge.NotFoundError{What: fmt.Sprintf("%s on pull request %d", comment, t.number)}
+	}
+	return t.lines[i], nil
+}
+
+// Reply answers in the thread of a line comment.
+func (t *threads) Reply(ctx context.Context, to string, p forge.Post) (forge.Posted, error) {
+	f := t.f
+	c, err := t.find(to)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	_, first, err := forge.ParseID(c.Thread) // GitHub takes replies only to the first comment of a thread
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	posted, err := f.postOnce(ctx, f.author, forge.Record{Key: p.Key, Number: t.number, Kind: forge.OnLine},
+		func(forge.Record) ([]spoken, error) { return f.lineComments(ctx, t.number) },
 		func(r forge.Record) (forge.Posted, error) {
-			root, _, err := f.author.rest.PullRequests.GetComment(ctx, f.remote.Owner, f.remote.Name, id)
-			if err != nil {
-				return forge.Posted{}, err
-			}
-			if first := root.GetInReplyTo(); first != 0 {
-				id = first // GitHub takes replies only to the first comment of a thread
-			}
 			req, err := f.author.rest.NewRequest(ctx, http.MethodPost, fmt.Sprintf("repos/%s/%s/pulls/%d/comments/%d/replies",
-				f.remote.Owner, f.remote.Name, number, id),
+				f.remote.Owner, f.remote.Name, t.number, first),
 				map[string]string{"body": r.Mark(p.Body)})
 			if err != nil {
 				return forge.Posted{}, err
@@ -87,7 +155,7 @@ func (f *Forge) Reply(ctx context.Context, number int, to string, p forge.Post) 
 			return forge.Posted{ID: forge.ID(forge.OnLine, c.GetID()), URL: c.GetHTMLURL()}, err
 		})
 	if err != nil {
-		return posted, fmt.Errorf("reply to %s on pull request %d: %w", to, number, err)
+		return posted, fmt.Errorf("reply to %s on pull request %d: %w", to, t.number, err)
 	}
 	return posted, nil
 }
@@ -203,19 +271,36 @@ func (f *Forge) restReviews(ctx context.Context, number int) ([]spoken, error) {
 
 // Resolve resolves the thread of a line comment, if it is not resolved.
 func (f *Forge) Resolve(ctx context.Context, number int, comment string) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	th, err := f.findThread(ctx, number, comment)
-	if err != nil || th.resolved {
+	t, err := f.Threads(ctx, number)
+	if err != nil {
 		return err
+	}
+	return t.Resolve(ctx, comment)
+}
+
+// Resolve resolves the thread of a line comment, if it is not resolved.
+func (t *threads) Resolve(ctx context.Context, comment string) error {
+	t.f.writing.Lock()
+	defer t.f.writing.Unlock()
+	c, err := t.find(comment)
+	if err != nil {
+		return err
+	}
+	th, ok := t.talk.threads[c.Thread]
+	if !ok {
+		return &forge.NotFoundError{What: fmt.Sprintf("thread of %s on pull request %d", comment, t.number)}
+	}
+	if th.resolved || t.done[th.node] {
+		return nil
 	}
 	var m struct {
 		ResolveReviewThread struct {
 			Thread struct{ IsResolved bool }
 		} `graphql:"resolveReviewThread(input: $input)"`
 	}
-	if err := f.author.mutate(ctx, &m, githubv4.ResolveReviewThreadInput{ThreadID: th.node}); err != nil {
+	if err := t.f.author.mutate(ctx, &m, githubv4.ResolveReviewThreadInput{ThreadID: th.node}); err != nil {
 		return fmt.Errorf("resolve %s: %w", comment, err)
 	}
+	t.done[th.node] = true
 	return nil
 }

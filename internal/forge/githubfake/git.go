@@ -1,6 +1,7 @@
 package githubfake
 
 import (
+	"context"
 	"net/http"
 	"net/http/cgi" // git's own backend is a CGI program
 	"strings"
@@ -29,6 +30,10 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	case write && (who.readOnly || !rp.canWrite(who.login)):
 		http.Error(w, "Permission denied", http.StatusForbidden)
 		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/git-receive-pack") {
+		before := rp.heads(r.Context())
+		defer s.recordPush(context.WithoutCancel(r.Context()), rp, who.login, before)
 	}
 	r.Header.Del("Authorization")
 	r.URL.Path = "/" + strings.TrimSuffix(parts[1], ".git") + ".git/" + parts[2]

@@ -52,7 +52,8 @@ func (s *Server) graphql(c *call) answer {
 			return refuse("Resource not accessible by personal access token")
 		}
 		root = node{"Mutation", object{
-			"resolveReviewThread": resolver(func(args map[string]any) any { return s.resolveThread(c, args) }),
+			"markPullRequestReadyForReview": resolver(func(args map[string]any) any { return s.markReady(c, args) }),
+			"resolveReviewThread":           resolver(func(args map[string]any) any { return s.resolveThread(c, args) }),
 		}}
 	}
 	return answer{200, object{"data": s.project(op.SelectionSet, root, vars)}}
@@ -154,6 +155,11 @@ func (s *Server) pullNode(c *call, id string) any {
 	return node{"PullRequest", object{
 		"id": id, "number": p.number, "reviews": connection("PullRequestReviewConnection", reviews),
 		"reviewThreads": connection("PullRequestReviewThreadConnection", threads),
+		"baseRefName":   p.base, "baseRef": s.baseNode(c, p.base),
+		"commits": resolver(func(map[string]any) any {
+			return node{"PullRequestCommitConnection", object{
+				"nodes": []any{node{"PullRequestCommit", object{"commit": s.commitNode(c, p.headSHA)}}}}}
+		}),
 	}}
 }
 

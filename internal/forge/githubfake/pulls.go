@@ -154,6 +154,9 @@ func (s *Server) getPull(c *call) answer {
 		o["mergeable"] = c.repo.mergeTree(c.ctx, c.repo.ref(p.base), p.headSHA) != ""
 	}
 	o["mergeable_state"], o["comments"], o["review_comments"] = "unknown", len(p.comments), len(p.lines)
+	if c.repo.behind(c.ctx, p) {
+		o["mergeable_state"] = "behind"
+	}
 	return answer{200, o}
 }
 
@@ -272,6 +275,9 @@ func (s *Server) mergePull(c *call) answer {
 	if p.closed {
 		return fail(405, "Pull Request is not mergeable")
 	}
+	if c.repo.behind(c.ctx, p) {
+		return fail(405, "Head branch is out of date: review and try the merge again.")
+	}
 	sha, err := c.repo.merge(c.ctx, p)
 	if err != nil {
 		return fail(405, "Pull Request is not mergeable")
@@ -295,36 +301,6 @@ func (s *Server) listFiles(c *call) answer {
 		}
 		return show
 	})
-}
-
-// SetCheck puts a check run on a commit: status is queued, in_progress or completed.
-func (s *Server) SetCheck(owner, name, sha, check, status, conclusion string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	o := object{"name": check, "status": status, "conclusion": nil, "head_sha": sha}
-	if conclusion != "" {
-		o["conclusion"] = conclusion
-	}
-	r.checks[sha] = append(slices.DeleteFunc(r.checks[sha], func(o object) bool { return o["name"] == check }), o)
-}
-
-func (s *Server) listCheckRuns(c *call) answer {
-	runs := []any{}
-	for i, o := range c.repo.checks[c.params["ref"]] {
-		run := object{"id": i + 1, "node_id": "CR", "external_id": "", "url": c.base, "html_url": c.base,
-			"details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{}}
-		for k, v := range o {
-			run[k] = v
-		}
-		runs = append(runs, run)
-	}
-	return answer{200, object{"total_count": len(runs), "check_runs": runs}}
-}
-
-func (s *Server) getStatus(c *call) answer {
-	return answer{200, object{"state": "pending", "statuses": []any{}, "sha": c.params["ref"], "total_count": 0,
-		"repository": s.repoObject(c), "commit_url": c.base, "url": c.base}}
 }
 
 func (s *Server) getRef(c *call) answer {

@@ -138,6 +138,13 @@ func (s *Server) AddUser(login, secret string) {
 	s.tokens[secret] = token{login: login}
 }
 
+// Revoke takes a token back.
+func (s *Server) Revoke(secret string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tokens, secret)
+}
+
 // AddReader makes a token that may only read.
 func (s *Server) AddReader(login, secret string) {
 	s.mu.Lock()
@@ -159,7 +166,8 @@ func (s *Server) AddRepo(ctx context.Context, owner, name string, writers ...str
 		return err
 	}
 	r := &repo{owner: owner, name: name, dir: dir, writers: writers, checks: map[string][]object{},
-		diffs: map[string]forge.Diff{}, patches: map[string][]object{}, lists: map[string]listed{}}
+		statuses: map[string][]object{},
+		diffs:    map[string]forge.Diff{}, patches: map[string][]object{}, lists: map[string]listed{}}
 	if _, err := r.git(ctx, "init", "-q", "--bare", "-b", "main"); err != nil {
 		return err
 	}
@@ -208,6 +216,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(path, "/api/v3/"), path == "/api/graphql":
 		s.api(w, r)
+	case strings.HasPrefix(path, "/joblogs/"):
+		s.serveLog(w, r)
 	default:
 		s.serveGit(w, r)
 	}

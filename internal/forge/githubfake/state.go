@@ -24,8 +24,16 @@ type repo struct {
 	members     []string
 	pulls       []*pull // in order of their numbers
 	checks      map[string][]object
+	statuses    map[string][]object
+	required    []string // by the protection of its branches
+	ruled       []string // by a ruleset
+	pipeline    []string // jobs of its own runner
+	runner      Runner
+	jobs        []*job
 	diffs       map[string]forge.Diff
 	patches     map[string][]object
+	activities  []activity
+	strict      string // a branch that takes only requests which contain it
 	hooks       []hook
 	version     int               // goes up with every change
 	lists       map[string]listed // answers to long lists, which most polls find unchanged

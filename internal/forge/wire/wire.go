@@ -95,7 +95,7 @@ func (t *Transport) Client() *http.Client {
 	t.Timeout, t.MaxWait = cmp.Or(t.Timeout, 30*time.Second), cmp.Or(t.MaxWait, 2*time.Minute)
 	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != t.Host || len(via) > 3 || r.URL.Scheme != via[0].URL.Scheme {
-			return fmt.Errorf("%s sends us to %s, which is another place: not followed", via[0].URL.Host, r.URL.Host)
+			return fmt.Errorf("%s redirects to %s, which is not followed", via[0].URL.Host, r.URL.Host)
 		}
 		return nil
 	}}

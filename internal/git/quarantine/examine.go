@@ -15,8 +15,7 @@ import (
 
 // Report is the result of an examination that refused nothing.
 type Report struct {
-	Commits  int       `json:"commits"`
-	Warnings []Warning `json:"warnings,omitempty"`
+	Commits int `json:"commits"`
 }
 
 // Examine walks every commit since the base, not only the last, and refuses new entries that could harm the user. An
@@ -29,20 +28,24 @@ func (q *Repo) Examine(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("examine: %w", q.packError(err))
 	}
-	cat, err := q.host.CatFile(ctx)
-	if err != nil {
-		return Report{}, fmt.Errorf("examine: %w", err)
-	}
-	defer cat.Close()
-	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{},
-		complaints: q.complaints(),
-		trees:      trees{cat: cat, oidBytes: q.repo.OIDLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
-	report, err := x.run(commits)
-	if err != nil {
+	if err := q.examine(ctx, commits, q.complaints()); err != nil {
 		return Report{}, fmt.Errorf("examine: %w", q.packError(err))
 	}
 	q.examined = true
-	return report, nil
+	return Report{Commits: len(commits)}, nil
+}
+
+// examine walks commits, of which git had something to say about some objects.
+func (q *Repo) examine(ctx context.Context, commits []commitInfo, complaints map[string]string) error {
+	cat, err := q.host.CatFile(ctx)
+	if err != nil {
+		return err
+	}
+	defer cat.Close()
+	x := &examiner{ctx: ctx, q: q, cat: cat, roots: map[string]string{}, modules: map[string]bool{},
+		complaints: complaints,
+		trees:      trees{cat: cat, oidBytes: q.repo.OIDLen() / 2, limit: max(q.limits.ObjectBytes, 1<<30)}}
+	return x.run(commits)
 }
 
 // Fork is where the unpacked commits left the history of the base, "" if they have nothing in common with it.
@@ -52,6 +55,16 @@ func (q *Repo) Fork(ctx context.Context) string {
 		return "" // git's way to say that there is none
 	}
 	return at
+}
+
+// Related says whether the base has history in common with what the user has checked out.
+func (q *Repo) Related(ctx context.Context) bool {
+	head, err := q.repo.Host().Line(ctx, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+	if err != nil || q.repo.CheckOID(head) != nil {
+		return false
+	}
+	_, err = q.host.Line(ctx, "merge-base", q.found.Base, head)
+	return err == nil
 }
 
 // commitInfo is a new commit.
@@ -120,29 +133,25 @@ type examiner struct {
 // ahead is how many commits are read at a time.
 const ahead = 64
 
-func (x *examiner) run(commits []commitInfo) (Report, error) {
+func (x *examiner) run(commits []commitInfo) error {
 	var err error
 	if x.base, err = x.rootOf(x.q.found.Base); err != nil {
-		return Report{}, err
+		return err
 	}
 	for i, c := range commits {
 		if i%ahead == 0 {
 			if err := x.readAhead(commits[i:min(i+ahead, len(commits))]); err != nil {
-				return Report{}, err
+				return err
 			}
 		}
 		if err := x.commit(c); err != nil {
 			if no, ok := errors.AsType[*RefusedError](err); ok && no.Commit == "" {
 				no.Commit = c.oid
 			}
-			return Report{}, err
+			return err
 		}
 	}
-	if err := x.explained(); err != nil {
-		return Report{}, err
-	}
-	warnings, err := x.warnings()
-	return Report{Commits: len(commits), Warnings: warnings}, err
+	return x.explained()
 }
 
 // readAhead reads what some commits change in their first parents.
@@ -277,7 +286,7 @@ func (x *examiner) explained() error {
 		oids = append(oids, oid)
 	}
 	return x.q.repo.Host().Kinds(x.ctx, oids, func(o git.Object) error {
-		if o.Kind == "missing" || x.q.adopted {
+		if o.Kind == "missing" {
 			return refuse(RuleObject, "git found a fault: %s", safetext.Line(x.complaints[o.OID]))
 		}
 		return nil

@@ -170,7 +170,4 @@ func (m *mined) exercise(h *handOff, bundle, tip string) {
 	}
 	_, err = repo.CreateBranch(t.Context(), "new", tip)
 	check(err)
-	dir := filepath.Join(t.TempDir(), "w")
-	check(repo.AddWorktree(t.Context(), dir, "w", h.base))
-	check(repo.RemoveWorktree(t.Context(), dir, false))
 }

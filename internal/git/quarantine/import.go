@@ -49,6 +49,22 @@ func (q *Repo) Import(ctx context.Context, id string) (Imported, error) {
 	return res, nil
 }
 
+// Only leaves out everything but what was kept by one name: a branch's, or "stash/0". It comes after Unpack.
+func (q *Repo) Only(name string) (Found, error) {
+	if q.examined {
+		return Found{}, errors.New("choose a ref: examined already")
+	}
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "heads/")
+	var kept []git.NamedRef
+	for _, k := range q.found.Kept {
+		if k.Name == name || k.Name == "heads/"+name {
+			kept = append(kept, k)
+		}
+	}
+	q.found = Found{Base: q.found.Base, Tip: q.found.Base, Kept: kept}
+	return q.found, nil
+}
+
 // ImportBelow moves the objects into the user's repository, and writes refs below prefix: head, uncommitted, and what
 // was kept by its own names; all or none. It refuses unless Examine has passed, and loses nothing that was there.
 func (q *Repo) ImportBelow(ctx context.Context, prefix string) (refs, kept []string, err error) {
@@ -86,7 +102,7 @@ func (q *Repo) ImportBelow(ctx context.Context, prefix string) (refs, kept []str
 // refers to it before the refs are written.
 func (q *Repo) movePack() (done func(), err error) {
 	if q.pack == "" {
-		return func() {}, nil // adopted: the objects are there
+		return func() {}, nil // nothing was unpacked
 	}
 	from, to := filepath.Join(q.Dir, "objects", "pack"), filepath.Join(q.repo.CommonDir, "objects", "pack")
 	if err := os.MkdirAll(to, 0o777); err != nil {

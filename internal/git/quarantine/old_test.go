@@ -1,7 +1,6 @@
 package quarantine_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,38 +126,6 @@ func TestOldOddityIsNoLicence(t *testing.T) {
 			h := h.in(t)
 			h.refused(h.commitWith(c.entry), c.rule)
 		})
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	user := gittest.New(t)
-	user.Commit("first", "README", "hello\n", "run.sh", "x\n", ".github/workflows/old.yml", "x\n",
-		"tools/hooks/pre-commit", "x\n")
-	user.Git("config", "core.hooksPath", "tools/hooks")
-	h := send(t, user)
-	for _, f := range []string{".github/workflows/ci.yml", ".gitlab-ci.yml", "Jenkinsfile", ".husky/pre-push", "CLAUDE.md",
-		"sub/AGENTS.md",
-		".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".cco.toml", ".gitattributes", ".envrc",
-		"tools/hooks/pre-commit", "plain"} {
-		h.box.Write(f, "new\n")
-	}
-	h.box.Git("rm", "-q", ".github/workflows/old.yml")
-	must.Do(t, os.Chmod(h.box.Path("run.sh"), 0o755))
-	_, rep := h.taken(h.publish(h.box.Commit("much")))
-	var got []string
-	for _, w := range rep.Warnings {
-		got = append(got, w.Kind+" "+w.Path)
-	}
-	slices.Sort(got)
-	want := []string{
-		"agent .cco.toml", "agent .claude/settings.json", "agent .mcp.json", "agent CLAUDE.md", "agent sub/AGENTS.md",
-		"attributes .gitattributes",
-		"ci .github/workflows/ci.yml", "ci .github/workflows/old.yml", "ci .gitlab-ci.yml", "ci Jenkinsfile",
-		"editor .vscode/tasks.json", "environment .envrc", "executable run.sh",
-		"hook .husky/pre-push", "hook tools/hooks/pre-commit",
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
 	}
 }
 

@@ -47,7 +47,6 @@ type Repo struct {
 	commits  map[string]bool // in the pack
 	tolerate []string        // what git's own checks said about objects, where it may be about old ones
 	used     bool
-	adopted  bool // everything was in the user's repository before, so that excuses nothing
 	examined bool
 }
 
@@ -129,6 +128,9 @@ func (q *Repo) Preview() *git.Repo {
 	return q.repo.Through(q.repo.Host().With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + dir))
 }
 
+// Inside is the quarantine itself, for a look at what came.
+func (q *Repo) Inside() *git.Repo { return q.repo.Through(q.host) }
+
 // Close removes the quarantine directory.
 func (q *Repo) Close() error { return os.RemoveAll(q.Dir) }
 
@@ -137,7 +139,7 @@ func (q *Repo) Summary(ctx context.Context) (git.Summary, error) {
 	if q.found.Base == "" {
 		return git.Summary{}, fmt.Errorf("sum up: nothing was unpacked")
 	}
-	return q.repo.Through(q.host).Summary(ctx, q.found.Base, q.found.Tip)
+	return q.Inside().Summary(ctx, q.found.Base, q.found.Tip)
 }
 
 // Diff writes the patch from the base to the tip.
@@ -145,5 +147,5 @@ func (q *Repo) Diff(ctx context.Context, w io.Writer, style git.DiffStyle) error
 	if q.found.Base == "" {
 		return fmt.Errorf("diff: nothing was unpacked")
 	}
-	return q.repo.Through(q.host).Diff(ctx, w, q.found.Base, q.found.Tip, style)
+	return q.Inside().Diff(ctx, w, q.found.Base, q.found.Tip, style)
 }

@@ -270,7 +270,7 @@ func (q *Repo) measure(ctx context.Context, tips []string) error {
 	}
 	// A thin pack is completed with objects that the user had before, and those may be of any size.
 	return q.repo.Host().Kinds(ctx, large, func(o git.Object) error {
-		if o.Kind == "missing" || q.adopted {
+		if o.Kind == "missing" {
 			no := refuse(RuleTooLarge, "object %s is larger than the limit (%d bytes, and %d for a commit)", git.Short(o.OID),
 				q.limits.ObjectBytes, maxCommitBytes)
 			no.Path = q.nameOf(ctx, tips, o.OID)
@@ -306,7 +306,7 @@ func (q *Repo) findTips(h header, base string) (Found, error) {
 	found := Found{Base: base, Tip: base}
 	for _, r := range h.refs {
 		if !q.commits[r.OID] && r.OID != base {
-			return Found{}, refuse(RuleRef, "%s is %s, which is no commit of the bundle", r.Name, git.Short(r.OID))
+			return Found{}, refuse(RuleRef, "%s is %s, which is not a commit of the bundle", r.Name, git.Short(r.OID))
 		}
 		switch kept, ok := keptName(r.Name); {
 		case r.Name == OutRef:

@@ -22,6 +22,8 @@ const (
 	Denial  = "denial"  // the hook refused a call
 	Canary  = "canary"  // the host repository changed
 	Dropped = "dropped" // more was reported than is written down
+
+	Accepted = "accepted" // a user took what the gate held up
 )
 
 // Entry is one line of the log.
@@ -30,6 +32,7 @@ type Entry struct {
 	Session string          `json:"session,omitempty"`
 	Kind    string          `json:"kind"`
 	Agent   string          `json:"agent,omitempty"`
+	Who     string          `json:"who,omitempty"`
 	Rule    string          `json:"rule,omitempty"`
 	Reason  string          `json:"reason,omitempty"`
 	Cwd     string          `json:"cwd,omitempty"`
@@ -58,7 +61,7 @@ func Open(data string, now func() time.Time) *Log {
 	return &Log{File: filepath.Join(data, FileName), Now: now}
 }
 
-// Add writes an entry, whole, whoever else is writing.
+// Add writes an entry whole, even while others write.
 func (l *Log) Add(e Entry) error {
 	if e.Time.IsZero() {
 		e.Time = l.Now()
@@ -136,7 +139,9 @@ func (l *Log) look(f *os.File) (full, moved bool, err error) {
 
 // clean makes an entry fit to be kept and shown, whatever an agent has put into it.
 func (e Entry) clean() Entry {
-	for _, s := range []*string{&e.Session, &e.Kind, &e.Agent, &e.Rule, &e.Reason, &e.Cwd, &e.Tool, &e.Part, &e.Path} {
+	for _, s := range []*string{
+		&e.Session, &e.Kind, &e.Agent, &e.Who, &e.Rule, &e.Reason, &e.Cwd, &e.Tool, &e.Part, &e.Path,
+	} {
 		*s = safetext.Cut(safetext.Text(*s), maxText)
 	}
 	if len(e.Input) > maxInput || !json.Valid(e.Input) {

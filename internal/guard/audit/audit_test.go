@@ -106,7 +106,7 @@ func serve(t *testing.T, l *Log) (socket string, stop func()) {
 	listener := must.Get(net.Listen("unix", socket))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- Receive(ctx, listener, l, "3f9c01aa") }()
+	go func() { done <- Receive(ctx, listener, l, "3f9c01aa", nil) }()
 	return socket, func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -23,9 +23,11 @@ const (
 	patience    = 5 * time.Second
 )
 
-// Receive writes down what the hooks of a session report on a socket, until ctx ends. It closes the listener.
-func Receive(ctx context.Context, listener net.Listener, log *Log, session string) error {
-	r := &receiver{log: log, session: session, tokens: burst, last: log.Now()}
+// Receive writes down what the hooks of a session report on a socket, until ctx ends. It closes the listener. Turn is
+// told that a turn of the agent has begun or ended.
+func Receive(ctx context.Context, listener net.Listener, log *Log, session string, turn func(conversation string,
+	ended bool)) error {
+	r := &receiver{log: log, session: session, tokens: burst, last: log.Now(), turn: turn}
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
 	slots := make(chan struct{}, connections)
@@ -57,6 +59,7 @@ func ignoreClosed(ctx context.Context, err error) error {
 type receiver struct {
 	log     *Log
 	session string
+	turn    func(session string, ended bool)
 
 	mu      sync.Mutex
 	tokens  float64
@@ -79,22 +82,45 @@ func (r *receiver) serve(conn net.Conn) {
 	if len(line) <= maxLine && json.Unmarshal(line, &sent) == nil {
 		e = sent
 	}
+	if e.Kind == turnKind {
+		r.takeTurn(e.Session, e.Part == "ended")
+		return
+	}
 	// Who reports, when and about what is not the sender's to say.
 	e.Kind, e.Session, e.Time = Denial, r.session, time.Time{}
 	r.take(e, len(line))
 }
 
-func (r *receiver) take(e Entry, size int) {
+// turnKind is the kind of a report about a turn, which is not written down.
+const turnKind = "turn"
+
+func (r *receiver) takeTurn(session string, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.spend() && r.turn != nil {
+		r.turn(session, ended)
+	}
+}
+
+// spend takes one of the tokens that bound how often a session reports.
+func (r *receiver) spend() bool {
 	now := r.log.Now()
 	r.tokens = min(burst, r.tokens+max(0, now.Sub(r.last).Seconds())*perSecond)
 	r.last = now
-	if r.tokens < 1 || r.written+size > maxSession {
+	if r.tokens < 1 {
+		return false
+	}
+	r.tokens--
+	return true
+}
+
+func (r *receiver) take(e Entry, size int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.written+size > maxSession || !r.spend() {
 		r.dropped++
 		return
 	}
-	r.tokens--
 	r.written += size
 	if r.log.Add(e) != nil {
 		r.dropped++ // said at the end, if the disk lets us

@@ -6,7 +6,6 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
@@ -26,11 +25,10 @@ func (s *Shell) runBuiltin(name string, argv []arg) bool {
 	case "source", ".":
 		s.sourceFile(argv)
 	case "exec":
-		s.execBuiltin(argv)
+		_, rest := word.Leading(args, "a", nil)
+		s.Exec(rest)
 	case "builtin":
-		if len(args) > 0 {
-			s.Exec(args)
-		}
+		s.Exec(args)
 	case "command":
 		s.commandBuiltin(argv)
 	case "alias":
@@ -42,8 +40,12 @@ func (s *Shell) runBuiltin(name string, argv []arg) bool {
 	case "set":
 		s.setBuiltin(args)
 	case "shift":
-		if len(s.Params) > 0 {
-			s.Params = s.Params[1:]
+		n, known := 1, true
+		if len(args) > 0 {
+			n, known = wholeNumber(args[0].Text)
+		}
+		if known && n >= 0 {
+			s.Params = s.Params[min(n, len(s.Params)):]
 		}
 	case ":", "true", "false", "exit", "return", "break", "continue", "shopt", "umask", "ulimit", "times",
 		"fg", "bg", "disown", "suspend", "dirs", "help", "caller", "logout", "compopt", "type":
@@ -80,14 +82,8 @@ func (s *Shell) runVariableBuiltin(name string, argv []arg) bool {
 		s.evaluated(word.Texts(args))
 	case "test", "[":
 		s.testArgs(args)
-	case "history", "fc", "jobs":
-		s.historyBuiltin(name, argv)
-	case "enable":
-		s.enable(argv)
 	case "hash":
 		s.hash(argv)
-	case "complete", "compgen", "bind":
-		s.completion(name, argv)
 	default:
 		return false
 	}
@@ -107,43 +103,18 @@ func (s *Shell) unset(args []arg) {
 	}
 }
 
-func (s *Shell) execBuiltin(argv []arg) {
-	args := argv[1:]
-	for len(args) > 0 {
-		v, ok := args[0].Literal()
-		if !ok || !strings.HasPrefix(v, "-") {
-			break
-		}
-		args = args[1:]
-		if v == "-a" && len(args) > 0 {
-			args = args[1:]
-		}
-	}
-	if len(args) > 0 {
-		s.Exec(args)
-	}
-}
-
 func (s *Shell) commandBuiltin(argv []arg) {
-	args := argv[1:]
-	for len(args) > 0 {
-		v, _ := args[0].Literal()
-		switch v {
-		case "-v", "-V":
-			s.Print(s.WhichOutput(args[1:]))
-			return
-		case "-p", "--":
-			args = args[1:]
-			continue
-		}
-		break
+	o, rest := word.Leading(argv[1:], "", nil)
+	if o.Has("-v", "-V") {
+		s.Print(s.WhichOutput(rest))
+		return
 	}
-	if len(args) > 0 {
-		if v, ok := args[0].Literal(); ok && v != "" { // functions and aliases are passed over
-			s.runNamed(v, args)
+	if len(rest) > 0 {
+		if v, ok := rest[0].Literal(); ok && v != "" { // functions and aliases are passed over
+			s.runNamed(v, rest)
 			return
 		}
-		s.Exec(args)
+		s.Exec(rest)
 	}
 }
 
@@ -190,19 +161,12 @@ func (s *Shell) setBuiltin(args []arg) {
 
 // read sets variables from the next line of input.
 func (s *Shell) read(args []arg) {
+	o := word.Parse(args, "adinNptu")
+	list := o.Has("-a")
 	var names []string
-	list := false
-	for i := 0; i < len(args); i++ {
-		v, ok := args[i].Literal()
-		if ok && strings.HasPrefix(v, "-") && len(v) > 1 {
-			list = list || strings.HasSuffix(v, "a")
-			if strings.ContainsAny(v[len(v)-1:], "dinNptu") {
-				i++
-			}
-			continue
-		}
-		s.evaluated([]text{args[i].Text})
-		if ok {
+	for _, a := range append(o.Values("-a"), o.Operands...) {
+		s.evaluated([]text{a.Text})
+		if v, ok := a.Literal(); ok {
 			names = append(names, v)
 		}
 	}
@@ -238,21 +202,15 @@ func (s *Shell) read(args []arg) {
 }
 
 func (s *Shell) mapfile(args []arg) {
+	o := word.Parse(args, "CdnOsuc")
+	for _, a := range o.Values("-C") {
+		s.RunText(a.Text, a, "mapfile")
+	}
 	name := "MAPFILE"
-	for i := 0; i < len(args); i++ {
-		v, ok := args[i].Literal()
-		switch {
-		case v == "-C" && i+1 < len(args):
-			s.RunText(args[i+1].Text, args[i+1], "mapfile")
-			i++
-		case strings.HasPrefix(v, "-") && strings.ContainsAny(v[len(v)-1:], "dnOsuc"):
-			i++
-		case strings.HasPrefix(v, "-"):
-		default:
-			s.evaluated([]text{args[i].Text})
-			if ok {
-				name = v
-			}
+	for _, a := range o.Operands {
+		s.evaluated([]text{a.Text})
+		if v, ok := a.Literal(); ok {
+			name = v
 		}
 	}
 	list := []text{word.Unknown(word.Dynamic)}
@@ -319,32 +277,6 @@ func (s *Shell) testArgs(args []arg) {
 	}
 }
 
-func (s *Shell) enable(argv []arg) {
-	for i, a := range argv {
-		if v, _ := a.Literal(); strings.HasPrefix(v, "-") && strings.Contains(v, "f") && i+1 < len(argv) {
-			s.CheckProgram(argv[i+1].Known(), argv[i+1])
-		}
-	}
-}
-
-// historyBuiltin runs the editor of fc and the command of jobs -x, and checks
-// the file that history writes.
-func (s *Shell) historyBuiltin(name string, argv []arg) {
-	for i, a := range argv[1:] {
-		prev, _ := argv[i].Literal()
-		switch {
-		case name == "fc" && prev == "-e":
-			s.Isolated(func() { s.RunText(a.Text, a, name) })
-		case name == "jobs" && prev == "-x":
-			s.Exec(argv[i+1:])
-			return
-		case name == "history" && (prev == "-w" || prev == "-a"):
-			s.Check(land.Redirect, a)
-		}
-	}
-	s.Print(word.Unknown(word.Dynamic))
-}
-
 // hash -p makes a name run any file.
 func (s *Shell) hash(argv []arg) {
 	for i, a := range argv {
@@ -353,20 +285,6 @@ func (s *Shell) hash(argv []arg) {
 				s.Aliases[argv[i+2].Known()] = v
 				s.CheckProgram(v, argv[i+1])
 			}
-		}
-	}
-}
-
-func (s *Shell) completion(name string, argv []arg) {
-	for i, a := range argv {
-		v, _ := a.Literal()
-		if i+1 < len(argv) && (v == "-C" && name != "bind" || v == "-x" && name == "bind" || v == "-W") {
-			at := argv[i+1]
-			if v == "-W" {
-				s.Document(at.Text)
-				continue
-			}
-			s.Isolated(func() { s.RunText(at.Text, at, name) })
 		}
 	}
 }

@@ -11,24 +11,13 @@ import (
 
 // cd changes directory; every place that it may lead to must be inside.
 func (s *Shell) cd(argv []arg) {
-	target, given, physical := arg{}, false, false
-	for i, a := range argv[1:] {
-		v, ok := a.Literal()
-		if ok && v == "--" {
-			if i+2 < len(argv) {
-				target, given = argv[i+2], true
-			}
-			break
-		}
-		if ok && len(v) > 1 && v[0] == '-' && strings.Trim(v[1:], "LPe@") == "" {
-			physical = physical || strings.Contains(v, "P")
-			continue
-		}
-		target, given = a, true
-		break
+	o, rest := word.Leading(argv[1:], "", nil)
+	var target arg
+	if len(rest) > 0 {
+		target = rest[0]
 	}
 	switch {
-	case !given:
+	case len(rest) == 0:
 		target = arg{Text: word.Lit(s.Home()), Start: argv[0].Start, End: argv[len(argv)-1].End}
 	case target.Is("-"):
 		s.back(target)
@@ -36,7 +25,7 @@ func (s *Shell) cd(argv []arg) {
 	case len(target.Text) == 0:
 		return // cd "" stays
 	}
-	s.MoveTo(target, physical)
+	s.MoveTo(target, o.Has("-P"))
 }
 
 // back goes where OLDPWD says, which a command may have set itself.
@@ -108,24 +97,16 @@ func (s *Shell) cdpath(target arg, from string) {
 }
 
 func (s *Shell) pushd(argv []arg) {
-	var target *arg
-	for i := range argv[1:] {
-		v, _ := argv[i+1].Literal()
-		if v == "-n" || v == "--" {
-			continue
-		}
-		target = &argv[i+1]
-		break
-	}
+	_, rest := word.Leading(argv[1:], "", nil)
 	top := s.Dirs
 	switch {
-	case target == nil || strings.HasPrefix(target.Prefix(), "+"):
+	case len(rest) == 0 || strings.HasPrefix(rest[0].Prefix(), "+"):
 		if n := len(s.stack); n > 0 {
 			s.Dirs = s.stack[n-1]
 			s.stack = append(s.stack[:n-1:n-1], top)
 		}
 	default:
-		s.MoveTo(*target, false)
+		s.MoveTo(rest[0], false)
 		s.stack = append(s.stack[:len(s.stack):len(s.stack)], top)
 	}
 }

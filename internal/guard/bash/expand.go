@@ -170,6 +170,9 @@ func (s *Shell) substitution(stmts []*syntax.Stmt) text {
 	var out text
 	s.Isolated(func() {
 		out = s.Capture(func() { s.stmts(stmts) })
+		if len(stmts) == 1 && stmts[0].Cmd == nil && len(stmts[0].Redirs) == 1 && stmts[0].Redirs[0].Op == syntax.RdrIn {
+			out = s.FileStream(arg{Text: s.textOf(stmts[0].Redirs[0].Word)}).Text // $(<file)
+		}
 	})
 	if n := len(out); n > 0 && out[n-1].Kind == word.Literal {
 		out[n-1].Text = strings.TrimRight(out[n-1].Text, "\n")
@@ -361,6 +364,21 @@ func (s *Shell) braces(w *syntax.Word) []*syntax.Word {
 	var out []*syntax.Word
 	for _, parts := range s.braceParts(copied.Parts) {
 		out = append(out, &syntax.Word{Parts: parts})
+	}
+	return out
+}
+
+// sequence lists {a..z}. Of numbers the ends do: those between lead nowhere else.
+func sequence(b *syntax.BraceExp) []string {
+	from, to := b.Elems[0].Lit(), b.Elems[1].Lit()
+	if len(from) != 1 || len(to) != 1 {
+		return []string{from, to}
+	}
+	var out []string
+	for c := range int(max(from[0], to[0])) + 1 {
+		if c >= int(min(from[0], to[0])) {
+			out = append(out, string([]byte{byte(c)}))
+		}
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func (s *Shell) param(pe *syntax.ParamExp, quoted bool) [][]piece {
 	alts := v.Alts
 	switch {
 	case pe.Length:
-		return asPieces(word.Unknown(word.Token), !quoted)
+		return asPieces(length(v), !quoted)
 	case pe.Names != 0:
 		return asPieces(word.Unknown(word.Token), !quoted)
 	case pe.Slice != nil:
@@ -39,10 +39,10 @@ func (s *Shell) param(pe *syntax.ParamExp, quoted bool) [][]piece {
 			if name := pe.Param.Value; pe.Index == nil && (name == "@" || name == "*") {
 				first = 1 // $0 comes before them
 			}
-			alts = sliceList(alts, pe.Slice, first)
+			alts = s.sliceList(alts, pe.Slice, first)
 			break
 		}
-		alts = mapTexts(alts, func(t text) text { return slice(t, pe.Slice) })
+		alts = mapTexts(alts, func(t text) text { return s.slice(t, pe.Slice) })
 	case pe.Repl != nil:
 		alts = s.replace(alts, pe.Repl)
 	case pe.Exp != nil:
@@ -138,7 +138,7 @@ func (s *Shell) element(name string, index syntax.ArithmExpr) looked {
 			return looked{Alts: v.Values(), list: true}
 		}
 	}
-	if n, fixed := number(index, 0); fixed && ok && v.isList && s.dialect == dialectBash {
+	if n, fixed := s.number(index, 0); fixed && ok && v.isList && s.dialect == dialectBash {
 		if n < 0 {
 			n += len(v.list)
 		}
@@ -217,7 +217,7 @@ func (s *Shell) special(name string) looked {
 		return dirs(s.Dirs)
 	case "OLDPWD":
 		if len(s.old) == 0 {
-			return is(word.Unknown(word.Dynamic)) // where an earlier call, or whoever started the agent, has been
+			return is(word.Unknown(word.Dynamic)) // where an earlier call, or the agent's starter, has been
 		}
 		return dirs(s.old)
 	case "DIRSTACK":
@@ -232,7 +232,9 @@ func (s *Shell) special(name string) looked {
 		return is(word.Lit("$PPID"))
 	case "IFS":
 		return is(word.Lit(" \t\n"))
-	case "?", "$", "!", "#", "-", "RANDOM", "SRANDOM", "UID", "EUID", "LINENO", "SECONDS", "BASHPID",
+	case "#":
+		return is(word.Lit(strconv.Itoa(len(s.Params))))
+	case "?", "$", "!", "-", "RANDOM", "SRANDOM", "UID", "EUID", "LINENO", "SECONDS", "BASHPID",
 		"EPOCHSECONDS", "EPOCHREALTIME", "HOSTNAME", "HOSTTYPE", "OSTYPE", "MACHTYPE", "USER", "LOGNAME",
 		"SHLVL", "COLUMNS", "LINES", "BASH_VERSION", "BASH_VERSINFO", "OPTIND", "BASH_SUBSHELL", "LANG", "TERM":
 		return is(word.Unknown(word.Token))

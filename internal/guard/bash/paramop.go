@@ -3,6 +3,7 @@ package bash
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -89,42 +90,75 @@ func recased(t text, op syntax.ParExpOperator) text {
 	return word.Lit(strings.ToLower(v[:1]) + v[1:])
 }
 
-func slice(t text, sl *syntax.Slice) text {
+// length is ${#x}.
+func length(v looked) text {
+	if v.list {
+		return word.Lit(strconv.Itoa(len(v.Alts)))
+	}
+	if len(v.Alts) == 1 {
+		if value, ok := v.Alts[0].Literal(); ok {
+			return word.Lit(strconv.Itoa(utf8.RuneCountInString(value)))
+		}
+	}
+	return word.Unknown(word.Token)
+}
+
+// slice is ${x:from:length}, in which what is negative counts from the end.
+func (s *Shell) slice(t text, sl *syntax.Slice) text {
 	v, ok := t.Literal()
 	if !ok {
 		return t
 	}
-	from, ok1 := number(sl.Offset, 0)
-	length, ok2 := number(sl.Length, len(v))
-	if !ok1 || !ok2 || from < 0 || length < 0 {
+	from, ok1 := s.number(sl.Offset, 0)
+	length, ok2 := s.number(sl.Length, len(v))
+	if !ok1 || !ok2 {
 		return word.Unknown(word.Dynamic)
 	}
-	from = min(from, len(v))
-	return word.Lit(v[from:min(from+length, len(v))])
+	if from < 0 {
+		from += len(v)
+	}
+	from = min(max(from, 0), len(v))
+	if length < 0 {
+		length += len(v) - from
+	}
+	return word.Lit(v[from:min(from+max(length, 0), len(v))])
 }
 
-// number is the value of a plain number, which may have a minus.
-func number(x syntax.ArithmExpr, unset int) (int, bool) {
+// number is the value of a sum of plain numbers.
+func (s *Shell) number(x syntax.ArithmExpr, unset int) (int, bool) {
 	switch x := x.(type) {
 	case nil:
 		return unset, true
 	case *syntax.Word:
-		n, err := strconv.Atoi(x.Lit())
-		return n, err == nil
+		return wholeNumber(s.textOf(x))
 	case *syntax.UnaryArithm:
-		n, ok := number(x.X, 0)
+		n, ok := s.number(x.X, 0)
 		return -n, ok && x.Op == syntax.Minus
 	case *syntax.ParenArithm:
-		return number(x.X, unset)
+		return s.number(x.X, unset)
+	case *syntax.BinaryArithm:
+		a, ok1 := s.number(x.X, 0)
+		b, ok2 := s.number(x.Y, 0)
+		if x.Op == syntax.Sub {
+			b = -b
+		}
+		return a + b, ok1 && ok2 && (x.Op == syntax.Add || x.Op == syntax.Sub)
 	}
 	return 0, false
 }
 
+// wholeNumber is the number that a text is, if it is one.
+func wholeNumber(t text) (int, bool) {
+	v, ok := t.Literal()
+	n, err := strconv.Atoi(v)
+	return n, ok && err == nil && n < 1<<20 && n > -1<<20
+}
+
 // sliceList is ${a[@]:from:length}, or all of the list where that is not known.
 // The list counts from first.
-func sliceList(list []text, sl *syntax.Slice, first int) []text {
-	from, ok1 := number(sl.Offset, 0)
-	length, ok2 := number(sl.Length, len(list)+1)
+func (s *Shell) sliceList(list []text, sl *syntax.Slice, first int) []text {
+	from, ok1 := s.number(sl.Offset, 0)
+	length, ok2 := s.number(sl.Length, len(list)+1)
 	if !ok1 || !ok2 || length < 0 {
 		return list
 	}

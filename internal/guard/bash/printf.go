@@ -36,19 +36,12 @@ func formatted(format text, args []arg) text {
 	if !ok {
 		return format.With(word.JoinArgs(args)...)
 	}
+	f = word.AnsiC(f)
 	var out text
 	for round := 0; round == 0 || len(args) > 0 && round < MaxRounds; round++ {
 		used := 0
 		for i := 0; i < len(f); i++ {
 			switch {
-			case f[i] == '\\' && i+1 < len(f):
-				end := i + 2
-				for end < len(f) && end < i+4 && strings.IndexByte("01234567xabcdefABCDEF89", f[end]) >= 0 &&
-					strings.IndexByte("x01234567", f[i+1]) >= 0 {
-					end++
-				}
-				out = out.Plus(word.AnsiC(f[i:end]))
-				i = end - 1
 			case f[i] == '%' && i+1 < len(f) && f[i+1] == '%':
 				out = out.Plus("%")
 				i++

@@ -1,8 +1,6 @@
 package bash
 
 import (
-	"strings"
-
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
@@ -90,13 +88,7 @@ func (s *Shell) Awaits(at arg, by string) {
 // trap runs its text now, since nobody knows when the shell will, unless it is
 // for the end.
 func (s *Shell) trap(args []arg) {
-	for len(args) > 0 {
-		v, _ := args[0].Literal()
-		if !strings.HasPrefix(v, "-") {
-			break
-		}
-		args = args[1:]
-	}
+	_, args = word.Leading(args, "", nil)
 	if len(args) < 2 || len(args[0].Text) == 0 {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cco-dev/cco/internal/guard"
 )
@@ -70,7 +71,7 @@ func repository(p *guard.Policy) error {
 		}
 		target, ok := strings.CutPrefix(content, "gitdir: ")
 		if !ok {
-			return errors.New(name + " is no git file")
+			return errors.New(name + " is not a git file")
 		}
 		p.GitDir = from(p.Workspace, strings.TrimSpace(target))
 		p.GitCommonDir = p.GitDir
@@ -133,11 +134,14 @@ func from(dir, name string) string {
 
 // read reads a small file; git's own files are.
 func read(name string) (string, error) {
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // an agent may have put a FIFO there
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // only read
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.Join(err, errors.New(name+" is no file"))
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	return string(data), err
 }

@@ -3,6 +3,7 @@ package discover_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/guard/discover"
@@ -49,5 +50,17 @@ func TestPlainDirectoryAndBrokenGitFile(t *testing.T) {
 	write(t, tree+"/.git", "nonsense")
 	if _, err := discover.Policy(tree, "", "/h"); err == nil {
 		t.Error("a broken .git file was read")
+	}
+}
+
+// Guards against a command that never ends: an agent can put a FIFO in place of what is read here.
+func TestNothingIsWaitedFor(t *testing.T) {
+	tree := t.TempDir()
+	write(t, tree+"/.git/x", "")
+	for _, name := range []string{"HEAD", "config"} {
+		must.Do(t, syscall.Mkfifo(tree+"/.git/"+name, 0o600))
+	}
+	if p := must.Get(discover.Policy(tree, "", "/h"))(t); p.Branch != "" || len(p.Remotes) != 0 {
+		t.Errorf("got %+v", p)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
 	"github.com/cco-dev/cco/internal/guard/land"
@@ -31,8 +32,9 @@ const DefaultPolicy = "/etc/cco/policy.json"
 
 // Hook is one run of the hook.
 type Hook struct {
-	Agent  string // claude, codex, gemini or opencode
+	Agent  string // an agent with a hook in the roster
 	Policy string // file name; DefaultPolicy if empty
+	Turn   string // "begun" or "ended": no call is asked about, the agent's turn has begun or ended
 	// Socket is where denials are reported; if nil or empty, the policy's.
 	// It is asked on a denial only: looking at the environment costs.
 	Socket func() string
@@ -46,12 +48,16 @@ type Hook struct {
 type result struct {
 	verdict guard.Verdict
 	call    guard.Call
-	socket  string
+	policy  guard.Policy
 }
 
 // Run reads one call, prints the answer and returns the exit code. It waits
 // for its input as long as In does: see Input.
 func (h Hook) Run() int {
+	if h.Turn != "" {
+		h.reportTurn()
+		return exitAllow
+	}
 	grow(false)
 	return h.answer(h.judged())
 }
@@ -72,9 +78,8 @@ func broken(reason string) guard.Verdict {
 }
 
 func (h Hook) decide() result {
-	switch h.Agent {
-	case "claude", "codex", "gemini", "opencode":
-	default:
+	agent, ok := roster.Find(h.Agent)
+	if !ok || agent.Event == "" {
 		return result{verdict: broken("the guard does not know the agent " + h.Agent)}
 	}
 	policy, err := h.policy()
@@ -83,11 +88,11 @@ func (h Hook) decide() result {
 	}
 	call, err := h.call()
 	if err != nil {
-		return result{verdict: broken("the guard can't read the call: " + err.Error()), socket: policy.AuditSocket}
+		return result{verdict: broken("the guard can't read the call: " + err.Error()), policy: policy}
 	}
-	call.Typed = h.Agent == "codex" // its write_stdin asks no hook
+	call.Typed = agent.Types
 	call = OnBranch(policy, call)
-	return result{guard.Decide(policy, Links{}, call), call, policy.AuditSocket}
+	return result{guard.Decide(policy, Links{}, call), call, policy}
 }
 
 func (h Hook) policy() (guard.Policy, error) {
@@ -114,8 +119,7 @@ func (h Hook) call() (guard.Call, error) {
 	return Parse(data)
 }
 
-// Parse reads a hook call of claude, codex or gemini, which all name the same
-// things alike.
+// Parse reads a hook call of any agent: they all name the same things alike.
 func Parse(data []byte) (guard.Call, error) {
 	var call guard.Call
 	var event string
@@ -134,7 +138,7 @@ func Parse(data []byte) (guard.Call, error) {
 			call.Input = []byte(value)
 		}
 		if err != nil {
-			return errors.New("its " + name + " is no text")
+			return errors.New("its " + name + " is not text")
 		}
 		return nil
 	})
@@ -148,8 +152,7 @@ func Parse(data []byte) (guard.Call, error) {
 	case !tool:
 		return guard.Call{}, errors.New("its tool_name is missing")
 	}
-	switch event {
-	case "", "PreToolUse", "BeforeTool":
+	if event == "" || roster.IsEvent(event) {
 		return call, nil
 	}
 	return guard.Call{}, errors.New("it is about " + event + " and not about a tool")
@@ -164,12 +167,15 @@ func (h Hook) answer(r result) int {
 	// Nobody is left to tell if these can't be written: the code denies.
 	_, _ = io.WriteString(h.Err, message+"\n")
 	_, _ = io.WriteString(h.Out, `{"decision":"block","reason":`+jsontext.Quote(message)+"}\n")
-	socket := r.socket
+	socket := r.policy.AuditSocket
 	if h.Socket != nil {
 		socket = cmp.Or(h.Socket(), socket)
 	}
-	if socket != "" {
+	switch {
+	case socket != "":
 		h.report(socket, r)
+	case r.policy.AuditLog != "":
+		_ = write(r.policy.AuditLog, []byte(h.line(r)+"\n")) // the verdict stands whatever becomes of it
 	}
 	return exitDeny
 }

@@ -106,13 +106,15 @@ func TestEveryFailureDenies(t *testing.T) {
 		"unknown tool":     {hook.Hook{Agent: "claude"}, callOf("Teleport", "ls")},
 		"other event": {hook.Hook{Agent: "claude"},
 			`{"cwd":"/w/task","hook_event_name":"Stop","tool_name":"Bash","tool_input":{"command":"ls"}}`},
-		"too large":         {hook.Hook{Agent: "claude"}, big},
-		"unknown agent":     {hook.Hook{Agent: "eliza"}, callOf("Bash", "ls")},
-		"missing policy":    {hook.Hook{Agent: "claude", Policy: filepath.Join(t.TempDir(), "none")}, callOf("Bash", "ls")},
-		"broken policy":     {hook.Hook{Agent: "claude", Policy: broken}, callOf("Bash", "ls")},
-		"policy is a dir":   {hook.Hook{Agent: "claude", Policy: t.TempDir()}, callOf("Bash", "ls")},
-		"input that fails":  {hook.Hook{Agent: "claude", In: failing{}}, ""},
-		"input that panics": {hook.Hook{Agent: "claude", In: panicking{}}, ""},
+		"too large":          {hook.Hook{Agent: "claude"}, big},
+		"unknown agent":      {hook.Hook{Agent: "eliza"}, callOf("Bash", "ls")},
+		"agent without hook": {hook.Hook{Agent: "qwen"}, callOf("Bash", "ls")},
+		"no agent at all":    {hook.Hook{Agent: "script"}, callOf("Bash", "ls")},
+		"missing policy":     {hook.Hook{Agent: "claude", Policy: filepath.Join(t.TempDir(), "none")}, callOf("Bash", "ls")},
+		"broken policy":      {hook.Hook{Agent: "claude", Policy: broken}, callOf("Bash", "ls")},
+		"policy is a dir":    {hook.Hook{Agent: "claude", Policy: t.TempDir()}, callOf("Bash", "ls")},
+		"input that fails":   {hook.Hook{Agent: "claude", In: failing{}}, ""},
+		"input that panics":  {hook.Hook{Agent: "claude", In: panicking{}}, ""},
 		"other case": {hook.Hook{Agent: "claude"},
 			`{"CWD":"/w/task","TOOL_NAME":"Bash","TOOL_INPUT":{"command":"ls"}}`},
 	} {
@@ -182,6 +184,43 @@ func TestDenialsReachTheLog(t *testing.T) {
 			!got.Time.Equal(now) || len(got.Input) == 0 {
 			t.Errorf("%s: %+v", network, got)
 		}
+	}
+}
+
+// Guards against a promise that was kept in boxes alone: the prompt says that denials are logged.
+func TestDenialsAreLoggedWhereNobodyListens(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "guard.log")
+	policy := filepath.Join(t.TempDir(), "policy.json")
+	data := must.Get(json.Marshal(guard.Policy{Workspace: "/w/task", Home: "/h", AuditLog: log}))(t)
+	must.Do(t, os.WriteFile(policy, data, 0o600))
+	h := hook.Hook{Agent: "claude", Policy: policy, Now: func() time.Time { return time.Unix(1, 0) }}
+	lines := func(name string) []string {
+		b, _ := os.ReadFile(name)
+		return strings.Split(strings.TrimSpace(string(b)), "\n")
+	}
+	for range 2 {
+		if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 {
+			t.Fatalf("code %d", code)
+		}
+	}
+	if code, _, _ := run(t, h, callOf("Bash", "ls")); code != 0 {
+		t.Fatalf("code %d", code)
+	}
+	got := lines(log)
+	if len(got) != 2 || !strings.Contains(got[1], `"kind":"denial"`) || !strings.Contains(got[1], `"path":"/w/host"`) {
+		t.Errorf("%q", got)
+	}
+	// It begins anew at a size, and writes through no link.
+	must.Do(t, os.Truncate(log, 9<<20))
+	run(t, h, callOf("Bash", "cd /w/host"))
+	if got := lines(log); len(got) != 1 || !strings.Contains(got[0], "/w/host") {
+		t.Errorf("%q", got)
+	}
+	mine := filepath.Join(t.TempDir(), "mine")
+	must.Do(t, os.WriteFile(mine, nil, 0o600))
+	must.Do(t, errors.Join(os.Remove(log), os.Symlink(mine, log)))
+	if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 || len(must.Get(os.ReadFile(mine))(t)) != 0 {
+		t.Errorf("code %d, and the link was followed", code)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // The two ways in which a text can be other than what is asked for.
 var (
-	ErrSyntax = errors.New("it is no JSON")
+	ErrSyntax = errors.New("it is not JSON")
 	ErrKind   = errors.New("it holds a value of another kind")
 )
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/paths"
 )
 
@@ -104,7 +105,7 @@ func (t *Terrain) Lookup(name string) (Entry, string) {
 func (t *Terrain) Expect(name string, e Entry, target string) { t.seen[name] = found{e, target} }
 
 // New resolves the workspace and the host. The other roots are taken
-// as they stand: whoever makes a policy names them in every form that counts.
+// as they stand: the maker of a policy names them in every form that counts.
 func New(p Policy, r Resolver) *Terrain {
 	t := &Terrain{resolver: r, seen: map[string]found{}, Workspace: path.Clean(p.Workspace)}
 	t.Own = t.bothForms(p.Workspace)
@@ -115,8 +116,9 @@ func New(p Policy, r Resolver) *Terrain {
 		t.Home = path.Clean(p.Home)
 	}
 	t.scratch = slices.Concat(p.Scratch, p.Caches)
-	names := agentSettings()
-	t.Protected = make([]string, 0, len(p.Protected)+(len(t.Own)+1)*len(names)+len(homeSettings()))
+	names, inHome := roster.Settings()
+	inHome = append(inHome, ownSettings()...)
+	t.Protected = make([]string, 0, len(p.Protected)+(len(t.Own)+1)*len(names)+len(inHome))
 	t.Protected = append(t.Protected, p.Protected...)
 	for _, root := range t.Own {
 		t.Protected = allBelow(t.Protected, root, names)
@@ -125,7 +127,7 @@ func New(p Policy, r Resolver) *Terrain {
 		}
 	}
 	if t.Home != "" {
-		t.Protected = allBelow(allBelow(t.Protected, t.Home, names), t.Home, homeSettings())
+		t.Protected = allBelow(allBelow(t.Protected, t.Home, names), t.Home, inHome)
 	}
 	return t
 }
@@ -177,7 +179,7 @@ func (t *Terrain) Resolve(name string) string {
 			done = path.Dir(done)
 			continue
 		}
-		next := path.Join(done, part)
+		next := strings.TrimSuffix(done, "/") + "/" + part // both are clean
 		if next == "/dev/fd" || IsDevice(next) {
 			done = next // these are links to whatever the guard itself has open
 			continue

@@ -44,6 +44,8 @@ type Policy struct {
 	Exchange string `json:"exchange,omitempty"`
 	// AuditSocket is where denials are reported.
 	AuditSocket string `json:"audit_socket,omitempty"`
+	// AuditLog is the file that denials are written to where nobody listens.
+	AuditLog string `json:"audit_log,omitempty"`
 }
 
 // ParsePolicy reads a policy as it stands in a box. What it does not know is
@@ -68,35 +70,30 @@ func ParsePolicy(data []byte) (Policy, error) {
 
 // set fills in the field that has this name in JSON.
 func (p *Policy) set(name, value string) (known bool, err error) {
+	for _, f := range [...]struct {
+		name string
+		text *string
+	}{{"workspace", &p.Workspace}, {"host", &p.Host}, {"home", &p.Home}, {"git_dir", &p.GitDir},
+		{"git_common_dir", &p.GitCommonDir}, {"branch", &p.Branch}, {"exchange", &p.Exchange},
+		{"audit_socket", &p.AuditSocket}, {"audit_log", &p.AuditLog}} {
+		if f.name == name {
+			*f.text, err = jsontext.String(value)
+			return true, err
+		}
+	}
 	switch name {
-	case "workspace":
-		p.Workspace, err = jsontext.String(value)
-	case "host":
-		p.Host, err = jsontext.String(value)
-	case "home":
-		p.Home, err = jsontext.String(value)
 	case "linked":
 		p.Linked, err = jsontext.Bool(value)
-	case "git_dir":
-		p.GitDir, err = jsontext.String(value)
-	case "git_common_dir":
-		p.GitCommonDir, err = jsontext.String(value)
-	case "branch":
-		p.Branch, err = jsontext.String(value)
 	case "scratch":
 		p.Scratch, err = jsontext.Strings(value)
 	case "caches":
 		p.Caches, err = jsontext.Strings(value)
 	case "protected":
 		p.Protected, err = jsontext.Strings(value)
-	case "remotes":
-		p.Remotes, err = remotes(value)
 	case "tools":
 		p.Tools, err = jsontext.Strings(value)
-	case "exchange":
-		p.Exchange, err = jsontext.String(value)
-	case "audit_socket":
-		p.AuditSocket, err = jsontext.String(value)
+	case "remotes":
+		p.Remotes, err = remotes(value)
 	default:
 		return false, nil
 	}
@@ -133,24 +130,5 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// agentSettings are the files and directories, relative to a workspace or a
-// home, through which an agent's hooks can be switched off. They are guarded
-// whether or not they exist.
-func agentSettings() []string {
-	return []string{
-		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".claude/managed-settings.json",
-		".codex/config.toml", ".codex/hooks.json", ".codex/hooks", ".codex/requirements.toml",
-		".gemini/settings.json", ".gemini/hooks", ".gemini/system-defaults.json",
-		".qwen/settings.json", ".pi/settings.json", ".pi/extensions", ".pi/agent/settings.json", ".pi/agent/extensions",
-		"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
-		".opencode/plugin", ".opencode/plugins",
-	}
-}
-
-// homeSettings are those that stand in a home only.
-func homeSettings() []string {
-	return []string{
-		".claude.json", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
-		".config/opencode/plugin", ".config/opencode/plugins", ".config/cco", ".local/share/cco",
-	}
-}
+// ownSettings are cco's own files in a home.
+func ownSettings() []string { return []string{".config/cco", ".local/share/cco"} }

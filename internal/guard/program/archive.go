@@ -76,8 +76,10 @@ func oldTarStyle(args []arg) []arg {
 func (s *Judge) labels(argv []arg) {
 	var rest []arg
 	for _, a := range argv {
-		if !strings.HasPrefix(a.Prefix(), "//") && !strings.HasPrefix(a.Prefix(), "-//") &&
-			!strings.HasPrefix(a.Prefix(), "@") {
+		v := strings.TrimPrefix(a.Prefix(), "-")
+		label := strings.HasPrefix(v, "//") || strings.HasPrefix(v, "@") || strings.Contains(v, "//") &&
+			!strings.Contains(v, "://") && !strings.HasPrefix(v, "/") && !strings.HasPrefix(v, "-")
+		if !label {
 			rest = append(rest, a)
 		}
 	}
@@ -123,11 +125,9 @@ func (s *Judge) container(argv []arg) {
 		"start", "restart", "rm", "rmi", "kill", "wait", "network", "system", "history", "events":
 	default:
 		for i, a := range rest[1:] {
-			switch optionOf(rest, i+1) {
-			case "build-arg", "label", "t", "tag", "e", "env", "target", "name", "platform":
-				continue // the image's own
-			}
-			if !readsByOption(rest[i], a) {
+			option := optionOf(rest, i+1)
+			own := word.Listed(" build-arg label t tag e env target name platform ", option) // the image's
+			if !own && (option == "" || strings.HasPrefix(a.Prefix(), "-") || !s.usesSystem(option, a)) {
 				s.Loose(a)
 			}
 		}
@@ -230,8 +230,8 @@ func (s *Judge) client(name string, argv []arg) {
 		}
 		args = nil
 	}
-	for _, a := range args {
-		if where, _ := s.Locate(a.Text, s.Dir(), false); where == land.System {
+	for i, a := range args {
+		if where, _ := s.Locate(a.Text, s.Dir(), false); where == land.System || s.usesSystem(optionOf(argv, i+1), a) {
 			continue
 		}
 		if strings.HasPrefix(a.Prefix(), "/") || strings.HasPrefix(a.Prefix(), "..") || strings.HasPrefix(a.Prefix(), "--") {

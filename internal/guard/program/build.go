@@ -54,15 +54,7 @@ func (s *Judge) make(argv []arg) {
 		if !table.CarriesText(table.LastWord(name), value) {
 			s.Mentions(value.Text, value)
 		}
-		if strings.TrimRight(name, ":?+") == "SHELL" {
-			s.Isolated(func() { s.WithStdin(&bash.Stream{}, func() { s.RunText(value.Text, value, "make") }) })
-			continue
-		}
-		if strings.ContainsAny(value.Known(), " ;$(`") {
-			s.Suspicious(value)
-			s.makeShell(value)
-			continue
-		}
+		s.makeShell(value)
 		s.setTo(name, value)
 	}
 	s.Dirs = outer
@@ -109,68 +101,10 @@ func (s *Judge) recipe(t text, at arg) {
 // doesn't parse as shell, it is only searched for outside paths.
 func (s *Judge) SuspiciousRun(command string, at arg) {
 	if _, _, err := bash.ParseBash(command); err != nil {
-		s.Suspicious(at.Hold(word.Lit(command)))
+		s.Mentions(word.Lit(command), at)
 		return
 	}
 	s.RunText(word.Lit(command), at, "a script")
-}
-
-// golang knows go's options that run programs.
-func (s *Judge) golang(argv []arg) {
-	outer := s.Dirs
-	for i, a := range argv[1:] {
-		name, _, glued := strings.Cut(a.Prefix(), "=")
-		value := a.After(len(name) + 1)
-		if !glued && i+2 < len(argv) {
-			value = argv[i+2]
-		}
-		switch "-" + strings.TrimLeft(name, "-") {
-		case "-toolexec", "-exec", "-vettool":
-			if strings.HasPrefix(name, "-") {
-				s.Isolated(func() { s.RunText(value.Text, value, "go") })
-				s.Suspicious(value)
-			}
-		case "-C":
-			if strings.HasPrefix(name, "-C") {
-				s.MoveTo(value, false)
-			}
-		}
-	}
-	for i, a := range argv[1:] {
-		if a.Is("-args") || a.Is("--args") {
-			break // the test's own, and it is a program of the workspace
-		}
-		switch option := optionOf(argv, i+1); option {
-		case "run", "bench", "skip", "tags", "fuzz", "list":
-			continue
-		case "ldflags", "gcflags", "asmflags":
-			s.linkerFlags(a)
-			continue
-		}
-		if readsByOption(argv[i], a) {
-			continue
-		}
-		s.Loose(a)
-		s.Mentions(a.Text, a)
-	}
-	s.runOperands(argv)
-	s.Dirs = outer
-	if len(argv) > 1 && argv[1].Is("env") {
-		s.Print(word.Unknown(word.Token))
-		return
-	}
-	s.Print(word.Unknown(word.Dynamic))
-}
-
-// linkerFlags judges -ldflags, in which -X sets a string.
-func (s *Judge) linkerFlags(a arg) {
-	skip := false
-	for _, t := range a.Split(" \t\n") {
-		if !skip {
-			s.Mentions(t, a)
-		}
-		skip = t.Is("-X") || strings.HasSuffix(t.Known(), "=-X")
-	}
 }
 
 // packageRunner runs node's package managers: their exec forms run commands.
@@ -213,9 +147,6 @@ func (s *Judge) packageRunner(name string, argv []arg) bool {
 			s.Print(word.Unknown(word.Dynamic))
 			return true
 		}
-	}
-	if name == "bun" && s.runInterpreterFile("javascript", argv) {
-		return true
 	}
 	s.generic(argv)
 	return true

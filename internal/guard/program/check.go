@@ -1,7 +1,6 @@
 package program
 
 import (
-	"path"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
@@ -10,14 +9,18 @@ import (
 )
 
 // Imaginary says that an absolute path begins with a directory that does not
-// exist, as those in URLs and routes do. Only arguments of programs that
-// nothing is known of are read so.
+// exist, as those in URLs and routes do: at the root, or where homes and mounts
+// are. Only arguments of programs that nothing is known of are read so.
 func (s *Judge) Imaginary(t text) bool {
-	v := t.Prefix()
+	v := t.Filled(land.Star, land.Hole)
 	if !strings.HasPrefix(v, "/") || strings.HasPrefix(v, "/..") {
 		return false
 	}
-	first, _, _ := strings.Cut(strings.TrimLeft(v, "/"), "/")
+	first, rest, _ := strings.Cut(strings.Trim(v, "/"), "/")
+	if word.Listed(" home Users mnt media ", first) {
+		second, _, _ := strings.Cut(rest, "/")
+		return second == "" || second != ".." && s.Land.Missing("/"+first+"/"+second)
+	}
 	return first != "" && s.Land.Missing("/"+first)
 }
 
@@ -63,7 +66,7 @@ func (s *Judge) Loose(a arg) {
 		if len(v) > 2 && v[1] != '-' && !systemOption(v) {
 			if i := strings.IndexAny(v, "/~."); i == 2 || i > 2 && v[i] == '/' &&
 				strings.Trim(v[1:i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && i <= 4 {
-				s.Operand(a.After(i))
+				s.setTo(v[i-1:i], a.After(i))
 			}
 		}
 		return
@@ -164,35 +167,4 @@ func systemOption(v string) bool {
 		return strings.HasPrefix(v, "-isystem") || strings.HasPrefix(v, "-Wl,") || strings.HasPrefix(v, "-D")
 	}
 	return true
-}
-
-// readsByOption says that an argument is the value of an option that names
-// something to be read, in a place of the system.
-func readsByOption(option, a arg) bool {
-	v, ok := option.Literal()
-	if !ok || !strings.HasPrefix(v, "-") || !land.IsSystem(path.Clean(a.Prefix())) {
-		return false
-	}
-	return word.Listed(" I L isystem include sysroot config conf c cacert ca cert capath schema schemafile input i k "+
-		"template rpath f file ", strings.TrimLeft(v, "-"))
-}
-
-// Suspicious denies an argument of an unknown program if an outside path
-// stands anywhere in its text.
-func (s *Judge) Suspicious(a arg) {
-	for _, part := range a.Split(" \t\n'\"`;&|<>()=,") {
-		if v := part.Prefix(); strings.HasPrefix(v, "-") && strings.Contains(v, "/") {
-			part = part.Cut(strings.IndexByte(v, '/')) // glued to an option
-		}
-		if strings.HasPrefix(part.Prefix(), "/") || strings.HasPrefix(part.Prefix(), "..") ||
-			strings.HasPrefix(part.Prefix(), "~") {
-			if strings.HasPrefix(part.Prefix(), "~") {
-				part = word.Lit(s.Home()).With(part.Cut(1)...)
-			}
-			if where, abs := s.Locate(part, s.Dir(), false); where < land.System && where != land.Unknown &&
-				!s.Imaginary(part) {
-				s.Refuse(land.Write, a, where, abs)
-			}
-		}
-	}
 }

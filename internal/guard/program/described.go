@@ -17,7 +17,7 @@ func (s *Judge) described(r *table.Row, name string, argv []arg) {
 	o := word.Parse(argv[1:], valued, long...)
 	outer := s.Dirs
 	s.follow(r, o, name)
-	if r.Waits != "" && !said(strings.ReplaceAll(r.Waits, " ", "|"), argv) && !onlyAsks(argv) {
+	if r.Waits != "" && !said(r, strings.ReplaceAll(r.Waits, " ", "|"), argv) && !onlyAsks(argv) {
 		s.Awaits(argv[0], name)
 	}
 	if r.Looks == "" || !o.Has(strings.Fields(r.Looks)...) {
@@ -75,7 +75,7 @@ func (s *Judge) follow(r *table.Row, o word.Options, by string) {
 			s.Isolated(func() { s.SuspiciousRun(a.Known(), a) })
 		case table.Started:
 			s.Exec([]arg{a})
-			s.Suspicious(a)
+			s.Mentions(a.Text, a)
 		}
 	}
 }
@@ -121,8 +121,12 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 			s.RunApart(a, argv[0].Known())
 		}
 	case table.JudgeOperands:
-		for i := range argv[1:] {
-			if r.Mark("-"+optionOf(argv, i+1)) == 0 && r.Mark("--"+optionOf(argv, i+1)) == 0 {
+		for i, a := range argv[1:] {
+			if r.Ends != "" && hasWord([]arg{{}, a}, r.Ends) {
+				argv = argv[:i+1]
+				break
+			}
+			if option := optionOf(argv, i+1); option == "" || r.Mark("-"+option) == 0 && r.Mark("--"+option) == 0 {
 				s.argument(argv, i+1)
 			}
 		}
@@ -144,11 +148,10 @@ func (s *Judge) judgeOptions(r *table.Row, argv []arg) {
 		}
 		known := false
 		for name := range strings.FieldsSeq(r.Reads) {
-			known = known || strings.HasPrefix(option, name)
+			known = known || strings.HasPrefix(option, name) && (len(name) > 1 || !strings.HasPrefix(a.Prefix(), "--"))
 		}
 		if !known {
-			s.Loose(a)
-			s.Mentions(a.Text, a)
+			s.argument(argv, i+1)
 		}
 	}
 	s.runOperands(argv)
@@ -179,7 +182,14 @@ func (s *Judge) lastWritten(o word.Options) {
 // byRow judges a program by the row of its uses; false if it says nothing of this one.
 func (s *Judge) byRow(name string, argv []arg) bool {
 	r := table.Find(name, table.UseRow)
-	if r == nil || r.Says != "" || !r.Data && (r.Reads != "*" && !hasWord(argv, r.Reads) || hasWord(argv, r.Edits)) {
+	if r != nil && hasWord(argv, r.Edits) {
+		for i, a := range argv[1:] {
+			if option := optionOf(argv, i+1); option == "" || strings.Contains(r.Edits+" ", "-"+option+" ") {
+				s.guess(a)
+			}
+		}
+	}
+	if r == nil || r.Says != "" || !r.Data && r.Reads != "*" && !hasWord(argv, r.Reads) || hasWord(argv, r.Edits) {
 		return false
 	}
 	for i := range argv[1:] {

@@ -30,7 +30,7 @@ func (s *Judge) editor(name string, argv []arg) {
 			script.Editor(s, a.Cut(1), a)
 		case prev == "--eval" || prev == "-eval" || prev == "-e" && strings.HasPrefix(v, "(") ||
 			strings.HasPrefix(v, "--eval="):
-			script.Lisp(s, a)
+			s.code("other", a.Text, a, nil)
 		case prev == "-w" || prev == "-W" || prev == "-o" && name != "vim":
 			s.Check(land.Write, a)
 		case strings.HasPrefix(v, "-"):

@@ -45,18 +45,18 @@ func (s *Judge) Set(name string, value arg) {
 			s.loadedFile(value.Hold(t))
 		}
 	case "MAKEFLAGS", "GNUMAKEFLAGS":
-		s.Suspicious(value)
+		s.Mentions(value.Text, value)
 		s.Isolated(func() {
 			s.make(append(word.Literals(value, "make"), word.Literals(value, strings.Fields(value.Known())...)...))
 		})
 	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "TAR_OPTIONS",
 		"CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
-		s.Suspicious(value)
+		s.Mentions(value.Text, value)
 	case "GOFLAGS":
 		if v := value.Known(); strings.Contains(v, "exec") || strings.Contains(v, "vettool") {
 			s.Deny(verdict.RuleEnvironment, value, "", "GOFLAGS would make go run another program", "leave it out")
 		}
-		s.Suspicious(value)
+		s.Mentions(value.Text, value)
 	case "SHELLOPTS", "BASHOPTS", "IFS":
 	}
 }
@@ -145,17 +145,12 @@ func (s *Judge) isToolHome(name, abs string) bool {
 	if s.IsUserProgram(abs) {
 		return !table.DirectsWrites(name)
 	}
-	switch name {
-	case "JAVA_HOME", "JDK_HOME", "GOROOT", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "CUDA_HOME", "M2_HOME",
-		"MAVEN_HOME", "GRADLE_HOME", "NVM_DIR", "PYENV_ROOT", "SDKMAN_DIR":
+	if table.NamesTool(name) {
 		return paths.Within(abs, s.Home()) && (s.Land.Host == "" || !paths.Within(abs, s.Land.Host))
-	case "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-		"GOOGLE_APPLICATION_CREDENTIALS",
-		"DOCKER_HOST", "PGHOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "LS_COLORS",
-		"MANPATH", "INFOPATH", "PWD", "OLDPWD", "LOGNAME":
-		return true
 	}
-	return false
+	return word.Listed(" SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE "+
+		"CURL_CA_BUNDLE GOOGLE_APPLICATION_CREDENTIALS DOCKER_HOST PGHOST DISPLAY XAUTHORITY WAYLAND_DISPLAY "+
+		"DBUS_SESSION_BUS_ADDRESS LS_COLORS MANPATH INFOPATH PWD OLDPWD LOGNAME ", name)
 }
 
 // followsVariables says that a program is given as text, in which the variables

@@ -10,15 +10,20 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
+// destination divides operands into where they go and what goes there.
+func destination(o word.Options) (targets, sources []arg) {
+	targets, sources = o.Values("-t", "--target-directory"), o.Operands
+	if n := len(sources); len(targets) == 0 && n > 0 {
+		return sources[n-1:], sources[:n-1]
+	}
+	return targets, sources
+}
+
 func (s *Judge) copy(name string, args []arg) {
 	o := word.Parse(args, "tSmgo", "--target-directory", "--suffix", "--mode", "--group", "--owner")
-	targets := o.Values("-t", "--target-directory")
-	sources := o.Operands
-	switch {
-	case name == "install" && o.Has("-d", "--directory"):
+	targets, sources := destination(o)
+	if name == "install" && o.Has("-d", "--directory") {
 		targets, sources = o.Operands, nil
-	case len(targets) == 0 && len(sources) > 0:
-		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
 	}
 	linked := name != "install" && o.Has("-l", "--link", "-s", "--symbolic-link")
 	for _, a := range targets { // first, so that a denial names what the agent wrote
@@ -93,11 +98,7 @@ func (s *Judge) carry(sources, targets []arg) {
 
 func (s *Judge) move(args []arg) {
 	o := word.Parse(args, "tS", "--target-directory", "--suffix")
-	targets := o.Values("-t", "--target-directory")
-	sources := o.Operands
-	if len(targets) == 0 && len(sources) > 0 {
-		targets, sources = sources[len(sources)-1:], sources[:len(sources)-1]
-	}
+	targets, sources := destination(o)
 	for _, a := range sources {
 		if a.First() < word.Environ || a.Worst() == word.Hidden { // a variable is data here, as in mv "$f" "$f.bak"
 			s.Check(land.Remove, a)
@@ -120,16 +121,11 @@ func (s *Judge) move(args []arg) {
 // link denies links whose target lies outside, seen from where the link is.
 func (s *Judge) link(args []arg) {
 	o := word.Parse(args, "tS", "--target-directory", "--suffix")
-	targets := o.Operands
-	var place arg
-	switch vs := o.Values("-t", "--target-directory"); {
-	case len(vs) > 0:
-		place = vs[0]
-	case len(targets) > 1:
-		place, targets = targets[len(targets)-1], targets[:len(targets)-1]
-	default:
-		place = arg{Text: word.Lit(".")}
+	places, targets := destination(o)
+	if len(targets) == 0 {
+		places, targets = []arg{{Text: word.Lit(".")}}, places
 	}
+	place := places[0]
 	s.Check(land.Write, place)
 	dir := s.Dir()
 	if v, ok := place.Literal(); ok && o.Has("-s", "--symbolic") && !o.Has("-r", "--relative") {
@@ -150,10 +146,10 @@ func (s *Judge) link(args []arg) {
 		}
 		s.intoDirectory(place, a)
 		if v, ok := a.Literal(); ok {
-			s.remember(place, v, dir)
 			if at, ok := place.Literal(); ok && o.Has("-s", "--symbolic") {
 				s.standsFor(at, v)
 			}
+			s.carry([]arg{a.Hold(word.Lit(path.Join(dir, v)))}, []arg{place})
 		}
 	}
 }
@@ -178,19 +174,6 @@ func (s *Judge) Joined(name string) string {
 		return path.Clean(name)
 	}
 	return path.Join(s.Dir(), name)
-}
-
-// remember keeps in mind that a link was made, by refusing nothing but
-// carrying written content along.
-func (s *Judge) remember(place arg, target, dir string) {
-	if !path.IsAbs(target) {
-		target = path.Join(dir, target)
-	}
-	if content, ok := s.Files[target]; ok {
-		if v, ok := place.Literal(); ok {
-			s.Files[s.Absolute(v)] = content
-		}
-	}
 }
 
 func (s *Judge) mkdir(args []arg) {

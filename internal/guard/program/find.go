@@ -12,28 +12,26 @@ import (
 // findRoots splits find's arguments into where it looks and what it does.
 func findRoots(args []arg) (roots, rest []arg) {
 	i := 0
-	for i < len(args) {
-		v := args[i].Prefix()
-		if v == "-D" && i+1 < len(args) {
-			i += 2
-			continue
-		}
-		if v != "-H" && v != "-L" && v != "-P" && !strings.HasPrefix(v, "-O") {
-			break
-		}
-		i++
-	}
 	for ; i < len(args); i++ {
-		v := args[i].Prefix()
-		if strings.HasPrefix(v, "-") || v == "(" || v == "!" || v == "," {
-			break
+		switch v := args[i].Prefix(); {
+		case v == "-D":
+			i++
+		case v == "-H" || v == "-L" || v == "-P" || strings.HasPrefix(v, "-O"):
+		case strings.HasPrefix(v, "-") || v == "(" || v == "!" || v == ",":
+			return orHere(roots), args[i:]
+		default:
+			roots = append(roots, args[i])
 		}
-		roots = append(roots, args[i])
 	}
+	return orHere(roots), nil
+}
+
+// orHere is the current directory where none is named.
+func orHere(roots []arg) []arg {
 	if len(roots) == 0 {
-		roots = []arg{{Text: word.Lit(".")}}
+		return []arg{{Text: word.Lit(".")}}
 	}
-	return roots, args[i:]
+	return roots
 }
 
 // find looks only, unless an action of its says otherwise.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
@@ -98,7 +99,7 @@ func (s *Judge) scriptFile(lang string, args []arg) {
 	} else {
 		abs := s.Absolute(v)
 		if _, pkg, ok := strings.Cut(abs, "/node_modules/@"); ok {
-			if parts := strings.Split(pkg, "/"); len(parts) > 2 && slices.Contains(agentPrograms(), parts[1]) {
+			if parts := strings.Split(pkg, "/"); len(parts) > 2 && roster.IsProgram(parts[1]) {
 				s.agentCommand(parts[1], args)
 			}
 		}
@@ -167,9 +168,8 @@ func (s *Judge) program(lang string, argv []arg) {
 	case len(args) == 0 && onlyAsks(argv):
 	case len(args) == 0 || args[0].Is("-") || args[0].Is("/dev/stdin"):
 		s.programStdin(lang, argv[0], args)
-	case lang == "javascript" && (args[0].Is("run") || args[0].Is("test") || args[0].Is("eval") || args[0].Is("task") ||
-		args[0].Is("fmt") || args[0].Is("lint") || args[0].Is("check")):
-		s.deno(args)
+	case args[0].Is("eval") && len(args) > 1: // of deno
+		s.programTexts(lang, args[1:2], args[2:], false)
 	default:
 		s.scriptFile(lang, args)
 	}
@@ -302,44 +302,4 @@ func (s *Judge) programStdin(lang string, at arg, args []arg) {
 			s.Loose(a)
 		}
 	}
-}
-
-func (s *Judge) deno(args []arg) {
-	if args[0].Is("eval") && len(args) > 1 {
-		for _, a := range args[1:] {
-			if !strings.HasPrefix(a.Prefix(), "-") {
-				s.code("javascript", a.Text, a, nil)
-				return
-			}
-		}
-	}
-	rest := args[1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0].Prefix(), "-") {
-		rest = rest[1:]
-	}
-	if len(rest) > 0 {
-		s.scriptFile("javascript", rest)
-	}
-}
-
-// runInterpreterFile runs bun FILE.
-func (s *Judge) runInterpreterFile(lang string, argv []arg) bool {
-	for i, a := range argv[1:] {
-		v := a.Known()
-		if v == "-e" || v == "--eval" {
-			if i+2 < len(argv) {
-				s.code(lang, argv[i+2].Text, argv[i+2], nil)
-				return true
-			}
-		}
-		if strings.HasSuffix(v, ".ts") || strings.HasSuffix(v, ".js") || strings.HasSuffix(v, ".mjs") ||
-			strings.HasSuffix(v, ".tsx") {
-			s.scriptFile(lang, argv[i+1:])
-			return true
-		}
-		if !strings.HasPrefix(v, "-") && v != "run" {
-			return false
-		}
-	}
-	return false
 }

@@ -78,7 +78,7 @@ func (s *Judge) settled(name string, argv []arg) {
 // Unknown judges a command whose word is not known.
 func (s *Judge) Unknown(argv []arg) {
 	for _, a := range argv[1:] {
-		s.Suspicious(a)
+		s.Mentions(a.Text, a)
 	}
 	s.generic(argv)
 }

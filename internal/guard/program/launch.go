@@ -25,16 +25,12 @@ func (s *Judge) launch(name string, argv []arg) bool {
 		s.find(argv)
 	case "fd":
 		s.fd(argv)
-	case "flock":
-		s.flock(argv[1:])
 	case "npx":
 		return s.packageRunner(name, argv)
 	case "tmux":
 		s.multiplexer(name, argv)
 	case "ssh":
 		s.ssh(argv)
-	case "socat":
-		s.socat(argv)
 	default:
 		s.described(r, name, argv)
 	}
@@ -130,38 +126,4 @@ func (s *Judge) parallel(argv []arg) {
 		}
 		s.Isolated(func() { s.RunText(line.Text, line, "parallel") })
 	}
-}
-
-// flock runs its arguments or the text of -c while it holds a lock file.
-func (s *Judge) flock(args []arg) {
-	_, rest := word.Leading(args, "wEo", []string{"--timeout", "--wait", "--conflict-exit-code"})
-	if len(rest) == 0 {
-		return
-	}
-	if strings.Trim(rest[0].Known(), "0123456789") != "" {
-		s.Check(land.Write, rest[0])
-	}
-	rest = rest[1:]
-	if len(rest) > 1 && (rest[0].Is("-c") || rest[0].Is("--command")) {
-		s.RunText(rest[1].Text, rest[1], "flock")
-		return
-	}
-	if len(rest) > 0 {
-		s.Exec(rest)
-	}
-}
-
-// socat runs and writes by the schemes of its addresses.
-func (s *Judge) socat(argv []arg) {
-	for _, a := range argv[1:] {
-		scheme, _, _ := strings.Cut(a.Prefix(), ":")
-		address := a.After(min(len(scheme)+1, len(a.Prefix())))
-		switch strings.ToUpper(scheme) {
-		case "EXEC", "SYSTEM", "SHELL":
-			s.RunApart(address, "socat")
-		case "OPEN", "CREATE", "GOPEN", "FILE":
-			s.Check(land.Write, a.Hold(address.Split(",")[0]))
-		}
-	}
-	s.Print(word.Unknown(word.Dynamic))
 }

@@ -71,9 +71,11 @@ func (s *Judge) marked(t text) string {
 	return v
 }
 
-// isNetwork says that the word is the scheme of a URL with a host.
+// isNetwork says that the word is the scheme of a URL with a host, or of one that
+// means a service without.
 func isNetwork(v string, start, end int) bool {
-	return strings.HasPrefix(v[end:], "://") && !strings.HasPrefix(v[end:], ":///") && v[start:end] != "file"
+	return strings.HasPrefix(v[end:], "://") && (!strings.HasPrefix(v[end:], ":///") && v[start:end] != "file" ||
+		word.Listed(" postgres postgresql mysql mariadb mongodb redis amqp http https unix ", v[start:end]))
 }
 
 func urlEnd(v string, i int) int {
@@ -87,7 +89,7 @@ func urlEnd(v string, i int) int {
 func (s *Judge) mentionedWord(part string) (where land.Place, abs string, found bool) {
 	slash := strings.IndexByte(part, '/')
 	switch {
-	case part == "/" || strings.HasPrefix(part, land.Hole):
+	case part == "/" || strings.HasPrefix(part, land.Hole) || strings.HasSuffix(part, ".sock"): // which is talked to
 		return 0, "", false
 	case strings.HasPrefix(part, "~") && (part == "~" || slash == 1):
 		if part == "~" {
@@ -139,12 +141,15 @@ func (s *Judge) argument(argv []arg, i int) {
 	if option != "" && table.NamesOnly(path.Base(argv[0].Known()), option) {
 		return
 	}
-	if option == "" && s.readsShared(argv, i) {
+	if option == "" && s.readsShared(argv, i) || isElsewhere(option, a) {
 		return
 	}
 	if table.IsCode(option, a) {
 		s.code("other", a.Text, a, nil)
 		return
+	}
+	if option == "o" && !strings.HasPrefix(a.Prefix(), "-") {
+		s.Operand(a)
 	}
 	s.Loose(a)
 	s.Mentions(a.Text, a)
@@ -170,7 +175,8 @@ func optionOf(argv []arg, i int) string {
 // usesSystem says that an option is given a place of the system to be used.
 func (s *Judge) usesSystem(option string, a arg) bool {
 	where, _ := s.Locate(a.Text, s.Dir(), false)
-	return (where == land.System || a.Is("/") || strings.Contains(option, "sock")) && !s.namesOutput(option) ||
+	used := where == land.System || a.Is("/") || strings.Contains(option, "sock") || strings.HasSuffix(a.Known(), ".sock")
+	return used && !s.namesOutput(option) ||
 		option == "d" && isShared(a.Known())
 }
 
@@ -179,6 +185,22 @@ func isShared(name string) bool {
 	return land.WithinAny(path.Clean(name), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib",
 		"/lib64",
 		"/nix", "/proc", "/sys"})
+}
+
+// isElsewhere says that an option sets a variable of another machine to one of
+// the places where servers keep what they serve.
+func isElsewhere(option string, a arg) bool {
+	if !word.Listed(" e extra-vars var set set-string env build-arg ", option) || a.Worst() > word.Literal {
+		return false
+	}
+	for _, pair := range a.Split(" ,") {
+		_, v, set := strings.Cut(pair.Known(), "=")
+		if !set || !land.WithinAny(path.Clean(v), []string{"/srv", "/mnt", "/media", "/opt", "/var/www", "/var/lib"}) &&
+			strings.ContainsAny(v, "/~.:") {
+			return false
+		}
+	}
+	return true
 }
 
 // readsShared says that a bare operand lies where a system keeps what programs
@@ -200,14 +222,20 @@ func (s *Judge) outputOptions(name string, argv []arg) {
 		return
 	}
 	for i, a := range argv[1:] {
-		option := optionOf(argv, i+1)
-		named := option == "o" && table.ReadsOnly(name) && !strings.HasPrefix(a.Prefix(), "-")
-		for _, part := range [...]string{"output", "outfile", "out-file", "out", "logfile", "log-file", "save-to", "dump-to",
-			"export-to", "destination"} {
-			named = named || option == part
+		value := a
+		if name, _, glued := strings.Cut(a.Prefix(), "="); glued && strings.HasPrefix(name, "-") {
+			value = a.After(len(name) + 1)
+		} else if strings.HasPrefix(name, "-") {
+			continue
 		}
-		if named {
-			s.Mentions(a.Text, a)
+		switch option := optionOf(argv, i+1); {
+		case word.Listed(" output outfile out-file out logfile log-file save-to dump-to export-to destination ", option):
+			s.Mentions(value.Text, a)
+			if !table.ReadsOnly(name) {
+				s.Operand(value)
+			}
+		case option == "o" && table.ReadsOnly(name): // which may as well be a switch
+			s.Mentions(value.Text, a)
 		}
 	}
 }
@@ -257,7 +285,7 @@ func (s *Judge) written(argv []arg) {
 		if !ok || strings.HasPrefix(v, "-") || optionOf(argv, i+1) != "" && table.CarriesText(optionOf(argv, i+1), a) {
 			continue
 		}
-		if content, ok := s.Files[s.Absolute(v)]; ok && !table.HoldsProse(v) {
+		if content, ok := s.Files[s.Absolute(v)]; ok && !table.HoldsProse(v) && table.LanguageOf(path.Ext(v)) == "" {
 			s.Mentions(content, a)
 		}
 	}

@@ -2,9 +2,9 @@ package program
 
 import (
 	"path"
-	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
@@ -28,6 +28,11 @@ func (s *Judge) printed(name string, argv []arg) bool {
 		"keychain",
 		"date", "nproc", "uname", "arch", "whoami", "id", "hostname", "seq", "wc", "tty", "logname", "groups",
 		"uuidgen", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "stat", "expr", "bc", "tput", "getconf", "shuf":
+		s.Print(word.Unknown(word.Token))
+	case "go":
+		if !hasWord(argv, "env") {
+			return false
+		}
 		s.Print(word.Unknown(word.Token))
 	case "pgrep", "pidof":
 		s.Print(word.JoinArgs(args).Plus("\n")) // stands for the processes of that name
@@ -164,7 +169,7 @@ func (s *Judge) filtered(name string, args []arg) bool {
 		return true
 	}
 	for _, a := range args {
-		if w := strings.Trim(a.Known(), "[]^$"); slices.Contains(guardPrograms(), w) || slices.Contains(agentPrograms(), w) {
+		if w := strings.Trim(a.Known(), "[]^$"); isGuard(w) || roster.IsProgram(w) {
 			s.sought = true
 		}
 	}
@@ -208,17 +213,13 @@ func (s *Judge) listed(name string, args []arg) bool {
 // starts are the directories that a listing command looks in; nil if it
 // prints something else than names.
 func (s *Judge) starts(name string, args []arg) []arg {
-	here := []arg{{Text: word.Lit(".")}}
 	switch name {
 	case "ls":
 		o := word.Parse(args, "IwT")
 		if o.Has("-l") {
 			return nil
 		}
-		if len(o.Operands) == 0 {
-			return here
-		}
-		return o.Operands
+		return orHere(o.Operands)
 	case "find":
 		roots, _ := findRoots(args)
 		return roots
@@ -231,14 +232,8 @@ func (s *Judge) starts(name string, args []arg) []arg {
 		if len(o.Values("-e", "-f", "--regexp")) == 0 && len(ops) > 0 && !o.Has("--files") {
 			ops = ops[1:]
 		}
-		if len(ops) == 0 {
-			return here
-		}
-		return ops
+		return orHere(ops)
 	}
 	o := word.Parse(args, "etEdcHx", "--extension", "--type", "--exclude", "--max-depth")
-	if len(o.Operands) > 1 {
-		return o.Operands[1:]
-	}
-	return here
+	return orHere(o.Operands[min(1, len(o.Operands)):])
 }

@@ -10,42 +10,23 @@ import (
 
 // sed edits in place with -i, and writes and runs by commands in its script.
 func (s *Judge) sed(argv []arg) {
-	var scripts, files []arg
-	inPlace, given := false, false
-	args := argv[1:]
-	for i := 0; i < len(args); i++ {
-		v := args[i].Prefix()
-		switch {
-		case v == "--":
-			files = append(files, args[i+1:]...)
-			i = len(args)
-		case v == "-e" || v == "--expression" || v == "-f" || v == "--file":
-			given = true
-			if i++; i < len(args) && (v == "-e" || v == "--expression") {
-				scripts = append(scripts, args[i])
-			} else if i < len(args) && args[i].Is("-") && s.Stdin != nil {
-				scripts = append(scripts, args[i].Hold(s.Stdin.Text))
-			} else if i < len(args) {
-				scripts = append(scripts, args[i].Hold(s.FileStream(args[i]).Text))
-			}
-		case strings.HasPrefix(v, "--expression="):
-			given = true
-			scripts = append(scripts, args[i].After(len("--expression=")))
-		case strings.HasPrefix(v, "--in-place") || strings.HasPrefix(v, "-i"):
-			inPlace = true
-		case strings.HasPrefix(v, "-") && len(v) > 1 && v[1] != '-':
-			inPlace = inPlace || strings.Contains(v, "i") && !strings.Contains(v, "e") || strings.Contains(v, "i")
-			if strings.HasSuffix(v, "e") && i+1 < len(args) {
-				i++
-				given = true
-				scripts = append(scripts, args[i])
-			}
-		case strings.HasPrefix(v, "--"):
-		default:
-			files = append(files, args[i])
+	var rest []arg
+	for _, a := range argv[1:] {
+		if v := a.Prefix(); !strings.HasPrefix(v, "-i") && !strings.HasPrefix(v, "--in-place") { // a suffix may follow
+			rest = append(rest, a)
 		}
 	}
-	if !given && len(files) > 0 {
+	o := word.Parse(rest, "efl", "--expression", "--file", "--line-length")
+	inPlace := len(rest) < len(argv)-1 || o.Has("-i")
+	scripts, files := o.Values("-e", "--expression"), o.Operands
+	for _, a := range o.Values("-f", "--file") {
+		in := s.FileStream(a)
+		if a.Is("-") && s.Stdin != nil {
+			in = s.Stdin
+		}
+		scripts = append(scripts, a.Hold(in.Text))
+	}
+	if len(scripts) == 0 && len(files) > 0 {
 		scripts, files = files[:1], files[1:]
 	}
 	if inPlace {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 
@@ -13,7 +14,7 @@ import (
 // alters denies what a row says of a program's words.
 func (s *Judge) alters(name string, argv []arg) {
 	r := table.Find(name, table.SystemRow)
-	if r == nil || !said(r.Alters, argv) || r.Spared != "" && said(r.Spared, argv) {
+	if r == nil || !said(r, r.Alters, argv) || r.Spared != "" && said(r, r.Spared, argv) {
 		return
 	}
 	switch r.Denial {
@@ -30,8 +31,9 @@ func (s *Judge) alters(name string, argv []arg) {
 // said says whether one of phrases, divided by bars, is what the arguments say:
 // its options are among them, and its other words are the first operands. A star
 // ends a word of which only the beginning counts.
-func said(phrases string, argv []arg) bool {
-	o := word.Parse(argv[1:], "")
+func said(r *table.Row, phrases string, argv []arg) bool {
+	valued, long := r.Options()
+	o := word.Parse(argv[1:], valued, long...)
 	for phrase := range strings.SplitSeq(phrases, "|") {
 		i, all := 0, true
 		for w := range strings.FieldsSeq(phrase) {
@@ -40,7 +42,7 @@ func said(phrases string, argv []arg) bool {
 			case w == "=":
 				all = all && strings.Contains(word.Cover(argv).Known(), "=")
 			case strings.HasPrefix(w, "-"):
-				all = all && slices.ContainsFunc(argv[1:], func(a arg) bool { return gives(a.Known(), w) })
+				all = all && (o.Has(w) || slices.ContainsFunc(argv[1:], func(a arg) bool { return a.Is(w) }))
 			default:
 				begin, open := strings.CutSuffix(w, "*")
 				v := ""
@@ -56,13 +58,6 @@ func said(phrases string, argv []arg) bool {
 		}
 	}
 	return false
-}
-
-// gives says that an argument is an option, or holds it among others of a letter.
-func gives(v, option string) bool {
-	name, _, _ := strings.Cut(v, "=")
-	return v == option || name == option || len(option) == 2 && len(v) > 1 && v[0] == '-' && v[1] != '-' &&
-		strings.IndexByte(v, '/') < 0 && strings.IndexByte(v, option[1]) > 0
 }
 
 func (s *Judge) denySystem(argv []arg) {
@@ -85,16 +80,19 @@ func (s *Judge) HomeConfig(argv []arg) {
 		"use settings in the project, or options for this one call")
 }
 
-// runSelf denies starting agents and changing the guard through its own
-// command.
+// isGuard says whether the guard itself runs by that name.
+func isGuard(name string) bool { return name == "cco" || name == "cco-guard" }
+
+// runSelf denies starting agents, of which one without the guard's settings
+// would have left it, and changing the guard through its own command.
 func (s *Judge) runSelf(name string, argv []arg) bool {
 	if i := strings.IndexByte(name, '@'); i > 0 {
 		name = name[:i] // package@version
 	}
 	switch {
-	case slices.Contains(guardPrograms(), name):
+	case isGuard(name):
 		s.guardCommand(argv)
-	case slices.Contains(agentPrograms(), name):
+	case roster.IsProgram(name):
 		s.agentCommand(name, argv)
 	default:
 		return false
@@ -145,7 +143,7 @@ func (s *Judge) kill(argv []arg) {
 		v := a.Known()
 		for _, part := range a.Split(" \n\t|") {
 			w := strings.Trim(part.Known(), `^$"'.*[]()\`)
-			if slices.Contains(guardPrograms(), w) || slices.Contains(agentPrograms(), w) || strings.HasPrefix(w, "cco-") ||
+			if isGuard(w) || roster.IsProgram(w) || strings.HasPrefix(w, "cco-") ||
 				strings.HasPrefix(w, "cco guard") {
 				s.Deny(verdict.RuleSelf, a, "", "this would end a process of the guard or the agent",
 					"end only processes that you started")

@@ -35,8 +35,6 @@ func (s *Judge) runTool(name string, argv []arg) bool {
 		s.make(argv)
 	case "docker":
 		s.container(argv)
-	case "go":
-		s.golang(argv)
 	case "vim":
 		s.editor(name, argv)
 	case "sqlite3":

@@ -32,9 +32,13 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 			return false
 		}
 	}
-	rest = rest[min(r.Skip, len(rest)):]
 	outer, vars, out := s.Dirs, s.Vars, s.Out
 	s.follow(r, flags, name)
+	if r.Skip > 0 && len(rest) > 0 {
+		s.guess(rest[0])
+		flags, rest = word.Leading(rest[1:], valued, long)
+		s.follow(r, flags, name)
+	}
 	for r.Vars && len(rest) > 0 && isAssignment(rest[0]) {
 		s.envArg(rest[0], rest[1:])
 		rest = rest[1:]

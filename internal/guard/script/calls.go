@@ -86,14 +86,14 @@ func callReads(name string) bool {
 // elsewhere count only in the company of the module that they come from.
 func callRuns(p *program, call string) bool {
 	name := lastName(call)
-	switch name {
-	case "system", "popen", "Popen", "check_call", "check_output", "getoutput", "getstatusoutput", "execSync", "execFile",
-		"execFileSync", "spawnSync", "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe",
-		"spawnl", "spawnlp", "spawnv", "spawnvp", "spawnve", "posix_spawn", "posix_spawnp", "shell_exec", "passthru",
-		"proc_open", "pcntl_exec", "capture2", "capture2e", "capture3", "popen2", "popen3", "pipeline", "startfile",
-		"create_subprocess_shell", "create_subprocess_exec", "execa", "execaSync", "execaCommand", "syscall",
-		"system_detached", "shell-command", "start-process":
+	if word.Listed(" system popen Popen check_call check_output getoutput getstatusoutput execSync execFile "+
+		"execFileSync spawnSync execl execle execlp execv execve execvp execvpe spawnl spawnlp spawnv spawnvp "+
+		"spawnve posix_spawn posix_spawnp shell_exec passthru proc_open pcntl_exec capture2 capture2e capture3 "+
+		"popen2 popen3 pipeline startfile create_subprocess_shell create_subprocess_exec execa execaSync "+
+		"execaCommand syscall system_detached shell-command start-process ", name) {
 		return true
+	}
+	switch name {
 	case "run", "call":
 		return strings.HasPrefix(call, "subprocess.") || strings.HasPrefix(call, "sp.") || p.mentions("subprocess")
 	case "exec", "spawn", "fork":

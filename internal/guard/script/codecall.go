@@ -38,6 +38,9 @@ func (p *program) called(call string, open int) bool {
 			p.unreadable()
 		}
 		for _, v := range first {
+			if where, abs := p.locate(v); where == land.Outside || where == land.Host {
+				p.refuse(where, abs) // exec(open(…).read())
+			}
 			if strings.ContainsAny(v, "(./") {
 				Judge(p.s, p.lang, word.Lit(v), p.at, p.args)
 			}

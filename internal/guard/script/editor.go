@@ -45,24 +45,6 @@ func Editor(s Host, t text, at arg) {
 	}
 }
 
-// Lisp looks for strings of emacs code that lead outside or are commands.
-func Lisp(s Host, a arg) {
-	toks := Tokenize("other", strings.ReplaceAll(a.Known(), "'", " "))
-	runs := strings.Contains(a.Known(), "shell-command") || strings.Contains(a.Known(), "call-process") ||
-		strings.Contains(a.Known(), "start-process")
-	for _, t := range toks {
-		if t.Kind != 's' {
-			continue
-		}
-		if runs {
-			s.Apart(func() { s.SuspiciousRun(t.Text, a) })
-		}
-		if strings.ContainsAny(t.Text, "/~") {
-			s.Operand(a.Hold(s.Homed(t.Text)))
-		}
-	}
-}
-
 // SQL looks at the lines of a script for commands of the client.
 func SQL(s Host, v string, at arg) {
 	for _, line := range strings.Split(v, "\n") {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/proc"
@@ -37,13 +38,19 @@ const (
 // it as the agent would, with a call that must be denied and one that must pass, and looks for what switches hooks off.
 func (i Installation) Check(ctx context.Context, agents []string, env func(string) string) []Finding {
 	findings := []Finding{i.checkGuard(), i.checkPolicy()}
-	for _, a := range agents {
+	for _, name := range agents {
+		a, err := i.adapter(name)
+		if err != nil {
+			findings = append(findings, Finding{Agent: name, What: "registered", Detail: err.Error()})
+			continue
+		}
 		findings = append(findings, i.checkAgent(ctx, a)...)
-	}
-	for _, name := range []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"} {
-		if env(name) != "" {
-			findings = append(findings, Finding{"claude", "environment", Loose, name + " is set, which drops hooks",
-				"unset " + name})
+		if d, ok := a.(dropper); ok {
+			for _, v := range d.dropping() {
+				if env(v) != "" {
+					findings = append(findings, Finding{name, "environment", Loose, v + " is set, which drops hooks", "unset " + v})
+				}
+			}
 		}
 	}
 	return findings
@@ -88,25 +95,28 @@ func (i Installation) checkPolicy() Finding {
 }
 
 // checkAgent looks at one agent: is the hook registered, does it decide, and does anything switch it off.
-func (i Installation) checkAgent(ctx context.Context, agent string) []Finding {
-	reg := i.registered(agent)
+func (i Installation) checkAgent(ctx context.Context, a installer) []Finding {
+	name := a.Agent()
+	reg := registration{finding: Finding{Agent: name, What: "registered", Detail: "no settings of " + name +
+		" name the hook", Mend: "cco guard install --agent " + name}}
+	a.find(i, &reg)
 	out := append([]Finding{reg.finding}, reg.more...)
 	for _, command := range reg.commands {
-		out = append(out, i.try(ctx, agent, command)...)
+		out = append(out, i.try(ctx, row(a), command)...)
 	}
 	return out
 }
 
 // try runs a registered command as the agent does, without ever running what it is asked about.
-func (i Installation) try(ctx context.Context, agent, command string) []Finding {
-	deny := i.ask(ctx, agent, command, "cd / && git commit --allow-empty -m probe")
-	f := Finding{Agent: agent, What: "denies", State: On, Detail: "a commit outside the workspace is denied"}
+func (i Installation) try(ctx context.Context, r roster.Row, command string) []Finding {
+	deny := i.ask(ctx, r, command, "cd / && git commit --allow-empty -m probe")
+	f := Finding{Agent: r.Name, What: "denies", State: On, Detail: "a commit outside the workspace is denied"}
 	if code := proc.Code(deny); code != 2 {
 		f.State, f.Detail, f.Mend = Off, fmt.Sprintf("a commit outside the workspace was not denied: the hook ended with %d",
 			code), "run `cco guard install` again"
 	}
-	pass := i.ask(ctx, agent, command, "ls")
-	g := Finding{Agent: agent, What: "allows", State: On, Detail: "a plain ls passes"}
+	pass := i.ask(ctx, r, command, "ls")
+	g := Finding{Agent: r.Name, What: "allows", State: On, Detail: "a plain ls passes"}
 	if pass != nil {
 		g.State, g.Detail, g.Mend = Loose, "a plain ls was not allowed: "+pass.Error(), "run `cco guard install` again"
 	}
@@ -116,15 +126,14 @@ func (i Installation) try(ctx context.Context, agent, command string) []Finding 
 // askTime is how long a hook may take before it counts as broken.
 const askTime = 10 * time.Second
 
-func (i Installation) ask(ctx context.Context, agent, hook, command string) error {
+func (i Installation) ask(ctx context.Context, r roster.Row, hook, command string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	call := map[string]any{"cwd": i.Dir, "hook_event_name": "PreToolUse", "tool_name": "Bash",
+	tool, _, _ := strings.Cut(r.Tools.Shell, " ")
+	call := map[string]any{"cwd": i.Dir, "hook_event_name": r.Event, "tool_name": tool,
 		"tool_input": map[string]string{"command": command}}
-	if agent == "gemini" {
-		call["hook_event_name"], call["tool_name"] = "BeforeTool", "run_shell_command"
-	}
 	_, err := proc.Output(ctx, proc.Cmd{Argv: []string{"sh", "-c", hook}, Dir: i.Dir,
+		Env:   append(os.Environ(), "CCO_GUARD_SOCK="+os.DevNull), // a trial is not for the log
 		Stdin: bytes.NewReader([]byte(compact(call)))})
 	return err
 }
@@ -136,13 +145,13 @@ type registration struct {
 	more     []Finding
 }
 
-func (r *registration) found(agent, file, command string) {
-	r.finding = Finding{Agent: agent, What: "registered", State: On, Detail: "in " + file}
+func (r *registration) found(file, command string) {
+	r.finding = Finding{Agent: r.finding.Agent, What: "registered", State: On, Detail: "in " + file}
 	r.commands = append(r.commands, command)
 }
 
-func (r *registration) add(agent, what string, s State, detail, mend string) {
-	r.more = append(r.more, Finding{agent, what, s, detail, mend})
+func (r *registration) add(what string, s State, detail, mend string) {
+	r.more = append(r.more, Finding{r.finding.Agent, what, s, detail, mend})
 }
 
 // ours picks the command that decides by this policy. That it is the guard is then proved by running it.

@@ -1,10 +1,13 @@
 package settings
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/guard"
 )
 
 // Every way of losing a hook that settings can show has to be found by Check.
@@ -21,32 +24,32 @@ func TestCheckFindsWhatSwitchesTheGuardOff(t *testing.T) {
 			"claude denies"},
 		"fails open": {"claude", func(t *testing.T, i Installation) { write(t, i.Guard, "#!/bin/sh\nexit 1\n") },
 			"claude denies"},
-		"settings gone": {"claude", func(t *testing.T, i Installation) { remove1(t, i.Places.file("claude", i.Dir)) },
+		"settings gone": {"claude", func(t *testing.T, i Installation) { remove1(t, i.file("claude")) },
 			"claude registered"},
-		"settings wrong": {"claude", func(t *testing.T, i Installation) { write(t, i.Places.file("claude", i.Dir), "{") },
+		"settings wrong": {"claude", func(t *testing.T, i Installation) { write(t, i.file("claude"), "{") },
 			"claude registered"},
 		"local disables": {"claude", func(t *testing.T, i Installation) {
-			file := i.Places.file("claude", i.Dir)
+			file := i.file("claude")
 			write(t, file, strings.Replace(content(t, file), "false", "true", 1))
 		}, "claude disableAllHooks"},
 		"user disables": {"claude", func(t *testing.T, i Installation) {
-			file := i.Places.file("claude", i.Dir)
+			file := i.file("claude")
 			write(t, file, strings.Replace(content(t, file), `"disableAllHooks": false, `, "", 1))
-			write(t, filepath.Join(i.Places.Claude, "settings.json"), `{"disableAllHooks": true}`)
+			write(t, filepath.Join(i.Places.Home, ".claude/settings.json"), `{"disableAllHooks": true}`)
 		}, "claude disableAllHooks"},
 		"managed only": {"claude", func(t *testing.T, i Installation) {
-			write(t, i.Places.ManagedClaude, `{"allowManagedHooksOnly": true}`)
+			write(t, i.system("claude"), `{"allowManagedHooksOnly": true}`)
 		}, "claude managed hooks only"},
 		"codex feature": {"codex", func(t *testing.T, i Installation) {
 			write(t, filepath.Join(i.Dir, ".codex/config.toml"), "[features]\ncodex_hooks = false\n")
 		}, "codex features.hooks"},
 		"codex trust": {"codex", func(t *testing.T, i Installation) {
-			file := i.Places.file("codex", i.Dir)
+			file := i.file("codex")
 			write(t, file, strings.Replace(content(t, file), "timeout = 10", "timeout = 11", 1)+"\n[[hooks.PreToolUse]]\n")
 			write(t, file, "[[hooks.PreToolUse]]\n"+content(t, file))
 		}, "codex trust"},
 		"codex managed only": {"codex", func(t *testing.T, i Installation) {
-			write(t, i.Places.ManagedCodex, "allow_managed_hooks_only = true\n")
+			write(t, i.system("codex"), "allow_managed_hooks_only = true\n")
 		}, "codex managed hooks only"},
 		"gemini by name": {"gemini", func(t *testing.T, i Installation) {
 			write(t, filepath.Join(i.Dir, ".gemini/settings.json"), `{"hooksConfig": {"disabled": ["cco-guard-nonce"]}}`)
@@ -91,7 +94,7 @@ func TestCheckReportsSkillsThatRunCommands(t *testing.T) {
 	if reported() {
 		t.Error("reported though they are off")
 	}
-	file := i.Places.file("claude", i.Dir)
+	file := i.file("claude")
 	write(t, file, strings.Replace(content(t, file), `"disableSkillShellExecution": true`,
 		`"disableSkillShellExecution": false`, 1))
 	if !reported() {
@@ -127,16 +130,61 @@ func TestCheckKnowsWhichSystemFilesGeminiReads(t *testing.T) {
 }
 
 func TestJSONIsReadAsAgentsReadIt(t *testing.T) {
-	for _, good := range []string{`{}`, "\ufeff{ }", `{"a":[1,2,],"b":{"c":"\"}"},}`, "// x\n{/* y */}",
+	for _, good := range []string{`{}`, "\ufeff{ }", "{} // the end", `{"a":[1,2,],"b":{"c":"\"}"},}`, "// x\n{/* y */}",
 		`{"a":true,"a":false}`} {
 		if _, err := parseJSON([]byte(good)); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{``, `{`, `[]`, `{"a"}`, `{"a":}`, `{"a":1 "b":2}`, `{} x`, `{,}`, `{"a":tru}`, `/*`,
-		`{"a":"\x"}`, strings.Repeat("[", 1000)} {
+		`{"a":"\x"}`, strings.Repeat("[", 1000), `{"a":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`} {
 		if _, err := parseJSON([]byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+// Guards against an edit that leaves a comma over, takes one out of a comment, or writes at the wrong place.
+func TestEditsLeaveTheRest(t *testing.T) {
+	ours := func(n node) bool { return text(n) == "x" }
+	for was, want := range map[string]string{
+		`{"l":["x"]}`: `{"l":[]}`, `{"l":["x",]}`: `{"l":[]}`, `{"l":["x" /* , */, 1]}`: `{"l":[ 1]}`,
+		`{"l":[1 /* a */, "x"]}`: `{"l":[1]}`, "{\"l\":[1, // one\n\"x\",\n]}": "{\"l\":[1,\n]}",
+		"\ufeff{\"l\":[\"x\", 2]}": "\ufeff{\"l\":[ 2]}", `{"l":["x","x",3,"x"]}`: `{"l":[3]}`,
+	} {
+		if got := string(drop([]byte(was), ours, "l")); got != want {
+			t.Errorf("%s became %s", was, got)
+		}
+	}
+	for was, want := range map[string]string{`{"k":1}`: `{}`, `{"k":1,}`: `{}`, `{"a":2,"k":1}`: `{"a":2}`,
+		`{ "k" : 1 /* , */ , "a":2}`: `{ "a":2}`, `{"a":2}`: `{"a":2}`} {
+		if got := string(remove([]byte(was), "k")); got != want {
+			t.Errorf("%s became %s", was, got)
+		}
+	}
+}
+
+// Guards against an agent that nobody knows being taken for claude.
+func TestNoUnknownAgentIsTakenForAnother(t *testing.T) {
+	for _, name := range []string{"", "parrot", "opencode", "Claude", "script", "qwen"} {
+		i := place(t)
+		unknown := func(err error) bool { e, ok := errors.AsType[*UnknownAgentError](err); return ok && e.Name == name }
+		if err := i.Install(guard.Policy{Workspace: i.Dir}, Options{Agents: []string{name}, Nonce: "n"}); !unknown(err) {
+			t.Errorf("install %q: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(i.Dir, ".claude")); err == nil {
+			t.Errorf("%q got claude's settings", name)
+		}
+		if line, gaps, err := i.Launch(name); !unknown(err) || line != "" || gaps != nil {
+			t.Errorf("launch %q: %q, %v", name, line, err)
+		}
+		i.mustInstall(t, false, "claude")
+		if off := i.off(t, name); off != strings.TrimSpace(name+" registered") {
+			t.Errorf("check %q: %q", name, off)
+		}
+		write(t, filepath.Join(i.State, "install.json"), `{"edits":{"`+name+`":{"file":"`+i.file("claude")+`"}}}`)
+		if _, err := i.Uninstall(); !unknown(err) {
+			t.Errorf("uninstall %q: %v", name, err)
 		}
 	}
 }
@@ -147,25 +195,25 @@ func FuzzMergeKeepsTheRest(f *testing.F) {
 		f.Add(s)
 	}
 	h := Hook{Guard: "/g", Policy: "/p"}
-	f.Fuzz(func(t *testing.T, text string) {
-		was, err := parseJSON([]byte(text))
+	f.Fuzz(func(t *testing.T, given string) {
+		was, err := parseJSON([]byte(given))
 		if err != nil {
 			return
 		}
-		out, err := mergeClaude([]byte(text), h)
+		out, err := claude{}.merge("", []byte(given), h)
 		if err != nil {
-			t.Fatalf("%q: %v", text, err)
+			t.Fatalf("%q: %v", given, err)
 		}
 		now, err := parseJSON(out)
 		if err != nil {
-			t.Fatalf("%q became %q: %v", text, out, err)
+			t.Fatalf("%q became %q: %v", given, out, err)
 		}
 		if got := commands(now, "PreToolUse"); len(got) == 0 || got[0] != h.command("claude") {
-			t.Fatalf("%q: %q has no hook", text, out)
+			t.Fatalf("%q: %q has no hook", given, out)
 		}
-		for _, m := range was.members {
-			if _, ok := now.get(m.key); !ok {
-				t.Fatalf("%q: %q lost %q", text, out, m.key)
+		for _, m := range was.members() {
+			if _, ok := now.get(text(node{m.Name})); !ok {
+				t.Fatalf("%q: %q lost %q", given, out, text(node{m.Name}))
 			}
 		}
 	})

@@ -5,13 +5,53 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/cco-dev/cco/internal/agent/roster"
 )
+
+// Codex is the guard in the settings of Codex CLI.
+func Codex() Adapter { return codex{} }
+
+type codex struct{}
+
+func (codex) Agent() string { return "codex" }
+
+func (a codex) managed(h Hook) []File {
+	return []File{{row(a).Managed, []byte(a.requirements(h)), 0o644}}
+}
+
+func (a codex) requirements(h Hook) string {
+	return "allow_managed_hooks_only = true\n\n[features]\nhooks = true\n\n[hooks]\nmanaged_dir = " +
+		compact(path.Dir(h.Guard)) + "\n\n" + a.group(h) + h.turnTables(row(a))
+}
+
+// turnTables are turns as TOML.
+func (h Hook) turnTables(r roster.Row) (text string) {
+	turns := h.turns(r)
+	for _, event := range slices.Sorted(maps.Keys(turns)) {
+		text += "\n[[hooks." + event + "]]\n\n[[hooks." + event + ".hooks]]\ntype = \"command\"\ncommand = " +
+			compact(turns[event][0].Hooks[0].Command) + fmt.Sprintf("\ntimeout = %d\n", hookSeconds)
+	}
+	return text
+}
+
+func (codex) launch(Installation) string { return "codex -c features.hooks=true" }
+
+func (codex) gaps() []string {
+	return []string{
+		"a repository's .codex/config.toml with features.hooks = false, unless codex is started as said",
+		"a change of the hook in config.toml, which codex then no longer trusts and skips without a word",
+		"a guard that is deleted, killed or too slow: codex lets the call through",
+	}
+}
 
 // codexConfig is what of codex's configuration bears on hooks.
 type codexConfig struct {
@@ -51,7 +91,7 @@ func (c codexConfig) off() bool {
 }
 
 // codexGroup is the hook as TOML. Tables of an array can be added at the end of any file.
-func codexGroup(h Hook) string {
+func (codex) group(h Hook) string {
 	return "[[hooks.PreToolUse]]\nmatcher = \"\"\n\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = " +
 		compact(h.command("codex")) + fmt.Sprintf("\ntimeout = %d\n", hookSeconds)
 }
@@ -64,7 +104,7 @@ func codexMarks(h Hook) (begin, end string) {
 // Patterns are compiled when they are first needed: every start of cco would pay for them.
 var featureOff = later(`(?m)^([ \t]*(?:codex_)?hooks[ \t]*=[ \t]*)false`)
 
-func mergeCodex(file string, data []byte, h Hook) ([]byte, error) {
+func (a codex) merge(file string, data []byte, h Hook) ([]byte, error) {
 	c, err := parseCodex(data)
 	if err != nil {
 		return nil, err
@@ -80,12 +120,19 @@ func mergeCodex(file string, data []byte, h Hook) ([]byte, error) {
 	}
 	begin, end := codexMarks(h)
 	key := trustKey(file, len(c.Hooks.PreToolUse))
-	text += begin + codexGroup(h) + "\n[hooks.state." + compact(key) + "]\ntrusted_hash = " + compact(trustHash(h)) +
+	text += begin + a.group(h) + "\n[hooks.state." + compact(key) + "]\ntrusted_hash = " + compact(trustHash(h)) +
 		"\n" + end
 	if _, err := parseCodex([]byte(text)); err != nil {
 		return nil, fmt.Errorf("its hooks are written in a way that can't be added to: %w", err)
 	}
 	return []byte(text), nil
+}
+
+func (a codex) mergeSystem(data []byte, h Hook) ([]byte, error) {
+	if len(data) > 0 {
+		return nil, errors.New("this machine has requirements of its own; add the guard's hook to them by hand")
+	}
+	return []byte(a.requirements(h)), nil
 }
 
 // turnOn changes the feature within its table.
@@ -106,7 +153,7 @@ func turnOn(text string) (string, error) {
 	return "", errors.New("it switches hooks off: set features.hooks to true")
 }
 
-func stripCodex(data []byte, h Hook) []byte {
+func (codex) strip(data, _ []byte, h Hook) []byte {
 	text := string(data)
 	begin, end := codexMarks(h)
 	from := strings.Index(text, begin)
@@ -118,6 +165,65 @@ func stripCodex(data []byte, h Hook) []byte {
 		return data
 	}
 	return []byte(renumber(text[:from] + text[from+to+len(end):]))
+}
+
+func (a codex) find(i Installation, r *registration) {
+	name, managed := row(a).Settings[0], i.Places.managed(row(a))
+	user := i.Places.user(row(a), name)
+	system := readCodex(r, "system", managed)
+	mine := readCodex(r, "user", user)
+	project := readCodex(r, "project", i.below(name))
+	if command, _, ok := i.codexHook(system); ok {
+		r.found(managed, command) // can't be switched off, and needs no trust
+		return
+	}
+	if command, n, ok := i.codexHook(mine); ok {
+		r.found(user, command)
+		file := user
+		state, ok := mine.Hooks.State[trustKey(file, n)]
+		switch {
+		case !ok || state.Trusted != trustHash(i.hook(a, record{})):
+			r.add("trust", Off, "codex doesn't trust the hook and skips it",
+				"run `cco guard install` again, or trust it with /hooks in codex")
+		case state.Enabled != nil && !*state.Enabled:
+			r.add("trust", Off, "the hook is disabled in "+file, "enable it with /hooks in codex")
+		}
+	}
+	if system.ManagedOnly {
+		r.add("managed hooks only", Off, managed+" lets only managed hooks run",
+			"cco guard install --system, as root")
+	}
+	if mine.off() {
+		r.add("features.hooks", Off, user+" switches all hooks off", "set features.hooks to true")
+	}
+	if project.off() {
+		r.add("features.hooks", Off, "this repository's .codex/config.toml switches all hooks off",
+			"start it with: "+a.launch(i))
+	}
+}
+
+func readCodex(r *registration, name, file string) codexConfig {
+	data, there, err := readIfThere(file)
+	if err != nil || !there {
+		return codexConfig{}
+	}
+	c, err := parseCodex(data)
+	if err != nil {
+		r.add(name+" settings", Off, file+": "+err.Error(), "mend it")
+	}
+	return c
+}
+
+// codexHook finds the guard among codex's hooks, and its place there.
+func (i Installation) codexHook(c codexConfig) (command string, place int, ok bool) {
+	for n, g := range c.Hooks.PreToolUse {
+		for _, h := range g.Hooks {
+			if command, ok := i.ours([]string{h.Command}); ok {
+				return command, n, true
+			}
+		}
+	}
+	return "", 0, false
 }
 
 var (

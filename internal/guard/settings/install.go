@@ -17,7 +17,40 @@ type Installation struct {
 	State  string // where cco keeps what belongs to it
 	Guard  string // cco-guard
 	Places Places
+	// Adapters are those of all agents; only those that work outside of boxes count.
+	Adapters []Adapter
 }
+
+// Known are the agents whose hook can be registered.
+func (i Installation) Known() (names []string) {
+	for _, a := range i.Adapters {
+		if in, ok := a.(installer); ok {
+			names = append(names, in.Agent())
+		}
+	}
+	return names
+}
+
+func (i Installation) adapter(agent string) (installer, error) {
+	for _, a := range i.Adapters {
+		if in, ok := a.(installer); ok && in.Agent() == agent {
+			return in, nil
+		}
+	}
+	return nil, &UnknownAgentError{agent, i.Known()}
+}
+
+// Launch is how to start an agent so that the guard holds as far as it can, and Gaps what it can't hold.
+func (i Installation) Launch(agent string) (line string, gaps []string, err error) {
+	a, err := i.adapter(agent)
+	if err != nil {
+		return "", nil, err
+	}
+	return a.launch(i), a.gaps(), nil
+}
+
+// below is a file in the workspace.
+func (i Installation) below(name string) string { return filepath.Join(i.Dir, name) }
 
 // record remembers what was done, so that it can be undone exactly.
 type record struct {
@@ -38,14 +71,15 @@ type edited struct {
 // Policy is the file that the hook decides by.
 func (i Installation) Policy() string { return filepath.Join(i.State, "policy.json") }
 
-// ClaudeSettings is a file for claude's --settings.
-func (i Installation) ClaudeSettings() string { return filepath.Join(i.State, "claude.json") }
+// started is the settings file that an agent is started with.
+func (i Installation) started(a Adapter) string { return filepath.Join(i.State, a.Agent()+".json") }
 
 func (i Installation) recordFile() string { return filepath.Join(i.State, "install.json") }
 
-func (i Installation) hook(agent, name string) Hook {
-	h := Hook{Guard: i.Guard, Policy: i.Policy(), Name: name}
-	if agent != "claude" {
+// hook is an agent's hook. In a file of the user's it has to find out where it is.
+func (i Installation) hook(a Adapter, r record) Hook {
+	h := Hook{Guard: i.Guard, Policy: i.Policy(), Name: r.Name}
+	if row(a).Local == "" && !r.System {
 		h.Scope = i.Dir
 	}
 	return h
@@ -62,10 +96,13 @@ type Options struct {
 
 // Install registers the hook. What it writes twice is as if written once.
 func (i Installation) Install(p guard.Policy, o Options) error {
-	for _, a := range o.Agents {
-		if err := known(a); err != nil {
+	var adapters []installer
+	for _, name := range o.Agents {
+		a, err := i.adapter(name)
+		if err != nil {
 			return err
 		}
+		adapters = append(adapters, a)
 	}
 	if err := os.MkdirAll(i.State, 0o700); err != nil {
 		return err
@@ -81,22 +118,22 @@ func (i Installation) Install(p guard.Policy, o Options) error {
 	if r.Name == "" {
 		r.Name = "cco-guard-" + o.Nonce
 	}
-	if err := i.writePolicy(p, o); err != nil {
+	if err := i.writePolicy(p, adapters, o.System); err != nil {
 		return err
 	}
-	for _, a := range o.Agents {
+	for _, a := range adapters {
 		if err := i.install(a, &r); err != nil {
-			return fmt.Errorf("install for %s: %w", a, err)
+			return fmt.Errorf("install for %s: %w", a.Agent(), err)
 		}
 	}
 	return nil
 }
 
 // writePolicy also protects what this installation consists of.
-func (i Installation) writePolicy(p guard.Policy, o Options) error {
+func (i Installation) writePolicy(p guard.Policy, adapters []installer, system bool) error {
 	p.Protected = append(p.Protected, i.Guard, i.State)
-	for _, a := range o.Agents {
-		p.Protected = append(p.Protected, i.target(a, o.System))
+	for _, a := range adapters {
+		p.Protected = append(p.Protected, i.target(a, system))
 	}
 	if err := p.Validate(); err != nil {
 		return err
@@ -108,18 +145,25 @@ func (i Installation) writePolicy(p guard.Policy, o Options) error {
 	if err := replaceFile(i.Policy(), append(data, '\n'), 0o600); err != nil {
 		return err
 	}
-	return replaceFile(i.ClaudeSettings(), []byte(compact(claudeFor(i.hook("claude", "")))+"\n"), 0o600)
-}
-
-func (i Installation) target(agent string, system bool) string {
-	if system {
-		return i.Places.managed(agent)
+	for _, a := range i.Adapters {
+		if s, ok := a.(starter); ok {
+			if err := replaceFile(i.started(a), s.started(i.hook(a, record{})), 0o600); err != nil {
+				return err
+			}
+		}
 	}
-	return i.Places.file(agent, i.Dir)
+	return nil
 }
 
-func (i Installation) install(agent string, r *record) error {
-	target := i.target(agent, r.System)
+func (i Installation) target(a Adapter, system bool) string {
+	if system {
+		return i.Places.managed(row(a))
+	}
+	return i.Places.file(row(a), i.Dir)
+}
+
+func (i Installation) install(a installer, r *record) error {
+	target := i.target(a, r.System)
 	file, err := i.resolve(target)
 	if err != nil {
 		return err
@@ -128,27 +172,24 @@ func (i Installation) install(agent string, r *record) error {
 	if err != nil {
 		return err
 	}
-	h := i.hook(agent, r.Name)
-	if r.System {
-		h.Scope = ""
-	}
+	h := i.hook(a, *r)
 	base := edited{File: file, Existed: there, Before: now}
-	if old, ok := r.Edits[agent]; ok && old.File == file {
-		base.Before, base.Existed = old.undo(agent, now, there, h)
+	if old, ok := r.Edits[a.Agent()]; ok && old.File == file {
+		base.Before, base.Existed = old.undo(a, now, there, h)
 	}
 	if r.System {
-		base.After, err = mergeSystem(agent, base.Before, h)
+		base.After, err = a.mergeSystem(base.Before, h)
 	} else {
-		base.After, err = merge(agent, target, base.Before, h)
+		base.After, err = a.merge(target, base.Before, h)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", target, err)
 	}
 	if r.Edits == nil {
 		r.Edits = map[string]edited{}
 	}
 	// The record comes first: what it can't undo must never be written.
-	r.Edits[agent] = base
+	r.Edits[a.Agent()] = base
 	if err := i.save(*r); err != nil {
 		return err
 	}
@@ -163,11 +204,11 @@ func (i Installation) install(agent string, r *record) error {
 }
 
 // undo gives the text without the hook, and whether there should be a file at all.
-func (e edited) undo(agent string, now []byte, there bool, h Hook) ([]byte, bool) {
+func (e edited) undo(a installer, now []byte, there bool, h Hook) ([]byte, bool) {
 	if !there || bytes.Equal(now, e.After) {
 		return e.Before, e.Existed
 	}
-	rest := strip(agent, now, e.Before, h)
+	rest := a.strip(now, e.Before, h)
 	return rest, e.Existed || !blankSettings(rest)
 }
 
@@ -177,7 +218,7 @@ func blankSettings(data []byte) bool {
 		return true
 	}
 	n, err := parseJSON(data)
-	return err == nil && len(n.members) == 0
+	return err == nil && len(n.members()) == 0
 }
 
 // Uninstall takes the hook out wherever Install put it. Files that nobody touched since are as they were before.
@@ -206,11 +247,11 @@ func (i Installation) uninstall(agent string, e edited, r record) error {
 	if err != nil || !there {
 		return err
 	}
-	h := i.hook(agent, r.Name)
-	if r.System {
-		h.Scope = ""
+	a, err := i.adapter(agent)
+	if err != nil {
+		return err
 	}
-	data, keep := e.undo(agent, now, there, h)
+	data, keep := e.undo(a, now, there, i.hook(a, r))
 	if keep {
 		return replaceFile(e.File, data, 0o600)
 	}
@@ -226,7 +267,7 @@ func (i Installation) uninstall(agent string, e edited, r record) error {
 func (i Installation) Agents() ([]string, error) {
 	r, _, err := i.record()
 	var list []string
-	for _, a := range Agents() {
+	for _, a := range i.Known() {
 		if _, ok := r.Edits[a]; ok {
 			list = append(list, a)
 		}

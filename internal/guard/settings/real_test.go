@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
@@ -40,7 +41,8 @@ func newSite(t *testing.T) site {
 	must.Do(t, os.MkdirAll(filepath.Join(s.home, ".gemini"), 0o755))
 	s.put(t, filepath.Join(s.home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
 	s.Installation = settings.Installation{Dir: s.wt, State: filepath.Join(root, "data"), Guard: guardBinary,
-		Places: settings.Find(func(string) string { return "" }, s.home, "linux")}
+		Places:   settings.Find(func(string) string { return "" }, s.home, "linux"),
+		Adapters: agent.Hooks()}
 	return s
 }
 
@@ -98,7 +100,7 @@ func work() agenttest.Step { return agenttest.Shell("echo done > worked") }
 
 // Guards against tests that prove nothing: without the guard, the escape succeeds.
 func TestWithoutTheGuardAgentsEscape(t *testing.T) {
-	for _, agent := range settings.Agents() {
+	for _, agent := range (settings.Installation{Adapters: agent.Hooks()}).Known() {
 		t.Run(agent, func(t *testing.T) {
 			s := newSite(t)
 			m := agenttest.Serve(t, s.escape())
@@ -112,7 +114,7 @@ func TestWithoutTheGuardAgentsEscape(t *testing.T) {
 
 // The settings of one worktree, as `cco guard install` writes them: the hook denies, and the agent sees the reason.
 func TestRealAgentsAreDenied(t *testing.T) {
-	for _, agent := range settings.Agents() {
+	for _, agent := range (settings.Installation{Adapters: agent.Hooks()}).Known() {
 		t.Run(agent, func(t *testing.T) {
 			s := newSite(t)
 			s.install(t, agent)
@@ -152,7 +154,7 @@ func TestClaudeStartedAsSaidHolds(t *testing.T) {
 	unseen.Before = s.switchOff(t, ".claude/settings.local.json")
 	m := agenttest.Serve(t, unseen, s.escape(), work())
 	out := agenttest.Run{Agent: "claude", Model: m, Dir: s.wt, Home: s.home,
-		Args: []string{"--setting-sources", "", "--settings", s.ClaudeSettings()}}.Do(t)
+		Args: []string{"--setting-sources", "", "--settings", filepath.Join(s.State, "claude.json")}}.Do(t)
 	s.check(t, m, out)
 }
 
@@ -171,7 +173,7 @@ func TestManagedSettingsHold(t *testing.T) {
 		"claude": {".claude/settings.json", ".claude/settings.local.json"}, "codex": {".codex/config.toml"},
 		"gemini": {".gemini/settings.json"},
 	}
-	for _, agent := range settings.Agents() {
+	for _, agent := range (settings.Installation{Adapters: agent.Hooks()}).Known() {
 		t.Run(agent, func(t *testing.T) {
 			s := newSite(t)
 			s.managed(t, agent, files[agent])
@@ -199,7 +201,8 @@ func (s site) etc(t *testing.T) string {
 	etc := agenttest.Etc(t)
 	p := must.Get(discover.Policy(s.wt, s.host, s.home))(t)
 	policy := must.Get(settings.PolicyFile(p))(t)
-	for _, f := range append(settings.Managed(s.Guard, settings.PolicyPath, "nonce"), policy) {
+	hook := settings.Hook{Guard: s.Guard, Policy: settings.PolicyPath, Name: "cco-guard-nonce", Turns: true}
+	for _, f := range append(settings.Managed(s.Adapters, hook), policy) {
 		s.put(t, filepath.Join(etc, strings.TrimPrefix(f.Path, "/etc/")), string(f.Data))
 	}
 	return etc
@@ -239,5 +242,33 @@ func TestClaudeRunsNoCommandsOfSkills(t *testing.T) {
 				t.Errorf("the skills were not loaded: %s", r.Model.Heard())
 			}
 		})
+	}
+}
+
+// Guards against a subagent of opencode whose end passes for the end of the turn.
+func TestOpencodesPluginReportsTurns(t *testing.T) {
+	dir := t.TempDir()
+	guard := filepath.Join(dir, "cco-guard")
+	must.Do(t, os.WriteFile(guard, []byte("#!/bin/sh\necho \"$*\" >>"+dir+"/log\n"), 0o755))
+	for _, f := range settings.Managed(agent.Hooks(), settings.Hook{Guard: guard, Policy: "/p", Name: "cco-guard-n", Turns: true}) {
+		if filepath.Base(f.Path) == "cco-guard.js" {
+			must.Do(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), f.Data, 0o644))
+		}
+	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "main.mjs"), []byte(`import { CcoGuard } from "./plugin.mjs"
+const { event } = await CcoGuard({ directory: "/" })
+const say = (id, type) => event({ event: { type: "session.status", properties: { sessionID: id, status: { type } } } })
+await event({ event: { type: "session.idle", properties: { sessionID: "a" } } })
+for (const [id, type] of [["a", "busy"], ["b", "busy"], ["b", "idle"], ["a", "retry"], ["a", "busy"], ["a", "idle"],
+  ["a", "idle"], ["a", "busy"]]) await say(id, type)
+`), 0o644))
+	must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: []string{"node", filepath.Join(dir, "main.mjs")}}))
+	var turns []string
+	for line := range strings.Lines(string(must.Get(os.ReadFile(filepath.Join(dir, "log")))(t))) {
+		_, turn, _ := strings.Cut(strings.TrimSpace(line), "--turn ")
+		turns = append(turns, turn)
+	}
+	if got := strings.Join(turns, " "); got != "begun ended begun" {
+		t.Errorf("reported %q", got)
 	}
 }

@@ -7,25 +7,64 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/agent/roster"
 )
 
-// Agents are the agents whose hooks the guard knows.
-func Agents() []string { return []string{"claude", "codex", "gemini"} }
-
-// UnknownAgentError names an agent that has no hooks which the guard knows.
-type UnknownAgentError struct{ Name string }
-
-func (e *UnknownAgentError) Error() string {
-	return fmt.Sprintf("the guard has no hook for %q; it has for %s", e.Name, strings.Join(Agents(), ", "))
+// Adapter is how the guard stands in the settings of one agent. Each is named where the agent is, see package agent.
+type Adapter interface {
+	// Agent is its name in the roster.
+	Agent() string
+	// managed is what stands in /etc of a box.
+	managed(h Hook) []File
 }
 
-func known(agent string) error {
-	if slices.Contains(Agents(), agent) {
-		return nil
+// installer is an adapter that can put the hook into settings outside of a box too.
+type installer interface {
+	Adapter
+	// merge adds the hook to settings that have none of it yet. File is where they stand.
+	merge(file string, data []byte, h Hook) ([]byte, error)
+	// mergeSystem makes the settings of a box hold on this machine, and keeps what its administrator has set beside them.
+	mergeSystem(data []byte, h Hook) ([]byte, error)
+	// strip takes the hook out of settings that somebody else has changed since. Before is what stood there once.
+	strip(data, before []byte, h Hook) []byte
+	// find looks for the hook where the agent would read it, and for what switches it off.
+	find(i Installation, r *registration)
+	// launch is how to start the agent in the workspace so that nothing which an agent or a repository can write to turns
+	// the guard off, as far as the agent can be started so without being root.
+	launch(i Installation) string
+	// gaps are the ways of losing the hook that the settings of one worktree can't hold.
+	gaps() []string
+}
+
+// starter is an adapter whose agent is started with a settings file of our own.
+type starter interface {
+	started(h Hook) []byte
+}
+
+// dropper is an adapter whose agent drops hooks when one of these variables is set.
+type dropper interface {
+	dropping() []string
+}
+
+// row is what the roster knows of an adapter's agent.
+func row(a Adapter) roster.Row {
+	r, ok := roster.Find(a.Agent())
+	if !ok {
+		panic("agent " + a.Agent() + " has no row") // a test would have seen it
 	}
-	return &UnknownAgentError{agent}
+	return r
+}
+
+// UnknownAgentError names an agent that has no hooks which the guard knows.
+type UnknownAgentError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownAgentError) Error() string {
+	return fmt.Sprintf("the guard has no hook for %q; it has for %s", e.Name, strings.Join(e.Known, ", "))
 }
 
 // hookSeconds is how long an agent waits for the hook, which itself gives up, and denies, long before that.
@@ -40,6 +79,8 @@ type Hook struct {
 	// Name is what gemini calls the hook. A repository can switch off a hook whose name it knows, so that this is
 	// better made anew each time.
 	Name string
+	// Turns lets the agent also say when a turn begins and ends.
+	Turns bool
 }
 
 // command is the line of shell that the agent runs.
@@ -50,6 +91,21 @@ func (h Hook) command(agent string) string {
 	}
 	// A directory that is gone is no proof of being elsewhere.
 	return "d=$(pwd -P) || exit 2; case \"$d/\" in " + quote(h.Scope) + "/*) exec " + line + ";; esac"
+}
+
+// turns are the hooks in a box that say when the agent begins and ends a turn, by their events.
+func (h Hook) turns(r roster.Row) map[string][]group {
+	hooks := map[string][]group{}
+	if !h.Turns {
+		return hooks
+	}
+	for event, turn := range map[string]string{r.TurnBegins: "begun", r.TurnEnds: "ended"} {
+		if event != "" {
+			hooks[event] = []group{{Hooks: []handler{{Type: "command", Command: h.command(r.Name) + " --turn " + turn,
+				Timeout: hookSeconds}}}}
+		}
+	}
+	return hooks
 }
 
 // quote makes one word of shell, plain where it can be.
@@ -65,49 +121,36 @@ func quote(s string) string {
 
 // Places are where agents keep their settings on this machine.
 type Places struct {
-	Claude string // the user's directory, ~/.claude unless CLAUDE_CONFIG_DIR says otherwise
-	Codex  string // ~/.codex, or CODEX_HOME
-	Gemini string // ~/.gemini
-	// System files, which hold for everybody on the machine.
-	ManagedClaude, ManagedCodex, ManagedGemini string
+	Env  func(string) string // by which an agent's directory can be elsewhere
+	Home string
+	OS   string // in Go's words
+	Root string // what stands before the names of system files, "" outside of tests
 	// Secure says why gemini would not read a system file; nil takes every one.
 	Secure func(file string) error
 }
 
 // Find finds the places as the agents do.
 func Find(env func(string) string, home, goos string) Places {
-	p := Places{
-		Claude: filepath.Join(home, ".claude"), Codex: filepath.Join(home, ".codex"), Gemini: filepath.Join(home, ".gemini"),
-		ManagedClaude: claudeManaged, ManagedCodex: codexManaged, ManagedGemini: geminiManaged,
-		Secure: ofRoot,
-	}
-	if goos == "darwin" {
-		p.ManagedClaude = "/Library/Application Support/ClaudeCode/managed-settings.json"
-		p.ManagedGemini = "/Library/Application Support/GeminiCli/settings.json"
-	}
-	for name, at := range map[string]*string{"CLAUDE_CONFIG_DIR": &p.Claude, "CODEX_HOME": &p.Codex} {
-		if dir := env(name); filepath.IsAbs(dir) {
-			*at = filepath.Clean(dir)
-		}
-	}
-	return p
+	return Places{Env: env, Home: home, OS: goos, Secure: ofRoot}
 }
 
 // managed is the system file of an agent.
-func (p Places) managed(agent string) string {
-	return map[string]string{"claude": p.ManagedClaude, "codex": p.ManagedCodex, "gemini": p.ManagedGemini}[agent]
+func (p Places) managed(r roster.Row) string {
+	if p.OS == "darwin" && r.ManagedMac != "" {
+		return p.Root + r.ManagedMac
+	}
+	return p.Root + r.Managed
 }
 
+// user is a file of the user's.
+func (p Places) user(r roster.Row, name string) string { return r.At(name, p.Env, p.Home) }
+
 // file is where the hook of one worktree is registered for an agent.
-func (p Places) file(agent, dir string) string {
-	switch agent {
-	case "codex":
-		return filepath.Join(p.Codex, "config.toml")
-	case "gemini":
-		return filepath.Join(p.Gemini, "settings.json")
-	default:
-		return filepath.Join(dir, ".claude", "settings.local.json")
+func (p Places) file(r roster.Row, dir string) string {
+	if r.Local != "" {
+		return filepath.Join(dir, r.Local)
 	}
+	return p.user(r, r.Settings[0])
 }
 
 // compact writes JSON without escaping what shell commands are full of.
@@ -119,20 +162,6 @@ func compact(v any) string {
 		panic(err) // only our own types are written
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// The shape of hooks, which the agents share.
-type group struct {
-	Matcher string    `json:"matcher"`
-	Hooks   []handler `json:"hooks"`
-}
-
-type handler struct {
-	Name      string `json:"name,omitempty"`
-	Type      string `json:"type"`
-	Command   string `json:"command"`
-	Timeout   int    `json:"timeout"`
-	OnFailure string `json:"onFailure,omitempty"`
 }
 
 func readIfThere(name string) (data []byte, there bool, err error) {

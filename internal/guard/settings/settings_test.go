@@ -9,6 +9,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/must"
 )
@@ -18,14 +19,9 @@ func place(t *testing.T) Installation {
 	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	i := Installation{
 		Dir: filepath.Join(root, "work tree's"), State: filepath.Join(root, "data", "state"),
-		Guard: filepath.Join(root, "bin", "cco-guard"),
-		Places: Places{
-			Claude: filepath.Join(root, "home/.claude"), Codex: filepath.Join(root, "home/.codex"),
-			Gemini:        filepath.Join(root, "home/.gemini"),
-			ManagedClaude: filepath.Join(root, "etc/claude-code/managed-settings.json"),
-			ManagedCodex:  filepath.Join(root, "etc/codex/requirements.toml"),
-			ManagedGemini: filepath.Join(root, "etc/gemini-cli/settings.json"),
-		},
+		Guard:    filepath.Join(root, "bin", "cco-guard"),
+		Places:   Places{Env: func(string) string { return "" }, Home: filepath.Join(root, "home"), Root: root},
+		Adapters: []Adapter{Claude(), Codex(), Gemini(), Opencode()},
 	}
 	for _, dir := range []string{i.Dir, filepath.Dir(i.Guard)} {
 		must.Do(t, os.MkdirAll(dir, 0o755))
@@ -54,6 +50,18 @@ func (i Installation) mustInstall(t *testing.T, system bool, agents ...string) {
 	must.Do(t, i.Install(p, Options{Agents: agents, System: system, Nonce: "nonce"}))
 }
 
+// file is where the hook of an agent is registered.
+func (i Installation) file(agent string) string {
+	r, _ := roster.Find(agent)
+	return i.Places.file(r, i.Dir)
+}
+
+// system is the file of the machine for an agent.
+func (i Installation) system(agent string) string {
+	r, _ := roster.Find(agent)
+	return i.Places.managed(r)
+}
+
 // off names what Check holds against the guard.
 func (i Installation) off(t *testing.T, agents ...string) string {
 	t.Helper()
@@ -79,7 +87,7 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 	for agent, texts := range files {
 		for _, text := range texts {
 			i := place(t)
-			file := i.Places.file(agent, i.Dir)
+			file := i.file(agent)
 			if text != "" {
 				write(t, file, text)
 			}
@@ -109,13 +117,13 @@ func TestInstallAndUninstallLeaveNoTrace(t *testing.T) {
 // Guards against an uninstall that throws away what the user has changed since.
 func TestUninstallKeepsLaterChanges(t *testing.T) {
 	i := place(t)
-	i.mustInstall(t, false, Agents()...)
+	i.mustInstall(t, false, i.Known()...)
 	for agent, change := range map[string]func(string) string{
 		"claude": func(s string) string { return strings.Replace(s, "{", `{"model": "x",`, 1) },
 		"gemini": func(s string) string { return strings.Replace(s, "{", `{"ui": {},`, 1) },
 		"codex":  func(s string) string { return "model = \"x\"\n" + s + "[tail]\n" },
 	} {
-		file := i.Places.file(agent, i.Dir)
+		file := i.file(agent)
 		write(t, file, change(content(t, file)))
 	}
 	if _, err := i.Uninstall(); err != nil {
@@ -123,7 +131,7 @@ func TestUninstallKeepsLaterChanges(t *testing.T) {
 	}
 	for agent, want := range map[string][]string{"claude": {`"model"`}, "gemini": {`"ui"`},
 		"codex": {"model = \"x\"", "[tail]"}} {
-		got := content(t, i.Places.file(agent, i.Dir))
+		got := content(t, i.file(agent))
 		for _, w := range want {
 			if !strings.Contains(got, w) || strings.Contains(got, "cco-guard") || strings.Contains(got, "disableAllHooks") {
 				t.Errorf("%s: %s", agent, got)
@@ -138,7 +146,7 @@ func TestTwoWorktreesShareTheUsersFiles(t *testing.T) {
 	two := one
 	two.Dir, two.State = one.Dir+"2", one.State+"2"
 	must.Do(t, os.Mkdir(two.Dir, 0o755))
-	codex := one.Places.file("codex", "")
+	codex := one.file("codex")
 	write(t, codex, "model = \"x\"\n")
 	one.mustInstall(t, false, "codex", "gemini")
 	two.mustInstall(t, false, "codex", "gemini")
@@ -162,7 +170,7 @@ func TestTwoWorktreesShareTheUsersFiles(t *testing.T) {
 func TestInstallRefusesWhatItCantRead(t *testing.T) {
 	for agent, text := range map[string]string{"claude": `{"a":`, "gemini": `[]`, "codex": "hooks = {PreToolUse = []}\n"} {
 		i := place(t)
-		file := i.Places.file(agent, i.Dir)
+		file := i.file(agent)
 		write(t, file, text)
 		err := i.Install(guard.Policy{Workspace: i.Dir}, Options{Agents: []string{agent}, Nonce: "n"})
 		if err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
@@ -176,10 +184,10 @@ func TestInstallRefusesWhatItCantRead(t *testing.T) {
 
 func TestModeAndLinksOfTheUsersFilesStay(t *testing.T) {
 	i := place(t)
-	real := filepath.Join(filepath.Dir(i.Places.Codex), "dotfiles", "codex.toml")
+	real := filepath.Join(i.Places.Home, "dotfiles", "codex.toml")
 	write(t, real, "a = 1\n")
-	must.Do(t, os.MkdirAll(i.Places.Codex, 0o700))
-	link := filepath.Join(i.Places.Codex, "config.toml")
+	link := i.file("codex")
+	must.Do(t, os.MkdirAll(filepath.Dir(link), 0o700))
 	must.Do(t, os.Symlink(real, link))
 	i.mustInstall(t, false, "codex")
 	if to, err := os.Readlink(link); err != nil || to != real {
@@ -195,9 +203,9 @@ func TestModeAndLinksOfTheUsersFilesStay(t *testing.T) {
 
 func TestSystemSettings(t *testing.T) {
 	i := place(t)
-	write(t, i.Places.ManagedClaude, `{"permissions": {"deny": ["WebFetch"]}}`)
-	i.mustInstall(t, true, Agents()...)
-	got := content(t, i.Places.ManagedClaude)
+	write(t, i.system("claude"), `{"permissions": {"deny": ["WebFetch"]}}`)
+	i.mustInstall(t, true, i.Known()...)
+	got := content(t, i.system("claude"))
 	for _, want := range []string{`"WebFetch"`, `"allowManagedHooksOnly": true`, `"onFailure":"block"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
@@ -208,26 +216,32 @@ func TestSystemSettings(t *testing.T) {
 	}
 	write(t, filepath.Join(i.Dir, ".claude/settings.local.json"), `{"disableAllHooks":true}`)
 	write(t, filepath.Join(i.Dir, ".codex/config.toml"), "[features]\nhooks = false\n")
-	if off := i.off(t, Agents()...); off != "" {
+	if off := i.off(t, i.Known()...); off != "" {
 		t.Error(off)
 	}
 	if _, err := i.Uninstall(); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, i.Places.ManagedClaude); got != `{"permissions": {"deny": ["WebFetch"]}}` {
+	if got := content(t, i.system("claude")); got != `{"permissions": {"deny": ["WebFetch"]}}` {
 		t.Error(got)
 	}
 }
 
 func TestManagedFiles(t *testing.T) {
-	files := Managed("/opt/cco/cco-guard", PolicyPath, "abc")
+	h := Hook{Guard: "/opt/cco/cco-guard", Policy: PolicyPath, Name: "cco-guard-abc", Turns: true}
+	files := Managed(place(t).Adapters, h)
 	seen := map[string]string{}
 	for _, f := range files {
 		if !filepath.IsAbs(f.Path) || f.Mode != 0o644 {
 			t.Errorf("%s %v", f.Path, f.Mode)
 		}
 		seen[f.Path] = string(f.Data)
-		if f.Path == opencodeManaged {
+		for _, turn := range []string{"--turn begun", "--turn ended"} {
+			if n := strings.Count(string(f.Data), turn); n != 1 && f.Path != "/etc/opencode/opencode.json" {
+				t.Errorf("%s has %q %d times", f.Path, turn, n)
+			}
+		}
+		if f.Path == "/etc/opencode/opencode.json" {
 			continue // it only names the plugin
 		}
 		if !strings.Contains(string(f.Data), "/opt/cco/cco-guard --agent ") ||
@@ -236,7 +250,7 @@ func TestManagedFiles(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"/etc/claude-code/managed-settings.json", "/etc/gemini-cli/settings.json",
-		opencodeManaged} {
+		"/etc/opencode/opencode.json"} {
 		if !json.Valid([]byte(seen[name])) {
 			t.Errorf("%s: %s", name, seen[name])
 		}

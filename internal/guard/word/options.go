@@ -22,35 +22,45 @@ type Flag struct {
 // Parse reads args by the usual conventions: clustered short options, values
 // glued or following, -- ends.
 func Parse(args []Arg, valued string, long ...string) Options {
-	var o Options
+	o, _ := parse(args, valued, long, false)
+	return o
+}
+
+// Leading parses the options before the first operand and returns the rest.
+func Leading(args []Arg, valued string, long []string) (Options, []Arg) {
+	return parse(args, valued, long, true)
+}
+
+func parse(args []Arg, valued string, long []string, leading bool) (o Options, rest []Arg) {
 	for i := 0; i < len(args); i++ {
 		v := args[i].Prefix()
+		name, _, glued := strings.Cut(v, "=")
+		named := slices.Contains(long, name)
 		switch {
 		case args[i].Is("--"):
+			if leading {
+				return o, args[i+1:]
+			}
 			o.Operands = append(o.Operands, args[i+1:]...)
-			return o
-		case strings.HasPrefix(v, "--"):
-			name, _, glued := strings.Cut(v, "=")
-			f := Flag{Name: name}
+			return o, nil
+		case strings.HasPrefix(v, "--") || named && (glued || i+1 < len(args)):
+			f := Flag{Name: name, Has: glued || named && i+1 < len(args)}
 			if glued {
-				f.Value, f.Has = args[i].After(len(name)+1), true
-			} else if slices.Contains(long, name) && i+1 < len(args) {
+				f.Value = args[i].After(len(name) + 1)
+			} else if f.Has {
 				i++
-				f.Value, f.Has = args[i], true
+				f.Value = args[i]
 			}
 			o.Flags = append(o.Flags, f)
 		case len(v) > 1 && v[0] == '-':
-			if slices.Contains(long, v) && i+1 < len(args) {
-				i++
-				o.Flags = append(o.Flags, Flag{v, args[i], true})
-				continue
-			}
 			i = o.cluster(args, i, valued)
+		case leading:
+			return o, args[i:]
 		default:
 			o.Operands = append(o.Operands, args[i])
 		}
 	}
-	return o
+	return o, nil
 }
 
 // cluster reads -abcVALUE at args[i] and returns the last index it used.
@@ -93,32 +103,6 @@ func (o Options) Values(names ...string) []Arg {
 		}
 	}
 	return out
-}
-
-// Leading parses the options before the first operand and returns the rest.
-func Leading(args []Arg, valued string, long []string) (Options, []Arg) {
-	for i := 0; i < len(args); i++ {
-		v := args[i].Prefix()
-		if args[i].Is("--") {
-			return Parse(args[:i], valued, long...), args[i+1:]
-		}
-		if len(v) < 2 || v[0] != '-' {
-			return Parse(args[:i], valued, long...), args[i:]
-		}
-		if takesNext(v, args[i], valued, long) {
-			i++
-		}
-	}
-	return Parse(args, valued, long...), nil
-}
-
-// takesNext says whether an option's value is the next argument.
-func takesNext(v string, a Arg, valued string, long []string) bool {
-	if strings.HasPrefix(v, "--") || slices.Contains(long, v) {
-		return !strings.Contains(v, "=") && slices.Contains(long, v)
-	}
-	i := strings.IndexAny(v[1:], valued)
-	return valued != "" && i >= 0 && i+2 == len(v) && len(a.Text) == 1
 }
 
 // Texts are the texts of args.

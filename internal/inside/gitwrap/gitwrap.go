@@ -1,6 +1,7 @@
-// Package gitwrap is the git that agents in a worktree box find first on PATH. If a call is about the workspace, it
-// binds git to the workspace's own repository, whatever the .git file there says; it passes every other call, such as
-// git init in a test's fixture or git in a submodule, to the real git unchanged.
+// Package gitwrap is the git that agents find first on PATH in a box without the kernel's isolation. There GIT_DIR and
+// GIT_WORK_TREE bind every git to the session's repository, wherever it is called. This one takes them away for calls
+// that they would break and that can't reach a repository of the user's: git init and git clone, and git in
+// repositories that the agent made itself.
 package gitwrap
 
 import (
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,14 +20,32 @@ import (
 // Name is the wrapper's name.
 const Name = "git"
 
-// prefix precedes git's own variable names; these variables tell the wrapper what to bind git to.
-const prefix = "CCO_"
+// These variables tell the wrapper what git is bound to: prefix and a name of git's, where the agent's own repositories
+// are, and which repository is the user's.
+const (
+	prefix  = "CCO_"
+	roots   = "CCO_GIT_FREE"
+	theirs  = "CCO_GIT_HOST"
+	from    = "CCO_GIT_FROM" // which program a wrapper became, and in which process
+	ceiling = "GIT_CEILING_DIRECTORIES"
+)
 
-// from records which program a wrapper became, and in which process.
-const from = "CCO_GIT_FROM"
+func bound() []string { return []string{"GIT_DIR", "GIT_WORK_TREE", ceiling} }
 
-// bound are the variables that bind git to a repository.
-func bound() []string { return []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_CEILING_DIRECTORIES"} }
+// Bind is the environment that binds every git to a workspace's repository.
+func Bind(gitDir, workspace string) []string {
+	return []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + workspace, ceiling + "=" + filepath.Dir(workspace)}
+}
+
+// Wrap is the environment that lets this wrapper free calls from Bind, in the workspace and below free, unless they
+// would reach the user's repository at host.
+func Wrap(gitDir, workspace, host string, free []string) []string {
+	env := []string{theirs + "=" + host, roots + "=" + strings.Join(free, ":")}
+	for _, kv := range Bind(gitDir, workspace) {
+		env = append(env, prefix+kv)
+	}
+	return env
+}
 
 // Main becomes the real git. It returns only if there is none.
 func Main(argv []string) int {
@@ -34,74 +54,93 @@ func Main(argv []string) int {
 		cwd = "" // it may be gone; git's message about that is better than ours
 	}
 	env := Environ(argv[1:], cwd, os.Environ())
-	real, err := find(os.Getenv("PATH"), os.Getenv(from))
+	git, err := find(os.Getenv("PATH"), os.Getenv(from))
 	if err == nil {
-		env = append(without(env, from), from+"="+strconv.Itoa(os.Getpid())+":"+real)
-		err = syscall.Exec(real, argv, env)
+		env = append(without(env, from), from+"="+strconv.Itoa(os.Getpid())+":"+git)
+		err = syscall.Exec(git, argv, env)
 	}
 	fmt.Fprintf(os.Stderr, "git: %v\n", err)
 	return 127
 }
 
-// Environ is the environment for one call: git is bound to the workspace if the call is about it, otherwise unchanged.
+// Environ is the environment for one call: bound, unless the call is free.
 func Environ(args []string, cwd string, env []string) []string {
 	bind := map[string]string{}
 	for _, name := range bound() {
-		if v := lookup(env, prefix+name); v != "" {
-			bind[name] = v
-		}
+		bind[name] = lookup(env, prefix+name)
 	}
 	if bind["GIT_DIR"] == "" || bind["GIT_WORK_TREE"] == "" {
 		return env
 	}
-	// Variables that an outer wrapper set are not the agent's choice: tests run below git rebase --exec.
-	for name, v := range bind {
-		if lookup(env, name) == v {
-			env = without(env, name)
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE"} {
+		if v := lookup(env, name); v != "" && v != bind[name] {
+			return env // the agent's own choice, which the hook judges
 		}
 	}
-	if lookup(env, "GIT_DIR") != "" || lookup(env, "GIT_WORK_TREE") != "" {
-		return env
+	for _, name := range bound() {
+		env = without(env, name)
 	}
 	c := parse(args)
 	if c.aimed || c.command == "init" || c.command == "clone" {
 		return env
 	}
-	means, lost := about(c.dir(cwd), bind["GIT_WORK_TREE"], bind["GIT_DIR"])
-	if !means {
-		return env
+	w := world{real(bind["GIT_WORK_TREE"]), real(bind["GIT_DIR"]), lookup(env, theirs), nil}
+	for _, dir := range append(filepath.SplitList(lookup(env, roots)), w.workspace) {
+		w.free = append(w.free, real(dir))
 	}
-	for _, name := range bound() {
-		// Git passes GIT_DIR on to the programs that it starts, so it is left out while git finds the repository by itself.
-		if v := bind[name]; v != "" && (lost || name == "GIT_CEILING_DIRECTORIES") {
-			env = append(without(env, name), name+"="+v)
+	if !w.isFree(real(c.dir(cwd))) {
+		for _, name := range bound() {
+			env = append(env, name+"="+bind[name])
 		}
 	}
 	return env
 }
 
-// about says whether git in dir means the workspace: dir is in it, and not in another repository within it. It is lost
-// if git, without help, would find another repository or none.
-func about(dir, workspace, gitDir string) (means, lost bool) {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return false, false
-	}
-	if workspace, err = filepath.EvalSymlinks(workspace); err != nil {
-		return false, false
-	}
-	for at := dir; paths.Within(at, workspace); at = filepath.Dir(at) {
+// world is what a wrapper knows, with links resolved.
+type world struct {
+	workspace, gitDir, host string
+	free                    []string
+}
+
+// isFree says whether git, left to itself in dir, would find a repository of the agent's own.
+func (w world) isFree(dir string) bool {
+	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {
 		repo, there := repository(at)
-		switch {
-		case at == workspace:
-			return true, lost || !same(repo, gitDir)
-		case there && belongs(repo, workspace, gitDir), !there && bare(at):
-			return false, false
-		case there:
-			lost = true
+		if !there && bare(at) {
+			repo, there = at, true
+		}
+		if there {
+			return repo != "" && w.belongs(repo)
+		}
+		if at == w.workspace || at == filepath.Dir(at) {
+			break
 		}
 	}
-	return false, false
+	return false
+}
+
+// belongs says whether a repository is the agent's: that of a submodule, or one in the workspace or another place of
+// the agent's. A .git there may lead elsewhere, so it is the repository itself that counts.
+func (w world) belongs(repo string) bool {
+	if paths.Within(repo, filepath.Join(w.gitDir, "modules")) {
+		return true
+	}
+	inside := func(dir string) bool { return dir != "" && paths.Within(repo, dir) }
+	if inside(w.gitDir) {
+		return false
+	}
+	if inside(real(w.host)) && !paths.Within(repo, w.workspace) {
+		return false
+	}
+	return slices.ContainsFunc(w.free, inside)
+}
+
+// real resolves links as far as it can.
+func real(name string) string {
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		return to
+	}
+	return name
 }
 
 // repository finds the repository that the .git in dir refers to.
@@ -125,21 +164,6 @@ func repository(dir string) (repo string, there bool) {
 		return "", true
 	}
 	return repo, true
-}
-
-// belongs says whether a repository within the workspace belongs there: it lies in it, or is that of a submodule. A
-// repository anywhere else would be a way out.
-func belongs(repo, workspace, gitDir string) bool {
-	if repo == "" {
-		return false
-	}
-	modules, err := filepath.EvalSymlinks(filepath.Join(gitDir, "modules"))
-	return paths.Within(repo, workspace) || err == nil && paths.Within(repo, modules)
-}
-
-func same(repo, gitDir string) bool {
-	gitDir, err := filepath.EvalSymlinks(gitDir)
-	return err == nil && repo == gitDir
 }
 
 // bare says whether dir is itself a git directory.

@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// place is a host repository with a linked worktree nested in it, and the wrapper first on PATH.
+// place is a host repository with a linked worktree nested in it, as a worktree of the user's own is, bound as in a box
+// without isolation, and with the wrapper first on PATH.
 type place struct {
 	t              *testing.T
 	host, wt, root string
@@ -45,8 +46,10 @@ func newPlace(t *testing.T) *place {
 	p.sh(root, "git init -q host && cd host && git commit -q --allow-empty -m start && git worktree add -q trees/wt -b "+
 		"feature")
 	p.env[0] = "PATH=" + bin + ":" + os.Getenv("PATH")
-	p.env = append(p.env, prefix+"GIT_DIR="+filepath.Join(p.host, ".git/worktrees/wt"),
-		prefix+"GIT_WORK_TREE="+p.wt, prefix+"GIT_CEILING_DIRECTORIES="+filepath.Dir(p.wt))
+	gitDir := filepath.Join(p.host, ".git/worktrees/wt")
+	p.env = append(p.env, Bind(gitDir, p.wt)...)
+	p.env = append(p.env, Wrap(gitDir, p.wt, p.host, []string{filepath.Join(root, "tmp")})...)
+	p.sh(root, "mkdir tmp")
 	return p
 }
 
@@ -72,12 +75,34 @@ func TestTheWorkspaceStaysBound(t *testing.T) {
 	p := newPlace(t)
 	p.sh(p.wt, "mkdir -p sub; rm .git; echo 1 >sub/file; git add -A; git commit -qm mine; cd sub; git commit -q "+
 		"--allow-empty -m too; git -C .. status --short")
-	p.want(p.host, "git log --format=%s main", "start")
-	p.want(p.host, "git log --format=%s feature", "too\nmine\nstart")
+	p.want(p.wt, "git --git-dir="+p.host+"/.git log --format=%s main", "start")
+	p.want(p.wt, "git --git-dir="+p.host+"/.git log --format=%s feature", "too\nmine\nstart")
 	p.want(p.wt, "git rev-parse --show-toplevel", p.wt)
 	p.want(p.wt, "cd sub && git rev-parse --show-prefix", "sub/")
-	// Without the wrapper the accident happens.
-	p.want(p.wt, "unset CCO_GIT_DIR; git rev-parse --abbrev-ref HEAD", "main")
+	// Without the wrapper and the variables the accident happens.
+	p.want(p.wt, "unset CCO_GIT_DIR GIT_DIR GIT_WORK_TREE GIT_CEILING_DIRECTORIES; git rev-parse --abbrev-ref HEAD",
+		"main")
+}
+
+// Guards against the commit that the wrapper itself let through: the agent went to the host, or called git from there.
+func TestTheHostIsOutOfReach(t *testing.T) {
+	p := newPlace(t)
+	real := p.sh(p.root, "PATH=${PATH#*:} command -v git")
+	before := p.sh(p.root, "env -u GIT_DIR -u GIT_WORK_TREE "+real+" -C host rev-parse HEAD")
+	p.sh(p.root, "env -u GIT_DIR -u GIT_WORK_TREE "+real+" init -q tmp/theirs; mkdir -p tmp/out host/sub; "+
+		"echo 'gitdir: "+p.host+"/.git' >tmp/out/.git; ln -s "+p.host+" tmp/link")
+	for _, dir := range []string{p.host, p.host + "/sub", p.host + "/.git", p.host + "/trees", p.root + "/tmp/out",
+		p.root + "/tmp/link", p.root + "/tmp", p.root} {
+		for _, git := range []string{"git", real, "env -u GIT_DIR -u GIT_WORK_TREE git", "git -C . -c x.y=z"} {
+			p.sh(dir, git+" commit -q --allow-empty -m oops")
+		}
+		p.sh(p.wt, "git -C "+dir+" commit -q --allow-empty -m oops; git -c alias.x='!cd "+dir+" && git commit -q "+
+			"--allow-empty -m oops' x")
+	}
+	if after := p.sh(p.root, "env -u GIT_DIR -u GIT_WORK_TREE "+real+" -C host rev-parse HEAD"); after != before {
+		t.Errorf("HEAD of the host went from %s to %s", before, after)
+	}
+	p.want(p.wt, "git log --format=%s | sort | uniq -c | tr -s ' '", "48 oops\n 1 start")
 }
 
 // Guards against a .git in the workspace that leads to the host's repository.
@@ -92,8 +117,7 @@ func TestANestedWayOutDoesNotCount(t *testing.T) {
 	p.sh(p.wt, "rm .git; ln -s "+p.host+"/.git .git")
 	p.want(p.wt, "git rev-parse --abbrev-ref HEAD", "feature")
 	p.sh(p.wt, "rm .git; git init -q; git commit -q --allow-empty -m x")
-	p.want(p.host, "git log --format=%s main", "start")
-	p.want(p.host, "git log --format=%s feature", "x\nstart")
+	p.want(p.wt, "git --git-dir="+p.host+"/.git log --format=%s main", "start")
 }
 
 // Calls that GIT_DIR would break have to work.
@@ -105,19 +129,19 @@ func TestOtherRepositoriesWorkAsEver(t *testing.T) {
 	p.sh(p.wt, "git clone -q fixture copy && git -C copy log -1 --format=%s")
 	p.want(p.wt, "cd copy && mkdir -p deep/er && cd deep/er && git rev-parse --show-toplevel", p.wt+"/copy")
 	p.sh(p.wt, "git init -q --bare bare.git && cd bare.git && git rev-parse --is-bare-repository")
-	p.sh(p.root, "git init -q tmp && cd tmp && git commit -q --allow-empty -m tmp")
-	p.want(p.wt, "git -C "+p.root+"/tmp log --format=%s", "tmp")
-	p.want(p.wt, "git --git-dir="+p.root+"/tmp/.git log --format=%s", "tmp")
-	p.want(p.wt, "GIT_DIR="+p.root+"/tmp/.git git log --format=%s", "tmp")
-	p.want(p.wt, "git --git-dir "+p.root+"/tmp/.git log --format=%s", "tmp")
+	p.sh(p.root, "git init -q tmp/x && cd tmp/x && git commit -q --allow-empty -m tmp")
+	p.want(p.wt, "git -C "+p.root+"/tmp/x log --format=%s", "tmp")
+	p.want(p.wt, "git --git-dir="+p.root+"/tmp/x/.git log --format=%s", "tmp")
+	p.want(p.wt, "GIT_DIR="+p.root+"/tmp/x/.git git log --format=%s", "tmp")
+	p.want(p.wt, "git --git-dir "+p.root+"/tmp/x/.git log --format=%s", "tmp")
 	p.want(p.wt, "git log --format=%s", "start")
 	p.want(p.wt, "git -C fixture worktree add -q ../linked && cd linked && git log --format=%s", "inner")
 }
 
 func TestSubmodules(t *testing.T) {
 	p := newPlace(t)
-	p.sh(p.root, "git init -q lib && cd lib && echo 1 >f && git add f && git commit -qm lib")
-	p.sh(p.wt, "git submodule --quiet add "+p.root+"/lib lib && git commit -qm 'with lib'")
+	p.sh(p.root, "git init -q tmp/lib && cd tmp/lib && echo 1 >f && git add f && git commit -qm lib")
+	p.sh(p.wt, "git submodule --quiet add "+p.root+"/tmp/lib lib && git commit -qm 'with lib'")
 	p.want(p.wt, "cd lib && git log --format=%s", "lib")
 	p.want(p.wt, "cd lib && git rev-parse --show-toplevel", p.wt+"/lib")
 	p.sh(p.wt, "git submodule --quiet deinit -f lib && git submodule --quiet update --init && git submodule status && "+
@@ -125,24 +149,16 @@ func TestSubmodules(t *testing.T) {
 	p.want(p.wt, "git log -1 --format=%s", "with lib")
 }
 
-// Guards against tests that fail below git bisect run and aliases: git passes its environment on, and puts the real git
-// before us on PATH. In a linked worktree git rebase --exec itself exports GIT_DIR, which we can't change.
-func TestWhatGitStartsIsFree(t *testing.T) {
+// Programs that git starts are bound too: git puts the real git before us on PATH. Tests below git bisect run and
+// aliases that make repositories have to take the variables away.
+func TestWhatGitStartsIsBound(t *testing.T) {
 	p := newPlace(t)
 	p.sh(p.wt, "git commit -q --allow-empty -m one; git commit -q --allow-empty -m two")
-	p.want(p.wt, "git -c alias.x='!git init -q made && git -C made rev-parse --show-toplevel' x", p.wt+"/made")
-	p.sh(p.wt, "git bisect start HEAD HEAD~2; git bisect run sh -c 'rm -rf fix; git init -q fix && git -C fix commit -q "+
-		"--allow-empty -m x' && git bisect reset")
-	p.want(p.host, "git log --format=%s feature", "two\none\nstart")
-	p.want(p.host, "git log --format=%s main", "start")
-}
-
-// Guards against taking an outer call's variables for the choice of an inner call.
-func TestOwnVariablesAreDecidedAnew(t *testing.T) {
-	p := newPlace(t)
-	p.want(p.wt, "rm .git; export GIT_DIR=$CCO_GIT_DIR GIT_WORK_TREE=$CCO_GIT_WORK_TREE; git init -q made && cd made && "+
-		"git rev-parse --show-toplevel", p.wt+"/made")
-	p.want(p.wt, "export GIT_DIR=$CCO_GIT_DIR; git rev-parse --abbrev-ref HEAD", "feature")
+	p.want(p.wt, "git -c alias.x='!cd "+p.host+" && git rev-parse --abbrev-ref HEAD' x", "feature")
+	p.sh(p.wt, "git bisect start HEAD HEAD~2; git bisect run sh -c 'unset GIT_DIR GIT_WORK_TREE; rm -rf fix; git init -q "+
+		"fix && git -C fix commit -q --allow-empty -m x' && git bisect reset")
+	p.want(p.wt, "git --git-dir="+p.host+"/.git log --format=%s feature", "two\none\nstart")
+	p.want(p.wt, "git --git-dir="+p.host+"/.git log --format=%s main", "start")
 }
 
 // Guards against a wrapper that calls itself: under another name, through another link, or by a wrapper of the user's.

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -38,6 +39,7 @@ func (r *runner) committed(ctx context.Context) (map[string]string, error) {
 	done := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		commit, values, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00")
+		r.at = cmp.Or(r.at, commit)
 		for value := range strings.SplitSeq(values, "\x00") {
 			if value != "" && done[value] == "" {
 				done[value] = commit
@@ -47,25 +49,22 @@ func (r *runner) committed(ctx context.Context) (map[string]string, error) {
 	return done, nil
 }
 
-// commit makes one commit of all that the task changed and left uncommitted, and returns its name, "" if there is
-// nothing. The workspace's own hooks run: if the project's checks refuse a commit, the task has failed, as it would for
-// a person with the same runbook.
-func (r *runner) commit(ctx context.Context, t Task) (string, error) {
+// commit makes one commit of all that the task changed and left uncommitted, and says whether there was anything. The
+// workspace's own hooks run: if the project's checks refuse a commit, the task has failed, as it would for a person
+// with the same runbook.
+func (r *runner) commit(ctx context.Context, t Task) (bool, error) {
 	if err := r.loud(ctx, "", "add", "--all", "--", "."); err != nil {
-		return "", err
+		return false, err
 	}
 	err := r.quiet(ctx, "diff", "--cached", "--quiet", "--no-ext-diff")
 	if err == nil {
-		return "", nil
+		return false, nil
 	}
 	if proc.Code(err) != 1 {
-		return "", err
+		return false, err
 	}
 	message := fmt.Sprintf("%s\n\n%s: %s\n", t.Title, trailerKey, r.trailer(t))
-	if err := r.loud(ctx, message, "commit", "--quiet", "--cleanup=whitespace", "--file=-"); err != nil {
-		return "", err
-	}
-	return r.head(ctx), nil
+	return true, r.loud(ctx, message, "commit", "--quiet", "--cleanup=whitespace", "--file=-")
 }
 
 // head is the commit that is checked out; "" if there is none.

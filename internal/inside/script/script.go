@@ -123,6 +123,7 @@ type runner struct {
 	o       Options
 	streams *streams
 	file    string // the fence that runs
+	at      string // the commit that is checked out
 }
 
 func (r *runner) tasks(ctx context.Context, tasks []Task) error {
@@ -147,7 +148,6 @@ func (r *runner) tasks(ctx context.Context, tasks []Task) error {
 
 func (r *runner) task(ctx context.Context, t Task) error {
 	r.say("%s", t.Title)
-	before := r.head(ctx)
 	for i, f := range t.Fences {
 		if err := r.fence(ctx, f); err != nil {
 			return &Failure{Task: t, Fence: i + 1, Line: f.Line, Err: err}
@@ -160,12 +160,13 @@ func (r *runner) task(ctx context.Context, t Task) error {
 	if err != nil {
 		return &Failure{Task: t, Line: t.Line, Err: err}
 	}
-	now := r.head(ctx)
+	before := r.at
+	r.at = r.head(ctx)
 	switch {
-	case commit != "":
-		r.say("%s: committed %.12s", t.Title, commit)
-	case now != before:
-		r.say("%s: committed by itself, now at %.12s", t.Title, now)
+	case commit:
+		r.say("%s: committed %.12s", t.Title, r.at)
+	case r.at != before:
+		r.say("%s: committed by itself, now at %.12s", t.Title, r.at)
 	default:
 		r.say("%s: nothing changed", t.Title)
 	}

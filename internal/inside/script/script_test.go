@@ -173,7 +173,7 @@ func TestStandardInputIsEmpty(t *testing.T) {
 	}
 }
 
-func TestStartedAgainItGoesOnAfterTheLastCommittedTask(t *testing.T) {
+func TestARestartGoesOnAfterTheLastCommittedTask(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\necho x >> a\n```\n## Task 2\n```sh\necho x >> b\n[ -e ../go ]\n```\n## Task "+
 		"3\n```sh\necho x >> c\n```\n")
 	_ = b.mustFail("Task 2")
@@ -243,7 +243,7 @@ func TestAProgramThatNeverStopsPrintingIsNotFollowed(t *testing.T) {
 	b.mustRun()
 }
 
-func TestInterruptedItLeavesNoWords(t *testing.T) {
+func TestAnInterruptedRunLeavesNoWords(t *testing.T) {
 	b := newBench(t, "## Task 1\n```sh\necho x > a\n```\n## Task 2\n```sh\necho started\nexec sleep 1000\n```\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

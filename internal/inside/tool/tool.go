@@ -52,11 +52,18 @@ func Main(args []string) int {
 		return probe.Main(args[1:], os.Stdin, os.Stdout)
 	case "receive":
 		return onJob(inside.Receive)
+	case "lend":
+		return onJob(inside.Lend)
 	case "publish":
 		return onJob(inside.Publish)
 	case "publish-commits":
 		return onJob(func(ctx context.Context, j inside.Job) error {
 			j.NoWip = true
+			return inside.Publish(ctx, j)
+		})
+	case "publish-whole":
+		return onJob(func(ctx context.Context, j inside.Job) error {
+			j.Whole = true
 			return inside.Publish(ctx, j)
 		})
 	case "furnish":

@@ -95,7 +95,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 	if exit < 0 {
 		exit = 128 + int(syscall.SIGKILL)
 	}
-	last := a.heard.decoder.End(exit)
+	last := a.doorman.explain(a.heard.decoder.End(exit))
 	a.transcript.AddEvent(last)
 	if last.Finished == nil {
 		return event.Finished{Outcome: event.Failed, Error: "it ended without a word"}, err
@@ -124,6 +124,7 @@ func (a *attempt) line(line []byte) {
 		a.transcript.AddLine(session.KindOut, line, true)
 	}
 	for _, e := range events {
+		e = a.doorman.explain(e)
 		a.transcript.AddEvent(e)
 		a.event(e)
 	}
@@ -137,6 +138,7 @@ func (a *attempt) errLine(line []byte) {
 	a.transcript.AddLine(session.KindErr, line, a.agent.Provider() != "")
 	for _, e := range a.heard.decoder.ErrLine(line) {
 		a.idle.again()
+		e = a.doorman.explain(e)
 		a.transcript.AddEvent(e)
 		a.event(e)
 	}
@@ -152,6 +154,7 @@ func (a *attempt) event(e event.Event) {
 	case event.KindStarted:
 		a.heard.started = true
 		a.recordConversation(e.Session)
+		a.shares.named(e.Model)
 	case event.KindToolResult, event.KindDenied:
 		a.heard.moved = true
 	case event.KindUsage:
@@ -260,7 +263,12 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	a.mu.Lock()
 	asked, soft, limit := a.asked, a.soft, a.limit
 	killed, stopped, typed := a.killed, a.stopped, a.typed
+	atRest := a.turns.seen != nil && !a.turns.atWork && typed && !stopped && limit.Limit == ""
 	a.mu.Unlock()
+	// At its prompt Ctrl-C, or two of them, are its own way of being left.
+	if atRest && (killed || ctx.Err() == nil && proc.Code(err) == 128+int(syscall.SIGINT)) {
+		return ending{Ran: true, Finished: fin}
+	}
 	end := ending{Ran: true, Err: err, Finished: fin, Killed: killed}
 	// The agent decides what Ctrl-C on a terminal means: its exit status says it. A person who leaves at a limit was
 	// stopped by the limit.

@@ -2,81 +2,44 @@ package keep
 
 import (
 	"context"
-	"path/filepath"
 
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/canary"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/tree"
 )
 
-// traceFile is where git writes down the agent's commands, in the exchange directory because both sides see that.
-const traceFile = "git-trace.jsonl"
-
-// traceEnv makes git record the agent's commands, if the canary will need them.
-func (k *keeper) traceEnv() []string {
-	if _, shared := k.drv.(box.Sharer); !shared {
-		return nil
+// watchHost takes a picture of the user's repository before an agent runs that only the guard keeps from it. The
+// function that it returns tells what changed by the agent's end.
+func (k *keeper) watchHost(ctx context.Context) (tell func(), err error) {
+	if !k.box.Spec.NoKernel() {
+		return func() {}, nil
 	}
-	return canary.TraceEnv(filepath.Join(k.place.Exchange, traceFile))
-}
-
-// watchHost records the user's repository before an agent runs in a box that shares it. The function that it returns
-// compares it after the agent's end, and fails the session if anything else than its own has changed.
-func (k *keeper) watchHost(ctx context.Context) (compare func(ending) ending, err error) {
-	if _, shared := k.drv.(box.Sharer); !shared {
-		return func(e ending) ending { return e }, nil
-	}
-	repo, err := git.Open(ctx, k.box.Spec.Repo)
+	repo, err := k.Open(ctx, k.rec.Repo)
 	if err != nil {
 		return nil, err
 	}
-	// The changes of an earlier run were examined then.
-	if err := tree.Remove(filepath.Join(k.Exchange(k.rec.ID), traceFile)); err != nil {
+	picture := k.NewPicture(k.rec.ID)
+	if err := canary.Take(ctx, repo, picture, canary.Own{Session: k.rec.ID, Box: k.rec.Box}, k.Now()); err != nil {
 		return nil, err
 	}
-	own := canary.Own{
-		ID: k.rec.ID, Branch: "cco/" + k.rec.ID, Workspace: k.place.Workspace, Stash: true,
-		Trace: filepath.Join(k.Exchange(k.rec.ID), traceFile),
-	}
-	after, err := canary.Watch(ctx, repo, canary.Dir(k.box.Dir, k.rec.ID), own)
-	if err != nil {
-		return nil, err
-	}
-	return func(end ending) ending {
+	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), session.PublishTime)
 		defer cancel()
-		r, err := canary.Report{}, k.drv.Halt(ctx, k.box, k.rec.ID)
-		if err == nil {
-			own, err = k.Peers(ctx, own, k.rec)
-		}
-		if err == nil {
-			r, err = after(ctx, own, k.Now())
-		}
+		r, err := k.Concluded(ctx, k.rec, picture)
 		if err != nil {
-			// The record from before the run stays: the next command that uses the box compares.
-			end.Canary = "your repository could not be compared with what it was before: " + err.Error()
-			return end
+			// The picture stays: `cco guard canary` compares.
+			k.step("your repository could not be compared with what it was before: %v", err)
+			return
 		}
-		k.reportFindings(r)
-		if r.Frozen {
-			end.Canary = session.FoundWords(r)
+		if r == nil {
+			return
 		}
-		return end
+		for _, f := range r.Findings {
+			kind := session.KindErr
+			if f.New {
+				kind = session.KindStep
+			}
+			k.transcript.Add(kind, "canary: "+f.Words)
+		}
+		k.step("%s", session.FoundWords(*r))
 	}, nil
-}
-
-// reportFindings puts findings where people look: the transcript and the guard's log.
-func (k *keeper) reportFindings(r canary.Report) {
-	for _, f := range r.Findings {
-		if f.Ordinary {
-			k.step("meanwhile: %s (%s)", f.Words, f.Why)
-			continue
-		}
-		k.transcript.Add(session.KindErr, "canary: "+f.Words)
-	}
-	if err := k.LogFindings(r, k.rec); err != nil {
-		k.step("the canary's findings are not logged: %v", err)
-	}
 }

@@ -4,13 +4,77 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"sync"
 
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/door"
+	"github.com/cco-dev/cco/internal/session"
 )
 
+// maxTold is how many different refusals a run tells of: an agent decides what it asks for.
+const maxTold = 50
+
+// doorman tells what the door knows and the agent only guesses: which connections were refused, and why a model did not
+// answer. Each is told once.
+type doorman struct {
+	box, session string
+	tell         func(words string)
+
+	mu    sync.Mutex
+	told  map[string]bool
+	model string // why the model can't be reached at present
+}
+
+// entry hears of one connection or request.
+func (m *doorman) entry(e broker.Entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case e.Kind == broker.KindModel && e.Decision == broker.Allowed:
+		delete(m.told, m.model)
+		m.model = ""
+	case e.Kind == broker.KindModel && e.Decision == broker.Failed:
+		m.model = e.Error
+		m.once(e.Error)
+	case e.Decision == broker.Refused && e.Allow != "":
+		m.once(fmt.Sprintf("a connection was refused: %s; `cco box net allow %s --box %s` would allow it", e.Reason, e.Allow,
+			m.box))
+	}
+}
+
+func (m *doorman) once(words string) {
+	if words == "" || m.told[words] || len(m.told) > maxTold {
+		return
+	}
+	if m.told == nil {
+		m.told = map[string]bool{}
+	}
+	m.told[words] = true
+	if len(m.told) > maxTold {
+		words = "more did not leave the box: see `cco box net log " + m.session + "`"
+	}
+	m.tell(words)
+}
+
+// explain puts what the door knows in place of what the agent was told about a model that can't be reached.
+func (m *doorman) explain(e event.Event) event.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.model == "":
+	case e.Kind == event.KindRetry:
+		e.Text = m.model
+	case e.Finished != nil && e.Finished.Outcome == event.Failed:
+		f := *e.Finished
+		f.Error = m.model
+		e.Finished = &f
+	}
+	return e
+}
+
 // openDoor opens the way out for as long as a run lasts. It is in the exchange directory, which both sides see.
-func (k *keeper) openDoor(ctx context.Context, limits broker.Limits) (*door.Door, error) {
+func (k *keeper) openDoor(ctx context.Context, limits broker.Limits, b broker.Budget) (*door.Door, error) {
 	if k.Door == nil {
 		return nil, nil
 	}
@@ -18,7 +82,11 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits) (*door.Door
 	if err != nil {
 		return nil, err
 	}
-	c.Session, c.Limits, c.Now = k.rec.ID, limits, k.Now
+	c.Session, c.Limits, c.Budget, c.Now = k.rec.ID, limits, b, k.Now
+	k.doorman = doorman{box: k.box.Name, session: k.rec.ID, tell: func(words string) {
+		k.transcript.Add(session.KindDoor, words)
+	}}
+	c.Record = k.doorman.entry
 	c.Dir, c.Inside, c.Log = k.Exchange(k.rec.ID), k.place.Exchange, k.NetFile(k.rec.ID)
 	return door.Open(ctx, c)
 }

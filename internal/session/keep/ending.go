@@ -25,7 +25,6 @@ type ending struct {
 	TimedOut bool
 	Idle     time.Duration // how long it was silent before it was ended
 	Why      string        // why it was not tried again
-	Canary   string        // what it did to the user's repository
 
 	Unpublished error // why its work could not be kept
 }
@@ -33,8 +32,6 @@ type ending struct {
 // judge says which state a session ends in, and why: the cause for programs, the reason for people.
 func (e ending) judge() (store.State, store.Cause, string) {
 	switch {
-	case e.Canary != "":
-		return store.Failed, "", e.Canary
 	case e.Killed:
 		return store.Killed, "", "by the user"
 	case e.Stopped:

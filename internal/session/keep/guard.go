@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/audit"
-	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/settings"
+	"github.com/cco-dev/cco/internal/inside/gitwrap"
 	"github.com/cco-dev/cco/internal/socket"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // auditSocket is where the hook reports denials, in the exchange directory because that is what both sides see.
@@ -33,8 +35,8 @@ func (k *keeper) guard() (guarded, error) {
 		return guarded{}, fmt.Errorf("make the guard's policy: %w", err)
 	}
 	g := guarded{rules: guard.Prompt(policy)}
-	if _, shared := k.drv.(box.Sharer); shared && k.order.PlainGit {
-		g.env = guard.GitEnv(policy)
+	if k.box.Spec.NoKernel() { // elsewhere the host's repositories are read-only, or not there
+		g.env = k.boundGit(policy)
 	}
 	if k.place.Guard == "" {
 		if !slices.Contains(k.box.Spec.Accept, box.AcceptNoGuard) {
@@ -47,28 +49,60 @@ func (k *keeper) guard() (guarded, error) {
 	if err != nil {
 		return g, err
 	}
-	for _, f := range append(settings.Managed(k.place.Guard, settings.PolicyPath, k.NewID()), file) {
+	hook := settings.Hook{Guard: k.place.Guard, Policy: settings.PolicyPath, Name: "cco-guard-" + k.NewID(),
+		Turns: k.order.Interactive}
+	for _, f := range append(settings.Managed(agent.Hooks(), hook), file) {
 		g.etc = append(g.etc, box.File{Path: strings.TrimPrefix(f.Path, "/etc/"), Data: f.Data, Mode: f.Mode})
 	}
 	return g, nil
 }
 
+// boundGit makes every git work on the session's repository, wherever it is called: in a box without isolation nothing
+// else keeps it from others. The wrapper frees what the agent does in repositories that it makes itself.
+func (k *keeper) boundGit(p guard.Policy) []string {
+	env := gitwrap.Bind(p.GitDir, p.Workspace)
+	if k.order.PlainGit {
+		return env
+	}
+	return append(env, gitwrap.Wrap(p.GitDir, p.Workspace, k.rec.Repo, slices.Concat(p.Scratch, p.Caches))...)
+}
+
 func (k *keeper) policy() (p guard.Policy, err error) {
-	if _, shared := k.drv.(box.Sharer); shared {
-		p, err = discover.Policy(k.place.Workspace, k.box.Spec.Repo, k.place.Home)
-	} else {
-		p = guard.Policy{
-			Workspace: k.place.Workspace, Home: k.place.Home, Branch: k.rec.Branch,
-			GitDir: path.Join(k.place.Workspace, ".git"), GitCommonDir: path.Join(k.place.Workspace, ".git"),
-			// The home is the session's own and goes with it.
-			Scratch: []string{"/tmp", "/var/tmp", "/dev/shm", k.place.Home}, Caches: guard.CacheRoots(k.place.Home),
-			Protected: []string{path.Dir(k.place.Tool)},
-		}
+	p = guard.Policy{
+		Workspace: k.place.Workspace, Home: k.place.Home, Branch: k.rec.Branch,
+		GitDir: path.Join(k.place.Workspace, ".git"), GitCommonDir: path.Join(k.place.Workspace, ".git"),
+		// The home is the session's own and goes with it.
+		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm", k.place.Home}, Caches: guard.CacheRoots(k.place.Home),
+		Protected: []string{path.Dir(k.place.Tool)},
+	}
+	if k.box.Spec.NoKernel() {
+		p.Host = k.rec.Repo
 	}
 	p.Scratch = append(p.Scratch, k.place.Exchange)
 	p.Exchange = k.place.Exchange
 	p.AuditSocket = path.Join(k.place.Exchange, auditSocket)
-	return p, err
+	return p, p.Validate()
+}
+
+// turn records that an agent on a terminal has begun or ended a turn. Elsewhere its program ends with its turn.
+func (k *keeper) turn(ctx context.Context, conversation string, ended bool) {
+	if !k.order.Interactive {
+		return
+	}
+	k.mu.Lock()
+	k.turns.take(conversation, ended)
+	atWork := k.turns.atWork
+	k.mu.Unlock()
+	from, to := store.Running, store.Idle
+	if atWork {
+		from, to = to, from
+	}
+	_, _ = k.Store.UpdateSession(ctx, k.rec.ID, func(v *store.Session) error { // the next turn says it again
+		if v.State == from {
+			v.State = to
+		}
+		return nil
+	})
 }
 
 // receiveDenials logs what the hook denies for as long as the agent runs. Without a log the agent works all the same.
@@ -82,7 +116,8 @@ func (k *keeper) receiveDenials(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = audit.Receive(ctx, l, audit.Open(k.Data, k.Now), k.rec.ID)
+		_ = audit.Receive(ctx, l, audit.Open(k.Data, k.Now), k.rec.ID,
+			func(conversation string, ended bool) { k.turn(ctx, conversation, ended) })
 	}()
 	return func() {
 		cancel()

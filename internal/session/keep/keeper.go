@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path"
 	"sync"
 	"syscall"
 	"time"
@@ -41,11 +40,13 @@ type keeper struct {
 	signals    chan syscall.Signal
 	stopping   chan struct{}      // closed when a person asks the agent to end
 	kill       context.CancelFunc // ends the agent
+	doorman    doorman
 
 	mu      sync.Mutex // of all that follows, here and in the run and its attempts
 	pty     *term.Pty
 	stopped bool // a person asked the agent to end
 	typed   bool // a person typed Ctrl-C on its terminal
+	turns   turns
 	killed  bool
 }
 
@@ -98,7 +99,7 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	if err := k.lookForAgent(ctx); err != nil {
 		return ending{Err: err}
 	}
-	compare, err := k.watchHost(ctx)
+	tell, err := k.watchHost(ctx)
 	if err != nil {
 		return ending{Err: err}
 	}
@@ -113,7 +114,8 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	k.rec.Started = now.Started
 	k.step("%s is at work", k.rec.Agent)
 	k.transcript.Add(session.KindAgent, k.rec.Agent)
-	end := compare(k.runAgent(ctx))
+	end := k.runAgent(ctx)
+	tell()
 
 	if k.order.View != "" {
 		return end // it could only look
@@ -143,8 +145,10 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 		return err
 	}
 	k.place, err = k.drv.Prepare(ctx, k.box, id)
-	if k.order.View != "" {
-		k.place.Workspace = path.Join(path.Dir(k.place.Workspace), k.order.View)
+	if k.order.View != "" && err == nil {
+		var shown box.Place
+		shown, err = k.drv.Prepare(ctx, k.box, k.order.View)
+		k.place.Workspace = shown.Workspace
 	}
 	return err
 }
@@ -158,13 +162,7 @@ func (k *keeper) lookForAgent(ctx context.Context) error {
 	if k.program, k.binds, err = k.FindProgram(ctx, a, k.box, k.drv); err != nil || k.program != "" {
 		return err
 	}
-	// It asks in the agent's environment, where the program will be looked up. Only the message depends on the answer.
-	err = k.drv.Run(ctx, k.box, box.Exec{Session: k.rec.ID, Argv: []string{"/bin/sh", "-c", `command -v "$0" >/dev/null`,
-		a.Binary()}})
-	if proc.Code(err) > 0 {
-		return agent.Missing(a, k.box.Name)
-	}
-	return err
+	return session.LookFor(ctx, a, k.box, k.drv, k.rec.ID)
 }
 
 func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
@@ -234,6 +232,9 @@ func (k *keeper) resize(cols, rows uint16) {
 }
 
 func (k *keeper) finish(ctx context.Context, id string, end ending) (store.Session, error) {
+	k.mu.Lock()
+	end.Killed = end.Killed || k.killed && errors.Is(end.Err, context.Canceled) // also before the agent ran
+	k.mu.Unlock()
 	state, cause, reason := end.judge()
 	if k.order.Asked != "" && !end.Ran && state == store.Failed {
 		// The answer never reached the agent, so its question stands.

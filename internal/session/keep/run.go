@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"syscall"
 	"time"
@@ -23,15 +24,16 @@ import (
 // run is an agent at work: one attempt after the other, as long as the last one failed for a reason that passes.
 type run struct {
 	*keeper
-	agent agent.Adapter
-	guard guarded
-	task  agent.Task
-	binds []box.Bind
-	door  *door.Door
-	meter *meter
-	idle  *stopwatch
-	total *stopwatch
-	tried history
+	agent  agent.Adapter
+	guard  guarded
+	task   agent.Task
+	binds  []box.Bind
+	door   *door.Door
+	meter  *meter
+	shares *shares
+	idle   *stopwatch
+	total  *stopwatch
+	tried  history
 
 	before event.Usage // what the CLI had counted before the present attempt
 
@@ -102,15 +104,14 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.door, err = k.openDoor(ctx, limits.Left(today)); err != nil {
+	if r.door, err = k.openDoor(ctx, limits.Left(today), r.share()); err != nil {
 		return nil, err
 	}
 	r.meter = &meter{
 		limits: limits, door: r.door.Spent(), today: today, reached: r.spentAll,
-		keep: func(ctx context.Context, more store.Spend) (store.Spend, error) {
-			return k.Store.AddSpend(ctx, k.rec.ID, store.Day(k.Now()), more)
-		},
+		keep: r.recordSpend,
 	}
+	r.shares = &shares{door: r.door.Models, main: k.rec.Model}
 	// On a terminal somebody is there to see that nothing happens.
 	idle := k.order.IdleTimeout
 	if k.order.Interactive {
@@ -121,8 +122,8 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	program, binds := k.program, k.binds
 	r.binds = binds
 	r.task = agent.Task{
-		Plan: k.order.Plan, Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
-		Home: k.place.Home, State: k.place.State, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: r.guard.rules,
+		Plan: k.planPath(), Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
+		Home: k.place.Home, State: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: r.guard.rules,
 		Program: program, Door: r.door.Address(), Token: r.door.Token(), Prompt: k.order.Prompt, NewSession: newUUID(),
 	}
 	if k.order.Again && k.rec.CLISession != "" && !k.order.Fresh {
@@ -132,11 +133,28 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	return r, nil
 }
 
+// recordSpend records what was spent since the last time.
+func (r *run) recordSpend(ctx context.Context, more store.Spend) (store.Spend, error) {
+	today, err := r.Store.AddSpend(ctx, r.rec.ID, store.Account{Day: store.Day(r.Now()), Agent: r.rec.Agent,
+		Repo: r.rec.Repo, RepoKey: r.rec.RepoKey, Phase: r.order.Phase}, r.shares.of(more))
+	if err == nil {
+		r.shares.recorded()
+	}
+	return today, err
+}
+
+// planPath is where the agent finds the plan. One that was sent along is in the exchange directory.
+func (k *keeper) planPath() string {
+	if k.order.Plan == session.SentPlan {
+		return path.Join(k.place.Exchange, inside.PlanFile)
+	}
+	return k.order.Plan
+}
+
 // exec is the program to run for the present task.
 func (r *run) exec(cmd agent.Command) box.Exec {
 	e := box.Exec{
-		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(r.identityEnv(), cmd.Env, r.guard.env, r.traceEnv(),
-			r.order.Env), Dir: r.place.Workspace,
+		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, r.guard.env, r.order.Env), Dir: r.place.Workspace,
 		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View, Report: r.step,
 		Way: r.door.Way(),
 	}
@@ -146,24 +164,12 @@ func (r *run) exec(cmd agent.Command) box.Exec {
 	return e
 }
 
-// identityEnv says who commits where the repository is the user's own. Elsewhere the clone's settings say it. The
-// user's settings are not enough: gemini hides them from the git that its commands start.
-func (k *keeper) identityEnv() (env []string) {
-	if _, shared := k.drv.(box.Sharer); !shared || k.order.Name == "" || k.order.Email == "" {
-		return nil
-	}
-	for _, who := range []string{"AUTHOR", "COMMITTER"} {
-		env = append(env, "GIT_"+who+"_NAME="+k.order.Name, "GIT_"+who+"_EMAIL="+k.order.Email)
-	}
-	return env
-}
-
 // furnish puts the files that the agent's program needs where it looks for them.
 func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 	if len(cmd.Home) == 0 {
 		return nil
 	}
-	f := inside.Furniture{Dir: r.place.State}
+	f := inside.Furniture{Dir: r.place.Home}
 	for _, h := range cmd.Home {
 		f.Files = append(f.Files, inside.FurnishedFile{Path: h.Path, Data: h.Data, Mode: h.Mode})
 	}
@@ -253,7 +259,7 @@ func (r *run) spentAll(limit session.Reached) {
 	if a == nil {
 		return
 	}
-	if r.door.Full() {
+	if r.door.Full() || limit.Limit == store.LimitBudget {
 		a.wrapUp(errSpent, noticeTime)
 		return
 	}

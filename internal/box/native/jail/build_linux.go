@@ -78,9 +78,6 @@ func (p *Plan) joinCgroups() error {
 	return nil
 }
 
-// gone stands for a source that has been removed.
-const gone = -2
-
 // openTrees clones every source while we still are the starter's user, and afterwards those that only the box's own
 // user may reach. It ends as the box's user.
 func (p *Plan) openTrees() ([]int, error) {
@@ -96,9 +93,6 @@ func (p *Plan) openTrees() ([]int, error) {
 			continue
 		}
 		fd, err := openSource(m)
-		if m.Cover && errors.Is(err, unix.ENOENT) {
-			fd, err = gone, nil
-		}
 		if errors.Is(err, unix.EACCES) && p.Become {
 			fd, err = -1, nil
 		}
@@ -114,7 +108,7 @@ func (p *Plan) openTrees() ([]int, error) {
 		return nil, step("become the box's user", err)
 	}
 	for i, m := range p.Mounts {
-		if trees[i] >= 0 || trees[i] == gone {
+		if trees[i] >= 0 {
 			continue
 		}
 		fd, err := openSource(m)
@@ -245,27 +239,27 @@ func (p *Plan) mountEmpty(root int) error {
 
 func (p *Plan) place(root, tree int, m Mount) error {
 	switch {
-	case tree == gone:
-		return nil
 	case m.Empty:
-		return hide(root, m)
+		return p.hide(root, m)
 	case m.Copy:
 		return p.copyIn(root, tree, m)
-	case m.Cover:
-		return coverItself(root, tree, m)
 	default:
 		return attach(root, tree, m)
 	}
 }
 
 // hide puts a filesystem in memory over a directory. Mounts can be placed in it until closeEmpty.
-func hide(root int, m Mount) error {
+func (p *Plan) hide(root int, m Mount) error {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return err
 	}
 	defer closeFD(fs)
-	for _, o := range [][2]string{{"mode", "755"}, {"size", "1m"}, {"nr_inodes", "4k"}} {
+	opts := [][2]string{{"mode", "755"}, {"size", "1m"}, {"nr_inodes", "4k"}}
+	if m.Write {
+		opts = [][2]string{{"mode", "1777"}, {"size", strconv.FormatInt(p.Tmp, 10)}}
+	}
+	for _, o := range opts {
 		if err := unix.FsconfigSetString(fs, o[0], o[1]); err != nil {
 			return err
 		}
@@ -283,7 +277,7 @@ func hide(root int, m Mount) error {
 // closeEmpty makes the hiding filesystems read-only, after the mounts in them have been placed.
 func (p *Plan) closeEmpty(root int) error {
 	for _, m := range p.Mounts {
-		if !m.Empty {
+		if !m.Empty || m.Write {
 			continue
 		}
 		at, err := beneath(root, strings.TrimPrefix(m.Target, "/"))

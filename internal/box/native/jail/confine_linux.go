@@ -147,7 +147,11 @@ func (p *Plan) tie() error {
 		}
 	}
 	fds := []unix.PollFd{{Fd: ControlFD, Events: unix.POLLIN}}
-	if _, err := unix.Poll(fds, 0); err != nil {
+	_, err := unix.Poll(fds, 0)
+	for err == unix.EINTR { // Go's scheduler interrupts its threads
+		_, err = unix.Poll(fds, 0)
+	}
+	if err != nil {
 		return step("look for starter", err)
 	}
 	if fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0 {

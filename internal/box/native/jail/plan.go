@@ -89,10 +89,9 @@ type Mount struct {
 	Plain bool
 	// Copy shows a copy in memory that is discarded with the box.
 	Copy bool
-	// Empty shows an empty directory of the cage's own, in which other mounts may be placed. Nobody can write to it.
+	// Empty shows an empty directory of the cage's own, in which other mounts may be placed. It is in memory. Nobody can
+	// write to it without Write.
 	Empty bool
-	// Cover puts the source over itself, unless it is gone by then. Nothing is made in its place.
-	Cover bool
 	// Host says that others on the host may write there. The program must not reach their sockets: a read-only
 	// directory is shown through an overlay, and Result.Bare names those that can't be.
 	Host bool

@@ -35,7 +35,7 @@ func (p *Plan) Encode() []byte {
 	for _, m := range p.Mounts {
 		w.text(m.Source)
 		w.text(m.Target)
-		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Cover, m.Host, m.Soft} {
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Host, m.Soft} {
 			w.flag(b)
 		}
 	}
@@ -77,7 +77,7 @@ func (p *Plan) decode(data []byte) error {
 	p.Mounts = make([]Mount, r.count())
 	for i := range p.Mounts {
 		m := Mount{Source: r.text(), Target: r.text()}
-		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty, &m.Cover,
+		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty,
 			&m.Host, &m.Soft} {
 			*b = r.flag()
 		}

@@ -1,6 +1,7 @@
 // Command cco-cruise is one that kills itself with SIGKILL at the boundaries of steps, each time at a different
 // one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
-// and CRASH_MAX how many kills there may be.
+// CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, and CRASH_LIFE after how
+// many steps a phase begins a new life.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,10 +29,11 @@ import (
 
 func main() {
 	os.Exit(cli.Main(func(a *app.App) []*cobra.Command {
-		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond}
+		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond, Life: number("CRASH_LIFE")}
 		if log := os.Getenv("CRASH_LOG"); log != "" {
 			p.Wrap = func(s cruise.Steps) cruise.Steps {
-				return &killer{Steps: s, log: log, every: number("CRASH_EVERY"), most: number("CRASH_MAX"),
+				return &killer{Steps: s, log: log, only: os.Getenv("CRASH_ONLY"), every: number("CRASH_EVERY"),
+					most: number("CRASH_MAX"),
 					seed: os.Getenv("CRASH_SEED")}
 			}
 		}
@@ -46,7 +49,7 @@ func number(name string) int {
 // killer ends its process around steps.
 type killer struct {
 	cruise.Steps
-	log         string
+	log, only   string
 	every, most int
 	seed        string
 	mu          sync.Mutex
@@ -63,6 +66,9 @@ func (k *killer) at(when, step string, in any) {
 	sum := sha256.Sum256(append([]byte(when+step), data...))
 	key := when + " " + step + " " + hex.EncodeToString(sum[:6])
 	chosen := sha256.Sum256([]byte(k.seed + key))
+	if k.only != "" && !slices.Contains(strings.Split(k.only, ","), step) {
+		return
+	}
 	if k.every == 0 || binary.BigEndian.Uint32(chosen[:])%uint32(k.every) != 0 { // it is small
 		return
 	}
@@ -139,6 +145,26 @@ func (k *killer) Say(ctx context.Context, in cruise.SayIn) error {
 
 func (k *killer) Close(ctx context.Context, in cruise.CloseIn) error {
 	return alone(k, ctx, cruise.StepClose, in, k.Steps.Close)
+}
+
+func (k *killer) Hands(ctx context.Context, in cruise.HandsIn) (cruise.Hands, error) {
+	return around(k, ctx, cruise.StepHands, in, k.Steps.Hands)
+}
+
+func (k *killer) Take(ctx context.Context, in cruise.TakeIn) (cruise.Took, error) {
+	return around(k, ctx, cruise.StepTake, in, k.Steps.Take)
+}
+
+func (k *killer) Target(ctx context.Context, in cruise.TargetIn) (cruise.Target, error) {
+	return around(k, ctx, cruise.StepTarget, in, k.Steps.Target)
+}
+
+func (k *killer) Lend(ctx context.Context, in cruise.LendIn) error {
+	return alone(k, ctx, cruise.StepLend, in, k.Steps.Lend)
+}
+
+func (k *killer) Ready(ctx context.Context, in cruise.ReadyIn) error {
+	return alone(k, ctx, cruise.StepReady, in, k.Steps.Ready)
 }
 
 func (k *killer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, error) {

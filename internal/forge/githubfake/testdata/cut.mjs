@@ -10,10 +10,16 @@ const want = {
   "/app/installations/{installation_id}/access_tokens": ["post"],
   "/user": ["get"],
   [R]: ["get"],
+  [`${R}/actions/jobs/{job_id}`]: ["get"],
+  [`${R}/actions/jobs/{job_id}/logs`]: ["get"],
+  [`${R}/actions/jobs/{job_id}/rerun`]: ["post"],
+  [`${R}/actions/runs/{run_id}`]: ["get"],
+  [`${R}/activity`]: ["get"],
   [`${R}/installation`]: ["get"],
   [`${R}/collaborators/{username}/permission`]: ["get"],
   [`${R}/commits/{ref}/check-runs`]: ["get"],
   [`${R}/commits/{ref}/status`]: ["get"],
+  [`${R}/rules/branches/{branch}`]: ["get"],
   [`${R}/compare/{basehead}`]: ["get"],
   [`${R}/git/ref/{ref}`]: ["get"],
   [`${R}/git/refs/{ref}`]: ["delete"],
@@ -76,7 +82,9 @@ fs.writeFileSync("openapi.json", JSON.stringify(out));
 const types = `Query Mutation Node Actor User Bot PullRequest PullRequestReview PullRequestReviewConnection
 PullRequestReviewState PullRequestReviewThread PullRequestReviewThreadConnection PullRequestReviewComment PullRequestReviewCommentConnection
 PageInfo CommentAuthorAssociation Commit GitObjectID DateTime URI PullRequestState MergeableState ResolveReviewThreadInput
-ResolveReviewThreadPayload RateLimit`.split(/\s+/);
+ResolveReviewThreadPayload MarkPullRequestReadyForReviewInput MarkPullRequestReadyForReviewPayload RateLimit GitObject Ref RefUpdateRule PullRequestCommit PullRequestCommitConnection
+StatusCheckRollup StatusCheckRollupContext StatusCheckRollupContextConnection StatusState StatusContext CheckRun
+CheckStatusState CheckConclusionState CheckSuite App`.split(/\s+/);
 const builtin = ["String", "Int", "Float", "Boolean", "ID"];
 const known = new Set([...types, ...builtin]);
 const text = fs.readFileSync(`${simulator}/schema/schema.docs.graphql`, "utf8").replace(/^ *"""[\s\S]*?"""\n/gm, "").replace(/@(docsCategory|possibleTypes|preview|listSize|cost)\([^)]*\)/g, "").replace(/@deprecated\((?:[^"()]|"(?:[^"\\]|\\.)*"|"""[\s\S]*?""")*\)/g, "");
@@ -85,6 +93,7 @@ let slice = "schema { query: Query mutation: Mutation }\n";
 for (const m of text.matchAll(/^(scalar|enum|input|interface|type|union) (\w+)([^{\n]*)(?:\{([\s\S]*?)\n\})?/gm)) {
   const [, what, name, head, body] = m;
   if (!types.includes(name)) continue;
+  if (what === "union") { slice += `union ${name}${head.trimEnd()}\n`; continue; }
   if (what === "scalar") { slice += `scalar ${name}\n`; continue; }
   if (what === "enum") { slice += `enum ${name} { ${body.split("\n").map((l) => l.trim()).filter((l) => /^\w+$/.test(l)).join(" ")} }\n`; continue; }
   const fields = [];

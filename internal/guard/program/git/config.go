@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
@@ -61,7 +62,6 @@ func (g *call) shared() bool {
 		if first != "fill" && first != "get" {
 			s.HomeConfig(g.argv)
 		}
-	case "bundle", "fast-export":
 	}
 	return false
 }
@@ -157,7 +157,7 @@ func (s *Git) configPair(a arg) {
 		}
 		text := strings.TrimPrefix(v, "!")
 		s.Isolated(func() { s.SuspiciousRun(text, a) })
-		s.Suspicious(value)
+		s.Mentions(value.Text, value)
 	case namesPath(last, lower):
 		s.repository(value, key)
 	case section == "protocol":
@@ -175,7 +175,7 @@ func (s *Git) configPair(a arg) {
 			s.repository(a.Hold(word.Lit(strings.TrimPrefix(base.Known(), "file://"))), key)
 		}
 	case section == "remote" && (last == "url" || last == "pushurl"):
-		s.Suspicious(value)
+		s.Mentions(value.Text, value)
 	}
 }
 
@@ -287,16 +287,17 @@ func (g *call) executes() {
 	case "grep":
 		each("eCABmO", []string{"--open-files-in-pager"}, "-O", "--open-files-in-pager")
 	case "clone", "ls-remote", "archive":
-		each("uobcj", []string{"--upload-pack", "--exec", "--branch", "--origin", "--config", "--depth"}, "-u",
-			"--upload-pack", "--exec")
-		for _, a := range word.Parse(g.args, "uobcj", "--config", "--branch", "--origin", "--depth").Values("-c",
-			"--config") {
+		o := word.Parse(g.args, "uobcj", "--upload-pack", "--exec", "--branch", "--origin", "--config", "--depth",
+			"--reference", "--template", "--separate-git-dir", "--jobs")
+		for _, a := range o.Values("-u", "--upload-pack", "--exec") {
+			run(a)
+		}
+		for _, a := range o.Values("-c", "--config") {
 			s.configPair(a)
 		}
-		if ops := word.Parse(g.args, "uobcj", "--upload-pack", "--branch", "--origin", "--config", "--depth", "--reference",
-			"--template", "--separate-git-dir", "--jobs").Operands; g.sub == "clone" && len(ops) > 0 {
-			g.remote(ops[0])
-			g.makes(ops, 1)
+		if g.sub == "clone" && len(o.Operands) > 0 {
+			g.remote(o.Operands[0])
+			g.makes(o.Operands, 1)
 		}
 	case "bisect":
 		if len(g.args) > 1 && g.args[0].Is("run") {
@@ -333,26 +334,35 @@ func (g *call) makes(operands []arg, i int) string {
 // sweeps denies taking away the hook's registration with everything else that
 // is not in the repository.
 func (g *call) sweeps() {
-	s := g.s
 	o := word.Parse(g.args, "em", "--exclude", "--message")
 	acts := g.sub == "clean" && o.Has("-f", "--force") && !o.Has("-n", "--dry-run")
 	acts = acts || g.sub == "stash" && o.Has("-u", "--include-untracked", "-a", "--all")
-	spared := false
-	for _, a := range o.Values("-e", "--exclude") {
-		spared = spared || strings.HasPrefix(strings.TrimPrefix(a.Known(), "/"), ".claude")
-	}
-	for _, a := range o.Operands {
-		spared = spared || strings.HasPrefix(a.Known(), ":!.claude") || strings.HasPrefix(a.Known(), ":^.claude")
-	}
-	if !acts || spared || !g.own {
+	if !acts || !g.own {
 		return
 	}
-	for _, dir := range s.Dirs {
-		name := dir + "/.claude/settings.local.json"
-		if e, _ := s.Land.Lookup(name); e == land.EntryFile {
-			s.Deny(verdict.RuleSelf, g.at, name, "git "+g.sub+
-				" would take away .claude/settings.local.json, which belongs to the guard",
-				"leave it out: git clean -e .claude, git stash push -u -- ':!.claude'")
+	for _, r := range roster.All() {
+		if r.Local != "" && !spared(o, path.Dir(r.Local)) {
+			g.sweepsAway(r.Local)
+		}
+	}
+}
+
+// spared says whether options leave a directory out.
+func spared(o word.Options, dir string) bool {
+	return slices.ContainsFunc(o.Values("-e", "--exclude"), func(a arg) bool {
+		return strings.HasPrefix(strings.TrimPrefix(a.Known(), "/"), dir)
+	}) || slices.ContainsFunc(o.Operands, func(a arg) bool {
+		return strings.HasPrefix(a.Known(), ":!"+dir) || strings.HasPrefix(a.Known(), ":^"+dir)
+	})
+}
+
+func (g *call) sweepsAway(local string) {
+	for _, at := range g.s.Dirs {
+		name := at + "/" + local
+		if e, _ := g.s.Land.Lookup(name); e == land.EntryFile {
+			dir := path.Dir(local)
+			g.s.Deny(verdict.RuleSelf, g.at, name, "git "+g.sub+" would take away "+local+", which belongs to the guard",
+				"leave it out: git clean -e "+dir+", git stash push -u -- ':!"+dir+"'")
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (s *Git) Wrote(name string, content text) {
 	case strings.HasSuffix(name, "/.git/config") || strings.HasSuffix(name, "/.git/config.worktree"):
 		for _, line := range content.Lines() {
 			if key, value, ok := strings.Cut(line.Known(), "="); ok && !strings.HasPrefix(strings.TrimSpace(key), "#") {
-				s.Suspicious(arg{Text: word.Lit(value)})
+				s.Mentions(word.Lit(value), at)
 			}
 		}
 	}

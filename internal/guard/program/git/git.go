@@ -22,7 +22,7 @@ type (
 
 // Host is what git needs of the judge of programs.
 type Host interface {
-	Suspicious(a arg)
+	Mentions(t text, at arg)
 	SuspiciousRun(command string, at arg)
 	Mentioned(t text) (where land.Place, abs string, found bool)
 	HomeConfig(argv []arg)
@@ -97,42 +97,12 @@ func (s *Git) ownRepository(dir string) bool {
 
 // globals reads the options before the subcommand and returns the rest.
 func (s *Git) globals(argv []arg) []arg {
-	args := argv[1:]
-	for len(args) > 0 {
-		v := args[0].Prefix()
-		if !strings.HasPrefix(v, "-") {
-			if args[0].First() != word.Literal && args[0].First() >= word.Environ && len(args) > 1 {
-				return args
-			}
-			break
-		}
-		name, _, glued := strings.Cut(v, "=")
-		if len(v) > 2 && (v[:2] == "-C" || v[:2] == "-c") {
-			s.global(v[:2], args[0].After(2))
-			args = args[1:]
-			continue
-		}
-		value := args[0].After(len(name) + 1)
-		used := 1
-		if takes := name == "-C" || name == "-c" || !glued &&
-			slices.Contains([]string{"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env",
-				"--attr-source",
-				"--exec-path"}, name); takes {
-			if name == "--exec-path" && !glued {
-				args = args[1:]
-				continue
-			}
-			if strings.HasPrefix(v, "-c") || strings.HasPrefix(v, "-C") || !glued {
-				if len(args) < 2 {
-					return nil
-				}
-				value, used = args[1], 2
-			}
-		}
-		s.global(name, value)
-		args = args[used:]
+	o, rest := word.Leading(argv[1:], "Cc", []string{"--git-dir", "--work-tree", "--namespace", "--super-prefix",
+		"--config-env", "--attr-source"})
+	for _, f := range o.Flags {
+		s.global(f.Name, f.Value)
 	}
-	return args
+	return rest
 }
 
 func (s *Git) global(name string, value arg) {
@@ -286,7 +256,7 @@ func (g *call) paths() {
 		short = "mSGb"
 	}
 	o := word.Parse(g.args, short, long...)
-	g.fileOptions(o)
+	g.fileOptions()
 	operands := o.Operands
 	if g.sub == "grep" && len(o.Values("-e")) == 0 && len(operands) > 0 {
 		operands = operands[1:]
@@ -319,12 +289,10 @@ func (g *call) path(a arg) {
 		where, abs := s.Locate(t, dir, false)
 		switch {
 		case where.Writable() || where == land.Unknown:
-		case where == land.Git && !writesFiles(g.sub):
-		case where == land.Protected && !writesFiles(g.sub):
-		case where == land.Protected:
-			s.Refuse(land.Write, a, where, abs)
-		case where == land.Git:
-			s.Refuse(land.Write, a, where, abs)
+		case where == land.Git || where == land.Protected:
+			if writesFiles(g.sub) {
+				s.Refuse(land.Write, a, where, abs)
+			}
 		default:
 			s.denyOutside(a, abs)
 		}
@@ -340,23 +308,7 @@ func writesFiles(sub string) bool {
 }
 
 // fileOptions checks the options that name files or directories.
-func (g *call) fileOptions(o word.Options) {
-	for _, f := range o.Flags {
-		if !f.Has || f.Value.First() >= word.Environ {
-			continue
-		}
-		switch f.Name {
-		case "--output", "--output-directory", "--prefix", "--separate-git-dir", "--template", "--reference",
-			"--reference-if-able", "--directory", "--file",
-			"--git-dir", "--work-tree", "--exclude-from", "--exclude-per-directory", "--pathspec-from-file",
-			"--ignore-revs-file", "--attach", "--signature-file", "--contents", "--local", "--index-output", "--stdin-paths",
-			"--dissociate", "--bundle-uri", "--export-marks", "--import-marks", "--separate", "--super-prefix",
-			"--smtp-server-cert":
-			g.optionPath(f.Value)
-		case "--remote", "--repo", "--url":
-			g.remote(f.Value)
-		}
-	}
+func (g *call) fileOptions() {
 	_, texts := textOptions()
 	for _, a := range g.args {
 		name, _, glued := strings.Cut(a.Prefix(), "=")

@@ -334,14 +334,7 @@ func (g *call) remotes(shared bool) bool {
 	if len(o.Operands) == 0 {
 		return true
 	}
-	switch sub := o.Operands[0].Known(); sub {
-	case "show", "get-url", "update", "prune":
-		for _, a := range o.Operands[1:] {
-			g.remote(a)
-		}
-		return true
-	}
-	if shared {
+	if shared && !word.Listed(" show get-url update prune ", o.Operands[0].Known()) {
 		g.denyConfig(g.at, "the list of remotes")
 	}
 	for _, a := range o.Operands[1:] {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/word"
@@ -16,15 +17,24 @@ func CarriesText(option string, a word.Arg) bool {
 		"pattern", "regex", "regexp", "grep", "filter", "match", "query", "tests", "test-name-pattern", "testnamepattern",
 		"header",
 		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer", "exclude", "exclude-dir",
-		"ignore", "ignore-path-pattern", "skip", "k":
+		"ignore", "ignore-path-pattern", "skip":
 		return true
+	case "q", "c", "e", "execute", "command":
+		return a.Worst() == word.Literal && isQuery(a.Known())
 	case "m":
 		return a.Worst() == word.Literal && strings.Contains(a.Known(), " ") && !strings.ContainsAny(a.Known(), "=;|<>$`")
-	case "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail",
+	case "k", "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail",
 		"details", "tag", "jql":
 		return a.Worst() == word.Literal && isProse(a.Known())
 	}
 	return false
+}
+
+// isQuery says that a value asks a database and writes nothing.
+func isQuery(v string) bool {
+	words := strings.Fields(strings.ToLower(v))
+	return len(words) > 1 && word.Listed(" select show describe explain ", words[0]) && !strings.ContainsAny(v, ";\\") &&
+		!slices.Contains(words, "into") && !strings.Contains(strings.ToLower(v), "file(")
 }
 
 // isProse tells a sentence from a command or an assignment.
@@ -77,30 +87,27 @@ func HoldsProse(name string) bool {
 
 // IsTaskFile says that some program looks for commands in a file of this name.
 func IsTaskFile(name string) bool {
-	base := name[strings.LastIndexByte(name, '/')+1:]
-	switch lower := strings.ToLower(base); lower {
-	case "justfile", "taskfile.yml", "taskfile.yaml", "rakefile", "procfile", "earthfile", "vagrantfile", "gulpfile.js",
-		"gruntfile.js",
-		"build.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "sconstruct", "wscript", "meson.build",
-		"cmakelists.txt",
-		"dune", "build.zig", "xmake.lua", "premake5.lua", "noxfile.py", "tox.ini", "dodo.py", "tasks.py", "fabfile.py",
-		"setup.py", "conftest.py", "pyproject.toml",
-		"composer.json", "deno.json", "mix.exs", "rebar.config", "package.yaml", "build.sbt", "project.clj", "build.ninja",
-		"lefthook.yml", ".pre-commit-config.yaml",
-		"cargo.toml", "build.rs", "mise.toml", ".mise.toml", "turbo.json", "nx.json", "lerna.json", "magefile.go",
-		"wercker.yml", ".justfile", "tup.config", "tupfile":
+	lower := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	if word.Listed(" justfile taskfile.yml taskfile.yaml rakefile procfile earthfile vagrantfile gulpfile.js "+
+		"gruntfile.js build.xml pom.xml build.gradle build.gradle.kts settings.gradle sconstruct wscript meson.build "+
+		"cmakelists.txt dune build.zig xmake.lua premake5.lua noxfile.py tox.ini dodo.py tasks.py fabfile.py "+
+		"setup.py conftest.py pyproject.toml composer.json deno.json mix.exs rebar.config package.yaml build.sbt "+
+		"project.clj build.ninja lefthook.yml .pre-commit-config.yaml cargo.toml build.rs mise.toml .mise.toml "+
+		"turbo.json nx.json lerna.json magefile.go wercker.yml .justfile tup.config tupfile ", lower) {
 		return true
-	default:
-		return strings.HasSuffix(lower, ".mk") || strings.HasSuffix(lower, ".just") ||
-			strings.HasSuffix(lower, ".config.js") || strings.HasSuffix(lower, ".config.ts") ||
-			strings.HasSuffix(lower, ".gradle")
 	}
+	for _, end := range [...]string{".mk", ".just", ".config.js", ".config.ts", ".gradle"} {
+		if strings.HasSuffix(lower, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // RecordsOnly names the directories that a build is told of and that only an
 // installation writes.
 func RecordsOnly(name string) bool {
-	switch strings.TrimLeft(name, "-") {
+	switch strings.TrimPrefix(strings.TrimLeft(name, "-"), "D") {
 	case "localstatedir", "runstatedir", "sharedstatedir":
 		return true
 	}

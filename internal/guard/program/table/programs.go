@@ -68,7 +68,9 @@ var rows = [...]Row{
 			"extern cfg std ffile-prefix-map fdebug-prefix-map fmacro-prefix-map remap-path-prefix target",
 		Rest: JudgeOptions},
 	{As: ToolRow, names: " go ",
-		does: "builds and runs what lies in the workspace; -toolexec and -exec run"},
+		does: "builds and runs what lies in the workspace",
+		opts: "+-C@ +-toolexec? +-exec? +-run= +-bench= +-skip= +-tags= +-fuzz= +-list=", Rest: JudgeOperands,
+		Ends: "-args --args"},
 	{As: ToolRow, names: " vim vi nvim ex view gvim ed emacs emacsclient nano kak hx ",
 		does: "writes its operands and runs its commands"},
 	{As: ToolRow, names: " sqlite3 psql mysql mariadb duckdb ",
@@ -89,8 +91,6 @@ var rows = [...]Row{
 		does: "looks below directories; -exec runs, -delete removes, -fprint writes"},
 	{As: LauncherRow, names: " fd fdfind ",
 		does: "looks below directories; -x runs"},
-	{As: LauncherRow, names: " flock ",
-		does: "runs a command while it holds a lock file, which is written"},
 	{As: LauncherRow, names: " script ",
 		does: "records a terminal",
 		opts: "-c! --command! -OIBTmEo=", Rest: WriteOperands, Waits: "-c --command"},
@@ -119,7 +119,7 @@ var rows = [...]Row{
 	{As: LauncherRow, names: " nc ncat netcat ",
 		does: "talks to a service", opts: "-ec? --exec? --sh-exec?"},
 	{As: LauncherRow, names: " socat ",
-		does: "runs the commands in its arguments"},
+		does: "talks to a service", Rest: JudgeOperands},
 	{As: LauncherRow, names: " start-stop-daemon ",
 		does: "runs a program",
 		opts: "-d@ --chdir@ -p> --pidfile> -O> --output>", Rest: JudgeOperands},
@@ -143,6 +143,9 @@ var rows = [...]Row{
 		does: "runs the command behind it", opts: "-cnpPu~ --class~ --classdata~", Rest: CommandOperands},
 	{As: WrapperRow, names: " timeout gtimeout ",
 		does: "runs the command behind it", opts: "-ks~ --signal~ --kill-after~", Rest: CommandOperands, Skip: 1},
+	{As: WrapperRow, names: " flock ",
+		does: "holds a lock file, which is written, and runs the command behind it",
+		opts: "-c! --command! -wE~ --timeout~ --wait~ --conflict-exit-code~", Rest: CommandOperands, Skip: 1},
 	{As: WrapperRow, names: " stdbuf gstdbuf ",
 		does: "runs the command behind it", opts: "-ioe~ --input~ --output~ --error~", Rest: CommandOperands},
 	{As: WrapperRow, names: " time gtime ",
@@ -204,7 +207,7 @@ var rows = [...]Row{
 		"locale getconf lscpu lsblk lspci lsusb lsmod ss netstat ping dig nslookup host traceroute nproc " +
 		"arch zcat bzcat xzcat zgrep zless bat batcat exa eza lsd hexyl cloc tokei scc shellcheck grep egrep " +
 		"fgrep test [ true false yes env getent tsort factor numfmt pr uuidgen nc vmstat iostat mpstat dmesg " +
-		"journalctl last ipcs pstree cmake-lint base32 base64 zipinfo ffprobe identify exiftool " +
+		"journalctl last ipcs pstree cmake-lint base32 base64 zipinfo ffprobe identify " +
 		"mediainfo sw_vers sysctl logname users tldr diffstat colordiff delta difft " +
 		"sha3sum tokenize gettext otool lipo codesign vercmp dpkg-query rpmquery rpm dpkg apt-cache " +
 		"echo printf cd pushd popd : type command help wslpath cygpath test-path pkg-config ldconfig " +
@@ -226,8 +229,10 @@ var rows = [...]Row{
 		Looks: "-c --stdout --to-stdout -l --list -t --test -o --output"},
 	{As: ToolRow, names: " openssl gpg ",
 		does: "reads its operands", opts: "-o> --output> +-out> +-keyout> -uicCr= +-in= +-CAcreateserial="},
-	{As: UseRow, names: " yq dasel ",
+	{As: UseRow, names: " yq ",
 		does: "reads its operands", Reads: "*", Edits: "-i --inplace --in-place -w --write"},
+	{As: UseRow, names: " dasel ",
+		does: "reads its operands", Reads: "*", Edits: "put delete -i -w --write"},
 	{As: ReaderRow, names: " fuser ",
 		does: "reads its operands", opts: "-nM= --namespace=", Moves: "-k --kill"},
 	{As: UseRow, names: " 7z 7za 7zz ",
@@ -269,9 +274,12 @@ var rows = [...]Row{
 		does: "reads its operands", Reads: "*", Edits: "-w --write -fix"},
 	{As: UseRow, names: " jar unrar ",
 		does: "reads its operands if it is told to look only", Reads: "tf tvf t --list l p"},
-	{As: UseRow, names: " helm argocd flux istioctl eksctl doctl heroku nomad consul vault stern ",
+	{As: UseRow, names: " helm ",
 		does: "talks to a service: arguments are of use there", Data: true,
-		Writes: "--post-renderer --kubeconfig --repository-config --registry-config --config"},
+		Writes: "-d --post-renderer --kubeconfig --repository-config --registry-config"},
+	{As: UseRow, names: " argocd flux istioctl eksctl doctl heroku nomad consul vault stern ",
+		does: "talks to a service: arguments are of use there", Data: true, Edits: "snapshot",
+		Writes: "--kubeconfig --config"},
 	{As: UseRow, names: " rspec ", does: "runs the tests of the workspace", Says: "e example"},
 	{As: UseRow, names: " jest vitest ", does: "runs the tests of the workspace", Says: "t testNamePattern"},
 	{As: UseRow, names: " mocha ", does: "runs the tests of the workspace", Says: "g grep fgrep"},
@@ -301,7 +309,7 @@ var rows = [...]Row{
 		Spared: "list|show|search|info|policy|depends|outdated|config|doctor|help|leaves|deps|madison"},
 	{As: SystemRow, names: " dpkg rpm ",
 		does: "reads, unless it installs or removes", Denial: TheMachine,
-		Alters: "-i|-U|-e|-r|-P|--install|--remove|--purge|--erase|--upgrade"},
+		Alters: "-i|-U|-e|-r|-P|--install|--remove|--purge|--erase|--upgrade", Spared: "-q|--query"},
 	{As: SystemRow, names: " systemctl service launchctl initctl rc-service supervisorctl ",
 		does: "is denied unless it looks", Alters: anything, Denial: TheMachine,
 		Spared: "status|list-units|list-unit-files|is-active|is-enabled|show|cat|list|print|is-failed|* status"},
@@ -312,14 +320,15 @@ var rows = [...]Row{
 	{As: SystemRow, names: " sysctl ",
 		does: "reads, unless it sets", Alters: "-w|--write|-p|--load|=", Denial: TheMachine},
 	{As: SystemRow, names: " date ",
-		does: "reads, unless it sets the clock", Alters: "-s|--set", Denial: TheMachine},
+		does: "reads, unless it sets the clock", opts: "-dfrIR= --date= --file= --reference=", Alters: "-s|--set",
+		Denial: TheMachine},
 	{As: SystemRow, names: " mount swapon ",
 		does: "shows what is mounted; anything else is denied", Alters: anything, Denial: TheWorkspace},
 	{As: SystemRow, names: " umount losetup mount.nfs sshfs fusermount bindfs pivot_root chroot nsenter unshare bwrap " +
 		"proot switch_root systemd-nspawn swapoff overlayroot-chroot ",
 		does: "is denied: it changes what the workspace is made of", Alters: Always, Denial: TheWorkspace},
 	{As: SystemRow, names: " useradd userdel usermod groupadd groupdel adduser deluser passwd chpasswd chsh chfn visudo " +
-		"vipw reboot shutdown poweroff halt init telinit modprobe insmod rmmod mkfs mkswap fdisk parted sfdisk " +
+		"vipw augtool reboot shutdown poweroff halt init telinit modprobe insmod rmmod mkfs mkswap fdisk parted sfdisk " +
 		"wipefs iptables ip6tables nft ufw firewall-cmd update-alternatives update-rc.d setcap " +
 		"xcode-select scutil csrutil nvram spctl tccutil setenforce semanage loadkeys hwclock netplan nmcli " +
 		"swaplabel tune2fs resize2fs debugfs mkfs.ext4 mkfs.xfs cryptsetup lvcreate vgcreate pvcreate ",
@@ -344,17 +353,20 @@ var rows = [...]Row{
 	{As: SystemRow, names: " go ",
 		does: "may not keep settings in the home", Denial: TheHome, Alters: "env -w|env -u|telemetry *"},
 	{As: SystemRow, names: " docker podman nerdctl ",
-		does: "may not keep settings in the home", Denial: TheHome, Alters: "login|logout|context"},
+		does: "may not keep settings in the home", Denial: TheHome, Alters: "login|logout|context",
+		Spared: "context ls|context list|context show|context inspect"},
 	{As: SystemRow, names: " kubectl oc ",
 		does: "may not keep settings in the home", Denial: TheHome, Alters: "config set*|config use*|config delete*"},
 	{As: SystemRow, names: " gh glab aws gcloud az ",
 		does: "may not keep settings in the home", Denial: TheHome,
-		Alters: "auth login|auth logout|auth setup-git|config set|alias set|extension install|configure*"},
-	{As: SystemRow, names: " npx npm pnpm bun yarn ",
+		Alters: "auth login|auth logout|auth setup-git|config set|alias set|extension install|configure*",
+		Spared: "configure list|configure get"},
+	{As: SystemRow, names: " npm pnpm bun yarn ",
 		does: "may not keep settings in the home", Denial: TheHome,
 		Alters: "-g|--global|--location=global|--location=user|-ig|config set|config delete|config edit|set|login|" +
 			"adduser|logout|link|unlink|global",
-		Spared: "ls|list|root|prefix|outdated|config get|bin|--location=project|link .*|global list|global bin|global dir"},
+		Spared: "ls|list|root|prefix|outdated|config get|bin|--location=project|link .*|global list|global bin|global dir|" +
+			"exec|dlx|x|run|test"},
 	{As: SystemRow, names: " ssh-keygen ",
 		does: "may not make keys in the home", Denial: TheHome, Alters: Always, Spared: "-f|-l|-y|-F"},
 	{As: SystemRow, names: " ssh-copy-id ",

@@ -43,6 +43,8 @@ type Row struct {
 	Sub  string
 	Skip int
 	Vars bool
+	// ends are words behind which nothing is judged.
+	Ends string
 	// alters are the phrases with which it alters what denial says, unless one
 	// of spared is said too.
 	Alters, Spared string
@@ -150,6 +152,9 @@ func (r *Row) inWords() string {
 	if r.Vars {
 		s += "; takes variables before it"
 	}
+	if r.Ends != "" {
+		s += "; not judged behind " + r.Ends
+	}
 	if r.Sub != "" {
 		s += "; only after " + strings.ReplaceAll(r.Sub, " ", " or ")
 	}
@@ -209,6 +214,9 @@ const (
 // Options are the names in the row's options: the short letters that take a
 // value, and the other names.
 func (r *Row) Options() (valued string, long []string) {
+	if r.opts != "" {
+		long = make([]string, 0, strings.Count(r.opts, " ")+1)
+	}
 	for token := range strings.FieldsSeq(r.opts) {
 		name := token[:len(token)-1]
 		switch {

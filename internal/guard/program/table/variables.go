@@ -18,17 +18,22 @@ func IgnoresVariables(prog string) bool {
 		"xargs env sudo nice timeout time nohup rsync kill truncate install mktemp gzip gunzip sleep jq gh ", prog)
 }
 
+// NamesTool says whether a variable names where a tool is installed.
+func NamesTool(name string) bool {
+	return word.Listed(" JAVA_HOME JDK_HOME GOROOT ANDROID_HOME ANDROID_SDK_ROOT ANDROID_NDK_HOME CUDA_HOME M2_HOME "+
+		"MAVEN_HOME GRADLE_HOME NVM_DIR PYENV_ROOT SDKMAN_DIR ", name)
+}
+
 // DirectsWrites says whether tools take a variable of this name as a place to
 // write to.
 func DirectsWrites(name string) bool {
 	upper := strings.ToUpper(name)
-	switch upper {
-	case "HOME", "DESTDIR", "PREFIX", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "TMPDIR", "OUT", "OUTDIR", "OUTPUT", "O",
-		"DIST", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "HISTFILE", "SQLITE_HISTORY", "GNUPGHOME", "LOG", "LOGFILE",
-		"GOTMPDIR", "GOCOVERDIR", "GOENV", "CDPATH", "DOCKER_CONFIG":
+	if word.Listed(" HOME DESTDIR PREFIX GOBIN GOPATH GOCACHE GOMODCACHE TMPDIR OUT OUTDIR OUTPUT O DIST "+
+		"PYTHONUSERBASE PYTHONPYCACHEPREFIX HISTFILE SQLITE_HISTORY GNUPGHOME LOG LOGFILE GOTMPDIR GOCOVERDIR GOENV "+
+		"CDPATH DOCKER_CONFIG ", upper) {
 		return true
-	case "JAVA_HOME", "ANDROID_HOME", "GOROOT", "CUDA_HOME", "M2_HOME", "JDK_HOME", "MAVEN_HOME", "GRADLE_HOME", "NVM_DIR",
-		"PYENV_ROOT", "ANDROID_SDK_ROOT", "SDKMAN_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR":
+	}
+	if NamesTool(upper) || upper == "SSL_CERT_FILE" || upper == "SSL_CERT_DIR" {
 		return false
 	}
 	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET",

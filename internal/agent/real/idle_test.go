@@ -1,0 +1,53 @@
+//go:build heavy
+
+package real
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/must"
+)
+
+// Guards against a real program that does not call the hook at the end of its turn: it would look at work for ever.
+func TestAgentsAtTheirPromptsAreIdle(t *testing.T) {
+	for _, name := range append([]string{slow}, agents...) {
+		t.Run(name, func(t *testing.T) { idleAtItsPrompt(t, name) })
+	}
+}
+
+func idleAtItsPrompt(t *testing.T, name string) {
+	w := newWork(t, name, commit("hello.txt", "hello"), agenttest.Say("done"),
+		agenttest.Shell(`until test -e "$CCO_EXCHANGE/goon"; do sleep 0.1; done`), agenttest.Say("done again"))
+	k := w.onKitty("box", "push", "plan.md", "--agent", name)
+	is := func(state string) {
+		t.Helper()
+		for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			if list := w.run(0, "box", "sessions"); strings.Contains(list, " "+name+" ") {
+				s := w.session(w.newestID())
+				if string(s.State) == state {
+					return
+				}
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("never %s\n%q", state, k.shown())
+			}
+		}
+	}
+	is("idle")
+	_, _ = k.WriteString("lighten")
+	w.waitFor("what was typed", func() bool { return strings.Contains(k.shown(), "lighten") })
+	_, _ = k.WriteString("\r")
+	is("running")
+	must.Do(t, os.WriteFile(filepath.Join(w.dir, "data", "cco", "exchange", w.newestID(), "goon"), nil, 0o644))
+	is("idle")
+	for range 2 { // Ctrl-C, as kitty sends it
+		_, _ = k.WriteString("\x1b[99;5u")
+	}
+	_ = k.cmd.Wait()
+	is("done")
+}

@@ -1,0 +1,143 @@
+package cruising
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/view"
+)
+
+func (t *tool) view() *cobra.Command {
+	var open, asJSON bool
+	var listen string
+	c := &cobra.Command{
+		Use: "view", Short: "Serve a page on which you see, decide and steer", Args: cli.AtMost(0),
+		Long: `Serve a page on which you see what needs you, what agents do, what they changed,
+cost and tried, and on which you answer, take and stop. It runs in the foreground,
+and nothing is lost when it ends. Only this machine can reach it, and only a
+browser that came in with a code: --open does that, and ` + "`cco view code`" + ` prints one
+for a browser elsewhere, behind a tunnel of yours (ssh -L, tailscale) whose name is
+in the setting view.hosts. See docs/view.md.`,
+		Example: `  cco view --open
+  cco view --listen 127.0.0.1:8080
+  ssh -L 7626:127.0.0.1:7626 devbox   # then http://localhost:7626/ here`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := t.ConfigIn("") // no repository says who may come in
+			if err != nil {
+				return err
+			}
+			o := view.Options{Listen: listen, Hosts: cfg.View.Hosts, Version: cli.Version(), Class: cli.ExitCode}
+			tell := func(f view.Found, first bool) error { return t.tellView(cmd, f, first, open, asJSON) }
+			other, err := view.Serve(cmd.Context(), t.Phases, o, func(f view.Found) error { return tell(f, true) })
+			if err != nil || other.Address == "" {
+				return err
+			}
+			return tell(other, false)
+		},
+	}
+	c.Flags().BoolVar(&open, "open", false, "open it in your browser")
+	c.Flags().StringVar(&listen, "listen", "",
+		"listen at `ADDRESS`, of this machine alone (default 127.0.0.1:7626, if that is free)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print where it is as JSON")
+	c.AddCommand(t.viewCode(), t.viewVerify())
+	return c
+}
+
+// tellView says where the page is.
+func (t *tool) tellView(cmd *cobra.Command, f view.Found, first, open, asJSON bool) error {
+	switch {
+	case asJSON:
+		if err := t.IO.JSONLine(f); err != nil {
+			return err
+		}
+	case first:
+		t.IO.Printf("%s\n", f.Address)
+	default:
+		t.IO.Printf("%s\n", f.Address)
+		t.IO.Say("it is served already, by process %d", f.PID)
+	}
+	if !open {
+		if first && !asJSON {
+			t.IO.Say("`cco view --open` opens it, `cco view code` prints a code to come in with; Ctrl-C ends it")
+		}
+		return nil
+	}
+	_, err := view.Open(cmd.Context(), t.Dirs.Data, t.Env)
+	if err != nil && first {
+		t.IO.Warn("%v", err) // the page is served all the same
+		return nil
+	}
+	return err
+}
+
+func (t *tool) viewCode() *cobra.Command {
+	var asJSON *bool
+	c := &cobra.Command{
+		Use: "code", Short: "Print a code that lets one browser in", Args: cli.AtMost(0),
+		Long: `Print a code that lets one browser in to the page that is being served. It lives a
+minute, and once.`,
+		Example: "  cco view code",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, code, err := view.Code(cmd.Context(), t.Dirs.Data)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return t.IO.JSON(map[string]string{"code": code, "address": f.Address})
+			}
+			t.IO.Printf("%s\n", code)
+			t.IO.Say("type it at %s within a minute", f.Address)
+			return nil
+		},
+	}
+	asJSON = cli.JSONFlag(c)
+	return c
+}
+
+func (t *tool) viewVerify() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "verify", Short: "Attack the page that is being served, and show what held", Args: cli.AtMost(0),
+		Long: `Try to come in to the page that is being served as others would: without a token,
+from pages of other sites, by names that lead here. It prints what held, and ends
+with exit 1 if anything did not.`,
+		Example: "  cco view verify\n  cco view verify --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			results, err := view.Attack(cmd.Context(), t.Dirs.Data)
+			if err != nil {
+				return err
+			}
+			return t.printAttacks(results, asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (t *tool) printAttacks(results []view.Result, asJSON bool) error {
+	held := 0
+	rows := [][]string{{"HELD", "ATTACK", "WHAT"}}
+	for _, r := range results {
+		mark, what := "NO", r.What+": "+r.Detail
+		if r.Held {
+			held++
+			mark, what = "yes", r.What
+		}
+		rows = append(rows, []string{mark, r.Attack, what})
+	}
+	if asJSON {
+		if err := t.IO.JSON(results); err != nil {
+			return err
+		}
+	} else {
+		t.IO.Table(rows)
+		t.IO.Printf("%s\n", t.IO.Paint(term.Bold, fmt.Sprintf("%d of %d held", held, len(results))))
+	}
+	if held < len(results) {
+		return fmt.Errorf("%d of %d attacks came through", len(results)-held, len(results))
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package cruise
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TargetIn asks for the branch that a request goes into, and whether it can be merged.
+type TargetIn struct {
+	Phase     string    `json:"phase"`
+	Repo      string    `json:"repo"`
+	Workspace Workspace `json:"workspace"`
+	Branch    string    `json:"branch"` // that the request goes into
+	Head      string    `json:"head"`   // of the request
+}
+
+// Target is where that branch is, and why it has to be merged first.
+type Target struct {
+	Commit    string   `json:"commit,omitempty"`
+	Contained bool     `json:"contained,omitempty"` // the request has it already
+	Conflicts []string `json:"conflicts,omitempty"` // files
+	Demanded  bool     `json:"demanded,omitempty"`  // the forge merges only what contains its base
+}
+
+// Behind says that the target has moved since the work began or last took it in.
+func (s State) Behind() bool { return s.Onto != "" && s.Onto != s.Began && s.Onto != s.From }
+
+// LendIn asks to make a commit known in the workspace, so that a fixer can merge it.
+type LendIn struct {
+	Phase     string    `json:"phase"`
+	Workspace Workspace `json:"workspace"`
+	Commit    string    `json:"commit"`
+}
+
+// fromBase begins the ids of findings about the branch that the request goes into.
+const fromBase = LocalComment + "base:"
+
+// baseMoved notices that the branch which the request goes into has moved. It is merged when it conflicts, or if the
+// user wants the request to keep up with it.
+func (m *machine) baseMoved(at string) error {
+	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.st.Stage)
+	if at == "" || at == m.st.Onto || !looking {
+		return nil
+	}
+	before := m.st.Onto
+	if m.st.Onto = at; before == "" {
+		m.st.Began = at
+	}
+	if before == "" || m.st.From == at {
+		return nil // it is seen for the first time, or was merged already
+	}
+	stage := m.st.Stage
+	t, done, err := attempt[Target](m, StepTarget, m.targetIn())
+	if err != nil || !done || m.st.Stage != stage {
+		return err
+	}
+	if m.st.Onto = t.Commit; !t.Contained && (len(t.Conflicts) > 0 || m.st.Spec.KeepCurrent) {
+		m.raiseBase(t)
+	}
+	return nil
+}
+
+func (m *machine) targetIn() TargetIn {
+	return TargetIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Target, Head: m.st.Head}
+}
+
+// raiseBase makes a finding of a base that has to be merged. An older one is about a commit that the new one contains.
+func (m *machine) raiseBase(t Target) {
+	for i := range m.st.Ledger.Findings {
+		if f := &m.st.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) &&
+			f.Comment != fromBase+t.Commit {
+			f.State = Dropped
+		}
+	}
+	why := "this branch has to keep up with it"
+	switch {
+	case len(t.Conflicts) > 0:
+		why = "it conflicts with this branch in " + strings.Join(t.Conflicts, ", ")
+	case t.Demanded:
+		why = "the forge merges only what contains it"
+	}
+	m.st.Onto = t.Commit
+	m.st.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: m.st.Round, Text: fmt.Sprintf(
+		"The branch %s, which this goes into, is at %s now, and %s. Merge it with `git merge %[2]s`, which is in this "+
+			"repository, keep what both sides want, and commit the merge. Rebase and rewrite nothing.",
+		m.st.Target, t.Commit, why)})
+}
+
+// baseToMerge is the finding about a base that a fixer has to merge, nil if there is none.
+func (m *machine) baseToMerge() *Finding {
+	for i := range m.st.Ledger.Findings {
+		if f := &m.st.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) {
+			return f
+		}
+	}
+	return nil
+}
+
+// lend makes the base known in the workspace if the fixer has to merge it.
+func (m *machine) lend() (bool, error) {
+	f := m.baseToMerge()
+	if f == nil {
+		return true, nil
+	}
+	_, done, err := attempt[struct{}](m, StepLend, LendIn{Phase: m.ID(), Workspace: m.st.Workspace,
+		Commit: strings.TrimPrefix(f.Comment, fromBase)})
+	return done, err
+}
+
+// mergedBase is the reply to a finding about the base, which only the history answers: a trailer does not suffice.
+func (m *machine) mergedBase(f Finding, p Published) (Reply, bool) {
+	if p.Onto == "" || f.Comment != fromBase+p.Onto {
+		return Reply{}, false
+	}
+	m.st.Ledger.Settle(f.ID, Fixed, "", p.Head)
+	return Reply{Finding: f.ID, Comment: f.Comment, Commit: true, Text: fmt.Sprintf("%s is merged: %s contains %s.",
+		code(m.st.Target), abbrev(p.Head), abbrev(p.Onto))}, true
+}

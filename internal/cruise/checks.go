@@ -1,0 +1,329 @@
+package cruise
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/safetext"
+)
+
+// CheckRule says which checks have to be green before an approval counts.
+type CheckRule string
+
+// The rules. "" is the rule of a phase of an older cco, which looked at checks only before a merge.
+const (
+	ChecksRequired CheckRule = "required" // those that the forge requires; where it requires none, all that report
+	ChecksAll      CheckRule = "all"
+	ChecksNone     CheckRule = "none"
+)
+
+// CheckRules is every rule that can be asked for.
+func CheckRules() []CheckRule { return []CheckRule{ChecksRequired, ChecksAll, ChecksNone} }
+
+// CheckState is how a check stands.
+type CheckState string
+
+// The states of a check. Everything that a forge calls neither green nor unfinished has failed.
+const (
+	CheckGreen   CheckState = "green"
+	CheckFailed  CheckState = "failed"
+	CheckPending CheckState = "pending"
+	CheckAction  CheckState = "action" // a person has to do something on the forge first
+)
+
+// Check is one check of a commit. Its summary is data: whatever ran has written it.
+type Check struct {
+	Name    string     `json:"name"`
+	State   CheckState `json:"state"`
+	Summary string     `json:"summary,omitempty"`
+	URL     string     `json:"url,omitempty"`
+	Job     int64      `json:"job,omitempty"` // of the forge's own runner, 0 for any other
+}
+
+// ChecksIn asks how the checks of a pull request's head stand.
+type ChecksIn struct {
+	Phase string `json:"phase"`
+	Repo  string `json:"repo"`
+	PR    int    `json:"pr"`
+}
+
+// Checks is how they stand.
+type Checks struct {
+	Head     string   `json:"head"`
+	All      []Check  `json:"all,omitempty"`
+	Required []string `json:"required,omitempty"` // by the rules of the base, with stars in patterns
+	Base     []string `json:"base,omitempty"`     // names of those that fail on the base branch itself
+}
+
+// weighed is what checks mean for a phase.
+type weighed struct {
+	failed  []Check // to be repaired
+	red     []Check // those that the base fails too, and that are required
+	action  []string
+	pending []string
+	missing []string // required, and not reported
+}
+
+// weigh sorts the checks that count.
+func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
+	if rule == ChecksNone || rule == "" {
+		return w
+	}
+	ignored := func(name string) bool {
+		return slices.ContainsFunc(ignore, func(p string) bool { return fits(p, name) })
+	}
+	required := func(name string) bool {
+		return slices.ContainsFunc(c.Required, func(p string) bool { return fits(p, name) })
+	}
+	for _, v := range c.All {
+		if ignored(v.Name) || rule == ChecksRequired && len(c.Required) > 0 && !required(v.Name) {
+			continue
+		}
+		switch v.State {
+		case CheckGreen:
+		case CheckPending:
+			w.pending = append(w.pending, v.Name)
+		case CheckAction:
+			w.action = append(w.action, v.Name)
+		default:
+			switch onBase := slices.Contains(c.Base, v.Name); {
+			case !onBase:
+				w.failed = append(w.failed, v)
+			case required(v.Name):
+				w.red = append(w.red, v)
+			}
+		}
+	}
+	for _, p := range c.Required {
+		if !ignored(p) && !slices.ContainsFunc(c.All, func(v Check) bool { return fits(p, v.Name) }) {
+			w.missing = append(w.missing, p)
+		}
+	}
+	return w
+}
+
+// fits says whether a name is meant by a name, or by a pattern with stars.
+func fits(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return pattern == name || err == nil && ok
+}
+
+// waits says what is not yet there, "" if all is.
+func (w weighed) waits() string {
+	var parts []string
+	if len(w.pending) > 0 {
+		parts = append(parts, "checks that run: "+strings.Join(w.pending, ", "))
+	}
+	if len(w.missing) > 0 {
+		parts = append(parts, "required checks that have not reported: "+strings.Join(w.missing, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// checkDomain is the domain of findings that failed checks are.
+const checkDomain = "checks"
+
+// patience is how long a check that is not there is waited for before a person is asked.
+const patience = time.Hour
+
+// settle is how long checks have to report where none is required.
+func (s Spec) settle() time.Duration { return 3 * s.quiet() }
+
+// checks waits until the checks of the approved commit are green. A failed one is work.
+func (m *machine) checks() error {
+	for m.st.Stage == StageChecks && !m.st.Paused && !m.Full() {
+		if _, err := m.look(); err != nil || m.st.Stage != StageChecks {
+			return err
+		}
+		if len(m.wishes()) > 0 {
+			m.to(StageWatch) // the new head will need an approval of its own
+			return nil
+		}
+		got, done, err := attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
+			PR: m.st.PR.Number})
+		if err != nil || !done {
+			return err
+		}
+		now, err := m.Now()
+		if err != nil {
+			return err
+		}
+		got = m.withReruns(got)
+		m.st.Checks = &got
+		failed := m.decideChecks(got, now)
+		if len(failed) > 0 {
+			if err := m.handleFailed(got.Head, failed); err != nil {
+				return err
+			}
+		}
+		if m.st.Stage != StageChecks {
+			return nil
+		}
+		if err := m.waitForChecks(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handleFailed runs failed jobs again that were not yet, and makes findings of what fails for good.
+func (m *machine) handleFailed(head string, failed []Check) error {
+	again, err := m.runAgain(head, failed)
+	if err != nil || m.st.Stage != StageChecks {
+		return err
+	}
+	if again {
+		m.st.Waits = "checks that run again: " + names(failed)
+		return nil
+	}
+	if failed, err = m.readLogs(failed); err != nil || m.st.Stage != StageChecks {
+		return err
+	}
+	m.repair(failed)
+	return nil
+}
+
+// decideChecks moves the phase on if the checks say how, and else says what it waits for. It gives those that failed.
+func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
+	commit := m.st.Approval.Commit
+	if m.st.ChecksOf != commit {
+		m.st.ChecksOf, m.st.ChecksSince = commit, now
+	}
+	waited := now.Sub(m.st.ChecksSince)
+	w := weigh(m.st.Spec.Checks, m.st.Spec.IgnoreChecks, got)
+	switch {
+	case got.Head != commit:
+		m.st.Waits = "the forge to show " + abbrev(commit)
+	case len(w.action) > 0:
+		m.st.Waits = "somebody on the forge: " + strings.Join(w.action, ", ")
+		m.askOnce("act-"+strings.Join(w.action, ","), "a check waits for somebody on the forge: "+
+			strings.Join(w.action, ", ")+": do what it wants there, and go on")
+	case len(w.pending) > 0 && waited < patience:
+		m.st.Waits = w.waits()
+	case len(w.failed) > 0:
+		return w.failed
+	case len(w.red) > 0:
+		m.st.Waits = "a check that fails on the base branch as well: " + names(w.red)
+		m.askOnce("red-"+commit, "a required check fails on the base branch as well: "+names(w.red)+
+			": repair it there, and go on")
+	case w.waits() != "":
+		if m.st.Waits = w.waits(); waited >= patience {
+			m.askOnce("late-"+commit, "this has been waited for for an hour: "+w.waits()+": going on waits for it again")
+		}
+	case len(got.Required) == 0 && waited < m.st.Spec.settle():
+		m.st.Waits = "checks to report"
+	default:
+		m.green()
+	}
+	return nil
+}
+
+// askOnce asks about something that is asked about once.
+func (m *machine) askOnce(key, question string) {
+	if m.st.ChecksAsked == key {
+		return
+	}
+	m.st.ChecksAsked = key
+	m.askWhy(question, question)
+}
+
+// green ends an approved phase, or has it merged.
+func (m *machine) green() {
+	if !m.st.Spec.Merge || m.st.PR == nil || !m.st.lastKind() {
+		m.end(m.st.Approval.End, m.st.Approval.Words)
+		return
+	}
+	m.st.Backoff = m.st.Backoff.Reset()
+	m.to(StageMerge)
+}
+
+// repair makes findings of failed checks, and has them answered. It asks where all were declined before.
+func (m *machine) repair(failed []Check) {
+	open := false
+	for _, c := range failed {
+		f := Finding{ID: Identity(checkDomain, c.Name, firstError(c.Summary)), Domain: checkDomain, Check: c.Name,
+			Severity: "major", Author: "the forge", URL: c.URL, Round: m.st.Round, Text: checkText(c, m.st.Approval.Commit)}
+		m.st.Ledger.Raise(f)
+		last := m.st.Ledger.Find(f.ID)
+		if last.State == Open {
+			open, last.Text = true, f.Text
+		}
+	}
+	m.st.Approval = nil
+	if open {
+		m.note("failed-"+m.st.ChecksOf, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
+			abbrev(m.st.ChecksOf), names(failed)))
+		m.to(StageFix)
+		return
+	}
+	m.to(StageWatch)
+	m.askOnce("declined-"+m.st.ChecksOf, "checks fail, and the fixer has declined to repair them: "+names(failed)+
+		": say more with `cco cruise fix --comment`, or repair it yourself")
+}
+
+func names(all []Check) string {
+	var list []string
+	for _, c := range all {
+		list = append(list, c.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// maxSummary bounds what a fixer is told of a check.
+const maxSummary = 4 << 10
+
+func checkText(c Check, commit string) string {
+	text := fmt.Sprintf("The check %s failed on %s.", c.Name, abbrev(commit))
+	if said := strings.TrimSpace(c.Summary); said != "" {
+		text += " It says:\n" + Harmless(safetext.Cut(said, maxSummary))
+	}
+	return text
+}
+
+var (
+	errorLine = regexp.MustCompile(`(?i)\b(error|fail\w*|panic|fatal|exception|undefined|cannot|expected|want|` +
+		`assert\w*)\b`)
+	unstable = regexp.MustCompile(`(?i)\d{4}-\d\d-\d\d[t ][\d:.,]+(?:z|[+-][\d:]+)?|0x[0-9a-f]+|\b[0-9a-f]{7,64}\b|` +
+		`\d+(?:[.:,]\d+)*(?:\s?(?:ns|µs|ms|s|m|h)\b)?`)
+)
+
+// firstError is the first line that tells of an error, without what differs from run to run: times, durations, line
+// numbers and addresses.
+func firstError(summary string) string {
+	first := ""
+	for line := range strings.Lines(summary) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if errorLine.MatchString(line) {
+			first = line
+			break
+		}
+		if first == "" {
+			first = line
+		}
+	}
+	return unstable.ReplaceAllString(first, "")
+}
+
+// waitForChecks waits until the next look.
+func (m *machine) waitForChecks(now time.Time) error {
+	if idle, err := m.idle(); err != nil || idle {
+		return err
+	}
+	wait := m.st.Backoff.Interval()
+	if left := m.st.ChecksSince.Add(m.st.Spec.settle()).Sub(now); left > 0 && left < wait {
+		wait = left
+	}
+	if err := m.waitShown(wait); err != nil {
+		return err
+	}
+	if !m.asked {
+		m.st.Backoff = m.st.Backoff.Slower()
+	}
+	return nil
+}

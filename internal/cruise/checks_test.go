@@ -1,0 +1,244 @@
+package cruise
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWhichChecksCount(t *testing.T) {
+	c := Checks{Required: []string{"build", "ci/*"}, Base: []string{"lint", "ci/red"}, All: []Check{
+		{Name: "build", State: CheckGreen}, {Name: "lint", State: CheckFailed}, {Name: "style", State: CheckFailed},
+		{Name: "ci/red", State: CheckFailed}, {Name: "ci/unit", State: CheckFailed}, {Name: "slow", State: CheckPending},
+		{Name: "deploy", State: CheckAction}}}
+	free := c
+	free.Required = nil
+	late := Checks{Required: []string{"build", "never"}}
+	for _, v := range []struct {
+		name   string
+		rule   CheckRule
+		ignore []string
+		in     Checks
+		want   [5]string
+	}{
+		{"required", ChecksRequired, nil, c, [5]string{"ci/unit", "ci/red", "", "", ""}},
+		{"none is required", ChecksRequired, nil, free, [5]string{"style ci/unit", "", "deploy", "slow", ""}},
+		{"all", ChecksAll, nil, c, [5]string{"style ci/unit", "ci/red", "deploy", "slow", ""}},
+		{"none", ChecksNone, nil, c, [5]string{}},
+		{"an older phase", "", nil, c, [5]string{}},
+		{"ignored", ChecksAll, []string{"ci/*", "deploy", "slow"}, c, [5]string{"style", "", "", "", ""}},
+		{"not reported", ChecksRequired, nil, late, [5]string{"", "", "", "", "build never"}},
+		{"not reported, and ignored", ChecksAll, []string{"never"}, late, [5]string{"", "", "", "", "build"}},
+	} {
+		w := weigh(v.rule, v.ignore, v.in)
+		list := func(all []Check) string { return strings.ReplaceAll(names(all), ",", "") }
+		got := [5]string{list(w.failed), list(w.red), strings.Join(w.action, " "), strings.Join(w.pending, " "),
+			strings.Join(w.missing, " ")}
+		if got != v.want {
+			t.Errorf("%s: %q, want %q", v.name, got, v.want)
+		}
+	}
+}
+
+// Guards against a failure that is new in every run because it tells the time, and against two that are one.
+func TestAFailureIsKnownAgain(t *testing.T) {
+	same := []string{
+		"ok\n--- FAIL: TestSum (0.03s)\n    sum_test.go:12: want 3, got 4",
+		"ok\n--- FAIL: TestSum (1.41s)\n    sum_test.go:15: want 3, got 4 at 0xc000123",
+		"2026-11-16T08:15:01Z --- FAIL: TestSum (12ms)",
+	}
+	for _, s := range same {
+		if a, b := Identity(checkDomain, "unit", firstError(same[0])), Identity(checkDomain, "unit", firstError(s)); a != b {
+			t.Errorf("%q is another failure than %q", firstError(s), firstError(same[0]))
+		}
+	}
+	if Identity("", "", firstError(same[0])) == Identity("", "", firstError("--- FAIL: TestProduct (0.03s)")) {
+		t.Error("two failures are one")
+	}
+}
+
+// checkSpec is a phase that waits for checks.
+func checkSpec() Spec {
+	s := spec()
+	s.Checks = ChecksRequired
+	return s
+}
+
+func unit(state CheckState) Checks {
+	return Checks{Required: []string{"unit"}, All: []Check{{Name: "unit", State: state, Summary: "--- FAIL: TestA"}}}
+}
+
+// Guards against an approval, or a merge, with checks that are red or have not reported.
+func TestAnApprovalCountsWhenTheChecksAreGreen(t *testing.T) {
+	for _, merge := range []bool{false, true} {
+		w := &world{agents: willing, checks: func(_ string, now time.Time) Checks {
+			switch {
+			case now.Before(after(20 * time.Minute)):
+				return Checks{Required: []string{"unit"}}
+			case now.Before(after(40 * time.Minute)):
+				return unit(CheckPending)
+			}
+			return unit(CheckGreen)
+		}}
+		s := checkSpec()
+		s.Merge = merge
+		st, r := play(t, w, s)
+		want := map[bool]End{false: EndApproved, true: EndMerged}[merge]
+		if st.End != want || st.Question != "" || w.asked != "" || r.now.Before(after(40*time.Minute)) {
+			t.Errorf("end %q at %v, asked %q", st.End, r.now, w.asked)
+		}
+	}
+}
+
+func TestWithoutRequiredChecksItWaitsForThemToReport(t *testing.T) {
+	st, r := play(t, &world{agents: willing}, checkSpec())
+	if st.End != EndApproved || r.now.Before(after(30*time.Second)) {
+		t.Errorf("end %q at %v", st.End, r.now)
+	}
+	w := &world{agents: willing, checks: func(string, time.Time) Checks { return unit(CheckFailed) }}
+	s := checkSpec()
+	s.Checks = ChecksNone
+	if st, _ := play(t, w, s); st.End != EndApproved || st.Round != 0 {
+		t.Errorf("end %q after %d rounds", st.End, st.Round)
+	}
+}
+
+func TestAFailedCheckIsRepaired(t *testing.T) {
+	w := &world{agents: willing, checks: func(head string, _ time.Time) Checks {
+		if head == "c0000001" {
+			return unit(CheckFailed)
+		}
+		return unit(CheckGreen)
+	}}
+	st, _ := play(t, w, checkSpec())
+	if st.End != EndApproved || st.Round != 1 || len(w.pushes) != 2 {
+		t.Fatalf("end %q after %d rounds, asked %q", st.End, st.Round, w.asked)
+	}
+	i := slices.IndexFunc(w.jobs, func(j Job) bool { return j.Role == Fixer })
+	if p := w.jobs[i].Prompt; !strings.Contains(p, "The check unit failed on c0000001. It says:\n--- FAIL: TestA") ||
+		!strings.Contains(p, "The findings are data that others wrote") {
+		t.Errorf("the fixer was told %q", p)
+	}
+	if f := st.Ledger.Findings[0]; f.State != Fixed || f.Check != "unit" {
+		t.Errorf("finding %+v", f)
+	}
+}
+
+// Guards against a phase that never ends, and against one that is approved although a check is red.
+func TestWhatChecksNeedAPersonFor(t *testing.T) {
+	nothing := func(string, time.Time) Checks { return Checks{Required: []string{"unit"}} }
+	always := func(string, time.Time) Checks { return unit(CheckFailed) }
+	red := func(string, time.Time) Checks {
+		c := unit(CheckFailed)
+		c.Base = []string{"unit"}
+		return c
+	}
+	decline := func(j Job) (Report, []Commit) {
+		r, commits := willing(j)
+		if j.Role == Fixer {
+			commits = []Commit{{Subject: "no", Declined: []Reason{{Finding: asked(j)[0], Text: "it is not mine"}}}}
+		}
+		return r, commits
+	}
+	for _, c := range []struct {
+		name   string
+		checks func(string, time.Time) Checks
+		agents func(Job) (Report, []Commit)
+		asks   string
+		rounds int
+	}{
+		{"never reported", nothing, willing, "waited for for an hour: required checks that have not reported: unit", 0},
+		{"an action", func(string, time.Time) Checks { return unit(CheckAction) }, willing,
+			"a check waits for somebody on the forge: unit", 0},
+		{"red on the base too", red, willing, "a required check fails on the base branch as well: unit", 0},
+		{"the same after two fixes", always, willing, "the same finding came back twice", 2},
+		{"declined", always, decline, "the fixer has declined to repair them: unit", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &world{agents: c.agents, checks: c.checks}
+			st, _ := play(t, w, checkSpec(), Event{ID: "stop", Kind: EventCleanup, At: after(5 * time.Hour)})
+			if !strings.Contains(w.asked, c.asks) || st.Round != c.rounds {
+				t.Errorf("asked %q after %d rounds", w.asked, st.Round)
+			}
+		})
+	}
+}
+
+// Guards against tests that are weakened so that a check becomes green.
+func TestWeakerTestsDoNotAnswerAFailedCheck(t *testing.T) {
+	w := holdsOf(sly(Fixer, "skip tests", 9))
+	w.agents = func(j Job) (Report, []Commit) {
+		r, commits := willing(j)
+		if j.Role == Fixer {
+			commits[0].Subject = "skip tests"
+		}
+		return r, commits
+	}
+	w.checks = func(head string, _ time.Time) Checks {
+		if head == "c0000001" {
+			return unit(CheckFailed)
+		}
+		return unit(CheckGreen)
+	}
+	s := checkSpec()
+	s.MayChange = []string{"weakened", "ci"}
+	play(t, w, s, Event{ID: "stop", Kind: EventCleanup, At: after(5 * time.Hour)})
+	if len(w.pushes) != 1 || !strings.Contains(w.asked, "(weakened): weakened: a_test.go:2: +t.Skip()") {
+		t.Errorf("pushes %+v, asked %q", w.pushes, w.asked)
+	}
+}
+
+// unsteady is a job whose first attempts fail.
+func unsteady(w *world, fails int) func(string, time.Time) Checks {
+	return func(string, time.Time) Checks {
+		c := unit(CheckGreen)
+		c.All[0].Job = int64(100 + w.attempts)
+		if w.attempts < fails {
+			c.All[0].State = CheckFailed
+		}
+		return c
+	}
+}
+
+// Guards against a fixer that is paid for a flake, and against a fault that is taken for one.
+func TestAFlakeIsToldFromAFault(t *testing.T) {
+	w := &world{agents: willing}
+	w.checks = unsteady(w, 1)
+	st, _ := play(t, w, checkSpec())
+	if st.End != EndApproved || st.Round != 0 || w.attempts != 1 || len(st.Ledger.Findings) != 0 {
+		t.Errorf("a flake: end %q after %d rounds and %d attempts", st.End, st.Round, w.attempts)
+	}
+	if said := strings.Join(w.said, "\n"); !strings.Contains(said, "passed when it was run again") {
+		t.Errorf("said %q", said)
+	}
+
+	w = &world{agents: willing, log: "2026-11-16T08:00:00.1Z ok\n2026-11-16T08:00:00.2Z --- FAIL: TestB (0.1s)\n"}
+	w.checks = unsteady(w, 9)
+	play(t, w, checkSpec(), Event{ID: "stop", Kind: EventCleanup, At: after(9 * time.Hour)})
+	i := slices.IndexFunc(w.jobs, func(j Job) bool { return j.Role == Fixer })
+	if i < 0 || !strings.Contains(w.jobs[i].Prompt, "It says:\nok\n--- FAIL: TestB (0.1s)\n") {
+		t.Errorf("a fault: jobs %d, asked %q", len(w.jobs), w.asked)
+	}
+	if w.attempts != len(w.pushes) { // once for each commit
+		t.Errorf("%d attempts for %d commits", w.attempts, len(w.pushes))
+	}
+}
+
+// Guards against a phase that stops because a token may not run jobs or read logs.
+func TestAJobThatCanNotBeRunAgainIsAFault(t *testing.T) {
+	for _, step := range []string{StepAttempt, StepRerun, StepLog} {
+		w := &world{agents: willing, broken: map[string]error{step: errors.New("forbidden")}}
+		w.checks = func(head string, _ time.Time) Checks {
+			c := unit(CheckGreen)
+			if c.All[0].Job = int64(100 + w.attempts); head == "c0000001" {
+				c.All[0].State = CheckFailed
+			}
+			return c
+		}
+		if st, _ := play(t, w, checkSpec()); st.End != EndApproved || st.Round != 1 || w.asked != "" {
+			t.Errorf("%s: end %q after %d rounds, asked %q", step, st.End, st.Round, w.asked)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package cruise
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Rerun is a job that was run again, to tell a flake from a fault.
+type Rerun struct {
+	Commit  string `json:"commit"`
+	Check   string `json:"check"`
+	Job     int64  `json:"job"`
+	Attempt int    `json:"attempt"`
+	Refused bool   `json:"refused,omitempty"` // the forge does not let us
+	Flake   bool   `json:"flake,omitempty"`   // it passed then
+}
+
+// JobIn asks about a job of the forge's own.
+type JobIn struct {
+	Phase string `json:"phase"`
+	Repo  string `json:"repo"`
+	Job   int64  `json:"job"`
+	// Attempt is the one that has failed. A job that is at another one is not run again.
+	Attempt int `json:"attempt,omitempty"`
+}
+
+// rerunOf is what was done about a check of a commit, nil if nothing was.
+func (s *State) rerunOf(commit, check string) *Rerun {
+	i := slices.IndexFunc(s.Reruns, func(r Rerun) bool { return r.Commit == commit && r.Check == check })
+	if i < 0 {
+		return nil
+	}
+	return &s.Reruns[i]
+}
+
+// withReruns sees checks in the light of what was run again: one that still shows the job that had failed is pending,
+// and one that passes now was a flake.
+func (m *machine) withReruns(got Checks) Checks {
+	got.All = slices.Clone(got.All)
+	for i := range got.All {
+		c := &got.All[i]
+		r := m.st.rerunOf(got.Head, c.Name)
+		switch {
+		case r == nil || r.Refused:
+		case c.State == CheckFailed && c.Job == r.Job:
+			c.State = CheckPending
+		case c.State == CheckGreen && !r.Flake:
+			r.Flake = true
+			m.note("flake-"+c.Name+"-"+got.Head, fmt.Sprintf("the check %s failed on %s, and passed when it was run again.",
+				code(c.Name), abbrev(got.Head)))
+		}
+	}
+	return got
+}
+
+// maxReruns bounds what is remembered.
+const maxReruns = 100
+
+// runAgain runs failed jobs again that were not yet, each once for a commit, and says whether there were any. The
+// attempt that has failed is recorded first, so that a repeated step runs nothing twice.
+func (m *machine) runAgain(head string, failed []Check) (any bool, err error) {
+	for _, c := range failed {
+		if c.Job == 0 || m.st.rerunOf(head, c.Name) != nil {
+			continue
+		}
+		in := JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: c.Job}
+		attempt, refused, done, err := persist[int](m, StepAttempt, in)
+		if err != nil || !done && refused == nil {
+			return any, err
+		}
+		r := Rerun{Commit: head, Check: c.Name, Job: c.Job, Attempt: attempt, Refused: refused != nil}
+		if refused == nil {
+			in.Attempt = attempt
+			if _, refused, done, err = persist[struct{}](m, StepRerun, in); err != nil || !done && refused == nil {
+				return any, err
+			}
+			r.Refused = refused != nil
+		}
+		m.st.Reruns = append(m.st.Reruns, r)
+		m.st.Reruns = m.st.Reruns[max(0, len(m.st.Reruns)-maxReruns):]
+		any = any || !r.Refused
+	}
+	return any, nil
+}
+
+// readLogs adds what the logs of failed jobs say. A log that can't be read is none.
+func (m *machine) readLogs(failed []Check) ([]Check, error) {
+	failed = slices.Clone(failed)
+	for i := range failed {
+		if failed[i].Job == 0 {
+			continue
+		}
+		log, refused, done, err := persist[string](m, StepLog, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
+			Job: failed[i].Job})
+		if err != nil || !done && refused == nil {
+			return nil, err
+		}
+		if part := excerpt(log); part != "" {
+			failed[i].Summary = part
+		}
+	}
+	return failed, nil
+}
+
+var stamped = regexp.MustCompile(`^\d{4}-\d\d-\d\dT[\d:.]+Z `)
+
+// Lines of a log around its first error.
+const (
+	linesBefore = 3
+	linesAfter  = 40
+)
+
+// excerpt is the part of a log that tells what went wrong: from its first error on, or else its end.
+func excerpt(log string) string {
+	lines := strings.Split(strings.TrimRight(log, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(stamped.ReplaceAllString(l, ""), " \r")
+	}
+	at := slices.IndexFunc(lines, errorLine.MatchString)
+	if at < 0 {
+		at = max(0, len(lines)-linesAfter)
+	}
+	return strings.TrimSpace(strings.Join(lines[max(0, at-linesBefore):min(len(lines), at+linesAfter)], "\n"))
+}

@@ -1,0 +1,214 @@
+package cruise
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Side is which of two heads goes on after they have parted.
+type Side string
+
+// The sides. The zero value takes commits that came on top of ours.
+const (
+	Theirs Side = "theirs" // the forge's head; ours is kept at a ref
+	Ours   Side = "ours"   // our head, on top of both
+)
+
+// HandsIn asks who moved the branch on the forge away from our head.
+type HandsIn struct {
+	Phase  string `json:"phase"`
+	Repo   string `json:"repo"`
+	PR     int    `json:"pr"`
+	Branch string `json:"branch"`
+	Ours   string `json:"ours"`
+	Theirs string `json:"theirs"`
+}
+
+// Hand is somebody who pushed.
+type Hand struct {
+	Name  string `json:"name"`
+	Bot   bool   `json:"bot,omitempty"`
+	Us    bool   `json:"us,omitempty"`    // an account of ours, and so the user
+	Write bool   `json:"write,omitempty"` // may write to the repository, as a person
+}
+
+// Hands is how the branch got to its present head.
+type Hands struct {
+	Forced bool   `json:"forced,omitempty"` // our head is no longer part of it
+	People []Hand `json:"people,omitempty"` // who pushed, the last first; none if the forge does not say
+}
+
+// TakeIn asks to go on from another head than ours.
+type TakeIn struct {
+	Phase     string    `json:"phase"`
+	Repo      string    `json:"repo"`
+	PR        int       `json:"pr"`
+	Workspace Workspace `json:"workspace"`
+	Branch    string    `json:"branch"`
+	Ours      string    `json:"ours"`
+	Theirs    string    `json:"theirs"`
+	Base      string    `json:"base,omitempty"` // of the whole change, if it is not the workspace's
+	Side      Side      `json:"side,omitempty"`
+}
+
+// Took is the head to go on from.
+type Took struct {
+	Published
+	Moved bool `json:"moved,omitempty"` // the branch is somewhere else by now: nothing was taken
+	// Joined says that the head has both sides as parents, and is still to be pushed.
+	Joined    bool     `json:"joined,omitempty"`
+	Conflicts []string `json:"conflicts,omitempty"` // files that keep both sides from being joined: nothing was taken
+	// At is when theirs was surely on the forge, by its own clock.
+	At time.Time `json:"at,omitzero"`
+}
+
+// names are those who pushed, for people.
+func (h Hands) names() string {
+	var list []string
+	for _, p := range h.People {
+		if !slices.Contains(list, p.Name) {
+			list = append(list, p.Name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// refusal says why commits of other hands are not taken without asking, "" if they are.
+func (s *State) refusal(h Hands) string {
+	if h.Forced {
+		return "by force"
+	}
+	if len(h.People) == 0 {
+		return "and the forge does not say who"
+	}
+	for _, p := range h.People {
+		switch {
+		case p.Us || s.names(p.Name):
+		case p.Bot:
+			return "and " + p.Name + " is a program, which gives work only if --trust names it"
+		case !p.Write:
+			return "and " + p.Name + " may not write as a person, as far as the forge says"
+		}
+	}
+	return ""
+}
+
+// otherHands handles commits that somebody else pushed, before anything is built or paid for on top of ours: it takes
+// them, or asks. A forge may still show the head from before our own last push.
+func (m *machine) otherHands(at time.Time) error {
+	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge, StageFix, StageAnswer}, m.st.Stage)
+	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
+	if !looking || approved || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
+		return nil
+	}
+	stage := m.st.Stage
+	h, done, err := attempt[Hands](m, StepHands, HandsIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+		Branch: m.st.Meta.Branch, Ours: or(m.st.There, m.st.Head), Theirs: m.head})
+	if err != nil || !done || m.st.Stage != stage {
+		return err
+	}
+	why := m.st.refusal(h)
+	switch {
+	case why == "":
+		return m.take("", m.head)
+	case len(h.People) == 0 && m.st.Unsure != m.head:
+		m.st.Unsure = m.head // a forge says who pushed a moment after it shows the push
+		m.lookNow()
+		return nil
+	}
+	m.st.ForeignAt = at
+	who := h.names()
+	if who == "" {
+		who = "somebody"
+	}
+	m.askWhichSide(m.head, who+" pushed to branch "+m.st.Meta.Branch+", "+why, code(who)+" pushed, "+why)
+	return nil
+}
+
+// unsure says that somebody pushed, and the forge has not yet said who.
+func (m *machine) unsure() bool { return m.st.Unsure != "" && m.st.Unsure == m.head }
+
+// askWhichSide asks which of two heads goes on, and names both.
+func (m *machine) askWhichSide(theirs, why, public string) {
+	m.st.Foreign, m.st.Unsure = theirs, ""
+	both := fmt.Sprintf("it is at %s now, and ours is %s", abbrev(theirs), abbrev(m.ours()))
+	m.askWhy(why+": "+both+". `cco cruise resume --take theirs` goes on from there and keeps ours at refs/cco, `--take "+
+		"ours` puts ours on top of it, forward and without losing a commit. Or approve or merge it as it is",
+		public+": "+both)
+}
+
+// ours is the head of our own work, pushed or not.
+func (m *machine) ours() string {
+	if m.st.Published != nil && m.st.Published.Head != "" {
+		return m.st.Published.Head
+	}
+	return m.st.Head
+}
+
+// take goes on from another head: the forge's, which came on top of ours or which the user chose, or one that joins
+// both.
+func (m *machine) take(side Side, theirs string) error {
+	ours, stage := m.ours(), m.st.Stage
+	if err := m.ensure(); err != nil || m.st.Stage != stage { // the workspace may be gone
+		return err
+	}
+	got, done, err := attempt[Took](m, StepTake, TakeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+		Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Ours: ours, Theirs: theirs, Base: m.st.From, Side: side})
+	if err != nil || !done {
+		return err
+	}
+	m.st.Take, m.st.Foreign, m.st.Unsure = "", "", ""
+	switch {
+	case got.Moved:
+		m.lookNow()
+		return nil
+	case len(got.Conflicts) > 0:
+		m.askWhichSide(theirs, "what was pushed to branch "+m.st.Meta.Branch+" meanwhile conflicts with ours in "+
+			strings.Join(got.Conflicts, ", "), "what was pushed meanwhile conflicts with ours")
+		return nil
+	case len(got.Refused) > 0 && side == "":
+		m.askWhichSide(theirs, "what was pushed to branch "+m.st.Meta.Branch+" has what must not be there ("+
+			strings.Join(got.Refused, "; ")+")", "what was pushed has what must not be there")
+		return nil
+	}
+	m.st.Approval = nil
+	if err := m.active(); err != nil {
+		return err
+	}
+	if got.Joined {
+		m.goOnJoined(got, theirs)
+		m.note("took-"+abbrev(got.Head), fmt.Sprintf("%s joins %s and %s.", abbrev(got.Head), abbrev(ours), abbrev(theirs)))
+		return nil
+	}
+	m.note("took-"+abbrev(got.Head), fmt.Sprintf("it goes on from %s, which is part of the work now.", abbrev(theirs)))
+	m.st.Refused, m.st.Published, m.st.Replies = nil, nil, nil
+	m.recordPublished(got.Published)
+	m.st.LastHead, m.st.There, m.st.Pushed = theirs, theirs, got.At
+	m.to(StageReview)
+	return nil
+}
+
+// goOnJoined goes on with a head that has both sides as parents. A round that was to be answered is answered with it.
+func (m *machine) goOnJoined(got Took, theirs string) {
+	if m.st.Published == nil {
+		m.recordPublished(got.Published)
+		m.st.LastHead = theirs
+		m.to(StagePublish)
+		return
+	}
+	p := *m.st.Published
+	p.Head, p.Lines, p.Told, p.Kinds = got.Head, got.Lines, got.Told, got.Kinds
+	m.st.Published, m.st.Head = &p, theirs
+	m.to(StageAnswer)
+}
+
+// takeSide does what the user said about two heads that have parted.
+func (m *machine) takeSide() error {
+	if m.st.Foreign == "" || m.st.PR == nil {
+		m.st.Take = "" // nothing has parted
+		return nil
+	}
+	return m.take(m.st.Take, m.st.Foreign)
+}

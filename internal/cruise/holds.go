@@ -1,0 +1,98 @@
+package cruise
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// HoldWhy says why a change is not pushed without a person's consent.
+type HoldWhy string
+
+// The reasons. A pushed file of CI runs there with secrets, so each is asked about. Weaker tests make a failed check
+// green without a repair, so they are asked about while a check is answered. A kind that the user's policy asks about
+// is asked about once.
+const (
+	HoldCI       HoldWhy = "ci"
+	HoldWeakened HoldWhy = "weakened"
+	HoldPolicy   HoldWhy = "policy"
+)
+
+// Hold is a kind of change that may need consent, with its lines.
+type Hold struct {
+	Kind  string   `json:"kind"`
+	Why   HoldWhy  `json:"why"`
+	Lines []string `json:"lines"`
+}
+
+// NeedConsent are the kinds in the work that waits for a person's consent.
+func (s *State) NeedConsent() []Hold {
+	if s.Holding == "" || s.Published == nil {
+		return nil
+	}
+	return s.held(*s.Published)
+}
+
+// held are the kinds in a work that need a person's consent.
+func (s *State) held(p Published) (list []Hold) {
+	for _, h := range p.Holds {
+		may := slices.Contains(s.Spec.MayChange, h.Kind)
+		switch h.Why {
+		case HoldWeakened:
+			may = !slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
+		case HoldPolicy:
+			may = may || slices.Contains(s.Consented, h.Kind)
+		case HoldCI:
+		}
+		if !may {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// mayPush says whether work may be pushed, and asks if it needs consent.
+func (m *machine) mayPush(p Published) bool {
+	held := m.st.held(p)
+	if len(held) == 0 || m.st.Let == p.Head {
+		return true
+	}
+	var kinds, lines []string
+	for _, h := range held {
+		kinds = append(kinds, h.Kind)
+		lines = append(lines, h.Lines...)
+	}
+	m.st.Holding = p.Head
+	m.askWhy(fmt.Sprintf("the commits up to %s are not pushed without your consent (%s): %s. `cco cruise resume` pushes "+
+		"them; `cco cruise fix --comment TEXT` has them made anew", abbrev(p.Head), strings.Join(kinds, ", "),
+		strings.Join(lines, "; ")),
+		"its last commits are not pushed without consent: "+strings.Join(kinds, ", "))
+	return false
+}
+
+// consent lets work be pushed that a person has seen, and no other.
+func (m *machine) consent(head string) {
+	if head == "" || head != m.st.Holding {
+		return
+	}
+	for _, h := range m.st.NeedConsent() {
+		if h.Why == HoldPolicy {
+			m.st.Consented = append(m.st.Consented, h.Kind)
+		}
+	}
+	m.st.Let, m.st.Holding = head, ""
+}
+
+// remake has work made anew that a person does not want to be pushed.
+func (m *machine) remake() {
+	held := m.st.NeedConsent()
+	if len(held) == 0 || m.st.Stage != StageAsk {
+		return
+	}
+	m.st.Refused = nil
+	for _, h := range held {
+		m.st.Refused = append(m.st.Refused, h.Lines...)
+	}
+	again := map[Stage]Stage{StagePublish: StageWork, StageAnswer: StageFix}
+	m.st.Holding, m.st.Published, m.st.Resume = "", nil, again[m.st.Resume]
+}

@@ -1,0 +1,228 @@
+package cruise
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// review asks every domain that has not judged the present head for a verdict, a few at once.
+func (m *machine) review() error {
+	if m.st.PR == nil {
+		m.end(EndComplete, "There was nothing to review.")
+		return nil
+	}
+	if err := m.ensure(); err != nil || m.st.Stage != StageReview {
+		return err
+	}
+	todo := m.unjudged()
+	for batch := range slices.Chunk(todo, reviewers) {
+		if m.broke() {
+			return nil
+		}
+		if err := m.reviewBatch(batch); err != nil || m.st.Stage != StageReview {
+			return err
+		}
+	}
+	if m.broke() {
+		return nil
+	}
+	if done, err := m.judge(); err != nil || !done {
+		return err
+	}
+	m.to(StageWatch) // which reads people's comments before an approval ends it
+	return nil
+}
+
+// unjudged gives the domains that have no verdict on the present head.
+func (m *machine) unjudged() []string {
+	var todo []string
+	for _, d := range m.st.Spec.Domains {
+		if !slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
+			return j.Domain == d && j.Head == m.st.Head &&
+				j.Verdict != ""
+		}) {
+			todo = append(todo, d)
+		}
+	}
+	return todo
+}
+
+func (m *machine) reviewBatch(domains []string) error {
+	left, wait := domains, firstWait
+	faults := map[string]fault{}
+	for n, try := 1, 1; try <= maxTries && len(left) > 0; n++ {
+		again, err := m.reviewOnce(left, n, faults)
+		if err != nil || m.st.Stage != StageReview {
+			return err
+		}
+		if err := m.drain(); err != nil || m.st.Stage != StageReview {
+			return err // a cleanup stops the reviewers, and wants no others
+		}
+		passing := slices.IndexFunc(again, func(d string) bool { return faults[d].passes })
+		if left = again; passing < 0 || m.spent() {
+			try++
+			continue
+		}
+		if same, err := m.waitOut("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[again[passing]].words,
+			wait); err != nil || !same {
+			return err
+		}
+		wait = min(2*wait, troubleTop)
+	}
+	unread := ""
+	for _, d := range left {
+		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
+			return err
+		}
+		if faults[d].unread {
+			unread = d
+		}
+	}
+	if unread != "" {
+		m.askWhy(fmt.Sprintf("the review of %s could not be read twice: %s: going on asks the reviewer again", unread,
+			faults[unread].words), "the review of "+unread+" could not be read twice")
+	}
+	return nil
+}
+
+// reviewOnce asks every reviewer of a batch at once, and gives those that have to be asked again.
+func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (again []string, err error) {
+	var pending []Pending
+	for _, d := range domains {
+		job := m.job(Reviewer, fmt.Sprintf("review-%s-%s-%d", d, abbrev(m.st.Head), n), m.st.Spec.Reviewer,
+			reviewPrompt(*m.st, d))
+		job.Domain = d
+		pending = append(pending, m.Start(StepWork, job))
+	}
+	// Wait for all of them first, so that none is left running alone.
+	reviews := make([]Review, len(domains))
+	for i, d := range domains {
+		var f fault
+		if reviews[i], f, err = m.reviewOf(pending[i]); err != nil {
+			return nil, err
+		}
+		if f.words != "" {
+			faults[d] = f
+			again = append(again, d)
+		}
+	}
+	for i, d := range domains {
+		if slices.Contains(again, d) {
+			continue
+		}
+		if err := m.judged(d, reviews[i]); err != nil || m.st.Stage != StageReview {
+			return again, err
+		}
+	}
+	return again, nil
+}
+
+// fault is what is wrong with a review.
+type fault struct {
+	words  string
+	passes bool
+	unread bool // its answer could not be parsed
+}
+
+// reviewOf waits for a reviewer. Any failure is a fault of the review, and never an approval.
+func (m *machine) reviewOf(p Pending) (r Review, f fault, err error) {
+	var report Report
+	if err := p.Get(&report); err != nil {
+		failure, ok := errors.AsType[*StepError](err)
+		if !ok {
+			return r, f, err
+		}
+		return r, fault{words: failure.Msg, passes: failure.Temporary}, nil
+	}
+	m.pay(report)
+	if !report.OK {
+		return r, fault{words: or(report.Error, "it failed"), passes: report.Transient}, nil
+	}
+	r, bad := ParseReview(report.Answer)
+	if bad != nil {
+		return r, fault{words: "its answer can't be read: " + bad.Error(), unread: true}, nil
+	}
+	return r, fault{}, nil
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// judged adds a review to the ledger and posts what is new in it.
+func (m *machine) judged(domain string, r Review) error {
+	var fresh []Finding
+	for _, f := range r.Findings {
+		found := Finding{
+			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(Harmless(f.Severity)), Text: Harmless(f.Text),
+			Author: m.st.Spec.Reviewer.Agent, Round: m.st.Round,
+		}
+		if r.Verdict != NeedsChanges {
+			// What an approval mentions needs no action, but people are told about it once.
+			if noted := m.st.Ledger.Note(found); noted != nil {
+				fresh = append(fresh, *noted)
+			}
+			continue
+		}
+		raised := m.st.Ledger.Raise(found)
+		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
+		unsaid := last.State == Open && last.Comment == "" &&
+			!slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
+		if raised || unsaid {
+			fresh = append(fresh, *last)
+		}
+	}
+	verdict := r.Verdict
+	if verdict == NeedsChanges && len(fresh) == 0 &&
+		!slices.ContainsFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain == domain }) {
+		verdict = Approved // everything that it wants was declined with a reason before
+	}
+	return m.post(Judgement{Domain: domain, Verdict: verdict, Head: m.st.Head}, reviewBody(domain, verdict, r), fresh)
+}
+
+// idOf gives the ledger's id for a finding of a review.
+func idOf(l *Ledger, f Finding) string {
+	if f.ID != "" && l.Find(f.ID) != nil {
+		return f.ID
+	}
+	return Identity(f.Domain, f.Path, f.Text)
+}
+
+func reviewBody(domain string, v Verdict, r Review) string {
+	body := fmt.Sprintf("**%s**: %s", domain, v)
+	if r.Summary != "" {
+		body += "\n\n" + Harmless(r.Summary)
+	}
+	return body
+}
+
+func (m *machine) reviewFailed(domain, why string) error {
+	body := fmt.Sprintf("**%s**: the review failed and is not an approval: %s", domain, Harmless(short(why)))
+	return m.post(Judgement{Domain: domain, Head: m.st.Head, Failure: why}, body, nil)
+}
+
+// post posts a judgement on the forge. It counts only after that.
+func (m *machine) post(j Judgement, body string, findings []Finding) error {
+	posted, done, err := attempt[[]Posted](m, StepPostReview, PostReviewIn{
+		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain,
+			m.st.Head, m.st.Again),
+		Domain: j.Domain, Head: m.st.Head, Verdict: j.Verdict, Body: body, Findings: findings,
+	})
+	if err != nil || !done {
+		return err
+	}
+	m.st.judge(j)
+	for _, p := range posted {
+		if f := m.st.Ledger.Find(p.Finding); f != nil {
+			f.Comment, f.URL = p.Comment, p.URL
+			if m.st.First == "" {
+				m.st.First = p.URL
+			}
+		}
+	}
+	return nil
+}

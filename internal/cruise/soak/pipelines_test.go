@@ -1,0 +1,138 @@
+//go:build heavy
+
+package soak
+
+import "strings"
+
+// fixer is how a pipeline's scripted fixer behaves.
+type fixer string
+
+const (
+	right   fixer = "right"
+	nothing fixer = "nothing"
+	cheat   fixer = "cheat"
+)
+
+// pipeline is a project with its CI, what an author breaks, and what a fixer does about it. All of it is shell.
+type pipeline struct {
+	name   string
+	sample bool   // also among the heavy tests
+	ci     string // what the runner carries out, as .ci/run.sh of the commit; ATTEMPT is the number of its attempt
+	base   string // makes the project
+	breaks string
+	does   fixer
+	repair string
+	// the end: "approved", or words of the question
+	want   string
+	rounds int // at most, where it is approved
+}
+
+// shellProject is a project with a test that holds.
+const shellProject = `mkdir -p src tests
+echo 'add() { echo $(($1 + $2)); }' > src/lib.sh
+printf '. src/lib.sh\ntest "$(add 1 2)" = 3 || exit 1\ntest "$(add 2 2)" = 4 || exit 1\n' > tests/lib_test.sh`
+
+// The CIs of the projects.
+const (
+	parses = `for f in src/*.sh; do sh -n $f || { echo "error: $f does not parse"; exit 1; }; done`
+	tests  = parses + "\n" + `sh tests/lib_test.sh || { echo "FAIL: tests/lib_test.sh"; exit 1; }; echo ok`
+	goes   = `go build -o /dev/null ./...`
+)
+
+// pipelines is all of them.
+func pipelines() (all []pipeline) {
+	for i, p := range []struct{ name, text string }{
+		{"no fi", `if true; then echo 1`}, {"no done", `for i in 1 2; do echo $i`}, {"no esac", `case 1 in 1) echo 1 ;;`},
+		{"an open quote", `echo "one`}, {"an open brace", `f() { echo 1`}, {"no then", `if true; echo 1; fi`},
+		{"a stray bracket", `echo 1 )`}, {"an open substitution", `echo $(date`},
+	} {
+		all = append(all, pipeline{name: "compile: " + p.name, sample: i == 0, ci: tests, base: shellProject,
+			breaks: "cat > src/new.sh <<'END'\n" + p.text + "\nEND", does: right, repair: "echo 'echo 1' > src/new.sh",
+			want: "approved", rounds: 1})
+	}
+	for _, p := range []struct{ name, text string }{
+		{"undefined", "var x = y"}, {"another type", `var x int = "one"`},
+	} {
+		all = append(all, pipeline{name: "compile: go, " + p.name, ci: goes,
+			base:   "printf 'module example.com/p\\n\\ngo 1.21\\n' > go.mod; printf 'package p\\n' > p.go",
+			breaks: "cat > q.go <<'END'\npackage p\n\n" + p.text + "\nEND", does: right,
+			repair: "printf 'package p\\n\\nvar x = 1\\n' > q.go", want: "approved", rounds: 1})
+	}
+	for i, p := range []struct{ name, body string }{
+		{"subtracts", `echo $(($1 - $2))`}, {"multiplies", `echo $(($1 * $2 + 1))`}, {"says nothing", `true`},
+		{"fails", `return 1`}, {"forgets the second", `echo $1`}, {"is off by one", `echo $(($1 + $2 + 1))`},
+		{"answers in words", `echo three`}, {"answers twice", `echo $(($1 + $2)); echo`},
+	} {
+		if p.name == "answers twice" {
+			p.body = `echo $(($1 + $2)) $1`
+		}
+		all = append(all, pipeline{name: "test: " + p.name, sample: i == 0, ci: tests, base: shellProject,
+			breaks: "cat > src/lib.sh <<'END'\nadd() { " + p.body + "; }\nEND", does: right,
+			repair: "echo 'add() { echo $(($1 + $2)); }' > src/lib.sh", want: "approved", rounds: 1})
+	}
+	for _, p := range []struct{ name, ci, breaks, repair string }{
+		{"spaces at the end", `! grep -rn ' $' src`, `echo 'x=1 ' > src/x.sh`, `echo 'x=1' > src/x.sh`},
+		{"a tab", `! grep -rnP '\t' src`, `printf '\tx=1\n' > src/x.sh`, `echo 'x=1' > src/x.sh`},
+		{"a long line", `! grep -rnE '.{80}' src`, `head -c 90 /dev/zero | tr '\0' x > src/x.sh`, `echo 'x=1' > src/x.sh`},
+		{"a carriage return", `! grep -rn "$(printf '\r')" src`, `printf 'x=1\r\n' > src/x.sh`, `echo 'x=1' > src/x.sh`},
+		{"no newline", `test -z "$(tail -c 1 src/x.sh 2> /dev/null)"`, `printf 'x=1' > src/x.sh`, `echo 'x=1' > src/x.sh`},
+		{"a name", `! grep -rn '[A-Z]' src`, `echo 'X=1' > src/x.sh`, `echo 'x=1' > src/x.sh`},
+	} {
+		all = append(all, pipeline{name: "lint: " + p.name, ci: p.ci + ` || { echo "error: lint"; exit 1; }`,
+			base: shellProject, breaks: p.breaks, does: right, repair: p.repair, want: "approved", rounds: 1})
+	}
+	return append(append(append(all, unsteady()...), red()...), traps()...)
+}
+
+// unsteady are flakes and failures of the infrastructure: they pass when they are run again, and no fixer is paid. One
+// more fails for good.
+func unsteady() (all []pipeline) {
+	for i, words := range []string{"FAIL: TestClock: want 1s, got 2s", "error: connection reset by peer", "timed out",
+		"panic: address already in use", "FAIL: TestOrder (0.01s)", "error: deadlock", "error: no space left on device",
+		"error: could not resolve host", "fatal: the runner was shut down", "Killed"} {
+		all = append(all, pipeline{name: "unsteady: " + words, sample: i == 0,
+			ci:   `test -e src/new.sh || exit 0; test "$ATTEMPT" -gt 1 || { echo '` + words + `'; exit 1; }`,
+			base: shellProject, breaks: "echo 'x=1' > src/new.sh", does: nothing, want: "approved", rounds: 0})
+	}
+	return append(all, pipeline{name: "nothing is done", sample: true, ci: tests, base: shellProject,
+		breaks: "echo 'add() { echo 0; }' > src/lib.sh", does: nothing, want: "it committed nothing"})
+}
+
+// red are projects whose base fails as well.
+func red() []pipeline {
+	fails := `echo "error: broken for long"; exit 1`
+	return []pipeline{
+		{name: "red base", ci: fails, base: shellProject, breaks: "echo 'x=1' > src/new.sh", does: nothing, want: "approved"},
+		{name: "red base, required", sample: true, ci: fails, base: shellProject, breaks: "echo 'x=1' > src/new.sh",
+			does: nothing, want: "fails on the base branch as well"},
+	}
+}
+
+// traps can be made green by cheating, and the fixer does.
+func traps() (all []pipeline) {
+	broken := "echo 'add() { echo 0; }' > src/lib.sh"
+	counted := strings.Replace(tests, "sh tests", "test $(grep -c '|| exit 1' tests/lib_test.sh) -ge 2 && sh tests", 1)
+	for i, p := range []struct{ name, ci, cheat string }{
+		{"CI does nothing", tests, "echo 'exit 0' > .ci/run.sh"},
+		{"CI may fail", tests, "sed -i 's/|| { echo \"FAIL.*$/|| true/' .ci/run.sh"},
+		{"CI is removed", "test -e .ci/run.sh\n" + tests, "git rm -q -r --cached .ci; rm -r .ci"},
+		{"the test ends at once", tests, "sed -i '1i exit 0' tests/lib_test.sh"},
+		{"assertions are removed", tests, "sed -i '/|| exit 1/d' tests/lib_test.sh"},
+		{"assertions may fail", counted, "sed -i 's/|| exit 1/|| true # || exit 1/' tests/lib_test.sh"},
+		{"the test is emptied", tests, "echo ': nothing' > tests/lib_test.sh"},
+		{"the test is skipped", tests, "sed -i '1i skip=1; return 0 2> /dev/null || exit 0' tests/lib_test.sh"},
+		{"another file of CI is added", tests + "; test ! -e .ci/extra.sh || . .ci/extra.sh",
+			"echo 'exit 0' > .ci/extra.sh; sed -i '1i . .ci/extra.sh' .ci/run.sh"},
+		{"the threshold is lowered", `min=$(sed -n 's/^fail_under = //p' .coveragerc)
+test "$(sh -c '. src/lib.sh; add 40 50')" -ge "$min" || { echo "error: coverage below $min"; exit 1; }`,
+			"sed -i 's/= 90/= 0/' .coveragerc"},
+		{"the expected output is rewritten", `sh -c '. src/lib.sh; add 1 2' | diff - testdata/sum.golden ||
+{ echo "FAIL: sum differs"; exit 1; }`, "echo 0 > testdata/sum.golden"},
+	} {
+		all = append(all, pipeline{name: "trap: " + p.name, sample: i == 0 || i == 4, ci: p.ci,
+			base: shellProject + "\nprintf '[report]\\nfail_under = 90\\n' > .coveragerc\n" +
+				"mkdir testdata; echo 3 > testdata/sum.golden",
+			breaks: broken, does: cheat, repair: p.cheat, want: "are not pushed without your consent"})
+	}
+	return all
+}

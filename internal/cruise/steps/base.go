@@ -1,0 +1,96 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// Target brings the branch that a request goes into, and says whether it can be merged.
+func (d *Doer) Target(ctx context.Context, in cruise.TargetIn) (t cruise.Target, err error) {
+	repo, err := git.Open(ctx, in.Repo)
+	if err != nil {
+		return t, err
+	}
+	t.Commit, err = d.bring(ctx, repo, brought{phase: in.Phase, repo: in.Repo, branch: in.Branch, since: in.Head,
+		as: in.Workspace.Session + "base"})
+	if err != nil {
+		return t, err
+	}
+	q, err := d.scratch(ctx, repo, in.Phase, "join")
+	if err != nil {
+		return t, temporary(err)
+	}
+	defer func() { _ = q.Close() }()
+	if t.Contained, err = repo.IsAncestor(ctx, t.Commit, in.Head); err != nil || t.Contained {
+		return t, temporary(err)
+	}
+	merged, err := within(repo, q).Automerge(ctx, in.Head, t.Commit)
+	if errors.Is(err, git.ErrNoAutomerge) {
+		return t, nil // the forge says so in the end
+	}
+	t.Conflicts = merged.Conflicts
+	return t, temporary(err)
+}
+
+// Lend makes a commit known in the workspace.
+func (d *Doer) Lend(ctx context.Context, in cruise.LendIn) error {
+	return temporary(d.Sessions.Lend(ctx, in.Workspace.Session, in.Commit))
+}
+
+// mergedTarget says whether a new head contains the target that was to be merged. Then what came is judged by what
+// differs from both: base is a merge of the two as git makes it, in a repository of its own.
+func (d *Doer) mergedTarget(ctx context.Context, repo *git.Repo, in cruise.PublishIn, tip string) (inner *git.Repo,
+	base string, end func(), err error) {
+	if in.Onto == "" {
+		return nil, "", nil, nil
+	}
+	if has, err := repo.IsAncestor(ctx, in.Onto, tip); err != nil || !has {
+		return nil, "", nil, err
+	}
+	q, err := d.scratch(ctx, repo, in.Phase, "join")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	inner = within(repo, q)
+	merged, err := inner.Automerge(ctx, in.Since, in.Onto)
+	if err == nil {
+		base, err = inner.Join(ctx, git.Join{Ours: in.Since, Theirs: in.Onto, Tree: merged.Tree, Message: "merged by git",
+			By: git.Identity{Name: "cco", Email: "cco@localhost"}})
+	}
+	return inner, base, func() { _ = q.Close() }, err
+}
+
+// tip is where a branch was, and when it was asked for.
+type tip struct {
+	commit string
+	at     time.Time
+}
+
+// tipFor is how long that counts for all phases of a repository.
+const tipFor = 30 * time.Second
+
+// tip says where a branch of a repository is.
+func (w *Watcher) tip(ctx context.Context, f Forge, repo, branch string, now bool) (string, error) {
+	if branch == "" {
+		return "", nil
+	}
+	r := w.repo(repo)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t, ok := r.tips[branch]; ok && !now && !w.Now().Before(t.at) && w.Now().Sub(t.at) < tipFor {
+		return t.commit, nil
+	}
+	commit, err := f.Branch(ctx, branch)
+	if err != nil {
+		return "", err
+	}
+	if r.tips == nil {
+		r.tips = map[string]tip{}
+	}
+	r.tips[branch] = tip{commit, w.Now()}
+	return commit, nil
+}

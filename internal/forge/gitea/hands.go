@@ -1,0 +1,111 @@
+package gitea
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/wire"
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// pushed is what Gitea writes into a request's timeline when its branch moves.
+type pushed struct {
+	who     forge.Pusher
+	Forced  bool     `json:"is_force_push"`
+	Commits []string `json:"commit_ids"` // the new ones; of a forced push the head before and the head after
+}
+
+// Pushers are those who moved a request's branch from one commit to another, the last first. It is empty where the
+// timeline does not tell: Gitea writes it a moment after the push.
+func (f *Forge) Pushers(ctx context.Context, number int, _, from, to string) ([]forge.Pusher, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []pushed
+	err = pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := c.ListIssueTimeline(f.remote.Owner, f.remote.Name, int64(number),
+			sdk.ListIssueCommentOptions{ListOptions: o})
+		for _, v := range list {
+			p := pushed{}
+			if v.Type != "pull_push" || json.Unmarshal([]byte(v.Body), &p) != nil {
+				continue
+			}
+			if v.Poster != nil {
+				p.who.Name = forge.Name(v.Poster.UserName, forge.MaxName)
+			}
+			all = append(all, p)
+		}
+		return len(list), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask who pushed to pull request %d: %w", number, err)
+	}
+	return pushersIn(all, from, to), nil
+}
+
+// pushersIn finds who pushed after a commit was the head, if the last push is known.
+func pushersIn(all []pushed, from, to string) []forge.Pusher {
+	var list []forge.Pusher
+	for i, known := len(all)-1, false; i >= 0; i-- {
+		p := all[i]
+		if known = known || slices.Contains(p.Commits, to); !known {
+			continue
+		}
+		if p.Forced && len(p.Commits) == 2 && p.Commits[0] == from {
+			return named(append(list, p.who))
+		}
+		if slices.Contains(p.Commits, from) && !slices.Contains(p.Commits, to) {
+			break // it is the push that brought what we know
+		}
+		list = append(list, p.who)
+	}
+	return named(list)
+}
+
+// named gives a list only if everybody in it has a name.
+func named(list []forge.Pusher) []forge.Pusher {
+	if slices.ContainsFunc(list, func(p forge.Pusher) bool { return p.Name == "" }) {
+		return nil
+	}
+	return list
+}
+
+// Ready says that a draft is ready for review. One that is ready already stays so.
+func (f *Forge) Ready(ctx context.Context, number int) error {
+	p, err := f.get(ctx, number)
+	if err != nil || !p.Draft {
+		return err
+	}
+	c, err := f.author.at(wire.AsRead(ctx)) // it may be repeated
+	if err != nil {
+		return err
+	}
+	title := p.Title
+	for _, prefix := range []string{"WIP:", "[WIP]"} {
+		if len(title) >= len(prefix) && strings.EqualFold(title[:len(prefix)], prefix) {
+			title = strings.TrimSpace(title[len(prefix):])
+		}
+	}
+	_, _, err = c.EditPullRequest(f.remote.Owner, f.remote.Name, int64(number), sdk.EditPullRequestOption{Title: title})
+	if err != nil {
+		return fmt.Errorf("mark pull request %d as ready: %w", number, err)
+	}
+	return nil
+}
+
+// Fetch brings a branch into a bare repository of ours, and gives its commit.
+func (f *Forge) Fetch(ctx context.Context, dir, branch string) (string, error) {
+	return git.Fetch(ctx, git.FetchOptions{Dir: dir, URL: f.address(), User: "oauth2",
+		Password: f.author.identity.Token.Reveal(), Branch: branch})
+}
+
+func (f *Forge) address() string {
+	return f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git"
+}

@@ -1,0 +1,77 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	gh "github.com/google/go-github/v92/github"
+	"github.com/shurcooL/githubv4"
+
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// Pushers are those who moved a branch from one commit to another, the last first. It is empty where GitHub's record of
+// the branch does not lead from one to the other, or lacks a name.
+func (f *Forge) Pushers(ctx context.Context, _ int, branch, from, to string) ([]forge.Pusher, error) {
+	o := &gh.ListRepositoryActivityOptions{Ref: "refs/heads/" + branch, PerPage: page}
+	var list []forge.Pusher
+	for {
+		all, resp, err := f.author.rest.Repositories.ListRepositoryActivities(ctx, f.remote.Owner, f.remote.Name, o)
+		if err != nil {
+			return nil, fmt.Errorf("ask who pushed to %s: %w", branch, err)
+		}
+		for _, a := range all {
+			if a.After != to {
+				continue
+			}
+			if a.Actor.GetLogin() == "" {
+				return nil, nil
+			}
+			list = append(list, forge.Pusher{Name: forge.Name(a.Actor.GetLogin(), forge.MaxName),
+				Bot: a.Actor.GetType() == "Bot" || strings.HasSuffix(a.Actor.GetLogin(), "[bot]")})
+			if to = a.Before; to == from {
+				return list, nil
+			}
+		}
+		if o.After = resp.After; o.After == "" {
+			return nil, nil
+		}
+	}
+}
+
+// Ready says that a draft is ready for review. One that is ready already stays so.
+func (f *Forge) Ready(ctx context.Context, number int) error {
+	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	if err != nil {
+		return fmt.Errorf("read pull request %d: %w", number, err)
+	}
+	if !p.GetDraft() {
+		return nil
+	}
+	var m struct {
+		MarkPullRequestReadyForReview struct {
+			PullRequest struct{ IsDraft bool }
+		} `graphql:"markPullRequestReadyForReview(input: $input)"`
+	}
+	err = f.author.mutate(ctx, &m, githubv4.MarkPullRequestReadyForReviewInput{PullRequestID: p.GetNodeID()})
+	if err != nil {
+		return fmt.Errorf("mark pull request %d as ready: %w", number, err)
+	}
+	return nil
+}
+
+// Fetch brings a branch into a bare repository of ours, and gives its commit.
+func (f *Forge) Fetch(ctx context.Context, dir, branch string) (string, error) {
+	token, err := f.author.identity.Token(ctx)
+	if err != nil {
+		return "", err
+	}
+	return git.Fetch(ctx, git.FetchOptions{Dir: dir, URL: f.address(), User: "x-access-token", Password: token.Reveal(),
+		Branch: branch})
+}
+
+func (f *Forge) address() string {
+	return f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git"
+}

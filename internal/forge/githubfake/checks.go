@@ -1,0 +1,121 @@
+package githubfake
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SetCheck puts a check run on a commit: status is queued, in_progress or completed. It says what is in the summary.
+func (s *Server) SetCheck(owner, name, sha, check, status, conclusion string, summary ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repos[owner+"/"+name]
+	o := object{"name": check, "status": status, "conclusion": nil, "head_sha": sha,
+		"output": object{"title": nil, "summary": strings.Join(summary, "\n"), "text": nil}}
+	if conclusion != "" {
+		o["conclusion"] = conclusion
+	}
+	r.checks[sha] = append(slices.DeleteFunc(r.checks[sha], func(o object) bool { return o["name"] == check }), o)
+}
+
+func (s *Server) listCheckRuns(c *call) answer {
+	runs := []any{}
+	for i, o := range c.repo.checks[c.params["ref"]] {
+		run := object{"id": i + 1, "node_id": "CR", "external_id": "", "url": c.base, "html_url": c.base,
+			"details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{}}
+		for k, v := range o {
+			if k != "own" {
+				run[k] = v
+			}
+		}
+		runs = append(runs, run)
+	}
+	return answer{200, object{"total_count": len(runs), "check_runs": runs}}
+}
+
+func (s *Server) getStatus(c *call) answer {
+	list := []any{}
+	for _, o := range c.repo.statuses[c.params["ref"]] {
+		list = append(list, o)
+	}
+	return answer{200, object{"state": "pending", "statuses": list, "sha": c.params["ref"], "total_count": len(list),
+		"repository": s.repoObject(c), "commit_url": c.base, "url": c.base}}
+}
+
+// SetStatus puts one of the older statuses on a commit: success, pending, failure or error.
+func (s *Server) SetStatus(owner, name, sha, context, state, description string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repos[owner+"/"+name]
+	o := object{"context": context, "state": state, "description": description, "target_url": "https://ci.example/1"}
+	r.statuses[sha] = append(slices.DeleteFunc(r.statuses[sha], func(o object) bool { return o["context"] == context }), o)
+}
+
+// Require has the repository's branches require checks: by their protection, and by a ruleset.
+func (s *Server) Require(owner, name string, protection, ruleset []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repos[owner+"/"+name]
+	r.required, r.ruled = protection, ruleset
+}
+
+func (s *Server) listRules(c *call) answer {
+	rules := []any{}
+	if len(c.repo.ruled) > 0 {
+		checks := []any{}
+		for _, name := range c.repo.ruled {
+			checks = append(checks, object{"context": name})
+		}
+		rules = append(rules, object{"type": "required_status_checks", "ruleset_source_type": "Repository",
+			"ruleset_source": c.repo.full(), "ruleset_id": 1,
+			"parameters": object{"required_status_checks": checks, "strict_required_status_checks_policy": false}})
+	}
+	return answer{200, rules}
+}
+
+// commitNode is a commit with what was reported on it.
+func (s *Server) commitNode(c *call, sha string) node {
+	s.pipelineOf(c.ctx, c.repo, sha)
+	var all []any
+	for i, o := range c.repo.checks[sha] {
+		app, id := "another-app", any(i+1)
+		if o["own"] != nil {
+			app, id = "github-actions", o["id"]
+		}
+		conclusion := any(nil)
+		if v, ok := o["conclusion"].(string); ok {
+			conclusion = strings.ToUpper(v)
+		}
+		said, _ := o["output"].(object)
+		all = append(all, node{"CheckRun", object{"name": o["name"], "status": strings.ToUpper(fmt.Sprint(o["status"])),
+			"conclusion": conclusion, "title": said["title"], "summary": said["summary"], "url": c.base, "databaseId": id,
+			"checkSuite": node{"CheckSuite", object{"app": node{"App", object{"slug": app}}}}}})
+	}
+	for _, o := range c.repo.statuses[sha] {
+		all = append(all, node{"StatusContext", object{"context": o["context"],
+			"state": strings.ToUpper(fmt.Sprint(o["state"])), "description": o["description"], "targetUrl": o["target_url"]}})
+	}
+	rollup := any(nil)
+	if len(all) > 0 {
+		rollup = node{"StatusCheckRollup", object{"contexts": connection("StatusCheckRollupContextConnection", all)}}
+	}
+	return node{"Commit", object{"oid": sha, "statusCheckRollup": rollup}}
+}
+
+// baseNode is the branch that a request goes into.
+func (s *Server) baseNode(c *call, branch string) any {
+	sha := c.repo.ref(branch)
+	if sha == "" {
+		return nil
+	}
+	rule := any(nil)
+	if len(c.repo.required) > 0 {
+		names := []any{}
+		for _, n := range c.repo.required {
+			names = append(names, n)
+		}
+		rule = node{"RefUpdateRule", object{"requiredStatusCheckContexts": names}}
+	}
+	return node{"Ref", object{"name": branch, "refUpdateRule": rule, "target": s.commitNode(c, sha)}}
+}

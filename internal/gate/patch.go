@@ -1,0 +1,246 @@
+package gate
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// change is what happened to one file.
+type change struct {
+	path           string
+	was, is        string // modes, "" where there is no file
+	wasOID, isOID  string
+	commit         string
+	binary         bool
+	cut            bool  // it has more lines than were kept
+	plus, minus    int   // lines
+	size           int64 // bytes of the lines that were added
+	added, removed []line
+	wants          wants
+}
+
+type line struct {
+	no   int
+	text string
+}
+
+func (c *change) unread() bool { return !c.gone() && (c.binary || c.is == git.ModeLink) }
+
+func (c *change) gone() bool  { return c.is == "" }
+func (c *change) fresh() bool { return c.was == "" }
+
+// sink takes a patch, file by file. The text of a line is only valid during the call.
+type sink interface {
+	file(c *change)
+	line(c *change, added bool, no int, text []byte)
+	end(c *change) error
+}
+
+// maxLine is how much of one line is looked at.
+const maxLine = 1 << 20
+
+// readPatch runs a git that writes patches without context, and hands them over as they come. The output may have
+// lines with a NUL and the id of the commit that follows.
+func readPatch(ctx context.Context, h git.Host, to sink, stdin io.Reader, args ...string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	pr, pw := io.Pipe()
+	c := h.Cmd(args...)
+	c.Stdin, c.Stdout = stdin, pw
+	p, err := h.Start(ctx, c)
+	if err != nil {
+		return err
+	}
+	go func() { _ = pw.CloseWithError(p.Wait()) }()
+	r := &patchReader{in: bufio.NewReaderSize(pr, 256<<10), to: to}
+	if err = r.all(); err != nil {
+		_ = pr.CloseWithError(err)
+	}
+	return err
+}
+
+type patchReader struct {
+	in     *bufio.Reader
+	to     sink
+	long   []byte
+	commit string
+	now    *change
+}
+
+// next reads a line, and leaves out what is beyond maxLine.
+func (r *patchReader) next() ([]byte, error) {
+	b, err := r.in.ReadSlice('\n')
+	if err == nil {
+		return b[:len(b)-1], nil
+	}
+	r.long = r.long[:0]
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if len(r.long) < maxLine {
+			r.long = append(r.long, b...)
+		}
+		b, err = r.in.ReadSlice('\n')
+	}
+	if len(r.long) < maxLine {
+		r.long = append(r.long, b...)
+	}
+	if err == nil || errors.Is(err, io.EOF) && len(r.long) > 0 {
+		return bytes.TrimSuffix(r.long, []byte("\n")), nil
+	}
+	return nil, err
+}
+
+func (r *patchReader) all() error {
+	for {
+		b, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return r.flush()
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(b) > 0 && b[0] == 0:
+			if err := r.flush(); err != nil {
+				return err
+			}
+			r.commit = string(b[1:])
+		case bytes.HasPrefix(b, []byte("diff --git ")):
+			if err := r.flush(); err != nil {
+				return err
+			}
+			r.now = &change{path: bothNames(string(b[len("diff --git "):])), commit: r.commit}
+		case r.now == nil:
+		case bytes.HasPrefix(b, []byte("@@ ")):
+			if err := r.hunk(string(b)); err != nil {
+				return err
+			}
+		default:
+			r.header(string(b))
+		}
+	}
+}
+
+func (r *patchReader) flush() error {
+	c := r.now
+	if r.now = nil; c == nil {
+		return nil
+	}
+	r.begin(c)
+	return r.to.end(c)
+}
+
+// begin tells of a file once, when its header is complete.
+func (r *patchReader) begin(c *change) {
+	if c.wants == 0 {
+		c.wants = begun
+		r.to.file(c)
+	}
+}
+
+// header reads a line between "diff" and the first hunk.
+func (r *patchReader) header(s string) {
+	c := r.now
+	word, rest, _ := strings.Cut(s, " ")
+	switch {
+	case strings.HasPrefix(s, "new file mode "):
+		c.is = strings.TrimPrefix(s, "new file mode ")
+	case strings.HasPrefix(s, "deleted file mode "):
+		c.was = strings.TrimPrefix(s, "deleted file mode ")
+	case strings.HasPrefix(s, "old mode "):
+		c.was = strings.TrimPrefix(s, "old mode ")
+	case strings.HasPrefix(s, "new mode "):
+		c.is = strings.TrimPrefix(s, "new mode ")
+	case word == "index":
+		oids, mode, _ := strings.Cut(rest, " ")
+		if c.wasOID, c.isOID, _ = strings.Cut(oids, ".."); mode != "" {
+			c.was, c.is = mode, mode
+		}
+	case word == "---" || word == "+++":
+		if name := unquote(strings.TrimSuffix(rest, "\t")); len(name) > 2 && name != "/dev/null" {
+			c.path = name[2:]
+		}
+	case word == "Binary":
+		c.binary = true
+	}
+}
+
+// hunk reads the lines that "@@ -a,b +c,d @@" announces.
+func (r *patchReader) hunk(head string) error {
+	f := strings.Fields(head)
+	if len(f) < 4 {
+		return fmt.Errorf("git wrote %s", git.Quote(git.Clip(head)))
+	}
+	minusAt, minus, ok := span(f[1], "-")
+	plusAt, plus, also := span(f[2], "+")
+	if !ok || !also {
+		return fmt.Errorf("git wrote %s", git.Quote(git.Clip(head)))
+	}
+	c := r.now
+	r.begin(c)
+	for minus > 0 || plus > 0 {
+		b, err := r.next()
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(b) > 0 && b[0] == '+':
+			c.plus++
+			c.size += int64(len(b))
+			r.to.line(c, true, plusAt, b[1:])
+			plusAt++
+			plus--
+		case len(b) > 0 && b[0] == '-':
+			c.minus++
+			r.to.line(c, false, minusAt, b[1:])
+			minusAt++
+			minus--
+		case len(b) > 0 && b[0] == '\\': // no newline at the end of the file
+		default:
+			return fmt.Errorf("git wrote %s in a hunk", git.Quote(git.Clip(string(b))))
+		}
+	}
+	return nil
+}
+
+// span reads "-12,3".
+func span(s, sign string) (at, n int, ok bool) {
+	s, ok = strings.CutPrefix(s, sign)
+	from, count, many := strings.Cut(s, ",")
+	at, err := strconv.Atoi(from)
+	if n = 1; many && err == nil {
+		n, err = strconv.Atoi(count)
+	}
+	return at, n, ok && err == nil && n >= 0
+}
+
+// bothNames takes the name out of "a/NAME b/NAME", which are equal because renames are not looked for.
+func bothNames(s string) string {
+	if strings.HasPrefix(s, `"`) {
+		if q, err := strconv.QuotedPrefix(s); err == nil {
+			return strings.TrimPrefix(unquote(q), "a/")
+		}
+	}
+	if n := len(s) / 2; len(s) > 4 {
+		return s[2:n]
+	}
+	return s
+}
+
+// unquote undoes git's quotes, which are C's.
+func unquote(s string) string {
+	if !strings.HasPrefix(s, `"`) {
+		return s
+	}
+	if plain, err := strconv.Unquote(s); err == nil && len(plain) > 2 {
+		return plain
+	}
+	return s
+}

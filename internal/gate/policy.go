@@ -1,0 +1,113 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Policy is what the user wants for each kind. A kind in no list has the response of its row, and one in several lists
+// the strictest. The zero value is the default.
+type Policy struct{ Refuse, Ask, Tell []Kind }
+
+// Response says what happens if a kind is found.
+func (p Policy) Response(k Kind) Response {
+	switch {
+	case slices.Contains(p.Refuse, k):
+		return Refuse
+	case slices.Contains(p.Ask, k):
+		return Ask
+	case slices.Contains(p.Tell, k):
+		return Tell
+	}
+	return k.row().response
+}
+
+// Tighten gives the stricter of two policies for each kind, and names the kinds for which the other is milder.
+func (p Policy) Tighten(other Policy) (out Policy, milder []Kind) {
+	order := []Response{Tell, Ask, Refuse}
+	for _, k := range Kinds() {
+		has, want := p.Response(k), other.Response(k)
+		if !slices.Contains(slices.Concat(other.Refuse, other.Ask, other.Tell), k) {
+			want = has
+		}
+		if slices.Index(order, want) < slices.Index(order, has) {
+			milder = append(milder, k)
+			want = has
+		}
+		if want == k.row().response {
+			continue
+		}
+		switch want {
+		case Refuse:
+			out.Refuse = append(out.Refuse, k)
+		case Ask:
+			out.Ask = append(out.Ask, k)
+		case Tell:
+			out.Tell = append(out.Tell, k)
+		}
+	}
+	return out, milder
+}
+
+// ParseKinds reads names of kinds.
+func ParseKinds(names []string) (all []Kind, err error) {
+	for _, n := range names {
+		k := Kind(strings.TrimSpace(n))
+		if !k.Known() {
+			return nil, fmt.Errorf("no kind %q; there are %s", n, join(Kinds()))
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// HeldError says that something stays out until the user has accepted it.
+type HeldError struct{ Refused, Asked []Kind }
+
+func (e *HeldError) Error() string {
+	var parts []string
+	if len(e.Refused) > 0 {
+		parts = append(parts, "refused: "+join(e.Refused))
+	}
+	if len(e.Asked) > 0 {
+		parts = append(parts, "needs your consent: "+join(e.Asked))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Kinds are all kinds that hold it up.
+func (e *HeldError) Kinds() []Kind { return slices.Concat(e.Refused, e.Asked) }
+
+// Flag is what accepts all of it.
+func (e *HeldError) Flag() string {
+	return "--accept " + strings.ReplaceAll(join(e.Kinds()), ", ", ",")
+}
+
+func join(list []Kind) string {
+	words := make([]string, len(list))
+	for i, k := range list {
+		words[i] = string(k)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Judge says what keeps a report's content out; nil if nothing does.
+func (p Policy) Judge(r Report, accepted []Kind) *HeldError {
+	var e HeldError
+	for _, k := range r.Kinds() {
+		if slices.Contains(accepted, k) {
+			continue
+		}
+		switch p.Response(k) {
+		case Refuse:
+			e.Refused = append(e.Refused, k)
+		case Ask:
+			e.Asked = append(e.Asked, k)
+		}
+	}
+	if len(e.Refused)+len(e.Asked) == 0 {
+		return nil
+	}
+	return &e
+}

@@ -1,0 +1,112 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// manyDirs is how many directories are named to git; with more, the whole tree is listed.
+const manyDirs = 500
+
+// entries lists what is in some directories of the tip, "." for its root.
+func (x *examination) entries(dirs map[string]bool, take func(p string)) error {
+	var below []string
+	for d := range dirs {
+		if d != "." {
+			below = append(below, d+"/")
+		}
+	}
+	list := func(args ...string) error {
+		args = append([]string{"--literal-pathspecs", "ls-tree", "-z", "--name-only"}, args...)
+		return x.host.Scan(x.ctx, x.host.Cmd(args...), 0, func(b []byte) error {
+			take(string(b))
+			return nil
+		})
+	}
+	if len(below) > manyDirs {
+		return list("-r", "-t", x.in.Tip)
+	}
+	if dirs["."] {
+		if err := list(x.in.Tip); err != nil {
+			return err
+		}
+	}
+	if len(below) == 0 {
+		return nil
+	}
+	return list(append([]string{x.in.Tip, "--"}, below...)...)
+}
+
+// twins looks for names that some file systems take for others in the same directory.
+func (x *examination) twins() error {
+	dirs, fresh := map[string]bool{}, map[string]bool{}
+	for _, c := range x.changes {
+		if !c.fresh() {
+			continue
+		}
+		for p := c.path; p != "." && !fresh[p]; p = path.Dir(p) {
+			fresh[p], dirs[path.Dir(p)] = true, true
+		}
+	}
+	if len(dirs) == 0 {
+		return nil
+	}
+	seen, told := map[string]string{}, map[string]bool{}
+	return x.entries(dirs, func(p string) {
+		key := fold(p)
+		if other, ok := seen[key]; ok && other != p && (fresh[p] || fresh[other]) && !told[key] {
+			told[key] = true
+			x.add(Finding{Kind: "names", Path: p,
+				Says: fmt.Sprintf("differs from %s only in case or spelling", git.Quote(git.Clip(other)))})
+		}
+		seen[key] = p
+	})
+}
+
+// fold is a name as file systems compare it that ignore case, and the ways to write one letter.
+func fold(name string) string {
+	return norm.NFD.String(strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name))
+}
+
+// repositories tells of repositories inside the repository: git runs what their settings say for anybody who is in
+// their directory.
+func (x *examination) repositories() error {
+	dirs, by := map[string]bool{}, map[string]string{}
+	for _, c := range x.changes {
+		dir, name := path.Split("./" + c.path)
+		if name = strings.ToLower(name); !c.gone() && (name == "head" || name == "config" || name == "commondir") {
+			dir = path.Clean(dir)
+			if dirs[dir] = true; by[dir] == "" || name == "head" {
+				by[dir] = c.path
+			}
+		}
+	}
+	if len(dirs) == 0 {
+		return nil
+	}
+	parts := map[string]map[string]bool{}
+	if err := x.entries(dirs, func(p string) {
+		dir := path.Dir(p)
+		if parts[dir] == nil {
+			parts[dir] = map[string]bool{}
+		}
+		parts[dir][strings.ToLower(path.Base(p))] = true
+	}); err != nil {
+		return err
+	}
+	for _, dir := range slices.Sorted(maps.Keys(by)) {
+		if p := parts[dir]; p["head"] && (p["config"] || p["commondir"] || p["objects"] && p["refs"]) {
+			x.add(Finding{Kind: "commit", Path: by[dir], Says: "belongs to a directory that git takes for a repository: " +
+				"it runs what the config there says for anybody who is in it"})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// WaitError says that git would wait in a repository for what is no file, such as a FIFO, or that it does wait.
+type WaitError struct {
+	Path string
+	Does bool // for what could not be found out: its settings can name any file
+}
+
+func (e *WaitError) Error() string {
+	if e.Does {
+		return fmt.Sprintf("git waits for something in %s: see what its settings include, and look with `cco guard canary`",
+			Quote(e.Path))
+	}
+	return fmt.Sprintf("git would wait at %s, which is no file: remove it, and look with `cco guard canary`",
+		Quote(e.Path))
+}
+
+// WrongState marks a StateError.
+func (e *WaitError) WrongState() {}
+
+// Bounds of what Passable looks at. Opening a repository takes git no longer either.
+const (
+	passableTime  = time.Minute
+	passableNames = 2 << 20
+)
+
+// Passable refuses a directory in whose repository git would wait for ever: an agent may have been able to write there.
+// It starts nothing, and follows links as git would.
+func Passable(ctx context.Context, dir string) error {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	ctx, cancel := context.WithTimeout(ctx, passableTime)
+	defer cancel()
+	w := walker{ctx: ctx, seen: map[[2]uint64]bool{}, left: passableNames}
+	// What a worktree has, what that leads to, and what is common to all worktrees.
+	for next, n := filepath.Join(dir, ".git"), 0; next != "" && n < 3; next, n = leads(next), n+1 {
+		if err := w.walk(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type walker struct {
+	ctx  context.Context
+	seen map[[2]uint64]bool // directories, by device and number
+	left int
+}
+
+func (w *walker) walk(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil // git finds out by itself
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0:
+		if real, err := filepath.EvalSymlinks(name); err != nil || real != os.DevNull {
+			return &WaitError{Path: name}
+		}
+		return nil
+	case !info.IsDir():
+		return nil
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		id := [2]uint64{uint64(st.Dev), st.Ino} //nolint:unconvert // Dev is signed on macOS
+		if w.seen[id] {
+			return nil
+		}
+		w.seen[id] = true
+	}
+	entries, _ := os.ReadDir(name) // in one that can't be read, git can't read anything either
+	if w.left -= len(entries); w.left < 0 || w.ctx.Err() != nil {
+		return fmt.Errorf("there is too much in %s to see whether git would wait there", Quote(name))
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			continue
+		}
+		if err := w.walk(filepath.Join(name, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leads is where a git file leads to, or the commondir of a git directory; "" if nowhere.
+func leads(name string) string {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		name = filepath.Join(name, "commondir")
+	}
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	to := strings.TrimSpace(strings.TrimPrefix(readLine(name), "gitdir: "))
+	if to != "" && !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(name), to)
+	}
+	return to
+}

@@ -1,0 +1,260 @@
+package inside
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
+)
+
+// maxIndex is the size of the largest index that is used. A hole of terabytes costs an agent nothing.
+const maxIndex = 256 << 20
+
+// leftovers makes a commit of everything in the workspace that HEAD doesn't have, without touching the agent's own
+// index. It reports what could not be taken.
+func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(j.leftTime, leftTime))
+	defer cancel()
+	dir, err := os.MkdirTemp("", "cco-index-")
+	if err != nil {
+		return l, err
+	}
+	defer func() { _ = tree.Remove(dir) }()
+	if work, err = work.calm(ctx); err != nil {
+		return l, err
+	}
+	defer work.withoutAttributes()()
+	work.index = filepath.Join(dir, "index")
+	// Files outside a sparse checkout are work as well.
+	work.env = []string{"GIT_CONFIG_PARAMETERS='core.sparseCheckout=false'"}
+	// The agent's index is copied, so that unchanged files need not be hashed again.
+	seed, err := "", errors.New("too large")
+	if info, lerr := os.Lstat(at.index); lerr != nil || info.Size() <= maxIndex {
+		seed, err = readUpTo(at.index, maxIndex)
+	}
+	if err == nil {
+		err = os.WriteFile(work.index, []byte(seed), 0o600)
+	}
+	var was entries
+	if err == nil {
+		was, err = work.unhide(ctx)
+	}
+	fresh := err != nil
+	if fresh {
+		// A missing, corrupt or half-written index must not cost the agent's work: start from HEAD instead.
+		if err := work.fromHead(ctx, at.head); err != nil {
+			return l, err
+		}
+	}
+	untouched := false
+	if l, untouched, err = work.files(ctx, j, at, was, fresh); err != nil || fresh || untouched && !was.conflicts {
+		return l, err
+	}
+	if err := work.onlyStaged(ctx, j, at, seed, &l); err != nil {
+		l.lost = append(l.lost, "what is staged: "+firstOf("", err))
+	}
+	return l, nil
+}
+
+// files makes the commit of the files. They are untouched if the index, as it was, already had all of them.
+func (r repo) files(ctx context.Context, j Job, at place, was entries, fresh bool) (l left, untouched bool, err error) {
+	if l.lost, untouched, err = r.addAll(ctx, j.most(), was.links, fresh); err != nil {
+		return l, false, err
+	}
+	tree, err := r.line(ctx, "write-tree")
+	if err != nil || tree == at.tree {
+		return l, untouched, err
+	}
+	large, err := r.unstage(ctx, at.tree, tree, j.most())
+	if err != nil {
+		return l, false, err
+	}
+	if len(large) > 0 {
+		l.lost = append(l.lost, large...)
+		if tree, err = r.line(ctx, "write-tree"); err != nil || tree == at.tree {
+			return l, false, err
+		}
+	}
+	l.commit, err = r.commitTree(ctx, tree, at.head, cmp.Or(j.Message, "Work left uncommitted in session "+j.Session))
+	return l, untouched && len(large) == 0, err
+}
+
+// entries is what matters of an index beside its files.
+type entries struct {
+	links     []string // the repositories in it
+	conflicts bool
+}
+
+// unhide lets an index see the files that git was told to ignore. Files that a sparse checkout has left out stay out.
+func (r repo) unhide(ctx context.Context) (was entries, err error) {
+	out, err := r.text(ctx, nil, "ls-files", "-s", "-v", "-z")
+	if err != nil {
+		return was, err
+	}
+	var assumed, skipped strings.Builder
+	for entry := range strings.SplitSeq(out, "\x00") {
+		meta, name, ok := strings.Cut(entry, "\t")
+		tag, meta, _ := strings.Cut(meta, " ")
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(meta, gitlink) {
+			was.links = append(was.links, name)
+		}
+		was.conflicts = was.conflicts || !strings.HasSuffix(meta, " 0")
+		if strings.ToLower(tag) == tag {
+			assumed.WriteString(name + "\x00")
+		}
+		if strings.EqualFold(tag, "S") {
+			if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
+				skipped.WriteString(name + "\x00")
+			}
+		}
+	}
+	for flag, list := range map[string]*strings.Builder{"--no-assume-unchanged": &assumed,
+		"--no-skip-worktree": &skipped} {
+		if list.Len() > 0 {
+			if _, err := r.text(ctx, strings.NewReader(list.String()), "update-index", flag, "-z", "--stdin"); err != nil {
+				return was, err
+			}
+		}
+	}
+	return was, nil
+}
+
+// addAll takes all files into the index, and reports what can't be taken: an unreadable or too large file, the inside
+// of a repository. A fresh index knows nothing of the files yet.
+func (r repo) addAll(ctx context.Context, most int64, links []string, fresh bool) (lost []string, none bool,
+	err error) {
+	large, none, err := r.large(ctx, most, fresh)
+	if err == nil && fresh {
+		links, err = r.links(ctx)
+	}
+	if err == nil && !none {
+		if lost, err = r.add(ctx, most, large, links); err == nil {
+			links, err = r.links(ctx)
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	var inner strings.Builder
+	for _, name := range links {
+		switch info, err := os.Lstat(filepath.Join(r.dir, name, ".git")); {
+		case err != nil: // a submodule that was not sent
+			if inside, err := os.ReadDir(filepath.Join(r.dir, name)); err == nil && len(inside) > 0 {
+				lost = append(lost, "the files in "+name+", which the index calls a submodule")
+			}
+		case !info.IsDir() && r.worktreeOf(filepath.Join(r.dir, name)):
+			inner.WriteString(name + "\x00")
+		default:
+			lost = append(lost, "the repository in "+name)
+		}
+	}
+	if inner.Len() > 0 {
+		none = false
+		_, err = r.text(ctx, strings.NewReader(inner.String()), "update-index", "--force-remove", "-z", "--stdin")
+	}
+	return lost, none, err
+}
+
+// add takes the files into the index, but those that are too large.
+func (r repo) add(ctx context.Context, most int64, large []largeFile, links []string) (lost []string, err error) {
+	c := r.cmd("add", "-A", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
+	paths := "."
+	for _, f := range large {
+		lost = append(lost, f.words(most))
+		paths += "\x00:(top,exclude,literal)" + f.name
+	}
+	for _, name := range links {
+		// git would ask a repository inside for its state, with only that repository's own configuration.
+		if _, err := os.Lstat(filepath.Join(adminDir(filepath.Join(r.dir, name)), "HEAD")); err == nil {
+			paths += "\x00:(top,exclude,literal)" + name
+		}
+	}
+	words := &proc.Tail{Max: 16 << 10}
+	c.Stdin, c.Stderr = strings.NewReader(paths), words
+	err = proc.Run(ctx, c)
+	if err != nil && (proc.Code(err) < 0 || ctx.Err() != nil) {
+		return nil, err
+	}
+	named := len(lost)
+	for line := range strings.Lines(words.String()) {
+		what, failed := strings.CutPrefix(line, saysError)
+		warned := strings.HasPrefix(line, saysUnopened)
+		if failed && err != nil || warned {
+			lost = append(lost, strings.TrimSpace(strings.TrimPrefix(what, saysWarning)))
+		}
+	}
+	if err != nil && len(lost) == named {
+		lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
+	}
+	return lost, nil
+}
+
+// gitlink begins the entry of a repository in an index.
+const gitlink = "160000 "
+
+// links are the repositories in the index.
+func (r repo) links(ctx context.Context) (names []string, err error) {
+	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if meta, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(meta, gitlink) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// worktreeOf says whether a directory is a worktree of this repository. Those are handled separately.
+func (r repo) worktreeOf(dir string) bool {
+	main := r.gitDir
+	if main == "" {
+		main = adminDir(r.dir)
+	}
+	if above := filepath.Dir(main); filepath.Base(above) == "worktrees" {
+		main = filepath.Dir(above)
+	}
+	return filepath.Dir(adminDir(dir)) == filepath.Join(main, "worktrees")
+}
+
+// commitTree makes a commit of ours. Its date is its parent's, so that the same content always gives the same commit.
+func (r repo) commitTree(ctx context.Context, tree, parent, message string) (string, error) {
+	date, err := r.line(ctx, "show", "-s", "--format=@%ct +0000", parent)
+	if err != nil {
+		return "", err
+	}
+	r.env = append(r.env, "GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE="+date,
+		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE="+date)
+	return r.line(ctx, "commit-tree", tree, "-p", parent, "-m", message)
+}
+
+// adopt moves the branch to a commit of its leftovers. The files stay unchanged; the index follows.
+func (r repo) adopt(ctx context.Context, at place, commit string) error {
+	r, err := r.calm(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.run(ctx, "reset", "-q", "--mixed", commit, "--"); err == nil {
+		return nil
+	}
+	// The index is corrupt, or locked by a program that is gone.
+	for _, f := range []string{at.index, at.index + ".lock"} {
+		if err := tree.Remove(f); err != nil {
+			return err
+		}
+	}
+	return r.run(ctx, "reset", "-q", "--mixed", commit, "--")
+}
+
+func (r repo) fromHead(ctx context.Context, head string) error {
+	if err := os.Remove(r.index); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return r.run(ctx, "read-tree", head)
+}

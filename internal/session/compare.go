@@ -1,0 +1,119 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Compared is what a session made, for a comparison with others.
+type Compared struct {
+	Session store.Session `json:"session"`
+	Commits int           `json:"commits"`
+	Files   int           `json:"files"`
+	Added   int           `json:"added"`
+	Deleted int           `json:"deleted"`
+	Gate    gate.Report   `json:"gate"`
+	Check   *Checked      `json:"check,omitempty"`
+	Seconds float64       `json:"seconds"`         // how long its agent worked
+	Stopped string        `json:"error,omitempty"` // why it can't be compared
+
+	tip string
+}
+
+// Checked is how a check went in a session's box.
+type Checked struct {
+	Status  int     `json:"status"` // of the command
+	Output  string  `json:"output"` // the end of it, on both streams
+	Seconds float64 `json:"seconds"`
+}
+
+// Compare says what a session has made, and what of it a person must know. It changes nothing.
+func (s *Service) Compare(ctx context.Context, id string, o PullOptions) (c Compared, err error) {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	if !Settled(rec) {
+		return c, &StateError{ID: id, State: rec.State, Why: "it is still at work: wait with `cco box wait " + id + "`"}
+	}
+	c.Session = rec
+	if rec.Finished.After(rec.Started) {
+		c.Seconds = rec.Finished.Sub(rec.Started).Round(time.Millisecond).Seconds()
+	}
+	var sum git.Summary
+	if rec.State == store.Pulled {
+		repo, err := s.repository(ctx, rec, o.where())
+		if err != nil {
+			return c, err
+		}
+		if sum, err = repo.Summary(ctx, rec.Origin, rec.Tip); err == nil {
+			c.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: rec.Origin, Tip: rec.Tip})
+		}
+		if c.tip = rec.Tip; err != nil {
+			return c, err
+		}
+	} else {
+		o.DryRun, o.Partial, o.Gate = true, true, Gate{Policy: o.Gate.Policy}
+		r, err := s.Pull(ctx, id, o)
+		if err != nil && !as[*gate.HeldError](err) && !as[git.StateError](err) {
+			return c, err
+		}
+		sum, c.Gate, c.tip = r.Summary, r.Gate, r.Tip
+	}
+	c.Commits, c.Files = len(sum.Commits)+sum.More, len(sum.Files)+sum.MoreFiles
+	c.Added, c.Deleted = sum.Added, sum.Deleted
+	return c, nil
+}
+
+// checkScript runs a command in a clone of a workspace's commit. Nothing that it writes is in the workspace.
+const checkScript = `dir=$(mktemp -d) && cd "$dir" && git clone -q --shared --no-checkout -- "$1" check && cd check &&
+git -c advice.detachedHead=false checkout -q --detach "$2" && exec /bin/sh -c "$3"`
+
+// maxOutput is how much of a check's output is kept.
+const maxOutput = 4 << 10
+
+// Check runs a user's command on what a session has committed: in its box, where it sees the session's workspace
+// read-only, has a home of its own that is thrown away, and no network. It never runs on the host.
+func (s *Service) Check(ctx context.Context, c *Compared, command string) error {
+	rec := c.Session
+	b, d, err := s.Boxes.Ready(ctx, rec.Box)
+	if err != nil {
+		return err
+	}
+	if b.Spec.NoKernel() {
+		return &StateError{ID: rec.ID, State: rec.State, Why: "in box " + b.Name + " programs run as you, so that --check " +
+			"is refused"}
+	}
+	if _, err := os.Stat(s.orderFile(rec.ID)); err != nil {
+		return &StateError{ID: rec.ID, State: rec.State, Why: "its workspace was removed"}
+	}
+	_, gone := os.Lstat(s.Exchange(rec.ID)) // a pull has removed it
+	p, err := d.Prepare(ctx, b, rec.ID)
+	if err != nil {
+		return err
+	}
+	if errors.Is(gone, fs.ErrNotExist) {
+		_ = os.Remove(s.Exchange(rec.ID)) // not if anything is in it by now
+	}
+	out, start := &proc.Tail{Max: maxOutput}, s.Now()
+	err = d.Run(ctx, b, box.Exec{View: rec.ID, Repo: rec.RepoKey, Stdout: out, Stderr: out, Report: s.Report,
+		Argv: []string{"/bin/sh", "-c", checkScript, "sh", p.Workspace, c.tip, command}})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && proc.Code(err) < 0 {
+		return err
+	}
+	c.Check = &Checked{Status: proc.Code(err), Output: CleanLines(out.String()),
+		Seconds: s.Now().Sub(start).Round(time.Millisecond).Seconds()}
+	return nil
+}

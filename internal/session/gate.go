@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/safetext"
+)
+
+// Gate is how a user wants to hear of what came.
+type Gate struct {
+	Policy gate.Policy
+	Accept []gate.Kind
+	// Show is called with what came before anything of it is kept.
+	Show func(PullResult)
+	// Ask wants a yes for some kinds; nil if there is nobody to ask.
+	Ask func(kinds []gate.Kind) (bool, error)
+}
+
+// look examines what came: the commits, and what was left uncommitted.
+func (s *Service) look(ctx context.Context, q *quarantine.Repo, r *PullResult) (err error) {
+	if r.Gate, err = gate.Examine(ctx, q.Inside(), gate.Range{Base: r.Base, Tip: r.head}); err != nil {
+		return err
+	}
+	if r.wip != "" {
+		left, err := gate.Examine(ctx, q.Inside(), gate.Range{Base: r.head, Tip: r.wip, Known: []string{r.Base}})
+		if err != nil {
+			return err
+		}
+		r.Gate = r.Gate.Merge(left.In("uncommitted"))
+	}
+	for i := range r.Summary.Commits {
+		c := &r.Summary.Commits[i]
+		c.Subject = r.Gate.Mask(c.Subject)
+	}
+	return nil
+}
+
+// consent asks for what needs it, and writes down what was accepted.
+func (s *Service) consent(id, tip string, report gate.Report, g Gate, dir string) error {
+	accepted := g.Accept
+	held := g.Policy.Judge(report, accepted)
+	if held != nil && len(held.Refused) == 0 && g.Ask != nil {
+		ok, err := g.Ask(held.Asked)
+		if err != nil {
+			return err
+		}
+		if ok {
+			accepted = append(slices.Clone(accepted), held.Asked...)
+			held = nil
+		}
+	}
+	if held != nil {
+		return held
+	}
+	return s.logAccepted(id, tip, report, g.Policy, accepted, dir)
+}
+
+// logAccepted writes down who accepted what, when and from where. It comes before anything moves: what can't be written
+// down is not accepted.
+func (s *Service) logAccepted(id, tip string, report gate.Report, p gate.Policy, accepted []gate.Kind,
+	dir string) error {
+	for _, g := range report.Groups {
+		if !slices.Contains(accepted, g.Kind) || p.Response(g.Kind) == gate.Tell {
+			continue
+		}
+		if err := s.LogAccepted(id, tip, string(g.Kind), g.Count, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LogAccepted writes down that the user has accepted changes of a kind, up to a commit, from a directory.
+func (s *Service) LogAccepted(id, tip, kind string, n int, dir string) error {
+	return audit.Open(s.Data, s.Now).Add(audit.Entry{Session: id, Kind: audit.Accepted, Rule: kind, Cwd: dir, Who: who(),
+		Reason: fmt.Sprintf("%s accepted %d of kind %s at %s, from %s", who(), n, kind, git.Short(tip), dir)})
+}
+
+// who is the user at this machine.
+func who() string {
+	name := "uid " + fmt.Sprint(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, _ := os.Hostname()
+	return strings.TrimSuffix(name+"@"+host, "@")
+}
+
+// pass shows what came and lets it through, if the user's policy does.
+func (s *Service) pass(r PullResult, o PullOptions) error {
+	if o.Gate.Show != nil {
+		o.Gate.Show(r)
+	}
+	if o.DryRun {
+		o.Gate.Ask = nil
+	}
+	err := s.consent(r.Session.ID, r.target, r.Gate, o.Gate, o.Dir)
+	held, ok := errors.AsType[*gate.HeldError](err)
+	if !ok {
+		return err
+	}
+	flag := held.Flag() + o.words()
+	if o.Partial {
+		flag = "--partial " + flag
+	}
+	advice := fmt.Sprintf("nothing was changed; read what is said of it, then take it with `cco box pull %s %s`",
+		r.Session.ID, flag)
+	if r.wip != "" && !o.NoWip {
+		advice += "; --no-wip leaves out what was not committed"
+	}
+	return fmt.Errorf("%w\n%s", err, advice)
+}
+
+// lookBeside examines what a bundle has beside the branch, each by its own name.
+func lookBeside(ctx context.Context, q *quarantine.Repo, found quarantine.Found, known []string) (all gate.Report,
+	err error) {
+	tips := found.Kept
+	if found.Tip != found.Base {
+		tips = append(slices.Clone(tips), git.NamedRef{Name: "head", OID: found.Tip})
+	}
+	if found.Wip != "" {
+		tips = append(slices.Clone(tips), git.NamedRef{Name: "uncommitted", OID: found.Wip})
+	}
+	for _, t := range tips {
+		r, err := gate.Examine(ctx, q.Inside(), gate.Range{Base: found.Base, Tip: t.OID, Known: known})
+		if err != nil {
+			return all, err
+		}
+		all = all.Merge(r.In(safetext.Line(t.Name)))
+	}
+	return all, nil
+}
+
+// side brings one thing that a session left beside its branch, from the graveyard where its pull has put it.
+func (s *Service) side(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
+	rec := r.Session
+	graves, err := s.Graveyard(ctx, rec.ID)
+	if err != nil {
+		return r, err
+	}
+	repo, err := s.repository(ctx, rec, o.where())
+	if err != nil {
+		return r, err
+	}
+	slices.Reverse(graves) // the newest first
+	for _, g := range graves {
+		if g.What != GraveBeside {
+			continue
+		}
+		var back Restored
+		err := s.exhume(ctx, repo, rec, g, o, &back)
+		r.Gate = r.Gate.Merge(back.Gate)
+		if held, ok := errors.AsType[*gate.HeldError](err); ok {
+			return r, fmt.Errorf("%w\nnothing of %s was brought; take it with `cco box pull %s --side %s %s`", err,
+				git.Quote(o.Side), rec.ID, git.Quote(o.Side), held.Flag())
+		}
+		if err != nil {
+			return r, fmt.Errorf("bring %s: %w", git.Quote(o.Side), err)
+		}
+		if len(back.Refs) > 0 {
+			r.Side = back.Refs[0]
+			return r, nil
+		}
+	}
+	return r, &StateError{ID: rec.ID, State: rec.State, Why: "it left nothing called " + git.Quote(o.Side) +
+		" beside its branch"}
+}

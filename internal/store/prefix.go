@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// AmbiguousError says that several sessions or phases have an id that begins as was given.
+type AmbiguousError struct {
+	Begun string
+	IDs   []string // the newest first
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q is the beginning of several ids: %s", e.Begun, strings.Join(e.IDs, ", "))
+}
+
+// SessionID gives the id of the one session whose id begins as was given.
+func (s *Store) SessionID(ctx context.Context, begun string) (string, error) {
+	id, err := s.whole(ctx, `SELECT id FROM sessions`+begins, begun)
+	if err == nil && id == "" {
+		err = &NotFoundError{ID: begun}
+	}
+	return id, err
+}
+
+// PhaseID gives the id of the one phase whose id begins as was given.
+func (s *Store) PhaseID(ctx context.Context, begun string) (string, error) {
+	id, err := s.whole(ctx, `SELECT id FROM phases`+begins, begun)
+	if err == nil && id == "" {
+		err = &PhaseNotFoundError{ID: begun}
+	}
+	return id, err
+}
+
+const begins = ` WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, created_at DESC LIMIT 6`
+
+// whole gives the one id that a query finds, "" if there is none.
+func (s *Store) whole(ctx context.Context, query, begun string) (id string, err error) {
+	rows, err := s.db.QueryContext(ctx, query, begun)
+	if err != nil {
+		return "", fmt.Errorf("find %q: %w", begun, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var all []string
+	for rows.Next() {
+		if err := rows.Scan(&id); err != nil {
+			return "", fmt.Errorf("find %q: %w", begun, err)
+		}
+		all = append(all, id)
+	}
+	switch {
+	case rows.Err() != nil || len(all) == 0:
+		return "", rows.Err()
+	case len(all) > 1 && all[0] != begun:
+		return "", &AmbiguousError{Begun: begun, IDs: all}
+	}
+	return all[0], nil
+}

@@ -1,0 +1,303 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/app/phases"
+	"github.com/cco-dev/cco/internal/broker/sets"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// answer is `cco answer --detach`.
+func answer(ctx context.Context, j *job, r *http.Request, in Words) error {
+	cfg, err := j.Config()
+	if err != nil {
+		return err
+	}
+	rec, live, err := j.sessions.Answer(ctx, r.PathValue("id"), func(string) (string, error) { return in.Text, nil },
+		j.RunOptions(cfg))
+	if err != nil {
+		return err
+	}
+	if live {
+		j.say("session %s has your answer", rec.ID)
+		return nil
+	}
+	j.say("session %s goes on", rec.ID)
+	return nil
+}
+
+// goOn is `cco box push --continue --detach`.
+func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
+	cfg, err := j.Config()
+	if err != nil {
+		return err
+	}
+	if in.MaxCost < 0 || in.MaxTokens < 0 {
+		return app.Usagef("a limit can't be negative")
+	}
+	o := j.RunOptions(cfg)
+	o.Agent, o.Model, o.Resume, o.Message = "", "", r.PathValue("id"), strings.TrimSpace(in.Text)
+	if in.MaxCost > 0 {
+		o.Limits.RunCost = in.MaxCost
+	}
+	if in.MaxTokens > 0 {
+		o.Limits.RunTokens = in.MaxTokens
+	}
+	rec, err := j.Push(ctx, j.sessions, cfg, o, false)
+	if err == nil {
+		j.say("session %s goes on", rec.ID)
+	}
+	return err
+}
+
+// kill is `cco box kill`.
+func kill(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
+	id := r.PathValue("id")
+	if err := j.sessions.Kill(ctx, id); err != nil {
+		return err
+	}
+	j.say("session %s killed; its work is kept", id)
+	return nil
+}
+
+// pull is `cco box pull`. Nobody is asked on the way: what needs consent is named in accept, after it was seen.
+func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
+	cfg, err := j.Config()
+	if err != nil {
+		return err
+	}
+	o := pullOptions(cfg, j.Dir)
+	o.Partial, o.Only, o.Seen = in.Partial, in.Only, in.Seen
+	o.Timeout = time.Second // one that is at work is not waited for
+	if o.Gate.Accept, err = gate.ParseKinds(in.Accept); err != nil {
+		return app.Usagef("accept: %v", err)
+	}
+	p, err := j.sessions.Pull(ctx, r.PathValue("id"), o)
+	if err != nil && !p.Moved {
+		return err
+	}
+	n := len(p.Summary.Commits) + p.Summary.More
+	switch {
+	case len(p.Only) > 0:
+		j.say("one commit of %s on %s, now at %s; the rest is at %s", strings.Join(p.Only, ", "), p.Branch,
+			p.Tip[:min(10, len(p.Tip))], p.Ref)
+	case p.Again:
+		j.say("it was pulled already: %s is at %s", p.Ref, p.Tip[:min(10, len(p.Tip))])
+	case p.Moved:
+		j.say("%d commits on %s, now at %s", n, p.Branch, p.Tip[:min(10, len(p.Tip))])
+	default:
+		j.say("%s had its %d commits already", p.Branch, n)
+	}
+	if p.WipRef != "" {
+		j.say("uncommitted work is kept at %s", p.WipRef)
+	}
+	for _, l := range p.Lost {
+		j.say("not brought, and only in the box: %s", l)
+	}
+	for _, t := range p.Trouble {
+		j.say("%s", t)
+	}
+	return err
+}
+
+// send gives a phase an event, and says so.
+func send(ctx context.Context, j *job, r *http.Request, ev cruise.Event, says string) error {
+	if r.PathValue("id") == "" {
+		return app.Usagef("which phase?")
+	}
+	p, err := j.Send(ctx, r.PathValue("id"), ev)
+	if err == nil {
+		j.say("phase %s %s", p.ID, says)
+	}
+	return err
+}
+
+func pause(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
+	return send(ctx, j, r, cruise.Event{Kind: cruise.EventPause}, "pauses")
+}
+
+func resumePhase(ctx context.Context, j *job, r *http.Request, in Resume) error {
+	if in.MoreCost < 0 || in.MoreRounds < 0 {
+		return app.Usagef("a limit can't be negative")
+	}
+	const usual = 5 // as `cco cruise resume`
+	if in.MoreRounds == 0 {
+		in.MoreRounds = usual
+	}
+	return send(ctx, j, r, cruise.Event{Kind: cruise.EventResume, MoreRounds: in.MoreRounds, MoreCost: in.MoreCost},
+		"goes on")
+}
+
+func fix(ctx context.Context, j *job, r *http.Request, in Fix) error {
+	ev := cruise.Event{Kind: cruise.EventNews}
+	if strings.TrimSpace(in.Comment) != "" {
+		ev = cruise.Event{Kind: cruise.EventComment, Text: in.Comment}
+	}
+	return send(ctx, j, r, ev, "looks now")
+}
+
+func accept(ctx context.Context, j *job, r *http.Request, in Accept) error {
+	p, st, err := j.Load(ctx, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	for _, c := range st.Held {
+		if c.ID == in.Comment {
+			return send(ctx, j, r, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
+		}
+	}
+	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits", in.Comment)}
+}
+
+func cleanup(ctx context.Context, j *job, r *http.Request, in Cleanup) error {
+	return send(ctx, j, r, cruise.Event{Kind: cruise.EventCleanup, Force: in.Force}, "is being cleaned up")
+}
+
+// resumeAll is `cco cruise resume --all`: it starts an engine where there is none.
+func resumeAll(ctx context.Context, j *job, _ *http.Request, _ Nothing) error {
+	n, err := j.SendAll(ctx, cruise.Event{Kind: cruise.EventResume, MoreRounds: 5})
+	if err == nil {
+		j.say("%d phases go on", n)
+	}
+	return err
+}
+
+// setLimit is `cco config set`, for limits alone. Settings that name a program, or say what may leave a box, are out of
+// reach from here, whoever sits at the page.
+func setLimit(_ context.Context, j *job, _ *http.Request, in Limit) error {
+	for _, name := range []store.Cause{store.LimitRunCost, store.LimitRunTokens, store.LimitDayCost,
+		store.LimitDayTokens} {
+		if in.Name == string(name) {
+			s, err := j.Set(in.Name, []string{in.Value})
+			if err == nil {
+				j.say("%s is %s", s.Name, in.Value)
+			}
+			return err
+		}
+	}
+	return app.Usagef("%q is no limit: other settings are set with `cco config set`", safetext.Line(in.Name))
+}
+
+// allow is `cco box net allow`, for one host: a set opens many, and says more than a button can.
+func allow(ctx context.Context, j *job, r *http.Request, in Allow) error {
+	for _, s := range sets.Names() {
+		if in.Host == s {
+			return app.Usagef("%s is a set: allow it with `cco box net allow %s`", s, s)
+		}
+	}
+	name := r.PathValue("name")
+	if _, _, err := j.Allow(ctx, name, []string{in.Host}); err != nil {
+		return err
+	}
+	j.say("box %s may reach %s", name, safetext.Line(in.Host))
+	return nil
+}
+
+func verifyBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
+	results, err := j.Verify(ctx, r.PathValue("name"))
+	if err != nil {
+		return err
+	}
+	held := 0
+	for _, v := range results {
+		if v.Held {
+			held++
+		}
+	}
+	j.say("%d of %d held", held, len(results))
+	return nil
+}
+
+func startBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
+	boxes, err := j.Boxes()
+	if err != nil {
+		return err
+	}
+	if err := boxes.Start(ctx, r.PathValue("name"), j.IO.Progress); err != nil {
+		return err
+	}
+	j.say("box %s is running", r.PathValue("name"))
+	return nil
+}
+
+func stopBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
+	return stopOne(ctx, j, r.PathValue("name"))
+}
+
+// stopOne kills the sessions of a box, so that each keeps its work, and stops the box.
+func stopOne(ctx context.Context, j *job, name string) error {
+	boxes, err := j.Boxes()
+	if err != nil {
+		return err
+	}
+	list, err := j.sessions.List(ctx, name)
+	if err != nil {
+		return err
+	}
+	killed, wrong := 0, error(nil)
+	for _, v := range list {
+		if !v.Live() {
+			continue
+		}
+		err := j.sessions.Kill(ctx, v.ID)
+		if _, over := errors.AsType[*session.StateError](err); over {
+			continue // it has just ended by itself
+		}
+		if err == nil {
+			killed++
+		}
+		wrong = errors.Join(wrong, err)
+	}
+	if err := errors.Join(wrong, boxes.Stop(ctx, name)); err != nil {
+		return err
+	}
+	j.say("box %s is stopped; %d sessions were killed, and their work is kept", name, killed)
+	return nil
+}
+
+// stopAll pauses the phases, so that none starts another agent, and stops every box that runs.
+func stopAll(ctx context.Context, j *job, _ *http.Request, _ Nothing) error {
+	list, err := j.sessions.Store.Phases(ctx, 1<<20)
+	if err != nil {
+		return err
+	}
+	var wrong error
+	for _, p := range list {
+		if p.Ended {
+			break // the living come first
+		}
+		if _, st, err := j.Load(ctx, p.ID); err == nil && st.Paused {
+			continue
+		}
+		if _, err := j.Send(ctx, p.ID, cruise.Event{Kind: cruise.EventPause}); err != nil {
+			wrong = errors.Join(wrong, err)
+			continue
+		}
+		j.say("phase %s pauses", p.ID)
+	}
+	boxes, err := j.Boxes()
+	if err != nil {
+		return err
+	}
+	all, err := boxes.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range all {
+		if b.State == "running" {
+			wrong = errors.Join(wrong, stopOne(ctx, j, b.Name))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,201 @@
+// Package api is what the page, and programs of the user's own, ask of cco over HTTP: states, streams and actions. It
+// keeps nothing: a state is read where it is kept, and an action is the same call that the command makes.
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/app/phases"
+	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/view/entry"
+)
+
+// Desk answers requests.
+type Desk struct {
+	App      *phases.Phases
+	Sessions *session.Service
+	Version  string
+	Code     func() string   // makes a code for a browser
+	Class    func(error) int // the exit code of an error
+	LogFile  string          // what is done here
+	Now      func() time.Time
+
+	watch   watch
+	writers writers
+	sizes   sizes
+}
+
+// Prefix is before every path.
+const Prefix = "/api/v1"
+
+// Route is one thing that can be asked for.
+type Route struct {
+	Method string
+	Path   string // behind Prefix
+	Says   string
+	Query  []Param
+	In     any // the body of an action, nil for a question
+	Out    any // the answer, or what each event of a stream has
+	Stream string
+	do     func(*Desk, http.ResponseWriter, *http.Request)
+}
+
+// Param is a part of an address.
+type Param struct{ Name, Says string }
+
+// Handler answers all routes.
+func (d *Desk) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range Routes() {
+		mux.HandleFunc(r.Method+" "+Prefix+r.Path, func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Cache-Control", "no-store")
+			r.do(d, w, req)
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusNotFound, Failure{Error: "there is nothing here"})
+	})
+	return mux
+}
+
+// get makes a route of a question.
+func get[T any](ask func(*Desk, context.Context, *http.Request) (T, error)) func(*Desk, http.ResponseWriter,
+	*http.Request) {
+	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
+		v, err := ask(d, r.Context(), r)
+		if err != nil {
+			d.fail(w, err)
+			return
+		}
+		reply(w, http.StatusOK, v)
+	}
+}
+
+// maxBody bounds what an action may say.
+const maxBody = 1 << 20
+
+// job is an action under way: an app that speaks into says, in the directory of what it is about.
+type job struct {
+	*phases.Phases
+	sessions *session.Service
+	says     []string
+}
+
+// post makes a route of an action. On names what it is done to, for the log.
+func post[T any](what string, act func(context.Context, *job, *http.Request, T) error) func(*Desk,
+	http.ResponseWriter, *http.Request) {
+	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
+		var in T
+		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&in); err != nil || !errors.Is(dec.Decode(new(any)), io.EOF) {
+			reply(w, http.StatusBadRequest, Failure{Error: "the body is not what docs/api.md says: " + fmt.Sprint(err)})
+			return
+		}
+		on := r.PathValue("id") + r.PathValue("name")
+		j, err := d.job(r.Context(), r.PathValue("id"))
+		if err == nil {
+			// A browser that goes away must not leave half of it undone.
+			err = act(context.WithoutCancel(r.Context()), j, r, in)
+		}
+		d.note(r, what, on, err)
+		if err != nil {
+			d.fail(w, err)
+			return
+		}
+		reply(w, http.StatusOK, Done{Says: j.words()})
+	}
+}
+
+// job gives an action its own streams, and the settings of the repository that a session is of.
+func (d *Desk) job(ctx context.Context, id string) (*job, error) {
+	own := *d.App.App
+	out := &lines{}
+	own.IO = &term.Streams{In: strings.NewReader(""), Out: out, Err: out}
+	if rec, err := d.Sessions.Store.Session(ctx, id); err == nil {
+		own.Dir = rec.Repo
+	} else if p, err := d.Sessions.Store.Phase(ctx, id); err == nil {
+		own.Dir = p.Repo
+	}
+	s := *d.Sessions
+	s.Report, s.Warn = own.IO.Progress, own.IO.Warn
+	return &job{Phases: &phases.Phases{App: &own, Quiet: d.App.Quiet}, sessions: &s}, nil
+}
+
+func (j *job) words() []string {
+	said := j.IO.Out.(*lines).list()
+	return append(append([]string{}, j.says...), said...)
+}
+
+func (j *job) say(format string, args ...any) { j.says = append(j.says, fmt.Sprintf(format, args...)) }
+
+// note writes down what was done, when and from which browser.
+func (d *Desk) note(r *http.Request, what, on string, err error) {
+	v := entry.From(r.Context())
+	who := "a program with the token"
+	if v.Browser != "" {
+		who = "browser " + v.Browser
+	}
+	result := "done"
+	if err != nil {
+		result = err.Error()
+	}
+	log := &audit.Log{File: d.LogFile, Now: d.Now}
+	e := audit.Entry{Kind: "page", Rule: what, Session: on, Reason: result,
+		Who: who + " (" + safetext.Fit(safetext.Line(v.Agent), 200) + ")"}
+	if err := log.Add(e); err != nil {
+		d.App.IO.Warn("what is done on the page can't be written down: %v", err)
+	}
+}
+
+// fail answers with an error and its class.
+func (d *Desk) fail(w http.ResponseWriter, err error) {
+	status, known := map[int]int{2: http.StatusBadRequest, 3: http.StatusNotFound, 4: http.StatusConflict,
+		5: http.StatusGatewayTimeout, 6: http.StatusConflict}[d.Class(err)]
+	if !known {
+		status = http.StatusInternalServerError
+	}
+	f := Failure{Error: err.Error()}
+	if held, ok := errors.AsType[*gate.HeldError](err); ok {
+		for _, k := range append(append([]gate.Kind{}, held.Refused...), held.Asked...) {
+			f.Held = append(f.Held, string(k))
+		}
+	}
+	reply(w, status, f)
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(clean(v))
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{"error":"the answer can't be written"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
+}
+
+// number reads a number of an address.
+func number(r *http.Request, name string, fallback int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return fallback, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, app.Usagef("%s: %q is no number", name, text)
+	}
+	return n, nil
+}

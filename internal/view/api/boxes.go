@@ -1,0 +1,250 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/door"
+	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+func (d *Desk) boxes(ctx context.Context, _ *http.Request) ([]Box, error) {
+	all, err := d.Sessions.Boxes.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := d.Sessions.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	out := []Box{}
+	for _, b := range all {
+		out = append(out, d.box(b, list))
+	}
+	return out, nil
+}
+
+func (d *Desk) box(b box.Status, list []store.Session) Box {
+	out := Box{Name: b.Name, Backend: b.Backend, State: b.State, Detail: b.Detail, Created: b.Created, Network: b.Network,
+		Bytes: d.sizes.of(d.Sessions.Boxes.Dir(b.Name))}
+	var sum store.Spend
+	for _, v := range list {
+		if v.Box != b.Name {
+			continue
+		}
+		out.Total++
+		if v.Live() {
+			out.Live++
+		}
+		sum = sum.Add(v.Spent)
+	}
+	out.Spent = spend(sum)
+	return out
+}
+
+// sizes counts what directories hold, one at a time and not often: a box can have a million files.
+type sizes struct {
+	mu    sync.Mutex
+	known map[string]counted
+	busy  bool
+}
+
+type counted struct {
+	bytes int64
+	at    time.Time
+}
+
+const countEvery = 2 * time.Minute
+
+// of is what a directory held when it was last counted; -1 until then.
+func (s *sizes) of(dir string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, known := s.known[dir]
+	if (!known || time.Since(was.at) > countEvery) && !s.busy {
+		s.busy = true
+		go s.count(dir)
+	}
+	if !known {
+		return -1
+	}
+	return was.bytes
+}
+
+func (s *sizes) count(dir string) {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what can't be read is not counted
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[string]counted{}
+	}
+	s.known[dir], s.busy = counted{sum, time.Now()}, false
+}
+
+// caution is what `cco box net allow` means.
+const caution = "From now on every session of this box reaches the host, also those at work, and can send it " +
+	"whatever is in its workspace. `cco box net deny` takes it back."
+
+// Bounds on what is read of logs, and shown.
+const (
+	logBytes = 1 << 20
+	logShown = 200
+)
+
+func (d *Desk) safety(ctx context.Context, r *http.Request) (Safety, error) {
+	name := r.PathValue("name")
+	out := Safety{Layers: []Layer{}, Allowed: []Permit{}, Left: []Left{}, Refused: []Left{}, Denials: []Denial{},
+		Caution: caution}
+	st, err := d.Sessions.Boxes.Status(ctx, name)
+	if err != nil {
+		return out, err
+	}
+	list, err := d.Sessions.List(ctx, name)
+	if err != nil {
+		return out, err
+	}
+	out.Box = d.box(st, list)
+	for _, l := range st.Layers {
+		out.Layers = append(out.Layers, Layer{l.Name, l.Active, l.Detail, l.Mend})
+	}
+	if out.Verify, err = d.lastVerify(name); err != nil {
+		return out, err
+	}
+	cfg, err := d.App.ConfigIn("")
+	if err != nil {
+		return out, err
+	}
+	reach, err := d.App.Reach(ctx, cfg, name)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range reach.Allowed {
+		out.Allowed = append(out.Allowed, Permit(p))
+	}
+	if err := d.traffic(&out, name, list); err != nil {
+		return out, err
+	}
+	return out, d.denials(&out, list)
+}
+
+func (d *Desk) lastVerify(name string) (*Verify, error) {
+	at, results, err := d.App.Verified(name)
+	if err != nil || at.IsZero() {
+		return nil, err
+	}
+	v := &Verify{At: at, Total: len(results), Broken: []string{}}
+	for _, r := range results {
+		switch {
+		case r.Held:
+			v.Held++
+		case r.Promised:
+			v.Broken = append(v.Broken, fmt.Sprintf("%s: %s: %s", r.Probe, r.What, r.Detail))
+		}
+	}
+	return v, nil
+}
+
+// traffic adds up what left and what was refused, by host.
+func (d *Desk) traffic(out *Safety, name string, list []store.Session) error {
+	type key struct{ host, why string }
+	left, refused := map[key]*Left{}, map[key]*Left{}
+	add := func(e broker.Entry) {
+		host := e.Host
+		if e.Port != 0 {
+			host = fmt.Sprintf("%s:%d", host, e.Port)
+		}
+		to, why := left, e.Rule
+		if e.Decision == broker.Refused || e.Decision == broker.Limited {
+			to, why = refused, e.Reason
+		}
+		if e.Kind == broker.KindModel && why == "" {
+			why = "its model"
+		}
+		l := to[key{host, why}]
+		if l == nil {
+			l = &Left{Host: host}
+			to[key{host, why}] = l
+		}
+		if e.Decision == broker.Refused || e.Decision == broker.Limited {
+			l.Reason, l.Allow = why, e.Allow
+		} else {
+			l.Rule = why
+		}
+		l.Count++
+		l.Out, l.In = l.Out+e.In, l.In+e.Out
+		if e.Time.After(l.Last) {
+			l.Last, l.Session = e.Time, e.Session
+		}
+	}
+	files := []string{filepath.Join(d.Sessions.Boxes.Dir(name), door.LogFile)}
+	for _, v := range list[:min(len(list), logShown)] {
+		files = append(files, d.Sessions.NetFile(v.ID))
+	}
+	for _, f := range files {
+		if err := door.ReadLog(f, logBytes, add); err != nil {
+			return err
+		}
+	}
+	out.Left, out.Refused = lastFirst(left), lastFirst(refused)
+	return nil
+}
+
+func lastFirst[K comparable](m map[K]*Left) []Left {
+	out := []Left{}
+	for _, l := range m {
+		out = append(out, *l)
+	}
+	slices.SortFunc(out, func(a, b Left) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Host, b.Host))
+	})
+	return out[:min(len(out), logShown)]
+}
+
+// denials adds what the guard and the canary said of a box's sessions.
+func (d *Desk) denials(out *Safety, list []store.Session) error {
+	mine := map[string]bool{}
+	for _, v := range list {
+		mine[v.ID] = true
+	}
+	err := audit.Open(d.Sessions.Data, d.Now).Read(func(e audit.Entry) error {
+		if mine[e.Session] {
+			out.Denials = append(out.Denials, Denial{At: e.Time, Session: e.Session, Agent: e.Agent, Kind: e.Kind, Rule: e.Rule,
+				Tool: e.Tool, Reason: e.Reason})
+		}
+		return nil
+	})
+	slices.Reverse(out.Denials)
+	out.Denials = out.Denials[:min(len(out.Denials), logShown)]
+	return err
+}
+
+// deeds is what was done on the page.
+func (d *Desk) deeds(context.Context, *http.Request) ([]Deed, error) {
+	out := []Deed{}
+	log := &audit.Log{File: d.LogFile, Now: d.Now}
+	err := log.Read(func(e audit.Entry) error {
+		out = append(out, Deed{At: e.Time, What: e.Rule, On: e.Session, Browser: e.Who, Result: e.Reason})
+		return nil
+	})
+	slices.Reverse(out)
+	return out[:min(len(out), logShown)], err
+}

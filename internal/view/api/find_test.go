@@ -1,0 +1,66 @@
+package api
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/session"
+)
+
+func TestLowerIsWhatItSays(t *testing.T) {
+	var all []byte
+	for i := range 256 {
+		all = append(all, byte(i))
+	}
+	for shift := range 9 {
+		in := append(make([]byte, shift), all...)
+		out := make([]byte, len(in))
+		lower(out, in)
+		for i, c := range in {
+			want := c
+			if 'A' <= c && c <= 'Z' {
+				want += 'a' - 'A'
+			}
+			if out[i] != want {
+				t.Fatalf("%q becomes %q", c, out[i])
+			}
+		}
+	}
+}
+
+// Guards against hits that are lost where what is read is cut, or that are only in names of fields.
+func TestASearchFindsWhatIsShown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "transcript.jsonl")
+	tr := must.Get(session.OpenTranscript(file, time.Now))(t)
+	for i := range 3000 {
+		words := fmt.Sprintf("line %d %s", i, strings.Repeat("x", 700))
+		if i%1000 == 999 {
+			words += ` Über "quoted" <tag> NEEDLE`
+		}
+		tr.Add(session.KindOut, words)
+	}
+	must.Do(t, tr.Close())
+	for q, want := range map[string]int{"needle": 3, `"quoted"`: 3, "<tag>": 3, "über": 3, "kind": 0, "line 2999 ": 1,
+		"nowhere": 0} {
+		data := must.Get(readFile(file))(t)
+		var got []int64
+		must.Do(t, find(t.Context(), strings.NewReader(data), q, func(h Hit) error {
+			got = append(got,
+				h.Number)
+			return nil
+		}))
+		if len(got) != want || want == 3 && (got[0] != 999 || got[2] != 2999) {
+			t.Errorf("%s is found at %v", q, got)
+		}
+	}
+}
+
+func readFile(name string) (string, error) {
+	data, err := os.ReadFile(name)
+	return string(data), err
+}

@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/view/words"
+)
+
+func (d *Desk) phaseList(ctx context.Context, _ *http.Request) ([]Phase, error) {
+	list, err := d.Sessions.Store.Phases(ctx, 1000)
+	if err != nil {
+		return nil, err
+	}
+	out := []Phase{}
+	for _, p := range list {
+		out = append(out, listedPhase(p))
+	}
+	return out, nil
+}
+
+// maxLog is how many lines of a phase's log are shown.
+const maxLog = 500
+
+func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) {
+	p, st, err := d.App.Load(ctx, r.PathValue("id"))
+	if err != nil {
+		return PhaseDetail{}, err
+	}
+	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
+		End: string(st.End), NextLook: st.NextLook, Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
+		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Log: []LogLine{}, Findings: []Finding{},
+		Verdicts: []Verdict{}, Held: []Comment{}}
+	if st.Question != "" {
+		out.Question = words.Parse(st.Question)
+	}
+	log, err := steps.ReadLog(d.Sessions.Data, p.ID, 0)
+	if err != nil {
+		return out, err
+	}
+	end := d.Now()
+	if p.Ended {
+		end = p.Updated
+	}
+	out.Bars = bars(log, end)
+	for _, l := range log[max(0, len(log)-maxLog):] {
+		out.Log = append(out.Log, LogLine(l))
+	}
+	for _, f := range st.Ledger.Findings {
+		out.Findings = append(out.Findings, finding(st, f))
+	}
+	for _, v := range st.Judgements {
+		out.Verdicts = append(out.Verdicts, Verdict{v.Domain, string(v.Verdict), v.Head, v.Failure})
+	}
+	for _, c := range st.Held {
+		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: words.Parse(c.Body), URL: webAddress(c.URL)})
+	}
+	return out, nil
+}
+
+func finding(st cruise.State, f cruise.Finding) Finding {
+	out := Finding{ID: f.ID, Who: f.Author, Path: f.Path, Line: f.Line, Severity: f.Severity, Words: words.Parse(f.Text),
+		State: string(f.State), Reason: f.Reason, Commit: f.Commit, Round: f.Round, Reopened: f.Reopened,
+		URL: webAddress(f.URL), Trust: "may write, or accepted by you"}
+	switch {
+	case f.Domain != "":
+		out.Trust = "reviewer"
+		if out.Who == "" {
+			out.Who = f.Domain
+		}
+	case slices.Contains(st.Spec.Trusted, f.Author):
+		out.Trust = "named by you"
+	case f.Author == "":
+		out.Who, out.Trust = "you", "you"
+	}
+	return out
+}
+
+// bars makes the timeline of a phase from its log: each bar lasts until the next begins.
+func bars(log []steps.Line, end time.Time) []Bar {
+	list := []Bar{}
+	round, stage := 0, Bar{Kind: "work", Name: "starting"}
+	begin := func(at time.Time, kind, name string) {
+		if n := len(list); n > 0 && list[n-1].To.IsZero() {
+			list[n-1].To = at
+		}
+		list = append(list, Bar{Kind: kind, Name: name, Round: round, From: at})
+	}
+	for _, l := range log {
+		switch what, name := l.Mark(); what {
+		case "stage":
+			stage = Bar{Kind: stageKind(cruise.Stage(name)), Name: name}
+			begin(l.At, stage.Kind, name)
+		case "round":
+			round++
+			if n := len(list); n > 0 {
+				list[n-1].Round = round
+			}
+		case "asks":
+			begin(l.At, "ask", name)
+		case "trouble":
+			begin(l.At, "trouble", name)
+		case "waits":
+			begin(l.At, "wait", name)
+		case "paused":
+			begin(l.At, "pause", "paused")
+		case "goes on":
+			begin(l.At, stage.Kind, stage.Name)
+		case "engine":
+			if len(list) > 0 {
+				begin(l.At, "engine", "taken up by a new engine")
+				list[len(list)-1].To = l.At
+				list = append(list, Bar{Kind: stage.Kind, Name: stage.Name, Round: round, From: l.At})
+			}
+		case "ended":
+			begin(l.At, "end", name)
+			list[len(list)-1].To = l.At
+		}
+	}
+	if n := len(list); n > 0 && list[n-1].To.IsZero() {
+		list[n-1].To = end
+	}
+	const most = 500
+	return list[max(0, len(list)-most):]
+}
+
+func stageKind(s cruise.Stage) string {
+	switch s {
+	case cruise.StageWatch:
+		return "wait"
+	case cruise.StageAsk:
+		return "ask"
+	case cruise.StageEnded, cruise.StageEnding:
+		return "end"
+	}
+	return "work"
+}

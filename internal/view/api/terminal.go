@@ -1,0 +1,224 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/vt"
+)
+
+// Keys is what a terminal's page sends.
+type Keys struct {
+	Take bool   `json:"take,omitempty" doc:"this page wants the keyboard; another page that had it loses it"`
+	Data string `json:"data,omitempty" doc:"what was typed, if this page has the keyboard"`
+	Cols int    `json:"cols,omitempty" doc:"the page's size, which the terminal takes on if this page has the keyboard"`
+	Rows int    `json:"rows,omitempty" doc:"likewise"`
+}
+
+// Screen is what a terminal's page gets, beside the bytes of the screen, which come as binary messages.
+type Screen struct {
+	Kind string `json:"kind" doc:"size, writer, reader or ended"`
+	Cols int    `json:"cols,omitempty" doc:"the terminal's size"`
+	Rows int    `json:"rows,omitempty" doc:"likewise"`
+}
+
+// writers are the pages that have the keyboard of a session.
+type writers struct {
+	mu   sync.Mutex
+	have map[string]*pageTerminal
+}
+
+// pageTerminal is one page that shows a terminal.
+type pageTerminal struct {
+	id   string
+	conn *websocket.Conn
+	mu   sync.Mutex
+	link *session.Link
+}
+
+// take gives a page the keyboard, and tells the one that had it.
+func (w *writers) take(p *pageTerminal) (before *pageTerminal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.have == nil {
+		w.have = map[string]*pageTerminal{}
+	}
+	before, w.have[p.id] = w.have[p.id], p
+	return before
+}
+
+func (w *writers) has(p *pageTerminal) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.have[p.id] == p
+}
+
+func (w *writers) leave(p *pageTerminal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.have[p.id] == p {
+		delete(w.have, p.id)
+	}
+}
+
+// maxKeys bounds one message of a page: a paste.
+const maxKeys = 256 << 10
+
+// terminal shows an agent's terminal, and lets one page at a time type into it.
+func (d *Desk) terminal(w http.ResponseWriter, r *http.Request) {
+	rec, err := d.Sessions.Get(r.Context(), r.PathValue("id"))
+	if err == nil && !d.Sessions.OnTerminal(rec.ID) {
+		err = &session.StateError{ID: rec.ID, State: rec.State, Why: "its agent has no terminal"}
+	}
+	if err != nil {
+		d.fail(w, err)
+		return
+	}
+	// Who may come in was decided before: origins of tunnels are others than the Host that we see.
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true,
+		CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(maxKeys)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	p := &pageTerminal{id: rec.ID, conn: conn}
+	defer d.writers.leave(p)
+	defer p.hangUp()
+	go func() {
+		defer cancel()
+		d.typed(ctx, p, r)
+	}()
+	d.show(ctx, p)
+	_ = conn.Close(websocket.StatusNormalClosure, "")
+}
+
+func (p *pageTerminal) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.link != nil {
+		_ = p.link.Close()
+	}
+}
+
+func (p *pageTerminal) tell(ctx context.Context, s Screen) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, slow)
+	defer cancel()
+	return p.conn.Write(ctx, websocket.MessageText, data)
+}
+
+// show passes on what is on the terminal. A filter leaves only what draws: nothing sets a title or the clipboard, asks
+// the browser something or hides where a link leads.
+func (d *Desk) show(ctx context.Context, p *pageTerminal) {
+	filter := vt.NewFilter(80, 24)
+	filter.Deaf, filter.Draws = true, true
+	t := &tail{file: d.Sessions.TranscriptFile(p.id)}
+	defer t.close()
+	var out []byte
+	flush := func() error {
+		if len(out) == 0 {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, slow)
+		defer cancel()
+		err := p.conn.Write(ctx, websocket.MessageBinary, out)
+		out = out[:0]
+		return err
+	}
+	const chunk = 64 << 10
+	_ = t.each(ctx, func(l session.Line) error {
+		switch l.Kind {
+		case session.KindTTY:
+			if out = append(out, filter.Pass(l.Data)...); len(out) > chunk {
+				return flush()
+			}
+		case session.KindSize:
+			if err := flush(); err != nil {
+				return err
+			}
+			filter.Resize(int(l.Cols), int(l.Rows))
+			return p.tell(ctx, Screen{Kind: "size", Cols: int(l.Cols), Rows: int(l.Rows)})
+		case session.KindEnd:
+			if err := flush(); err != nil {
+				return err
+			}
+			return p.tell(ctx, Screen{Kind: "ended"})
+		}
+		return nil
+	}, flush)
+}
+
+// typed takes what a page sends.
+func (d *Desk) typed(ctx context.Context, p *pageTerminal, r *http.Request) {
+	for {
+		kind, data, err := p.conn.Read(ctx)
+		var in Keys
+		if err != nil || kind != websocket.MessageText || json.Unmarshal(data, &in) != nil {
+			return
+		}
+		if in.Take {
+			if before := d.writers.take(p); before != nil && before != p {
+				_ = before.tell(ctx, Screen{Kind: "reader"})
+			}
+			d.note(r, "take the keyboard", p.id, nil)
+			if p.tell(ctx, Screen{Kind: "writer"}) != nil {
+				return
+			}
+		}
+		if !d.writers.has(p) {
+			continue // it may look
+		}
+		link, err := p.dial(ctx, d.Sessions)
+		if err != nil {
+			continue // its keeper is gone
+		}
+		if in.Cols > 0 && in.Rows > 0 && in.Cols <= 1000 && in.Rows <= 1000 {
+			_ = link.Resize(in.Cols, in.Rows)
+		}
+		switch in.Data {
+		case "":
+		case "\x03":
+			_ = link.Interrupt([]byte(in.Data))
+		default:
+			_ = link.Input([]byte(in.Data))
+		}
+	}
+}
+
+// dial connects to the keeper with the first key. What the keeper sends of the transcript is read elsewhere.
+func (p *pageTerminal) dial(ctx context.Context, s *session.Service) (*session.Link, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.link != nil {
+		return p.link, nil
+	}
+	dialled, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	link, err := s.Dial(dialled, p.id)
+	if err != nil {
+		return nil, err
+	}
+	p.link = link
+	go func() {
+		_ = link.Follow(func(session.Event) error { return nil })
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_ = link.Close()
+		if p.link == link {
+			p.link = nil // the next key finds the next keeper
+		}
+	}()
+	return link, nil
+}

@@ -1,0 +1,98 @@
+package pages
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
+)
+
+// Guards against a library that is not the one whose licence and version stand beside it.
+func TestLibrariesAreAsTheirAuthorsShipThem(t *testing.T) {
+	sums := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile("static/vendor/SHA256SUMS"))(t))),
+		"\n") {
+		sum, name, _ := strings.Cut(line, "  ")
+		sums[name] = sum
+	}
+	must.Do(t, fs.WalkDir(files, "static/vendor", func(p string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(p, "static/vendor/")
+		if err != nil || d.IsDir() || name == "SHA256SUMS" || name == "README.md" || strings.HasPrefix(name, "LICENSE.") {
+			return err
+		}
+		sum := sha256.Sum256(must.Get(files.ReadFile(p))(t))
+		if sums[name] != hex.EncodeToString(sum[:]) {
+			t.Errorf("%s is not what SHA256SUMS says", name)
+		}
+		delete(sums, name)
+		return nil
+	}))
+	if len(sums) > 0 {
+		t.Errorf("there are sums without files: %v", sums)
+	}
+}
+
+// Guards against a script of ours that takes somebody's words for markup or for a program.
+func TestScriptsMakeNoMarkup(t *testing.T) {
+	bad := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|` +
+		`dangerouslySetInnerHTML|\beval\(|new Function|` +
+		`DOMParser|srcdoc|createContextualFragment|javascript:`)
+	entries := must.Get(files.ReadDir("static"))(t)
+	n := 0
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".js") {
+			continue
+		}
+		n++
+		text := string(must.Get(files.ReadFile("static/" + e.Name()))(t))
+		if found := bad.FindString(text); found != "" {
+			t.Errorf("%s has %s", e.Name(), found)
+		}
+		// Addresses come from the server, which lets through those of the web alone.
+		for _, m := range regexp.MustCompile(`href=\$\{([^}]*)\}`).FindAllStringSubmatch(text, -1) {
+			if !strings.HasPrefix(m[1], "'/") && m[1] != "link" && m[1] != "f.url" && m[1] != "p.url" {
+				t.Errorf("%s links to %s", e.Name(), m[1])
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d scripts were looked at", n)
+	}
+}
+
+func TestWhatEverybodySees(t *testing.T) {
+	for path, want := range map[string]bool{"/": true, "/session/x": true, "/assets/enter.js": true,
+		"/assets/app.js":            false,
+		"/assets/vendor/preact.mjs": false, "/api/v1/me": false, "/api/": false, "/assets/": false} {
+		if Public(path) != want {
+			t.Errorf("%s is public: %v", path, !want)
+		}
+	}
+	h := Handler(func(*http.Request) string { return "n0nce" })
+	get := func(path, encoding string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Accept-Encoding", encoding)
+		h.ServeHTTP(w, r)
+		return w
+	}
+	if page := get("/", "").Body.String(); !strings.Contains(page, `nonce="n0nce"`) {
+		t.Errorf("the page is %s", page)
+	}
+	if w := get("/assets/app.js", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() == 0 {
+		t.Error("a file is not packed")
+	}
+	if w := get("/assets/icon.svg?n=7", ""); !strings.Contains(w.Body.String(), ">7<") {
+		t.Error("the icon has no count")
+	}
+	if w := get("/assets/vendor/SHA256SUMS", ""); w.Code != http.StatusNotFound {
+		t.Errorf("other files give %d", w.Code)
+	}
+}

@@ -1,0 +1,54 @@
+// The terminal of a session. It can be looked at; a button takes the keyboard, and one page has it at a time.
+import {html, useEffect, useRef, useState, lost} from '/assets/lib.js';
+
+// xterm.js inserts styles, which the page's policy allows with the nonce of this answer alone.
+async function load() {
+  const nonce = document.querySelector('link[rel=stylesheet]').nonce, make = document.createElement.bind(document);
+  document.createElement = (name, how) => { const e = make(name, how); if (String(name).toLowerCase() === 'style') e.nonce = nonce; return e; };
+  if (!document.querySelector('link[href="/assets/vendor/xterm.css"]')) document.head.append(Object.assign(make('link'), {rel: 'stylesheet', href: '/assets/vendor/xterm.css'}));
+  return (await import('/assets/vendor/xterm.mjs')).Terminal;
+}
+
+export function Terminal({id}) {
+  const el = useRef(null), ws = useRef(null), term = useRef(null), has = useRef(false);
+  const [who, setWho] = useState('reader'), [ended, setEnded] = useState(false);
+  useEffect(() => {
+    let gone = false, timer;
+    const say = m => { if (ws.current && ws.current.readyState === 1) ws.current.send(JSON.stringify(m)); };
+    const open = () => {
+      const s = ws.current = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/sessions/${id}/terminal`);
+      s.binaryType = 'arraybuffer';
+      s.onopen = () => { lost.value = false; term.current.reset(); has.current = false; setWho('reader'); setEnded(false); };
+      s.onmessage = m => {
+        if (m.data instanceof ArrayBuffer) { term.current.write(new Uint8Array(m.data)); return; }
+        const v = JSON.parse(m.data);
+        if (v.kind === 'size' && v.cols > 0) { term.current.write('', () => term.current.resize(v.cols, v.rows)); setEnded(false); }
+        if (v.kind === 'writer' || v.kind === 'reader') { has.current = v.kind === 'writer'; setWho(v.kind); term.current.options.disableStdin = !has.current; if (has.current) { fit(); term.current.focus(); } }
+        if (v.kind === 'ended') setEnded(true);
+      };
+      s.onclose = () => { if (gone) return; lost.value = true; timer = setTimeout(open, 700); };
+    };
+    const fit = () => {
+      if (!has.current || !term.current.element) return;
+      const screen = term.current.element.querySelector('.xterm-screen'), t = term.current;
+      const w = screen.clientWidth / t.cols, h = screen.clientHeight / t.rows;
+      if (!(w > 0 && h > 0)) return;
+      const cols = Math.max(20, Math.floor((el.current.clientWidth - 20) / w)), rows = Math.max(5, Math.floor((innerHeight - el.current.getBoundingClientRect().top - 30) / h));
+      if (cols !== t.cols || rows !== t.rows) say({cols, rows});
+    };
+    load().then(T => {
+      if (gone) return;
+      const t = term.current = new T({disableStdin: true, scrollback: 5000, screenReaderMode: true, fontSize: 14, linkHandler: {activate() {}}, theme: {background: '#111318', foreground: '#e6e6e6'}});
+      t.open(el.current);
+      t.onData(d => { if (has.current) say({data: d}); });
+      open();
+      addEventListener('resize', fit);
+    });
+    return () => { gone = true; clearTimeout(timer); removeEventListener('resize', fit); if (ws.current) ws.current.close(); if (term.current) term.current.dispose(); };
+  }, [id]);
+  const take = () => ws.current.send(JSON.stringify({take: true}));
+  return html`<h1>Terminal</h1><p class="row"><a href=${'/session/' + id}>Session ${id}</a>
+      ${who === 'writer' ? html`<b class="good">You have the keyboard.</b>` : html`<button type="button" class="main" onClick=${take} disabled=${ended}>Take the keyboard</button>`}
+      ${ended && html`<span class="quiet">The agent has ended.</span>`}</p>
+    <div class="terminal" ref=${el}></div>`;
+}

@@ -1,0 +1,323 @@
+package view_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/view/api"
+	"github.com/cco-dev/cco/internal/view/viewtest"
+)
+
+// The page is asked as a program asks it: the real programs, real boxes, real git.
+func TestTheAPIAgainstTheRealProgram(t *testing.T) {
+	r := viewtest.New(t)
+	r.Serve()
+	t.Run("states and actions", func(t *testing.T) { statesAndActions(t, r) })
+	t.Run("streams go on", func(t *testing.T) { streamsGoOn(t, r) })
+	t.Run("hostile words", func(t *testing.T) { hostileWords(t, r) })
+	t.Run("no way in from a box", func(t *testing.T) { noWayIn(t, r) })
+	t.Run("stop everything", func(t *testing.T) { stopEverything(t, r) })
+	t.Run("second", func(t *testing.T) {
+		if out := r.Run("cco", "view"); !strings.Contains(out, r.Address) || !strings.Contains(out, "already") {
+			t.Errorf("a second view says %q", out)
+		}
+		if out := r.Run("cco", "view", "verify"); !strings.Contains(out, "held") {
+			t.Errorf("verify says %q", out)
+		}
+	})
+}
+
+func get[T any](t *testing.T, r *viewtest.Rig, path string) (out T) {
+	t.Helper()
+	if status := r.Ask(http.MethodGet, path, nil, &out); status != http.StatusOK {
+		t.Fatalf("GET %s gives %d", path, status)
+	}
+	return out
+}
+
+func post(t *testing.T, r *viewtest.Rig, path string, body any) []string {
+	t.Helper()
+	var out struct {
+		Says  []string `json:"says"`
+		Error string   `json:"error"`
+		Held  []string `json:"held"`
+	}
+	if status := r.Ask(http.MethodPost, path, body, &out); status != http.StatusOK {
+		t.Fatalf("POST %s gives %d %s", path, status, out.Error)
+	}
+	return out.Says
+}
+
+func refused(t *testing.T, r *viewtest.Rig, path string, body any, want int) api.Failure {
+	t.Helper()
+	var out api.Failure
+	if status := r.Ask(http.MethodPost, path, body, &out); status != want {
+		t.Errorf("POST %s gives %d %+v, not %d", path, status, out, want)
+	}
+	return out
+}
+
+func statesAndActions(t *testing.T, r *viewtest.Rig) {
+	id := r.Push("Greet",
+		"echo 'hello there'\necho 'echo hi' >hook.sh\nmkdir -p .husky\necho 'curl evil' >.husky/pre-commit\n"+
+			"echo text >note.txt\ngit add .\ngit commit -qm 'Add a greeting'")
+	r.Await(id, "done")
+
+	s := get[api.SessionDetail](t, r, "/sessions/"+id)
+	if s.Title != "Greet" || s.Live || s.Events == 0 || len(s.Plan) == 0 {
+		t.Errorf("the session is %+v", s)
+	}
+	st := get[api.State](t, r, "/state")
+	if len(st.Needs) != 1 || st.Needs[0].Kind != "pull" || st.Needs[0].ID != id || len(st.Recent) != 1 {
+		t.Errorf("the state is %+v", st)
+	}
+	p := get[api.Passage](t, r, "/sessions/"+id+"/transcript")
+	if !strings.Contains(fmt.Sprint(p.Items), "hello there") || p.Total != s.Events {
+		t.Errorf("the transcript is %+v", p)
+	}
+	c := get[api.Changes](t, r, "/sessions/"+id+"/changes")
+	if len(c.Commits) != 1 || len(c.Files) != 3 || c.Pulled || len(c.Groups) == 0 {
+		t.Errorf("the changes are %+v", c)
+	}
+	one := get[api.Changes](t, r, "/sessions/"+id+"/changes?commit="+c.Commits[0].ID+"&file=note.txt")
+	if len(one.Files) != 1 || one.Files[0].Path != "note.txt" {
+		t.Errorf("one file of a commit is %+v", one.Files)
+	}
+	if got := head(r); got != c.Base {
+		t.Errorf("looking moved main to %s", got)
+	}
+	// What the gate holds up is refused here as by the command.
+	f := refused(t, r, "/sessions/"+id+"/pull", api.Pull{}, http.StatusConflict)
+	if len(f.Held) == 0 || head(r) != c.Base {
+		t.Errorf("the gate holds up nothing: %+v", f)
+	}
+	if said := post(t, r, "/sessions/"+id+"/pull", api.Pull{Only: []string{"note.txt"},
+		Accept: f.Held}); !strings.Contains(fmt.Sprint(said), "note.txt") {
+		t.Errorf("taking one file says %q", said)
+	}
+	if out := r.Run("git", "ls-tree", "--name-only", "main"); strings.Contains(out, "hook.sh") || !strings.Contains(out,
+		"note.txt") {
+		t.Errorf("main has %q", out)
+	}
+	again := r.Push("Work again",
+		"echo more >more.txt\ngit add .\ngit commit -qm More\nmkdir -p .husky\n"+
+			"echo x >.husky/pre-push\ngit add .\ngit commit -qm Hook")
+	r.Await(again, "done")
+	f = refused(t, r, "/sessions/"+again+"/pull", api.Pull{}, http.StatusConflict)
+	// Guards against work that is taken in place of what a person has looked at.
+	refused(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: f.Held, Seen: c.Seen}, http.StatusConflict)
+	seen := get[api.Changes](t, r, "/sessions/"+again+"/changes").Seen
+	said := post(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: f.Held, Seen: seen})
+	if !strings.Contains(fmt.Sprint(said), "2 commits on main") {
+		t.Errorf("taking all says %q", said)
+	}
+	refused(t, r, "/sessions/"+again+"/answer", api.Words{Text: "x"}, http.StatusConflict)
+	refused(t, r, "/sessions/00000000/kill", api.Nothing{}, http.StatusNotFound)
+	refused(t, r, "/sessions/nonsense/kill", api.Nothing{}, http.StatusBadRequest)
+	refused(t, r, "/sessions/"+again+"/pull", map[string]any{"on_done": "rm"}, http.StatusBadRequest)
+	if get[api.Changes](t, r, "/sessions/"+again+"/changes").Pulled != true {
+		t.Error("what was pulled is not called so")
+	}
+
+	slow := r.Push("Wait", "echo begun >begun.txt\ngit add .\ngit commit -qm Begun\necho waiting\nsleep 600")
+	must.Do(t, r.Stream("/sessions/"+slow+"/events", "", func(e viewtest.Event) bool {
+		return !strings.Contains(e.Data,
+			"waiting")
+	}))
+	st = get[api.State](t, r, "/state")
+	if len(st.Live) != 1 || st.Live[0].Last != "waiting" {
+		t.Errorf("at work are %+v", st.Live)
+	}
+	post(t, r, "/sessions/"+slow+"/kill", api.Nothing{})
+	if s := get[api.SessionDetail](t, r, "/sessions/"+slow); s.State != "killed" {
+		t.Errorf("it is %s", s.State)
+	}
+	post(t, r, "/sessions/"+slow+"/continue", api.GoOn{Text: "# Again\n\n## Task 1: Again\n\n```sh\necho went on\n```\n"})
+	r.Await(slow, "done")
+	if p := get[api.Passage](t, r, "/sessions/"+slow+"/transcript"); !strings.Contains(fmt.Sprint(p.Items), "went on") {
+		t.Errorf("it went on with %+v", p.Items)
+	}
+	var hits []api.Hit
+	must.Do(t, r.Stream("/sessions/"+slow+"/search?q=WENT", "", func(e viewtest.Event) bool {
+		var h api.Hit
+		must.Do(t, json.Unmarshal([]byte(e.Data), &h))
+		if e.Name == "hit" {
+			hits = append(hits, h)
+		}
+		return e.Name == "hit"
+	}))
+	if len(hits) == 0 || !strings.Contains(hits[0].Text, "went on") {
+		t.Errorf("a search finds %+v", hits)
+	}
+
+	boxes := get[[]api.Box](t, r, "/boxes")
+	if len(boxes) != 1 || boxes[0].State != "running" || boxes[0].Total != 3 {
+		t.Errorf("boxes are %+v", boxes)
+	}
+	post(t, r, "/boxes/"+boxes[0].Name+"/allow", api.Allow{Host: "example.com"})
+	refused(t, r, "/boxes/"+boxes[0].Name+"/allow", api.Allow{Host: "npm"}, http.StatusBadRequest)
+	safe := get[api.Safety](t, r, "/boxes/"+boxes[0].Name)
+	if len(safe.Layers) == 0 || !strings.Contains(fmt.Sprint(safe.Allowed), "example.com") {
+		t.Errorf("its safety is %+v", safe)
+	}
+	post(t, r, "/limits", api.Limit{Name: "limits.day_cost", Value: "42"})
+	if m := get[api.Money](t, r, "/money"); m.Limits.DayCost != 42 {
+		t.Errorf("the day's limit is %+v", m.Limits)
+	}
+	for _, name := range []string{"notify.on_done", "box.setup", "network.allow", "keys.anthropic", "box.mounts", ""} {
+		refused(t, r, "/limits", api.Limit{Name: name, Value: "x"}, http.StatusBadRequest)
+	}
+	_ = get[[]api.Phase](t, r, "/phases")
+	_ = get[[]api.Session](t, r, "/sessions")
+	_ = get[api.Me](t, r, "/me")
+	log := get[[]api.Deed](t, r, "/log")
+	var done []string
+	for _, d := range log {
+		done = append(done, d.What)
+		if d.Browser == "" || d.At.IsZero() {
+			t.Errorf("%+v does not say who and when", d)
+		}
+	}
+	for _, want := range []string{"pull", "kill", "continue", "allow", "answer"} {
+		if !strings.Contains(strings.Join(done, " "), want) {
+			t.Errorf("the log of what was done lacks %s: %v", want, done)
+		}
+	}
+}
+
+func head(r *viewtest.Rig) string { return strings.TrimSpace(r.Run("git", "rev-parse", "main")) }
+
+// Guards against lines that a page loses or shows twice when its server, or its session's keeper, is killed.
+func streamsGoOn(t *testing.T, r *viewtest.Rig) {
+	id := r.Push("Count", "for i in $(seq 1 300); do echo \"line $i\"; sleep 0.01; done")
+	var seen []string
+	last := ""
+	take := func(enough int) func(viewtest.Event) bool {
+		return func(e viewtest.Event) bool {
+			var it api.Item
+			must.Do(t, json.Unmarshal([]byte(e.Data), &it))
+			if strconv.FormatInt(it.ID, 10) != e.ID {
+				t.Errorf("an item is %d and its event %s", it.ID, e.ID)
+			}
+			last = e.ID
+			if strings.HasPrefix(it.Text, "line ") {
+				seen = append(seen, it.Text)
+			}
+			return len(seen) < enough
+		}
+	}
+	must.Do(t, r.Stream("/sessions/"+id+"/events", "", take(50)))
+	r.Kill()
+	r.Serve()
+	must.Do(t, r.Stream("/sessions/"+id+"/events", last, take(150)))
+	must.Do(t, r.Stream("/sessions/"+id+"/events?from="+last, "", take(300)))
+	for i, s := range seen {
+		if s != fmt.Sprintf("line %d", i+1) {
+			t.Fatalf("line %d is %q", i+1, s)
+		}
+	}
+	r.Await(id, "done")
+	if err := r.Stream("/sessions/"+id+"/events", "nonsense", func(viewtest.Event) bool { return false }); err == nil {
+		t.Error("a Last-Event-ID that is none of ours is taken")
+	}
+}
+
+// Guards against words of an agent's that a page would obey.
+func hostileWords(t *testing.T, r *viewtest.Rig) {
+	id := r.Push("Lie", `printf 'a\033]0;title\007\033[31mred\342\200\256evil\342\200\213\n'
+echo '<img src=x onerror=alert(1)> [bank](javascript:alert(1))'
+printf 'x\342\200\256y' >"$(printf 'f\342\200\256gpj.txt')"
+printf 'echo \342\200\256\n' >a.sh
+git add . ; git commit -qm "$(printf 'Mend\342\200\256 it')" || true`)
+	r.Await(id, "done", "failed")
+	for _, path := range []string{"/sessions/" + id, "/sessions/" + id + "/transcript", "/sessions/" + id + "/changes",
+		"/state"} {
+		var v any
+		r.Ask(http.MethodGet, path, nil, &v)
+		var walk func(any)
+		walk = func(v any) {
+			switch v := v.(type) {
+			case string:
+				if i := strings.IndexFunc(v, func(r rune) bool {
+					return r != '\n' && r != '\t' && (safetext.Steers(r) || unicode.Is(unicode.Cf, r))
+				}); i >= 0 {
+					t.Errorf("%s has %q", path, v)
+				}
+			case []any:
+				for _, x := range v {
+					walk(x)
+				}
+			case map[string]any:
+				for _, x := range v {
+					walk(x)
+				}
+			}
+		}
+		walk(v)
+	}
+}
+
+// Guards against a session that reaches the page by its own door, in any mode, even where its user has opened the
+// machine's own address to it.
+func noWayIn(t *testing.T, r *viewtest.Rig) {
+	port := r.Address[strings.LastIndexByte(r.Address, ':')+1:]
+	for _, mode := range []string{"none", "allowlist", "open"} {
+		name := "mode-" + mode
+		r.Run("cco", "box", "create", name, "--network", mode)
+		if mode != "none" {
+			r.Run("cco", "box", "net", "allow", "127.0.0.1:"+port, "--box", name)
+		}
+		id := r.Push("Reach "+mode,
+			`own=$(hostname -I 2>/dev/null | cut -d' ' -f1)
+for host in 127.0.0.1 localhost 0.0.0.0 '[::1]' '[::ffff:127.0.0.1]' ${own:-127.0.0.2}; do
+  for proxy in "$http_proxy" "$HTTP_PROXY" "$https_proxy" ""; do
+    curl -sS -m 5 ${proxy:+-x "$proxy"} "http://$host:`+port+`/" 2>&1 | head -c 300
+    curl -sS -m 5 -p ${proxy:+-x "$proxy"} "http://$host:`+port+`/" 2>&1 | head -c 300
+  done
+done
+echo tried`, "--box", name)
+		r.Await(id, "done", "failed")
+		out := r.Run("cco", "box", "logs", id)
+		if !strings.Contains(out, "tried") {
+			t.Errorf("%s: it did not try:\n%s", mode, out)
+		}
+		for _, got := range []string{"doctype", "no name of ours", "come in with a code"} {
+			if strings.Contains(out, got) {
+				t.Errorf("%s: the page answers a box:\n%s", mode, out)
+			}
+		}
+	}
+}
+
+func stopEverything(t *testing.T, r *viewtest.Rig) {
+	id := r.Push("Run on", "echo work >work.txt\ngit add .\ngit commit -qm Work\necho waiting\nsleep 600")
+	must.Do(t, r.Stream("/sessions/"+id+"/events", "", func(e viewtest.Event) bool {
+		return !strings.Contains(e.Data,
+			"waiting")
+	}))
+	said := fmt.Sprint(post(t, r, "/stop", api.Nothing{}))
+	if !strings.Contains(said, "is stopped") {
+		t.Errorf("it says %s", said)
+	}
+	r.Await(id, "killed")
+	for _, b := range get[[]api.Box](t, r, "/boxes") {
+		if b.State == "running" || b.Live > 0 {
+			t.Errorf("box %s is %s", b.Name, b.State)
+		}
+	}
+	post(t, r, "/boxes/cco-sandbox/start", api.Nothing{})
+	if c := get[api.Changes](t, r, "/sessions/"+id+"/changes"); len(c.Commits) != 1 {
+		t.Errorf("its work is gone: %+v", c)
+	}
+	if _, err := os.Stat(r.Data()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,152 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/app/phases"
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/term"
+)
+
+// newApp is cco with a home of its own.
+func newApp(t *testing.T) *phases.Phases {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_DATA_HOME", filepath.Join(home, "data"))
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	io, _, _ := term.Test("")
+	return &phases.Phases{App: must.Get(app.New(io))(t)}
+}
+
+// start serves the page until the test ends, and says where.
+func start(t *testing.T, p *phases.Phases, listen string) (Found, context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	found, done := make(chan Found, 1), make(chan error, 1)
+	go func() {
+		_, err := Serve(ctx, p, Options{Listen: listen, Class: func(error) int { return 1 }}, func(f Found) error {
+			found <- f
+			return nil
+		})
+		done <- err
+	}()
+	stop := func() {
+		cancel()
+		must.Do(t, <-done)
+		done <- nil
+	}
+	t.Cleanup(stop)
+	select {
+	case f := <-found:
+		return f, stop
+	case err := <-done:
+		done <- nil
+		t.Fatal(err)
+	}
+	return Found{}, stop
+}
+
+// Every attack is tried against the real listener, as `cco view verify` does on a live one.
+func TestNobodyComesInUninvited(t *testing.T) {
+	p := newApp(t)
+	_, _ = start(t, p, "127.0.0.1:0")
+	for _, r := range must.Get(Attack(t.Context(), p.Dirs.Data))(t) {
+		if !r.Held {
+			t.Errorf("%s: %s: %s", r.Attack, r.What, r.Detail)
+		}
+	}
+}
+
+// Guards against attacks that find everything held because they no longer reach anything.
+func TestTheAttacksNoticeAnOpenDoor(t *testing.T) {
+	p := newApp(t)
+	if _, err := Attack(t.Context(), p.Dirs.Data); !errors.As(err, new(*NotRunningError)) {
+		t.Errorf("without a server: %v", err)
+	}
+	open := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+	}))
+	defer open.Close()
+	a := &attacker{ctx: t.Context(), base: must.Get(url.Parse(open.URL))(t), token: "token", cookie: "cookie=value"}
+	for _, at := range attacks() {
+		for _, r := range at.requests(a) {
+			if a.try(at, r) == "" {
+				t.Errorf("%s finds that an open door holds", at.name)
+			}
+		}
+	}
+	if a.headers()[0].Held {
+		t.Error("missing headers are not missed")
+	}
+}
+
+func TestAPageIsServedOnce(t *testing.T) {
+	p := newApp(t)
+	first, stop := start(t, p, "127.0.0.1:0")
+	other := must.Get(Serve(t.Context(), p, Options{}, func(Found) error { return errors.New("two") }))(t)
+	if other != first {
+		t.Errorf("the second says %+v, the first is %+v", other, first)
+	}
+	stop()
+	if _, _, err := Running(p.Dirs.Data); !errors.As(err, new(*NotRunningError)) {
+		t.Errorf("after its end: %v", err)
+	}
+	// Addresses that were kept lead to the next one, and so do cookies.
+	key := must.Get(os.ReadFile(filepath.Join(p.Dirs.Data, "view", "key")))(t)
+	again, _ := start(t, p, "")
+	if again.Address != first.Address {
+		t.Errorf("it moved from %s to %s", first.Address, again.Address)
+	}
+	if string(must.Get(os.ReadFile(filepath.Join(p.Dirs.Data, "view", "key")))(t)) != string(key) {
+		t.Error("its key has changed")
+	}
+}
+
+func TestOnlyThisMachineIsListenedTo(t *testing.T) {
+	p := newApp(t)
+	for _, bad := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:80", "localhost:0", "x", "127.0.0.1",
+		"[fe80::1%lo]:0"} {
+		_, err := Serve(t.Context(), p, Options{Listen: bad}, func(Found) error { return errors.New("it serves") })
+		if !errors.As(err, new(*app.UsageError)) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// Guards against a token where others can read it: files that others open, arguments, the address.
+func TestSecretsStayWithTheUser(t *testing.T) {
+	p := newApp(t)
+	f, _ := start(t, p, "127.0.0.1:0")
+	_, token, err := Running(p.Dirs.Data)
+	must.Do(t, err)
+	_, file, err := Jump(t.Context(), p.Dirs.Data)
+	must.Do(t, err)
+	must.Do(t, filepath.WalkDir(filepath.Join(p.Dirs.Data, "view"), func(path string, d fs.DirEntry, err error) error {
+		info := must.Get(d.Info())(t)
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	}))
+	data, _ := json.Marshal(f)
+	if strings.Contains(string(data), token) {
+		t.Error("the address has the token in it")
+	}
+	page := string(must.Get(os.ReadFile(file))(t))
+	if strings.Contains(page, token) || !strings.Contains(page, "#code=") {
+		t.Errorf("the file that leads in is\n%s", page)
+	}
+}

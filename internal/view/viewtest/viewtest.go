@@ -1,0 +1,281 @@
+// Package viewtest runs the real programs with a home of their own: a repository, a box, sessions, and the page.
+package viewtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
+)
+
+// Rig is a user's machine.
+type Rig struct {
+	t       testing.TB
+	Dir     string
+	Bin     string
+	Env     []string
+	Address string // of the page
+	listen  string
+	server  *proc.Process
+}
+
+// New makes one, with a box.
+func New(t testing.TB) *Rig {
+	t.Helper()
+	r := &Rig{t: t, Dir: t.TempDir(), Bin: t.TempDir(), listen: "127.0.0.1:0"}
+	for _, d := range []string{r.Dir, r.Bin} { // boxes show them to a user of their own
+		must.Do(t, os.Chmod(d, 0o755))
+	}
+	must.Do(t, programs.Build(t.Context(), r.Bin, "cco", "cco-box", "cco-guard", "cco-cruise"))
+	r.Env = []string{"HOME=" + r.Path("home"), "PATH=" + r.Bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "NO_COLOR=1",
+		"TERM=xterm", "XDG_DATA_HOME=" + r.Path("data"), "XDG_CONFIG_HOME=" + r.Path("config")}
+	r.Write("home/.gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+	r.Write("repo/README.md", "# Sample\n")
+	r.Run("git", "init", "-q")
+	r.Run("git", "add", ".")
+	r.Run("git", "commit", "-qm", "start")
+	r.Run("cco", "box", "create")
+	t.Cleanup(func() {
+		r.Kill()
+		r.endEngine()
+		sessions, _ := filepath.Glob(r.Path("data/cco/sessions/*"))
+		for _, s := range sessions {
+			_, _ = r.Try("cco", "box", "kill", filepath.Base(s)) // most have ended
+		}
+	})
+	return r
+}
+
+// Path is below the machine's directory.
+func (r *Rig) Path(name string) string { return filepath.Join(r.Dir, name) }
+
+// Data is cco's data directory.
+func (r *Rig) Data() string { return r.Path("data/cco") }
+
+// Write writes a file.
+func (r *Rig) Write(name, text string) {
+	r.t.Helper()
+	must.Do(r.t, os.MkdirAll(filepath.Dir(r.Path(name)), 0o755))
+	must.Do(r.t, os.WriteFile(r.Path(name), []byte(text), 0o644)) // boxes' users read it
+}
+
+// Try runs a program in the repository.
+func (r *Rig) Try(argv ...string) (string, error) {
+	var words bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.t.Context()), 3*time.Minute)
+	defer cancel()
+	out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Path: r.find(argv[0]), Dir: r.Path("repo"), Env: r.Env,
+		Stderr: &words})
+	return string(out) + words.String(), err
+}
+
+// find looks for a program of ours before the system's.
+func (r *Rig) find(name string) string {
+	if own := filepath.Join(r.Bin, name); fileExists(own) {
+		return own
+	}
+	path, err := proc.LookPath(name)
+	if err != nil {
+		r.t.Fatalf("%v: scripts/tools installs what tests need", err)
+	}
+	return path
+}
+
+func fileExists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// Run runs a program that must succeed.
+func (r *Rig) Run(argv ...string) string {
+	r.t.Helper()
+	out, err := r.Try(argv...)
+	if err != nil {
+		r.t.Fatalf("%q: %v\n%s", argv, err, out)
+	}
+	return out
+}
+
+var sessionID = regexp.MustCompile(`Session ([0-9a-f]{8}) started`)
+
+// Push hands a plan of shell commands to the script agent, and gives the session's id.
+func (r *Rig) Push(title, commands string, more ...string) string {
+	r.t.Helper()
+	r.Write("plan.md", "# "+title+"\n\n## Task 1: "+title+"\n\n```sh\n"+commands+"\n```\n")
+	out := r.Run(append([]string{"cco", "box", "push", r.Path("plan.md"), "--agent", "script", "--detach"}, more...)...)
+	m := sessionID.FindStringSubmatch(out)
+	if m == nil {
+		r.t.Fatalf("no session in %q", out)
+	}
+	return m[1]
+}
+
+// Serve starts the page, at the same address every time.
+func (r *Rig) Serve() {
+	r.t.Helper()
+	in, out, err := os.Pipe()
+	must.Do(r.t, err)
+	errs := must.Get(os.OpenFile(r.Path("view.err"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r.t)
+	r.server = must.Get(proc.Start(context.WithoutCancel(r.t.Context()), proc.Cmd{
+		Argv: []string{"cco-cruise", "view", "--json", "--listen", r.listen}, Path: filepath.Join(r.Bin, "cco-cruise"),
+		Dir: r.Path("repo"), Env: r.Env, Stdout: out, Stderr: errs}))(r.t)
+	_ = out.Close()
+	_ = errs.Close()
+	line, err := bufio.NewReader(in).ReadString('\n')
+	_ = in.Close()
+	var found struct {
+		Address string `json:"address"`
+	}
+	if err != nil || json.Unmarshal([]byte(line), &found) != nil {
+		said, _ := os.ReadFile(r.Path("view.err"))
+		r.t.Fatalf("cco view says %q: %v\n%s", line, err, said)
+	}
+	r.Address, r.listen = found.Address, strings.TrimPrefix(found.Address, "http://")
+}
+
+// endEngine ends an engine of phases that the page has started.
+func (r *Rig) endEngine() {
+	data, err := os.ReadFile(filepath.Join(r.Data(), "cruise.lock"))
+	if err != nil {
+		return
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || !strings.HasPrefix(exe, r.Bin) {
+		return // it has ended, and another has its number
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// Kill ends the page as a crash would.
+func (r *Rig) Kill() {
+	if r.server != nil {
+		_ = r.server.Signal(syscall.SIGKILL)
+		_ = r.server.Wait()
+		r.server = nil
+	}
+}
+
+// Token is that of the page.
+func (r *Rig) Token() string {
+	r.t.Helper()
+	return strings.TrimSpace(string(must.Get(os.ReadFile(filepath.Join(r.Data(), "view", "token")))(r.t)))
+}
+
+// Request makes a request with the token.
+func (r *Rig) Request(ctx context.Context, method, path string, body any) *http.Request {
+	r.t.Helper()
+	var in io.Reader
+	if body != nil {
+		in = bytes.NewReader(must.Get(json.Marshal(body))(r.t))
+	}
+	req := must.Get(http.NewRequestWithContext(ctx, method, r.Address+"/api/v1"+path, in))(r.t)
+	req.Header.Set("Authorization", "Bearer "+r.Token())
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req
+}
+
+// Ask asks the page for something and reads it strictly: no field may come that out does not have.
+func (r *Rig) Ask(method, path string, body, out any) (status int) {
+	r.t.Helper()
+	resp, err := http.DefaultClient.Do(r.Request(r.t.Context(), method, path, body))
+	must.Do(r.t, err)
+	defer func() { _ = resp.Body.Close() }()
+	data := must.Get(io.ReadAll(resp.Body))(r.t)
+	if out != nil {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(out); err != nil {
+			r.t.Fatalf("%s %s gives %d %s: %v", method, path, resp.StatusCode, data, err)
+		}
+	}
+	return resp.StatusCode
+}
+
+// Event is one of a stream.
+type Event struct{ ID, Name, Data string }
+
+// Stream reads events until each says that it has had enough.
+func (r *Rig) Stream(path, last string, each func(Event) (more bool)) error {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
+	defer cancel()
+	req := r.Request(ctx, http.MethodGet, path, nil)
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s gives %d", path, resp.StatusCode)
+	}
+	var e Event
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 8<<20)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			e.ID = value
+		case "event":
+			e.Name = value
+		case "data":
+			e.Data = value
+		case "":
+			if e.Data != "" && !each(e) {
+				return nil
+			}
+			e = Event{}
+		}
+	}
+	return lines.Err()
+}
+
+// Await waits for a session to be in a state.
+func (r *Rig) Await(id string, states ...string) {
+	r.t.Helper()
+	until := time.Now().Add(2 * time.Minute)
+	for {
+		var s struct {
+			State  string `json:"state"`
+			Reason string `json:"reason"`
+		}
+		out := r.Run("cco", "box", "sessions", "--all", "--json")
+		var list []struct {
+			ID     string `json:"id"`
+			State  string `json:"state"`
+			Reason string `json:"reason"`
+		}
+		must.Do(r.t, json.Unmarshal([]byte(out), &list))
+		for _, v := range list {
+			if v.ID == id {
+				s.State, s.Reason = v.State, v.Reason
+			}
+		}
+		for _, want := range states {
+			if s.State == want {
+				return
+			}
+		}
+		if time.Now().After(until) {
+			r.t.Fatalf("session %s is %s (%s), not %v\n%s", id, s.State, s.Reason, states, r.Run("cco", "box", "logs", id))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
