@@ -130,6 +130,7 @@ var layers = map[string][]string{
 	"proc":                {},
 	"programs":            {"proc"},
 	"paths":               {},
+	"pgtest":              {"must", "proc"},
 	"safetext":            {},
 	"store":               {"forge"},
 	"term":                {},
