@@ -89,7 +89,7 @@ func (d *Door) newServer(handle http.HandlerFunc) *http.Server {
 
 func (c *Config) defaults() error {
 	var err error
-	if c.Prices == nil && len(c.Models) > 0 { // reading them takes half a megabyte
+	if c.Prices == nil && len(c.Models) > 0 {
 		if c.Prices, err = DefaultPrices(); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"regexp"
@@ -35,12 +34,9 @@ type Price struct {
 // Prices is a table of prices, in no order.
 type Prices []Price
 
-//go:embed prices.toml
-var priceTable string
-
-// DefaultPrices are the prices that the pinned CLIs' own packages carry, see prices.toml.
+// DefaultPrices are the prices that the pinned CLIs' own packages carry.
 func DefaultPrices() (Prices, error) {
-	ps, err := ParsePrices(priceTable)
+	ps, err := finish(slices.Clone(prices[:]))
 	for i := range ps {
 		ps[i].list = true
 	}
@@ -60,7 +56,11 @@ func ParsePrices(text string) (Prices, error) {
 	if odd := meta.Undecoded(); len(odd) > 0 {
 		return nil, fmt.Errorf("prices: %s is not known", odd[0])
 	}
-	ps := Prices(file.Price)
+	return finish(file.Price)
+}
+
+// finish gives what is counted like another the other's price, and refuses what is no price.
+func finish(ps Prices) (Prices, error) {
 	for i, p := range ps {
 		if p.Like == "" {
 			continue

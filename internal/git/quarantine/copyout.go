@@ -174,7 +174,7 @@ func (s *source) tooLarge(limit int64) error {
 }
 
 func (s *source) pump(ctx context.Context, w io.Writer, limit int64, between func()) (int64, error) {
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, min(s.stat.Size, 1<<20-1)+1)
 	var n int64
 	for {
 		if err := ctx.Err(); err != nil {
