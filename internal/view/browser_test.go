@@ -307,7 +307,8 @@ func changesPage(t *testing.T, b *browser) {
 		return chromedp.Evaluate(`document.querySelectorAll('fieldset input').forEach(e => e.click())`, nil).Do(ctx)
 	}))
 	b.press("Take all")
-	b.sees("It is on your branch")
+	b.sees("It is on your branch main.")
+	b.sees("2 commits on main, now at")
 	if out := b.r.Run("git", "log", "--format=%s", "main"); !strings.Contains(out, "Add a hook") {
 		t.Errorf("main has %q", out)
 	}
@@ -316,8 +317,11 @@ func changesPage(t *testing.T, b *browser) {
 	b.at("/session/" + part + "/changes")
 	b.sees("one.txt")
 	b.do("choose a file", chromedp.Click(".file input[type=checkbox]", chromedp.ByQuery))
-	b.press("Take 1 files")
-	b.sees("one commit of")
+	b.press("Take 1 file")
+	// What was done is told when the page has read anew, and the page does not say more than that.
+	b.sees("all of it is at refs/cco/" + part)
+	b.sees("one commit of one.txt on main")
+	b.until("no more is said", "!document.body.innerText.includes('It is on your branch')")
 	if out := b.r.Run("git", "ls-tree", "--name-only", "main"); !strings.Contains(out, "one.txt") ||
 		strings.Contains(out, "two.txt") {
 		t.Errorf("main has %q", out)

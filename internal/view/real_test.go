@@ -107,6 +107,9 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 		"note.txt") {
 		t.Errorf("main has %q", out)
 	}
+	if c := get[api.Changes](t, r, "/sessions/"+id+"/changes"); !c.Pulled || c.Whole || c.Branch != "main" {
+		t.Errorf("what was taken in part is said to be whole: %v %v %s", c.Pulled, c.Whole, c.Branch)
+	}
 	again := r.Push("Work again",
 		"echo more >more.txt\ngit add .\ngit commit -qm More\nmkdir -p .husky\n"+
 			"echo x >.husky/pre-push\ngit add .\ngit commit -qm Hook")
@@ -123,7 +126,7 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	refused(t, r, "/sessions/00000000/kill", api.Nothing{}, http.StatusNotFound)
 	refused(t, r, "/sessions/nonsense/kill", api.Nothing{}, http.StatusBadRequest)
 	refused(t, r, "/sessions/"+again+"/pull", map[string]any{"on_done": "rm"}, http.StatusBadRequest)
-	if get[api.Changes](t, r, "/sessions/"+again+"/changes").Pulled != true {
+	if c := get[api.Changes](t, r, "/sessions/"+again+"/changes"); !c.Pulled || !c.Whole {
 		t.Error("what was pulled is not called so")
 	}
 

@@ -179,8 +179,11 @@ func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
 	}
 	err = d.Sessions.Look(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
 		out.Base, out.Tip, out.Wip, out.Pulled = c.Base, c.Tip, c.Wip != "", c.Pulled
+		out.Branch = v.Branch
 		if !c.Pulled {
 			out.Seen = c.Seen()
+		} else if at, err := repo.Branch(ctx, v.Branch); err == nil {
+			out.Whole, _ = repo.IsAncestor(ctx, c.Tip, at) // a branch that can't be read is not said to have anything
 		}
 		out.Added, out.Deleted = c.Summary.Added, c.Summary.Deleted
 		out.Notes = append(out.Notes, c.Gate.Notes...)

@@ -1,6 +1,6 @@
 // The frame around all pages: which one is shown, what needs you, and whether the server is there.
 import {render} from 'preact';
-import {html, state, lost, stream, effect, signal, Refused} from '/assets/lib.js';
+import {html, state, lost, told, stream, effect, signal, Refused} from '/assets/lib.js';
 import {Home} from '/assets/home.js';
 
 const where = signal(location.pathname);
@@ -26,6 +26,7 @@ function Lazy({of, name, ...props}) {
 export function go(to) {
   if (to !== location.pathname) history.pushState(null, '', to);
   where.value = to;
+  told.value = '';
   scrollTo(0, 0);
   document.getElementById('main')?.focus({preventScroll: true});
 }
@@ -62,6 +63,7 @@ function App() {
       <a href="/boxes" aria-current=${at('/boxes')}>Boxes</a><a href="/money" aria-current=${at('/money')}>Money</a>
       <a href="/log" aria-current=${at('/log')}>Log</a></nav></header>
     <div role="status" class="lost">${lost.value ? html`<p>cco view does not answer. What you see may be old; this page comes back by itself when <code>cco view</code> runs again.</p>` : null}</div>
-    <main id="main" tabindex="-1">${shown}</main>`;
+    <main id="main" tabindex="-1">${shown}</main>
+    <div role="status" class="told">${told.value && html`<p>${told.value} <button type="button" onClick=${() => { told.value = ''; }}>Well</button></p>`}</div>`;
 }
 render(html`<${App} />`, document.getElementById('page'));

@@ -1,5 +1,5 @@
 // What came back: by commit and by file, with what the gate found on the very lines. Only `pull` moves a branch.
-import {html, useState, useEffect, useAsk, state, act, Act, Oops, short} from '/assets/lib.js';
+import {html, useState, useEffect, useAsk, state, Act, Oops, count, short} from '/assets/lib.js';
 
 const Found = ({f}) => html`<div class=${'found ' + f.danger} role="note"><b>${f.kind}</b> ${f.says} <span class="quiet">(${f.danger} danger)</span></div>`;
 const Spans = ({l}) => l.spans.map((s, i) => html`<span class=${s.class ? 'c-' + s.class : undefined} key=${i}>${s.text}</span>`);
@@ -33,7 +33,7 @@ function Two({h}) {
 function File({f, both, whole, taken, take}) {
   const dangers = f.found.length + f.hunks.reduce((n, h) => n + h.lines.filter(l => l.found).length, 0);
   return html`<details class="file" open id=${'f-' + f.path}><summary><b>${f.path}</b> <span class="quiet">${f.kind}${f.mode ? ', mode ' + f.mode : ''}</span> ${' '}
-      <span class="plus">+${f.added}</span> <span class="minus">−${f.deleted}</span>${dangers > 0 && html` <span class="bad">${dangers} findings</span>`}</summary>
+      <span class="plus">+${f.added}</span> <span class="minus">−${f.deleted}</span>${dangers > 0 && html` <span class="bad">${count(dangers, 'finding')}</span>`}</summary>
     ${take && html`<p><label class="check"><input type="checkbox" checked=${taken} onChange=${e => take(f.path, e.target.checked)} /> take this file</label></p>`}
     ${f.found.map(x => html`<${Found} f=${x} />`)}
     ${f.binary && html`<p class="quiet">A binary file.</p>`}
@@ -46,8 +46,8 @@ function Take({id, c, s, done, files}) {
   const partial = s && s.state !== 'done' && s.state !== 'pulled';
   const refused = e => { if (!e.held.length) return false; setHeld(e); return true; };
   return html`<div class="take">
-    ${c.pulled ? html`<p class="good">It is on your branch.</p>` : html`<div class="row">
-      <${Act} path=${'/sessions/' + id + '/pull'} main body=${() => ({accept: took, partial, only: files, seen: c.seen})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? `Take ${files.length} files` : partial ? 'Take what there is' : 'Take all'}</${Act}>
+    ${c.pulled ? c.whole ? html`<p class="good">It is on your branch ${c.branch}.</p>` : html`<p>It was taken, and all of it is at <code>refs/cco/${id}</code>. Branch ${c.branch} has not all of it: <code>git restore --source=refs/cco/${id} PATH</code> brings more.</p>` : html`<div class="row">
+      <${Act} path=${'/sessions/' + id + '/pull'} main body=${() => ({accept: took, partial, only: files, seen: c.seen})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? 'Take ' + count(files.length, 'file') : partial ? 'Take what there is' : 'Take all'}</${Act}>
       <a class="button" href="/">Leave it</a></div>`}
     ${held && html`<fieldset><legend>This needs your consent. Nothing was changed.</legend>
       ${held.held.map(k => { const g = c.groups.find(x => x.kind === k); return html`<label class="check"><input type="checkbox" checked=${took.includes(k)}
@@ -72,7 +72,7 @@ export function Changes({id}) {
   if (!shown) return html`${head}<p class="quiet">What it did is being unpacked in quarantine and examined.</p>`;
   if (!shown.commits.length && !shown.wip) return html`${head}<p>It made no commits.</p>`;
   return html`${head}
-    <p>${shown.commits.length} commits, <span class="plus">+${shown.added}</span> <span class="minus">−${shown.deleted}</span>, ${short(shown.base)} → ${short(shown.tip)}${shown.pulled ? '' : ', in quarantine: no branch has moved'}${shown.wip ? '; something was left uncommitted, and comes to refs/cco/' + id + '-wip' : ''}</p>
+    <p>${count(shown.commits.length, 'commit')}, <span class="plus">+${shown.added}</span> <span class="minus">−${shown.deleted}</span>, ${short(shown.base)} → ${short(shown.tip)}${shown.pulled ? '' : ', in quarantine: no branch has moved'}${shown.wip ? '; something was left uncommitted, and comes to refs/cco/' + id + '-wip' : ''}</p>
     ${shown.groups.length > 0 && html`<section class="gate" aria-label="What you must know"><h2>What you must know</h2>${shown.groups.map(g => html`<details key=${g.kind} open=${g.danger === 'high'} class=${'group ' + g.danger}>
       <summary><b>${g.kind}</b> ${g.says} <span class="quiet">(${g.count}; ${g.danger} danger${g.response === 'tell' ? '' : g.response === 'ask' ? '; needs your consent' : '; refused by your settings'})</span></summary>
       <ul>${g.findings.map(f => html`<li>${f}</li>`)}</ul></details>`)}</section>`}

@@ -9,6 +9,7 @@ export {signal, computed, effect} from '@preact/signals';
 export {useState, useEffect, useRef, useCallback} from 'preact/hooks';
 
 export const lost = signal(false);   // the server does not answer
+export const told = signal('');     // what the last press came to
 export const state = signal(null);   // what the stream of states said last
 export const now = signal(Date.now());
 setInterval(() => { now.value = Date.now(); }, 1000);
@@ -86,25 +87,28 @@ export const clock = at => new Date(at).toLocaleTimeString();
 export const short = id => (id || '').slice(0, 10);
 export const base = path => (path || '').split('/').pop();
 
-// Act is a button that does something, says what came of it, and never does it twice.
+export const count = (n, what) => n + ' ' + what + (n === 1 ? '' : 's');
+
+// Act is a button that does something and never does it twice. What came of it stands in the frame of the page, since
+// the button is often gone by then; why it was refused stands beside it.
 export function Act({path, body, children, main, danger, sure, done, disabled, onRefused}) {
-  const [busy, setBusy] = useState(false), [said, setSaid] = useState(null), [asked, setAsked] = useState(false);
+  const [busy, setBusy] = useState(false), [said, setSaid] = useState(''), [asked, setAsked] = useState(false);
   const go = async () => {
     if (sure && !asked) { setAsked(true); return; }
-    setAsked(false); setBusy(true); setSaid(null);
+    setAsked(false); setBusy(true); setSaid(''); told.value = '';
     try {
       const r = await act(path, typeof body === 'function' ? body() : body);
-      setSaid({text: (r.says || []).join('; ') || 'done'});
+      told.value = (r.says || []).join('; ') || 'done';
       if (done) done(r);
     } catch (e) {
-      if (onRefused && onRefused(e)) setSaid(null); else setSaid({text: e.message, bad: true});
+      if (!onRefused || !onRefused(e)) setSaid(e.message);
     }
     setBusy(false);
   };
   return html`<span class="act"><button type="button" class=${[main && 'main', (danger || asked) && 'danger'].filter(Boolean).join(' ')}
       disabled=${busy || disabled} onClick=${go}>${asked ? sure : children}</button>
     ${asked && html`<button type="button" onClick=${() => setAsked(false)}>No</button>`}
-    <span role="status" class=${said && said.bad ? 'bad said' : 'said'}>${busy ? 'asked …' : said && said.text}</span></span>`;
+    <span role="status" class=${said ? 'bad said' : 'said'}>${busy ? 'asked …' : said}</span></span>`;
 }
 
 // useAsk reads something, and again when anything in the state has changed.
