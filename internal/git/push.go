@@ -19,6 +19,8 @@ type PushOptions struct {
 	User, Password string
 	Branch, Commit string
 	Lease          string // what the branch must be at; "" if it must not exist
+	// Before, if set, is asked right before the branch is moved, and its error keeps it where it is.
+	Before func(context.Context) error
 }
 
 // LeaseError says that a branch on a remote is not where it had to be.
@@ -86,6 +88,11 @@ func push(ctx context.Context, h Host, o PushOptions) error {
 				return err
 			}
 			return &RewriteError{Branch: o.Branch, Now: o.Lease, Commit: o.Commit}
+		}
+	}
+	if o.Before != nil {
+		if err := o.Before(ctx); err != nil {
+			return err
 		}
 	}
 	// The lease makes the remote compare once more when it writes. It comes after the check above, so it forces nothing.

@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -63,6 +64,30 @@ func TestPushKeepsThePasswordOutOfArgumentsAndFiles(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// Guards against a push by a machine that has lost its right to it while it prepared the push.
+func TestPushAsksRightBeforeItMovesTheBranch(t *testing.T) {
+	gittest.Home(t)
+	s := must.Get(githubfake.New(t.Context(), t.TempDir(), nil))(t)
+	defer s.Close()
+	s.AddUser("ada", "token")
+	must.Do(t, s.AddRepo(t.Context(), "acme", "demo", "ada"))
+	r := gittest.New(t)
+	commit := r.Commit("first", "a.txt", "one\n")
+	dir := filepath.Join(t.TempDir(), "bare.git")
+	r.Git("clone", "-q", "--bare", r.Dir, dir)
+	no := errors.New("no longer here")
+	o := git.PushOptions{Dir: dir, URL: s.URL() + "/acme/demo.git", User: "x-access-token", Password: "token",
+		Branch: "topic", Commit: commit, Before: func(context.Context) error { return no }}
+	if err := git.Push(t.Context(), o); !errors.Is(err, no) {
+		t.Errorf("pushed: %v", err)
+	}
+	if refs := gittest.At(t, s.Dir("acme", "demo")).Git("for-each-ref", "refs/heads/topic"); refs != "" {
+		t.Errorf("the branch is there: %s", refs)
+	}
+	o.Before = func(context.Context) error { return nil }
+	must.Do(t, git.Push(t.Context(), o))
 }
 
 // logArguments puts a git first on PATH that notes its arguments.

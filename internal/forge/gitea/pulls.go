@@ -288,6 +288,7 @@ func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 	return git.Push(ctx, git.PushOptions{
 		Dir: p.Dir, URL: f.address(),
 		User: "oauth2", Password: f.author.identity.Token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
+		Before: forge.Fence,
 	})
 }
 

@@ -270,6 +270,7 @@ func (f *Forge) Push(ctx context.Context, p forge.Push) error {
 	return git.Push(ctx, git.PushOptions{
 		Dir: p.Dir, URL: f.address(),
 		User: "x-access-token", Password: token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
+		Before: forge.Fence,
 	})
 }
 

@@ -176,7 +176,7 @@ func idFrom(url, mark string, kind forge.CommentKind) string {
 
 // query asks GraphQL. Its refusals come with status 200.
 func (a *account) query(ctx context.Context, q any, vars map[string]any) error {
-	return a.graphError(a.graph.Query(wire.AsRead(ctx), q, vars))
+	return a.graphError(a.graph.Query(wire.AsQuery(ctx), q, vars))
 }
 
 // mutate makes a change that may be repeated.

@@ -208,7 +208,7 @@ func (s *app) installationToken(ctx context.Context) (forge.Secret, error) {
 		return s.token, nil
 	}
 	// Two tokens do no harm, so this write may be repeated.
-	t, _, err := s.rest.Apps.CreateInstallationToken(wire.AsRead(ctx), s.Installation,
+	t, _, err := s.rest.Apps.CreateInstallationToken(wire.AsQuery(ctx), s.Installation,
 		&gh.InstallationTokenOptions{Repositories: []string{s.remote.Name}})
 	if err != nil {
 		return "", fmt.Errorf("get a token for app %s: %w", s.ID, err)

@@ -75,8 +75,20 @@ type Transport struct {
 
 type readKey struct{}
 
-// AsRead marks a request that is a read although its method is not: a GraphQL query.
-func AsRead(ctx context.Context) context.Context { return context.WithValue(ctx, readKey{}, true) }
+// AsRead marks a request that may be repeated although its method says otherwise: it has the same effect twice as once.
+func AsRead(ctx context.Context) context.Context {
+	return context.WithValue(ctx, readKey{}, repeatable)
+}
+
+// AsQuery marks a request that changes nothing although its method says otherwise: a GraphQL query.
+func AsQuery(ctx context.Context) context.Context { return context.WithValue(ctx, readKey{}, harmless) }
+
+type readKind int
+
+const (
+	repeatable readKind = iota + 1
+	harmless
+)
 
 type ownKey struct{}
 
@@ -85,6 +97,11 @@ func OwnETag(ctx context.Context) context.Context { return context.WithValue(ctx
 
 func isRead(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Context().Value(readKey{}) != nil
+}
+
+// effect says whether a request changes something.
+func effect(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Context().Value(readKey{}) != harmless
 }
 
 // Client gives an http.Client on this transport that never takes a token to another host.
@@ -178,6 +195,11 @@ func (t *Transport) try(r *http.Request, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	known := t.cache.prepare(req)
+	if effect(r) {
+		if err := forge.Fence(ctx); err != nil {
+			return nil, err
+		}
+	}
 	resp, err := t.Base.RoundTrip(req)
 	if err != nil {
 		return nil, t.broken(r.Context(), err)

@@ -241,3 +241,34 @@ func TestOtherHostsAreNeverAsked(t *testing.T) {
 		t.Error("asked")
 	}
 }
+
+// Guards against words and merges of a machine that no longer has the phase: only what changes nothing goes out.
+func TestAFenceHoldsBackEveryEffect(t *testing.T) {
+	var served atomic.Int32
+	p := newPlace(t, func(http.ResponseWriter, *http.Request) { served.Add(1) })
+	no := errors.New("no longer here")
+	for _, c := range []struct {
+		method string
+		as     func(context.Context) context.Context
+		held   bool
+	}{
+		{method: http.MethodGet}, {method: http.MethodHead}, {method: http.MethodPost, as: wire.AsQuery},
+		{method: http.MethodPost, held: true}, {method: http.MethodPatch, held: true}, {method: http.MethodPut, held: true},
+		{method: http.MethodDelete, held: true}, {method: http.MethodDelete, as: wire.AsRead, held: true},
+		{method: http.MethodPost, as: wire.AsRead, held: true},
+	} {
+		ctx := forge.WithFence(t.Context(), func(context.Context) error { return no })
+		if c.as != nil {
+			ctx = c.as(ctx)
+		}
+		served.Store(0)
+		req := must.Get(http.NewRequestWithContext(ctx, c.method, p.url, nil))(t)
+		resp, err := p.t.Client().Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if held := errors.Is(err, no); held != c.held || (served.Load() == 0) != c.held {
+			t.Errorf("%s: held %v, want %v; %d requests came", c.method, held, c.held, served.Load())
+		}
+	}
+}
