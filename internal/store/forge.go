@@ -11,36 +11,42 @@ import (
 )
 
 // Journal is the record of what we said on forges.
-type Journal struct{ store *Store }
+type Journal struct{ db *sql.DB }
 
 // Journal gives the record of what we said on forges.
-func (s *Store) Journal() *Journal { return &Journal{s} }
+func (s *Shared) Journal() *Journal { return &Journal{s.db} }
 
 const writeColumns = `repo, key, number, kind, marker, id, url, created_at`
 
 // Begin keeps a record unless its key is known, and gives the kept one.
 func (j *Journal) Begin(ctx context.Context, r forge.Record) (kept forge.Record, fresh bool, err error) {
-	err = j.store.tx(ctx, func(tx *sql.Tx) error {
-		var ok bool
-		kept, ok, err = scanWrite(tx.QueryRowContext(ctx, `SELECT `+writeColumns+
-			` FROM forge_writes WHERE repo = ? AND key = ?`, r.Repo, r.Key))
-		if err != nil || ok {
-			return err
-		}
-		kept, fresh = r, true
-		_, err := tx.ExecContext(ctx, `INSERT INTO forge_writes (`+writeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			r.Repo, r.Key, r.Number, string(r.Kind), r.Marker, r.ID, r.URL, stamp(r.Created))
-		return err
-	})
+	done, err := j.db.ExecContext(ctx, `INSERT INTO forge_writes (`+writeColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (repo, key) DO NOTHING`,
+		r.Repo, r.Key, r.Number, string(r.Kind), r.Marker, r.ID, r.URL, stamp(r.Created))
+	var n int64
+	if err == nil {
+		n, err = done.RowsAffected()
+	}
 	if err != nil {
 		return forge.Record{}, false, fmt.Errorf("begin %s: %w", r.Key, err)
 	}
-	return kept, fresh, nil
+	if n == 1 {
+		return r, true, nil
+	}
+	kept, ok, err := scanWrite(j.db.QueryRowContext(ctx, `SELECT `+writeColumns+
+		` FROM forge_writes WHERE repo = $1 AND key = $2`, r.Repo, r.Key))
+	if err == nil && !ok {
+		err = errors.New("its record is gone")
+	}
+	if err != nil {
+		return forge.Record{}, false, fmt.Errorf("begin %s: %w", r.Key, err)
+	}
+	return kept, false, nil
 }
 
 // Try records another attempt, now.
 func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) error {
-	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET created_at = ? WHERE repo = ? AND key = ?`,
+	res, err := j.db.ExecContext(ctx, `UPDATE forge_writes SET created_at = $1 WHERE repo = $2 AND key = $3`,
 		stamp(now), repo, key)
 	if err != nil {
 		return fmt.Errorf("try %s: %w", key, err)
@@ -53,7 +59,7 @@ func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) erro
 
 // Finish records where the post is.
 func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
-	res, err := j.store.db.ExecContext(ctx, `UPDATE forge_writes SET id = ?, url = ? WHERE repo = ? AND key = ?`, id,
+	res, err := j.db.ExecContext(ctx, `UPDATE forge_writes SET id = $1, url = $2 WHERE repo = $3 AND key = $4`, id,
 		url, repo, key)
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", key, err)
@@ -66,14 +72,14 @@ func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
 
 // ByID finds a record by the id of its post.
 func (j *Journal) ByID(ctx context.Context, repo, id string) (forge.Record, bool, error) {
-	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+
-		` FROM forge_writes WHERE repo = ? AND id = ? AND id <> ''`, repo, id))
+	return scanWrite(j.db.QueryRowContext(ctx, `SELECT `+writeColumns+
+		` FROM forge_writes WHERE repo = $1 AND id = $2 AND id <> ''`, repo, id))
 }
 
 // ByMarker finds a record by its marker.
 func (j *Journal) ByMarker(ctx context.Context, repo, marker string) (forge.Record, bool, error) {
-	return scanWrite(j.store.db.QueryRowContext(ctx, `SELECT `+writeColumns+
-		` FROM forge_writes WHERE repo = ? AND marker = ?`, repo, marker))
+	return scanWrite(j.db.QueryRowContext(ctx, `SELECT `+writeColumns+
+		` FROM forge_writes WHERE repo = $1 AND marker = $2`, repo, marker))
 }
 
 func scanWrite(row *sql.Row) (r forge.Record, ok bool, err error) {

@@ -50,30 +50,39 @@ func (e *PhaseNotFoundError) Error() string {
 }
 
 // SavePhase writes a phase's record, new or not. The time at which it was created stays.
-func (s *Store) SavePhase(ctx context.Context, p Phase) error {
-	_, err := s.db.ExecContext(ctx, `INSERT INTO phases
+func (s *Shared) SavePhase(ctx context.Context, p Phase) error {
+	if err := inTx(ctx, s.db, func(tx *sql.Tx) error { return s.savePhase(ctx, tx, p) }); err != nil {
+		return fmt.Errorf("record phase %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+func (s *Shared) savePhase(ctx context.Context, tx *sql.Tx, p Phase) error {
+	if s.Fence != nil {
+		if err := s.Fence(ctx, tx, p.ID); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO phases
 		(id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at, state)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (id) DO UPDATE SET branch = excluded.branch, kind = excluded.kind,
 			stage = excluded.stage, ended = excluded.ended,
 		title = excluded.title, pr_number = excluded.pr_number, pr_url = excluded.pr_url, cost = excluded.cost,
 		estimate = excluded.estimate,
 		updated_at = excluded.updated_at, state = excluded.state`,
-		p.ID, p.Repo, p.Branch, p.Kind, p.Stage, p.Ended, p.Title, p.PRNumber, p.PRURL, p.Cost, p.Estimate,
-		p.Created.UnixMilli(), p.Updated.UnixMilli(), string(p.State))
-	if err != nil {
-		return fmt.Errorf("record phase %s: %w", p.ID, err)
-	}
-	return nil
+		p.ID, text(p.Repo), text(p.Branch), p.Kind, p.Stage, number(p.Ended), text(p.Title), p.PRNumber, text(p.PRURL),
+		p.Cost, number(p.Estimate), p.Created.UnixMilli(), p.Updated.UnixMilli(), text(string(p.State)))
+	return err
 }
 
 const phaseColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, ` +
 	`updated_at`
 
 // Phase gives one phase with all its state, or a *PhaseNotFoundError.
-func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
+func (s *Shared) Phase(ctx context.Context, id string) (Phase, error) {
 	var state string
-	p, err := scanPhase(s.db.QueryRowContext(ctx, `SELECT `+phaseColumns+`, state FROM phases WHERE id = ?`, id), &state)
+	p, err := scanPhase(s.db.QueryRowContext(ctx, `SELECT `+phaseColumns+`, state FROM phases WHERE id = $1`, id), &state)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, &PhaseNotFoundError{ID: id}
 	}
@@ -85,9 +94,9 @@ func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
 }
 
 // PhaseOf gives the newest phase of a branch, the living before the ended.
-func (s *Store) PhaseOf(ctx context.Context, repo, branch string) (Phase, error) {
+func (s *Shared) PhaseOf(ctx context.Context, repo, branch string) (Phase, error) {
 	var id string
-	err := s.db.QueryRowContext(ctx, `SELECT id FROM phases WHERE repo = ? AND branch = ? ORDER BY ended, created_at `+
+	err := s.db.QueryRowContext(ctx, `SELECT id FROM phases WHERE repo = $1 AND branch = $2 ORDER BY ended, created_at `+
 		`DESC LIMIT 1`, repo, branch).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Phase{}, &PhaseNotFoundError{ID: "of branch " + branch}
@@ -99,9 +108,9 @@ func (s *Store) PhaseOf(ctx context.Context, repo, branch string) (Phase, error)
 }
 
 // Phases lists phases without their states, the living first, the newest of each before the others, at most limit.
-func (s *Store) Phases(ctx context.Context, limit int) (list []Phase, err error) {
+func (s *Shared) Phases(ctx context.Context, limit int) (list []Phase, err error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT `+phaseColumns+
-		` FROM phases ORDER BY ended, created_at DESC LIMIT ?`, limit)
+		` FROM phases ORDER BY ended, created_at DESC LIMIT $1`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list phases: %w", err)
 	}
@@ -117,8 +126,17 @@ func (s *Store) Phases(ctx context.Context, limit int) (list []Phase, err error)
 }
 
 // RemovePhase forgets a phase.
-func (s *Store) RemovePhase(ctx context.Context, id string) error {
-	if _, err := s.db.ExecContext(ctx, `DELETE FROM phases WHERE id = ?`, id); err != nil {
+func (s *Shared) RemovePhase(ctx context.Context, id string) error {
+	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
+		for _, stmt := range []string{`DELETE FROM phases WHERE id = $1`, `DELETE FROM inbox WHERE phase = $1`,
+			`DELETE FROM phase_log WHERE phase = $1`} {
+			if _, err := tx.ExecContext(ctx, stmt, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("forget phase %s: %w", id, err)
 	}
 	return nil

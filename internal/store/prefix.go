@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,7 +20,7 @@ func (e *AmbiguousError) Error() string {
 
 // SessionID gives the id of the one session whose id begins as was given.
 func (s *Store) SessionID(ctx context.Context, begun string) (string, error) {
-	id, err := s.whole(ctx, `SELECT id FROM sessions`+begins, begun)
+	id, err := whole(ctx, s.db, `SELECT id FROM sessions`+begins, begun)
 	if err == nil && id == "" {
 		err = &NotFoundError{ID: begun}
 	}
@@ -27,19 +28,19 @@ func (s *Store) SessionID(ctx context.Context, begun string) (string, error) {
 }
 
 // PhaseID gives the id of the one phase whose id begins as was given.
-func (s *Store) PhaseID(ctx context.Context, begun string) (string, error) {
-	id, err := s.whole(ctx, `SELECT id FROM phases`+begins, begun)
+func (s *Shared) PhaseID(ctx context.Context, begun string) (string, error) {
+	id, err := whole(ctx, s.db, `SELECT id FROM phases`+begins, begun)
 	if err == nil && id == "" {
 		err = &PhaseNotFoundError{ID: begun}
 	}
 	return id, err
 }
 
-const begins = ` WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC, created_at DESC LIMIT 6`
+const begins = ` WHERE substr(id, 1, length(CAST($1 AS TEXT))) = $1 ORDER BY id = $1 DESC, created_at DESC LIMIT 6`
 
 // whole gives the one id that a query finds, "" if there is none.
-func (s *Store) whole(ctx context.Context, query, begun string) (id string, err error) {
-	rows, err := s.db.QueryContext(ctx, query, begun)
+func whole(ctx context.Context, db *sql.DB, query, begun string) (id string, err error) {
+	rows, err := db.QueryContext(ctx, query, begun)
 	if err != nil {
 		return "", fmt.Errorf("find %q: %w", begun, err)
 	}

@@ -52,7 +52,7 @@ type Account struct {
 }
 
 // AddSpend adds to what a session has used of each model on the account's day, and gives what all sessions together
-// have used on it.
+// have used on it, those of other machines too as far as ExchangeSpend has told.
 func (s *Store) AddSpend(ctx context.Context, session string, a Account, models map[string]Spend) (today Spend,
 	err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
@@ -124,7 +124,7 @@ func scanSpend(row *sql.Row) (v Spend, err error) {
 // spent gives what each session has used in all, or only one of them.
 func (s *Store) spent(ctx context.Context, id string) (all map[string]Spend, err error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT session, `+sums+
-		` FROM spend WHERE ?1 = '' OR session = ?1 GROUP BY session`, id)
+		` FROM spend WHERE home = '' AND (?1 = '' OR session = ?1) GROUP BY session`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read what was spent: %w", err)
 	}

@@ -1,4 +1,5 @@
-// Package store keeps what must outlive every process in SQLite: sessions, and what each box has been sent.
+// Package store keeps what must outlive every process in SQLite: sessions, what each box has been sent, and what phases
+// need, which can be in a shared PostgreSQL instead.
 package store
 
 import (
@@ -11,18 +12,22 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"modernc.org/sqlite" // also the driver, which it registers with database/sql
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
 // Store is shared by every cco process on the same data directory.
-type Store struct{ db *sql.DB }
+type Store struct {
+	*Shared // what phases need; in this database unless Share was called
+
+	db    *sql.DB
+	local *Shared // in this database
+	done  func() error
+}
 
 // patience is how long a process waits for others that have the database.
 const patience = 20 * time.Second
@@ -44,7 +49,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	s := &Store{db: db}
+	here := &Shared{db: db, lockRow: findPhase} // each transaction has the database to itself
+	s := &Store{Shared: here, db: db, local: here}
 	if err := s.begin(ctx); err != nil {
 		_ = db.Close()
 		if is(err, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL) {
@@ -53,17 +59,6 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	return s, nil
-}
-
-// Passes says whether an error of the database passes by itself: another process has it, or there is no room.
-func Passes(err error) bool {
-	return is(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
-}
-
-// is says whether an error is one of these of SQLite's. The extended part of its code does not matter.
-func is(err error, codes ...int) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && slices.Contains(codes, e.Code()&0xff)
 }
 
 // private makes a file that only its owner can read, or restricts an existing one. It does not open an existing one:
@@ -83,8 +78,16 @@ func private(path string) error {
 	return nil
 }
 
+// Share lets phases live in another database, which is closed by done together with this one.
+func (s *Store) Share(other *Shared, done func() error) { s.Shared, s.done = other, done }
+
 // Close closes the database.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	if s.done == nil {
+		return s.db.Close()
+	}
+	return errors.Join(s.done(), s.db.Close())
+}
 
 // begin makes the first connection and migrates. It waits for other processes itself: SQLite doesn't where two of them
 // make a new database at the same moment, because only one can switch on its write-ahead log.
@@ -110,7 +113,6 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(files)
 	have, err := version(ctx, s.db)
 	if err != nil || have == len(files) {
 		return err
@@ -121,44 +123,17 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if have > len(files) {
-			return fmt.Errorf("made by a newer cco (schema %d, this one knows %d): upgrade cco", have, len(files))
-		}
-		for _, f := range files[have:] {
-			text, err := migrations.ReadFile(f)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, string(text)); err != nil {
-				return fmt.Errorf("%s: %w", f, err)
-			}
+		if err := apply(ctx, tx, files, have); err != nil {
+			return err
 		}
 		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(files)))
 		return err
 	})
 }
 
-func version(ctx context.Context, q interface {
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-}) (n int, err error) {
+func version(ctx context.Context, q queryer) (n int, err error) {
 	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n)
 	return n, err
 }
 
-func (s *Store) tx(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := do(tx); err != nil {
-		return errors.Join(err, ignoreDone(tx.Rollback()))
-	}
-	return tx.Commit()
-}
-
-func ignoreDone(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
-}
+func (s *Store) tx(ctx context.Context, do func(*sql.Tx) error) error { return inTx(ctx, s.db, do) }

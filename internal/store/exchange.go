@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// entry is what a session spent of a model on a day, and where.
+type entry struct {
+	home, session string
+	Spent
+}
+
+// entries gives what was spent from a day on, by one home or by all others.
+func (s *Shared) entries(ctx context.Context, from, home string, others bool) (all []entry, err error) {
+	which := `home = $2`
+	if others {
+		which = `home <> $2`
+	}
+	rows, err := s.db.QueryContext(ctx, `SELECT home, session, day, agent, model, repo, repo_key, phase,
+		input, output, cache_read, cache_write, cost, estimate FROM spend WHERE day >= $1 AND `+which, from, home)
+	err = each(rows, err, func() error {
+		var e entry
+		if err := rows.Scan(&e.home, &e.session, &e.Day, &e.Agent, &e.Model, &e.Repo, &e.RepoKey, &e.Phase,
+			&e.Input, &e.Output, &e.CacheRead, &e.CacheWrite, &e.Cost, &e.Estimate); err != nil {
+			return err
+		}
+		all = append(all, e)
+		return nil
+	})
+	return all, err
+}
+
+// put writes what was spent in the place of what was known of it.
+func (s *Shared) put(ctx context.Context, all []entry) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return inTx(ctx, s.db, func(tx *sql.Tx) error {
+		for _, e := range all {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO spend (home, session, day, agent, model, repo, repo_key, phase,
+				input, output, cache_read, cache_write, cost, estimate)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+				ON CONFLICT (home, session, day, agent, model) DO UPDATE SET input = excluded.input, output = excluded.output,
+				cache_read = excluded.cache_read, cache_write = excluded.cache_write, cost = excluded.cost,
+				estimate = excluded.estimate`,
+				e.home, e.session, e.Day, text(e.Agent), text(e.Model), text(e.Repo), e.RepoKey, e.Phase,
+				e.Input, e.Output, e.CacheRead, e.CacheWrite, e.Cost, number(e.Estimate)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ExchangeSpend tells the shared database what this machine has spent from a day on, and notes here what the others
+// have: limits of a day, which keepers look at here alone, then hold over all of them.
+func (s *Store) ExchangeSpend(ctx context.Context, home, from string) error {
+	if s.Shared == s.local {
+		return nil
+	}
+	ours, err := s.local.entries(ctx, from, "", false)
+	for i := range ours {
+		ours[i].home = home
+	}
+	if err == nil {
+		err = s.put(ctx, ours)
+	}
+	var theirs []entry
+	if err == nil {
+		theirs, err = s.entries(ctx, from, home, true)
+	}
+	if err == nil {
+		err = s.local.put(ctx, theirs)
+	}
+	if err != nil {
+		return fmt.Errorf("exchange what was spent: %w", err)
+	}
+	return nil
+}
+
+// Copy is what machines tell each other of a phase's session.
+type Copy struct {
+	Home, ID, Phase string
+	State           State
+	Updated         time.Time
+}
+
+// CopySessions tells the shared database about sessions of phases whose home is here.
+func (s *Shared) CopySessions(ctx context.Context, all []Copy) error {
+	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
+		for _, c := range all {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO session_copies (home, id, phase, state, updated_at)
+				VALUES ($1, $2, $3, $4, $5) ON CONFLICT (home, id) DO UPDATE SET phase = excluded.phase,
+				state = excluded.state, updated_at = excluded.updated_at`,
+				c.Home, c.ID, c.Phase, string(c.State), stamp(c.Updated)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("tell about sessions: %w", err)
+	}
+	return nil
+}
+
+// Copies gives what machines have told about the sessions of a phase.
+func (s *Shared) Copies(ctx context.Context, phase string) (all []Copy, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT home, id, phase, state, updated_at FROM session_copies WHERE phase = $1
+		ORDER BY home, id`, phase)
+	err = each(rows, err, func() error {
+		var c Copy
+		var at int64
+		if err := rows.Scan(&c.Home, &c.ID, &c.Phase, &c.State, &at); err != nil {
+			return err
+		}
+		c.Updated = unstamp(at)
+		all = append(all, c)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what was told about sessions: %w", err)
+	}
+	return all, nil
+}
