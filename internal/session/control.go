@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/gate"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
@@ -99,82 +96,6 @@ func (s *Service) Events(ctx context.Context, id string, follow bool, each func(
 	}
 	defer func() { _ = f.Close() }()
 	return ReadEvents(f, each)
-}
-
-// Changed is what a session changed: the range of its commits, and what a person must know of it.
-type Changed struct {
-	Base    string
-	Tip     string
-	Wip     string // what was left uncommitted, as a commit
-	Pulled  bool
-	Summary git.Summary
-	Gate    gate.Report
-}
-
-// Seen names what was shown, for PullOptions.Seen.
-func (c Changed) Seen() string { return PullResult{head: c.Tip, wip: c.Wip}.Seen() }
-
-// Look opens what a session changed: in quarantine, if it has not been pulled.
-func (s *Service) Look(ctx context.Context, id string, o PullOptions, read func(*git.Repo, Changed) error) error {
-	rec, err := s.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	if rec.Live() {
-		return &StateError{ID: id, State: rec.State, Why: "its work can be seen when it has ended"}
-	}
-	repo, err := s.repository(ctx, rec, o.where())
-	if err != nil {
-		return err
-	}
-	if rec.State == store.Pulled {
-		c := Changed{Base: rec.Origin, Tip: rec.Tip, Pulled: true}
-		if c.Summary, err = repo.Summary(ctx, c.Base, c.Tip); err != nil {
-			return err
-		}
-		if c.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: c.Base, Tip: c.Tip}); err != nil {
-			return err
-		}
-		return read(repo, c)
-	}
-	lock, err := s.lock(id, pullLock)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }()
-	pub, err := s.published(ctx, rec, false)
-	if err != nil {
-		return err
-	}
-	q, err := s.quarantine(ctx, repo, rec, pub, o)
-	if err != nil {
-		return err
-	}
-	if q == nil {
-		return read(repo, Changed{Base: rec.Base, Tip: rec.Base})
-	}
-	defer func() { _ = q.Close() }()
-	r := PullResult{Base: rec.Base, head: pub.Head, wip: pub.Wip}
-	if r.Summary, err = q.Summary(ctx); err == nil {
-		err = s.look(ctx, q, &r)
-	}
-	if err != nil {
-		return err
-	}
-	return read(q.Inside(), Changed{Base: rec.Base, Tip: pub.Head, Wip: pub.Wip, Summary: r.Summary, Gate: r.Gate})
-}
-
-// Diff writes what a session changed, as a patch, and says what of it a person must know.
-func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.DiffStyle, o PullOptions) (r gate.Report,
-	err error) {
-	err = s.Look(ctx, id, o, func(repo *git.Repo, c Changed) error {
-		r = c.Gate
-		if c.Base == c.Tip && c.Wip == "" {
-			return nil
-		}
-		return repo.Diff(ctx, w, c.Base, c.Tip, style)
-	})
-	return r, err
 }
 
 // CleanLines makes text from a box safe to show and short enough to read.

@@ -203,7 +203,7 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 			own = append(own, ref.OID)
 		}
 	}
-	dir := filepath.Join(s.dir(rec.ID), "quarantine")
+	dir := s.quarantineDir(rec.ID)
 	if err := tree.Remove(dir); err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 		if v.State != store.Pulled {
 			s.dropBase(ctx, v)
 		}
-		errs = append(errs, tree.Remove(s.Exchange(v.ID)), tree.Remove(filepath.Join(s.dir(v.ID), "quarantine")),
+		errs = append(errs, tree.Remove(s.Exchange(v.ID)), tree.Remove(s.quarantineDir(v.ID)),
 			s.Forget(v.ID),
 			ignoreMissing(os.Remove(s.orderFile(v.ID))))
 	}

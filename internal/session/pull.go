@@ -164,7 +164,7 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 	if err != nil {
 		return PullResult{}, err
 	}
-	q, err := s.quarantine(ctx, repo, rec, published, o)
+	q, err := s.quarantine(ctx, repo, rec, published, o, s.quarantineDir(rec.ID))
 	if err != nil {
 		return PullResult{}, s.unchanged(rec.ID, beyond(err, rec.ID, published))
 	}
@@ -353,13 +353,16 @@ func (s *Service) ErrorText(id string) string {
 	return "error.txt is empty"
 }
 
-// quarantine copies the bundle out of the agent's reach, unpacks and examines it. It is nil if there is nothing new.
-func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result,
-	o PullOptions) (*quarantine.Repo, error) {
+// quarantineDir is where what came of a session is unpacked, by one who has its lock.
+func (s *Service) quarantineDir(id string) string { return filepath.Join(s.dir(id), "quarantine") }
+
+// quarantine copies the bundle out of the agent's reach, unpacks and examines it in dir. It is nil if there is nothing
+// new.
+func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
+	dir string) (*quarantine.Repo, error) {
 	if pub.Bundle == nil || pub.Head == rec.Base && pub.Wip == "" {
 		return nil, nil
 	}
-	dir := filepath.Join(s.dir(rec.ID), "quarantine")
 	if err := tree.Remove(dir); err != nil {
 		return nil, err
 	}

@@ -213,7 +213,7 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 	if err != nil {
 		return Collected{}, err
 	}
-	q, err := s.quarantine(ctx, repo, rec, pub, o)
+	q, err := s.quarantine(ctx, repo, rec, pub, o, s.quarantineDir(rec.ID))
 	if err != nil {
 		return Collected{}, err
 	}
@@ -253,7 +253,7 @@ func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session
 	o PullOptions) (string, error) {
 	was := rec
 	was.Base = fork
-	q, err := s.quarantine(ctx, repo, was, pub, o)
+	q, err := s.quarantine(ctx, repo, was, pub, o, s.quarantineDir(was.ID))
 	if err != nil {
 		return "", err
 	}

@@ -75,8 +75,8 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	if s.Title != "Greet" || s.Live || s.Events == 0 || len(s.Plan) == 0 {
 		t.Errorf("the session is %+v", s)
 	}
-	st := get[api.State](t, r, "/state")
-	if len(st.Needs) != 1 || st.Needs[0].Kind != "pull" || st.Needs[0].ID != id || len(st.Recent) != 1 {
+	st := decision(t, r, id)
+	if len(st.Needs) != 1 || len(st.Recent) != 1 {
 		t.Errorf("the state is %+v", st)
 	}
 	p := get[api.Passage](t, r, "/sessions/"+id+"/transcript")
@@ -99,6 +99,10 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	if len(f.Held) == 0 || head(r) != c.Base {
 		t.Errorf("the gate holds up nothing: %+v", f)
 	}
+	if n := st.Needs[0]; len(n.Held) != len(f.Held) || n.Held[0].Kind != f.Held[0] || n.Held[0].Count == 0 ||
+		!strings.Contains(fmt.Sprint(n.Held[0].Findings), ".husky/pre-commit") || n.Seen != c.Seen {
+		t.Errorf("to decide is %+v, held up %v", n, f.Held)
+	}
 	if said := post(t, r, "/sessions/"+id+"/pull", api.Pull{Only: []string{"note.txt"},
 		Accept: f.Held}); !strings.Contains(fmt.Sprint(said), "note.txt") {
 		t.Errorf("taking one file says %q", said)
@@ -117,8 +121,13 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	f = refused(t, r, "/sessions/"+again+"/pull", api.Pull{}, http.StatusConflict)
 	// Guards against work that is taken in place of what a person has looked at.
 	refused(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: f.Held, Seen: c.Seen}, http.StatusConflict)
-	seen := get[api.Changes](t, r, "/sessions/"+again+"/changes").Seen
-	said := post(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: f.Held, Seen: seen})
+	// It is decided where it stands: on what was found, in the work that it was found in.
+	n := decision(t, r, again).Needs[0]
+	var kinds []string
+	for _, g := range n.Held {
+		kinds = append(kinds, g.Kind)
+	}
+	said := post(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: kinds, Seen: n.Seen})
 	if !strings.Contains(fmt.Sprint(said), "2 commits on main") {
 		t.Errorf("taking all says %q", said)
 	}
@@ -194,6 +203,17 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 			t.Errorf("the log of what was done lacks %s: %v", want, done)
 		}
 	}
+}
+
+// decision waits until Home says that the work of a session is held up by the gate.
+func decision(t *testing.T, r *viewtest.Rig, id string) (st api.State) {
+	t.Helper()
+	must.Do(t, r.Stream("/events", "", func(e viewtest.Event) bool {
+		st = api.State{}
+		must.Do(t, json.Unmarshal([]byte(e.Data), &st))
+		return len(st.Needs) == 0 || st.Needs[0].ID != id || st.Needs[0].Kind != "decide"
+	}))
+	return st
 }
 
 func head(r *viewtest.Rig) string { return strings.TrimSpace(r.Run("git", "rev-parse", "main")) }

@@ -72,7 +72,7 @@ func Serve(ctx context.Context, p *phases.Phases, o Options, ready func(Found) e
 		return other, errors.Join(err, l.Close())
 	}
 	desk := &api.Desk{App: p, Sessions: sessions, Version: o.Version, Code: in.Code, Class: o.Class, LogFile: found.Log,
-		Now: time.Now}
+		Now: time.Now, Life: ctx}
 	if err := at.write(found, in.Token()); err != nil {
 		return other, errors.Join(err, l.Close())
 	}

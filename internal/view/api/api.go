@@ -32,8 +32,10 @@ type Desk struct {
 	Class    func(error) int // the exit code of an error
 	LogFile  string          // what is done here
 	Now      func() time.Time
+	Life     context.Context // of the server: nothing goes on behind it
 
 	watch   watch
+	glances glances
 	writers writers
 	sizes   sizes
 }

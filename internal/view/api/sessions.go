@@ -190,14 +190,7 @@ func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
 		for _, s := range c.Summary.Commits {
 			out.Commits = append(out.Commits, Commit{s.Commit, s.Subject, s.Author})
 		}
-		for _, g := range c.Gate.Groups {
-			group := Group{Kind: string(g.Kind), Danger: g.Danger.String(), Says: g.Says, Count: g.Count,
-				Response: string(cfg.Pull.Policy.Response(g.Kind)), Findings: []string{}}
-			for _, f := range g.Findings {
-				group.Findings = append(group.Findings, f.Words())
-			}
-			out.Groups = append(out.Groups, group)
-		}
+		out.Groups = groups(c.Gate, cfg.Pull.Policy)
 		return out.read(ctx, repo, c, r.URL.Query().Get("file"))
 	})
 	return out, err

@@ -29,7 +29,7 @@ type Need struct {
 	ID     string       `json:"id" doc:"of the session or phase; the comment's for one to accept"`
 	Of     string       `json:"of" doc:"session, phase or engine"`
 	Parent string       `json:"parent,omitempty" doc:"the phase that a comment is for"`
-	Kind   string       `json:"kind" doc:"answer, limit, mend, look, pull, accept or engine"`
+	Kind   string       `json:"kind" doc:"answer, limit, mend, decide, look, pull, accept or engine"`
 	Since  time.Time    `json:"since" doc:"since when"`
 	Title  string       `json:"title" doc:"what it works on"`
 	Who    string       `json:"who,omitempty" doc:"the agent, or the stranger"`
@@ -37,6 +37,9 @@ type Need struct {
 	Words  []words.Node `json:"words" doc:"the question, or why it stands still"`
 	Next   string       `json:"next" doc:"the command that gets it further"`
 	Cause  string       `json:"cause,omitempty" doc:"the limit that is reached"`
+	Held   []Group      `json:"held,omitempty" doc:"what the gate holds up until you accept it, with the first findings"`
+	Seen   string       `json:"seen,omitempty" doc:"names the work that it was found in, so that a pull takes no other"`
+	Wrong  string       `json:"wrong,omitempty" doc:"why the work could not be examined"`
 }
 
 // Session is a session in a listing.

@@ -116,6 +116,7 @@ func (d *Desk) mark() string {
 	}
 	add(filepath.Join(d.Sessions.Data, "cco.db"))
 	add(filepath.Join(d.Sessions.Data, "cco.db-wal"))
+	b = fmt.Appendf(b, "%d;", d.glances.count())
 	d.watch.mu.Lock()
 	ids := make([]string, 0, len(d.watch.tails))
 	for id := range d.watch.tails {
@@ -185,9 +186,9 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	}
 	const recent, ended = 20, 10
 	live := map[string]bool{}
-	causes := map[string]store.Cause{}
+	byID := map[string]store.Session{}
 	for _, v := range list {
-		causes[v.ID] = v.Cause
+		byID[v.ID] = v
 		switch {
 		case v.Live():
 			live[v.ID] = true
@@ -218,14 +219,22 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 		}
 		st.Phases = append(st.Phases, listedPhase(p))
 	}
+	waiting := map[string]bool{}
 	for _, n := range needs {
+		v, isSession := byID[n.ID]
 		need := Need{ID: n.ID, Of: "session", Kind: string(n.Kind), Since: n.Since, Title: n.Title, Who: n.Agent,
-			Where: n.Branch, Words: words.Parse(n.Words), Next: n.Next, Cause: string(causes[n.ID])}
-		if _, session := causes[n.ID]; !session && ids[n.ID] {
+			Where: n.Branch, Words: words.Parse(n.Words), Next: n.Next, Cause: string(v.Cause)}
+		if !isSession && ids[n.ID] {
 			need.Of = "phase"
+		}
+		if n.Kind == session.NeedPull || n.Kind == session.NeedLook {
+			waiting[n.ID] = true
+			d.decide(&need, v)
 		}
 		st.Needs = append(st.Needs, need)
 	}
+	d.glances.forget(waiting)
+	slices.SortStableFunc(st.Needs, func(a, b Need) int { return urgency(a.Kind) - urgency(b.Kind) })
 	held, err := d.heldComments(ctx, phases)
 	if err != nil {
 		return st, err
@@ -242,6 +251,14 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	today, err := d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
 	st.Today = spend(today)
 	return st, err
+}
+
+// needDecide is work that the gate holds up until a person has decided.
+const needDecide = "decide"
+
+// urgency puts decisions before what failed and what only waits to be pulled, and leaves the rest as it is.
+func urgency(kind string) int {
+	return slices.Index([]string{needDecide, string(session.NeedLook), string(session.NeedPull)}, kind)
 }
 
 func newest(phases []store.Phase) (t time.Time) {

@@ -1,7 +1,7 @@
 // What needs you, answered where it stands; below it what runs, and what has ended.
 import {html, state, useState, Words, Choices, Act, Ago, State, money, base} from '/assets/lib.js';
 
-const says = {answer: 'asks', mend: 'has trouble', limit: 'reached a limit', look: 'failed', pull: 'is done', accept: 'a stranger says', engine: 'nobody watches'};
+const says = {answer: 'asks', mend: 'has trouble', limit: 'reached a limit', decide: 'needs a decision', look: 'failed', pull: 'is done', accept: 'a stranger says', engine: 'nobody watches'};
 
 function Need({n}) {
   const link = n.of === 'engine' ? null : n.of === 'phase' ? '/phase/' + (n.parent || n.id) : '/session/' + n.id;
@@ -11,6 +11,18 @@ function Need({n}) {
     <div class="words"><${Words} of=${n.words} /></div>
     <${Answer} n=${n} />
     <p class="quiet next"><code>${n.next}</code></p></li>`;
+}
+
+// Held is what the gate found, and takes it as `pull --accept` does: of the very work that was looked at.
+function Held({n, to}) {
+  const [took, setTook] = useState([]);
+  const all = n.held.map(g => g.kind), found = n.held.reduce((sum, g) => sum + g.count, 0);
+  return html`<fieldset><legend>${found} findings to decide</legend>
+    ${n.held.map(g => html`<div key=${g.kind} class=${'group ' + g.danger}><label class="check"><input type="checkbox" checked=${took.includes(g.kind)}
+      onChange=${e => setTook(t => e.target.checked ? [...t, g.kind] : t.filter(k => k !== g.kind))} /> <b>${g.kind}</b> ${g.says} (${g.count}; ${g.danger} danger${g.response === 'refuse' ? '; refused by your settings' : ''})</label>
+      <ul>${g.findings.map(f => html`<li>${f}</li>`)}${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}</ul></div>`)}
+    <div class="row"><a class="button main" href=${'/session/' + n.id + '/changes'}>Look at what came back</a>
+      <${Act} path=${to + '/pull'} body=${() => ({accept: took, seen: n.seen, partial: n.kind === 'look'})} disabled=${!all.every(k => took.includes(k))}>Accept and take all</${Act}></div></fieldset>`;
 }
 
 function Answer({n}) {
@@ -32,8 +44,9 @@ function Answer({n}) {
           disabled=${!day && !(Number(limit) > 0)}>${day ? 'Go on' : 'Raise it and go on'}</${Act}>
         <a href=${'/session/' + n.id + '/changes'}>What it did so far</a></div>`;
     }
-    case 'pull': case 'look':
-      return html`<div class="row"><a class="button main" href=${'/session/' + n.id + '/changes'}>Look at what came back</a>
+    case 'decide': case 'pull': case 'look':
+      return html`${n.wrong && html`<p class="bad">${n.wrong}</p>`}${n.held && html`<${Held} n=${n} to=${to} key=${n.seen} />`}
+        <div class="row">${!n.held && html`<a class="button main" href=${'/session/' + n.id + '/changes'}>Look at what came back</a>`}
         ${n.kind === 'look' && html`<${Act} path=${to + '/continue'}>Try again</${Act}>`}</div>`;
     case 'mend':
       return html`<div class="row"><${Act} path=${to + '/resume'} main>Try again</${Act}></div>`;

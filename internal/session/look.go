@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"io"
+
+	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Changed is what a session changed: the range of its commits, and what a person must know of it.
+type Changed struct {
+	Base    string
+	Tip     string
+	Wip     string // what was left uncommitted, as a commit
+	Pulled  bool
+	Summary git.Summary
+	Gate    gate.Report
+}
+
+// Seen names what was shown, for PullOptions.Seen.
+func (c Changed) Seen() string { return PullResult{head: c.Tip, wip: c.Wip}.Seen() }
+
+// Look opens what a session changed: in quarantine, if it has not been pulled.
+func (s *Service) Look(ctx context.Context, id string, o PullOptions, read func(*git.Repo, Changed) error) error {
+	rec, err := s.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if rec.Live() {
+		return &StateError{ID: id, State: rec.State, Why: "its work can be seen when it has ended"}
+	}
+	repo, err := s.repository(ctx, rec, o.where())
+	if err != nil {
+		return err
+	}
+	if rec.State == store.Pulled {
+		c := Changed{Base: rec.Origin, Tip: rec.Tip, Pulled: true}
+		if c.Summary, err = repo.Summary(ctx, c.Base, c.Tip); err != nil {
+			return err
+		}
+		if c.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: c.Base, Tip: c.Tip}); err != nil {
+			return err
+		}
+		return read(repo, c)
+	}
+	lock, err := s.lock(id, pullLock)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	pub, err := s.published(ctx, rec, false)
+	if err != nil {
+		return err
+	}
+	return s.unpack(ctx, repo, rec, pub, o, s.quarantineDir(id), read)
+}
+
+// unpack examines what a session has published, in a quarantine at dir.
+func (s *Service) unpack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
+	dir string, read func(*git.Repo, Changed) error) error {
+	q, err := s.quarantine(ctx, repo, rec, pub, o, dir)
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		return read(repo, Changed{Base: rec.Base, Tip: rec.Base})
+	}
+	defer func() { _ = q.Close() }()
+	r := PullResult{Base: rec.Base, head: pub.Head, wip: pub.Wip}
+	if r.Summary, err = q.Summary(ctx); err == nil {
+		err = s.look(ctx, q, &r)
+	}
+	if err != nil {
+		return err
+	}
+	return read(q.Inside(), Changed{Base: rec.Base, Tip: pub.Head, Wip: pub.Wip, Summary: r.Summary, Gate: r.Gate})
+}
+
+// Offered names what a session that has ended has published and nobody has pulled yet: another name is other work. It
+// is "" if there is nothing, or if it was never published.
+func (s *Service) Offered(v store.Session) string {
+	h, ok := s.held(v)
+	if !ok || h.Failed != "" || h.Bundle == nil || v.State == store.Pulled {
+		return ""
+	}
+	return h.Bundle.SHA256
+}
+
+// Glance examines what a session offers, in a quarantine of its own at dir. Unlike Look it starts nothing and takes no
+// lock, so that it is in nobody's way.
+func (s *Service) Glance(ctx context.Context, v store.Session, o PullOptions, dir string) (out Changed, err error) {
+	repo, err := s.repository(ctx, v, o.where())
+	if err != nil {
+		return out, err
+	}
+	pub, err := s.readResult(v)
+	if err != nil {
+		return out, err
+	}
+	return out, s.unpack(ctx, repo, v, pub, o, dir, func(_ *git.Repo, c Changed) error {
+		out = c
+		return nil
+	})
+}
+
+// Diff writes what a session changed, as a patch, and says what of it a person must know.
+func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.DiffStyle, o PullOptions) (r gate.Report,
+	err error) {
+	err = s.Look(ctx, id, o, func(repo *git.Repo, c Changed) error {
+		r = c.Gate
+		if c.Base == c.Tip && c.Wip == "" {
+			return nil
+		}
+		return repo.Diff(ctx, w, c.Base, c.Tip, style)
+	})
+	return r, err
+}
