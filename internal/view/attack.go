@@ -2,22 +2,25 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/view/api"
 	"github.com/cco-dev/cco/internal/view/entry"
 )
 
 // Result is the outcome of one attack on the page.
 type Result struct {
-	Attack string `json:"attack"`
-	What   string `json:"what"`
-	Held   bool   `json:"held"`
-	Detail string `json:"detail,omitempty"` // what came back
+	Attack  string `json:"attack"`
+	What    string `json:"what"`
+	Held    bool   `json:"held"`
+	Detail  string `json:"detail,omitempty"`  // what came back
+	Untried string `json:"untried,omitempty"` // why it can't be tried here
 }
 
 // attacker tries to come in to a server that runs. It has the user's token, to know what must not come back to others.
@@ -27,6 +30,9 @@ type attacker struct {
 	token  string
 	cookie string // of a browser that was let in
 	used   string // a code that was used
+	ticket string // for one WebSocket of that browser's
+	old    string // a ticket of its that was used
+	other  string // a ticket of somebody else's
 }
 
 // request is one request of somebody.
@@ -94,6 +100,16 @@ func (a *attacker) from(origin, site string, r request) request {
 	return r
 }
 
+// socket is a WebSocket that a browser opens for a page of some origin.
+func (a *attacker) socket(origin, site, ticket string) request {
+	h := map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+		"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+	if ticket != "" {
+		h["Sec-WebSocket-Protocol"] = entry.SocketProtocol + ", ticket." + ticket
+	}
+	return a.from(origin, site, request{path: api.Prefix + "/sessions/00000000/terminal", headers: h})
+}
+
 // origin is our own.
 func (a *attacker) origin() string { return a.base.String() }
 
@@ -114,11 +130,11 @@ func attacks() []attack {
 	one := func(f func(a *attacker) request) func(a *attacker) []request {
 		return func(a *attacker) []request { return []request{f(a)} }
 	}
-	json := map[string]string{"Content-Type": "application/json"}
+	plain := map[string]string{"Content-Type": "application/json"}
 	return []attack{
 		{"no-token", "a program of this machine asks without a token", []int{401}, func(*attacker) []request {
 			return []request{{path: harmless}, {path: api.Prefix + "/state"}, {path: api.Prefix + "/events"},
-				{path: "/assets/app.js"}, {method: "POST", path: changing, body: "{}", headers: json},
+				{path: "/assets/app.js"}, {method: "POST", path: changing, body: "{}", headers: plain},
 				{path: harmless, headers: map[string]string{"Sec-Fetch-Site": "same-origin"}}}
 		}},
 		{"wrong-token", "it guesses a token or a cookie", []int{401, 400}, func(a *attacker) []request {
@@ -161,11 +177,12 @@ func attacks() []attack {
 		}},
 		{"websocket", "it opens a WebSocket with the cookie", []int{403}, func(a *attacker) []request {
 			var all []request
-			for _, o := range []struct{ origin, site string }{{"https://evil.example", "cross-site"}, {"", "same-origin"},
-				{a.origin(), "same-site"}, {"http://localhost:1", "same-origin"}} {
-				all = append(all, a.from(o.origin, o.site, request{path: api.Prefix + "/sessions/00000000/terminal",
-					headers: map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
-						"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}}))
+			for _, o := range []struct{ origin, site, ticket string }{{"https://evil.example", "cross-site", a.ticket},
+				{"", "same-origin", a.ticket}, {a.origin(), "same-site", a.ticket}, {"http://localhost:1", "same-origin", a.ticket},
+				{a.origin(), "", ""}, {a.origin(), "same-origin", ""}, {a.origin(), "", "aaaa-aaaa-aaaa-aaaa"},
+				{a.origin(), "", a.old}, {a.origin(), "same-origin", a.other},
+				{"https://evil.example", "", a.ticket}, {"", "", a.ticket}} {
+				all = append(all, a.socket(o.origin, o.site, o.ticket))
 			}
 			return all
 		}},
@@ -213,8 +230,9 @@ func attacks() []attack {
 	}
 }
 
-// Attack tries to come in to the page of a data directory that is being served, and shows what held.
-func Attack(ctx context.Context, data string) ([]Result, error) {
+// Attack tries to come in to the page that is being served, and shows what held.
+func Attack(ctx context.Context, cco *app.App) ([]Result, error) {
+	data := cco.Dirs.Data
 	f, token, err := Running(data)
 	if err != nil {
 		return nil, err
@@ -238,7 +256,7 @@ func Attack(ctx context.Context, data string) ([]Result, error) {
 		}
 		results = append(results, r)
 	}
-	return append(results, a.headers()...), nil
+	return append(results, a.headers(), a.byDoor(cco), a.otherUser()), nil
 }
 
 // comeIn is what an honest browser does: without it, a server that refuses everything would seem safe.
@@ -274,6 +292,33 @@ func (a *attacker) comeIn(data string) error {
 			return fmt.Errorf("an honest request is refused: %d %s", resp.status, resp.body)
 		}
 	}
+	return a.openSocket()
+}
+
+// openSocket opens a WebSocket as an honest page does, and keeps tickets that must not open another.
+func (a *attacker) openSocket() error {
+	ask := request{method: "POST", path: api.Prefix + "/tickets", body: "{}"}
+	program := ask
+	program.headers = map[string]string{"Authorization": "Bearer " + a.token, "Content-Type": "application/json"}
+	for to, r := range map[*string]request{&a.ticket: a.from(a.origin(), "same-origin", ask),
+		&a.old: a.from(a.origin(), "same-origin", ask), &a.other: program} {
+		resp, err := a.send(r)
+		if err != nil {
+			return err
+		}
+		var t api.Ticket
+		if json.Unmarshal([]byte(resp.body), &t) != nil || t.Ticket == "" {
+			return fmt.Errorf("an honest page gets no ticket: %d %s", resp.status, resp.body)
+		}
+		*to = t.Ticket
+	}
+	resp, err := a.send(a.socket(a.origin(), "", a.old))
+	if err != nil {
+		return err
+	}
+	if resp.status == http.StatusForbidden || resp.status == http.StatusUnauthorized { // there is no such session
+		return fmt.Errorf("an honest WebSocket is refused: %d %s", resp.status, resp.body)
+	}
 	return nil
 }
 
@@ -306,13 +351,14 @@ func (a *attacker) try(at attack, r request) string {
 }
 
 // headers looks at what every answer must say to browsers.
-func (a *attacker) headers() []Result {
+func (a *attacker) headers() Result {
 	r := Result{Attack: "headers", What: "answers lack what keeps other pages and scripts out", Held: true}
 	for _, req := range []request{{path: "/"}, {path: harmless}, {path: "/assets/enter.js"},
 		a.from("", "same-origin", request{path: harmless}), a.from("", "same-origin", request{path: "/assets/app.js"})} {
 		resp, err := a.send(req)
 		if err != nil {
-			return []Result{{r.Attack, r.What, false, err.Error()}}
+			r.Held, r.Detail = false, err.Error()
+			return r
 		}
 		csp := resp.header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
@@ -334,5 +380,5 @@ func (a *attacker) headers() []Result {
 			r.Held, r.Detail = false, req.path+" has the token in it"
 		}
 	}
-	return []Result{r}
+	return r
 }

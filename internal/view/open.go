@@ -3,11 +3,9 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"runtime"
 	"strings"
 
@@ -67,18 +65,7 @@ func Jump(ctx context.Context, data string) (Found, string, error) {
 		return f, "", err
 	}
 	at := placeOf(data)
-	tmp, err := os.CreateTemp(at.dir, ".open-*") // 0600
-	if err != nil {
-		return f, "", err
-	}
-	_, err = fmt.Fprintf(tmp, jump, address)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), at.file("open.html"))
-	}
-	if err != nil {
-		return f, "", errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return f, at.file("open.html"), nil
+	return f, at.file("open.html"), at.replace("open.html", fmt.Appendf(nil, jump, address))
 }
 
 // Open leads the user's browser in.

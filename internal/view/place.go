@@ -74,8 +74,23 @@ func (p place) write(f Found, token string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.WriteFile(p.file("token"), []byte(token+"\n"), 0o600),
-		os.WriteFile(p.file(filepath.Base(app.PageFile)), data, 0o600))
+	return errors.Join(p.replace("token", []byte(token+"\n")), p.replace(filepath.Base(app.PageFile), data))
+}
+
+// replace writes a file whole: at no moment does a door read half of it, and take the page's port for another.
+func (p place) replace(name string, data []byte) error {
+	tmp, err := os.CreateTemp(p.dir, "."+name+"-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), p.file(name))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
 }
 
 func (p place) read() (f Found, err error) {

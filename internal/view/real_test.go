@@ -3,7 +3,9 @@ package view_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -292,29 +294,43 @@ git add . ; git commit -qm "$(printf 'Mend\342\200\256 it')" || true`)
 // machine's own address to it.
 func noWayIn(t *testing.T, r *viewtest.Rig) {
 	port := r.Address[strings.LastIndexByte(r.Address, ':')+1:]
+	// What the same rules do open: without it, a box that reaches nothing at all would pass.
+	control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "another port")
+	}))
+	defer control.Close()
+	other := control.URL[strings.LastIndexByte(control.URL, ':')+1:]
+	boxes := map[string][]string{}
 	for _, mode := range []string{"none", "allowlist", "open"} {
-		name := "mode-" + mode
-		r.Run("cco", "box", "create", name, "--network", mode)
-		if mode != "none" {
-			r.Run("cco", "box", "net", "allow", "127.0.0.1:"+port, "--box", name)
+		boxes[mode] = []string{"--network", mode}
+		boxes["worktree "+mode] = []string{"--network", mode, "--backend", "worktree"}
+	}
+	for what, flags := range boxes {
+		closed := strings.HasSuffix(what, "none")
+		name := "mode-" + strings.ReplaceAll(what, " ", "-")
+		r.Run(append([]string{"cco", "box", "create", name}, flags...)...)
+		if !closed {
+			r.Run("cco", "box", "net", "allow", "127.0.0.1:"+port, "127.0.0.1:"+other, "--box", name)
 		}
-		id := r.Push("Reach "+mode,
+		id := r.Push("Reach "+what,
 			`own=$(hostname -I 2>/dev/null | cut -d' ' -f1)
+for port in `+port+" "+other+`; do
 for host in 127.0.0.1 localhost 0.0.0.0 '[::1]' '[::ffff:127.0.0.1]' ${own:-127.0.0.2}; do
-  for proxy in "$http_proxy" "$HTTP_PROXY" "$https_proxy" ""; do
-    curl -sS -m 5 ${proxy:+-x "$proxy"} "http://$host:`+port+`/" 2>&1 | head -c 300
-    curl -sS -m 5 -p ${proxy:+-x "$proxy"} "http://$host:`+port+`/" 2>&1 | head -c 300
+  for proxy in "$http_proxy" ""; do
+    curl -sS -m 5 --noproxy '' ${proxy:+-x "$proxy"} "http://$host:$port/" 2>&1 | head -c 300
+    curl -sS -m 5 --noproxy '' -p ${proxy:+-x "$proxy"} "http://$host:$port/" 2>&1 | head -c 300
   done
+done
 done
 echo tried`, "--box", name)
 		r.Await(id, "done", "failed")
 		out := r.Run("cco", "box", "logs", id)
-		if !strings.Contains(out, "tried") {
-			t.Errorf("%s: it did not try:\n%s", mode, out)
+		if !strings.Contains(out, "tried") || strings.Contains(out, "another port") == closed {
+			t.Errorf("%s: it did not try:\n%s", what, out)
 		}
 		for _, got := range []string{"doctype", "no name of ours", "come in with a code"} {
 			if strings.Contains(out, got) {
-				t.Errorf("%s: the page answers a box:\n%s", mode, out)
+				t.Errorf("%s: the page answers a box:\n%s", what, out)
 			}
 		}
 	}

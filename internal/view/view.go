@@ -57,6 +57,9 @@ func Serve(ctx context.Context, p *phases.Phases, o Options, ready func(Found) e
 	if err != nil {
 		return other, err
 	}
+	if err := checkPeers(l.Addr()); err != nil {
+		return other, errors.Join(err, l.Close())
+	}
 	found := Found{Address: "http://" + l.Addr().String(), PID: os.Getpid(), Log: at.file("log.jsonl")}
 	sessions, done, err := p.Sessions(ctx)
 	if err != nil {
@@ -71,12 +74,12 @@ func Serve(ctx context.Context, p *phases.Phases, o Options, ready func(Found) e
 	if err != nil {
 		return other, errors.Join(err, l.Close())
 	}
-	desk := &api.Desk{App: p, Sessions: sessions, Version: o.Version, Code: in.Code, Class: o.Class, LogFile: found.Log,
-		Now: time.Now, Life: ctx}
+	desk := &api.Desk{App: p, Sessions: sessions, Version: o.Version, Code: in.Code, Ticket: in.Ticket, Class: o.Class,
+		LogFile: found.Log, Now: time.Now, Life: ctx}
 	if err := at.write(found, in.Token()); err != nil {
 		return other, errors.Join(err, l.Close())
 	}
-	return other, serve(ctx, l, handler(in, desk), func() error { return ready(found) })
+	return other, serve(ctx, ownListener{l}, handler(in, desk), func() error { return ready(found) })
 }
 
 // handler puts the entry before everything.

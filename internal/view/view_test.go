@@ -62,8 +62,8 @@ func start(t *testing.T, p *phases.Phases, listen string) (Found, context.Cancel
 func TestNobodyComesInUninvited(t *testing.T) {
 	p := newApp(t)
 	_, _ = start(t, p, "127.0.0.1:0")
-	for _, r := range must.Get(Attack(t.Context(), p.Dirs.Data))(t) {
-		if !r.Held {
+	for _, r := range must.Get(Attack(t.Context(), p.App))(t) {
+		if !r.Held && r.Untried == "" {
 			t.Errorf("%s: %s: %s", r.Attack, r.What, r.Detail)
 		}
 	}
@@ -72,7 +72,7 @@ func TestNobodyComesInUninvited(t *testing.T) {
 // Guards against attacks that find everything held because they no longer reach anything.
 func TestTheAttacksNoticeAnOpenDoor(t *testing.T) {
 	p := newApp(t)
-	if _, err := Attack(t.Context(), p.Dirs.Data); !errors.As(err, new(*NotRunningError)) {
+	if _, err := Attack(t.Context(), p.App); !errors.As(err, new(*NotRunningError)) {
 		t.Errorf("without a server: %v", err)
 	}
 	open := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
@@ -88,7 +88,7 @@ func TestTheAttacksNoticeAnOpenDoor(t *testing.T) {
 			}
 		}
 	}
-	if a.headers()[0].Held {
+	if a.headers().Held {
 		t.Error("missing headers are not missed")
 	}
 }

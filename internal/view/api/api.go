@@ -28,7 +28,8 @@ type Desk struct {
 	App      *phases.Phases
 	Sessions *session.Service
 	Version  string
-	Code     func() string   // makes a code for a browser
+	Code     func() string // makes a code for a browser
+	Ticket   func(browser string) string
 	Class    func(error) int // the exit code of an error
 	LogFile  string          // what is done here
 	Now      func() time.Time

@@ -37,6 +37,10 @@ func Routes() []Route {
 			"is drawn on it; nothing else of an agent's passes. Text messages of the server are as below; those of " +
 			"the page are " + "`Keys`" + ". A page reads until it takes the keyboard, and one page has it at a time.",
 			Out: Screen{}, Stream: "WebSocket", do: (*Desk).terminal},
+		{Method: "POST", Path: "/tickets", Says: "Make a ticket, with which a browser opens one WebSocket: it offers the " +
+			"protocols `cco` and `ticket.` with the ticket behind it. Browsers don't say which site a WebSocket is of, " +
+			"so its page asks for this first. A program with the token needs none.", In: Nothing{}, Out: Ticket{},
+			do: (*Desk).ticket},
 		{Method: "POST", Path: id + "/answer", Says: "Answer a question: `cco answer`.", In: Words{}, Out: Done{},
 			do: post("answer", answer)},
 		{Method: "POST", Path: id + "/continue", Says: "Let an agent go on: `cco box push --continue`.", In: GoOn{},
@@ -93,4 +97,8 @@ func (d *Desk) code(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, http.StatusOK, Code{d.Code()})
+}
+
+func (d *Desk) ticket(w http.ResponseWriter, r *http.Request) {
+	reply(w, http.StatusOK, Ticket{d.Ticket(entry.From(r.Context()).Browser)})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/view/entry"
 	"github.com/cco-dev/cco/internal/vt"
 )
 
@@ -82,7 +83,7 @@ func (d *Desk) terminal(w http.ResponseWriter, r *http.Request) {
 	}
 	// Who may come in was decided before: origins of tunnels are others than the Host that we see.
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true,
-		CompressionMode: websocket.CompressionDisabled})
+		Subprotocols: []string{entry.SocketProtocol}, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		return
 	}

@@ -401,6 +401,10 @@ type (
 		Name  string `json:"name" doc:"limits.run_cost, limits.run_tokens, limits.day_cost or limits.day_tokens"`
 		Value string `json:"value" doc:"dollars, or tokens like 500k or 20M, or none"`
 	}
+	// Ticket is what a browser opens a WebSocket with.
+	Ticket struct {
+		Ticket string `json:"ticket" doc:"lives a minute, and once, for this browser"`
+	}
 	// Code is what lets a browser in.
 	Code struct {
 		Code string `json:"code" doc:"lives a minute, and once"`

@@ -21,7 +21,7 @@ const (
 	codesMost  = 16
 )
 
-// codes are those that nobody has used yet.
+// codes are those that nobody has used yet. Each is for somebody: "" is whoever has it.
 type codes struct {
 	now   func() time.Time
 	delay time.Duration
@@ -38,7 +38,7 @@ type code struct {
 
 func newCodes(now func() time.Time) *codes { return &codes{now: now, delay: wrongDelay} }
 
-func (c *codes) make() string {
+func (c *codes) make(whose string) string {
 	b := make([]byte, 10)
 	_, _ = rand.Read(b) // never fails
 	text := strings.ToLower(base32.StdEncoding.EncodeToString(b))
@@ -48,7 +48,7 @@ func (c *codes) make() string {
 	if len(c.open) == codesMost {
 		c.open = c.open[1:]
 	}
-	c.open = append(c.open, code{sha256.Sum256([]byte(text)), c.now().Add(CodeLife)})
+	c.open = append(c.open, code{sha256.Sum256([]byte(whose + " " + text)), c.now().Add(CodeLife)})
 	return text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:]
 }
 
@@ -64,9 +64,9 @@ func (c *codes) drop() {
 }
 
 // use says whether a code is right, and makes it useless. busy says that too many wrong ones are being answered.
-func (c *codes) use(ctx context.Context, text string) (right, busy bool) {
+func (c *codes) use(ctx context.Context, whose, text string) (right, busy bool) {
 	text = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(text), "-", ""))
-	given := sha256.Sum256([]byte(text))
+	given := sha256.Sum256([]byte(whose + " " + text))
 	c.mu.Lock()
 	c.drop()
 	kept := make([]code, 0, len(c.open))

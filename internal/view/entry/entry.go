@@ -27,13 +27,16 @@ type Entry struct {
 	hosts map[string][]string // the names that are ours, with the origins that pages of them have
 	now   func() time.Time
 	codes *codes
+	// tickets open WebSockets: each is for the browser that asked for it, in a request that said where it is from.
+	tickets *codes
 }
 
 // New is the entry of a listener. Key is a secret that outlives it, so that pages come back after a restart. More are
 // further names, of tunnels that the user made.
 func New(key []byte, listener netip.AddrPort, more []string, now func() time.Time) (*Entry, error) {
 	e := &Entry{key: key, port: strconv.Itoa(int(listener.Port())), now: now, codes: newCodes(now),
-		hosts: map[string][]string{}}
+		tickets: newCodes(now), hosts: map[string][]string{}}
+	e.tickets.delay = 0 // who asks has a cookie already
 	for _, name := range []string{listener.Addr().String(), "localhost"} {
 		if strings.Contains(name, ":") {
 			name = "[" + name + "]"
@@ -123,4 +126,7 @@ func (e *Entry) browser(value string) (string, bool) {
 }
 
 // Code makes a code that lets one browser in, once and soon.
-func (e *Entry) Code() string { return e.codes.make() }
+func (e *Entry) Code() string { return e.codes.make("") }
+
+// Ticket makes what one WebSocket of a browser is opened with, once and soon.
+func (e *Entry) Ticket(browser string) string { return e.tickets.make(browser) }

@@ -26,7 +26,7 @@ func newEntry(t *testing.T, hosts ...string) (*Entry, *clock) {
 
 func TestACodeLivesAMinuteAndOnce(t *testing.T) {
 	e, c := newEntry(t)
-	use := func(code string) bool { right, _ := e.codes.use(t.Context(), code); return right }
+	use := func(code string) bool { right, _ := e.codes.use(t.Context(), "", code); return right }
 	code := e.Code()
 	if use("") || use(code+"x") || use(strings.ReplaceAll(code, "-", "")[:15]) {
 		t.Error("a wrong code is right")
@@ -51,7 +51,7 @@ func TestWrongCodesAreSlowAndRightOnesAreNot(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range wrongMost {
-		go func() { _, _ = e.codes.use(ctx, "wrong") }()
+		go func() { _, _ = e.codes.use(ctx, "", "wrong") }()
 	}
 	waiting := func() int {
 		e.codes.mu.Lock()
@@ -61,10 +61,10 @@ func TestWrongCodesAreSlowAndRightOnesAreNot(t *testing.T) {
 	for waiting() < wrongMost {
 		time.Sleep(time.Millisecond)
 	}
-	if right, busy := e.codes.use(ctx, "wrong too"); right || !busy {
+	if right, busy := e.codes.use(ctx, "", "wrong too"); right || !busy {
 		t.Errorf("one more is right %v, busy %v", right, busy)
 	}
-	if right, _ := e.codes.use(ctx, e.Code()); !right {
+	if right, _ := e.codes.use(ctx, "", e.Code()); !right {
 		t.Error("a right code has to wait for wrong ones")
 	}
 }
@@ -131,5 +131,47 @@ func TestHostsOfTunnels(t *testing.T) {
 		if w.Code != c.want {
 			t.Errorf("%s from %s: %d, not %d", c.host, c.origin, w.Code, c.want)
 		}
+	}
+}
+
+// Guards against a WebSocket that another site opens with the cookie: browsers say of it its Origin alone.
+func TestAWebSocketNeedsATicketOfItsBrowser(t *testing.T) {
+	e, c := newEntry(t)
+	cookie := e.cookie(false)
+	browser, _ := e.browser(cookie.Value)
+	open := func(origin, site, ticket string) int {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:7626/x", nil)
+		r.Header.Set("Upgrade", "websocket")
+		r.AddCookie(&http.Cookie{Name: cookie.Name, Value: cookie.Value})
+		for name, value := range map[string]string{"Origin": origin, "Sec-Fetch-Site": site,
+			"Sec-WebSocket-Protocol": "cco, ticket." + ticket} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		if _, no := e.visitor(r, []string{"http://127.0.0.1:7626"}); no != nil {
+			return no.Status
+		}
+		return http.StatusOK
+	}
+	const ours = "http://127.0.0.1:7626"
+	ticket := e.Ticket(browser)
+	for _, bad := range [][3]string{{"", "", ticket}, {"http://evil.example", "", ticket}, {ours, "cross-site", ticket},
+		{ours, "none", ticket}, {ours, "same-origin", ""}, {ours, "", "x"}, {ours, "", e.Ticket("")},
+		{ours, "", e.Ticket("other")}, {ours, "", e.Code()}} {
+		if got := open(bad[0], bad[1], bad[2]); got != http.StatusForbidden {
+			t.Errorf("%q gives %d", bad, got)
+		}
+	}
+	if open(ours, "", ticket) != http.StatusOK || open(ours, "", ticket) == http.StatusOK {
+		t.Error("a ticket is not good for one WebSocket")
+	}
+	if open(ours, "same-origin", e.Ticket(browser)) != http.StatusOK {
+		t.Error("a browser that says the site is refused")
+	}
+	ticket = e.Ticket(browser)
+	c.now = c.now.Add(CodeLife)
+	if open(ours, "", ticket) == http.StatusOK {
+		t.Error("an old ticket is good")
 	}
 }

@@ -154,23 +154,61 @@ func (e *Entry) visitor(r *http.Request, origins []string) (Visitor, *Refusal) {
 			return v, &Refusal{http.StatusUnauthorized, "come in with a code"}
 		}
 		v.Browser = name
+		if r.Header.Get("Upgrade") != "" {
+			return v, e.ownSocket(r, origins, name)
+		}
 		return v, ownPage(r, origins)
 	}
 	return v, &Refusal{http.StatusUnauthorized, "come in with a code"}
 }
 
 // ownPage makes sure that a request of a browser is made by our own page. Browsers add no Origin where a page of the
-// same origin only reads, and say of a WebSocket its Origin alone.
+// same origin only reads.
 func ownPage(r *http.Request, origins []string) *Refusal {
-	upgrade := r.Header.Get("Upgrade") != ""
-	reads := (r.Method == http.MethodGet || r.Method == http.MethodHead) && !upgrade
-	origin := r.Header.Values("Origin")
-	if len(origin) > 1 || len(origin) == 1 && !slices.Contains(origins, origin[0]) || len(origin) == 0 && !reads {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if no := ownOrigin(r, origins); no != nil && (!reads || len(r.Header.Values("Origin")) > 0) {
+		return no
+	}
+	return ownSite(r)
+}
+
+// SocketProtocol is what our WebSockets speak, and ticketPrefix is before the ticket that one offers beside it.
+const (
+	SocketProtocol = "cco"
+	ticketPrefix   = "ticket."
+)
+
+// ownSocket makes sure that a WebSocket is opened by our own page. Chromium says its Origin alone, so it brings a
+// ticket too, which only a request with both was given.
+func (e *Entry) ownSocket(r *http.Request, origins []string, browser string) *Refusal {
+	if no := ownOrigin(r, origins); no != nil {
+		return no
+	}
+	if len(r.Header.Values("Sec-Fetch-Site")) > 0 {
+		if no := ownSite(r); no != nil {
+			return no
+		}
+	}
+	for offer := range strings.SplitSeq(r.Header.Get("Sec-WebSocket-Protocol"), ",") {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(offer), ticketPrefix); ok {
+			if right, _ := e.tickets.use(r.Context(), browser, text); right {
+				return nil
+			}
+			break
+		}
+	}
+	return &Refusal{http.StatusForbidden, "a WebSocket without a ticket of this browser's"}
+}
+
+func ownOrigin(r *http.Request, origins []string) *Refusal {
+	if origin := r.Header.Values("Origin"); len(origin) != 1 || !slices.Contains(origins, origin[0]) {
 		return &Refusal{http.StatusForbidden, "a request of another origin"}
 	}
-	site := r.Header.Values("Sec-Fetch-Site")
-	silent := upgrade && len(site) == 0
-	if !silent && (len(site) != 1 || site[0] != "same-origin") {
+	return nil
+}
+
+func ownSite(r *http.Request) *Refusal {
+	if site := r.Header.Values("Sec-Fetch-Site"); len(site) != 1 || site[0] != "same-origin" {
 		return &Refusal{http.StatusForbidden, "a request of another site"}
 	}
 	return nil
@@ -199,7 +237,7 @@ func (e *Entry) enter(w http.ResponseWriter, r *http.Request, origins []string) 
 		refuse(w, &Refusal{http.StatusBadRequest, "this is not {\"code\": \"…\"}"})
 		return
 	}
-	right, busy := e.codes.use(r.Context(), in.Code)
+	right, busy := e.codes.use(r.Context(), "", in.Code)
 	switch {
 	case busy:
 		refuse(w, &Refusal{http.StatusTooManyRequests, "too many wrong codes"})

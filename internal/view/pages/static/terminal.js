@@ -1,5 +1,5 @@
 // The terminal of a session. It can be looked at; a button takes the keyboard, and one page has it at a time.
-import {html, useEffect, useRef, useState, lost} from '/assets/lib.js';
+import {html, useEffect, useRef, useState, lost, act} from '/assets/lib.js';
 
 // xterm.js inserts styles, which the page's policy allows with the nonce of this answer alone.
 async function load() {
@@ -15,8 +15,12 @@ export function Terminal({id}) {
   useEffect(() => {
     let gone = false, timer;
     const say = m => { if (ws.current && ws.current.readyState === 1) ws.current.send(JSON.stringify(m)); };
-    const open = () => {
-      const s = ws.current = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/sessions/${id}/terminal`);
+    const again = () => { timer = setTimeout(open, 700); };
+    const open = async () => {
+      const got = await act('/tickets').catch(() => null);
+      if (gone) return;
+      if (!got) { again(); return; }
+      const s = ws.current = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/sessions/${id}/terminal`, ['cco', 'ticket.' + got.ticket]);
       s.binaryType = 'arraybuffer';
       s.onopen = () => { lost.value = false; term.current.reset(); has.current = false; setWho('reader'); setEnded(false); };
       s.onmessage = m => {
@@ -26,7 +30,7 @@ export function Terminal({id}) {
         if (v.kind === 'writer' || v.kind === 'reader') { has.current = v.kind === 'writer'; setWho(v.kind); term.current.options.disableStdin = !has.current; if (has.current) { fit(); term.current.focus(); } }
         if (v.kind === 'ended') setEnded(true);
       };
-      s.onclose = () => { if (gone) return; lost.value = true; timer = setTimeout(open, 700); };
+      s.onclose = () => { if (gone) return; lost.value = true; again(); };
     };
     const fit = () => {
       if (!has.current || !term.current.element) return;
