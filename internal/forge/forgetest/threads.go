@@ -1,0 +1,163 @@
+package forgetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+func replies(p *place) {
+	ada, rob := p.as(Ada, ""), p.as(Rob, "")
+	pull := p.open(ada, "topic")
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"},
+			{Path: "code.txt", Line: line + 1, Body: "there"}}})
+	p.must(err)
+	ids := map[string]string{}
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		ids[c.Body] = c.ID
+	}
+	_, err = ada.Reply(p.Context(), pull.Number, ids["here"], forge.Post{Key: "a", Body: "done"})
+	p.must(err)
+	_, err = ada.Reply(p.Context(), pull.Number, ids["look"], forge.Post{Key: "b", Body: "seen"})
+	p.must(err)
+	for range 2 {
+		p.must(ada.Resolve(p.Context(), pull.Number, ids["here"]))
+	}
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		want := map[string]forge.CommentState{"here": forge.ThreadResolved, "done": forge.ThreadResolved,
+			"there": forge.ThreadOpen, "seen": "", "look": forge.ReviewCommented}[c.Body]
+		if c.State != want {
+			p.Errorf("%q is %q, not %q", c.Body, c.State, want)
+		}
+		if c.Body == "done" && (c.Thread != ids["here"] || !c.Own) {
+			p.Errorf("the reply: %+v", c)
+		}
+	}
+	if _, err := ada.Reply(p.Context(), pull.Number, "nonsense", forge.Post{Key: "n", Body: "x"}); err == nil {
+		p.Error("replied to nonsense")
+	}
+}
+
+// answersMany guards against answers that read everything again for each of them.
+func answersMany(p *place) {
+	const many = 12
+	ada, rob := p.as(Ada, ""), p.as(Rob, "")
+	pull := p.open(ada, "topic")
+	review := forge.Review{Key: "r", Verdict: forge.Comments, Body: "look"}
+	for n := range many {
+		review.Lines = append(review.Lines, forge.LineComment{Path: "code.txt", Line: 8 + n%9, Body: fmt.Sprint("w", n)})
+	}
+	_, err := rob.Review(p.Context(), pull.Number, review)
+	p.must(err)
+	said := p.said(ada, pull.Number, "").Comments
+	before := len(p.proxy.Requests())
+	t, err := ada.Threads(p.Context(), pull.Number)
+	p.must(err)
+	reading := len(p.proxy.Requests()) - before
+	answered := 0
+	for _, c := range said {
+		if c.Kind != forge.OnLine {
+			continue
+		}
+		answered++
+		_, err := t.Reply(p.Context(), c.ID, forge.Post{Key: "to " + c.ID, Body: "done " + c.Body})
+		p.must(err)
+		p.must(t.Resolve(p.Context(), c.ID))
+	}
+	// A write for each answer and each thread, and what a forge is asked once.
+	if writes := len(p.proxy.Requests()) - before - reading; reading > 10 || writes > 2*many+5 || answered != many {
+		p.Errorf("%d answers cost %d requests to read and %d to write", answered, reading, writes)
+	}
+	own, open := 0, 0
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		if strings.HasPrefix(c.Body, "done w") && c.Own {
+			own++
+		}
+		if c.Kind == forge.OnLine && c.State != forge.ThreadResolved {
+			open++
+		}
+	}
+	if own != many || open != 0 {
+		p.Errorf("%d answers are there, and %d lines are not resolved", own, open)
+	}
+}
+
+// answersMoved guards against an answer that stands at another line than what it answers.
+func answersMoved(p *place) {
+	ada, rob := p.as(Ada, ""), p.as(Rob, "")
+	pull := p.open(ada, "topic")
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{{Path: "code.txt", Line: 12, Body: "here"}}})
+	p.must(err)
+	p.commit("topic", "more above", map[string]string{"code.txt": lines(1, 9) + "one\ntwo\nthree\n" + lines(10, 10) +
+		"new a\nnew b\nnew c\n" + lines(11, 30)})
+	p.push("topic")
+	p.settled(ada, pull.Number, forge.MergeClean)
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		if c.Kind == forge.OnLine {
+			posted, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
+			if p.must(err); strings.Contains(posted.Fallback, "below") {
+				p.Errorf("it was %s", posted.Fallback)
+			}
+		}
+	}
+	for _, c := range p.said(ada, pull.Number, "").Comments {
+		// In the thread itself, or at the line where that is now.
+		if c.Body == "done" && (c.Kind != forge.OnLine || c.Thread == c.ID && c.Line != 15) {
+			p.Errorf("the answer: %+v", c)
+		}
+	}
+}
+
+func outdates(p *place) {
+	ada, rob := p.as(Ada, ""), p.as(Rob, "")
+	pull := p.open(ada, "topic")
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
+		Lines: []forge.LineComment{
+			{Path: "code.txt", Line: 11, Body: "stays"}, {Path: "code.txt", Line: 13, Body: "goes"}}})
+	p.must(err)
+	before := p.said(ada, pull.Number, "")
+	// Another history under the review: line 11 is as it was, line 13 is not.
+	p.git("symbolic-ref", "HEAD", "refs/heads/main")
+	p.git("reset", "-q", "--hard")
+	p.git("branch", "-qD", "topic")
+	p.commit("topic", "rewritten", map[string]string{"code.txt": lines(1, 10) + "new a\nother b\n" + lines(11, 30)})
+	p.push("topic")
+	p.settled(ada, pull.Number, forge.MergeClean)
+	var after forge.Stream
+	for range 30 { // a forge may take a moment to look at what was pushed
+		if after = p.said(ada, pull.Number, ""); !slices.ContainsFunc(after.Comments,
+			func(c forge.Comment) bool { return c.Body == "goes" && c.Line != 0 }) {
+			break
+		}
+		p.must(p.clock.Sleep(p.Context(), 10*time.Second))
+	}
+	for _, c := range after.Comments {
+		if c.Body == "stays" && (c.Line != 11 || c.State != forge.ThreadOpen) || c.Body == "goes" &&
+			(c.Line != 0 || c.State != forge.ThreadOutdated) {
+			p.Errorf("after the push: %+v", c)
+		}
+	}
+	if again := p.said(ada, pull.Number, before.Mark); len(again.Comments)+len(again.Gone) != 0 {
+		p.Errorf("a push says nothing, and yet %+v", again)
+	}
+	for _, c := range after.Comments {
+		if c.Kind == forge.OnLine {
+			_, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "re " + c.Body, Body: "re " + c.Body})
+			p.must(err)
+		}
+	}
+	found := 0
+	for _, c := range p.said(ada, pull.Number, before.Mark).Comments {
+		if strings.Contains(c.Body, "re goes") || strings.Contains(c.Body, "re stays") {
+			found++
+		}
+	}
+	if found != 2 {
+		p.Errorf("%d of 2 replies are there", found)
+	}
+}
