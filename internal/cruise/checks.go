@@ -41,7 +41,9 @@ type Check struct {
 	State   CheckState `json:"state"`
 	Summary string     `json:"summary,omitempty"`
 	URL     string     `json:"url,omitempty"`
-	Job     int64      `json:"job,omitempty"` // of the forge's own runner, 0 for any other
+	Job     int64      `json:"job,omitempty"`     // of the forge's own runner, 0 for any other
+	Run     int64      `json:"run,omitempty"`     // what the job is part of: two may have a job of the same name
+	Attempt int        `json:"attempt,omitempty"` // of the job, 0 if it is not known
 }
 
 // ChecksIn asks how the checks of a pull request's head stand.
@@ -106,9 +108,10 @@ func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
 	return w
 }
 
-// fits says whether a name is meant by a name, or by a pattern with stars.
+// fits says whether a name is meant by a name, or by a pattern whose stars stand for slashes too, as on the forges.
 func fits(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
+	plain := strings.NewReplacer("/", "\x00").Replace
+	ok, err := path.Match(plain(pattern), plain(name))
 	return pattern == name || err == nil && ok
 }
 

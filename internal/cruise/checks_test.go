@@ -226,6 +226,75 @@ func TestAFlakeIsToldFromAFault(t *testing.T) {
 	}
 }
 
+// Guards against a phase that waits for ever where a job that is run again keeps its number and counts its attempts,
+// and against a number that is asked for when it is known.
+func TestAJobThatKeepsItsNumberIsKnownByItsAttempt(t *testing.T) {
+	for fails, want := range map[int]int{1: 0, 2: 1} {
+		w := &world{agents: willing, broken: map[string]error{StepAttempt: errors.New("asked")}}
+		w.checks = func(head string, _ time.Time) Checks {
+			c := unit(CheckGreen)
+			c.All[0].Job, c.All[0].Run, c.All[0].Attempt = 7, 3, w.attempts+1
+			if w.attempts < fails && head == "c0000001" {
+				c.All[0].State = CheckFailed
+			}
+			return c
+		}
+		st, _ := play(t, w, checkSpec())
+		if st.End != EndApproved || st.Round != want || w.attempts != 1 || w.asked != "" {
+			t.Errorf("%d fail: end %q after %d rounds and %d attempts, asked %q", fails, st.End, st.Round, w.attempts, w.asked)
+		}
+	}
+}
+
+// Guards against a job that is not run again because another run has one of its name, and against the one that passed
+// being called a flake.
+func TestJobsOfTheSameNameAreToldApart(t *testing.T) {
+	w := &world{agents: willing}
+	w.checks = func(string, time.Time) Checks {
+		fine, flaky := unit(CheckGreen).All[0], unit(CheckGreen).All[0]
+		fine.Job, fine.Run = 7, 3
+		if flaky.Job, flaky.Run = int64(100+w.attempts), 4; w.attempts == 0 {
+			flaky.State = CheckFailed
+		}
+		return Checks{All: []Check{fine, flaky}}
+	}
+	st, _ := play(t, w, checkSpec())
+	if st.End != EndApproved || st.Round != 0 || w.attempts != 1 || len(st.Reruns) != 1 || st.Reruns[0].Run != 4 {
+		t.Errorf("end %q after %d rounds and %d attempts: %+v", st.End, st.Round, w.attempts, st.Reruns)
+	}
+
+	w = &world{agents: willing}
+	ran := map[int64]bool{}
+	w.checks = func(string, time.Time) Checks {
+		var c Checks
+		for run := int64(3); run < 5; run++ {
+			one := unit(CheckGreen).All[0]
+			if one.Job, one.Run, one.Attempt = run, run, 2; !ran[run] {
+				one.State, one.Attempt = CheckFailed, 1
+			}
+			c.All = append(c.All, one)
+		}
+		return c
+	}
+	w.rerun = func(in JobIn) { ran[in.Job] = true }
+	if st, _ := play(t, w, checkSpec()); st.End != EndApproved || st.Round != 0 || len(ran) != 2 {
+		t.Errorf("end %q after %d rounds, run again: %v", st.End, st.Round, ran)
+	}
+}
+
+// Guards against a required check that never counts as reported because its name has a slash.
+func TestAStarStandsForSlashes(t *testing.T) {
+	for pattern, want := range map[string]bool{"ci*": true, "ci / unit (*)": true, "*": true, "ci / unit (push)": true,
+		"ci / unit": false, "c? / *": true, "cd*": false, "[": false} {
+		if got := fits(pattern, "ci / unit (push)"); got != want {
+			t.Errorf("%s: %v", pattern, got)
+		}
+	}
+	if !fits("ci [1]", "ci [1]") {
+		t.Error("a name is not meant by itself")
+	}
+}
+
 // Guards against a phase that stops because a token may not run jobs or read logs.
 func TestAJobThatCanNotBeRunAgainIsAFault(t *testing.T) {
 	for _, step := range []string{StepAttempt, StepRerun, StepLog} {

@@ -12,6 +12,7 @@ type Rerun struct {
 	Commit  string `json:"commit"`
 	Check   string `json:"check"`
 	Job     int64  `json:"job"`
+	Run     int64  `json:"run,omitempty"`
 	Attempt int    `json:"attempt"`
 	Refused bool   `json:"refused,omitempty"` // the forge does not let us
 	Flake   bool   `json:"flake,omitempty"`   // it passed then
@@ -27,8 +28,10 @@ type JobIn struct {
 }
 
 // rerunOf is what was done about a check of a commit, nil if nothing was.
-func (s *State) rerunOf(commit, check string) *Rerun {
-	i := slices.IndexFunc(s.Reruns, func(r Rerun) bool { return r.Commit == commit && r.Check == check })
+func (s *State) rerunOf(commit string, c Check) *Rerun {
+	i := slices.IndexFunc(s.Reruns, func(r Rerun) bool {
+		return r.Commit == commit && r.Check == c.Name && (r.Run == c.Run || r.Run == 0)
+	})
 	if i < 0 {
 		return nil
 	}
@@ -41,10 +44,10 @@ func (m *machine) withReruns(got Checks) Checks {
 	got.All = slices.Clone(got.All)
 	for i := range got.All {
 		c := &got.All[i]
-		r := m.st.rerunOf(got.Head, c.Name)
+		r := m.st.rerunOf(got.Head, *c)
 		switch {
 		case r == nil || r.Refused:
-		case c.State == CheckFailed && c.Job == r.Job:
+		case c.State == CheckFailed && c.Job == r.Job && c.Attempt <= r.Attempt:
 			c.State = CheckPending
 		case c.State == CheckGreen && !r.Flake:
 			r.Flake = true
@@ -62,15 +65,18 @@ const maxReruns = 100
 // attempt that has failed is recorded first, so that a repeated step runs nothing twice.
 func (m *machine) runAgain(head string, failed []Check) (any bool, err error) {
 	for _, c := range failed {
-		if c.Job == 0 || m.st.rerunOf(head, c.Name) != nil {
+		if c.Job == 0 || m.st.rerunOf(head, c) != nil {
 			continue
 		}
 		in := JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: c.Job}
-		attempt, refused, done, err := persist[int](m, StepAttempt, in)
+		attempt, refused, done := c.Attempt, (*StepError)(nil), true
+		if attempt == 0 {
+			attempt, refused, done, err = persist[int](m, StepAttempt, in)
+		}
 		if err != nil || !done && refused == nil {
 			return any, err
 		}
-		r := Rerun{Commit: head, Check: c.Name, Job: c.Job, Attempt: attempt, Refused: refused != nil}
+		r := Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt, Refused: refused != nil}
 		if refused == nil {
 			in.Attempt = attempt
 			if _, refused, done, err = persist[struct{}](m, StepRerun, in); err != nil || !done && refused == nil {

@@ -99,7 +99,8 @@ type world struct {
 	objects  map[string]bool // people whose requests for changes stand
 	failing  []string        // checks, at a merge
 	checks   func(head string, now time.Time) Checks
-	attempts int       // how often jobs were run again
+	attempts int // how often jobs were run again
+	rerun    func(JobIn)
 	log      string    // of every job
 	deleted  []string  // comments
 	branch   string    // that the request is about, where it was renamed
@@ -337,6 +338,10 @@ func (w *world) Attempt(_ context.Context, in JobIn) (int, error) {
 }
 
 func (w *world) Rerun(_ context.Context, in JobIn) error {
+	if w.rerun != nil {
+		w.rerun(in)
+		return nil
+	}
 	if in.Attempt == w.attempts+1 && w.fault(StepRerun) == nil {
 		w.attempts++
 	}

@@ -56,6 +56,10 @@ type Check struct {
 	Summary string `json:"summary,omitempty"`
 	// Job is the forge's own job behind it, whose log can be read and which can be run again; 0 if there is none.
 	Job int64 `json:"job,omitempty"`
+	// Run is what the job is part of, and the same after it was run again.
+	Run int64 `json:"run,omitempty"`
+	// Attempt is the attempt of the job that this tells of; 0 where the forge says so only when it is asked.
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Checks is what is known of a commit's checks.

@@ -27,7 +27,7 @@ func checksOf(c forge.Checked) cruise.Checks {
 	out := cruise.Checks{Head: c.Head, Required: c.Required}
 	for _, v := range c.All {
 		out.All = append(out.All, cruise.Check{Name: v.Name, State: stateOf(v.State), URL: v.URL,
-			Job:     v.Job,
+			Job: v.Job, Run: v.Run, Attempt: v.Attempt,
 			Summary: gate.MaskSecrets(v.Summary)})
 	}
 	for _, v := range c.Base {

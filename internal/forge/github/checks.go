@@ -58,7 +58,8 @@ type reported struct {
 		URL        string
 		DatabaseID int64
 		CheckSuite *struct {
-			App *struct{ Slug string }
+			App        *struct{ Slug string }
+			DatabaseID int64
 		}
 	} `graphql:"... on CheckRun"`
 	Context struct {
@@ -160,11 +161,11 @@ func (f *Forge) reportedOn(ctx context.Context, c rolledUp) ([]forge.Check, erro
 			continue
 		}
 		said := text(r.Run.Title) + "\n" + text(r.Run.Summary)
-		job := int64(0)
+		job, run := int64(0), int64(0)
 		if s := r.Run.CheckSuite; s != nil && s.App != nil && s.App.Slug == actions {
-			job = r.Run.DatabaseID // a job's check run has its number
+			job, run = r.Run.DatabaseID, s.DatabaseID // a job's check run has its number, and a run has one suite
 		}
-		all = append(all, forge.Check{Job: job, Name: forge.Name(r.Run.Name, forge.MaxName), URL: r.Run.URL,
+		all = append(all, forge.Check{Job: job, Run: run, Name: forge.Name(r.Run.Name, forge.MaxName), URL: r.Run.URL,
 			State:   checkState(strings.ToLower(r.Run.Status), strings.ToLower(text(r.Run.Conclusion))),
 			Summary: forge.Clean(said, forge.MaxSummary)})
 	}

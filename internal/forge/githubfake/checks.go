@@ -79,9 +79,9 @@ func (s *Server) commitNode(c *call, sha string) node {
 	s.pipelineOf(c.ctx, c.repo, sha)
 	var all []any
 	for i, o := range c.repo.checks[sha] {
-		app, id := "another-app", any(i+1)
+		app, id, suite := "another-app", any(i+1), any(1)
 		if o["own"] != nil {
-			app, id = "github-actions", o["id"]
+			app, id, suite = "github-actions", o["id"], o["own"]
 		}
 		conclusion := any(nil)
 		if v, ok := o["conclusion"].(string); ok {
@@ -90,7 +90,7 @@ func (s *Server) commitNode(c *call, sha string) node {
 		said, _ := o["output"].(object)
 		all = append(all, node{"CheckRun", object{"name": o["name"], "status": strings.ToUpper(fmt.Sprint(o["status"])),
 			"conclusion": conclusion, "title": said["title"], "summary": said["summary"], "url": c.base, "databaseId": id,
-			"checkSuite": node{"CheckSuite", object{"app": node{"App", object{"slug": app}}}}}})
+			"checkSuite": node{"CheckSuite", object{"app": node{"App", object{"slug": app}}, "databaseId": suite}}}})
 	}
 	for _, o := range c.repo.statuses[sha] {
 		all = append(all, node{"StatusContext", object{"context": o["context"],

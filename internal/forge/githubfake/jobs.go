@@ -60,7 +60,7 @@ func (s *Server) carryOut(ctx context.Context, r *repo, j *job) {
 		conclusion = "failure"
 	}
 	o := object{"id": j.id, "name": j.name, "status": "completed", "conclusion": conclusion, "head_sha": j.sha,
-		"output": object{"title": nil, "summary": nil, "text": nil}, "own": true}
+		"output": object{"title": nil, "summary": nil, "text": nil}, "own": j.run}
 	r.checks[j.sha] = append(slices.DeleteFunc(r.checks[j.sha], func(o object) bool { return o["name"] == j.name }), o)
 	r.version++
 }
