@@ -1,6 +1,13 @@
 package forge
 
-import "time"
+import (
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/safetext"
+)
 
 // RulesFor is how long an answer about what a branch requires is kept.
 const RulesFor = 5 * time.Minute
@@ -18,4 +25,33 @@ type Checked struct {
 	All      []Check
 	Required []string // names, or patterns with stars, that the rules of the base branch require
 	Base     []Check  // of the base branch's own last commit
+}
+
+// LogEnd reads the end of a job's log, without colours. It begins with a whole line, and not within a private key: half
+// a key is not known for one. Cut says that what is read is itself the end of something.
+func LogEnd(r io.Reader, cut bool) (string, error) {
+	var end []byte
+	buf := make([]byte, 64<<10)
+	for read := 0; read < MaxLog; {
+		n, err := r.Read(buf)
+		read += n
+		if end = append(end, buf[:n]...); len(end) > 2*MaxLogEnd {
+			end, cut = append(end[:0], end[len(end)-MaxLogEnd:]...), true
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	from := max(0, len(end)-MaxLogEnd)
+	text := safetext.Colourless(string(end[from:]))
+	if cut || from > 0 {
+		_, text, _ = strings.Cut(text, "\n")
+		if before, after, ends := strings.Cut(text, "-----END "); ends && !strings.Contains(before, "-----BEGIN ") {
+			_, text, _ = strings.Cut(after, "\n")
+		}
+	}
+	return Clean(text, 2*MaxLogEnd), nil
 }

@@ -4,6 +4,7 @@ package safetext
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -23,6 +24,17 @@ func Line(s string) string { return rewrite(s, false, replace) }
 func Spell(s string) string {
 	return rewrite(s, true, func(b *strings.Builder, r rune) { fmt.Fprintf(b, "<U+%04X>", r) })
 }
+
+// Colourless takes away what only colours text in a terminal, or clears a line of it: such a sequence in the middle of
+// a word would keep the word from being known.
+func Colourless(s string) string {
+	if !strings.ContainsRune(s, '\x1b') {
+		return s
+	}
+	return colours.ReplaceAllString(s, "")
+}
+
+var colours = regexp.MustCompile(`\x1b\[[\d;:]*[mK]`)
 
 // JSON does the same to JSON, which has an escape for every character.
 func JSON(text []byte) []byte {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -81,20 +80,9 @@ func (f *Forge) plainly(ctx context.Context, at *url.URL) (string, error) {
 	if resp.StatusCode != http.StatusOK {
 		return "", &forge.UnavailableError{Host: at.Host, Status: resp.StatusCode}
 	}
-	var end []byte
-	buf := make([]byte, 64<<10)
-	for read := 0; read < forge.MaxLog; {
-		n, err := resp.Body.Read(buf)
-		read += n
-		if end = append(end, buf[:n]...); len(end) > 2*forge.MaxLogEnd {
-			end = append(end[:0], end[len(end)-forge.MaxLogEnd:]...)
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return "", &forge.UnavailableError{Host: at.Host, Err: err}
-		}
+	log, err := forge.LogEnd(resp.Body, false)
+	if err != nil {
+		return "", &forge.UnavailableError{Host: at.Host, Err: err}
 	}
-	return forge.Clean(string(end[max(0, len(end)-forge.MaxLogEnd):]), 2*forge.MaxLogEnd), nil
+	return log, nil
 }
