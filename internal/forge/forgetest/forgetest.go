@@ -45,6 +45,9 @@ type Forge interface {
 	Pushers(ctx context.Context, number int, branch, from, to string) ([]forge.Pusher, error)
 	Ready(ctx context.Context, number int) error
 	Checks(ctx context.Context, numbers []int) (map[int]forge.Checked, error)
+	Attempt(ctx context.Context, job int64) (int, error)
+	Rerun(ctx context.Context, job int64, attempt int) error
+	JobLog(ctx context.Context, job int64) (string, error)
 	Fetch(ctx context.Context, dir, branch string) (commit string, err error)
 	Limits() []forge.Limit
 }
@@ -90,6 +93,8 @@ type Server struct {
 	// Report reports a check on a commit, and Require has the branch main require some.
 	Report  func(t *testing.T, r forge.Remote, commit, name string, state forge.CheckState, summary string)
 	Require func(t *testing.T, r forge.Remote, names []string)
+	// Runner has the forge's own runner carry out jobs of every commit that is pushed from then on.
+	Runner func(t *testing.T, r forge.Remote, jobs []string, run func(Job) (ok bool, log string))
 	// SaysLimits is set where the forge tells how much is left.
 	SaysLimits bool
 	// SaysAccess is set where the forge tells everyone who may write what others may do.
@@ -188,7 +193,9 @@ func (p *place) commit(branch, message string, files map[string]string) string {
 		p.git("symbolic-ref", "HEAD", "refs/heads/"+branch)
 	}
 	for name, text := range files {
-		must.Do(p, os.WriteFile(filepath.Join(p.work, name), []byte(text), 0o644))
+		at := filepath.Join(p.work, name)
+		must.Do(p, os.MkdirAll(filepath.Dir(at), 0o755))
+		must.Do(p, os.WriteFile(at, []byte(text), 0o644))
 	}
 	p.git("add", "-A")
 	p.git("commit", "-q", "--allow-empty", "-m", message)
@@ -299,6 +306,7 @@ func Run(t *testing.T, s Server) {
 		{"OpensAnewForANameThatWasUsedBefore", opensAnew},
 		{"ReadsStateAndMerges", readsState},
 		{"ReadsChecksAndWhatIsRequired", readsChecks},
+		{"RunsAFailedJobAgainAndReadsItsLog", runsJobsAgain},
 		{"ReadsOneOrderedStream", readsStream},
 		{"HandsOutEditsAgainAndTellsOfDeletions", handsOutEdits},
 		{"KnowsItsOwnWordsAndNoCopies", knowsOwn},

@@ -2,8 +2,11 @@ package gitea
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 
 	sdk "code.gitea.io/sdk/gitea"
 
@@ -12,10 +15,6 @@ import (
 
 // Checks reads the checks of requests' heads.
 func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checked, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
 	found, bases := map[int]forge.Checked{}, map[string]forge.Checked{}
 	for _, n := range numbers {
 		r, err := f.get(ctx, n)
@@ -25,13 +24,13 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 		p := pullOf(r)
 		base, known := bases[p.Base.Name]
 		if !known {
-			if base, err = f.required(c, p.Base.Name); err != nil {
+			if base, err = f.required(ctx, p.Base.Name); err != nil {
 				return nil, err
 			}
 			bases[p.Base.Name] = base
 		}
 		one := forge.Checked{Head: p.Head.Commit, Required: base.Required, Base: base.Base}
-		if one.All, err = f.reportedOn(c, p.Head.Commit); err != nil {
+		if one.All, err = f.reportedOn(ctx, p.Head.Commit, f.withJob); err != nil {
 			return nil, err
 		}
 		found[n] = one
@@ -39,19 +38,12 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 	return found, nil
 }
 
-// Attempt, Rerun and JobLog are for jobs of the forge's own; no check here has one.
-func (f *Forge) Attempt(context.Context, int64) (int, error) { return 0, errNoJob }
-
-// Rerun is never asked for.
-func (f *Forge) Rerun(context.Context, int64, int) error { return errNoJob }
-
-// JobLog is never asked for.
-func (f *Forge) JobLog(context.Context, int64) (string, error) { return "", errNoJob }
-
-var errNoJob = errors.New("the jobs of Gitea's Actions are not known")
-
 // required reads what the rules of a branch require, and what was reported on its last commit.
-func (f *Forge) required(c *sdk.Client, branch string) (base forge.Checked, err error) {
+func (f *Forge) required(ctx context.Context, branch string) (base forge.Checked, err error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return base, err
+	}
 	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
 	if err != nil {
 		return base, fmt.Errorf("read the rules of %s: %w", branch, err)
@@ -60,19 +52,79 @@ func (f *Forge) required(c *sdk.Client, branch string) (base forge.Checked, err 
 		base.Required = b.StatusCheckContexts
 	}
 	if b.Commit != nil {
-		base.Base, err = f.reportedOn(c, b.Commit.ID)
+		base.Base, err = f.reportedOn(ctx, b.Commit.ID, nil)
 	}
 	return base, err
 }
 
-func (f *Forge) reportedOn(c *sdk.Client, commit string) (all []forge.Check, err error) {
-	s, _, err := c.GetCombinedStatus(f.remote.Owner, f.remote.Name, commit)
+// withMore adds to what a status says.
+type withMore func(ctx context.Context, commit string, s *sdk.Status, c forge.Check) (forge.Check, error)
+
+func (f *Forge) reportedOn(ctx context.Context, commit string, more withMore) (all []forge.Check, err error) {
+	statuses, err := f.statuses(ctx, commit)
 	if err != nil {
 		return nil, fmt.Errorf("read checks: %w", err)
 	}
-	for _, st := range s.Statuses {
-		all = append(all, forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State),
-			URL: st.TargetURL, Summary: forge.Clean(st.Description, forge.MaxSummary)})
+	for _, st := range statuses {
+		one := forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State),
+			URL: st.TargetURL, Summary: forge.Clean(st.Description, forge.MaxSummary)}
+		if more != nil {
+			if one, err = more(ctx, commit, st, one); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, one)
 	}
 	return all, nil
+}
+
+// rereads is how often pages are read that change meanwhile.
+const rereads = 5
+
+// statuses are the last ones of each name. Gitea gives them in pages, the newest first: if one came while the pages
+// were read, another may have moved to a page that was read before it.
+func (f *Forge) statuses(ctx context.Context, commit string) ([]*sdk.Status, error) {
+	for range rereads {
+		var all []*sdk.Status
+		err := pages(func(o sdk.ListOptions) (int, error) {
+			list, err := f.statusPage(ctx, commit, o.Page)
+			all = append(all, list...)
+			return len(list), err
+		})
+		if err != nil || len(all) < page {
+			return all, err
+		}
+		first, err := f.statusPage(ctx, commit, 1)
+		if err != nil || newest(first) == newest(all) {
+			return all, err
+		}
+	}
+	return nil, &forge.UnavailableError{Host: f.remote.Host, Err: errors.New("checks change while they are read")}
+}
+
+func newest(all []*sdk.Status) (id int64) {
+	for _, s := range all {
+		id = max(id, s.ID)
+	}
+	return id
+}
+
+// statusPage reads a page of statuses. The SDK would take an answer that can't be read for one without any.
+func (f *Forge) statusPage(ctx context.Context, commit string, n int) ([]*sdk.Status, error) {
+	at := fmt.Sprintf("%s/api/v1/repos/%s/%s/commits/%s/status?page=%d&limit=%d", f.author.base, f.remote.Owner,
+		f.remote.Name, commit, n, page)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := f.author.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var combined sdk.CombinedStatus
+	if err := json.NewDecoder(resp.Body).Decode(&combined); err != nil && !errors.Is(err, io.EOF) {
+		return nil, &forge.UnavailableError{Host: f.remote.Host, Err: err}
+	}
+	return combined.Statuses, nil
 }

@@ -113,7 +113,8 @@ func refusal(status int, message string) forge.Refusal {
 		return forge.RefusedExists
 	case status == http.StatusMethodNotAllowed && strings.Contains(message, "behind the base branch"):
 		return forge.RefusedBehind
-	case status == http.StatusMethodNotAllowed && strings.Contains(message, "try again"):
+	case status == http.StatusMethodNotAllowed && strings.Contains(message, "try again"),
+		status == http.StatusBadRequest && strings.Contains(message, "run is not done"):
 		return forge.RefusedUnsettled
 	}
 	return ""

@@ -161,11 +161,7 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	if p.State != forge.Open {
 		p.Mergeable = forge.MergeUnknown
 	}
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return p, err
-	}
-	all, err := f.reportedOn(c, p.Head.Commit)
+	all, err := f.reportedOn(ctx, p.Head.Commit, nil)
 	p.Checks = forge.Summarise(all)
 	return p, err
 }

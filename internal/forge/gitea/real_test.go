@@ -3,6 +3,7 @@
 package gitea_test
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -81,6 +82,12 @@ func server(g *giteatest.Server) forgetest.Server {
 			if err != nil {
 				t.Fatal(err)
 			}
+		},
+		Runner: func(t *testing.T, r forge.Remote, _ []string, run func(forgetest.Job) (bool, string)) {
+			t.Helper()
+			g.Runner(t, r.Owner, r.Name, func(_ context.Context, j giteatest.Job) (bool, string) {
+				return run(forgetest.Job{Name: j.Name, Commit: j.Commit, Attempt: j.Attempt})
+			})
 		},
 		Report: func(t *testing.T, r forge.Remote, commit, name string, state forge.CheckState, summary string) {
 			t.Helper()

@@ -2,6 +2,7 @@ package github_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -80,6 +81,12 @@ func server(s *githubfake.Server) forgetest.Server {
 			}
 			send(t, s.URL(), http.MethodPut, r, forgetest.Acme, fmt.Sprintf("pulls/%d/reviews/%d/dismissals", number, n),
 				`{"message":"no"}`)
+		},
+		Runner: func(t *testing.T, r forge.Remote, jobs []string, run func(forgetest.Job) (bool, string)) {
+			t.Helper()
+			s.SetRunner(r.Owner, r.Name, jobs, func(_ context.Context, _, sha, job string, attempt int) (bool, string) {
+				return run(forgetest.Job{Name: job, Commit: sha, Attempt: attempt})
+			})
 		},
 		Report: func(_ *testing.T, r forge.Remote, commit, name string, state forge.CheckState, summary string) {
 			if strings.Contains(name, "/") { // one of the older statuses
