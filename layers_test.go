@@ -109,7 +109,7 @@ var layers = map[string][]string{
 	"cruise/cruisetest": {"cruise/serve", "forge/giteatest", "forge/githubfake", "git/gittest", "must", "proc",
 		"programs"},
 	"cruise/durable": {"cruise"},
-	"cruise/lease":   {},
+	"cruise/lease":   {"cruise", "forge"},
 	"cruise/real":    {},
 	"cruise/soak":    {},
 	"cruise/serve":   {"cruise", "cruise/steps", "socket", "store"},

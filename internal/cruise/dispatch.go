@@ -7,8 +7,27 @@ import (
 	"fmt"
 )
 
+// Fencer are steps that run only where their phase is at home.
+type Fencer interface {
+	// Within runs a step of a life of a phase, again if need be, with a context that ends when the phase has another home.
+	Within(ctx context.Context, flow string, step func(context.Context) error) error
+}
+
+// unrecorded marks an error after which nothing is recorded of a step: its phase goes on elsewhere.
+type unrecorded interface {
+	error
+	Unrecorded()
+}
+
+type flowKey struct{}
+
+// WithFlow says to the steps below which life of a phase they are of.
+func WithFlow(ctx context.Context, flow string) context.Context {
+	return context.WithValue(ctx, flowKey{}, flow)
+}
+
 // Dispatch runs the step of that name and gives what an engine records of it. An error is given back only where the
-// step must not be recorded, because the process is ending: the step will run again.
+// step must not be recorded, because the process is ending or the phase is elsewhere: the step will run again.
 func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o Outcome, err error) {
 	defer func() {
 		// A panic would end the process, and do so again at every restart.
@@ -16,12 +35,22 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 			o, err = Outcome{Failure: &Failure{Msg: fmt.Sprintf("cco went wrong in step %q: %v", step, p)}}, nil
 		}
 	}()
-	out, err := dispatch(ctx, s, step, in)
+	var out any
+	run := func(ctx context.Context) (err error) {
+		out, err = dispatch(ctx, s, step, in)
+		return err
+	}
+	if f, ok := s.(Fencer); ok {
+		flow, _ := ctx.Value(flowKey{}).(string)
+		err = f.Within(ctx, flow, run)
+	} else {
+		err = run(ctx)
+	}
 	if err == nil {
 		data, err := json.Marshal(out)
 		return Outcome{Out: data}, err
 	}
-	if ctx.Err() != nil {
+	if _, elsewhere := errors.AsType[unrecorded](err); elsewhere || ctx.Err() != nil {
 		return Outcome{}, err
 	}
 	_, temporary := errors.AsType[*Temporary](err)

@@ -195,13 +195,14 @@ func (e *Engine) phase(ctx dbos.Context, st cruise.State) (cruise.State, error) 
 	if err != nil {
 		return st, err
 	}
-	return cruise.Phase(&run{ctx: ctx, id: cruise.PhaseOf(id), steps: e.steps, most: e.most}, st)
+	return cruise.Phase(&run{ctx: ctx, id: cruise.PhaseOf(id), flow: id, steps: e.steps, most: e.most}, st)
 }
 
 // run is the port on DBOS.
 type run struct {
 	ctx   dbos.Context
 	id    string
+	flow  string // this life of it
 	steps cruise.Steps
 	most  int
 	done  int // steps so far, in this life; the same when it is replayed
@@ -239,7 +240,7 @@ func (r *run) Start(step string, in any) cruise.Pending {
 		return &pending{err: err}
 	}
 	done, err := dbos.Go(r.ctx, func(ctx context.Context) (cruise.Outcome, error) {
-		return cruise.Dispatch(ctx, r.steps, step, data)
+		return cruise.Dispatch(cruise.WithFlow(ctx, r.flow), r.steps, step, data)
 	}, dbos.WithStepName(step))
 	return &pending{done: done, err: err}
 }

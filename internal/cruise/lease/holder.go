@@ -17,9 +17,12 @@ type Holder struct {
 
 	incarnation int64
 
-	mu    sync.Mutex
-	until time.Duration // when effects stop, by Boot
-	held  map[string]*holding
+	mu     sync.Mutex
+	until  time.Duration // when effects stop, by Boot
+	held   map[string]*holding
+	gone   []Held           // that were lost, until somebody asks
+	lives  map[string]int64 // epochs of the lives of phases that were begun here
+	beaten chan struct{}    // closed with the next beat
 }
 
 // holding is a phase that this worker believes to have.
@@ -39,12 +42,23 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("phase %s is no longer with this worker (epoch %d is over)", e.Phase, e.Epoch)
 }
 
+// Unrecorded marks an error after which a step is not recorded.
+func (e *LostError) Unrecorded() {}
+
 // LapsedError says that this worker has not reached the database for too long, and does nothing until it has.
-type LapsedError struct{ Worker string }
+type LapsedError struct {
+	Worker string
+	Err    error // why it did not, if that is known
+}
 
 func (e *LapsedError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("worker %s does not reach the database: %v", e.Worker, e.Err)
+	}
 	return fmt.Sprintf("worker %s has not reached the database for a while, and waits until it does", e.Worker)
 }
+
+func (e *LapsedError) Unwrap() error { return e.Err }
 
 // Register makes the worker known. It has the phases of its earlier processes.
 func (h *Holder) Register(ctx context.Context) error {
@@ -82,14 +96,33 @@ func (h *Holder) renew(ctx context.Context, sent time.Duration) error {
 	}
 	for id, p := range h.held {
 		if epoch, still := now[id]; !still || epoch != p.epoch {
-			p.lose(&LostError{Phase: id, Epoch: p.epoch})
-			delete(h.held, id)
+			h.drop(id, p)
 		}
 	}
 	for id, epoch := range now {
 		h.hold(Held{Phase: id, Epoch: epoch})
 	}
+	if h.beaten != nil {
+		close(h.beaten)
+		h.beaten = nil
+	}
 	return nil
+}
+
+// drop gives up a phase.
+func (h *Holder) drop(id string, p *holding) {
+	p.lose(&LostError{Phase: id, Epoch: p.epoch})
+	delete(h.held, id)
+	h.gone = append(h.gone, Held{Phase: id, Epoch: p.epoch})
+}
+
+// Gone gives the phases that were lost since it was last asked.
+func (h *Holder) Gone() []Held {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	gone := h.gone
+	h.gone = nil
+	return gone
 }
 
 func (h *Holder) margin() time.Duration { return min(Margin, h.Table.term()/5) }
@@ -133,18 +166,6 @@ func (h *Holder) Held() map[string]int64 {
 	return all
 }
 
-// Lost is closed when a phase is no longer here; at once if it is not here now.
-func (h *Holder) Lost(phase string, epoch int64) <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if p, ok := h.held[phase]; ok && p.epoch == epoch {
-		return p.lost.Done()
-	}
-	over := make(chan struct{})
-	close(over)
-	return over
-}
-
 func (h *Holder) lapsed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +191,7 @@ func (h *Holder) CheckIn(ctx context.Context, tx *sql.Tx, phase string, epoch in
 func (h *Holder) check(ctx context.Context, db DB, p Held, lock string) error {
 	ok, err := current(ctx, db, h.Worker.ID, h.incarnation, p, lock)
 	if err != nil {
-		return fmt.Errorf("ask whether phase %s is still here: %w", p.Phase, err)
+		return &LapsedError{Worker: h.Worker.ID, Err: err}
 	}
 	if !ok {
 		h.lose(p)
@@ -186,7 +207,6 @@ func (h *Holder) lose(p Held) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if had, ok := h.held[p.Phase]; ok && had.epoch == p.Epoch {
-		had.lose(&LostError{Phase: p.Phase, Epoch: p.Epoch})
-		delete(h.held, p.Phase)
+		h.drop(p.Phase, had)
 	}
 }

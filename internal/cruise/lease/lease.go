@@ -1,11 +1,10 @@
-// Package lease says which of several machines a phase belongs to, in one Postgres database. A machine keeps its phases
-// while it beats; when it falls silent, others take them, and its late effects are refused.
+// Package lease says which of several machines a phase belongs to, in the shared database of package store. A machine
+// keeps its phases while it beats; when it falls silent, others take them, and its late effects are refused.
 package lease
 
 import (
 	"context"
 	"database/sql"
-	_ "embed" // the schema
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +21,6 @@ const (
 	// Margin is how long before its lease ends a worker stops its effects: what was sent by then has arrived.
 	Margin = 2 * time.Second
 )
-
-// Schema makes the tables.
-//
-//go:embed schema.sql
-var Schema string
 
 // Account is a login on a forge.
 type Account struct {
@@ -110,7 +104,8 @@ func (t *Table) register(ctx context.Context, w Worker) (incarnation int64, err 
 				began_at = excluded.began_at, contact_since = excluded.contact_since, beat_at = excluded.beat_at
 			RETURNING incarnation
 		), mine AS (
-			UPDATE homes SET epoch = epoch + 1 WHERE worker = $1 AND NOT ended
+			UPDATE homes SET epoch = CASE WHEN worker = $1 THEN epoch + 1 ELSE epoch END, refused = array_remove(refused, $1)
+			WHERE (worker = $1 OR $1 = ANY (refused)) AND NOT ended
 		)
 		SELECT incarnation FROM me`, w.ID, list(w.Labels), list(w.Accounts), list(w.Versions), w.Slots).Scan(&incarnation)
 	if err != nil {
@@ -167,7 +162,7 @@ func (t *Table) take(ctx context.Context, w Worker, incarnation int64) ([]Held, 
 			SELECT phase FROM homes
 			WHERE NOT ended AND EXISTS (SELECT 1 FROM me)
 				AND (worker IS NULL OR worker IN (SELECT id FROM lapsed))
-				AND account = ANY ($4) AND needs <@ $5 AND version = ANY ($6)
+				AND account = ANY ($4) AND needs <@ $5 AND version = ANY ($6) AND NOT $1 = ANY (refused)
 			ORDER BY queued_at, phase
 			LIMIT greatest(0, $7 - (SELECT count(*) FROM homes WHERE worker = $1 AND NOT ended))
 			FOR UPDATE SKIP LOCKED
@@ -192,13 +187,10 @@ func scan(rows *sql.Rows, err error) (all []Held, _ error) {
 	return all, rows.Err()
 }
 
-// Enqueue makes a phase wait for a worker that has what it needs. One that has ended waits again; one that lives keeps
-// its home.
-func (t *Table) Enqueue(ctx context.Context, db DB, h Home) error {
-	_, err := db.ExecContext(ctx, `INSERT INTO homes AS h (phase, account, needs, version, queued_at)
-		VALUES ($1, $2, $3, $4, clock_timestamp())
-		ON CONFLICT (phase) DO UPDATE SET needs = excluded.needs, version = excluded.version, ended = FALSE,
-			worker = NULL, queued_at = excluded.queued_at WHERE h.ended AND h.account = excluded.account`,
+// Enqueue makes a new phase wait for a worker that has what it needs. One that is known keeps its home.
+func Enqueue(ctx context.Context, db DB, h Home) error {
+	_, err := db.ExecContext(ctx, `INSERT INTO homes (phase, account, needs, version, queued_at)
+		VALUES ($1, $2, $3, $4, clock_timestamp()) ON CONFLICT (phase) DO NOTHING`,
 		h.Phase, h.Account.String(), list(h.Needs), h.Version)
 	if err != nil {
 		return fmt.Errorf("enqueue phase %s: %w", h.Phase, err)
@@ -206,13 +198,34 @@ func (t *Table) Enqueue(ctx context.Context, db DB, h Home) error {
 	return nil
 }
 
+// Requeue makes a phase that has ended wait for a worker again. The account that it belongs to stays.
+func Requeue(ctx context.Context, db DB, phase, version string) error {
+	_, err := db.ExecContext(ctx, `UPDATE homes SET ended = FALSE, worker = NULL, epoch = epoch + 1, version = $2,
+		refused = '{}', queued_at = clock_timestamp() WHERE phase = $1`, phase, version)
+	if err != nil {
+		return fmt.Errorf("enqueue phase %s: %w", phase, err)
+	}
+	return nil
+}
+
 // End records that a phase needs no home any more. It has no effect for a phase that has a new home.
-func (t *Table) End(ctx context.Context, db DB, h Held) error {
+func End(ctx context.Context, db DB, h Held) error {
 	_, err := db.ExecContext(ctx, `UPDATE homes SET ended = TRUE, worker = NULL WHERE phase = $1 AND epoch = $2`, h.Phase,
 		h.Epoch)
 	if err != nil {
 		return fmt.Errorf("end phase %s: %w", h.Phase, err)
 	}
+	return nil
+}
+
+// Refuse gives a phase back that this worker can't run, for another one to take.
+func (h *Holder) Refuse(ctx context.Context, p Held) error {
+	_, err := h.Table.DB.ExecContext(ctx, `UPDATE homes SET worker = NULL, refused = array_append(refused, $3)
+		WHERE phase = $1 AND epoch = $2 AND worker = $3`, p.Phase, p.Epoch, h.Worker.ID)
+	if err != nil {
+		return fmt.Errorf("give back phase %s: %w", p.Phase, err)
+	}
+	h.lose(p)
 	return nil
 }
 

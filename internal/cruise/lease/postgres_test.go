@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/pgtest"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 var server *pgtest.Server // one for all tests
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 func postgres(t *testing.T) *sql.DB {
 	t.Helper()
 	db := server.Open(t)
-	must.Get(db.ExecContext(t.Context(), Schema))(t)
+	must.Get(store.OpenShared(t.Context(), db))(t)
 	return db
 }
 

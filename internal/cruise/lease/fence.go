@@ -1,0 +1,128 @@
+package lease
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/forge"
+)
+
+// Fenced are steps that run only while their phase is at home here. Every effect asks the database, before the step and
+// once more right before it happens.
+type Fenced struct {
+	cruise.Steps
+	Holder *Holder
+}
+
+type epochKey struct{}
+
+// WithEpoch says to what happens below which home of a phase it is of.
+func WithEpoch(ctx context.Context, epoch int64) context.Context {
+	return context.WithValue(ctx, epochKey{}, epoch)
+}
+
+// Begin binds a life of a phase to a home: steps of any other life are refused.
+func (h *Holder) Begin(flow string, p Held) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lives == nil {
+		h.lives = map[string]int64{}
+	}
+	for other := range h.lives {
+		if cruise.PhaseOf(other) == p.Phase {
+			delete(h.lives, other)
+		}
+	}
+	h.lives[flow] = p.Epoch
+}
+
+// Begun says which life of a phase was begun here in its present home, "" if none was.
+func (h *Holder) Begun(p Held) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for flow, epoch := range h.lives {
+		if cruise.PhaseOf(flow) == p.Phase && epoch == p.Epoch {
+			return flow
+		}
+	}
+	return ""
+}
+
+// Within runs a step while its phase is here. It waits for the database, and runs the step again if the lease lapsed
+// before an effect of it: steps look first whether their work is done.
+func (f *Fenced) Within(ctx context.Context, flow string, step func(context.Context) error) error {
+	h := f.Holder
+	h.mu.Lock()
+	epoch, known := h.lives[flow]
+	h.mu.Unlock()
+	p := Held{Phase: cruise.PhaseOf(flow), Epoch: epoch}
+	if !known {
+		return &LostError{Phase: p.Phase}
+	}
+	for {
+		if err := h.await(ctx, p); err != nil {
+			return err
+		}
+		err := h.within(ctx, p, step)
+		if _, lapsed := errors.AsType[*LapsedError](err); !lapsed {
+			return err
+		}
+	}
+}
+
+func (h *Holder) within(ctx context.Context, p Held, step func(context.Context) error) error {
+	inner, stop := h.bound(ctx, p)
+	defer stop()
+	check := func(ctx context.Context) error { return h.Check(ctx, p.Phase, p.Epoch) }
+	err := step(forge.WithFence(WithEpoch(inner, p.Epoch), check))
+	if lost, ok := errors.AsType[*LostError](context.Cause(inner)); ok && err != nil {
+		return errors.Join(lost, err)
+	}
+	return err
+}
+
+// bound is a context that ends when the phase is lost.
+func (h *Holder) bound(ctx context.Context, p Held) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	had, ok := h.held[p.Phase]
+	if !ok || had.epoch != p.Epoch {
+		cancel(&LostError{Phase: p.Phase, Epoch: p.Epoch})
+		return ctx, func() {}
+	}
+	stop := context.AfterFunc(had.lost, func() { cancel(context.Cause(had.lost)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// await waits until the phase is surely here: until the next beat, where the lease has lapsed.
+func (h *Holder) await(ctx context.Context, p Held) error {
+	for {
+		h.mu.Lock()
+		if h.beaten == nil {
+			h.beaten = make(chan struct{})
+		}
+		beaten := h.beaten // from before the check, so that no beat is missed
+		h.mu.Unlock()
+		err := h.Check(ctx, p.Phase, p.Epoch)
+		if _, lapsed := errors.AsType[*LapsedError](err); !lapsed {
+			return err
+		}
+		select {
+		case <-beaten:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Fence is what the store asks before it writes a phase's record: nobody takes the phase until that is written.
+func (h *Holder) Fence(ctx context.Context, tx *sql.Tx, phase string) error {
+	epoch, ok := ctx.Value(epochKey{}).(int64)
+	if !ok {
+		return &LostError{Phase: phase} // nothing but a home may write it
+	}
+	return h.CheckIn(ctx, tx, phase, epoch)
+}
