@@ -29,13 +29,8 @@ func Passes(err error) bool {
 		state := e.SQLState()
 		return slices.Contains(passing, state) || len(state) >= 2 && slices.Contains(passing, state[:2])
 	}
-	return Away(err)
-}
-
-// Away says that a database did not answer: nobody is there, or the connection broke.
-func Away(err error) bool {
-	_, network := errors.AsType[net.Error](err)
-	return network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+	_, network := errors.AsType[*net.OpError](err) // not every net.Error: those of forges mean more
+	return network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 

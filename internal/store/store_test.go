@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,6 +189,10 @@ func TestWhatPassesByItselfIsKnown(t *testing.T) {
 	}
 	_, err = other.ExecContext(t.Context(), "SELECT nothing FROM nowhere")
 	if err == nil || Passes(err) || Passes(nil) {
+		t.Errorf("%v would be waited for", err)
+	}
+	// Guards against a phase that waits for ever for what a forge refuses.
+	if err := (&url.Error{Op: "Get", URL: "https://forge.example", Err: errors.New("refuses the token")}); Passes(err) {
 		t.Errorf("%v would be waited for", err)
 	}
 }

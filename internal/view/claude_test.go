@@ -93,12 +93,12 @@ func phasePage(t *testing.T, b *browser) {
 	p.Title = "Add a force flag"
 	db := must.Get(store.Open(t.Context(), filepath.Join(b.r.Data(), "cco.db")))(t)
 	must.Do(t, db.SavePhase(t.Context(), p))
-	must.Do(t, db.Close())
 	for i, text := range []string{"planning: preparing", "planning: working", "planning: reviewing", "round 1",
 		"planning: fixing", steps.TakenUp,
 		"trouble: the model is down", "planning: watching", "asks: May I rewrite history?"} {
-		steps.Log(b.r.Data(), "feedbeef", now.Add(time.Duration(i-60)*time.Minute), text)
+		must.Do(t, db.Log(t.Context(), "feedbeef", now.Add(time.Duration(i-60)*time.Minute), text))
 	}
+	must.Do(t, db.Close())
 	b.at("/")
 	b.sees("The engine is dead")
 	b.sees("May I rewrite history?")

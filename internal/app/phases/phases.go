@@ -196,6 +196,16 @@ func (a *Phases) Load(ctx context.Context, id string) (store.Phase, cruise.State
 	return p, st, nil
 }
 
+// Log gives the lines of a phase's log after the first skip.
+func (a *Phases) Log(ctx context.Context, id string, skip int) ([]store.Line, error) {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	return db.ReadLog(ctx, id, skip)
+}
+
 // SendAll gives an event to all phases that were paused or ask, and says how many are alive. Starting the engine
 // continues the others.
 func (a *Phases) SendAll(ctx context.Context, ev cruise.Event) (alive int, err error) {

@@ -35,7 +35,7 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	}
 	run := a.RunOptions(cfg)
 	open := &forges{phases: a, store: svc.Store}
-	inbox := &steps.Inbox{Data: a.Dirs.Data}
+	inbox := &steps.Inbox{Store: svc.Store}
 	doer := &steps.Doer{
 		Data: a.Dirs.Data, Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
 		Inbox: inbox,

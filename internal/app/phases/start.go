@@ -10,7 +10,6 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
@@ -100,7 +99,9 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 		return "", err
 	}
 	for _, c := range state.Unpushed {
-		steps.Log(a.Dirs.Data, id, time.Now(), "it publishes a commit that was never pushed: "+c)
+		if err := st.Log(ctx, id, time.Now(), "it publishes a commit that was never pushed: "+c); err != nil {
+			return "", err
+		}
 	}
 	return id, a.engine().Start(ctx, id, state)
 }

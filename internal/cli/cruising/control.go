@@ -13,7 +13,6 @@ import (
 	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -237,7 +236,7 @@ func (t *tool) logs() *cobra.Command {
 			}
 			line := logLine(t.IO.Results())
 			if *asJSON {
-				line = func(l steps.Line) { _ = t.IO.JSONLine(l) }
+				line = func(l store.Line) { _ = t.IO.JSONLine(l) }
 			}
 			if err := t.showLog(cmd.Context(), line, p.ID, follow); err != nil || follow {
 				return err
@@ -251,11 +250,11 @@ func (t *tool) logs() *cobra.Command {
 }
 
 // logLine writes a line of a log for people.
-func logLine(to io.Writer) func(steps.Line) {
-	return func(l steps.Line) { _, _ = fmt.Fprintf(to, "%s  %s\n", when(l.At), safetext.Text(l.Text)) }
+func logLine(to io.Writer) func(store.Line) {
+	return func(l store.Line) { _, _ = fmt.Fprintf(to, "%s  %s\n", when(l.At), safetext.Text(l.Text)) }
 }
 
-func (t *tool) showLog(ctx context.Context, show func(steps.Line), id string, follow bool) error {
+func (t *tool) showLog(ctx context.Context, show func(store.Line), id string, follow bool) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for seen, beat := 0, (heart{}); ; {
@@ -264,7 +263,7 @@ func (t *tool) showLog(ctx context.Context, show func(steps.Line), id string, fo
 		if err != nil {
 			return err
 		}
-		lines, err := steps.ReadLog(t.Dirs.Data, id, seen)
+		lines, err := t.Log(ctx, id, seen)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,7 @@
 package cruising_test
 
 import (
-	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,19 +32,7 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	must.Do(t, os.MkdirAll(r.Data, 0o700))
 	db, err := store.Open(t.Context(), filepath.Join(r.Data, "cco.db"))
 	if err == nil {
-		err = db.SavePhase(t.Context(), rec)
-		_ = db.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := steps.LogFile(r.Data, rec.ID)
-	line, err := json.Marshal(steps.Line{At: time.Now(), Text: "asks: " + evil})
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(log), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(log, append(line, '\n'), 0o600)
+		err = errors.Join(db.SavePhase(t.Context(), rec), db.Log(t.Context(), rec.ID, time.Now(), "asks: "+evil), db.Close())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -136,8 +136,8 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
 			return err
 		}
-		steps.Log(s.Data, p.ID, s.Now(), steps.TakenUp)
-		if err := s.deliver(p.ID, st); err != nil {
+		_ = s.Store.Log(ctx, p.ID, s.Now(), steps.TakenUp) // which must not stop it
+		if err := s.deliver(ctx, p.ID, st); err != nil {
 			return err
 		}
 		if err := s.wakeLate(p, st); err != nil {
@@ -159,8 +159,8 @@ func (s *Server) wakeLate(p store.Phase, st cruise.State) error {
 }
 
 // deliver sends a phase the events that it has not read, because cco was killed before it sent them.
-func (s *Server) deliver(id string, st cruise.State) error {
-	unread, err := s.Inbox.Unread(id, st.Seen)
+func (s *Server) deliver(ctx context.Context, id string, st cruise.State) error {
+	unread, err := s.Inbox.Unread(ctx, id, st.Seen)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s *Server) tend(ctx context.Context) error {
 		if err := s.start(ctx, startRequest{ID: p.ID, State: st}); err != nil {
 			return err
 		}
-		if err := s.deliver(p.ID, st); err != nil {
+		if err := s.deliver(ctx, p.ID, st); err != nil {
 			return err
 		}
 	}
@@ -383,7 +383,7 @@ func (s *Server) send(ctx context.Context, r sendRequest) error {
 	if !eventID.MatchString(r.Event.ID) {
 		return fmt.Errorf("%q is not the id of an event", r.Event.ID)
 	}
-	return s.Inbox.Send(r.ID, r.Event, func() error { return s.hand(ctx, r) })
+	return s.Inbox.Send(ctx, r.ID, r.Event, func() error { return s.hand(ctx, r) })
 }
 
 // eventID is the form of an event's id, which is also a file name.

@@ -58,7 +58,7 @@ func newServer(t *testing.T) (*Server, *engine) {
 	db := must.Get(store.Open(t.Context(), filepath.Join(data, "cco.db")))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	e := &engine{dead: map[string]bool{}}
-	s := &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Data: data}, engine: e}
+	s := &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Store: db}, engine: e}
 	s.Open = func(context.Context) (Engine, error) { return e, nil }
 	return s, e
 }
@@ -128,7 +128,7 @@ func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
 	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
 	save(t, s, "cccccccc", state(cruise.StageEnded))
 	e.dead["aaaaaaaa"], e.dead["cccccccc"], e.dead["dddddddd"] = true, true, true
-	must.Do(t, s.Inbox.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment},
+	must.Do(t, s.Inbox.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment},
 		func() error { return nil }))
 	run(t, s)
 	slices.Sort(e.started) // what is begun or sent again is known by its name
@@ -210,7 +210,7 @@ func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
 		cruise.Event{ID: "e1", Kind: cruise.EventResume})); !ok {
 		t.Error("a merged phase goes on")
 	}
-	if left, _ := s.Inbox.Unread("bbbbbbbb", nil); len(left) > 0 {
+	if left, _ := s.Inbox.Unread(t.Context(), "bbbbbbbb", nil); len(left) > 0 {
 		t.Errorf("what was refused is kept: %v", left)
 	}
 	if err := c.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "../../x", Kind: cruise.EventResume}); err == nil {

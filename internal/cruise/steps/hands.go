@@ -82,7 +82,7 @@ func (d *Doer) Take(ctx context.Context, in cruise.TakeIn) (got cruise.Took, err
 		return got, temporary(err)
 	}
 	if kept != "" {
-		d.log(in.Phase, fmt.Sprintf("the work goes on from %s; ours is kept at %s", git.Short(got.Head), kept))
+		d.log(ctx, in.Phase, fmt.Sprintf("the work goes on from %s; ours is kept at %s", git.Short(got.Head), kept))
 	}
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {

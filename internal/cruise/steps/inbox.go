@@ -1,46 +1,38 @@
 package steps
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // Inbox keeps what was sent to phases until they have read it. A sender is told that its event is kept; from then on a
 // crash, or the phase's end at the same moment, must not lose it.
 type Inbox struct {
-	Data string
-	mu   sync.Mutex // between sending and ending
+	Store *store.Store
+	mu    sync.Mutex // one that sends or ends after another: two senders could revive one phase
 
 	removals map[string]chan struct{} // by phase
 }
 
-func (b *Inbox) dir(phase string) string { return filepath.Join(b.Data, "phases", phase, "inbox") }
-
 // Send keeps an event and has it delivered, while no phase ends.
-func (b *Inbox) Send(phase string, ev cruise.Event, deliver func() error) error {
+func (b *Inbox) Send(ctx context.Context, phase string, ev cruise.Event, deliver func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	data, err := json.Marshal(ev)
 	if err != nil {
 		return err
 	}
-	dir := b.dir(phase)
-	name := filepath.Join(dir, filepath.Base(ev.ID)+".json")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if err := errors.Join(os.WriteFile(name+".new", data, 0o600), os.Rename(name+".new", name)); err != nil {
+	if err := b.Store.Keep(ctx, phase, store.Sent{ID: ev.ID, At: ev.At, Event: data}); err != nil {
 		return err
 	}
 	if err := deliver(); err != nil {
-		return errors.Join(err, os.Remove(name))
+		return errors.Join(err, b.Store.Unkeep(ctx, phase, ev.ID))
 	}
 	if removes(ev) && b.removals[phase] != nil && !closed(b.removals[phase]) {
 		close(b.removals[phase])
@@ -61,13 +53,13 @@ func closed(c <-chan struct{}) bool {
 }
 
 // removal is closed when a phase is to end at once, with its agents.
-func (b *Inbox) removal(phase string) (<-chan struct{}, error) {
+func (b *Inbox) removal(ctx context.Context, phase string) (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c := b.removals[phase]; c != nil {
 		return c, nil
 	}
-	sent, err := b.Unread(phase, nil) // by an earlier process
+	sent, err := b.Unread(ctx, phase, nil) // by an earlier process
 	if err != nil {
 		return nil, err
 	}
@@ -83,43 +75,28 @@ func (b *Inbox) removal(phase string) (<-chan struct{}, error) {
 }
 
 // Unread gives what was sent to a phase and is not among what it has seen. What it has seen is forgotten.
-func (b *Inbox) Unread(phase string, seen []string) ([]cruise.Event, error) {
-	entries, err := os.ReadDir(b.dir(phase))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
+func (b *Inbox) Unread(ctx context.Context, phase string, seen []string) ([]cruise.Event, error) {
+	sent, err := b.Store.Unread(ctx, phase, seen)
 	if err != nil {
 		return nil, err
 	}
 	var list []cruise.Event
-	for _, e := range entries {
-		id, whole := strings.CutSuffix(e.Name(), ".json")
-		path := filepath.Join(b.dir(phase), e.Name())
-		if !whole || slices.Contains(seen, id) {
-			_ = os.Remove(path) // a leftover is only read again
-			continue
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
+	for _, v := range sent {
 		var ev cruise.Event
-		if json.Unmarshal(data, &ev) == nil {
+		if json.Unmarshal(v.Event, &ev) == nil {
 			list = append(list, ev)
 		}
 	}
-	slices.SortStableFunc(list, func(x, y cruise.Event) int { return x.At.Compare(y.At) })
 	return list, nil
 }
 
-// end lets a phase end, unless it has unread events.
-func (b *Inbox) end(phase string, seen []string, last bool, do func() error) (cruise.Saved, error) {
+// end records the end of a phase, unless it has unread events.
+func (b *Inbox) end(ctx context.Context, p store.Phase, seen []string, last bool) (unread bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	unread, err := b.Unread(phase, seen)
-	if err == nil && len(unread) > 0 && !last {
-		return cruise.Saved{Unread: true}, nil
+	unread, err = b.Store.EndPhase(ctx, p, seen, last)
+	if err == nil && !unread {
+		delete(b.removals, p.ID)
 	}
-	delete(b.removals, phase)
-	return cruise.Saved{}, errors.Join(do(), os.RemoveAll(b.dir(phase)))
+	return unread, err
 }

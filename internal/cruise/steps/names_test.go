@@ -70,7 +70,7 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	if m, err := d.Metadata(t.Context(), in); err != nil || m.Branch != "add-a-flag-4" {
 		t.Errorf("asked again: %+v, %v", m, err)
 	}
-	log := must.Get(ReadLog(d.Data, in.Phase, 0))(t)
+	log := must.Get(db.ReadLog(t.Context(), in.Phase, 0))(t)
 	if len(log) < 2 || log[0].Text != "no model named the task, so the names are its own words: no model" ||
 		log[1].Text != "branch add-a-flag is taken: it is add-a-flag-4" {
 		t.Errorf("log %+v", log)

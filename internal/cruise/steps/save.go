@@ -1,13 +1,10 @@
 package steps
 
 import (
-	"bufio"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,32 +20,29 @@ const StateFile = ".cruise/phase-state.json"
 
 // Save shows the state to people: in the store, in the phase's log, and in its workspace.
 func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {
-	if in.State.Stage != cruise.StageEnded {
-		return cruise.Saved{}, d.save(ctx, in)
-	}
-	saved, err := d.Inbox.end(in.Phase, in.State.Seen, in.Last, func() error { return d.save(ctx, in) })
-	if err == nil && !saved.Unread && in.State.PR != nil {
-		// Not while the inbox is locked: this waits for a running look, which waits for a forge.
-		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
-	}
-	return saved, err
-}
-
-func (d *Doer) save(ctx context.Context, in cruise.SaveIn) error {
 	before, _ := d.Store.Phase(ctx, in.Phase) // the first time there is none
 	rec, err := Record(in.Phase, in.State, d.Now())
 	if err != nil {
-		return err
+		return cruise.Saved{}, err
 	}
-	if err := d.Store.SavePhase(ctx, rec); err != nil {
-		return temporary(err)
+	if rec.Ended {
+		unread, err := d.Inbox.end(ctx, rec, in.State.Seen, in.Last)
+		if err != nil || unread {
+			return cruise.Saved{Unread: unread}, temporary(err)
+		}
+	} else if err := d.Store.SavePhase(ctx, rec); err != nil {
+		return cruise.Saved{}, temporary(err)
 	}
 	var was cruise.State
 	_ = json.Unmarshal(before.State, &was)
 	for _, line := range news(was, in.State) {
-		d.log(in.Phase, line)
+		d.log(ctx, in.Phase, line)
 	}
-	return d.show(ctx, in.Phase, was, in.State)
+	if rec.Ended && in.State.PR != nil {
+		// Not while the inbox is locked: this waits for a running look, which waits for a forge.
+		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
+	}
+	return cruise.Saved{}, d.show(ctx, in.Phase, was, in.State)
 }
 
 // Record is a phase's row in the store.
@@ -120,14 +114,8 @@ func news(was, is cruise.State) []string {
 // TakenUp is the line in a phase's log where an engine that has just started goes on with it.
 const TakenUp = "an engine has started and goes on with it"
 
-// Line is one line of a phase's log.
-type Line struct {
-	At   time.Time `json:"at"`
-	Text string    `json:"text"`
-}
-
-// Mark says what of a phase's course a line tells, and by which name; "" for a line that tells nothing of it.
-func (l Line) Mark() (what, name string) {
+// Mark says what of a phase's course a line of its log tells, and by which name; "" for a line that tells nothing of it.
+func Mark(l store.Line) (what, name string) {
 	if l.Text == TakenUp {
 		return "engine", ""
 	}
@@ -147,49 +135,8 @@ func (l Line) Mark() (what, name string) {
 	return "", ""
 }
 
-// LogFile is where a phase's log is.
-func LogFile(data, phase string) string { return filepath.Join(data, "phases", phase, "log.jsonl") }
-
-func (d *Doer) log(phase, text string) { Log(d.Data, phase, d.Now(), text) }
-
-// Log adds a line to a phase's log. A failure must not stop a phase.
-func Log(data, phase string, now time.Time, text string) {
-	path := LogFile(data, phase)
-	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
-		return
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return
-	}
-	defer func() { _ = f.Close() }()
-	line, err := json.Marshal(Line{At: now.UTC(), Text: text})
-	if err == nil {
-		_, _ = f.Write(append(line, '\n'))
-	}
-}
-
-// ReadLog gives the lines of a phase's log after the first skip.
-func ReadLog(data, phase string, skip int) ([]Line, error) {
-	f, err := os.Open(LogFile(data, phase))
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	var lines []Line
-	s := bufio.NewScanner(f)
-	s.Buffer(nil, 1<<20)
-	for n := 0; s.Scan(); n++ {
-		var l Line
-		if n >= skip && json.Unmarshal(s.Bytes(), &l) == nil {
-			lines = append(lines, l)
-		}
-	}
-	return lines, s.Err()
-}
+// log adds a line to a phase's log. A failure must not stop a phase.
+func (d *Doer) log(ctx context.Context, phase, text string) { _ = d.Store.Log(ctx, phase, d.Now(), text) }
 
 // Shown is the readable copy of a state. Its fields are a contract with its readers.
 type Shown struct {

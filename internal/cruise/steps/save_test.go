@@ -17,7 +17,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	d := &Doer{Data: data, Store: db, Now: time.Now, Watch: &Watcher{Now: time.Now}, Inbox: &Inbox{Data: data}}
+	d := &Doer{Data: data, Store: db, Now: time.Now, Watch: &Watcher{Now: time.Now}, Inbox: &Inbox{Store: db}}
 	look := d.Watch.repo("/r")
 	look.mu.Lock() // somebody looks
 	st := cruise.NewState(cruise.Spec{Repo: "/r"})
@@ -33,7 +33,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	go func() { sent <- d.Inbox.Send("bbbbbbbb", cruise.Event{ID: "e"}, func() error { return nil }) }()
+	go func() { sent <- d.Inbox.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "e"}, func() error { return nil }) }()
 	select {
 	case err = <-sent:
 	case <-time.After(30 * time.Second):

@@ -136,7 +136,7 @@ func (d *Doer) answer(ctx context.Context, f Forge, t forge.Threads, in cruise.A
 // commit there is nothing to answer.
 func (d *Doer) answerBelow(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply, post forge.Post) error {
 	if !a.Commit {
-		d.log(in.Phase, a.Finding+" was deleted on the forge, and is answered no more")
+		d.log(ctx, in.Phase, a.Finding+" was deleted on the forge, and is answered no more")
 		return nil
 	}
 	post.Key, post.Body = post.Key+"-below", "**"+a.Finding+"** (deleted): "+post.Body

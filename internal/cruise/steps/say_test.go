@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // Guards against an agent that has the host tell bots, in the user's name, to merge or to approve.
@@ -60,7 +62,9 @@ func (g *gone) Comment(_ context.Context, _ int, p forge.Post) (forge.Posted, er
 // Guards against a phase that is stuck for good because somebody deleted what it was to answer.
 func TestAnAnswerToWhatWasDeletedGoesBelowOrNowhere(t *testing.T) {
 	g := &gone{}
-	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
+	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
+	defer func() { _ = db.Close() }()
+	d := &Doer{Store: db, Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
 	err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "aaaaaaaa", PR: 1, Round: 1, Answers: []cruise.Reply{
 		{Finding: "f1", Comment: "line-1", Text: "Done in c1", Resolve: true, Commit: true},
 		{Finding: "f2", Comment: "line-2~7", Text: "Declined: no", Resolve: true},
@@ -69,7 +73,7 @@ func TestAnAnswerToWhatWasDeletedGoesBelowOrNowhere(t *testing.T) {
 		!strings.Contains(g.said[0].Body, "f1") {
 		t.Errorf("%+v: %v", g.said, err)
 	}
-	lines, err := ReadLog(d.Data, "aaaaaaaa", 0)
+	lines, err := db.ReadLog(t.Context(), "aaaaaaaa", 0)
 	if err != nil || len(lines) != 1 || !strings.Contains(lines[0].Text, "f2") {
 		t.Errorf("%+v: %v", lines, err)
 	}
@@ -78,7 +82,9 @@ func TestAnAnswerToWhatWasDeletedGoesBelowOrNowhere(t *testing.T) {
 // The same finding in the same round of another kind is another answer.
 func TestAnAnswerHasTheNameOfItsKind(t *testing.T) {
 	g := &gone{}
-	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
+	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
+	defer func() { _ = db.Close() }()
+	d := &Doer{Store: db, Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
 	for _, kind := range []cruise.Kind{"", cruise.Building} {
 		must.Do(t, d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", PR: 1, Round: 1, Kind: kind,
 			Answers: []cruise.Reply{{Finding: "f1", Comment: "comment-1", Text: "x"}}}))

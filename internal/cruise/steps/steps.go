@@ -144,7 +144,7 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 		}
 		if free {
 			if meta != first {
-				d.log(in.Phase, fmt.Sprintf("branch %s is taken: it is %s", first.Branch, meta.Branch))
+				d.log(ctx, in.Phase, fmt.Sprintf("branch %s is taken: it is %s", first.Branch, meta.Branch))
 			}
 			return meta, nil
 		}
@@ -156,12 +156,12 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) cruise.Metadata {
 	answer, err := d.Ask(ctx, in.Spec.Planner, cruise.MetadataPrompt(in.Spec.Task))
 	if err != nil {
-		d.log(in.Phase, "no model named the task, so the names are its own words: "+err.Error())
+		d.log(ctx, in.Phase, "no model named the task, so the names are its own words: "+err.Error())
 		return cruise.FallbackMetadata(in.Spec.Task)
 	}
 	meta, notes := cruise.NameTask(in.Spec.Task, answer)
 	for _, n := range notes {
-		d.log(in.Phase, n)
+		d.log(ctx, in.Phase, n)
 	}
 	return meta
 }
@@ -225,7 +225,7 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 	if most := &run.Limits.RunCost; j.MaxCost > 0 && (*most == 0 || j.MaxCost < *most) {
 		*most = j.MaxCost
 	}
-	stop, err := d.Inbox.removal(j.Phase)
+	stop, err := d.Inbox.removal(ctx, j.Phase)
 	if err != nil {
 		return cruise.Report{}, temporary(err)
 	}
@@ -288,7 +288,7 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 		return cruise.Published{}, err
 	}
 	if got.Rewritten != "" {
-		d.log(in.Phase, "an agent rewrote what was pushed: that is kept at "+got.Rewritten+
+		d.log(ctx, in.Phase, "an agent rewrote what was pushed: that is kept at "+got.Rewritten+
 			", and the workspace is back at "+got.Tip)
 	}
 	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted, Rewritten: got.Rewritten}
@@ -418,7 +418,7 @@ func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
 		return temporary(err)
 	}
 	for _, b := range buried {
-		d.log(in.Phase, "saved "+b)
+		d.log(ctx, in.Phase, "saved "+b)
 	}
 	if in.Head == "" || !in.Delete || !in.Merged && !in.Force {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 func TestWhatPassesByItselfIsKnown(t *testing.T) {
@@ -40,28 +42,29 @@ func TestWhatPassesByItselfIsKnown(t *testing.T) {
 }
 
 func TestAnEventIsKeptUntilItIsRead(t *testing.T) {
-	b := &Inbox{Data: t.TempDir()}
+	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
+	defer func() { _ = db.Close() }()
+	b := &Inbox{Store: db}
 	ev := cruise.Event{ID: "aa", Kind: cruise.EventComment, Text: "words", At: time.Unix(2, 0).UTC()}
 	first := cruise.Event{ID: "bb", Kind: cruise.EventNews, At: time.Unix(1, 0).UTC()}
 	for _, e := range []cruise.Event{ev, first, ev} {
-		must.Do(t, b.Send("p", e, func() error { return nil }))
+		must.Do(t, b.Send(t.Context(), "p", e, func() error { return nil }))
 	}
-	if err := b.Send("p", cruise.Event{ID: "cc"}, func() error { return errors.New("refused") }); err == nil {
+	if err := b.Send(t.Context(), "p", cruise.Event{ID: "cc"}, func() error { return errors.New("refused") }); err == nil {
 		t.Error("a refusal is taken for a yes")
 	}
-	got, err := b.Unread("p", nil)
+	got, err := b.Unread(t.Context(), "p", nil)
 	if err != nil || len(got) != 2 || got[0].ID != "bb" || got[1] != ev {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	ended := false
-	end := func() error { ended = true; return nil }
-	if s, err := b.end("p", []string{"bb"}, false, end); err != nil || !s.Unread || ended {
-		t.Errorf("it ends with something unread: %+v, %v", s, err)
+	end := store.Phase{ID: "p", Ended: true}
+	if unread, err := b.end(t.Context(), end, []string{"bb"}, false); err != nil || !unread {
+		t.Errorf("it ends with something unread: %v", err)
 	}
-	if s, err := b.end("p", []string{"aa", "bb"}, false, end); err != nil || s.Unread || !ended {
-		t.Errorf("it does not end: %+v, %v", s, err)
+	if unread, err := b.end(t.Context(), end, []string{"aa", "bb"}, false); err != nil || unread {
+		t.Errorf("it does not end: %v", err)
 	}
-	if got, err := b.Unread("p", nil); err != nil || len(got) != 0 {
+	if got, err := b.Unread(t.Context(), "p", nil); err != nil || len(got) != 0 {
 		t.Errorf("left: %+v, %v", got, err)
 	}
 }

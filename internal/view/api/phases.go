@@ -8,6 +8,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/words"
 )
 
@@ -38,7 +39,7 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	if st.Question != "" {
 		out.Question = words.Parse(st.Question)
 	}
-	log, err := steps.ReadLog(d.Sessions.Data, p.ID, 0)
+	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
 	if err != nil {
 		return out, err
 	}
@@ -81,7 +82,7 @@ func finding(st cruise.State, f cruise.Finding) Finding {
 }
 
 // bars makes the timeline of a phase from its log: each bar lasts until the next begins.
-func bars(log []steps.Line, end time.Time) []Bar {
+func bars(log []store.Line, end time.Time) []Bar {
 	list := []Bar{}
 	round, stage := 0, Bar{Kind: "work", Name: "starting"}
 	begin := func(at time.Time, kind, name string) {
@@ -91,7 +92,7 @@ func bars(log []steps.Line, end time.Time) []Bar {
 		list = append(list, Bar{Kind: kind, Name: name, Round: round, From: at})
 	}
 	for _, l := range log {
-		switch what, name := l.Mark(); what {
+		switch what, name := steps.Mark(l); what {
 		case "stage":
 			stage = Bar{Kind: stageKind(cruise.Stage(name)), Name: name}
 			begin(l.At, stage.Kind, name)

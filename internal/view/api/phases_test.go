@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 func TestALogBecomesATimeline(t *testing.T) {
 	at := time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
-	var log []steps.Line
+	var log []store.Line
 	for i, text := range []string{"planning: preparing", "planning: working", "pull request https://x/1",
 		"planning: reviewing",
 		"round 1", "planning: fixing", steps.TakenUp, "trouble: the model is down", "planning: watching", "asks: may I?",
 		"goes on",
 		"paused", "goes on", "waits for ann", "ended: merged"} {
-		log = append(log, steps.Line{At: at.Add(time.Duration(i) * time.Minute), Text: text})
+		log = append(log, store.Line{At: at.Add(time.Duration(i) * time.Minute), Text: text})
 	}
 	want := []struct {
 		kind, name string
