@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
@@ -13,6 +14,9 @@ import (
 
 // described judges a program by what its row says of options and operands.
 func (s *Judge) described(r *table.Row, name string, argv []arg) {
+	if i := slices.IndexFunc(argv[1:], func(a arg) bool { return word.Listed(r.Ends, a.Known()) }); i >= 0 {
+		argv = argv[:i+1]
+	}
 	valued, long := r.Options()
 	o := word.Parse(argv[1:], valued, long...)
 	outer := s.Dirs
@@ -110,7 +114,9 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 			s.Check(land.Remove, a)
 		}
 	case table.WriteLast:
-		s.lastWritten(o)
+		if n := len(list); n > 0 && (!r.Data || !s.Imaginary(list[n-1].Text)) {
+			s.lastWritten(o)
+		}
 	case table.TextOperands:
 		for _, a := range argv[1:] {
 			if strings.HasPrefix(a.Prefix(), "-") {
@@ -121,11 +127,7 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 			s.RunApart(a, argv[0].Known())
 		}
 	case table.JudgeOperands:
-		for i, a := range argv[1:] {
-			if r.Ends != "" && hasWord([]arg{{}, a}, r.Ends) {
-				argv = argv[:i+1]
-				break
-			}
+		for i := range argv[1:] {
 			if option := optionOf(argv, i+1); option == "" || r.Mark("-"+option) == 0 && r.Mark("--"+option) == 0 {
 				s.argument(argv, i+1)
 			}

@@ -1,10 +1,7 @@
 package program
 
 import (
-	"strings"
-
 	"github.com/cco-dev/cco/internal/guard/bash"
-	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
 
 	"github.com/cco-dev/cco/internal/guard/program/table"
@@ -19,8 +16,6 @@ func (s *Judge) launch(name string, argv []arg) bool {
 	switch r.Family() {
 	case "xargs":
 		s.xargs(argv)
-	case "parallel":
-		s.parallel(argv)
 	case "find":
 		s.find(argv)
 	case "fd":
@@ -87,43 +82,4 @@ func xargsSeparators(o word.Options) string {
 		return "\n"
 	}
 	return " \t\n"
-}
-
-// parallel runs a template over the words after :::.
-func (s *Judge) parallel(argv []arg) {
-	_, rest := word.Leading(argv[1:], "jNnIaSdCL", []string{"--jobs", "--max-args", "--arg-file", "--joblog", "--results",
-		"--workdir", "--colsep"})
-	for i, a := range argv[1:] {
-		if strings.HasPrefix(a.Prefix(), "--") {
-			s.Loose(a)
-		}
-		if argv[i].Is("--workdir") || argv[i].Is("--wd") || argv[i].Is("--results") || argv[i].Is("--joblog") {
-			s.Check(land.Write, a)
-		}
-	}
-	template, items := rest, []text{}
-	for i, a := range rest {
-		if strings.HasPrefix(a.Prefix(), ":::") {
-			template, items = rest[:i], nil
-			for _, b := range rest[i+1:] {
-				items = append(items, b.Text)
-			}
-			break
-		}
-	}
-	if len(items) == 0 {
-		items = []text{word.Unknown(word.Dynamic)}
-		if s.Stdin != nil {
-			items = s.Stdin.Text.Lines()
-		}
-	}
-	for _, item := range items {
-		line := word.Substituted([]arg{word.Cover(template)}, "{}", item)[0]
-		if len(template) == 0 {
-			line = argv[0].Hold(item)
-		} else if !strings.Contains(word.JoinArgs(template).Known(), "{}") {
-			line.Text = line.Plus(" ").With(item...)
-		}
-		s.Isolated(func() { s.RunText(line.Text, line, "parallel") })
-	}
 }

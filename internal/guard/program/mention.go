@@ -101,7 +101,7 @@ func (s *Judge) mentionedWord(part string) (where land.Place, abs string, found 
 		if s.Imaginary(word.Lit(part)) {
 			return 0, "", false
 		}
-	case strings.HasPrefix(part, "-") && slash > 0:
+	case (part[0] == '-' || part[0] == '+') && slash > 0:
 		glued := part[slash:]
 		if up := strings.Index(part, "../"); up > 0 && up < slash {
 			glued = part[up:]

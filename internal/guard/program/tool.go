@@ -35,18 +35,12 @@ func (s *Judge) runTool(name string, argv []arg) bool {
 		s.make(argv)
 	case "docker":
 		s.container(argv)
-	case "vim":
-		s.editor(name, argv)
 	case "sqlite3":
 		s.database(name, argv)
 	case "kill":
 		s.kill(argv)
 	case "patch":
 		s.patch(name, argv)
-	case "kubectl":
-		s.kubectl(argv)
-	case "gh":
-		s.client(name, argv)
 	default:
 		s.described(r, name, argv)
 	}

@@ -1,95 +1,51 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// Editor follows the commands of vi and ed that write or run.
-func Editor(s Host, t text, at arg) {
-	v := strings.TrimLeft(t.Known(), ": \t")
-	if i := strings.IndexByte(v, '!'); i >= 0 {
-		if before := strings.TrimLeft(strings.TrimSpace(v[:i]), "0123456789,%$.'"); before == "" || before == "r" ||
-			before == "w" || before == "read" || before == "write" || before == "sil" || before == "silent" || before == "e" {
-			rest := strings.TrimPrefix(v[i+1:], "!")
-			s.RunApart(at.Hold(word.Lit(rest)), "the editor")
-			return
-		}
-	}
-	if first, rest, ok := strings.Cut(v, "|"); ok && !strings.Contains(first, "!") {
-		Editor(s, word.Lit(rest), at)
-		v = first
-	}
-	words := strings.Fields(strings.TrimLeft(v, "0123456789,%$.'/"))
-	for i, w := range words {
-		w = strings.TrimRight(w, "!")
-		switch w {
-		case "w", "write", "wq", "x", "sav", "saveas", "up", "update", "W", "e", "edit", "r", "f", "redir", ">", ">>",
-			"mksession", "mkvimrc":
-			if i+1 < len(words) && i == 0 {
-				target := strings.TrimLeft(strings.Join(words[i+1:], " "), "> ")
-				if w != "e" && w != "r" && w != "edit" {
-					s.Check(land.Redirect, at.Hold(s.Homed(target)))
-				}
-			}
-		case "cd", "lcd", "chd", "chdir":
-			if i+1 < len(words) && i == 0 {
-				s.Apart(func() { s.MoveTo(at.Hold(s.Homed(words[i+1])), false) })
-			}
-		}
-	}
-	if strings.Contains(v, "(") {
-		Judge(s, "other", word.Lit(v), at, nil)
-	}
-}
-
-// SQL looks at the lines of a script for commands of the client.
+// SQL judges the text that a client of a database is given. Commands of the client begin with a dot or a backslash;
+// what they write is named last.
 func SQL(s Host, v string, at arg) {
-	for _, line := range strings.Split(v, "\n") {
+	for line := range strings.SplitSeq(v, "\n") {
 		line = strings.TrimSpace(line)
-		part, rest, _ := strings.Cut(line, " ")
+		command, rest, _ := strings.Cut(line, " ")
+		if i := strings.Index(line, `\!`); i >= 0 {
+			command, rest = `\!`, line[i+2:]
+		}
 		rest = strings.Trim(strings.TrimSpace(rest), `"'`)
-		switch part {
-		case ".shell", ".system", "\\!", "system", ".sh":
+		piped, pipes := strings.CutPrefix(rest, "|")
+		ours := strings.HasPrefix(command, ".") || strings.HasPrefix(command, `\`) || command == "tee"
+		switch words := strings.Fields(rest); {
+		case word.Listed(` .shell .system .sh system \! `, command):
 			s.RunApart(at.Hold(word.Lit(rest)), "the SQL client")
-		case ".output", ".once", ".log", ".trace", ".backup", ".save", ".clone", ".open", "\\o", "\\w", "\\g", "tee", "\\s",
-			".archive", ".dump_to", ".cd", "\\cd", ".excel":
-			words := strings.Fields(rest)
-			if command, piped := strings.CutPrefix(rest, "|"); piped {
-				s.RunApart(at.Hold(word.Lit(command)), "the SQL client")
-			} else if len(words) > 0 {
-				s.Check(land.Write, at.Hold(s.Homed(words[len(words)-1])))
-			}
-		case ".read", ".import":
-			if command, piped := strings.CutPrefix(rest, "|"); piped {
-				s.RunApart(at.Hold(word.Lit(command)), "the SQL client")
-			}
+		case ours && pipes:
+			s.RunApart(at.Hold(word.Lit(piped)), "the SQL client")
+		case ours && len(words) > 0 && command != ".read" && command != `\i`:
+			s.Check(land.Write, at.Hold(s.Homed(words[len(words)-1])))
 		}
-		if i := strings.Index(line, "\\!"); i > 0 {
-			s.RunApart(at.Hold(word.Lit(line[i+2:])), "the SQL client")
-		}
-		upper := strings.ToUpper(line)
-		for _, marker := range []string{"ATTACH ", "VACUUM INTO", "WRITEFILE(", "OUTFILE", "DUMPFILE", " TO PROGRAM",
-			"FROM PROGRAM", "COPY ", "LOAD_EXTENSION", "EXPORT DATABASE"} {
-			if strings.Contains(upper, marker) {
-				sqlStrings(s, line, strings.Contains(upper, "PROGRAM"), at)
-				break
-			}
-		}
+		statement(s, line, at)
 	}
 }
 
-func sqlStrings(s Host, line string, runs bool, at arg) {
+// statement judges the strings of a statement that writes or runs what it names.
+func statement(s Host, line string, at arg) {
+	upper := strings.ToUpper(line)
+	if !slices.ContainsFunc([]string{"ATTACH ", "VACUUM INTO", "WRITEFILE(", "OUTFILE", "DUMPFILE", " TO PROGRAM",
+		"FROM PROGRAM", "COPY ", "LOAD_EXTENSION", "EXPORT DATABASE"}, func(mark string) bool {
+		return strings.Contains(upper, mark)
+	}) {
+		return
+	}
 	for i, piece := range strings.Split(line, "'") {
-		if i%2 == 0 {
-			continue
-		}
-		if runs {
+		if i%2 == 1 && strings.Contains(upper, "PROGRAM") {
 			s.Apart(func() { s.SuspiciousRun(piece, at) })
 		}
-		if strings.ContainsAny(piece, "/~") {
+		if i%2 == 1 && strings.ContainsAny(piece, "/~") {
 			s.Operand(at.Hold(s.Homed(strings.TrimPrefix(piece, "file:"))))
 		}
 	}

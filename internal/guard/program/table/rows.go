@@ -153,7 +153,7 @@ func (r *Row) inWords() string {
 		s += "; takes variables before it"
 	}
 	if r.Ends != "" {
-		s += "; not judged behind " + r.Ends
+		s += "; not judged behind " + strings.TrimSpace(r.Ends)
 	}
 	if r.Sub != "" {
 		s += "; only after " + strings.ReplaceAll(r.Sub, " ", " or ")
