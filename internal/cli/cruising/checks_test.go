@@ -1,12 +1,10 @@
 package cruising_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
-	"github.com/cco-dev/cco/internal/git/gittest"
 )
 
 // report gives every new head of the phase's branch its checks, until the phase asks or has ended.
@@ -66,35 +64,7 @@ func TestAFailedCheckIsRepairedBeforeAnApprovalCounts(t *testing.T) {
 func TestAFlakeIsRunAgainAndAFaultIsRepairedFromItsLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.CCO("box", "create")
-	r.Fake.SetRunner("ada", "demo", []string{"unit", "flake"}, func(_ context.Context, dir, sha, job string,
-		attempt int) (bool, string) {
-		tree := gittest.At(t, dir).Git("grep", "-h", "-e", "round", "-e", "demo", sha)
-		switch {
-		case !strings.Contains(tree, "round"): // the base, and the plan as it was written first
-			return true, ""
-		case job == "flake":
-			return attempt > 1, "error: connection reset"
-		}
-		return strings.Contains(tree, "round 2"), "--- FAIL: TestRound (0.1s)"
-	})
-	id := r.Start(counting(), "--domains", "Security")
-	s := r.Await(id, "over", over)
-	if s.End != "approved" || s.Rounds != 2 {
-		t.Fatalf("%+v\n%s", s, r.Story(id))
-	}
-	for head, want := range map[string][2]int{s.Head: {1, 2}, s.Head + "~1": {2, 2}} {
-		sha := forge(r).Git("rev-parse", head)
-		if got := [2]int{r.Fake.Attempts("ada", "demo", sha, "unit"), r.Fake.Attempts("ada", "demo", sha,
-			"flake")}; got != want {
-			t.Errorf("%s: attempts %v, want %v", head, got, want)
-		}
-	}
-	said := strings.Join(r.Said(s.PR), "\n")
-	if !strings.Contains(said, "passed when it was run again") ||
-		!strings.Contains(r.CCO("cruise", "status", id, "--json"), "It says:\\n--- FAIL: TestRound (0.1s)") {
-		t.Errorf("said %s", said)
-	}
+	cruisetest.FlakeAndFault(t, r)
 	for _, broken := range r.Fake.Broken() {
 		t.Error(broken)
 	}

@@ -19,3 +19,7 @@ func TestOtherHandsArePartOfTheWorkOnGitea(t *testing.T) {
 func TestABaseThatMovesIsMergedOnGitea(t *testing.T) {
 	cruisetest.MovingBase(t, cruisetest.NewOnGitea(t, cruisetest.Build(t)))
 }
+
+func TestAFlakeIsToldFromAFaultOnGitea(t *testing.T) {
+	cruisetest.FlakeAndFault(t, cruisetest.NewOnGitea(t, cruisetest.Build(t)))
+}
