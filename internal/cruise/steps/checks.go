@@ -23,15 +23,19 @@ func (d *Doer) Checks(ctx context.Context, in cruise.ChecksIn) (cruise.Checks, e
 	return checksOf(c), nil
 }
 
+// checksOf is what a phase needs to know of checks. What somebody reported on the base does not excuse a failed job:
+// whatever runs in another job may have.
 func checksOf(c forge.Checked) cruise.Checks {
 	out := cruise.Checks{Head: c.Head, Required: c.Required}
+	jobs := map[string]bool{}
 	for _, v := range c.All {
+		jobs[v.Name] = jobs[v.Name] || v.Job != 0
 		out.All = append(out.All, cruise.Check{Name: v.Name, State: stateOf(v.State), URL: v.URL,
 			Job: v.Job, Run: v.Run, Attempt: v.Attempt,
 			Summary: gate.MaskSecrets(v.Summary)})
 	}
 	for _, v := range c.Base {
-		if stateOf(v.State) == cruise.CheckFailed {
+		if stateOf(v.State) == cruise.CheckFailed && (v.Job != 0 || !jobs[v.Name]) {
 			out.Base = append(out.Base, v.Name)
 		}
 	}

@@ -30,7 +30,7 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 			bases[p.Base.Name] = base
 		}
 		one := forge.Checked{Head: p.Head.Commit, Required: base.Required, Base: base.Base}
-		if one.All, err = f.reportedOn(ctx, p.Head.Commit, f.withJob); err != nil {
+		if one.All, err = f.reportedOn(ctx, p.Head.Commit); err != nil {
 			return nil, err
 		}
 		found[n] = one
@@ -52,15 +52,12 @@ func (f *Forge) required(ctx context.Context, branch string) (base forge.Checked
 		base.Required = b.StatusCheckContexts
 	}
 	if b.Commit != nil {
-		base.Base, err = f.reportedOn(ctx, b.Commit.ID, nil)
+		base.Base, err = f.reportedOn(ctx, b.Commit.ID)
 	}
 	return base, err
 }
 
-// withMore adds to what a status says.
-type withMore func(ctx context.Context, commit string, s *sdk.Status, c forge.Check) (forge.Check, error)
-
-func (f *Forge) reportedOn(ctx context.Context, commit string, more withMore) (all []forge.Check, err error) {
+func (f *Forge) reportedOn(ctx context.Context, commit string) (all []forge.Check, err error) {
 	statuses, err := f.statuses(ctx, commit)
 	if err != nil {
 		return nil, fmt.Errorf("read checks: %w", err)
@@ -68,10 +65,8 @@ func (f *Forge) reportedOn(ctx context.Context, commit string, more withMore) (a
 	for _, st := range statuses {
 		one := forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State),
 			URL: st.TargetURL, Summary: forge.Clean(st.Description, forge.MaxSummary)}
-		if more != nil {
-			if one, err = more(ctx, commit, st, one); err != nil {
-				return nil, err
-			}
+		if one, err = f.withJob(ctx, commit, st, one); err != nil {
+			return nil, err
 		}
 		all = append(all, one)
 	}

@@ -49,6 +49,8 @@ type Forge struct {
 
 	assocs wire.Memo[forge.Association]
 	access wire.Memo[forge.Access]
+	jobs   wire.Memo[*sdk.ActionWorkflowJob] // those that are over, by commit and status
+	tells  wire.Memo[bool]
 }
 
 // account is one identity with its way to the server.
@@ -70,6 +72,8 @@ func New(o Options) (*Forge, error) {
 	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author)}
 	f.assocs.For, f.assocs.Clock = 10*time.Minute, o.Clock
 	f.access.For, f.access.Clock = forge.AccessFor, o.Clock
+	f.jobs.For, f.jobs.Clock = forge.RulesFor, o.Clock
+	f.tells.For, f.tells.Clock = forge.RulesFor, o.Clock
 	f.reviewer = f.author
 	if o.Reviewer != nil {
 		f.reviewer = newAccount(o, *o.Reviewer)

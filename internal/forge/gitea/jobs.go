@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,12 +19,15 @@ import (
 // makes whatever runs in it the same user, and a user who was deleted is none, so that this alone proves nothing.
 const actionsUser = -2
 
-// claimed is the job that a status says it tells of, if it is reported as Gitea's Actions report: their link names the
-// run and the job. It is read here, and never fetched.
+// byActions says whether a status is reported as Gitea's Actions report.
+func byActions(s *sdk.Status) bool { return s.Creator == nil || s.Creator.ID == actionsUser }
+
+// likeAJobs is the name of a status as Actions give it: workflow, job and event.
+var likeAJobs = regexp.MustCompile(`(?:^|\s)/ .+ \([a-z_]+\)$`)
+
+// claimed is the job that a status says it tells of: the link of one by Actions names the run and the job. It is read
+// here, and never fetched.
 func (f *Forge) claimed(s *sdk.Status) (run, job int64) {
-	if s.Creator != nil && s.Creator.ID != actionsUser {
-		return 0, 0
-	}
 	_, at, ok := strings.Cut(s.TargetURL, "/"+f.remote.Owner+"/"+f.remote.Name+"/actions/runs/")
 	first, last, _ := strings.Cut(at, "/jobs/")
 	run, err1 := strconv.ParseInt(first, 10, 64)
@@ -34,37 +38,115 @@ func (f *Forge) claimed(s *sdk.Status) (run, job int64) {
 	return run, job
 }
 
-// withJob adds the job behind a status. What a failed one claims is asked after: whoever may report a status can put
-// any name and any link into it, so the job has to be one of that run, commit and name by the forge's own word. While
-// its run is not over, nothing of it can be run again, and the check is not final.
-func (f *Forge) withJob(ctx context.Context, commit string, s *sdk.Status, check forge.Check) (forge.Check, error) {
+// errNotOver keeps the state of a job from being remembered.
+var errNotOver = errors.New("the job is not over")
+
+// backing is the job that a status claims, if it is one of that run, commit and name by the forge's own word; nil if it
+// is not, or if the server does not tell of jobs.
+func (f *Forge) backing(ctx context.Context, commit string, s *sdk.Status) (*sdk.ActionWorkflowJob, error) {
 	run, job := f.claimed(s)
-	if job == 0 || check.State != forge.ChecksFailed {
-		check.Job, check.Run = job, run
+	if job == 0 {
+		return nil, nil
+	}
+	j, err := f.jobs.Get(fmt.Sprintf("%s %d", commit, s.ID), func() (*sdk.ActionWorkflowJob, error) {
+		j, err := f.job(ctx, job)
+		switch {
+		case refused(err):
+			return nil, nil
+		case err == nil && j.Status != completed:
+			err = errNotOver
+		}
+		return j, err
+	})
+	if err != nil && !errors.Is(err, errNotOver) {
+		return nil, err
+	}
+	if j == nil || j.ID != job || j.RunID != run || !strings.Contains(s.Context, "/ "+j.Name+" (") ||
+		j.HeadSha != commit && !strings.HasSuffix(s.Context, "(pull_request_target)") { // that is of the base's commit
+		return nil, nil
+	}
+	return j, nil
+}
+
+// withJob adds the job behind a status that is reported as Actions report. Whoever has the token of a job can report
+// such a one with any name and link, so a job is believed before a status: one is final when its job is, and one with
+// the name of a job is green only if there is a job that says so. While the run of a failed job is not over, nothing of
+// it can be run again, and the check is not final.
+func (f *Forge) withJob(ctx context.Context, commit string, s *sdk.Status, check forge.Check) (forge.Check, error) {
+	if !byActions(s) || check.State == forge.ChecksPending {
 		return check, nil
 	}
-	c, err := f.author.at(ctx)
+	j, err := f.backing(ctx, commit, s)
 	if err != nil {
 		return check, err
 	}
-	j, _, err := c.GetRepoActionJob(f.remote.Owner, f.remote.Name, job)
+	if j == nil {
+		return f.withoutJob(ctx, s, check)
+	}
+	passed := check.State == forge.ChecksPassed
+	check.Job, check.Run, check.Attempt = j.ID, j.RunID, int(j.RunAttempt)
 	switch {
-	case refused(err):
-		return check, nil // a server that does not tell of jobs, or no such job
-	case err != nil:
-		return check, fmt.Errorf("read job %d: %w", job, err)
-	case j.ID != job || j.RunID != run || j.HeadSha != commit || !strings.Contains(s.Context, "/ "+j.Name+" ("):
+	case passed && !failed(j) && j.Status == completed:
+	case passed && failed(j):
+		check.State = forge.ChecksFailed
+	case !failed(j):
+		check.State = forge.ChecksPending
+	default:
+		over, err := f.over(ctx, j.RunID)
+		if err != nil {
+			return check, err
+		}
+		if !over {
+			check.State = forge.ChecksPending
+		}
+	}
+	if j.HeadSha != commit {
+		check.Job, check.Run = 0, 0 // it may be another request's: it is not run again
+	}
+	return check, nil
+}
+
+// withoutJob is a status that no job is behind. A green one that has the name of a job's is forged, or its run was
+// removed: it is not counted, and in the end a person is asked.
+func (f *Forge) withoutJob(ctx context.Context, s *sdk.Status, check forge.Check) (forge.Check, error) {
+	if check.State != forge.ChecksPassed || !likeAJobs.MatchString(s.Context) {
 		return check, nil
+	}
+	tells, err := f.tellsJobs(ctx)
+	if err == nil && tells {
+		check.State, check.Summary = forge.ChecksPending, "reported as Actions would, but no job says so"
+	}
+	return check, err
+}
+
+// tellsJobs says whether the server tells of every job that its Actions link to: Gitea does from 1.26 on.
+func (f *Forge) tellsJobs(ctx context.Context) (bool, error) {
+	return f.tells.Get("", func() (bool, error) {
+		c, err := f.author.at(ctx)
+		if err != nil {
+			return false, err
+		}
+		version, _, err := c.ServerVersion()
+		if err != nil && !refused(err) {
+			return false, fmt.Errorf("ask for the server's version: %w", err)
+		}
+		var major, minor int
+		n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor)
+		return n == 2 && (major > 1 || minor >= 26) && !strings.Contains(version, "+gitea-"), nil // that is Forgejo's
+	})
+}
+
+// over says whether a run is over; one that is not told of is.
+func (f *Forge) over(ctx context.Context, run int64) (bool, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return false, err
 	}
 	r, _, err := c.GetRepoActionRun(f.remote.Owner, f.remote.Name, run)
 	if err != nil && !refused(err) {
-		return check, fmt.Errorf("read run %d: %w", run, err)
+		return false, fmt.Errorf("read run %d: %w", run, err)
 	}
-	check.Job, check.Run, check.Attempt = job, run, int(j.RunAttempt)
-	if !failed(j) || r != nil && r.Status != completed {
-		check.State = forge.ChecksPending
-	}
-	return check, nil
+	return err != nil || r.Status == completed, nil
 }
 
 // completed is the state of jobs and runs that are over.

@@ -109,6 +109,43 @@ func TestAStatusHasOnlyTheJobThatTheForgeKnows(t *testing.T) {
 	}
 }
 
+// Guards against a check that whatever runs in a job makes green with the job's token: that reports as Actions do.
+func TestAGreenStatusInTheNameOfAJobNeedsTheJob(t *testing.T) {
+	const link, name = "/acme/demo/actions/runs/3/jobs/7", "ci / unit (push)"
+	for what, c := range map[string]struct {
+		version, context, link, status, conclusion string
+		creator                                    object
+		want                                       forge.CheckState
+	}{
+		"the job's":              {"1.26.0", name, link, "completed", "success", nil, forge.ChecksPassed},
+		"a skipped job's":        {"1.26.0", name, link, "completed", "skipped", nil, forge.ChecksPassed},
+		"the job failed":         {"1.26.0", name, link, "completed", "failure", nil, forge.ChecksFailed},
+		"the job runs":           {"1.26.0", name, link, "in_progress", "", nil, forge.ChecksPending},
+		"no link":                {"1.26.0", name, "", "completed", "failure", nil, forge.ChecksPending},
+		"no such job":            {"1.27.1+dev-3", name, link + "0", "completed", "failure", nil, forge.ChecksPending},
+		"another's job":          {"2.0.0", "ci / lint (push)", link, "completed", "success", nil, forge.ChecksPending},
+		"a word of its own":      {"1.26.0", "coverage", "https://c.test", "completed", "failure", nil, forge.ChecksPassed},
+		"an older server":        {"1.25.3", name, link + "0", "completed", "failure", nil, forge.ChecksPassed},
+		"Forgejo":                {"11.0.1+gitea-1.22.0", name, link + "0", "", "", nil, forge.ChecksPassed},
+		"no version":             {"", name, link + "0", "", "", nil, forge.ChecksPassed},
+		"somebody who may write": {"1.26.0", name, link, "completed", "failure", object{"id": 5}, forge.ChecksPassed},
+	} {
+		a := answers{"GET /actions/runs/3": say(object{"id": 3, "status": "completed"}),
+			"GET /actions/jobs/7": say(object{"id": 7, "run_id": 3, "run_attempt": 1, "name": "unit", "head_sha": head,
+				"status": c.status, "conclusion": c.conclusion})}
+		if c.version != "" {
+			a["GET /api/v1/version"] = say(object{"version": c.version})
+		}
+		f := hostile(t, a, object{"id": 1, "status": "success", "context": c.context, "target_url": c.link,
+			"creator": c.creator})
+		for range 2 { // what is remembered is the same
+			if got := checks(t, f)[0]; got.State != c.want {
+				t.Errorf("%s: %+v", what, got)
+			}
+		}
+	}
+}
+
 // Guards against a failure that is final although its job runs again, or can't be run again yet: Gitea runs nothing
 // again while the run is not over.
 func TestAJobWhoseRunIsNotOverIsPending(t *testing.T) {

@@ -161,7 +161,7 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	if p.State != forge.Open {
 		p.Mergeable = forge.MergeUnknown
 	}
-	all, err := f.reportedOn(ctx, p.Head.Commit, nil)
+	all, err := f.reportedOn(ctx, p.Head.Commit)
 	p.Checks = forge.Summarise(all)
 	return p, err
 }

@@ -119,5 +119,10 @@ func server(g *giteatest.Server) forgetest.Server {
 }
 
 func TestRealGiteaPassesTheSuite(t *testing.T) {
-	forgetest.Run(t, server(giteatest.Start(t, owner, forgetest.Ada, forgetest.Rob, forgetest.Eve)))
+	g := giteatest.Start(t, owner, forgetest.Ada, forgetest.Rob, forgetest.Eve)
+	t.Run("KnowsForgedChecks", func(t *testing.T) {
+		t.Parallel()
+		forgedChecks(t, g)
+	})
+	forgetest.Run(t, server(g))
 }
