@@ -27,6 +27,7 @@ type Spec struct {
 	Kind     Kind     `json:"kind"`
 	Through  Kind     `json:"through,omitempty"` // the last of several kinds in a row
 	Repo     string   `json:"repo"`              // the user's repository on this machine
+	Remote   string   `json:"remote,omitempty"`  // its address, where any machine may run the phase and Repo is that one's
 	Base     string   `json:"base,omitempty"`    // the commit to begin at; "" is the repository's HEAD
 	Box      string   `json:"box"`
 	Planner  Worker   `json:"planner"`
@@ -221,6 +222,9 @@ type State struct {
 	Again int `json:"again,omitempty"`
 	// Flow counts how often the phase was revived after its end. Each life is a process of its own for the engine.
 	Flow int `json:"flow,omitempty"`
+
+	// Home is the machine that the phase is on, where there are several.
+	Home string `json:"home,omitempty"`
 
 	Paused   bool   `json:"paused,omitempty"`
 	Question string `json:"question,omitempty"` // why it asks

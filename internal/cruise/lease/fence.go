@@ -38,6 +38,29 @@ func (h *Holder) Begin(flow string, p Held) {
 	h.lives[flow] = p.Epoch
 }
 
+// Unbegin forgets a life that the engine has given up: the phase can begin another.
+func (h *Holder) Unbegin(flow string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.lives, flow)
+}
+
+// End records that a phase of this worker needs no home any more.
+func (h *Holder) End(ctx context.Context, phase string) error {
+	epoch, held := h.Held()[phase]
+	if !held {
+		return nil
+	}
+	p := Held{Phase: phase, Epoch: epoch}
+	if err := End(ctx, h.Table.DB, p); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.held, phase) // it is not lost: what it still does ends by itself
+	return nil
+}
+
 // Begun says which life of a phase was begun here in its present home, "" if none was.
 func (h *Holder) Begun(p Held) string {
 	h.mu.Lock()
@@ -73,7 +96,7 @@ func (f *Fenced) Within(ctx context.Context, flow string, step func(context.Cont
 }
 
 func (h *Holder) within(ctx context.Context, p Held, step func(context.Context) error) error {
-	inner, stop := h.bound(ctx, p)
+	inner, stop := h.Bound(ctx, p)
 	defer stop()
 	check := func(ctx context.Context) error { return h.Check(ctx, p.Phase, p.Epoch) }
 	err := step(forge.WithFence(WithEpoch(inner, p.Epoch), check))
@@ -83,8 +106,8 @@ func (h *Holder) within(ctx context.Context, p Held, step func(context.Context) 
 	return err
 }
 
-// bound is a context that ends when the phase is lost.
-func (h *Holder) bound(ctx context.Context, p Held) (context.Context, func()) {
+// Bound is a context that ends when the phase is lost.
+func (h *Holder) Bound(ctx context.Context, p Held) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -155,6 +155,15 @@ func (h *Holder) Take(ctx context.Context) ([]Held, error) {
 	return got, nil
 }
 
+// Account is the account that a phase belongs to.
+func (h *Holder) Account(ctx context.Context, phase string) (account string, err error) {
+	err = h.Table.DB.QueryRowContext(ctx, `SELECT account FROM homes WHERE phase = $1`, phase).Scan(&account)
+	if err != nil {
+		return "", fmt.Errorf("find the account of phase %s: %w", phase, err)
+	}
+	return account, nil
+}
+
 // Held gives the phases that this worker has, with their epochs.
 func (h *Holder) Held() map[string]int64 {
 	h.mu.Lock()

@@ -198,10 +198,11 @@ func Enqueue(ctx context.Context, db DB, h Home) error {
 	return nil
 }
 
-// Requeue makes a phase that has ended wait for a worker again. The account that it belongs to stays.
+// Requeue gives a phase that has ended a home again: its last one while that is alive, because its workspace is there.
+// The account that it belongs to stays.
 func Requeue(ctx context.Context, db DB, phase, version string) error {
-	_, err := db.ExecContext(ctx, `UPDATE homes SET ended = FALSE, worker = NULL, epoch = epoch + 1, version = $2,
-		refused = '{}', queued_at = clock_timestamp() WHERE phase = $1`, phase, version)
+	_, err := db.ExecContext(ctx, `UPDATE homes SET ended = FALSE, epoch = epoch + 1, version = $2, refused = '{}',
+		queued_at = clock_timestamp() WHERE phase = $1`, phase, version)
 	if err != nil {
 		return fmt.Errorf("enqueue phase %s: %w", phase, err)
 	}
@@ -210,8 +211,7 @@ func Requeue(ctx context.Context, db DB, phase, version string) error {
 
 // End records that a phase needs no home any more. It has no effect for a phase that has a new home.
 func End(ctx context.Context, db DB, h Held) error {
-	_, err := db.ExecContext(ctx, `UPDATE homes SET ended = TRUE, worker = NULL WHERE phase = $1 AND epoch = $2`, h.Phase,
-		h.Epoch)
+	_, err := db.ExecContext(ctx, `UPDATE homes SET ended = TRUE WHERE phase = $1 AND epoch = $2`, h.Phase, h.Epoch)
 	if err != nil {
 		return fmt.Errorf("end phase %s: %w", h.Phase, err)
 	}

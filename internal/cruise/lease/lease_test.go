@@ -395,10 +395,13 @@ func TestEndedPhasesHaveNoHomeUntilTheyAreRevived(t *testing.T) {
 	enqueue(t, db, "p")
 	takes(t, a) // it has ended all the same
 	must.Do(t, Requeue(t.Context(), db, "p", "5"))
-	if w := must.Get(a.Table.Waiting(t.Context()))(t); len(w) != 1 {
-		t.Errorf("it does not wait: %v", w)
-	}
-	takes(t, a, Held{"p", 3})
+	b := worker(t, db, "b")
+	takes(t, b) // its workspace is where it was
+	must.Do(t, a.Beat(t.Context()))
+	must.Do(t, a.Check(t.Context(), "p", 2))
+	age(t, db, Term+time.Second, "a")
+	calm(t, db, b)
+	takes(t, b, Held{"p", 3})
 }
 
 // Guards against a phase that goes round and round at a worker that can't run it.

@@ -79,7 +79,26 @@ func Lock(data string) string { return filepath.Join(data, "cruise.lock") }
 const maxRequest = 8 << 20
 
 // Run runs phases until the context ends, or until there is nothing to do for too long.
-func (s *Server) Run(ctx context.Context) (err error) {
+func (s *Server) Run(ctx context.Context) error {
+	return s.locked(func() (err error) {
+		if s.engine, err = s.Open(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.engine.Close()) }()
+		if err := s.adopt(ctx); err != nil {
+			return err
+		}
+		l, err := s.listen()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.Remove(Socket(s.Data)) }()
+		return s.serve(ctx, l)
+	})
+}
+
+// locked does something as the only process of the data directory that runs phases.
+func (s *Server) locked(do func() error) (err error) {
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return err
 	}
@@ -96,19 +115,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	if err := os.WriteFile(Lock(s.Data), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return err
 	}
-	if s.engine, err = s.Open(ctx); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.engine.Close()) }()
-	if err := s.adopt(ctx); err != nil {
-		return err
-	}
-	l, err := s.listen()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(Socket(s.Data)) }()
-	return s.serve(ctx, l)
+	return do()
 }
 
 // adopt starts phases that were recorded but never reached the engine, because cco was killed in between.
@@ -312,6 +319,12 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /start", handle(s.start))
 	mux.HandleFunc("POST /send", handle(s.send))
+	s.plain(mux)
+	return mux
+}
+
+// plain adds what needs no engine.
+func (s *Server) plain(mux *http.ServeMux) {
 	mux.HandleFunc("POST /renew", handle(func(_ context.Context, r Renewal) error {
 		if s.Renew != nil {
 			s.Renew(r)
@@ -319,7 +332,6 @@ func (s *Server) routes() http.Handler {
 		return nil
 	}))
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	return mux
 }
 
 func (s *Server) start(ctx context.Context, r startRequest) error {
@@ -334,8 +346,10 @@ func (s *Server) start(ctx context.Context, r startRequest) error {
 	}
 	s.starting.Lock()
 	defer s.starting.Unlock()
-	if err := s.alone(ctx, r); err != nil {
-		return err
+	if r.State.PR != nil {
+		if err := alone(ctx, s.Store, r.ID, r.State.PR.URL); err != nil {
+			return err
+		}
 	}
 	rec, err := steps.Record(r.ID, r.State, s.Now())
 	if err != nil {
@@ -359,11 +373,8 @@ func (e *TakenError) Error() string {
 func (e *TakenError) WrongState() {}
 
 // alone gives a *TakenError if another living phase has the same pull request: two would answer the same comments.
-func (s *Server) alone(ctx context.Context, r startRequest) error {
-	if r.State.PR == nil {
-		return nil
-	}
-	list, err := s.Store.Phases(ctx, 1<<20)
+func alone(ctx context.Context, st *store.Store, id, url string) error {
+	list, err := st.Phases(ctx, 1<<20)
 	if err != nil {
 		return err
 	}
@@ -371,7 +382,7 @@ func (s *Server) alone(ctx context.Context, r startRequest) error {
 		if p.Ended {
 			break // living phases come first
 		}
-		if p.ID != r.ID && p.PRURL == r.State.PR.URL {
+		if p.ID != id && p.PRURL == url {
 			return &TakenError{ID: p.ID, URL: p.PRURL}
 		}
 	}

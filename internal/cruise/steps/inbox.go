@@ -34,10 +34,21 @@ func (b *Inbox) Send(ctx context.Context, phase string, ev cruise.Event, deliver
 	if err := deliver(); err != nil {
 		return errors.Join(err, b.Store.Unkeep(ctx, phase, ev.ID))
 	}
+	b.notice(phase, ev)
+	return nil
+}
+
+// Notice ends a phase's agents at once, if an event that was sent from another machine says so.
+func (b *Inbox) Notice(phase string, ev cruise.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notice(phase, ev)
+}
+
+func (b *Inbox) notice(phase string, ev cruise.Event) {
 	if removes(ev) && b.removals[phase] != nil && !closed(b.removals[phase]) {
 		close(b.removals[phase])
 	}
-	return nil
 }
 
 // removes says whether an event ends a phase at once, with its agents.

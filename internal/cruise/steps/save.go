@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -52,7 +53,8 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 		return store.Phase{}, err
 	}
 	p := store.Phase{
-		ID: id, Repo: st.Spec.Repo, Branch: st.Meta.Branch, Kind: string(st.Kind), Stage: string(st.Stage),
+		ID: id, Repo: cmp.Or(st.Spec.Remote, st.Spec.Repo), Branch: st.Meta.Branch, Kind: string(st.Kind),
+		Stage: string(st.Stage),
 		Ended: st.Stage == cruise.StageEnded,
 		Title: st.Meta.Title, Cost: st.Cost, Estimate: st.Estimate, Created: st.Started, Updated: now, State: data,
 	}

@@ -88,9 +88,21 @@ type Doer struct {
 
 	Watch *Watcher
 	Inbox *Inbox
+	// Keeper, if set, keeps what another machine needs to go on with a phase.
+	Keeper Keeper
 
 	naming sync.Mutex
 	names  map[string]string // phases by repository and branch, as soon as a branch is chosen
+}
+
+// Keeper keeps what another machine needs to go on with a phase.
+type Keeper interface {
+	// Published keeps the commits from base to head, before the step that brought them is recorded.
+	Published(ctx context.Context, phase string, repo *git.Repo, base, head string) error
+	// Pushing records a head before it is pushed.
+	Pushing(ctx context.Context, phase, head string) error
+	// Closed forgets all of it.
+	Closed(ctx context.Context, phase string) error
 }
 
 // SessionOf is the session that a phase's workspace belongs to.
@@ -174,7 +186,7 @@ func (d *Doer) free(ctx context.Context, in cruise.MetadataIn, f Forge, repo *gi
 	if _, err := repo.Branch(ctx, branch); err == nil {
 		return false, nil
 	}
-	if p, err := d.Store.PhaseOf(ctx, in.Spec.Repo, branch); err == nil && p.ID != in.Phase {
+	if p, err := d.Store.PhaseOf(ctx, cmp.Or(in.Spec.Remote, in.Spec.Repo), branch); err == nil && p.ID != in.Phase {
 		return false, nil
 	}
 	at, err := f.Branch(ctx, branch)
@@ -303,7 +315,13 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 			}
 		}
 	}
-	return p, temporary(d.examine(ctx, judged, since, in, &p))
+	if err := d.examine(ctx, judged, since, in, &p); err != nil {
+		return p, temporary(err)
+	}
+	if d.Keeper != nil && len(p.Refused) == 0 {
+		return p, temporary(d.Keeper.Published(ctx, in.Phase, repo, in.Workspace.Base, p.Head))
+	}
+	return p, nil
 }
 
 func commitOf(c git.CommitText) cruise.Commit {
@@ -325,6 +343,11 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
 		return cruise.Pushed{}, err
+	}
+	if d.Keeper != nil {
+		if err := d.Keeper.Pushing(ctx, in.Phase, in.New); err != nil {
+			return cruise.Pushed{}, temporary(err)
+		}
 	}
 	if err := d.push(ctx, f, in); err != nil {
 		return cruise.Pushed{}, err
@@ -419,6 +442,11 @@ func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
 	}
 	for _, b := range buried {
 		d.log(ctx, in.Phase, "saved "+b)
+	}
+	if d.Keeper != nil {
+		if err := d.Keeper.Closed(ctx, in.Phase); err != nil {
+			return temporary(err)
+		}
 	}
 	if in.Head == "" || !in.Delete || !in.Merged && !in.Force {
 		return nil

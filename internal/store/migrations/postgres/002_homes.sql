@@ -29,12 +29,13 @@ CREATE INDEX homes_by_worker ON homes (worker) WHERE NOT ended;
 -- Commits of phases that the forge does not have, or may not have yet: what the user never pushed, and what came out of
 -- a workspace. A machine that takes over restores the work from them.
 CREATE TABLE bundles (
-	phase    TEXT NOT NULL,
-	name     TEXT NOT NULL,
-	head     TEXT NOT NULL,
-	epoch    BIGINT NOT NULL,
-	kept_at  TIMESTAMPTZ NOT NULL,
-	data     BYTEA NOT NULL,
+	phase   TEXT NOT NULL,
+	name    TEXT NOT NULL,
+	base    TEXT NOT NULL,
+	head    TEXT NOT NULL,
+	epoch   BIGINT NOT NULL,
+	kept_at TIMESTAMPTZ NOT NULL,
+	data    BYTEA NOT NULL,
 	PRIMARY KEY (phase, name)
 );
 

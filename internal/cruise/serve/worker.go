@@ -1,0 +1,413 @@
+package serve
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/lease"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Worker is the process of a machine that runs phases of a shared database.
+type Worker struct {
+	Server
+	Holder *lease.Holder
+	// Settle makes a phase that was taken ready on this machine. A *UnfitError gives it to another one.
+	Settle func(ctx context.Context, p store.Phase, h lease.Held) (cruise.State, error)
+	// Abandon ends what a phase that has left does here, and keeps its work.
+	Abandon func(ctx context.Context, phase string) error
+	// Tick is called now and then, for what machines tell each other.
+	Tick   func(ctx context.Context) error
+	Report func(format string, args ...any)
+
+	mu       sync.Mutex
+	settling map[string]time.Time // phases that are made ready, or when that is tried again
+	handed   map[string]bool      // events that their phases were given here
+	said     string               // the last trouble that was reported
+	under    sync.WaitGroup
+}
+
+// GiverUp is an engine that can end a life for good, wherever it runs.
+type GiverUp interface {
+	GiveUp(flow string) error
+}
+
+// UnfitError says why this worker can't run a phase.
+type UnfitError struct{ Why string }
+
+func (e *UnfitError) Error() string { return e.Why }
+
+// again is when something that failed on this machine is tried again.
+const again = 10 * time.Second
+
+// Run takes phases and runs them until the context ends.
+func (w *Worker) Run(ctx context.Context) error {
+	return w.locked(func() (err error) {
+		if err := w.Holder.Register(ctx); err != nil {
+			return err
+		}
+		w.Store.Fence = w.Holder.Fence
+		if w.engine, err = w.Open(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, w.engine.Close()) }()
+		l, err := w.listen()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.Remove(Socket(w.Data)) }()
+		ctx, stop := context.WithCancelCause(ctx)
+		defer func() { stop(nil); w.under.Wait() }()
+		go func() { stop(w.beatAlways(ctx)) }()
+		go w.workAlways(ctx)
+		err = w.answer(ctx, l)
+		if gone, ok := errors.AsType[*lease.SupersededError](context.Cause(ctx)); ok {
+			err = errors.Join(gone, err)
+		}
+		return err
+	})
+}
+
+// answer takes new tokens from commands of this machine until the context ends.
+func (w *Worker) answer(ctx context.Context, l net.Listener) error {
+	mux := http.NewServeMux()
+	w.plain(mux)
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	if w.Ready != nil {
+		w.Ready()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, srv.Shutdown(down))
+}
+
+// beatAlways beats until another process has this worker's place. Nothing else may delay it.
+func (w *Worker) beatAlways(ctx context.Context) error {
+	tick := time.NewTicker(lease.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		brief, cancel := context.WithTimeout(ctx, lease.Interval)
+		err := w.Holder.Beat(brief)
+		cancel()
+		if _, gone := errors.AsType[*lease.SupersededError](err); gone {
+			return err
+		}
+		w.trouble(err)
+	}
+}
+
+// trouble reports what is wrong, once.
+func (w *Worker) trouble(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	words := ""
+	if err != nil {
+		words = err.Error()
+	}
+	if words != w.said && words != "" {
+		w.Report("%s", words)
+	}
+	w.said = words
+}
+
+func (w *Worker) workAlways(ctx context.Context) {
+	tick := time.NewTicker(lease.Interval)
+	defer tick.Stop()
+	tended := w.Now()
+	for {
+		if err := w.turn(ctx); err != nil && ctx.Err() == nil {
+			w.trouble(err)
+		}
+		if w.Now().Sub(tended) >= tending {
+			tended = w.Now()
+			w.trouble(errors.Join(w.tendHeld(ctx), w.tick(ctx)))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *Worker) tick(ctx context.Context) error {
+	if w.Tick == nil {
+		return nil
+	}
+	return w.Tick(ctx)
+}
+
+// turn gives up what was lost, takes what waits, begins what is new here and delivers what was sent.
+func (w *Worker) turn(ctx context.Context) error {
+	for _, h := range w.Holder.Gone() {
+		w.Report("phase %s goes on elsewhere", h.Phase)
+		w.apart(func() { w.trouble(w.Abandon(ctx, h.Phase)) })
+	}
+	if err := w.endHomes(ctx); err != nil {
+		return err
+	}
+	if _, err := w.Holder.Take(ctx); err != nil {
+		return err
+	}
+	for phase, epoch := range w.Holder.Held() {
+		h := lease.Held{Phase: phase, Epoch: epoch}
+		if w.Holder.Begun(h) == "" && w.mayBegin(phase) {
+			w.apart(func() { w.begin(ctx, h) })
+		}
+	}
+	return w.deliverMail(ctx)
+}
+
+func (w *Worker) apart(do func()) {
+	w.under.Add(1)
+	go func() { defer w.under.Done(); do() }()
+}
+
+// mayBegin says whether a phase is not being made ready, and did not just fail to be.
+func (w *Worker) mayBegin(phase string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	until, known := w.settling[phase]
+	if known && w.Now().Before(until) {
+		return false
+	}
+	if w.settling == nil {
+		w.settling = map[string]time.Time{}
+	}
+	const forever = 100 * 365 * 24 * time.Hour
+	w.settling[phase] = w.Now().Add(forever)
+	return true
+}
+
+// endHomes records that phases which have ended need no home.
+func (w *Worker) endHomes(ctx context.Context) error {
+	ended, err := w.Store.EndedAt(ctx, w.Holder.Worker.ID)
+	if err != nil {
+		return err
+	}
+	for _, phase := range ended {
+		if err := w.Holder.End(ctx, phase); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin makes a phase ready and starts a new life of it, from the last state that was saved. What happened since then
+// is found done.
+func (w *Worker) begin(ctx context.Context, h lease.Held) {
+	ctx, stop := w.Holder.Bound(ctx, h)
+	defer stop()
+	err := w.tryBegin(ctx, h)
+	next := w.Now()
+	if unfit, ok := errors.AsType[*UnfitError](err); ok {
+		w.log(ctx, h.Phase, fmt.Sprintf("worker %s can't run it: %s", w.Holder.Worker.ID, unfit.Why))
+		err = w.Holder.Refuse(ctx, h)
+	}
+	if err != nil {
+		next = next.Add(again)
+		if _, lost := errors.AsType[*lease.LostError](context.Cause(ctx)); !lost && ctx.Err() == nil {
+			w.log(ctx, h.Phase, fmt.Sprintf("worker %s tries again: %v", w.Holder.Worker.ID, err))
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settling[h.Phase] = next
+}
+
+// log adds a line to a phase's log. A failure must not stop a phase.
+func (w *Worker) log(ctx context.Context, phase, words string) {
+	_ = w.Store.Log(ctx, phase, w.Now(), words)
+}
+
+func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
+	p, err := w.Store.Phase(ctx, h.Phase)
+	if err != nil || p.Ended {
+		return err
+	}
+	st, err := w.Settle(ctx, p, h)
+	if err != nil {
+		return err
+	}
+	before := cruise.FlowID(p.ID, st.Flow)
+	st.Flow++
+	rec, err := steps.Record(p.ID, st, w.Now())
+	if err != nil {
+		return err
+	}
+	if err := w.Store.SavePhase(lease.WithEpoch(ctx, h.Epoch), rec); err != nil {
+		return err
+	}
+	if g, ok := w.engine.(GiverUp); ok {
+		if err := g.GiveUp(before); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Store.Unread(ctx, p.ID, st.Seen); err != nil { // which forgets what it has read
+		return err
+	}
+	flow := cruise.FlowID(p.ID, st.Flow)
+	w.Holder.Begin(flow, h)
+	w.log(ctx, p.ID, fmt.Sprintf("worker %s goes on with it", w.Holder.Worker.ID))
+	return w.engine.Start(flow, st)
+}
+
+// tendHeld restarts lives that the engine has given up, and forgets those that are over.
+func (w *Worker) tendHeld(ctx context.Context) error {
+	dead, err := w.engine.Dead()
+	if err != nil {
+		return err
+	}
+	var over []string
+	for _, flow := range dead {
+		id := cruise.PhaseOf(flow)
+		epoch, held := w.Holder.Held()[id]
+		if !held {
+			continue // another's; or it has ended, and who ended it forgets it
+		}
+		if w.Holder.Begun(lease.Held{Phase: id, Epoch: epoch}) == flow {
+			w.Holder.Unbegin(flow) // the next turn begins another
+		}
+		over = append(over, flow)
+	}
+	return w.engine.Forget(over)
+}
+
+// deliverMail gives the phases here what was sent to them.
+func (w *Worker) deliverMail(ctx context.Context) error {
+	mail, err := w.Store.Mail(ctx, w.Holder.Worker.ID)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for phase, sent := range mail {
+		flow := w.Holder.Begun(lease.Held{Phase: phase, Epoch: w.Holder.Held()[phase]})
+		if flow == "" {
+			continue
+		}
+		for _, v := range sent {
+			key := flow + " " + v.ID
+			known[key] = true
+			if w.handed[key] {
+				continue
+			}
+			var ev cruise.Event
+			if err := json.Unmarshal(v.Event, &ev); err != nil || ev.ID != v.ID {
+				w.trouble(errors.Join(w.Store.Unkeep(ctx, phase, v.ID), err))
+				continue
+			}
+			if err := w.engine.Send(flow, ev); err != nil {
+				return err
+			}
+			w.Inbox.Notice(phase, ev)
+		}
+	}
+	w.handed = known
+	return nil
+}
+
+// Queue is how commands reach phases of a shared database, from any machine.
+type Queue struct {
+	Store *store.Store
+	Now   func() time.Time
+	// Version is that of the phases that this program makes.
+	Version string
+	// Home says what a phase needs.
+	Home func(ctx context.Context, st cruise.State) (lease.Home, error)
+	// Bundle gives commits of the user's that were never pushed, nil if there are none.
+	Bundle func(ctx context.Context, st cruise.State) (*store.Bundle, error)
+}
+
+// Start has a phase wait for a worker.
+func (q *Queue) Start(ctx context.Context, id string, st cruise.State) error {
+	if st.PR != nil {
+		if err := alone(ctx, q.Store, id, st.PR.URL); err != nil {
+			return err
+		}
+	}
+	home, err := q.Home(ctx, st)
+	if err != nil {
+		return err
+	}
+	home.Phase, home.Version = id, q.Version
+	bundle, err := q.Bundle(ctx, st)
+	if err != nil {
+		return err
+	}
+	rec, err := steps.Record(id, st, q.Now())
+	if err != nil {
+		return err
+	}
+	return q.Store.SavePhaseAnd(ctx, rec, func(tx *sql.Tx) error {
+		if bundle != nil {
+			bundle.Phase = id
+			if err := store.PutBundle(ctx, tx, *bundle); err != nil {
+				return err
+			}
+		}
+		return lease.Enqueue(ctx, tx, home)
+	})
+}
+
+// Send keeps an event for a phase, whose worker gives it to it soon, or revives one that has ended.
+func (q *Queue) Send(ctx context.Context, id string, ev cruise.Event) error {
+	if !eventID.MatchString(ev.ID) {
+		return fmt.Errorf("%q is not the id of an event", ev.ID)
+	}
+	data, err := json.Marshal(ev)
+	if err != nil {
+		return err
+	}
+	p, err := q.Store.Phase(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p.Ended {
+		if err := q.revive(ctx, p, ev); err != nil {
+			return err
+		}
+	}
+	return q.Store.Keep(ctx, id, store.Sent{ID: ev.ID, At: ev.At, Event: data})
+}
+
+func (q *Queue) revive(ctx context.Context, p store.Phase, ev cruise.Event) error {
+	st, err := stateOf(p)
+	if err != nil {
+		return err
+	}
+	if st, err = st.Revive(ev, q.Now()); err != nil {
+		return err
+	}
+	if st.PR != nil {
+		if err := alone(ctx, q.Store, p.ID, st.PR.URL); err != nil {
+			return err
+		}
+	}
+	rec, err := steps.Record(p.ID, st, q.Now())
+	if err != nil {
+		return err
+	}
+	return q.Store.SavePhaseAnd(ctx, rec, func(tx *sql.Tx) error { return lease.Requeue(ctx, tx, p.ID, q.Version) })
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// SavePhaseAnd writes a phase's record together with what must be there with it, or neither.
+func (s *Shared) SavePhaseAnd(ctx context.Context, p Phase, and func(*sql.Tx) error) error {
+	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
+		if err := s.savePhase(ctx, tx, p); err != nil {
+			return err
+		}
+		return and(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("record phase %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+// EndedAt lists phases that a worker still has although they have ended.
+func (s *Shared) EndedAt(ctx context.Context, worker string) (phases []string, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT h.phase FROM homes h JOIN phases p ON p.id = h.phase
+		WHERE h.worker = $1 AND NOT h.ended AND p.ended = 1`, worker)
+	err = each(rows, err, func() error {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		phases = append(phases, id)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for phases that have ended: %w", err)
+	}
+	return phases, nil
+}
+
+// Mail gives everything that was sent to the phases of a worker, in the order in which it was sent.
+func (s *Shared) Mail(ctx context.Context, worker string) (map[string][]Sent, error) {
+	mail := map[string][]Sent{}
+	rows, err := s.db.QueryContext(ctx, `SELECT i.phase, i.id, i.at, i.event FROM inbox i JOIN homes h ON h.phase = i.phase
+		WHERE h.worker = $1 AND NOT h.ended ORDER BY i.at, i.id`, worker)
+	err = each(rows, err, func() error {
+		var phase, event string
+		var v Sent
+		var at int64
+		if err := rows.Scan(&phase, &v.ID, &at, &event); err != nil {
+			return err
+		}
+		v.At, v.Event = time.Unix(0, at).UTC(), []byte(event)
+		mail[phase] = append(mail[phase], v)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what was sent to phases: %w", err)
+	}
+	return mail, nil
+}
+
+// Names of a phase's bundles.
+const (
+	BundleStart = "start" // commits of the user's that were never pushed
+	BundleWork  = "work"  // what came out of its workspace last
+)
+
+// Bundle is commits of a phase that the forge may lack, as git bundles them.
+type Bundle struct {
+	Phase, Name string
+	Base, Head  string // the commits after Base, up to Head
+	Epoch       int64
+	Data        []byte
+}
+
+// PutBundle keeps a bundle in the place of the last one of its name.
+func PutBundle(ctx context.Context, tx interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, b Bundle) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO bundles (phase, name, base, head, epoch, kept_at, data)
+		VALUES ($1, $2, $3, $4, $5, clock_timestamp(), $6)
+		ON CONFLICT (phase, name) DO UPDATE SET base = excluded.base, head = excluded.head,
+			epoch = excluded.epoch, kept_at = excluded.kept_at, data = excluded.data`, b.Phase, b.Name, b.Base, b.Head, b.Epoch, b.Data)
+	if err != nil {
+		return fmt.Errorf("keep the commits of phase %s: %w", b.Phase, err)
+	}
+	return nil
+}
+
+// KeepBundle keeps a bundle, if the phase is still at home here.
+func (s *Shared) KeepBundle(ctx context.Context, b Bundle) error {
+	return inTx(ctx, s.db, func(tx *sql.Tx) error {
+		if s.Fence != nil {
+			if err := s.Fence(ctx, tx, b.Phase); err != nil {
+				return err
+			}
+		}
+		return PutBundle(ctx, tx, b)
+	})
+}
+
+// Bundle gives a phase's bundle of a name, no larger than most; ok says whether there is one.
+func (s *Shared) Bundle(ctx context.Context, phase, name string, most int64) (b Bundle, ok bool, err error) {
+	b.Phase, b.Name = phase, name
+	var size int64
+	err = s.db.QueryRowContext(ctx, `SELECT base, head, epoch, octet_length(data) FROM bundles
+		WHERE phase = $1 AND name = $2`, phase, name).Scan(&b.Base, &b.Head, &b.Epoch, &size)
+	if errors.Is(err, sql.ErrNoRows) {
+		return b, false, nil
+	}
+	if err == nil && size > most {
+		return b, false, fmt.Errorf("the commits of phase %s are %d bytes, more than engine.bundle_max", phase, size)
+	}
+	if err == nil {
+		err = s.db.QueryRowContext(ctx, `SELECT data FROM bundles
+			WHERE phase = $1 AND name = $2 AND octet_length(data) <= $3`, phase, name, most).Scan(&b.Data)
+	}
+	if err != nil {
+		return b, false, fmt.Errorf("read the commits of phase %s: %w", phase, err)
+	}
+	return b, true, nil
+}
+
+// DropBundles forgets the bundles of a phase.
+func (s *Shared) DropBundles(ctx context.Context, phase string) error {
+	if _, err := s.db.ExecContext(ctx, `DELETE FROM bundles WHERE phase = $1`, phase); err != nil {
+		return fmt.Errorf("forget the commits of phase %s: %w", phase, err)
+	}
+	return nil
+}
+
+// KeepHead records a head that is about to be pushed, if the phase is still at home here.
+func (s *Shared) KeepHead(ctx context.Context, phase, head string, epoch int64) error {
+	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
+		if s.Fence != nil {
+			if err := s.Fence(ctx, tx, phase); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO heads (phase, head, epoch, pushed_at)
+			VALUES ($1, $2, $3, clock_timestamp()) ON CONFLICT (phase, head) DO NOTHING`, phase, head, epoch)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record a head of phase %s: %w", phase, err)
+	}
+	return nil
+}
+
+// PushedHead says whether a head was pushed for a phase, or was about to be.
+func (s *Shared) PushedHead(ctx context.Context, phase, head string) (ok bool, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM heads WHERE phase = $1 AND head = $2)`, phase,
+		head).Scan(&ok)
+	if err != nil {
+		return false, fmt.Errorf("look for a head of phase %s: %w", phase, err)
+	}
+	return ok, nil
+}
