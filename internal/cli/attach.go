@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"os/signal"
@@ -23,6 +24,8 @@ func attachCommand(a *commands) *cobra.Command {
 		Use: "attach ID", Short: "Follow a running session, and type into its terminal if it has one",
 		Args: exactly(1, "session id"),
 		Long: `Follow a running session. If it has a terminal you see that and can type into it.
+One has its keyboard at a time: it is taken from a page or another terminal that
+had it, which is told, and a terminal that lost it is left.
 
 ` + leavingHelp + `
 Of a session without a terminal Ctrl-C leaves too: the agent goes on.`,
@@ -98,6 +101,11 @@ func (a *commands) shown(ctx context.Context, s *session.Service, rec store.Sess
 	if getErr != nil {
 		return now, errors.Join(err, getErr)
 	}
+	if now.Live() && errors.Is(err, errTaken) {
+		a.IO.Say("the keyboard of session %s was taken elsewhere, on its page or by another attach, and the session goes "+
+			"on; take it back with `cco box attach %s`", rec.ID, rec.ID)
+		return now, nil
+	}
 	if now.Live() { // the user has detached
 		a.IO.Say("session %s goes on; come back with `cco box attach %s`", rec.ID, rec.ID)
 		if letGo {
@@ -118,8 +126,12 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 		v.out = a.IO.Err
 	}
 	leave := func() {}
+	keyboard := &keyboard{name: rand.Text()}
 	switch {
 	case how.interactive:
+		if err := link.Take(keyboard.name); err != nil {
+			return false, err
+		}
 		if v.console, err = a.console(how.terminal, func(cols, rows int) { _ = link.Resize(cols, rows) }); err != nil {
 			return false, err
 		}
@@ -135,13 +147,38 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 	if v.console == nil {
 		defer v.clock()()
 	}
-	err = link.Follow(func(e session.Event) error { v.show(e); return nil })
+	err = link.Follow(func(e session.Event) error {
+		if keyboard.lost(e) {
+			return errTaken
+		}
+		v.show(e)
+		return nil
+	})
 	_ = link.Close()
 	letGo = stop()
 	leave()
 	v.leave()
 	v.close()
 	return letGo, err
+}
+
+// keyboard is that of an agent's terminal, which one client has at a time.
+type keyboard struct {
+	name string // ours
+	ours bool
+}
+
+// errTaken ends what is shown on a terminal whose user can no longer type.
+var errTaken = errors.New("the keyboard was taken elsewhere")
+
+// lost says that another has taken the keyboard since it was ours.
+func (k *keyboard) lost(e session.Event) bool {
+	if e.Kind != session.KindWriter {
+		return false
+	}
+	had := k.ours
+	k.ours = e.Writer == k.name
+	return had && !k.ours && e.Writer != ""
 }
 
 // typing sends the user's keys to the agent's terminal. It never blocks, so that it sees the keys that end it.

@@ -12,7 +12,8 @@ import (
 
 // Request is what a client asks of a keeper, a line of JSON each. The keeper answers with the transcript.
 type Request struct {
-	Op   string `json:"op"` // follow, input, resize, stop, kill
+	Op   string `json:"op"`            // follow, take, input, resize, stop, kill
+	Who  string `json:"who,omitempty"` // a name of the client's own, which says whose keyboard was taken
 	Data []byte `json:"data,omitempty"`
 	Cols uint16 `json:"cols,omitempty"`
 	Rows uint16 `json:"rows,omitempty"`
@@ -47,6 +48,10 @@ func (l *Link) Stop() error { return l.send(Request{Op: "stop"}) }
 
 // Kill ends the agent.
 func (l *Link) Kill() error { return l.send(Request{Op: "kill"}) }
+
+// Take takes the keyboard of the agent's terminal, by a name that no other client has: the transcript says who has it,
+// and what others type is dropped until they take it back.
+func (l *Link) Take(who string) error { return l.send(Request{Op: "take", Who: who}) }
 
 // Input types into the agent's terminal.
 func (l *Link) Input(data []byte) error { return l.send(Request{Op: "input", Data: data}) }

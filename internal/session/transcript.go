@@ -22,6 +22,8 @@ type Event struct {
 	Cols uint16    `json:"cols,omitempty"` // a terminal's size
 	Rows uint16    `json:"rows,omitempty"`
 
+	Writer string `json:"writer,omitempty"` // the client that has the keyboard of a terminal; "" is nobody
+
 	Agent *event.Event `json:"agent,omitempty"`
 }
 
@@ -30,15 +32,16 @@ type Kind string
 
 // The kinds of events.
 const (
-	KindStep  Kind = "step"  // the keeper begins something
-	KindOut   Kind = "out"   // the agent's standard output
-	KindErr   Kind = "err"   // the agent's standard error
-	KindTTY   Kind = "tty"   // the agent's terminal
-	KindSize  Kind = "size"  // the agent's terminal has the size that Cols and Rows say
-	KindAgent Kind = "agent" // the agent has started
-	KindEvent Kind = "event" // something that the agent did, in Agent
-	KindDoor  Kind = "door"  // something that did not leave the box, and why
-	KindEnd   Kind = "end"   // the session has ended in the state that Text names
+	KindStep   Kind = "step"   // the keeper begins something
+	KindOut    Kind = "out"    // the agent's standard output
+	KindErr    Kind = "err"    // the agent's standard error
+	KindTTY    Kind = "tty"    // the agent's terminal
+	KindSize   Kind = "size"   // the agent's terminal has the size that Cols and Rows say
+	KindWriter Kind = "writer" // the client that Writer names has the keyboard of the agent's terminal
+	KindAgent  Kind = "agent"  // the agent has started
+	KindEvent  Kind = "event"  // something that the agent did, in Agent
+	KindDoor   Kind = "door"   // something that did not leave the box, and why
+	KindEnd    Kind = "end"    // the session has ended in the state that Text names
 )
 
 // maxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"os/exec" // the program under test, on a terminal
 	"path/filepath"
 	"strings"
@@ -111,6 +112,40 @@ func (c *client) send(k api.Keys) {
 	must.Do(c.t, c.conn.Write(c.t.Context(), websocket.MessageText, must.Get(json.Marshal(k))(c.t)))
 }
 
+// attach is `cco box attach` on a terminal.
+type attach struct {
+	t    *testing.T
+	tty  *os.File
+	said chan string
+}
+
+func newAttach(t *testing.T, r *viewtest.Rig, id string) *attach {
+	t.Helper()
+	argv := []string{"box", "attach", id}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(r.Bin, "cco"), argv...) //nolint:forbidigo // on a terminal
+	cmd.Dir, cmd.Env = r.Path("repo"), r.Env
+	a := &attach{t: t, tty: must.Get(pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80}))(t),
+		said: make(chan string, 1)}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = a.tty.Close() })
+	go func() {
+		all, _ := io.ReadAll(a.tty)
+		a.said <- string(all)
+	}()
+	return a
+}
+
+// ended waits for its end, and gives what it said.
+func (a *attach) ended() string {
+	a.t.Helper()
+	select {
+	case said := <-a.said:
+		return said
+	case <-time.After(time.Minute):
+		a.t.Fatal("attach goes on")
+	}
+	return ""
+}
+
 func TestATerminalHasOneWriter(t *testing.T) {
 	r := viewtest.New(t)
 	r.Serve()
@@ -143,6 +178,23 @@ func TestATerminalHasOneWriter(t *testing.T) {
 	two.until(two.sees("heard second"))
 	if strings.Contains(two.seen.String(), "lost") {
 		t.Error("two pages type at once")
+	}
+	// Guards against a terminal that types beside the page.
+	attach := newAttach(t, r, id)
+	two.until(two.hears("reader"))
+	two.send(api.Keys{Data: "unheard\r", Cols: 50, Rows: 20})
+	must.Get(attach.tty.WriteString("third\r"))(t)
+	two.until(two.sees("heard third"))
+	one.send(api.Keys{Take: true, Cols: 90, Rows: 25})
+	one.until(one.hears("writer"))
+	if said := attach.ended(); !strings.Contains(said, "was taken elsewhere") {
+		t.Errorf("an attach that lost the keyboard says %q", said)
+	}
+	one.send(api.Keys{Data: "fourth\r"})
+	one.until(one.sees("heard fourth"))
+	one.until(one.sees("25 90"))
+	if strings.Contains(one.seen.String(), "unheard") || strings.Contains(one.seen.String(), "20 50") {
+		t.Error("a page that lost the keyboard can type")
 	}
 	r.Run("cco", "box", "kill", id)
 	two.until(two.hears("ended"))

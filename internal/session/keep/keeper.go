@@ -44,8 +44,9 @@ type keeper struct {
 
 	mu      sync.Mutex // of all that follows, here and in the run and its attempts
 	pty     *term.Pty
-	stopped bool // a person asked the agent to end
-	typed   bool // a person typed Ctrl-C on its terminal
+	writer  *client // the one that has the keyboard; nil is none
+	stopped bool    // a person asked the agent to end
+	typed   bool    // a person typed Ctrl-C on its terminal
 	turns   turns
 	killed  bool
 }
@@ -62,7 +63,7 @@ func Run(ctx context.Context, s *session.Service, id string, listener net.Listen
 	agentCtx, kill := context.WithCancel(ctx)
 	defer kill()
 	k.kill = kill
-	wire := &line{transcript: t, handle: k.handle, listener: listener}
+	wire := &line{transcript: t, handle: k.handle, gone: k.gone, listener: listener}
 	wire.serve()
 
 	end := k.work(agentCtx, id)
@@ -200,9 +201,12 @@ func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {
 }
 
 // handle does what a client of the socket asks for. Nothing in it may wait for the program, which would hold up a kill.
-func (k *keeper) handle(r session.Request) {
+func (k *keeper) handle(from *client, r session.Request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if (r.Op == "input" || r.Op == "resize") && !k.writes(from) {
+		return
+	}
 	switch r.Op {
 	case "stop":
 		if !k.stopped {
@@ -213,6 +217,9 @@ func (k *keeper) handle(r session.Request) {
 	case "kill":
 		k.killed = true
 		k.kill()
+	case "take":
+		k.writer = from
+		k.transcript.Append(session.Event{Kind: session.KindWriter, Writer: r.Who})
 	case "input":
 		k.typed = k.typed || r.Interrupt
 		if k.pty != nil {
@@ -222,6 +229,24 @@ func (k *keeper) handle(r session.Request) {
 		if k.pty != nil {
 			k.resize(r.Cols, r.Rows)
 		}
+	}
+}
+
+// writes says whether a client has the keyboard. One that nobody has is had by the first who types.
+func (k *keeper) writes(c *client) bool {
+	if k.writer == nil {
+		k.writer = c
+	}
+	return k.writer == c
+}
+
+// gone gives the keyboard back that a client had.
+func (k *keeper) gone(c *client) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.writer == c {
+		k.writer = nil
+		k.transcript.Append(session.Event{Kind: session.KindWriter})
 	}
 }
 

@@ -13,11 +13,15 @@ import (
 // line is the keeper's end of its socket.
 type line struct {
 	transcript *session.Transcript
-	handle     func(session.Request)
+	handle     func(*client, session.Request)
+	gone       func(*client)
 
 	listener net.Listener
 	wg       sync.WaitGroup
 }
+
+// client is one connection.
+type client struct{ net.Conn }
 
 func (l *line) serve() {
 	l.wg.Go(func() {
@@ -32,7 +36,8 @@ func (l *line) serve() {
 }
 
 func (l *line) talk(c net.Conn) {
-	defer func() { _ = c.Close() }()
+	who := &client{c}
+	defer func() { _ = c.Close(); l.gone(who) }()
 	following := make(chan struct{})
 	go func() {
 		// Reading ends when the client hangs up or, at the latest, when talk closes the connection.
@@ -48,7 +53,7 @@ func (l *line) talk(c net.Conn) {
 				return
 			}
 			if req.Op != "follow" {
-				l.handle(req)
+				l.handle(who, req)
 			}
 		}
 	}()

@@ -37,7 +37,6 @@ type Desk struct {
 
 	watch   watch
 	glances glances
-	writers writers
 	sizes   sizes
 }
 

@@ -35,7 +35,8 @@ func Routes() []Route {
 			do: get((*Desk).changes)},
 		{Method: "GET", Path: id + "/terminal", Says: "The terminal of a session, as a WebSocket. Binary messages are what " +
 			"is drawn on it; nothing else of an agent's passes. Text messages of the server are as below; those of " +
-			"the page are " + "`Keys`" + ". A page reads until it takes the keyboard, and one page has it at a time.",
+			"the page are `Keys`. A page reads until it takes the keyboard. One page or `cco box attach` has it at a " +
+			"time; the other is told.",
 			Out: Screen{}, Stream: "WebSocket", do: (*Desk).terminal},
 		{Method: "POST", Path: "/tickets", Says: "Make a ticket, with which a browser opens one WebSocket: it offers the " +
 			"protocols `cco` and `ticket.` with the ticket behind it. Browsers don't say which site a WebSocket is of, " +

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"sync"
@@ -16,7 +17,7 @@ import (
 
 // Keys is what a terminal's page sends.
 type Keys struct {
-	Take bool   `json:"take,omitempty" doc:"this page wants the keyboard; another page that had it loses it"`
+	Take bool   `json:"take,omitempty" doc:"this page wants the keyboard; another page or attach that had it loses it"`
 	Data string `json:"data,omitempty" doc:"what was typed, if this page has the keyboard"`
 	Cols int    `json:"cols,omitempty" doc:"the page's size, which the terminal takes on if this page has the keyboard"`
 	Rows int    `json:"rows,omitempty" doc:"likewise"`
@@ -29,43 +30,31 @@ type Screen struct {
 	Rows int    `json:"rows,omitempty" doc:"likewise"`
 }
 
-// writers are the pages that have the keyboard of a session.
-type writers struct {
-	mu   sync.Mutex
-	have map[string]*pageTerminal
-}
-
-// pageTerminal is one page that shows a terminal.
+// pageTerminal is one page that shows a terminal. Which page or attach has the keyboard is for its keeper to say: in
+// the transcript, by the name that it was taken with.
 type pageTerminal struct {
 	id   string
+	name string
 	conn *websocket.Conn
+
 	mu   sync.Mutex
-	link *session.Link
+	link *session.Link // while this page has, or has asked for, the keyboard
+	has  bool
 }
 
-// take gives a page the keyboard, and tells the one that had it.
-func (w *writers) take(p *pageTerminal) (before *pageTerminal) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.have == nil {
-		w.have = map[string]*pageTerminal{}
+// wrote notes who has the keyboard now, and says whether that changes anything for this page.
+func (p *pageTerminal) wrote(name string) (s Screen, changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if had := p.has; had != (name == p.name) {
+		p.has = !had
+		changed = true
 	}
-	before, w.have[p.id] = w.have[p.id], p
-	return before
-}
-
-func (w *writers) has(p *pageTerminal) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.have[p.id] == p
-}
-
-func (w *writers) leave(p *pageTerminal) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.have[p.id] == p {
-		delete(w.have, p.id)
+	s.Kind = "reader"
+	if p.has {
+		s.Kind = "writer"
 	}
+	return s, changed
 }
 
 // maxKeys bounds one message of a page: a paste.
@@ -91,8 +80,7 @@ func (d *Desk) terminal(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(maxKeys)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	p := &pageTerminal{id: rec.ID, conn: conn}
-	defer d.writers.leave(p)
+	p := &pageTerminal{id: rec.ID, name: rand.Text(), conn: conn}
 	defer p.hangUp()
 	go func() {
 		defer cancel()
@@ -151,6 +139,10 @@ func (d *Desk) show(ctx context.Context, p *pageTerminal) {
 			}
 			filter.Resize(int(l.Cols), int(l.Rows))
 			return p.tell(ctx, Screen{Kind: "size", Cols: int(l.Cols), Rows: int(l.Rows)})
+		case session.KindWriter:
+			if s, changed := p.wrote(l.Writer); changed {
+				return p.tell(ctx, s)
+			}
 		case session.KindEnd:
 			if err := flush(); err != nil {
 				return err
@@ -161,7 +153,8 @@ func (d *Desk) show(ctx context.Context, p *pageTerminal) {
 	}, flush)
 }
 
-// typed takes what a page sends.
+// typed takes what a page sends. What one types that has not heard yet that it lost the keyboard is dropped by the
+// keeper.
 func (d *Desk) typed(ctx context.Context, p *pageTerminal, r *http.Request) {
 	for {
 		kind, data, err := p.conn.Read(ctx)
@@ -170,20 +163,17 @@ func (d *Desk) typed(ctx context.Context, p *pageTerminal, r *http.Request) {
 			return
 		}
 		if in.Take {
-			if before := d.writers.take(p); before != nil && before != p {
-				_ = before.tell(ctx, Screen{Kind: "reader"})
-			}
-			d.note(r, "take the keyboard", p.id, nil)
-			if p.tell(ctx, Screen{Kind: "writer"}) != nil {
+			err := p.take(ctx, d.Sessions)
+			d.note(r, "take the keyboard", p.id, err)
+			if err != nil && p.tell(ctx, Screen{Kind: "reader"}) != nil { // its keeper is gone
 				return
 			}
 		}
-		if !d.writers.has(p) {
+		p.mu.Lock()
+		link, may := p.link, p.has || in.Take
+		p.mu.Unlock()
+		if link == nil || !may {
 			continue // it may look
-		}
-		link, err := p.dial(ctx, d.Sessions)
-		if err != nil {
-			continue // its keeper is gone
 		}
 		if in.Cols > 0 && in.Rows > 0 && in.Cols <= 1000 && in.Rows <= 1000 {
 			_ = link.Resize(in.Cols, in.Rows)
@@ -198,28 +188,29 @@ func (d *Desk) typed(ctx context.Context, p *pageTerminal, r *http.Request) {
 	}
 }
 
-// dial connects to the keeper with the first key. What the keeper sends of the transcript is read elsewhere.
-func (p *pageTerminal) dial(ctx context.Context, s *session.Service) (*session.Link, error) {
+// take asks the keeper for the keyboard. What the keeper sends of the transcript is read elsewhere.
+func (p *pageTerminal) take(ctx context.Context, s *session.Service) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.link != nil {
-		return p.link, nil
+		return p.link.Take(p.name)
 	}
 	dialled, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	link, err := s.Dial(dialled, p.id)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.link = link
 	go func() {
 		_ = link.Follow(func(session.Event) error { return nil })
-		p.mu.Lock()
-		defer p.mu.Unlock()
 		_ = link.Close()
-		if p.link == link {
-			p.link = nil // the next key finds the next keeper
+		p.mu.Lock()
+		p.link = nil // the next keeper is asked again
+		p.mu.Unlock()
+		if s, changed := p.wrote(""); changed {
+			_ = p.tell(ctx, s)
 		}
 	}()
-	return link, nil
+	return link.Take(p.name)
 }

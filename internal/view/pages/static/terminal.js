@@ -11,7 +11,7 @@ async function load() {
 
 export function Terminal({id}) {
   const el = useRef(null), ws = useRef(null), term = useRef(null), has = useRef(false);
-  const [who, setWho] = useState('reader'), [ended, setEnded] = useState(false);
+  const [who, setWho] = useState('reader'), [ended, setEnded] = useState(false), [taken, setTaken] = useState(false);
   useEffect(() => {
     let gone = false, timer;
     const say = m => { if (ws.current && ws.current.readyState === 1) ws.current.send(JSON.stringify(m)); };
@@ -27,7 +27,7 @@ export function Terminal({id}) {
         if (m.data instanceof ArrayBuffer) { term.current.write(new Uint8Array(m.data)); return; }
         const v = JSON.parse(m.data);
         if (v.kind === 'size' && v.cols > 0) { term.current.write('', () => term.current.resize(v.cols, v.rows)); setEnded(false); }
-        if (v.kind === 'writer' || v.kind === 'reader') { has.current = v.kind === 'writer'; setWho(v.kind); term.current.options.disableStdin = !has.current; if (has.current) { fit(); term.current.focus(); } }
+        if (v.kind === 'writer' || v.kind === 'reader') { setTaken(has.current && v.kind === 'reader'); has.current = v.kind === 'writer'; setWho(v.kind); term.current.options.disableStdin = !has.current; if (has.current) { fit(); term.current.focus(); } }
         if (v.kind === 'ended') setEnded(true);
       };
       s.onclose = () => { if (gone) return; lost.value = true; again(); };
@@ -53,6 +53,6 @@ export function Terminal({id}) {
   const take = () => ws.current.send(JSON.stringify({take: true}));
   return html`<h1>Terminal</h1><p class="row"><a href=${'/session/' + id}>Session ${id}</a>
       ${who === 'writer' ? html`<b class="good">You have the keyboard.</b>` : html`<button type="button" class="main" onClick=${take} disabled=${ended}>Take the keyboard</button>`}
-      ${ended && html`<span class="quiet">The agent has ended.</span>`}</p>
+      ${taken && !ended && html`<span role="status">It was taken elsewhere.</span>`}${ended && html`<span class="quiet">The agent has ended.</span>`}</p>
     <div class="terminal" ref=${el}></div>`;
 }
