@@ -31,8 +31,9 @@ type Finding struct {
 	Text     string       `json:"text"`
 	Author   string       `json:"author,omitempty"`
 	URL      string       `json:"url,omitempty"`
-	Comment  string       `json:"comment,omitempty"` // the forge's id of the comment; "" if it is not posted
-	Check    string       `json:"check,omitempty"`   // the failed check that it is about
+	Comment  string       `json:"comment,omitempty"`  // the forge's id of the comment; "" if it is not posted
+	Check    string       `json:"check,omitempty"`    // the failed check that it is about
+	Accepted bool         `json:"accepted,omitempty"` // a stranger said it, and the user accepted it
 	State    FindingState `json:"state"`
 	Reason   string       `json:"reason,omitempty"` // why it was declined
 	Commit   string       `json:"commit,omitempty"` // that fixed it, or at which it was declined

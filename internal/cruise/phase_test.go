@@ -200,7 +200,8 @@ func TestStrangersWaitForTheUser(t *testing.T) {
 	}
 	w = &world{agents: unsure, news: hostile}
 	st, _ = play(t, w, spec(), Event{ID: "e1", Kind: EventAccept, Text: "1", At: after(time.Hour)})
-	if st.Round != 1 || len(st.Held) != 1 || w.replies[0].Comment != "1" {
+	if st.Round != 1 || len(st.Held) != 1 || w.replies[0].Comment != "1" ||
+		st.TrustIn(*st.Ledger.Said("1")) != TrustAccepted {
 		t.Errorf("round %d, held %+v", st.Round, st.Held)
 	}
 }

@@ -243,6 +243,9 @@ func (m *machine) handleEvent(e *Event) error {
 	case EventAccept:
 		if i := slices.IndexFunc(m.st.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
 			m.addFinding(m.st.Held[i])
+			if f := m.st.Ledger.Said(e.Text); f != nil {
+				f.Accepted = true
+			}
 			m.st.Held = slices.Delete(m.st.Held, i, i+1)
 			m.obeyPerson()
 			return m.active()

@@ -120,6 +120,7 @@ func (s *Server) locked(do func() error) (err error) {
 
 // adopt starts phases that were recorded but never reached the engine, because cco was killed in between.
 func (s *Server) adopt(ctx context.Context) error {
+	before := steps.LastLife(s.Data)
 	// First the lives that another version recorded: only phases that can go on may be adopted.
 	if err := s.tend(ctx); err != nil {
 		return err
@@ -143,7 +144,7 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
 			return err
 		}
-		_ = s.Store.Log(ctx, p.ID, s.Now(), steps.TakenUp) // which must not stop it
+		steps.LogTakenUp(ctx, s.Store, p, s.Now(), before)
 		if err := s.deliver(ctx, p.ID, st); err != nil {
 			return err
 		}
@@ -252,6 +253,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener) error {
 	tended, stop := context.WithCancel(ctx)
 	defer stop()
 	go s.tendAlways(tended)
+	defer steps.ShowLife(ctx, s.Data, s.Now)()
 	if s.Ready != nil {
 		s.Ready()
 	}

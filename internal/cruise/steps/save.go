@@ -113,12 +113,12 @@ func news(was, is cruise.State) []string {
 	return lines
 }
 
-// TakenUp is the line in a phase's log where an engine that has just started goes on with it.
-const TakenUp = "an engine has started and goes on with it"
-
 // Mark says what of a phase's course a line of its log tells, and by which name; "" for a line that tells nothing of it.
 func Mark(l store.Line) (what, name string) {
-	if l.Text == TakenUp {
+	switch l.Text {
+	case Died, Stopped:
+		return "no engine", l.Text
+	case TakenUp:
 		return "engine", ""
 	}
 	if l.Text == "paused" || l.Text == "goes on" {

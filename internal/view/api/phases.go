@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -47,6 +48,12 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	if p.Ended {
 		end = p.Updated
 	}
+	if !p.Ended {
+		log, err = d.withoutEngine(ctx, log)
+		if err != nil {
+			return out, err
+		}
+	}
 	out.Bars = bars(log, end)
 	for _, l := range log[max(0, len(log)-maxLog):] {
 		out.Log = append(out.Log, LogLine(l))
@@ -63,20 +70,31 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	return out, nil
 }
 
+// withoutEngine adds to the log of a living phase that no engine runs it now, if so.
+func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Line, error) {
+	n, err := d.Sessions.Unwatched(ctx)
+	if err != nil || n == 0 {
+		return log, err
+	}
+	last, how := steps.LastLife(d.Sessions.Data), steps.Died
+	if last.Stopped {
+		how = steps.Stopped
+	}
+	if last.Last.IsZero() {
+		return log, nil
+	}
+	return append(slices.Clone(log), store.Line{At: last.Last, Text: how}), nil
+}
+
 func finding(st cruise.State, f cruise.Finding) Finding {
 	out := Finding{ID: f.ID, Who: f.Author, Path: f.Path, Line: f.Line, Severity: f.Severity, Words: words.Parse(f.Text),
 		State: string(f.State), Reason: f.Reason, Commit: f.Commit, Round: f.Round, Reopened: f.Reopened,
-		URL: webAddress(f.URL), Trust: "may write, or accepted by you"}
-	switch {
-	case f.Domain != "":
-		out.Trust = "reviewer"
-		if out.Who == "" {
-			out.Who = f.Domain
-		}
-	case slices.Contains(st.Spec.Trusted, f.Author):
-		out.Trust = "named by you"
-	case f.Author == "":
-		out.Who, out.Trust = "you", "you"
+		URL: webAddress(f.URL), Trust: string(st.TrustIn(f))}
+	switch cruise.Trust(out.Trust) {
+	case cruise.TrustReviewer:
+		out.Who = strings.Join(strings.Fields(f.Author+" "+st.Spec.Reviewer.Model+", "+f.Domain), " ")
+	case cruise.TrustCheck:
+		out.Who = f.Check
 	}
 	return out
 }
@@ -86,6 +104,9 @@ func bars(log []store.Line, end time.Time) []Bar {
 	list := []Bar{}
 	round, stage := 0, Bar{Kind: "work", Name: "starting"}
 	begin := func(at time.Time, kind, name string) {
+		if n := len(list); n > 0 && at.Before(list[n-1].From) {
+			at = list[n-1].From // an engine is known to live a moment before its last words
+		}
 		if n := len(list); n > 0 && list[n-1].To.IsZero() {
 			list[n-1].To = at
 		}
@@ -111,6 +132,11 @@ func bars(log []store.Line, end time.Time) []Bar {
 			begin(l.At, "pause", "paused")
 		case "goes on":
 			begin(l.At, stage.Kind, stage.Name)
+		case "no engine":
+			begin(l.At, "crash", name)
+			if name == steps.Stopped {
+				list[len(list)-1].Kind = "stopped"
+			}
 		case "engine":
 			if len(list) > 0 {
 				begin(l.At, "engine", "taken up by a new engine")

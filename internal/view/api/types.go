@@ -198,7 +198,7 @@ type PhaseDetail struct {
 
 // Bar is a stretch of a phase's time.
 type Bar struct {
-	Kind  string    `json:"kind" doc:"work, wait, trouble, ask, pause, engine (it was taken up again) or end"`
+	Kind  string    `json:"kind" doc:"one of those above"`
 	Name  string    `json:"name" doc:"the stage, or what it waits for"`
 	Round int       `json:"round" doc:"the round that it is part of"`
 	From  time.Time `json:"from" doc:"its beginning"`
@@ -214,8 +214,8 @@ type LogLine struct {
 // Finding is something that a reviewer or a person asked for.
 type Finding struct {
 	ID       string       `json:"id" doc:"lasts across rounds"`
-	Who      string       `json:"who" doc:"who said it"`
-	Trust    string       `json:"trust" doc:"how far: reviewer, you, named by you; may write, or accepted by you"`
+	Who      string       `json:"who" doc:"who said it: a person, a reviewer with its model and domain, a check"`
+	Trust    string       `json:"trust" doc:"why it was taken as work: one of those above"`
 	Path     string       `json:"path,omitempty" doc:"the file"`
 	Line     int          `json:"line,omitempty" doc:"the line"`
 	Severity string       `json:"severity,omitempty" doc:"as its author says"`

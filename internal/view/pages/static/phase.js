@@ -10,10 +10,11 @@ function Timeline({bars}) {
       ${bars.filter(b => b.round === r).map((b, i) => html`<span key=${i} class=${'seg ' + b.kind} title=${`${b.name}: ${span(t(b.to) - t(b.from))}`}
         style=${{left: (t(b.from) - from) / (to - from) * 100 + '%', width: `max(3px, ${(t(b.to) - t(b.from)) / (to - from) * 100}%)`}}></span>`)}</div></div>`)}
     <details><summary>As a list</summary><ol class="bars">${bars.map((b, i) => html`<li key=${i}><span class=${'seg key ' + b.kind}></span> ${clock(b.from)} <b>${b.name}</b> <span class="quiet">${b.kind}, ${span(t(b.to) - t(b.from))}${b.round ? ', round ' + b.round : ''}</span></li>`)}</ol></details>
-    <p class="quiet legend">${['work', 'wait', 'trouble', 'ask', 'pause', 'engine', 'end'].map(k => html`<span><span class=${'seg key ' + k}></span> ${k}</span> `)}</p></figure>`;
+    <p class="quiet legend">${['work', 'wait', 'trouble', 'ask', 'pause', 'crash', 'stopped', 'engine', 'end'].map(k => html`<span><span class=${'seg key ' + k}></span> ${k}</span> `)}</p></figure>`;
 }
 
-const Finding = ({f}) => html`<li class=${'card finding ' + f.state}><h3>${f.who} <span class="quiet">(${f.trust})</span> <${State} of=${f.state} /></h3>
+const trusts = {you: 'you', named: 'named by you', accepted: 'a stranger, accepted by you', writer: 'may write to the repository', reviewer: 'a reviewing model', check: 'a check of the forge', cco: 'cco itself'};
+const Finding = ({f}) => html`<li class=${'card finding ' + f.state}><h3>${f.who} <span class="quiet">(${trusts[f.trust] || f.trust})</span> <${State} of=${f.state} /></h3>
   <p class="quiet">${[f.path && f.path + (f.line ? ':' + f.line : ''), f.severity, 'round ' + f.round, f.reopened && 'came back ' + f.reopened + ' times'].filter(Boolean).join(' · ')}</p>
   <div class="words"><${Words} of=${f.words} /></div>
   ${f.commit && html`<p>${f.state === 'declined' ? 'declined at' : 'answered by'} <code>${short(f.commit)}</code></p>`}${f.reason && html`<p>${f.reason}</p>`}
