@@ -189,7 +189,7 @@ func (s *Judge) runOperands(argv []arg) {
 			s.Isolated(func() { s.RunText(content, a, "a script") })
 		default:
 			if lang := table.LanguageOf(ext); lang != "" {
-				s.code(lang, content, a, nil)
+				s.code(lang, content, a)
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func (s *Judge) RunFile(content text, argv []arg) {
 		}
 	}
 	if lang != "shell" {
-		s.code(lang, content, argv[0], word.Texts(argv[1:]))
+		s.code(lang, content, argv[0])
 		return
 	}
 	s.Isolated(func() {

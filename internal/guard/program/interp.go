@@ -87,7 +87,7 @@ func (s *Judge) scriptFile(lang string, args []arg) {
 	name := args[0]
 	v, ok := name.Literal()
 	if lang == "other" && strings.ContainsAny(v, "( \n") {
-		s.code(lang, name.Text, name, word.Texts(args[1:]))
+		s.code(lang, name.Text, name)
 		return
 	}
 	if !ok {
@@ -108,7 +108,7 @@ func (s *Judge) scriptFile(lang string, args []arg) {
 				s.Self, s.Params = name.Text, word.Texts(args[1:])
 				s.RunText(content, name, "the shell")
 			} else {
-				s.code(lang, content, name, word.Texts(args[1:]))
+				s.code(lang, content, name)
 			}
 		} else {
 			s.CheckProgram(abs, name)
@@ -162,7 +162,7 @@ func (s *Judge) program(lang string, argv []arg) {
 		for i, a := range args {
 			s.argument(argv, len(argv)-len(args)+i)
 			if strings.ContainsAny(a.Known(), "(") {
-				s.code(lang, a.Text, a, nil) // timeit and its like take statements
+				s.code(lang, a.Text, a) // timeit and its like take statements
 			}
 		}
 	case len(args) == 0 && onlyAsks(argv):
@@ -181,7 +181,7 @@ func (s *Judge) writtenModule(argv, args []arg) {
 	name = strings.ReplaceAll(strings.TrimPrefix(name, "-m"), ".", "/")
 	for _, file := range [...]string{name + ".py", name + "/__main__.py"} {
 		if content, ok := s.Files[s.Absolute(file)]; ok {
-			s.code("python", content, argv[0], word.Texts(args))
+			s.code("python", content, argv[0])
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (s *Judge) programTexts(lang string, programs, args []arg, inPlace bool) {
 		}
 		all = all.With(p.Text...)
 	}
-	mutates := s.code(lang, all, programs[0], word.Texts(args))
+	mutates := s.code(lang, all, programs[0])
 	for _, a := range args {
 		if inPlace || mutates {
 			s.Loose(a)
@@ -297,7 +297,7 @@ func (s *Judge) programStdin(lang string, at arg, args []arg) {
 	if len(args) > 0 {
 		args = args[1:]
 	}
-	if s.code(lang, in.Text, at, word.Texts(args)) {
+	if s.code(lang, in.Text, at) {
 		for _, a := range args {
 			s.Loose(a)
 		}

@@ -95,6 +95,4 @@ func (s *Judge) Copies(name string) bool { return name == "cat" }
 func (s *Judge) Interprets(name string) bool { return table.InterpreterOf(name) != "" }
 
 // code judges program text, and says whether it does more than read.
-func (s *Judge) code(lang string, t text, at arg, args []text) bool {
-	return script.Judge(s, lang, t, at, args)
-}
+func (s *Judge) code(lang string, t text, at arg) bool { return script.Judge(s, lang, t, at) }

@@ -145,7 +145,7 @@ func (s *Judge) argument(argv []arg, i int) {
 		return
 	}
 	if table.IsCode(option, a) {
-		s.code("other", a.Text, a, nil)
+		s.code("other", a.Text, a)
 		return
 	}
 	if option == "o" && !strings.HasPrefix(a.Prefix(), "-") {

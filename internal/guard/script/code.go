@@ -23,12 +23,14 @@ type program struct {
 	s       Host
 	lang    string
 	at      arg
-	args    []text
 	toks    []Token
+	frames  []frame
+	in      []int // the frame that each token stands in
 	consts  map[string]string
-	mutates bool // some call in it writes, runs or changes directory
-	decodes bool // some call in it makes text out of something unreadable
-	aims    bool // some call in it gets its target from elsewhere than a string in place
+	known   map[string]effect // of the calls that were looked up
+	mutates bool              // some call in it writes, runs or changes directory
+	decodes bool              // some call in it makes text out of something unreadable
+	aims    bool              // some call in it gets its target from elsewhere than a string in place
 	dir     string
 }
 
@@ -64,22 +66,24 @@ type Host interface {
 }
 
 // Judge judges program text, and says whether it does more than read.
-func Judge(s Host, lang string, t text, at arg, args []text) bool {
+func Judge(s Host, lang string, t text, at arg) bool {
 	s.Step()
 	if k := t.First(); k >= word.Environ || t.Worst() == word.Hidden {
 		s.Deny(verdict.RuleUnknownCode, at, "", "the program text can't be told beforehand",
 			"write it out, or put it into a file of the workspace")
 	}
 	source := homes(t.Filled("", land.Hole), s.Home())
-	p := &program{s: s, lang: lang, at: at, args: args, consts: map[string]string{}, dir: s.Dir()}
+	p := &program{s: s, lang: lang, at: at, consts: map[string]string{}, known: map[string]effect{}, dir: s.Dir()}
 	p.toks = Tokenize(lang, source)
 	defer s.Descend("programs within programs", at, len(p.toks))()
 	if lang == "other" {
+		p.brackets(strings.HasPrefix(strings.TrimSpace(source), "("))
 		p.foreign(source)
 	}
 	p.survey()
 	p.fold()
 	p.targets()
+	p.brackets(false)
 	p.walk()
 	return p.mutates
 }
@@ -87,7 +91,6 @@ func Judge(s Host, lang string, t text, at arg, args []text) bool {
 // foreign judges text of which the grammar is not known: any outside path in it
 // counts, but for those in strings that are only printed or read.
 func (p *program) foreign(source string) {
-	lisp := strings.HasPrefix(strings.TrimSpace(source), "(")
 	var rest []string
 	for _, piece := range strings.FieldsFunc(source, func(r rune) bool { return r == '|' || r == ';' || r == '\n' }) {
 		if !looksOnly(piece) {
@@ -96,10 +99,7 @@ func (p *program) foreign(source string) {
 	}
 	source = strings.Join(rest, "\n")
 	for i, t := range p.toks {
-		if t.Kind != 's' || !strings.ContainsAny(t.Text, "/~.") {
-			continue
-		}
-		if name := lastName(p.callAround(i, lisp)); printsText(name) {
+		if t.Kind == 's' && strings.ContainsAny(t.Text, "/~.") && p.effects(p.callOf(i))&prints != 0 {
 			source = strings.Replace(source, t.Text, "", 1)
 		}
 	}
@@ -111,51 +111,6 @@ func looksOnly(piece string) bool {
 	verb, _, ok := strings.Cut(strings.TrimSpace(piece), "-")
 	return ok && slices.Contains([]string{"Get", "Test", "Select", "Measure", "Format", "Resolve", "Compare"}, verb) &&
 		!strings.ContainsAny(piece, ">&({")
-}
-
-// callAround names the call that token i is given to.
-func (p *program) callAround(i int, lisp bool) string {
-	depth := 0
-	for j := i - 1; j >= 0; j-- {
-		t := p.toks[j]
-		switch {
-		case t.Kind == 'p' && t.Text == ")":
-			depth++
-		case t.Kind == 'p' && t.Text == "(":
-			if depth--; depth >= 0 {
-				continue
-			}
-			if lisp && j+1 < len(p.toks) {
-				name := p.toks[j+1].Text
-				for k := j + 2; k+1 < i && p.toks[k].Text == "-" && p.toks[k+1].Kind == 'i'; k += 2 {
-					name += "-" + p.toks[k+1].Text
-				}
-				return name
-			}
-			if j > 0 && (p.toks[j-1].Text == "!" || p.toks[j-1].Text == "?") {
-				j-- // read!(…)
-			}
-			if j > 0 && p.toks[j-1].Kind == 'i' {
-				return p.toks[j-1].Text
-			}
-			return ""
-		case t.Kind == 'i' && depth == 0 && j == i-1 && !lisp:
-			if j > 1 && p.toks[j-1].Text == "-" && p.toks[j-2].Kind == 'i' {
-				return p.toks[j-2].Text + "-" + t.Text
-			}
-			return t.Text // a call without brackets
-		}
-	}
-	return ""
-}
-
-// printsText names calls of other languages that print or read what they get.
-func printsText(name string) bool {
-	return word.Listed(" files length nchar size count dir print println puts printf say format pprint echo exists "+
-		"exist isfile is_file is_dir read readFile read_text readdir readlines Write-Output Write-Host Get-Content "+
-		"Test-Path Get-ChildItem Get-Item Println log info warn error displayln display inspect putStrLn putStr "+
-		"print_endline print_string disp message writeln WriteLine slurp read_file readString readLines list_dir ls "+
-		"isdir readtext newline write-line pr prn find findOne ", name)
 }
 
 // homes puts the home where programs write it into a string.
@@ -176,27 +131,31 @@ func homes(source, home string) string {
 // survey looks for calls that do more than read.
 func (p *program) survey() {
 	for i, t := range p.toks {
-		if t.Kind == 'b' {
+		next := p.token(i + 1)
+		switch e := p.effects(t.Text); {
+		case t.Kind == 'b':
 			p.mutates = true
-		}
-		if t.Kind == 's' && i+1 < len(p.toks) && p.toks[i+1].Text == "[" {
-			p.decodes = true
-		}
-		if t.Kind != 'i' {
-			continue
-		}
-		name := lastName(t.Text)
-		called := i+1 < len(p.toks) && (p.toks[i+1].Text == "(" || p.lang == "perl" || p.lang == "ruby" ||
-			p.toks[i+1].Kind == 's') || len(p.toks) == 1 // ruby -run -e cp
-		switch {
-		case called && (callWrites(name) || copies(name) || writesByOwner(t.Text) || callRuns(p, t.Text) || callEnters(name)):
+		case t.Kind == 's':
+			p.decodes = p.decodes || next.Text == "["
+		case t.Kind != 'i':
+		case (next.Text == "(" || next.Kind == 's' || p.bare() || len(p.toks) == 1) && // ruby -run -e cp
+			(e&(acts&^opens) != 0 || e&opens != 0 && p.openWrites(i)):
 			p.mutates = true
-		case called && opensFile(name) && p.openWrites(i):
-			p.mutates = true
-		case decoder(t.Text):
-			p.decodes = true
+		default:
+			p.decodes = p.decodes || e&decodes != 0
 		}
 	}
+}
+
+// bare says that the language calls without brackets.
+func (p *program) bare() bool { return p.lang == "perl" || p.lang == "ruby" }
+
+// token is token i, or none past the ends.
+func (p *program) token(i int) Token {
+	if i < 0 || i >= len(p.toks) {
+		return Token{}
+	}
+	return p.toks[i]
 }
 
 // targets looks for calls that act on something else than a string that stands
@@ -204,36 +163,32 @@ func (p *program) survey() {
 func (p *program) targets() {
 	if p.lang != "python" && p.lang != "javascript" && p.lang != "php" || p.decodes {
 		p.aims = true
-		return
 	}
 	for i, t := range p.toks {
-		if t.Kind != 'i' {
-			continue
+		if t.Kind == 'i' && !p.aims {
+			p.aims = p.aimed(i, t.Text)
 		}
-		name := lastName(t.Text)
-		acts := callWrites(name) || copies(name) || writesByOwner(t.Text) || callRuns(p, t.Text) || callEnters(name) ||
-			opensFile(name)
-		called := i+1 < len(p.toks) && p.toks[i+1].Text == "("
-		if !called || !acts {
-			p.aims = p.aims || acts && !called && !strings.HasPrefix(t.Text, "import") || name == "eval" || name == "exec" ||
-				name == "getattr"
-			continue
-		}
-		if strings.HasPrefix(t.Text, ".") && p.lang == "python" { // a method of what stands before it
-			p.aims = p.aims || p.toks[i-1].Kind != 's'
-			continue
-		}
-		owner, method := strings.CutSuffix(t.Text, "."+name)
-		if method && p.isFixed(owner) {
-			continue
-		}
-		required := owner == "" && i > 3 && p.toks[i-4].Text == "require"
-		if method && !isModule(owner) && !required {
-			p.aims = true // a method of a variable
-			continue
-		}
-		p.aims = p.aims || !p.given(i+1, takesContent(name, t.Text) || opensFile(name))
 	}
+}
+
+// aimed says that the name at i acts on something that can't be seen.
+func (p *program) aimed(i int, call string) bool {
+	name, e := lastName(call), p.effects(call)
+	if p.token(i+1).Text != "(" || e&acts == 0 {
+		return e&acts != 0 && !strings.HasPrefix(call, "import") || word.Listed(" eval exec getattr ", name)
+	}
+	if strings.HasPrefix(call, ".") && p.lang == "python" { // a method of what stands before it
+		return p.token(i-1).Kind != 's'
+	}
+	owner, method := strings.CutSuffix(call, "."+name)
+	required := owner == "" && p.token(i-4).Text == "require"
+	switch {
+	case method && p.isFixed(owner):
+		return false
+	case method && !isModule(owner) && !required:
+		return true // a method of a variable
+	}
+	return !p.given(i+1, e&(content|opens) != 0)
 }
 
 // isFixed says that a variable holds a path inside from beginning to end.
@@ -247,10 +202,10 @@ func (p *program) isFixed(name string) bool {
 		if t.Kind != 'i' || t.Text != name {
 			continue
 		}
-		if i > 0 && (p.toks[i-1].Text == "for" || p.toks[i-1].Text == "as" || p.toks[i-1].Text == ",") {
+		if word.Listed(" for as , ", p.token(i-1).Text) {
 			return false
 		}
-		if i+1 < len(p.toks) && p.toks[i+1].Text == "=" {
+		if p.token(i+1).Text == "=" {
 			assigned++
 		}
 	}
@@ -287,26 +242,20 @@ func lastName(name string) string {
 
 // openWrites says whether the open call at token i asks for more than reading.
 func (p *program) openWrites(i int) bool {
-	depth, strs := 0, 0
-	for j := i + 1; j < len(p.toks) && j < i+60; j++ {
-		t := p.toks[j]
-		switch {
-		case t.Text == "(" && t.Kind == 'p':
+	depth := 0
+	for j := i + 1; j < min(len(p.toks), i+60); j++ {
+		switch t := p.toks[j]; {
+		case t.Kind == 's' && isMode(t.Text, p.lang), t.Kind == 'i' && (strings.Contains(t.Text, "O_WRONLY") ||
+			strings.Contains(t.Text, "O_RDWR") || strings.Contains(t.Text, "O_CREAT")):
+			return true
+		case t.is("("):
 			depth++
-		case t.Text == ")" && t.Kind == 'p':
+		case t.is(")"):
 			if depth--; depth <= 0 {
 				return false
 			}
-		case t.Text == ";" && t.Kind == 'p' || t.Text == "\n" && depth == 0:
+		case t.is(";") || t.is("\n") && depth == 0:
 			return false
-		case t.Kind == 's':
-			strs++
-			if isMode(t.Text, p.lang) {
-				return true
-			}
-		case t.Kind == 'i' && (strings.Contains(t.Text, "O_WRONLY") || strings.Contains(t.Text, "O_RDWR") ||
-			strings.Contains(t.Text, "O_CREAT")):
-			return true
 		}
 	}
 	return false
@@ -321,17 +270,6 @@ func isMode(v, lang string) bool {
 		v = before // w:gz
 	}
 	return v != "" && len(v) <= 4 && strings.Trim(v, "rwaxcbtUs+") == "" && strings.ContainsAny(v, "waxc+")
-}
-
-// isFlagOrKey says that a string is compared or used as a key, not a path.
-func isFlagOrKey(toks []Token, i int) bool {
-	if i+1 < len(toks) && toks[i+1].Kind == 'p' && toks[i+1].Text == ":" {
-		return true
-	}
-	if i >= 1 && toks[i-1].Kind == 'i' && slices.Contains([]string{"eq", "ne", "cmp", "in"}, toks[i-1].Text) {
-		return true
-	}
-	return i >= 2 && toks[i-1].Text == "=" && (toks[i-2].Text == "=" || toks[i-2].Text == "!")
 }
 
 // pathShaped says whether a string can be meant as a path to the outside.

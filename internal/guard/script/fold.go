@@ -2,14 +2,13 @@ package script
 
 import (
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // fold computes what can be known of strings: concatenation, path functions,
-// constants, arguments and the environment.
+// constants and the environment.
 func (p *program) fold() {
 	for range 6 {
 		before := len(p.toks)
@@ -62,23 +61,9 @@ func (p *program) reduce(toks []Token, i int) (Token, int, bool) {
 		return Token{Kind: 's', Text: t.Text + at(1).Text, path: t.path, tail: t.tail}, 2, true
 	case t.Kind == 's' && at(2).Kind == 's' && p.joins(at(1), t, at(2)):
 		return joined(t, at(2), at(1).Text), 3, true
-	case t.Kind == 's' && is(1, ".") && is(2, ".") && at(3).Kind == 's':
-		return joined(t, at(3), "+"), 4, true
-	case t.Kind == 's' && at(1).Kind == 'i' && (at(1).Text == ".format" || at(1).Text == ".joinpath") && is(2, "(") &&
-		at(3).Kind == 's' && is(4, ")"):
-		if at(1).Text == ".format" {
-			return Token{Kind: 's', Text: strings.Replace(t.Text, "{}", at(3).Text, 1), path: true}, 5, true
-		}
-		return joined(t, at(3), "/"), 5, true
-	case t.Kind == 's' && at(1).Kind == 'i' && strings.HasPrefix(at(1).Text, ".") && p.method(t, at(1).Text) != nil:
-		r := p.method(t, at(1).Text)
-		if is(2, "(") && is(3, ")") {
-			return *r, 4, true
-		}
-		if at(1).Text == ".parent" {
-			return *r, 2, true
-		}
-	case t.Kind == 'p' && t.Text == "(" && at(1).Kind == 's' && is(2, ")") &&
+	case t.Kind == 's' && at(1).Text == ".format" && is(2, "(") && at(3).Kind == 's' && is(4, ")"):
+		return Token{Kind: 's', Text: strings.Replace(t.Text, "{}", at(3).Text, 1), path: true}, 5, true
+	case t.is("(") && at(1).Kind == 's' && is(2, ")") &&
 		(i == 0 || toks[i-1].Kind == 'p' && !closes(toks[i-1])):
 		return at(1), 3, true
 	case t.Kind == 'i':
@@ -114,18 +99,6 @@ func joined(a, b Token, op string) Token {
 	return t
 }
 
-// method applies a method of a path to a string.
-func (p *program) method(t Token, name string) *Token {
-	switch name {
-	case ".parent":
-		return &Token{Kind: 's', Text: parent(t.Text), path: true}
-	case ".resolve", ".absolute", ".expanduser", ".strip", ".toString", ".to_s", ".as_posix", ".trim", ".freeze",
-		".to_path":
-		return &t
-	}
-	return nil
-}
-
 // reduceName replaces names, calls and lookups whose value is known.
 func (p *program) reduceName(toks []Token, i int) (Token, int, bool) {
 	name := toks[i].Text
@@ -156,10 +129,6 @@ func (p *program) reduceName(toks []Token, i int) (Token, int, bool) {
 	case isEnvironment(name):
 		if v, n, ok := p.environment(toks, i); ok {
 			return str(v, n)
-		}
-	case isArguments(name) && at(1).Text == "[" && at(2).Kind == 'n':
-		if v, ok := p.argument(name, at(2).Text); ok {
-			return str(v, 4)
 		}
 	case joinsPath(last) && at(1).Text == "(":
 		if v, n, ok := pathCall(toks, i); ok {
@@ -242,31 +211,6 @@ func (p *program) environment(toks []Token, i int) (string, int, bool) {
 	}
 	value, ok := alts[0].Literal()
 	return value, n, ok
-}
-
-func isArguments(name string) bool {
-	return word.Listed(" sys.argv process.argv ARGV $ARGV $argv arg Deno.args Bun.argv os.Args argv ", name)
-}
-
-// argument reads an argument of the program. Where counting starts differs,
-// so that a number is taken for the argument that it can mean.
-func (p *program) argument(name, index string) (string, bool) {
-	n, err := strconv.Atoi(index)
-	if err != nil {
-		return "", false
-	}
-	switch name {
-	case "sys.argv", "$argv", "os.Args", "argv", "process.argv", "Bun.argv", "arg":
-		n--
-	}
-	if n >= 0 && n >= len(p.args) && name == "process.argv" {
-		n--
-	}
-	if n < 0 || n >= len(p.args) {
-		return "", false
-	}
-	v, ok := p.args[n].Literal()
-	return v, ok
 }
 
 // markTails finds strings that unknown text stands before, as in dir + "/x":

@@ -17,6 +17,9 @@ type Token struct {
 	tail bool // a string that unknown text stands before
 }
 
+// is says that a token is this mark.
+func (t Token) is(mark string) bool { return t.Kind == 'p' && t.Text == mark }
+
 const maxTokens = 20_000
 
 // Tokenize splits program text. It is not a parser of any of the languages,
@@ -58,7 +61,7 @@ func chains(t Token) bool {
 }
 
 func closes(t Token) bool {
-	return t.Kind == 's' || t.Kind == 'p' && (t.Text == ")" || t.Text == "]" || t.Text == "}")
+	return t.Kind == 's' || t.is(")") || t.is("]") || t.is("}")
 }
 
 // comment returns the length of the comment at v[i], or 0.

@@ -49,5 +49,5 @@ func OptionsOf(lang string) ProgramOptions {
 		return ProgramOptions{Text: "e", Valued: "l"}
 	}
 	return ProgramOptions{Long: []string{"-e", "-c", "-E", "--eval", "-eval", "--execute", "--expression", "-Command",
-		"-command"}}
+		"-command", "-g", "--batch-string"}}
 }

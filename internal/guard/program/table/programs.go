@@ -206,7 +206,7 @@ var rows = [...]Row{
 	{As: languageRow, names: " awk gawk mawk nawk original-awk ",
 		does: "runs a program, which may write and run", lang: "awk"},
 	{As: languageRow, names: " tclsh wish Rscript R julia osascript elixir groovy scala guile swift pwsh powershell " +
-		"sbcl clojure bb racket jshell octave ghc runghc ocaml erl ",
+		"sbcl clojure bb racket jshell octave ghc runghc ocaml erl swipl hy janet fennel maxima ",
 		does: "runs program text, in which no path outside may stand but in what is printed or read", lang: "other"},
 	{As: ReaderRow, names: " cat ls dir vdir head tail wc stat file diff cmp comm join paste cut tr od " +
 		"hexdump strings nm objdump readelf ldd size which whereis basename dirname realpath readlink pwd printenv " +
