@@ -11,8 +11,9 @@ type TargetIn struct {
 	Phase     string    `json:"phase"`
 	Repo      string    `json:"repo"`
 	Workspace Workspace `json:"workspace"`
-	Branch    string    `json:"branch"` // that the request goes into
-	Head      string    `json:"head"`   // of the request
+	Branch    string    `json:"branch"`       // that the request goes into
+	Head      string    `json:"head"`         // of the request
+	PR        int       `json:"pr,omitempty"` // where the forge is asked whether it demands that the request contains it
 }
 
 // Target is where that branch is, and why it has to be merged first.
@@ -36,29 +37,55 @@ type LendIn struct {
 // fromBase begins the ids of findings about the branch that the request goes into.
 const fromBase = LocalComment + "base:"
 
-// baseMoved notices that the branch which the request goes into has moved. It is merged when it conflicts, or if the
-// user wants the request to keep up with it.
+// baseMoved notices that the branch which the request goes into has moved, also before the first look. It is merged when
+// it conflicts, or if the user wants the request to keep up with it.
 func (m *machine) baseMoved(at string) error {
 	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.st.Stage)
 	if at == "" || at == m.st.Onto || !looking {
 		return nil
 	}
-	before := m.st.Onto
-	if m.st.Onto = at; before == "" {
-		m.st.Began = at
+	if m.st.Began == "" {
+		m.st.Began = m.st.since()
 	}
-	if before == "" || m.st.From == at {
-		return nil // it is seen for the first time, or was merged already
+	if at == m.st.since() {
+		m.st.Onto = at // the work begins there, or has merged it
+		return nil
 	}
-	stage := m.st.Stage
-	t, done, err := attempt[Target](m, StepTarget, m.targetIn())
-	if err != nil || !done || m.st.Stage != stage {
-		return err
-	}
-	if m.st.Onto = t.Commit; !t.Contained && (len(t.Conflicts) > 0 || m.st.Spec.KeepCurrent) {
+	t, done, err := m.compareTarget(m.targetIn())
+	if err == nil && done && !t.Contained && (len(t.Conflicts) > 0 || m.st.Spec.KeepCurrent) {
 		m.raiseBase(t)
 	}
-	return nil
+	return err
+}
+
+// compareTarget brings the target and notes where it is. done is false if the phase has moved to another stage.
+func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
+	stage := m.st.Stage
+	t, done, err = attempt[Target](m, StepTarget, in)
+	if err != nil || !done || m.st.Stage != stage {
+		return t, false, err
+	}
+	if m.st.Onto = t.Commit; t.Contained {
+		m.st.Began = t.Commit
+	}
+	return t, true, nil
+}
+
+// compare ends an approved phase that does not merge, unless the forge would not let anybody merge it: where the target
+// has to be taken in first, a fixer does that, and the merge needs an approval of its own.
+func (m *machine) compare() error {
+	in := m.targetIn()
+	in.PR = m.st.PR.Number
+	t, done, err := m.compareTarget(in)
+	switch {
+	case err != nil || !done:
+	case !t.Contained && (t.Demanded || len(t.Conflicts) > 0):
+		m.raiseBase(t)
+		m.to(StageWatch)
+	default:
+		m.end(m.st.Approval.End, m.st.Approval.Words)
+	}
+	return err
 }
 
 func (m *machine) targetIn() TargetIn {

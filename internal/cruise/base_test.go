@@ -9,7 +9,7 @@ import (
 
 // moving is a world in which a person ends the review after three hours.
 func moving(t Target) *world {
-	w := &world{onto: "base0", target: t, merges: true}
+	w := &world{onto: "base", target: t, merges: true} // where the work begins
 	w.agents = func(j Job) (Report, []Commit) {
 		r, c := willing(j)
 		if j.Role == Reviewer {
@@ -64,6 +64,52 @@ func TestABaseThatMovesIsMergedWhenItConflicts(t *testing.T) {
 				t.Errorf("replies %+v, from %q", w.replies, st.From)
 			}
 		})
+	}
+}
+
+// Guards against a conflict that is noticed only when the target moves again, or at the merge: it was there before the
+// first look.
+func TestABaseThatConflictsAtTheFirstLookIsMerged(t *testing.T) {
+	w := moving(Target{Commit: "base1", Conflicts: []string{"a.go"}})
+	w.onto = "base1"
+	st, r := play(t, w, spec())
+	if st.End != EndComplete || st.Round != 1 || st.From != "base1" || w.asked != "" || st.Behind() {
+		t.Errorf("end %q at %v, %d rounds, from %q, asked %q", st.End, r.now, st.Round, st.From, w.asked)
+	}
+	if i := slices.IndexFunc(w.jobs, func(j Job) bool { return j.Role == Fixer }); i < 0 ||
+		!strings.Contains(w.jobs[i].Prompt, "conflicts with this branch in a.go") {
+		t.Errorf("jobs %+v", w.jobs)
+	}
+	// One that does not conflict is only shown, and one that the branch has is not even that.
+	for contained, behind := range map[bool]bool{false: true, true: false} {
+		w := moving(Target{Commit: "base1", Contained: contained})
+		w.onto = "base1"
+		if st, _ := play(t, w, spec()); st.Round != 0 || st.Behind() != behind {
+			t.Errorf("contained %v: %d rounds, behind %v", contained, st.Round, st.Behind())
+		}
+	}
+}
+
+// Guards against an approval of what nobody can merge: the forge wants the request to contain its target.
+func TestWhatTheForgeDemandsIsMergedBeforeAnApprovalCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		target Target
+		checks CheckRule
+		rounds int
+	}{
+		"demanded":            {Target{Commit: "base1", Demanded: true}, ChecksRequired, 1},
+		"demanded, no checks": {Target{Commit: "base1", Demanded: true}, ChecksNone, 1},
+		"not demanded":        {Target{Commit: "base1"}, ChecksRequired, 0},
+	} {
+		w := &world{agents: willing, onto: "base1", target: c.target, merges: true}
+		w.checks = func(string, time.Time) Checks { return unit(CheckGreen) }
+		s := spec()
+		s.Checks = c.checks
+		st, _ := play(t, w, s)
+		if st.End != EndApproved || st.Round != c.rounds || w.asked != "" ||
+			c.rounds == 1 && (st.From != "base1" || st.Judgements[0].Head != st.Head) {
+			t.Errorf("%s: end %q, %d rounds, from %q, asked %q", name, st.End, st.Round, st.From, w.asked)
+		}
 	}
 }
 

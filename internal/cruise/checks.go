@@ -234,14 +234,17 @@ func (m *machine) askOnce(key, question string) {
 	m.askWhy(question, question)
 }
 
-// green ends an approved phase, or has it merged.
+// green ends an approved phase, or has it merged. Where its target has moved, the forge may demand more first.
 func (m *machine) green() {
-	if !m.st.Spec.Merge || m.st.PR == nil || !m.st.lastKind() {
+	switch last := m.st.PR != nil && m.st.lastKind(); {
+	case last && m.st.Spec.Merge:
+		m.st.Backoff = m.st.Backoff.Reset()
+		m.to(StageMerge)
+	case last && m.st.Behind():
+		m.to(StageCompare)
+	default:
 		m.end(m.st.Approval.End, m.st.Approval.Words)
-		return
 	}
-	m.st.Backoff = m.st.Backoff.Reset()
-	m.to(StageMerge)
 }
 
 // repair makes findings of failed checks, and has them answered. It asks where all were declined before.

@@ -108,6 +108,8 @@ func (m *machine) next() error {
 		return m.checks()
 	case StageMerge:
 		return m.merge()
+	case StageCompare:
+		return m.compare()
 	case StageAsk:
 		return m.ask()
 	case StageEnding:

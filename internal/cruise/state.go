@@ -87,6 +87,7 @@ const (
 	StageReady    Stage = "readying"
 	StageChecks   Stage = "checking"
 	StageMerge    Stage = "merging"
+	StageCompare  Stage = "comparing"
 	StageAsk      Stage = "asking"
 	StageEnding   Stage = "ending"
 	StageEnded    Stage = "ended"

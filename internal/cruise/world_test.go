@@ -258,7 +258,9 @@ func (w *world) Take(_ context.Context, in TakeIn) (Took, error) {
 
 func (w *world) Target(_ context.Context, in TargetIn) (Target, error) {
 	w.order = append(w.order, "target "+in.Head)
-	return w.target, w.fault(StepTarget)
+	t := w.target
+	t.Demanded = t.Demanded && in.PR > 0 // the forge was asked
+	return t, w.fault(StepTarget)
 }
 
 func (w *world) Lend(_ context.Context, in LendIn) error {

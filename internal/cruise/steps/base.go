@@ -28,12 +28,28 @@ func (d *Doer) Target(ctx context.Context, in cruise.TargetIn) (t cruise.Target,
 	if t.Contained, err = repo.IsAncestor(ctx, t.Commit, in.Head); err != nil || t.Contained {
 		return t, temporary(err)
 	}
+	if t.Demanded, err = d.demanded(ctx, in); err != nil {
+		return t, err
+	}
 	merged, err := within(repo, q).Automerge(ctx, in.Head, t.Commit)
 	if errors.Is(err, git.ErrNoAutomerge) {
 		return t, nil // the forge says so in the end
 	}
 	t.Conflicts = merged.Conflicts
 	return t, temporary(err)
+}
+
+// demanded asks the forge whether a request has to contain its target before it can be merged.
+func (d *Doer) demanded(ctx context.Context, in cruise.TargetIn) (bool, error) {
+	if in.PR == 0 {
+		return false, nil
+	}
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return false, err
+	}
+	p, err := f.Pull(ctx, in.PR)
+	return p.Behind, d.soon(in.Phase, err)
 }
 
 // Lend makes a commit known in the workspace.

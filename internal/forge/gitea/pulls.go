@@ -161,9 +161,40 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	if p.State != forge.Open {
 		p.Mergeable = forge.MergeUnknown
 	}
+	if p.Behind, err = f.strict(ctx, p.Base.Name); err != nil {
+		return p, err
+	}
 	all, err := f.reportedOn(ctx, p.Head.Commit)
 	p.Checks = forge.Summarise(all)
 	return p, err
+}
+
+// strict says that requests for a branch must contain it. Only an administrator is told.
+func (f *Forge) strict(ctx context.Context, branch string) (bool, error) {
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return false, err
+	}
+	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
+	if err != nil || b.EffectiveBranchProtectionName == "" {
+		return false, unlessMissing(err)
+	}
+	rule, _, err := c.GetBranchProtection(f.remote.Owner, f.remote.Name, b.EffectiveBranchProtectionName)
+	if _, denied := errors.AsType[*forge.PermissionError](err); denied {
+		return false, nil
+	}
+	if err != nil {
+		return false, unlessMissing(err)
+	}
+	return rule.BlockOnOutdatedBranch, nil
+}
+
+// unlessMissing is an error that is more than something that is not there, or not shown.
+func unlessMissing(err error) error {
+	if _, missing := errors.AsType[*forge.NotFoundError](err); missing {
+		return nil
+	}
+	return err
 }
 
 func checkState(s sdk.StatusState) forge.CheckState {

@@ -109,11 +109,11 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 					}
 				}
 			}
-			more, err := f.rules.Get(p.BaseRefName, func() ([]string, error) { return f.ruled(ctx, p.BaseRefName) })
+			rules, err := f.rulesOf(ctx, p.BaseRefName)
 			if err != nil {
 				return nil, err
 			}
-			c.Required = append(c.Required, more...)
+			c.Required = append(c.Required, rules.checks...)
 			slices.Sort(c.Required)
 			c.Required = slices.Compact(c.Required)
 			found[p.Number] = c
@@ -122,26 +122,35 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 	return found, nil
 }
 
-// ruled are the checks that the rulesets of a branch require.
-func (f *Forge) ruled(ctx context.Context, branch string) (names []string, err error) {
-	err = pages(func(o gh.ListOptions) (*gh.Response, error) {
-		rules, resp, err := f.author.rest.Repositories.ListRulesForBranch(ctx, f.remote.Owner, f.remote.Name, branch, &o)
-		if err == nil && rules != nil {
-			for _, r := range rules.RequiredStatusChecks {
-				for _, c := range r.Parameters.RequiredStatusChecks {
-					names = append(names, c.Context)
+// ruled is what the rulesets of a branch require.
+type ruled struct {
+	checks []string
+	strict bool // a request must contain the branch
+}
+
+// rulesOf reads the rulesets of a branch.
+func (f *Forge) rulesOf(ctx context.Context, branch string) (ruled, error) {
+	return f.rules.Get(branch, func() (all ruled, err error) {
+		err = pages(func(o gh.ListOptions) (*gh.Response, error) {
+			rules, resp, err := f.author.rest.Repositories.ListRulesForBranch(ctx, f.remote.Owner, f.remote.Name, branch, &o)
+			if err == nil && rules != nil {
+				for _, r := range rules.RequiredStatusChecks {
+					all.strict = all.strict || r.Parameters.StrictRequiredStatusChecksPolicy
+					for _, c := range r.Parameters.RequiredStatusChecks {
+						all.checks = append(all.checks, c.Context)
+					}
 				}
 			}
+			return resp, err
+		})
+		if _, none := errors.AsType[*forge.NotFoundError](err); none {
+			return ruled{}, nil // a server that has no rulesets
 		}
-		return resp, err
+		if err != nil {
+			return ruled{}, fmt.Errorf("read the rules of %s: %w", branch, err)
+		}
+		return all, nil
 	})
-	if _, none := errors.AsType[*forge.NotFoundError](err); none {
-		return nil, nil // a server that has no rulesets
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the rules of %s: %w", branch, err)
-	}
-	return names, nil
 }
 
 func (f *Forge) reportedOn(ctx context.Context, c rolledUp) ([]forge.Check, error) {

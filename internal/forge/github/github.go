@@ -44,8 +44,8 @@ type Forge struct {
 	poll    pollState
 
 	access wire.Memo[forge.Access]
-	nodes  wire.Memo[string]   // ids of pull requests for GraphQL, by number
-	rules  wire.Memo[[]string] // checks that a branch's rulesets require
+	nodes  wire.Memo[string] // ids of pull requests for GraphQL, by number
+	rules  wire.Memo[ruled]  // what a branch's rulesets require
 }
 
 // account is one identity with its clients.

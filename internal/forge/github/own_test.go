@@ -132,7 +132,7 @@ func TestPollCostsNothingWhenNothingHappens(t *testing.T) {
 	for range 2 {
 		must.Get(f.Pull(t.Context(), w[0].Number))(t)
 	}
-	if c := s.Counts(); c.Counted > 3 {
+	if c := s.Counts(); c.Counted > 4 { // the request, the rules of its base, its checks and statuses
 		t.Errorf("the second reading was counted: %+v", c)
 	}
 }
@@ -305,5 +305,20 @@ func TestTokensAreFoundAsGhFindsThem(t *testing.T) {
 				t.Errorf("%s (%v), want %s", got, err, c.want)
 			}
 		})
+	}
+}
+
+// Guards against a demand that GitHub does not tell of because it has another reason to block the merge.
+func TestARulesetDemandsTheBase(t *testing.T) {
+	s := start(t)
+	remote, r := topic(t, s, "strict")
+	f := connect(t, remote, forgetest.Ada, nil)
+	p := open(t, f)
+	s.SetStrictRule("acme", "strict", "main")
+	r.Git("checkout", "-q", "-B", "main", "topic~1")
+	r.Commit("more", "more.txt", "more\n")
+	r.Git("push", "-q", s.Dir("acme", "strict"), "main")
+	if got := must.Get(f.Pull(t.Context(), p.Number))(t); !got.Behind {
+		t.Errorf("%+v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	gh "github.com/google/go-github/v92/github"
@@ -115,11 +116,23 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 			p.Mergeable = forge.MergeClean
 		}
 	}
-	if p.Behind = r.GetMergeableState() == "behind"; p.Behind {
+	if p.Behind, err = f.behind(ctx, p, r.GetMergeableState()); err != nil {
+		return p, err
+	}
+	if p.Behind {
 		p.Mergeable = forge.MergeUnknown // until it contains its base
 	}
 	p.Checks, err = f.checks(ctx, p.Head.Commit)
 	return p, err
+}
+
+// behind says that a request must contain its base. GitHub says so, unless it has another reason to block the merge.
+func (f *Forge) behind(ctx context.Context, p forge.Pull, state string) (bool, error) {
+	if p.State != forge.Open || !slices.Contains([]string{"blocked", "draft", "unknown"}, state) {
+		return state == "behind", nil
+	}
+	rules, err := f.rulesOf(ctx, p.Base.Name)
+	return rules.strict, err
 }
 
 // checks reads both kinds that GitHub has: check runs and the older commit statuses.

@@ -76,6 +76,14 @@ func (s *Server) SetStrict(owner, name, branch string) {
 	s.repos[owner+"/"+name].strict = branch
 }
 
+// SetStrictRule does so with a ruleset, while something else blocks the merge as well.
+func (s *Server) SetStrictRule(owner, name, branch string) {
+	s.SetStrict(owner, name, branch)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.repos[owner+"/"+name].byRule = true
+}
+
 // behind says that a request must take in its base before it can be merged.
 func (r *repo) behind(ctx context.Context, p *pull) bool {
 	if p.closed || r.strict != p.base {

@@ -62,14 +62,14 @@ func (s *Server) Require(owner, name string, protection, ruleset []string) {
 
 func (s *Server) listRules(c *call) answer {
 	rules := []any{}
-	if len(c.repo.ruled) > 0 {
+	if len(c.repo.ruled) > 0 || c.repo.byRule {
 		checks := []any{}
 		for _, name := range c.repo.ruled {
 			checks = append(checks, object{"context": name})
 		}
 		rules = append(rules, object{"type": "required_status_checks", "ruleset_source_type": "Repository",
 			"ruleset_source": c.repo.full(), "ruleset_id": 1,
-			"parameters": object{"required_status_checks": checks, "strict_required_status_checks_policy": false}})
+			"parameters": object{"required_status_checks": checks, "strict_required_status_checks_policy": c.repo.byRule}})
 	}
 	return answer{200, rules}
 }

@@ -157,6 +157,9 @@ func (s *Server) getPull(c *call) answer {
 	if c.repo.behind(c.ctx, p) {
 		o["mergeable_state"] = "behind"
 	}
+	if c.repo.byRule {
+		o["mergeable_state"] = "blocked"
+	}
 	return answer{200, o}
 }
 

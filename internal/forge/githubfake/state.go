@@ -34,6 +34,7 @@ type repo struct {
 	patches     map[string][]object
 	activities  []activity
 	strict      string // a branch that takes only requests which contain it
+	byRule      bool   // because of a ruleset
 	hooks       []hook
 	version     int               // goes up with every change
 	lists       map[string]listed // answers to long lists, which most polls find unchanged
