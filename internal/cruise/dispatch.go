@@ -26,6 +26,12 @@ func WithFlow(ctx context.Context, flow string) context.Context {
 	return context.WithValue(ctx, flowKey{}, flow)
 }
 
+// Boundaries is what steps may also be, for tests: they are told when each begins, and when it is done but not yet
+// recorded.
+type Boundaries interface {
+	At(when, step string, in json.RawMessage)
+}
+
 // Dispatch runs the step of that name and gives what an engine records of it. An error is given back only where the
 // step must not be recorded, because the process is ending or the phase is elsewhere: the step will run again.
 func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o Outcome, err error) {
@@ -35,9 +41,15 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 			o, err = Outcome{Failure: &Failure{Msg: fmt.Sprintf("cco went wrong in step %q: %v", step, p)}}, nil
 		}
 	}()
+	at := func(string, string, json.RawMessage) {}
+	if b, ok := s.(Boundaries); ok {
+		at = b.At
+	}
 	var out any
 	run := func(ctx context.Context) (err error) {
+		at("before", step, in)
 		out, err = dispatch(ctx, s, step, in)
+		at("after", step, in)
 		return err
 	}
 	if f, ok := s.(Fencer); ok {

@@ -68,12 +68,7 @@ type place func(t testing.TB, bin string) *cruisetest.Rig
 
 func killed(t *testing.T, on place, want int) {
 	t.Helper()
-	if s := os.Getenv("CRASH_KILLS"); s != "" {
-		var err error
-		if want, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	want = kills(t, want)
 	bin := cruisetest.Build(t)
 	calm := play(t, on, bin, life{name: "undisturbed"})
 	t.Logf("undisturbed:\n%s", calm.words)
@@ -108,24 +103,59 @@ func killed(t *testing.T, on place, want int) {
 	t.Logf("%d kills in all", sum)
 }
 
-// Others push, and the target moves, while the engine is killed: nothing of theirs or ours is lost, and nothing is
-// taken, joined or merged twice.
-func TestOtherHandsWhileTheEngineIsKilled(t *testing.T) {
-	whileKilled(t, cruisetest.OtherHands, cruise.StepHands, cruise.StepTake)
+// Others push, the target moves, checks fail and the user consents while the engine is killed: nothing of theirs or
+// ours is lost, and nothing is taken, joined, pushed, run again, said or merged twice. In the long run the engine is
+// killed around all steps, and on a real Gitea too.
+func TestTheEngineIsKilledWhile(t *testing.T) {
+	bin := cruisetest.Build(t)
+	forges := map[string]place{"a fake GitHub": cruisetest.New}
+	if long(t) {
+		forges["Gitea"] = cruisetest.NewOnGitea
+	}
+	for name, on := range forges {
+		for what, c := range map[string]struct {
+			carry func(*testing.T, *cruisetest.Rig)
+			steps []string // around which it is killed at least
+			jobs  []string // and these, where the forge has jobs
+		}{
+			"others push":    {cruisetest.OtherHands, []string{cruise.StepHands, cruise.StepTake}, nil},
+			"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget, cruise.StepLend, cruise.StepMerge}, nil},
+			"checks fail": {cruisetest.Checked, []string{cruise.StepChecks, cruise.StepReady, cruise.StepPublish, cruise.StepPush,
+				cruise.StepAnswer, cruise.StepMerge}, []string{cruise.StepAttempt, cruise.StepRerun, cruise.StepLog}},
+		} {
+			t.Run(what+" on "+name, func(t *testing.T) {
+				t.Parallel()
+				r := on(t, bin)
+				steps := c.steps
+				if r.Gitea == nil {
+					steps = append(steps, c.jobs...)
+				}
+				whileKilled(t, r, c.carry, steps)
+			})
+		}
+	}
 }
 
-func TestABaseThatMovesWhileTheEngineIsKilled(t *testing.T) {
-	whileKilled(t, cruisetest.MovingBase, cruise.StepTarget, cruise.StepLend, cruise.StepMerge)
-}
-
-// whileKilled carries a phase whose engine is killed before and after every run of the steps named.
-func whileKilled(t *testing.T, carry func(*testing.T, *cruisetest.Rig), steps ...string) {
+// kills is how often phases are killed at least, if make says so.
+func kills(t *testing.T, otherwise int) int {
 	t.Helper()
-	t.Parallel()
-	r := cruisetest.New(t, cruisetest.Build(t))
-	log := filepath.Join(r.Home, "kills.log")
-	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_ONLY="+strings.Join(steps, ","), "CRASH_MAX=1000",
-		"CRASH_LIFE=50")
+	if s := os.Getenv("CRASH_KILLS"); s != "" {
+		return must.Get(strconv.Atoi(s))(t)
+	}
+	return otherwise
+}
+
+// long says that there is time for all of it.
+func long(t *testing.T) bool { return kills(t, 0) >= 60 }
+
+// whileKilled carries a phase whose engine is killed before and after every run of the steps named, or of all.
+func whileKilled(t *testing.T, r *cruisetest.Rig, carry func(*testing.T, *cruisetest.Rig), steps []string) {
+	t.Helper()
+	log, only := filepath.Join(r.Home, "kills.log"), strings.Join(steps, ",")
+	if long(t) {
+		only = ""
+	}
+	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_ONLY="+only, "CRASH_MAX=1000", "CRASH_LIFE=50")
 	stop := supervise(t, r)
 	carry(t, r)
 	stop()

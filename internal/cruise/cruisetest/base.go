@@ -7,25 +7,6 @@ import (
 	"github.com/cco-dev/cco/internal/git/gittest"
 )
 
-// Merging is a task whose fixer merges what others put into the target, and keeps both sides.
-const Merging = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
-case "$CCO_ROLE" in
-author)
-	mkdir -p docs/plans
-	echo "T1: add it" > $plan
-	git add -A
-	git diff --cached --quiet || git commit -qm "plan: add a flag" ;;
-reviewer)
-	echo '{"verdict":"SKIPPED","findings":[]}' ;;
-fixer)
-	for c in $(git cat-file --batch-all-objects --batch-check='%(objectname) %(objecttype)' | grep commit | cut -c1-40); do
-		if git log -1 --format=%s $c | grep -q '^by others' && ! git merge-base --is-ancestor $c HEAD; then
-			git merge --no-edit $c || { printf 'T1: add it\nT0: theirs\n' > $plan; git add -A; git commit -qm "merge main"; }
-		fi
-	done ;;
-esac
-` + "```\n"
-
 // MovingBase carries a phase whose target moves in its way: that is merged in a round, judged by what the fixer did and
 // not by what others did, and the phase merges what came of it.
 func MovingBase(t *testing.T, r *Rig) {

@@ -72,8 +72,8 @@ reviewer-*)
 esac
 ` + "```\n"
 
-// Unsure is a task whose reviewers leave the verdict to people.
-const Unsure = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
+// undecided begins a task whose reviewers leave the verdict to people; the fixer's part follows.
+const undecided = "# Add a flag\n\n## Task 1: play the part\n\n```sh\n" + `plan=docs/plans/2026-11-15-add-a-flag.md
 case "$CCO_ROLE" in
 author)
 	mkdir -p docs/plans
@@ -83,6 +83,19 @@ author)
 reviewer)
 	echo '{"verdict":"SKIPPED","findings":[]}' ;;
 fixer)
-	echo "round $CCO_ROUND" > round.txt ;;
+`
+
+// Unsure is a task whose reviewers leave the verdict to people.
+const Unsure = undecided + `	echo "round $CCO_ROUND" > round.txt ;;
+esac
+` + "```\n"
+
+// Merging is a task whose fixer merges what others put into the target, and keeps both sides.
+const Merging = undecided +
+	`	for c in $(git cat-file --batch-all-objects --batch-check='%(objectname) %(objecttype)' | grep commit | cut -c1-40); do
+		if git log -1 --format=%s $c | grep -q '^by others' && ! git merge-base --is-ancestor $c HEAD; then
+			git merge --no-edit $c || { printf 'T1: add it\nT0: theirs\n' > $plan; git add -A; git commit -qm "merge main"; }
+		fi
+	done ;;
 esac
 ` + "```\n"
