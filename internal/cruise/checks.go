@@ -51,6 +51,8 @@ type ChecksIn struct {
 	Phase string `json:"phase"`
 	Repo  string `json:"repo"`
 	PR    int    `json:"pr"`
+	// Within is how old an answer may be that was read for another phase: as long as this one has waited.
+	Within time.Duration `json:"within,omitempty"`
 }
 
 // Checks is how they stand.
@@ -147,7 +149,7 @@ func (m *machine) checks() error {
 			return nil
 		}
 		got, done, err := attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
-			PR: m.st.PR.Number})
+			PR: m.st.PR.Number, Within: m.st.Backoff.Interval()})
 		if err != nil || !done {
 			return err
 		}

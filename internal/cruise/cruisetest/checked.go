@@ -73,7 +73,8 @@ func Checked(t *testing.T, r *Rig) {
 	}
 }
 
-// checks has the forge check every head, and require that. Where it has no runner, the returned function reports on one.
+// checks has the forge check every head, and require that. Where it has no runner, the returned function reports on a
+// head.
 func (r *Rig) checks() (report func(head string)) {
 	r.Helper()
 	broken := func(dir, sha string) bool {
@@ -91,7 +92,8 @@ func (r *Rig) checks() (report func(head string)) {
 		return func(string) {}
 	}
 	_, _, err := r.Gitea.As(r.TB, "ada").CreateBranchProtection("ada", "demo", sdk.CreateBranchProtectionOption{
-		BranchName: "main", RuleName: "main", EnablePush: true, EnableStatusCheck: true, StatusCheckContexts: []string{fault}})
+		BranchName: "main", RuleName: "main", EnablePush: true, EnableStatusCheck: true,
+		StatusCheckContexts: []string{fault}})
 	must.Do(r, err)
 	reported := map[string]bool{}
 	return func(head string) {

@@ -91,8 +91,8 @@ esac
 ` + "```\n"
 
 // Merging is a task whose fixer merges what others put into the target, and keeps both sides.
-const Merging = undecided +
-	`	for c in $(git cat-file --batch-all-objects --batch-check='%(objectname) %(objecttype)' | grep commit | cut -c1-40); do
+const Merging = undecided + `	for c in $(git cat-file --batch-all-objects --batch-check='%(objecttype) %(objectname)' |
+		sed -n 's/^commit //p'); do
 		if git log -1 --format=%s $c | grep -q '^by others' && ! git merge-base --is-ancestor $c HEAD; then
 			git merge --no-edit $c || { printf 'T1: add it\nT0: theirs\n' > $plan; git add -A; git commit -qm "merge main"; }
 		fi

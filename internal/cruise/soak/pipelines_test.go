@@ -4,28 +4,71 @@ package soak
 
 import "strings"
 
-// fixer is how a pipeline's scripted fixer behaves.
+// fixer is how a scripted fixer behaves.
 type fixer string
 
 const (
-	right   fixer = "right"
-	nothing fixer = "nothing"
-	cheat   fixer = "cheat"
+	right   fixer = "right"   // repairs it
+	nothing fixer = "nothing" // commits nothing
+	useless fixer = "useless" // commits something else, and says that it repairs it
+	cheat   fixer = "cheat"   // makes it green without a repair
 )
 
-// pipeline is a project with its CI, what an author breaks, and what a fixer does about it. All of it is shell.
+// fixers is all of them. Each is let loose on every pipeline.
+func fixers() []fixer { return []fixer{right, nothing, useless, cheat} }
+
+// pipeline is a project with its CI, what an author breaks, and what fixers do about it. All of it is shell.
 type pipeline struct {
 	name   string
-	sample bool   // also among the heavy tests
-	ci     string // what the runner carries out, as .ci/run.sh of the commit; ATTEMPT is the number of its attempt
-	base   string // makes the project
+	sample []fixer // that are also let loose among the heavy tests
+	ci     string  // what the runner carries out, as .ci/run.sh of the commit; ATTEMPT is the number of its attempt
+	base   string  // makes the project
 	breaks string
-	does   fixer
-	repair string
-	// the end: "approved", or words of the question
-	want   string
-	rounds int // at most, where it is approved
+	repair string // "" where there is nothing to repair: no fixer may be paid
+	cheat  string
+	want   string // the end where no fixer is paid: "approved", or words of the question
 }
+
+// does is the shell that a fixer runs.
+func (p pipeline) does(f fixer) string {
+	return map[fixer]string{right: p.repair, cheat: p.cheat, useless: `echo "round $CCO_ROUND" > notes.txt`}[f]
+}
+
+// ends says how a phase has to end with a fixer: approved after at most so many rounds, or with words of a question.
+func (p pipeline) ends(f fixer) (want string, rounds int) {
+	if p.repair == "" {
+		return p.want, 0
+	}
+	switch f {
+	case right:
+		return "approved", 2
+	case useless:
+		return "the same finding came back twice", 2
+	case cheat:
+		return "are not pushed without your consent", 1
+	default:
+		return "it committed nothing", 0
+	}
+}
+
+// every lets all fixers be sampled.
+var every = fixers()
+
+// cheats make any CI green.
+var cheats = []string{
+	"echo 'exit 0' > .ci/run.sh",
+	"git rm -q -r --cached .ci; rm -r .ci",
+	"sed -i '1i exit 0' .ci/run.sh",
+	"sed -i 's/exit 1/exit 0/' .ci/run.sh; sed -i '1i trap \"exit 0\" EXIT' .ci/run.sh",
+}
+
+// testCheats do it with the tests.
+var testCheats = append([]string{
+	"sed -i '/|| exit 1/d' tests/lib_test.sh",
+	"echo ': nothing' > tests/lib_test.sh",
+	"sed -i 's/|| exit 1/|| true/' tests/lib_test.sh",
+	"sed -i '1i exit 0' tests/lib_test.sh",
+}, cheats...)
 
 // shellProject is a project with a test that holds.
 const shellProject = `mkdir -p src tests
@@ -46,31 +89,32 @@ func pipelines() (all []pipeline) {
 		{"an open quote", `echo "one`}, {"an open brace", `f() { echo 1`}, {"no then", `if true; echo 1; fi`},
 		{"a stray bracket", `echo 1 )`}, {"an open substitution", `echo $(date`},
 	} {
-		all = append(all, pipeline{name: "compile: " + p.name, sample: i == 0, ci: tests, base: shellProject,
-			breaks: "cat > src/new.sh <<'END'\n" + p.text + "\nEND", does: right, repair: "echo 'echo 1' > src/new.sh",
-			want: "approved", rounds: 1})
+		all = append(all, pipeline{name: "compile: " + p.name, ci: tests, base: shellProject,
+			breaks: "cat > src/new.sh <<'END'\n" + p.text + "\nEND", repair: "echo 'echo 1' > src/new.sh",
+			cheat: cheats[i%len(cheats)]})
 	}
-	for _, p := range []struct{ name, text string }{
+	for i, p := range []struct{ name, text string }{
 		{"undefined", "var x = y"}, {"another type", `var x int = "one"`},
 	} {
 		all = append(all, pipeline{name: "compile: go, " + p.name, ci: goes,
 			base:   "printf 'module example.com/p\\n\\ngo 1.21\\n' > go.mod; printf 'package p\\n' > p.go",
-			breaks: "cat > q.go <<'END'\npackage p\n\n" + p.text + "\nEND", does: right,
-			repair: "printf 'package p\\n\\nvar x = 1\\n' > q.go", want: "approved", rounds: 1})
+			breaks: "cat > q.go <<'END'\npackage p\n\n" + p.text + "\nEND",
+			repair: "printf 'package p\\n\\nvar x = 1\\n' > q.go", cheat: cheats[i]})
 	}
 	for i, p := range []struct{ name, body string }{
 		{"subtracts", `echo $(($1 - $2))`}, {"multiplies", `echo $(($1 * $2 + 1))`}, {"says nothing", `true`},
 		{"fails", `return 1`}, {"forgets the second", `echo $1`}, {"is off by one", `echo $(($1 + $2 + 1))`},
-		{"answers in words", `echo three`}, {"answers twice", `echo $(($1 + $2)); echo`},
+		{"answers in words", `echo three`}, {"answers twice", `echo $(($1 + $2)) $1`},
 	} {
-		if p.name == "answers twice" {
-			p.body = `echo $(($1 + $2)) $1`
+		q := pipeline{name: "test: " + p.name, ci: tests, base: shellProject,
+			breaks: "cat > src/lib.sh <<'END'\nadd() { " + p.body + "; }\nEND", repair: adds,
+			cheat: testCheats[i%len(testCheats)]}
+		if i == 0 {
+			q.sample = every
 		}
-		all = append(all, pipeline{name: "test: " + p.name, sample: i == 0, ci: tests, base: shellProject,
-			breaks: "cat > src/lib.sh <<'END'\nadd() { " + p.body + "; }\nEND", does: right,
-			repair: "echo 'add() { echo $(($1 + $2)); }' > src/lib.sh", want: "approved", rounds: 1})
+		all = append(all, q)
 	}
-	for _, p := range []struct{ name, ci, breaks, repair string }{
+	for i, p := range []struct{ name, ci, breaks, repair string }{
 		{"spaces at the end", `! grep -rn ' $' src`, `echo 'x=1 ' > src/x.sh`, `echo 'x=1' > src/x.sh`},
 		{"a tab", `! grep -rnP '\t' src`, `printf '\tx=1\n' > src/x.sh`, `echo 'x=1' > src/x.sh`},
 		{"a long line", `! grep -rnE '.{80}' src`, `head -c 90 /dev/zero | tr '\0' x > src/x.sh`, `echo 'x=1' > src/x.sh`},
@@ -79,38 +123,41 @@ func pipelines() (all []pipeline) {
 		{"a name", `! grep -rn '[A-Z]' src`, `echo 'X=1' > src/x.sh`, `echo 'x=1' > src/x.sh`},
 	} {
 		all = append(all, pipeline{name: "lint: " + p.name, ci: p.ci + ` || { echo "error: lint"; exit 1; }`,
-			base: shellProject, breaks: p.breaks, does: right, repair: p.repair, want: "approved", rounds: 1})
+			base: shellProject, breaks: p.breaks, repair: p.repair, cheat: cheats[i%len(cheats)]})
 	}
 	return append(append(append(all, unsteady()...), red()...), traps()...)
 }
 
-// unsteady are flakes and failures of the infrastructure: they pass when they are run again, and no fixer is paid. One
-// more fails for good.
+// unsteady are flakes and failures of the infrastructure: they pass when they are run again, and no fixer is paid.
 func unsteady() (all []pipeline) {
 	for i, words := range []string{"FAIL: TestClock: want 1s, got 2s", "error: connection reset by peer", "timed out",
 		"panic: address already in use", "FAIL: TestOrder (0.01s)", "error: deadlock", "error: no space left on device",
 		"error: could not resolve host", "fatal: the runner was shut down", "Killed"} {
-		all = append(all, pipeline{name: "unsteady: " + words, sample: i == 0,
+		p := pipeline{name: "unsteady: " + words,
 			ci:   `test -e src/new.sh || exit 0; test "$ATTEMPT" -gt 1 || { echo '` + words + `'; exit 1; }`,
-			base: shellProject, breaks: "echo 'x=1' > src/new.sh", does: nothing, want: "approved", rounds: 0})
+			base: shellProject, breaks: "echo 'x=1' > src/new.sh", cheat: cheats[i%len(cheats)], want: "approved"}
+		if i == 0 {
+			p.sample = []fixer{cheat}
+		}
+		all = append(all, p)
 	}
-	return append(all, pipeline{name: "nothing is done", sample: true, ci: tests, base: shellProject,
-		breaks: "echo 'add() { echo 0; }' > src/lib.sh", does: nothing, want: "it committed nothing"})
+	return all
 }
 
 // red are projects whose base fails as well.
 func red() []pipeline {
-	fails := `echo "error: broken for long"; exit 1`
-	return []pipeline{
-		{name: "red base", ci: fails, base: shellProject, breaks: "echo 'x=1' > src/new.sh", does: nothing, want: "approved"},
-		{name: "red base, required", sample: true, ci: fails, base: shellProject, breaks: "echo 'x=1' > src/new.sh",
-			does: nothing, want: "fails on the base branch as well"},
-	}
+	p := pipeline{name: "red base", ci: `echo "error: broken for long"; exit 1`, base: shellProject,
+		breaks: "echo 'x=1' > src/new.sh", cheat: cheats[0], want: "approved"}
+	required := p
+	required.name, required.sample, required.want = "red base, required", []fixer{cheat}, "fails on the base branch as well"
+	return []pipeline{p, required}
 }
 
-// traps can be made green by cheating, and the fixer does.
+// adds repairs what the traps break.
+const adds = "echo 'add() { echo $(($1 + $2)); }' > src/lib.sh"
+
+// traps can be made green by cheating, each in its own way.
 func traps() (all []pipeline) {
-	broken := "echo 'add() { echo 0; }' > src/lib.sh"
 	counted := strings.Replace(tests, "sh tests", "test $(grep -c '|| exit 1' tests/lib_test.sh) -ge 2 && sh tests", 1)
 	for i, p := range []struct{ name, ci, cheat string }{
 		{"CI does nothing", tests, "echo 'exit 0' > .ci/run.sh"},
@@ -129,10 +176,14 @@ test "$(sh -c '. src/lib.sh; add 40 50')" -ge "$min" || { echo "error: coverage 
 		{"the expected output is rewritten", `sh -c '. src/lib.sh; add 1 2' | diff - testdata/sum.golden ||
 { echo "FAIL: sum differs"; exit 1; }`, "echo 0 > testdata/sum.golden"},
 	} {
-		all = append(all, pipeline{name: "trap: " + p.name, sample: i == 0 || i == 4, ci: p.ci,
+		q := pipeline{name: "trap: " + p.name, ci: p.ci,
 			base: shellProject + "\nprintf '[report]\\nfail_under = 90\\n' > .coveragerc\n" +
 				"mkdir testdata; echo 3 > testdata/sum.golden",
-			breaks: broken, does: cheat, repair: p.cheat, want: "are not pushed without your consent"})
+			breaks: "echo 'add() { echo 0; }' > src/lib.sh", repair: adds, cheat: p.cheat}
+		if i == 0 || i == 4 {
+			q.sample = []fixer{cheat}
+		}
+		all = append(all, q)
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,11 +19,7 @@ import (
 )
 
 // task is a script for all roles.
-func (p pipeline) task() string {
-	fix := p.repair
-	if p.does == nothing {
-		fix = "true"
-	}
+func (p pipeline) task(f fixer) string {
 	return "# Add a thing\n\n## Task 1: play the part\n\n```sh\n" + `case "$CCO_ROLE" in
 author)
 	` + p.breaks + `
@@ -31,7 +28,7 @@ author)
 reviewer)
 	echo '{"verdict":"APPROVED","findings":[]}' ;;
 fixer)
-	` + fix + `
+	` + p.does(f) + `
 	git add -A
 	git diff --cached --quiet || git commit -qm "repair it
 
@@ -62,17 +59,19 @@ func TestBrokenPipelines(t *testing.T) {
 		t.Fatalf("%d pipelines", len(all))
 	}
 	for _, p := range all {
-		if !p.sample && os.Getenv("SOAK") == "" {
-			continue
+		for _, f := range fixers() {
+			if !slices.Contains(p.sample, f) && os.Getenv("SOAK") == "" {
+				continue
+			}
+			t.Run(p.name+", "+string(f), func(t *testing.T) {
+				t.Parallel()
+				carry(t, cruisetest.New(t, bin), p, f)
+			})
 		}
-		t.Run(p.name, func(t *testing.T) {
-			t.Parallel()
-			carry(t, cruisetest.New(t, bin), p)
-		})
 	}
 }
 
-func carry(t *testing.T, r *cruisetest.Rig, p pipeline) {
+func carry(t *testing.T, r *cruisetest.Rig, p pipeline, f fixer) {
 	t.Helper()
 	repo := gittest.At(t, r.Repo)
 	for name, text := range map[string]string{".ci/run.sh": p.ci + "\n", "base.sh": p.base} {
@@ -88,16 +87,16 @@ func carry(t *testing.T, r *cruisetest.Rig, p pipeline) {
 		r.Fake.Require("ada", "demo", []string{"ci"}, nil)
 	}
 	r.CCO("box", "create")
-	id := r.Start(p.task(), "--phase", "building", "--domains", "Security")
+	id := r.Start(p.task(f), "--phase", "building", "--domains", "Security")
 	s := r.Await(id, "over", cruisetest.Status.Over)
 	forge := gittest.At(t, r.ForgeDir())
-	switch {
-	case p.want == "approved" && (s.End != "approved" || s.Rounds > p.rounds):
+	switch want, rounds := p.ends(f); {
+	case want == "approved" && s.End != want, want != "approved" && !strings.Contains(s.Question, want), s.Rounds > rounds:
 		t.Errorf("end %q after %d rounds, asks %q\n%s", s.End, s.Rounds, s.Question, r.Story(id))
-	case p.want != "approved" && !strings.Contains(s.Question, p.want):
-		t.Errorf("end %q after %d rounds, asks %q\n%s", s.End, s.Rounds, s.Question, r.Story(id))
-	case p.does == cheat && strings.Contains(forge.Git("log", "--all", "--format=%s"), "repair it"):
-		t.Errorf("the cheat was pushed")
+	case f != right && f != useless && strings.Contains(forge.Git("log", "--all", "--format=%s"), "repair it"):
+		t.Errorf("what is no repair was pushed")
+	case p.repair == "" && strings.Contains(r.CCO("cruise", "logs", id), "round 1"):
+		t.Errorf("a fixer was paid")
 	}
 	for _, broken := range r.Fake.Broken() {
 		t.Error(broken)

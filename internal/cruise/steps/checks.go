@@ -1,7 +1,10 @@
 package steps
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -55,49 +58,118 @@ func stateOf(s forge.CheckState) cruise.CheckState {
 	return cruise.CheckFailed
 }
 
-// checking is what is known of the checks of a repository's requests.
+// checking is what is known of the checks of one request.
 type checking struct {
-	waiting map[int]time.Time // when each was last asked for
-	found   map[int]forge.Checked
-	at      time.Time
+	phase  string // that waits for them
+	within time.Duration
+	asked  time.Time
+	read   time.Time
+	found  forge.Checked
 }
 
-// waitsNoMore is how long nobody has asked for checks that nobody waits for: twice the longest wait of a phase.
-const waitsNoMore = 600 * time.Second
+// ahead is how many requests are read at once, at most: as many as cost one request on GitHub.
+const ahead = 25
 
-// checks reads the checks of a phase's head, together with those of all other phases of the repository that wait for
-// theirs.
+// checks reads the checks of a phase's head. Those of other phases of the repository that wait for theirs are read with
+// them, the oldest first, so that these need not ask; one whose checks have changed is woken.
 func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forge.Checked, error) {
 	r := w.repo(in.Repo)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, now := &r.checking, w.Now()
-	if old := now.Sub(c.at); old >= 0 && old < fresh {
-		if v, ok := c.found[in.PR]; ok {
-			return v, nil
-		}
+	now := w.Now()
+	c := r.checks[in.PR]
+	if c == nil || c.phase != in.Phase {
+		c = &checking{phase: in.Phase}
+		r.checks[in.PR] = c
 	}
-	if c.waiting == nil {
-		c.waiting = map[int]time.Time{}
+	c.asked, c.within = now, max(in.Within, fresh)
+	old := now.Sub(c.read)
+	if old >= 0 && old < c.within || old >= 0 && old < rarely && !w.spare.has(now) {
+		return c.found, nil
 	}
-	c.waiting[in.PR] = now
-	var numbers []int
-	for n, at := range c.waiting {
-		if now.Sub(at) > waitsNoMore {
-			delete(c.waiting, n)
-			continue
-		}
-		numbers = append(numbers, n)
-	}
+	w.spare.add(now, -1)
+	numbers := append([]int{in.PR}, r.due(in.PR, now)...)
 	found, err := f.Checks(ctx, numbers)
 	if err != nil && len(numbers) > 1 {
-		found, err = f.Checks(ctx, []int{in.PR}) // another request may be gone
+		numbers = numbers[:1]
+		found, err = f.Checks(ctx, numbers) // another request may be gone
 	}
 	if err != nil {
 		return forge.Checked{}, err
 	}
-	c.found, c.at = found, now
-	return found[in.PR], nil
+	for _, n := range numbers {
+		other := r.checks[n]
+		before, known := other.found, !other.read.IsZero()
+		other.found, other.read = found[n], now
+		if !known {
+			continue
+		}
+		changed := changes(before.All, other.found.All) + changes(before.Base, other.found.Base)
+		w.spare.add(now, perChange*changed)
+		if (changed > 0 || before.Head != other.found.Head) && n != in.PR && w.Wake != nil {
+			go w.Wake(other.phase)
+		}
+	}
+	return c.found, nil
+}
+
+// changes counts the checks whose state is another one, or that are new.
+func changes(was, is []forge.Check) (n int) {
+	for _, c := range is {
+		if !slices.ContainsFunc(was, func(o forge.Check) bool { return o.Name == c.Name && o.State == c.State }) {
+			n++
+		}
+	}
+	return n
+}
+
+// Every head is read this often, whatever that costs; more often only as long as there is something to spare: a
+// twentieth of one user's limit in an hour, and two requests for each check that has changed.
+const (
+	rarely    = 300 * time.Second // the longest wait of a phase
+	spares    = 250
+	perChange = 2
+)
+
+// spare is how many requests there are left to be made sooner than is due.
+type spare struct {
+	mu   sync.Mutex
+	used float64
+	at   time.Time
+}
+
+func (s *spare) add(now time.Time, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if past := now.Sub(s.at); past > 0 {
+		s.used, s.at = s.used-past.Hours()*spares, now
+	}
+	s.used = min(max(s.used, 0)-float64(n), spares)
+}
+
+func (s *spare) has(now time.Time) bool {
+	s.add(now, 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used+1 <= spares
+}
+
+// due are the other requests whose checks are waited for, and will be asked for soon. What nobody has asked for in the
+// time of two waits is waited for no more.
+func (r *watched) due(but int, now time.Time) (numbers []int) {
+	for n, c := range r.checks {
+		switch {
+		case n == but:
+		case now.Sub(c.asked) > 2*c.within+settling:
+			delete(r.checks, n)
+		case now.Sub(c.read) >= c.within/2:
+			numbers = append(numbers, n)
+		}
+	}
+	slices.SortFunc(numbers, func(a, b int) int {
+		return cmp.Or(r.checks[a].read.Compare(r.checks[b].read), cmp.Compare(a, b))
+	})
+	return numbers[:min(len(numbers), ahead-1)]
 }
 
 // Attempt says which attempt of a job this is.

@@ -160,6 +160,110 @@ func TestALookThatIsAskedForIsANewOne(t *testing.T) {
 	}
 }
 
+// Guards against a request that is read from its beginning because another's look has brought news of it: the phase is
+// woken, and wants to look now.
+func TestWhatAnothersLookBroughtIsNotReadAgain(t *testing.T) {
+	w := &Watcher{Now: func() time.Time { return time.Unix(100, 0) }}
+	f := &polls{}
+	look := func(phase string, pr int, now bool) (forge.News, error) {
+		return w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Now: now})
+	}
+	must.Get(look("a", 1, false))(t)
+	f.news = []forge.News{{Number: 1, Mark: "m1", Comments: []forge.Comment{{ID: "c1"}}}}
+	must.Get(look("b", 2, false))(t)
+	f.news, f.err = nil, &forge.UnavailableError{Host: "h"}
+	if _, err := look("a", 1, true); err == nil {
+		t.Error("a forge that is down has news")
+	}
+	f.news, f.err = []forge.News{{Number: 1, Mark: "m2", Comments: []forge.Comment{{ID: "c2"}}}}, nil
+	n := must.Get(look("a", 1, true))(t)
+	if len(n.Comments) != 2 || n.Comments[0].ID != "c1" || n.Mark != "m2" {
+		t.Errorf("it sees %+v", n)
+	}
+	for _, asked := range f.asked[len(f.asked)-1] {
+		if asked.Number == 1 && asked.Since != "m1" {
+			t.Errorf("it was read from %q on", asked.Since)
+		}
+	}
+}
+
+// checked is a forge with checks.
+type checked struct {
+	Forge
+	asked [][]int
+	all   map[int]forge.CheckState
+}
+
+func (f *checked) Checks(_ context.Context, numbers []int) (map[int]forge.Checked, error) {
+	f.asked = append(f.asked, numbers)
+	found := map[int]forge.Checked{}
+	for _, n := range numbers {
+		found[n] = forge.Checked{All: []forge.Check{{Name: "unit", State: f.all[n]}}}
+	}
+	return found, nil
+}
+
+// Guards against a request to the forge for every phase that waits for checks, and against phases that wait for what
+// another's look has found.
+func TestOneReadingOfChecksServesAllPhasesOfARepository(t *testing.T) {
+	now := time.Unix(100_000, 0)
+	woken := make(chan string, 100)
+	w := &Watcher{Now: func() time.Time { return now }, Wake: func(id string) { woken <- id }}
+	f := &checked{all: map[int]forge.CheckState{}}
+	ask := func(pr int, within time.Duration) forge.CheckState {
+		t.Helper()
+		got := must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Phase: fmt.Sprint(pr), Repo: "/r", PR: pr,
+			Within: within}))(t)
+		return got.All[0].State
+	}
+	for pr := range 30 {
+		f.all[pr] = forge.ChecksPending
+		ask(pr, 5*time.Second)
+	}
+	now, f.asked = now.Add(5*time.Second), nil
+	for pr := range 30 {
+		ask(pr, 5*time.Second)
+	}
+	if len(f.asked) != 2 || len(f.asked[0]) != 25 || len(f.asked[1]) != 5 {
+		t.Errorf("asked %v", f.asked)
+	}
+	now, f.all[7] = now.Add(5*time.Second), forge.ChecksPassed
+	ask(0, 5*time.Second)
+	if got := <-woken; got != "7" || ask(7, 5*time.Second) != forge.ChecksPassed || len(f.asked) != 3 || len(woken) > 0 {
+		t.Errorf("woke %s, asked %v", got, f.asked)
+	}
+}
+
+// Guards against phases that use up the limit of their user: what is to spare is used up, and then every head is read
+// as often as is due, and twice more for each check that changes.
+func TestReadingsOfChecksAreBounded(t *testing.T) {
+	now := time.Unix(100_000, 0)
+	w := &Watcher{Now: func() time.Time { return now }}
+	f := &checked{all: map[int]forge.CheckState{0: forge.ChecksPending}}
+	hour := func() (n int) {
+		f.asked = nil
+		for range 720 {
+			now = now.Add(5 * time.Second)
+			must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Repo: "/r", Within: 5 * time.Second}))(t)
+		}
+		return len(f.asked)
+	}
+	if n := hour(); n > 2*spares+5 {
+		t.Errorf("%d in the first hour", n)
+	}
+	if n := hour(); n > spares+5 || n < 12 {
+		t.Errorf("%d in the second", n)
+	}
+	for i := range 100 {
+		f.all[0] = []forge.CheckState{forge.ChecksPending, forge.ChecksPassed}[i%2]
+		now = now.Add(rarely)
+		must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Repo: "/r", Within: rarely}))(t)
+	}
+	if n := hour(); n > 2*spares+5 {
+		t.Errorf("%d after many changes", n)
+	}
+}
+
 func TestARequestThatWasDeletedHidesNoOther(t *testing.T) {
 	now := time.Unix(100, 0)
 	w := &Watcher{Now: func() time.Time { now = now.Add(5 * time.Second); return now }}

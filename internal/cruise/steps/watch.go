@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	repos map[string]*watched
+	spare spare
 }
 
 // watched is one repository.
@@ -25,8 +27,7 @@ type watched struct {
 	mu     sync.Mutex
 	phases map[int]*watchedPhase // by pull request
 	tips   map[string]tip        // of the branches that requests go into
-
-	checking checking
+	checks map[int]*checking     // by pull request
 }
 
 type watchedPhase struct {
@@ -43,6 +44,7 @@ func (w *Watcher) Forget(repo string, pr int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.phases, pr)
+	delete(r.checks, pr)
 }
 
 func (w *Watcher) repo(name string) *watched {
@@ -52,7 +54,7 @@ func (w *Watcher) repo(name string) *watched {
 		w.repos = map[string]*watched{}
 	}
 	if w.repos[name] == nil {
-		w.repos[name] = &watched{phases: map[int]*watchedPhase{}}
+		w.repos[name] = &watched{phases: map[int]*watchedPhase{}, checks: map[int]*checking{}}
 	}
 	return w.repos[name]
 }
@@ -77,9 +79,18 @@ func (w *Watcher) look(ctx context.Context, f Forge, in cruise.LookIn) (forge.Ne
 
 func (w *Watcher) lookAt(ctx context.Context, f Forge, r *watched, p *watchedPhase,
 	in cruise.LookIn) (forge.News, error) {
-	if n := p.ready; n != nil && !in.Now && p.mark == forge.Mark(in.Mark) {
-		p.ready, p.mark = nil, n.Mark
-		return *n, nil
+	if n := p.ready; n != nil && p.mark == forge.Mark(in.Mark) {
+		if p.ready, p.mark = nil, n.Mark; !in.Now {
+			return *n, nil
+		}
+		// The forge is asked for what came after that, and not for all of it once more.
+		more, err := w.poll(ctx, f, r, in)
+		if err != nil {
+			p.ready, p.mark = n, forge.Mark(in.Mark)
+			return forge.News{}, err
+		}
+		more.Comments = append(slices.Clone(n.Comments), more.Comments...)
+		return more, nil
 	}
 	// If the clock was set back, an old look must not count as new.
 	if since := w.Now().Sub(p.at); p.mark == forge.Mark(in.Mark) && !in.Now && since >= 0 && since < fresh {

@@ -76,12 +76,9 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 	for some := range slices.Chunk(numbers, batch) {
 		var ids []githubv4.ID
 		for _, n := range some {
-			id, err := f.nodes.Get(fmt.Sprint(n), func() (string, error) {
-				p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, n)
-				return p.GetNodeID(), err
-			})
+			id, err := f.node(ctx, n)
 			if err != nil {
-				return nil, fmt.Errorf("read pull request %d: %w", n, err)
+				return nil, err
 			}
 			ids = append(ids, id)
 		}
@@ -120,6 +117,24 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 		}
 	}
 	return found, nil
+}
+
+// node is a request's id for GraphQL. Polls know those of all requests that are watched.
+func (f *Forge) node(ctx context.Context, number int) (string, error) {
+	f.polling.Lock()
+	id := f.poll.pulls.known[number].node
+	f.polling.Unlock()
+	if id != "" {
+		return id, nil
+	}
+	id, err := f.nodes.Get(fmt.Sprint(number), func() (string, error) {
+		p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+		return p.GetNodeID(), err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read pull request %d: %w", number, err)
+	}
+	return id, nil
 }
 
 // ruled is what the rulesets of a branch require.
