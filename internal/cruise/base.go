@@ -37,8 +37,8 @@ type LendIn struct {
 // fromBase begins the ids of findings about the branch that the request goes into.
 const fromBase = LocalComment + "base:"
 
-// baseMoved notices that the branch which the request goes into has moved, also before the first look. It is merged when
-// it conflicts, or if the user wants the request to keep up with it.
+// baseMoved notices that the branch which the request goes into has moved, also before the first look. It is merged
+// when it conflicts, or if the user wants the request to keep up with it.
 func (m *machine) baseMoved(at string) error {
 	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.st.Stage)
 	if at == "" || at == m.st.Onto || !looking {
