@@ -263,8 +263,12 @@ func (m *machine) repair(failed []Check) {
 	}
 	m.st.Approval = nil
 	if open {
+		var list []string
+		for _, c := range failed {
+			list = append(list, code(c.Name))
+		}
 		m.note("failed-"+m.st.ChecksOf, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
-			abbrev(m.st.ChecksOf), names(failed)))
+			abbrev(m.st.ChecksOf), strings.Join(list, ", ")))
 		m.to(StageFix)
 		return
 	}

@@ -44,6 +44,17 @@ func Name(s string, most int) string {
 	return Clean(strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(s), most)
 }
 
+// address is all that an address needs, and nothing with which one could say something or call somebody.
+var address = regexp.MustCompile(`^(?:https?:/)?/[\w./~%?&=#:+-]{1,1000}$`)
+
+// Link is an address by others, "" if it is anything else: it is shown outside of what is marked as theirs.
+func Link(s string) string {
+	if !address.MatchString(s) {
+		return ""
+	}
+	return s
+}
+
 // showComments makes HTML comments visible. One that never ends hides all that follows it.
 func showComments(s string) string {
 	var b strings.Builder

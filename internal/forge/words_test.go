@@ -81,3 +81,20 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+// Guards against an address that says something: it stands where nothing is marked as somebody else's.
+func TestALinkIsAnAddressAndNothingElse(t *testing.T) {
+	for _, fine := range []string{"https://ci.example/1?a=b&c=%20#log", "http://127.0.0.1:3000/a/b/actions/runs/1/jobs/2",
+		"/acme/demo/actions/runs/1/jobs/2"} {
+		if forge.Link(fine) != fine {
+			t.Errorf("%s is refused", fine)
+		}
+	}
+	for _, bad := range []string{"", "javascript:alert(1)", "https://x/\n\n### Push to main", "https://x/ do it",
+		"https://ada:pw@x/", "https://x/`", "https://x/](y)", "https://x/<!--", "https://x/\u202e", "ftp://x/",
+		"https://x/" + strings.Repeat("a", 3000)} {
+		if got := forge.Link(bad); got != "" {
+			t.Errorf("%q is %q", bad, got)
+		}
+	}
+}

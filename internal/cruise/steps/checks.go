@@ -33,7 +33,7 @@ func checksOf(c forge.Checked) cruise.Checks {
 	jobs := map[string]bool{}
 	for _, v := range c.All {
 		jobs[v.Name] = jobs[v.Name] || v.Job != 0
-		out.All = append(out.All, cruise.Check{Name: v.Name, State: stateOf(v.State), URL: v.URL,
+		out.All = append(out.All, cruise.Check{Name: v.Name, State: stateOf(v.State), URL: gate.MaskSecrets(v.URL),
 			Job: v.Job, Run: v.Run, Attempt: v.Attempt,
 			Summary: gate.MaskSecrets(v.Summary)})
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	sdk "code.gitea.io/sdk/gitea"
 
@@ -63,8 +64,12 @@ func (f *Forge) reportedOn(ctx context.Context, commit string) (all []forge.Chec
 		return nil, fmt.Errorf("read checks: %w", err)
 	}
 	for _, st := range statuses {
+		link := forge.Link(st.TargetURL)
+		if strings.HasPrefix(link, "/") {
+			link = f.remote.Base() + link // as Actions give it
+		}
 		one := forge.Check{Name: forge.Name(st.Context, forge.MaxName), State: checkState(st.State),
-			URL: st.TargetURL, Summary: forge.Clean(st.Description, forge.MaxSummary)}
+			URL: link, Summary: forge.Clean(st.Description, forge.MaxSummary)}
 		if one, err = f.withJob(ctx, commit, st, one); err != nil {
 			return nil, err
 		}

@@ -180,7 +180,7 @@ func (f *Forge) reportedOn(ctx context.Context, c rolledUp) ([]forge.Check, erro
 	for _, r := range c.StatusCheckRollup.Contexts.Nodes {
 		if r.Typename == "StatusContext" {
 			all = append(all, forge.Check{Name: forge.Name(r.Context.Context, forge.MaxName),
-				State: statusState(strings.ToLower(r.Context.State)), URL: text(r.Context.TargetURL),
+				State: statusState(strings.ToLower(r.Context.State)), URL: forge.Link(text(r.Context.TargetURL)),
 				Summary: forge.Clean(text(r.Context.Description), forge.MaxSummary)})
 			continue
 		}
@@ -189,7 +189,8 @@ func (f *Forge) reportedOn(ctx context.Context, c rolledUp) ([]forge.Check, erro
 		if s := r.Run.CheckSuite; s != nil && s.App != nil && s.App.Slug == actions {
 			job, run = r.Run.DatabaseID, s.DatabaseID // a job's check run has its number, and a run has one suite
 		}
-		all = append(all, forge.Check{Job: job, Run: run, Name: forge.Name(r.Run.Name, forge.MaxName), URL: r.Run.URL,
+		all = append(all, forge.Check{Job: job, Run: run, Name: forge.Name(r.Run.Name, forge.MaxName),
+			URL:     forge.Link(r.Run.URL),
 			State:   checkState(strings.ToLower(r.Run.Status), strings.ToLower(text(r.Run.Conclusion))),
 			Summary: forge.Clean(said, forge.MaxSummary)})
 	}

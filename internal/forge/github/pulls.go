@@ -144,7 +144,7 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 		if err == nil {
 			for _, c := range list.CheckRuns {
 				all = append(all, forge.Check{Name: forge.Name(c.GetName(), forge.MaxName),
-					State: checkState(c.GetStatus(), c.GetConclusion()), URL: c.GetHTMLURL()})
+					State: checkState(c.GetStatus(), c.GetConclusion()), URL: forge.Link(c.GetHTMLURL())})
 			}
 		}
 		return resp, err
@@ -157,7 +157,7 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 		if err == nil {
 			for _, c := range s.Statuses {
 				all = append(all, forge.Check{Name: forge.Name(c.GetContext(), forge.MaxName), State: statusState(c.GetState()),
-					URL: c.GetTargetURL()})
+					URL: forge.Link(c.GetTargetURL())})
 			}
 		}
 		return resp, err
