@@ -9,6 +9,10 @@
 package guard
 
 import (
+	"path"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/guard/jsontext"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/program"
 	"github.com/cco-dev/cco/internal/guard/verdict"
@@ -35,4 +39,107 @@ func Decide(policy Policy, links land.Resolver, call Call) (v Verdict) {
 	s.OnBranch(call.Branch, call.MadeHere)
 	s.tool(call)
 	return Verdict{Allow: true}
+}
+
+// Policy says where an agent may work.
+type Policy = land.Policy
+
+// Verdict is what Decide says. The zero value denies.
+type Verdict = verdict.Verdict
+
+// Rule names the reason of a denial.
+type Rule = verdict.Rule
+
+// Call is one tool call that an agent wants to make.
+type Call struct {
+	// Tool is the name by which the agent calls the tool.
+	Tool string
+	// Input is the tool's input as the agent sent it, in JSON.
+	Input []byte
+	// Cwd is the directory that relative paths start from.
+	Cwd string
+	// Branch is the branch that HEAD of the workspace is on, if the caller
+	// knows it. On another branch than the policy's nothing may be committed.
+	Branch string
+	// MadeHere says that this branch was made in the workspace, and so is the
+	// agent's own like the policy's.
+	MadeHere bool
+	// Typed says that the agent can type into a program that it has started,
+	// without being asked about it again.
+	Typed bool
+}
+
+// Command makes the call of a shell tool.
+func Command(cwd, command string) Call {
+	return Call{Tool: "Bash", Input: []byte(`{"command":` + jsontext.Quote(command) + `}`), Cwd: cwd}
+}
+
+// CacheRoots names the directories below home in which build tools keep what
+// they can fetch or build again.
+func CacheRoots(home string) []string {
+	names := []string{
+		".cache", "go", ".npm", ".cargo", ".rustup", ".gradle", ".m2", ".ivy2", ".sbt", ".nuget",
+		".bun/install", ".deno", ".pnpm-store", ".local/share/pnpm", ".yarn", ".yarn-cache", ".gem", ".bundle",
+		".ccache", ".sccache", ".node-gyp", ".pub-cache", ".hex", ".mix", ".stack", ".cabal", ".opam",
+		".julia", ".conda/pkgs", ".local/share/virtualenvs", ".local/share/uv", ".terraform.d/plugin-cache",
+		".electron", ".electron-gyp", ".cypress", ".android/cache", ".konan", ".dart", ".nx", ".turbo",
+		".pyenv/versions", ".nvm/versions", ".local/state/fnm_multishells", "Library/Caches",
+	}
+	roots := make([]string, len(names))
+	for i, name := range names {
+		roots[i] = path.Join(home, name)
+	}
+	return roots
+}
+
+// GitEnv is the git environment of a workspace, as NAME=value: a linked
+// worktree's own git directory and work tree, and a ceiling above which git
+// does not look for a repository. A clone of its own needs the ceiling alone.
+func GitEnv(p Policy) []string {
+	ceiling := "GIT_CEILING_DIRECTORIES=" + path.Dir(path.Clean(p.Workspace))
+	if !p.Linked || p.GitDir == "" {
+		return []string{ceiling}
+	}
+	return []string{
+		"GIT_DIR=" + path.Clean(p.GitDir),
+		"GIT_WORK_TREE=" + path.Clean(p.Workspace),
+		ceiling,
+	}
+}
+
+// PromptHeading is the line under which the rules stand in every prompt.
+const PromptHeading = "## SANDBOX RULES (CRITICAL)"
+
+// Prompt is the guard's part of a prompt: the rules that it enforces, with the
+// real paths, so that an agent need not learn them from denials.
+func Prompt(p Policy) string {
+	var b strings.Builder
+	b.WriteString(PromptHeading + "\n\n")
+	line := func(s string) { b.WriteString("- " + s + "\n") }
+	line("You work in an isolated workspace: `" + p.Workspace + "`. All of your work belongs there.")
+	outside := "`" + p.Workspace + "`"
+	if len(p.Scratch) > 0 {
+		outside += " and the directories for temporary files"
+	}
+	line("Never `cd` to an absolute path outside " + outside + ". Use relative paths.")
+	if p.Host != "" {
+		line("Never aim a git command at the host repository `" + p.Host +
+			"`: no `git -C`, `--git-dir`, `--work-tree`, `GIT_DIR` or path that leads there.")
+	} else {
+		line("Never aim a git command at a repository outside the workspace.")
+	}
+	if p.Branch != "" {
+		line("Commit only to the current branch, `" + p.Branch +
+			"`, or to a new one that you make. Do not move, delete or check out other branches, make no tags, and do not " +
+			"change git's configuration.")
+	} else {
+		line("Commit only to the current branch.")
+	}
+	if len(p.Scratch) > 0 {
+		line("Temporary files may go to `" + strings.Join(p.Scratch, "`, `") + "`, and you may work there.")
+	}
+	line("Do not touch the settings of this guard or of the agent's hooks.")
+	line("Violations are blocked and logged. If a command is denied, read the reason and do the same within the " +
+		"workspace; do not try to get around it.")
+	return b.String()
 }

@@ -1,10 +1,13 @@
 package program
 
 import (
-	"github.com/cco-dev/cco/internal/guard/bash"
-	"github.com/cco-dev/cco/internal/guard/word"
+	"slices"
+	"strings"
 
+	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/program/table"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // launch handles the programs that run commands in a way of their own.
@@ -82,4 +85,97 @@ func xargsSeparators(o word.Options) string {
 		return "\n"
 	}
 	return " \t\n"
+}
+
+// runWrapper runs a command through the program in front of it.
+func (s *Judge) runWrapper(name string, argv []arg) bool {
+	if s.launch(name, argv) {
+		return true
+	}
+	r := table.Find(name, table.WrapperRow)
+	if r == nil {
+		return false
+	}
+	valued, long := r.Options()
+	flags, rest := word.Leading(argv[1:], valued, long)
+	if r.Sub != "" {
+		switch found := len(rest) > 0 && slices.Contains(strings.Fields(r.Sub), rest[0].Known()); {
+		case found:
+			s.follow(r, flags, name)
+			flags, rest = word.Leading(rest[1:], valued, long)
+		case name == "cross-env" || name == "dotenv":
+		default:
+			return false
+		}
+	}
+	outer, vars, out := s.Dirs, s.Vars, s.Out
+	s.follow(r, flags, name)
+	if r.Skip > 0 && len(rest) > 0 {
+		s.guess(rest[0])
+		flags, rest = word.Leading(rest[1:], valued, long)
+		s.follow(r, flags, name)
+	}
+	for r.Vars && len(rest) > 0 && isAssignment(rest[0]) {
+		s.envArg(rest[0], rest[1:])
+		rest = rest[1:]
+	}
+	switch {
+	case len(rest) == 0:
+		s.Print(word.Unknown(word.Dynamic))
+	case r.Rest == table.JoinedOperands:
+		s.RunText(word.JoinArgs(rest), word.Cover(rest), name)
+	default:
+		s.elevated(name, rest)
+		s.Exec(rest)
+	}
+	s.Dirs, s.Vars, s.Out = outer, vars, out
+	return true
+}
+
+// elevated denies what sudo would do to the system; reading as another user
+// is left alone.
+func (s *Judge) elevated(name string, argv []arg) {
+	if name != "sudo" && name != "doas" && name != "pkexec" {
+		return
+	}
+	v, ok := argv[0].Literal()
+	if ok && table.ReadsOnly(v) || ok && (v == "-l" || v == "-v" || v == "git" || v == "rm" || v == "touch" || v == "cp" ||
+		v == "mv") {
+		return // judged by its own rules
+	}
+	s.Exec(argv)
+	s.Deny(verdict.RuleSystem, word.Cover(argv), "", name+" would alter the system outside the workspace",
+		"work without it, below "+
+			s.Workspace())
+}
+
+// isAssignment says whether an argument is VAR=value.
+func isAssignment(a arg) bool { // in env's sense, whose names may be odd
+	name, _, ok := strings.Cut(a.Prefix(), "=")
+	if !ok || name == "" {
+		return false
+	}
+	if strings.HasPrefix(name, bashFunction) {
+		return true
+	}
+	for i, c := range name {
+		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// envArg sets VAR=value for the command after it.
+func (s *Judge) envArg(a arg, argv []arg) {
+	name, _, _ := strings.Cut(a.Prefix(), "=")
+	value := a.After(len(name) + 1)
+	s.Set(name, value)
+	s.Sees(name, value, argv)
+	vars := make(map[string]bash.Variable, len(s.Vars)+1)
+	for k, v := range s.Vars {
+		vars[k] = v
+	}
+	vars[name] = bash.Variable{Alts: []text{value.Text}}
+	s.Vars = vars
 }

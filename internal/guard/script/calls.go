@@ -74,7 +74,8 @@ var effects = [...]struct {
 		"PurePosixPath repr set list dict tuple sorted type hash bytes encode Set Map keys values assign " +
 		"deepcopy dump generate md5 sha256 update json_encode stringify dumps var_dump print_r var_export " +
 		"serialize escape quote sprintf "},
-	{prints, " files len length strlen nchar size count dir print println puts printf say format pprint echo exists exist isfile " +
+	{prints, " files len length strlen nchar size count dir print println puts printf say format pprint echo " +
+		"exists exist isfile " +
 		"is_file is_dir read readFile read_text readdir readlines Write-Output Write-Host Get-Content Test-Path " +
 		"Get-ChildItem Get-Item Println log info warn error displayln display inspect putStrLn putStr " +
 		"print_endline print_string disp message writeln WriteLine slurp read_file readString readLines list_dir " +

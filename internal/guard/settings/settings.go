@@ -4,12 +4,14 @@ package settings
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/guard"
 )
 
 // Adapter is how the guard stands in the settings of one agent. Each is named where the agent is, see package agent.
@@ -170,4 +172,86 @@ func readIfThere(name string) (data []byte, there bool, err error) {
 		return nil, false, nil
 	}
 	return data, err == nil, err
+}
+
+// PolicyPath is where the hook looks for its policy inside a box.
+const PolicyPath = "/etc/cco/policy.json"
+
+// File is a file for the inside of a box, at an absolute path.
+type File struct {
+	Path string
+	Data []byte
+	Mode os.FileMode
+}
+
+// Managed is what stands in /etc of a box so that no agent in it can switch the guard off: neither a repository's
+// settings nor the agent's own can overrule these, and no hook but the guard's runs, since a hook may rewrite a call
+// after the guard has seen it.
+func Managed(adapters []Adapter, h Hook) (files []File) {
+	for _, a := range adapters {
+		files = append(files, a.managed(h)...)
+	}
+	return files
+}
+
+// PolicyFile is a policy as the hook reads it inside a box.
+func PolicyFile(p guard.Policy) (File, error) {
+	if err := p.Validate(); err != nil {
+		return File{}, err
+	}
+	data, err := json.MarshalIndent(p, "", "  ")
+	return File{PolicyPath, append(data, '\n'), 0o644}, err
+}
+
+// resolve finds the real file behind a name, so that replacing it keeps a user's links. Inside the workspace, which an
+// agent may have written, links are refused: they could lead the write anywhere.
+func (i Installation) resolve(name string) (string, error) {
+	if rest, ok := strings.CutPrefix(name, i.Dir+"/"); ok {
+		at := i.Dir
+		for part := range strings.SplitSeq(rest, "/") {
+			at = filepath.Join(at, part)
+			if info, err := os.Lstat(at); err == nil && info.Mode()&os.ModeSymlink != 0 {
+				return "", fmt.Errorf("%s is a link: remove it first", at)
+			}
+		}
+		return name, nil
+	}
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real, nil
+	}
+	return name, nil
+}
+
+// replaceFile writes a file so that readers see the old or the new one, never a part. A file that is there keeps its
+// mode.
+func replaceFile(name string, data []byte, mode os.FileMode) (err error) {
+	if err := os.MkdirAll(filepath.Dir(name), dirMode(mode)); err != nil {
+		return err
+	}
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".cco-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// dirMode opens a directory to those who may read its files.
+func dirMode(file os.FileMode) os.FileMode {
+	if file&0o044 != 0 {
+		return 0o755
+	}
+	return 0o700
 }
