@@ -50,32 +50,20 @@ func (s *Judge) reads(argv []arg) {
 	s.runOperands(argv)
 }
 
-// Loose checks an argument in all the forms in which a path hides in one:
-// bare, after an equals sign, glued to a short option, as file URL.
+// Loose checks an argument of which nothing is known: it may be a path, or name
+// one behind an equals sign, and a path outside may not stand anywhere in it.
 func (s *Judge) Loose(a arg) {
-	v := a.Prefix()
-	switch {
+	switch v, i := a.Prefix(), strings.IndexByte(a.Prefix(), '='); {
+	case i > 0 && !strings.ContainsAny(v[:i], "/ "):
+		s.setTo(v[:i], a.After(i+1))
+	case strings.HasPrefix(v, "-o"):
+		s.setTo("o", a.After(len("-o")))
 	case strings.HasPrefix(v, "file://"):
-		s.Operand(a.After(len("file://")))
-		return
-	case strings.HasPrefix(v, "-"):
-		if i := strings.IndexByte(v, '='); i > 0 {
-			s.value(v[:i], a.After(i+1))
-			return
-		}
-		if len(v) > 2 && v[1] != '-' && !systemOption(v) {
-			if i := strings.IndexAny(v, "/~."); i == 2 || i > 2 && v[i] == '/' &&
-				strings.Trim(v[1:i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && i <= 4 {
-				s.setTo(v[i-1:i], a.After(i))
-			}
-		}
-		return
+		s.guess(a.After(len("file://")))
+	case !strings.HasPrefix(v, "-"):
+		s.guess(a)
 	}
-	if i := strings.IndexByte(v, '='); i > 0 && !strings.ContainsAny(v[:i], "/ ") {
-		s.value(v[:i], a.After(i+1))
-		return
-	}
-	s.guess(a)
+	s.Mentions(a.Text, a)
 }
 
 // setTo checks the value of a named option or variable. A place of the system
@@ -141,30 +129,4 @@ func (s *Judge) guess(a arg) {
 	if !s.Imaginary(a.Text) {
 		s.Operand(a)
 	}
-}
-
-// value checks what stands after an equals sign, which may itself hold
-// key=value pairs.
-func (s *Judge) value(name string, a arg) {
-	for _, t := range a.Split(",") {
-		if i := strings.IndexByte(t.Prefix(), '='); i > 0 && !strings.ContainsAny(t.Prefix()[:i], "/ ") {
-			t = t.Cut(i + 1)
-		}
-		if strings.HasPrefix(t.Prefix(), "file://") {
-			t = t.Cut(len("file://"))
-		}
-		if strings.HasPrefix(t.Prefix(), "~/") || t.Is("~") {
-			t = word.Lit(s.Home()).With(t.Cut(1)...)
-		}
-		s.setTo(name, a.Hold(t))
-	}
-}
-
-// systemOption says that a short option with a glued path only reads, as a
-// compiler's -I/usr/include does.
-func systemOption(v string) bool {
-	if !strings.ContainsAny(v[1:2], "ILBF") {
-		return strings.HasPrefix(v, "-isystem") || strings.HasPrefix(v, "-Wl,") || strings.HasPrefix(v, "-D")
-	}
-	return true
 }

@@ -71,7 +71,6 @@ func (s *Judge) follow(r *table.Row, o word.Options, by string) {
 		case table.Judged:
 			if !s.usesSystem(f.Name, a) {
 				s.Loose(a)
-				s.Mentions(a.Text, a)
 			}
 		case table.ShellOf:
 			s.RunApart(a, by)

@@ -152,7 +152,6 @@ func (s *Judge) argument(argv []arg, i int) {
 		s.Operand(a)
 	}
 	s.Loose(a)
-	s.Mentions(a.Text, a)
 	if option != "" && table.TakesCommand(option) {
 		s.storedCommand(a)
 	}
