@@ -4,15 +4,16 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard"
@@ -59,7 +60,11 @@ func evaluate(ctx context.Context, cases string, w io.Writer) error {
 	if len(all) == 0 {
 		return errors.New("no cases in " + cases)
 	}
-	base, err := baseDir()
+	parent, err := os.UserCacheDir() // scratch roots, which calls may write, would not do
+	if err != nil {
+		return err
+	}
+	base, err := os.MkdirTemp(parent, "guardeval-")
 	if err != nil {
 		return err
 	}
@@ -75,37 +80,23 @@ func evaluate(ctx context.Context, cases string, w io.Writer) error {
 	return nil
 }
 
-// baseDir makes a directory outside the scratch roots, which calls may write.
-func baseDir() (string, error) {
-	parent, err := os.UserCacheDir()
-	if err != nil {
-		parent = "/var/lib"
-	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return "", err
-	}
-	return os.MkdirTemp(parent, "guardeval-")
-}
-
-func readCases(name string) ([]labelled, error) {
-	f, err := os.Open(name)
+func readCases(name string) (list []labelled, err error) {
+	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read
-	var out []labelled
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 4<<20)
-	for lines.Scan() {
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
 		var c labelled
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+		if err := d.Decode(&c); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		out = append(out, c)
+		list = append(list, c)
 	}
-	return out, lines.Err()
 }
 
+// runLayout decides every call and prints the shares of right verdicts, and the wrong ones.
 func runLayout(ctx context.Context, cases string, l layout, all []labelled, w io.Writer) error {
 	fixture := []string{"bash", filepath.Join(cases, "fixture.sh"), l.home, l.host, l.worktree, l.out}
 	if err := proc.Run(ctx, proc.Cmd{Argv: fixture, TiedToUs: true}); err != nil {
@@ -115,23 +106,27 @@ func runLayout(ctx context.Context, cases string, l layout, all []labelled, w io
 	if err != nil {
 		return err
 	}
-	tally := map[string]*score{}
+	right, asked := map[string]int{}, map[string]int{}
 	var misses []string
 	for _, c := range all {
 		v := guard.Decide(policy, hook.Links{}, l.call(c))
-		right := v.Allow == (c.Expect == "allow")
 		for _, key := range []string{c.Tier + " " + c.Expect, c.Tier + " " + c.Expect + " " + c.Class} {
-			if tally[key] == nil {
-				tally[key] = &score{}
+			asked[key]++
+			if v.Allow == (c.Expect == "allow") {
+				right[key]++
 			}
-			tally[key].add(right)
 		}
-		if !right {
+		if v.Allow != (c.Expect == "allow") {
 			misses = append(misses, fmt.Sprintf("  %s %s %s: %s\n      %s", c.Tier, c.Expect, c.ID,
-				firstLine(c.Command+string(c.Input)), v.Message()))
+				strings.ReplaceAll(c.Command+string(c.Input), "\n", "⏎"), v.Message()))
 		}
 	}
-	report(w, l.name, tally, misses)
+	_, _ = fmt.Fprintf(w, "layout %s\n", l.name)
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		_, _ = fmt.Fprintf(w, "  %-34s %4d of %4d right, %6.2f %%\n", key, right[key], asked[key],
+			100*float64(right[key])/float64(asked[key]))
+	}
+	_, _ = fmt.Fprintf(w, "wrong: %d\n%s\n", len(misses), strings.Join(misses, "\n"))
 	return nil
 }
 
@@ -143,35 +138,4 @@ func (l layout) call(c labelled) guard.Call {
 		return guard.Call{Tool: c.Tool, Input: json.RawMessage(fill(string(c.Input))), Cwd: fill(c.Cwd)}
 	}
 	return guard.Command(fill(c.Cwd), fill(c.Command))
-}
-
-type score struct{ right, all int }
-
-func (s *score) add(right bool) {
-	s.all++
-	if right {
-		s.right++
-	}
-}
-
-func report(w io.Writer, name string, tally map[string]*score, misses []string) {
-	keys := make([]string, 0, len(tally))
-	for key := range tally {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	_, _ = fmt.Fprintf(w, "layout %s\n", name)
-	for _, key := range keys {
-		indent := strings.Repeat("  ", strings.Count(key, " "))
-		_, _ = fmt.Fprintf(w, "%s%-*s %4d of %4d right, %6.2f %%\n", indent, 34-len(indent), key, tally[key].right,
-			tally[key].all, 100*float64(tally[key].right)/float64(tally[key].all))
-	}
-	_, _ = fmt.Fprintf(w, "wrong: %d\n", len(misses))
-	for _, m := range misses {
-		_, _ = fmt.Fprintln(w, m)
-	}
-}
-
-func firstLine(s string) string {
-	return strings.ReplaceAll(s, "\n", "⏎")
 }

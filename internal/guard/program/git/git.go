@@ -55,7 +55,6 @@ func (s *Git) Command(argv []arg) {
 	outer := s.Dirs
 	defer func() { s.Dirs = outer }()
 	rest := s.globals(argv)
-	s.standsInside(argv)
 	if len(rest) == 0 {
 		s.Print(word.Unknown(word.Dynamic))
 		return
@@ -162,15 +161,6 @@ func (s *Git) repository(a arg, what string) {
 		case s.Policy.GitDir != "" && abs == s.Land.Resolve(s.Policy.GitDir):
 		default:
 			s.denyOutside(a, abs)
-		}
-	}
-}
-
-// standsInside denies git outside, which a call that starts there can meet.
-func (s *Git) standsInside(argv []arg) {
-	for _, dir := range s.Dirs {
-		if where := s.Land.Place(s.Land.Resolve(dir)); !where.Writable() && where != land.Protected && where != land.Git {
-			s.denyOutside(word.Cover(argv), dir)
 		}
 	}
 }
