@@ -67,9 +67,9 @@ on this machine too. This file is made from the code (` + "`internal/view/api`" 
 - Kinds of items are words, thought, call, result, denied, refused, question, retry, step, start, turn, line, error,
   end and other. Parts of Markdown are p, h, ul, ol, li, pre, quote, hr, table, tr, td, th, em, strong, del, code, br.
   Colours of code are k for keywords, s strings, c comments, n numbers, f functions, t types and tags, a attributes.
-- Kinds of bars are work, wait, trouble, ask, pause, crash (no engine runs, the last was killed), stopped (likewise, by a
-  person), engine (another has taken it up) and end. A finding is trusted as you, named (by you), accepted (a stranger's,
-  by you), writer (of one who may write to the repository), reviewer (a model), check (of the forge) or cco.
+- Kinds of bars are work, wait, trouble, ask, pause, crash (no engine runs, the last was killed), stopped (likewise, by
+  a person), engine (another has taken it up) and end. A finding is trusted as you, named (by you), accepted (by you, of
+  a stranger), writer (of one who may write to the repository), reviewer (a model), check (of the forge) or cco.
 - A field may be added at any time. Fields are removed or changed only with another number in the path.
 
 ## Paths

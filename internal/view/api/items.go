@@ -14,73 +14,54 @@ import (
 // maxShown bounds one text of an item.
 const maxShown = 32 << 10
 
+// lineKinds is what lines of a transcript are on a page. A terminal's bytes are for a terminal.
+var lineKinds = map[session.Kind]string{session.KindStep: "step", session.KindAgent: "start",
+	session.KindDoor: "refused", session.KindEnd: "end", session.KindOut: "line", session.KindErr: "error"}
+
+// eventKinds is what an agent's events are on it.
+var eventKinds = map[event.Kind]string{event.KindText: "words", event.KindThinking: "thought",
+	event.KindToolCall: "call", event.KindToolResult: "result", event.KindDenied: "denied", event.KindRetry: "retry", event.KindQuestion: "question",
+	event.KindStarted: "start", event.KindFinished: "turn", event.KindRaw: "other"}
+
 // item makes what a page shows of an event; ok is false where others say it already.
 func item(l session.Line) (Item, bool) {
-	it := Item{ID: l.Next, At: l.At, Text: l.Text}
-	switch l.Kind {
-	case session.KindStep:
-		it.Kind = "step"
-	case session.KindAgent:
-		it.Kind = "start"
-	case session.KindDoor:
-		it.Kind = "refused"
-	case session.KindEnd:
-		it.Kind = "end"
-	case session.KindOut:
-		it.Kind = "line"
-		return it.shown(), !l.Raw
-	case session.KindErr:
-		it.Kind = "error"
-		return it.shown(), !l.Raw
-	case session.KindEvent:
-		if l.Agent == nil {
-			return it, false
-		}
-		return it.of(*l.Agent)
-	default:
-		return it, false // a terminal's bytes are for a terminal
+	it := Item{ID: l.Next, At: l.At, Kind: lineKinds[l.Kind], Text: l.Text}
+	if l.Kind == session.KindEvent && l.Agent != nil {
+		it.of(*l.Agent)
 	}
-	return it.shown(), true
+	for _, s := range []*string{&it.Text, &it.Input} {
+		if len(*s) > maxShown {
+			*s, it.Cut = safetext.Cut(*s, maxShown), true
+		}
+	}
+	return it, it.Kind != "" && !l.Raw
 }
 
 // of says what an agent did.
-func (it Item) of(e event.Event) (Item, bool) {
+func (it *Item) of(e event.Event) {
+	it.Kind = eventKinds[e.Kind]
 	it.Text, it.Tool, it.Call, it.Wrong, it.Cut = e.Text, e.Tool, e.ID, e.IsError, e.Cut
 	switch e.Kind {
-	case event.KindText:
-		it.Kind = "words"
+	case event.KindText, event.KindQuestion:
 		it.mark()
-	case event.KindThinking:
-		it.Kind = "thought"
 	case event.KindToolCall:
-		it.Kind, it.Input = "call", inputText(e.Input)
-	case event.KindToolResult:
-		it.Kind = "result"
-	case event.KindDenied:
-		it.Kind = "denied"
-	case event.KindRetry:
-		it.Kind = "retry"
-	case event.KindQuestion:
-		it.Kind = "question"
-		it.mark()
+		it.Input = inputText(e.Input)
 	case event.KindStarted:
-		it.Kind, it.Text = "start", e.Model
-	case event.KindFinished:
-		it.Kind = "turn"
-		if f := e.Finished; f != nil {
-			it.Text = string(f.Outcome)
-			if f.Error != "" {
-				it.Text += ": " + f.Error
-			}
-			it.Wrong = f.Outcome != event.OK
-			it.Spent = &Spend{Tokens: f.Usage.Tokens(), Cost: f.Usage.Cost}
-		}
+		it.Text = e.Model
 	case event.KindRaw:
-		it.Kind, it.Text = "other", e.Raw
-	default:
-		return it, false
+		it.Text = e.Raw
+	case event.KindFinished:
+		f := e.Finished
+		if f == nil {
+			return
+		}
+		it.Text = string(f.Outcome)
+		if f.Error != "" {
+			it.Text += ": " + f.Error
+		}
+		it.Wrong = f.Outcome != event.OK
+		it.Spent = &Spend{Tokens: f.Usage.Tokens(), Cost: f.Usage.Cost}
 	}
-	return it.shown(), true
 }
 
 // mark reads a text as Markdown, if there is any in it.
@@ -89,15 +70,6 @@ func (it *Item) mark() {
 		"+") {
 		it.Words, it.Text = words.Parse(safetext.Cut(it.Text, maxShown)), ""
 	}
-}
-
-func (it Item) shown() Item {
-	for _, s := range []*string{&it.Text, &it.Input} {
-		if len(*s) > maxShown {
-			*s, it.Cut = safetext.Cut(*s, maxShown), true
-		}
-	}
-	return it
 }
 
 // inputText is a tool's input as people read it: the command alone, where that is all there is to it.
