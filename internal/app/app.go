@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,6 +28,9 @@ type App struct {
 	Home string
 	Dirs config.Dirs
 	Dir  string // of the command
+	// Shared gives the part of the store that machines share, nil if the user has set none up. It is nil in programs that
+	// are not linked with such a database.
+	Shared func(ctx context.Context) (*store.Shared, error)
 }
 
 // New is cco for the user whose process this is.
@@ -101,7 +105,18 @@ func Beside(name string) (path, self string, err error) {
 
 // Store opens the records of sessions and phases: most commands that only look need no more.
 func (a *App) Store(ctx context.Context) (*store.Store, error) {
-	return store.Open(ctx, filepath.Join(a.Dirs.Data, "cco.db"))
+	st, err := store.Open(ctx, filepath.Join(a.Dirs.Data, "cco.db"))
+	if err != nil || a.Shared == nil {
+		return st, err
+	}
+	shared, err := a.Shared(ctx)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	if shared != nil {
+		st.Share(shared, nil)
+	}
+	return st, nil
 }
 
 // Sessions gives the session service. The store stays open until done is called.

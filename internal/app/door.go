@@ -98,14 +98,18 @@ func (a *App) upstream(provider, agentName string, cfg config.Config) (up broker
 // set.
 func (a *App) keySource(p broker.Provider, cfg config.Config) (broker.KeySource, bool) {
 	if k := cfg.Keys[p.Name]; !k.IsZero() {
-		return broker.KeySource{Env: k.Env, File: k.File, Keyring: k.Keyring, Command: k.Command.Args(), Bearer: k.Bearer},
-			true
+		return KeySource(k), true
 	}
 	i := slices.IndexFunc(p.KeyVars, func(name string) bool { return a.Env(name) != "" })
 	if i < 0 {
 		return broker.KeySource{}, false
 	}
 	return broker.KeySource{Env: p.KeyVars[i]}, true
+}
+
+// KeySource is where a secret is, as the settings say.
+func KeySource(k config.Key) broker.KeySource {
+	return broker.KeySource{Env: k.Env, File: k.File, Keyring: k.Keyring, Command: k.Command.Args(), Bearer: k.Bearer}
 }
 
 // loopback says whether an address is on this machine, where a model may need no key.
@@ -147,12 +151,15 @@ func (a *App) ConfigIn(repo string) (config.Config, error) {
 	return c, err
 }
 
-// keyFiles are all files that hold keys of models, as far as the settings name them.
+// keyFiles are all files that hold keys of models or a database's password, as far as the settings name them.
 func keyFiles(cfg config.Config) (files []string) {
 	for _, k := range cfg.Keys {
 		if k.File != "" {
 			files = append(files, k.File)
 		}
+	}
+	if f := cfg.Engine.Password.File; f != "" {
+		files = append(files, f)
 	}
 	return files
 }

@@ -120,6 +120,23 @@ func LoadKey(ctx context.Context, s KeySource, getenv func(string) string) (Key,
 	return k, nil
 }
 
+// LoadSecret gets another secret that is kept as keys are, such as the password of a database. Its errors never contain
+// it.
+func LoadSecret(ctx context.Context, s KeySource, getenv func(string) string) (string, error) {
+	if err := s.Check(getenv); err != nil {
+		return "", err
+	}
+	secret, where, err := s.read(ctx, getenv)
+	secret = strings.TrimRight(secret, "\r\n")
+	if err == nil && secret == "" {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return "", fmt.Errorf("secret from %s: %w", where, err)
+	}
+	return secret, nil
+}
+
 func (s KeySource) read(ctx context.Context, getenv func(string) string) (secret, where string, err error) {
 	switch {
 	case s.Env != "":

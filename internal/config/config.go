@@ -31,6 +31,7 @@ type Config struct {
 	Guard  Guard
 	Limits Spending
 	Cruise Cruise
+	Engine Engine
 
 	Terminal Terminal
 
@@ -48,6 +49,13 @@ type View struct {
 type Cruise struct {
 	Model string   // that names phases; "" is a small one of the planner's provider
 	Bots  []string // accounts on forges that are programs, and give no work
+}
+
+// Engine says where phases live.
+type Engine struct {
+	Database string   // the address of a PostgreSQL that machines share, without a password; "" is on this machine
+	Password Key      // where that of the database is
+	Accept   []string // weaker connections that the user has accepted by name
 }
 
 // Box says how boxes are made, and which one is the default.

@@ -125,6 +125,15 @@ func keys(backends []box.Backend) []key {
 		{"cruise.bots", "", "accounts on forges that are programs, and give no work",
 			texts(func(c *Config) *[]string { return &c.Cruise.Bots }), nil},
 
+		{"engine.database", "", "the PostgreSQL that machines share, like postgres://cco@db.example/cco; by default none",
+			value{set: reader(func(c *Config) *string { return &c.Engine.Database }, asDatabase),
+				get: unlessZero(func(c *Config) *string { return &c.Engine.Database }, same)}, nil},
+		{"engine.password", "", "where its password is: env, file, keyring or command",
+			value{set: setPassword, get: func(c *Config) any { return keyTable(c.Engine.Password) }}, nil},
+		{"engine.accept", "", "weaker connections to it that you accept by name",
+			value{set: reader(func(c *Config) *[]string { return &c.Engine.Accept }, asWeak),
+				get: func(c *Config) any { return listOf(c.Engine.Accept) }, words: WeakConnections()}, nil},
+
 		{"view.hosts", "", "names of tunnels under which browsers reach the page of `cco view`",
 			texts(func(c *Config) *[]string { return &c.View.Hosts }), nil},
 

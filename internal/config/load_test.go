@@ -108,6 +108,11 @@ detach_key = "Ctrl-Q"
 model = "small"
 bots = ["lint"]
 
+[engine]
+database = "postgres://cco@db.example:5433/cco"
+password = {file = "~/keys/database"}
+accept = ["unverified"]
+
 [view]
 hosts = ["localhost:9000"]
 
@@ -142,9 +147,11 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Terminal: Terminal{Clipboard: true, DetachKey: 'q'},
 
 		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
-		View:   View{Hosts: []string{"localhost:9000"}},
-		Agent:  Agent{Default: "script", Model: "opus"},
-		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
+		Engine: Engine{Database: "postgres://cco@db.example:5433/cco", Password: Key{File: home + "/keys/database"},
+			Accept: []string{Unverified}},
+		View:  View{Hosts: []string{"localhost:9000"}},
+		Agent: Agent{Default: "script", Model: "opus"},
+		Push:  Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
 		Pull: Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20,
 			Policy: gate.Policy{Refuse: []gate.Kind{"ci", "secrets"}, Ask: []gate.Kind{"build"}, Tell: []gate.Kind{"install"}}},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},

@@ -75,9 +75,11 @@ func tightenRecord(c *Config, want Config, _ Sources) string {
 }
 
 // userOnly are the settings that no repository may make, trusted or not: the place of a key decides what is run for it,
-// and what is sent to a model as if it were a key; and the terminal is the user's own.
+// and what is sent to a model as if it were a key; who holds the database decides what phases do; and the terminal is
+// the user's own.
 func (k key) userOnly() bool {
-	return strings.HasPrefix(k.name, "keys.") || strings.HasPrefix(k.name, "terminal.")
+	return slices.ContainsFunc([]string{"keys.", "engine.", "terminal."},
+		func(part string) bool { return strings.HasPrefix(k.name, part) })
 }
 
 // modelKeys are the keys, by the names that the broker has for its providers.

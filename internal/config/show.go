@@ -123,25 +123,27 @@ func getDetachKey(c *Config) any {
 }
 
 func getKey(name string) func(*Config) any {
-	return func(c *Config) any {
-		k := c.Keys[name]
-		if k.IsZero() {
-			return nil
-		}
-		table := map[string]any{}
-		for field, v := range map[string]string{"env": k.Env, "file": k.File, "keyring": k.Keyring} {
-			if v != "" {
-				table[field] = v
-			}
-		}
-		if v := commandText(k.Command); v != nil {
-			table["command"] = v
-		}
-		if k.Bearer {
-			table["bearer"] = true
-		}
-		return table
+	return func(c *Config) any { return keyTable(c.Keys[name]) }
+}
+
+// keyTable is where a key is, as a file says it.
+func keyTable(k Key) any {
+	if k.IsZero() {
+		return nil
 	}
+	table := map[string]any{}
+	for field, v := range map[string]string{"env": k.Env, "file": k.File, "keyring": k.Keyring} {
+		if v != "" {
+			table[field] = v
+		}
+	}
+	if v := commandText(k.Command); v != nil {
+		table["command"] = v
+	}
+	if k.Bearer {
+		table["bearer"] = true
+	}
+	return table
 }
 
 func getOwn(s box.Setting) func(*Config) any {

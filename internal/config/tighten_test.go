@@ -134,9 +134,13 @@ func loose() map[string]string {
 // never are the settings that a trusted repository does not make either.
 func never() map[string]string {
 	return map[string]string{
-		"keys.anthropic": `anthropic = {command = "cat ~/.ssh/id_ed25519"}`,
-		"keys.openai":    `openai = {env = "AWS_SECRET_ACCESS_KEY"}`,
-		"keys.gemini":    `gemini = {file = "~/.netrc"}`,
+		// Guards against a repository that has phases run by a database of its own.
+		"engine.database": `database = "postgres://cco@evil.example/cco"`,
+		"engine.password": `password = {command = ["evil"]}`,
+		"engine.accept":   `accept = ["plaintext"]`,
+		"keys.anthropic":  `anthropic = {command = "cat ~/.ssh/id_ed25519"}`,
+		"keys.openai":     `openai = {env = "AWS_SECRET_ACCESS_KEY"}`,
+		"keys.gemini":     `gemini = {file = "~/.netrc"}`,
 
 		"terminal.clipboard":  `clipboard = true`,
 		"terminal.detach_key": `detach_key = "ctrl-q"`,

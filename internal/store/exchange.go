@@ -58,7 +58,7 @@ func (s *Shared) put(ctx context.Context, all []entry) error {
 // ExchangeSpend tells the shared database what this machine has spent from a day on, and notes here what the others
 // have: limits of a day, which keepers look at here alone, then hold over all of them.
 func (s *Store) ExchangeSpend(ctx context.Context, home, from string) error {
-	if s.Shared == s.local {
+	if !s.IsShared() {
 		return nil
 	}
 	ours, err := s.local.entries(ctx, from, "", false)

@@ -81,6 +81,9 @@ func private(path string) error {
 // Share lets phases live in another database, which is closed by done together with this one.
 func (s *Store) Share(other *Shared, done func() error) { s.Shared, s.done = other, done }
 
+// IsShared says whether phases live in another database.
+func (s *Store) IsShared() bool { return s.Shared != s.local }
+
 // Close closes the database.
 func (s *Store) Close() error {
 	if s.done == nil {

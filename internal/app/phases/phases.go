@@ -32,7 +32,8 @@ type Phases struct {
 	// Life is how many steps a life of a phase may have; 0 is the usual number.
 	Life int
 
-	given given // tokens that commands gave to this engine
+	shared shared
+	given  given // tokens that commands gave to this engine
 }
 
 // engine is the client of the engine.

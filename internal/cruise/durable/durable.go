@@ -1,5 +1,5 @@
-// Package durable runs phases on DBOS Transact with SQLite: a library that records every step, so that a phase goes on
-// where it was when the process was killed.
+// Package durable runs phases on DBOS Transact with SQLite or PostgreSQL: a library that records every step, so that a
+// phase goes on where it was when the process was killed.
 package durable
 
 import (
@@ -16,6 +16,8 @@ import (
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // DBOS on SQLite
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -28,7 +30,7 @@ const (
 	// order of steps, or what is decided from what they gave, has changed. Dead lists such a phase, and it goes on in a
 	// new life from the last state that was saved.
 	version = "5"
-	// executor is the only one of a data directory: a lock ensures that.
+	// executor is the only one of a data directory: a lock ensures that. Machines that share a database have their own.
 	executor = "cco"
 	workflow = "phase"
 	// most is how many steps a life of a phase has. All of them are kept until the life ends, and replayed after a crash,
@@ -43,10 +45,11 @@ const (
 
 // Engine runs phases.
 type Engine struct {
-	dbos  dbos.Context
-	db    *sql.DB
-	steps cruise.Steps
-	most  int // steps of a life
+	dbos     dbos.Context
+	steps    cruise.Steps
+	most     int    // steps of a life
+	executor string // whose lives these are
+	close    func() error
 }
 
 // Open makes the engine ready and carries on every phase that was under way. Steps is what they do, and life how many
@@ -63,18 +66,68 @@ func Open(ctx context.Context, path string, steps cruise.Steps, life int, log *s
 	// All phases are replayed at once. They queue here in turn; in SQLite they would wait for its lock in growing sleeps.
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	d, err := dbos.NewContext(ctx, dbos.Config{
-		AppName: "cco", SQLiteSystemDB: db, Logger: log, ApplicationVersion: version, ExecutorID: executor,
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the engine: %w", explainUnreadable(ctx, db, path, err)), db.Close())
-	}
-	e := &Engine{dbos: d, db: db, steps: steps, most: cmp.Or(life, most)}
-	dbos.RegisterWorkflow(d, e.phase, dbos.WithWorkflowName(workflow), dbos.WithMaxRecoveryAttempts(attempts))
-	if err := dbos.Launch(d); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the engine: %w", explainUnreadable(ctx, db, path, err)), db.Close())
+	e := &Engine{steps: steps, most: cmp.Or(life, most), executor: executor, close: db.Close}
+	if err := e.launch(ctx, dbos.Config{SQLiteSystemDB: db, Logger: log}); err != nil {
+		return nil, errors.Join(explainUnreadable(ctx, db, path, err), db.Close())
 	}
 	return e, nil
+}
+
+// migrating is the number of the advisory lock under which the engine's tables are made or changed.
+const migrating = 0x63636f0e
+
+// OpenShared is Open on a PostgreSQL that machines share, with connections of its own. Machine names this one as no
+// other is named; its phases alone are carried on.
+func OpenShared(ctx context.Context, to *pgxpool.Config, machine string, steps cruise.Steps, life int,
+	log *slog.Logger) (*Engine, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, to.Copy())
+	if err != nil {
+		return nil, fmt.Errorf("open the engine: %w", err)
+	}
+	close := func() error { pool.Close(); return nil } // the engine's end closes it too
+	e := &Engine{steps: steps, most: cmp.Or(life, most), executor: machine, close: close}
+	// Machines that start at once must not make the tables together.
+	lock, err := pgx.ConnectConfig(ctx, to.ConnConfig)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the engine: %w", err), close())
+	}
+	defer func() { _ = lock.Close(context.WithoutCancel(ctx)) }()
+	if err := await(ctx, lock); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the engine: %w", err), close())
+	}
+	if err := e.launch(ctx, dbos.Config{SystemDBPool: pool, Logger: log}); err != nil {
+		return nil, errors.Join(err, close())
+	}
+	return e, nil
+}
+
+// await gets the lock. It asks again and again: the engine makes indexes concurrently, which waits for every statement
+// that was begun before, also one that waits for this lock.
+func await(ctx context.Context, c *pgx.Conn) error {
+	for {
+		var ours bool
+		if err := c.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, migrating).Scan(&ours); err != nil || ours {
+			return err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// launch starts the engine, which carries on what was under way.
+func (e *Engine) launch(ctx context.Context, c dbos.Config) (err error) {
+	c.AppName, c.ApplicationVersion, c.ExecutorID = "cco", version, e.executor
+	if e.dbos, err = dbos.NewContext(ctx, c); err != nil {
+		return fmt.Errorf("open the engine: %w", err)
+	}
+	dbos.RegisterWorkflow(e.dbos, e.phase, dbos.WithWorkflowName(workflow), dbos.WithMaxRecoveryAttempts(attempts))
+	if err := dbos.Launch(e.dbos); err != nil {
+		return fmt.Errorf("start the engine: %w", err)
+	}
+	return nil
 }
 
 // explainUnreadable adds to an error what the user can do about an unreadable database, which holds nothing that isn't
@@ -95,7 +148,7 @@ func explainUnreadable(ctx context.Context, db *sql.DB, path string, err error) 
 
 // Close ends the engine. Phases that are under way go on when it is opened again.
 func (e *Engine) Close() error {
-	return errors.Join(dbos.Shutdown(e.dbos, 10*time.Second), e.db.Close())
+	return errors.Join(dbos.Shutdown(e.dbos, 10*time.Second), e.close())
 }
 
 // Start begins a life of a phase. One that was begun is not begun again.
@@ -114,12 +167,16 @@ func (e *Engine) Send(flow string, ev cruise.Event) error {
 	return nil
 }
 
+// list gives this machine's lives in some states, without what they were given and gave.
+func (e *Engine) list(in ...dbos.WorkflowStatusType) ([]dbos.WorkflowStatus, error) {
+	return dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(in...), dbos.WithFilterExecutorIDs(e.executor),
+		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+}
+
 // Dead lists the lives of phases that the engine has given up, because it could not write down what they did.
 func (e *Engine) Dead() ([]string, error) {
-	list, err := dbos.ListWorkflows(e.dbos,
-		dbos.WithFilterStatus(dbos.WorkflowStatusError, dbos.WorkflowStatusCancelled,
-			dbos.WorkflowStatusMaxRecoveryAttemptsExceeded),
-		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+	list, err := e.list(dbos.WorkflowStatusError, dbos.WorkflowStatusCancelled,
+		dbos.WorkflowStatusMaxRecoveryAttemptsExceeded)
 	if err != nil {
 		return nil, fmt.Errorf("look after phases: %w", err)
 	}
@@ -137,8 +194,7 @@ func (e *Engine) Dead() ([]string, error) {
 
 // Over lists the lives that have come to their end: of phases that have ended, or that go on in another.
 func (e *Engine) Over() ([]string, error) {
-	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusSuccess),
-		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+	list, err := e.list(dbos.WorkflowStatusSuccess)
 	if err != nil {
 		return nil, fmt.Errorf("look for lives that are over: %w", err)
 	}
@@ -163,8 +219,7 @@ func (e *Engine) Forget(flows []string) error {
 // outdated lists the lives that another version of cco recorded and nobody can replay. They are given up for good, so
 // that they don't run beside their next life if that version is started again.
 func (e *Engine) outdated() ([]string, error) {
-	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterStatus(dbos.WorkflowStatusPending, dbos.WorkflowStatusEnqueued),
-		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
+	list, err := e.list(dbos.WorkflowStatusPending, dbos.WorkflowStatusEnqueued)
 	if err != nil {
 		return nil, fmt.Errorf("look for phases of another version: %w", err)
 	}

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,10 +49,43 @@ func (c *calm) Save(_ context.Context, in cruise.SaveIn) (cruise.Saved, error) {
 	return cruise.Saved{}, nil
 }
 
-func open(t *testing.T, dir string, c *calm) *Engine {
+// place is where an engine keeps its record.
+type place struct {
+	open func(c *calm) (*Engine, error)
+	exec func(stmt string) error // with the record's own statements, while no engine is open
+}
+
+func (p place) start(t *testing.T, c *calm) *Engine {
 	t.Helper()
-	e := must.Get(Open(t.Context(), filepath.Join(dir, "cruise.db"), c, 0, slog.New(slog.DiscardHandler)))(t)
-	return e
+	return must.Get(p.open(c))(t)
+}
+
+func TestOnSQLite(t *testing.T) {
+	carries(t, func(t *testing.T) place {
+		path := filepath.Join(t.TempDir(), "cruise.db")
+		return place{
+			open: func(c *calm) (*Engine, error) { return Open(t.Context(), path, c, 0, slog.New(slog.DiscardHandler)) },
+			exec: func(stmt string) error {
+				db, err := sql.Open("sqlite", path)
+				if err == nil {
+					_, err = db.ExecContext(t.Context(), stmt)
+					err = errors.Join(err, db.Close())
+				}
+				return err
+			},
+		}
+	})
+}
+
+// carries is what phases rely on, of an engine on each database.
+func carries(t *testing.T, at func(*testing.T) place) {
+	for name, test := range map[string]func(*testing.T, place){
+		"a phase goes on after the engine was closed": goesOn,
+		"a phase of another version is given up":      givesUp,
+		"a long life goes on in a new one":            rollsOver,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, at(t)) })
+	}
 }
 
 func (c *calm) await(t *testing.T, what string, ok func(cruise.State) bool) {
@@ -70,15 +104,14 @@ func (c *calm) await(t *testing.T, what string, ok func(cruise.State) bool) {
 }
 
 // Guards against an engine that takes its own end for the end of its phases.
-func TestAPhaseGoesOnAfterTheEngineWasClosed(t *testing.T) {
-	dir := t.TempDir()
+func goesOn(t *testing.T, at place) {
 	c := &calm{saved: make(chan cruise.State, 1000)}
-	e := open(t, dir, c)
+	e := at.start(t, c)
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})
 	must.Do(t, errors.Join(e.Start("aaaaaaaa", st), e.Start("aaaaaaaa", st)))
 	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
 	must.Do(t, e.Close())
-	e = open(t, dir, c)
+	e = at.start(t, c)
 	defer func() { _ = e.Close() }()
 	if dead, err := e.Dead(); err != nil || len(dead) > 0 {
 		t.Errorf("dead: %v, %v", dead, err)
@@ -94,16 +127,15 @@ func TestAPhaseGoesOnAfterTheEngineWasClosed(t *testing.T) {
 
 // Guards against phases that an older cco recorded, whose steps come in another order: replayed they would fail, or
 // wait for ever.
-func TestAPhaseOfAnotherVersionIsGivenUpAndNotReplayed(t *testing.T) {
-	dir := t.TempDir()
+func givesUp(t *testing.T, at place) {
 	c := &calm{saved: make(chan cruise.State, 1000)}
-	e := open(t, dir, c)
+	e := at.start(t, c)
 	must.Do(t, e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,
 		Timeout: time.Hour})))
 	c.await(t, "asking", func(s cruise.State) bool { return s.Question != "" })
-	must.Get(e.db.ExecContext(t.Context(), "UPDATE workflow_status SET application_version = '1'"))(t)
 	must.Do(t, e.Close())
-	e = open(t, dir, c)
+	must.Do(t, at.exec("UPDATE workflow_status SET application_version = '1'"))
+	e = at.start(t, c)
 	defer func() { _ = e.Close() }()
 	for range 2 { // the process that takes it up may be killed too
 		if dead, err := e.Dead(); err != nil || !slices.Equal(dead, []string{"aaaaaaaa"}) {
@@ -113,9 +145,9 @@ func TestAPhaseOfAnotherVersionIsGivenUpAndNotReplayed(t *testing.T) {
 }
 
 // Guards against a record that grows with every look, and is gone through as a whole after every crash.
-func TestALongLifeGoesOnInANewOne(t *testing.T) {
+func rollsOver(t *testing.T, at place) {
 	c := &calm{saved: make(chan cruise.State, 1000)}
-	e := open(t, t.TempDir(), c)
+	e := at.start(t, c)
 	defer func() { _ = e.Close() }()
 	e.most = 25
 	must.Do(t, e.Start("aaaaaaaa", cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning,

@@ -113,7 +113,7 @@ func news(was, is cruise.State) []string {
 	return lines
 }
 
-// Mark says what of a phase's course a line of its log tells, and by which name; "" for a line that tells nothing of it.
+// Mark says what of a phase's course a line of its log tells, and by which name; "" for one that tells nothing of it.
 func Mark(l store.Line) (what, name string) {
 	switch l.Text {
 	case Died, Stopped:
@@ -138,7 +138,9 @@ func Mark(l store.Line) (what, name string) {
 }
 
 // log adds a line to a phase's log. A failure must not stop a phase.
-func (d *Doer) log(ctx context.Context, phase, text string) { _ = d.Store.Log(ctx, phase, d.Now(), text) }
+func (d *Doer) log(ctx context.Context, phase, text string) {
+	_ = d.Store.Log(ctx, phase, d.Now(), text)
+}
 
 // Shown is the readable copy of a state. Its fields are a contract with its readers.
 type Shown struct {

@@ -33,7 +33,9 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	go func() { sent <- d.Inbox.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "e"}, func() error { return nil }) }()
+	go func() {
+		sent <- d.Inbox.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "e"}, func() error { return nil })
+	}()
 	select {
 	case err = <-sent:
 	case <-time.After(30 * time.Second):
