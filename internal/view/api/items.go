@@ -19,9 +19,11 @@ var lineKinds = map[session.Kind]string{session.KindStep: "step", session.KindAg
 	session.KindDoor: "refused", session.KindEnd: "end", session.KindOut: "line", session.KindErr: "error"}
 
 // eventKinds is what an agent's events are on it.
-var eventKinds = map[event.Kind]string{event.KindText: "words", event.KindThinking: "thought",
-	event.KindToolCall: "call", event.KindToolResult: "result", event.KindDenied: "denied", event.KindRetry: "retry", event.KindQuestion: "question",
-	event.KindStarted: "start", event.KindFinished: "turn", event.KindRaw: "other"}
+var eventKinds = map[event.Kind]string{
+	event.KindText: "words", event.KindThinking: "thought", event.KindToolCall: "call",
+	event.KindToolResult: "result", event.KindDenied: "denied", event.KindRetry: "retry",
+	event.KindQuestion: "question", event.KindStarted: "start", event.KindFinished: "turn", event.KindRaw: "other",
+}
 
 // item makes what a page shows of an event; ok is false where others say it already.
 func item(l session.Line) (Item, bool) {
