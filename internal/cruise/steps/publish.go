@@ -1,0 +1,165 @@
+package steps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
+)
+
+// Publish brings the workspace's commits to the host, examined.
+func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Published, error) {
+	got, err := d.Sessions.Collect(ctx, in.Workspace.Session, in.Since, d.Settings.Pull)
+	if err != nil {
+		return cruise.Published{}, temporary(err)
+	}
+	repo, err := git.Open(ctx, in.Repo)
+	if err != nil {
+		return cruise.Published{}, err
+	}
+	inner, base, end, err := d.mergedTarget(ctx, repo, in, got.Tip)
+	if err != nil {
+		return cruise.Published{}, temporary(err)
+	}
+	var known []string
+	judged, since := repo, in.Since
+	if end != nil {
+		defer end()
+		judged, since, known, in.Base = inner, base, []string{in.Onto}, in.Onto
+	}
+	commits, err := repo.Commits(ctx, in.Since, got.Tip, known...)
+	if err != nil {
+		return cruise.Published{}, err
+	}
+	sum, err := repo.Summary(ctx, cmp.Or(in.Base, in.Workspace.Base), got.Tip)
+	if err != nil {
+		return cruise.Published{}, err
+	}
+	if got.Rewritten != "" {
+		d.log(ctx, in.Phase, "an agent rewrote what was pushed: that is kept at "+got.Rewritten+
+			", and the workspace is back at "+got.Tip)
+	}
+	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted, Rewritten: got.Rewritten}
+	if end != nil {
+		p.Onto = in.Onto
+	}
+	for _, c := range commits {
+		p.Commits = append(p.Commits, commitOf(c))
+		for _, f := range c.Files {
+			if ok, _ := filepath.Match("docs/plans/*.md", f); ok && p.Plan == "" {
+				p.Plan = f
+			}
+		}
+	}
+	if err := d.examine(ctx, judged, since, in, &p); err != nil {
+		return p, temporary(err)
+	}
+	if d.Keeper != nil && len(p.Refused) == 0 {
+		return p, temporary(d.Keeper.Published(ctx, in.Phase, repo, in.Workspace.Base, p.Head))
+	}
+	return p, nil
+}
+
+func commitOf(c git.CommitText) cruise.Commit {
+	out := cruise.Commit{ID: c.Commit, Subject: c.Subject, Files: c.Files}
+	for _, t := range c.Trailers {
+		switch t.Key {
+		case cruise.TrailerFinding:
+			out.Findings = append(out.Findings, t.Value)
+		case cruise.TrailerDeclined:
+			id, text, _ := strings.Cut(t.Value, " ")
+			out.Declined = append(out.Declined, cruise.Reason{Finding: id, Text: strings.TrimSpace(text)})
+		}
+	}
+	return out
+}
+
+// Push moves the forge's branch, from a repository that no agent has ever written.
+func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error) {
+	f, err := d.forge(ctx, in.Repo)
+	if err != nil {
+		return cruise.Pushed{}, err
+	}
+	if d.Keeper != nil {
+		if err := d.Keeper.Pushing(ctx, in.Phase, in.New); err != nil {
+			return cruise.Pushed{}, temporary(err)
+		}
+	}
+	if err := d.push(ctx, f, in); err != nil {
+		return cruise.Pushed{}, err
+	}
+	if err := d.notePush(in.Phase); err != nil {
+		return cruise.Pushed{}, temporary(err)
+	}
+	// The forge's own clock after the push: later comments are about this commit.
+	remote, err := f.Repository(ctx)
+	return cruise.Pushed{At: remote.Now}, temporary(err)
+}
+
+func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) {
+	repo, err := git.Open(ctx, in.Repo)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(d.dir(in.Phase), "push")
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o700)); err != nil {
+		return temporary(err)
+	}
+	q, err := quarantine.New(ctx, repo, dir, quarantine.Options{})
+	if err != nil {
+		return temporary(err)
+	}
+	defer func() { err = errors.Join(err, q.Close()) }()
+	p := forge.Push{Dir: q.Dir, Branch: in.Branch, Commit: in.New, Lease: in.Old}
+	err = f.Push(ctx, p)
+	moved, ok := errors.AsType[*git.LeaseError](err)
+	switch {
+	case !ok:
+	case in.Old == "":
+		return fmt.Errorf("branch %s is on the forge already: end this with `cco cruise cleanup` and start with another "+
+			"--branch", in.Branch)
+	case moved.Now != "":
+		return fmt.Errorf("somebody else pushed to branch %s: put it back with `git push --force-with-lease=%[1]s:%s "+
+			"REMOTE %s:%[1]s` and go on", in.Branch, moved.Now, in.Old)
+	case !in.Anew:
+		return fmt.Errorf("branch %s was deleted on the forge; going on pushes it again", in.Branch)
+	default:
+		p.Lease = ""
+		err = f.Push(ctx, p)
+	}
+	return temporary(err)
+}
+
+// settling is how long a forge may take to show a push everywhere: until then something may still be missing.
+const settling = 2 * time.Minute
+
+func (d *Doer) notePush(phase string) error {
+	name := filepath.Join(d.dir(phase), "pushed")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(d.Now().UTC().Format(time.RFC3339)), 0o600)
+}
+
+// soon marks temporary failures, including what a forge does not find shortly after our push.
+func (d *Doer) soon(phase string, err error) error {
+	_, missing := errors.AsType[*forge.NotFoundError](err)
+	if !missing {
+		return temporary(err)
+	}
+	data, _ := os.ReadFile(filepath.Join(d.dir(phase), "pushed"))
+	at, bad := time.Parse(time.RFC3339, string(data))
+	if since := d.Now().Sub(at); bad == nil && since >= 0 && since < settling {
+		return &cruise.Temporary{Err: err}
+	}
+	return err
+}
