@@ -135,8 +135,20 @@ func resumePhase(ctx context.Context, j *job, r *http.Request, in Resume) error 
 	if in.MoreRounds == 0 {
 		in.MoreRounds = usual
 	}
-	return send(ctx, j, r, cruise.Event{Kind: cruise.EventResume, MoreRounds: in.MoreRounds, MoreCost: in.MoreCost},
-		"goes on")
+	_, st, err := j.Load(ctx, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	// To go on is the consent, for the work that was looked at and no other.
+	if at := waitsForConsent(st); at != in.Seen {
+		return &phases.StateError{ID: r.PathValue("id"), Why: "what it asks has changed: look at it again"}
+	}
+	p, err := j.Resume(ctx, r.PathValue("id"), cruise.Event{Kind: cruise.EventResume, MoreRounds: in.MoreRounds,
+		MoreCost: in.MoreCost})
+	if err == nil {
+		j.say("phase %s goes on", p.ID)
+	}
+	return err
 }
 
 func fix(ctx context.Context, j *job, r *http.Request, in Fix) error {
@@ -164,11 +176,12 @@ func cleanup(ctx context.Context, j *job, r *http.Request, in Cleanup) error {
 	return send(ctx, j, r, cruise.Event{Kind: cruise.EventCleanup, Force: in.Force}, "is being cleaned up")
 }
 
-// resumeAll is `cco cruise resume --all`: it starts an engine where there is none.
-func resumeAll(ctx context.Context, j *job, _ *http.Request, _ Nothing) error {
-	n, err := j.SendAll(ctx, cruise.Event{Kind: cruise.EventResume, MoreRounds: 5})
+// watchPhases starts an engine where there is none. It answers no question and ends no pause, as `cco cruise resume
+// --all` does: who presses it has not read them all.
+func watchPhases(ctx context.Context, j *job, _ *http.Request, _ Nothing) error {
+	n, err := j.Watch(ctx)
 	if err == nil {
-		j.say("%d phases go on", n)
+		j.say("an engine watches; phases that live: %d", n)
 	}
 	return err
 }

@@ -34,7 +34,8 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 		return PhaseDetail{}, err
 	}
 	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
-		End: string(st.End), NextLook: st.NextLook, Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
+		Seen: waitsForConsent(st), End: string(st.End),
+		NextLook: st.NextLook, Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
 		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Log: []LogLine{}, Findings: []Finding{},
 		Verdicts: []Verdict{}, Held: []Comment{}}
 	if st.Question != "" {

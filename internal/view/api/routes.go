@@ -63,8 +63,8 @@ func Routes() []Route {
 			In: Accept{}, Out: Done{}, do: post("accept", accept)},
 		{Method: "POST", Path: "/phases/{id}/cleanup", Says: "End a phase and remove its workspace: `cco cruise cleanup`. " +
 			"The answer does not wait for it.", In: Cleanup{}, Out: Done{}, do: post("cleanup", cleanup)},
-		{Method: "POST", Path: "/phases/resume", Says: "Let all phases go on that were paused or ask, and start an engine " +
-			"if none runs: `cco cruise resume --all`.", In: Nothing{}, Out: Done{}, do: post("resume all", resumeAll)},
+		{Method: "POST", Path: "/phases/watch", Says: "Start an engine if none runs: phases go on, but for those that were " +
+			"paused or ask.", In: Nothing{}, Out: Done{}, do: post("start an engine", watchPhases)},
 		{Method: "GET", Path: "/boxes", Says: "All boxes.", Out: []Box{}, do: get((*Desk).boxes)},
 		{Method: "GET", Path: "/boxes/{name}", Says: "What keeps a box shut, and what was tried.", Out: Safety{},
 			do: get((*Desk).safety)},

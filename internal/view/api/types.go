@@ -38,7 +38,7 @@ type Need struct {
 	Next   string       `json:"next" doc:"the command that gets it further"`
 	Cause  string       `json:"cause,omitempty" doc:"the limit that is reached"`
 	Held   []Group      `json:"held,omitempty" doc:"what the gate holds up until you accept it, with the first findings"`
-	Seen   string       `json:"seen,omitempty" doc:"names the work that it was found in, so that a pull takes no other"`
+	Seen   string       `json:"seen,omitempty" doc:"names the work that it is about, so that no other is taken or pushed"`
 	Wrong  string       `json:"wrong,omitempty" doc:"why the work could not be examined"`
 }
 
@@ -179,6 +179,7 @@ type PhaseDetail struct {
 	Task      string       `json:"task" doc:"what was asked for"`
 	Paused    bool         `json:"paused" doc:"by a person"`
 	Question  []words.Node `json:"question,omitempty" doc:"what it asks"`
+	Seen      string       `json:"seen,omitempty" doc:"names the work that waits for your consent: to resume gives it"`
 	Trouble   string       `json:"trouble,omitempty" doc:"what it waits out"`
 	Waits     string       `json:"waits,omitempty" doc:"what a merge waits for"`
 	End       string       `json:"end,omitempty" doc:"why it ended"`
@@ -387,6 +388,7 @@ type (
 	Resume struct {
 		MoreRounds int     `json:"more_rounds,omitempty" doc:"for one that ran out of them"`
 		MoreCost   float64 `json:"more_cost,omitempty" doc:"dollars, for one that ran out of them"`
+		Seen       string  `json:"seen,omitempty" doc:"the work that waits for your consent: this gives it, for that alone"`
 	}
 	// Cleanup ends a phase.
 	Cleanup struct {

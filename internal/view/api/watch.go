@@ -235,11 +235,9 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	}
 	d.glances.forget(waiting)
 	slices.SortStableFunc(st.Needs, func(a, b Need) int { return urgency(a.Kind) - urgency(b.Kind) })
-	held, err := d.heldComments(ctx, phases)
-	if err != nil {
+	if err := d.askPhases(ctx, phases, &st); err != nil {
 		return st, err
 	}
-	st.Needs = append(st.Needs, held...)
 	if st.Unwatched, err = d.Sessions.Unwatched(ctx); err != nil {
 		return st, err
 	}
@@ -270,27 +268,41 @@ func newest(phases []store.Phase) (t time.Time) {
 	return t
 }
 
-// heldComments are those of strangers that wait in living phases.
-func (d *Desk) heldComments(ctx context.Context, phases []store.Phase) (all []Need, err error) {
+// askPhases adds what only the state of a living phase says: comments of strangers that wait, and the work that waits
+// for consent.
+func (d *Desk) askPhases(ctx context.Context, phases []store.Phase, out *State) error {
 	for _, p := range phases {
 		if p.Ended {
 			break // the living come first
 		}
 		full, err := d.Sessions.Store.Phase(ctx, p.ID)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var st cruise.State
 		if json.Unmarshal(full.State, &st) != nil {
 			continue
 		}
+		for i, n := range out.Needs {
+			if n.Of == "phase" && n.ID == p.ID {
+				out.Needs[i].Seen = waitsForConsent(st)
+			}
+		}
 		for _, c := range st.Held {
-			all = append(all, Need{ID: c.ID, Of: "phase", Parent: p.ID, Kind: "accept", Since: p.Updated, Title: p.Title,
-				Who: c.Author, Where: p.Branch, Words: words.Parse(c.Body),
+			out.Needs = append(out.Needs, Need{ID: c.ID, Of: "phase", Parent: p.ID, Kind: "accept", Since: p.Updated,
+				Title: p.Title, Who: c.Author, Where: p.Branch, Words: words.Parse(c.Body),
 				Next: "cco cruise fix " + p.ID + " --accept " + c.ID})
 		}
 	}
-	return all, nil
+	return nil
+}
+
+// waitsForConsent is the commit that a phase does not push without consent.
+func waitsForConsent(st cruise.State) string {
+	if len(st.NeedConsent()) == 0 {
+		return ""
+	}
+	return st.Holding
 }
 
 func spend(s store.Spend) Spend { return Spend{Tokens: s.Tokens(), Cost: s.Cost, Estimate: s.Estimate} }

@@ -33,7 +33,7 @@ function Answer({n}) {
     case 'answer':
       if (n.of === 'phase') return html`<div class="row">${box('Say something to the fixer')}
         <${Act} path=${to + '/fix'} body=${() => ({comment: text})} disabled=${!text.trim()} done=${() => setText('')}>Say it</${Act}>
-        <${Act} path=${to + '/resume'} main>Resume</${Act}></div>`;
+        <${Act} path=${to + '/resume'} body=${{seen: n.seen}} main sure=${n.seen && 'Yes, push it as it is'}>${n.seen ? 'Push it' : 'Resume'}</${Act}></div>`;
       return html`<${Choices} of=${n.words} pick=${setText} /><div class="row">${box('Your answer')}
         <${Act} path=${to + '/answer'} body=${() => ({text})} main disabled=${!text.trim()} done=${() => setText('')}>Answer</${Act}></div>`;
     case 'limit': {
@@ -53,7 +53,7 @@ function Answer({n}) {
     case 'accept':
       return html`<div class="row"><${Act} path=${to + '/accept'} body=${{comment: n.id}} main sure="Yes, let the fixer do it">Accept it as work</${Act}></div>`;
     case 'engine':
-      return html`<div class="row"><${Act} path="/phases/resume" main>Start an engine</${Act}></div>`;
+      return html`<div class="row"><${Act} path="/phases/watch" main>Start an engine</${Act}></div>`;
   }
   return null;
 }

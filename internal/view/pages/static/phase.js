@@ -40,7 +40,7 @@ export function Phase({id}) {
       <${Act} path=${to + '/fix'} body=${() => text.trim() ? {comment: text} : {}} main done=${() => { setText(''); done(); }}>${text.trim() ? 'Fix with this comment' : 'Look for comments now'}</${Act}></div>
     <div class="row">${!p.ended && !p.paused && html`<${Act} path=${to + '/pause'} done=${done}>Pause</${Act}>`}
       ${broke && html`<label>More dollars <input inputmode="decimal" size="8" value=${more} onInput=${ev => setMore(ev.target.value)} /></label>`}
-      ${(p.paused || p.question || p.ended) && html`<${Act} path=${to + '/resume'} body=${() => broke ? {more_cost: Number(more) || 0} : {}} disabled=${broke && !(Number(more) > 0)} done=${done}>Resume</${Act}>`}
+      ${(p.paused || p.question || p.ended) && html`<${Act} path=${to + '/resume'} body=${() => ({seen: p.seen, more_cost: broke ? Number(more) || 0 : 0})} sure=${p.seen && 'Yes, push it as it is'} disabled=${broke && !(Number(more) > 0)} done=${done}>${p.seen ? 'Push it' : 'Resume'}</${Act}>`}
       <${Act} path=${to + '/cleanup'} danger sure="Yes, end it and remove its workspace" done=${done}>Clean up</${Act}></div>
     ${p.held.length > 0 && html`<h2>Strangers say</h2><ul class="cards">${p.held.map(c => html`<li class="card" key=${c.id}><h3>${c.who} <span class="quiet">(not trusted)</span></h3><div class="words"><${Words} of=${c.words} /></div>
       <${Act} path=${to + '/accept'} body=${{comment: c.id}} sure="Yes, let the fixer do it" done=${done}>Accept it as work</${Act}></li>`)}</ul>`}
