@@ -1,9 +1,9 @@
 // Which boxes there are, what they use, and a way to stop everything; and what was done on this page.
-import {html, useAsk, useState, useEffect, state, Act, Oops, State, Ago, bytes, money} from '/assets/lib.js';
+import {html, useAsk, useState, useEffect, state, Act, Oops, State, Ago, bytes, money, runs} from '/assets/lib.js';
 
 export function Boxes() {
   const [again, setAgain] = useState(0), st = state.value;
-  const {v, e} = useAsk('/boxes', again + '.' + (st ? st.live.length : 0)), [kept, keep] = useState(null);
+  const {v, e} = useAsk('/boxes', again + '.' + runs(st)), [kept, keep] = useState(null);
   useEffect(() => { if (v) keep(v); }, [v]);
   const list = v || kept, done = () => setAgain(n => n + 1);
   return html`<h1>Boxes</h1>

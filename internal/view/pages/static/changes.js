@@ -1,5 +1,5 @@
 // What came back: by commit and by file, with what the gate found on the very lines. Only `pull` moves a branch.
-import {html, useState, useEffect, useAsk, state, Act, Oops, count, short} from '/assets/lib.js';
+import {html, useState, useEffect, useAsk, state, Act, Oops, count, runOf, short} from '/assets/lib.js';
 
 const Found = ({f}) => html`<div class=${'found ' + f.danger} role="note"><b>${f.kind}</b> ${f.says} <span class="quiet">(${f.danger} danger)</span></div>`;
 const Spans = ({l}) => l.spans.map((s, i) => html`<span class=${s.class ? 'c-' + s.class : undefined} key=${i}>${s.text}</span>`);
@@ -41,29 +41,31 @@ function File({f, both, whole, taken, take}) {
     ${f.cut && html`<p><button type="button" onClick=${() => whole(f.path)}>Show all of it</button></p>`}</details>`;
 }
 
-function Take({id, c, s, done, files}) {
+function Take({id, c, s, live, done, files}) {
   const [held, setHeld] = useState(null), [took, setTook] = useState([]), [text, setText] = useState('');
   const partial = s && s.state !== 'done' && s.state !== 'pulled';
   const refused = e => { if (!e.held.length) return false; setHeld(e); return true; };
   return html`<div class="take">
     ${c.pulled ? c.whole ? html`<p class="good">It is on your branch ${c.branch}.</p>` : html`<p>It was taken, and all of it is at <code>refs/cco/${id}</code>. Branch ${c.branch} has not all of it: <code>git restore --source=refs/cco/${id} PATH</code> brings more.</p>` : html`<div class="row">
-      <${Act} path=${'/sessions/' + id + '/pull'} main body=${() => ({accept: took, partial, only: files, seen: c.seen})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? 'Take ' + count(files.length, 'file') : partial ? 'Take what there is' : 'Take all'}</${Act}>
+      <${Act} path=${'/sessions/' + id + '/pull'} main disabled=${live} body=${() => ({accept: took, partial, only: files, seen: c.seen})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? 'Take ' + count(files.length, 'file') : partial ? 'Take what there is' : 'Take all'}</${Act}>
       <a class="button" href="/">Leave it</a></div>`}
     ${held && html`<fieldset><legend>This needs your consent. Nothing was changed.</legend>
       ${held.held.map(k => { const g = c.groups.find(x => x.kind === k); return html`<label class="check"><input type="checkbox" checked=${took.includes(k)}
         onChange=${e => setTook(t => e.target.checked ? [...t, k] : t.filter(x => x !== k))} /> <b>${k}</b> ${g ? g.says + ' (' + g.danger + ' danger' + (g.response === 'refuse' ? ', your settings refuse it' : '') + ')' : ''}</label>`; })}
       <p class="quiet">Mark what you have read and take, then press Take again.</p></fieldset>`}
     <div class="row"><label class="grow"><span class="hidden">Go on with a comment</span><textarea rows="2" placeholder="Go on with a comment" value=${text} onInput=${e => setText(e.target.value)}></textarea></label>
-      <${Act} path=${'/sessions/' + id + '/continue'} body=${() => ({text})} disabled=${!text.trim()} done=${() => setText('')}>Go on with it</${Act}></div></div>`;
+      <${Act} path=${'/sessions/' + id + '/continue'} body=${() => ({text})} disabled=${live || !text.trim()} done=${() => setText('')}>Go on with it</${Act}></div></div>`;
 }
 
 export function Changes({id}) {
   const [commit, setCommit] = useState(''), [only, setOnly] = useState(''), [both, setBoth] = useState(false), [again, setAgain] = useState(0), [files, setFiles] = useState([]);
-  const {v: s} = useAsk('/sessions/' + id, again);
+  // What it does meanwhile is read anew: it went on, or another took it.
+  const st = state.value, mark = st && [...st.live, ...st.recent].find(v => v.id === id), live = st && st.live.includes(mark), when = again + runOf(mark);
+  const {v: s} = useAsk('/sessions/' + id, when);
   const q = new URLSearchParams();
   if (commit) q.set('commit', commit);
   if (only) q.set('file', only);
-  const {v: c, e} = useAsk(`/sessions/${id}/changes?` + q, again);
+  const {v: c, e} = useAsk(`/sessions/${id}/changes?` + q, when);
   const [kept, keep] = useState(null);
   useEffect(() => { if (c) keep(c); }, [c]);
   const shown = c || kept;
@@ -77,7 +79,8 @@ export function Changes({id}) {
       <summary><b>${g.kind}</b> ${g.says} <span class="quiet">(${g.count}; ${g.danger} danger${g.response === 'tell' ? '' : g.response === 'ask' ? '; needs your consent' : '; refused by your settings'})</span></summary>
       <ul>${g.findings.map(f => html`<li>${f}</li>`)}</ul></details>`)}</section>`}
     ${shown.notes.map(n => html`<p class="bad">${n}</p>`)}
-    <${Take} id=${id} c=${shown} s=${s} files=${files} done=${() => setAgain(n => n + 1)} />
+    ${live && html`<p class="bad">It is at work again: this is what it had made before. What it makes is shown when it has ended.</p>`}
+    <${Take} id=${id} c=${shown} s=${s} live=${live} files=${files} done=${() => setAgain(n => n + 1)} />
     <div class="row tools"><label>Commit <select value=${commit} onChange=${ev => { setOnly(''); setCommit(ev.target.value); }}><option value="">all of them</option>
         ${shown.commits.map(k => html`<option value=${k.id}>${short(k.id)} ${k.subject}</option>`)}</select></label>
       <label class="check"><input type="checkbox" checked=${both} onChange=${ev => setBoth(ev.target.checked)} /> side by side</label>

@@ -84,6 +84,8 @@ export function span(ms) {
 }
 export const Ago = ({at}) => none(at) ? null : html`<time datetime=${at} title=${new Date(at).toLocaleString()}>${span(now.value - new Date(at))}</time>`;
 export const clock = at => new Date(at).toLocaleTimeString();
+export const runOf = s => s ? s.state + s.started + s.finished : ''; // changes with each run, however short
+export const runs = st => st ? [...st.live, ...st.recent].map(s => s.id + runOf(s)).join() : '';
 export const short = id => (id || '').slice(0, 10);
 export const base = path => (path || '').split('/').pop();
 

@@ -1,5 +1,5 @@
 // One transcript for all agents: it joins late, follows, searches and filters.
-import {html, ask, stream, state, signal, useEffect, useRef, useState, useAsk, Words, Choices, Act, Oops, State, Ago, clock, money, short} from '/assets/lib.js';
+import {html, ask, stream, state, signal, useEffect, useRef, useState, useAsk, Words, Choices, Act, Oops, State, Ago, clock, money, runOf, short} from '/assets/lib.js';
 
 const PART = 200, MOST = 1500;
 const shows = {
@@ -118,7 +118,7 @@ function Steer({s, done}) {
 export function Session({id}) {
   const st = state.value, [again, setAgain] = useState(0);
   const mark = st && [...st.live, ...st.recent].find(v => v.id === id);
-  const {v: s, e} = useAsk('/sessions/' + id, (mark ? mark.state : '') + again);
+  const {v: s, e} = useAsk('/sessions/' + id, runOf(mark) + again);
   const t = useTranscript(id), [filter, setFilter] = useState('all'), list = useRef(null), stick = useRef(true);
   useEffect(() => {
     const f = () => { stick.current = innerHeight + scrollY > document.documentElement.scrollHeight - 80; };

@@ -44,6 +44,8 @@ export function Terminal({id}) {
       if (gone) return;
       const t = term.current = new T({disableStdin: true, scrollback: 5000, screenReaderMode: true, fontSize: 14, linkHandler: {activate() {}}, theme: {background: '#111318', foreground: '#e6e6e6'}});
       t.open(el.current);
+      // Tab is the program's: this leaves.
+      t.attachCustomKeyEventHandler(k => { if (k.key !== 'Escape' || !k.shiftKey) return true; document.getElementById('main').focus(); return false; });
       t.onData(d => { if (has.current) say({data: d}); });
       open();
       addEventListener('resize', fit);
@@ -52,7 +54,7 @@ export function Terminal({id}) {
   }, [id]);
   const take = () => ws.current.send(JSON.stringify({take: true}));
   return html`<h1>Terminal</h1><p class="row"><a href=${'/session/' + id}>Session ${id}</a>
-      ${who === 'writer' ? html`<b class="good">You have the keyboard.</b>` : html`<button type="button" class="main" onClick=${take} disabled=${ended}>Take the keyboard</button>`}
+      ${who === 'writer' ? html`<b class="good">You have the keyboard.</b> <span class="quiet">Shift+Esc leaves the screen.</span>` : html`<button type="button" class="main" onClick=${take} disabled=${ended}>Take the keyboard</button>`}
       ${taken && !ended && html`<span role="status">It was taken elsewhere.</span>`}${ended && html`<span class="quiet">The agent has ended.</span>`}</p>
     <div class="terminal" ref=${el}></div>`;
 }
