@@ -142,7 +142,11 @@ func (r *Rig) Call(token, method, path string, body, out any) {
 	}
 	base := r.Fake.URL() + "/api/v3"
 	if r.Gitea != nil {
-		base, token = r.Gitea.URL+"/api/v1", r.Gitea.Tokens["ada"]
+		who := "ada"
+		if token == Stranger {
+			who = "eve"
+		}
+		base, token = r.Gitea.URL+"/api/v1", r.Gitea.Tokens[who]
 	}
 	req := must.Get(http.NewRequestWithContext(r.Context(), method, base+"/repos/ada/demo/"+path, content))(r)
 	req.Header.Set("Authorization", "Bearer "+token)

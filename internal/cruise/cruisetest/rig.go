@@ -74,7 +74,7 @@ func BuildInto(ctx context.Context, bin string) error {
 // NewOnGitea makes a user whose repository is on a real Gitea.
 func NewOnGitea(t testing.TB, bin string) *Rig {
 	t.Helper()
-	g := giteatest.Start(t, "ada")
+	g := giteatest.Start(t, "ada", "eve")
 	g.NewRepo(t, "ada", "demo")
 	r := New(t, bin)
 	r.Gitea = g

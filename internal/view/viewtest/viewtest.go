@@ -30,18 +30,38 @@ type Rig struct {
 	Bin     string
 	Env     []string
 	Address string // of the page
+	repo    string
 	listen  string
 	server  *proc.Process
+}
+
+// Build builds the programs into a directory of their own.
+func Build(t testing.TB) string {
+	t.Helper()
+	bin := t.TempDir()
+	must.Do(t, os.Chmod(bin, 0o755)) // boxes show it to a user of their own
+	must.Do(t, programs.Build(t.Context(), bin, "cco", "cco-box", "cco-guard", "cco-cruise"))
+	return bin
+}
+
+// Over is a machine that is there already: the page alone is added to it, and the repository is a directory in dir.
+func Over(t testing.TB, dir, bin, repo string, env []string) *Rig {
+	r := &Rig{t: t, Dir: dir, Bin: bin, Env: env, repo: repo, listen: "127.0.0.1:0"}
+	t.Cleanup(r.Kill)
+	return r
 }
 
 // New makes one, with a box.
 func New(t testing.TB) *Rig {
 	t.Helper()
-	r := &Rig{t: t, Dir: t.TempDir(), Bin: t.TempDir(), listen: "127.0.0.1:0"}
-	for _, d := range []string{r.Dir, r.Bin} { // boxes show them to a user of their own
-		must.Do(t, os.Chmod(d, 0o755))
-	}
-	must.Do(t, programs.Build(t.Context(), r.Bin, "cco", "cco-box", "cco-guard", "cco-cruise"))
+	return With(t, Build(t))
+}
+
+// With makes one with programs that were built.
+func With(t testing.TB, bin string) *Rig {
+	t.Helper()
+	r := &Rig{t: t, Dir: t.TempDir(), Bin: bin, repo: "repo", listen: "127.0.0.1:0"}
+	must.Do(t, os.Chmod(r.Dir, 0o755)) // as the programs
 	r.Env = []string{"HOME=" + r.Path("home"), "PATH=" + r.Bin + ":" + os.Getenv("PATH"), "LANG=C.UTF-8", "NO_COLOR=1",
 		"TERM=xterm", "XDG_DATA_HOME=" + r.Path("data"), "XDG_CONFIG_HOME=" + r.Path("config")}
 	r.Write("home/.gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
@@ -79,7 +99,7 @@ func (r *Rig) Try(argv ...string) (string, error) {
 	var words bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.t.Context()), 3*time.Minute)
 	defer cancel()
-	out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Path: r.find(argv[0]), Dir: r.Path("repo"), Env: r.Env,
+	out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Path: r.find(argv[0]), Dir: r.Path(r.repo), Env: r.Env,
 		Stderr: &words})
 	return string(out) + words.String(), err
 }
@@ -130,7 +150,7 @@ func (r *Rig) Serve() {
 	errs := must.Get(os.OpenFile(r.Path("view.err"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r.t)
 	r.server = must.Get(proc.Start(context.WithoutCancel(r.t.Context()), proc.Cmd{
 		Argv: []string{"cco-cruise", "view", "--json", "--listen", r.listen}, Path: filepath.Join(r.Bin, "cco-cruise"),
-		Dir: r.Path("repo"), Env: r.Env, Stdout: out, Stderr: errs}))(r.t)
+		Dir: r.Path(r.repo), Env: r.Env, Stdout: out, Stderr: errs}))(r.t)
 	_ = out.Close()
 	_ = errs.Close()
 	line, err := bufio.NewReader(in).ReadString('\n')

@@ -1,0 +1,40 @@
+//go:build heavy && linux
+
+package view_test
+
+import "strings"
+
+// boxPages looks at a box, lets a host in, attacks it, stops and starts it, and stops everything.
+func boxPages(b *browser) {
+	id := b.r.Push("Reach out", "curl -sS -m 5 https://refused.example/ || true\necho tried")
+	b.r.Await(id, "done")
+	b.at("/boxes")
+	b.sees("cco-sandbox")
+	b.press("Safety")
+	b.sees("refused.example")
+	b.press("Allow refused.example")
+	b.press("Yes, allow refused.example")
+	b.until("allowed", "[...document.querySelectorAll('main ul li b')].some(e => e.innerText === 'refused.example')")
+	if out := b.r.Run("cco", "box", "net", "list"); !strings.Contains(out, "refused.example") {
+		b.t.Errorf("the box may reach %s", out)
+	}
+	b.press("Attack it now")
+	b.sees("attacks held")
+	b.at("/boxes")
+	stopped := func(card, words, sure string) {
+		b.t.Helper()
+		run := b.r.Push("Run on", "echo kept >kept.txt\ngit add .\ngit commit -qm Kept\necho waiting\nsleep 600")
+		b.until("at work", "document.querySelector('.card').innerText.includes('1 at work')")
+		b.pressOn(card, words)
+		b.press(sure)
+		b.r.Await(run, "killed")
+		b.sees("their work is kept")
+		b.until("stopped", "document.querySelector('.card .state').innerText === 'stopped'")
+		b.press("Start")
+		b.until("running", "document.querySelector('.card .state').innerText === 'running'")
+	}
+	stopped("", "Stop everything", "Yes, stop everything")
+	stopped("cco-sandbox", "Stop", "Yes, stop it")
+	b.at("/log")
+	b.sees("stop everything")
+}

@@ -1,0 +1,138 @@
+//go:build heavy && linux
+
+package view_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/agent/agenttest"
+	"github.com/cco-dev/cco/internal/view/viewtest"
+)
+
+// dear is a step that takes thousands of tokens.
+func dear(s agenttest.Step) agenttest.Step {
+	s.Usage = agenttest.Usage{Input: 4000, Output: 3000}
+	return s
+}
+
+// The real claude, with a script as its model: it reaches limits that are raised on the page, thinks, calls, is denied
+// and refused, asks, and is answered there.
+func TestClaudeOnThePage(t *testing.T) {
+	r := viewtest.New(t)
+	model := agenttest.Serve(t,
+		dear(agenttest.Step{Thinking: "Let me think of it.",
+			Text:  "## First\n\nI begin with *words* and <script>alert(1)</script>.",
+			Calls: []agenttest.Call{agenttest.ShellCall("curl -sS -m 5 https://refused.example/ || echo it ran")}}),
+		dear(agenttest.Write("/etc/evil", "x")),
+		dear(agenttest.Write("/etc/evil", "y")),
+		agenttest.Ask("Which colour shall it have?", "Red", "Blue"),
+		agenttest.Ask("Which size shall it have?", "Small", "Large"),
+		agenttest.Ask("Which name shall it have?", "Ann", "Bob"),
+		agenttest.Say("Blue, large and Bob it is."))
+	claude := filepath.Dir(agenttest.Program(t, "claude"))
+	for i, v := range r.Env {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			r.Env[i] = "PATH=" + r.Bin + ":" + claude + ":" + path
+		}
+	}
+	r.Env = append(r.Env, "ANTHROPIC_BASE_URL="+model.URL, "ANTHROPIC_API_KEY=none")
+	r.Run("cco", "config", "set", "limits.day_tokens", "5000")
+	r.Serve()
+	b := newBrowser(t, r, wide)
+	b.comeIn()
+	r.Run("cco", "box", "push", "-m", "# Paint it\n\nDo what the script says.", "--agent", "claude", "--detach")
+	raiseLimits(b)
+	b.sees("Which colour shall it have?")
+	b.sees("asks")
+	b.fine("a question at home")
+	id := b.value("document.querySelector('.need h3 a').pathname.split('/').pop()")
+	transcript(b, id)
+
+	b.at("/")
+	b.press("Blue")
+	b.press("Answer")
+	b.sit(narrow)
+	b.at("/session/" + id)
+	b.sees("Which size shall it have?")
+	b.fine("a question in a session")
+	b.press("Large")
+	b.press("Answer")
+	b.sit(keys)
+	b.at("/")
+	b.sees("Which name shall it have?")
+	b.press("Bob")
+	b.press("Answer")
+	b.until("the answer arrives", "!document.body.innerText.includes('Which name shall it have?')")
+	b.at("/session/" + id)
+	b.sees("Blue, large and Bob it is.")
+	for _, said := range []string{"Blue", "Large", "Bob"} {
+		if !model.Saw(said) {
+			t.Errorf("the model never saw %s", said)
+		}
+	}
+	for _, h := range []hand{wide, narrow} {
+		b.sit(h)
+		b.at("/money")
+		b.sees("By model")
+		b.until("a plot", "document.querySelector('.plot canvas')")
+		b.fine("money with a plot")
+	}
+	b.at("/box/cco-sandbox")
+	b.sees("its model")
+	b.sees("/etc/evil")
+}
+
+// raiseLimits raises the day's limit on the page of money, and the run's where it is reached.
+func raiseLimits(b *browser) {
+	b.t.Helper()
+	b.at("/")
+	b.sees("reached a limit")
+	b.sees("limits.day_tokens")
+	b.fine("a limit of the day")
+	b.at("/money")
+	b.sees("of 5.0k")
+	b.chooses("tokens of a day", "main select")
+	b.types("25 or none", "1000000")
+	b.press("Set it in your settings")
+	b.sees("of 1.0M")
+	b.at("/money")
+	for range 3 {
+		b.chooses("tokens of a run", "main select")
+	}
+	b.types("25 or none", "5000")
+	b.press("Set it in your settings")
+	b.sees("5.0k tokens. A session")
+	b.at("/")
+	b.press("Go on")
+	b.sees("limits.run_tokens")
+	b.fine("a limit of a run")
+	b.sit(narrow)
+	b.types("Tokens of the next run", "5000")
+	b.press("Raise it and go on")
+	b.until("it goes on", "document.body.innerText.includes('Nothing waits for you')")
+	b.sees("limits.run_tokens")
+	b.sit(keys)
+	b.types("Tokens of the next run", "1000000")
+	b.press("Raise it and go on")
+	b.sit(wide)
+}
+
+// transcript looks at what an agent did.
+func transcript(b *browser, id string) {
+	b.t.Helper()
+	some := func(what, selector, words string) {
+		b.t.Helper()
+		b.until(what, "[...document.querySelectorAll('"+selector+"')].some(e => e.innerText.includes('"+words+"'))")
+	}
+	b.at("/session/" + id)
+	b.sees("It asks:")
+	some("thoughts", "details.thought summary", "Let me think of it.")
+	some("calls", "details.call summary", "refused.example")
+	some("denials", ".denied", "denied")
+	some("refusals", ".item.refused", "refused.example")
+	b.sees("<script>alert(1)</script>")
+	b.until("folded", "[...document.querySelectorAll('details.call')].every(e => !e.open)")
+	b.fine("claude's session")
+}

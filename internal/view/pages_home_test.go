@@ -1,0 +1,36 @@
+//go:build heavy && linux
+
+package view_test
+
+import "strings"
+
+// homePage tries again what has failed.
+func homePage(b *browser) {
+	id := b.r.Push("Fail once", "if [ -e tried ]; then echo better; exit; fi\n"+
+		"touch tried\ngit add .\ngit commit -qm Tried\nexit 1")
+	b.at("/")
+	b.pressOn("Fail once", "Try again")
+	b.sees("session " + id + " goes on")
+	b.r.Await(id, "done")
+	if out := b.r.Run("cco", "box", "logs", id); !strings.Contains(out, "better") {
+		b.t.Errorf("it did not try again:\n%s", out)
+	}
+	b.until("it is done", `[...document.querySelectorAll('.need.pull')].some(e => e.innerText.includes('Fail once'))`)
+	b.fine("home with something done")
+}
+
+func moneyPage(b *browser) {
+	b.at("/money")
+	b.types("25 or none", "33")
+	b.press("Set it in your settings")
+	b.sees("of $33.00")
+	b.sees("limits.day_cost is 33")
+	if out := b.r.Run("cco", "config", "get", "limits.day_cost"); !strings.Contains(out, "33") {
+		b.t.Errorf("the setting is %q", out)
+	}
+	b.at("/money")
+	b.chooses("tokens of a day", "select")
+	b.types("25 or none", "nonsense")
+	b.press("Set it in your settings")
+	b.until("why not", "document.querySelector('.said.bad')?.innerText.includes('limits.day_tokens')")
+}
