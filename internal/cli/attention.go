@@ -29,7 +29,7 @@ does not pass by itself, then sessions that failed and left work that exists
 nowhere else, then those that are done and wait to be pulled. Of each kind, what
 has waited longest comes first.`,
 		Example: "  cco attention\n  cco attention --json",
-		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
+		RunE: a.withPhases(a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
 			needs, err := s.Attention(ctx)
 			if err != nil {
 				return err
@@ -56,7 +56,7 @@ has waited longest comes first.`,
 				a.IO.Printf("  %s\n", a.IO.Paint(term.Dim, n.Next))
 			}
 			return nil
-		}),
+		})),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -35,7 +35,7 @@ a branch, a tag or a remote has their commits. Others are named and stay.`,
   cco box prune --refs --yes
   cco box prune --older 7d --json
   cco box prune 3f9c01aa --force`,
-		RunE: a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
+		RunE: a.withPhases(a.onSessions(func(ctx context.Context, s *session.Service, args []string) error {
 			cfg, err := a.Config()
 			if err != nil {
 				return err
@@ -60,7 +60,7 @@ a branch, a tag or a remote has their commits. Others are named and stay.`,
 				return err
 			}
 			return a.prune(ctx, s, free, kept, yes, cfg.Pull.MaxBundle)
-		}),
+		})),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	c.Flags().BoolVar(&o.Refs, "refs", false, "also refs/cco/* of pulled sessions")
