@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	sdk "code.gitea.io/sdk/gitea"
+
 	"github.com/cco-dev/cco/internal/forge/giteatest"
 	"github.com/cco-dev/cco/internal/git/gittest"
 )
@@ -35,6 +37,12 @@ func (r *Rig) Jobs(run func(job, commit string, attempt int) (ok bool, log strin
 	g.Git("commit", "-qm", "ci", "--", at)
 	g.Git("push", "-q", strings.Replace(r.Gitea.URL, "http://", "http://ada:"+r.UserToken()+"@", 1)+"/ada/demo.git",
 		"HEAD:refs/heads/main")
+	// Gitea makes jobs a moment after a push, so that a phase has to know which to wait for.
+	if _, _, err := r.Gitea.As(r.TB, "ada").CreateBranchProtection("ada", "demo", sdk.CreateBranchProtectionOption{
+		RuleName: "main", EnablePush: true, EnableStatusCheck: true,
+		StatusCheckContexts: []string{"ci / unit (push)", "ci / flake*"}}); err != nil {
+		r.Fatal(err)
+	}
 	r.Gitea.Runner(r.TB, "ada", "demo", func(_ context.Context, j giteatest.Job) (bool, string) {
 		return run(j.Name, j.Commit, j.Attempt)
 	})

@@ -8,18 +8,17 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 )
 
-func TestAKeyIsNeverPushedToGitea(t *testing.T) {
-	cruisetest.KeyIsNeverPushed(t, cruisetest.NewOnGitea(t, cruisetest.Build(t)))
-}
-
-func TestOtherHandsArePartOfTheWorkOnGitea(t *testing.T) {
-	cruisetest.OtherHands(t, cruisetest.NewOnGitea(t, cruisetest.Build(t)))
-}
-
-func TestABaseThatMovesIsMergedOnGitea(t *testing.T) {
-	cruisetest.MovingBase(t, cruisetest.NewOnGitea(t, cruisetest.Build(t)))
-}
-
-func TestAFlakeIsToldFromAFaultOnGitea(t *testing.T) {
-	cruisetest.FlakeAndFault(t, cruisetest.NewOnGitea(t, cruisetest.Build(t)))
+func TestPhasesOnGitea(t *testing.T) {
+	bin := cruisetest.Build(t)
+	for name, carry := range map[string]func(*testing.T, *cruisetest.Rig){
+		"a key is never pushed":            cruisetest.KeyIsNeverPushed,
+		"other hands are part of the work": cruisetest.OtherHands,
+		"a base that moves is merged":      cruisetest.MovingBase,
+		"a flake is told from a fault":     cruisetest.FlakeAndFault,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each has a Gitea of its own, and mostly waits
+			carry(t, cruisetest.NewOnGitea(t, bin))
+		})
+	}
 }
