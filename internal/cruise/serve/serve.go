@@ -80,6 +80,11 @@ const maxRequest = 8 << 20
 
 // Run runs phases until the context ends, or until there is nothing to do for too long.
 func (s *Server) Run(ctx context.Context) error {
+	if s.Store.IsShared() {
+		// Every machine would carry on the phases of all others.
+		return errors.New("phases of a shared database are run by a Worker, one machine for each phase: remove " +
+			"engine.database from your settings to run phases of this machine alone")
+	}
 	return s.locked(func() (err error) {
 		if s.engine, err = s.Open(ctx); err != nil {
 			return err
