@@ -247,6 +247,9 @@ func (m *machine) stillOpen() (bool, error) {
 func (m *machine) nobodyPushed(news News) (bool, error) {
 	before := m.st.Published.Head
 	m.head = news.Head
+	if news.Head == before && before != m.st.Head {
+		return true, nil // an earlier life pushed it and died before it could say so
+	}
 	if err := m.otherHands(news.Updated); err != nil || m.st.Stage != StageAnswer {
 		return false, err
 	}
