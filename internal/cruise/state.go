@@ -30,6 +30,7 @@ type Spec struct {
 	Remote   string   `json:"remote,omitempty"`  // its address, where any machine may run the phase and Repo is that one's
 	Base     string   `json:"base,omitempty"`    // the commit to begin at; "" is the repository's HEAD
 	Box      string   `json:"box"`
+	On       string   `json:"on,omitempty"` // a label that its machine must have
 	Planner  Worker   `json:"planner"`
 	Reviewer Worker   `json:"reviewer"`
 	Fixer    Worker   `json:"fixer"`

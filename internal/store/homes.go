@@ -83,7 +83,8 @@ func PutBundle(ctx context.Context, tx interface {
 	_, err := tx.ExecContext(ctx, `INSERT INTO bundles (phase, name, base, head, epoch, kept_at, data)
 		VALUES ($1, $2, $3, $4, $5, clock_timestamp(), $6)
 		ON CONFLICT (phase, name) DO UPDATE SET base = excluded.base, head = excluded.head,
-			epoch = excluded.epoch, kept_at = excluded.kept_at, data = excluded.data`, b.Phase, b.Name, b.Base, b.Head, b.Epoch, b.Data)
+			epoch = excluded.epoch, kept_at = excluded.kept_at, data = excluded.data`, b.Phase, b.Name, b.Base, b.Head,
+		b.Epoch, b.Data)
 	if err != nil {
 		return fmt.Errorf("keep the commits of phase %s: %w", b.Phase, err)
 	}

@@ -72,6 +72,9 @@ func locate(ctx context.Context, dir string, w Where) (forge.Remote, error) {
 }
 
 func fromGit(ctx context.Context, dir string, w Where) (forge.Remote, error) {
+	if strings.Contains(dir, "://") {
+		return forge.ParseRemote(dir) // a phase that any machine may run knows its repository by its address
+	}
 	repo, err := git.Open(ctx, dir)
 	if err != nil {
 		return forge.Remote{}, err

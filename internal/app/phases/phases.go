@@ -102,12 +102,12 @@ func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Ph
 		return store.Phase{}, err
 	}
 	if err == nil {
-		p, err := st.PhaseOf(ctx, repo.Top, head.Branch)
+		p, err := st.PhaseOf(ctx, nameOf(ctx, st, repo.Top), head.Branch)
 		if _, none := errors.AsType[*store.PhaseNotFoundError](err); !none {
 			return p, err
 		}
 	}
-	return only(ctx, st, repo.Top, head.Branch)
+	return only(ctx, st, nameOf(ctx, st, repo.Top), head.Branch)
 }
 
 // only gives the one living phase of a repository, if there is just one: its branch need not be checked out. Otherwise
@@ -152,6 +152,13 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 		if err := a.offer(ctx, p.Repo); err != nil {
 			return p, err
 		}
+	}
+	if st.IsShared() {
+		q, err := a.queue(st)
+		if err != nil {
+			return p, err
+		}
+		return p, q.Send(ctx, p.ID, ev)
 	}
 	return p, a.engine().Send(ctx, p.ID, ev)
 }
@@ -223,12 +230,15 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 		return 0, err
 	}
 	list, err := db.Phases(ctx, 1<<20)
+	shared := db.IsShared()
 	_ = db.Close()
 	if err != nil {
 		return 0, err
 	}
-	if err := a.engine().Ensure(ctx); err != nil {
-		return 0, err
+	if !shared {
+		if err := a.engine().Ensure(ctx); err != nil {
+			return 0, err
+		}
 	}
 	offered := map[string]bool{}
 	for _, p := range list {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/durable"
 	"github.com/cco-dev/cco/internal/cruise/serve"
@@ -33,23 +34,15 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	if err != nil {
 		return err
 	}
-	run := a.RunOptions(cfg)
-	open := &forges{phases: a, store: svc.Store}
-	inbox := &steps.Inbox{Store: svc.Store}
-	doer := &steps.Doer{
-		Data: a.Dirs.Data, Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
-		Inbox: inbox,
-		Forge: open.of,
-		Settings: steps.Settings{
-			Pull: session.PullOptions{
-				Bundle: cfg.Pull.MaxBundle, Gate: session.Gate{Policy: cfg.Pull.Policy},
-				Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob},
-			},
-			Run:  session.Run{Limits: run.Limits, IdleTimeout: run.IdleTimeout, MaxWait: time.Hour},
-			Bots: cfg.Cruise.Bots, Stricter: a.Stricter,
-		},
+	if svc.Store.IsShared() {
+		if hook != "" {
+			return app.Usagef("--webhook is for phases of one machine: workers look by themselves")
+		}
+		return a.work(ctx, svc, cfg)
 	}
-	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: inbox, Now: time.Now, Idle: idle, Renew: open.renew,
+	open := &forges{phases: a, store: svc.Store}
+	doer := a.doer(svc, cfg, open)
+	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Idle: idle, Renew: open.renew,
 		Ready: func() { a.IO.Progress("phases are being run") }}
 	s.Open = func(ctx context.Context) (serve.Engine, error) {
 		var doing cruise.Steps = doer
@@ -69,6 +62,24 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 		}
 	}
 	return s.Run(ctx)
+}
+
+// doer carries out steps on this machine.
+func (a *Phases) doer(svc *session.Service, cfg config.Config, open *forges) *steps.Doer {
+	run := a.RunOptions(cfg)
+	return &steps.Doer{
+		Data: a.Dirs.Data, Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
+		Inbox: &steps.Inbox{Store: svc.Store},
+		Forge: open.of,
+		Settings: steps.Settings{
+			Pull: session.PullOptions{
+				Bundle: cfg.Pull.MaxBundle, Gate: session.Gate{Policy: cfg.Pull.Policy},
+				Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob},
+			},
+			Run:  session.Run{Limits: run.Limits, IdleTimeout: run.IdleTimeout, MaxWait: time.Hour},
+			Bots: cfg.Cruise.Bots, Stricter: a.Stricter,
+		},
+	}
 }
 
 // wake tells a living phase to look.

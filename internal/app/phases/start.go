@@ -66,6 +66,13 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err := svc.Caution(ctx, repo, s.Base); err != nil {
 		return "", err
 	}
+	if svc.Store.IsShared() {
+		if err := onForge(ctx, &s); err != nil {
+			return "", err
+		}
+	} else if s.On != "" {
+		return "", &UnsharedError{}
+	}
 	st := cruise.NewState(s)
 	if st.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
 		return "", err
@@ -103,20 +110,29 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 			return "", err
 		}
 	}
+	if st.IsShared() {
+		q, err := a.queue(st)
+		if err != nil {
+			return id, err
+		}
+		return id, q.Start(ctx, id, state)
+	}
 	return id, a.engine().Start(ctx, id, state)
 }
 
 // check refuses at once what would stop the phase later: a missing box, agent or key, a forge that can't be reached.
 func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec) (Forge, error) {
-	if err := svc.CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
-		return nil, err
+	if !svc.Store.IsShared() { // otherwise the worker that takes it has the box
+		if err := svc.CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
+			return nil, err
+		}
 	}
 	list, err := svc.Store.Phases(ctx, 1000)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range list {
-		if s.Branch != "" && p.Repo == s.Repo && p.Branch == s.Branch && !p.Ended {
+		if s.Branch != "" && p.Repo == nameOf(ctx, svc.Store, s.Repo) && p.Branch == s.Branch && !p.Ended {
 			return nil, &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
 		}
 	}

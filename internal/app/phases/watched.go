@@ -29,8 +29,8 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	defer func() { _ = db.Close() }()
 	list, err := db.Phases(ctx, 1<<20)
-	_ = db.Close()
 	if err != nil {
 		return "", err
 	}
@@ -42,6 +42,9 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 	}
 	if alive == 0 {
 		return "", nil
+	}
+	if db.IsShared() {
+		return a.noWorker(ctx, db)
 	}
 	runs, err := a.engine().Alive(ctx)
 	if silent, ok := errors.AsType[*serve.SilentError](err); ok {
@@ -87,6 +90,15 @@ func (a *Phases) lacks(ctx context.Context, alive []store.Phase) string {
 
 // StillWatched gives an *UnwatchedError if no engine runs any more.
 func (a *Phases) StillWatched(ctx context.Context) error {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	shared := db.IsShared()
+	_ = db.Close()
+	if shared {
+		return nil // whoever watches may be on another machine, and another may follow
+	}
 	runs, err := a.engine().Alive(ctx)
 	if silent, ok := errors.AsType[*serve.SilentError](err); ok {
 		return &UnwatchedError{Why: "nobody watches any more: " + silent.Error()}

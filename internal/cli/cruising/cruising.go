@@ -35,6 +35,7 @@ Without an id, commands mean the phase of the branch that is checked out.
   cco cruise fix --comment "use the helper"  say something without the forge, and have it done now`)
 	c.AddCommand(t.start(), t.status(), t.list(), t.fix(), t.resume(), t.pause(), t.cleanup(), t.logs(), t.serve(),
 		t.service(), t.key(), t.commands())
+	c.AddCommand(t.worker(), t.workers())
 	return c
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 type startFlags struct {
-	file, phase, through, box, branch       string
+	file, phase, through, box, branch, on   string
 	planner, reviewer, fixer                string
 	domains, trusted, mayChange             []string
 	checks                                  string
@@ -57,6 +57,8 @@ merges unless --merge is given.`,
 		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	}
 	c.Flags().StringVar(&f.box, "box", "", "the box (default: the setting box.name)")
+	c.Flags().StringVar(&f.on, "on", "", "run it on a worker with this `LABEL`")
+	_ = c.Flags().MarkHidden("on")
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().StringVar(&f.branch, "branch", "", "the branch, instead of one named after the task")
 	c.Flags().StringVar(&f.planner, "planner", "", "the agent that plans or builds (default: the setting agent.default)")
@@ -196,7 +198,7 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 	}
 	s := cruise.Spec{
 		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit,
-		Box:     cmp.Or(f.box, cfg.Box.Name),
+		Box: cmp.Or(f.box, cfg.Box.Name), On: f.on,
 		Planner: cruise.Worker{Agent: cmp.Or(f.planner, cfg.Agent.Default), Model: cmp.Or(f.plannerModel, cfg.Agent.Model)},
 		Domains: f.domains, Trusted: f.trusted, MayChange: f.mayChange,
 		Checks: cruise.CheckRule(f.checks), IgnoreChecks: f.ignoreChecks,

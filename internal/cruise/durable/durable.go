@@ -130,6 +130,16 @@ func (e *Engine) launch(ctx context.Context, c dbos.Config) (err error) {
 	return nil
 }
 
+// GiveUp ends a life of a phase for good, wherever it runs.
+func (e *Engine) GiveUp(flow string) error {
+	list, err := dbos.ListWorkflows(e.dbos, dbos.WithFilterWorkflowIDs(flow), dbos.WithFilterLoadInput(false),
+		dbos.WithFilterLoadOutput(false))
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return dbos.CancelWorkflow(e.dbos, flow)
+}
+
 // explainUnreadable adds to an error what the user can do about an unreadable database, which holds nothing that isn't
 // stored elsewhere too. The engine's error is only text, so this asks SQLite itself.
 func explainUnreadable(ctx context.Context, db *sql.DB, path string, err error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -143,7 +144,10 @@ func (h *Holder) Take(ctx context.Context) ([]Held, error) {
 	if h.lapsed() {
 		return nil, &LapsedError{Worker: h.Worker.ID}
 	}
-	got, err := h.Table.take(ctx, h.Worker, h.incarnation)
+	h.mu.Lock()
+	me := h.Worker
+	h.mu.Unlock()
+	got, err := h.Table.take(ctx, me, h.incarnation)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +157,26 @@ func (h *Holder) Take(ctx context.Context) ([]Held, error) {
 		h.hold(p)
 	}
 	return got, nil
+}
+
+// Executor names this process for the engine: another process of the worker is another one.
+func (h *Holder) Executor() string { return fmt.Sprintf("%s.%d", h.Worker.ID, h.incarnation) }
+
+// Offer says which accounts the worker has tokens of now.
+func (h *Holder) Offer(ctx context.Context, accounts []string) error {
+	h.mu.Lock()
+	same := slices.Equal(h.Worker.Accounts, accounts)
+	h.Worker.Accounts = accounts
+	h.mu.Unlock()
+	if same {
+		return nil
+	}
+	_, err := h.Table.DB.ExecContext(ctx, `UPDATE workers SET accounts = $3 WHERE id = $1 AND incarnation = $2`,
+		h.Worker.ID, h.incarnation, list(accounts))
+	if err != nil {
+		return fmt.Errorf("say which accounts this worker has: %w", err)
+	}
+	return nil
 }
 
 // Account is the account that a phase belongs to.

@@ -280,6 +280,24 @@ func (t *Table) Workers(ctx context.Context) (all []Seen, err error) {
 	return all, rows.Err()
 }
 
+// Hosts lists the forges of the phases that live.
+func (t *Table) Hosts(ctx context.Context) (hosts []string, err error) {
+	rows, err := t.DB.QueryContext(ctx, `SELECT DISTINCT split_part(account, '/', 1) AS host FROM homes WHERE NOT ended
+		ORDER BY host LIMIT 100`)
+	if err != nil {
+		return nil, fmt.Errorf("list forges: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var host string
+		if err := rows.Scan(&host); err != nil {
+			return nil, fmt.Errorf("list forges: %w", err)
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, rows.Err()
+}
+
 // Waiting lists the phases that no worker has.
 func (t *Table) Waiting(ctx context.Context) ([]Held, error) {
 	rows, err := t.DB.QueryContext(ctx, `SELECT phase, epoch FROM homes WHERE worker IS NULL AND NOT ended

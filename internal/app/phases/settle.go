@@ -1,0 +1,297 @@
+package phases
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/lease"
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// settler makes phases of a shared database ready on this machine, and keeps what others need to do the same.
+type settler struct {
+	phases *Phases
+	svc    *session.Service
+	holder *lease.Holder
+	forge  func(ctx context.Context, repo string) (steps.Forge, error)
+	models []string
+	pull   session.PullOptions
+	most   int64 // bytes of a bundle
+
+	cloning sync.Mutex // one clone after another: phases of one repository share it
+}
+
+// settle makes a phase ready: it believes nothing of the row that this machine's settings and the forge don't confirm,
+// and brings the phase's commits into a clone of this machine's own.
+func (s *settler) settle(ctx context.Context, p store.Phase, h lease.Held) (st cruise.State, err error) {
+	if len(p.State) > maxState {
+		return st, &serve.UnfitError{Why: fmt.Sprintf("its state has %d bytes, more than %d", len(p.State), maxState)}
+	}
+	if err := json.Unmarshal(p.State, &st); err != nil {
+		return st, &serve.UnfitError{Why: "its state can't be read: " + err.Error()}
+	}
+	if err := checkRow(p.ID, st, s.models); err != nil {
+		return st, err
+	}
+	account, err := s.holder.Account(ctx, p.ID)
+	if err != nil {
+		return st, err
+	}
+	remote, err := checkRemote(st.Spec.Remote, account)
+	if err != nil {
+		return st, err
+	}
+	repo, err := s.clone(ctx, remote, st.Spec)
+	if err != nil {
+		return st, err
+	}
+	was := st.Home
+	st.Spec.Repo, st.Workspace.Path, st.Home = repo.Top, "", s.holder.Worker.ID
+	if err := s.canRun(ctx, st.Spec); err != nil {
+		return st, err
+	}
+	if err := s.bring(ctx, repo, p.ID, &st); err != nil {
+		return st, err
+	}
+	if was != st.Home {
+		err = s.reset(ctx, p.ID, st)
+	}
+	return st, err
+}
+
+// canRun refuses a phase whose box or agents this machine lacks.
+func (s *settler) canRun(ctx context.Context, spec cruise.Spec) error {
+	err := s.svc.CanRun(ctx, spec.Box, spec.Repo, spec.Agents())
+	if err == nil || errors.Is(err, box.ErrNotRunning) { // it is started for the first turn
+		return nil
+	}
+	return &serve.UnfitError{Why: err.Error()}
+}
+
+// clone opens this machine's clone of a repository, with what is on the forge's default branch.
+func (s *settler) clone(ctx context.Context, remote forge.Remote, spec cruise.Spec) (*git.Repo, error) {
+	s.cloning.Lock()
+	defer s.cloning.Unlock()
+	address := remote.Base() + "/" + remote.Owner + "/" + remote.Name + ".git"
+	sum := sha256.Sum256([]byte(address))
+	dir := filepath.Join(s.phases.Dirs.Data, "clones", remote.Name+"-"+hex.EncodeToString(sum[:8]))
+	format := "sha1"
+	if len(spec.Base) == 64 {
+		format = "sha256"
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
+	}
+	repo, err := git.OpenClone(ctx, dir, address, format)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.forge(ctx, repo.Top)
+	if _, none := errors.AsType[*forge.NoTokenError](err); none {
+		return nil, &serve.UnfitError{Why: err.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	about, err := f.Repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return repo, fetch(ctx, f, repo, about.DefaultBranch)
+}
+
+// fetch brings a branch of the forge into a clone.
+func fetch(ctx context.Context, f steps.Forge, repo *git.Repo, branch string) error {
+	at, err := f.Branch(ctx, branch)
+	if err != nil || at == "" || repo.HasObject(ctx, at) {
+		return err
+	}
+	commit, err := f.Fetch(ctx, repo.GitDir, branch)
+	if err != nil {
+		return err
+	}
+	return repo.SetRef(ctx, "refs/remotes/origin/"+branch, commit)
+}
+
+// bring brings a phase's commits into a clone: from the forge's branch, and from the bundles of its earlier homes.
+func (s *settler) bring(ctx context.Context, repo *git.Repo, phase string, st *cruise.State) error {
+	f, err := s.forge(ctx, repo.Top)
+	if err != nil {
+		return err
+	}
+	for _, branch := range []string{st.Target, st.Meta.Branch} {
+		if branch == "" {
+			continue
+		}
+		if err := fetch(ctx, f, repo, branch); err != nil {
+			return err
+		}
+	}
+	if err := s.unbundle(ctx, repo, phase, store.BundleStart); err != nil {
+		return err
+	}
+	if err := s.unbundle(ctx, repo, phase, store.BundleWork); err != nil {
+		return err
+	}
+	for _, oid := range []string{st.Spec.Base, st.Head, st.Workspace.Base} {
+		if oid != "" && !repo.Has(ctx, oid) {
+			return fmt.Errorf("commit %s is neither on the forge nor kept for this phase", git.Short(oid))
+		}
+	}
+	return s.ownPush(ctx, f, repo, phase, st)
+}
+
+// ownPush goes on from a head that an earlier home pushed, if that home died before it could say so. Any other head is
+// somebody else's, and the phase finds that out by itself.
+func (s *settler) ownPush(ctx context.Context, f steps.Forge, repo *git.Repo, phase string, st *cruise.State) error {
+	if st.Head == "" || st.Published != nil || st.Meta.Branch == "" {
+		return nil
+	}
+	at, err := f.Branch(ctx, st.Meta.Branch)
+	if err != nil || at == "" || at == st.Head || at == st.LastHead || !repo.Has(ctx, at) {
+		return err
+	}
+	ours, err := s.svc.Store.PushedHead(ctx, phase, at)
+	if err != nil || !ours {
+		return err
+	}
+	later, err := repo.IsAncestor(ctx, st.Head, at)
+	if err == nil && later {
+		st.LastHead, st.Head = st.Head, at
+	}
+	return err
+}
+
+// unbundle brings a bundle through quarantine into a clone.
+func (s *settler) unbundle(ctx context.Context, repo *git.Repo, phase, name string) (err error) {
+	b, ok, err := s.svc.Store.Bundle(ctx, phase, name, s.most)
+	if err != nil || !ok || repo.Has(ctx, b.Head) {
+		return err
+	}
+	dir := filepath.Join(s.phases.Dirs.Data, "phases", phase)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, name+".bundle")
+	defer func() { err = errors.Join(err, os.RemoveAll(file), os.RemoveAll(filepath.Join(dir, "unbundle"))) }()
+	if err := errors.Join(os.WriteFile(file, b.Data, 0o600), os.RemoveAll(filepath.Join(dir, "unbundle"))); err != nil {
+		return err
+	}
+	q, err := quarantine.New(ctx, repo, filepath.Join(dir, "unbundle"), quarantine.Options{Limits: s.pull.Limits})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = q.Close() }()
+	found, err := q.Unpack(ctx, file, b.Base)
+	if err != nil {
+		return err
+	}
+	if found.Tip != b.Head {
+		return &serve.UnfitError{Why: "its kept commits are not those that are recorded"}
+	}
+	if _, err := q.Examine(ctx); err != nil {
+		return err
+	}
+	_, err = q.Import(ctx, steps.SessionOf(phase)+name)
+	return err
+}
+
+// reset puts a workspace that this machine has from an earlier home where the phase is now, and keeps what it held.
+func (s *settler) reset(ctx context.Context, phase string, st cruise.State) error {
+	id := steps.SessionOf(phase)
+	if _, err := s.svc.Get(ctx, id); err != nil {
+		if _, none := errors.AsType[*store.NotFoundError](err); none {
+			return nil
+		}
+		return err
+	}
+	if err := s.abandon(ctx, phase); err != nil {
+		return err
+	}
+	at := cmp.Or(st.Head, st.Workspace.Base, st.Spec.Base)
+	if at == "" {
+		return nil
+	}
+	_, err := s.svc.Reset(ctx, id, at, s.pull)
+	return err
+}
+
+// abandon ends the turns of a phase that has left this machine, and keeps their work at refs/cco in the clone.
+func (s *settler) abandon(ctx context.Context, phase string) error {
+	list, err := s.svc.List(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, rec := range list {
+		order, err := s.svc.ReadOrder(rec.ID)
+		if err != nil || order.Phase != phase || !rec.Live() {
+			continue
+		}
+		if err := s.svc.Kill(ctx, rec.ID); err != nil {
+			return err
+		}
+	}
+	_, err = s.svc.Collect(ctx, steps.SessionOf(phase), "", s.pull)
+	if _, none := errors.AsType[*store.NotFoundError](err); none {
+		return nil
+	}
+	return err
+}
+
+// Published keeps commits for other machines before anybody relies on them.
+func (s *settler) Published(ctx context.Context, phase string, repo *git.Repo, base, head string) (err error) {
+	if base == "" || base == head {
+		return nil
+	}
+	b, err := bundle(ctx, repo, filepath.Join(s.phases.Dirs.Data, "phases", phase), head, base, s.most)
+	if err != nil {
+		return err
+	}
+	b.Phase, b.Name, b.Epoch = phase, store.BundleWork, s.holder.Held()[phase]
+	return s.svc.Store.KeepBundle(ctx, b)
+}
+
+// bundle bundles the commits up to head that base does not have.
+func bundle(ctx context.Context, repo *git.Repo, dir, head, base string, most int64) (b store.Bundle, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return b, err
+	}
+	file := filepath.Join(dir, "kept.bundle")
+	defer func() { err = errors.Join(err, os.RemoveAll(file)) }()
+	if err := errors.Join(os.RemoveAll(file), repo.BundleOf(ctx, file, quarantine.OutRef, head, base)); err != nil {
+		return b, err
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() > most {
+		return b, cmp.Or(err, fmt.Errorf("the commits of this phase have %d bytes, more than engine.bundle_max (%d): no "+
+			"other machine could go on with them", info.Size(), most))
+	}
+	b.Base, b.Head = base, head
+	b.Data, err = os.ReadFile(file)
+	return b, err
+}
+
+// Pushing records a head before it is pushed.
+func (s *settler) Pushing(ctx context.Context, phase, head string) error {
+	return s.svc.Store.KeepHead(ctx, phase, head, s.holder.Held()[phase])
+}
+
+// Closed forgets what was kept for other machines.
+func (s *settler) Closed(ctx context.Context, phase string) error {
+	return s.svc.Store.DropBundles(ctx, phase)
+}

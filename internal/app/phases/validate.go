@@ -1,0 +1,100 @@
+package phases
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+)
+
+// Bounds of what is taken from a row of a shared database.
+const (
+	maxState = 16 << 20
+	maxTask  = 1 << 20
+	maxList  = 1000 // entries
+	maxWord  = 1000 // bytes of one
+)
+
+var (
+	phaseID = regexp.MustCompile(`^[0-9a-f]{8}$`)
+	model   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,127}$`)
+)
+
+// checkRow refuses a phase of a shared database that somebody may have written who wants to harm this machine. What it
+// lets through names no path of this machine, and only agents and models that are known here.
+func checkRow(id string, st cruise.State, models []string) error {
+	s := st.Spec
+	unfit := func(format string, args ...any) error { return &serve.UnfitError{Why: fmt.Sprintf(format, args...)} }
+	switch {
+	case !phaseID.MatchString(id):
+		return unfit("%q is not the id of a phase", id)
+	case st.Workspace.Session != "" && st.Workspace.Session != steps.SessionOf(id):
+		return unfit("its workspace is that of another phase")
+	case len(s.Task) > maxTask:
+		return unfit("its task has %d bytes, more than %d", len(s.Task), maxTask)
+	case st.Flow < 0 || st.Flow > 1<<30:
+		return unfit("it has had %d lives", st.Flow)
+	}
+	if err := CheckSpec(s); err != nil {
+		return unfit("%v", err)
+	}
+	for _, w := range []cruise.Worker{s.Planner, s.Reviewer, s.Fixer} {
+		if w.Model != "" && (!model.MatchString(w.Model) || !slices.ContainsFunc(models,
+			func(known string) bool { return strings.HasPrefix(w.Model, known) })) {
+			return unfit("this worker does not know the model %q", w.Model)
+		}
+	}
+	if st.Meta.Branch != "" {
+		if err := cruise.CheckBranch(st.Meta.Branch); err != nil {
+			return unfit("%v", err)
+		}
+	}
+	for _, list := range [][]string{s.Domains, s.Trusted, s.IgnoreChecks, s.MayChange, st.Unpushed} {
+		if len(list) > maxList || slices.ContainsFunc(list, func(v string) bool { return len(v) > maxWord }) {
+			return unfit("a list of it is too long")
+		}
+	}
+	for _, oid := range []string{s.Base, st.Head, st.LastHead, st.There, st.From, st.Onto, st.Began, st.Workspace.Base,
+		st.Holding, st.Let, st.Foreign, st.Unsure, st.ChecksOf} {
+		if oid != "" && !git.IsOID(oid, 40) && !git.IsOID(oid, 64) {
+			return unfit("%q is not a commit", oid)
+		}
+	}
+	return nil
+}
+
+// checkRemote refuses a repository that is not on the forge of the phase's account, or that can't be reached safely.
+func checkRemote(address, account string) (forge.Remote, error) {
+	r, err := forge.ParseRemote(address)
+	switch {
+	case err != nil:
+		return r, &serve.UnfitError{Why: err.Error()}
+	case r.Plain():
+		return r, &serve.UnfitError{Why: "its repository is reached over http, which anybody on the way can read"}
+	case !strings.HasPrefix(account, strings.ToLower(r.Host)+"/"):
+		return r, &serve.UnfitError{Why: "its repository is not on the forge of its account"}
+	}
+	return r, nil
+}
+
+// knownModels are the models that this machine knows: those with a price, and the one of the user's settings.
+func knownModels(set string) ([]string, error) {
+	prices, err := broker.DefaultPrices()
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, p := range append(prices, broker.Price{Prefix: set}) {
+		if p.Prefix != "" {
+			known = append(known, p.Prefix)
+		}
+	}
+	return known, nil
+}

@@ -1,0 +1,326 @@
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/lease"
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// version is that of states of phases: a worker takes only phases whose states it can read and go on from. It changes
+// when an older program would misread them.
+const version = "1"
+
+// bundleMax bounds the commits of a phase that are kept for other machines.
+const bundleMax = 256 << 20
+
+// slots is how many phases a machine holds at most.
+const slots = 100
+
+// boxLabel and agentLabel are how workers and phases name what is had and needed.
+func boxLabel(name string) string   { return "box:" + name }
+func agentLabel(name string) string { return "agent:" + name }
+
+// workerFile keeps the name of this machine as a worker.
+const workerFile = "worker.id"
+
+// workerID is the name of this machine as a worker. It stays as long as the data directory.
+func (a *Phases) workerID() (string, error) {
+	file := filepath.Join(a.Dirs.Data, workerFile)
+	data, err := os.ReadFile(file)
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	host, _, _ = strings.Cut(strings.ToLower(host), ".")
+	host = strings.Trim(regexp.MustCompile(`[^0-9a-z-]+`).ReplaceAllString(host, "-"), "-")
+	id := strings.TrimLeft(host[:min(len(host), 40)]+"-"+session.NewID()[:4], "-")
+	return id, errors.Join(os.MkdirAll(a.Dirs.Data, 0o700), os.WriteFile(file, []byte(id+"\n"), 0o600))
+}
+
+// UnsharedError says that phases are not shared.
+type UnsharedError struct{}
+
+func (e *UnsharedError) Error() string {
+	return "phases are on this machine alone: set engine.database to share them (see docs/cruise.md)"
+}
+
+// WrongState marks an error about a state.
+func (e *UnsharedError) WrongState() {}
+
+// Work runs phases of the shared database on this machine until the context ends.
+func (a *Phases) Work(ctx context.Context) error {
+	svc, done, err := a.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !svc.Store.IsShared() {
+		return &UnsharedError{}
+	}
+	svc.Report = a.IO.Detail // phases have their own logs
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	return a.work(ctx, svc, cfg)
+}
+
+func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Config) error {
+	me, err := a.worker(ctx, svc)
+	if err != nil {
+		return err
+	}
+	// Beats have connections of their own: nothing else may make them wait.
+	beats, err := a.openDatabase(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = beats.Close() }()
+	holder := &lease.Holder{Table: &lease.Table{DB: beats}, Worker: me, Boot: lease.Boot}
+	models, err := knownModels(cfg.Agent.Model)
+	if err != nil {
+		return err
+	}
+	open := &forges{phases: a, store: svc.Store}
+	doer := a.doer(svc, cfg, open)
+	s := &settler{phases: a, svc: svc, holder: holder, forge: open.of, models: models, pull: doer.Settings.Pull,
+		most: bundleMax}
+	doer.Keeper = s
+	w := &serve.Worker{Holder: holder, Settle: s.settle, Abandon: s.abandon, Report: a.IO.Progress,
+		Server: serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Renew: open.renew,
+			Ready: func() { a.IO.Progress("worker %s waits for phases", me.ID) }}}
+	w.Tick = func(ctx context.Context) error {
+		accounts, err := a.accounts(ctx, svc.Store, holder.Table)
+		if err != nil {
+			return err
+		}
+		return holder.Offer(ctx, accounts)
+	}
+	w.Open = func(ctx context.Context) (serve.Engine, error) {
+		var doing cruise.Steps = doer
+		if a.Wrap != nil {
+			doing = a.Wrap(doer)
+		}
+		e, err := a.openEngine(ctx, &lease.Fenced{Steps: doing, Holder: holder}, holder.Executor())
+		if err != nil {
+			return nil, err
+		}
+		doer.Watch.Wake = func(phase string) { _ = wake(svc.Store, e, phase) }
+		return e, w.Tick(ctx)
+	}
+	return w.Run(ctx)
+}
+
+// worker is what this machine has.
+func (a *Phases) worker(ctx context.Context, svc *session.Service) (w lease.Worker, err error) {
+	w = lease.Worker{Slots: slots, Versions: []string{version}}
+	if w.ID, err = a.workerID(); err != nil {
+		return w, err
+	}
+	boxes, err := svc.Boxes.List(ctx)
+	if err != nil {
+		return w, err
+	}
+	for _, b := range boxes {
+		w.Labels = append(w.Labels, boxLabel(b.Name))
+	}
+	for _, r := range roster.All() {
+		w.Labels = append(w.Labels, agentLabel(r.Name))
+	}
+	return w, nil
+}
+
+// accounts are those of this machine's tokens, on the forges of phases that live. A forge for which there is no token is
+// never asked.
+func (a *Phases) accounts(ctx context.Context, st *store.Store, t *lease.Table) (all []string, err error) {
+	hosts, err := t.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, host := range hosts {
+		login, err := a.login(ctx, st, host)
+		if err != nil {
+			continue // a forge that is down now; others must go on
+		}
+		if login != "" {
+			all = append(all, lease.Account{Host: host, Login: login}.String())
+		}
+	}
+	return all, nil
+}
+
+// login is the user's name on a forge, "" without a token for it.
+func (a *Phases) login(ctx context.Context, st *store.Store, host string) (string, error) {
+	remote := forge.Remote{Scheme: "https", Host: host, Owner: "cco", Name: "cco"}
+	if name, _, err := net.SplitHostPort(host); err == nil && (name == "localhost" || net.ParseIP(name).IsLoopback()) {
+		remote.Scheme = "http"
+	}
+	for _, c := range clients() {
+		if kind, known := forge.KindOf(host); known && kind != c.Kind {
+			continue
+		}
+		if _, err := a.tokens(ctx, c.find, host, false); err != nil {
+			continue
+		}
+		f, err := c.open(a, ctx, st, c.Place(remote), false)
+		if err != nil {
+			return "", err
+		}
+		us, err := f.Us(ctx)
+		if err != nil {
+			return "", err
+		}
+		return us[0], nil
+	}
+	return "", nil
+}
+
+// Workers lists the machines that run phases of the shared database, and the phases that wait for one.
+func (a *Phases) Workers(ctx context.Context) (workers []lease.Seen, waiting []lease.Held, err error) {
+	st, err := a.Store(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = st.Close() }()
+	if !st.IsShared() {
+		return nil, nil, &UnsharedError{}
+	}
+	t := &lease.Table{DB: st.DB()}
+	if workers, err = t.Workers(ctx); err != nil {
+		return nil, nil, err
+	}
+	waiting, err = t.Waiting(ctx)
+	return workers, waiting, err
+}
+
+// queue is how commands reach phases of the shared database.
+func (a *Phases) queue(st *store.Store) (*serve.Queue, error) {
+	return &serve.Queue{Store: st, Now: time.Now, Version: version,
+		Home: func(ctx context.Context, s cruise.State) (lease.Home, error) { return a.home(ctx, st, s.Spec) },
+		Bundle: func(ctx context.Context, s cruise.State) (*store.Bundle, error) {
+			return a.unpushedBundle(ctx, st, s, bundleMax)
+		}}, nil
+}
+
+// home says what a phase needs, and to which account it belongs.
+func (a *Phases) home(ctx context.Context, st *store.Store, s cruise.Spec) (lease.Home, error) {
+	remote, err := forge.ParseRemote(s.Remote)
+	if err != nil {
+		return lease.Home{}, err
+	}
+	f, err := a.Forge(ctx, st, s.Repo, Where{})
+	if err != nil {
+		return lease.Home{}, err
+	}
+	us, err := f.Us(ctx)
+	if err != nil {
+		return lease.Home{}, err
+	}
+	h := lease.Home{Account: lease.Account{Host: remote.Host, Login: us[0]}, Needs: []string{boxLabel(s.Box)}}
+	for _, name := range s.Agents() {
+		if need := agentLabel(name); !slices.Contains(h.Needs, need) {
+			h.Needs = append(h.Needs, need)
+		}
+	}
+	if s.On != "" {
+		h.Needs = append(h.Needs, s.On)
+	}
+	return h, nil
+}
+
+// unpushedBundle bundles the commits that the phase begins with and that the forge lacks.
+func (a *Phases) unpushedBundle(ctx context.Context, st *store.Store, s cruise.State,
+	most int64) (*store.Bundle, error) {
+	if len(s.Unpushed) == 0 {
+		return nil, nil
+	}
+	repo, err := a.OpenRepo(ctx, s.Spec.Repo)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.Forge(ctx, st, s.Spec.Repo, Where{})
+	if err != nil {
+		return nil, err
+	}
+	about, err := f.Repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.Branch(ctx, about.DefaultBranch)
+	if err != nil {
+		return nil, err
+	}
+	base := ""
+	if at != "" && repo.Has(ctx, at) {
+		if base, err = repo.MergeBase(ctx, at, s.Spec.Base); err != nil {
+			return nil, err
+		}
+	}
+	if base == "" {
+		return nil, &StateError{Why: fmt.Sprintf("this repository lacks %s as it is on the forge, so that what was never "+
+			"pushed can't travel: fetch it, or push your commits first", about.DefaultBranch)}
+	}
+	dir, err := os.MkdirTemp("", "cco-bundle")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	b, err := bundle(ctx, repo, dir, s.Spec.Base, base, most)
+	b.Name = store.BundleStart
+	return &b, err
+}
+
+// noWorker says that no machine runs phases of the shared database, "" if one does.
+func (a *Phases) noWorker(ctx context.Context, st *store.Store) (string, error) {
+	workers, err := (&lease.Table{DB: st.DB()}).Workers(ctx)
+	if err != nil || slices.ContainsFunc(workers, func(w lease.Seen) bool { return w.Alive }) {
+		return "", err
+	}
+	return "nobody watches the phases: no worker is alive; start one with `cco cruise worker`", nil
+}
+
+// nameOf is how phases name a repository: by its path, or where they are shared by its address.
+func nameOf(ctx context.Context, st *store.Store, path string) string {
+	s := cruise.Spec{Repo: path}
+	if st.IsShared() && onForge(ctx, &s) == nil {
+		return s.Remote
+	}
+	return path
+}
+
+// onForge gives a spec the address of its repository, by which any machine finds it.
+func onForge(ctx context.Context, s *cruise.Spec) error {
+	remote, err := locate(ctx, s.Repo, Where{})
+	if err != nil {
+		return err
+	}
+	if remote.Plain() {
+		return app.Usagef("%s is reached over http, which anybody on the way can read: no worker takes such a phase",
+			remote)
+	}
+	s.Remote = remote.Base() + "/" + remote.Owner + "/" + remote.Name + ".git"
+	return nil
+}

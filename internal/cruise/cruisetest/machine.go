@@ -1,0 +1,62 @@
+package cruisetest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Machine is another machine of the same user: with a home, a data directory and a box of its own, and the same forge.
+func (r *Rig) Machine(t testing.TB) *Rig {
+	t.Helper()
+	home := t.TempDir()
+	m := &Rig{TB: t, Bin: r.Bin, Home: home, Data: filepath.Join(home, "data", "cco"),
+		Repo: filepath.Join(home, "nothing"), Fake: r.Fake, Gitea: r.Gitea, front: r.front}
+	must.Do(t, os.Mkdir(m.Repo, 0o700))
+	m.Env = slices.DeleteFunc(slices.Clone(r.Env), func(v string) bool {
+		return slices.ContainsFunc([]string{"HOME=", "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "GIT_CONFIG_GLOBAL="},
+			func(name string) bool { return strings.HasPrefix(v, name) })
+	})
+	config := filepath.Join(home, ".gitconfig")
+	m.Env = append(m.Env, "HOME="+home, "XDG_DATA_HOME="+filepath.Join(home, "data"),
+		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "GIT_CONFIG_GLOBAL="+config)
+	text := must.Get(os.ReadFile(filepath.Join(r.Home, ".gitconfig")))(t)
+	must.Do(t, os.WriteFile(config, text, 0o600))
+	if settings, err := os.ReadFile(filepath.Join(r.Home, "config", "cco", "config.toml")); err == nil {
+		dir := filepath.Join(home, "config", "cco")
+		must.Do(t, os.MkdirAll(dir, 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "config.toml"), settings, 0o600))
+	}
+	t.Cleanup(m.end)
+	return m
+}
+
+// Worker starts a worker on this machine, and waits until it takes phases.
+func (r *Rig) Worker() *proc.Process {
+	r.Helper()
+	log := must.Get(os.OpenFile(filepath.Join(r.Home, "worker.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r)
+	defer func() { _ = log.Close() }()
+	p := must.Get(proc.Start(r.Context(), proc.Cmd{Argv: []string{filepath.Join(r.Bin, "cco-cruise"), "cruise", "worker"},
+		Dir: r.Home, Env: r.Env, Stdout: log, Stderr: log, TiedToUs: true}))(r)
+	r.Cleanup(func() {
+		_ = p.Signal(syscall.SIGCONT)
+		_ = p.Signal(syscall.SIGKILL)
+		<-p.Done()
+	})
+	if !r.Until(func() bool { return strings.Contains(r.WorkerLog(), "waits for phases") }) {
+		r.Fatalf("the worker does not start: %s", r.WorkerLog())
+	}
+	return p
+}
+
+// WorkerLog is what the workers of this machine have said.
+func (r *Rig) WorkerLog() string {
+	data, _ := os.ReadFile(filepath.Join(r.Home, "worker.log"))
+	return string(data)
+}
