@@ -127,7 +127,8 @@ func await(ctx context.Context, ended <-chan struct{}, is func() bool) bool {
 	return false
 }
 
-// still says whether a screen has not grown for as long as a person would wait. Clocks and spinners move, and are short.
+// still says whether a screen has not grown for as long as a person would wait. Clocks and spinners move, and are
+// short.
 func still(shown func() string) func() bool {
 	size, since := 0, time.Now()
 	return func() bool {

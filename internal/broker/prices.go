@@ -6,11 +6,12 @@ const (
 	ofOpencode = "opencode 1.18.33"
 )
 
-// prices is what models cost as the packages of the pinned CLIs carry it; a test compares. Where a package has no price,
-// there is no row, but for a default model of a pinned CLI: its row says like whom it is counted, its nearest predecessor
-// with a price, and what it costs is called an estimate. What may follow a prefix are dates and a few words: a model with
-// any other name, or a newer one, is none of these. It counts as the dearest of its provider, and is called an estimate.
-// Alone is for a relic that costs many times as much as what came later. Nothing is read or made when a program starts.
+// prices is what models cost as the packages of the pinned CLIs carry it; a test compares. Where a package has no
+// price, there is no row, but for a default model of a pinned CLI: its row says like whom it is counted, its nearest
+// predecessor with a price, and what it costs is called an estimate. What may follow a prefix are dates and a few
+// words: a model with any other name, or a newer one, is none of these. It counts as the dearest of its provider, and
+// is called an estimate. Alone is for a relic that costs many times as much as what came later. Nothing is read or
+// made when a program starts.
 var prices = [...]Price{
 	{
 		Prefix: "claude-3-5-haiku", Provider: "anthropic", Source: ofClaude,

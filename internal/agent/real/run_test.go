@@ -23,7 +23,7 @@ type tmux struct {
 // onTmux runs cco on a terminal; its exit status is on the screen in the end.
 func (w *work) onTmux(args ...string) *tmux {
 	w.t.Helper()
-	dir := must.Get(os.MkdirTemp("", "cco-tmux-"))(w.t) //nolint:usetesting // a socket's path must be short
+	dir := must.Get(os.MkdirTemp("", "cco-tmux-"))(w.t) // a socket's path must be short
 	x := &tmux{w: w, sock: filepath.Join(dir, "s")}
 	for i, a := range args {
 		args[i] = "'" + a + "'"

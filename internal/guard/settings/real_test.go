@@ -250,7 +250,8 @@ func TestOpencodesPluginReportsTurns(t *testing.T) {
 	dir := t.TempDir()
 	guard := filepath.Join(dir, "cco-guard")
 	must.Do(t, os.WriteFile(guard, []byte("#!/bin/sh\necho \"$*\" >>"+dir+"/log\n"), 0o755))
-	for _, f := range settings.Managed(agent.Hooks(), settings.Hook{Guard: guard, Policy: "/p", Name: "cco-guard-n", Turns: true}) {
+	hook := settings.Hook{Guard: guard, Policy: "/p", Name: "cco-guard-n", Turns: true}
+	for _, f := range settings.Managed(agent.Hooks(), hook) {
 		if filepath.Base(f.Path) == "cco-guard.js" {
 			must.Do(t, os.WriteFile(filepath.Join(dir, "plugin.mjs"), f.Data, 0o644))
 		}
