@@ -96,8 +96,9 @@ func prepare(c Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.ExtraFiles = c.Files
-	// A grandchild that keeps our pipe open must not hold up Wait for ever.
-	cmd.WaitDelay = 5 * time.Second
+	// A grandchild that keeps our pipe open must not hold up Wait for ever. A busy machine may need seconds to pass on
+	// what was written, and a git that did all it had to must not fail there.
+	cmd.WaitDelay = 15 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.TiedToUs {
 		tie(cmd.SysProcAttr)
