@@ -42,8 +42,8 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	}
 	open := &forges{phases: a, store: svc.Store}
 	doer := a.doer(svc, cfg, open)
-	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Idle: idle, Renew: open.renew,
-		Ready: func() { a.IO.Progress("phases are being run") }}
+	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Idle: idle,
+		Renew: open.renew, Ready: func() { a.IO.Progress("phases are being run") }}
 	s.Open = func(ctx context.Context) (serve.Engine, error) {
 		var doing cruise.Steps = doer
 		if a.Wrap != nil {

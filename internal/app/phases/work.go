@@ -153,8 +153,8 @@ func (a *Phases) worker(ctx context.Context, svc *session.Service) (w lease.Work
 	return w, nil
 }
 
-// accounts are those of this machine's tokens, on the forges of phases that live. A forge for which there is no token is
-// never asked.
+// accounts are those of this machine's tokens, on the forges of phases that live. A forge for which there is no token
+// is never asked.
 func (a *Phases) accounts(ctx context.Context, st *store.Store, t *lease.Table) (all []string, err error) {
 	hosts, err := t.Hosts(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ func Commands(a *app.App) []*cobra.Command { return For(&phases.Phases{App: a}) 
 
 // For gives the commands with a given engine.
 func For(p *phases.Phases) []*cobra.Command {
-	p.App.Shared = p.OpenShared
+	p.Shared = p.OpenShared
 	t := &tool{p}
 	return []*cobra.Command{t.cruise(), t.pr(), t.view()}
 }
