@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"time"
 )
 
 // entry is what a session spent of a model on a day, and where.
@@ -79,50 +78,4 @@ func (s *Store) ExchangeSpend(ctx context.Context, home, from string) error {
 		return fmt.Errorf("exchange what was spent: %w", err)
 	}
 	return nil
-}
-
-// Copy is what machines tell each other of a phase's session.
-type Copy struct {
-	Home, ID, Phase string
-	State           State
-	Updated         time.Time
-}
-
-// CopySessions tells the shared database about sessions of phases whose home is here.
-func (s *Shared) CopySessions(ctx context.Context, all []Copy) error {
-	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
-		for _, c := range all {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO session_copies (home, id, phase, state, updated_at)
-				VALUES ($1, $2, $3, $4, $5) ON CONFLICT (home, id) DO UPDATE SET phase = excluded.phase,
-				state = excluded.state, updated_at = excluded.updated_at`,
-				c.Home, c.ID, c.Phase, string(c.State), stamp(c.Updated)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("tell about sessions: %w", err)
-	}
-	return nil
-}
-
-// Copies gives what machines have told about the sessions of a phase.
-func (s *Shared) Copies(ctx context.Context, phase string) (all []Copy, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT home, id, phase, state, updated_at FROM session_copies WHERE phase = $1
-		ORDER BY home, id`, phase)
-	err = each(rows, err, func() error {
-		var c Copy
-		var at int64
-		if err := rows.Scan(&c.Home, &c.ID, &c.Phase, &c.State, &at); err != nil {
-			return err
-		}
-		c.Updated = unstamp(at)
-		all = append(all, c)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read what was told about sessions: %w", err)
-	}
-	return all, nil
 }

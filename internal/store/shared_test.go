@@ -35,7 +35,6 @@ func conform(t *testing.T, open func(*testing.T) *Shared) {
 		"an end waits for what is sent": endsOrReads,
 		"logs are read in order":        logsAreRead,
 		"spending is told":              spendIsTold,
-		"sessions are told":             sessionsAreTold,
 		"a forgotten phase leaves none": phaseIsForgotten,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -318,18 +317,6 @@ func spendIsTold(t *testing.T, s *Shared) {
 	}
 }
 
-func sessionsAreTold(t *testing.T, s *Shared) {
-	at := time.UnixMilli(5000).UTC()
-	all := []Copy{{"m1", "00000001", "aaaaaaaa", Running, at}, {"m2", "00000001", "aaaaaaaa", Failed, at},
-		{"m2", "00000002", "bbbbbbbb", Done, at}}
-	must.Do(t, s.CopySessions(t.Context(), all))
-	all[0].State, all[0].Updated = Done, at.Add(time.Second)
-	must.Do(t, s.CopySessions(t.Context(), all[:1]))
-	if diff := cmp.Diff(all[:2], must.Get(s.Copies(t.Context(), "aaaaaaaa"))(t)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func phaseIsForgotten(t *testing.T, s *Shared) {
 	ctx := t.Context()
 	for _, id := range []string{"00000001", "00000002"} {
@@ -375,7 +362,7 @@ func TestSpendingOfEarlierVersionsIsKept(t *testing.T) {
 	for _, stmt := range []string{table, `INSERT INTO spend_by_model SELECT session, day, agent, model, repo, repo_key,
 		phase, input, output, cache_read, cache_write, cost, estimate FROM spend`, "DROP TABLE spend",
 		"ALTER TABLE spend_by_model RENAME TO spend", "CREATE INDEX spend_by_day ON spend (day)", "DROP TABLE inbox",
-		"DROP TABLE phase_log", "DROP TABLE session_copies", "PRAGMA user_version = 8"} {
+		"DROP TABLE phase_log", "PRAGMA user_version = 8"} {
 		must.Get(s.db.ExecContext(t.Context(), stmt))(t)
 	}
 	if got := must.Get(open(t, path).Accounts(t.Context(), ""))(t); !slices.Equal(got, want) {

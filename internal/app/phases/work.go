@@ -117,14 +117,16 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 		if err != nil {
 			return err
 		}
-		return holder.Offer(ctx, accounts)
+		now := time.Now() // a session may have begun before midnight
+		return errors.Join(holder.Offer(ctx, accounts),
+			svc.Store.ExchangeSpend(ctx, me.ID, store.Day(now.AddDate(0, 0, -1))))
 	}
 	w.Open = func(ctx context.Context) (serve.Engine, error) {
-		var doing cruise.Steps = doer
+		var doing cruise.Steps = &lease.Fenced{Steps: doer, Holder: holder}
 		if a.Wrap != nil {
-			doing = a.Wrap(doer)
+			doing = a.Wrap(doing)
 		}
-		e, err := a.openEngine(ctx, &lease.Fenced{Steps: doing, Holder: holder}, holder.Executor())
+		e, err := a.openEngine(ctx, doing, holder.Executor())
 		if err != nil {
 			return nil, err
 		}

@@ -37,13 +37,3 @@ INSERT INTO spend_by_home SELECT '', * FROM spend;
 DROP TABLE spend;
 ALTER TABLE spend_by_home RENAME TO spend;
 CREATE INDEX spend_by_day ON spend (day);
-
--- What machines tell each other of the sessions of phases, whose records stay with their keepers.
-CREATE TABLE session_copies (
-	home       TEXT NOT NULL,
-	id         TEXT NOT NULL,
-	phase      TEXT NOT NULL,
-	state      TEXT NOT NULL,
-	updated_at INTEGER NOT NULL,
-	PRIMARY KEY (home, id)
-) STRICT, WITHOUT ROWID;

@@ -66,12 +66,3 @@ CREATE TABLE spend (
 	PRIMARY KEY (home, session, day, agent, model)
 );
 CREATE INDEX spend_by_day ON spend (day);
-
-CREATE TABLE session_copies (
-	home       TEXT NOT NULL,
-	id         TEXT NOT NULL,
-	phase      TEXT NOT NULL,
-	state      TEXT NOT NULL,
-	updated_at BIGINT NOT NULL,
-	PRIMARY KEY (home, id)
-);
