@@ -106,13 +106,20 @@ func TestAPageIsServedOnce(t *testing.T) {
 	}
 	// Addresses that were kept lead to the next one, and so do cookies.
 	key := must.Get(os.ReadFile(filepath.Join(p.Dirs.Data, "view", "key")))(t)
-	again, _ := start(t, p, "")
-	if again.Address != first.Address {
-		t.Errorf("it moved from %s to %s", first.Address, again.Address)
+	again, stop := start(t, p, "")
+	for tries := 0; again.Address != first.Address; tries++ {
+		if tries == 5 { // another program may have taken the port meanwhile, but not each time
+			t.Fatalf("it moved from %s to %s", first.Address, again.Address)
+		}
+		stop()
+		first, stop = start(t, p, "127.0.0.1:0")
+		stop()
+		again, stop = start(t, p, "")
 	}
 	if string(must.Get(os.ReadFile(filepath.Join(p.Dirs.Data, "view", "key")))(t)) != string(key) {
 		t.Error("its key has changed")
 	}
+	stop()
 }
 
 func TestOnlyThisMachineIsListenedTo(t *testing.T) {
