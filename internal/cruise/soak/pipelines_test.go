@@ -149,7 +149,8 @@ func red() []pipeline {
 	p := pipeline{name: "red base", ci: `echo "error: broken for long"; exit 1`, base: shellProject,
 		breaks: "echo 'x=1' > src/new.sh", cheat: cheats[0], want: "approved"}
 	required := p
-	required.name, required.sample, required.want = "red base, required", []fixer{cheat}, "fails on the base branch as well"
+	required.name, required.sample = "red base, required", []fixer{cheat}
+	required.want = "fails on the base branch as well"
 	return []pipeline{p, required}
 }
 

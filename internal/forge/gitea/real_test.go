@@ -67,6 +67,9 @@ func server(g *giteatest.Server) forgetest.Server {
 		},
 		Strict: func(t *testing.T, r forge.Remote, branch string) {
 			t.Helper()
+			admin := sdk.AccessModeAdmin // nobody else is told of the rule before a merge is refused by it
+			must.Get(g.As(t, owner).AddCollaborator(r.Owner, r.Name, forgetest.Ada,
+				sdk.AddCollaboratorOption{Permission: &admin}))(t)
 			if _, _, err := g.As(t, owner).CreateBranchProtection(r.Owner, r.Name, sdk.CreateBranchProtectionOption{
 				BranchName: branch, RuleName: branch, EnablePush: true, BlockOnOutdatedBranch: true}); err != nil {
 				t.Fatal(err)
