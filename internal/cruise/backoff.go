@@ -19,6 +19,14 @@ func (b Backoff) Interval() time.Duration {
 	return time.Duration(secs) * time.Second
 }
 
+// Waited is how long the wait before was: half of what is due now, unless that can't grow any more.
+func (b Backoff) Waited() time.Duration {
+	if due := b.Interval(); due < lastWait {
+		return due / 2
+	}
+	return lastWait
+}
+
 // Slower is the wait after one that brought no news.
 func (b Backoff) Slower() Backoff {
 	return Backoff{Secs: int(min(2*b.Interval(), lastWait) / time.Second)}

@@ -149,7 +149,7 @@ func (m *machine) checks() error {
 			return nil
 		}
 		got, done, err := attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
-			PR: m.st.PR.Number, Within: m.st.Backoff.Interval() / 2}) // what was waited is doubled by now
+			PR: m.st.PR.Number, Within: m.st.Backoff.Waited()})
 		if err != nil || !done {
 			return err
 		}
