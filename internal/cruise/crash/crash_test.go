@@ -121,7 +121,8 @@ func TestTheEngineIsKilledWhile(t *testing.T) {
 			"others push":    {cruisetest.OtherHands, []string{cruise.StepHands, cruise.StepTake}, nil},
 			"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget, cruise.StepLend, cruise.StepMerge}, nil},
 			"checks fail": {cruisetest.Checked, []string{cruise.StepChecks, cruise.StepReady, cruise.StepPublish,
-				cruise.StepPush, cruise.StepAnswer, cruise.StepMerge}, []string{cruise.StepAttempt, cruise.StepRerun, cruise.StepLog}},
+				cruise.StepPush, cruise.StepAnswer, cruise.StepMerge},
+				[]string{cruise.StepAttempt, cruise.StepRerun, cruise.StepLog}},
 		} {
 			t.Run(what+" on "+name, func(t *testing.T) {
 				t.Parallel()
