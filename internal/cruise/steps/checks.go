@@ -124,10 +124,10 @@ func changes(was, is []forge.Check) (n int) {
 }
 
 // Every head is read this often, whatever that costs; more often only as long as there is something to spare: a
-// twentieth of one user's limit in an hour, and two requests for each check that has changed.
+// hundredth of one user's limit in an hour, and two requests for each check that has changed.
 const (
 	rarely    = 300 * time.Second // the longest wait of a phase
-	spares    = 250
+	spares    = 50
 	perChange = 2
 )
 
