@@ -78,7 +78,7 @@ var (
 
 // The real CLI switches kitty's keyboard protocol on. Its keys are seen, the terminal is given back, and logs are text.
 func TestClaudeOnATerminalWithKittysKeyboard(t *testing.T) {
-	w := newWork(t, "claude", agenttest.Shell("sleep 1000"))
+	w := newWork(t, "claude", agenttest.Shell("tail -f /dev/null"))
 	k := w.onKitty("box", "push", "plan.md", "--agent", "claude")
 	w.waitFor("claude at work", func() bool { return len(w.model.Requests()) > 0 && pushed.MatchString(k.shown()) })
 	id := w.newestID()
@@ -99,7 +99,7 @@ func TestClaudeOnATerminalWithKittysKeyboard(t *testing.T) {
 		t.Errorf("logs:\n%q", out)
 	}
 	k = w.onKitty("box", "attach", id)
-	w.waitFor("claude's screen", func() bool { return strings.Contains(k.shown(), "sleep 1000") })
+	w.waitFor("claude's screen", func() bool { return strings.Contains(k.shown(), "tail -f /dev/null") })
 	_, _ = k.WriteString("\x1b[99;5u\x1b[99;5:3u\x1b[99;5u\x1b[99;5:3u")
 	if code := exitCode(k.cmd.Wait()); code != 130 {
 		t.Errorf("killed with %d\n%q", code, k.shown())
