@@ -133,7 +133,7 @@ func TestTheHookStaysWhateverTheAgentWrites(t *testing.T) {
 		mark := filepath.Join("/usr/local", "cco-real-off-"+agent)
 		w := newWork(t, agent,
 			agenttest.Shell("sh off.sh"),
-			agenttest.Shell("sleep 6"), // claude reads its settings anew
+			agenttest.Shell("timeout 6 tail -f /dev/null || true"), // claude reads its settings anew, and refuses to sleep
 			agenttest.Shell("touch "+mark), agenttest.Say("done"))
 		w.put("off.sh", off)
 		w.push(0)
