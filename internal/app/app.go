@@ -31,6 +31,8 @@ type App struct {
 	// Shared gives the part of the store that machines share, nil if the user has set none up. It is nil in programs that
 	// are not linked with such a database.
 	Shared func(ctx context.Context) (*store.Shared, error)
+	// Fleet says how the machines are that share that part.
+	Fleet func(ctx context.Context, st *store.Store) (session.Fleet, error)
 }
 
 // New is cco for the user whose process this is.
@@ -137,6 +139,9 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 		Store: st, Boxes: boxes, Data: a.Dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn,
 		MaxFile: cfg.Pull.MaxBlob,
 		Door:    a.door, Program: a.program, Report: a.IO.Progress, Warn: a.IO.Warn,
+	}
+	if a.Fleet != nil && st.IsShared() {
+		s.Fleet = func(ctx context.Context) (session.Fleet, error) { return a.Fleet(ctx, st) }
 	}
 	return s, func() { _ = st.Close() }, nil
 }

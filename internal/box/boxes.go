@@ -330,6 +330,20 @@ func (s *Boxes) state(ctx context.Context, b *Box, d Driver) Status {
 	return st
 }
 
+// All gives the records of all boxes that are ready to be used, by name.
+func (s *Boxes) All() (all []*Box, err error) {
+	entries, err := os.ReadDir(filepath.Join(s.Data, "boxes"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if b, err := s.Record(e.Name()); err == nil && b.finished() == nil {
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
 // List reports the status of all boxes, by name.
 func (s *Boxes) List(ctx context.Context) ([]Status, error) {
 	entries, err := os.ReadDir(filepath.Join(s.Data, "boxes"))

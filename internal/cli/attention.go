@@ -38,7 +38,7 @@ has waited longest comes first.`,
 				if err != nil {
 					return err
 				}
-				a.IO.Warn("nobody watches %s: no engine runs; `cco cruise resume --all` starts one", count(n, "phase"))
+				a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), s.Runner())
 			}
 			if asJSON {
 				return a.IO.JSON(needs)

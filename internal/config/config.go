@@ -32,6 +32,7 @@ type Config struct {
 	Limits Spending
 	Cruise Cruise
 	Engine Engine
+	Worker Worker
 
 	Terminal Terminal
 
@@ -56,6 +57,12 @@ type Engine struct {
 	Database string   // the address of a PostgreSQL that machines share, without a password; "" is on this machine
 	Password Key      // where that of the database is
 	Accept   []string // weaker connections that the user has accepted by name
+}
+
+// Worker says which phases of a shared database this machine takes.
+type Worker struct {
+	Slots  int      // how many it holds at most
+	Labels []string // names of the user's for what it has, such as gpu
 }
 
 // Box says how boxes are made, and which one is the default.
@@ -169,6 +176,7 @@ func Defaults() Config {
 		Notify:   Notify{Bell: true},
 		Guard:    Guard{GitEnv: GitEnvWrapper},
 		Terminal: Terminal{DetachKey: ']'},
+		Worker:   Worker{Slots: 100},
 		Limits:   Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -54,6 +55,24 @@ func asDatabase(value any) (string, error) {
 		return "", errors.New("names no database: write it after the host like postgres://cco@db.example/cco")
 	}
 	return s, nil
+}
+
+var label = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+
+// CheckLabel refuses what can't be the name of something that a machine has. Colons are for names of cco's own.
+func CheckLabel(s string) error {
+	if !label.MatchString(s) {
+		return fmt.Errorf("%q is not a label: small letters, digits, dots, dashes and underscores, at most 63", s)
+	}
+	return nil
+}
+
+func asLabels(value any) ([]string, error) {
+	list, err := asTexts(value)
+	for _, s := range list {
+		err = errors.Join(err, CheckLabel(s))
+	}
+	return list, err
 }
 
 func setPassword(c *Config, value any, home string) error {

@@ -42,3 +42,16 @@ func TestAnAddressHasNoPassword(t *testing.T) {
 		}
 	}
 }
+
+// Guards against a label that looks like a box or an agent, and so lets phases go where those are not.
+func TestLabelsOfWorkers(t *testing.T) {
+	for text, want := range map[string]string{
+		`labels = ["box:work"]`: `"box:work" is not a label`, `labels = ["GPU"]`: "small letters", `labels = [""]`: `""`,
+		`labels = ["a b"]`: `"a b"`, `labels = "gpu"`: "labels", `slots = 0`: "from 1", `slots = "many"`: "whole number",
+		`labels = ["` + strings.Repeat("x", 64) + `"]`: "at most 63",
+	} {
+		if _, _, err := Load(userFile(t, "[worker]\n"+text+"\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

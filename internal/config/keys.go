@@ -134,6 +134,12 @@ func keys(backends []box.Backend) []key {
 			value{set: reader(func(c *Config) *[]string { return &c.Engine.Accept }, asWeak),
 				get: func(c *Config) any { return listOf(c.Engine.Accept) }, words: WeakConnections()}, nil},
 
+		{"worker.slots", "", "how many phases of a shared database this machine holds at most",
+			count(func(c *Config) *int { return &c.Worker.Slots }), nil},
+		{"worker.labels", "", "names for what this machine has, which `cco cruise start --on` asks for",
+			value{set: reader(func(c *Config) *[]string { return &c.Worker.Labels }, asLabels),
+				get: func(c *Config) any { return listOf(c.Worker.Labels) }}, nil},
+
 		{"view.hosts", "", "names of tunnels under which browsers reach the page of `cco view`",
 			texts(func(c *Config) *[]string { return &c.View.Hosts }), nil},
 

@@ -113,6 +113,10 @@ database = "postgres://cco@db.example:5433/cco"
 password = {file = "~/keys/database"}
 accept = ["unverified"]
 
+[worker]
+slots = 4
+labels = ["gpu", "big-disk"]
+
 [view]
 hosts = ["localhost:9000"]
 
@@ -149,9 +153,10 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
 		Engine: Engine{Database: "postgres://cco@db.example:5433/cco", Password: Key{File: home + "/keys/database"},
 			Accept: []string{Unverified}},
-		View:  View{Hosts: []string{"localhost:9000"}},
-		Agent: Agent{Default: "script", Model: "opus"},
-		Push:  Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
+		Worker: Worker{Slots: 4, Labels: []string{"gpu", "big-disk"}},
+		View:   View{Hosts: []string{"localhost:9000"}},
+		Agent:  Agent{Default: "script", Model: "opus"},
+		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
 		Pull: Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20,
 			Policy: gate.Policy{Refuse: []gate.Kind{"ci", "secrets"}, Ask: []gate.Kind{"build"}, Tell: []gate.Kind{"install"}}},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},

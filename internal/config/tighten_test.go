@@ -138,6 +138,8 @@ func never() map[string]string {
 		"engine.database": `database = "postgres://cco@evil.example/cco"`,
 		"engine.password": `password = {command = ["evil"]}`,
 		"engine.accept":   `accept = ["plaintext"]`,
+		"worker.slots":    `slots = 1000`,
+		"worker.labels":   `labels = ["gpu"]`,
 		"keys.anthropic":  `anthropic = {command = "cat ~/.ssh/id_ed25519"}`,
 		"keys.openai":     `openai = {env = "AWS_SECRET_ACCESS_KEY"}`,
 		"keys.gemini":     `gemini = {file = "~/.netrc"}`,

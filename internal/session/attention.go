@@ -73,6 +73,20 @@ func (s *Service) AttentionOf(ctx context.Context, list []store.Session) ([]Need
 	return needs, nil
 }
 
+// Fleet is the machines that share phases.
+type Fleet struct {
+	Alive   bool              // at least one of them runs phases
+	Waiting map[string]string // phases that none of them takes, and why
+}
+
+// Runner is the command that has somebody run the phases.
+func (s *Service) Runner() string {
+	if s.Fleet != nil {
+		return "cco cruise worker"
+	}
+	return "cco cruise resume --all"
+}
+
 // Unwatched counts the living phases if no engine runs them.
 func (s *Service) Unwatched(ctx context.Context) (int, error) {
 	list, err := s.Store.Phases(ctx, 1<<20)
@@ -88,6 +102,13 @@ func (s *Service) Unwatched(ctx context.Context) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
+	if s.Fleet != nil {
+		f, err := s.Fleet(ctx)
+		if err != nil || f.Alive {
+			return 0, err
+		}
+		return n, nil
+	}
 	c, err := socket.Dial(ctx, filepath.Join(s.Data, store.EngineSocket))
 	if err != nil {
 		return n, nil //nolint:nilerr // nobody is there
@@ -95,12 +116,18 @@ func (s *Service) Unwatched(ctx context.Context) (int, error) {
 	return 0, c.Close()
 }
 
-// stoppedPhases lists the phases that ask, or that have trouble which does not pass by itself. They are read as far as
-// that goes: their states are of another program.
+// stoppedPhases lists the phases that ask, that have trouble which does not pass by itself, or that no machine takes.
+// They are read as far as that goes: their states are of another program.
 func (s *Service) stoppedPhases(ctx context.Context) ([]Need, error) {
 	list, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return nil, err
+	}
+	var fleet Fleet
+	if s.Fleet != nil {
+		if fleet, err = s.Fleet(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var needs []Need
 	for _, p := range list {
@@ -135,6 +162,8 @@ func (s *Service) stoppedPhases(ctx context.Context) ([]Need, error) {
 			n.Next = "cco cruise resume " + p.ID + ", or cco cruise fix " + p.ID + ` --comment "…"`
 		case st.Trouble != "" && st.Trouble == st.Stuck && !st.Paused:
 			n.Kind, n.Words, n.Next = NeedMend, st.Trouble, "cco cruise resume "+p.ID
+		case fleet.Waiting[p.ID] != "" && fleet.Alive && !st.Paused:
+			n.Kind, n.Words, n.Next = NeedMend, "no worker takes it: "+fleet.Waiting[p.ID], "cco cruise workers"
 		default:
 			continue
 		}

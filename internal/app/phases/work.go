@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
@@ -29,13 +27,6 @@ const version = "1"
 
 // bundleMax bounds the commits of a phase that are kept for other machines.
 const bundleMax = 256 << 20
-
-// slots is how many phases a machine holds at most.
-const slots = 100
-
-// boxLabel and agentLabel are how workers and phases name what is had and needed.
-func boxLabel(name string) string   { return "box:" + name }
-func agentLabel(name string) string { return "agent:" + name }
 
 // workerFile keeps the name of this machine as a worker.
 const workerFile = "worker.id"
@@ -89,10 +80,11 @@ func (a *Phases) Work(ctx context.Context) error {
 }
 
 func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Config) error {
-	me, err := a.worker(ctx, svc)
+	id, err := a.workerID()
 	if err != nil {
 		return err
 	}
+	me := lease.Worker{ID: id, Slots: cfg.Worker.Slots, Versions: []string{version}}
 	// Beats have connections of their own: nothing else may make them wait.
 	beats, err := a.openDatabase(ctx, cfg)
 	if err != nil {
@@ -112,13 +104,10 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 	w := &serve.Worker{Holder: holder, Settle: s.settle, Abandon: s.abandon, Report: a.IO.Progress,
 		Server: serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Renew: open.renew,
 			Ready: func() { a.IO.Progress("worker %s waits for phases", me.ID) }}}
+	have := &offerer{phases: a, svc: svc, cfg: cfg, holder: holder}
 	w.Tick = func(ctx context.Context) error {
-		accounts, err := a.accounts(ctx, svc.Store, holder.Table)
-		if err != nil {
-			return err
-		}
 		now := time.Now() // a session may have begun before midnight
-		return errors.Join(holder.Offer(ctx, accounts),
+		return errors.Join(have.offer(ctx),
 			svc.Store.ExchangeSpend(ctx, me.ID, store.Day(now.AddDate(0, 0, -1))))
 	}
 	w.Open = func(ctx context.Context) (serve.Engine, error) {
@@ -136,72 +125,8 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 	return w.Run(ctx)
 }
 
-// worker is what this machine has.
-func (a *Phases) worker(ctx context.Context, svc *session.Service) (w lease.Worker, err error) {
-	w = lease.Worker{Slots: slots, Versions: []string{version}}
-	if w.ID, err = a.workerID(); err != nil {
-		return w, err
-	}
-	boxes, err := svc.Boxes.List(ctx)
-	if err != nil {
-		return w, err
-	}
-	for _, b := range boxes {
-		w.Labels = append(w.Labels, boxLabel(b.Name))
-	}
-	for _, r := range roster.All() {
-		w.Labels = append(w.Labels, agentLabel(r.Name))
-	}
-	return w, nil
-}
-
-// accounts are those of this machine's tokens, on the forges of phases that live. A forge for which there is no token
-// is never asked.
-func (a *Phases) accounts(ctx context.Context, st *store.Store, t *lease.Table) (all []string, err error) {
-	hosts, err := t.Hosts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, host := range hosts {
-		login, err := a.login(ctx, st, host)
-		if err != nil {
-			continue // a forge that is down now; others must go on
-		}
-		if login != "" {
-			all = append(all, lease.Account{Host: host, Login: login}.String())
-		}
-	}
-	return all, nil
-}
-
-// login is the user's name on a forge, "" without a token for it.
-func (a *Phases) login(ctx context.Context, st *store.Store, host string) (string, error) {
-	remote := forge.Remote{Scheme: "https", Host: host, Owner: "cco", Name: "cco"}
-	if name, _, err := net.SplitHostPort(host); err == nil && (name == "localhost" || net.ParseIP(name).IsLoopback()) {
-		remote.Scheme = "http"
-	}
-	for _, c := range clients() {
-		if kind, known := forge.KindOf(host); known && kind != c.Kind {
-			continue
-		}
-		if _, err := a.tokens(ctx, c.find, host, false); err != nil {
-			continue
-		}
-		f, err := c.open(a, ctx, st, c.Place(remote), false)
-		if err != nil {
-			return "", err
-		}
-		us, err := f.Us(ctx)
-		if err != nil {
-			return "", err
-		}
-		return us[0], nil
-	}
-	return "", nil
-}
-
 // Workers lists the machines that run phases of the shared database, and the phases that wait for one.
-func (a *Phases) Workers(ctx context.Context) (workers []lease.Seen, waiting []lease.Held, err error) {
+func (a *Phases) Workers(ctx context.Context) (workers []lease.Seen, waiting []lease.Waiting, err error) {
 	st, err := a.Store(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -216,6 +141,43 @@ func (a *Phases) Workers(ctx context.Context) (workers []lease.Seen, waiting []l
 	}
 	waiting, err = t.Waiting(ctx)
 	return workers, waiting, err
+}
+
+// Fleet says how the machines are that share phases.
+func (a *Phases) Fleet(ctx context.Context, st *store.Store) (f session.Fleet, err error) {
+	t := &lease.Table{DB: st.DB()}
+	workers, err := t.Workers(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Alive = slices.ContainsFunc(workers, func(w lease.Seen) bool { return w.Alive })
+	waiting, err := t.Waiting(ctx)
+	f.Waiting = map[string]string{}
+	for _, w := range waiting {
+		if !w.Busy {
+			f.Waiting[w.Phase] = w.Why
+		}
+	}
+	return f, err
+}
+
+// NoWorker says why no worker takes a phase, "" if one has it or will.
+func (a *Phases) NoWorker(ctx context.Context, id string) (string, error) {
+	st, err := a.Store(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = st.Close() }()
+	if !st.IsShared() {
+		return "", nil
+	}
+	waiting, err := (&lease.Table{DB: st.DB()}).Waiting(ctx)
+	for _, w := range waiting {
+		if w.Phase == id {
+			return w.Why, err
+		}
+	}
+	return "", err
 }
 
 // queue is how commands reach phases of the shared database.

@@ -57,8 +57,11 @@ merges unless --merge is given.`,
 		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	}
 	c.Flags().StringVar(&f.box, "box", "", "the box (default: the setting box.name)")
-	c.Flags().StringVar(&f.on, "on", "", "run it on a worker with this `LABEL`")
-	_ = c.Flags().MarkHidden("on")
+	c.Flags().StringVar(&f.on, "on", "", "only on a worker with this `LABEL` (the setting worker.labels)")
+	_ = c.RegisterFlagCompletionFunc("on", func(cmd *cobra.Command, _ []string, _ string) ([]string,
+		cobra.ShellCompDirective) {
+		return t.labels(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+	})
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().StringVar(&f.branch, "branch", "", "the branch, instead of one named after the task")
 	c.Flags().StringVar(&f.planner, "planner", "", "the agent that plans or builds (default: the setting agent.default)")
@@ -109,6 +112,11 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 	spec, err := t.spec(ctx, f, cfg, task)
 	if err != nil {
 		return err
+	}
+	if f.on != "" {
+		if err := config.CheckLabel(f.on); err != nil {
+			return app.Usagef("--on: %v", err)
+		}
 	}
 	id := ""
 	start := func() (begun bool, err error) {

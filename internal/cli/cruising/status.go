@@ -49,6 +49,8 @@ type shown struct {
 	Paused    bool               `json:"paused,omitempty"`
 	Question  string             `json:"question,omitempty"`
 	Trouble   string             `json:"trouble,omitempty"`
+	Worker    string             `json:"worker,omitempty"`    // the machine that runs it, where phases are shared
+	NoWorker  string             `json:"no_worker,omitempty"` // why none does
 	Waits     string             `json:"waits_for,omitempty"` // before it is merged
 	NextPoll  time.Time          `json:"next_poll,omitzero"`
 	Findings  []cruise.Finding   `json:"findings"`
@@ -66,7 +68,7 @@ type shown struct {
 func show(p store.Phase, st cruise.State) shown {
 	s := shown{
 		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question,
-		Trouble:  st.Trouble,
+		Trouble: st.Trouble, Worker: st.Home,
 		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held,
 		MaxRounds: st.Spec.MaxRounds,
 		MaxCost:   st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report, Waits: st.Waits,
@@ -90,13 +92,21 @@ func (t *tool) printStatus(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return t.IO.JSON(show(p, st))
+	why := ""
+	if !p.Ended {
+		if why, err = t.NoWorker(ctx, p.ID); err != nil {
+			return err
+		}
 	}
-	return t.describe(p, st)
+	if asJSON {
+		s := show(p, st)
+		s.NoWorker = why
+		return t.IO.JSON(s)
+	}
+	return t.describe(p, st, why)
 }
 
-func (t *tool) describe(p store.Phase, st cruise.State) error {
+func (t *tool) describe(p store.Phase, st cruise.State, noWorker string) error {
 	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		// Agents and strangers wrote much of it.
@@ -107,6 +117,11 @@ func (t *tool) describe(p store.Phase, st cruise.State) error {
 	row("phase", "%s, %s", p.ID, st.Kind)
 	row("title", "%s", p.Title)
 	row("stage", "%s", stageWords(st))
+	if noWorker != "" {
+		row("no worker", "%s", cut(noWorker, maxWords))
+	} else if !p.Ended {
+		row("worker", "%s", st.Home)
+	}
 	row("branch", "%s", st.Meta.Branch)
 	if st.PR != nil {
 		row("pull request", "%s", st.PR.URL)
@@ -248,7 +263,7 @@ func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 				}
 			} else {
 				_, _ = fmt.Fprintf(t.IO.Out, "%s\n", strings.Repeat("─", 60))
-				if err := t.describe(p, st); err != nil {
+				if err := t.describe(p, st, ""); err != nil {
 					return err
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -161,23 +160,6 @@ func (h *Holder) Take(ctx context.Context) ([]Held, error) {
 
 // Executor names this process for the engine: another process of the worker is another one.
 func (h *Holder) Executor() string { return fmt.Sprintf("%s.%d", h.Worker.ID, h.incarnation) }
-
-// Offer says which accounts the worker has tokens of now.
-func (h *Holder) Offer(ctx context.Context, accounts []string) error {
-	h.mu.Lock()
-	same := slices.Equal(h.Worker.Accounts, accounts)
-	h.Worker.Accounts = accounts
-	h.mu.Unlock()
-	if same {
-		return nil
-	}
-	_, err := h.Table.DB.ExecContext(ctx, `UPDATE workers SET accounts = $3 WHERE id = $1 AND incarnation = $2`,
-		h.Worker.ID, h.incarnation, list(accounts))
-	if err != nil {
-		return fmt.Errorf("say which accounts this worker has: %w", err)
-	}
-	return nil
-}
 
 // Account is the account that a phase belongs to.
 func (h *Holder) Account(ctx context.Context, phase string) (account string, err error) {

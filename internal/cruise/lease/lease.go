@@ -249,12 +249,14 @@ type Seen struct {
 	Age    time.Duration `json:"-"` // of its last beat, by the database's clock
 	Alive  bool          `json:"alive"`
 	Phases []string      `json:"phases"`
+	Load   float64       `json:"load"` // of its machine, for each core
 }
 
 // Workers lists all workers by name.
 func (t *Table) Workers(ctx context.Context) (all []Seen, err error) {
 	rows, err := t.DB.QueryContext(ctx, `SELECT id, array_to_json(labels), array_to_json(accounts),
-			array_to_json(versions), slots, began_at, beat_at, extract(epoch FROM clock_timestamp() - beat_at)::float8,
+			array_to_json(versions), slots, load, began_at, beat_at,
+			extract(epoch FROM clock_timestamp() - beat_at)::float8,
 			array_to_json(ARRAY(SELECT phase FROM homes WHERE worker = w.id AND NOT ended ORDER BY phase))
 		FROM workers w ORDER BY id`)
 	if err != nil {
@@ -265,7 +267,8 @@ func (t *Table) Workers(ctx context.Context) (all []Seen, err error) {
 		var s Seen
 		var age float64
 		var labels, accounts, versions, phases []byte
-		if err := rows.Scan(&s.ID, &labels, &accounts, &versions, &s.Slots, &s.Began, &s.Beat, &age, &phases); err != nil {
+		if err := rows.Scan(&s.ID, &labels, &accounts, &versions, &s.Slots, &s.Load, &s.Began, &s.Beat, &age,
+			&phases); err != nil {
 			return nil, fmt.Errorf("list workers: %w", err)
 		}
 		err := errors.Join(json.Unmarshal(labels, &s.Labels), json.Unmarshal(accounts, &s.Accounts),
@@ -296,11 +299,4 @@ func (t *Table) Hosts(ctx context.Context) (hosts []string, err error) {
 		hosts = append(hosts, host)
 	}
 	return hosts, rows.Err()
-}
-
-// Waiting lists the phases that no worker has.
-func (t *Table) Waiting(ctx context.Context) ([]Held, error) {
-	rows, err := t.DB.QueryContext(ctx, `SELECT phase, epoch FROM homes WHERE worker IS NULL AND NOT ended
-		ORDER BY queued_at, phase`)
-	return scan(rows, err)
 }

@@ -388,6 +388,10 @@ func (q *Queue) Send(ctx context.Context, id string, ev cruise.Event) error {
 		if err := q.revive(ctx, p, ev); err != nil {
 			return err
 		}
+	} else if ev.Kind == cruise.EventResume {
+		if err := lease.Retry(ctx, q.Store.DB(), id); err != nil {
+			return err
+		}
 	}
 	return q.Store.Keep(ctx, id, store.Sent{ID: ev.ID, At: ev.At, Event: data})
 }

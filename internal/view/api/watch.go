@@ -244,7 +244,7 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	if st.Unwatched > 0 {
 		st.Needs = slices.Insert(st.Needs, 0, Need{ID: "engine", Of: "engine", Kind: "engine", Since: newest(phases),
 			Title: "The engine is dead", Words: words.Parse(fmt.Sprintf("Nobody watches %d phases.", st.Unwatched)),
-			Next: "cco cruise resume --all"})
+			Next: d.Sessions.Runner()})
 	}
 	today, err := d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
 	st.Today = spend(today)

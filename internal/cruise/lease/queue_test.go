@@ -1,0 +1,79 @@
+//go:build heavy
+
+package lease
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/must"
+)
+
+// Guards against a phase that waits for ever, and a user who does not learn for what.
+func TestAPhaseThatWaitsSaysWhy(t *testing.T) {
+	db := postgres(t)
+	table := &Table{DB: db}
+	enqueue(t, db, "p")
+	must.Get(db.ExecContext(t.Context(), `UPDATE homes SET queued_at = queued_at - interval '1 minute'`))(t)
+	says := func(want string, busy bool) {
+		t.Helper()
+		all := must.Get(table.Waiting(t.Context()))(t)
+		if len(all) != 1 || all[0].Phase != "p" || all[0].Busy != busy || (want == "") != (all[0].Why == "") ||
+			!strings.Contains(all[0].Why, want) {
+			t.Errorf("it says %+v, not %q", all, want)
+		}
+	}
+	says("no worker is alive", false)
+	worker(t, db, "eve", func(w *Worker) { w.Accounts = []string{"forge.example/eve"} })
+	says("worker eve has no token of ada on forge.example", false)
+	worker(t, db, "old", func(w *Worker) { w.Versions = []string{"4"} })
+	says("worker old runs another version", false)
+	worker(t, db, "bare", func(w *Worker) { w.Labels = nil })
+	says("worker bare has no box a;", false)
+	worker(t, db, "full", func(w *Worker) { w.Slots = 0 })
+	says("worker full has no free slot (0 of 0)", true)
+	w := worker(t, db, "w")
+	says("", false)
+	takes(t, w, Held{"p", 1})
+	if all := must.Get(table.Waiting(t.Context()))(t); len(all) != 0 {
+		t.Errorf("it has a home, and waits: %+v", all)
+	}
+	must.Do(t, w.Refuse(t.Context(), Held{"p", 1}))
+	age(t, db, time.Minute, "full")
+	says("worker w can't run it", false)
+	must.Do(t, Retry(t.Context(), db, "p"))
+	says("", false)
+	takes(t, w, Held{"p", 2})
+	age(t, db, time.Minute, "w")
+	all := must.Get(table.Waiting(t.Context()))(t)
+	if len(all) != 1 || all[0].Lost != "w" || all[0].Why == "" {
+		t.Errorf("nobody can take it over, and it says %+v", all)
+	}
+}
+
+// Guards against a worker that must be started anew to be given what it got since.
+func TestAnOfferChangesWhatAWorkerTakes(t *testing.T) {
+	db := postgres(t)
+	enqueue(t, db, "p")
+	w := worker(t, db, "w", func(w *Worker) { w.Accounts, w.Labels = nil, nil })
+	offer := Offer{Labels: []string{"box:a"}, Accounts: []string{ada.String()}, Load: 0.5}
+	takes(t, w)
+	must.Do(t, w.Offer(t.Context(), Offer{Labels: offer.Labels}))
+	takes(t, w)
+	must.Do(t, w.Offer(t.Context(), offer))
+	takes(t, w, Held{"p", 1})
+	must.Do(t, w.Refuse(t.Context(), Held{"p", 1}))
+	offer.Load = 1.5
+	must.Do(t, w.Offer(t.Context(), offer)) // nothing that a phase could need has changed
+	takes(t, w)
+	if got := must.Get(w.Table.Workers(t.Context()))(t); len(got) != 1 || got[0].Load != 1.5 {
+		t.Errorf("%+v", got)
+	}
+	offer.Labels = append(offer.Labels, "gpu")
+	must.Do(t, w.Offer(t.Context(), offer))
+	takes(t, w, Held{"p", 2})
+	must.Do(t, w.Offer(t.Context(), Offer{Labels: offer.Labels})) // its token is gone: nothing more is taken
+	enqueue(t, db, "qq")
+	takes(t, w)
+}
