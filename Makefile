@@ -65,7 +65,7 @@ soak: ## carry phases through all broken pipelines that there are, which takes m
 
 guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }
-	@go run ./internal/guard/guardeval $(CASES)
+	@go test -v -count=1 -run "^TestLabelledCalls$$" ./internal/guard -args -cases $(abspath $(CASES))
 
 install: build ## install into PREFIX (default ~/.local)
 	@install -d "$(PREFIX)/bin" && install $(COMMANDS:%=bin/%) "$(PREFIX)/bin/"

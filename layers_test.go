@@ -91,7 +91,6 @@ var layers = map[string][]string{
 	"guard/discover":          {"guard"},
 	"guard/settings":          {"agent/roster", "guard", "guard/discover", "guard/land", "proc"},
 	"guard/audit":             {},
-	"guard/guardeval":         {"guard", "guard/discover", "guard/hook", "proc"},
 	"broker":                  {"proc"},
 	"broker/sets":             {"broker", "proc"},
 	"box":                     {"tree"},
