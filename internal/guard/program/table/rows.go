@@ -2,6 +2,7 @@
 package table
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/word"
@@ -26,7 +27,7 @@ const (
 type Row struct {
 	As    rowKind
 	names string // with a blank before and after each
-	does  string // in words, after "it"
+	does  string // in words, after "it", if it is not what such rows usually say
 	lang  string
 	// opts are the options with a value, each with the mark of what becomes of
 	// it, and rest is what operands are.
@@ -117,9 +118,28 @@ func Explain(name string) string {
 	return b.String()
 }
 
+// usually is what rows of its kind do.
+func (r *Row) usually() string {
+	switch {
+	case r.As == WrapperRow:
+		return "runs the command behind it"
+	case r.As == languageRow:
+		return "runs program text, whose strings are followed to the calls that get them"
+	case r.As == SystemRow:
+		return "may not keep settings in the home"
+	case r.Says != "":
+		return "runs the tests of the workspace"
+	case r.Data:
+		return "talks to a service: arguments are of use there"
+	case r.Reads != "" && r.Reads != "*":
+		return "reads its operands if it is told to look only"
+	}
+	return "reads its operands"
+}
+
 // inWords is the row as a clause.
 func (r *Row) inWords() string {
-	s := r.does
+	s := cmp.Or(r.does, r.usually())
 	if r.Reads != "" && r.Rest == JudgeOptions {
 		s += ": -" + strings.ReplaceAll(r.Reads, " ", " -")
 	} else if r.Reads != "" && r.Reads != "*" {
