@@ -105,19 +105,6 @@ func (s *Shell) join(before *scope) {
 	s.Dirs = union(s.Dirs, before.Dirs)
 }
 
-func (sc *scope) mergeVars(other *scope) {
-	for name, v := range sc.Vars {
-		if w, ok := other.Vars[name]; ok {
-			sc.Vars[name] = v.or(w)
-		}
-	}
-	for name, w := range other.Vars {
-		if _, ok := sc.Vars[name]; !ok {
-			sc.Vars[name] = w
-		}
-	}
-}
-
 // succeeds says that the left side of && may be taken to succeed: commands
 // that set up rather than ask. What asks, such as test, may as well say no.
 func (s *Shell) succeeds(st *syntax.Stmt) bool {

@@ -278,8 +278,9 @@ func (s *Shell) modify(pe *syntax.ParamExp, v looked, quoted bool) []text {
 		s.defaultWord(pe.Exp.Word, quoted)
 		return v.Alts
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-		pattern := s.pattern(pe.Exp.Word)
-		return mapTexts(v.Alts, func(t text) text { return trimmed(t, pattern, op) })
+		if pattern, ok := s.pattern(pe.Exp.Word); ok {
+			return mapTexts(v.Alts, func(t text) text { return trimmed(t, pattern, op) })
+		}
 	case syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
 		s.texts(pe.Exp.Word)
 		return mapTexts(v.Alts, func(t text) text { return recased(t, op) })
@@ -357,8 +358,7 @@ func (s *Shell) Document(t text) {
 		return
 	}
 	defer s.enter()()
-	joined, _ := join(source, nil)
-	part, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(joined))
+	part, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(join(source, nil)))
 	if err != nil {
 		s.Deny(verdict.RuleSyntax, arg{}, "", "a text that the shell would expand does not parse", "quote it differently")
 	}

@@ -10,16 +10,10 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// pattern is the literal of a pattern word, or "" with ok false.
-func (s *Shell) pattern(w *syntax.Word) string {
-	if w == nil {
-		return ""
-	}
+// pattern is the literal of a pattern word; false if it is not known.
+func (s *Shell) pattern(w *syntax.Word) (string, bool) {
 	t := s.textOf(w)
-	if t.Worst() > word.Matched {
-		return "\x00"
-	}
-	return t.Known()
+	return t.Known(), t.Worst() <= word.Matched && word.IsGlob(t.Known())
 }
 
 // maxMatch bounds the comparisons for one ${x%pattern}.
@@ -27,17 +21,14 @@ const maxMatch = 4 << 20
 
 // trimmed removes a prefix or suffix that matches pattern.
 func trimmed(t text, pattern string, op syntax.ParExpOperator) text {
+	suffix := op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix
 	v, ok := t.Literal()
 	if !ok {
-		if len(t) == 1 {
-			return t // the same kind of unknown, only shorter
-		}
-		return trimmedParts(t, pattern, op)
+		return trimmedParts(t, pattern, op, suffix)
 	}
-	if pattern == "\x00" || len(v)*len(v)*(len(pattern)+1) > maxMatch {
+	if len(v)*len(v)*(len(pattern)+1) > maxMatch {
 		return word.Unknown(word.Dynamic)
 	}
-	suffix := op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix
 	large := op == syntax.RemLargePrefix || op == syntax.RemLargeSuffix
 	for i := 0; i <= len(v); i++ {
 		n := i
@@ -54,21 +45,21 @@ func trimmed(t text, pattern string, op syntax.ParExpOperator) text {
 	return t
 }
 
-// trimmedParts trims a text of which the trimmed end is known, and knows
-// that ${x##*/} leaves one name.
-func trimmedParts(t text, pattern string, op syntax.ParExpOperator) text {
-	if op == syntax.RemLargePrefix && pattern == "*/" && t.Worst() <= word.Below {
-		return word.Unknown(word.Token)
-	}
+// trimmedParts trims a text of which not all is known. The beginning of a path that never goes up leads nowhere else,
+// and ${x##*/} leaves one name.
+func trimmedParts(t text, pattern string, op syntax.ParExpOperator, suffix bool) text {
 	last := t[len(t)-1]
-	if (op == syntax.RemSmallSuffix || op == syntax.RemLargeSuffix) && last.Kind == word.Literal &&
-		!strings.Contains(pattern, "*") {
-		return text{}.With(t[:len(t)-1]...).With(trimmed(word.Lit(last.Text), pattern, op)...)
+	if suffix && last.Kind == word.Literal && (op == syntax.RemSmallSuffix || !strings.Contains(pattern, "*")) {
+		if end := trimmed(word.Lit(last.Text), pattern, op).Known(); len(end) < len(last.Text) {
+			return text{}.With(t[:len(t)-1]...).Plus(end)
+		}
 	}
-	if t[0].Kind == word.Literal && op == syntax.RemSmallPrefix && !strings.Contains(pattern, "*") {
-		return trimmed(word.Lit(t[0].Text), pattern, op).With(t[1:]...)
-	}
-	if t.Worst() <= word.Below {
+	switch inside := t.Worst() <= word.Below; {
+	case len(t) == 1:
+		return t // the same kind of unknown, only shorter
+	case inside && op == syntax.RemLargePrefix && pattern == "*/":
+		return word.Unknown(word.Token)
+	case inside && suffix && !strings.HasPrefix(t.Prefix(), "/") && !strings.Contains(t.Known(), ".."):
 		return t
 	}
 	return word.Unknown(max(word.Dynamic, t.Worst()))
@@ -171,14 +162,14 @@ func (s *Shell) sliceList(list []text, sl *syntax.Slice, first int) []text {
 
 // replace applies ${x/orig/with} where both are plain text.
 func (s *Shell) replace(alts []text, r *syntax.Replace) []text {
-	orig, with := s.pattern(r.Orig), s.textOf(r.With)
-	plain, ok := with.Literal()
+	orig, readable := s.pattern(r.Orig)
+	plain, ok := s.textOf(r.With).Literal()
 	return mapTexts(alts, func(t text) text {
 		v, known := t.Literal()
 		switch {
 		case !known && t.Worst() <= word.Token:
 			return t
-		case !known || !ok || orig == "\x00" || strings.ContainsAny(orig, "*?[#%\\"):
+		case !known || !ok || !readable || strings.ContainsAny(orig, "*?[#%\\"):
 			return word.Unknown(max(word.Dynamic, t.Worst()))
 		case r.All:
 			return word.Lit(strings.ReplaceAll(v, orig, plain))

@@ -13,38 +13,33 @@ import (
 // ParseBash parses source after taking out its line continuations, because
 // bash joins "$\<newline>(" to a substitution and the parser does not. Text
 // that bash keeps as it is (single quotes, quoted here-documents, comments)
-// keeps its backslashes. The offsets returned are those of the continuations
-// that were taken out, each in the text that was parsed in the end.
-func ParseBash(source string) (*syntax.File, []int, error) {
+// keeps its backslashes. What was parsed in the end is returned too.
+func ParseBash(source string) (*syntax.File, string, error) {
 	file, err := parseOnce(source)
 	if !strings.Contains(source, "\\\n") {
-		return file, nil, err
+		return file, source, err
 	}
-	if err != nil {
-		// Without a tree nothing tells quoted text from the rest; joined
-		// everywhere is still how bash would read unquoted text.
-		joined, removed := join(source, nil)
-		if file, err = parseOnce(joined); err != nil {
-			return nil, nil, err
-		}
-		if len(verbatim(file)) > 0 {
-			return nil, nil, errors.New("a line continuation that shells read differently")
-		}
-		return file, removed, nil
-	}
-	keep := verbatim(file)
-	joined, removed := join(source, keep)
-	if len(removed) == 0 {
-		return file, nil, nil
-	}
+	var keep []span
+	if err == nil {
+		keep = verbatim(file)
+	} // or else nothing tells quoted text from the rest; joined everywhere is how bash would read unquoted text
+	joined := join(source, keep)
 	again, err := parseOnce(joined)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
-	if !sameSpans(keep, verbatim(again), removed) {
-		return nil, nil, errors.New("a line continuation that shells read differently")
+	if !slices.Equal(kept(source, keep), kept(joined, verbatim(again))) {
+		return nil, "", errors.New("a line continuation that shells read differently")
 	}
-	return again, removed, nil
+	return again, joined, nil
+}
+
+// kept are the texts of stretches.
+func kept(source string, spans []span) (texts []string) {
+	for _, at := range spans {
+		texts = append(texts, source[at.start:at.end])
+	}
+	return texts
 }
 
 // tooDeep says that brackets are opened so many levels deep that a parser
@@ -113,9 +108,8 @@ func quotedDelimiter(w *syntax.Word) bool {
 
 // join takes out every backslash-newline that is not itself escaped and lies
 // outside keep.
-func join(source string, keep []span) (string, []int) {
+func join(source string, keep []span) string {
 	var b strings.Builder
-	var removed []int
 	k := 0
 	for i := 0; i < len(source); i++ {
 		for k < len(keep) && keep[k].end <= i {
@@ -126,7 +120,6 @@ func join(source string, keep []span) (string, []int) {
 			continue
 		}
 		if source[i+1] == '\n' {
-			removed = append(removed, b.Len())
 			i++
 			continue
 		}
@@ -134,34 +127,7 @@ func join(source string, keep []span) (string, []int) {
 		b.WriteByte(source[i+1])
 		i++
 	}
-	return b.String(), removed
-}
-
-// sameSpans says whether after holds the spans of before, moved by what was
-// removed in front of and within them.
-func sameSpans(before, after []span, removed []int) bool {
-	if len(before) != len(after) {
-		return false
-	}
-	for i := range after {
-		if before[i] != (span{moved(after[i].start, removed, 0), moved(after[i].end, removed, 1)}) {
-			return false
-		}
-	}
-	return true
-}
-
-// moved is where an offset into the joined text lay before. An end, which
-// lies one past its text, is moved by what was removed before that text's
-// last byte.
-func moved(offset int, removed []int, end int) int {
-	before := 0
-	for _, at := range removed {
-		if at <= offset-end {
-			before += 2
-		}
-	}
-	return offset + before
+	return b.String()
 }
 
 // dialect is a shell whose text bash would read differently.

@@ -59,10 +59,10 @@ type Shell struct {
 	Policy land.Policy
 	Land   *land.Terrain
 	*scope
-	Out     *text // where standard output is collected; nil if nobody reads it
-	source  string
-	removed []int // offsets of line continuations taken out of the source
-	fixed   *arg  // where denials point at while nested text is interpreted
+	Out     *text  // where standard output is collected; nil if nobody reads it
+	source  string // as the agent wrote it
+	parsed  string // and without line continuations
+	fixed   *arg   // where denials point at while nested text is interpreted
 	steps   int
 	depth   int
 	nesting int
@@ -141,36 +141,33 @@ func (sc *scope) merge(other *scope) {
 	if len(other.stack) > len(sc.stack) {
 		sc.stack = other.stack
 	}
-	for name, v := range other.Vars {
-		mine, ok := sc.Vars[name]
-		if !ok {
-			sc.Vars[name] = v
-			continue
-		}
-		sc.Vars[name] = mine.or(v)
-	}
+	sc.mergeVars(other)
 	if len(other.Exports) > len(sc.Exports) {
 		sc.Exports = other.Exports
 	}
 	maps.Copy(sc.funcs, other.funcs)
 	maps.Copy(sc.Aliases, other.Aliases)
-	if other.Branch != sc.Branch {
-		sc.Branch = other.Branch
+	sc.Branch = other.Branch
+}
+
+func (sc *scope) mergeVars(other *scope) {
+	for name, v := range other.Vars {
+		if mine, ok := sc.Vars[name]; ok {
+			v = mine.or(v)
+		}
+		sc.Vars[name] = v
 	}
 }
 
 func (v Variable) or(w Variable) Variable {
-	if v.isList != w.isList {
-		return Variable{Alts: append(v.Values(), w.Values()...)}
-	}
-	if v.isList {
+	if v.isList && w.isList {
 		if !slices.EqualFunc(v.list, w.list, text.Equal) {
 			v.list = append(slices.Clone(v.list), w.list...)
 		}
 		return v
 	}
-	alts := slices.Clone(v.Alts)
-	for _, t := range w.Alts {
+	alts := v.Values()
+	for _, t := range w.Values() {
 		if !slices.ContainsFunc(alts, t.Equal) && len(alts) < maxAlts {
 			alts = append(alts, t)
 		}
@@ -224,18 +221,15 @@ func (s *Shell) Deny(rule verdict.Rule, a arg, path, reason, instead string) {
 	v := verdict.Verdict{Rule: rule, Path: strings.NewReplacer(land.Hole, "…", land.Star, "*").Replace(path),
 		Reason:  reason,
 		Instead: instead}
-	start, end := s.unmap(a.Start), s.unmap(a.End)
-	if end > start && end <= len(s.source) {
-		v.Start, v.End, v.Part = start, end, s.source[start:end]
-	} else {
-		v.Part = a.String()
+	v.Part = a.String()
+	if a.End > a.Start && a.End <= len(s.parsed) {
+		v.Start, v.End, v.Part = a.Start, a.End, s.parsed[a.Start:a.End]
+		if s.parsed != s.source { // without its line continuations
+			v.Start = max(strings.Index(s.source, v.Part), 0)
+			v.End = min(v.Start+len(v.Part), len(s.source))
+		}
 	}
 	panic(verdict.Denial{Verdict: v})
-}
-
-// unmap finds the place in the source as it was given.
-func (s *Shell) unmap(offset int) int {
-	return moved(offset, s.removed, 0)
 }
 
 // Isolated runs f on a copy of the scope, as a subshell does.
@@ -295,10 +289,7 @@ func (s *Shell) WithStdin(in *Stream, f func()) {
 
 // next takes one line off the stream.
 func (in *Stream) next() (text, bool) {
-	if !in.split {
-		in.lines, in.split = in.Text.Lines(), true
-	}
-	if len(in.lines) == 0 {
+	if in.left() == 0 {
 		return nil, false
 	}
 	line := in.lines[0]
@@ -407,15 +398,14 @@ func (s *Shell) plug(t text, at arg) string {
 	return b.String()
 }
 
-// parse reads source as bash and denies what doesn't parse. It returns the
-// offsets of the line continuations that it took out.
-func (s *Shell) parse(source string, at arg) (*syntax.File, []int) {
+// parse reads source as bash and denies what doesn't parse.
+func (s *Shell) parse(source string, at arg) (*syntax.File, string) {
 	s.readable(source, at)
-	file, removed, err := ParseBash(source)
+	file, parsed, err := ParseBash(source)
 	if err != nil {
 		s.Deny(verdict.RuleSyntax, at, "", "the command does not parse as bash: "+err.Error(), "check quotes and brackets")
 	}
-	return file, removed
+	return file, parsed
 }
 
 // readable denies what no parser should be given.
@@ -433,8 +423,8 @@ func (s *Shell) readable(source string, at arg) {
 // TopLevel interprets the command that the agent wrote.
 func (s *Shell) TopLevel(command string) {
 	s.source = command
-	file, removed := s.parse(command, arg{Text: word.Lit(verdict.Clip(command, 80))})
-	s.removed = removed
+	file, parsed := s.parse(command, arg{Text: word.Lit(verdict.Clip(command, 80))})
+	s.parsed = parsed
 	s.stmts(file.Stmts)
 	s.exit()
 }

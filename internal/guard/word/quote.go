@@ -1,6 +1,7 @@
 package word
 
 import (
+	"path"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -63,72 +64,15 @@ func code(b *strings.Builder, v string, base, most int, wide bool) int {
 	return n
 }
 
-// GlobMatch matches a shell pattern against s. It goes back to the last star
-// only, which is enough and keeps the cost to the product of the lengths.
+// GlobMatch matches a shell pattern against s. Other than in package path, a star matches slashes too.
 func GlobMatch(pattern, s string) bool {
-	afterStar, retry := "", ""
-	starred := false
-	for {
-		if strings.HasPrefix(pattern, "*") {
-			pattern = pattern[1:]
-			afterStar, retry, starred = pattern, s, true
-			continue
-		}
-		if s == "" && pattern == "" {
-			return true
-		}
-		if s != "" {
-			if rest, ok := matchOne(pattern, s[0]); ok {
-				pattern, s = rest, s[1:]
-				continue
-			}
-		}
-		if !starred || retry == "" {
-			return false
-		}
-		retry = retry[1:]
-		pattern, s = afterStar, retry
-	}
+	pattern = strings.NewReplacer(`\[`, `\[`, "[!", "[^", "/", "\x00").Replace(pattern)
+	ok, err := path.Match(pattern, strings.ReplaceAll(s, "/", "\x00"))
+	return ok && err == nil
 }
 
-// matchOne matches one byte against the front of a pattern that is no star.
-func matchOne(pattern string, c byte) (rest string, ok bool) {
-	if pattern == "" {
-		return "", false
-	}
-	switch pattern[0] {
-	case '?':
-		return pattern[1:], true
-	case '[':
-		ok, rest := classMatch(pattern, c)
-		return rest, ok
-	case '\\':
-		if len(pattern) > 1 {
-			pattern = pattern[1:]
-		}
-	}
-	return pattern[1:], pattern[0] == c
-}
-
-// classMatch matches c against the bracket expression that pattern begins with.
-func classMatch(pattern string, c byte) (bool, string) {
-	end := strings.IndexByte(pattern[1:], ']')
-	if end < 0 {
-		return c == '[', pattern[1:]
-	}
-	class, rest := pattern[1:end+1], pattern[end+2:]
-	negate := strings.HasPrefix(class, "!") || strings.HasPrefix(class, "^")
-	if negate {
-		class = class[1:]
-	}
-	in := false
-	for i := 0; i < len(class); i++ {
-		if i+2 < len(class) && class[i+1] == '-' {
-			in = in || class[i] <= c && c <= class[i+2]
-			i += 2
-			continue
-		}
-		in = in || class[i] == c
-	}
-	return in != negate, rest
+// IsGlob says that GlobMatch can read a pattern.
+func IsGlob(pattern string) bool {
+	_, err := path.Match(pattern, "")
+	return err == nil && !strings.Contains(pattern, "[[")
 }
