@@ -32,6 +32,7 @@ type Hand struct {
 	Bot   bool   `json:"bot,omitempty"`
 	Us    bool   `json:"us,omitempty"`    // an account of ours, and so the user
 	Write bool   `json:"write,omitempty"` // may write to the repository, as a person
+	Key   bool   `json:"key,omitempty"`   // may be a deploy key, which the forge shows by this name
 }
 
 // Hands is how the branch got to its present head.
@@ -85,7 +86,11 @@ func (s *State) refusal(h Hands) string {
 	}
 	for _, p := range h.People {
 		switch {
-		case p.Us || s.names(p.Name):
+		case s.names(p.Name):
+		case p.Key:
+			return "and that may have been a deploy key, which the forge shows by the name " + p.Name +
+				" and which gives work only if --trust has that name"
+		case p.Us:
 		case p.Bot:
 			return "and " + p.Name + " is a program, which gives work only if --trust names it"
 		case !p.Write:
@@ -94,6 +99,9 @@ func (s *State) refusal(h Hands) string {
 	}
 	return ""
 }
+
+// saidWithin is how long a forge that shows a push may take to say whose it is. A busy Gitea takes some seconds.
+const saidWithin = time.Minute
 
 // otherHands handles commits that somebody else pushed, before anything is built or paid for on top of ours: it takes
 // them, or asks. A forge may still show the head from before our own last push.
@@ -110,13 +118,21 @@ func (m *machine) otherHands(at time.Time) error {
 		return err
 	}
 	why := m.st.refusal(h)
-	switch {
-	case why == "":
+	if why == "" {
 		return m.take("", m.head)
-	case len(h.People) == 0 && m.st.Unsure != m.head:
-		m.st.Unsure = m.head // a forge says who pushed a moment after it shows the push
-		m.lookNow()
-		return nil
+	}
+	if len(h.People) == 0 {
+		now, err := m.Now()
+		if err != nil {
+			return err
+		}
+		if m.st.Unsure != m.head {
+			m.st.Unsure, m.st.UnsureSince = m.head, now
+		}
+		if now.Sub(m.st.UnsureSince) < saidWithin {
+			m.lookNow()
+			return nil
+		}
 	}
 	m.st.ForeignAt = at
 	who := h.names()

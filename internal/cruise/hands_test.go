@@ -51,8 +51,13 @@ func TestCommitsOfOtherHandsAreTakenOrAskedAbout(t *testing.T) {
 		"somebody who may not":            {ann(false), "", "ann may not write"},
 		"somebody who is trusted by name": {ann(false), "Ann", ""},
 		"the user":                        {Hands{People: []Hand{{Name: "ada", Us: true}}}, "", ""},
-		"a bot":                           {Hands{People: []Hand{{Name: "renovate[bot]", Bot: true}}}, "", "is a program"},
-		"a trusted bot":                   {Hands{People: []Hand{{Name: "renovate[bot]", Bot: true}}}, "renovate[bot]", ""},
+		"what may be a key in the user's name": {Hands{People: []Hand{{Name: "ada", Us: true, Key: true}}}, "",
+			"may have been a deploy key"},
+		"what may be a key in another's": {Hands{People: []Hand{{Name: "ann", Write: true, Key: true}}}, "",
+			"may have been a deploy key"},
+		"a key in a trusted name": {Hands{People: []Hand{{Name: "ann", Key: true}}}, "ann", ""},
+		"a bot":                   {Hands{People: []Hand{{Name: "renovate[bot]", Bot: true}}}, "", "is a program"},
+		"a trusted bot":           {Hands{People: []Hand{{Name: "renovate[bot]", Bot: true}}}, "renovate[bot]", ""},
 		"a person after a bot": {Hands{People: []Hand{{Name: "ann", Write: true}, {Name: "x[bot]", Bot: true}}}, "",
 			"x[bot] is a program"},
 		"nobody knows who": {Hands{}, "", "does not say who"},
@@ -80,6 +85,14 @@ func TestCommitsOfOtherHandsAreTakenOrAskedAbout(t *testing.T) {
 				t.Errorf("end %q, asked %q, head %s, took %+v, pushes %+v", st.End, w.asked, st.Head, w.taken, w.pushes)
 			}
 		})
+	}
+}
+
+// Guards against a question about every push, where a busy forge shows who pushed some seconds after the push.
+func TestAForgeThatSaysLateWhoPushedIsWaitedFor(t *testing.T) {
+	w := &world{agents: willing, head: "ffffffff", hands: ann(true), silent: 4}
+	if st, _ := play(t, w, spec()); st.End != EndApproved || w.asked != "" || len(w.taken) != 1 {
+		t.Errorf("end %q, asked %q, took %+v", st.End, w.asked, w.taken)
 	}
 }
 

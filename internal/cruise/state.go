@@ -199,8 +199,9 @@ type State struct {
 	Foreign   string    `json:"foreign,omitempty"`
 	ForeignAt time.Time `json:"foreign_at,omitzero"`
 	// Unsure is such a commit of which the forge did not say at first who pushed it, and Take what the user said about it.
-	Unsure string `json:"unsure,omitempty"`
-	Take   Side   `json:"take,omitempty"`
+	Unsure      string    `json:"unsure,omitempty"`
+	UnsureSince time.Time `json:"unsure_since,omitzero"`
+	Take        Side      `json:"take,omitempty"`
 
 	// Approval is what a merge rests on, Over lists those whose requests for changes the user ignores, and Verdict is the
 	// last verdict of the reviewer's own account.

@@ -112,6 +112,7 @@ type world struct {
 	pushes   []PushIn
 	opened   int
 	hands    Hands // who pushed to the branch
+	silent   int   // times that the forge does not say who pushed
 	taken    []TakeIn
 	clash    bool   // what others pushed conflicts with unpushed work
 	badPush  bool   // and has what must not be there
@@ -237,6 +238,9 @@ func (w *world) Close(_ context.Context, in CloseIn) error {
 
 func (w *world) Hands(_ context.Context, in HandsIn) (Hands, error) {
 	w.order = append(w.order, "hands "+in.Ours+" "+in.Theirs)
+	if w.silent--; w.silent >= 0 {
+		return Hands{}, w.fault(StepHands)
+	}
 	return w.hands, w.fault(StepHands)
 }
 

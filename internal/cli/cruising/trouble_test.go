@@ -405,6 +405,11 @@ func TestOtherHandsArePartOfTheWork(t *testing.T) {
 	cruisetest.OtherHands(t, newRig(t))
 }
 
+func TestADeployKeysPushIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	cruisetest.DeployKey(t, newRig(t))
+}
+
 // Guards against a program's push that is taken for a colleague's, and against one that is asked about for nothing.
 func TestAProgramsPushIsAskedAbout(t *testing.T) {
 	t.Parallel()

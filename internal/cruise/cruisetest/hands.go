@@ -95,3 +95,36 @@ func OtherHands(t *testing.T, r *Rig) {
 		t.Errorf("%+v\n%s", s, r.Story(id))
 	}
 }
+
+// DeployKey carries a phase onto whose branch a deploy key pushes, which the forge shows as a push of the user's: it
+// asks, and goes on from there if the user says so. Without such a key the user's own push is taken.
+func DeployKey(t *testing.T, r *Rig) {
+	t.Helper()
+	r.CCO("box", "create")
+	id := r.Start(Unsure, "--domains", "Security")
+	first := r.Await(id, "watching", func(s Status) bool { return s.Stage == "watching" && !s.NextPoll.IsZero() })
+	g := r.Clone("ada", r.UserToken(), first.Branch)
+	own := g.Commit("by hand", "hand.txt", "by hand\n")
+	g.Git("push", "-q", "origin", first.Branch)
+	r.CCO("cruise", "fix", id)
+	r.Await(id, "taking what the user pushed", func(s Status) bool {
+		return s.Over() || s.Head == own && s.Stage == "watching"
+	})
+	push := []string{"push", "-q", strings.Replace(r.front.URL, "//", "//key:secretOfAKey@", 1) + "/ada/demo.git"}
+	if r.Gitea != nil {
+		push = r.Gitea.DeployKey(t, "ada", "demo", false)
+	} else {
+		r.Fake.AddDeployKey("ada", "demo", "secretOfAKey", false)
+	}
+	theirs := g.Commit("by a key", "key.txt", "by a key\n")
+	g.Git(append(push, first.Branch)...)
+	r.CCO("cruise", "fix", id)
+	s := r.Await(id, "asking about it", func(s Status) bool { return s.Over() || s.Question != "" })
+	if s.Head != own || !strings.Contains(s.Question, "deploy key") || !strings.Contains(s.Question, theirs[:12]) {
+		t.Fatalf("%+v\n%s", s, r.Story(id))
+	}
+	r.CCO("cruise", "resume", id, "--take", "theirs")
+	r.Await(id, "going on from it", func(s Status) bool {
+		return s.Over() || s.Head == theirs && s.Question == "" && s.Stage == "watching"
+	})
+}

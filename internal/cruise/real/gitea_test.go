@@ -13,6 +13,7 @@ func TestPhasesOnGitea(t *testing.T) {
 	for name, carry := range map[string]func(*testing.T, *cruisetest.Rig){
 		"a key is never pushed":            cruisetest.KeyIsNeverPushed,
 		"other hands are part of the work": cruisetest.OtherHands,
+		"a deploy key is asked about":      cruisetest.DeployKey,
 		"a base that moves is merged":      cruisetest.MovingBase,
 		"a flake is told from a fault":     cruisetest.FlakeAndFault,
 	} {

@@ -32,6 +32,10 @@ func (d *Doer) Hands(ctx context.Context, in cruise.HandsIn) (h cruise.Hands, er
 		return h, d.soon(in.Phase, err)
 	}
 	us, err := f.Us(ctx)
+	if err != nil || len(people) == 0 {
+		return h, temporary(err)
+	}
+	keys, err := f.DeployKeys(ctx)
 	if err != nil {
 		return h, temporary(err)
 	}
@@ -39,6 +43,8 @@ func (d *Doer) Hands(ctx context.Context, in cruise.HandsIn) (h cruise.Hands, er
 		same := func(name string) bool { return strings.EqualFold(name, p.Name) }
 		one := cruise.Hand{Name: p.Name, Us: slices.ContainsFunc(us, same),
 			Bot: p.Bot || slices.ContainsFunc(d.Settings.Bots, same)}
+		// Our own account is the user where nobody tells us of keys.
+		one.Key = keys.May(p.Name) && (keys.Known || !one.Us)
 		if !one.Us && !one.Bot {
 			// Gitea tells only an administrator what others may do. Somebody who pushed could write a moment ago.
 			access, err := f.Access(ctx, p.Name)

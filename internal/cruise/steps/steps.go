@@ -38,6 +38,7 @@ type Forge interface {
 	Push(ctx context.Context, p forge.Push) error
 	Fetch(ctx context.Context, dir, branch string) (commit string, err error)
 	Pushers(ctx context.Context, number int, branch, from, to string) ([]forge.Pusher, error)
+	DeployKeys(ctx context.Context) (forge.DeployKeys, error)
 	Pull(ctx context.Context, number int) (forge.Pull, error)
 	Ready(ctx context.Context, number int) error
 	Checks(ctx context.Context, numbers []int) (map[int]forge.Checked, error)

@@ -43,6 +43,7 @@ type Forge interface {
 	MergeBase(ctx context.Context, number int) (commit string, err error)
 	Contains(ctx context.Context, number int, commit string) (bool, error)
 	Pushers(ctx context.Context, number int, branch, from, to string) ([]forge.Pusher, error)
+	DeployKeys(ctx context.Context) (forge.DeployKeys, error)
 	Ready(ctx context.Context, number int) error
 	Checks(ctx context.Context, numbers []int) (map[int]forge.Checked, error)
 	Attempt(ctx context.Context, job int64) (int, error)
@@ -88,6 +89,9 @@ type Server struct {
 	Retarget func(t *testing.T, r forge.Remote, number int, base string)
 	// Strict has a branch take only requests that contain it.
 	Strict func(t *testing.T, r forge.Remote, branch string)
+	// DeployKey makes a deploy key, as the owner does, and gives what has to stand after git to push with it, but for the
+	// branch.
+	DeployKey func(t *testing.T, r forge.Remote, readOnly bool) (push []string)
 	// Dismiss takes back a review, as somebody who may.
 	Dismiss func(t *testing.T, r forge.Remote, number int, review string)
 	// Report reports a check on a commit, and Require has the branch main require some.
@@ -333,6 +337,7 @@ func Run(t *testing.T, s Server) {
 		{"JudgesTheCommitThatWasReviewed", judgesCommit},
 		{"SaysThatALineCommentWasDeleted", saysDeleted},
 		{"SaysWhoPushed", saysWhoPushed},
+		{"SaysWhichPushesMayBeADeployKeys", saysWhatMayBeAKeys},
 		{"MarksADraftAsReady", marksReady},
 		{"FetchesABranch", fetches},
 		{"SaysWhyItCanNotMerge", saysWhyItCanNotMerge},

@@ -47,6 +47,39 @@ func saysWhoPushed(p *place) {
 	}
 }
 
+// saysWhatMayBeAKeys: what is pushed with a deploy key is shown as an account's. So it is told which accounts that may
+// be, to those who may list the keys, and to others as far as they can know.
+func saysWhatMayBeAKeys(p *place) {
+	f, owner := p.as(Ada, ""), p.as(Acme, "")
+	keys := func(f Forge) forge.DeployKeys {
+		p.Helper()
+		k, err := f.DeployKeys(p.Context())
+		p.must(err)
+		return k
+	}
+	if k := keys(f); k.Known || !k.May(Acme) || k.May(Ada) || k.May(Rob) {
+		p.Errorf("to somebody who is not told: %+v", k)
+	}
+	if k := keys(owner); !k.Known || k.May(Acme) {
+		p.Errorf("without a key: %+v", k)
+	}
+	p.server.DeployKey(p.T, p.remote, true)
+	if k := keys(owner); !k.Known || k.May(Acme) {
+		p.Errorf("with a key that may not write: %+v", k)
+	}
+	push := p.server.DeployKey(p.T, p.remote, false)
+	if k := keys(owner); !k.Known || !k.May(Acme) || k.May(Ada) {
+		p.Errorf("with a key that may write: %+v", k)
+	}
+	pull := p.open(f, "topic")
+	pushed := p.commit("topic", "by a key", map[string]string{"more.txt": "more\n"})
+	p.git(append(push, "topic")...)
+	got := p.pushers(f, pull.Number, pull.Head.Commit, pushed)
+	if len(got) != 1 || !keys(f).May(got[0].Name) || !keys(owner).May(got[0].Name) {
+		p.Errorf("a push with the key: %+v", got)
+	}
+}
+
 // marksReady ends a request's time as a draft, once, and leaves its title.
 func marksReady(p *place) {
 	f := p.as(Ada, "")

@@ -77,6 +77,33 @@ func named(list []forge.Pusher) []forge.Pusher {
 	return list
 }
 
+// DeployKeys says which pushes may have been made with a deploy key. Gitea lists keys to administrators, and shows what
+// is pushed with one as pushed by the owner.
+func (f *Forge) DeployKeys(ctx context.Context) (forge.DeployKeys, error) {
+	owner := forge.DeployKeys{Names: []string{f.remote.Owner}}
+	c, err := f.author.at(ctx)
+	if err != nil {
+		return owner, err
+	}
+	writes := false
+	err = pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := c.ListDeployKeys(f.remote.Owner, f.remote.Name, sdk.ListDeployKeysOptions{ListOptions: o})
+		for _, key := range list {
+			writes = writes || !key.ReadOnly
+		}
+		return len(list), err
+	})
+	switch {
+	case err == nil && writes:
+		owner.Known = true
+	case err == nil:
+		return forge.DeployKeys{Known: true}, nil
+	case !refused(err):
+		return owner, fmt.Errorf("ask for deploy keys: %w", err)
+	}
+	return owner, nil
+}
+
 // Ready says that a draft is ready for review. One that is ready already stays so.
 func (f *Forge) Ready(ctx context.Context, number int) error {
 	p, err := f.get(ctx, number)

@@ -75,6 +75,10 @@ func server(g *giteatest.Server) forgetest.Server {
 				t.Fatal(err)
 			}
 		},
+		DeployKey: func(t *testing.T, r forge.Remote, readOnly bool) []string {
+			t.Helper()
+			return g.DeployKey(t, r.Owner, r.Name, readOnly)
+		},
 		Dismiss: func(t *testing.T, r forge.Remote, number int, review string) {
 			t.Helper()
 			_, n, err := forge.ParseID(review)

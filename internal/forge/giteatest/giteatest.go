@@ -3,6 +3,8 @@ package giteatest
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
@@ -63,7 +65,10 @@ HTTP_PORT = %[3]s
 ROOT_URL = %[4]s/
 STATIC_ROOT_PATH = %[5]s
 APP_DATA_PATH = %[1]s/data
-DISABLE_SSH = true
+DISABLE_SSH = false
+START_SSH_SERVER = false
+SSH_ROOT_PATH = %[1]s/ssh
+SSH_CREATE_AUTHORIZED_KEYS_FILE = false
 OFFLINE_MODE = true
 LFS_START_SERVER = false
 [database]
@@ -182,4 +187,21 @@ func (s *Server) NewRepo(t testing.TB, owner, name string, writers ...string) {
 		write := sdk.AccessModeWrite
 		must.Get(c.AddCollaborator(owner, name, who, sdk.AddCollaboratorOption{Permission: &write}))(t)
 	}
+}
+
+// DeployKey makes a deploy key of a repository, and gives what has to stand after git to push with it, but for the
+// branch. Gitea is run as a server of SSH runs it that knows the key.
+func (s *Server) DeployKey(t testing.TB, owner, name string, readOnly bool) (push []string) {
+	t.Helper()
+	public, _, err := ed25519.GenerateKey(nil)
+	must.Do(t, err)
+	blob := append([]byte("\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"), public...) // as RFC 8709 writes it
+	key, _, err := s.As(t, owner).CreateDeployKey(owner, name, sdk.CreateKeyOption{ReadOnly: readOnly,
+		Title: fmt.Sprintf("%x", public), Key: "ssh-ed25519 " + base64.StdEncoding.EncodeToString(blob)})
+	must.Do(t, err)
+	at := filepath.Join(t.TempDir(), "ssh")
+	must.Do(t, os.WriteFile(at, fmt.Appendf(nil, "#!/bin/sh\nshift\nSSH_ORIGINAL_COMMAND=\"$*\" GITEA_WORK_DIR=%[1]s "+
+		"HOME=%[1]s exec %[2]s --config %[1]s/app.ini serv key-%[3]d\n", s.Dir, s.bin, key.KeyID), 0o700))
+	return []string{"-c", "core.sshCommand=" + at, "-c", "ssh.variant=simple", "push", "-q",
+		"git@gitea:" + owner + "/" + name + ".git"}
 }

@@ -72,6 +72,12 @@ func server(s *githubfake.Server) forgetest.Server {
 			send(t, s.URL(), http.MethodPatch, r, forgetest.Acme, fmt.Sprintf("pulls/%d", number),
 				fmt.Sprintf(`{"base":%q}`, base))
 		},
+		DeployKey: func(_ *testing.T, r forge.Remote, readOnly bool) []string {
+			key := fmt.Sprintf("key-of-%s-%t", r.Name, readOnly)
+			s.AddDeployKey(r.Owner, r.Name, key, readOnly)
+			return []string{"push", "-q", strings.Replace(s.URL(), "//", "//key:"+key+"@", 1) + "/" + r.Owner + "/" + r.Name +
+				".git"}
+		},
 		Strict: func(_ *testing.T, r forge.Remote, branch string) { s.SetStrict(r.Owner, r.Name, branch) },
 		Dismiss: func(t *testing.T, r forge.Remote, number int, review string) {
 			t.Helper()

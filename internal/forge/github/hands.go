@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,6 +40,49 @@ func (f *Forge) Pushers(ctx context.Context, _ int, branch, from, to string) ([]
 			return nil, nil
 		}
 	}
+}
+
+// DeployKeys says which pushes may have been made with a deploy key. GitHub lists keys to administrators; only they can
+// add one.
+func (f *Forge) DeployKeys(ctx context.Context) (k forge.DeployKeys, err error) {
+	err = pages(func(o gh.ListOptions) (*gh.Response, error) {
+		list, resp, err := f.author.rest.Repositories.ListKeys(ctx, f.remote.Owner, f.remote.Name, &o)
+		for _, key := range list {
+			if !key.GetReadOnly() {
+				k.Names = append(k.Names, key.GetAddedBy())
+			}
+		}
+		return resp, err
+	})
+	if err == nil {
+		return forge.DeployKeys{Names: k.Names, Known: true}, nil
+	}
+	if !refused(err) {
+		return k, fmt.Errorf("ask for deploy keys: %w", err)
+	}
+	k.Names = nil
+	err = pages(func(o gh.ListOptions) (*gh.Response, error) {
+		list, resp, err := f.author.rest.Repositories.ListCollaborators(ctx, f.remote.Owner, f.remote.Name,
+			&gh.ListCollaboratorsOptions{Permission: "admin", ListOptions: o})
+		for _, who := range list {
+			k.Names = append(k.Names, who.GetLogin())
+		}
+		return resp, err
+	})
+	switch {
+	case err == nil:
+		return k, nil
+	case refused(err):
+		return forge.DeployKeys{Names: []string{""}}, nil
+	}
+	return k, fmt.Errorf("ask who may have added a deploy key: %w", err)
+}
+
+// refused says whether GitHub answered, and the answer was no.
+func refused(err error) bool {
+	_, gone := errors.AsType[*forge.NotFoundError](err)
+	_, refused := errors.AsType[*forge.PermissionError](err)
+	return gone || refused
 }
 
 // Ready says that a draft is ready for review. One that is ready already stays so.

@@ -36,6 +36,7 @@ type repo struct {
 	strict      string // a branch that takes only requests which contain it
 	byRule      bool   // because of a ruleset
 	hooks       []hook
+	keys        []object
 	version     int               // goes up with every change
 	lists       map[string]listed // answers to long lists, which most polls find unchanged
 }
