@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/cruise/steps"
@@ -25,6 +26,9 @@ const (
 var (
 	phaseID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 	model   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,127}$`)
+	// branchName is what a forge may call a branch: people rename them.
+	branchName = regexp.MustCompile(`^[^-/\x00-\x20\x7f~^:?*\[\\][^\x00-\x20\x7f~^:?*\[\\]{0,254}$`)
+	webAddress = regexp.MustCompile(`^https?://[^\x00-\x20\x7f]+$`)
 )
 
 // checkRow refuses a phase of a shared database that somebody may have written who wants to harm this machine. What it
@@ -51,23 +55,59 @@ func checkRow(id string, st cruise.State, models []string) error {
 			return unfit("this worker does not know the model %q", w.Model)
 		}
 	}
-	if st.Meta.Branch != "" {
-		if err := cruise.CheckBranch(st.Meta.Branch); err != nil {
+	for _, name := range []string{st.Meta.Branch, st.Target} {
+		if name != "" && !branchName.MatchString(name) || strings.Contains(name, "..") {
+			return unfit("%q is not a branch", name)
+		}
+	}
+	if s.On != "" {
+		if err := config.CheckLabel(s.On); err != nil {
 			return unfit("%v", err)
 		}
 	}
-	for _, list := range [][]string{s.Domains, s.Trusted, s.IgnoreChecks, s.MayChange, st.Unpushed} {
+	if pr := st.PR; pr != nil && (pr.Number < 1 || len(pr.URL) > maxWord || !webAddress.MatchString(pr.URL)) {
+		return unfit("its pull request is none")
+	}
+	for _, list := range [][]string{s.Domains, s.Trusted, s.IgnoreChecks, s.MayChange, st.Unpushed, st.Over,
+		st.Consented} {
 		if len(list) > maxList || slices.ContainsFunc(list, func(v string) bool { return len(v) > maxWord }) {
 			return unfit("a list of it is too long")
 		}
 	}
-	for _, oid := range []string{s.Base, st.Head, st.LastHead, st.There, st.From, st.Onto, st.Began, st.Workspace.Base,
-		st.Holding, st.Let, st.Foreign, st.Unsure, st.ChecksOf} {
+	for _, oid := range commits(st) {
 		if oid != "" && !git.IsOID(oid, 40) && !git.IsOID(oid, 64) {
 			return unfit("%q is not a commit", oid)
 		}
 	}
 	return nil
+}
+
+// commits are all that a state names: some become arguments of git.
+func commits(st cruise.State) []string {
+	all := []string{st.Spec.Base, st.Head, st.LastHead, st.There, st.From, st.Onto, st.Began, st.Workspace.Base,
+		st.Holding, st.Let, st.Foreign, st.Unsure, st.ChecksOf}
+	if p := st.Published; p != nil {
+		all = append(all, p.Head, p.Onto)
+		for _, c := range p.Commits {
+			all = append(all, c.ID)
+		}
+	}
+	if st.Approval != nil {
+		all = append(all, st.Approval.Commit)
+	}
+	if st.Verdict != nil {
+		all = append(all, st.Verdict.Head)
+	}
+	if st.Checks != nil {
+		all = append(all, st.Checks.Head)
+	}
+	for _, r := range st.Reruns {
+		all = append(all, r.Commit)
+	}
+	for _, j := range st.Judgements {
+		all = append(all, j.Head)
+	}
+	return all
 }
 
 // checkRemote refuses a repository that is not on the forge of the phase's account, or that can't be reached safely.

@@ -1,0 +1,140 @@
+package phases
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/must"
+)
+
+const rowID = "00c0ffee"
+
+// row is a phase as a machine of ours puts it into the shared database.
+func row() cruise.State {
+	agent := cruise.Worker{Agent: "claude", Model: "claude-opus-4-5"}
+	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Box: "b", Planner: agent, Reviewer: agent,
+		Fixer: agent, Domains: []string{"Security"}, MaxRounds: 5, MaxCost: 5, Timeout: time.Hour,
+		Checks: cruise.ChecksRequired, Remote: "https://forge.example/ada/demo.git", Base: strings.Repeat("a", 40)})
+	st.Workspace.Session = steps.SessionOf(rowID)
+	st.Meta.Branch, st.Target = "feat/x", "main"
+	st.PR = &cruise.PullRequest{Number: 7, URL: "https://forge.example/ada/demo/pull/7"}
+	return st
+}
+
+// Guards against a row by which who can write to the database runs something, or reaches something, on a machine.
+func TestHostileRowsAreRefused(t *testing.T) {
+	models := must.Get(knownModels("my/own-model"))(t)
+	for name, change := range map[string]func(*cruise.State){
+		"nothing":                 func(*cruise.State) {},
+		"a branch that was named": func(s *cruise.State) { s.Meta.Branch = "Release_1.0+fix" },
+		"the model of the user":   func(s *cruise.State) { s.Spec.Fixer.Model = "my/own-model" },
+		"the agent's own model":   func(s *cruise.State) { s.Spec.Planner.Model = "" },
+		"commits of 64":           func(s *cruise.State) { s.Spec.Base = strings.Repeat("b", 64) },
+	} {
+		st := row()
+		change(&st)
+		if err := checkRow(rowID, st, models); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, change := range map[string]func(*cruise.State){
+		"an agent that is a program":    func(s *cruise.State) { s.Spec.Planner.Agent = "/bin/sh" },
+		"no agent":                      func(s *cruise.State) { s.Spec.Reviewer.Agent = "" },
+		"a model that nobody knows":     func(s *cruise.State) { s.Spec.Planner.Model = "evil-1" },
+		"a model with an argument":      func(s *cruise.State) { s.Spec.Fixer.Model = "claude-opus-4-5 --yolo" },
+		"a model that is an option":     func(s *cruise.State) { s.Spec.Fixer.Model = "--dangerously-skip-permissions" },
+		"a model with a line":           func(s *cruise.State) { s.Spec.Fixer.Model = "claude-opus-4-5\nx" },
+		"another phase's workspace":     func(s *cruise.State) { s.Workspace.Session = steps.SessionOf("deadbeef") },
+		"a workspace that is a path":    func(s *cruise.State) { s.Workspace.Session = "../../etc" },
+		"a task without an end":         func(s *cruise.State) { s.Spec.Task = strings.Repeat("x", maxTask+1) },
+		"a commit that is an option":    func(s *cruise.State) { s.Spec.Base = "--upload-pack=evil" },
+		"a commit that is a revision":   func(s *cruise.State) { s.Head = "HEAD~1" },
+		"a short commit":                func(s *cruise.State) { s.LastHead = "abcdef" },
+		"a commit to push":              func(s *cruise.State) { s.Published = &cruise.Published{Head: "-x"} },
+		"a commit of a round":           func(s *cruise.State) { s.Published = &cruise.Published{Onto: "main"} },
+		"a commit that was approved":    func(s *cruise.State) { s.Approval = &cruise.Approval{Commit: "main"} },
+		"a commit that was judged":      func(s *cruise.State) { s.Judgements = []cruise.Judgement{{Head: "../x"}} },
+		"a commit of a job":             func(s *cruise.State) { s.Reruns = []cruise.Rerun{{Commit: "x/../y"}} },
+		"a branch that is an option":    func(s *cruise.State) { s.Meta.Branch = "-x" },
+		"a branch above":                func(s *cruise.State) { s.Meta.Branch = "a/../../b" },
+		"a branch with a refspec":       func(s *cruise.State) { s.Meta.Branch = "a:refs/heads/main" },
+		"a branch of the spec":          func(s *cruise.State) { s.Spec.Branch = "a b" },
+		"a target that is an option":    func(s *cruise.State) { s.Target = "--output=/etc/passwd" },
+		"a target with a line":          func(s *cruise.State) { s.Target = "main\nx" },
+		"a label that is a box":         func(s *cruise.State) { s.Spec.On = "box:other" },
+		"a kind that there is not":      func(s *cruise.State) { s.Spec.Kind = "evil" },
+		"checks that there are not":     func(s *cruise.State) { s.Spec.Checks = "some" },
+		"changes that there are not":    func(s *cruise.State) { s.Spec.MayChange = []string{"everything"} },
+		"no limit of rounds":            func(s *cruise.State) { s.Spec.MaxRounds = 0 },
+		"no limit of money":             func(s *cruise.State) { s.Spec.MaxCost = 0 },
+		"no domains":                    func(s *cruise.State) { s.Spec.Domains = nil },
+		"too many domains":              func(s *cruise.State) { s.Spec.Domains = make([]string, maxList+1) },
+		"too many that are trusted":     func(s *cruise.State) { s.Spec.Trusted = make([]string, maxList+1) },
+		"a name without an end":         func(s *cruise.State) { s.Spec.Trusted = []string{strings.Repeat("x", maxWord+1)} },
+		"lives without an end":          func(s *cruise.State) { s.Flow = 1<<30 + 1 },
+		"lives below zero":              func(s *cruise.State) { s.Flow = -1 },
+		"a request without a number":    func(s *cruise.State) { s.PR.Number = 0 },
+		"a request that runs a program": func(s *cruise.State) { s.PR.URL = "javascript:evil()" },
+	} {
+		st := row()
+		change(&st)
+		if err := checkRow(rowID, st, models); !isUnfit(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, id := range []string{"", "../../x", "00C0FFEE", "00c0ffee0", "00c0ffe\n"} {
+		st := row()
+		st.Workspace.Session = ""
+		if err := checkRow(id, st, models); !isUnfit(err) {
+			t.Errorf("id %q: %v", id, err)
+		}
+	}
+}
+
+func isUnfit(err error) bool {
+	_, is := errors.AsType[*serve.UnfitError](err)
+	return is
+}
+
+// Guards against a token that goes where a row says, and git that is led to another transport.
+func TestRemotesOfRows(t *testing.T) {
+	for address, fine := range map[string]bool{
+		"https://forge.example/ada/demo.git":              true,
+		"ssh://git@forge.example:2222/ada/demo.git":       true,
+		"git@forge.example:ada/demo.git":                  true,
+		"https://FORGE.example/ada/demo":                  true,
+		"http://forge.example/ada/demo.git":               false, // readable on the way
+		"https://evil.example/ada/demo.git":               false, // not the account's forge
+		"https://forge.example.evil.example/ada/demo.git": false,
+		"https://forge.example:8443/ada/demo.git":         false,
+		"https://forge.example@evil.example/ada/demo.git": false,
+		"file:///home/ada/demo":                           false,
+		"/home/ada/demo":                                  false,
+		"../demo":                                         false,
+		"ext::sh -c evil% forge.example/ada/demo":         false,
+		"fd::17/ada/demo":                                 false,
+		"--upload-pack=evil":                              false,
+		"https://forge.example/ada/../../etc":             false,
+		"https://forge.example/demo.git":                  false,
+		"":                                                false,
+	} {
+		r, err := checkRemote(address, "forge.example/ada")
+		if fine != (err == nil) || err != nil && !isUnfit(err) {
+			t.Errorf("%q: %+v, %v", address, r, err)
+		}
+		if fine && r.Base() != "https://forge.example" {
+			t.Errorf("%q is asked for at %s", address, r.Base())
+		}
+	}
+	if _, err := checkRemote("https://forge.example/ada/demo.git", "forge.exampl"); !isUnfit(err) {
+		t.Errorf("an account without a login: %v", err)
+	}
+	if _, err := checkRemote("http://127.0.0.1:3000/ada/demo.git", "127.0.0.1:3000/ada"); err != nil {
+		t.Errorf("this machine's own: %v", err)
+	}
+}
