@@ -1,6 +1,7 @@
 package cruisetest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,8 +10,28 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/pgtest"
 	"github.com/cco-dev/cco/internal/proc"
 )
+
+// Share has the user's settings name a database of the server. Machines that are made later share it.
+func (r *Rig) Share(server *pgtest.Server, more string) {
+	r.Helper()
+	password := filepath.Join(r.Home, "password")
+	must.Do(r, os.WriteFile(password, []byte(server.Password()), 0o600))
+	address := strings.Replace(server.Database(r), ":"+server.Password()+"@", "@", 1)
+	r.Settings("[engine]\ndatabase = \"" + address + "\"\npassword = {file = \"" + password + "\"}\n" + more)
+}
+
+// Settings adds to the user's settings.
+func (r *Rig) Settings(text string) {
+	r.Helper()
+	file := filepath.Join(r.Home, "config", "cco", "config.toml")
+	must.Do(r, os.MkdirAll(filepath.Dir(file), 0o700))
+	f := must.Get(os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r)
+	_, err := f.WriteString(text)
+	must.Do(r, errors.Join(err, f.Close()))
+}
 
 // Machine is another machine of the same user: with a home, a data directory and a box of its own, and the same forge.
 func (r *Rig) Machine(t testing.TB) *Rig {

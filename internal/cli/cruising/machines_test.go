@@ -1,0 +1,124 @@
+//go:build heavy
+
+package cruising_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/cruise/cruisetest"
+	"github.com/cco-dev/cco/internal/cruise/lease"
+	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/pgtest"
+)
+
+// fleet is what `cco cruise workers --json` prints.
+type fleet struct {
+	Workers []lease.Seen
+	Waiting []lease.Waiting
+}
+
+func workerOf(t *testing.T, m *cruisetest.Rig) string {
+	t.Helper()
+	return strings.TrimSpace(string(must.Get(os.ReadFile(filepath.Join(m.Data, "worker.id")))(t)))
+}
+
+// Guards against a phase that only the machine where it was started can steer, that goes to a machine of another
+// account or without what it needs, and that waits without a word.
+func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
+	t.Parallel()
+	user := newRig(t)
+	user.Share(pgtest.Start(t), "")
+	other := user.Machine(t) // without a worker and a checkout
+	repo := gittest.At(t, user.Repo)
+	repo.Git("stash", "-q")
+	repo.Commit("never pushed", "mine.txt", "mine\n")
+	mine := repo.Git("rev-parse", "HEAD")
+	id := user.Start(cruisetest.Unsure, "--domains", "Security", "--on", "gpu", "--branch", "feat/x")
+
+	says := func(want string) {
+		t.Helper()
+		if !other.Until(func() bool { return strings.Contains(other.CCO("cruise", "status", id), want) }) {
+			t.Fatalf("status does not say %q:\n%s\n%s", want, other.CCO("cruise", "status", id), other.CCO("cruise", "workers"))
+		}
+	}
+	says("no worker is alive")
+	if _, words, _ := other.Run("attention"); !strings.Contains(words, "`cco cruise worker` starts one") {
+		t.Errorf("attention says %q", words)
+	}
+	eve := user.Machine(t)
+	eve.Settings("[worker]\nlabels = [\"gpu\"]\n")
+	eve.Env = append(eve.Env, "GH_ENTERPRISE_TOKEN="+cruisetest.Stranger)
+	eve.CCO("box", "create")
+	eve.Worker()
+	says("worker " + workerOf(t, eve) + " has no token of ada on ")
+	bare := user.Machine(t)
+	bare.CCO("box", "create")
+	bare.Worker()
+	says("worker " + workerOf(t, bare) + " has no label gpu")
+	if out := other.CCO("attention"); !strings.Contains(out, "no worker takes it") || !strings.Contains(out, id) {
+		t.Errorf("attention says %q", out)
+	}
+	gpu := user.Machine(t)
+	gpu.Settings("[worker]\nlabels = [\"gpu\"]\nslots = 1\n")
+	gpu.CCO("box", "create")
+	gpu.Worker()
+	says("worker  ")
+
+	var f fleet
+	other.Decode(other.CCO("cruise", "workers", "--json"), &f)
+	at := slices.IndexFunc(f.Workers, func(w lease.Seen) bool { return w.ID == workerOf(t, gpu) })
+	if len(f.Workers) != 3 || at < 0 || len(f.Waiting) != 0 {
+		t.Fatalf("%+v", f)
+	}
+	w := f.Workers[at]
+	if !w.Alive || w.Slots != 1 || w.Load < 0 || !slices.Equal(w.Phases, []string{id}) || w.Beat.IsZero() ||
+		!slices.Contains(w.Labels, "gpu") || !slices.Contains(w.Labels, "box:cco-sandbox") ||
+		!slices.Contains(w.Labels, "agent:script") || slices.Contains(w.Labels, "agent:claude") || len(w.Accounts) != 1 {
+		t.Errorf("%+v", w)
+	}
+	steer(t, other, id)
+
+	// What was never pushed has travelled, into a clone without files; the record has no path of the starting machine.
+	if got := other.CCO("cruise", "status", "--json", id); strings.Contains(got, user.Home) {
+		t.Errorf("it names a path of another machine: %s", got)
+	}
+	clones := must.Get(filepath.Glob(filepath.Join(gpu.Data, "clones", "*")))(t)
+	if len(clones) != 1 || len(must.Get(os.ReadDir(clones[0]))(t)) != 1 {
+		t.Fatalf("%v", clones)
+	}
+	gittest.At(t, clones[0]).Git("cat-file", "-e", mine+"^{commit}")
+	for _, m := range []*cruisetest.Rig{eve, bare} {
+		if found := must.Get(filepath.Glob(filepath.Join(m.Data, "clones", "*")))(t); len(found) != 0 {
+			t.Errorf("a machine that has no phase cloned %v", found)
+		}
+	}
+}
+
+// steer uses every command on a phase of another machine.
+func steer(t *testing.T, r *cruisetest.Rig, id string) {
+	t.Helper()
+	r.Await(id, "watching", func(s cruisetest.Status) bool { return s.Stage == "watching" })
+	if out := r.CCO("cruise", "list"); !strings.Contains(out, id) {
+		t.Errorf("list says %q", out)
+	}
+	if out := r.CCO("cruise", "logs", id); !strings.Contains(out, "goes on with it") {
+		t.Errorf("logs says %q", out)
+	}
+	r.CCO("cruise", "pause", id)
+	r.Await(id, "paused", func(s cruisetest.Status) bool { return s.Paused })
+	r.CCO("cruise", "resume", id)
+	r.Await(id, "not paused", func(s cruisetest.Status) bool { return !s.Paused })
+	r.CCO("cruise", "fix", id, "--comment", "say more")
+	r.Await(id, "heard", func(s cruisetest.Status) bool {
+		return len(s.Findings) == 1 && strings.Contains(s.Findings[0].Text, "say more")
+	})
+	r.CCO("cruise", "cleanup", id, "--force")
+	if s := r.Status(id); !s.Ended || s.End != "cleaned up" {
+		t.Errorf("%+v", s)
+	}
+}
