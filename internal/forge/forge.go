@@ -320,6 +320,7 @@ type Comment struct {
 	Own      bool      `json:"own"`               // ours: by recorded id, or by author and marker
 	Foreign  bool      `json:"foreign,omitempty"` // an account of ours wrote it, with the marker of a cco of another key
 	Edited   bool      `json:"edited,omitempty"`  // it was handed out before, with other text
+	Twin     string    `json:"twin,omitempty"`    // id of the post of ours whose marker it has, if that is another one
 	URL      string    `json:"url"`
 	Created  time.Time `json:"created_at"`
 	Updated  time.Time `json:"updated_at"`

@@ -34,7 +34,8 @@ type Log interface {
 	Begin(ctx context.Context, r Record) (kept Record, fresh bool, err error)
 	// Try records another attempt, now.
 	Try(ctx context.Context, repo, key string, now time.Time) error
-	// Finish records where the post is.
+	// Finish records where the post is, if that is not known: what two machines post at once stands twice, and the first
+	// of them to be recorded is ours.
 	Finish(ctx context.Context, repo, key, id, url string) error
 	// ByID and ByMarker find records; ok says whether there is one.
 	ByID(ctx context.Context, repo, id string) (r Record, ok bool, err error)
@@ -145,7 +146,7 @@ func Unmark(raw string) string {
 // Claim marks the comments that are ours, and removes our markers from them. Comments must come in their order: of
 // several with one marker only the oldest is ours.
 func Claim(ctx context.Context, j Journal, repo string, c *Comment, raw string, us []string) (err error) {
-	if c.Own, err = Own(ctx, j, repo, *c, raw, us); c.Own {
+	if c.Own, c.Twin, err = own(ctx, j, repo, *c, raw, us); c.Own {
 		c.Body = Clean(Unmark(raw), MaxBody)
 	}
 	if err != nil || c.Own || !among(us, c.Author) {
@@ -169,16 +170,23 @@ func among(us []string, author string) bool {
 // is recorded or sealed for this very place. The id of one found by its marker is then recorded, so that a copy of it
 // is not ours.
 func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us []string) (bool, error) {
+	is, _, err := own(ctx, j, repo, c, raw, us)
+	return is, err
+}
+
+// own also gives the post that is ours by the marker of a comment, if that is another one.
+func own(ctx context.Context, j Journal, repo string, c Comment, raw string, us []string) (is bool, twin string,
+	err error) {
 	if _, ok, err := j.ByID(ctx, repo, c.ID); err != nil || ok {
-		return ok, err
+		return ok, "", err
 	}
 	if !among(us, c.Author) {
-		return false, nil
+		return false, "", nil
 	}
 	for _, m := range markersIn(raw) {
 		r, ok, err := find(ctx, j, repo, c, m)
 		if err != nil {
-			return false, err
+			return false, "", err
 		}
 		if !ok || r.Number != c.Number {
 			continue
@@ -194,12 +202,29 @@ func Own(ctx context.Context, j Journal, repo string, c Comment, raw string, us 
 		}
 		switch {
 		case r.ID == id, r.ID == c.Review && r.ID != "": // a reply may be known by the review that it came with
-			return true, nil
+			return true, "", nil
 		case r.ID == "":
-			return true, j.Finish(ctx, repo, r.Key, id, c.URL)
+			return true, "", j.Finish(ctx, repo, r.Key, id, c.URL)
+		}
+		twin = r.ID
+	}
+	return false, twin, nil
+}
+
+// Twice says whether a comment repeats every byte of the post that is ours by its marker, or of a line of that: it was
+// posted twice, by machines that did not know of each other. A quotation does not. One that is gone repeats nothing.
+func Twice(c Comment, all []Comment, raw func(i int) string) bool {
+	at := slices.IndexFunc(all, func(v Comment) bool { return v.ID == c.ID })
+	if at < 0 || c.Twin == "" {
+		return false
+	}
+	for i, v := range all {
+		first := v.ID == c.Twin || v.Kind == OnLine && v.Review == c.Twin && c.Review != c.Twin
+		if first && i != at && strings.EqualFold(v.Author, c.Author) && raw(i) == raw(at) {
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // find gives the record of a marker. What another program of the same user has posted is recorded when it is first
@@ -370,7 +395,9 @@ func (m *Memory) Finish(_ context.Context, repo, key, id, url string) error {
 	if !ok {
 		return fmt.Errorf("no record %q", key)
 	}
-	m.all[i].ID, m.all[i].URL = id, url
+	if m.all[i].ID == "" {
+		m.all[i].ID, m.all[i].URL = id, url
+	}
 	return nil
 }
 

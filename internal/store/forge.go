@@ -57,10 +57,10 @@ func (j *Journal) Try(ctx context.Context, repo, key string, now time.Time) erro
 	return nil
 }
 
-// Finish records where the post is.
+// Finish records where the post is, if that is not known.
 func (j *Journal) Finish(ctx context.Context, repo, key, id, url string) error {
-	res, err := j.db.ExecContext(ctx, `UPDATE forge_writes SET id = $1, url = $2 WHERE repo = $3 AND key = $4`, id,
-		url, repo, key)
+	res, err := j.db.ExecContext(ctx, `UPDATE forge_writes SET url = CASE WHEN id = '' THEN $2 ELSE url END,
+		id = CASE WHEN id = '' THEN $1 ELSE id END WHERE repo = $3 AND key = $4`, id, url, repo, key)
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", key, err)
 	}

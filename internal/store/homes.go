@@ -93,14 +93,7 @@ func PutBundle(ctx context.Context, tx interface {
 
 // KeepBundle keeps a bundle, if the phase is still at home here.
 func (s *Shared) KeepBundle(ctx context.Context, b Bundle) error {
-	return inTx(ctx, s.db, func(tx *sql.Tx) error {
-		if s.Fence != nil {
-			if err := s.Fence(ctx, tx, b.Phase); err != nil {
-				return err
-			}
-		}
-		return PutBundle(ctx, tx, b)
-	})
+	return s.fenced(ctx, b.Phase, func(tx *sql.Tx) error { return PutBundle(ctx, tx, b) })
 }
 
 // Bundle gives a phase's bundle of a name, no larger than most; ok says whether there is one.
@@ -125,22 +118,33 @@ func (s *Shared) Bundle(ctx context.Context, phase, name string, most int64) (b 
 	return b, true, nil
 }
 
-// DropBundles forgets the bundles of a phase.
+// DropBundles forgets the bundles of a phase, if it is still at home here.
 func (s *Shared) DropBundles(ctx context.Context, phase string) error {
-	if _, err := s.db.ExecContext(ctx, `DELETE FROM bundles WHERE phase = $1`, phase); err != nil {
+	err := s.fenced(ctx, phase, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM bundles WHERE phase = $1`, phase)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("forget the commits of phase %s: %w", phase, err)
 	}
 	return nil
 }
 
-// KeepHead records a head that is about to be pushed, if the phase is still at home here.
-func (s *Shared) KeepHead(ctx context.Context, phase, head string, epoch int64) error {
-	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
+// fenced writes something for a phase, if it is still at home here.
+func (s *Shared) fenced(ctx context.Context, phase string, write func(*sql.Tx) error) error {
+	return inTx(ctx, s.db, func(tx *sql.Tx) error {
 		if s.Fence != nil {
 			if err := s.Fence(ctx, tx, phase); err != nil {
 				return err
 			}
 		}
+		return write(tx)
+	})
+}
+
+// KeepHead records a head that is about to be pushed, if the phase is still at home here.
+func (s *Shared) KeepHead(ctx context.Context, phase, head string, epoch int64) error {
+	err := s.fenced(ctx, phase, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO heads (phase, head, epoch, pushed_at)
 			VALUES ($1, $2, $3, clock_timestamp()) ON CONFLICT (phase, head) DO NOTHING`, phase, head, epoch)
 		return err

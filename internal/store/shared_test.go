@@ -140,6 +140,7 @@ func journalIsKept(t *testing.T, s *Shared) {
 		t.Error("a record of another repository was tried")
 	}
 	must.Do(t, j.Finish(ctx, "h/o/r", "k", "line-1", "u"))
+	must.Do(t, j.Finish(ctx, "h/o/r", "k", "line-2", "v")) // another machine posted it too: the first to be known stays
 	if err := j.Finish(ctx, "h/o/other", "k", "line-1", "u"); err == nil {
 		t.Error("a record of another repository was finished")
 	}

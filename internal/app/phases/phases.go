@@ -31,6 +31,8 @@ type Phases struct {
 	Quiet time.Duration
 	// Life is how many steps a life of a phase may have; 0 is the usual number.
 	Life int
+	// Term is how long machines keep their phases without a beat; 0 is the usual time.
+	Term time.Duration
 
 	shared shared
 	given  given // tokens that commands gave to this engine

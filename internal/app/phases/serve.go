@@ -92,7 +92,12 @@ func wake(st *store.Store, e serve.Engine, phase string) error {
 	if err != nil {
 		return err
 	}
-	return e.Send(flow, cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()})
+	return e.Send(flow, hint())
+}
+
+// hint tells a phase to look.
+func hint() cruise.Event {
+	return cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()}
 }
 
 // hooks listens for webhooks. They are only a hint to look: nothing in them is trusted.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -230,6 +231,18 @@ func (s *settler) reset(ctx context.Context, phase string, st cruise.State) erro
 	}
 	_, err := s.svc.Reset(ctx, id, at, s.pull)
 	return err
+}
+
+// left lists the phases that have had turns on this machine.
+func (s *settler) left(ctx context.Context) (phases []string, err error) {
+	list, err := s.svc.List(ctx, "")
+	for _, rec := range list {
+		if order, err := s.svc.ReadOrder(rec.ID); err == nil && order.Phase != "" {
+			phases = append(phases, order.Phase)
+		}
+	}
+	slices.Sort(phases)
+	return slices.Compact(phases), err
 }
 
 // abandon ends the turns of a phase that has left this machine, and keeps their work at refs/cco in the clone.

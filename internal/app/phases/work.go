@@ -91,7 +91,7 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 		return err
 	}
 	defer func() { _ = beats.Close() }()
-	holder := &lease.Holder{Table: &lease.Table{DB: beats}, Worker: me, Boot: lease.Boot}
+	holder := &lease.Holder{Table: &lease.Table{DB: beats, Term: a.Term}, Worker: me, Boot: lease.Boot}
 	models, err := knownModels(cfg.Agent.Model)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 	s := &settler{phases: a, svc: svc, holder: holder, forge: open.of, models: models, pull: doer.Settings.Pull,
 		most: bundleMax}
 	doer.Keeper = s
-	w := &serve.Worker{Holder: holder, Settle: s.settle, Abandon: s.abandon, Report: a.IO.Progress,
+	w := &serve.Worker{Holder: holder, Settle: s.settle, Abandon: s.abandon, Left: s.left, Report: a.IO.Progress,
 		Server: serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Renew: open.renew,
 			Ready: func() { a.IO.Progress("worker %s waits for phases", me.ID) }}}
 	have := &offerer{phases: a, svc: svc, cfg: cfg, holder: holder}
@@ -119,7 +119,9 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 		if err != nil {
 			return nil, err
 		}
-		doer.Watch.Wake = func(phase string) { _ = wake(svc.Store, e, phase) }
+		doer.Watch.Wake = func(phase string) { // it is only a hint
+			_ = holder.Wake(ctx, phase, func(flow string) error { return e.Send(flow, hint()) })
+		}
 		return e, w.Tick(ctx)
 	}
 	return w.Run(ctx)

@@ -61,6 +61,34 @@ func (h *Holder) End(ctx context.Context, phase string) error {
 	return nil
 }
 
+// Elsewhere gives those of some phases that belong to the shared database and are not at home here.
+func (h *Holder) Elsewhere(ctx context.Context, phases []string) ([]string, error) {
+	if len(phases) == 0 {
+		return nil, nil
+	}
+	rows, err := h.Table.DB.QueryContext(ctx, `SELECT phase, epoch FROM homes WHERE phase = ANY ($1)
+		AND worker IS DISTINCT FROM $2 ORDER BY phase`, phases, h.Worker.ID)
+	all, err := scan(rows, err)
+	var gone []string
+	for _, p := range all {
+		gone = append(gone, p.Phase)
+	}
+	return gone, err
+}
+
+// Wake lets a phase be told to look, if it is surely here: a hint of an earlier home must not reach a later one.
+func (h *Holder) Wake(ctx context.Context, phase string, send func(flow string) error) error {
+	p := Held{Phase: phase, Epoch: h.Held()[phase]}
+	flow := h.Begun(p)
+	if flow == "" {
+		return &LostError{Phase: phase, Epoch: p.Epoch}
+	}
+	if err := h.Check(ctx, p.Phase, p.Epoch); err != nil {
+		return err
+	}
+	return send(flow)
+}
+
 // Begun says which life of a phase was begun here in its present home, "" if none was.
 func (h *Holder) Begun(p Held) string {
 	h.mu.Lock()

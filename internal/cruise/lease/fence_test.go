@@ -157,3 +157,95 @@ func TestOnlyTheHomeOfAPhaseSavesIt(t *testing.T) {
 		t.Error("the transaction was left open")
 	}
 }
+
+// Guards against a hint that an earlier home of a phase sends, which a later one would take for news.
+func TestOnlyTheHomeOfAPhaseWakesIt(t *testing.T) {
+	db := postgres(t)
+	enqueue(t, db, "p")
+	a, b := worker(t, db, "a"), worker(t, db, "b")
+	takes(t, a, Held{"p", 1})
+	woken := 0
+	wake := func(flow string) error {
+		if flow != "p.1" {
+			t.Errorf("woke %s", flow)
+		}
+		woken++
+		return nil
+	}
+	wantLost(t, a.Wake(t.Context(), "p", wake)) // it was not begun yet
+	a.Begin("p.1", Held{"p", 1})
+	must.Do(t, a.Wake(t.Context(), "p", wake))
+	a.boot += Term
+	wantLapsed(t, a.Wake(t.Context(), "p", wake))
+	age(t, db, Term+time.Second, "a")
+	calm(t, db, b)
+	takes(t, b, Held{"p", 2})
+	a.boot = time.Hour
+	wantLost(t, a.Wake(t.Context(), "p", wake))
+	if woken != 1 {
+		t.Errorf("woken %d times", woken)
+	}
+}
+
+// Guards against bundles and heads that an earlier home writes or removes, of which the present one lives.
+func TestOnlyTheHomeOfAPhaseKeepsItsCommits(t *testing.T) {
+	db := postgres(t)
+	shared := must.Get(store.OpenShared(t.Context(), db))(t)
+	enqueue(t, db, "p")
+	a, b := worker(t, db, "a"), worker(t, db, "b")
+	takes(t, a, Held{"p", 1})
+	as := func(m *machine, epoch int64) (context.Context, *store.Shared) {
+		one := *shared
+		one.Fence = m.Fence
+		return WithEpoch(t.Context(), epoch), &one
+	}
+	keep := func(m *machine, epoch int64, head string) error {
+		ctx, s := as(m, epoch)
+		return s.KeepBundle(ctx, store.Bundle{Phase: "p", Name: store.BundleWork, Base: "b", Head: head, Epoch: epoch,
+			Data: []byte(head)})
+	}
+	must.Do(t, keep(a, 1, "h1"))
+	age(t, db, Term+time.Second, "a")
+	calm(t, db, b)
+	takes(t, b, Held{"p", 2})
+	must.Do(t, keep(b, 2, "h2"))
+	wantLost(t, keep(a, 1, "h3"))
+	ctx, s := as(a, 1)
+	wantLost(t, s.KeepHead(ctx, "p", "h3", 1))
+	wantLost(t, s.DropBundles(ctx, "p"))
+	got, ok, err := shared.Bundle(t.Context(), "p", store.BundleWork, 100)
+	if err != nil || !ok || got.Head != "h2" {
+		t.Errorf("kept %+v %v %v", got, ok, err)
+	}
+	if pushed, err := shared.PushedHead(t.Context(), "p", "h3"); err != nil || pushed {
+		t.Errorf("pushed %v %v", pushed, err)
+	}
+	ctx, s = as(b, 2)
+	must.Do(t, s.DropBundles(ctx, "p"))
+	if _, ok, err := shared.Bundle(t.Context(), "p", store.BundleWork, 100); ok || err != nil {
+		t.Errorf("still there: %v %v", ok, err)
+	}
+}
+
+// Guards against turns that a killed worker left, and that go on although their phase has another home.
+func TestARestartedWorkerLearnsWhatItHasLost(t *testing.T) {
+	db := postgres(t)
+	enqueue(t, db, "p", "qq", "rrr")
+	a, b := worker(t, db, "a"), worker(t, db, "b")
+	takes(t, a, Held{"p", 1}, Held{"qq", 1}, Held{"rrr", 1})
+	age(t, db, Term+time.Second, "a")
+	calm(t, db, b)
+	b.Worker.Slots = 2
+	must.Get(b.Take(t.Context()))(t)
+	lost := b.Held()
+	again := worker(t, db, "a")
+	gone := must.Get(again.Elsewhere(t.Context(), []string{"local", "p", "qq", "rrr"}))(t)
+	if len(gone) != 2 || len(lost) != 2 {
+		t.Fatalf("lost %v, of %v", gone, lost)
+	}
+	for _, p := range gone {
+		if _, is := lost[p]; !is {
+			t.Errorf("%s is not lost", p)
+		}
+	}
+}

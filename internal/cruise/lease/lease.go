@@ -64,6 +64,9 @@ type Table struct {
 	Term time.Duration
 }
 
+// Interval is how often a worker beats.
+func (t *Table) Interval() time.Duration { return min(Interval, t.term()/5) }
+
 // DB is a database or a transaction.
 type DB interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)

@@ -26,6 +26,8 @@ type Worker struct {
 	Settle func(ctx context.Context, p store.Phase, h lease.Held) (cruise.State, error)
 	// Abandon ends what a phase that has left does here, and keeps its work.
 	Abandon func(ctx context.Context, phase string) error
+	// Left lists the phases that have turns here, which an earlier process may have begun.
+	Left func(ctx context.Context) ([]string, error)
 	// Tick is called now and then, for what machines tell each other.
 	Tick   func(ctx context.Context) error
 	Report func(format string, args ...any)
@@ -68,6 +70,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		defer func() { _ = os.Remove(Socket(w.Data)) }()
 		ctx, stop := context.WithCancelCause(ctx)
 		defer func() { stop(nil); w.under.Wait() }()
+		if err := w.leave(ctx); err != nil {
+			return err
+		}
 		go func() { stop(w.beatAlways(ctx)) }()
 		go w.workAlways(ctx)
 		err = w.answer(ctx, l)
@@ -76,6 +81,23 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// leave gives up phases that were lost while no process of this worker ran.
+func (w *Worker) leave(ctx context.Context) error {
+	if w.Left == nil {
+		return nil
+	}
+	here, err := w.Left(ctx)
+	if err != nil {
+		return err
+	}
+	gone, err := w.Holder.Elsewhere(ctx, here)
+	for _, phase := range gone {
+		w.Report("phase %s goes on elsewhere", phase)
+		w.apart(func() { w.trouble(w.Abandon(ctx, phase)) })
+	}
+	return err
 }
 
 // answer takes new tokens from commands of this machine until the context ends.
@@ -100,7 +122,8 @@ func (w *Worker) answer(ctx context.Context, l net.Listener) error {
 
 // beatAlways beats until another process has this worker's place. Nothing else may delay it.
 func (w *Worker) beatAlways(ctx context.Context) error {
-	tick := time.NewTicker(lease.Interval)
+	interval := w.Holder.Table.Interval()
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -108,7 +131,7 @@ func (w *Worker) beatAlways(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		brief, cancel := context.WithTimeout(ctx, lease.Interval)
+		brief, cancel := context.WithTimeout(ctx, interval)
 		err := w.Holder.Beat(brief)
 		cancel()
 		if _, gone := errors.AsType[*lease.SupersededError](err); gone {
@@ -133,7 +156,7 @@ func (w *Worker) trouble(err error) {
 }
 
 func (w *Worker) workAlways(ctx context.Context) {
-	tick := time.NewTicker(lease.Interval)
+	tick := time.NewTicker(w.Holder.Table.Interval())
 	defer tick.Stop()
 	tended := w.Now()
 	for {

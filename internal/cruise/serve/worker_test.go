@@ -197,3 +197,22 @@ func TestADeadLifeIsBegunAgain(t *testing.T) {
 	a.take(t)
 	same(t, "started", a.engine.started, phase+".1", phase+".2")
 }
+
+// Guards against turns that go on for nobody: the worker that began them was killed, and their phase went elsewhere.
+func TestAKilledWorkerThatComesBackLeavesWhatItLost(t *testing.T) {
+	address := pgtest.Start(t).Database(t)
+	a, b := newPlace(t, address, "a"), newPlace(t, address, "b")
+	must.Do(t, a.queue().Start(t.Context(), phase, cruise.NewState(cruise.Spec{Task: "x"})))
+	a.take(t)
+	silent(t, b, "a")
+	b.take(t)
+	again := newPlace(t, address, "a")
+	again.Left = func(context.Context) ([]string, error) { return []string{phase, "0ddba115"}, nil }
+	must.Do(t, again.leave(t.Context()))
+	again.under.Wait()
+	same(t, "left", again.left, phase)
+	b.Left = again.Left
+	must.Do(t, b.leave(t.Context()))
+	b.under.Wait()
+	same(t, "b left", b.left)
+}

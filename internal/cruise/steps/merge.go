@@ -93,8 +93,8 @@ func (d *Doer) targetOf(ctx context.Context, in cruise.MergeIn, p forge.Pull) (c
 func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said []forge.Comment) (cruise.Stand, error) {
 	s := cruise.Stand{Head: p.Head.Commit, Base: p.Base.Name}
 	for _, c := range forge.Standing(said) {
-		if c.Own {
-			continue // it is our own
+		if c.Own || c.Twin != "" {
+			continue // it is our own, perhaps posted twice
 		}
 		write, _, err := mayWrite(ctx, f, c)
 		if err != nil {

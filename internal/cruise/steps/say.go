@@ -212,6 +212,15 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 		return cruise.News{}, d.soon(in.Phase, err)
 	}
 	for _, c := range n.Comments {
+		if c.Twin != "" {
+			switch gone, err := f.Withdraw(ctx, c); {
+			case err != nil:
+				return cruise.News{}, d.soon(in.Phase, err)
+			case gone:
+				d.log(ctx, in.Phase, "removed what was said twice: "+c.URL)
+				continue
+			}
+		}
 		said := CommentOf(c)
 		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots,
 			func(name string) bool { return strings.EqualFold(name, c.Author) })

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,5 +92,43 @@ func TestAnAnswerHasTheNameOfItsKind(t *testing.T) {
 	}
 	if g.said[0].Key == g.said[1].Key {
 		t.Errorf("both are %q", g.said[0].Key)
+	}
+}
+
+// twice is a forge on which two machines said the same, and on which a person has quoted it.
+type twice struct {
+	Forge
+	asked []string
+}
+
+func (w *twice) Poll(context.Context, []forge.Watched) ([]forge.News, error) {
+	return []forge.News{{Number: 1, Comments: []forge.Comment{
+		{ID: "comment-1", Author: "ada", Own: true}, {ID: "comment-2", Author: "ada", Twin: "comment-1"},
+		{ID: "comment-3", Author: "ada", Twin: "comment-1", Body: "> quoted"},
+	}}}, nil
+}
+
+func (w *twice) Withdraw(_ context.Context, c forge.Comment) (bool, error) {
+	w.asked = append(w.asked, c.ID)
+	return c.Body == "", nil
+}
+
+func (w *twice) Access(context.Context, string) (forge.Access, error) { return forge.AccessWrite, nil }
+
+// Guards against words of our own that count as a person's because they stand twice.
+func TestALookRemovesWhatWasSaidTwice(t *testing.T) {
+	w := &twice{}
+	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
+	defer func() { _ = db.Close() }()
+	d := &Doer{Store: db, Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return w, nil },
+		Watch: &Watcher{Now: time.Now}}
+	news, err := d.Look(t.Context(), cruise.LookIn{Phase: "a", Repo: "r", PR: 1})
+	var left []string
+	for _, c := range news.Comments {
+		left = append(left, c.ID)
+	}
+	if err != nil || !slices.Equal(w.asked, []string{"comment-2", "comment-3"}) ||
+		!slices.Equal(left, []string{"comment-1", "comment-3"}) {
+		t.Errorf("asked for %v, left %v: %v", w.asked, left, err)
 	}
 }

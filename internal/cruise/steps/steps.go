@@ -34,6 +34,7 @@ type Forge interface {
 	Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
 	Update(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
 	Threads(ctx context.Context, number int) (forge.Threads, error)
+	Withdraw(ctx context.Context, c forge.Comment) (bool, error)
 	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
 	Push(ctx context.Context, p forge.Push) error
 	Fetch(ctx context.Context, dir, branch string) (commit string, err error)

@@ -132,7 +132,7 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookI
 		case p != nil && p.ready == nil:
 			// Its own next look takes the news from here, with its present mark.
 			p.ready = &n
-			if w.Wake != nil && worthWaking(n) {
+			if w.Wake != nil && worthWaking(n) && forge.Fence(ctx) == nil {
 				go w.Wake(p.id)
 			}
 		}

@@ -50,6 +50,7 @@ type Forge interface {
 	Rerun(ctx context.Context, job int64, attempt int) error
 	JobLog(ctx context.Context, job int64) (string, error)
 	Fetch(ctx context.Context, dir, branch string) (commit string, err error)
+	Withdraw(ctx context.Context, c forge.Comment) (bool, error)
 	Limits() []forge.Limit
 }
 
@@ -318,6 +319,7 @@ func Run(t *testing.T, s Server) {
 		{"AnswersManyWithOneReading", answersMany},
 		{"AnswersWhereALineIsNow", answersMoved},
 		{"SaysAThingOnce", saysOnce},
+		{"WithdrawsWhatWasSaidTwice", withdrawsTwins},
 		{"FindsWhatItSaidBeforeACrash", findsAfterCrash},
 		{"MovesLinesOutsideTheDiffIntoTheBody", movesLines},
 		{"ApprovesWithASecondIdentityAlone", approves},

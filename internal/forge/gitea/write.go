@@ -339,6 +339,56 @@ func (f *Forge) postReview(ctx context.Context, number int, rec forge.Record, st
 	return forge.Posted{ID: forge.ID(forge.InReview, v.ID), URL: v.HTMLURL}, nil
 }
 
+// Withdraw removes a comment that was posted twice, and says whether it was one.
+func (f *Forge) Withdraw(ctx context.Context, c forge.Comment) (bool, error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	gone, err := f.withdraw(ctx, c)
+	if err != nil {
+		return false, fmt.Errorf("remove %s on pull request %d, which was said twice: %w", c.ID, c.Number, err)
+	}
+	return gone, nil
+}
+
+func (f *Forge) withdraw(ctx context.Context, c forge.Comment) (bool, error) {
+	all, err := f.everything(ctx, c.Number)
+	if err != nil {
+		return false, err
+	}
+	plain := make([]forge.Comment, 0, len(all))
+	for _, v := range all {
+		plain = append(plain, v.Comment)
+	}
+	if !forge.Twice(c, plain, func(i int) string { return all[i].raw }) {
+		return false, nil
+	}
+	by := f.author
+	me, err := f.me(ctx, f.reviewer)
+	if err != nil {
+		return false, err
+	}
+	if strings.EqualFold(me, c.Author) {
+		by = f.reviewer
+	}
+	at, err := by.at(ctx)
+	if err != nil {
+		return false, err
+	}
+	kind, id, err := forge.ParseID(c.ID)
+	if err != nil {
+		return false, err
+	}
+	if kind == forge.InReview {
+		_, err = at.DeletePullReview(f.remote.Owner, f.remote.Name, int64(c.Number), id)
+	} else {
+		_, err = at.DeleteIssueComment(f.remote.Owner, f.remote.Name, id)
+	}
+	if _, already := errors.AsType[*forge.NotFoundError](err); already {
+		err = nil
+	}
+	return err == nil, err
+}
+
 // Resolve resolves the conversation of a line comment, if it is not resolved.
 func (f *Forge) Resolve(ctx context.Context, number int, comment string) error {
 	t, err := f.Threads(ctx, number)

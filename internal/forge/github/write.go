@@ -269,6 +269,71 @@ func (f *Forge) restReviews(ctx context.Context, number int) ([]spoken, error) {
 	return all, err
 }
 
+// Withdraw removes a comment that was posted twice, and says whether it was one. GitHub keeps reviews for ever: of one
+// only the lines go, and its words become a link.
+func (f *Forge) Withdraw(ctx context.Context, c forge.Comment) (bool, error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	gone, err := f.withdraw(ctx, c)
+	if err != nil {
+		return false, fmt.Errorf("remove %s on pull request %d, which was said twice: %w", c.ID, c.Number, err)
+	}
+	return gone, nil
+}
+
+func (f *Forge) withdraw(ctx context.Context, c forge.Comment) (bool, error) {
+	kind, id, err := forge.ParseID(c.ID)
+	if err != nil {
+		return false, err
+	}
+	var all []spoken
+	for _, read := range []func(context.Context, int) ([]spoken, error){f.issueComments, f.lineComments, f.restReviews} {
+		more, err := read(ctx, c.Number)
+		if err != nil {
+			return false, err
+		}
+		all = append(all, more...)
+	}
+	plain := make([]forge.Comment, 0, len(all))
+	for _, v := range all {
+		plain = append(plain, v.Comment)
+	}
+	if !forge.Twice(c, plain, func(i int) string { return all[i].raw }) {
+		return false, nil
+	}
+	by, err := f.accountOf(ctx, c.Author)
+	if err != nil {
+		return false, err
+	}
+	switch kind {
+	case forge.OnPull:
+		_, err = by.rest.Issues.DeleteComment(ctx, f.remote.Owner, f.remote.Name, id)
+	case forge.OnLine:
+		_, err = by.rest.PullRequests.DeleteComment(ctx, f.remote.Owner, f.remote.Name, id)
+	default:
+		// It stays, and must count as ours with its new words too.
+		_, _, err = f.journal.Begin(ctx, forge.Record{Key: "twin-" + c.ID, Repo: f.remote.String(), Number: c.Number,
+			Kind: kind, Marker: forge.NewMarker(), ID: c.ID, URL: c.URL, Created: f.clock.Now()})
+		if err == nil {
+			_, _, err = by.rest.PullRequests.UpdateReview(ctx, f.remote.Owner, f.remote.Name, c.Number, id,
+				"This was posted twice by accident; the other one stands.")
+		}
+	}
+	if _, already := errors.AsType[*forge.NotFoundError](err); already {
+		err = nil
+	}
+	return err == nil, err
+}
+
+// accountOf is the one of our accounts that has a name.
+func (f *Forge) accountOf(ctx context.Context, name string) (*account, error) {
+	me, err := f.me(ctx, f.reviewer)
+	if err == nil && strings.EqualFold(me, name) {
+		return f.reviewer, nil
+	}
+	return f.author, err
+}
+
 // Resolve resolves the thread of a line comment, if it is not resolved.
 func (f *Forge) Resolve(ctx context.Context, number int, comment string) error {
 	t, err := f.Threads(ctx, number)

@@ -197,6 +197,19 @@ func (s *Server) getReview(c *call) answer {
 	return answer{200, s.reviewObject(c, p, v)}
 }
 
+func (s *Server) editReview(c *call) answer {
+	p, v := s.findReview(c)
+	if v == nil {
+		return fail(404, "Not Found")
+	}
+	var in struct{ Body string }
+	if err := json.Unmarshal(c.body, &in); err != nil || v.author != c.who.login {
+		return fail(422, "Unprocessable Entity")
+	}
+	v.body, v.updated = in.Body, s.time()
+	return answer{200, s.reviewObject(c, p, v)}
+}
+
 func (s *Server) dismissReview(c *call) answer {
 	p, v := s.findReview(c)
 	if v == nil {

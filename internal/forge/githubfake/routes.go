@@ -58,6 +58,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: r + "/pulls/{pull_number}/reviews", do: s.listReviews},
 		{method: "POST", path: r + "/pulls/{pull_number}/reviews", do: s.createReview},
 		{method: "GET", path: r + "/pulls/{pull_number}/reviews/{review_id}", do: s.getReview},
+		{method: "PUT", path: r + "/pulls/{pull_number}/reviews/{review_id}", do: s.editReview},
 		{method: "PUT", path: r + "/pulls/{pull_number}/reviews/{review_id}/dismissals", do: s.dismissReview},
 	}
 }

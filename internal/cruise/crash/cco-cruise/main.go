@@ -1,7 +1,7 @@
 // Command cco-cruise is one that kills itself with SIGKILL at the boundaries of steps, each time at a different
 // one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
-// CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, and CRASH_LIFE after how
-// many steps a phase begins a new life.
+// CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_LIFE after how
+// many steps a phase begins a new life, and CRASH_LEASE how many seconds a machine keeps its phases without a beat.
 package main
 
 import (
@@ -29,7 +29,8 @@ import (
 
 func main() {
 	os.Exit(cli.Main(func(a *app.App) []*cobra.Command {
-		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond, Life: number("CRASH_LIFE")}
+		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond, Life: number("CRASH_LIFE"),
+			Term: time.Duration(number("CRASH_LEASE")) * time.Second}
 		if log := os.Getenv("CRASH_LOG"); log != "" {
 			p.Wrap = func(s cruise.Steps) cruise.Steps {
 				return &killer{Steps: s, log: log, only: os.Getenv("CRASH_ONLY"), every: number("CRASH_EVERY"),

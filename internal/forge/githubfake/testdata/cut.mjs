@@ -37,7 +37,7 @@ const want = {
   [`${R}/pulls/{pull_number}/files`]: ["get"],
   [`${R}/pulls/{pull_number}/merge`]: ["put"],
   [`${R}/pulls/{pull_number}/reviews`]: ["get", "post"],
-  [`${R}/pulls/{pull_number}/reviews/{review_id}`]: ["get"],
+  [`${R}/pulls/{pull_number}/reviews/{review_id}`]: ["get", "put"],
   [`${R}/pulls/{pull_number}/reviews/{review_id}/dismissals`]: ["put"],
 };
 
