@@ -57,6 +57,9 @@ type Engine struct {
 	Database string   // the address of a PostgreSQL that machines share, without a password; "" is on this machine
 	Password Key      // where that of the database is
 	Accept   []string // weaker connections that the user has accepted by name
+	// Bundles is a directory that all machines have, for the commits of phases; "" keeps them in the database.
+	Bundles   string
+	BundleMax int64 // bytes of a phase's commits
 }
 
 // Worker says which phases of a shared database this machine takes.
@@ -177,6 +180,7 @@ func Defaults() Config {
 		Guard:    Guard{GitEnv: GitEnvWrapper},
 		Terminal: Terminal{DetachKey: ']'},
 		Worker:   Worker{Slots: 100},
+		Engine:   Engine{BundleMax: 256 << 20},
 		Limits:   Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 	}
 }

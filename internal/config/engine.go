@@ -89,3 +89,8 @@ func setPassword(c *Config, value any, home string) error {
 	}
 	return err
 }
+
+func setBundles(c *Config, value any, home string) (err error) {
+	c.Engine.Bundles, err = asFile(value, home)
+	return err
+}

@@ -133,6 +133,10 @@ func keys(backends []box.Backend) []key {
 		{"engine.accept", "", "weaker connections to it that you accept by name",
 			value{set: reader(func(c *Config) *[]string { return &c.Engine.Accept }, asWeak),
 				get: func(c *Config) any { return listOf(c.Engine.Accept) }, words: WeakConnections()}, nil},
+		{"engine.bundle_max", "", "how large the commits of a phase may be that are kept for other machines",
+			size(func(c *Config) *int64 { return &c.Engine.BundleMax }), nil},
+		{"engine.bundles", "", "a directory that all machines have, for such commits; by default the database",
+			value{set: setBundles, get: unlessZero(func(c *Config) *string { return &c.Engine.Bundles }, same)}, nil},
 
 		{"worker.slots", "", "how many phases of a shared database this machine holds at most",
 			count(func(c *Config) *int { return &c.Worker.Slots }), nil},

@@ -112,6 +112,8 @@ bots = ["lint"]
 database = "postgres://cco@db.example:5433/cco"
 password = {file = "~/keys/database"}
 accept = ["unverified"]
+bundles = "~/shared"
+bundle_max = "1GiB"
 
 [worker]
 slots = 4
@@ -152,7 +154,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 
 		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
 		Engine: Engine{Database: "postgres://cco@db.example:5433/cco", Password: Key{File: home + "/keys/database"},
-			Accept: []string{Unverified}},
+			Accept: []string{Unverified}, Bundles: home + "/shared", BundleMax: 1 << 30},
 		Worker: Worker{Slots: 4, Labels: []string{"gpu", "big-disk"}},
 		View:   View{Hosts: []string{"localhost:9000"}},
 		Agent:  Agent{Default: "script", Model: "opus"},

@@ -33,7 +33,7 @@ type settler struct {
 	forge  func(ctx context.Context, repo string) (steps.Forge, error)
 	models []string
 	pull   session.PullOptions
-	most   int64 // bytes of a bundle
+	kept   kept
 
 	cloning sync.Mutex // one clone after another: phases of one repository share it
 }
@@ -181,8 +181,11 @@ func (s *settler) ownPush(ctx context.Context, f steps.Forge, repo *git.Repo, ph
 
 // unbundle brings a bundle through quarantine into a clone.
 func (s *settler) unbundle(ctx context.Context, repo *git.Repo, phase, name string) (err error) {
-	b, ok, err := s.svc.Store.Bundle(ctx, phase, name, s.most)
+	b, ok, err := s.svc.Store.Bundle(ctx, phase, name, s.kept.most)
 	if err != nil || !ok || repo.Has(ctx, b.Head) {
+		return err
+	}
+	if err := s.kept.get(&b); err != nil {
 		return err
 	}
 	dir := filepath.Join(s.phases.Dirs.Data, "phases", phase)
@@ -272,31 +275,18 @@ func (s *settler) Published(ctx context.Context, phase string, repo *git.Repo, b
 	if base == "" || base == head {
 		return nil
 	}
-	b, err := bundle(ctx, repo, filepath.Join(s.phases.Dirs.Data, "phases", phase), head, base, s.most)
+	b, err := bundle(ctx, repo, filepath.Join(s.phases.Dirs.Data, "phases", phase), head, base, s.kept.most)
 	if err != nil {
 		return err
 	}
 	b.Phase, b.Name, b.Epoch = phase, store.BundleWork, s.holder.Held()[phase]
-	return s.svc.Store.KeepBundle(ctx, b)
-}
-
-// bundle bundles the commits up to head that base does not have.
-func bundle(ctx context.Context, repo *git.Repo, dir, head, base string, most int64) (b store.Bundle, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return b, err
+	if err := s.kept.put(&b); err != nil {
+		return err
 	}
-	file := filepath.Join(dir, "kept.bundle")
-	defer func() { err = errors.Join(err, os.RemoveAll(file)) }()
-	if err := errors.Join(os.RemoveAll(file), repo.BundleOf(ctx, file, quarantine.OutRef, head, base)); err != nil {
-		return b, err
+	if err := s.svc.Store.KeepBundle(ctx, b); err != nil {
+		return err // the file of a home that the phase has left is removed with the next one
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() > most {
-		return b, cmp.Or(err, fmt.Errorf("the commits of this phase have %d bytes, more than engine.bundle_max (%d): no "+
-			"other machine could go on with them", info.Size(), most))
-	}
-	b.Base, b.Head = base, head
-	b.Data, err = os.ReadFile(file)
-	return b, err
+	return s.kept.drop(phase, b.Name, b.Head)
 }
 
 // Pushing records a head before it is pushed.
@@ -306,5 +296,8 @@ func (s *settler) Pushing(ctx context.Context, phase, head string) error {
 
 // Closed forgets what was kept for other machines.
 func (s *settler) Closed(ctx context.Context, phase string) error {
-	return s.svc.Store.DropBundles(ctx, phase)
+	if err := s.svc.Store.DropBundles(ctx, phase); err != nil {
+		return err
+	}
+	return errors.Join(s.kept.drop(phase, store.BundleStart, ""), s.kept.drop(phase, store.BundleWork, ""))
 }

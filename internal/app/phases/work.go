@@ -25,9 +25,6 @@ import (
 // when an older program would misread them.
 const version = "1"
 
-// bundleMax bounds the commits of a phase that are kept for other machines.
-const bundleMax = 256 << 20
-
 // workerFile keeps the name of this machine as a worker.
 const workerFile = "worker.id"
 
@@ -99,7 +96,7 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 	open := &forges{phases: a, store: svc.Store}
 	doer := a.doer(svc, cfg, open)
 	s := &settler{phases: a, svc: svc, holder: holder, forge: open.of, models: models, pull: doer.Settings.Pull,
-		most: bundleMax}
+		kept: keptIn(cfg)}
 	doer.Keeper = s
 	w := &serve.Worker{Holder: holder, Settle: s.settle, Abandon: s.abandon, Left: s.left, Report: a.IO.Progress,
 		Server: serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Renew: open.renew,
@@ -184,10 +181,14 @@ func (a *Phases) NoWorker(ctx context.Context, id string) (string, error) {
 
 // queue is how commands reach phases of the shared database.
 func (a *Phases) queue(st *store.Store) (*serve.Queue, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
 	return &serve.Queue{Store: st, Now: time.Now, Version: version,
 		Home: func(ctx context.Context, s cruise.State) (lease.Home, error) { return a.home(ctx, st, s.Spec) },
-		Bundle: func(ctx context.Context, s cruise.State) (*store.Bundle, error) {
-			return a.unpushedBundle(ctx, st, s, bundleMax)
+		Bundle: func(ctx context.Context, id string, s cruise.State) (*store.Bundle, error) {
+			return a.unpushedBundle(ctx, st, id, s, keptIn(cfg))
 		}}, nil
 }
 
@@ -218,8 +219,8 @@ func (a *Phases) home(ctx context.Context, st *store.Store, s cruise.Spec) (leas
 }
 
 // unpushedBundle bundles the commits that the phase begins with and that the forge lacks.
-func (a *Phases) unpushedBundle(ctx context.Context, st *store.Store, s cruise.State,
-	most int64) (*store.Bundle, error) {
+func (a *Phases) unpushedBundle(ctx context.Context, st *store.Store, id string, s cruise.State,
+	k kept) (*store.Bundle, error) {
 	if len(s.Unpushed) == 0 {
 		return nil, nil
 	}
@@ -254,9 +255,12 @@ func (a *Phases) unpushedBundle(ctx context.Context, st *store.Store, s cruise.S
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	b, err := bundle(ctx, repo, dir, s.Spec.Base, base, most)
-	b.Name = store.BundleStart
-	return &b, err
+	b, err := bundle(ctx, repo, dir, s.Spec.Base, base, k.most)
+	if err != nil {
+		return nil, err
+	}
+	b.Phase, b.Name = id, store.BundleStart
+	return &b, k.put(&b)
 }
 
 // noWorker says that no machine runs phases of the shared database, "" if one does.

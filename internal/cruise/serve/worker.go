@@ -360,7 +360,7 @@ type Queue struct {
 	// Home says what a phase needs.
 	Home func(ctx context.Context, st cruise.State) (lease.Home, error)
 	// Bundle gives commits of the user's that were never pushed, nil if there are none.
-	Bundle func(ctx context.Context, st cruise.State) (*store.Bundle, error)
+	Bundle func(ctx context.Context, id string, st cruise.State) (*store.Bundle, error)
 }
 
 // Start has a phase wait for a worker.
@@ -375,7 +375,7 @@ func (q *Queue) Start(ctx context.Context, id string, st cruise.State) error {
 		return err
 	}
 	home.Phase, home.Version = id, q.Version
-	bundle, err := q.Bundle(ctx, st)
+	bundle, err := q.Bundle(ctx, id, st)
 	if err != nil {
 		return err
 	}
@@ -385,7 +385,6 @@ func (q *Queue) Start(ctx context.Context, id string, st cruise.State) error {
 	}
 	return q.Store.SavePhaseAnd(ctx, rec, func(tx *sql.Tx) error {
 		if bundle != nil {
-			bundle.Phase = id
 			if err := store.PutBundle(ctx, tx, *bundle); err != nil {
 				return err
 			}

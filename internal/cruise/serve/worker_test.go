@@ -89,7 +89,7 @@ func (p *place) queue() *Queue {
 		Home: func(context.Context, cruise.State) (lease.Home, error) {
 			return lease.Home{Account: lease.Account{Host: "forge.example", Login: "ada"}}, nil
 		},
-		Bundle: func(context.Context, cruise.State) (*store.Bundle, error) { return nil, nil }}
+		Bundle: func(context.Context, string, cruise.State) (*store.Bundle, error) { return nil, nil }}
 }
 
 // silent lets a worker's lease lapse, as the others see it.

@@ -1,0 +1,130 @@
+package phases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// kept is where the commits of phases are kept for other machines: in the shared database, or in a directory that all
+// machines have. A file's name is made here from what was checked, and never taken from a row; what is in it is
+// examined as every bundle is.
+type kept struct {
+	dir  string // "" for the database
+	most int64  // bytes of a bundle
+}
+
+func keptIn(cfg config.Config) kept { return kept{dir: cfg.Engine.Bundles, most: cfg.Engine.BundleMax} }
+
+// LargeBundleError says that the commits of a phase are too large to be kept for other machines.
+type LargeBundleError struct{ Size, Most int64 }
+
+func (e *LargeBundleError) Error() string {
+	return fmt.Sprintf("the commits of this phase have %d bytes, more than engine.bundle_max (%d), so that no other "+
+		"machine could go on with them: they stay in the workspace; set engine.bundle_max higher on all machines (and "+
+		"engine.bundles to a directory that they share, if the database should not hold so much), start the workers "+
+		"again, and go on with `cco cruise resume`", e.Size, e.Most)
+}
+
+// WrongState marks an error about a state.
+func (e *LargeBundleError) WrongState() {}
+
+// bundle bundles the commits up to head that base does not have.
+func bundle(ctx context.Context, repo *git.Repo, dir, head, base string, most int64) (b store.Bundle, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return b, err
+	}
+	file := filepath.Join(dir, "kept.bundle")
+	defer func() { err = errors.Join(err, os.RemoveAll(file)) }()
+	if err := errors.Join(os.RemoveAll(file), repo.BundleOf(ctx, file, quarantine.OutRef, head, base)); err != nil {
+		return b, err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return b, err
+	}
+	if info.Size() > most {
+		return b, &LargeBundleError{Size: info.Size(), Most: most}
+	}
+	b.Base, b.Head = base, head
+	b.Data, err = os.ReadFile(file)
+	return b, err
+}
+
+func (k kept) file(phase, name, head string) string {
+	return filepath.Join(k.dir, phase+"-"+name+"-"+head+".bundle")
+}
+
+// put writes a bundle into the directory, if there is one; the row that names it comes after that.
+func (k kept) put(b *store.Bundle) (err error) {
+	if k.dir == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(k.dir, ".new-*")
+	if err != nil {
+		return fmt.Errorf("keep commits in engine.bundles: %w", err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // it is gone when all went well
+	_, err = f.Write(b.Data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), k.file(b.Phase, b.Name, b.Head))
+	}
+	if err != nil {
+		return fmt.Errorf("keep commits in engine.bundles: %w", err)
+	}
+	b.Data = []byte{}
+	return nil
+}
+
+// get reads a bundle from the directory, if the row has none.
+func (k kept) get(b *store.Bundle) error {
+	if len(b.Data) > 0 {
+		return nil
+	}
+	if k.dir == "" {
+		return &serve.UnfitError{Why: "its commits are in a directory: set engine.bundles as on the other machines"}
+	}
+	if !git.IsOID(b.Head, 40) && !git.IsOID(b.Head, 64) {
+		return &serve.UnfitError{Why: "its kept commits have no name"}
+	}
+	f, err := os.Open(k.file(b.Phase, b.Name, b.Head))
+	if err != nil {
+		return fmt.Errorf("read kept commits from engine.bundles: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil || info.Size() > k.most {
+		return cmp.Or(err, error(&LargeBundleError{Size: info.Size(), Most: k.most}))
+	}
+	b.Data = make([]byte, info.Size())
+	_, err = f.ReadAt(b.Data, 0)
+	return err
+}
+
+// drop removes the files of a phase's bundles of a name, but that of a head.
+func (k kept) drop(phase, name, head string) error {
+	if k.dir == "" {
+		return nil
+	}
+	files, err := filepath.Glob(k.file(phase, name, "*"))
+	for _, file := range files {
+		if file == k.file(phase, name, head) {
+			continue
+		}
+		if bad := os.Remove(file); !errors.Is(bad, fs.ErrNotExist) {
+			err = errors.Join(err, bad)
+		}
+	}
+	return err
+}
