@@ -212,7 +212,8 @@ func own(ctx context.Context, j Journal, repo string, c Comment, raw string, us 
 }
 
 // Twice says whether a comment repeats every byte of the post that is ours by its marker, or of a line of that: it was
-// posted twice, by machines that did not know of each other. A quotation does not. A line may be gone already, with its review.
+// posted twice, by machines that did not know of each other. A quotation does not. A line may be gone already, with its
+// review.
 func Twice(c Comment, all []Comment, raw func(i int) string) bool {
 	at := slices.IndexFunc(all, func(v Comment) bool { return v.ID == c.ID })
 	if at < 0 || c.Twin == "" {

@@ -4,6 +4,7 @@ package crash_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -61,6 +62,15 @@ func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 // The same on a real Gitea: what is only lost or said twice there, the fake does not show.
 func TestAPhaseOnGiteaThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 	killed(t, cruisetest.NewOnGitea, 10)
+}
+
+// onPostgres lets the phases of a user live in a PostgreSQL, if CRASH_DATABASE says so, and gives its address.
+func onPostgres(t *testing.T, r *cruisetest.Rig) (address string) {
+	t.Helper()
+	if os.Getenv("CRASH_DATABASE") != "" {
+		_, address = share(t, r, false)
+	}
+	return address
 }
 
 // place makes a user on a forge.
@@ -127,6 +137,7 @@ func TestTheEngineIsKilledWhile(t *testing.T) {
 			t.Run(what+" on "+name, func(t *testing.T) {
 				t.Parallel()
 				r := on(t, bin)
+				onPostgres(t, r)
 				steps := c.steps
 				if r.Gitea == nil {
 					steps = append(steps, c.jobs...)
@@ -157,7 +168,7 @@ func whileKilled(t *testing.T, r *cruisetest.Rig, carry func(*testing.T, *cruise
 		only = ""
 	}
 	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_ONLY="+only, "CRASH_MAX=1000", "CRASH_LIFE=50")
-	stop := supervise(t, r)
+	stop := supervise(t, r, soon)
 	carry(t, r)
 	stop()
 	data := must.Get(os.ReadFile(log))(t)
@@ -210,6 +221,7 @@ const injected, commented = "mention the manual", "name the owner of T1"
 func play(t *testing.T, on place, bin string, l life) outcome {
 	start := time.Now()
 	r := on(t, bin)
+	database := onPostgres(t, r)
 	log := filepath.Join(r.Home, "kills.log")
 	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed),
 		"CRASH_MAX="+strconv.Itoa(l.most), "CRASH_LIFE=50") // so that every phase rolls over
@@ -221,7 +233,7 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 		})
 	}
 	before := r.Checkout()
-	stop := supervise(t, r)
+	stop := supervise(t, r, soon)
 	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--ready", "--merge")
 	r.CCO("cruise", "fix", id, "--comment", injected)
 	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed),
@@ -245,6 +257,10 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 	o.words = describe(t, r, r.Status(id))
 	db := must.Get(store.Open(t.Context(), filepath.Join(r.Data, "cco.db")))(t)
 	defer func() { _ = db.Close() }()
+	if database != "" {
+		other := must.Get(sql.Open("pgx", database))(t)
+		db.Share(must.Get(store.OpenShared(t.Context(), other))(t), other.Close)
+	}
 	if flow := must.Get(serve.Flow(must.Get(db.Phase(t.Context(), id))(t)))(t); flow == id {
 		t.Error("it never rolled over")
 	}
@@ -277,8 +293,11 @@ func ranAgainOnce(t *testing.T, r *cruisetest.Rig) {
 	}
 }
 
+// soon is when an engine is started again: another one may run that a command has started.
+const soon = 20 * time.Millisecond
+
 // supervise starts the engine whenever none runs, as a service manager would.
-func supervise(t *testing.T, r *cruisetest.Rig) (stop func()) {
+func supervise(t *testing.T, r *cruisetest.Rig, pause time.Duration) (stop func()) {
 	t.Helper()
 	quit, done := make(chan struct{}), make(chan struct{})
 	log := must.Get(os.OpenFile(filepath.Join(r.Home, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(t)
@@ -302,7 +321,7 @@ func supervise(t *testing.T, r *cruisetest.Rig) (stop func()) {
 			select {
 			case <-quit:
 				return
-			case <-time.After(20 * time.Millisecond): // another one may run that a command has started
+			case <-time.After(pause):
 			}
 		}
 	}()
@@ -327,17 +346,21 @@ func (d *disturber) maybe() {
 		return
 	}
 	d.next = time.Now().Add(time.Duration(50+d.rng.IntN(700)) * time.Millisecond)
+	if d.kill() {
+		d.kills++
+	}
+}
+
+// kill kills the engine, or a keeper.
+func (d *disturber) kill() bool {
 	if d.life.keepers && d.rng.IntN(4) == 0 {
 		for pid, what := range d.Left() {
 			if strings.HasPrefix(what, "keeper ") && syscall.Kill(pid, syscall.SIGKILL) == nil {
-				d.kills++
-				return
+				return true
 			}
 		}
 	}
-	if d.KillEngine() {
-		d.kills++
-	}
+	return d.KillEngine()
 }
 
 var (

@@ -3,8 +3,11 @@
 package crash_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,13 +28,14 @@ type fleet struct {
 	server   *pgtest.Server
 	machines []*cruisetest.Rig
 	workers  []*proc.Process
+	patience time.Duration // for a phase; 0 is the usual one
 }
 
 // newFleet makes machines. Every second fleet keeps commits in a directory.
 func newFleet(t *testing.T, on place, bin string, machines int) *fleet {
 	t.Helper()
-	f := &fleet{user: on(t, bin), server: pgtest.Start(t)}
-	f.share(t, machines%2 == 0)
+	f := &fleet{user: on(t, bin)}
+	f.server, _ = share(t, f.user, machines%2 == 0)
 	for range machines {
 		m := f.user.Machine(t)
 		m.CCO("box", "create")
@@ -41,20 +45,22 @@ func newFleet(t *testing.T, on place, bin string, machines int) *fleet {
 	return f
 }
 
-// share gives the user a database for phases.
-func (f *fleet) share(t *testing.T, directory bool) {
+// share gives a user a database for phases, and perhaps a directory for commits.
+func share(t testing.TB, r *cruisetest.Rig, directory bool) (s *pgtest.Server, address string) {
 	t.Helper()
-	dir := filepath.Join(f.user.Home, "config", "cco")
+	s = pgtest.Start(t)
+	address = s.Database(t)
+	dir := filepath.Join(r.Home, "config", "cco")
 	must.Do(t, os.MkdirAll(dir, 0o700))
-	must.Do(t, os.WriteFile(filepath.Join(f.user.Home, "password"), []byte(f.server.Password()), 0o600))
-	address := strings.Replace(f.server.Database(t), ":"+f.server.Password()+"@", "@", 1)
-	text := "[engine]\ndatabase = \"" + address + "\"\n"
+	must.Do(t, os.WriteFile(filepath.Join(r.Home, "password"), []byte(s.Password()), 0o600))
+	text := "[engine]\ndatabase = \"" + strings.Replace(address, ":"+s.Password()+"@", "@", 1) + "\"\n"
 	if directory {
 		text += "bundles = \"" + t.TempDir() + "\"\n"
 	}
-	text += "[engine.password]\nfile = \"" + filepath.Join(f.user.Home, "password") + "\"\n"
+	text += "[engine.password]\nfile = \"" + filepath.Join(r.Home, "password") + "\"\n"
 	must.Do(t, os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600))
-	f.user.Env = append(f.user.Env, "CRASH_LEASE="+lease)
+	r.Env = append(r.Env, "CRASH_LEASE="+lease)
+	return s, address
 }
 
 // start starts a worker on every machine.
@@ -84,19 +90,34 @@ func (f *fleet) home(t *testing.T, id string) (at int) {
 // carry carries a phase to its end, and lets something happen when it is at a stage for the first time.
 func (f *fleet) carry(t *testing.T, stage string, happens func(id string)) string {
 	t.Helper()
-	r := f.user
-	id := r.Start(cruisetest.Picky, "--domains", "Security", "--ready", "--merge")
 	done := stage == ""
-	s := r.Await(id, "over", func(s cruisetest.Status) bool {
+	got := f.through(t, func(s cruisetest.Status) {
 		if !done && s.Stage == stage {
 			done = true
-			happens(id)
+			happens(s.ID)
 		}
-		return s.Over()
 	})
 	if !done {
 		t.Errorf("it was never %s", stage)
 	}
+	return got
+}
+
+// carryWhile carries a phase to its end, while something happens again and again.
+func (f *fleet) carryWhile(t *testing.T, happens func()) string {
+	t.Helper()
+	return f.through(t, func(cruisetest.Status) { happens() })
+}
+
+func (f *fleet) through(t *testing.T, look func(cruisetest.Status)) string {
+	t.Helper()
+	r := f.user
+	id := r.Start(cruisetest.Picky, "--domains", "Security", "--ready", "--merge")
+	over := func(s cruisetest.Status) bool { look(s); return s.Over() }
+	for end := time.Now().Add(f.patience); time.Now().Before(end) && !over(r.Status(id)); {
+		time.Sleep(100 * time.Millisecond) // only the pace of asking
+	}
+	s := r.Await(id, "over", over)
 	if t.Failed() {
 		t.Log(r.Story(id))
 		for _, m := range f.machines {
@@ -211,3 +232,58 @@ func workerID(t *testing.T, m *cruisetest.Rig) string {
 	t.Helper()
 	return strings.TrimSpace(string(must.Get(os.ReadFile(filepath.Join(m.Data, "worker.id")))(t)))
 }
+
+// Guards against everything that the death of machines can do, at every boundary of a step and at random moments: each
+// machine stays away for longer than its lease, so that another takes over, and then comes back.
+func TestMachinesThatDieAgainAndAgain(t *testing.T) {
+	bin := cruisetest.Build(t)
+	calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
+	list := []life{{name: "some boundaries", every: 9, most: 3, seed: 3}}
+	if os.Getenv("SOAK") != "" {
+		list = []life{{name: "every boundary", every: 1, most: 1000, seed: 1}}
+		for i := range 5 {
+			list = append(list, life{name: fmt.Sprintf("random moments %d", i), random: 20, seed: 30 + i, keepers: i%2 == 1})
+		}
+	}
+	for _, l := range list {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, cruisetest.New, bin, 3)
+			log := filepath.Join(f.user.Home, "kills.log")
+			var stops []func()
+			for _, m := range f.machines {
+				m.Env = append(m.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed),
+					"CRASH_MAX="+strconv.Itoa(l.most), "CRASH_LIFE=50")
+				stops = append(stops, supervise(t, m, absence))
+			}
+			rng := rand.New(rand.NewPCG(uint64(l.seed), 0)) // the same each time is what is wanted
+			random, next := 0, time.Now()
+			f.patience = 40 * time.Minute
+			got := f.carryWhile(t, func() {
+				if random >= l.random || time.Now().Before(next) {
+					return
+				}
+				next = time.Now().Add(time.Duration(1+rng.IntN(9)) * time.Second)
+				if (&disturber{Rig: f.machines[rng.IntN(len(f.machines))], life: l, rng: rng}).kill() {
+					random++
+				}
+			})
+			for _, m := range f.machines { // what they lost has ended too
+				if !f.user.Until(func() bool { return len(m.Left()) == 0 }) {
+					t.Errorf("still running: %v", m.Left())
+				}
+			}
+			for _, stop := range stops {
+				stop()
+			}
+			data, _ := os.ReadFile(log)
+			t.Logf("%d kills", strings.Count(string(data), "\n")+random)
+			if got != calm {
+				t.Errorf("it ends differently\n--- killed (seed %d)\n%s\n--- left alone\n%s\n%s", l.seed, got, calm, data)
+			}
+		})
+	}
+}
+
+// absence is how long a machine that died stays away: longer than its lease.
+const absence = 7 * time.Second
