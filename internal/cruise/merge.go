@@ -99,7 +99,7 @@ func (in MergeIn) May(s Stand) Merged {
 	}
 	slices.Sort(who)
 	if len(who) > 0 {
-		return Merged{Wait: strings.Join(who, ", ") + ", whose request for changes stands"}
+		return Merged{Wait: strings.Join(who, ", ") + requestStands}
 	}
 	rule := in.Checks
 	if rule == "" {
@@ -265,6 +265,18 @@ func (m *machine) waitForMerge(why string) error {
 // wishes are the requests of people that nobody has answered.
 func (m *machine) wishes() []Finding {
 	return slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
+}
+
+// requestStands is what a merge waits for, behind the names of those who requested changes.
+const requestStands = ", whose request for changes stands"
+
+// InTheWay names those whose requests for changes a merge waits for.
+func (s *State) InTheWay() []string {
+	names, ok := strings.CutSuffix(s.Waits, requestStands)
+	if !ok {
+		return nil
+	}
+	return strings.Split(names, ", ")
 }
 
 // overrule lets a merge ignore somebody's request for changes, because the user says so.

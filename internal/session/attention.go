@@ -84,7 +84,7 @@ func (s *Service) Runner() string {
 	if s.Fleet != nil {
 		return "cco cruise worker"
 	}
-	return "cco cruise resume --all"
+	return "cco cruise serve"
 }
 
 // Unwatched counts the living phases if no engine runs them.

@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -160,15 +159,16 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 		t.Errorf("it went on with %+v", p.Items)
 	}
 	var hits []api.Hit
+	var names []string
 	must.Do(t, r.Stream("/sessions/"+slow+"/search?q=WENT", "", func(e viewtest.Event) bool {
 		var h api.Hit
-		must.Do(t, json.Unmarshal([]byte(e.Data), &h))
-		if e.Name == "hit" {
+		must.Do(t, strictly([]byte(e.Data), &h))
+		if names = append(names, e.Name); e.Name == "hit" {
 			hits = append(hits, h)
 		}
 		return e.Name == "hit"
 	}))
-	if len(hits) == 0 || !strings.Contains(hits[0].Text, "went on") {
+	if len(hits) == 0 || names[len(names)-1] != "done" || !strings.Contains(hits[0].Text, "went on") {
 		t.Errorf("a search finds %+v", hits)
 	}
 
@@ -212,7 +212,7 @@ func decision(t *testing.T, r *viewtest.Rig, id string) (st api.State) {
 	t.Helper()
 	must.Do(t, r.Stream("/events", "", func(e viewtest.Event) bool {
 		st = api.State{}
-		must.Do(t, json.Unmarshal([]byte(e.Data), &st))
+		must.Do(t, strictly([]byte(e.Data), &st))
 		return len(st.Needs) == 0 || st.Needs[0].ID != id || st.Needs[0].Kind != "decide"
 	}))
 	return st
@@ -228,7 +228,7 @@ func streamsGoOn(t *testing.T, r *viewtest.Rig) {
 	take := func(enough int) func(viewtest.Event) bool {
 		return func(e viewtest.Event) bool {
 			var it api.Item
-			must.Do(t, json.Unmarshal([]byte(e.Data), &it))
+			must.Do(t, strictly([]byte(e.Data), &it))
 			if strconv.FormatInt(it.ID, 10) != e.ID {
 				t.Errorf("an item is %d and its event %s", it.ID, e.ID)
 			}

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -94,7 +95,7 @@ func (c *client) until(is func() bool) {
 			continue
 		}
 		var s api.Screen
-		must.Do(c.t, json.Unmarshal(data, &s))
+		must.Do(c.t, strictly(data, &s))
 		c.said = append(c.said, s)
 	}
 }
@@ -110,6 +111,13 @@ func (c *client) hears(kind string) func() bool {
 func (c *client) send(k api.Keys) {
 	c.t.Helper()
 	must.Do(c.t, c.conn.Write(c.t.Context(), websocket.MessageText, must.Get(json.Marshal(k))(c.t)))
+}
+
+// strictly reads JSON that may have no other fields than out.
+func strictly(data []byte, out any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(out)
 }
 
 // attach is `cco box attach` on a terminal.
@@ -196,6 +204,18 @@ func TestATerminalHasOneWriter(t *testing.T) {
 	if strings.Contains(one.seen.String(), "unheard") || strings.Contains(one.seen.String(), "20 50") {
 		t.Error("a page that lost the keyboard can type")
 	}
+	// Guards against messages that the document does not have.
+	three := dial(t, r, id)
+	must.Do(t, three.conn.Write(t.Context(), websocket.MessageText, []byte(`{"take": true, "paste": "x"}`)))
+	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for err := error(nil); err == nil; _, _, err = three.conn.Read(soon) {
+	}
+	if soon.Err() != nil {
+		t.Error("a message with another field is taken")
+	}
+	one.send(api.Keys{Data: "fifth\r"})
+	one.until(one.sees("heard fifth"))
 	r.Run("cco", "box", "kill", id)
 	two.until(two.hears("ended"))
 	quiet := r.Push("No terminal", "true")

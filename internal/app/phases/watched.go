@@ -107,5 +107,5 @@ func (a *Phases) StillWatched(ctx context.Context) error {
 		return err
 	}
 	return &UnwatchedError{Why: "nobody watches any more: the engine has ended (cruise.log in " + a.Dirs.Data +
-		" may say why); `cco cruise resume --all` starts another"}
+		" may say why); `cco cruise serve` starts another"}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,12 +140,19 @@ func resumePhase(ctx context.Context, j *job, r *http.Request, in Resume) error 
 	if err != nil {
 		return err
 	}
-	// To go on is the consent, for the work that was looked at and no other.
-	if at := waitsForConsent(st); at != in.Seen {
+	// To go on is the answer, for the work that was looked at and no other.
+	what, at := asks(st)
+	take := cruise.Side(in.Take)
+	switch {
+	case take != "" && take != cruise.Theirs && take != cruise.Ours:
+		return app.Usagef("take is theirs or ours")
+	case at != in.Seen, take != "" && what != asksSide:
 		return &phases.StateError{ID: r.PathValue("id"), Why: "what it asks has changed: look at it again"}
+	case in.Over != "" && !slices.Contains(st.InTheWay(), in.Over):
+		return &phases.StateError{ID: r.PathValue("id"), Why: "its merge waits for no request of " + safetext.Line(in.Over)}
 	}
 	p, err := j.Resume(ctx, r.PathValue("id"), cruise.Event{Kind: cruise.EventResume, MoreRounds: in.MoreRounds,
-		MoreCost: in.MoreCost})
+		MoreCost: in.MoreCost, Take: take, Over: in.Over})
 	if err == nil {
 		j.say("phase %s goes on", p.ID)
 	}

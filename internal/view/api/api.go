@@ -49,11 +49,21 @@ type Route struct {
 	Path   string // behind Prefix
 	Says   string
 	Query  []Param
-	In     any // the body of an action, nil for a question
-	Out    any // the answer, or what each event of a stream has
-	Stream string
+	In     any     // the body of an action, nil for a question
+	Out    any     // the answer
+	Events []Event // of a stream, which has no other answer
+	Socket bool    // a WebSocket: In and Out are the text messages of both sides
 	do     func(*Desk, http.ResponseWriter, *http.Request)
 }
+
+// Event is a kind of event that a stream can send, and what each of them has.
+type Event struct {
+	Name string
+	Has  any
+}
+
+// pattern is how the route is known to a mux.
+func (r Route) pattern() string { return r.Method + " " + Prefix + r.Path }
 
 // Param is a part of an address.
 type Param struct{ Name, Says string }
@@ -62,7 +72,7 @@ type Param struct{ Name, Says string }
 func (d *Desk) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range Routes() {
-		mux.HandleFunc(r.Method+" "+Prefix+r.Path, func(w http.ResponseWriter, req *http.Request) {
+		mux.HandleFunc(r.pattern(), func(w http.ResponseWriter, req *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
 			r.do(d, w, req)
 		})

@@ -29,13 +29,17 @@ func Document() string {
 		if r.In != nil {
 			fmt.Fprintf(&b, "Takes %s. ", learn(r.In))
 		}
-		switch r.Stream {
-		case "":
-			fmt.Fprintf(&b, "Gives %s.\n", learn(r.Out))
-		case "WebSocket":
-			fmt.Fprintf(&b, "Gives %s, takes %s.\n", learn(r.Out), learn(Keys{}))
+		switch {
+		case r.Socket:
+			fmt.Fprintf(&b, "Gives messages of %s.\n", learn(r.Out))
+		case len(r.Events) > 0:
+			b.WriteString("Gives a stream of events:")
+			for i, e := range r.Events {
+				fmt.Fprintf(&b, "%s `%s`, each with %s", strings.Repeat(";", min(i, 1)), e.Name, learn(e.Has))
+			}
+			b.WriteString(".\n")
 		default:
-			fmt.Fprintf(&b, "Gives a stream of events `%s`, each with %s.\n", r.Stream, learn(r.Out))
+			fmt.Fprintf(&b, "Gives %s.\n", learn(r.Out))
 		}
 	}
 	learn(Failure{})
@@ -60,7 +64,9 @@ on this machine too. This file is made from the code (` + "`internal/view/api`" 
 - Bodies are ` + "`application/json`" + `, with known fields alone. An action without fields takes ` + "`{}`" + `.
 - Errors are ` + "`Failure`" + `, with status 400 (wrong usage), 401 (no token), 403 (another origin), 404 (no such
   thing), 409 (not in a state for that), 415 (not JSON), 421 (another Host), 504 (timed out) or 500.
-- Streams are server-sent events. ` + "`Last-Event-ID`" + ` goes on behind the event of that id.
+- The page alone uses ` + "`POST " + Prefix + "/enter`" + `, which makes a cookie of ` + "`{\"code\": \"…\"}`" + `.
+- Streams are server-sent events, and have no other events than those that are named here.
+  ` + "`Last-Event-ID`" + ` goes on behind the event of that id.
 - Every text is safe to show: control characters, bidirectional ones and those without a shape are spelled out, as
   ` + "`<U+202E>`" + `. Markdown comes as a tree of known parts; no answer has markup in it.
 - Times are RFC 3339; one that is not there yet is left out.

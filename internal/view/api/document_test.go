@@ -1,6 +1,8 @@
 package api
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"strings"
@@ -25,10 +27,14 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var types []reflect.Type
 	for _, r := range Routes() {
-		if r.Says == "" || r.Method == "POST" && r.In == nil {
+		if r.Says == "" || r.Method == "POST" && r.In == nil || (r.Out == nil) != (len(r.Events) > 0) {
 			t.Errorf("%s %s is not described", r.Method, r.Path)
 		}
-		for _, v := range []any{r.In, r.Out} {
+		all := []any{r.In, r.Out}
+		for _, e := range r.Events {
+			all = append(all, e.Has)
+		}
+		for _, v := range all {
 			if v != nil {
 				collect(reflect.TypeOf(v), seen, &types)
 			}
@@ -43,6 +49,31 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 				t.Errorf("%s.%s has no words", typ, f.Name)
 			}
 		}
+	}
+}
+
+// Guards against a stream that sends what the document does not name: it sends nothing then, and says why.
+func TestStreamsSendWhatIsDocumented(t *testing.T) {
+	var search *http.Request
+	for _, r := range Routes() {
+		if len(r.Events) > 1 {
+			search = httptest.NewRequest(r.Method, "/", nil)
+			search.Pattern = r.pattern()
+		}
+	}
+	for _, c := range []struct {
+		name string
+		has  any
+		ok   bool
+	}{{"hit", Hit{}, true}, {"done", Hit{}, true}, {"hit", Item{}, false}, {"item", Item{}, false}, {"", Hit{}, false}} {
+		w := httptest.NewRecorder()
+		s := must.Get(openStream(w, search))(t)
+		if err := s.send(c.name, "", c.has); (err == nil) != c.ok || strings.Contains(w.Body.String(), "event:") != c.ok {
+			t.Errorf("%q with %T: %v, %q", c.name, c.has, err, w.Body)
+		}
+	}
+	if _, err := openStream(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/v1/me", nil)); err == nil {
+		t.Error("what is no stream by the document is one")
 	}
 }
 

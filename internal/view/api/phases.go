@@ -34,13 +34,14 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 		return PhaseDetail{}, err
 	}
 	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
-		Seen: waitsForConsent(st), End: string(st.End),
+		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
 		NextLook: st.NextLook, Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
 		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Log: []LogLine{}, Findings: []Finding{},
 		Verdicts: []Verdict{}, Held: []Comment{}}
 	if st.Question != "" {
 		out.Question = words.Parse(st.Question)
 	}
+	out.Asks, out.Seen = asks(st)
 	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
 	if err != nil {
 		return out, err
@@ -69,6 +70,23 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: words.Parse(c.Body), URL: webAddress(c.URL)})
 	}
 	return out, nil
+}
+
+// What a phase can want to know, beside whether it shall go on.
+const (
+	asksPush = "push"
+	asksSide = "side"
+)
+
+// asks is what a phase wants to know of a person, and the commit that it is about.
+func asks(st cruise.State) (what, seen string) {
+	switch {
+	case len(st.NeedConsent()) > 0:
+		return asksPush, st.Holding
+	case st.Stage == cruise.StageAsk && st.Foreign != "":
+		return asksSide, st.Foreign
+	}
+	return "", ""
 }
 
 // withoutEngine adds to the log of a living phase that no engine runs it now, if so.

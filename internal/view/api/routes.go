@@ -16,7 +16,7 @@ func Routes() []Route {
 			do: get(func(d *Desk, ctx context.Context, _ *http.Request) (State, error) { return d.state(ctx) })},
 		{Method: "GET", Path: "/events", Says: "The state, whole, whenever it has changed. The id of an event names the " +
 			"state: a reader who comes back with `Last-Event-ID` gets nothing until there is another.",
-			Out: State{}, Stream: "state", do: (*Desk).streamState},
+			Events: []Event{{"state", State{}}}, do: (*Desk).streamState},
 		{Method: "GET", Path: "/sessions", Says: "All sessions, the newest first.", Out: []Session{},
 			Query: []Param{{"box", "only those of one box"}}, do: get((*Desk).sessionList)},
 		{Method: "GET", Path: id, Says: "One session.", Out: SessionDetail{}, do: get((*Desk).session)},
@@ -25,19 +25,19 @@ func Routes() []Route {
 			{"limit", "how many lines, 200 by default and 1000 at most"}}, do: get((*Desk).passage)},
 		{Method: "GET", Path: id + "/events", Says: "A transcript as it grows. The id of an event is the offset behind it " +
 			"in the transcript, which lasts: with `Last-Event-ID` a reader goes on without a gap and without hearing " +
-			"anything twice, also after the server was started again.", Out: Item{}, Stream: "item",
+			"anything twice, also after the server was started again.", Events: []Event{{"item", Item{}}},
 			Query: []Param{{"from", "the offset to begin with, where there is no Last-Event-ID"}}, do: (*Desk).follow},
 		{Method: "GET", Path: id + "/search", Says: "Where something is said in a transcript, from its beginning on, as it " +
-			"is found, 200 at most. The event `done` is the last, and its number is how many there were.", Out: Hit{},
-			Stream: "hit", Query: []Param{{"q", "what is looked for, in any case of letters"}}, do: (*Desk).search},
+			"is found, 200 at most. The event `done` is the last, and its number is how many there were.",
+			Events: []Event{{"hit", Hit{}}, {"done", Hit{}}},
+			Query:  []Param{{"q", "what is looked for, in any case of letters"}}, do: (*Desk).search},
 		{Method: "GET", Path: id + "/changes", Says: "What a session changed: in quarantine, before it is pulled.",
 			Out: Changes{}, Query: []Param{{"commit", "only what this commit changed"}, {"file", "only this file, whole"}},
 			do: get((*Desk).changes)},
 		{Method: "GET", Path: id + "/terminal", Says: "The terminal of a session, as a WebSocket. Binary messages are what " +
-			"is drawn on it; nothing else of an agent's passes. Text messages of the server are as below; those of " +
-			"the page are `Keys`. A page reads until it takes the keyboard. One page or `cco box attach` has it at a " +
-			"time; the other is told.",
-			Out: Screen{}, Stream: "WebSocket", do: (*Desk).terminal},
+			"is drawn on it; nothing else of an agent's passes. Text messages of both sides are JSON. A page reads until " +
+			"it takes the keyboard. One page or `cco box attach` has it at a time; the other is told.",
+			In: Keys{}, Out: Screen{}, Socket: true, do: (*Desk).terminal},
 		{Method: "POST", Path: "/tickets", Says: "Make a ticket, with which a browser opens one WebSocket: it offers the " +
 			"protocols `cco` and `ticket.` with the ticket behind it. Browsers don't say which site a WebSocket is of, " +
 			"so its page asks for this first. A program with the token needs none.", In: Nothing{}, Out: Ticket{},

@@ -146,7 +146,7 @@ func (d *Desk) search(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = rec.Close() }()
-	s, err := openStream(w)
+	s, err := openStream(w, r)
 	if err != nil {
 		return
 	}

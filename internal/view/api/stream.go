@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,9 +19,10 @@ import (
 
 // stream writes server-sent events.
 type stream struct {
-	w    http.ResponseWriter
-	ctl  *http.ResponseController
-	last time.Time
+	w      http.ResponseWriter
+	ctl    *http.ResponseController
+	last   time.Time
+	events []Event // that it may send
 }
 
 const (
@@ -31,8 +34,17 @@ const (
 	retry = 500
 )
 
-func openStream(w http.ResponseWriter) (*stream, error) {
+// openStream begins the stream that a route is. What the document does not name can't be sent on it.
+func openStream(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	s := &stream{w: w, ctl: http.NewResponseController(w), last: time.Now()}
+	for _, route := range Routes() {
+		if route.pattern() == r.Pattern {
+			s.events = route.Events
+		}
+	}
+	if s.events == nil {
+		return nil, fmt.Errorf("%q is no stream", r.Pattern)
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	_, err := fmt.Fprintf(w, "retry: %d\n\n", retry)
@@ -45,11 +57,14 @@ func (s *stream) send(event, id string, v any) error {
 	if err != nil {
 		return err
 	}
-	return s.raw(event, id, data)
+	return s.raw(event, id, reflect.TypeOf(v), data)
 }
 
-// raw writes an event whose data is JSON already.
-func (s *stream) raw(event, id string, data []byte) error {
+// raw writes an event whose data is JSON already, of some type.
+func (s *stream) raw(event, id string, of reflect.Type, data []byte) error {
+	if !slices.ContainsFunc(s.events, func(e Event) bool { return e.Name == event && reflect.TypeOf(e.Has) == of }) {
+		return fmt.Errorf("an event %q with %s is not documented", event, of)
+	}
 	_ = s.ctl.SetWriteDeadline(time.Now().Add(slow))
 	s.last = time.Now()
 	_, err := fmt.Fprintf(s.w, "id: %s\nevent: %s\ndata: %s\n\n", id, event, data)
@@ -96,7 +111,7 @@ func (d *Desk) follow(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, err)
 		return
 	}
-	s, err := openStream(w)
+	s, err := openStream(w, r)
 	if err != nil {
 		return
 	}

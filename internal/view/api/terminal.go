@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -158,8 +159,13 @@ func (d *Desk) show(ctx context.Context, p *pageTerminal) {
 func (d *Desk) typed(ctx context.Context, p *pageTerminal, r *http.Request) {
 	for {
 		kind, data, err := p.conn.Read(ctx)
+		if err != nil || kind != websocket.MessageText {
+			return
+		}
 		var in Keys
-		if err != nil || kind != websocket.MessageText || json.Unmarshal(data, &in) != nil {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		if dec.Decode(&in) != nil {
 			return
 		}
 		if in.Take {

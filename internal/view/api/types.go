@@ -39,6 +39,7 @@ type Need struct {
 	Cause  string       `json:"cause,omitempty" doc:"the limit that is reached"`
 	Held   []Group      `json:"held,omitempty" doc:"what the gate holds up until you accept it, with the first findings"`
 	Seen   string       `json:"seen,omitempty" doc:"names the work that it is about, so that no other is taken or pushed"`
+	Asks   string       `json:"asks,omitempty" doc:"of a phase: push (may the work be pushed?) or side (which goes on?)"`
 	Wrong  string       `json:"wrong,omitempty" doc:"why the work could not be examined"`
 }
 
@@ -179,9 +180,11 @@ type PhaseDetail struct {
 	Task      string       `json:"task" doc:"what was asked for"`
 	Paused    bool         `json:"paused" doc:"by a person"`
 	Question  []words.Node `json:"question,omitempty" doc:"what it asks"`
-	Seen      string       `json:"seen,omitempty" doc:"names the work that waits for your consent: to resume gives it"`
+	Asks      string       `json:"asks,omitempty" doc:"push (may the work be pushed as it is?) or side (which of two goes on?)"`
+	Seen      string       `json:"seen,omitempty" doc:"names the work that it asks about: to resume answers for that alone"`
 	Trouble   string       `json:"trouble,omitempty" doc:"what it waits out"`
 	Waits     string       `json:"waits,omitempty" doc:"what a merge waits for"`
+	Against   []string     `json:"against" doc:"whose requests for changes that are"`
 	End       string       `json:"end,omitempty" doc:"why it ended"`
 	NextLook  time.Time    `json:"next_look,omitzero" doc:"when it looks at the pull request again"`
 	Round     int          `json:"round" doc:"of fixes"`
@@ -388,7 +391,9 @@ type (
 	Resume struct {
 		MoreRounds int     `json:"more_rounds,omitempty" doc:"for one that ran out of them"`
 		MoreCost   float64 `json:"more_cost,omitempty" doc:"dollars, for one that ran out of them"`
-		Seen       string  `json:"seen,omitempty" doc:"the work that waits for your consent: this gives it, for that alone"`
+		Seen       string  `json:"seen,omitempty" doc:"the work that it asks about: this is the answer for that alone"`
+		Take       string  `json:"take,omitempty" doc:"theirs or ours, for one that asks which side goes on"`
+		Over       string  `json:"over,omitempty" doc:"merge although this one requested changes; it is said there"`
 	}
 	// Cleanup ends a phase.
 	Cleanup struct {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -148,7 +149,7 @@ func (d *Desk) snapshot(ctx context.Context) (snapshot, error) {
 func (d *Desk) streamState(w http.ResponseWriter, r *http.Request) {
 	leave := d.join()
 	defer leave()
-	s, err := openStream(w)
+	s, err := openStream(w, r)
 	if err != nil {
 		return
 	}
@@ -161,7 +162,7 @@ func (d *Desk) streamState(w http.ResponseWriter, r *http.Request) {
 		d.watch.mu.Unlock()
 		if now.rev != "" && now.rev != had {
 			had = now.rev
-			if err := errors.Join(s.raw("state", now.rev, now.data), s.ctl.Flush()); err != nil {
+			if err := errors.Join(s.raw("state", now.rev, reflect.TypeFor[State](), now.data), s.ctl.Flush()); err != nil {
 				return
 			}
 		}
@@ -285,7 +286,7 @@ func (d *Desk) askPhases(ctx context.Context, phases []store.Phase, out *State) 
 		}
 		for i, n := range out.Needs {
 			if n.Of == "phase" && n.ID == p.ID {
-				out.Needs[i].Seen = waitsForConsent(st)
+				out.Needs[i].Asks, out.Needs[i].Seen = asks(st)
 			}
 		}
 		for _, c := range st.Held {
@@ -295,14 +296,6 @@ func (d *Desk) askPhases(ctx context.Context, phases []store.Phase, out *State) 
 		}
 	}
 	return nil
-}
-
-// waitsForConsent is the commit that a phase does not push without consent.
-func waitsForConsent(st cruise.State) string {
-	if len(st.NeedConsent()) == 0 {
-		return ""
-	}
-	return st.Holding
 }
 
 func spend(s store.Spend) Spend { return Spend{Tokens: s.Tokens(), Cost: s.Cost, Estimate: s.Estimate} }
