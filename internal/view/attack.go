@@ -353,7 +353,7 @@ func (a *attacker) try(at attack, r request) string {
 // headers looks at what every answer must say to browsers.
 func (a *attacker) headers() Result {
 	r := Result{Attack: "headers", What: "answers lack what keeps other pages and scripts out", Held: true}
-	for _, req := range []request{{path: "/"}, {path: harmless}, {path: "/assets/enter.js"},
+	for _, req := range []request{{path: "/"}, {path: harmless}, {path: "/assets/icon.svg"},
 		a.from("", "same-origin", request{path: harmless}), a.from("", "same-origin", request{path: "/assets/app.js"})} {
 		resp, err := a.send(req)
 		if err != nil {

@@ -1,5 +1,6 @@
 // Package pages is what a browser shows: modules that are written by hand, a style sheet, and a few libraries as their
-// authors ship them (static/vendor, sums and licences beside them). Nothing is built, and nothing is fetched elsewhere.
+// authors ship them (static/vendor, sums and licences beside them). Nothing is built, and nothing is fetched elsewhere;
+// what the first page needs is sent in one piece.
 package pages
 
 import (
@@ -14,7 +15,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +37,7 @@ var kinds = map[string]string{
 // load reads and packs a file when it is first asked for: most starts of cco-cruise show no page.
 func load(name string) func() (file, error) {
 	return sync.OnceValues(func() (file, error) {
-		data, err := files.ReadFile("static/" + name)
+		data, err := read(name)
 		if err != nil {
 			return file{}, err
 		}
@@ -56,62 +56,78 @@ func load(name string) func() (file, error) {
 	})
 }
 
-// open are the files that are shown to everybody: what is needed to give a code.
-var open = []string{"enter.js", "style.css", "icon.svg"}
+// read gives a file as it is sent.
+func read(name string) ([]byte, error) {
+	if name == joined[len(joined)-1].file {
+		static, err := fs.Sub(files, "static")
+		if err != nil {
+			return nil, err
+		}
+		return link(static)
+	}
+	return files.ReadFile("static/" + name)
+}
 
 // Public says whether an address is shown to those who were not let in: the empty page, and what it needs to ask for a
 // code.
 func Public(p string) bool {
 	if name, ok := strings.CutPrefix(p, "/assets/"); ok {
-		return slices.Contains(open, name)
+		return name == "icon.svg"
 	}
 	return !strings.HasPrefix(p, "/api/")
 }
 
-// modules is the map by which libraries find each other.
-const modules = `{"imports":{"preact":"/assets/vendor/preact.mjs","preact/hooks":"/assets/vendor/hooks.mjs",` +
-	`"htm":"/assets/vendor/htm.mjs","@preact/signals":"/assets/vendor/signals.mjs",` +
-	`"@preact/signals-core":"/assets/vendor/signals-core.mjs"}}`
+// within says that a file is part of another: a browser that asked for it would have it twice.
+func within(name string) bool {
+	for _, m := range joined[:len(joined)-1] {
+		if m.file == name {
+			return true
+		}
+	}
+	return name == "enter.js" || name == "style.css"
+}
 
-// ScriptHash allows the one script that is inside the page, which is that map.
+// inside is a file that stands in the page itself: it can't be missing, since it is part of the program.
+func inside(name string) string {
+	data, _ := files.ReadFile("static/" + name)
+	return string(data)
+}
+
+// ScriptHash allows the one script that is inside the page, which takes a code and starts the rest.
 func ScriptHash() string {
-	sum := sha256.Sum256([]byte(modules))
+	sum := sha256.Sum256([]byte(inside("enter.js")))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// preloads lets a browser ask for everything that the first page needs at once.
-func preloads() (links string) {
-	for _, name := range []string{"app.js", "lib.js", "home.js", "vendor/preact.mjs", "vendor/hooks.mjs", "vendor/htm.mjs",
-		"vendor/signals.mjs", "vendor/signals-core.mjs"} {
-		links += `<link rel="modulepreload" href="/assets/` + name + `">` + "\n"
-	}
-	return links
-}
-
 // index is the page, with NONCE where its nonce stands.
-var index = `<!doctype html>
+var index = sync.OnceValue(func() string {
+	return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>cco</title>
+<link rel="modulepreload" href="/assets/app.js">
+<link rel="preload" as="fetch" href="/api/v1/state" crossorigin>
 <link rel="icon" href="/assets/icon.svg">
-<link rel="stylesheet" href="/assets/style.css" nonce="NONCE">
-` + preloads() + `<script type="importmap">` + modules + `</script>
-<script type="module" src="/assets/enter.js"></script>
+<style nonce="NONCE">
+` + inside("style.css") + `</style>
 </head>
-<body><div id="page"><noscript>This page needs JavaScript. The same is said by cco attention.</noscript></div></body>
+<body><div id="page"><noscript>This page needs JavaScript. The same is said by cco attention.</noscript></div>
+<script type="module">` + inside("enter.js") + `</script></body>
 </html>
 `
+})
 
 // Handler serves the page at every address, and the files below /assets/.
 func Handler(nonce func(*http.Request) string) http.Handler {
 	known := map[string]func() (file, error){}
 	_ = fs.WalkDir(files, "static", func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && kinds[path.Ext(p)] != "" {
-			name := strings.TrimPrefix(p, "static/")
-			known[name] = load(name)
+			if name := strings.TrimPrefix(p, "static/"); !within(name) {
+				known[name] = load(name)
+			}
 		}
 		return nil
 	})
@@ -124,7 +140,7 @@ func Handler(nonce func(*http.Request) string) http.Handler {
 		if !asset {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.Header().Set("Cache-Control", "no-store") // it has a nonce
-			_, _ = io.WriteString(w, strings.Replace(index, "NONCE", html.EscapeString(nonce(r)), 1))
+			_, _ = io.WriteString(w, strings.Replace(index(), "NONCE", html.EscapeString(nonce(r)), 1))
 			return
 		}
 		get := known[name]

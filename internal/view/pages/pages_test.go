@@ -2,6 +2,7 @@ package pages
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
@@ -68,9 +69,9 @@ func TestScriptsMakeNoMarkup(t *testing.T) {
 }
 
 func TestWhatEverybodySees(t *testing.T) {
-	for path, want := range map[string]bool{"/": true, "/session/x": true, "/assets/enter.js": true,
-		"/assets/app.js":            false,
-		"/assets/vendor/preact.mjs": false, "/api/v1/me": false, "/api/": false, "/assets/": false} {
+	for path, want := range map[string]bool{"/": true, "/session/x": true, "/assets/icon.svg": true,
+		"/assets/app.js": false, "/assets/money.js": false, "/assets/vendor/xterm.mjs": false,
+		"/api/v1/me": false, "/api/": false, "/assets/": false} {
 		if Public(path) != want {
 			t.Errorf("%s is public: %v", path, !want)
 		}
@@ -83,8 +84,16 @@ func TestWhatEverybodySees(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w
 	}
-	if page := get("/", "").Body.String(); !strings.Contains(page, `nonce="n0nce"`) {
+	page := get("/", "").Body.String()
+	if !strings.Contains(page, `<style nonce="n0nce">`) || strings.Contains(page, "NONCE") {
 		t.Errorf("the page is %s", page)
+	}
+	_, script, _ := strings.Cut(page, `<script type="module">`)
+	script, _, _ = strings.Cut(script, "</script>")
+	sum := sha256.Sum256([]byte(script))
+	if got := "sha256-" + base64.StdEncoding.EncodeToString(sum[:]); strings.Count(page, "<script") != 1 ||
+		got != ScriptHash() {
+		t.Errorf("the script inside the page is %s, and %s is allowed", got, ScriptHash())
 	}
 	if w := get("/assets/app.js", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() == 0 {
 		t.Error("a file is not packed")

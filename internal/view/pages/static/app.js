@@ -2,6 +2,7 @@
 import {render} from 'preact';
 import {html, state, lost, told, stream, effect, signal, Refused} from '/assets/lib.js';
 import {Home} from '/assets/home.js';
+export * from '/assets/lib.js'; // pages that come later find it here
 
 const where = signal(location.pathname);
 const pages = [
@@ -41,11 +42,6 @@ addEventListener('keydown', e => {
   if (e.key === '/' && !e.target.closest('input, textarea, select, .xterm')) { const s = document.querySelector('input[type=search]'); if (s) { e.preventDefault(); s.focus(); } }
 });
 
-stream(() => '/events', {state: s => {
-  const first = !state.value;
-  state.value = s;
-  if (first) requestAnimationFrame(() => performance.mark('shown')); // what make bench waits for
-}});
 effect(() => {
   const n = state.value ? state.value.needs.length : 0;
   document.title = (n ? `(${n}) ` : '') + 'cco';
@@ -66,4 +62,15 @@ function App() {
     <main id="main" tabindex="-1">${shown}</main>
     <div role="status" class="told">${told.value && html`<p>${told.value} <button type="button" onClick=${() => { told.value = ''; }}>Well</button></p>`}</div>`;
 }
-render(html`<${App} />`, document.getElementById('page'));
+
+// start shows what was asked for while this came, or the frame alone if that takes long, and follows what comes then.
+export async function start(first) {
+  const shown = s => {
+    if (!state.value) requestAnimationFrame(() => performance.mark('shown')); // what make bench waits for
+    state.value = s;
+  };
+  const given = first.then(r => r && r.ok ? r.json() : null).then(s => { if (s && !state.value) shown(s); }, () => {});
+  await Promise.race([given, new Promise(soon => setTimeout(soon, 100))]);
+  render(html`<${App} />`, document.getElementById('page'));
+  stream(() => '/events', {state: shown});
+}

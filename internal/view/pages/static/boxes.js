@@ -1,5 +1,5 @@
 // Which boxes there are, what they use, and a way to stop everything; and what was done on this page.
-import {html, useAsk, useState, useEffect, state, Act, Oops, State, Ago, bytes, money, runs} from '/assets/lib.js';
+import {html, useAsk, useState, useEffect, state, Act, Oops, State, Ago, bytes, money, runs} from '/assets/app.js';
 
 export function Boxes() {
   const [again, setAgain] = useState(0), st = state.value;

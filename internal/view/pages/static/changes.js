@@ -1,5 +1,5 @@
 // What came back: by commit and by file, with what the gate found on the very lines. Only `pull` moves a branch.
-import {html, useState, useEffect, useAsk, state, Act, Oops, count, runOf, short} from '/assets/lib.js';
+import {html, useState, useEffect, useAsk, state, Act, Oops, count, runOf, short} from '/assets/app.js';
 
 const Found = ({f}) => html`<div class=${'found ' + f.danger} role="note"><b>${f.kind}</b> ${f.says} <span class="quiet">(${f.danger} danger)</span></div>`;
 const Spans = ({l}) => l.spans.map((s, i) => html`<span class=${s.class ? 'c-' + s.class : undefined} key=${i}>${s.text}</span>`);

@@ -33,11 +33,12 @@ if (code !== null) {
   why = await enter(code).catch(String);
   if (!why) { location.reload(); await new Promise(() => {}); } // what was refused before is asked for again
 }
+const first = fetch('/api/v1/state').catch(() => null); // while the program comes
 try {
-  await import('/assets/app.js');
+  await (await import('/assets/app.js')).start(first);
 } catch {
-  const me = await fetch('/api/v1/me').catch(() => null);
-  if (me && me.status === 401) form(why);
+  const said = await first;
+  if (said && said.status === 401) form(why);
   else { // something was lost on the way
     page.textContent = 'cco view does not answer. This page tries again.';
     setTimeout(() => location.reload(), 1000);

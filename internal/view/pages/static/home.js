@@ -1,5 +1,5 @@
 // What needs you, answered where it stands; below it what runs, and what has ended.
-import {html, state, useState, Words, Choices, Act, Ago, State, money, base} from '/assets/lib.js';
+import {html, state, useState, Words, Choices, Act, GoOn, Ago, State, money, base} from '/assets/lib.js';
 
 const says = {answer: 'asks', mend: 'has trouble', limit: 'reached a limit', decide: 'needs a decision', look: 'failed', pull: 'is done', accept: 'a stranger says', engine: 'nobody watches'};
 
@@ -33,7 +33,7 @@ function Answer({n}) {
     case 'answer':
       if (n.of === 'phase') return html`<div class="row">${box('Say something to the fixer')}
         <${Act} path=${to + '/fix'} body=${() => ({comment: text})} disabled=${!text.trim()} done=${() => setText('')}>Say it</${Act}>
-        <${Act} path=${to + '/resume'} body=${{seen: n.seen}} main sure=${n.seen && 'Yes, push it as it is'}>${n.seen ? 'Push it' : 'Resume'}</${Act}></div>`;
+        <${GoOn} of=${n} to=${to} main /></div>`;
       return html`<${Choices} of=${n.words} pick=${setText} /><div class="row">${box('Your answer')}
         <${Act} path=${to + '/answer'} body=${() => ({text})} main disabled=${!text.trim()} done=${() => setText('')}>Answer</${Act}></div>`;
     case 'limit': {

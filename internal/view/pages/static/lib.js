@@ -1,6 +1,6 @@
 // What all pages share: asking the server, following it, and showing words of strangers as text.
 import {h, Fragment} from 'preact';
-import {useState} from 'preact/hooks';
+import {useEffect, useState} from 'preact/hooks';
 import {signal} from '@preact/signals';
 import htm from 'htm';
 
@@ -113,8 +113,15 @@ export function Act({path, body, children, main, danger, sure, done, disabled, o
     <span role="status" class=${said ? 'bad said' : 'said'}>${busy ? 'asked …' : said}</span></span>`;
 }
 
+// GoOn lets a phase go on, which is the answer to what it asks.
+export function GoOn({of: p, to, body = () => ({}), done, ...more}) {
+  const act = (words, sure, add) => html`<${Act} path=${to + '/resume'} body=${() => ({seen: p.seen, ...add, ...body()})} sure=${sure} done=${done} ...${more}>${words}</${Act}>`;
+  if (p.asks === 'side') return [act('Go on from theirs', 'Yes, from theirs; ours is kept at refs/cco', {take: 'theirs'}),
+    act('Put ours on top', 'Yes, ours on top of theirs; no commit is lost', {take: 'ours'})];
+  return p.asks === 'push' ? act('Push it', 'Yes, push it as it is') : act('Resume');
+}
+
 // useAsk reads something, and again when anything in the state has changed.
-import {useEffect} from 'preact/hooks';
 export function useAsk(path, again) {
   const [got, setGot] = useState({});
   useEffect(() => {

@@ -1,5 +1,5 @@
 // What was spent, as plots and as tables, and the limits.
-import {html, useAsk, useEffect, useRef, useState, state, Act, Oops, money, tokens} from '/assets/lib.js';
+import {html, useAsk, useEffect, useRef, useState, state, Act, Oops, money, tokens} from '/assets/app.js';
 
 async function plot(el, days) {
   if (!document.querySelector('link[href="/assets/vendor/uplot.css"]')) document.head.append(Object.assign(document.createElement('link'), {rel: 'stylesheet', href: '/assets/vendor/uplot.css'}));

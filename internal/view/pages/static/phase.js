@@ -1,5 +1,5 @@
 // A phase: its timeline as bars, its findings and who said them, its pull request.
-import {html, useAsk, useState, state, Words, Act, Oops, State, Ago, span, clock, money, short} from '/assets/lib.js';
+import {html, useAsk, useState, state, Words, Act, GoOn, Oops, State, Ago, span, clock, money, short} from '/assets/app.js';
 
 function Timeline({bars}) {
   if (!bars.length) return html`<p class="quiet">Nothing has happened yet.</p>`;
@@ -34,14 +34,17 @@ export function Phase({id}) {
       ${p.session && html` · <a href=${'/session/' + p.session}>its session</a>`}</p>
     ${p.url && html`<p>Pull request ${p.pr}: <a href=${p.url} target="_blank" rel="noopener noreferrer">${p.url}</a></p>`}
     ${p.question && html`<div class="words question"><b>It asks:</b> <${Words} of=${p.question} /></div>`}
-    ${p.trouble && html`<p class="bad">It waits out: ${p.trouble}</p>`}${p.waits && html`<p>It waits for ${p.waits}.</p>`}${p.end && html`<p>It ended: ${p.end}.</p>`}
+    ${p.trouble && html`<p class="bad">${p.ended ? 'It went wrong' : 'It waits out'}: ${p.trouble}</p>`}${p.waits && html`<p>It waits for ${p.waits}.</p>`}${p.end && html`<p>It ended: ${p.end}.</p>`}
     ${p.gate && html`<p class="bad">Of the change you must know: ${p.gate}</p>`}
     <div class="row"><label class="grow"><span class="hidden">Say something to the fixer</span><textarea rows="2" placeholder="Say something to the fixer" value=${text} onInput=${ev => setText(ev.target.value)}></textarea></label>
       <${Act} path=${to + '/fix'} body=${() => text.trim() ? {comment: text} : {}} main done=${() => { setText(''); done(); }}>${text.trim() ? 'Fix with this comment' : 'Look for comments now'}</${Act}></div>
     <div class="row">${!p.ended && !p.paused && html`<${Act} path=${to + '/pause'} done=${done}>Pause</${Act}>`}
       ${broke && html`<label>More dollars <input inputmode="decimal" size="8" value=${more} onInput=${ev => setMore(ev.target.value)} /></label>`}
-      ${(p.paused || p.question || p.ended) && html`<${Act} path=${to + '/resume'} body=${() => ({seen: p.seen, more_cost: broke ? Number(more) || 0 : 0})} sure=${p.seen && 'Yes, push it as it is'} disabled=${broke && !(Number(more) > 0)} done=${done}>${p.seen ? 'Push it' : 'Resume'}</${Act}>`}
-      <${Act} path=${to + '/cleanup'} danger sure="Yes, end it and remove its workspace" done=${done}>Clean up</${Act}></div>
+      ${(p.paused || p.question || p.ended) && html`<${GoOn} of=${p} to=${to} body=${() => ({more_cost: broke ? Number(more) || 0 : 0})} disabled=${broke && !(Number(more) > 0)} done=${done} />`}
+      ${p.against.map(who => html`<${Act} key=${who} path=${to + '/resume'} body=${{seen: p.seen, over: who}} sure=${`Yes, merge although ${who} requested changes; that is said on the pull request`} done=${done}>Merge over ${who}</${Act}>`)}
+      <${Act} path=${to + '/cleanup'} danger sure="Yes, end it and remove its workspace" done=${done}>Clean up</${Act}>
+      <${Act} path=${to + '/cleanup'} body=${{force: true}} danger done=${done}
+        sure="Yes: end its agent, save its work in the graveyard, remove its branch though it is not merged">Force a clean-up</${Act}></div>
     ${p.held.length > 0 && html`<h2>Strangers say</h2><ul class="cards">${p.held.map(c => html`<li class="card" key=${c.id}><h3>${c.who} <span class="quiet">(not trusted)</span></h3><div class="words"><${Words} of=${c.words} /></div>
       <${Act} path=${to + '/accept'} body=${{comment: c.id}} sure="Yes, let the fixer do it" done=${done}>Accept it as work</${Act}></li>`)}</ul>`}
     <h2>Timeline</h2><${Timeline} bars=${p.bars} />

@@ -1,5 +1,5 @@
 // What keeps a box shut, what left it, and what was refused.
-import {html, useAsk, useState, useEffect, now, Act, Oops, State, Ago, bytes} from '/assets/lib.js';
+import {html, useAsk, useState, useEffect, now, Act, Oops, State, Ago, bytes} from '/assets/app.js';
 
 const Wide = ({label, children}) => html`<div class="wide" tabindex="0" role="region" aria-label=${label}>${children}</div>`;
 

@@ -1,5 +1,5 @@
 // One transcript for all agents: it joins late, follows, searches and filters.
-import {html, ask, stream, state, signal, useEffect, useRef, useState, useAsk, Words, Choices, Act, Oops, State, Ago, clock, money, runOf, short} from '/assets/lib.js';
+import {html, ask, stream, state, signal, useEffect, useRef, useState, useAsk, Words, Choices, Act, Oops, State, Ago, clock, money, runOf, short} from '/assets/app.js';
 
 const PART = 200, MOST = 1500;
 const shows = {

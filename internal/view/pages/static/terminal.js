@@ -1,9 +1,9 @@
 // The terminal of a session. It can be looked at; a button takes the keyboard, and one page has it at a time.
-import {html, useEffect, useRef, useState, lost, act} from '/assets/lib.js';
+import {html, useEffect, useRef, useState, lost, act} from '/assets/app.js';
 
 // xterm.js inserts styles, which the page's policy allows with the nonce of this answer alone.
 async function load() {
-  const nonce = document.querySelector('link[rel=stylesheet]').nonce, make = document.createElement.bind(document);
+  const nonce = document.querySelector('head style').nonce, make = document.createElement.bind(document);
   document.createElement = (name, how) => { const e = make(name, how); if (String(name).toLowerCase() === 'style') e.nonce = nonce; return e; };
   if (!document.querySelector('link[href="/assets/vendor/xterm.css"]')) document.head.append(Object.assign(make('link'), {rel: 'stylesheet', href: '/assets/vendor/xterm.css'}));
   return (await import('/assets/vendor/xterm.mjs')).Terminal;
