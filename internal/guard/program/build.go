@@ -14,7 +14,6 @@ import (
 func (s *Judge) make(argv []arg) {
 	o := word.Parse(argv[1:], "CfIjloWE", "--directory", "--file", "--makefile", "--eval", "--jobs", "--include-dir",
 		"--old-file", "--what-if")
-	outer := s.Dirs
 	for _, a := range o.Values("-C", "--directory") {
 		s.MoveTo(a, false)
 	}
@@ -57,7 +56,6 @@ func (s *Judge) make(argv []arg) {
 		s.makeShell(value)
 		s.setTo(name, value)
 	}
-	s.Dirs = outer
 	s.Print(word.Unknown(word.Dynamic))
 }
 
@@ -105,58 +103,6 @@ func (s *Judge) SuspiciousRun(command string, at arg) {
 		return
 	}
 	s.RunText(word.Lit(command), at, "a script")
-}
-
-// packageRunner runs node's package managers: their exec forms run commands.
-func (s *Judge) packageRunner(name string, argv []arg) bool {
-	o, rest := word.Leading(argv[1:], "Cpcwr", []string{"--prefix", "--cwd", "--dir", "--package", "--call", "--workspace",
-		"--filter", "--userconfig", "--globalconfig", "--registry", "--cache", "--modules-folder", "--global-folder", "-F"})
-	outer := s.Dirs
-	defer func() { s.Dirs = outer }()
-	for _, a := range o.Values("-C", "--prefix", "--cwd", "--dir") {
-		s.MoveTo(a, false)
-	}
-	for _, a := range o.Values("-c", "--call") {
-		s.Isolated(func() { s.RunText(a.Text, a, name) })
-	}
-	if name == "npx" {
-		if len(rest) > 0 {
-			s.Isolated(func() { s.Exec(rest) })
-		}
-		return true
-	}
-	if len(rest) > 0 {
-		sub, _ := rest[0].Literal()
-		switch sub {
-		case "exec", "x", "dlx":
-			if eo, inner := word.Leading(rest[1:], "cpw", []string{"--call", "--package"}); len(inner) > 0 || len(eo.Flags) > 0 {
-				for _, a := range eo.Values("-c", "--call") {
-					s.Isolated(func() { s.RunText(a.Text, a, name) })
-				}
-				if len(inner) > 0 {
-					s.Isolated(func() { s.Exec(inner) })
-				}
-			}
-			return true
-		case "bin":
-			s.Print(word.Lit(s.Dir() + "/node_modules/.bin\n"))
-			return true
-		case "run", "run-script", "test", "start", "build", "t":
-			s.packageScripts(argv[0])
-			s.passedOn(argv)
-			s.Print(word.Unknown(word.Dynamic))
-			return true
-		}
-	}
-	s.generic(argv)
-	return true
-}
-
-// passedOn checks the arguments that a package script is given.
-func (s *Judge) passedOn(argv []arg) {
-	for i := range argv[1:] {
-		s.argument(argv, i+1)
-	}
 }
 
 // packageScripts reads the scripts of a package.json that was just written.

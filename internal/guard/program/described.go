@@ -19,7 +19,6 @@ func (s *Judge) described(r *table.Row, name string, argv []arg) {
 	}
 	valued, long := r.Options()
 	o := word.Parse(argv[1:], valued, long...)
-	outer := s.Dirs
 	s.follow(r, o, name)
 	if r.Waits != "" && !said(r, strings.ReplaceAll(r.Waits, " ", "|"), argv) && !onlyAsks(argv) {
 		s.Awaits(argv[0], name)
@@ -37,7 +36,6 @@ func (s *Judge) described(r *table.Row, name string, argv []arg) {
 			}
 		}
 	}
-	s.Dirs = outer
 	silent := r.As == table.ToolRow && (r.Rest == table.RemoveOperands || r.Rest == table.WriteOperands ||
 		r.Rest == table.WriteLast)
 	if !s.printed(name, argv) && !silent {
@@ -118,13 +116,19 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 		}
 	case table.TextOperands:
 		for _, a := range argv[1:] {
-			if strings.HasPrefix(a.Prefix(), "-") {
+			if !strings.ContainsAny(a.Known(), " ;&|") {
 				s.Loose(a)
 			}
+		}
+		interprets := func(a arg) bool { return s.Interprets(a.Known()) }
+		if i := slices.IndexFunc(argv, interprets); i > 0 { // with what is behind it
+			s.Isolated(func() { s.Exec(argv[i:]) })
+			list = list[:max(slices.IndexFunc(list, interprets), 0)]
 		}
 		for _, a := range list {
 			s.RunApart(a, argv[0].Known())
 		}
+		s.inFront(argv)
 	case table.JudgeOperands:
 		for i := range argv[1:] {
 			if option := optionOf(argv, i+1); option == "" || r.Mark("-"+option) == 0 && r.Mark("--"+option) == 0 {

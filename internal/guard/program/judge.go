@@ -49,9 +49,9 @@ func (s *Judge) Run(name string, argv []arg) {
 		}
 	}
 	s.outputOptions(path.Base(name), argv)
-	outer := s.current
+	outer, dirs := s.current, s.Dirs
 	s.current = argv
-	defer func() { s.current = outer }()
+	defer func() { s.current, s.Dirs = outer, dirs }() // no program changes the directory of its shell
 	base := path.Base(name)
 	s.alters(base, argv)
 	if s.runSelf(base, argv) || s.runWrapper(base, argv) || s.runInterpreter(base, argv) || s.runTool(base, argv) ||

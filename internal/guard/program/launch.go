@@ -23,10 +23,8 @@ func (s *Judge) launch(name string, argv []arg) bool {
 		s.find(argv)
 	case "fd":
 		s.fd(argv)
-	case "npx":
-		return s.packageRunner(name, argv)
 	case "tmux":
-		s.multiplexer(name, argv)
+		s.multiplexer(r, name, argv)
 	case "ssh":
 		s.ssh(argv)
 	default:
@@ -99,16 +97,19 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 	valued, long := r.Options()
 	flags, rest := word.Leading(argv[1:], valued, long)
 	if r.Sub != "" {
-		switch found := len(rest) > 0 && slices.Contains(strings.Fields(r.Sub), rest[0].Known()); {
-		case found:
+		found := len(rest) > 0 && slices.Contains(strings.Fields(r.Sub), rest[0].Known())
+		if found || r.Early {
 			s.follow(r, flags, name)
+		}
+		switch {
+		case found:
 			flags, rest = word.Leading(rest[1:], valued, long)
 		case name == "cross-env" || name == "dotenv":
 		default:
 			return false
 		}
 	}
-	outer, vars, out := s.Dirs, s.Vars, s.Out
+	vars, out := s.Vars, s.Out
 	s.follow(r, flags, name)
 	if r.Skip > 0 && len(rest) > 0 {
 		s.guess(rest[0])
@@ -128,7 +129,7 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 		s.elevated(name, rest)
 		s.Exec(rest)
 	}
-	s.Dirs, s.Vars, s.Out = outer, vars, out
+	s.Vars, s.Out = vars, out
 	return true
 }
 

@@ -291,6 +291,7 @@ func (s *Judge) written(argv []arg) {
 	if len(s.Files) == 0 {
 		return
 	}
+	s.packageScripts(argv[0])
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		if table.IsTaskFile(name) && land.WithinAny(name, s.Land.Own) {
 			s.Mentions(s.Files[name], argv[0])

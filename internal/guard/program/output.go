@@ -29,11 +29,15 @@ func (s *Judge) printed(name string, argv []arg) bool {
 		"date", "nproc", "uname", "arch", "whoami", "id", "hostname", "seq", "wc", "tty", "logname", "groups",
 		"uuidgen", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "stat", "expr", "bc", "tput", "getconf", "shuf":
 		s.Print(word.Unknown(word.Token))
-	case "go":
-		if !hasWord(argv, "env") {
+	case "go", "npm", "pnpm", "yarn":
+		switch {
+		case name == "go" && hasWord(argv, "env"):
+			s.Print(word.Unknown(word.Token))
+		case name != "go" && hasWord(argv, "bin"):
+			s.Print(word.Lit(s.Dir() + "/node_modules/.bin\n"))
+		default:
 			return false
 		}
-		s.Print(word.Unknown(word.Token))
 	case "pgrep", "pidof":
 		s.Print(word.JoinArgs(args).Plus("\n")) // stands for the processes of that name
 	case "cat":

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
@@ -124,7 +125,6 @@ func (s *Judge) patch(name string, argv []arg) {
 	}
 	o := word.Parse(args, "pdiorBDFgVYz", "--directory", "--input", "--output", "--reject-file", "--strip",
 		"--prefix", "--fuzz")
-	outer := s.Dirs
 	for _, a := range o.Values("-d", "--directory") {
 		s.MoveTo(a, false)
 	}
@@ -138,37 +138,15 @@ func (s *Judge) patch(name string, argv []arg) {
 	if in != nil {
 		script.Patch(s, in.Text, argv[0])
 	}
-	s.Dirs = outer
 }
 
 // multiplexer runs arguments in a terminal of its own.
-func (s *Judge) multiplexer(name string, argv []arg) {
-	for i, a := range argv {
-		if i > 0 && (a.Is("send-keys") || a.Is("send")) {
-			s.typedKeys(argv[i+1:])
-			return
-		}
+func (s *Judge) multiplexer(r *table.Row, name string, argv []arg) {
+	if i := slices.IndexFunc(argv, func(a arg) bool { return a.Is("send-keys") || a.Is("send") }); i > 0 {
+		s.typedKeys(argv[i+1:])
+		return
 	}
-	for i, a := range argv[1:] {
-		if prev := argv[i]; prev.Is("-c") && name == "tmux" {
-			s.Isolated(func() { s.MoveTo(a, false) })
-			continue
-		}
-		if first, _, _ := strings.Cut(a.Known(), " "); name == "tmux" && strings.Contains(first, "-") &&
-			strings.Contains(a.Known(), " ") {
-			s.Isolated(func() { s.RunText(word.Lit("tmux ").With(a.Text...), a, name) }) // a command of tmux itself
-		} else if strings.ContainsAny(a.Known(), " ;&|") {
-			s.Isolated(func() { s.RunText(a.Text, a, name) })
-		} else {
-			s.Loose(a)
-		}
-	}
-	for i, a := range argv {
-		if v, _ := a.Literal(); i > 0 && (table.InterpreterOf(v) != "" || v == "git" || v == "cd") {
-			s.Isolated(func() { s.Exec(argv[i:]) })
-			return
-		}
-	}
+	s.described(r, name, argv)
 }
 
 // typedKeys reads the keys that tmux is told to type as the lines that a shell

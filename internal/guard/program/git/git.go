@@ -52,8 +52,6 @@ type call struct {
 // it moves and the paths that it names.
 func (s *Git) Command(argv []arg) {
 	s.variables(argv[0])
-	outer := s.Dirs
-	defer func() { s.Dirs = outer }()
 	rest := s.globals(argv)
 	if len(rest) == 0 {
 		s.Print(word.Unknown(word.Dynamic))

@@ -44,6 +44,8 @@ type Row struct {
 	Sub  string
 	Skip int
 	Vars bool
+	// early says that the options before sub count whatever comes behind them.
+	Early bool
 	// ends are words behind which nothing is judged.
 	Ends string
 	// alters are the phrases with which it alters what denial says, unless one
