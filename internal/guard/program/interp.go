@@ -124,40 +124,34 @@ func (s *Judge) scriptFile(lang string, args []arg) {
 // program runs an interpreter other than a shell.
 func (s *Judge) program(lang string, argv []arg) {
 	po := table.OptionsOf(lang)
-	var texts0 []arg
-	inPlace, module := false, false
-	args := argv[1:]
-	for len(args) > 0 {
-		v := args[0].Prefix()
-		if len(v) < 2 || v[0] != '-' || args[0].Is("--") {
-			break
+	o, args := word.LeadingTo(argv[1:], po.Text+po.Valued, append(po.Long, po.Load...), po.Last)
+	var programs []arg
+	for _, f := range o.Flags {
+		switch {
+		case !f.Has:
+			continue
+		case slices.Contains(po.Long, f.Name) || len(f.Name) == 2 && strings.Contains(po.Text, f.Name[1:]):
+			programs = append(programs, f.Value)
+			continue
+		case slices.Contains(po.Load, f.Name):
+			s.loadedFile(f.Value)
 		}
-		used, prog, mod, edits := s.programOption(lang, po, args)
-		if prog == nil {
-			for _, a := range args[:used] {
-				s.Mentions(a.Text, a)
-			}
-		}
-		if lang == "other" && prog == nil {
-			s.argument(args, 0)
-		}
-		if prog != nil {
-			texts0 = append(texts0, *prog)
-		}
-		inPlace, module = inPlace || edits, module || mod
-		args = args[used:]
-		if lang == "python" && (prog != nil || mod) {
-			break
+		s.Mentions(f.Value.Text, f.Value)
+	}
+	for i, a := range argv[1 : len(argv)-len(args)] {
+		name, _, _ := strings.Cut(a.Prefix(), "=")
+		if lang == "other" && strings.HasPrefix(name, "-") && !slices.Contains(po.Long, name) {
+			s.argument(argv, i+1)
 		}
 	}
-	if len(args) > 0 && args[0].Is("--") {
-		args = args[1:]
+	if len(programs) > 0 && strings.HasPrefix(programs[0].Prefix(), "-") {
+		programs = append(programs, args...) // node -p -e TEXT
 	}
 	s.Print(word.Unknown(word.Hidden)) // what a program computes is nobody's plain text
 	switch {
-	case len(texts0) > 0:
-		s.programTexts(lang, texts0, args, inPlace)
-	case module:
+	case len(programs) > 0:
+		s.programTexts(lang, programs, args, o.Has("-i"))
+	case lang == "python" && o.Has("-m"):
 		s.writtenModule(argv, args)
 		for i, a := range args {
 			s.argument(argv, len(argv)-len(args)+i)
@@ -184,70 +178,6 @@ func (s *Judge) writtenModule(argv, args []arg) {
 			s.code("python", content, argv[0])
 		}
 	}
-}
-
-// programOption reads the option at args[0]: how many arguments it takes,
-// program text, whether it names a module, whether files are edited in place.
-func (s *Judge) programOption(lang string, po table.ProgramOptions, args []arg) (used int, prog *arg, module,
-	edits bool) {
-	v := args[0].Prefix()
-	next := func() *arg {
-		if len(args) > 1 {
-			return &args[1]
-		}
-		return nil
-	}
-	if strings.HasPrefix(v, "--") || slices.Contains(po.Long, v) || lang == "other" {
-		name, _, glued := strings.Cut(v, "=")
-		held := args[0].After(len(name) + 1)
-		value := &held
-		used = 1
-		if !glued {
-			value = next()
-			if slices.Contains(po.Long, name) || slices.Contains(po.Load, name) {
-				used = 2
-			}
-		}
-		if value != nil && slices.Contains(po.Load, name) {
-			s.loadedFile(*value)
-		}
-		if slices.Contains(po.Long, name) {
-			return min(used, len(args)), value, false, false
-		}
-		return min(used, len(args)), nil, false, false
-	}
-	for i := 1; i < len(v); i++ {
-		c := v[i]
-		rest := args[0].After(i + 1)
-		last := i+1 == len(v) && len(args[0].Text) == 1
-		switch {
-		case strings.IndexByte(po.Text, c) >= 0:
-			if last {
-				return min(2, len(args)), next(), false, edits
-			}
-			if lang == "javascript" && c == 'p' { // -pe
-				continue
-			}
-			return 1, &rest, false, edits
-		case c == 'i' && (lang == "perl" || lang == "ruby"):
-			return 1, nil, false, true // what follows is the suffix of backups
-		case strings.IndexByte(po.Valued, c) >= 0:
-			value := &rest
-			used = 1
-			if last {
-				value, used = next(), min(2, len(args))
-			}
-			if value != nil && slices.Contains(po.Load, "-"+string(c)) {
-				s.loadedFile(*value)
-			}
-			return used, nil, c == 'm' && lang == "python", edits
-		case c == '0' || c == 'l' && lang == "perl" || c == 'F':
-			if c == 'F' {
-				return 1, nil, false, edits
-			}
-		}
-	}
-	return 1, nil, false, edits
 }
 
 // programTexts runs program text from options, and looks at the operands

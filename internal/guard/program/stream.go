@@ -13,14 +13,7 @@ import (
 
 // sed edits in place with -i, and writes and runs by commands in its script.
 func (s *Judge) sed(argv []arg) {
-	var rest []arg
-	for _, a := range argv[1:] {
-		if v := a.Prefix(); !strings.HasPrefix(v, "-i") && !strings.HasPrefix(v, "--in-place") { // a suffix may follow
-			rest = append(rest, a)
-		}
-	}
-	o := word.Parse(rest, "efl", "--expression", "--file", "--line-length")
-	inPlace := len(rest) < len(argv)-1 || o.Has("-i")
+	o := word.Parse(argv[1:], "efli*", "--expression", "--file", "--line-length")
 	scripts, files := o.Values("-e", "--expression"), o.Operands
 	for _, a := range o.Values("-f", "--file") {
 		in := s.FileStream(a)
@@ -32,7 +25,7 @@ func (s *Judge) sed(argv []arg) {
 	if len(scripts) == 0 && len(files) > 0 {
 		scripts, files = files[:1], files[1:]
 	}
-	if inPlace {
+	if o.Has("-i", "--in-place") {
 		for _, a := range files {
 			s.Operand(a)
 		}

@@ -6,7 +6,8 @@ import (
 )
 
 // Options takes arguments apart. Valued are the short letters that take a
-// value, and long the long names that take one as the next argument.
+// value, with a star behind those whose value can only be glued to them, and
+// long the long names that take one as the next argument.
 type Options struct {
 	Flags    []Flag
 	Operands []Arg
@@ -22,16 +23,21 @@ type Flag struct {
 // Parse reads args by the usual conventions: clustered short options, values
 // glued or following, -- ends.
 func Parse(args []Arg, valued string, long ...string) Options {
-	o, _ := parse(args, valued, long, false)
+	o, _ := parse(args, valued, long, false, "")
 	return o
 }
 
 // Leading parses the options before the first operand and returns the rest.
 func Leading(args []Arg, valued string, long []string) (Options, []Arg) {
-	return parse(args, valued, long, true)
+	return parse(args, valued, long, true, "")
 }
 
-func parse(args []Arg, valued string, long []string, leading bool) (o Options, rest []Arg) {
+// LeadingTo is Leading up to the first of the short options in last.
+func LeadingTo(args []Arg, valued string, long []string, last string) (Options, []Arg) {
+	return parse(args, valued, long, true, last)
+}
+
+func parse(args []Arg, valued string, long []string, leading bool, last string) (o Options, rest []Arg) {
 	for i := 0; i < len(args); i++ {
 		v := args[i].Prefix()
 		name, _, glued := strings.Cut(v, "=")
@@ -54,6 +60,9 @@ func parse(args []Arg, valued string, long []string, leading bool) (o Options, r
 			o.Flags = append(o.Flags, f)
 		case len(v) > 1 && v[0] == '-':
 			i = o.cluster(args, i, valued)
+			if strings.Contains(last, o.Flags[len(o.Flags)-1].Name[1:]) {
+				return o, args[i+1:]
+			}
 		case leading:
 			return o, args[i:]
 		default:
@@ -68,13 +77,16 @@ func (o *Options) cluster(args []Arg, i int, valued string) int {
 	v := args[i].Prefix()
 	for j := 1; j < len(v); j++ {
 		f := Flag{Name: "-" + v[j:j+1]}
-		if strings.IndexByte(valued, v[j]) < 0 {
+		at := strings.IndexByte(valued, v[j])
+		if at < 0 {
 			o.Flags = append(o.Flags, f)
 			continue
 		}
 		f.Has = true
 		if j+1 < len(v) || len(args[i].Text) > 1 {
 			f.Value = args[i].After(j + 1)
+		} else if strings.HasPrefix(valued[at+1:], "*") {
+			f.Has = false
 		} else if i+1 < len(args) {
 			i++
 			f.Value = args[i]

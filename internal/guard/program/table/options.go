@@ -143,20 +143,21 @@ type ProgramOptions struct {
 	Long   []string
 	Valued string // other short options with a value
 	Load   []string
+	Last   string // short options behind which everything is the program's
 }
 
 // OptionsOf are the options of the interpreters of a language.
 func OptionsOf(lang string) ProgramOptions {
 	switch lang {
 	case "python":
-		return ProgramOptions{Text: "c", Valued: "mWXQ"}
+		return ProgramOptions{Text: "c", Valued: "mWXQ", Last: "cm"}
 	case "javascript":
 		return ProgramOptions{Text: "ep", Long: []string{"--eval", "--print", "-pe"}, Valued: "rCi",
 			Load: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}}
 	case "perl":
-		return ProgramOptions{Text: "eE", Valued: "IMmx"}
+		return ProgramOptions{Text: "eE", Valued: "IMmxi*F*"}
 	case "ruby":
-		return ProgramOptions{Text: "e", Valued: "IrCE"}
+		return ProgramOptions{Text: "e", Valued: "IrCEi*F*"}
 	case "php":
 		return ProgramOptions{Text: "rBRE", Long: []string{"--run"}, Valued: "dcfzt"}
 	case "lua":
