@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // maxPrograms is the limit of configured filters that are switched off: more would not fit into an environment.
@@ -107,7 +108,7 @@ func (r *repo) legible(ctx context.Context, j Job) error {
 	if err := errors.Join(tree.Remove(aside), os.Rename(name, aside)); err != nil {
 		return err
 	}
-	return replace(name, []byte(configText(j)))
+	return whole.Write(name, []byte(configText(j)), 0o600)
 }
 
 // readSettings makes git read all settings of a repository, and remembers their names.

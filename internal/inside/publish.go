@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Publish writes the session's work into its exchange directory: the commits from the base to HEAD, uncommitted work as
@@ -33,7 +34,7 @@ func Publish(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(j.Exchange, ResultFile), data); err != nil {
+	if err := whole.Write(filepath.Join(j.Exchange, ResultFile), data, 0o600); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	return nil
@@ -251,21 +252,4 @@ func checksum(path string) (*Sum, error) {
 		err = f.Sync()
 	}
 	return &Sum{Size: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
-}
-
-// replace writes a file completely or not at all, whatever was there.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".cco-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

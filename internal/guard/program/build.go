@@ -5,9 +5,8 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/bash"
-	"github.com/cco-dev/cco/internal/guard/word"
-
 	"github.com/cco-dev/cco/internal/guard/program/table"
+	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // make runs a makefile; what the command line adds to it is read.

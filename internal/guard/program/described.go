@@ -5,11 +5,10 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
-	"github.com/cco-dev/cco/internal/guard/verdict"
-	"github.com/cco-dev/cco/internal/guard/word"
-
 	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/guard/script"
+	"github.com/cco-dev/cco/internal/guard/verdict"
+	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // described judges a program by what its row says of options and operands.

@@ -5,11 +5,10 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 	"github.com/cco-dev/cco/internal/paths"
-
-	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // Set looks at a variable that is set, for those that change what other

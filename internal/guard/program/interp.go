@@ -6,10 +6,9 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
-
-	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // runInterpreter runs a program given as text, as standard input or as a file.

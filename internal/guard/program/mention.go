@@ -8,9 +8,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/land"
-	"github.com/cco-dev/cco/internal/guard/word"
-
 	"github.com/cco-dev/cco/internal/guard/program/table"
+	"github.com/cco-dev/cco/internal/guard/word"
 )
 
 // The rule for what nobody has described: a program that has no row may do

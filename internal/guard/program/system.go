@@ -5,10 +5,9 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
-
-	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 // alters denies what a row says of a program's words.

@@ -4,7 +4,6 @@ package settings
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Adapter is how the guard stands in the settings of one agent. Each is named where the agent is, see package agent.
@@ -222,30 +222,15 @@ func (i Installation) resolve(name string) (string, error) {
 	return name, nil
 }
 
-// replaceFile writes a file so that readers see the old or the new one, never a part. A file that is there keeps its
-// mode.
-func replaceFile(name string, data []byte, mode os.FileMode) (err error) {
+// replaceFile writes a file whole. One that is there keeps its mode.
+func replaceFile(name string, data []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(name), dirMode(mode)); err != nil {
 		return err
 	}
 	if info, err := os.Stat(name); err == nil {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".cco-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return whole.Write(name, data, mode)
 }
 
 // dirMode opens a directory to those who may read its files.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // ErrorFile is the file in the exchange directory that holds the message of a failure.
@@ -65,7 +66,7 @@ func Run(ctx context.Context, o Options) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if werr := replace(words, []byte(report(err))); werr != nil {
+	if werr := whole.Write(words, []byte(report(err)), 0o600); werr != nil {
 		return errors.Join(err, fmt.Errorf("script: %w", werr))
 	}
 	return err
@@ -225,21 +226,4 @@ func report(err error) string {
 		fmt.Fprintf(&b, "\nThe last lines of output:\n\n%s\n", strings.TrimRight(f.Output, "\n"))
 	}
 	return b.String()
-}
-
-// replace writes a file completely or not at all.
-func replace(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".error-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

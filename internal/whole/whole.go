@@ -1,0 +1,26 @@
+// Package whole writes files completely or not at all.
+package whole
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Write puts data into a file so that readers see what was there before or all of it, never a part, whatever becomes of
+// the machine meanwhile.
+func Write(name string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".cco-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
