@@ -60,8 +60,9 @@ shots: build ## make the pictures for README and docs from the real page
 	@scripts/tools heavy
 	@SHOTS=$(CURDIR)/docs go test -tags heavy -count=1 -timeout 20m -run '^TestShots$$' ./internal/view
 
-soak: ## carry phases through all broken pipelines that there are, which takes minutes
+soak: ## carry phases through all broken pipelines, and machines that die again and again, which takes an hour
 	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 60m ./internal/cruise/soak
+	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 120m -run 'Machine|Elsewhere|Older' ./internal/cruise/crash
 
 guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }

@@ -39,6 +39,10 @@ type cruising struct {
 	data  string
 
 	living, ended int // phases
+
+	// Where machines share phases: how they are put there.
+	inShared func(*store.Store)
+	enqueue  func(ctx context.Context, phase string) error
 }
 
 // cruise measures an engine with many phases that wait, how soon a comment is answered, and status among many that
@@ -78,6 +82,9 @@ func (c *cruising) open(ctx context.Context) (done func() error, err error) {
 	if c.store, err = store.Open(ctx, filepath.Join(c.data, "cco.db")); err != nil {
 		c.fake.Close()
 		return nil, err
+	}
+	if c.inShared != nil {
+		c.inShared(c.store)
 	}
 	env := c.env
 	c.env = append(c.env, "GH_ENTERPRISE_TOKEN="+cruiseToken, "GH_HOST="+strings.TrimPrefix(c.fake.URL(), "http://"),
@@ -152,7 +159,7 @@ func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) er
 	st := cruise.NewState(cruise.Spec{
 		Task: "Wait", Kind: cruise.Planning, Repo: c.repo, Box: "cco-sandbox", Planner: w, Reviewer: w, Fixer: w,
 		Domains:   cruise.Domains(),
-		MaxRounds: 5, MaxCost: 20, Timeout: 24 * time.Hour,
+		MaxRounds: 5, MaxCost: 20, Timeout: 24 * time.Hour, Checks: cruise.ChecksNone,
 	})
 	now := time.Now().UTC()
 	st.Stage, st.Meta, st.Head = cruise.StageEnded, cruise.Metadata{Title: branch, Branch: branch}, c.head
@@ -167,11 +174,17 @@ func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) er
 			State: cruise.Fixed, Commit: c.head,
 		})
 	}
-	rec, err := steps.Record(id, st, now)
-	if err != nil {
-		return err
+	if c.inShared != nil {
+		st.Spec.Remote = c.fake.URL() + "/ada/demo.git"
 	}
-	return c.store.SavePhase(ctx, rec)
+	rec, err := steps.Record(id, st, now)
+	if err == nil {
+		err = c.store.SavePhase(ctx, rec)
+	}
+	if err == nil && c.enqueue != nil {
+		err = c.enqueue(ctx, id)
+	}
+	return err
 }
 
 func (c *cruising) call(ctx context.Context, path string, body, out any) error {

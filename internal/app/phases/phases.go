@@ -33,6 +33,8 @@ type Phases struct {
 	Life int
 	// Term is how long machines keep their phases without a beat; 0 is the usual time.
 	Term time.Duration
+	// Version is that of the states that a worker can go on from; "" is the present one.
+	Version string
 
 	shared shared
 	given  given // tokens that commands gave to this engine

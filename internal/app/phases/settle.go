@@ -117,6 +117,13 @@ func (s *settler) clone(ctx context.Context, remote forge.Remote, spec cruise.Sp
 	return repo, fetch(ctx, f, repo, about.DefaultBranch)
 }
 
+// fetchAlone fetches while nobody else does: phases of one repository share a clone.
+func (s *settler) fetchAlone(ctx context.Context, f steps.Forge, repo *git.Repo, branch string) error {
+	s.cloning.Lock()
+	defer s.cloning.Unlock()
+	return fetch(ctx, f, repo, branch)
+}
+
 // fetch brings a branch of the forge into a clone.
 func fetch(ctx context.Context, f steps.Forge, repo *git.Repo, branch string) error {
 	at, err := f.Branch(ctx, branch)
@@ -140,7 +147,7 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, phase string, st *c
 		if branch == "" {
 			continue
 		}
-		if err := fetch(ctx, f, repo, branch); err != nil {
+		if err := s.fetchAlone(ctx, f, repo, branch); err != nil {
 			return err
 		}
 	}

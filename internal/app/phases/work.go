@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 	if err != nil {
 		return err
 	}
-	me := lease.Worker{ID: id, Slots: cfg.Worker.Slots, Versions: []string{version}}
+	me := lease.Worker{ID: id, Slots: cfg.Worker.Slots, Versions: []string{cmp.Or(a.Version, version)}}
 	// Beats have connections of their own: nothing else may make them wait.
 	beats, err := a.openDatabase(ctx, cfg)
 	if err != nil {

@@ -63,7 +63,8 @@ func (r *Rig) Worker() *proc.Process {
 	r.Helper()
 	log := must.Get(os.OpenFile(filepath.Join(r.Home, "worker.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r)
 	defer func() { _ = log.Close() }()
-	p := must.Get(proc.Start(r.Context(), proc.Cmd{Argv: []string{filepath.Join(r.Bin, "cco-cruise"), "cruise", "worker"},
+	p := must.Get(proc.Start(r.Context(), proc.Cmd{Argv: append(slices.Clone(r.Within),
+		filepath.Join(r.Bin, "cco-cruise"), "cruise", "worker"),
 		Dir: r.Home, Env: r.Env, Stdout: log, Stderr: log, TiedToUs: true}))(r)
 	r.Cleanup(func() {
 		_ = p.Signal(syscall.SIGCONT)

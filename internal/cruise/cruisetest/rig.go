@@ -32,6 +32,7 @@ type Rig struct {
 	testing.TB
 	Bin, Home, Data, Repo string
 	Env                   []string
+	Within                []string // what workers are started with, if they are in another network
 	Fake                  *githubfake.Server
 	// Down makes the forge answer every request with an error.
 	Down atomic.Bool

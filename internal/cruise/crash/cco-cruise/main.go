@@ -1,7 +1,9 @@
 // Command cco-cruise is one that kills itself with SIGKILL at the boundaries of steps, each time at a different
 // one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
-// CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_LIFE after how
-// many steps a phase begins a new life, and CRASH_LEASE how many seconds a machine keeps its phases without a beat.
+// CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_EACH
+// how many at one boundary whatever a step was given (another machine repeats steps at other times), CRASH_LIFE after how
+// many steps a phase begins a new life, CRASH_LEASE how many seconds a machine keeps its phases without a beat,
+// and CRASH_VERSION of which version it is.
 package main
 
 import (
@@ -30,11 +32,12 @@ import (
 func main() {
 	os.Exit(cli.Main(func(a *app.App) []*cobra.Command {
 		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond, Life: number("CRASH_LIFE"),
-			Term: time.Duration(number("CRASH_LEASE")) * time.Second}
+			Term:    time.Duration(number("CRASH_LEASE")) * time.Second,
+			Version: os.Getenv("CRASH_VERSION")}
 		if log := os.Getenv("CRASH_LOG"); log != "" {
 			p.Wrap = func(s cruise.Steps) cruise.Steps {
 				return &killer{Steps: s, log: log, only: os.Getenv("CRASH_ONLY"), every: number("CRASH_EVERY"),
-					most: number("CRASH_MAX"),
+					most: number("CRASH_MAX"), each: number("CRASH_EACH"),
 					seed: os.Getenv("CRASH_SEED")}
 			}
 		}
@@ -52,6 +55,7 @@ type killer struct {
 	cruise.Steps
 	log, only   string
 	every, most int
+	each        int // kills at a boundary of a step whatever its input, 0 for one with each input
 	seed        string
 	mu          sync.Mutex
 }
@@ -70,6 +74,9 @@ func (k *killer) At(when, step string, in json.RawMessage) {
 	defer k.mu.Unlock()
 	sum := sha256.Sum256(append([]byte(when+step), in...))
 	key := when + " " + step + " " + hex.EncodeToString(sum[:6])
+	if k.each > 0 {
+		key = when + " " + step
+	}
 	chosen := sha256.Sum256([]byte(k.seed + key))
 	if k.only != "" && !slices.Contains(strings.Split(k.only, ","), step) {
 		return
@@ -78,7 +85,7 @@ func (k *killer) At(when, step string, in json.RawMessage) {
 		return
 	}
 	before, _ := os.ReadFile(k.log) // there is none at first
-	if strings.Contains(string(before), key+"\n") || strings.Count(string(before), "\n") >= k.most {
+	if strings.Count(string(before), key+"\n") >= max(1, k.each) || strings.Count(string(before), "\n") >= k.most {
 		return
 	}
 	f, err := os.OpenFile(k.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

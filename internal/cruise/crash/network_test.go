@@ -1,0 +1,186 @@
+//go:build heavy && linux
+
+package crash_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/cruise/cruisetest"
+	"github.com/cco-dev/cco/internal/must"
+)
+
+// Guards against a machine that lives and reaches nobody: others go on with its phases, and what it does when it
+// reaches them again is refused. Every machine has a network of its own, with one link to the database and the forge.
+func TestAMachineWhoseNetworkIsCut(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Log("networks of their own are made as root alone")
+		return
+	}
+	bin := cruisetest.Build(t)
+	calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
+	stages := []string{"reviewing"}
+	if os.Getenv("SOAK") != "" {
+		stages = []string{"naming", "working", "publishing", "reviewing", "answering", "fixing", "merging"}
+	}
+	for _, stage := range stages {
+		t.Run(stage, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, cruisetest.New, bin, 2)
+			var links []*link
+			for _, m := range f.machines {
+				links = append(links, connect(t, m, f.user))
+			}
+			f.start()
+			got := f.carry(t, stage, func(id string) {
+				i := f.home(t, id)
+				links[i].set(t, "down")
+				f.takenOver(t, id, i)
+				links[i].set(t, "up")
+			})
+			if got != calm {
+				t.Errorf("it ends differently\n--- cut off\n%s\n--- left alone\n%s", got, calm)
+			}
+		})
+	}
+}
+
+// link is the only way from a machine to everything else.
+type link struct{ name string }
+
+func (l *link) set(t *testing.T, state string) {
+	t.Helper()
+	ip(t, "link", "set", l.name, state)
+}
+
+func ip(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "ip", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// connect gives a machine a network of its own. What listens on this host's loopback listens on the machine's too, and
+// is reached over the link.
+func connect(t *testing.T, m, user *cruisetest.Rig) *link {
+	t.Helper()
+	// The name is short, and is not that of another test that runs now.
+	taken := must.Get(os.MkdirTemp("", "link"))(t)
+	t.Cleanup(func() { _ = os.RemoveAll(taken) })
+	id := strings.TrimPrefix(filepath.Base(taken), "link")
+	space, l := "cco"+id, &link{name: "c" + id[:min(len(id), 12)]}
+	ip(t, "netns", "add", space)
+	t.Cleanup(func() { ip(t, "netns", "del", space) })
+	ip(t, "link", "add", l.name, "type", "veth", "peer", "name", "eth0", "netns", space)
+	// A pair of addresses that no other link here has.
+	n := must.Get(net.InterfaceByName(l.name))(t).Index
+	here, there := fmt.Sprintf("10.199.%d.%d", n>>6&0xff, n&0x3f<<2|1), fmt.Sprintf("10.199.%d.%d", n>>6&0xff, n&0x3f<<2|2)
+	ip(t, "addr", "add", here+"/30", "dev", l.name)
+	ip(t, "-n", space, "addr", "add", there+"/30", "dev", "eth0")
+	ip(t, "link", "set", l.name, "up")
+	ip(t, "-n", space, "link", "set", "eth0", "up")
+	ip(t, "-n", space, "link", "set", "lo", "up")
+	ns := must.Get(os.Open("/run/netns/" + space))(t)
+	t.Cleanup(func() { _ = ns.Close() })
+	for _, port := range ports(t, user) {
+		outside := must.Get(net.Listen("tcp", here+":0"))(t) //nolint:noctx // ends with the test
+		to := outside.Addr().String()
+		go passOn(t, outside, func() (net.Conn, error) { return net.DialTimeout("tcp", "127.0.0.1:"+port, time.Minute) })
+		var inside net.Listener
+		within(t, ns, func() (err error) {
+			inside, err = net.Listen("tcp", "127.0.0.1:"+port) //nolint:noctx // ends with the test
+			return err
+		})
+		go passOn(t, inside, func() (c net.Conn, err error) {
+			err = in(ns, func() (err error) {
+				c, err = net.DialTimeout("tcp", to, time.Minute)
+				return err
+			})
+			return c, err
+		})
+	}
+	m.Within = []string{"ip", "netns", "exec", space}
+	return l
+}
+
+// ports are those of the database and the forge.
+func ports(t *testing.T, user *cruisetest.Rig) (all []string) {
+	t.Helper()
+	text := string(must.Get(os.ReadFile(filepath.Join(user.Home, "config", "cco", "config.toml")))(t))
+	_, text, _ = strings.Cut(text, "database = \"")
+	address, _, _ := strings.Cut(text, "\"")
+	all = append(all, must.Get(url.Parse(address))(t).Port())
+	for _, v := range user.Env {
+		if host, ok := strings.CutPrefix(v, "GH_HOST="); ok {
+			_, port, err := net.SplitHostPort(host)
+			must.Do(t, err)
+			all = append(all, port)
+		}
+	}
+	return all
+}
+
+// within does something in another network.
+func within(t *testing.T, ns *os.File, do func() error) {
+	t.Helper()
+	must.Do(t, in(ns, do))
+}
+
+func in(ns *os.File, do func() error) error {
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			failed <- err
+			return
+		}
+		failed <- do()
+	}()
+	return <-failed
+}
+
+// passOn passes every connection on, until the test ends.
+func passOn(t *testing.T, l net.Listener, dial func() (net.Conn, error)) {
+	stop := context.AfterFunc(t.Context(), func() { _ = l.Close() })
+	defer stop()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer func() { _ = c.Close() }()
+			to, err := dial()
+			if err != nil {
+				return
+			}
+			defer func() { _ = to.Close() }()
+			end := context.AfterFunc(t.Context(), func() { _, _ = c.Close(), to.Close() })
+			defer end()
+			done := make(chan struct{}, 2)
+			pass := func(to, from net.Conn) {
+				_, _ = io.Copy(to, from)
+				if w, ok := to.(*net.TCPConn); ok {
+					_ = w.CloseWrite()
+				}
+				done <- struct{}{}
+			}
+			go pass(to, c)
+			go pass(c, to)
+			<-done
+			<-done
+		}()
+	}
+}
