@@ -156,11 +156,14 @@ func (m *machine) askWhichSide(theirs, why, public string) {
 }
 
 // ours is the head of our own work, pushed or not.
-func (m *machine) ours() string {
-	if m.st.Published != nil && m.st.Published.Head != "" {
-		return m.st.Published.Head
+func (m *machine) ours() string { return m.st.Ours() }
+
+// Ours is the head of a phase's own work, pushed or not.
+func (s State) Ours() string {
+	if s.Published != nil && s.Published.Head != "" {
+		return s.Published.Head
 	}
-	return m.st.Head
+	return s.Head
 }
 
 // take goes on from another head: the forge's, which came on top of ours or which the user chose, or one that joins

@@ -157,7 +157,7 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, phase string, st *c
 	if err := s.unbundle(ctx, repo, phase, store.BundleWork); err != nil {
 		return err
 	}
-	for _, oid := range []string{st.Spec.Base, st.Head, st.Workspace.Base} {
+	for _, oid := range []string{st.Spec.Base, st.Head, st.Ours(), st.Workspace.Base} {
 		if oid != "" && !repo.Has(ctx, oid) {
 			return fmt.Errorf("commit %s is neither on the forge nor kept for this phase", git.Short(oid))
 		}
@@ -235,7 +235,7 @@ func (s *settler) reset(ctx context.Context, phase string, st cruise.State) erro
 	if err := s.abandon(ctx, phase); err != nil {
 		return err
 	}
-	at := cmp.Or(st.Head, st.Workspace.Base, st.Spec.Base)
+	at := cmp.Or(st.Ours(), st.Workspace.Base, st.Spec.Base) // what is not pushed yet too
 	if at == "" {
 		return nil
 	}

@@ -4,12 +4,12 @@ package crash_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Guards against a machine that lives and reaches nobody: others go on with its phases, and what it does when it
@@ -67,26 +68,22 @@ func (l *link) set(t *testing.T, state string) {
 
 func ip(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "ip", args...).CombinedOutput(); err != nil {
-		t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
+	must.Do(t, proc.Run(context.WithoutCancel(t.Context()), proc.Cmd{Argv: append([]string{"ip"}, args...)}))
 }
 
 // connect gives a machine a network of its own. What listens on this host's loopback listens on the machine's too, and
 // is reached over the link.
 func connect(t *testing.T, m, user *cruisetest.Rig) *link {
 	t.Helper()
-	// The name is short, and is not that of another test that runs now.
-	taken := must.Get(os.MkdirTemp("", "link"))(t)
-	t.Cleanup(func() { _ = os.RemoveAll(taken) })
-	id := strings.TrimPrefix(filepath.Base(taken), "link")
-	space, l := "cco"+id, &link{name: "c" + id[:min(len(id), 12)]}
+	id := strings.ToLower(rand.Text()[:10])
+	space, l := "cco"+id, &link{name: "c" + id}
 	ip(t, "netns", "add", space)
 	t.Cleanup(func() { ip(t, "netns", "del", space) })
 	ip(t, "link", "add", l.name, "type", "veth", "peer", "name", "eth0", "netns", space)
 	// A pair of addresses that no other link here has.
 	n := must.Get(net.InterfaceByName(l.name))(t).Index
-	here, there := fmt.Sprintf("10.199.%d.%d", n>>6&0xff, n&0x3f<<2|1), fmt.Sprintf("10.199.%d.%d", n>>6&0xff, n&0x3f<<2|2)
+	at := func(end int) string { return fmt.Sprintf("10.199.%d.%d", n>>6&0xff, n&0x3f<<2|end) }
+	here, there := at(1), at(2)
 	ip(t, "addr", "add", here+"/30", "dev", l.name)
 	ip(t, "-n", space, "addr", "add", there+"/30", "dev", "eth0")
 	ip(t, "link", "set", l.name, "up")
@@ -95,12 +92,12 @@ func connect(t *testing.T, m, user *cruisetest.Rig) *link {
 	ns := must.Get(os.Open("/run/netns/" + space))(t)
 	t.Cleanup(func() { _ = ns.Close() })
 	for _, port := range ports(t, user) {
-		outside := must.Get(net.Listen("tcp", here+":0"))(t) //nolint:noctx // ends with the test
+		outside := must.Get(net.Listen("tcp", here+":0"))(t)
 		to := outside.Addr().String()
 		go passOn(t, outside, func() (net.Conn, error) { return net.DialTimeout("tcp", "127.0.0.1:"+port, time.Minute) })
 		var inside net.Listener
 		within(t, ns, func() (err error) {
-			inside, err = net.Listen("tcp", "127.0.0.1:"+port) //nolint:noctx // ends with the test
+			inside, err = net.Listen("tcp", "127.0.0.1:"+port)
 			return err
 		})
 		go passOn(t, inside, func() (c net.Conn, err error) {
