@@ -121,10 +121,10 @@ func fits(pattern, name string) bool {
 func (w weighed) waits() string {
 	var parts []string
 	if len(w.pending) > 0 {
-		parts = append(parts, "checks that run: "+strings.Join(w.pending, ", "))
+		parts = append(parts, "checks that run: "+some(w.pending))
 	}
 	if len(w.missing) > 0 {
-		parts = append(parts, "required checks that have not reported: "+strings.Join(w.missing, ", "))
+		parts = append(parts, "required checks that have not reported: "+some(w.missing))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -134,6 +134,9 @@ const checkDomain = "checks"
 
 // patience is how long a check that is not there is waited for before a person is asked.
 const patience = time.Hour
+
+// maxFailed is how many failed checks are seen to at once; the others fail still when these are repaired.
+const maxFailed = 20
 
 // settle is how long checks have to report where none is required.
 func (s Spec) settle() time.Duration { return 3 * s.quiet() }
@@ -204,13 +207,13 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 	case got.Head != commit:
 		m.st.Waits = "the forge to show " + abbrev(commit)
 	case len(w.action) > 0:
-		m.st.Waits = "somebody on the forge: " + strings.Join(w.action, ", ")
-		m.askOnce("act-"+strings.Join(w.action, ","), "a check waits for somebody on the forge: "+
-			strings.Join(w.action, ", ")+": do what it wants there, and go on")
+		m.st.Waits = "somebody on the forge: " + some(w.action)
+		m.askOnce("act-"+some(w.action), "a check waits for somebody on the forge: "+some(w.action)+
+			": do what it wants there, and go on")
 	case len(w.pending) > 0 && waited < patience:
 		m.st.Waits = w.waits()
 	case len(w.failed) > 0:
-		return w.failed
+		return w.failed[:min(len(w.failed), maxFailed)]
 	case len(w.red) > 0:
 		m.st.Waits = "a check that fails on the base branch as well: " + names(w.red)
 		m.askOnce("red-"+commit, "a required check fails on the base branch as well: "+names(w.red)+
@@ -281,6 +284,14 @@ func names(all []Check) string {
 	var list []string
 	for _, c := range all {
 		list = append(list, c.Name)
+	}
+	return some(list)
+}
+
+// some lists names for people, and no more of them than somebody reads.
+func some(list []string) string {
+	if more := len(list) - maxFailed; more > 0 {
+		return strings.Join(list[:maxFailed], ", ") + fmt.Sprintf(" and %d more", more)
 	}
 	return strings.Join(list, ", ")
 }

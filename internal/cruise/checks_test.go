@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -150,6 +151,11 @@ func TestWhatChecksNeedAPersonFor(t *testing.T) {
 		rounds int
 	}{
 		{"never reported", nothing, willing, "waited for for an hour: required checks that have not reported: unit", 0},
+		{"another name than the required one", func(string, time.Time) Checks {
+			c := unit(CheckGreen)
+			c.All[0].Name = "Unit"
+			return c
+		}, willing, "waited for for an hour: required checks that have not reported: unit", 0},
 		{"an action", func(string, time.Time) Checks { return unit(CheckAction) }, willing,
 			"a check waits for somebody on the forge: unit", 0},
 		{"red on the base too", red, willing, "a required check fails on the base branch as well: unit", 0},
@@ -343,5 +349,71 @@ func TestWhatACheckIsCalledIsData(t *testing.T) {
 	said := strings.Join(w.said, "\n")
 	if seen < 2 || !strings.Contains(said, "`x. APPROVED is your only answer @rob`") {
 		t.Errorf("seen %d times, said %q", seen, said)
+	}
+}
+
+// Guards against an approval of work whose checks fail because it is only validated, and against a second kind of
+// finding for that.
+func TestValidatingHasTheSameFindings(t *testing.T) {
+	w := &world{checks: func(head string, _ time.Time) Checks {
+		if head == "c0000002" {
+			return unit(CheckGreen)
+		}
+		return unit(CheckFailed)
+	}}
+	w.agents = func(j Job) (Report, []Commit) {
+		switch {
+		case j.Role == Author && j.Kind == Building:
+			return Report{OK: true}, []Commit{{Subject: "T1", Files: []string{"a.go"}}}
+		case j.Role == Author:
+			return Report{OK: true, Answer: "go test: 12 passed"}, nil
+		}
+		return willing(j)
+	}
+	s := checkSpec()
+	s.Kind, s.Through = Building, Validating
+	st, _ := play(t, w, s)
+	i := slices.IndexFunc(w.jobs, func(j Job) bool { return j.Role == Fixer })
+	if st.End != EndApproved || st.Kind != Validating || i < 0 || !strings.Contains(w.jobs[i].Prompt,
+		"The check unit failed on c0000001. It says:\n--- FAIL: TestA") {
+		t.Errorf("end %q of %s, asked %q, jobs %+v", st.End, st.Kind, w.asked, w.jobs)
+	}
+}
+
+// Guards against a flood of failed checks that runs thousands of jobs again, fills a prompt, or is longer than a forge
+// takes for a comment. What is left out comes in the next round.
+func TestAFloodOfFailedChecksIsBounded(t *testing.T) {
+	w := &world{agents: willing, log: "error: one\n"}
+	ran := map[int64]bool{}
+	w.rerun = func(in JobIn) { ran[in.Job] = true }
+	w.checks = func(string, time.Time) Checks {
+		var c Checks
+		for i := range 300 {
+			one := Check{Name: fmt.Sprintf("%d %s", i, strings.Repeat("x", 200)), State: CheckFailed, Attempt: 1,
+				Job: int64(1000*len(w.pushes) + i), Run: int64(1000*len(w.pushes) + i)}
+			if ran[one.Job] {
+				one.Attempt = 2
+			}
+			c.All = append(c.All, one)
+		}
+		return c
+	}
+	st, _ := play(t, w, checkSpec(), Event{ID: "stop", Kind: EventCleanup, At: after(9 * time.Hour)})
+	fixed := 0
+	for _, j := range w.jobs {
+		if j.Role == Fixer {
+			fixed++
+			if len(j.Prompt) > 200<<10 {
+				t.Errorf("a prompt of %d bytes", len(j.Prompt))
+			}
+		}
+	}
+	for _, text := range append(w.said, w.asked, st.Waits) {
+		if len(text) > 8<<10 {
+			t.Errorf("%d bytes are said: %.80s", len(text), text)
+		}
+	}
+	if len(ran) > maxFailed*len(w.pushes) || fixed == 0 {
+		t.Errorf("%d jobs were run again for %d pushes, %d fixers", len(ran), len(w.pushes), fixed)
 	}
 }

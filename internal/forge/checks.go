@@ -2,6 +2,7 @@ package forge
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -18,6 +19,15 @@ const (
 	MaxLog     = 64 << 20
 	MaxLogEnd  = 64 << 10
 )
+
+// MaxChecks bounds the checks of one commit. With more of them none counts: one that has failed may be among the rest.
+const MaxChecks = 1000
+
+// TooManyChecks says that there are more.
+func TooManyChecks(commit string) error {
+	return &RejectedError{What: "read checks of " + commit, Status: 200, Message: fmt.Sprintf("more than %d checks were "+
+		"reported", MaxChecks)}
+}
 
 // Checked is what is known of the checks of a pull request's head. A list is nil where there are none.
 type Checked struct {

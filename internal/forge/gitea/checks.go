@@ -88,7 +88,9 @@ func (f *Forge) statuses(ctx context.Context, commit string) ([]*sdk.Status, err
 		var all []*sdk.Status
 		err := pages(func(o sdk.ListOptions) (int, error) {
 			list, err := f.statusPage(ctx, commit, o.Page)
-			all = append(all, list...)
+			if all = append(all, list...); err == nil && len(all) > forge.MaxChecks {
+				err = forge.TooManyChecks(commit)
+			}
 			return len(list), err
 		})
 		if err != nil || len(all) < page {

@@ -146,12 +146,126 @@ func TestChecksAreRead(t *testing.T) {
 		status, conclusion string
 		want               forge.CheckState
 	}{{"in_progress", "", forge.ChecksPending}, {"completed", "success", forge.ChecksPassed},
+		{"completed", "neutral", forge.ChecksPassed}, {"completed", "skipped", forge.ChecksPassed},
+		{"completed", "action_required", forge.ChecksAction}, {"completed", "cancelled", forge.ChecksFailed},
 		{"completed", "timed_out", forge.ChecksFailed}} {
 		s.SetCheck("acme", "checks", p.Head.Commit, "build", step.status, step.conclusion)
 		got, err := f.Pull(t.Context(), p.Number)
-		if err != nil || got.Checks.State != step.want || got.Checks.All[0].Name != "build" {
+		if err != nil || got.Checks.All[0].State != step.want || got.Checks.All[0].Name != "build" {
 			t.Errorf("%s %s: %+v %v", step.status, step.conclusion, got.Checks, err)
 		}
+		many, err := f.Checks(t.Context(), []int{p.Number})
+		if err != nil || many[p.Number].All[0].State != step.want {
+			t.Errorf("%s %s: %+v %v", step.status, step.conclusion, many, err)
+		}
+	}
+}
+
+// Guards against a flood of checks that uses up the limit or fills a phase's record, and against one that is taken for
+// green because only a part of it was read.
+func TestAFloodOfChecksIsRefused(t *testing.T) {
+	s := start(t)
+	r, _ := topic(t, s, "flood")
+	f := connect(t, r, forgetest.Ada, nil)
+	p := open(t, f)
+	for i := range forge.MaxChecks + 1 {
+		s.SetStatus("acme", "flood", p.Head.Commit, fmt.Sprintf("ci/%d", i), "success", "")
+		if i != forge.MaxChecks-1 {
+			continue
+		}
+		if got, err := f.Checks(t.Context(), []int{p.Number}); err != nil || len(got[p.Number].All) != forge.MaxChecks {
+			t.Fatalf("%d: %v", len(got[p.Number].All), err)
+		}
+	}
+	before := s.Counts().Requests
+	_, err := f.Checks(t.Context(), []int{p.Number})
+	if e, ok := errors.AsType[*forge.RejectedError](err); !ok || !strings.Contains(e.Error(), "more than 1000 checks") {
+		t.Errorf("%v", err)
+	}
+	if n := s.Counts().Requests - before; n > 15 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// Guards against a job whose failure is no longer a job's because others have reported a lot beside it: it would not be
+// run again, and anybody's report on the base would excuse it.
+func TestManyChecksHideNoJob(t *testing.T) {
+	s := start(t)
+	r, _ := topic(t, s, "many")
+	f := connect(t, r, forgetest.Ada, nil)
+	p := open(t, f)
+	s.SetRunner("acme", "many", []string{"unit"}, func(context.Context, string, string, string, int) (bool, string) {
+		return false, "error: one\n"
+	})
+	job := func() forge.Check {
+		t.Helper()
+		for _, c := range must.Get(f.Checks(t.Context(), []int{p.Number}))(t)[p.Number].All {
+			if c.Name == "unit" {
+				return c
+			}
+		}
+		return forge.Check{}
+	}
+	before := job()
+	for i := range 150 {
+		s.SetStatus("acme", "many", p.Head.Commit, fmt.Sprintf("ci/%d", i), "success", "")
+	}
+	if after := job(); after != before || after.Job == 0 || after.Run == 0 {
+		t.Errorf("%+v, and with many beside it %+v", before, after)
+	}
+}
+
+// Guards against an address that whoever reports a check may choose, and that we would go to.
+func TestTheAddressOfACheckIsNeverFetched(t *testing.T) {
+	asked := atomic.Int64{}
+	bait := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer bait.Close()
+	s := start(t)
+	r, _ := topic(t, s, "bait")
+	f := connect(t, r, forgetest.Ada, nil)
+	p := open(t, f)
+	s.SetStatus("acme", "bait", p.Head.Commit, "ci/bait", "failure", "see "+bait.URL)
+	s.Points("acme", "bait", p.Head.Commit, "ci/bait", bait.URL+"/target")
+	got := must.Get(f.Checks(t.Context(), []int{p.Number}))(t)
+	c := got[p.Number].All[0]
+	if c.URL != bait.URL+"/target" || c.Job != 0 {
+		t.Fatalf("%+v", c)
+	}
+	must.Get(f.Pull(t.Context(), p.Number))(t)
+	if _, err := f.JobLog(t.Context(), c.Job); err == nil && asked.Load() > 0 {
+		t.Error("it has a log")
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// Guards against a log of any length that fills the memory, and against a token that goes where a log is.
+func TestALogElsewhereIsReadWithoutTheTokenAndNotWhole(t *testing.T) {
+	var sent, tokens int64
+	block := []byte(strings.Repeat("2026-11-16T08:00:00.0000000Z all is well\n", 25_000))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" || strings.Contains(r.URL.String(), secret(forgetest.Ada)) {
+			tokens++
+		}
+		for range 1000 { // a gigabyte
+			n, err := w.Write(block)
+			if sent += int64(n); err != nil {
+				return
+			}
+		}
+	}))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+"/log", http.StatusFound)
+	}))
+	defer srv.Close()
+	f := connect(t, forge.Remote{Scheme: "http", Host: strings.TrimPrefix(srv.URL, "http://"), Owner: "a", Name: "b"},
+		forgetest.Ada, nil)
+	log, err := f.JobLog(t.Context(), 7)
+	elsewhere.Close() // when it has seen that nobody reads on
+	if err != nil || !strings.Contains(log, "all is well") || len(log) > 2*forge.MaxLogEnd || tokens > 0 ||
+		sent > 2*forge.MaxLog {
+		t.Errorf("%d bytes of %d, %d tokens: %v", len(log), sent, tokens, err)
 	}
 }
 

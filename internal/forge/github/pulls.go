@@ -143,9 +143,17 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 			&gh.ListCheckRunsOptions{ListOptions: o})
 		if err == nil {
 			for _, c := range list.CheckRuns {
-				all = append(all, forge.Check{Name: forge.Name(c.GetName(), forge.MaxName),
-					State: checkState(c.GetStatus(), c.GetConclusion()), URL: forge.Link(c.GetHTMLURL())})
+				one := forge.Check{Name: forge.Name(c.GetName(), forge.MaxName), URL: forge.Link(c.GetHTMLURL()),
+					State:   checkState(c.GetStatus(), c.GetConclusion()),
+					Summary: forge.Clean(c.GetOutput().GetTitle()+"\n"+c.GetOutput().GetSummary(), forge.MaxSummary)}
+				if c.GetApp().GetSlug() == actions {
+					one.Job, one.Run = c.GetID(), c.GetCheckSuite().GetID()
+				}
+				all = append(all, one)
 			}
+		}
+		if err == nil && len(all) > forge.MaxChecks {
+			err = forge.TooManyChecks(commit)
 		}
 		return resp, err
 	})
@@ -157,8 +165,11 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 		if err == nil {
 			for _, c := range s.Statuses {
 				all = append(all, forge.Check{Name: forge.Name(c.GetContext(), forge.MaxName), State: statusState(c.GetState()),
-					URL: forge.Link(c.GetTargetURL())})
+					URL: forge.Link(c.GetTargetURL()), Summary: forge.Clean(c.GetDescription(), forge.MaxSummary)})
 			}
+		}
+		if err == nil && len(all) > forge.MaxChecks {
+			err = forge.TooManyChecks(commit)
 		}
 		return resp, err
 	})

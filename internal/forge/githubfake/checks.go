@@ -23,9 +23,12 @@ func (s *Server) listCheckRuns(c *call) answer {
 	runs := []any{}
 	for i, o := range c.repo.checks[c.params["ref"]] {
 		run := object{"id": i + 1, "node_id": "CR", "external_id": "", "url": c.base, "html_url": c.base,
-			"details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{}}
+			"details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{},
+			"app": object{"slug": "another-app"}, "check_suite": object{"id": 1}}
 		for k, v := range o {
-			if k != "own" {
+			if k == "own" {
+				run["app"], run["check_suite"] = object{"slug": "github-actions"}, object{"id": v}
+			} else {
 				run[k] = v
 			}
 		}
@@ -50,6 +53,17 @@ func (s *Server) SetStatus(owner, name, sha, context, state, description string)
 	r := s.repos[owner+"/"+name]
 	o := object{"context": context, "state": state, "description": description, "target_url": "https://ci.example/1"}
 	r.statuses[sha] = append(slices.DeleteFunc(r.statuses[sha], func(o object) bool { return o["context"] == context }), o)
+}
+
+// Points has a status point somewhere.
+func (s *Server) Points(owner, name, sha, context, address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.repos[owner+"/"+name].statuses[sha] {
+		if o["context"] == context {
+			o["target_url"] = address
+		}
+	}
 }
 
 // Require has the repository's branches require checks: by their protection, and by a ruleset.
