@@ -2,6 +2,7 @@ package phases
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
@@ -98,6 +99,20 @@ func wake(st *store.Store, e serve.Engine, phase string) error {
 // hint tells a phase to look.
 func hint() cruise.Event {
 	return cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()}
+}
+
+// hintElsewhere tells a phase of another machine to look, which is given to it there.
+func hintElsewhere(ctx context.Context, st *store.Store, phase string) error {
+	p, err := st.Phase(ctx, phase)
+	if err != nil || p.Ended {
+		return err
+	}
+	ev := hint()
+	data, err := json.Marshal(ev)
+	if err != nil {
+		return err
+	}
+	return st.Keep(ctx, phase, store.Sent{ID: ev.ID, At: ev.At, Event: data})
 }
 
 // hooks listens for webhooks. They are only a hint to look: nothing in them is trusted.

@@ -36,6 +36,37 @@ type settler struct {
 	kept   kept
 
 	cloning sync.Mutex // one clone after another: phases of one repository share it
+
+	mu    sync.Mutex
+	repos map[string]string // names of repositories that all machines use, by the clones here
+}
+
+// repoOf names a clone as all machines do: by the account that phases see it with, and its address.
+func (s *settler) repoOf(clone string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repos[clone]
+}
+
+// cloneOf is the clone here of a repository that phases of this machine have, "" if none has it.
+func (s *settler) cloneOf(repo string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for clone, name := range s.repos {
+		if name == repo {
+			return clone
+		}
+	}
+	return ""
+}
+
+func (s *settler) known(clone, account, address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.repos == nil {
+		s.repos = map[string]string{}
+	}
+	s.repos[clone] = account + " " + address
 }
 
 // settle makes a phase ready: it believes nothing of the row that this machine's settings and the forge don't confirm,
@@ -62,6 +93,7 @@ func (s *settler) settle(ctx context.Context, p store.Phase, h lease.Held) (st c
 	if err != nil {
 		return st, err
 	}
+	s.known(repo.Top, account, address(remote))
 	was := st.Home
 	st.Spec.Repo, st.Workspace.Path, st.Home = repo.Top, "", s.holder.Worker.ID
 	if err := s.canRun(ctx, st.Spec); err != nil {
@@ -89,8 +121,7 @@ func (s *settler) canRun(ctx context.Context, spec cruise.Spec) error {
 func (s *settler) clone(ctx context.Context, remote forge.Remote, spec cruise.Spec) (*git.Repo, error) {
 	s.cloning.Lock()
 	defer s.cloning.Unlock()
-	address := remote.Base() + "/" + remote.Owner + "/" + remote.Name + ".git"
-	sum := sha256.Sum256([]byte(address))
+	sum := sha256.Sum256([]byte(address(remote)))
 	dir := filepath.Join(s.phases.Dirs.Data, "clones", remote.Name+"-"+hex.EncodeToString(sum[:8]))
 	format := "sha1"
 	if len(spec.Base) == 64 {
@@ -99,7 +130,7 @@ func (s *settler) clone(ctx context.Context, remote forge.Remote, spec cruise.Sp
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, err
 	}
-	repo, err := git.OpenClone(ctx, dir, address, format)
+	repo, err := git.OpenClone(ctx, dir, address(remote), format)
 	if err != nil {
 		return nil, err
 	}

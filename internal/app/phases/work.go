@@ -102,6 +102,8 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 	w := &serve.Worker{Holder: holder, Settle: s.settle, Abandon: s.abandon, Left: s.left, Report: a.IO.Progress,
 		Server: serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Renew: open.renew,
 			Ready: func() { a.IO.Progress("worker %s waits for phases", me.ID) }}}
+	watching := &lease.Watching{Steps: doer, Holder: holder, Repo: s.repoOf, Clone: s.cloneOf, Forget: doer.Watch.Forget}
+	w.Beside = func(ctx context.Context) { watching.Serve(ctx, w.Trouble) }
 	have := &offerer{phases: a, svc: svc, cfg: cfg, holder: holder}
 	w.Tick = func(ctx context.Context) error {
 		now := time.Now() // a session may have begun before midnight
@@ -109,7 +111,7 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 			svc.Store.ExchangeSpend(ctx, me.ID, store.Day(now.AddDate(0, 0, -1))))
 	}
 	w.Open = func(ctx context.Context) (serve.Engine, error) {
-		var doing cruise.Steps = &lease.Fenced{Steps: doer, Holder: holder}
+		var doing cruise.Steps = &lease.Fenced{Steps: watching, Holder: holder}
 		if a.Wrap != nil {
 			doing = a.Wrap(doing)
 		}
@@ -118,7 +120,10 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 			return nil, err
 		}
 		doer.Watch.Wake = func(phase string) { // it is only a hint
-			_ = holder.Wake(ctx, phase, func(flow string) error { return e.Send(flow, hint()) })
+			err := holder.Wake(ctx, phase, func(flow string) error { return e.Send(flow, hint()) })
+			if _, elsewhere := errors.AsType[*lease.LostError](err); elsewhere {
+				_ = hintElsewhere(ctx, svc.Store, phase)
+			}
 		}
 		return e, w.Tick(ctx)
 	}
@@ -292,6 +297,9 @@ func onForge(ctx context.Context, s *cruise.Spec) error {
 		return app.Usagef("%s is reached over http, which anybody on the way can read: no worker takes such a phase",
 			remote)
 	}
-	s.Remote = remote.Base() + "/" + remote.Owner + "/" + remote.Name + ".git"
+	s.Remote = address(remote)
 	return nil
 }
+
+// address is that of a repository as all machines write it.
+func address(r forge.Remote) string { return r.Base() + "/" + r.Owner + "/" + r.Name + ".git" }

@@ -3,17 +3,22 @@
 package cruising_test
 
 import (
+	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/cruise/lease"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/pgtest"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // fleet is what `cco cruise workers --json` prints.
@@ -57,6 +62,10 @@ func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 	eve.Worker()
 	says("worker " + workerOf(t, eve) + " has no token of ada on ")
 	bare := user.Machine(t)
+	settings := filepath.Join(bare.Home, "config", "cco", "config.toml")
+	text := string(must.Get(os.ReadFile(settings))(t)) // its password comes from a command
+	text = regexp.MustCompile(`\{file = ("[^"]*")\}`).ReplaceAllString(text, `{command = ["cat", $1]}`)
+	must.Do(t, os.WriteFile(settings, []byte(text), 0o600))
 	bare.CCO("box", "create")
 	bare.Worker()
 	says("worker " + workerOf(t, bare) + " has no label gpu")
@@ -120,5 +129,54 @@ func steer(t *testing.T, r *cruisetest.Rig, id string) {
 	r.CCO("cruise", "cleanup", id, "--force")
 	if s := r.Status(id); !s.Ended || s.End != "cleaned up" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Guards against machines that each ask the forge for themselves, phases that hear nothing because another machine
+// watches, and money of a day that each machine has for itself.
+func TestMachinesWatchAndSpendTogether(t *testing.T) {
+	t.Parallel()
+	user := newRig(t)
+	server := pgtest.Start(t)
+	address := user.Share(server, "[worker]\nslots = 1\n")
+	var machines []*cruisetest.Rig
+	for range 2 {
+		m := user.Machine(t)
+		m.CCO("box", "create")
+		machines = append(machines, m)
+	}
+	local := must.Get(store.Open(t.Context(), filepath.Join(machines[0].Data, "cco.db")))(t)
+	must.Get(local.AddSpend(t.Context(), "00000001", store.Account{Day: store.Day(time.Now())},
+		map[string]store.Spend{"opus": {Cost: 60}}))(t)
+	must.Do(t, local.Close())
+	var ids []string
+	for i, m := range machines {
+		m.Worker()
+		ids = append(ids, user.Start(cruisetest.Unsure, "--domains", "Security", "--branch", fmt.Sprint("feat/", i)))
+	}
+	var prs []int
+	for _, id := range ids {
+		prs = append(prs, user.Await(id, "watching", func(s cruisetest.Status) bool { return s.Stage == "watching" }).PR)
+	}
+	other := must.Get(store.Open(t.Context(), filepath.Join(machines[1].Data, "cco.db")))(t)
+	defer func() { _ = other.Close() }()
+	if !user.Until(func() bool {
+		return must.Get(other.SpentOn(t.Context(), store.Day(time.Now())))(t).Cost >= 60
+	}) {
+		t.Error("a machine does not know what another has spent")
+	}
+	for _, pr := range prs {
+		user.Say(cruisetest.Token, pr, "please say more")
+	}
+	for _, id := range ids {
+		user.Await(id, "heard", func(s cruisetest.Status) bool { return len(s.Findings) == 1 })
+	}
+	var watchers, asked int
+	db := must.Get(sql.Open("pgx", address))(t)
+	defer func() { _ = db.Close() }()
+	must.Do(t, db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM watchers),
+		(SELECT last_value FROM looks_n_seq WHERE is_called)`).Scan(&watchers, &asked))
+	if watchers != 1 || asked == 0 {
+		t.Errorf("%d machines watch, and were asked %d times", watchers, asked)
 	}
 }

@@ -14,13 +14,16 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Share has the user's settings name a database of the server. Machines that are made later share it.
-func (r *Rig) Share(server *pgtest.Server, more string) {
+// Share has the user's settings name a new database of the server, and gives its address with the password. Machines
+// that are made later share it.
+func (r *Rig) Share(server *pgtest.Server, more string) (address string) {
 	r.Helper()
 	password := filepath.Join(r.Home, "password")
 	must.Do(r, os.WriteFile(password, []byte(server.Password()), 0o600))
-	address := strings.Replace(server.Database(r), ":"+server.Password()+"@", "@", 1)
-	r.Settings("[engine]\ndatabase = \"" + address + "\"\npassword = {file = \"" + password + "\"}\n" + more)
+	address = server.Database(r)
+	bare := strings.Replace(address, ":"+server.Password()+"@", "@", 1)
+	r.Settings("[engine]\ndatabase = \"" + bare + "\"\npassword = {file = \"" + password + "\"}\n" + more)
+	return address
 }
 
 // Settings adds to the user's settings.

@@ -29,7 +29,9 @@ type Worker struct {
 	// Left lists the phases that have turns here, which an earlier process may have begun.
 	Left func(ctx context.Context) ([]string, error)
 	// Tick is called now and then, for what machines tell each other.
-	Tick   func(ctx context.Context) error
+	Tick func(ctx context.Context) error
+	// Beside runs beside phases, until its context ends.
+	Beside func(ctx context.Context)
 	Report func(format string, args ...any)
 
 	mu       sync.Mutex
@@ -75,6 +77,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		go func() { stop(w.beatAlways(ctx)) }()
 		go w.workAlways(ctx)
+		if w.Beside != nil {
+			w.apart(func() { w.Beside(ctx) })
+		}
 		err = w.answer(ctx, l)
 		if gone, ok := errors.AsType[*lease.SupersededError](context.Cause(ctx)); ok {
 			err = errors.Join(gone, err)
@@ -95,7 +100,7 @@ func (w *Worker) leave(ctx context.Context) error {
 	gone, err := w.Holder.Elsewhere(ctx, here)
 	for _, phase := range gone {
 		w.Report("phase %s goes on elsewhere", phase)
-		w.apart(func() { w.trouble(w.Abandon(ctx, phase)) })
+		w.apart(func() { w.Trouble(w.Abandon(ctx, phase)) })
 	}
 	return err
 }
@@ -137,12 +142,12 @@ func (w *Worker) beatAlways(ctx context.Context) error {
 		if _, gone := errors.AsType[*lease.SupersededError](err); gone {
 			return err
 		}
-		w.trouble(err)
+		w.Trouble(err)
 	}
 }
 
-// trouble reports what is wrong, once.
-func (w *Worker) trouble(err error) {
+// Trouble reports what is wrong, once.
+func (w *Worker) Trouble(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	words := ""
@@ -161,11 +166,11 @@ func (w *Worker) workAlways(ctx context.Context) {
 	tended := w.Now()
 	for {
 		if err := w.turn(ctx); err != nil && ctx.Err() == nil {
-			w.trouble(err)
+			w.Trouble(err)
 		}
 		if w.Now().Sub(tended) >= tending {
 			tended = w.Now()
-			w.trouble(errors.Join(w.tendHeld(ctx), w.tick(ctx)))
+			w.Trouble(errors.Join(w.tendHeld(ctx), w.tick(ctx)))
 		}
 		select {
 		case <-ctx.Done():
@@ -186,7 +191,7 @@ func (w *Worker) tick(ctx context.Context) error {
 func (w *Worker) turn(ctx context.Context) error {
 	for _, h := range w.Holder.Gone() {
 		w.Report("phase %s goes on elsewhere", h.Phase)
-		w.apart(func() { w.trouble(w.Abandon(ctx, h.Phase)) })
+		w.apart(func() { w.Trouble(w.Abandon(ctx, h.Phase)) })
 	}
 	if err := w.endHomes(ctx); err != nil {
 		return err
@@ -338,7 +343,7 @@ func (w *Worker) deliverMail(ctx context.Context) error {
 			}
 			var ev cruise.Event
 			if err := json.Unmarshal(v.Event, &ev); err != nil || ev.ID != v.ID {
-				w.trouble(errors.Join(w.Store.Unkeep(ctx, phase, v.ID), err))
+				w.Trouble(errors.Join(w.Store.Unkeep(ctx, phase, v.ID), err))
 				continue
 			}
 			if err := w.engine.Send(flow, ev); err != nil {
