@@ -74,7 +74,7 @@ func (r *Rig) Await(id, what string, ok func(Status) bool) Status {
 
 // Until asks again and again, and says whether it became true.
 func (r *Rig) Until(ok func() bool) bool {
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		if ok() {
 			return true
 		}

@@ -105,7 +105,7 @@ func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forg
 			continue
 		}
 		changed := changes(before.All, other.found.All) + changes(before.Base, other.found.Base)
-		w.spare.add(now, perChange*changed)
+		w.spare.add(now, changed)
 		if (changed > 0 || before.Head != other.found.Head) && n != in.PR && w.Wake != nil {
 			go w.Wake(other.phase)
 		}
@@ -124,11 +124,10 @@ func changes(was, is []forge.Check) (n int) {
 }
 
 // Every head is read this often, whatever that costs; more often only as long as there is something to spare: a
-// hundredth of one user's limit in an hour, and two requests for each check that has changed.
+// hundredth of one user's limit in an hour, and one request for each check that has changed.
 const (
-	rarely    = 300 * time.Second // the longest wait of a phase
-	spares    = 50
-	perChange = 2
+	rarely = 300 * time.Second // the longest wait of a phase
+	spares = 50
 )
 
 // spare is how many requests there are left to be made sooner than is due.

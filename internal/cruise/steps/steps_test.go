@@ -235,7 +235,7 @@ func TestOneReadingOfChecksServesAllPhasesOfARepository(t *testing.T) {
 }
 
 // Guards against phases that use up the limit of their user: what is to spare is used up, and then every head is read
-// as often as is due, and twice more for each check that changes.
+// as often as is due, and once more for each check that changes.
 func TestReadingsOfChecksAreBounded(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	w := &Watcher{Now: func() time.Time { return now }}
