@@ -89,7 +89,8 @@ func (x *index) close() {
 
 // readMarks reads the offsets of an index, as far as they can be true.
 func readMarks(f io.Reader, size int64) (marks []int64) {
-	data, err := io.ReadAll(io.LimitReader(f, maxTranscript))
+	// A line has two bytes at least, so there are no more marks than this.
+	data, err := io.ReadAll(io.LimitReader(f, (size/(2*markEvery)+1)*markSize))
 	if err != nil {
 		return nil
 	}

@@ -79,13 +79,17 @@ func Serve(ctx context.Context, p *phases.Phases, o Options, ready func(Found) e
 	if err := at.write(found, in.Token()); err != nil {
 		return other, errors.Join(err, l.Close())
 	}
-	return other, serve(ctx, ownListener{l}, handler(in, desk), func() error { return ready(found) })
+	g := newGuests()
+	return other, serve(ctx, ownListener{l}, handler(in, desk, g), g, func() error { return ready(found) })
 }
 
 // handler puts the entry before everything.
-func handler(in *entry.Entry, desk *api.Desk) http.Handler {
+func handler(in *entry.Entry, desk *api.Desk, g *guests) http.Handler {
 	answers, shown := desk.Handler(), pages.Handler(func(r *http.Request) string { return entry.Nonce(r.Context()) })
 	return in.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if entry.LetIn(r.Context()) {
+			g.letIn(r)
+		}
 		if strings.HasPrefix(r.URL.Path, "/api/") {
 			answers.ServeHTTP(w, r)
 			return
@@ -94,14 +98,15 @@ func handler(in *entry.Entry, desk *api.Desk) http.Handler {
 	}), pages.Public, pages.ScriptHash())
 }
 
-func serve(ctx context.Context, l net.Listener, h http.Handler, ready func() error) error {
+func serve(ctx context.Context, l net.Listener, h http.Handler, g *guests, ready func() error) error {
 	requests, end := context.WithCancel(ctx)
 	defer end()
 	s := &http.Server{
 		// Browsers open connections before they need them, and take one that is closed then for a failure.
 		Handler: h, ReadHeaderTimeout: 5 * time.Minute, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return requests },
-		ErrorLog:    log.New(io.Discard, "", 0), // a client that says nonsense gets an answer, and no line
+		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: g.come, ConnState: g.changed,
+		DisableGeneralOptionsHandler: true,                       // OPTIONS * is asked of us by name, too
+		ErrorLog:                     log.New(io.Discard, "", 0), // a client that says nonsense gets an answer, and no line
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.Serve(l) }()

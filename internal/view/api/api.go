@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cco-dev/cco/internal/app"
@@ -38,6 +39,23 @@ type Desk struct {
 	watch   watch
 	glances glances
 	sizes   sizes
+	streams atomic.Int64
+}
+
+// streamsMost is how many streams and terminals there may be: each looks at files again and again. A browser opens six.
+const streamsMost = 256
+
+// bounded lets a stream begin if there are not too many.
+func bounded(do func(*Desk, http.ResponseWriter, *http.Request)) func(*Desk, http.ResponseWriter,
+	*http.Request) {
+	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
+		defer d.streams.Add(-1)
+		if d.streams.Add(1) > streamsMost {
+			reply(w, http.StatusTooManyRequests, Failure{Error: "too many streams are open"})
+			return
+		}
+		do(d, w, r)
+	}
 }
 
 // Prefix is before every path.
@@ -72,8 +90,13 @@ type Param struct{ Name, Says string }
 func (d *Desk) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range Routes() {
+		if len(r.Events) > 0 || r.Socket {
+			r.do = bounded(r.do)
+		}
 		mux.HandleFunc(r.pattern(), func(w http.ResponseWriter, req *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
+			// A deadline outlives its answer, and the connection has more of them to bring.
+			defer func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }()
 			r.do(d, w, req)
 		})
 	}
@@ -111,15 +134,20 @@ func post[T any](what string, act func(context.Context, *job, *http.Request, T) 
 	http.ResponseWriter, *http.Request) {
 	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
 		var in T
+		ctl := http.NewResponseController(w)
+		_ = ctl.SetReadDeadline(time.Now().Add(slow))
 		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 		dec.DisallowUnknownFields()
-		if err := dec.Decode(&in); err != nil || !errors.Is(dec.Decode(new(any)), io.EOF) {
+		err := dec.Decode(&in)
+		whole := err == nil && errors.Is(dec.Decode(new(any)), io.EOF)
+		_ = ctl.SetReadDeadline(time.Time{}) // an action takes its time
+		if !whole {
 			reply(w, http.StatusBadRequest, Failure{Error: "the body is not what docs/api.md says: " + fmt.Sprint(err)})
 			return
 		}
 		on := r.PathValue("id") + r.PathValue("name")
-		j, err := d.job(r.Context(), r.PathValue("id"))
-		if err == nil {
+		var j *job
+		if j, err = d.job(r.Context(), r.PathValue("id")); err == nil {
 			// A browser that goes away must not leave half of it undone.
 			err = act(context.WithoutCancel(r.Context()), j, r, in)
 		}
@@ -194,9 +222,14 @@ func reply(w http.ResponseWriter, status int, v any) {
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"error":"the answer can't be written"}`)
 	}
+	data = append(data, '\n')
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	ctl := http.NewResponseController(w)
+	_ = ctl.SetWriteDeadline(time.Now().Add(slowest))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
+	_, _ = w.Write(data)
+	_ = ctl.Flush()
 }
 
 // number reads a number of an address.

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -82,22 +83,47 @@ func (s *sizes) of(dir string) int64 {
 }
 
 func (s *sizes) count(dir string) {
-	var sum int64
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // what can't be read is not counted
-		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
+	sum := bytesIn(dir)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil {
 		s.known = map[string]counted{}
 	}
 	s.known[dir], s.busy = counted{sum, time.Now()}, false
+}
+
+// countMost is how many files and directories are counted: an agent makes as many as it likes.
+const countMost = 4 << 20
+
+// bytesIn is what a directory holds, -1 if that has no end. It reads directories in parts and opens nothing else: what
+// an agent puts in the place of one may be a pipe, which would never answer.
+func bytesIn(dir string) (sum int64) {
+	left := countMost
+	for todo := []string{dir}; len(todo) > 0; {
+		name := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			continue // what can't be read is not counted
+		}
+		for err == nil {
+			var part []os.DirEntry
+			part, err = f.ReadDir(1000)
+			if left -= len(part); left < 0 {
+				_ = f.Close()
+				return -1
+			}
+			for _, e := range part {
+				if e.IsDir() {
+					todo = append(todo, filepath.Join(name, e.Name()))
+				} else if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+					sum += info.Size()
+				}
+			}
+		}
+		_ = f.Close()
+	}
+	return sum
 }
 
 // caution is what `cco box net allow` means.

@@ -63,7 +63,8 @@ on this machine too. This file is made from the code (` + "`internal/view/api`" 
   ` + "`view.hosts`" + `.
 - Bodies are ` + "`application/json`" + `, with known fields alone. An action without fields takes ` + "`{}`" + `.
 - Errors are ` + "`Failure`" + `, with status 400 (wrong usage), 401 (no token), 403 (another origin), 404 (no such
-  thing), 409 (not in a state for that), 415 (not JSON), 421 (another Host), 504 (timed out) or 500.
+  thing), 409 (not in a state for that), 415 (not JSON), 421 (another Host), 429 (too many streams), 504
+  (timed out) or 500.
 - The page alone uses ` + "`POST " + Prefix + "/enter`" + `, which makes a cookie of ` + "`{\"code\": \"…\"}`" + `.
 - Streams are server-sent events, and have no other events than those that are named here.
   ` + "`Last-Event-ID`" + ` goes on behind the event of that id.

@@ -14,6 +14,9 @@ import (
 	"github.com/cco-dev/cco/internal/session"
 )
 
+// maxLine is how long a line may be to be looked at.
+const maxLine = 8 << 20
+
 // find calls each for the items of a transcript that say something, in any case of letters. It looks at the raw text
 // first: few lines have to be read as what they are.
 func find(ctx context.Context, r io.Reader, q string, each func(Hit) error) error {
@@ -24,11 +27,15 @@ func find(ctx context.Context, r io.Reader, q string, each func(Hit) error) erro
 	// A letter beyond ASCII may be written in another case: then only what is ASCII in it is looked for.
 	raw := longestASCII(bytes.ToLower(encoded[1 : len(encoded)-1]))
 	var number int64
+	skip := false // the rest of a line that is too long
 	buf := make([]byte, 0, 1<<20)
 	low := make([]byte, 1<<20)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if len(buf) == cap(buf) && len(buf) >= maxLine {
+			skip, buf = true, buf[:0]
 		}
 		if len(buf) == cap(buf) { // a line that is longer
 			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
@@ -36,6 +43,14 @@ func find(ctx context.Context, r io.Reader, q string, each func(Hit) error) erro
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
+		if skip {
+			if at := bytes.IndexByte(buf, '\n') + 1; at > 0 {
+				skip, buf = false, buf[:copy(buf, buf[at:])]
+				number++
+			} else {
+				buf = buf[:0]
+			}
+		}
 		end := bytes.LastIndexByte(buf, '\n') + 1
 		if end > 0 {
 			lower(low, buf[:end])

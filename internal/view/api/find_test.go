@@ -2,8 +2,10 @@ package api
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,4 +65,29 @@ func TestASearchFindsWhatIsShown(t *testing.T) {
 func readFile(name string) (string, error) {
 	data, err := os.ReadFile(name)
 	return string(data), err
+}
+
+// wide notes how much is asked of a reader at once.
+type wide struct {
+	io.Reader
+	most int
+}
+
+func (w *wide) Read(p []byte) (int, error) {
+	w.most = max(w.most, len(p))
+	return w.Reader.Read(p)
+}
+
+// Guards against a line without an end, which would be read into memory whole.
+func TestALineTooLongIsPassedOver(t *testing.T) {
+	said := func(text string) io.Reader {
+		return strings.NewReader(fmt.Sprintf(`{"kind":"out","text":%q}`+"\n", text))
+	}
+	long := strings.Repeat("needle ", 9<<20)
+	r := &wide{Reader: io.MultiReader(said("a needle"), strings.NewReader(long+"\n"), said("one more needle"))}
+	var at []int64
+	must.Do(t, find(t.Context(), r, "needle", func(h Hit) error { at = append(at, h.Number); return nil }))
+	if !slices.Equal(at, []int64{0, 2}) || r.most > 2*maxLine {
+		t.Errorf("it is found at %v, and %d bytes were read at once", at, r.most)
+	}
 }

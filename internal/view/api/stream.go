@@ -30,6 +30,8 @@ const (
 	quiet = 10 * time.Second
 	// slow is how long a browser may take for one write.
 	slow = 30 * time.Second
+	// slowest is how long it may take for a whole answer, which has megabytes at most.
+	slowest = 10 * time.Minute
 	// retry is when a browser tries again that has lost us, in milliseconds.
 	retry = 500
 )

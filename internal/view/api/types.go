@@ -180,8 +180,8 @@ type PhaseDetail struct {
 	Task      string       `json:"task" doc:"what was asked for"`
 	Paused    bool         `json:"paused" doc:"by a person"`
 	Question  []words.Node `json:"question,omitempty" doc:"what it asks"`
-	Asks      string       `json:"asks,omitempty" doc:"push (may the work be pushed as it is?) or side (which of two goes on?)"`
-	Seen      string       `json:"seen,omitempty" doc:"names the work that it asks about: to resume answers for that alone"`
+	Asks      string       `json:"asks,omitempty" doc:"push (may the work be pushed?) or side (which of two goes on?)"`
+	Seen      string       `json:"seen,omitempty" doc:"names the work that it asks about: to resume answers for that"`
 	Trouble   string       `json:"trouble,omitempty" doc:"what it waits out"`
 	Waits     string       `json:"waits,omitempty" doc:"what a merge waits for"`
 	Against   []string     `json:"against" doc:"whose requests for changes that are"`

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Visitor is who makes a request.
@@ -33,6 +34,12 @@ func From(ctx context.Context) Visitor {
 	return v
 }
 
+// LetIn says whether the visitor of a request was let in: what everybody is shown is for others too.
+func LetIn(ctx context.Context) bool {
+	_, in := ctx.Value(visitorKey).(Visitor)
+	return in
+}
+
 // Nonce is what styles of this answer must carry.
 func Nonce(ctx context.Context) string {
 	n, _ := ctx.Value(nonceKey).(string)
@@ -50,8 +57,11 @@ func (r *Refusal) Error() string { return r.Why }
 // EnterPath is where a code becomes a cookie.
 const EnterPath = "/api/v1/enter"
 
-// maxCode bounds what is read before somebody is let in.
-const maxCode = 1 << 10
+// maxCode bounds what is read before somebody is let in, and codeRead how long that may take.
+const (
+	maxCode  = 1 << 10
+	codeRead = 10 * time.Second
+)
 
 // Wrap puts the entry before a handler. Public says which addresses are shown to everybody who can name us: the page on
 // which a code is given, and nothing that anybody's work is in. ScriptHash is that of the one script inside it.
@@ -231,6 +241,9 @@ func (e *Entry) enter(w http.ResponseWriter, r *http.Request, origins []string) 
 	var in struct {
 		Code string `json:"code"`
 	}
+	ctl := http.NewResponseController(w)
+	_ = ctl.SetReadDeadline(time.Now().Add(codeRead))
+	defer func() { _ = ctl.SetReadDeadline(time.Time{}) }()
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCode))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil || !errors.Is(dec.Decode(new(any)), io.EOF) {
