@@ -230,12 +230,9 @@ func (t *Terrain) Place(name string) Place {
 	if t.IsProtected(name, false) {
 		return Protected
 	}
-	for _, git := range t.gitFile {
-		if paths.Within(name, git) {
-			return Git
-		}
-	}
 	switch {
+	case WithinAny(name, t.gitFile):
+		return Git
 	case WithinAny(name, t.Own):
 		return Workspace
 	case t.Host != "" && paths.Within(name, t.Host):
@@ -254,33 +251,15 @@ func (t *Terrain) Place(name string) Place {
 // With whole, a directory above a guarded path counts too, because removing
 // or moving it takes the guarded path with it.
 func (t *Terrain) IsProtected(name string, whole bool) bool {
-	for _, p := range t.Protected {
-		if coversPath(name, p, whole) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Protected, func(p string) bool { return coversPath(name, p, whole) })
 }
 
 // RemovesRoot says that removing name would take the workspace itself or its
 // .git with it.
 func (t *Terrain) RemovesRoot(name string) bool {
-	for _, git := range t.gitFile {
-		if coversPath(name, git, true) {
-			return true
-		}
-	}
-	for _, root := range t.Own {
-		if paths.Within(root, name) {
-			return true
-		}
-	}
-	for _, root := range t.scratch {
-		if root == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.gitFile, func(git string) bool { return coversPath(name, git, true) }) ||
+		slices.ContainsFunc(t.Own, func(root string) bool { return paths.Within(root, name) }) ||
+		slices.Contains(t.scratch, name)
 }
 
 // coversPath says whether name is guarded or lies below it; with above, also
@@ -329,12 +308,7 @@ func foldedWithin(name, root string) bool {
 
 // WithinAny says whether name is or lies below one of roots.
 func WithinAny(name string, roots []string) bool {
-	for _, root := range roots {
-		if paths.Within(name, root) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(roots, func(root string) bool { return paths.Within(name, root) })
 }
 
 // IsDevice names the devices and descriptors that hold nothing.
@@ -344,12 +318,7 @@ func IsDevice(name string) bool {
 		"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/ptmx", "/proc/self/fd":
 		return true
 	}
-	for _, dir := range []string{"/dev/fd/", "/dev/pts/", "/proc/self/fd/", "/dev/tcp/", "/dev/udp/"} {
-		if strings.HasPrefix(name, dir) {
-			return true
-		}
-	}
-	return false
+	return WithinAny(name, []string{"/dev/fd", "/dev/pts", "/proc/self/fd", "/dev/tcp", "/dev/udp"}) && name != "/dev/fd"
 }
 
 // IsSystem names the trees that an operating system installs into. Reading

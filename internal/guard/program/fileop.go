@@ -2,6 +2,7 @@ package program
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/bash"
@@ -192,39 +193,28 @@ func (s *Judge) mkdir(args []arg) {
 
 // change checks the files of chmod and chown, whose first operand is a mode.
 func (s *Judge) change(args []arg) {
-	var o word.Options
+	var operands []arg
 	byReference := false
 	for _, a := range args {
 		v := a.Prefix()
 		byReference = byReference || strings.HasPrefix(v, "--reference")
 		if strings.HasPrefix(v, "--reference=") || strings.HasPrefix(v, "-") && strings.Trim(v, "-rwxXstugo+,=") != "" {
-			o.Flags = append(o.Flags, word.Flag{Name: v})
 			continue
 		}
-		o.Operands = append(o.Operands, a)
+		operands = append(operands, a)
 	}
-	if len(o.Operands) == 0 {
-		return
-	}
-	for i, a := range o.Operands {
-		if i == 0 && !byReference {
-			continue
-		}
-		s.Check(land.Write, a)
-		if where, abs := s.Locate(a.Text, s.Dir(), false); where.Writable() && s.HoldsSettings(abs) {
-			s.Refuse(land.Write, a, land.Protected, abs)
+	for i, a := range operands {
+		if i > 0 || byReference {
+			s.Check(land.Write, a)
+			s.fills(a)
 		}
 	}
 }
 
 // HoldsSettings says that a directory directly holds guarded files.
 func (s *Judge) HoldsSettings(abs string) bool {
-	for _, p := range s.Land.Protected {
-		if path.Dir(p) == abs && !paths.Within(s.Workspace(), abs) && abs != s.Home() {
-			return true
-		}
-	}
-	return false
+	return !paths.Within(s.Workspace(), abs) && abs != s.Home() &&
+		slices.ContainsFunc(s.Land.Protected, func(p string) bool { return path.Dir(p) == abs })
 }
 
 // fills denies putting whatever a tree or archive holds into a directory with

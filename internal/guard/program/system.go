@@ -158,13 +158,8 @@ func (s *Judge) kill(argv []arg) {
 
 // hasWord says whether one of words, which are divided by blanks, is an argument.
 func hasWord(argv []arg, words string) bool {
-	for _, a := range argv[1:] {
+	return slices.ContainsFunc(argv[1:], func(a arg) bool {
 		v, _, _ := strings.Cut(a.Prefix(), "=")
-		for _, w := range strings.Fields(words) {
-			if v == w {
-				return true
-			}
-		}
-	}
-	return false
+		return word.Listed(" "+words+" ", v)
+	})
 }

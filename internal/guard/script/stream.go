@@ -19,10 +19,7 @@ func Sed(s Host, a arg) {
 		}
 		c := v[i]
 		i++
-		end := i
-		for end < len(v) && v[end] != '\n' {
-			end++
-		}
+		end := lineEnd(v, i)
 		switch c {
 		case 'w', 'W':
 			s.Check(land.Redirect, a.Hold(word.Lit(strings.TrimSpace(v[i:end]))))
@@ -55,9 +52,7 @@ func sedAddress(v string, i int) int {
 		case strings.IndexByte(" \t\n;{},!$+~0123456789", c) >= 0:
 			i++
 		case c == '#':
-			for i < len(v) && v[i] != '\n' {
-				i++
-			}
+			i = lineEnd(v, i)
 		case c == '/':
 			i = sedDelimited(v, i+1, '/')
 			for i < len(v) && (v[i] == 'I' || v[i] == 'M') {
@@ -106,10 +101,7 @@ func sedSubstitute(s Host, a arg, v string, i int) int {
 				s.Deny(verdict.RuleUnknownCode, a, "", "the e flag of sed runs what it has put together", "leave it out")
 			}
 		case 'w':
-			end := i + 1
-			for end < len(v) && v[end] != '\n' {
-				end++
-			}
+			end := lineEnd(v, i)
 			s.Check(land.Redirect, a.Hold(word.Lit(strings.TrimSpace(v[i+1:end]))))
 			return end
 		}

@@ -66,17 +66,11 @@ func closes(t Token) bool {
 
 // comment returns the length of the comment at v[i], or 0.
 func comment(lang, v string, i int) int {
-	rest := v[i:]
-	line := func() int {
-		if n := strings.IndexByte(rest, '\n'); n >= 0 {
-			return n
-		}
-		return len(rest)
-	}
+	rest, line := v[i:], lineEnd(v, i)-i
 	switch lang {
 	case "javascript", "go", "php":
 		if strings.HasPrefix(rest, "//") && (i == 0 || v[i-1] != ':') {
-			return line()
+			return line
 		}
 		if strings.HasPrefix(rest, "/*") {
 			if n := strings.Index(rest[2:], "*/"); n >= 0 {
@@ -86,18 +80,26 @@ func comment(lang, v string, i int) int {
 		}
 	case "lua":
 		if strings.HasPrefix(rest, "--") {
-			return line()
+			return line
 		}
 	case "python", "ruby", "other", "awk":
 		if rest[0] == '#' && (i == 0 || v[i-1] != '$') {
-			return line()
+			return line
 		}
 	case "perl":
 		if rest[0] == '#' && (i == 0 || strings.IndexByte(" \t\n;{}", v[i-1]) >= 0) {
-			return line()
+			return line
 		}
 	}
 	return 0
+}
+
+// lineEnd is where the line that v[i] stands in ends.
+func lineEnd(v string, i int) int {
+	if n := strings.IndexByte(v[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(v)
 }
 
 // quotedToken reads the string at v[i] and returns how long it is.

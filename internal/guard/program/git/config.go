@@ -17,11 +17,8 @@ func (g *call) shared() bool {
 	s := g.s
 	linked := g.own && s.Policy.Linked
 	first := ""
-	for _, a := range g.args {
-		if !strings.HasPrefix(a.Prefix(), "-") {
-			first = a.Known()
-			break
-		}
+	if i := slices.IndexFunc(g.args, func(a arg) bool { return !strings.HasPrefix(a.Prefix(), "-") }); i >= 0 {
+		first = g.args[i].Known()
 	}
 	deny := func(what string) {
 		s.Deny(verdict.RuleGitShared, g.at, "", "git "+g.sub+" would change "+what+

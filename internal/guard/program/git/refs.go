@@ -2,6 +2,7 @@ package git
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
@@ -136,10 +137,7 @@ func (g *call) branch() {
 // ref of the host's.
 func (g *call) checkout() {
 	s := g.s
-	paths := false
-	for _, a := range g.args {
-		paths = paths || a.Is("--")
-	}
+	paths := slices.ContainsFunc(g.args, func(a arg) bool { return a.Is("--") })
 	valued := "bB"
 	if g.sub == "switch" {
 		valued = "cC"

@@ -46,12 +46,9 @@ func isProse(v string) bool {
 	if first := words[0]; strings.ContainsAny(first, "/=.-_:") || IsCommandWord(first) {
 		return false
 	}
-	for _, w := range words {
-		if strings.HasPrefix(w, "-") && len(w) > 1 || strings.Contains(w, "=") {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "-") && len(w) > 1 || strings.Contains(w, "=")
+	})
 }
 
 // IsCode says that the value of an option is program text.
@@ -96,12 +93,9 @@ func IsTaskFile(name string) bool {
 		"turbo.json nx.json lerna.json magefile.go wercker.yml .justfile tup.config tupfile ", lower) {
 		return true
 	}
-	for _, end := range [...]string{".mk", ".just", ".config.js", ".config.ts", ".gradle"} {
-		if strings.HasSuffix(lower, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".mk", ".just", ".config.js", ".config.ts", ".gradle"}, func(end string) bool {
+		return strings.HasSuffix(lower, end)
+	})
 }
 
 // RecordsOnly names the directories that a build is told of and that only an
