@@ -34,7 +34,7 @@ func (l *Log) Read(each func(Entry) error) error {
 func (l *Log) Follow(ctx context.Context, every time.Duration, each func(Entry) error) error {
 	t := &tail{}
 	defer func() { t.close() }()
-	if err := l.oldest(each); err != nil {
+	if err := (&Log{File: l.File + ".1"}).Read(each); err != nil {
 		return err
 	}
 	tick := time.NewTicker(every)
@@ -49,11 +49,6 @@ func (l *Log) Follow(ctx context.Context, every time.Duration, each func(Entry) 
 		case <-tick.C:
 		}
 	}
-}
-
-func (l *Log) oldest(each func(Entry) error) error {
-	old := &Log{File: l.File + ".1"}
-	return old.Read(each)
 }
 
 // catchUp reads what is new. When the file was moved away, its rest comes first.

@@ -211,20 +211,11 @@ func (s *Shell) test(x syntax.TestExpr) {
 func (s *Shell) evaluated(alts []text) {
 	for _, t := range alts {
 		s.Document(t)
-		if v, ok := t.Literal(); ok && syntax.ValidName(v) {
-			s.evaluateName(v)
-		}
-	}
-}
-
-func (s *Shell) evaluateName(name string) {
-	v, ok := s.Vars[name]
-	if !ok {
-		return
-	}
-	for _, t := range v.Values() {
-		if t.Worst() == word.Literal {
-			s.Document(t)
+		name, _ := t.Literal()
+		for _, held := range s.Vars[name].Values() {
+			if held.Worst() == word.Literal {
+				s.Document(held)
+			}
 		}
 	}
 }
@@ -251,10 +242,4 @@ func (s *Shell) arith(x syntax.ArithmExpr) {
 	}
 }
 
-func isAssign(op syntax.BinAritOperator) bool {
-	switch op {
-	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn:
-		return true
-	}
-	return false
-}
+func isAssign(op syntax.BinAritOperator) bool { return word.Listed(" = += -= *= /= %= ", op.String()) }

@@ -154,12 +154,10 @@ func (s *Shell) declare(d *syntax.DeclClause) {
 			s.export(a.Name.Value, nodeArg(a))
 		}
 		if a.Name == nil {
-			if v := s.textOf(a.Value).Prefix(); strings.HasPrefix(v, "-") && strings.Contains(v, "x") {
-				exports = true
+			if v := s.textOf(a.Value).Prefix(); strings.HasPrefix(v, "-") {
+				exports, integer = exports || strings.Contains(v, "x"), integer || strings.Contains(v, "i")
 			}
 			nameref = s.declareWord(a, nameref)
-			integer = integer || strings.HasPrefix(s.textOf(a.Value).Prefix(), "-") &&
-				strings.Contains(s.textOf(a.Value).Prefix(), "i")
 			continue
 		}
 		if nameref && a.Value != nil {

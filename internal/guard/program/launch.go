@@ -1,8 +1,11 @@
 package program
 
 import (
+	"maps"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/program/table"
@@ -153,18 +156,7 @@ func (s *Judge) elevated(name string, argv []arg) {
 // isAssignment says whether an argument is VAR=value.
 func isAssignment(a arg) bool { // in env's sense, whose names may be odd
 	name, _, ok := strings.Cut(a.Prefix(), "=")
-	if !ok || name == "" {
-		return false
-	}
-	if strings.HasPrefix(name, bashFunction) {
-		return true
-	}
-	for i, c := range name {
-		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
+	return ok && (strings.HasPrefix(name, bashFunction) || syntax.ValidName(name))
 }
 
 // envArg sets VAR=value for the command after it.
@@ -173,10 +165,6 @@ func (s *Judge) envArg(a arg, argv []arg) {
 	value := a.After(len(name) + 1)
 	s.Set(name, value)
 	s.Sees(name, value, argv)
-	vars := make(map[string]bash.Variable, len(s.Vars)+1)
-	for k, v := range s.Vars {
-		vars[k] = v
-	}
-	vars[name] = bash.Variable{Alts: []text{value.Text}}
-	s.Vars = vars
+	s.Vars = maps.Clone(s.Vars)
+	s.Vars[name] = bash.Variable{Alts: []text{value.Text}}
 }

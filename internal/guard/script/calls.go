@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/word"
@@ -136,10 +137,7 @@ func (p *program) starts(name, call string) bool {
 
 // mentions says whether a name or a string of the program is word.
 func (p *program) mentions(part string) bool {
-	for _, t := range p.toks {
-		if (t.Kind == 'i' || t.Kind == 's') && strings.Contains(t.Text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.toks, func(t Token) bool {
+		return (t.Kind == 'i' || t.Kind == 's') && strings.Contains(t.Text, part)
+	})
 }

@@ -23,13 +23,12 @@ func (p *program) fold() {
 // pass rewrites the tokens once, from the left.
 func (p *program) pass() {
 	var out []Token
-	toks := p.toks
-	for i := 0; i < len(toks); {
-		if t, n, ok := p.reduce(toks, i); ok {
+	for i := 0; i < len(p.toks); {
+		if t, n, ok := p.reduce(i); ok {
 			out, i = append(out, t), i+n
 			continue
 		}
-		out, i = append(out, toks[i]), i+1
+		out, i = append(out, p.toks[i]), i+1
 		p.define(out)
 	}
 	p.toks = out
@@ -48,26 +47,19 @@ func (p *program) define(out []Token) {
 }
 
 // reduce finds what one or more tokens at i come to.
-func (p *program) reduce(toks []Token, i int) (Token, int, bool) {
-	at := func(k int) Token {
-		if i+k < len(toks) {
-			return toks[i+k]
-		}
-		return Token{}
-	}
-	is := func(k int, s string) bool { t := at(k); return t.Kind == 'p' && t.Text == s }
-	switch t := toks[i]; {
+func (p *program) reduce(i int) (Token, int, bool) {
+	at := func(k int) Token { return p.token(i + k) }
+	switch t := p.toks[i]; {
 	case t.Kind == 's' && at(1).Kind == 's' && p.lang == "python":
 		return Token{Kind: 's', Text: t.Text + at(1).Text, path: t.path, tail: t.tail}, 2, true
 	case t.Kind == 's' && at(2).Kind == 's' && p.joins(at(1), t, at(2)):
 		return joined(t, at(2), at(1).Text), 3, true
-	case t.Kind == 's' && at(1).Text == ".format" && is(2, "(") && at(3).Kind == 's' && is(4, ")"):
+	case t.Kind == 's' && at(1).Text == ".format" && at(2).is("(") && at(3).Kind == 's' && at(4).is(")"):
 		return Token{Kind: 's', Text: strings.Replace(t.Text, "{}", at(3).Text, 1), path: true}, 5, true
-	case t.is("(") && at(1).Kind == 's' && is(2, ")") &&
-		(i == 0 || toks[i-1].Kind == 'p' && !closes(toks[i-1])):
+	case t.is("(") && at(1).Kind == 's' && at(2).is(")") && (i == 0 || at(-1).Kind == 'p' && !closes(at(-1))):
 		return at(1), 3, true
 	case t.Kind == 'i':
-		return p.reduceName(toks, i)
+		return p.reduceName(i)
 	}
 	return Token{}, 0, false
 }
@@ -100,14 +92,9 @@ func joined(a, b Token, op string) Token {
 }
 
 // reduceName replaces names, calls and lookups whose value is known.
-func (p *program) reduceName(toks []Token, i int) (Token, int, bool) {
-	name := toks[i].Text
-	at := func(k int) Token {
-		if i+k < len(toks) {
-			return toks[i+k]
-		}
-		return Token{}
-	}
+func (p *program) reduceName(i int) (Token, int, bool) {
+	name := p.toks[i].Text
+	at := func(k int) Token { return p.token(i + k) }
 	str := func(v string, n int) (Token, int, bool) {
 		return Token{Kind: 's', Text: v, path: true}, n, true
 	}
@@ -127,11 +114,11 @@ func (p *program) reduceName(toks []Token, i int) (Token, int, bool) {
 	case name == "os.sep" || name == "path.sep":
 		return Token{Kind: 's', Text: "/"}, 1, true
 	case isEnvironment(name):
-		if v, n, ok := p.environment(toks, i); ok {
+		if v, n, ok := p.environment(i); ok {
 			return str(v, n)
 		}
 	case joinsPath(last) && at(1).Text == "(":
-		if v, n, ok := pathCall(toks, i); ok {
+		if v, n, ok := pathCall(p.toks, i); ok {
 			if last == "dirname" {
 				v = parent(v)
 			}
@@ -188,8 +175,8 @@ func isEnvironment(name string) bool {
 }
 
 // environment reads a variable from the shell's own.
-func (p *program) environment(toks []Token, i int) (string, int, bool) {
-	name, n := "", 4
+func (p *program) environment(i int) (string, int, bool) {
+	name, n, toks := "", 4, p.toks
 	if rest, ok := strings.CutPrefix(toks[i].Text, "process.env."); ok {
 		name, n = rest, 1
 	} else if i+3 < len(toks) && (toks[i+2].Kind == 's' || toks[i+2].Kind == 'i') &&

@@ -286,15 +286,8 @@ func (p *program) arguments(open int) (strs []string, list, dynamic bool) {
 
 // isCwd says that the string at j is the value of cwd= or cwd:.
 func (p *program) isCwd(j int) bool {
-	if !word.Listed(" = : > ", p.token(j-1).Text) {
-		return false
-	}
-	for _, t := range [...]Token{p.token(j - 2), p.token(j - 3)} {
-		if word.Listed(" cwd chdir workdir Dir ", strings.Trim(t.Text, `"':`)) {
-			return true
-		}
-	}
-	return false
+	names := func(i int) bool { return word.Listed(" cwd chdir workdir Dir ", strings.Trim(p.token(i).Text, `"':`)) }
+	return word.Listed(" = : > ", p.token(j-1).Text) && (names(j-2) || names(j-3))
 }
 
 // enters denies a directory outside.

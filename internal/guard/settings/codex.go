@@ -82,12 +82,8 @@ func parseCodex(data []byte) (c codexConfig, err error) {
 
 // off says whether hooks are switched off, by either name of the feature.
 func (c codexConfig) off() bool {
-	for _, f := range []*bool{c.Features.Hooks, c.Features.Old} {
-		if f != nil && !*f {
-			return true
-		}
-	}
-	return false
+	off := func(f *bool) bool { return f != nil && !*f }
+	return off(c.Features.Hooks) || off(c.Features.Old)
 }
 
 // codexGroup is the hook as TOML. Tables of an array can be added at the end of any file.

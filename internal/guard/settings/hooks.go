@@ -52,12 +52,9 @@ func layers(r *registration, files ...layer) []layer {
 
 // mentioned says whether a group of hooks has a command that decides by this hook's policy.
 func (h Hook) mentioned(group node) bool {
-	for _, c := range handlers(group) {
-		if strings.Contains(text(c.command), quote(h.Policy)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(handlers(group), func(c registered) bool {
+		return strings.Contains(text(c.command), quote(h.Policy))
+	})
 }
 
 // registered is a handler as it stands in a file.

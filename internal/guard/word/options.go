@@ -98,12 +98,7 @@ func (o *Options) cluster(args []Arg, i int, valued string) int {
 }
 
 func (o Options) Has(names ...string) bool {
-	for _, f := range o.Flags {
-		if slices.Contains(names, f.Name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Flags, func(f Flag) bool { return slices.Contains(names, f.Name) })
 }
 
 // Values are those of the named options that have one.

@@ -52,7 +52,11 @@ type call struct {
 // it moves and the paths that it names.
 func (s *Git) Command(argv []arg) {
 	s.variables(argv[0])
-	rest := s.globals(argv)
+	o, rest := word.Leading(argv[1:], "Cc", []string{"--git-dir", "--work-tree", "--namespace", "--super-prefix",
+		"--config-env", "--attr-source"})
+	for _, f := range o.Flags {
+		s.global(f.Name, f.Value)
+	}
 	if len(rest) == 0 {
 		s.Print(word.Unknown(word.Dynamic))
 		return
@@ -70,7 +74,10 @@ func (s *Git) Command(argv []arg) {
 		g.alias(alias)
 		return
 	}
-	g.run()
+	if !g.refs() && !g.shared() {
+		g.executes()
+		g.paths()
+	}
 	s.Print(g.output())
 }
 
@@ -92,16 +99,7 @@ func (s *Git) ownRepository(dir string) bool {
 	return false
 }
 
-// globals reads the options before the subcommand and returns the rest.
-func (s *Git) globals(argv []arg) []arg {
-	o, rest := word.Leading(argv[1:], "Cc", []string{"--git-dir", "--work-tree", "--namespace", "--super-prefix",
-		"--config-env", "--attr-source"})
-	for _, f := range o.Flags {
-		s.global(f.Name, f.Value)
-	}
-	return rest
-}
-
+// global judges an option before the subcommand.
 func (s *Git) global(name string, value arg) {
 	switch name {
 	case "-C":
@@ -161,15 +159,6 @@ func (s *Git) repository(a arg, what string) {
 			s.denyOutside(a, abs)
 		}
 	}
-}
-
-// run judges the subcommand.
-func (g *call) run() {
-	if g.refs() || g.shared() {
-		return
-	}
-	g.executes()
-	g.paths()
 }
 
 // alias runs an alias that was set on the command line or in this script.
