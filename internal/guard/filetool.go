@@ -207,8 +207,7 @@ func (s tools) agentTool(in fileInput, bad func(string)) {
 	}
 	if present {
 		s.Deny(verdict.RuleTool, arg{}, "", "an agent with isolation "+verdict.Clip(isolation, 80)+
-			" works outside the workspace",
-			"leave isolation out")
+			" works outside the workspace", "leave isolation out")
 	}
 }
 

@@ -290,9 +290,6 @@ func unescapeBare(v string) []piece {
 
 // unescapeQuoted reads a literal within double quotes.
 func unescapeQuoted(v string) string {
-	if !strings.Contains(v, "\\") {
-		return v
-	}
 	var b strings.Builder
 	for i := 0; i < len(v); i++ {
 		if v[i] == '\\' && i+1 < len(v) && strings.IndexByte("$`\"\\\n", v[i+1]) >= 0 {

@@ -99,8 +99,7 @@ func (s *Shell) Refuse(o land.Op, a arg, where land.Place, abs string) {
 			"use git commands on the current branch")
 	case o == land.LinkTo:
 		s.Deny(verdict.RuleLink, a, abs, "a link to "+shown+" would open a way out of the workspace",
-			"copy the file, or link below "+
-				s.Workspace())
+			"copy the file, or link below "+s.Workspace())
 	case o == land.Remove:
 		s.Deny(verdict.RuleDelete, a, abs, shown+" is outside the workspace and may not be removed or moved", inside)
 	default:

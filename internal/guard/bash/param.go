@@ -337,8 +337,7 @@ func (s *Shell) transform(pe *syntax.ParamExp, v looked) []text {
 		for _, t := range v.Alts {
 			if t.Worst() > word.Below {
 				s.Deny(verdict.RuleUnknownCode, nodeArg(pe), "",
-					"${…@P} runs the substitutions in a value that can't be told beforehand",
-					"use the value itself")
+					"${…@P} runs the substitutions in a value that can't be told beforehand", "use the value itself")
 			}
 			s.Document(t)
 		}

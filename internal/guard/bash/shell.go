@@ -219,8 +219,7 @@ func (s *Shell) Deny(rule verdict.Rule, a arg, path, reason, instead string) {
 		a.Start, a.End = s.fixed.Start, s.fixed.End
 	}
 	v := verdict.Verdict{Rule: rule, Path: strings.NewReplacer(land.Hole, "…", land.Star, "*").Replace(path),
-		Reason:  reason,
-		Instead: instead}
+		Reason: reason, Instead: instead}
 	v.Part = a.String()
 	if a.End > a.Start && a.End <= len(s.parsed) {
 		v.Start, v.End, v.Part = a.Start, a.End, s.parsed[a.Start:a.End]

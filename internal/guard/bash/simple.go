@@ -79,15 +79,10 @@ func (s *Shell) assign(a *syntax.Assign) {
 	}
 	if s.Vars[name].integer {
 		s.evaluated(alts)
-		alts = []text{word.Unknown(word.Token)}
+		s.Vars[name] = Variable{Alts: []text{word.Unknown(word.Token)}, integer: true}
+		return
 	}
-	integer := s.Vars[name].integer
 	s.set(name, alts, a.Append, a.Index != nil)
-	if integer {
-		v := s.Vars[name]
-		v.integer = true
-		s.Vars[name] = v
-	}
 }
 
 // store sets a variable by other means than an assignment.

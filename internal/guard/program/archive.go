@@ -34,9 +34,7 @@ func (s *Judge) tar(argv []arg) {
 	}
 	if creates {
 		for _, a := range o.Values("-f", "--file") {
-			if word.PathLike(a.Text) && !a.Is("-") {
-				s.Check(land.Write, a)
-			}
+			s.Operand(a)
 		}
 	}
 	if o.Has("--remove-files") {

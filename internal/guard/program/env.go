@@ -56,7 +56,6 @@ func (s *Judge) Set(name string, value arg) {
 			s.Deny(verdict.RuleEnvironment, value, "", "GOFLAGS would make go run another program", "leave it out")
 		}
 		s.Mentions(value.Text, value)
-	case "SHELLOPTS", "BASHOPTS", "IFS":
 	}
 }
 
@@ -90,8 +89,7 @@ func (s *Judge) foreign(a arg) {
 	if where, abs := s.Locate(a.Text, s.Dir(), false); where < land.System && where != land.Unknown &&
 		strings.Contains(a.Known(), "/") {
 		s.Deny(verdict.RuleEnvironment, a, abs, verdict.Clip(abs, 200)+" would be loaded from outside the workspace",
-			"use what is below "+
-				s.Workspace())
+			"use what is below "+s.Workspace())
 	}
 }
 
@@ -107,8 +105,7 @@ func (s *Judge) pathEntry(a arg) {
 		return
 	}
 	s.Deny(verdict.RuleEnvironment, a, abs, "PATH would find programs in "+verdict.Clip(abs, 200)+
-		", outside the workspace",
-		"use what is installed or below "+s.Workspace())
+		", outside the workspace", "use what is installed or below "+s.Workspace())
 }
 
 // Sees judges a variable that a program will see: one that aims what
@@ -132,8 +129,7 @@ func (s *Judge) Sees(name string, value arg, argv []arg) {
 	where, abs, found := s.Mentioned(value.Text)
 	if found && where != land.Protected && !s.isToolHome(name, abs) {
 		s.Deny(verdict.RuleEnvironment, value, abs, name+" would lead a program to "+verdict.Clip(abs, 200)+
-			", outside the workspace",
-			"point it below "+s.Workspace())
+			", outside the workspace", "point it below "+s.Workspace())
 	}
 	s.storedCommand(value)
 }
@@ -182,8 +178,7 @@ func (s *Judge) directedWrites(name string, value arg) {
 			continue
 		}
 		s.Deny(verdict.RuleEnvironment, value, abs, name+" would send files to "+verdict.Clip(abs, 200)+
-			", outside the workspace",
-			"point it below "+s.Workspace())
+			", outside the workspace", "point it below "+s.Workspace())
 	}
 }
 

@@ -78,13 +78,10 @@ func (s *Judge) guardedBelow(roots, rest []arg) (list []arg) {
 			continue
 		}
 		for _, p := range s.Land.Protected {
-			if !word.GlobMatch(a.Known(), path.Base(p)) {
+			if !word.GlobMatch(a.Known(), path.Base(p)) || !s.Land.IsFile(p) {
 				continue
 			}
 			for _, r := range roots {
-				if e, _ := s.Land.Lookup(p); e != land.EntryFile && e != land.EntryDir {
-					continue
-				}
 				if _, root := s.Locate(r.Text, s.Dir(), false); paths.Within(p, root) {
 					list = append(list, a.Hold(word.Lit(p)))
 				}

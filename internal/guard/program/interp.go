@@ -36,9 +36,10 @@ func (s *Judge) shellProgram(argv []arg) {
 			break
 		}
 		args = args[1:]
+		if v == "--" {
+			break
+		}
 		switch {
-		case v == "--":
-			v = ""
 		case v == "--rcfile" || v == "--init-file":
 			if len(args) > 0 {
 				s.loadedFile(args[0])
@@ -52,9 +53,6 @@ func (s *Judge) shellProgram(argv []arg) {
 			if strings.HasSuffix(v, "o") || strings.HasSuffix(v, "O") {
 				args = args[min(1, len(args)):]
 			}
-		}
-		if v == "" {
-			break
 		}
 	}
 	if parseOnly || onlyAsks(argv) {
@@ -204,8 +202,7 @@ func (s *Judge) programTexts(lang string, programs, args []arg, inPlace bool) {
 // without being told.
 func onlyAsks(argv []arg) bool {
 	return len(argv) > 1 && slices.Contains([]string{"--version", "-V", "-v", "-VV", "--help", "-h", "-version",
-		"--versions",
-		"--test"}, argv[1].Known())
+		"--versions", "--test"}, argv[1].Known())
 }
 
 func (s *Judge) programStdin(lang string, at arg, args []arg) {

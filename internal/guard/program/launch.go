@@ -40,15 +40,12 @@ func (s *Judge) launch(name string, argv []arg) bool {
 func (s *Judge) xargs(argv []arg) {
 	o, rest := word.Leading(argv[1:], "IiLlnPsEdaJR", []string{"--replace", "--max-args", "--max-procs", "--arg-file",
 		"--delimiter", "--max-lines", "--max-chars"})
-	at := argv[0]
-	var items []text
-	switch {
-	case len(o.Values("-a", "--arg-file")) > 0:
-		items = s.FileStream(o.Values("-a", "--arg-file")[0]).Text.Split(xargsSeparators(o))
-	case s.Stdin == nil:
-		items = []text{word.Unknown(word.Dynamic)}
-	default:
-		items = s.Stdin.Text.Split(xargsSeparators(o))
+	at, in, items := argv[0], s.Stdin, []text{word.Unknown(word.Dynamic)}
+	for _, a := range o.Values("-a", "--arg-file") {
+		in = s.FileStream(a)
+	}
+	if in != nil {
+		items = in.Text.Split(xargsSeparators(o))
 	}
 	if len(rest) == 0 {
 		rest = word.Literals(at, "echo")
@@ -59,9 +56,7 @@ func (s *Judge) xargs(argv []arg) {
 	} else if o.Has("-i", "--replace") {
 		marker = "{}"
 	}
-	if len(items) > bash.MaxRounds {
-		items = items[:bash.MaxRounds]
-	}
+	items = items[:min(len(items), bash.MaxRounds)]
 	if marker == "" {
 		full := append([]arg{}, rest...)
 		for _, item := range items {
@@ -149,8 +144,7 @@ func (s *Judge) elevated(name string, argv []arg) {
 	}
 	s.Exec(argv)
 	s.Deny(verdict.RuleSystem, word.Cover(argv), "", name+" would alter the system outside the workspace",
-		"work without it, below "+
-			s.Workspace())
+		"work without it, below "+s.Workspace())
 }
 
 // isAssignment says whether an argument is VAR=value.

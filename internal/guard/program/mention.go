@@ -50,14 +50,11 @@ func (s *Judge) Mentioned(t text) (where land.Place, abs string, found bool) {
 
 // speaksOfPaths says that there is something in t to look at.
 func speaksOfPaths(t text) bool {
-	for _, piece := range t {
-		if piece.Kind == word.Literal && (strings.IndexByte(piece.Text, '/') >= 0 ||
-			strings.IndexByte(piece.Text, '~') >= 0 ||
-			strings.Contains(piece.Text, "..") || strings.Contains(piece.Text, "HOME")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t, func(piece word.Seg) bool {
+		return piece.Kind == word.Literal && (strings.IndexByte(piece.Text, '/') >= 0 ||
+			strings.IndexByte(piece.Text, '~') >= 0 || strings.Contains(piece.Text, "..") ||
+			strings.Contains(piece.Text, "HOME"))
+	})
 }
 
 // marked is t as one string, with holes for what is not known and the home
@@ -181,8 +178,7 @@ func (s *Judge) usesSystem(option string, a arg) bool {
 // isShared names the trees in which a system keeps what programs share and read.
 func isShared(name string) bool {
 	return land.WithinAny(path.Clean(name), []string{"/usr/share", "/usr/include", "/usr/lib", "/usr/src", "/lib",
-		"/lib64",
-		"/nix", "/proc", "/sys"})
+		"/lib64", "/nix", "/proc", "/sys"})
 }
 
 // isElsewhere says that an option sets a variable of another machine to one of

@@ -206,9 +206,8 @@ func (s *Judge) listed(name string, args []arg) bool {
 		case where.Writable() && a.Prefix() == "" || a.Is("."):
 			s.Print(word.Unknown(word.Below))
 		default:
-			s.Print(word.Lit(strings.ReplaceAll(strings.ReplaceAll(abs, land.Hole, "-"), land.Star,
-				"-")).With(word.Piece(word.Literal, "/"),
-				word.Piece(word.Below, "")))
+			known := strings.NewReplacer(land.Hole, "-", land.Star, "-").Replace(abs)
+			s.Print(word.Lit(known + "/").With(word.Piece(word.Below, "")))
 		}
 	}
 	return true

@@ -51,9 +51,6 @@ func ToBash(source string) (string, bool) {
 		case "switch", "case", "source", ".":
 			return "", false
 		}
-		if st == "" {
-			continue
-		}
 		out.WriteString(st + "\n")
 	}
 	text := strings.ReplaceAll(out.String(), "$argv", `"$@"`)
