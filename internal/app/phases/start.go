@@ -55,6 +55,9 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 		return "", err
 	}
 	defer done()
+	if s.On != "" && !svc.Store.IsShared() {
+		return "", &UnsharedError{}
+	}
 	f, err := a.check(ctx, svc, s)
 	if err != nil {
 		return "", err
@@ -70,8 +73,6 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 		if err := onForge(ctx, &s); err != nil {
 			return "", err
 		}
-	} else if s.On != "" {
-		return "", &UnsharedError{}
 	}
 	st := cruise.NewState(s)
 	if st.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {

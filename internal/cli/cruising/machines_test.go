@@ -19,6 +19,8 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/pgtest"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/view/api"
+	"github.com/cco-dev/cco/internal/view/viewtest"
 )
 
 // fleet is what `cco cruise workers --json` prints.
@@ -71,6 +73,14 @@ func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 	says("worker " + workerOf(t, bare) + " has no label gpu")
 	if out := other.CCO("attention"); !strings.Contains(out, "no worker takes it") || !strings.Contains(out, id) {
 		t.Errorf("attention says %q", out)
+	}
+	page := viewtest.Over(t, other.Home, other.Bin, filepath.Base(other.Repo), other.Env)
+	page.Serve()
+	var state api.State
+	page.Ask("GET", "/state", nil, &state)
+	if len(state.Phases) != 1 || state.Phases[0].ID != id || state.Unwatched != 0 || len(state.Needs) != 1 ||
+		state.Needs[0].ID != id || state.Needs[0].Of != "phase" || state.Needs[0].Next != "cco cruise workers" {
+		t.Errorf("the page says %+v", state)
 	}
 	gpu := user.Machine(t)
 	gpu.Settings("[worker]\nlabels = [\"gpu\"]\nslots = 1\n")

@@ -51,3 +51,18 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 		}
 	}
 }
+
+// Guards against commands for many machines that fail without a word about what they need.
+func TestPhasesOfOneMachineHaveNoWorkers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	for _, args := range [][]string{{"workers"}, {"worker"}, {"workers", "--json"}, {"start", "x", "--on", "gpu"}} {
+		if words := r.Fails(4, append([]string{"cruise"}, args...)...); !strings.Contains(words, "set engine.database") {
+			t.Errorf("%v says %q", args, words)
+		}
+	}
+	if words := r.Fails(2, "cruise", "start", "x", "--on", "box:b"); !strings.Contains(words, "is not a label") {
+		t.Errorf("it says %q", words)
+	}
+}

@@ -25,7 +25,7 @@ func TestAPhaseThatWaitsSaysWhy(t *testing.T) {
 		}
 	}
 	says("no worker is alive", false)
-	worker(t, db, "eve", func(w *Worker) { w.Accounts = []string{"forge.example/eve"} })
+	eve := worker(t, db, "eve", func(w *Worker) { w.Accounts = []string{"forge.example/eve"} })
 	says("worker eve has no token of ada on forge.example", false)
 	worker(t, db, "old", func(w *Worker) { w.Versions = []string{"4"} })
 	says("worker old runs another version", false)
@@ -50,6 +50,8 @@ func TestAPhaseThatWaitsSaysWhy(t *testing.T) {
 	if len(all) != 1 || all[0].Lost != "w" || all[0].Why == "" {
 		t.Errorf("nobody can take it over, and it says %+v", all)
 	}
+	calm(t, db, eve)
+	takes(t, eve) // not in a takeover either
 }
 
 // Guards against a worker that must be started anew to be given what it got since.
