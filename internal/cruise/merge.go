@@ -106,6 +106,12 @@ func (in MergeIn) May(s Stand) Merged {
 		rule = ChecksAll
 	}
 	w := weigh(rule, in.IgnoreChecks, s.Checks)
+	if rule != ChecksNone && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
+		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head))}
+	}
+	if len(w.action) > 0 {
+		return Merged{Wait: "somebody on the forge: " + some(w.action)}
+	}
 	if failed := append(w.failed, w.red...); len(failed) > 0 {
 		return Merged{Wait: "checks that failed: " + names(failed)}
 	}

@@ -206,8 +206,35 @@ func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 		"the word of a reader now":  {word, Stand{Head: "c1", Base: "main", Word: &Comment{Body: "[REVIEW COMPLETE]"}}, true},
 		"of all domains, as it was": {Approval{Commit: "c1"}, Stand{Head: "c1", Base: "main"}, false},
 	} {
+		c.s.Checks.Head = c.s.Head
 		got := MergeIn{Head: "c1", Base: "main", Approval: c.a}.May(c.s)
 		if (got.Lost != "") != c.lost || !c.lost && got != (Merged{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Guards against a merge with checks that were read of another commit, to which the branch was moved for a moment, and
+// with one that waits for somebody.
+func TestAMergeNeedsTheChecksOfItsOwnCommit(t *testing.T) {
+	for name, c := range map[string]struct {
+		checks Checks
+		rule   CheckRule
+		merges bool
+	}{
+		"green":                   {Checks{Head: "c1", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, true},
+		"green on another commit": {Checks{Head: "c2", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, false},
+		"of no commit":            {Checks{}, ChecksAll, false},
+		"it waits for somebody":   {Checks{Head: "c1", All: []Check{{Name: "x", State: CheckAction}}}, ChecksAll, false},
+		"and so does a required": {Checks{Head: "c1", Required: []string{"x"},
+			All: []Check{{Name: "x", State: CheckAction}}}, ChecksRequired, false},
+		"one that does not count": {Checks{Head: "c1", Required: []string{"y"},
+			All: []Check{{Name: "x", State: CheckAction}, {Name: "y", State: CheckGreen}}}, ChecksRequired, true},
+		"of no interest to anybody": {Checks{Head: "c2"}, ChecksNone, true},
+	} {
+		got := MergeIn{Head: "c1", Base: "main", Approval: Approval{Commit: "c1"}, Checks: c.rule}.May(
+			Stand{Head: "c1", Base: "main", Checks: c.checks})
+		if (got == Merged{}) != c.merges {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

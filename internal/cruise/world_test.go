@@ -288,6 +288,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	if w.base != "" {
 		s.Base = w.base
 	}
+	s.Checks.Head = s.Head
 	for who := range w.objects {
 		s.Verdicts = append(s.Verdicts, Opinion{Name: who, Write: true})
 	}
