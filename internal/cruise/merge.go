@@ -181,7 +181,11 @@ func (m *machine) conclude(state PullState) {
 	m.yes = nil
 	switch {
 	case state == PullMerged:
-		m.end(EndMerged, "")
+		words := ""
+		if a := m.st.Approval; m.st.Stage == StageMerge && a != nil && a.Commit == m.head {
+			words = a.Words // we have merged it, on a machine that died before it could say so
+		}
+		m.end(EndMerged, words)
 	case state == PullClosed:
 		m.end(EndClosed, "")
 	case yes == nil:

@@ -239,3 +239,23 @@ func TestAMergeNeedsTheChecksOfItsOwnCommit(t *testing.T) {
 		}
 	}
 }
+
+// Guards against a phase that forgets why it was merged, because the machine that merged it died at that moment.
+func TestAMergeThatIsFoundDoneEndsAsOurs(t *testing.T) {
+	for name, c := range map[string]struct {
+		stage Stage
+		head  string
+		want  string
+	}{
+		"ours":                {StageMerge, "c1", "Every domain approved of c1."},
+		"of another commit":   {StageMerge, "c2", ""},
+		"before we wanted to": {StageWatch, "c1", ""},
+	} {
+		m := &machine{head: c.head, st: &State{Stage: c.stage, Approval: &Approval{Commit: "c1",
+			Words: "Every domain approved of c1."}}}
+		m.conclude(PullMerged)
+		if m.st.End != EndMerged || m.st.EndWords != c.want {
+			t.Errorf("%s: %s, %q", name, m.st.End, m.st.EndWords)
+		}
+	}
+}

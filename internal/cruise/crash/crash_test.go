@@ -168,6 +168,9 @@ func whileKilled(t *testing.T, r *cruisetest.Rig, carry func(*testing.T, *cruise
 		only = ""
 	}
 	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_ONLY="+only, "CRASH_MAX=1000", "CRASH_LIFE=50")
+	if os.Getenv("CRASH_DATABASE") != "" { // every life begins its stage again, so that its steps are given other times
+		r.Env = append(r.Env, "CRASH_EACH=1")
+	}
 	stop := supervise(t, r, soon)
 	carry(t, r)
 	stop()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/pgtest"
@@ -322,5 +323,41 @@ func TestAnOlderProgramLeavesPhasesToNewerOnes(t *testing.T) {
 	})
 	if !killed {
 		t.Error("it was never reviewing")
+	}
+}
+
+// Guards against a push of somebody else's that a machine takes for one of its phase, because it came while no machine
+// had the phase; and against work of theirs that is lost with a machine.
+func TestOthersActWhileMachinesDie(t *testing.T) {
+	if os.Getenv("SOAK") == "" {
+		return // it takes minutes
+	}
+	bin := cruisetest.Build(t)
+	for name, c := range map[string]struct {
+		carry func(*testing.T, *cruisetest.Rig)
+		steps []string // around which machines die
+	}{
+		"others push":    {cruisetest.OtherHands, []string{cruise.StepHands, cruise.StepTake, cruise.StepPush}},
+		"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget, cruise.StepLend, cruise.StepMerge}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, cruisetest.New, bin, 3)
+			log := filepath.Join(f.user.Home, "kills.log")
+			for _, m := range f.machines {
+				m.Env = append(m.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_EACH=1", "CRASH_MAX=1000", "CRASH_LIFE=50",
+					"CRASH_ONLY="+strings.Join(c.steps, ","))
+				defer supervise(t, m, absence)()
+			}
+			c.carry(t, f.user)
+			data := must.Get(os.ReadFile(log))(t)
+			for _, step := range c.steps {
+				for _, when := range []string{"before ", "after "} {
+					if !strings.Contains(string(data), when+step+" ") {
+						t.Errorf("no machine died %s%q", when, step)
+					}
+				}
+			}
+		})
 	}
 }

@@ -33,6 +33,20 @@ func (r *Rig) UserToken() string {
 	return Token
 }
 
+// kept lists the commits that are kept for the user: in the repository, and in the clones of machines.
+func (r *Rig) kept() string {
+	repos := []string{r.Repo}
+	for _, m := range append([]*Rig{r}, r.machines...) {
+		clones, _ := filepath.Glob(filepath.Join(m.Data, "clones", "*"))
+		repos = append(repos, clones...)
+	}
+	var all []string
+	for _, dir := range repos {
+		all = append(all, gittest.At(r.TB, dir).Git("for-each-ref", "--format=%(objectname)", "refs/cco"))
+	}
+	return strings.Join(all, "\n")
+}
+
 // OtherHands carries a phase onto whose branch others push, forward and by force: a push forward is part of the work
 // from then on, and after one by force the user chooses a side, twice.
 func OtherHands(t *testing.T, r *Rig) {
@@ -74,8 +88,7 @@ func OtherHands(t *testing.T, r *Rig) {
 	s = r.Await(id, "going on from theirs", func(s Status) bool {
 		return s.Stage == "watching" && s.Question == "" && s.Head == theirs
 	})
-	if kept := gittest.At(t, r.Repo).Git("for-each-ref", "--format=%(objectname)", "refs/cco"); !strings.Contains(kept,
-		ours) {
+	if kept := r.kept(); !strings.Contains(kept, ours) {
 		t.Errorf("ours is lost: %s", kept)
 	}
 

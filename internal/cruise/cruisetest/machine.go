@@ -58,6 +58,7 @@ func (r *Rig) Machine(t testing.TB) *Rig {
 		must.Do(t, os.WriteFile(filepath.Join(dir, "config.toml"), settings, 0o600))
 	}
 	t.Cleanup(m.end)
+	r.machines = append(r.machines, m)
 	return m
 }
 

@@ -37,7 +37,8 @@ type Rig struct {
 	// Down makes the forge answer every request with an error.
 	Down atomic.Bool
 
-	front *httptest.Server
+	front    *httptest.Server
+	machines []*Rig // that share the phases of this user
 	// Gitea is the forge instead of the fake, where there is one.
 	Gitea *giteatest.Server
 }

@@ -75,7 +75,7 @@ func (k *killer) At(when, step string, in json.RawMessage) {
 	sum := sha256.Sum256(append([]byte(when+step), in...))
 	key := when + " " + step + " " + hex.EncodeToString(sum[:6])
 	if k.each > 0 {
-		key = when + " " + step
+		key = when + " " + step + " any"
 	}
 	chosen := sha256.Sum256([]byte(k.seed + key))
 	if k.only != "" && !slices.Contains(strings.Split(k.only, ","), step) {
