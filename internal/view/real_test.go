@@ -24,7 +24,7 @@ func TestTheAPIAgainstTheRealProgram(t *testing.T) {
 	t.Run("states and actions", func(t *testing.T) { statesAndActions(t, r) })
 	t.Run("streams go on", func(t *testing.T) { streamsGoOn(t, r) })
 	t.Run("hostile words", func(t *testing.T) { hostileWords(t, r) })
-	t.Run("no way in from a box", func(t *testing.T) { noWayIn(t, r) })
+	t.Run("no way in from a box", func(t *testing.T) { noWayIn(t, r, "native", "worktree") })
 	t.Run("stop everything", func(t *testing.T) { stopEverything(t, r) })
 	t.Run("second", func(t *testing.T) {
 		if out := r.Run("cco", "view"); !strings.Contains(out, r.Address) || !strings.Contains(out, "already") {
@@ -292,7 +292,8 @@ git add . ; git commit -qm "$(printf 'Mend\342\200\256 it')" || true`)
 
 // Guards against a session that reaches the page by its own door, in any mode, even where its user has opened the
 // machine's own address to it.
-func noWayIn(t *testing.T, r *viewtest.Rig) {
+func noWayIn(t *testing.T, r *viewtest.Rig, backends ...string) {
+	t.Helper()
 	port := r.Address[strings.LastIndexByte(r.Address, ':')+1:]
 	// What the same rules do open: without it, a box that reaches nothing at all would pass.
 	control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -300,20 +301,24 @@ func noWayIn(t *testing.T, r *viewtest.Rig) {
 	}))
 	defer control.Close()
 	other := control.URL[strings.LastIndexByte(control.URL, ':')+1:]
-	boxes := map[string][]string{}
-	for _, mode := range []string{"none", "allowlist", "open"} {
-		boxes[mode] = []string{"--network", mode}
-		boxes["worktree "+mode] = []string{"--network", mode, "--backend", "worktree"}
-	}
-	for what, flags := range boxes {
-		closed := strings.HasSuffix(what, "none")
-		name := "mode-" + strings.ReplaceAll(what, " ", "-")
-		r.Run(append([]string{"cco", "box", "create", name}, flags...)...)
-		if !closed {
-			r.Run("cco", "box", "net", "allow", "127.0.0.1:"+port, "127.0.0.1:"+other, "--box", name)
+	for _, backend := range backends {
+		kind, more, _ := strings.Cut(backend, " ")
+		for _, mode := range []string{"none", "allowlist", "open"} {
+			reach(t, r, kind+"-"+mode, port, other, append(strings.Fields(more), "--backend", kind, "--network", mode))
 		}
-		id := r.Push("Reach "+what,
-			`own=$(hostname -I 2>/dev/null | cut -d' ' -f1)
+	}
+}
+
+// reach tries to come to the page, and to another port, from a box.
+func reach(t *testing.T, r *viewtest.Rig, name, port, other string, flags []string) {
+	t.Helper()
+	closed := strings.HasSuffix(name, "none")
+	r.Run(append([]string{"cco", "box", "create", name}, flags...)...)
+	if !closed {
+		r.Run("cco", "box", "net", "allow", "127.0.0.1:"+port, "127.0.0.1:"+other, "--box", name)
+	}
+	id := r.Push("Reach "+name,
+		`own=$(hostname -I 2>/dev/null | cut -d' ' -f1)
 for port in `+port+" "+other+`; do
 for host in 127.0.0.1 localhost 0.0.0.0 '[::1]' '[::ffff:127.0.0.1]' ${own:-127.0.0.2}; do
   for proxy in "$http_proxy" ""; do
@@ -323,15 +328,14 @@ for host in 127.0.0.1 localhost 0.0.0.0 '[::1]' '[::ffff:127.0.0.1]' ${own:-127.
 done
 done
 echo tried`, "--box", name)
-		r.Await(id, "done", "failed")
-		out := r.Run("cco", "box", "logs", id)
-		if !strings.Contains(out, "tried") || strings.Contains(out, "another port") == closed {
-			t.Errorf("%s: it did not try:\n%s", what, out)
-		}
-		for _, got := range []string{"doctype", "no name of ours", "come in with a code"} {
-			if strings.Contains(out, got) {
-				t.Errorf("%s: the page answers a box:\n%s", what, out)
-			}
+	r.Await(id, "done", "failed")
+	out := r.Run("cco", "box", "logs", id)
+	if !strings.Contains(out, "tried") || strings.Contains(out, "another port") == closed {
+		t.Errorf("%s: it did not try:\n%s", name, out)
+	}
+	for _, got := range []string{"doctype", "no name of ours", "come in with a code"} {
+		if strings.Contains(out, got) {
+			t.Errorf("%s: the page answers a box:\n%s", name, out)
 		}
 	}
 }
