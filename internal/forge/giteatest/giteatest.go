@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -49,12 +50,18 @@ func Start(t testing.TB, users ...string) *Server {
 	for _, who := range users {
 		s.run(t, "admin", "user", "create", "--username", who, "--password", "pass-of-"+who, "--email", who+"@example.org",
 			"--must-change-password=false")
-		s.Tokens[who] = s.run(t, "admin", "user", "generate-access-token", "--username", who, "--token-name", "test",
+		said := s.run(t, "admin", "user", "generate-access-token", "--username", who, "--token-name", "test",
 			"--scopes", "all", "--raw")
+		if s.Tokens[who] = token.FindString(said); s.Tokens[who] == "" {
+			t.Fatalf("Gitea made no token: %q", said)
+		}
 	}
 	s.serve(t)
 	return s
 }
+
+// token is a line beside which Gitea may log something.
+var token = regexp.MustCompile(`(?m)^[0-9a-f]{40}$`)
 
 const settings = `I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
 RUN_MODE = prod
@@ -129,8 +136,7 @@ func (s *Server) run(t testing.TB, args ...string) string {
 	if err != nil {
 		t.Fatalf("gitea %v: %v\n%s", args, err, out)
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return lines[len(lines)-1]
+	return string(out)
 }
 
 func (s *Server) serve(t testing.TB) {
