@@ -237,6 +237,7 @@ func workerID(t *testing.T, m *cruisetest.Rig) string {
 // Guards against everything that the death of machines can do, at every boundary of a step and at random moments: each
 // machine stays away for longer than its lease, so that another takes over, and then comes back.
 func TestMachinesThatDieAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	bin := cruisetest.Build(t)
 	calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
 	if os.Getenv("SOAK") == "" {
@@ -303,6 +304,7 @@ const absence = 7 * time.Second
 
 // Guards against an older program that takes what it would misread, beside a newer one.
 func TestAnOlderProgramLeavesPhasesToNewerOnes(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, cruisetest.New, cruisetest.Build(t), 2)
 	f.machines[0].Env = append(f.machines[0].Env, "CRASH_VERSION=0")
 	f.start()

@@ -26,6 +26,7 @@ import (
 // Guards against a machine that lives and reaches nobody: others go on with its phases, and what it does when it
 // reaches them again is refused. Every machine has a network of its own, with one link to the database and the forge.
 func TestAMachineWhoseNetworkIsCut(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Log("networks of their own are made as root alone")
 		return
