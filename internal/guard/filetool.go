@@ -51,13 +51,13 @@ func (in fileInput) text(name string) (value string, present, ok bool) {
 	return value, true, err == nil
 }
 
+// bad denies a call that can't be read.
+func (s tools) bad(reason string) { s.Deny(verdict.RuleInput, arg{}, "", reason, "") }
+
 // tool judges a call of any tool.
 func (s tools) tool(call Call) {
-	bad := func(reason string) {
-		s.Deny(verdict.RuleInput, arg{}, "", reason, "")
-	}
 	if call.Cwd == "" || !strings.HasPrefix(call.Cwd, "/") {
-		bad("the call names no absolute working directory")
+		s.bad("the call names no absolute working directory")
 	}
 	kind := roster.KindOf(call.Tool)
 	if slices.Contains(s.Policy.Tools, call.Tool) && kind == roster.UnknownTool {
@@ -80,30 +80,30 @@ func (s tools) tool(call Call) {
 		in = `{"input":` + in + `}`
 	}
 	if !in.isObject() {
-		bad("the input of " + call.Tool + " is not what that tool takes")
+		s.bad("the input of " + call.Tool + " is not what that tool takes")
 	}
 	switch kind {
 	case roster.ShellTool:
-		s.shellTool(in, bad)
+		s.shellTool(in)
 	case roster.WriteTool:
-		s.writeTool(in, bad)
+		s.writeTool(in)
 	case roster.PatchTool:
-		s.patchTool(in, bad)
+		s.patchTool(in)
 	case roster.AgentTool:
-		s.agentTool(in, bad)
+		s.agentTool(in)
 	case roster.MessageTool:
-		s.messageTool(in, bad)
+		s.messageTool(in)
 	case roster.InputTool:
-		s.inputTool(in, bad)
+		s.inputTool(in)
 	}
 }
 
 // shellTool judges a command, given as text or as words.
-func (s tools) shellTool(in fileInput, bad func(string)) {
+func (s tools) shellTool(in fileInput) {
 	for _, name := range []string{"workdir", "directory", "dir_path", "cwd"} {
 		dir, present, ok := in.text(name)
 		if !ok {
-			bad("the directory of the call is not text")
+			s.bad("the directory of the call is not text")
 		}
 		if present && dir != "" {
 			s.MoveTo(arg{Text: s.Homed(dir)}, false)
@@ -113,34 +113,34 @@ func (s tools) shellTool(in fileInput, bad func(string)) {
 	for _, name := range [...]string{"command", "cmd"} {
 		if raw, ok := in.field(name); ok {
 			found = true
-			s.Isolated(func() { s.shellCommand(raw, bad) })
+			s.Isolated(func() { s.shellCommand(raw) })
 		}
 	}
 	if !found {
-		bad("the call holds no command")
+		s.bad("the call holds no command")
 	}
 }
 
-func (s tools) shellCommand(raw string, bad func(string)) {
+func (s tools) shellCommand(raw string) {
 	if command, err := jsontext.String(raw); err == nil {
 		s.TopLevel(command)
 		return
 	}
 	words, err := jsontext.Strings(raw)
 	if err != nil || len(words) == 0 {
-		bad("the command is neither text nor words")
+		s.bad("the command is neither text nor words")
 	}
 	s.Exec(word.Literals(arg{}, words...))
 }
 
-func (s tools) writeTool(in fileInput, bad func(string)) {
+func (s tools) writeTool(in fileInput) {
 	found := false
 	check := func(in fileInput) {
 		for _, name := range []string{"file_path", "filePath", "notebook_path", "path", "absolute_path", "target_file",
 			"source", "destination"} {
 			value, present, ok := in.text(name)
 			if !ok || present && (value == "" || strings.Contains(value, "\x00")) {
-				bad("the call names an empty or unreadable path")
+				s.bad("the call names an empty or unreadable path")
 			}
 			if present {
 				found = true
@@ -164,7 +164,7 @@ func (s tools) writeTool(in fileInput, bad func(string)) {
 		})
 	}
 	if !found {
-		bad("the call names no file")
+		s.bad("the call names no file")
 	}
 }
 
@@ -172,7 +172,7 @@ func (s tools) writeTool(in fileInput, bad func(string)) {
 func trimmable(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // patchTool judges the files that a patch names.
-func (s tools) patchTool(in fileInput, bad func(string)) {
+func (s tools) patchTool(in fileInput) {
 	patch := ""
 	for _, name := range []string{"input", "patch", "patchText", "patch_text", "command"} {
 		value, present, ok := in.text(name)
@@ -181,7 +181,7 @@ func (s tools) patchTool(in fileInput, bad func(string)) {
 			raw, _ := in.field(name)
 			var err error
 			if words, err = jsontext.Strings(raw); err != nil {
-				bad("the patch is neither text nor words")
+				s.bad("the patch is neither text nor words")
 			}
 		}
 		if present {
@@ -194,16 +194,16 @@ func (s tools) patchTool(in fileInput, bad func(string)) {
 	case strings.Contains(patch, "+++"):
 		script.Patch(s, word.Lit(patch), arg{})
 	default:
-		bad("the call holds no patch")
+		s.bad("the call holds no patch")
 	}
 }
 
 // agentTool judges the start of another agent in the same session. Its calls
 // are asked about like all others, as long as it stays in the workspace.
-func (s tools) agentTool(in fileInput, bad func(string)) {
+func (s tools) agentTool(in fileInput) {
 	isolation, present, ok := in.text("isolation")
 	if !ok {
-		bad("where the agent is to work is not text")
+		s.bad("where the agent is to work is not text")
 	}
 	if present {
 		s.Deny(verdict.RuleTool, arg{}, "", "an agent with isolation "+verdict.Clip(isolation, 80)+
@@ -214,10 +214,10 @@ func (s tools) agentTool(in fileInput, bad func(string)) {
 // messageTool judges a message to another agent. One of the same session goes
 // by an id; a name may be that of a session outside, whose user never agreed
 // to what it is told to do.
-func (s tools) messageTool(in fileInput, bad func(string)) {
+func (s tools) messageTool(in fileInput) {
 	to, present, ok := in.text("to")
 	if !ok || !present {
-		bad("the call names nobody to write to")
+		s.bad("the call names nobody to write to")
 	}
 	id, isID := strings.CutPrefix(to, "a")
 	if to != "main" && (!isID || len(id) < 8 || strings.Trim(id, "0123456789abcdef-") != "") {
@@ -228,10 +228,10 @@ func (s tools) messageTool(in fileInput, bad func(string)) {
 
 // inputTool judges what is typed into a program that runs. Which one it is
 // can't be seen, so that only answers which are a command to none may pass.
-func (s tools) inputTool(in fileInput, bad func(string)) {
+func (s tools) inputTool(in fileInput) {
 	chars, _, ok := in.text("chars")
 	if !ok {
-		bad("what is to be typed is not text")
+		s.bad("what is to be typed is not text")
 	}
 	switch strings.Trim(chars, " \r\n\x03\x04") {
 	case "", "y", "n", "Y", "N", "yes", "no":

@@ -71,20 +71,15 @@ func (l *Log) Add(e Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := l.write(append(line, '\n')); err != nil {
+	f, err := l.open()
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("write the guard's log: %w", err)
 	}
 	return nil
-}
-
-func (l *Log) write(line []byte) (err error) {
-	f, err := l.open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	_, err = f.Write(line)
-	return err
 }
 
 // open gives the file, locked and with room in it. Closing it unlocks it.

@@ -38,8 +38,10 @@ func Receive(ctx context.Context, listener net.Listener, log *Log, session strin
 		if err != nil {
 			_ = listener.Close()
 			wg.Wait()
-			err = errors.Join(ignoreClosed(ctx, err), r.settle())
-			return err
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				err = nil
+			}
+			return errors.Join(err, r.settle())
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
@@ -47,13 +49,6 @@ func Receive(ctx context.Context, listener net.Listener, log *Log, session strin
 			r.serve(conn)
 		})
 	}
-}
-
-func ignoreClosed(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
 }
 
 type receiver struct {

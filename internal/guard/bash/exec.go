@@ -79,7 +79,8 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 		before := s.clone()
 		s.stmt(c.Y)
 		if !s.succeeds(c.X) && !s.Errexit {
-			s.join(before)
+			s.mergeVars(before) // what could have been without the last command
+			s.Dirs = union(s.Dirs, before.Dirs)
 		}
 	case syntax.OrStmt:
 		before := s.clone()
@@ -96,13 +97,6 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 		}
 		s.scope = after
 	}
-}
-
-// join keeps what could have been without the last command: variables and
-// directories from before it.
-func (s *Shell) join(before *scope) {
-	s.mergeVars(before)
-	s.Dirs = union(s.Dirs, before.Dirs)
 }
 
 // succeeds says that the left side of && may be taken to succeed: commands

@@ -224,7 +224,10 @@ func (s *Shell) Exec(argv []arg) {
 		return
 	}
 	if fn, ok := s.funcs[name]; ok {
-		s.runFunction(fn, argv)
+		outer := s.Params
+		s.Params = word.Texts(argv[1:])
+		s.stmt(fn)
+		s.Params = outer
 		return
 	}
 	s.runNamed(name, argv)
@@ -241,13 +244,6 @@ func (s *Shell) runAlias(name, body string, argv []arg) {
 	delete(s.Aliases, name) // an alias is not expanded within itself
 	s.script(t, argv[0])
 	s.Aliases[name] = body
-}
-
-func (s *Shell) runFunction(fn *syntax.Stmt, argv []arg) {
-	outer := s.Params
-	s.Params = word.Texts(argv[1:])
-	s.stmt(fn)
-	s.Params = outer
 }
 
 // runUnknown runs a command whose word is not known. A variable that the
