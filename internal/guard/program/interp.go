@@ -121,23 +121,30 @@ func (s *Judge) scriptFile(lang string, args []arg) {
 // program runs an interpreter other than a shell.
 func (s *Judge) program(lang string, argv []arg) {
 	po := table.OptionsOf(lang)
-	o, args := word.LeadingTo(argv[1:], po.Text+po.Valued, append(po.Long, po.Load...), po.Last)
+	valued, long := po.Text+po.Valued, append(po.Long, po.Load...)
+	isText := func(f word.Flag) bool { return len(f.Name) == 2 && strings.Contains(po.Text, f.Name[1:]) }
+	o, args := word.LeadingTo(argv[1:], valued, long, po.Last)
 	var programs []arg
 	for _, f := range o.Flags {
 		switch {
 		case !f.Has:
-			continue
-		case slices.Contains(po.Long, f.Name) || len(f.Name) == 2 && strings.Contains(po.Text, f.Name[1:]):
+		case isText(f) || slices.Contains(po.Long, f.Name):
 			programs = append(programs, f.Value)
-			continue
-		case slices.Contains(po.Load, f.Name):
-			s.loadedFile(f.Value)
+		default:
+			if slices.Contains(po.Load, f.Name) {
+				s.loadedFile(f.Value)
+			}
+			s.Mentions(f.Value.Text, f.Value)
 		}
-		s.Mentions(f.Value.Text, f.Value)
 	}
 	for i, a := range argv[1 : len(argv)-len(args)] {
 		name, _, _ := strings.Cut(a.Prefix(), "=")
-		if lang == "other" && strings.HasPrefix(name, "-") && !slices.Contains(po.Long, name) {
+		if !strings.HasPrefix(name, "-") || slices.Contains(po.Long, name) ||
+			slices.ContainsFunc(word.Parse([]arg{a}, valued, long...).Flags, isText) {
+			continue
+		}
+		s.Mentions(a.Text, a)
+		if lang == "other" {
 			s.argument(argv, i+1)
 		}
 	}
