@@ -66,7 +66,7 @@ soak: ## carry phases through all broken pipelines, and machines that die again 
 
 guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }
-	@go test -v -count=1 -run "^TestLabelledCalls$$" ./internal/guard -args -cases $(abspath $(CASES))
+	@go test -tags eval -v -count=1 -run "^TestLabelledCalls$$" ./internal/guard -args -cases $(abspath $(CASES))
 
 install: build ## install into PREFIX (default ~/.local)
 	@install -d "$(PREFIX)/bin" && install $(COMMANDS:%=bin/%) "$(PREFIX)/bin/"

@@ -1,3 +1,5 @@
+//go:build eval
+
 package guard_test
 
 import (
@@ -26,9 +28,6 @@ var casesDir = flag.String("cases", "", "a directory with labelled calls, to be 
 // TestLabelledCalls measures the guard on calls that are not in the repository: it lays out the directories that they
 // speak of, in both layouts of a linked worktree, decides every call and prints how many verdicts were right.
 func TestLabelledCalls(t *testing.T) {
-	if *casesDir == "" {
-		t.Skip("make guard-eval says where the labelled calls are")
-	}
 	var all []labelledCall
 	for _, name := range []string{"cases.jsonl", "tool-cases.jsonl"} {
 		data, err := os.ReadFile(filepath.Join(*casesDir, name))
