@@ -2,6 +2,7 @@ package cruising_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,7 +25,8 @@ const hookSecret = "a secret of the forge's"
 func serveHooks(t *testing.T, r *cruisetest.Rig) string {
 	t.Helper()
 	words, stderr := io.Pipe()
-	p := must.Get(proc.Start(t.Context(), proc.Cmd{
+	// The test's own context ends before what is below cleans up.
+	p := must.Get(proc.Start(context.WithoutCancel(t.Context()), proc.Cmd{
 		Argv: []string{filepath.Join(r.Bin, "cco"), "cruise", "serve", "--webhook", "127.0.0.1:0"}, Dir: r.Repo,
 		Env: append(r.Env, "CCO_WEBHOOK_SECRET="+hookSecret), Stdout: io.Discard, Stderr: stderr,
 	}))(t)
