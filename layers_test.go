@@ -33,7 +33,7 @@ var layers = map[string][]string{
 		"guard/program/table", "guard/settings", "inside/tool", "proc", "session", "session/keep", "store", "term", "vt"},
 	"app/phases": {"agent", "agent/roster", "app", "box", "broker", "config", "cruise", "cruise/database",
 		"cruise/durable", "cruise/lease", "cruise/serve", "cruise/steps", "forge", "forge/gitea", "forge/github",
-		"forge/wire", "gate", "git", "git/quarantine", "proc", "session", "store"},
+		"forge/wire", "gate", "git", "git/quarantine", "proc", "session", "store", "whole"},
 	"cli/cruising": {"commands", "agent/roster", "app", "app/phases", "cli", "config", "cruise", "cruise/lease",
 		"cruise/steps", "forge", "git", "store", "term", "view"},
 	"view": {"app", "app/phases", "proc", "view/api", "view/entry", "view/pages"},

@@ -1,7 +1,6 @@
 package phases
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // kept is where the commits of phases are kept for other machines: in the shared database, or in a directory that all
@@ -66,21 +66,11 @@ func (k kept) file(phase, name, head string) string {
 }
 
 // put writes a bundle into the directory, if there is one; the row that names it comes after that.
-func (k kept) put(b *store.Bundle) (err error) {
+func (k kept) put(b *store.Bundle) error {
 	if k.dir == "" {
 		return nil
 	}
-	f, err := os.CreateTemp(k.dir, ".new-*")
-	if err != nil {
-		return fmt.Errorf("keep commits in engine.bundles: %w", err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is gone when all went well
-	_, err = f.Write(b.Data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), k.file(b.Phase, b.Name, b.Head))
-	}
-	if err != nil {
+	if err := whole.Write(k.file(b.Phase, b.Name, b.Head), b.Data, 0o600); err != nil {
 		return fmt.Errorf("keep commits in engine.bundles: %w", err)
 	}
 	b.Data = []byte{}
@@ -104,8 +94,11 @@ func (k kept) get(b *store.Bundle) error {
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err != nil || info.Size() > k.most {
-		return cmp.Or(err, error(&LargeBundleError{Size: info.Size(), Most: k.most}))
+	if err != nil {
+		return fmt.Errorf("read kept commits from engine.bundles: %w", err)
+	}
+	if info.Size() > k.most {
+		return &LargeBundleError{Size: info.Size(), Most: k.most}
 	}
 	b.Data = make([]byte, info.Size())
 	_, err = f.ReadAt(b.Data, 0)
