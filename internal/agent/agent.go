@@ -23,7 +23,7 @@ type Adapter struct {
 	// Settings are put into the home of every box.
 	Settings []File
 	// Hook is how the guard stands in its settings, nil for an agent whose calls are not asked about.
-	Hook settings.Adapter
+	Hook *settings.Adapter
 }
 
 // Name is what users call it.
@@ -97,7 +97,7 @@ func All() []Adapter {
 }
 
 // Hooks are the guard's adapters of all agents that have one.
-func Hooks() (list []settings.Adapter) {
+func Hooks() (list []*settings.Adapter) {
 	for _, a := range All() {
 		if a.Hook != nil {
 			list = append(list, a.Hook)

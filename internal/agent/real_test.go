@@ -100,7 +100,7 @@ func (s *stage) guard(t *testing.T, home string) {
 	policy := must.Get(discover.Policy(s.task.Workspace, s.host, home))(t)
 	file := must.Get(settings.PolicyFile(policy))(t)
 	s.etc = agenttest.Etc(t)
-	hook := settings.Hook{Guard: binary, Policy: settings.PolicyPath, Name: "cco-guard-nonce"}
+	hook := settings.Hook{Guard: binary, Policy: file.Path, Name: "cco-guard-nonce"}
 	for _, f := range append(settings.Managed(agent.Hooks(), hook), file) {
 		s.put(t, filepath.Join(s.etc, strings.TrimPrefix(f.Path, "/etc/")), string(f.Data))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Diagnose checks this machine.
@@ -66,7 +67,7 @@ func (a *App) Verify(ctx context.Context, name string) ([]verify.Result, error) 
 	}
 	data, err := json.Marshal(verified{At: time.Now().UTC(), Results: results})
 	if err == nil {
-		err = os.WriteFile(filepath.Join(b.Dir, verifiedFile), data, 0o600)
+		err = whole.Write(filepath.Join(b.Dir, verifiedFile), data, 0o600)
 	}
 	if err != nil {
 		a.IO.Warn("the outcome can't be kept: %v", err)

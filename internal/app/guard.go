@@ -14,8 +14,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/guard"
-	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/guard/discover"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/settings"
@@ -76,7 +76,7 @@ func (a *App) DecideBatch(dir, host, name string) error {
 		defer func() { _ = f.Close() }() // only read
 		in = f
 	}
-	return guard.Batch(policy, hook.Links{}, in, a.IO.Out)
+	return decideLines(policy, in, a.IO)
 }
 
 // Guard is the guard around a workspace, installed or not.
@@ -95,7 +95,8 @@ func (a *App) Guard(dir string) (settings.Installation, error) {
 	sum := sha256.Sum256([]byte(dir))
 	return settings.Installation{
 		Dir: dir, Guard: guardBinary, State: filepath.Join(a.Dirs.Data, "guard", hex.EncodeToString(sum[:8])),
-		Places: settings.Find(a.Env, a.Home, runtime.GOOS), Adapters: agent.Hooks(),
+		Places:   settings.Places{Env: a.Env, Home: a.Home, OS: runtime.GOOS, Secure: settings.OfRoot},
+		Adapters: agent.Hooks(),
 	}, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Boxes manages all boxes of one data directory.
@@ -397,9 +398,5 @@ func save(b *Box) error {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(b.Dir, "box.json.tmp")
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, filepath.Join(b.Dir, "box.json"))
+	return whole.Write(filepath.Join(b.Dir, "box.json"), append(data, '\n'), 0o600)
 }

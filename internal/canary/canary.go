@@ -18,6 +18,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Own is what of the repository belongs to the agent, and in which session it is; the zero value is nothing.
@@ -194,11 +195,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
+	return whole.Write(path, append(data, '\n'), 0o600)
 }
 
 func readJSON(path string, v any) error {

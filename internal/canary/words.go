@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
@@ -37,7 +38,7 @@ func command(args ...string) string {
 		if safetext.Line(a) != a || len(a) > 4096 || strings.Contains(a, `/"`) {
 			return byHand
 		}
-		args[i] = git.ShellWord(a)
+		args[i] = proc.ShellWord(a)
 	}
 	return strings.Join(args, " ")
 }

@@ -145,6 +145,8 @@ func (d *desk) atPrompt() bool { return strings.HasSuffix(d.screen(), "prompt>")
 func (d *desk) clear() {
 	d.t.Helper()
 	d.await("a prompt", d.atPrompt)
+	d.types("echo o''ld") // an empty screen would look cleared before it is
+	d.await("something to clear", d.shows("\nold\nprompt>"))
 	d.types("clear")
 	d.await("an empty screen", func() bool { return d.screen() == "prompt>" })
 	d.tmux("clear-history")

@@ -95,7 +95,7 @@ func classes() []class {
 		{exitUsage, as[*install.UnknownVersionError]},
 		{exitUsage, as[*install.UnknownPlatformError]},
 		{exitUsage, as[*install.NothingError]},
-		{exitUsage, as[*settings.UnknownAgentError]},
+		{exitUsage, is(settings.ErrNoHook)},
 		{exitUsage, as[*box.UnknownBackendError]},
 		{exitUsage, as[*box.NameError]},
 		{exitUsage, as[*forge.IDError]},

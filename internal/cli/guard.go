@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,8 +12,6 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/program/table"
-	"github.com/cco-dev/cco/internal/safetext"
-	"github.com/cco-dev/cco/internal/term"
 )
 
 func guardCommand(a *commands) *cobra.Command {
@@ -103,28 +100,6 @@ func (a *commands) showVerdict(command string, v guard.Verdict, asJSON bool) err
 		return &statusError{exitDenied}
 	}
 	return nil
-}
-
-// explained colours an explanation: the verdict, and the marks below the offending part.
-func (a *commands) explained(command string, v guard.Verdict) string {
-	colour := term.Red
-	if v.Allow {
-		colour = term.Green
-	}
-	var b strings.Builder
-	first := true
-	for line := range strings.Lines(safetext.Text(guard.Explain(command, v))) {
-		text := strings.TrimSuffix(line, "\n")
-		switch {
-		case first:
-			text = a.IO.Paint(colour, text)
-		case strings.TrimLeft(text, " \t^") == "" && strings.Contains(text, "^"):
-			text = a.IO.Paint(term.Red, text)
-		}
-		first = false
-		b.WriteString(text + "\n")
-	}
-	return b.String()
 }
 
 func guardHookCommand(a *commands) *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/inside/gitwrap"
 )
 
 func guardEnvCommand(a *commands) *cobra.Command {
@@ -23,7 +24,11 @@ submodules. In boxes without isolation a git wrapper frees such calls from it, u
 the settings say guard.git_env = "plain".`,
 		Example: "  cco guard env ../feature --json",
 		RunE: a.onPolicy(func(p guard.Policy) error {
-			env := guard.GitEnv(p)
+			gitDir := ""
+			if p.Linked {
+				gitDir = p.GitDir
+			}
+			env := gitwrap.Bind(gitDir, p.Workspace)
 			if asJSON {
 				values := map[string]string{}
 				for _, e := range env {

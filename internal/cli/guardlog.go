@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
 )

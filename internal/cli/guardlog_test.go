@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/app"
-	"github.com/cco-dev/cco/internal/guard/audit"
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/term"
 )

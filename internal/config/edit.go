@@ -285,17 +285,17 @@ func (l layout) insert(key []string, value string) string {
 		if best >= 0 {
 			name = key[len(l.headers[best].key):]
 		}
-		return whole(l.text[:at], end) + indent + dotted(name) + " = " + value + end + l.text[at:]
+		return endLine(l.text[:at], end) + indent + dotted(name) + " = " + value + end + l.text[at:]
 	}
-	text := whole(l.text, end)
+	text := endLine(l.text, end)
 	if text != "" {
 		text += end
 	}
 	return text + fmt.Sprintf("[%s]%s%s = %s%s", dotted(key[:len(key)-1]), end, tomlKey(key[len(key)-1]), value, end)
 }
 
-// whole ends a text with the end of a line.
-func whole(text, end string) string {
+// endLine ends a text with the end of a line.
+func endLine(text, end string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
 	}

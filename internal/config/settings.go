@@ -15,6 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Setting is one setting: what it is for, its value, and where that comes from.
@@ -186,10 +187,6 @@ func change(file string, edited func(old []byte) ([]byte, error)) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm()
-	}
 	old, err := read(file, 0)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -198,17 +195,5 @@ func change(file string, edited func(old []byte) ([]byte, error)) error {
 	if err != nil || bytes.Equal(now, old) {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".config-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(now)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return whole.Replace(file, now, 0o600)
 }

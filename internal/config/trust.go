@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // trustRecord is one accepted file. Each path has its own record file, so that two writers never share one.
@@ -31,7 +33,7 @@ func Trust(dataDir, repoFile string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return fmt.Errorf("trust %s: %w", repoFile, err)
 	}
-	if err := replace(name, append(data, '\n')); err != nil {
+	if err := whole.Write(name, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("trust %s: %w", repoFile, err)
 	}
 	return nil
@@ -83,26 +85,6 @@ func trustFile(dataDir, repoFile string) (p, name string, err error) {
 	}
 	p = filepath.Join(dir, filepath.Base(p))
 	return p, filepath.Join(dataDir, "trust", sum([]byte(p))+".json"), nil
-}
-
-// replace writes a file completely or not at all.
-func replace(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 func sum(data []byte) string {

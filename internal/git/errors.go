@@ -3,6 +3,8 @@ package git
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // StateError is every error that says "not now": nothing was touched, and the user can remove the obstacle. Find it
@@ -36,7 +38,7 @@ type OwnershipError struct{ Dir string }
 func (e *OwnershipError) Error() string {
 	return fmt.Sprintf("repository %s belongs to another user: if you trust it, run `git config --global --add "+
 		"safe.directory %s`",
-		Quote(e.Dir), ShellWord(e.Dir))
+		Quote(e.Dir), proc.ShellWord(e.Dir))
 }
 
 // WrongState marks a StateError.
@@ -70,7 +72,7 @@ type MissingObjectsError struct {
 
 func (e *MissingObjectsError) Error() string {
 	return fmt.Sprintf("partial clone lacks %d objects: run `git fetch --refetch --no-filter %s`", e.Missing,
-		ShellWord(e.Remote))
+		proc.ShellWord(e.Remote))
 }
 
 // WrongState marks a StateError.

@@ -3,7 +3,6 @@ package git
 import (
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/cco-dev/cco/internal/safetext"
 )
@@ -28,14 +27,3 @@ func Quote(s string) string {
 
 // Clip shortens hostile text for a message.
 func Clip(s string) string { return safetext.Cut(s, 120) }
-
-// ShellWord quotes s for a command that a person copies.
-func ShellWord(s string) string {
-	odd := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, odd) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

@@ -1,26 +1,25 @@
 // Package guard decides whether an agent's tool call may run. It does no I/O
 // but resolving links, through an interface that the caller owns.
 //
-// A shell command is parsed as bash and interpreted abstractly: directories,
-// variables and written scripts are followed as far as they are known.
-// Where a call acts (a command word, a directory, a redirect, something to be
-// removed, program text) what can't be known is denied; where it only passes
-// data, it is let through.
+// A shell command is parsed as bash and interpreted abstractly: directories, variables and written scripts are followed
+// as far as they are known. Where a call acts (a command word, a directory, a redirect, something to be removed,
+// program text) what can't be known is denied; where it only passes data, it is let through.
 package guard
 
 import (
+	"errors"
 	"path"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/program"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
-// Decide says whether call may run under policy. It never panics, and it
-// denies whatever it can't read, follow or finish within its bounds. The
-// resolver may be nil, which leaves links unresolved.
+// Decide says whether call may run under policy. It never panics, and it denies whatever it can't read, follow or
+// finish within its bounds. The resolver may be nil, which leaves links unresolved.
 func Decide(policy Policy, links land.Resolver, call Call) (v Verdict) {
 	defer func() {
 		switch r := recover().(type) {
@@ -35,7 +34,7 @@ func Decide(policy Policy, links land.Resolver, call Call) (v Verdict) {
 	if err := policy.Validate(); err != nil {
 		return Verdict{Rule: verdict.RuleInput, Reason: err.Error()}
 	}
-	s := tools{program.New(policy, links, call.Cwd, call.Typed)}
+	s := tools{Judge: program.New(policy, links, call.Cwd, call.Typed)}
 	s.OnBranch(call.Branch, call.MadeHere)
 	s.tool(call)
 	return Verdict{Allow: true}
@@ -61,11 +60,9 @@ type Call struct {
 	// Branch is the branch that HEAD of the workspace is on, if the caller
 	// knows it. On another branch than the policy's nothing may be committed.
 	Branch string
-	// MadeHere says that this branch was made in the workspace, and so is the
-	// agent's own like the policy's.
+	// MadeHere says that this branch was made in the workspace, and so is the agent's own like the policy's.
 	MadeHere bool
-	// Typed says that the agent can type into a program that it has started,
-	// without being asked about it again.
+	// Typed says that the agent can type into a program that it has started, without being asked about it again.
 	Typed bool
 }
 
@@ -74,8 +71,38 @@ func Command(cwd, command string) Call {
 	return Call{Tool: "Bash", Input: []byte(`{"command":` + jsontext.Quote(command) + `}`), Cwd: cwd}
 }
 
-// CacheRoots names the directories below home in which build tools keep what
-// they can fetch or build again.
+// ParseCall reads what an agent asks its hook. All of them name the same things
+// alike. Names are matched exactly, as the agents do.
+func ParseCall(data []byte) (call Call, err error) {
+	v, err := jsontext.Parse(string(data))
+	if err != nil || !v.Object() {
+		return call, errors.New("it is not a JSON object")
+	}
+	event := ""
+	for _, f := range [...]struct {
+		name   string
+		to     *string
+		needed bool
+	}{{"cwd", &call.Cwd, true}, {"tool_name", &call.Tool, true}, {"hook_event_name", &event, false}} {
+		value, present := v.Field(f.name)
+		text, ok := value.Text()
+		switch {
+		case !present && f.needed:
+			return Call{}, errors.New("its " + f.name + " is missing")
+		case present && !ok:
+			return Call{}, errors.New("its " + f.name + " is not text")
+		}
+		*f.to = text
+	}
+	if event != "" && !roster.IsEvent(event) {
+		return Call{}, errors.New("it is about " + event + " and not about a tool")
+	}
+	input, _ := v.Field("tool_input")
+	call.Input = []byte(input.Raw)
+	return call, nil
+}
+
+// CacheRoots names the directories below home in which build tools keep what they can fetch or build again.
 func CacheRoots(home string) []string {
 	names := []string{
 		".cache", "go", ".npm", ".cargo", ".rustup", ".gradle", ".m2", ".ivy2", ".sbt", ".nuget",
@@ -85,37 +112,17 @@ func CacheRoots(home string) []string {
 		".electron", ".electron-gyp", ".cypress", ".android/cache", ".konan", ".dart", ".nx", ".turbo",
 		".pyenv/versions", ".nvm/versions", ".local/state/fnm_multishells", "Library/Caches",
 	}
-	roots := make([]string, len(names))
 	for i, name := range names {
-		roots[i] = path.Join(home, name)
+		names[i] = path.Join(home, name)
 	}
-	return roots
+	return names
 }
-
-// GitEnv is the git environment of a workspace, as NAME=value: a linked
-// worktree's own git directory and work tree, and a ceiling above which git
-// does not look for a repository. A clone of its own needs the ceiling alone.
-func GitEnv(p Policy) []string {
-	ceiling := "GIT_CEILING_DIRECTORIES=" + path.Dir(path.Clean(p.Workspace))
-	if !p.Linked || p.GitDir == "" {
-		return []string{ceiling}
-	}
-	return []string{
-		"GIT_DIR=" + path.Clean(p.GitDir),
-		"GIT_WORK_TREE=" + path.Clean(p.Workspace),
-		ceiling,
-	}
-}
-
-// PromptHeading is the line under which the rules stand in every prompt.
-const PromptHeading = "## SANDBOX RULES (CRITICAL)"
 
 // Prompt is the guard's part of a prompt: the rules that it enforces, with the
 // real paths, so that an agent need not learn them from denials.
 func Prompt(p Policy) string {
-	var b strings.Builder
-	b.WriteString(PromptHeading + "\n\n")
-	line := func(s string) { b.WriteString("- " + s + "\n") }
+	prompt := "## SANDBOX RULES (CRITICAL)\n\n"
+	line := func(s string) { prompt += "- " + s + "\n" }
 	line("You work in an isolated workspace: `" + p.Workspace + "`. All of your work belongs there.")
 	outside := "`" + p.Workspace + "`"
 	if len(p.Scratch) > 0 {
@@ -141,5 +148,5 @@ func Prompt(p Policy) string {
 	line("Do not touch the settings of this guard or of the agent's hooks.")
 	line("Violations are blocked and logged. If a command is denied, read the reason and do the same within the " +
 		"workspace; do not try to get around it.")
-	return b.String()
+	return prompt
 }

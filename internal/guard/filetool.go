@@ -17,38 +17,25 @@ import (
 // arg is a word of a command.
 type arg = word.Arg
 
-// tools judges the tools that agents have.
-type tools struct{ *program.Judge }
-
-// fileInput is an object in whose fields tools name files and commands. Names
-// are matched exactly: a decoder that ignores case would let a second spelling
-// of a name stand in for the one that the agent reads.
-type fileInput string
-
-// field returns a field as it stands. The last one of a name counts, as it
-// does for the agents.
-func (in fileInput) field(name string) (raw string, present bool) {
-	_ = jsontext.Object(string(in), func(n, value string) error { // what is no object has no fields
-		if n == name {
-			raw, present = value, true
-		}
-		return nil
-	})
-	return raw, present
+// tools judges the tools that agents have. Its value is an object in whose fields they name files and commands. Names
+// are matched exactly: a decoder that ignores case would let a second spelling of a name stand in for the one that the
+// agent reads.
+type tools struct {
+	*program.Judge
+	jsontext.Value
 }
 
-func (in fileInput) isObject() bool {
-	return jsontext.Object(string(in), func(string, string) error { return nil }) == nil
-}
-
-// text returns a field that holds text; ok is false if it is no text.
-func (in fileInput) text(name string) (value string, present, ok bool) {
-	raw, present := in.field(name)
-	if !present || jsontext.Null(raw) {
-		return "", false, true
+// text returns a field that holds text, and whether there is one.
+func (s tools) text(name string) (text string, present bool) {
+	f, present := s.Field(name)
+	if !present || f.Null() {
+		return "", false
 	}
-	value, err := jsontext.String(raw)
-	return value, true, err == nil
+	text, ok := f.Text()
+	if !ok {
+		s.bad("the " + name + " of the call is not text")
+	}
+	return text, true
 }
 
 // bad denies a call that can't be read.
@@ -75,45 +62,35 @@ func (s tools) tool(call Call) {
 	if kind == roster.FreeTool || kind == roster.ReadTool {
 		return // nothing that it is given is written
 	}
-	in := fileInput(call.Input)
-	if _, err := jsontext.String(string(in)); err == nil && kind == roster.PatchTool {
-		in = `{"input":` + in + `}`
+	v, err := jsontext.Parse(string(call.Input))
+	if _, text := v.Text(); text && kind == roster.PatchTool {
+		v, err = jsontext.Parse(`{"input":` + v.Raw + `}`)
 	}
-	if !in.isObject() {
+	if err != nil || !v.Object() {
 		s.bad("the input of " + call.Tool + " is not what that tool takes")
 	}
-	switch kind {
-	case roster.ShellTool:
-		s.shellTool(in)
-	case roster.WriteTool:
-		s.writeTool(in)
-	case roster.PatchTool:
-		s.patchTool(in)
-	case roster.AgentTool:
-		s.agentTool(in)
-	case roster.MessageTool:
-		s.messageTool(in)
-	case roster.InputTool:
-		s.inputTool(in)
-	}
+	s.Value = v
+	judges[kind](s)
+}
+
+// judges are those of tools whose input says what they do.
+var judges = [...]func(tools){
+	roster.ShellTool: tools.shellTool, roster.WriteTool: tools.writeTool, roster.PatchTool: tools.patchTool,
+	roster.AgentTool: tools.agentTool, roster.MessageTool: tools.messageTool, roster.InputTool: tools.inputTool,
 }
 
 // shellTool judges a command, given as text or as words.
-func (s tools) shellTool(in fileInput) {
-	for _, name := range []string{"workdir", "directory", "dir_path", "cwd"} {
-		dir, present, ok := in.text(name)
-		if !ok {
-			s.bad("the directory of the call is not text")
-		}
-		if present && dir != "" {
+func (s tools) shellTool() {
+	for _, name := range [...]string{"workdir", "directory", "dir_path", "cwd"} {
+		if dir, _ := s.text(name); dir != "" {
 			s.MoveTo(arg{Text: s.Homed(dir)}, false)
 		}
 	}
 	found := false
 	for _, name := range [...]string{"command", "cmd"} {
-		if raw, ok := in.field(name); ok {
+		if command, ok := s.Field(name); ok {
 			found = true
-			s.Isolated(func() { s.shellCommand(raw) })
+			s.Isolated(func() { s.shellCommand(command) })
 		}
 	}
 	if !found {
@@ -121,102 +98,96 @@ func (s tools) shellTool(in fileInput) {
 	}
 }
 
-func (s tools) shellCommand(raw string) {
-	if command, err := jsontext.String(raw); err == nil {
+func (s tools) shellCommand(v jsontext.Value) {
+	if command, ok := v.Text(); ok {
 		s.TopLevel(command)
 		return
 	}
-	words, err := jsontext.Strings(raw)
-	if err != nil || len(words) == 0 {
+	words, ok := v.Texts()
+	if !ok || len(words) == 0 {
 		s.bad("the command is neither text nor words")
 	}
 	s.Exec(word.Literals(arg{}, words...))
 }
 
-func (s tools) writeTool(in fileInput) {
-	found := false
-	check := func(in fileInput) {
-		for _, name := range []string{"file_path", "filePath", "notebook_path", "path", "absolute_path", "target_file",
-			"source", "destination"} {
-			value, present, ok := in.text(name)
-			if !ok || present && (value == "" || strings.Contains(value, "\x00")) {
-				s.bad("the call names an empty or unreadable path")
-			}
-			if present {
-				found = true
-				s.Check(land.Redirect, arg{Text: s.Homed(value)})
-				for _, field := range [...]string{"content", "new_string", "newString"} {
-					content, _, _ := in.text(field)
-					s.Wrote(s.Joined(value), word.Lit(content))
-				}
-				// Some agents take away what surrounds a path.
-				if bare := strings.TrimPrefix(strings.TrimFunc(value, trimmable), "file://"); bare != value && bare != "" {
-					s.Check(land.Redirect, arg{Text: s.Homed(bare)})
-				}
-			}
-		}
-	}
-	check(in)
-	if raw, ok := in.field("edits"); ok {
-		_ = jsontext.Array(raw, func(value string) error { // edits of another shape name no files
-			check(fileInput(value))
-			return nil
-		})
+func (s tools) writeTool() {
+	found := s.writes()
+	edits, _ := s.Field("edits")
+	for _, e := range edits.Items { // edits of another shape name no files
+		found = tools{s.Judge, e.Value}.writes() || found
 	}
 	if !found {
 		s.bad("the call names no file")
 	}
 }
 
+// writes judges the files that an object names, and says whether there are any.
+func (s tools) writes() (found bool) {
+	for _, name := range [...]string{"file_path", "filePath", "notebook_path", "path", "absolute_path", "target_file",
+		"source", "destination"} {
+		file, present := s.text(name)
+		if !present {
+			continue
+		}
+		found = true
+		if file == "" || strings.Contains(file, "\x00") {
+			s.bad("the call names an empty or unreadable path")
+		}
+		s.Check(land.Redirect, arg{Text: s.Homed(file)})
+		for _, field := range [...]string{"content", "new_string", "newString"} {
+			content, _ := s.Field(field)
+			text, _ := content.Text()
+			s.Wrote(s.Joined(file), word.Lit(text))
+		}
+		// Some agents take away what surrounds a path.
+		if bare := strings.TrimPrefix(strings.TrimFunc(file, trimmable), "file://"); bare != file && bare != "" {
+			s.Check(land.Redirect, arg{Text: s.Homed(bare)})
+		}
+	}
+	return found
+}
+
 // trimmable says what JavaScript trims.
 func trimmable(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// patchTool judges the files that a patch names.
-func (s tools) patchTool(in fileInput) {
+// patchTool judges the files that a patch names, given as text or as words.
+func (s tools) patchTool() {
 	patch := ""
-	for _, name := range []string{"input", "patch", "patchText", "patch_text", "command"} {
-		value, present, ok := in.text(name)
-		var words []string
+	for _, name := range [...]string{"input", "patch", "patchText", "patch_text", "command"} {
+		f, present := s.Field(name)
+		words, ok := f.Texts()
 		if !ok {
-			raw, _ := in.field(name)
-			var err error
-			if words, err = jsontext.Strings(raw); err != nil {
-				s.bad("the patch is neither text nor words")
-			}
+			var text string
+			text, ok = f.Text()
+			words = []string{text}
 		}
-		if present {
-			patch += value + strings.Join(words, "\n") + "\n"
+		switch {
+		case present && !ok:
+			s.bad("the patch is neither text nor words")
+		case present:
+			patch += strings.Join(words, "\n") + "\n"
 		}
 	}
-	switch {
-	case strings.Contains(patch, "*** Begin Patch"):
-		script.AgentPatch(s, word.Lit(patch), arg{})
-	case strings.Contains(patch, "+++"):
-		script.Patch(s, word.Lit(patch), arg{})
-	default:
+	if !strings.Contains(patch, "*** Begin Patch") && !strings.Contains(patch, "+++") {
 		s.bad("the call holds no patch")
 	}
+	script.Patch(s.Judge, word.Lit(patch), arg{})
 }
 
 // agentTool judges the start of another agent in the same session. Its calls
 // are asked about like all others, as long as it stays in the workspace.
-func (s tools) agentTool(in fileInput) {
-	isolation, present, ok := in.text("isolation")
-	if !ok {
-		s.bad("where the agent is to work is not text")
-	}
-	if present {
+func (s tools) agentTool() {
+	if isolation, present := s.text("isolation"); present {
 		s.Deny(verdict.RuleTool, arg{}, "", "an agent with isolation "+verdict.Clip(isolation, 80)+
 			" works outside the workspace", "leave isolation out")
 	}
 }
 
-// messageTool judges a message to another agent. One of the same session goes
-// by an id; a name may be that of a session outside, whose user never agreed
-// to what it is told to do.
-func (s tools) messageTool(in fileInput) {
-	to, present, ok := in.text("to")
-	if !ok || !present {
+// messageTool judges a message to another agent. One of the same session goes by an id; a name may be that of a session
+// outside, whose user never agreed to what it is told to do.
+func (s tools) messageTool() {
+	to, present := s.text("to")
+	if !present {
 		s.bad("the call names nobody to write to")
 	}
 	id, isID := strings.CutPrefix(to, "a")
@@ -228,11 +199,8 @@ func (s tools) messageTool(in fileInput) {
 
 // inputTool judges what is typed into a program that runs. Which one it is
 // can't be seen, so that only answers which are a command to none may pass.
-func (s tools) inputTool(in fileInput) {
-	chars, _, ok := in.text("chars")
-	if !ok {
-		s.bad("what is to be typed is not text")
-	}
+func (s tools) inputTool() {
+	chars, _ := s.text("chars")
 	switch strings.Trim(chars, " \r\n\x03\x04") {
 	case "", "y", "n", "Y", "N", "yes", "no":
 		return

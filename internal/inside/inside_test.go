@@ -146,6 +146,21 @@ func TestManyReceiveAtOnceIntoANewStore(t *testing.T) {
 	f.git(f.job.Store, "fsck", "--strict")
 }
 
+// Guards against a box that takes no work any more since a push into it was killed: git's locks stay.
+func TestReceiveAfterOneThatWasKilled(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	for _, name := range []string{"config.lock", "HEAD.lock", "refs/cco/" + f.job.Base + ".lock"} {
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(f.job.Store, name)), 0o700))
+		f.write(f.job.Store, name, "")
+	}
+	f.receive()
+	if got := f.git(f.job.Store, "for-each-ref", "--format=%(refname) %(objectname)"); got !=
+		"refs/cco/"+f.job.Base+" "+f.job.Base {
+		t.Errorf("the store has %q", got)
+	}
+}
+
 func TestReceiveShallow(t *testing.T) {
 	f := newFixture(t)
 	f.job.Base = f.commit(f.host, "more")

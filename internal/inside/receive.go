@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // ErrLacks says that the box no longer has commits that the host expected there: send everything.
@@ -70,11 +70,10 @@ func borrow(half, objects string) error {
 }
 
 func fillStore(ctx context.Context, j Job) error {
-	// Others may do the same at this moment.
-	store := repo{dir: j.Store, bare: true, off: [][2]string{{"core.filesRefLockTimeout", "10000"}}}
-	if err := makeStore(ctx, store, j); err != nil {
+	if err := makeStore(j); err != nil {
 		return err
 	}
+	store := repo{dir: j.Store, bare: true}
 	bundle := filepath.Join(j.Exchange, InputBundle)
 	if _, err := os.Stat(bundle); err == nil {
 		if err := store.run(ctx, "bundle", "unbundle", bundle); err != nil {
@@ -88,31 +87,28 @@ func fillStore(ctx context.Context, j Job) error {
 		return ErrLacks
 	}
 	// The ref keeps the next bundle's prerequisites reachable.
-	return store.run(ctx, "update-ref", "refs/cco/"+j.Base, j.Base)
+	return whole.Replace(filepath.Join(j.Store, "refs", "cco", j.Base), []byte(j.Base+"\n"), storeMode)
 }
 
-// makeStore makes the store a repository, once, even if several sessions do so at the same time or one is killed.
-func makeStore(ctx context.Context, store repo, j Job) error {
+// makeStore makes the store a repository, once, even if several sessions do so at the same time or one is killed. Git
+// would leave locks then, and nobody to remove them.
+func makeStore(j Job) error {
 	ready := filepath.Join(j.Store, "cco-ready")
 	if _, err := os.Stat(ready); err == nil {
 		return nil
 	}
-	lock, err := os.OpenFile(filepath.Join(j.Store, "cco-lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	err := errors.Join(os.MkdirAll(filepath.Join(j.Store, "objects"), 0o755), // see storeMode
+		os.MkdirAll(filepath.Join(j.Store, "refs"), 0o755), // see storeMode
+		whole.Write(filepath.Join(j.Store, "config"), []byte(coreText(j, true)), storeMode),
+		whole.Write(filepath.Join(j.Store, "HEAD"), []byte("ref: refs/heads/main\n"), storeMode))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock the store: %w", err)
-	}
-	if _, err := os.Stat(ready); err == nil {
-		return nil
-	}
-	if err := store.run(ctx, "init", "-q", "--bare", "--template=", "--object-format="+format(j), "."); err != nil {
-		return err
-	}
-	return os.WriteFile(ready, nil, 0o600)
+	return whole.Write(ready, nil, storeMode)
 }
+
+// storeMode lets all sessions of a box read its store, which may run as users of their own.
+const storeMode = 0o644
 
 // newHalf makes the clone's skeleton under a name that marks it as unfinished. It removes one of an earlier attempt. It
 // writes the files itself: several git processes would cost more than the rest of a small clone.
@@ -147,12 +143,7 @@ func skeleton(half string, j Job) error {
 // configText is the configuration of a new repository with the host's identity.
 func configText(j Job) string {
 	var b strings.Builder
-	version, extensions := 0, ""
-	if format(j) != "sha1" {
-		version, extensions = 1, "[extensions]\n\tobjectFormat = "+format(j)+"\n"
-	}
-	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = "+
-		"true\n%s", version, extensions)
+	b.WriteString(coreText(j, false))
 	if j.Name != "" || j.Email != "" {
 		b.WriteString("[user]\n")
 	}
@@ -163,6 +154,16 @@ func configText(j Job) string {
 		}
 	}
 	return b.String()
+}
+
+// coreText is what every repository's configuration begins with.
+func coreText(j Job, bare bool) string {
+	version, extensions := 0, ""
+	if format(j) != "sha1" {
+		version, extensions = 1, "[extensions]\n\tobjectFormat = "+format(j)+"\n"
+	}
+	return fmt.Sprintf("[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = %t\n\tlogallrefupdates = "+
+		"%t\n%s", version, bare, !bare, extensions)
 }
 
 // cloneShallow copies the shallow repository that was sent: its objects, and where its history is cut.

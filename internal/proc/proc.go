@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // Cmd describes a program to start: Path, or Argv[0] looked up on PATH unless it has a slash.
@@ -237,6 +238,17 @@ func Code(err error) int {
 		return e.Code
 	}
 	return -1
+}
+
+// ShellWord makes one word of shell, plain where it can be.
+func ShellWord(s string) string {
+	odd := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@%:=,", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, odd) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Tail keeps the last Max bytes written to it.

@@ -81,3 +81,14 @@ func TestTailKeepsTheEnd(t *testing.T) {
 		t.Errorf("got %q", tail.String())
 	}
 }
+
+func TestShellWordIsOneWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"": "''", "/a/b-c_d.e+f@g%h:i=j,k": "/a/b-c_d.e+f@g%h:i=j,k", "it's": `'it'\''s'`, "a b": "'a b'", "*": "'*'",
+		"$(x)": "'$(x)'", "~": "'~'", "é": "'é'", "a\nb": "'a\nb'",
+	} {
+		if got := ShellWord(word); got != want {
+			t.Errorf("%q became %s", word, got)
+		}
+	}
+}

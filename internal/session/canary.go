@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/store"
 )
 

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
-	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 

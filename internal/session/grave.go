@@ -19,6 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // save puts what a removed workspace would lose into the graveyard: what is beside its branch and, under force, its
@@ -64,7 +65,7 @@ func (s *Service) bury(ctx context.Context, id, name string, want *inside.Sum, l
 		err = otherSum(name)
 	}
 	if err == nil && name == inside.RestBundle {
-		err = os.WriteFile(s.savedFile(id), []byte(got), 0o600)
+		err = whole.Write(s.savedFile(id), []byte(got), 0o600)
 	}
 	if err != nil {
 		_ = os.Remove(dst)

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // examine describes what came, if nothing in it is refused. With a nil quarantine there is nothing new.
@@ -194,7 +195,7 @@ func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, 
 			err = os.Rename(spare, grave)
 		}
 		if err == nil {
-			_ = os.WriteFile(s.savedFile(id), []byte(r.rest), 0o600) // without it the same is saved again
+			_ = whole.Write(s.savedFile(id), []byte(r.rest), 0o600) // without it the same is saved again
 		}
 		if r.Rest = grave; err != nil {
 			keep, r.Rest = true, filepath.Join(s.Exchange(id), inside.RestBundle)

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/paths"
+	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -103,7 +104,7 @@ func pickMessage(rec store.Session, tip string, paths []string) string {
 // words are the flags that choose the same again.
 func (o PullOptions) words() (words string) {
 	for _, p := range o.Only {
-		words += " --only " + git.ShellWord(p)
+		words += " --only " + proc.ShellWord(p)
 	}
 	return words
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // PushOptions say what is handed over, and to whom.
@@ -141,7 +142,7 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, rec store.Sessio
 		return rec, err
 	}
 	rec.Plan = o.Plan
-	if err := os.WriteFile(s.planFile(id), p.text, 0o600); err != nil {
+	if err := whole.Write(s.planFile(id), p.text, 0o600); err != nil {
 		return rec, err
 	}
 	if err := s.writeOrder(o); err != nil {

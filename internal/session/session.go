@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Service does what the session commands ask for.
@@ -236,7 +237,7 @@ func (s *Service) writeOrder(o Order) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.orderFile(o.Session), data, 0o600)
+	return whole.Write(s.orderFile(o.Session), data, 0o600)
 }
 
 // ReadOrder reads what a session's keeper has to do.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,22 @@ func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 	list, err := s.List(t.Context(), "")
 	if err != nil || len(list) != 1 || list[0].State != store.Failed || list[0].Reason != "interrupted" {
 		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// Guards against half an order after a kill: nobody could go on with its session.
+func TestAnOrderIsReplacedAsAWhole(t *testing.T) {
+	s := service(t)
+	must.Do(t, os.MkdirAll(s.dir("0badcafe"), 0o700))
+	must.Do(t, s.writeOrder(Order{Session: "0badcafe", Title: "the first"}))
+	before := must.Get(os.Open(s.orderFile("0badcafe")))(t)
+	defer func() { _ = before.Close() }()
+	must.Do(t, s.writeOrder(Order{Session: "0badcafe", Title: "the second"}))
+	if data := must.Get(io.ReadAll(before))(t); !strings.Contains(string(data), "the first") {
+		t.Errorf("it was written over: %s", data)
+	}
+	if o, err := s.ReadOrder("0badcafe"); err != nil || o.Title != "the second" {
+		t.Errorf("read %+v, %v", o, err)
 	}
 }
 

@@ -24,3 +24,15 @@ func Write(name string, data []byte, mode os.FileMode) error {
 	}
 	return err
 }
+
+// Replace is Write for a file that may be there, which then keeps its mode. Directories above it that are missing are
+// made, open to those who may read the file.
+func Replace(name string, data []byte, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(name), mode|mode&0o444>>2); err != nil {
+		return err
+	}
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return Write(name, data, mode)
+}

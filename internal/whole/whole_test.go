@@ -28,3 +28,21 @@ func TestWriteReplacesAndLeavesNothingElse(t *testing.T) {
 		t.Errorf("it left %v", left)
 	}
 }
+
+// Guards against a user's file that others can read after cco has changed it, and against one that they no longer can.
+func TestReplaceKeepsTheMode(t *testing.T) {
+	dir := t.TempDir()
+	mode := func(name string) os.FileMode { return must.Get(os.Stat(filepath.Join(dir, name)))(t).Mode().Perm() }
+	for name, want := range map[string]os.FileMode{"mine/a": 0o600, "all/a": 0o644} {
+		file := filepath.Join(dir, name)
+		must.Do(t, whole.Replace(file, []byte("one"), want))
+		if got := mode(filepath.Dir(name)); got != want|want&0o444>>2 {
+			t.Errorf("the directory of %s has mode %v", name, got)
+		}
+		must.Do(t, os.Chmod(file, 0o640))
+		must.Do(t, whole.Replace(file, []byte("two"), want))
+		if got := string(must.Get(os.ReadFile(file))(t)); got != "two" || mode(name) != 0o640 {
+			t.Errorf("%s holds %q and has mode %v", name, got, mode(name))
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/box/rooms"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // starter starts the programs of boxes, each in a container of its own.
@@ -67,7 +68,7 @@ func (m *made) write(b *box.Box) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(stateFile(b), data, 0o600)
+	return whole.Write(stateFile(b), data, 0o600)
 }
 
 // Check says whether an engine answers.

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Server answers calls with the driver of the machine that it runs on.
@@ -180,11 +181,7 @@ func (s *Server) keeping(b *box.Box, do func() error) error {
 	if _, err := os.Stat(b.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil // stopped, and never created
 	}
-	file := filepath.Join(b.Dir, "remote.json")
-	if err := os.WriteFile(file+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return whole.Write(filepath.Join(b.Dir, "remote.json"), data, 0o600)
 }
 
 func (s *Server) destroy(ctx context.Context, b *box.Box) error {
@@ -224,5 +221,5 @@ func (a *answering) receiveDir(r request) error {
 	if err := unpackTree(s, r.Path); err != nil {
 		return err
 	}
-	return os.WriteFile(mark, []byte(r.Mark), 0o600)
+	return whole.Write(mark, []byte(r.Mark), 0o600)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // owner is the user who owns a box's directories. If each session is a user of its own, the owner is none of them: each
@@ -61,7 +62,7 @@ func (c claims) idFor(session string, base int) (int, error) {
 	for taken[uid] != "" {
 		uid++
 	}
-	return uid, os.WriteFile(filepath.Join(c.dir, strconv.Itoa(uid)), []byte(session), 0o600)
+	return uid, whole.Write(filepath.Join(c.dir, strconv.Itoa(uid)), []byte(session), 0o600)
 }
 
 // release frees a session's user id.

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Layout says where things are below a box's directory.
@@ -53,7 +54,7 @@ func Claim(b *box.Box) (Identity, error) {
 		return Identity{}, err
 	}
 	text := fmt.Sprintf("%d %d\n", id.UID, id.GID)
-	if err := os.WriteFile(Layout{b.Dir}.Owner(), []byte(text), 0o600); err != nil {
+	if err := whole.Write(Layout{b.Dir}.Owner(), []byte(text), 0o600); err != nil {
 		return Identity{}, fmt.Errorf("keep the box's user: %w", err)
 	}
 	return id, nil

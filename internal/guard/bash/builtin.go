@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
@@ -22,13 +20,13 @@ func (s *Shell) runBuiltin(name string, argv []arg) bool {
 	case "popd":
 		s.popd()
 	case "eval":
-		s.eval(argv)
+		s.RunText(word.JoinArgs(args), word.Cover(args), "eval")
 	case "source", ".":
 		s.sourceFile(argv)
 	case "exec":
 		_, rest := word.Leading(args, "a", nil)
 		s.Exec(rest)
-	case "builtin":
+	case "builtin", "and", "or", "not": // the latter are fish's
 		s.Exec(args)
 	case "command":
 		s.commandBuiltin(argv)
@@ -49,23 +47,13 @@ func (s *Shell) runBuiltin(name string, argv []arg) bool {
 			s.Params = s.Params[min(n, len(s.Params)):]
 		}
 	case ":", "true", "false", "exit", "return", "break", "continue", "shopt", "umask", "ulimit", "times",
-		"fg", "bg", "disown", "suspend", "dirs", "help", "caller", "logout", "compopt", "type":
+		"fg", "bg", "disown", "suspend", "dirs", "help", "caller", "logout", "compopt", "type", "let", "getopts",
+		"wait", "test", "[":
 		if name == "type" || name == "help" || name == "dirs" {
 			s.Print(word.Unknown(word.Dynamic))
 		}
 	case "pwd":
 		s.Print(word.Lit(s.Dir() + "\n"))
-	default:
-		return s.runVariableBuiltin(name, argv)
-	}
-	return true
-}
-
-// runVariableBuiltin runs the builtins that set variables or evaluate their
-// names; false if name is none of them.
-func (s *Shell) runVariableBuiltin(name string, argv []arg) bool {
-	args := argv[1:]
-	switch name {
 	case "read":
 		s.read(args)
 	case "mapfile", "readarray":
@@ -75,46 +63,32 @@ func (s *Shell) runVariableBuiltin(name string, argv []arg) bool {
 	case "echo":
 		s.echo(args)
 	case "declare", "typeset", "local", "export", "readonly":
-		s.declareArgs(name, args)
+		for _, a := range args { // through something else, and so not parsed as a clause
+			s.declareText(a.Text, a, name == "export")
+		}
 	case "unset":
-		s.evaluated(word.Texts(args))
-		s.unset(args)
-	case "let", "getopts", "wait":
-		s.evaluated(word.Texts(args))
-	case "test", "[":
-		s.testArgs(args)
+		for _, a := range args { // or still what they held: whether the line runs is not always known
+			name := a.Known()
+			s.Vars[name] = Variable{Alts: append(slices.Clip(s.Lookup(name).Alts), nil)}
+		}
 	case "hash":
-		s.hash(argv)
+		for _, a := range word.Parse(args, "p").Values("-p") { // what a name is to run
+			s.CheckProgram(a.Known(), a)
+		}
 	default:
 		return false
 	}
 	return true
 }
 
-// unset makes names hold nothing, or still what they held: whether the line
-// runs is not always known.
-func (s *Shell) unset(args []arg) {
-	for _, a := range args {
-		name, ok := a.Literal()
-		if !ok || strings.HasPrefix(name, "-") {
-			continue
-		}
-		name = s.referred(name)
-		s.Vars[name] = Variable{Alts: append(slices.Clone(s.Lookup(name).Alts), nil)}
-	}
-}
-
 func (s *Shell) commandBuiltin(argv []arg) {
 	o, rest := word.Leading(argv[1:], "", nil)
-	if o.Has("-v", "-V") {
+	switch {
+	case o.Has("-v", "-V"):
 		s.Print(s.WhichOutput(rest))
-		return
-	}
-	if len(rest) > 0 {
-		if v, ok := rest[0].Literal(); ok && v != "" { // functions and aliases are passed over
-			s.runNamed(v, rest)
-			return
-		}
+	case len(rest) > 0 && rest[0].Prefix() != "" && rest[0].Worst() == word.Literal:
+		s.runNamed(rest[0].Known(), rest) // functions and aliases are passed over
+	default:
 		s.Exec(rest)
 	}
 }
@@ -133,184 +107,102 @@ func (s *Shell) alias(args []arg) {
 	}
 }
 
-// setBuiltin sets positional parameters and options.
+// setBuiltin sets positional parameters, or fish's variables.
 func (s *Shell) setBuiltin(args []arg) {
-	for i, a := range args {
-		v, ok := a.Literal()
-		switch {
-		case ok && v == "--":
-			s.Params = word.Texts(args[i+1:])
-			return
-		case ok && v == "-o" || v == "+o":
-			continue
-		case i > 0 && v != "" && args[i-1].Is("-o"):
-			s.Errexit = s.Errexit || v == "errexit"
-			continue
-		case ok && strings.HasPrefix(v, "-") && len(v) > 1:
-			s.Errexit = s.Errexit || strings.Contains(v, "e")
-			continue
-		case ok && strings.HasPrefix(v, "+"):
-			if strings.Contains(v, "e") {
-				s.Errexit = false
-			}
-			continue
-		}
-		s.Params = word.Texts(args[i:])
-		return
+	_, rest := word.Leading(args, "o", nil)
+	switch {
+	case len(rest) == 0 || strings.HasPrefix(rest[0].Prefix(), "+"):
+	case s.spoken == "fish":
+		name := rest[0].Known()
+		s.store(name, word.JoinArgs(rest[1:]), rest[0])
+		s.Export(name, rest[0])
+	default:
+		s.Params = word.Texts(rest)
 	}
 }
 
 // read sets variables from the next line of input.
 func (s *Shell) read(args []arg) {
 	o := word.Parse(args, "adinNptu")
-	list := o.Has("-a")
-	var names []string
-	for _, a := range append(o.Values("-a"), o.Operands...) {
-		s.evaluated([]text{a.Text})
-		if v, ok := a.Literal(); ok {
-			names = append(names, v)
-		}
-	}
+	names := append(o.Values("-a"), o.Operands...)
 	line := word.Unknown(word.Dynamic)
-	if in := s.Stdin; in != nil {
-		line, _ = in.next()
+	if s.Stdin != nil {
+		line = s.Stdin.next()
 	}
 	if len(names) == 0 {
-		names = []string{"REPLY"}
+		names = word.Literals(arg{}, "REPLY")
 	}
-	fields := s.splitFields(asPieces(line, true)[0])
-	if list {
-		s.Vars[names[0]] = Variable{list: fields, isList: true}
+	fields := s.cutFields(s.spread(line, split))
+	if o.Has("-a") {
+		s.Vars[names[0].Known()] = Variable{Alts: fields, list: true}
 		return
 	}
 	for i, name := range names {
 		var value text
 		switch {
-		case i == len(names)-1 && i < len(fields):
-			for j, f := range fields[i:] {
-				if j > 0 {
-					value = value.Plus(" ")
-				}
-				value = value.With(f...)
-			}
-		case i < len(fields):
+		case i < len(fields) && i < len(names)-1:
 			value = fields[i]
+		case i < len(fields):
+			value = word.Join(fields[i:])
 		case line.Worst() > word.Literal:
 			value = word.Unknown(line.Worst())
 		}
-		s.store(name, value, word.Cover(args))
+		s.store(name.Known(), value, word.Cover(args))
 	}
 }
 
+// mapfile sets a list from all lines of input.
 func (s *Shell) mapfile(args []arg) {
 	o := word.Parse(args, "CdnOsuc")
 	for _, a := range o.Values("-C") {
 		s.RunText(a.Text, a, "mapfile")
 	}
-	name := "MAPFILE"
-	for _, a := range o.Operands {
-		s.evaluated([]text{a.Text})
-		if v, ok := a.Literal(); ok {
-			name = v
-		}
-	}
-	list := []text{word.Unknown(word.Dynamic)}
+	v := Variable{Alts: []text{word.Unknown(word.Dynamic)}, list: true}
 	if s.Stdin != nil {
-		list = s.Stdin.Text.Lines()
+		v.Alts = s.Stdin.Text.Lines()
 	}
-	s.Vars[name] = Variable{list: list, isList: true}
+	for _, name := range append(word.Literals(arg{}, "MAPFILE"), o.Operands...) {
+		s.Vars[name.Known()] = v
+	}
 }
 
 func (s *Shell) echo(args []arg) {
-	for len(args) > 0 {
-		v, ok := args[0].Literal()
-		if !ok || len(v) < 2 || v[0] != '-' || strings.Trim(v[1:], "neE") != "" {
-			break
-		}
-		if strings.Contains(v, "e") {
-			for i := range args {
-				if plain, ok := args[i].Literal(); ok {
-					args[i].Text = word.Lit(word.AnsiC(plain))
-				}
-			}
-		}
+	flags := ""
+	for len(args) > 0 && len(args[0].Prefix()) > 1 && strings.Trim(args[0].Known(), "neE") == "-" {
+		flags += args[0].Known()
 		args = args[1:]
 	}
-	s.Print(word.JoinArgs(args).Plus("\n"))
-}
-
-// declareArgs handles declare and its like when they are called through
-// something else and so did not parse as a clause.
-func (s *Shell) declareArgs(builtin string, args []arg) {
-	for _, a := range args {
-		s.Document(a.Text)
-		name, _, ok := strings.Cut(a.Prefix(), "=")
-		if ok && syntax.ValidName(name) {
-			value := a.Cut(len(name) + 1)
-			s.table.Set(name, a.Hold(value))
-			s.set(name, []text{value}, false, false)
-			if builtin == "export" {
-				s.export(name, a)
-			}
+	t := word.JoinArgs(args).Plus("\n")
+	for i := range t {
+		if strings.Contains(flags, "e") && t[i].Kind == word.Literal {
+			t[i].Text = word.AnsiC(t[i].Text)
 		}
 	}
+	s.Print(t)
 }
 
 // IsBuiltin says that a name means something that the shell does itself.
 func (s *Shell) IsBuiltin(name string) bool {
-	switch name {
-	case "cd", "echo", "printf", "read", "test", "[", ":", "true", "false", "set", "shift", "pwd", "local", "declare",
-		"type", "wait", "exit", "return", "unset", "command", "builtin", "pushd", "popd":
-		return true
-	}
-	return false
-}
-
-func (s *Shell) testArgs(args []arg) {
-	for i, a := range args {
-		v, _ := a.Literal()
-		switch v {
-		case "-v", "-R":
-			if i+1 < len(args) {
-				s.evaluated([]text{args[i+1].Text})
-			}
-		}
-	}
-}
-
-// hash -p makes a name run any file.
-func (s *Shell) hash(argv []arg) {
-	for i, a := range argv {
-		if a.Is("-p") && i+2 < len(argv) {
-			if v, ok := argv[i+1].Literal(); ok {
-				s.Aliases[argv[i+2].Known()] = v
-				s.CheckProgram(v, argv[i+1])
-			}
-		}
-	}
+	return word.Listed(" cd echo printf read test [ : true false set shift pwd local declare type wait exit return unset "+
+		"command builtin pushd popd ", name)
 }
 
 // printf prints its format with the arguments put in; -v sets a variable.
 func (s *Shell) printf(argv []arg) {
-	args := argv[1:]
-	variableName := ""
+	args, to := argv[1:], ""
 	if len(args) > 1 && args[0].Is("-v") {
-		s.evaluated([]text{args[1].Text})
-		variableName = args[1].Known()
-		args = args[2:]
+		args, to = args[2:], args[1].Known()
 	}
 	if len(args) > 0 && args[0].Is("--") {
 		args = args[1:]
 	}
-	if len(args) == 0 {
-		return
+	switch {
+	case len(args) == 0:
+	case to != "":
+		s.store(to, formatted(args[0].Text, args[1:]), argv[0])
+	default:
+		s.Print(formatted(args[0].Text, args[1:]))
 	}
-	t := formatted(args[0].Text, args[1:])
-	if variableName != "" {
-		s.store(variableName, t, argv[0])
-		return
-	}
-	s.Print(t)
 }
 
 // formatted applies a printf format, again and again while arguments last.
@@ -319,50 +211,27 @@ func formatted(format text, args []arg) text {
 	if !ok {
 		return format.With(word.JoinArgs(args)...)
 	}
-	f = word.AnsiC(f)
 	var out text
 	for round := 0; round == 0 || len(args) > 0 && round < MaxRounds; round++ {
-		used := 0
-		for i := 0; i < len(f); i++ {
+		left := len(args)
+		for rest := word.AnsiC(f); rest != ""; {
+			plain, verb, _ := strings.Cut(rest, "%")
+			out = out.Plus(plain)
+			verb = strings.TrimLeft(verb, "-+ #0123456789.*")
+			rest = verb[min(1, len(verb)):]
 			switch {
-			case f[i] == '%' && i+1 < len(f) && f[i+1] == '%':
+			case strings.HasPrefix(verb, "%"):
 				out = out.Plus("%")
-				i++
-			case f[i] == '%':
-				j := i + 1
-				for j < len(f) && strings.IndexByte("-+ #0123456789.*", f[j]) >= 0 {
-					j++
-				}
-				if j < len(f) && len(args) > 0 {
-					out = out.With(directive(f[j], args[0])...)
-					args, used = args[1:], used+1
-				}
-				i = j
-			default:
-				out = out.Plus(f[i : i+1])
+			case verb != "" && len(args) > 0:
+				out = out.With(args[0].Text...)
+				args = args[1:]
 			}
 		}
-		if used == 0 {
+		if len(args) == left {
 			break
 		}
 	}
 	return out
-}
-
-func directive(verb byte, a arg) text {
-	switch verb {
-	case 's', 'q', 'c':
-		return a.Text
-	case 'b':
-		if v, ok := a.Literal(); ok {
-			return word.Lit(word.AnsiC(v))
-		}
-		return a.Text
-	}
-	if a.Worst() == word.Literal {
-		return a.Text
-	}
-	return word.Unknown(word.Token)
 }
 
 // WhichOutput is where a program of that name would be found.

@@ -2,6 +2,7 @@ package bash
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -49,14 +50,8 @@ func (s *Shell) command(cmd syntax.Command) {
 		s.caseClause(c)
 	case *syntax.FuncDecl:
 		s.funcDecl(c)
-	case *syntax.ArithmCmd:
-		s.arith(c.X)
-	case *syntax.LetClause:
-		for _, x := range c.Exprs {
-			s.arith(x)
-		}
-	case *syntax.TestClause:
-		s.test(c.X)
+	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+		s.expression(c)
 	case *syntax.DeclClause:
 		s.declare(c)
 	case *syntax.TimeClause:
@@ -78,49 +73,38 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 		s.stmt(c.X)
 		before := s.clone()
 		s.stmt(c.Y)
-		if !s.succeeds(c.X) && !s.Errexit {
-			s.mergeVars(before) // what could have been without the last command
-			s.Dirs = union(s.Dirs, before.Dirs)
+		if !s.succeeds(c.X) {
+			s.merge(before) // what could have been without the last command
 		}
 	case syntax.OrStmt:
-		before := s.clone()
+		before := s.Dirs
 		s.stmt(c.X)
-		// The right side runs where a failed cd on the left leaves the shell.
-		failed := s.clone()
-		failed.Dirs, failed.old, failed.stack = before.Dirs, before.old, before.stack
-		after := s.scope
-		s.scope = failed
-		s.stmt(c.Y)
-		after.mergeVars(s.scope)
-		if !slices.Equal(s.Dirs, before.Dirs) {
-			after.Dirs = union(after.Dirs, s.Dirs)
+		other := s.Isolated(func() {
+			s.Dirs = before // where a failed cd on the left leaves the shell
+			s.stmt(c.Y)
+		})
+		if slices.Equal(other.Dirs, before) {
+			other.Dirs = s.Dirs
 		}
-		s.scope = after
+		s.merge(other)
 	}
 }
 
 // succeeds says that the left side of && may be taken to succeed: commands
 // that set up rather than ask. What asks, such as test, may as well say no.
 func (s *Shell) succeeds(st *syntax.Stmt) bool {
-	if st.Negated {
-		return false
-	}
 	switch c := st.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		return c.Op != syntax.OrStmt && s.succeeds(c.X) && s.succeeds(c.Y)
+		return !st.Negated && c.Op != syntax.OrStmt && s.succeeds(c.X) && s.succeeds(c.Y)
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		return false
 	case *syntax.CallExpr:
-		if len(c.Args) == 0 {
-			return true
+		if len(c.Args) > 0 {
+			name := c.Args[0].Lit()
+			return !st.Negated && name != "" && !word.Listed(" test [ false command type hash ", name) && !s.table.Asks(name)
 		}
-		switch c.Args[0].Lit() {
-		case "test", "[", "false", "command", "type", "hash", "":
-			return false
-		}
-		return !s.table.Asks(c.Args[0].Lit())
 	}
-	return true
+	return !st.Negated
 }
 
 // pipe hands the left side's output to the right side.
@@ -146,36 +130,30 @@ func (s *Shell) pipesFile(st *syntax.Stmt) bool {
 }
 
 func (s *Shell) ifClause(c *syntax.IfClause) {
-	before := s.clone()
+	before := s.Dirs
 	s.stmts(c.Cond)
-	otherwise := s.clone()
-	otherwise.Dirs = before.Dirs // a condition that failed may be a cd that failed
-	then := s.Isolated(func() { s.stmts(c.Then) })
-	s.scope = otherwise
-	if c.Else != nil {
-		if len(c.Else.Cond) > 0 {
+	s.branches(func() { s.stmts(c.Then) }, func() {
+		s.Dirs = before // a condition that failed may be a cd that failed
+		switch {
+		case c.Else == nil:
+		case len(c.Else.Cond) > 0:
 			s.ifClause(c.Else)
-		} else {
+		default:
 			s.stmts(c.Else.Then)
 		}
-	}
-	then.merge(s.scope)
-	s.scope = then
+	})
 }
 
 func (s *Shell) while(c *syntax.WhileClause) {
 	before := s.clone()
 	for round := 0; round < MaxRounds; round++ {
-		s.Step()
-		start := s.clone()
-		left := s.Stdin.left()
+		left := len(s.Stdin.left())
 		if round > 0 && left == 0 && s.Stdin != nil && isRead(c.Cond) {
 			break
 		}
 		s.stmts(c.Cond)
 		s.stmts(c.Do)
-		more := s.Stdin.left()
-		if (more == left || more == 0) && (round > 0 && s.same(start) || round >= 3) {
+		if more := len(s.Stdin.left()); round >= 3 && (more == left || more == 0) {
 			break
 		}
 	}
@@ -191,43 +169,15 @@ func isRead(cond []*syntax.Stmt) bool {
 	return ok && len(call.Args) > 0 && call.Args[0].Lit() == "read"
 }
 
-func (in *Stream) left() int {
-	if in == nil {
-		return 0
-	}
-	if !in.split {
-		in.lines, in.split = in.Text.Lines(), true
-	}
-	return len(in.lines)
-}
-
-func (sc *scope) same(other *scope) bool {
-	if !slices.Equal(sc.Dirs, other.Dirs) || len(sc.Vars) != len(other.Vars) {
-		return false
-	}
-	for name, v := range sc.Vars {
-		w, ok := other.Vars[name]
-		if !ok || !slices.EqualFunc(v.Values(), w.Values(), text.Equal) {
-			return false
-		}
-	}
-	return true
-}
-
 func (s *Shell) forClause(c *syntax.ForClause) {
 	before := s.clone()
-	switch loop := c.Loop.(type) {
-	case *syntax.CStyleLoop:
-		for _, x := range []syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post} {
-			if x != nil {
-				s.arith(x)
-			}
-		}
+	if loop, ok := c.Loop.(*syntax.WordIter); ok {
+		s.forWords(c, loop)
+	} else {
+		s.expression(c.Loop)
 		for range 3 {
 			s.stmts(c.Do)
 		}
-	case *syntax.WordIter:
-		s.forWords(c, loop)
 	}
 	s.merge(before)
 }
@@ -247,12 +197,12 @@ func (s *Shell) forWords(c *syntax.ForClause, loop *syntax.WordIter) {
 	if len(items) > MaxRounds {
 		s.Deny(verdict.RuleTooComplex, nodeArg(loop), "", "the loop runs over more words than the guard follows", "use fewer")
 	}
-	for _, item := range items {
+	for i, item := range items {
 		s.store(loop.Name.Value, item, nodeArg(loop))
 		s.stmts(c.Do)
-	}
-	if len(items) == 1 && items[0].Worst() > word.Literal {
-		s.stmts(c.Do) // an unknown number of rounds is more than one
+		if i == 0 && item.Worst() > word.Literal {
+			s.stmts(c.Do) // an unknown number of rounds is more than one
+		}
 	}
 }
 
@@ -269,18 +219,202 @@ func (s *Shell) caseClause(c *syntax.CaseClause) {
 }
 
 func (s *Shell) funcDecl(c *syntax.FuncDecl) {
-	for _, name := range c.Names {
-		s.funcs[name.Value] = c.Body
+	names := c.Names
+	if c.Name != nil {
+		names = []*syntax.Lit{c.Name}
 	}
-	if c.Name == nil {
-		if len(c.Names) == 0 {
-			s.stmt(c.Body) // zsh runs a function without a name at once
+	for _, name := range names {
+		s.funcs[name.Value] = c.Body
+		if strings.HasPrefix(name.Value, "command_not_found_handle") {
+			s.Isolated(func() { s.stmt(c.Body) }) // called by the shell itself
+		}
+	}
+	if len(names) == 0 {
+		s.stmt(c.Body) // zsh runs a function without a name at once
+	}
+}
+
+// call runs a simple command, in every way that its words may come out.
+func (s *Shell) call(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			s.assign(a)
 		}
 		return
 	}
-	s.funcs[c.Name.Value] = c.Body
-	switch c.Name.Value {
-	case "command_not_found_handle", "command_not_found_handler":
-		s.Isolated(func() { s.stmt(c.Body) }) // called by the shell itself
+	alts := s.argvs(c.Args)
+	runs := make([]func(), len(alts))
+	for i, argv := range alts {
+		runs[i] = func() {
+			for _, a := range c.Assigns {
+				name := a.Name.Value
+				outer, had := s.Vars[name]
+				defer func() { // what the command itself has set stays
+					if delete(s.Vars, name); had {
+						s.Vars[name] = outer
+					}
+				}()
+				s.assign(a)
+				for _, t := range s.Vars[name].Alts {
+					s.table.Sees(name, nodeArg(a).Hold(t), argv)
+				}
+			}
+			s.Exec(argv)
+			if n := len(argv); n > 0 {
+				s.last = argv[n-1].Text
+			}
+		}
+	}
+	s.branches(runs...)
+}
+
+// assign sets a variable, or adds to it.
+func (s *Shell) assign(a *syntax.Assign) {
+	if a.Naked {
+		return
+	}
+	s.expression(a.Index)
+	name := a.Name.Value
+	v := Variable{list: a.Index != nil || a.Array != nil}
+	if a.Array != nil {
+		v.Alts = s.elements(a.Array)
+	} else {
+		v.Alts = s.texts(a.Value)
+		for _, t := range v.Alts {
+			s.table.Set(name, nodeArg(a).Hold(t))
+		}
+	}
+	old, had := s.Vars[name]
+	switch {
+	case !had || !a.Append && a.Index == nil:
+	case v.list || old.list:
+		v = Variable{Alts: slices.Concat(old.Alts, v.Alts), list: true}
+	default:
+		var joined []text
+		for _, o := range old.Alts {
+			for _, t := range v.Alts {
+				joined = append(joined, o.With(t...))
+			}
+		}
+		if v.Alts = joined; len(joined) > maxAlts {
+			v.Alts = []text{word.Unknown(word.Dynamic)}
+		}
+	}
+	s.Vars[name] = v
+}
+
+// elements are those of a list that is written out.
+func (s *Shell) elements(list *syntax.ArrayExpr) (elems []text) {
+	for _, e := range list.Elems {
+		s.expression(e.Index)
+		if e.Value == nil {
+			continue
+		}
+		for _, alt := range s.argvs([]*syntax.Word{e.Value}) {
+			elems = append(elems, word.Texts(alt)...)
+		}
+	}
+	return elems
+}
+
+// store sets a variable by other means than an assignment.
+func (s *Shell) store(name string, value text, at arg) {
+	s.table.Set(name, at.Hold(value))
+	s.Vars[name] = Variable{Alts: []text{value}}
+}
+
+// declare handles declare, local, export, readonly and typeset.
+func (s *Shell) declare(d *syntax.DeclClause) {
+	exports, refers := d.Variant.Value == "export", d.Variant.Value == "nameref"
+	for _, a := range d.Args {
+		if a.Name == nil {
+			for _, t := range s.texts(a.Value) {
+				if flags := t.Prefix(); strings.HasPrefix(flags, "-") {
+					exports, refers = exports || strings.Contains(flags, "x"), refers || strings.Contains(flags, "n")
+				} else {
+					s.declareText(t, nodeArg(a), exports)
+				}
+			}
+			continue
+		}
+		s.assign(a)
+		if exports {
+			s.Export(a.Name.Value, nodeArg(a))
+		}
+		if refers && a.Value != nil {
+			s.Vars[a.Name.Value] = s.Lookup(s.textOf(a.Value).Known()) // what it refers to holds now
+		}
+	}
+}
+
+// declareText handles quoted text that declare takes apart and evaluates itself.
+func (s *Shell) declareText(t text, at arg, exports bool) {
+	name, _, ok := strings.Cut(t.Prefix(), "=")
+	if !ok {
+		return
+	}
+	value := t.Cut(len(name) + 1)
+	name = strings.TrimSuffix(name, "+")
+	if syntax.ValidName(name) {
+		s.store(name, value, at)
+		if exports {
+			s.Export(name, at)
+		}
+	}
+}
+
+// Exec runs one expanded command.
+func (s *Shell) Exec(argv []arg) {
+	s.Step()
+	defer s.enter()()
+	if len(argv) == 0 {
+		return
+	}
+	name, known := argv[0].Literal()
+	body, aliased := s.Aliases[name]
+	fn, declared := s.funcs[name]
+	switch {
+	case !known:
+		s.runUnknown(argv)
+	case name == "":
+	case aliased: // its text stands in front of the arguments
+		delete(s.Aliases, name) // and is not expanded within itself
+		s.withParams(argv[1:], func() { s.script(word.Lit(body+` "$@"`), argv[0]) })
+		s.Aliases[name] = body
+	case declared:
+		s.withParams(argv[1:], func() { s.stmt(fn) })
+	default:
+		s.runNamed(name, argv)
+	}
+}
+
+// withParams runs f with other positional parameters.
+func (s *Shell) withParams(args []arg, f func()) {
+	outer := s.Params
+	s.Params = word.Texts(args)
+	f()
+	s.Params = outer
+}
+
+// runUnknown runs a command whose word is not known. A variable that the command never set is the user's own, and so is
+// a script that a pattern finds in the workspace; any other command word must be readable.
+func (s *Shell) runUnknown(argv []arg) {
+	part := argv[0]
+	at, _ := s.Locate(part.Text, s.Dir(), false)
+	switch {
+	case part.First() == word.Environ && part.Worst() <= word.Environ:
+	case part.Worst() <= word.Environ && at.Writable() &&
+		(part.First() != word.Literal || strings.Contains(part.Prefix(), "/")):
+	default:
+		s.Deny(verdict.RuleUnknownCode, part, "", "the command word "+part.String()+" can't be told beforehand",
+			"name the program directly")
+	}
+	s.table.Unknown(argv)
+}
+
+// runNamed runs a command by name.
+func (s *Shell) runNamed(name string, argv []arg) {
+	if !s.runBuiltin(name, argv) {
+		s.table.Run(name, argv)
 	}
 }

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,23 +11,28 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// piece is a part of a word before it is split into fields.
-type piece struct {
-	word.Seg
-	split  bool // result of an unquoted expansion
-	ends   bool // ends a field, as between the elements of "$@"
-	quoted bool // makes a field even if it is empty
-}
+// expansion says what becomes of the pieces of a word.
+type expansion uint8
+
+const (
+	split  expansion = iota // a word of a command: unquoted results are split, and patterns match
+	whole                   // an assignment, a redirect, a here-string: one text
+	quoted                  // between double quotes
+)
+
+// fieldEnd is the kind of a piece that ends a field. It never leaves a word: a field is made of all the pieces up to
+// it, and of an empty literal too, which is how quotes make an empty field.
+const fieldEnd = word.Hidden + 1
 
 // argvs expands words to the argument lists that they may become.
 func (s *Shell) argvs(words []*syntax.Word) [][]arg {
 	alts := [][]arg{nil}
 	for _, w := range words {
-		var options [][]arg
-		for _, plain := range s.braces(w) {
-			options = cross(options, s.fields(plain, w))
+		braced := *w
+		syntax.SplitBraces(&braced)
+		for _, parts := range s.braces(braced.Parts) {
+			alts = cross(alts, s.fields(parts, nodeArg(w)))
 		}
-		alts = cross(alts, options)
 	}
 	return alts
 }
@@ -34,9 +40,6 @@ func (s *Shell) argvs(words []*syntax.Word) [][]arg {
 // cross appends every option to every alternative. Past the bound it varies
 // one side at a time, which still shows each option once.
 func cross[T any](alts, options [][]T) [][]T {
-	if len(alts) == 0 {
-		return options
-	}
 	if len(options) == 1 {
 		for i := range alts {
 			alts[i] = append(alts[i], options[0]...) // no two alternatives share an array
@@ -44,60 +47,86 @@ func cross[T any](alts, options [][]T) [][]T {
 		return alts
 	}
 	var out [][]T
-	add := func(a, b []T) { out = append(out, append(a[:len(a):len(a)], b...)) }
-	if len(alts)*len(options) > maxAlts {
-		for _, o := range options {
-			add(alts[0], o)
-		}
-		for _, a := range alts[1:] {
-			add(a, options[0])
-		}
-		return out
-	}
-	for _, a := range alts {
-		for _, o := range options {
-			add(a, o)
+	for i, a := range alts {
+		for j, o := range options {
+			if len(alts)*len(options) <= maxAlts || i == 0 || j == 0 {
+				out = append(out, slices.Concat(a, o))
+			}
 		}
 	}
 	return out
 }
 
-// fields expands one word without braces, in every way that it may come out.
-func (s *Shell) fields(w, whole *syntax.Word) [][]arg {
+// braces expands {a,b}. Of {1..9} the ends do: what lies between leads nowhere else.
+func (s *Shell) braces(parts []syntax.WordPart) (words [][]syntax.WordPart) {
 	s.Step()
-	var out [][]arg
-	for _, pieces := range s.parts(w.Parts, false) {
-		var args []arg
-		for _, t := range s.splitFields(s.tilde(pieces, w)) {
-			s.Charge(t)
-			args = append(args, nodeArg(whole).Hold(t))
-		}
-		out = append(out, args)
+	i := slices.IndexFunc(parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.BraceExp); return ok })
+	if i < 0 {
+		return [][]syntax.WordPart{parts}
 	}
-	return out
+	for _, e := range parts[i].(*syntax.BraceExp).Elems {
+		words = append(words, s.braces(slices.Concat(parts[:i], e.Parts, parts[i+1:]))...)
+	}
+	if len(words) > MaxRounds {
+		s.Deny(verdict.RuleTooComplex, arg{}, "", "a brace expansion makes too many words", "use fewer")
+	}
+	return words
 }
 
-// texts expands a word that is not split: an assignment, a redirect, a here
-// string.
-func (s *Shell) texts(w *syntax.Word) []text {
+// fields expands a word of a command, in every way that it may come out.
+func (s *Shell) fields(parts []syntax.WordPart, at arg) (alts [][]arg) {
+	for _, pieces := range s.parts(parts, split) {
+		var args []arg
+		for _, t := range s.cutFields(pieces) {
+			args = append(args, at.Hold(t))
+		}
+		alts = append(alts, args)
+	}
+	return alts
+}
+
+// cutFields cuts pieces where fields end.
+func (s *Shell) cutFields(pieces []word.Seg) (fields []text) {
+	var field text
+	for _, p := range append(pieces, word.Piece(fieldEnd, "")) {
+		switch {
+		case p.Kind != fieldEnd:
+			field = append(field, p)
+		case len(field) > 0:
+			fields = append(fields, s.joined(field))
+			field = nil
+		}
+	}
+	return fields
+}
+
+// texts expands a word that is not split.
+func (s *Shell) texts(w *syntax.Word) []text { return s.unsplit(w, whole) }
+
+func (s *Shell) unsplit(w *syntax.Word, how expansion) (alts []text) {
 	if w == nil {
 		return []text{nil}
 	}
-	s.Step()
-	var out []text
-	for _, pieces := range s.parts(w.Parts, false) {
-		var segs []word.Seg
-		for _, p := range s.tilde(pieces, w) {
-			if p.ends {
-				p.Seg = word.Piece(word.Literal, " ")
+	for _, pieces := range s.parts(w.Parts, how) {
+		for i, p := range pieces {
+			if p.Kind == fieldEnd {
+				pieces[i] = word.Piece(word.Literal, " ")
 			}
-			segs = append(segs, p.Seg)
 		}
-		t := text{}.With(segs...)
-		s.Charge(t)
-		out = append(out, t)
+		alts = append(alts, s.joined(pieces))
 	}
-	return out
+	return alts
+}
+
+// joined makes a text of pieces. A substitution within an index runs wherever
+// the shell comes to evaluate the text, as arithmetic or as a variable's name.
+func (s *Shell) joined(pieces text) text {
+	t := text{}.With(pieces...)
+	s.Charge(t)
+	if known := t.Known(); strings.Contains(known, "[$(") || strings.Contains(known, "[`") {
+		s.document(known, false)
+	}
+	return t
 }
 
 // textOf is texts where one answer has to do.
@@ -110,38 +139,44 @@ func (s *Shell) textOf(w *syntax.Word) text {
 }
 
 // parts expands a run of word parts.
-func (s *Shell) parts(ps []syntax.WordPart, quoted bool) [][]piece {
-	alts := [][]piece{{}}
-	for _, p := range ps {
-		alts = cross(alts, s.part(p, quoted))
+func (s *Shell) parts(ps []syntax.WordPart, how expansion) [][]word.Seg {
+	s.Step()
+	alts := [][]word.Seg{nil}
+	for i, p := range ps {
+		lit, ok := p.(*syntax.Lit)
+		switch {
+		case ok && how == quoted:
+			alts = cross(alts, [][]word.Seg{{word.Piece(word.Literal, unescapeQuoted(lit.Value))}})
+		case ok && i == 0:
+			alts = cross(alts, [][]word.Seg{s.tilde(lit.Value)})
+		case ok:
+			alts = cross(alts, [][]word.Seg{unescapeBare(lit.Value)})
+		default:
+			alts = cross(alts, s.part(p, how))
+		}
 	}
 	return alts
 }
 
-func (s *Shell) part(p syntax.WordPart, quoted bool) [][]piece {
-	one := func(k word.Kind, t string) [][]piece {
-		return [][]piece{{{Seg: word.Piece(k, t), split: !quoted && k != word.Literal && k != word.Matched}}}
-	}
+func (s *Shell) part(p syntax.WordPart, how expansion) [][]word.Seg {
+	one := func(k word.Kind, t string) [][]word.Seg { return [][]word.Seg{{word.Piece(k, t)}} }
 	switch p := p.(type) {
-	case *syntax.Lit:
-		if quoted {
-			return one(word.Literal, unescapeQuoted(p.Value))
-		}
-		return [][]piece{unescapeBare(p.Value)}
 	case *syntax.SglQuoted:
-		v := p.Value
-		if p.Dollar {
-			v = word.AnsiC(v)
+		if how == quoted { // as in "${x:-'…'}", where bash gives it no meaning
+			s.Document(word.Lit(p.Value))
 		}
-		return [][]piece{{{Seg: word.Piece(word.Literal, v), quoted: true}}}
+		if p.Dollar {
+			return one(word.Literal, word.AnsiC(p.Value))
+		}
+		return one(word.Literal, p.Value)
 	case *syntax.DblQuoted:
-		return cross([][]piece{{{quoted: true}}}, s.parts(p.Parts, true))
+		return cross(one(word.Literal, ""), s.parts(p.Parts, quoted))
 	case *syntax.ParamExp:
-		return s.param(p, quoted)
+		return s.param(p, how)
 	case *syntax.CmdSubst:
-		return asPieces(s.substitution(p.Stmts), !quoted)
+		return [][]word.Seg{s.spread(s.substitution(p.Stmts), how)}
 	case *syntax.ArithmExp:
-		s.arith(p.X)
+		s.expression(p.X)
 		return one(word.Token, "")
 	case *syntax.ProcSubst:
 		return one(word.Literal, s.processSubst(p))
@@ -155,16 +190,33 @@ func (s *Shell) part(p syntax.WordPart, quoted bool) [][]piece {
 	return one(word.Dynamic, "")
 }
 
-func asPieces(t text, split bool) [][]piece {
-	pieces := make([]piece, len(t))
-	for i, sg := range t {
-		pieces[i] = piece{Seg: sg, split: split}
+// spread lays the result of an expansion out as pieces: where words are split,
+// known text falls into fields, in which patterns match.
+func (s *Shell) spread(t text, how expansion) []word.Seg {
+	if how != split {
+		return slices.Clone(t)
 	}
-	return [][]piece{pieces}
+	ifs := " \t\n"
+	if v, ok := s.Vars["IFS"]; ok && len(v.Alts) > 0 {
+		ifs = v.Alts[0].Known()
+	}
+	var out []word.Seg
+	for _, sg := range t {
+		if sg.Kind != word.Literal {
+			out = append(out, sg)
+			continue
+		}
+		rest := sg.Text
+		for i := strings.IndexAny(rest, ifs); i >= 0; i = strings.IndexAny(rest, ifs) {
+			out = append(append(out, globPieces(rest[:i])...), word.Piece(fieldEnd, ""))
+			rest = rest[i+1:]
+		}
+		out = append(out, globPieces(rest)...)
+	}
+	return out
 }
 
-// substitution runs a command substitution and returns what it prints, as far
-// as that is known.
+// substitution runs a command substitution and returns what it prints, as far as that is known.
 func (s *Shell) substitution(stmts []*syntax.Stmt) text {
 	defer s.enter()()
 	var out text
@@ -186,231 +238,78 @@ func (s *Shell) processSubst(p *syntax.ProcSubst) string {
 	s.pipes++
 	name := "/dev/fd/" + strconv.Itoa(62+s.pipes)
 	if p.Op == syntax.CmdOut {
-		s.Isolated(func() {
-			s.WithStdin(nil, func() { s.stmts(p.Stmts) })
-		})
-		return name
+		s.Isolated(func() { s.WithStdin(nil, func() { s.stmts(p.Stmts) }) })
+	} else {
+		s.Files[name] = s.substitution(p.Stmts)
 	}
-	s.Files[name] = s.substitution(p.Stmts)
 	return name
 }
 
-// splitFields does word splitting and turns unquoted patterns into matches.
-func (s *Shell) splitFields(pieces []piece) []text {
-	ifs := " \t\n"
-	if v, ok := s.Vars["IFS"]; ok && len(v.Alts) > 0 {
-		ifs = v.Alts[0].Known()
-	}
-	var out []text
-	var cur text
-	have := false
-	flush := func() {
-		if have {
-			out = append(out, cur)
-		}
-		cur, have = nil, false
-	}
-	for _, p := range pieces {
-		switch {
-		case p.ends:
-			flush()
-			continue
-		case p.split && p.Kind == word.Literal:
-			rest := p.Text
-			for {
-				i := strings.IndexAny(rest, ifs)
-				if i < 0 {
-					break
-				}
-				if i > 0 {
-					cur, have = cur.With(globPieces(rest[:i])...), true
-				}
-				flush()
-				rest = rest[i+1:]
-			}
-			if rest != "" {
-				cur, have = cur.With(globPieces(rest)...), true
-			}
-			continue
-		}
-		cur = cur.With(p.Seg)
-		have = have || p.quoted || p.Kind != word.Literal || p.Text != ""
-	}
-	flush()
-	return out
-}
-
 // globPieces cuts s at its pattern characters.
-func globPieces(s string) []word.Seg {
-	var out []word.Seg
-	from := 0
-	for i := 0; i < len(s); i++ {
-		if strings.IndexByte("*?[", s[i]) < 0 {
-			continue
+func globPieces(s string) (out []word.Seg) {
+	for s != "" {
+		kind, from := word.Matched, strings.IndexAny(s, "*?[")
+		if from < 0 {
+			return append(out, word.Piece(word.Literal, s))
 		}
-		end := i + 1
-		if s[i] == '[' {
-			j := strings.IndexByte(s[i+1:], ']')
-			if j < 0 {
-				continue
-			}
-			end = i + j + 2
+		end := from + 1
+		if s[from] == '[' {
+			end += strings.IndexByte(s[end:], ']') + 1
 		}
-		out = append(out, word.Piece(word.Literal, s[from:i]), word.Piece(word.Matched, s[i:end]))
-		from, i = end, end-1
+		if s[from] == '[' && end == from+1 {
+			kind = word.Literal // it is never closed
+		}
+		out = append(out, word.Piece(word.Literal, s[:from]), word.Piece(kind, s[from:end]))
+		s = s[end:]
 	}
-	return append(out, word.Piece(word.Literal, s[from:]))
+	return out
 }
 
 // unescapeBare reads an unquoted literal: backslashes quote, patterns match.
-func unescapeBare(v string) []piece {
-	var out []piece
-	var plain strings.Builder
-	flush := func() {
-		for _, g := range globPieces(plain.String()) {
-			out = append(out, piece{Seg: g})
+func unescapeBare(v string) (out []word.Seg) {
+	for {
+		before, after, found := strings.Cut(v, `\`)
+		if !found || after == "" {
+			return append(out, globPieces(v)...)
 		}
-		plain.Reset()
+		out = append(out, globPieces(before)...)
+		if after[0] != '\n' {
+			out = append(out, word.Piece(word.Literal, after[:1]))
+		}
+		v = after[1:]
 	}
-	for i := 0; i < len(v); i++ {
-		if v[i] != '\\' || i+1 >= len(v) {
-			plain.WriteByte(v[i])
-			continue
-		}
-		i++
-		if v[i] == '\n' {
-			continue
-		}
-		flush()
-		out = append(out, piece{Seg: word.Piece(word.Literal, v[i:i+1]), quoted: true})
-	}
-	flush()
-	return out
 }
 
 // unescapeQuoted reads a literal within double quotes.
 func unescapeQuoted(v string) string {
-	var b strings.Builder
-	for i := 0; i < len(v); i++ {
-		if v[i] == '\\' && i+1 < len(v) && strings.IndexByte("$`\"\\\n", v[i+1]) >= 0 {
-			i++
-			if v[i] == '\n' {
-				continue
-			}
-		}
-		b.WriteByte(v[i])
+	if !strings.Contains(v, `\`) {
+		return v
 	}
-	return b.String()
+	return strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "").Replace(v)
 }
 
-// tilde replaces a leading unquoted ~. In an assignment ~ also counts after
-// the equals sign, which is why options such as --dir=~/x are read alike.
-func (s *Shell) tilde(pieces []piece, w *syntax.Word) []piece {
-	if len(w.Parts) == 0 || len(pieces) == 0 {
-		return pieces
+// tilde reads a literal at the beginning of a word, in which an unquoted ~ may stand. In an assignment ~ also counts
+// after the equals sign, which is why options such as --dir=~/x are read alike.
+func (s *Shell) tilde(v string) []word.Seg {
+	at := strings.Index(v, "=~") + 1
+	if strings.HasPrefix(v, "~") {
+		at = 0
+	} else if at == 0 || strings.Contains(v[:at], `\`) {
+		return unescapeBare(v)
 	}
-	first, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || pieces[0].Kind != word.Literal || pieces[0].quoted {
-		return pieces
+	end := len(v)
+	if i := strings.IndexByte(v[at:], '/'); i >= 0 {
+		end = at + i
 	}
-	value := pieces[0].Text
-	at := 0
-	if !strings.HasPrefix(first.Value, "~") {
-		i := strings.Index(value, "=~")
-		if i < 0 {
-			return pieces
-		}
-		at = i + 1
+	home := []text{word.Lit("/home/" + v[at+1:end])} // someone's home, and not the workspace
+	if end == at+1 {
+		home = s.Lookup("HOME").Alts
 	}
-	user, rest, _ := strings.Cut(value[at+1:], "/")
-	if rest != "" || strings.HasSuffix(value, "/") {
-		rest = "/" + rest
+	switch {
+	case len(home) != 1:
+		home = []text{word.Unknown(word.Dynamic)}
+	case neverSet(home[0]):
+		home = []text{nil} // without a known home it is at least not the workspace
 	}
-	out := append([]piece{}, pieces...)
-	name, known := map[string]string{"": "HOME", "+": "PWD", "-": "OLDPWD"}[user]
-	if !known {
-		out[0].Text = value[:at] + "/home/" + user + rest // someone's home, and not the workspace
-		return out
-	}
-	alts := s.Lookup(name).Alts
-	dir, sure := "", len(alts) == 1
-	if sure && alts[0].First() != word.Environ { // without a known home it is at least not the workspace
-		dir, sure = alts[0].Literal()
-	}
-	if sure {
-		out[0].Text = value[:at] + dir + rest
-		return out
-	}
-	out[0].Text = value[:at]
-	return append([]piece{out[0], {Seg: word.Seg{Kind: word.Dynamic}}, {Seg: word.Piece(word.Literal, rest)}}, out[1:]...)
-}
-
-// braces expands {a,b} and {1..3}.
-func (s *Shell) braces(w *syntax.Word) []*syntax.Word {
-	found := false
-	for _, p := range w.Parts {
-		if l, ok := p.(*syntax.Lit); ok && strings.Contains(l.Value, "{") {
-			found = true
-		}
-	}
-	if !found {
-		return []*syntax.Word{w}
-	}
-	copied := &syntax.Word{Parts: append([]syntax.WordPart{}, w.Parts...)}
-	syntax.SplitBraces(copied)
-	var out []*syntax.Word
-	for _, parts := range s.braceParts(copied.Parts) {
-		out = append(out, &syntax.Word{Parts: parts})
-	}
-	return out
-}
-
-// sequence lists {a..z}. Of numbers the ends do: those between lead nowhere else.
-func sequence(b *syntax.BraceExp) []string {
-	from, to := b.Elems[0].Lit(), b.Elems[1].Lit()
-	if len(from) != 1 || len(to) != 1 {
-		return []string{from, to}
-	}
-	var out []string
-	for c := range int(max(from[0], to[0])) + 1 {
-		if c >= int(min(from[0], to[0])) {
-			out = append(out, string([]byte{byte(c)}))
-		}
-	}
-	return out
-}
-
-func (s *Shell) braceParts(parts []syntax.WordPart) [][]syntax.WordPart {
-	alts := [][]syntax.WordPart{{}}
-	for _, p := range parts {
-		brace, ok := p.(*syntax.BraceExp)
-		if !ok {
-			for i := range alts {
-				alts[i] = append(alts[i][:len(alts[i]):len(alts[i])], p)
-			}
-			continue
-		}
-		var options [][]syntax.WordPart
-		if brace.Sequence {
-			for _, v := range sequence(brace) {
-				options = append(options, []syntax.WordPart{&syntax.Lit{Value: v}})
-			}
-		} else {
-			for _, e := range brace.Elems {
-				options = append(options, s.braceParts(e.Parts)...)
-			}
-		}
-		var next [][]syntax.WordPart
-		for _, a := range alts {
-			for _, o := range options {
-				s.Step()
-				next = append(next, append(a[:len(a):len(a)], o...))
-			}
-		}
-		alts = next
-		if len(alts) > MaxRounds {
-			s.Deny(verdict.RuleTooComplex, arg{}, "", "a brace expansion makes too many words", "use fewer")
-		}
-	}
-	return alts
+	return slices.Concat(unescapeBare(v[:at]), home[0], unescapeBare(v[end:]))
 }

@@ -2,6 +2,7 @@ package bash
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/land"
@@ -16,16 +17,12 @@ func (s *Shell) Locate(t text, dir string, name bool) (land.Place, string) {
 	if len(t) == 0 {
 		return s.Land.Place(s.Land.Resolve(dir)), dir
 	}
-	if t.Worst() == word.Hidden || t.First() >= word.Environ {
+	if t.Worst() == word.Hidden || t.First() >= word.Environ || strings.Contains(t.Known(), "\x00") {
 		return land.Unknown, ""
 	}
 	abs := t.Filled(land.Star, land.Hole)
 	if !path.IsAbs(abs) {
 		abs = dir + "/" + abs
-	}
-	abs = s.dotdot(abs)
-	if strings.Contains(abs, "\x00") {
-		return land.Unknown, ""
 	}
 	resolved := s.Land.Resolve(abs)
 	if name && !strings.HasSuffix(abs, "/") {
@@ -34,19 +31,7 @@ func (s *Shell) Locate(t text, dir string, name bool) (land.Place, string) {
 	return s.Land.Place(resolved), resolved
 }
 
-// dotdot turns the patterns that match ".." into it.
-func (s *Shell) dotdot(abs string) string {
-	parts := strings.Split(abs, "/")
-	for i, p := range parts {
-		if p == "."+land.Star || p == land.Star+"." {
-			parts[i] = ".."
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
-// Check denies an operation on a path outside, from every directory that the
-// shell may be in.
+// Check denies an operation on a path outside, from every directory that the shell may be in.
 func (s *Shell) Check(o land.Op, a arg) {
 	for _, dir := range s.Dirs {
 		s.CheckFrom(o, a, dir)
@@ -55,30 +40,26 @@ func (s *Shell) Check(o land.Op, a arg) {
 
 func (s *Shell) CheckFrom(o land.Op, a arg, dir string) {
 	s.Step()
-	if v, ok := a.Literal(); ok && v == "" {
+	if len(a.Text) == 0 {
 		return
 	}
 	where, abs := s.Locate(a.Text, dir, o == land.Remove)
-	if o == land.Remove && where.Writable() && (s.Land.RemovesRoot(abs) || s.Land.IsProtected(abs, true)) {
-		where = land.Protected
-		if s.Land.RemovesRoot(abs) {
-			where = land.Git
-		}
-	}
-	if o == land.Redirect && where.Writable() && TiesRepository(abs) {
-		where = land.Git
-	}
 	switch {
-	case where.Writable():
+	case !where.Writable():
+	case o == land.Remove && s.Land.RemovesRoot(abs), o == land.Redirect && TiesRepository(abs):
+		where = land.Git
+	case o == land.Remove && s.Land.IsProtected(abs, true):
+		where = land.Protected
+	default:
 		return
-	case where == land.Unknown && o != land.Redirect && o != land.Remove && a.Worst() < word.Hidden:
+	}
+	if where == land.Unknown && o != land.Redirect && o != land.Remove && a.Worst() < word.Hidden {
 		return // data: refusing every variable would refuse ordinary work
 	}
 	s.Refuse(o, a, where, abs)
 }
 
-// TiesRepository says that a file makes a directory part of some repository:
-// git in it would then work on that one.
+// TiesRepository says that a file makes a directory part of some repository: git in it would then work on that one.
 func TiesRepository(abs string) bool {
 	return strings.HasSuffix(abs, "/.git") || strings.HasSuffix(abs, "/.git/commondir")
 }
@@ -115,8 +96,7 @@ func (s *Shell) Homed(v string) text {
 	return word.Lit(v)
 }
 
-// CheckProgram denies programs that lie outside, except where systems and
-// users install them.
+// CheckProgram denies programs that lie outside, except where systems and users install them.
 func (s *Shell) CheckProgram(name string, at arg) {
 	where, abs := s.Locate(word.Lit(name), s.Dir(), false)
 	if where.Writable() || where == land.System || where == land.Protected || where == land.Git || s.IsUserProgram(abs) {
@@ -139,45 +119,31 @@ func (s *Shell) IsUserProgram(abs string) bool {
 // cd changes directory; every place that it may lead to must be inside.
 func (s *Shell) cd(argv []arg) {
 	o, rest := word.Leading(argv[1:], "", nil)
-	var target arg
+	target := word.Cover(argv).Hold(word.Lit(s.Home()))
 	if len(rest) > 0 {
 		target = rest[0]
 	}
 	switch {
-	case len(rest) == 0:
-		target = arg{Text: word.Lit(s.Home()), Start: argv[0].Start, End: argv[len(argv)-1].End}
 	case target.Is("-"):
-		s.back(target)
-		return
-	case len(target.Text) == 0:
-		return // cd "" stays
+		s.moveTo(target, s.Lookup("OLDPWD").Alts, false)
+	case len(target.Text) > 0: // cd "" stays
+		s.MoveTo(target, o.Has("-P"))
 	}
-	s.MoveTo(target, o.Has("-P"))
-}
-
-// back goes where OLDPWD says, which a command may have set itself.
-func (s *Shell) back(at arg) {
-	from := s.Dirs
-	var to []string
-	for _, t := range s.Lookup("OLDPWD").Alts {
-		for _, dir := range from {
-			to = union(to, []string{s.directory(at.Hold(t), dir, false)})
-		}
-	}
-	s.old, s.Dirs = from, to
-	delete(s.Vars, "OLDPWD")
 }
 
 // MoveTo makes target the current directory.
-func (s *Shell) MoveTo(target arg, physical bool) {
+func (s *Shell) MoveTo(target arg, physical bool) { s.moveTo(target, []text{target.Text}, physical) }
+
+func (s *Shell) moveTo(at arg, targets []text, physical bool) {
 	from := s.Dirs
 	var to []string
-	for _, dir := range from {
-		s.cdpath(target, dir)
-		to = union(to, []string{s.directory(target, dir, physical)})
+	for _, t := range targets {
+		for _, dir := range from {
+			to = union(to, []string{s.directory(at.Hold(t), dir, physical)})
+		}
 	}
-	name, known := target.Literal()
-	if known && !s.Errexit && !path.IsAbs(name) && len(from) == 1 && !s.Made[to[0]] && s.Land.Missing(to[0]) {
+	name, known := at.Literal()
+	if known && !path.IsAbs(name) && len(to) == 1 && len(from) == 1 && !s.Made[to[0]] && s.Land.Missing(to[0]) {
 		to = union(to, from) // this cd will fail, and the shell stays
 	}
 	s.old, s.Dirs = from, to
@@ -186,14 +152,17 @@ func (s *Shell) MoveTo(target arg, physical bool) {
 
 // directory checks one directory that is about to be entered.
 func (s *Shell) directory(target arg, from string, physical bool) string {
+	if !strings.HasPrefix(target.Prefix(), "/") && !strings.HasPrefix(target.Prefix(), ".") {
+		for _, t := range s.Vars["CDPATH"].Alts {
+			if len(t) > 0 {
+				s.Deny(verdict.RuleDirectory, target, "", "cd would look for "+target.String()+" in CDPATH", "leave it empty")
+			}
+		}
+	}
 	where, abs := s.Locate(target.Text, from, false)
 	logical := abs
 	if v, ok := target.Literal(); ok && !physical {
-		logical = v
-		if !path.IsAbs(v) {
-			logical = path.Join(from, v)
-		}
-		logical = path.Clean(logical)
+		logical = paths.From(from, v)
 		if p := s.Land.Place(s.Land.Resolve(logical)); !p.Writable() && p != land.Protected {
 			where, abs = p, logical
 		}
@@ -210,36 +179,20 @@ func (s *Shell) directory(target arg, from string, physical bool) string {
 	return ""
 }
 
-// cdpath denies a directory that would be found through CDPATH.
-func (s *Shell) cdpath(target arg, from string) {
-	v, ok := s.Vars["CDPATH"]
-	if !ok || strings.HasPrefix(target.Prefix(), "/") || strings.HasPrefix(target.Prefix(), ".") {
-		return
-	}
-	for _, t := range v.Values() {
-		for _, dir := range t.Split(":") {
-			s.directory(target.Hold(dir.Plus("/").With(target.Text...)), from, false)
-		}
-	}
-}
-
+// pushd goes elsewhere and remembers where it was; without a directory it goes back, as popd does.
 func (s *Shell) pushd(argv []arg) {
 	_, rest := word.Leading(argv[1:], "", nil)
-	top := s.Dirs
-	switch {
-	case len(rest) == 0 || strings.HasPrefix(rest[0].Prefix(), "+"):
-		if n := len(s.stack); n > 0 {
-			s.Dirs = s.stack[n-1]
-			s.stack = append(s.stack[:n-1:n-1], top)
-		}
-	default:
-		s.MoveTo(rest[0], false)
-		s.stack = append(s.stack[:len(s.stack):len(s.stack)], top)
+	if len(rest) == 0 || strings.HasPrefix(rest[0].Prefix(), "+") {
+		s.popd()
+		return
 	}
+	top := s.Dirs
+	s.MoveTo(rest[0], false)
+	s.stack = append(slices.Clip(s.stack), top)
 }
 
 func (s *Shell) popd() {
 	if n := len(s.stack); n > 0 {
-		s.Dirs, s.stack = s.stack[n-1], s.stack[:n-1:n-1]
+		s.Dirs, s.stack = s.stack[n-1], s.stack[:n-1]
 	}
 }

@@ -1,7 +1,9 @@
 package bash
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -11,19 +13,20 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
+// redirected runs a statement's command between its redirections.
 func (s *Shell) redirected(st *syntax.Stmt) {
 	outerIn, outerOut := s.Stdin, s.Out
 	var target, previous text
 	var file string
 	for _, r := range st.Redirs {
-		name, appends := s.redirect(r)
+		name := s.redirect(r)
 		if name != "" {
 			file, target, previous = name, text{}, nil
-			if appends {
+			if r.Op == syntax.AppOut || r.Op == syntax.AppAll {
 				previous = s.Files[name]
 			}
 			s.Out = &target
-		} else if (r.Op == syntax.DplOut) && (r.N == nil || r.N.Value == "1") {
+		} else if r.Op == syntax.DplOut && (r.N == nil || r.N.Value == "1") {
 			s.Out = nil
 		}
 	}
@@ -41,57 +44,40 @@ func (s *Shell) redirected(st *syntax.Stmt) {
 
 // redirect checks one redirection and sets the standard input. If standard
 // output now goes to a file in a known place, it returns that place.
-func (s *Shell) redirect(r *syntax.Redirect) (file string, appends bool) {
-	switch r.Op {
-	case syntax.Hdoc, syntax.DashHdoc:
-		s.input(r, s.heredoc(r))
-		return "", false
-	case syntax.WordHdoc:
-		s.input(r, s.textOf(r.Word).Plus("\n"))
-		return "", false
+func (s *Shell) redirect(r *syntax.Redirect) (file string) {
+	fd := ""
+	if r.N != nil {
+		fd = r.N.Value
 	}
-	at := nodeArg(r.Word)
-	for _, alt := range s.argvs([]*syntax.Word{r.Word}) {
-		if len(alt) != 1 {
-			alt = []arg{at.Hold(s.textOf(r.Word))}
+	targets := s.texts(r.Word)
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		in := &Stream{Text: s.heredoc(r)}
+		if fd == "" || fd == "0" {
+			s.Stdin = in
+		} else {
+			s.Files["/dev/fd/"+fd] = in.Text
 		}
-		file = s.redirectTo(r, alt[0])
-	}
-	return file, r.Op == syntax.AppOut || r.Op == syntax.AppAll
-}
-
-// input makes text the standard input, or what another descriptor reads.
-func (s *Shell) input(r *syntax.Redirect, t text) {
-	if r.N != nil && r.N.Value != "0" {
-		s.Files["/dev/fd/"+r.N.Value] = t
-		return
-	}
-	s.Stdin = &Stream{Text: t}
-}
-
-func (s *Shell) redirectTo(r *syntax.Redirect, target arg) string {
-	switch r.Op {
-	case syntax.RdrIn:
-		s.Stdin = s.FileStream(target)
 		return ""
 	case syntax.DplIn:
 		return ""
-	case syntax.DplOut:
-		if v, ok := target.Literal(); ok && (v == "-" || strings.Trim(v, "0123456789-") == "") {
-			return ""
+	}
+	for _, t := range targets {
+		target := nodeArg(r.Word).Hold(t)
+		v, known := target.Literal()
+		copies := known && strings.Trim(v, "0123456789-") == "" || t.First() == word.Token || t.First() == word.Environ
+		switch {
+		case r.Op == syntax.RdrIn:
+			s.Stdin = s.FileStream(target)
+		case r.Op == syntax.DplOut && copies: // of a descriptor
+		default:
+			s.Check(land.Redirect, target)
+			if known && (fd == "" || fd == "1") {
+				file = s.Absolute(v)
+			}
 		}
-		if target.First() == word.Token || target.First() == word.Environ {
-			return "" // >&$fd
-		}
 	}
-	s.Check(land.Redirect, target)
-	if r.N != nil && r.N.Value != "1" {
-		return ""
-	}
-	if v, ok := target.Literal(); ok {
-		return s.Absolute(v)
-	}
-	return ""
+	return file
 }
 
 // Absolute is a path from the current directory, links resolved.
@@ -104,66 +90,55 @@ func (s *Shell) Absolute(name string) string {
 
 // FileStream is the content of a file as a standard input.
 func (s *Shell) FileStream(name arg) *Stream {
-	v, ok := name.Literal()
-	if !ok {
-		return &Stream{Text: word.Unknown(word.Dynamic), Script: name.Worst() <= word.Below}
-	}
-	if v == "/dev/null" {
-		return &Stream{}
-	}
+	v, known := name.Literal()
 	abs := s.Absolute(v)
-	if content, ok := s.Files[abs]; ok {
+	content, written := s.Files[abs]
+	switch {
+	case !known:
+		return &Stream{Text: word.Unknown(word.Dynamic), Script: name.Worst() <= word.Below}
+	case v == "/dev/null":
+		return &Stream{}
+	case written:
 		return &Stream{Text: content}
 	}
 	return &Stream{Text: word.Unknown(word.Dynamic), Script: s.Land.Place(abs).Writable() && !land.IsDevice(abs)}
 }
 
-func (s *Shell) heredoc(r *syntax.Redirect) text {
-	if r.Hdoc == nil {
+// heredoc is the text of a here-document or of a here-string.
+func (s *Shell) heredoc(r *syntax.Redirect) (all text) {
+	switch {
+	case r.Op == syntax.WordHdoc:
+		return s.textOf(r.Word).Plus("\n")
+	case r.Hdoc == nil:
 		return nil
+	case slices.ContainsFunc(r.Word.Parts, isQuoted):
+		return word.Lit(r.Hdoc.Lit())
 	}
-	if quotedDelimiter(r.Word) {
-		var t text
-		for _, p := range r.Hdoc.Parts {
-			if l, ok := p.(*syntax.Lit); ok {
-				t = t.Plus(l.Value)
-			}
-		}
-		return t
+	for _, t := range s.unsplit(r.Hdoc, quoted) {
+		all = all.With(t...) // one after the other, where it may come out in several ways
 	}
-	alts := s.parts(r.Hdoc.Parts, true)
-	var t text
-	for _, p := range alts[0] {
-		t = t.With(p.Seg)
+	if delimiter := s.textOf(r.Word).Known(); strings.Contains("\n"+all.Known(), "\n"+delimiter+"\n") {
+		s.Deny(verdict.RuleSyntax, nodeArg(r), "", "a line continuation makes this here-document end elsewhere",
+			"write it without one")
 	}
-	for _, other := range alts[1:] {
-		for _, p := range other {
-			if p.Kind == word.Literal && !strings.Contains(t.Known(), p.Text) {
-				t = t.With(p.Seg)
-			}
-		}
-	}
-	return t
+	return all
 }
 
-// eval joins its arguments and runs them.
-func (s *Shell) eval(argv []arg) {
-	if len(argv) == 1 {
-		return
-	}
-	s.RunText(word.JoinArgs(argv[1:]), word.Cover(argv[1:]), "eval")
+// isQuoted says that a here-document with this in its delimiter is taken as it stands.
+func isQuoted(delimiter syntax.WordPart) bool {
+	lit, ok := delimiter.(*syntax.Lit)
+	return !ok || strings.Contains(lit.Value, `\`)
 }
 
-// RunText runs shell text that a command was given. Text that is nothing but
-// an unknown is denied.
+// RunText runs shell text that a command was given. Text that is nothing but an unknown is denied.
 func (s *Shell) RunText(t text, at arg, by string) {
-	if len(t) == 1 && t[0].Kind == word.Token {
-		return
-	}
-	if k := t.First(); k != word.Literal && k != word.Token && (k != word.Matched) {
+	switch {
+	case len(t) == 1 && t[0].Kind == word.Token:
+	case t.First() > word.Matched:
 		s.Deny(verdict.RuleUnknownCode, at, "", by+" would run text that can't be told beforehand", "write the command out")
+	default:
+		s.script(t, at)
 	}
-	s.script(t, at)
 }
 
 // sourceFile runs a script in the current shell.
@@ -172,23 +147,18 @@ func (s *Shell) sourceFile(argv []arg) {
 		return
 	}
 	name := argv[1]
-	v, ok := name.Literal()
-	if !ok {
-		where, _ := s.Locate(name.Text, s.Dir(), false)
-		if name.First() == word.Environ || where == land.Unknown {
-			s.Deny(verdict.RuleUnknownCode, name, "", "the script "+name.String()+" can't be told beforehand",
-				"name it directly")
-		}
-	}
-	if v == "/dev/stdin" || v == "/dev/fd/0" || v == "/proc/self/fd/0" {
+	v, known := name.Literal()
+	where, _ := s.Locate(name.Text, s.Dir(), false)
+	content, written := s.Files[s.Absolute(v)]
+	switch {
+	case !known && where == land.Unknown:
+		s.Deny(verdict.RuleUnknownCode, name, "", "the script "+name.String()+" can't be told beforehand",
+			"name it directly")
+	case v == "/dev/stdin" || v == "/dev/fd/0" || v == "/proc/self/fd/0":
 		s.RunStdin(name, "source")
-		return
-	}
-	if content, ok := s.Files[s.Absolute(v)]; ok {
+	case written:
 		s.RunText(content, name, "source")
-		return
-	}
-	if v != "" {
+	case v != "":
 		s.CheckProgram(s.Absolute(v), name)
 	}
 }
@@ -196,24 +166,16 @@ func (s *Shell) sourceFile(argv []arg) {
 // RunStdin runs the standard input as shell text.
 func (s *Shell) RunStdin(at arg, by string) {
 	in := s.Stdin
-	if in == nil {
+	switch {
+	case in == nil:
 		s.Awaits(at, by)
-		return
-	}
-	if in.Script {
-		return // a file of the workspace
-	}
-	if len(in.Text) == 0 {
-		return
-	}
-	if in.Text.Worst() >= word.Dynamic && in.Text.First() != word.Literal {
+	case in.Script || len(in.Text) == 0: // a file of the workspace
+	case in.Text.Worst() >= word.Dynamic && in.Text.First() != word.Literal:
 		s.Deny(verdict.RuleUnknownCode, at, "", by+" would run input that can't be told beforehand",
 			"write the commands out, or save and read them first")
+	default:
+		s.Isolated(func() { s.WithStdin(nil, func() { s.RunText(in.Text, at, by) }) })
 	}
-	t := in.Text
-	s.Isolated(func() {
-		s.WithStdin(nil, func() { s.RunText(t, at, by) })
-	})
 }
 
 // Awaits judges a program that takes commands from an input that nobody knows.
@@ -225,8 +187,7 @@ func (s *Shell) Awaits(at arg, by string) {
 	}
 }
 
-// trap runs its text now, since nobody knows when the shell will, unless it is
-// for the end.
+// trap runs its text now, since nobody knows when the shell will, unless it is for the end.
 func (s *Shell) trap(args []arg) {
 	_, args = word.Leading(args, "", nil)
 	if len(args) < 2 || len(args[0].Text) == 0 {
@@ -234,7 +195,7 @@ func (s *Shell) trap(args []arg) {
 	}
 	at := args[0]
 	if args[1].Is("EXIT") || args[1].Is("0") {
-		s.traps = append(s.traps, trapped{at, s.scope})
+		s.traps = append(s.traps, trapped{at, s.Vars})
 		return
 	}
 	s.Isolated(func() { s.RunText(at.Text, at, "trap") })
@@ -244,13 +205,12 @@ func (s *Shell) trap(args []arg) {
 func (s *Shell) exit() {
 	traps := s.traps
 	s.traps = nil
-	final := s.scope
 	for _, t := range traps {
-		s.scope = t.scope.clone()
-		for name, v := range final.Vars {
-			s.Vars[name] = v
-		}
-		s.RunText(t.at.Text, t.at, "trap")
+		s.Isolated(func() {
+			vars := maps.Clone(t.vars)
+			maps.Copy(vars, s.Vars)
+			s.Vars = vars
+			s.RunText(t.at.Text, t.at, "trap")
+		})
 	}
-	s.scope = final
 }

@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/guard"
@@ -51,4 +52,13 @@ func TestCommitsGoToBranchesMadeInTheWorktree(t *testing.T) {
 // cleanEnv is an environment in which git obeys nobody's settings.
 func cleanEnv(home string) []string {
 	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1"}
+}
+
+// Guards against a hook that never answers, which some agents take for a yes: an agent can put a FIFO in place of HEAD.
+func TestHeadIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "HEAD"), 0o600))
+	if got := hook.Branch(dir); got != "" {
+		t.Errorf("it is on %q", got)
+	}
 }

@@ -4,7 +4,6 @@ package hook
 
 import (
 	"cmp"
-	"errors"
 	"io"
 	"time"
 
@@ -96,66 +95,20 @@ func (h Hook) decide() result {
 }
 
 func (h Hook) policy() (guard.Policy, error) {
-	name := h.Policy
-	if name == "" {
-		name = DefaultPolicy
-	}
-	data, err := readFile(name)
+	data, err := ReadFile(cmp.Or(h.Policy, DefaultPolicy))
 	if err != nil {
 		return guard.Policy{}, err
 	}
 	return land.ParsePolicy(data)
 }
 
-// call reads the input. Names are matched exactly, as the agents do.
+// call reads the input.
 func (h Hook) call() (guard.Call, error) {
-	data, err := io.ReadAll(io.LimitReader(h.In, MaxInput+1))
+	data, err := readAll(h.In)
 	if err != nil {
 		return guard.Call{}, err
 	}
-	if len(data) > MaxInput {
-		return guard.Call{}, errors.New("it is larger than 1 MiB")
-	}
-	return Parse(data)
-}
-
-// Parse reads a hook call of any agent: they all name the same things alike.
-func Parse(data []byte) (guard.Call, error) {
-	var call guard.Call
-	var event string
-	var cwd, tool bool
-	err := jsontext.Object(string(data), func(name, value string) (err error) {
-		switch name {
-		case "cwd":
-			cwd = true
-			call.Cwd, err = jsontext.String(value)
-		case "tool_name":
-			tool = true
-			call.Tool, err = jsontext.String(value)
-		case "hook_event_name":
-			event, err = jsontext.String(value)
-		case "tool_input":
-			call.Input = []byte(value)
-		}
-		if err != nil {
-			return errors.New("its " + name + " is not text")
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, jsontext.ErrSyntax) || errors.Is(err, jsontext.ErrKind):
-		return guard.Call{}, errors.New("it is not a JSON object")
-	case err != nil:
-		return guard.Call{}, err
-	case !cwd:
-		return guard.Call{}, errors.New("its cwd is missing")
-	case !tool:
-		return guard.Call{}, errors.New("its tool_name is missing")
-	}
-	if event == "" || roster.IsEvent(event) {
-		return call, nil
-	}
-	return guard.Call{}, errors.New("it is about " + event + " and not about a tool")
+	return guard.ParseCall(data)
 }
 
 // answer prints the verdict so that the agent acts on it.
@@ -171,11 +124,11 @@ func (h Hook) answer(r result) int {
 	if h.Socket != nil {
 		socket = cmp.Or(h.Socket(), socket)
 	}
-	switch {
+	switch { // the verdict stands whatever becomes of the report
 	case socket != "":
-		h.report(socket, r)
+		_ = send(socket, []byte(h.line(r)+"\n"))
 	case r.policy.AuditLog != "":
-		_ = write(r.policy.AuditLog, []byte(h.line(r)+"\n")) // the verdict stands whatever becomes of it
+		_ = write(r.policy.AuditLog, []byte(h.line(r)+"\n"))
 	}
 	return exitDeny
 }

@@ -29,6 +29,9 @@ func run(t *testing.T, h hook.Hook, input string) (code int, out, words string) 
 		h.In = strings.NewReader(input)
 	}
 	h.Out, h.Err = &stdout, &stderr
+	if h.Now == nil {
+		h.Now = time.Now
+	}
 	return h.Run(), stdout.String(), stderr.String()
 }
 
@@ -163,27 +166,25 @@ func TestInputInPieces(t *testing.T) {
 }
 
 func TestDenialsReachTheLog(t *testing.T) {
-	for _, network := range []string{"unix", "unixgram"} {
-		dir := must.Get(os.MkdirTemp("", "log"))(t) //nolint:usetesting // short, for the limit on socket names
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		socket := filepath.Join(dir, "s")
-		lines := listen(t, network, socket)
-		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-		h := hook.Hook{Agent: "codex", Policy: writePolicy(t, "/w/task", socket), Now: func() time.Time { return now }}
-		if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 {
-			t.Fatalf("%s: code %d", network, code)
-		}
-		var got struct {
-			Time              time.Time
-			Agent, Rule, Path string
-			Tool              string          `json:"tool_name"`
-			Input             json.RawMessage `json:"tool_input"`
-		}
-		must.Do(t, json.Unmarshal([]byte(<-lines), &got))
-		if got.Agent != "codex" || got.Rule != "leaves-workspace" || got.Path != "/w/host" || got.Tool != "Bash" ||
-			!got.Time.Equal(now) || len(got.Input) == 0 {
-			t.Errorf("%s: %+v", network, got)
-		}
+	dir := must.Get(os.MkdirTemp("", "log"))(t) //nolint:usetesting // short, for the limit on socket names
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	lines := listen(t, socket)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	h := hook.Hook{Agent: "codex", Policy: writePolicy(t, "/w/task", socket), Now: func() time.Time { return now }}
+	if code, _, _ := run(t, h, callOf("Bash", "cd /w/host")); code != 2 {
+		t.Fatalf("code %d", code)
+	}
+	var got struct {
+		Time              time.Time
+		Agent, Rule, Path string
+		Tool              string          `json:"tool_name"`
+		Input             json.RawMessage `json:"tool_input"`
+	}
+	must.Do(t, json.Unmarshal([]byte(<-lines), &got))
+	if got.Agent != "codex" || got.Rule != "leaves-workspace" || got.Path != "/w/host" || got.Tool != "Bash" ||
+		!got.Time.Equal(now) || len(got.Input) == 0 {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -225,21 +226,11 @@ func TestDenialsAreLoggedWhereNobodyListens(t *testing.T) {
 }
 
 // listen returns what is sent to a socket, line by line.
-func listen(t *testing.T, network, name string) <-chan string {
+func listen(t *testing.T, name string) <-chan string {
 	t.Helper()
 	lines := make(chan string, 1)
 	var lc net.ListenConfig
-	if network == "unixgram" {
-		c := must.Get(lc.ListenPacket(t.Context(), network, name))(t)
-		t.Cleanup(func() { _ = c.Close() })
-		go func() {
-			buf := make([]byte, 1<<16)
-			n, _, _ := c.ReadFrom(buf)
-			lines <- string(buf[:n])
-		}()
-		return lines
-	}
-	l := must.Get(lc.Listen(t.Context(), network, name))(t)
+	l := must.Get(lc.Listen(t.Context(), "unix", name))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		c, err := l.Accept()
@@ -270,7 +261,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{`))
 	p := guard.Policy{Workspace: "/w/task", Host: "/w/host"}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		call, err := hook.Parse(data)
+		call, err := guard.ParseCall(data)
 		if err != nil {
 			return
 		}

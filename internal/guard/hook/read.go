@@ -1,9 +1,7 @@
 package hook
 
 import (
-	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,41 +10,23 @@ import (
 	"github.com/cco-dev/cco/internal/guard/land"
 )
 
-// readFile reads a small file. Package os would first set up polling, which
-// costs more than the file.
-func readFile(name string) ([]byte, error) {
-	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+// ReadFile reads a small file. A FIFO, which an agent may have put there, is empty.
+func ReadFile(name string) ([]byte, error) {
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer func() { _ = syscall.Close(fd) }() // only read
-	// Every page that is touched costs; policies are smaller than this one.
-	data := make([]byte, 0, 4<<10)
-	for {
-		if len(data) == cap(data) {
-			data = slices.Grow(data, len(data))
-		}
-		n, err := syscall.Read(fd, data[len(data):cap(data)])
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case err != nil:
-			return nil, &os.PathError{Op: "read", Path: name, Err: err}
-		case n == 0:
-			return data, nil
-		}
-		if data = data[:len(data)+n]; len(data) > MaxInput {
-			return nil, &os.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
-		}
+	data, err := readAll(descriptor(fd))
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: name, Err: err}
 	}
+	return data, nil
 }
 
-// branch reads the branch that HEAD of a git directory is on; "" if none.
-func branch(gitDir string) string {
-	head, err := readFile(gitDir + "/HEAD")
-	if err != nil {
-		return ""
-	}
+// Branch reads the branch that HEAD of a git directory is on; "" if none.
+func Branch(gitDir string) string {
+	head, _ := ReadFile(gitDir + "/HEAD")
 	name, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
 	if !ok {
 		return ""
@@ -77,21 +57,19 @@ func (Links) Lookup(path string) (land.Entry, string) {
 	return land.EntryFile, ""
 }
 
-// OnBranch tells a call which branch HEAD of a linked worktree is on, and
-// whether that branch was made there.
+// OnBranch tells a call which branch HEAD of a linked worktree is on, and whether that branch was made there.
 func OnBranch(policy guard.Policy, call guard.Call) guard.Call {
 	if !policy.Linked || policy.GitDir == "" {
 		return call
 	}
-	call.Branch = branch(policy.GitDir)
+	call.Branch = Branch(policy.GitDir)
 	call.MadeHere = call.Branch != "" && call.Branch != policy.Branch && policy.GitCommonDir != "" &&
 		younger(policy.GitCommonDir+"/logs/refs/heads/"+call.Branch, policy.GitDir+"/logs/HEAD")
 	return call
 }
 
-// younger says that what a reflog tells of began with nothing, and no earlier
-// than what another one tells of. A branch that was there before the worktree is
-// somebody else's.
+// younger says that what a reflog tells of began with nothing, and no earlier than what another one tells of. A branch
+// that was there before the worktree is somebody else's.
 func younger(log, than string) bool {
 	old, made, ok := firstEntry(log)
 	_, began, also := firstEntry(than)
@@ -100,26 +78,22 @@ func younger(log, than string) bool {
 
 // firstEntry reads the first line of a reflog: the commit before, and when it was written.
 func firstEntry(name string) (old string, at int64, ok bool) {
-	data, err := readFile(name)
-	if err != nil {
-		return "", 0, false
-	}
+	data, _ := ReadFile(name) // nothing, if it can't be read
 	line, _, _ := strings.Cut(string(data), "\n")
 	line, _, _ = strings.Cut(line, "\t")
 	words := strings.Fields(line)
 	if len(words) < 5 {
 		return "", 0, false
 	}
-	at, err = strconv.ParseInt(words[len(words)-2], 10, 64)
+	at, err := strconv.ParseInt(words[len(words)-2], 10, 64)
 	return words[0], at, err == nil
 }
 
 // stackRoom is more than reading and judging an ordinary call takes.
 const stackRoom = 24 << 10
 
-// grow makes room on the stack at once. Go doubles a stack that is too small
-// and copies it each time, which walks every frame by tables that the hook
-// would otherwise never page in: as much work as half a decision.
+// grow makes room on the stack at once. Go doubles a stack that is too small and copies it each time, which walks every
+// frame by tables that the hook would otherwise never page in: as much work as half a decision.
 //
 //go:noinline
 func grow(touch bool) {

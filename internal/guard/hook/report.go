@@ -1,8 +1,6 @@
 package hook
 
 import (
-	"errors"
-	"io"
 	"strings"
 	"syscall"
 	"time"
@@ -13,39 +11,22 @@ import (
 // maxReported bounds what is passed on of a tool's input.
 const maxReported = 16 << 10
 
-// report sends a denial to the log, as far as that can be done at once. The
-// verdict stands whatever becomes of it.
-func (h Hook) report(socket string, r result) {
-	line := []byte(h.line(r) + "\n")
-	if errors.Is(send(socket, syscall.SOCK_STREAM, line), syscall.EPROTOTYPE) {
-		_ = send(socket, syscall.SOCK_DGRAM, line) // best effort
-	}
-}
-
 // reportTurn says that a turn of the agent has begun or ended, and in which of its conversations, if anybody listens.
 func (h Hook) reportTurn() {
-	data, _ := io.ReadAll(io.LimitReader(h.In, MaxInput))
-	session := `""`
-	_ = jsontext.Object(string(data), func(name, value string) error {
-		if s, err := jsontext.String(value); name == "session_id" && err == nil {
-			session = jsontext.Quote(s[:min(len(s), 100)])
-		}
-		return nil
-	})
+	data, _ := readAll(h.In)
+	call, _ := jsontext.Parse(string(data))
+	named, _ := call.Field("session_id")
+	session, _ := named.Text()
 	policy, err := h.policy()
 	if err == nil && policy.AuditSocket != "" {
-		_ = send(policy.AuditSocket, syscall.SOCK_STREAM, []byte(`{"kind":"turn","part":`+jsontext.Quote(h.Turn)+
-			`,"session":`+session+"}\n"))
+		_ = send(policy.AuditSocket, []byte(`{"kind":"turn","part":`+jsontext.Quote(h.Turn)+
+			`,"session":`+jsontext.Quote(session[:min(len(session), 100)])+"}\n"))
 	}
 }
 
 // line is the denial as the log takes it.
 func (h Hook) line(r result) string {
-	var at time.Time
-	if h.Now != nil {
-		at = h.Now().UTC()
-	}
-	line := `{"kind":"denial","time":` + jsontext.Quote(at.Format(time.RFC3339Nano))
+	line := `{"kind":"denial","time":` + jsontext.Quote(h.Now().UTC().Format(time.RFC3339Nano))
 	for _, f := range [...]struct{ name, text string }{
 		{"agent", h.Agent}, {"cwd", r.call.Cwd}, {"tool_name", r.call.Tool}, {"rule", string(r.verdict.Rule)},
 		{"reason", r.verdict.Message()}, {"part", r.verdict.Part}, {"path", r.verdict.Path},
@@ -54,17 +35,17 @@ func (h Hook) line(r result) string {
 			line += `,"` + f.name + `":` + jsontext.Quote(f.text)
 		}
 	}
-	if input := string(r.call.Input); len(input) <= maxReported && jsontext.Valid(input) {
+	if input, err := jsontext.Parse(string(r.call.Input)); err == nil && len(input.Raw) <= maxReported {
 		// White space could hold the end of a line, which ends the report.
-		line += `,"tool_input":` + strings.NewReplacer("\n", " ", "\r", " ").Replace(input)
+		line += `,"tool_input":` + strings.NewReplacer("\n", " ", "\r", " ").Replace(input.Raw)
 	}
 	return line + "}"
 }
 
 // send writes to a unix socket without waiting. It does without package net,
 // which every tool call would otherwise pay for when the hook starts.
-func send(name string, kind int, line []byte) error {
-	fd, err := syscall.Socket(syscall.AF_UNIX, kind, 0)
+func send(name string, line []byte) error {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		return err
 	}

@@ -1,327 +1,257 @@
-// Package jsontext reads JSON without reflection and almost without memory.
-// The hook reads two texts for every tool call, and encoding/json takes longer
-// for them than the guard for its decision. It accepts what encoding/json
-// accepts, and gives the same values.
+// Package jsontext reads JSON without reflection. The hook reads three texts for every tool call; encoding/json takes
+// longer for them than the guard for its decision, and a library's tokens a twentieth of the hook's time. It accepts
+// what encoding/json accepts, and gives the same values.
 package jsontext
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// The two ways in which a text can be other than what is asked for.
-var (
-	ErrSyntax = errors.New("it is not JSON")
-	ErrKind   = errors.New("it holds a value of another kind")
-)
-
 // maxDepth is encoding/json's own bound on arrays and objects in each other.
 const maxDepth = 10_000
 
-// Valid says whether text is one JSON value.
-func Valid(text string) bool {
-	end, ok := value(text, space(text, 0), 0)
-	return ok && space(text, end) == len(text)
+// Value is a value of JSON. The zero value is of no kind.
+type Value struct {
+	Raw   string  // as it stands in the text
+	Items []Field // of an object or array, in their order; a name may come twice
+	text  string
 }
 
-// Null says whether text is the value null.
-func Null(text string) bool { return trim(text) == "null" }
-
-// Object calls each for the fields of an object, in their order, with their
-// values as they stand in text. A name that comes twice is given twice; for
-// encoding/json and for the agents the last one counts. The first error that
-// each returns is returned, if all of text is JSON.
-func Object(text string, each func(name, value string) error) error {
-	return members(text, '{', each)
+// Field is what stands in an object, or without a name in an array.
+type Field struct {
+	Name string
+	Value
 }
 
-// Array is Object for the elements of an array, whose names are empty.
-func Array(text string, each func(value string) error) error {
-	return members(text, '[', func(_, value string) error { return each(value) })
-}
-
-func members(text string, open byte, each func(name, value string) error) error {
-	if !Valid(text) {
-		return ErrSyntax
+// Parse reads a text that is one value.
+func Parse(text string) (Value, error) {
+	r := reader{text: text}
+	v, ok := r.value(0)
+	if r.next(); !ok || r.at < len(text) {
+		return Value{}, errors.New("it is not JSON")
 	}
-	text = trim(text)
-	if text[0] != open {
-		return ErrKind
+	return v, nil
+}
+
+// Object says whether it is an object.
+func (v Value) Object() bool { return strings.HasPrefix(v.Raw, "{") }
+
+// Null says whether it is null.
+func (v Value) Null() bool { return v.Raw == "null" }
+
+// Field is the field of an object with this name. The last one counts, as for encoding/json and for the agents.
+func (v Value) Field(name string) (found Value, ok bool) {
+	if !v.Object() {
+		return Value{}, false
 	}
-	// All is known to be well-formed from here on.
-	for i := space(text, 1); i < len(text)-1; {
-		name := ""
-		if open == '{' {
-			end, _ := quoted(text, i)
-			name = unquote(text[i:end])
-			i = space(text, space(text, end)+1) // past the colon
-		}
-		end, _ := value(text, i, 1)
-		if err := each(name, text[i:end]); err != nil {
-			return err
-		}
-		if i = space(text, end); text[i] == ',' {
-			i = space(text, i+1)
+	for _, f := range v.Items {
+		if f.Name == name {
+			found, ok = f.Value, true
 		}
 	}
-	return nil
+	return found, ok
 }
 
-// String reads a text. Null is the empty one, as for encoding/json.
-func String(text string) (string, error) {
-	text = trim(text)
-	switch end, ok := quoted(text, 0); {
-	case ok && end == len(text):
-		return unquote(text), nil
-	case text == "null":
-		return "", nil
-	case Valid(text):
-		return "", ErrKind
-	}
-	return "", ErrSyntax
-}
+// Text is what a string holds. Null is the empty one, as for encoding/json.
+func (v Value) Text() (s string, ok bool) { return v.text, v.Null() || strings.HasPrefix(v.Raw, `"`) }
 
-// Strings reads an array of texts. Null is none.
-func Strings(text string) ([]string, error) {
-	if Null(text) {
-		return nil, nil
+// Texts are the strings of an array. Null is none.
+func (v Value) Texts() (list []string, ok bool) {
+	if !strings.HasPrefix(v.Raw, "[") {
+		return nil, v.Null()
 	}
-	n := 0
-	if err := Array(text, func(string) error { n++; return nil }); err != nil {
-		return nil, err
-	}
-	list := make([]string, 0, n)
-	err := Array(text, func(value string) error {
-		s, err := String(value)
-		list = append(list, s)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
-// Bool reads true or false. Null is false.
-func Bool(text string) (bool, error) {
-	switch trim(text) {
-	case "true":
-		return true, nil
-	case "false", "null":
-		return false, nil
-	}
-	if Valid(text) {
-		return false, ErrKind
-	}
-	return false, ErrSyntax
-}
-
-func trim(text string) string { return strings.Trim(text, " \t\r\n") }
-
-// space skips white space from i on.
-func space(text string, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// value finds the end of the value that begins at i, inside of depth others.
-func value(text string, i, depth int) (end int, ok bool) {
-	if i >= len(text) {
-		return i, false
-	}
-	switch c := text[i]; {
-	case c == '"':
-		return quoted(text, i)
-	case c == '{' || c == '[':
-		if depth >= maxDepth {
-			return i, false
-		}
-		return container(text, i, depth+1)
-	case c == '-' || digit(c):
-		return number(text, i)
-	}
-	for _, word := range [...]string{"true", "false", "null"} {
-		if strings.HasPrefix(text[i:], word) {
-			return i + len(word), true
+	list = make([]string, len(v.Items))
+	for i, e := range v.Items {
+		if list[i], ok = e.Text(); !ok {
+			return nil, false
 		}
 	}
-	return i, false
+	return list, true
 }
 
-// container finds the end of the object or array that begins at i.
-func container(text string, i, depth int) (end int, ok bool) {
-	open := text[i]
-	closing := open + 2 // as in ASCII: {} and []
-	if i = space(text, i+1); i < len(text) && text[i] == closing {
-		return i + 1, true
-	}
-	for {
-		if open == '{' {
-			if i, ok = quoted(text, i); !ok {
-				return i, false
-			}
-			if i = space(text, i); i >= len(text) || text[i] != ':' {
-				return i, false
-			}
-			i = space(text, i+1)
-		}
-		if i, ok = value(text, i, depth); !ok {
-			return i, false
-		}
-		i = space(text, i)
-		switch {
-		case i >= len(text):
-			return i, false
-		case text[i] == closing:
-			return i + 1, true
-		case text[i] != ',':
-			return i, false
-		}
-		i = space(text, i+1)
-	}
+// Bool is true or false. Null is false.
+func (v Value) Bool() (b, ok bool) {
+	return v.Raw == "true", v.Raw == "true" || v.Raw == "false" || v.Null()
 }
 
-// quoted finds the end of the string that begins at i.
-func quoted(text string, i int) (end int, ok bool) {
-	if i >= len(text) || text[i] != '"' {
-		return i, false
-	}
-	for i++; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			return i + 1, true
-		case c < ' ':
-			return i, false
-		case c != '\\':
-		case i+1 < len(text) && strings.IndexByte(`"\/bfnrt`, text[i+1]) >= 0:
-			i++
-		case hex(text, i) >= 0:
-			i += 5
+// reader reads a text from a place on.
+type reader struct {
+	text string
+	at   int
+}
+
+// next passes over white space, and gives the byte behind it; 0 at the end.
+func (r *reader) next() byte {
+	for ; r.at < len(r.text); r.at++ {
+		switch c := r.text[r.at]; c {
+		case ' ', '\n', '\t', '\r':
 		default:
-			return i, false
+			return c
 		}
 	}
-	return i, false
+	return 0
 }
 
-// hex reads the escape \uXXXX that begins at i; -1 if there is none.
-func hex(text string, i int) rune {
-	if len(text) < i+6 || text[i] != '\\' || text[i+1] != 'u' {
+// value reads a value that stands inside of depth others.
+func (r *reader) value(depth int) (v Value, ok bool) {
+	c := r.next()
+	from := r.at
+	switch c {
+	case '"':
+		v.text, ok = r.quoted()
+	case '{', '[':
+		v.Items, ok = r.items(c, depth+1)
+	default:
+		if n := strings.IndexAny(r.text[from:], " \n\t\r,]}"); n >= 0 {
+			r.at += n
+		} else {
+			r.at = len(r.text)
+		}
+		word := r.text[from:r.at]
+		ok = word == "true" || word == "false" || word == "null" || number(word)
+	}
+	if ok {
+		v.Raw = r.text[from:r.at]
+	}
+	return v, ok
+}
+
+// items reads what stands in an object or array.
+func (r *reader) items(open byte, depth int) (list []Field, ok bool) {
+	closing := open + 2 // as in ASCII: {} and []
+	r.at++
+	if r.next() == closing {
+		r.at++
+		return nil, depth <= maxDepth
+	}
+	for depth <= maxDepth {
+		var f Field
+		if open == '{' {
+			if f.Name, ok = r.quoted(); !ok || r.next() != ':' {
+				return nil, false
+			}
+			r.at++
+		}
+		if f.Value, ok = r.value(depth); !ok {
+			return nil, false
+		}
+		list = append(list, f)
+		c := r.next()
+		r.at++
+		if c != ',' {
+			return list, c == closing
+		}
+	}
+	return nil, false
+}
+
+// quoted reads a string. What is no UTF-8 in it becomes U+FFFD.
+func (r *reader) quoted() (string, bool) {
+	if r.next() != '"' {
+		return "", false
+	}
+	var b strings.Builder // what stands before from
+	r.at++
+	for from := r.at; r.at < len(r.text); {
+		switch c := r.text[r.at]; {
+		case c == '"':
+			rest := valid(r.text[from:r.at])
+			r.at++
+			if b.Len() == 0 {
+				return rest, true
+			}
+			b.WriteString(rest)
+			return b.String(), true
+		case c < ' ':
+			return "", false
+		case c == '\\':
+			char, size := escape(r.text[r.at:])
+			if size == 0 {
+				return "", false
+			}
+			b.WriteString(valid(r.text[from:r.at]))
+			b.WriteRune(char)
+			r.at += size
+			from = r.at
+		default:
+			r.at++
+		}
+	}
+	return "", false
+}
+
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+// escape reads the escape that a text begins with, and says how long it is; 0 if it is none.
+func escape(text string) (char rune, size int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	if i := strings.IndexByte(`"\/bfnrt`, text[1]); i >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[i]), 2
+	}
+	char = hex(text)
+	if char < 0 {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(char) {
+		if char = utf16.DecodeRune(char, hex(text[6:])); char != utf8.RuneError {
+			return char, 12
+		}
+	}
+	return char, 6
+}
+
+// hex reads \uXXXX; -1 if a text begins otherwise.
+func hex(text string) rune {
+	if len(text) < 6 || text[:2] != `\u` {
 		return -1
 	}
-	var r rune
-	for _, c := range []byte(text[i+2 : i+6]) {
-		switch {
-		case digit(c):
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
+	n, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
 	}
-	return r
+	return rune(n)
 }
 
-func digit(c byte) bool { return '0' <= c && c <= '9' }
-
-// number finds the end of the number that begins at i.
-func number(text string, i int) (end int, ok bool) {
-	digits := func() bool {
-		from := i
-		for i < len(text) && digit(text[i]) {
-			i++
-		}
-		return i > from
+// number says whether a text is a number: digits without a needless zero, perhaps with a fraction and an exponent.
+func number(s string) bool {
+	s, exponent, powered := strings.Cut(strings.ToLower(s), "e")
+	whole, fraction, dotted := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	if powered && exponent != "" && (exponent[0] == '+' || exponent[0] == '-') {
+		exponent = exponent[1:]
 	}
-	if text[i] == '-' {
-		i++
-	}
-	if i < len(text) && text[i] == '0' {
-		i++
-	} else if !digits() {
-		return i, false
-	}
-	if i < len(text) && text[i] == '.' {
-		if i++; !digits() {
-			return i, false
-		}
-	}
-	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
-		if i++; i < len(text) && (text[i] == '+' || text[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return i, false
-		}
-	}
-	return i, true
+	return digits(whole) && (whole[0] != '0' || len(whole) == 1) && dotted == digits(fraction) &&
+		powered == digits(exponent)
 }
 
-// unquote gives what a well-formed string stands for. What is no UTF-8
-// becomes U+FFFD.
-func unquote(text string) string {
-	text = text[1 : len(text)-1]
-	if strings.IndexByte(text, '\\') < 0 && utf8.ValidString(text) {
-		return text
-	}
-	var b strings.Builder
-	b.Grow(len(text))
-	for i := 0; i < len(text); {
-		if text[i] != '\\' {
-			r, size := utf8.DecodeRuneInString(text[i:])
-			b.WriteRune(r)
-			i += size
-			continue
-		}
-		if r := hex(text, i); r >= 0 {
-			i += 6
-			if utf16.IsSurrogate(r) {
-				if r = utf16.DecodeRune(r, hex(text, i)); r != utf8.RuneError {
-					i += 6
-				}
-			}
-			b.WriteRune(r)
-			continue
-		}
-		c := text[i+1]
-		if at := strings.IndexByte("bfnrt", c); at >= 0 {
-			c = "\b\f\n\r\t"[at]
-		}
-		b.WriteByte(c)
-		i += 2
-	}
-	return b.String()
-}
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // Quote is s as a JSON string. What is no UTF-8 becomes U+FFFD.
 func Quote(s string) string {
 	const digits = "0123456789abcdef"
-	var b strings.Builder
-	b.WriteByte('"')
+	b := []byte{'"'}
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(byte(r))
+			b = append(b, '\\', byte(r))
 		case r == '\n':
-			b.WriteString(`\n`)
-		case r >= ' ' && r != 0x7f && r != '\u2028' && r != '\u2029':
-			b.WriteRune(r)
+			b = append(b, `\n`...)
+		case r < ' ' || r == 0x7f:
+			b = append(b, `\u00`...)
+			b = append(b, digits[r>>4], digits[r&15])
 		default:
-			b.WriteString(`\u`)
-			for shift := 12; shift >= 0; shift -= 4 {
-				b.WriteByte(digits[r>>shift&15])
-			}
+			b = utf8.AppendRune(b, r)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return string(append(b, '"'))
 }

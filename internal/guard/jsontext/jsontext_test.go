@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/guard/jsontext"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func seeds() []string {
 	return []string{
 		``, ` `, `null`, ` null `, `true`, `false`, `nul`, `nulll`, `True`, `{}`, ` { } `, `[]`, `[ ]`, `[,]`, `[1,]`,
-		`{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`,
+		`[1`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`,
 		`0`, `-0`, `01`, `-`, `1.`, `.1`, `1.5`, `1e`, `1e+`, `1E-7`, `+1`, `1 2`, `NaN`, `1x`,
 		`"a"`, `"a`, `a"`, `"\n"`, `"\x"`, `"\u12"`, `"\u00e4\/\b\f\r\t\"\\"`, "\"\n\"", "\"\x00\"", "\"\x7f\"",
 		"\"\xff\xc3\"", "\"\xed\xa0\x80\"",
@@ -28,46 +30,49 @@ func seeds() []string {
 	}
 }
 
-// same compares every reader with encoding/json on one text.
+// same compares what is read with what encoding/json reads of one text.
 func same(t *testing.T, text string) {
 	t.Helper()
-	if got, want := jsontext.Valid(text), json.Valid([]byte(text)); got != want {
-		t.Fatalf("valid %v, want %v: %.200q", got, want, text)
+	v, err := jsontext.Parse(text)
+	if valid := json.Valid([]byte(text)); valid != (err == nil) {
+		t.Fatalf("%v, want %v: %.200q", err, valid, text)
 	}
-	agree(t, text, jsontext.String)
-	agree(t, text, jsontext.Bool)
-	agree(t, text, jsontext.Strings)
-	agree(t, text, func(text string) (map[string]json.RawMessage, error) {
-		if jsontext.Null(text) {
-			return nil, nil
+	agree(t, text, v.Text)
+	agree(t, text, v.Bool)
+	agree(t, text, v.Texts)
+	agree(t, text, func() (fields map[string]json.RawMessage, ok bool) {
+		if v.Object() {
+			fields = map[string]json.RawMessage{}
 		}
-		fields := map[string]json.RawMessage{}
-		return fields, jsontext.Object(text, func(name, value string) error {
-			fields[name] = json.RawMessage(value)
-			return nil
-		})
+		for _, f := range v.Items {
+			if v.Object() {
+				last, _ := v.Field(f.Name)
+				fields[f.Name] = json.RawMessage(last.Raw)
+			}
+		}
+		return fields, v.Object() || v.Null()
 	})
-	agree(t, text, func(text string) ([]json.RawMessage, error) {
-		if jsontext.Null(text) {
-			return nil, nil
+	agree(t, text, func() (list []json.RawMessage, ok bool) {
+		if !strings.HasPrefix(v.Raw, "[") {
+			return nil, v.Null()
 		}
-		list := []json.RawMessage{}
-		return list, jsontext.Array(text, func(value string) error {
-			list = append(list, json.RawMessage(value))
-			return nil
-		})
+		list = []json.RawMessage{}
+		for _, e := range v.Items {
+			list = append(list, json.RawMessage(e.Raw))
+		}
+		return list, true
 	})
 }
 
-func agree[T any](t *testing.T, text string, read func(string) (T, error)) {
+func agree[T any](t *testing.T, text string, read func() (T, bool)) {
 	t.Helper()
 	var want T
 	wrong := json.Unmarshal([]byte(text), &want)
-	got, err := read(text)
-	if (err == nil) != (wrong == nil) {
-		t.Fatalf("%T: %v, want %v: %.200q", got, err, wrong, text)
+	got, ok := read()
+	if ok != (wrong == nil) {
+		t.Fatalf("%T: %v, want %v: %.200q", got, ok, wrong, text)
 	}
-	if err == nil && !reflect.DeepEqual(got, want) {
+	if ok && !reflect.DeepEqual(got, want) {
 		t.Fatalf("%#v, want %#v: %.200q", got, want, text)
 	}
 }
@@ -79,25 +84,32 @@ func TestReadsAsEncodingJSONDoes(t *testing.T) {
 }
 
 func TestFieldsComeInTheirOrder(t *testing.T) {
+	v := must.Get(jsontext.Parse(`{"b":1,"a":2,"b":3}`))(t)
 	var names []string
-	err := jsontext.Object(`{"b":1,"a":2,"b":3}`, func(name, _ string) error {
-		names = append(names, name)
-		return nil
-	})
-	if err != nil || !slices.Equal(names, []string{"b", "a", "b"}) {
-		t.Errorf("%v, %v", names, err)
+	for _, f := range v.Items {
+		names = append(names, f.Name+f.Raw)
+	}
+	if !slices.Equal(names, []string{"b1", "a2", "b3"}) {
+		t.Error(names)
 	}
 }
 
 // Guards against acting on the beginning of a text whose end is missing.
 func TestNothingIsGivenOfATextThatIsCutOff(t *testing.T) {
 	for _, text := range []string{`{"a":1,"b":`, `{"a":1}x`, `{"a":1,"b":[}`} {
-		if err := jsontext.Object(text, func(string, string) error {
-			t.Errorf("%s: a field was given",
-				text)
-			return nil
-		}); err == nil {
-			t.Errorf("%s: no error", text)
+		if v, err := jsontext.Parse(text); err == nil || v.Items != nil || v.Raw != "" {
+			t.Errorf("%s: %v, %v", text, v, err)
+		}
+	}
+}
+
+// Guards against a call that takes longer to read than the hook has time.
+func TestLongTextsAreReadInTime(t *testing.T) {
+	for _, part := range []string{`\n`, `\ud83d`, "\xff", `a`} {
+		text := `"` + strings.Repeat(part, 1<<20/len(part)) + `"`
+		start := time.Now()
+		if _, err := jsontext.Parse(text); err != nil || time.Since(start) > time.Second {
+			t.Errorf("%s: %v, %v", part, time.Since(start), err)
 		}
 	}
 }

@@ -1,5 +1,4 @@
-// Package land says where a path lies as a policy sees it. It touches the world
-// through a Resolver alone.
+// Package land says where a path lies as a policy sees it. It touches the world through a Resolver alone.
 package land
 
 import (
@@ -23,9 +22,8 @@ const (
 	EntryFile
 )
 
-// Resolver looks at one path of the file system and follows nothing. For a
-// link it also returns what the link holds. It is the only way in which a
-// decision touches the world.
+// Resolver looks at one path of the file system and follows nothing. For a link it also returns what the link holds. It
+// is the only way in which a decision touches the world.
 type Resolver interface {
 	Lookup(path string) (Entry, string)
 }
@@ -60,9 +58,8 @@ const (
 // Writable says whether an agent may write there.
 func (p Place) Writable() bool { return p >= Workspace }
 
-// Hole and star stand in a path for text that is not known: hole for one
-// name or more, star for what a pattern matches, which never begins with a
-// dot.
+// Hole and star stand in a path for text that is not known: hole for one name or more, star for what a pattern matches,
+// which never begins with a dot.
 const (
 	Hole = "\x01"
 	Star = "\x02"
@@ -108,7 +105,10 @@ func (t *Terrain) Expect(name string, e Entry, target string) { t.seen[name] = f
 // as they stand: the maker of a policy names them in every form that counts.
 func New(p Policy, r Resolver) *Terrain {
 	t := &Terrain{resolver: r, seen: map[string]found{}, Workspace: path.Clean(p.Workspace)}
-	t.Own = t.bothForms(p.Workspace)
+	t.Own = []string{t.Workspace}
+	if resolved := t.Resolve(p.Workspace); resolved != t.Workspace {
+		t.Own = append(t.Own, resolved)
+	}
 	if p.Host != "" {
 		t.Host = t.Resolve(p.Host)
 	}
@@ -117,49 +117,26 @@ func New(p Policy, r Resolver) *Terrain {
 	}
 	t.scratch = slices.Concat(p.Scratch, p.Caches)
 	names, inHome := roster.Settings()
-	inHome = append(inHome, ownSettings()...)
-	t.Protected = make([]string, 0, len(p.Protected)+(len(t.Own)+1)*len(names)+len(inHome))
-	t.Protected = append(t.Protected, p.Protected...)
+	t.Protected = slices.Grow(slices.Clone(p.Protected), (len(t.Own)+1)*len(names)+len(inHome)+2)
 	for _, root := range t.Own {
-		t.Protected = allBelow(t.Protected, root, names)
+		t.protect(root, names)
 		if p.Linked {
 			t.gitFile = append(t.gitFile, path.Join(root, ".git"))
 		}
 	}
 	if t.Home != "" {
-		t.Protected = allBelow(allBelow(t.Protected, t.Home, names), t.Home, inHome)
+		t.protect(t.Home, names)
+		t.protect(t.Home, inHome)
+		t.protect(t.Home, []string{".config/cco", ".local/share/cco"}) // our own
 	}
 	return t
 }
 
-// allBelow adds names, all of them clean, as they lie below root. They share one
-// text, because the hook pays for every piece of memory anew.
-func allBelow(list []string, root string, names []string) []string {
-	root = strings.TrimSuffix(root, "/") + "/"
-	size := 0
+// protect guards names, all of them clean, as they lie below root.
+func (t *Terrain) protect(root string, names []string) {
 	for _, name := range names {
-		size += len(root) + len(name)
+		t.Protected = append(t.Protected, strings.TrimSuffix(root, "/")+"/"+name)
 	}
-	var b strings.Builder
-	b.Grow(size)
-	for _, name := range names {
-		b.WriteString(root)
-		b.WriteString(name)
-	}
-	all := b.String()
-	for _, name := range names {
-		n := len(root) + len(name)
-		list, all = append(list, all[:n]), all[n:]
-	}
-	return list
-}
-
-func (t *Terrain) bothForms(name string) []string {
-	clean := path.Clean(name)
-	if resolved := t.Resolve(name); resolved != clean {
-		return []string{clean, resolved}
-	}
-	return []string{clean}
 }
 
 // Resolve follows links on the longest part of name that exists, the way the
@@ -172,31 +149,29 @@ func (t *Terrain) Resolve(name string) string {
 	for len(rest) > 0 {
 		part := rest[0]
 		rest = rest[1:]
-		switch part {
-		case "", ".":
+		next := strings.TrimSuffix(done, "/") + "/" + part // both are clean
+		switch {
+		case part == "" || part == ".":
 			continue
-		case "..":
+		case part == "..":
 			done = path.Dir(done)
 			continue
-		}
-		next := strings.TrimSuffix(done, "/") + "/" + part // both are clean
-		if next == "/dev/fd" || IsDevice(next) {
+		case next == "/dev/fd" || IsDevice(next):
 			done = next // these are links to whatever the guard itself has open
 			continue
 		}
 		entry, target := t.Lookup(next)
-		if entry == EntryMissing {
+		switch {
+		case entry == EntryMissing:
 			return path.Join(next, path.Join(rest...)) // nothing below it can be a link
-		}
-		if entry != EntryLink {
+		case entry != EntryLink:
 			done = next
 			continue
+		case path.IsAbs(target):
+			done = "/"
 		}
 		if links++; links > maxLinks {
 			return "/" + Hole // a loop leads nowhere that is ours
-		}
-		if path.IsAbs(target) {
-			done = "/"
 		}
 		rest = append(strings.Split(target, "/"), rest...)
 	}
@@ -227,10 +202,9 @@ func (t *Terrain) IsFile(name string) bool {
 
 // Place classifies an absolute, resolved path.
 func (t *Terrain) Place(name string) Place {
-	if t.IsProtected(name, false) {
-		return Protected
-	}
 	switch {
+	case t.IsProtected(name, false):
+		return Protected
 	case WithinAny(name, t.gitFile):
 		return Git
 	case WithinAny(name, t.Own):
@@ -247,33 +221,27 @@ func (t *Terrain) Place(name string) Place {
 	return Outside
 }
 
-// IsProtected matches name, which may hold holes, against the guarded paths.
-// With whole, a directory above a guarded path counts too, because removing
-// or moving it takes the guarded path with it.
+// IsProtected matches name, which may hold holes, against the guarded paths. With whole, a directory above a guarded
+// path counts too, because removing or moving it takes the guarded path with it.
 func (t *Terrain) IsProtected(name string, whole bool) bool {
 	return slices.ContainsFunc(t.Protected, func(p string) bool { return coversPath(name, p, whole) })
 }
 
-// RemovesRoot says that removing name would take the workspace itself or its
-// .git with it.
+// RemovesRoot says that removing name would take the workspace itself or its .git with it.
 func (t *Terrain) RemovesRoot(name string) bool {
 	return slices.ContainsFunc(t.gitFile, func(git string) bool { return coversPath(name, git, true) }) ||
 		slices.ContainsFunc(t.Own, func(root string) bool { return paths.Within(root, name) }) ||
 		slices.Contains(t.scratch, name)
 }
 
-// coversPath says whether name is guarded or lies below it; with above, also
-// whether it is a directory on the way to guarded. Case is ignored, since
-// some file systems do.
+// coversPath says whether name is guarded or lies below it; with above, also whether it is a directory on the way to
+// guarded. Case is ignored, since some file systems do.
 func coversPath(name, guarded string, above bool) bool {
 	if !strings.Contains(name, Star) {
 		return foldedWithin(name, guarded) || above && foldedWithin(guarded, name)
 	}
 	have, want := strings.Split(name, "/"), strings.Split(guarded, "/")
-	if len(have) < len(want) && !above {
-		return false
-	}
-	if len(have) > len(want) && strings.Contains(have[len(want)-1], Star) {
+	if len(have) < len(want) && !above || len(have) > len(want) && strings.Contains(have[len(want)-1], Star) {
 		return false // a pattern finds directories there, and that is a file
 	}
 	for i := range min(len(have), len(want)) {

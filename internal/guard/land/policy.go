@@ -3,6 +3,7 @@ package land
 import (
 	"errors"
 	"path"
+	"slices"
 
 	"github.com/cco-dev/cco/internal/guard/jsontext"
 )
@@ -24,15 +25,13 @@ type Policy struct {
 	// that holds the shared refs. They are equal in a clone.
 	GitDir       string `json:"git_dir,omitempty"`
 	GitCommonDir string `json:"git_common_dir,omitempty"`
-	// Branch is the agent's own branch, the only ref that it may move in a
-	// linked worktree.
+	// Branch is the agent's own branch, the only ref that it may move in a linked worktree.
 	Branch string `json:"branch,omitempty"`
 	// Scratch and Caches are roots outside the workspace that may be written.
 	Scratch []string `json:"scratch,omitempty"`
 	Caches  []string `json:"caches,omitempty"`
-	// Protected are files and directories that nobody may change: guard
-	// settings, the guard's binary, this policy. The settings of the known
-	// agents in the workspace and in Home need not be listed.
+	// Protected are files and directories that nobody may change: guard settings, the guard's binary, this policy. The
+	// settings of the known agents in the workspace and in Home need not be listed.
 	Protected []string `json:"protected,omitempty"`
 	// Remotes are the configured remotes, name to URL.
 	Remotes map[string]string `json:"remotes,omitempty"`
@@ -51,64 +50,61 @@ type Policy struct {
 // ParsePolicy reads a policy as it stands in a box. What it does not know is
 // an error, since a misspelt key could open what its author meant to close.
 func ParsePolicy(data []byte) (Policy, error) {
-	var p Policy
-	err := jsontext.Object(string(data), func(name, value string) error {
-		known, err := p.set(name, value)
-		if !known {
-			return errors.New("policy has an unknown field " + name)
-		}
-		if err != nil {
-			return errors.New("policy field " + name + ": " + err.Error())
-		}
-		return nil
-	})
+	v, err := jsontext.Parse(string(data))
 	if err != nil {
 		return Policy{}, err
+	}
+	if !v.Object() {
+		return Policy{}, errors.New("policy is not an object")
+	}
+	var p Policy
+	for _, f := range v.Items {
+		if err := p.set(f); err != nil {
+			return Policy{}, err
+		}
 	}
 	return p, p.Validate()
 }
 
 // set fills in the field that has this name in JSON.
-func (p *Policy) set(name, value string) (known bool, err error) {
-	for _, f := range [...]struct {
+func (p *Policy) set(f jsontext.Field) error {
+	for _, known := range [...]struct {
 		name string
-		text *string
-	}{{"workspace", &p.Workspace}, {"host", &p.Host}, {"home", &p.Home}, {"git_dir", &p.GitDir},
-		{"git_common_dir", &p.GitCommonDir}, {"branch", &p.Branch}, {"exchange", &p.Exchange},
+		to   any
+	}{{"workspace", &p.Workspace}, {"host", &p.Host}, {"home", &p.Home}, {"linked", &p.Linked}, {"git_dir", &p.GitDir},
+		{"git_common_dir", &p.GitCommonDir}, {"branch", &p.Branch}, {"scratch", &p.Scratch}, {"caches", &p.Caches},
+		{"protected", &p.Protected}, {"remotes", &p.Remotes}, {"tools", &p.Tools}, {"exchange", &p.Exchange},
 		{"audit_socket", &p.AuditSocket}, {"audit_log", &p.AuditLog}} {
-		if f.name == name {
-			*f.text, err = jsontext.String(value)
-			return true, err
+		if known.name == f.Name {
+			if !fill(known.to, f.Value) {
+				return errors.New("policy field " + f.Name + " holds a value of another kind")
+			}
+			return nil
 		}
 	}
-	switch name {
-	case "linked":
-		p.Linked, err = jsontext.Bool(value)
-	case "scratch":
-		p.Scratch, err = jsontext.Strings(value)
-	case "caches":
-		p.Caches, err = jsontext.Strings(value)
-	case "protected":
-		p.Protected, err = jsontext.Strings(value)
-	case "tools":
-		p.Tools, err = jsontext.Strings(value)
-	case "remotes":
-		p.Remotes, err = remotes(value)
-	default:
-		return false, nil
-	}
-	return true, err
+	return errors.New("policy has an unknown field " + f.Name)
 }
 
-func remotes(text string) (map[string]string, error) {
-	if jsontext.Null(text) {
-		return nil, nil
+// fill puts a value where it belongs; ok is false if it is of another kind.
+func fill(to any, v jsontext.Value) (ok bool) {
+	switch to := to.(type) {
+	case *string:
+		*to, ok = v.Text()
+	case *bool:
+		*to, ok = v.Bool()
+	case *[]string:
+		*to, ok = v.Texts()
+	case *map[string]string:
+		*to = map[string]string{}
+		for _, f := range v.Items {
+			var one bool
+			if (*to)[f.Name], one = f.Text(); !one {
+				return false
+			}
+		}
+		ok = v.Object() || v.Null()
 	}
-	found := map[string]string{}
-	return found, jsontext.Object(text, func(name, value string) (err error) {
-		found[name], err = jsontext.String(value)
-		return err
-	})
+	return ok
 }
 
 // Validate reports what would make verdicts under p meaningless.
@@ -116,12 +112,10 @@ func (p Policy) Validate() error {
 	if p.Workspace == "" {
 		return errors.New("policy has no workspace")
 	}
-	single := [...]string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir, p.Exchange}
-	for _, names := range [...][]string{single[:], p.Scratch, p.Caches, p.Protected} {
-		for _, name := range names {
-			if name != "" && !path.IsAbs(name) {
-				return errors.New("policy path " + name + " is not absolute")
-			}
+	single := []string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir, p.Exchange}
+	for _, name := range slices.Concat(single, p.Scratch, p.Caches, p.Protected) {
+		if name != "" && !path.IsAbs(name) {
+			return errors.New("policy path " + name + " is not absolute")
 		}
 	}
 	if path.Clean(p.Workspace) == "/" {
@@ -129,6 +123,3 @@ func (p Policy) Validate() error {
 	}
 	return nil
 }
-
-// ownSettings are cco's own files in a home.
-func ownSettings() []string { return []string{".config/cco", ".local/share/cco"} }

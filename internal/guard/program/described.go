@@ -11,21 +11,30 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// described judges a program by what its row says of options and operands.
-func (s *Judge) described(r *table.Row, name string, argv []arg) {
+// described judges a program by what its rows of a kind say of options and operands; false if there are none.
+func (s *Judge) described(as table.Kind, name string, argv []arg) bool {
+	rows := table.Uses(name, as, argv)
+	for _, r := range rows {
+		s.use(r, name, argv)
+	}
+	return len(rows) > 0
+}
+
+// use judges a program by one row.
+func (s *Judge) use(r *table.Row, name string, argv []arg) {
 	if i := slices.IndexFunc(argv[1:], func(a arg) bool { return word.Listed(r.Ends, a.Known()) }); i >= 0 {
 		argv = argv[:i+1]
 	}
 	valued, long := r.Options()
 	o := word.Parse(argv[1:], valued, long...)
 	s.follow(r, o, name)
-	if r.Waits != "" && !said(r, strings.ReplaceAll(r.Waits, " ", "|"), argv) && !onlyAsks(argv) {
+	if r.Waits != "" && !r.Said(strings.ReplaceAll(r.Waits, " ", "|"), argv) && !onlyAsks(argv) {
 		s.Awaits(argv[0], name)
 	}
 	if r.Looks == "" || !o.Has(strings.Fields(r.Looks)...) {
 		s.operands(r, o, argv)
 	}
-	if r.Moves != "" && o.Has(strings.Fields(r.Moves)...) {
+	if r.Moves != "" && r.Said(r.Moves, argv) {
 		for i, a := range o.Operands {
 			switch {
 			case r.Rest == table.ReadOperands:
@@ -35,9 +44,7 @@ func (s *Judge) described(r *table.Row, name string, argv []arg) {
 			}
 		}
 	}
-	silent := r.As == table.ToolRow && (r.Rest == table.RemoveOperands || r.Rest == table.WriteOperands ||
-		r.Rest == table.WriteLast)
-	if !s.printed(name, argv) && !silent {
+	if !s.printed(name, argv) {
 		s.Print(word.Unknown(word.Dynamic))
 	}
 }
@@ -51,7 +58,7 @@ func (s *Judge) follow(r *table.Row, o word.Options, by string) {
 	}
 	for _, f := range o.Flags {
 		mark := r.Mark(f.Name)
-		if mark == 0 && (r.Rest == table.CommandOperands || r.Rest == table.JoinedOperands) {
+		if mark == 0 && r.As == table.WrapperRow {
 			mark = table.Judged
 		}
 		if mark == table.Refused {
@@ -65,6 +72,14 @@ func (s *Judge) follow(r *table.Row, o word.Options, by string) {
 		case table.Written:
 			s.Check(land.Write, a)
 			s.fills(a)
+		case table.Loaded:
+			if v, ok := a.Literal(); isStdin(a) {
+				s.Awaits(a, by)
+			} else if ok {
+				s.CheckProgram(s.Absolute(v), a)
+			}
+		case table.Mounted:
+			s.mounts(a)
 		case table.Judged:
 			if !s.usesSystem(f.Name, a) {
 				s.Loose(a)
@@ -85,9 +100,6 @@ func (s *Judge) RunApart(a arg, by string) {
 	s.Isolated(func() { s.RunText(a.Text, a, by) })
 }
 
-// Apart runs f as a subshell does.
-func (s *Judge) Apart(f func()) { s.Isolated(f) }
-
 // PatchText checks the files that a patch names.
 func (s *Judge) PatchText(t text, at arg) { script.Patch(s, t, at) }
 
@@ -104,13 +116,14 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 	case table.WriteOperands, table.WriteFirst, table.WriteButFirst:
 		for _, a := range list {
 			s.Operand(a)
+			s.fills(a)
 		}
 	case table.RemoveOperands:
 		for _, a := range list {
 			s.Check(land.Remove, a)
 		}
 	case table.WriteLast:
-		if n := len(list); n > 0 && (!r.Data || !s.Imaginary(list[n-1].Text)) {
+		if n := len(list); n > 1 && (!r.Data || !s.Imaginary(list[n-1].Text)) {
 			s.lastWritten(o)
 		}
 	case table.TextOperands:
@@ -128,53 +141,43 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 			s.RunApart(a, argv[0].Known())
 		}
 		s.inFront(argv)
-	case table.JudgeOperands:
-		for i := range argv[1:] {
-			if option := optionOf(argv, i+1); option == "" || r.Mark("-"+option) == 0 && r.Mark("--"+option) == 0 {
+	case table.JudgeOperands, table.JudgeOptions:
+		for i, a := range argv[1:] {
+			option := optionOf(argv, i+1)
+			followed := option != "" && (r.Mark("-"+option) != 0 || r.Mark("--"+option) != 0)
+			if !followed && (r.Rest == table.JudgeOperands || !isRead(r, option, a)) {
 				s.argument(argv, i+1)
 			}
 		}
-		s.reads(argv)
-	case table.JudgeOptions:
-		s.judgeOptions(r, argv)
+		if r.Rest == table.JudgeOperands {
+			s.reads(argv)
+		} else {
+			s.runOperands(argv)
+		}
 	case table.StandardOperands:
 		s.Capture(func() { s.generic(argv) })
 	}
 }
 
-// judgeOptions judges options that don't begin with a name of which the row
-// says that it is read.
-func (s *Judge) judgeOptions(r *table.Row, argv []arg) {
-	for i, a := range argv[1:] {
-		option := optionOf(argv, i+1)
-		if option == "" || !strings.HasPrefix(a.Prefix(), "-") && len(option) < 3 && r.Mark("-"+option) == 0 {
-			continue
-		}
-		known := false
-		for name := range strings.FieldsSeq(r.Reads) {
-			known = known || strings.HasPrefix(option, name) && (len(name) > 1 || !strings.HasPrefix(a.Prefix(), "--"))
-		}
-		if !known {
-			s.argument(argv, i+1)
-		}
+// isRead says that an argument is an operand, or belongs to an option that
+// begins with a name of which the row says that it is read.
+func isRead(r *table.Row, option string, a arg) bool {
+	if option == "" || !strings.HasPrefix(a.Prefix(), "-") && len(option) < 3 {
+		return true
 	}
-	s.runOperands(argv)
+	return slices.ContainsFunc(strings.Fields(r.Reads), func(name string) bool {
+		return strings.HasPrefix(option, name) && (len(name) > 1 || !strings.HasPrefix(a.Prefix(), "--"))
+	})
 }
 
 // lastWritten checks the last operand as a place to be written.
 func (s *Judge) lastWritten(o word.Options) {
 	n := len(o.Operands)
-	if n < 2 {
-		return
-	}
 	last := o.Operands[n-1]
 	if host, rest, ok := strings.Cut(last.Known(), ":"); ok && isHere(host) {
 		s.CheckFrom(land.Write, last.Hold(word.Lit(rest)), s.Home())
 	}
-	if !word.PathLike(last.Text) {
-		return
-	}
-	s.Check(land.Write, last)
+	s.Operand(last)
 	for _, a := range o.Operands[:n-1] {
 		s.intoDirectory(last, a)
 	}
@@ -183,29 +186,42 @@ func (s *Judge) lastWritten(o word.Options) {
 	}
 }
 
-// byRow judges a program by the row of its uses; false if it says nothing of this one.
-func (s *Judge) byRow(name string, argv []arg) bool {
-	r := table.Find(name, table.UseRow)
-	if r != nil && hasWord(argv, r.Edits) {
-		for i, a := range argv[1:] {
-			if option := optionOf(argv, i+1); option == "" || strings.Contains(r.Edits+" ", "-"+option+" ") {
-				s.guess(a)
-			}
+// oldTarStyle gives the first argument of tar its dash and moves values after the letters that take them.
+func oldTarStyle(argv []arg) []arg {
+	if len(argv) < 2 || argv[1].Prefix() == "" || strings.HasPrefix(argv[1].Prefix(), "-") {
+		return argv
+	}
+	letters, out, rest := argv[1].Prefix(), argv[:1:1], argv[2:]
+	for i := range len(letters) {
+		out = append(out, argv[1].Hold(word.Lit("-"+letters[i:i+1])))
+		if strings.IndexByte("fCTXbHVKNgIFL", letters[i]) >= 0 && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
 		}
 	}
-	if r == nil || r.Says != "" || !r.Data && r.Reads != "*" && !hasWord(argv, r.Reads) || hasWord(argv, r.Edits) {
-		return false
-	}
-	for i := range argv[1:] {
-		option := optionOf(argv, i+1)
-		v := argv[i+1].Prefix()
-		if option == "" || strings.HasPrefix(v, "-") && !strings.ContainsAny(v, "=/") {
+	return append(out, rest...)
+}
+
+// mounts checks what a container would see of this machine: the source of a
+// volume, or of a mount whose fields have names.
+func (s *Judge) mounts(a arg) {
+	for _, field := range a.Split(",") {
+		source := append(field.Split(":"), nil)[0]
+		if name, _, named := strings.Cut(source.Prefix(), "="); named && (name == "src" || name == "source") {
+			source = source.Cut(len(name) + 1)
+		} else if named {
 			continue
 		}
-		if option != "d" && s.namesOutput(option) || strings.Contains(" "+r.Writes+" ", "-"+option+" ") {
-			s.argument(argv, i+1)
+		where, abs := s.Locate(source, s.Dir(), false)
+		switch {
+		case !strings.ContainsAny(source.Prefix(), "/.~") && source.First() == word.Literal: // a volume by name
+		case where.Writable() || where == land.Unknown && a.Worst() < word.Dynamic:
+		case where == land.System && strings.HasSuffix(a.Known(), ":ro") && !strings.Contains(a.Known(), ".sock"):
+		case where == land.Unknown:
+			s.Deny(verdict.RuleUnknownPath, a, "", "the mount source "+a.String()+" can't be told beforehand", "write it out")
+		default:
+			s.Deny(verdict.RuleLink, a, abs, "mounting "+verdict.Clip(abs, 200)+" would open a way out of the workspace",
+				"mount a directory below "+s.Workspace())
 		}
 	}
-	s.Print(word.Unknown(word.Dynamic))
-	return true
 }

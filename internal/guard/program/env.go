@@ -11,8 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// Set looks at a variable that is set, for those that change what other
-// programs do.
+// Set looks at a variable that is set, for those that change what other programs do.
 func (s *Judge) Set(name string, value arg) {
 	if strings.HasPrefix(name, "GIT_") {
 		s.Setting(name, value)
@@ -31,13 +30,9 @@ func (s *Judge) Set(name string, value arg) {
 		s.ProgramSetting(value)
 	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
 		s.loadedFile(value)
-	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES":
+	case "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "PATH":
 		for _, t := range value.Split(": ") {
-			s.foreign(value.Hold(t))
-		}
-	case "PATH":
-		for _, t := range value.Split(":") {
-			s.pathEntry(value.Hold(t))
+			s.foreign(name, value.Hold(t))
 		}
 	case "MAKEFILES":
 		for _, t := range value.Split(" ") {
@@ -45,12 +40,8 @@ func (s *Judge) Set(name string, value arg) {
 		}
 	case "MAKEFLAGS", "GNUMAKEFLAGS":
 		s.Mentions(value.Text, value)
-		s.Isolated(func() {
-			s.make(append(word.Literals(value, "make"), word.Literals(value, strings.Fields(value.Known())...)...))
-		})
-	case "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "PYTEST_ADDOPTS", "TAR_OPTIONS",
-		"CARGO_BUILD_RUSTFLAGS", "RUSTFLAGS":
-		s.Mentions(value.Text, value)
+		words := word.Literals(value, append([]string{"make"}, strings.Fields(value.Known())...)...)
+		s.Isolated(func() { s.described(table.ToolRow, "make", words) })
 	case "GOFLAGS":
 		if v := value.Known(); strings.Contains(v, "exec") || strings.Contains(v, "vettool") {
 			s.Deny(verdict.RuleEnvironment, value, "", "GOFLAGS would make go run another program", "leave it out")
@@ -84,58 +75,50 @@ func (s *Judge) loadedFile(value arg) {
 	s.CheckProgram(abs, value)
 }
 
-// foreign denies a library from outside.
-func (s *Judge) foreign(a arg) {
-	if where, abs := s.Locate(a.Text, s.Dir(), false); where < land.System && where != land.Unknown &&
-		strings.Contains(a.Known(), "/") {
-		s.Deny(verdict.RuleEnvironment, a, abs, verdict.Clip(abs, 200)+" would be loaded from outside the workspace",
-			"use what is below "+s.Workspace())
-	}
-}
-
-// pathEntry denies directories of programs outside, but for those of the
-// system and the user's own.
-func (s *Judge) pathEntry(a arg) {
-	if a.First() >= word.Environ {
-		return
-	}
+// foreign denies programs and libraries outside, but for those of the system and the user's own.
+func (s *Judge) foreign(name string, a arg) {
 	where, abs := s.Locate(a.Text, s.Dir(), false)
-	if where >= land.System || where == land.Protected || where == land.Unknown || s.IsUserProgram(abs) ||
-		abs == path.Join(s.Home(), "bin") {
+	if where >= land.System || where == land.Protected || where == land.Unknown || s.IsUserProgram(abs+"/") {
 		return
 	}
-	s.Deny(verdict.RuleEnvironment, a, abs, "PATH would find programs in "+verdict.Clip(abs, 200)+
-		", outside the workspace", "use what is installed or below "+s.Workspace())
+	s.leads(name, a, abs)
 }
 
-// Sees judges a variable that a program will see: one that aims what
-// is written, and any other that names a place outside or a command, unless it
-// is known to be harmless.
+// leads denies a variable that names a place outside.
+func (s *Judge) leads(name string, a arg, abs string) {
+	s.Deny(verdict.RuleEnvironment, a, abs, name+" would lead a program to "+verdict.Clip(abs, 200)+
+		", outside the workspace", "point it below "+s.Workspace())
+}
+
+// Sees judges a variable that a program will see: one that aims what is written, and any other that names a place
+// outside or a command, unless it is known to be harmless.
 func (s *Judge) Sees(name string, value arg, argv []arg) {
 	if strings.HasPrefix(name, "GIT_") || len(argv) == 0 || len(value.Text) == 0 {
 		return // judged where it was set
 	}
 	prog, ok := argv[0].Literal()
-	if prog = path.Base(prog); ok && (table.ReadsOnly(prog) || s.IsBuiltin(prog)) {
+	if ok && (table.ReadsOnly(prog) || s.IsBuiltin(prog)) {
 		return
 	}
-	if table.DirectsWrites(name) {
-		s.directedWrites(name, value)
+	prog = path.Base(prog)
+	if ok && table.InterpreterOf(prog) == "shell" && len(argv) > 2 && strings.HasPrefix(argv[1].Prefix(), "-") &&
+		strings.Contains(argv[1].Known(), "c") && !table.DirectsWrites(name) {
+		s.Export(name, value) // what is run by the text sees it
+		return
 	}
-	if name == "HOME" || name == "PATH" || ok && (table.IgnoresVariables(prog) || s.followsVariables(name, argv)) ||
-		table.CarriesText(table.LastWord(name), value) {
+	if !table.DirectsWrites(name) && (name == "PATH" || ok && table.IgnoresVariables(prog) ||
+		table.CarriesText(table.LastWord(name), value)) {
 		return
 	}
 	where, abs, found := s.Mentioned(value.Text)
-	if found && where != land.Protected && !s.isToolHome(name, abs) {
-		s.Deny(verdict.RuleEnvironment, value, abs, name+" would lead a program to "+verdict.Clip(abs, 200)+
-			", outside the workspace", "point it below "+s.Workspace())
+	own := name == "HOME" && abs == s.Home() // passed on as it is
+	if found && where != land.Protected && !own && !s.isToolHome(name, abs) {
+		s.leads(name, value, abs)
 	}
 	s.storedCommand(value)
 }
 
-// isToolHome says that a variable names where a program of the user's own is
-// installed, or what it only reads.
+// isToolHome says that a variable names where a program of the user's own is installed, or what it only reads.
 func (s *Judge) isToolHome(name, abs string) bool {
 	if s.IsUserProgram(abs) {
 		return !table.DirectsWrites(name)
@@ -148,44 +131,10 @@ func (s *Judge) isToolHome(name, abs string) bool {
 		"DBUS_SESSION_BUS_ADDRESS LS_COLORS MANPATH INFOPATH PWD OLDPWD LOGNAME ", name)
 }
 
-// followsVariables says that a program is given as text, in which the variables
-// are followed to where they are used. Those of the interpreter itself are not.
-func (s *Judge) followsVariables(name string, argv []arg) bool {
-	lang := table.InterpreterOf(path.Base(argv[0].Known()))
-	if lang == "" || lang == "other" || len(argv) < 3 {
-		return false
-	}
-	for _, prefix := range []string{"PYTHON", "NODE", "NPM", "RUBY", "GEM", "BUNDLE", "PERL", "PHP", "LUA", "DENO", "BUN",
-		"BASH_", "ENV", "ZDOTDIR", "LD_", "FISH"} {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
-	}
-	v := argv[1].Prefix()
-	return strings.HasPrefix(v, "-") && !strings.HasPrefix(v, "--") && strings.ContainsAny(v, "ce") || lang == "awk"
-}
-
-// directedWrites denies a variable that tells a program to write outside.
-func (s *Judge) directedWrites(name string, value arg) {
-	for _, t := range value.Split(":") {
-		if !strings.HasPrefix(t.Prefix(), "/") && !strings.HasPrefix(t.Prefix(), "..") {
-			continue
-		}
-		where, abs := s.Locate(t, s.Dir(), false)
-		own := name == "HOME" && abs == s.Home() // passed on as it is
-		if where >= land.System || where == land.Unknown || where == land.Protected || own || s.isToolHome(name, abs) ||
-			s.Imaginary(t) {
-			continue
-		}
-		s.Deny(verdict.RuleEnvironment, value, abs, name+" would send files to "+verdict.Clip(abs, 200)+
-			", outside the workspace", "point it below "+s.Workspace())
-	}
-}
-
 // inherited judges what a program sees of the variables exported so far.
 func (s *Judge) inherited(argv []arg) {
 	for _, e := range s.Exports {
-		for _, t := range s.Vars[e.Name].Values() {
+		for _, t := range s.Vars[e.Name].Alts {
 			s.Sees(e.Name, e.At.Hold(t), argv)
 		}
 	}

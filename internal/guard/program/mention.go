@@ -12,101 +12,74 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// The rule for what nobody has described: a program that has no row may do
-// anything with a path, so that a path outside counts wherever it stands in the
-// text of an argument, of the input or of a variable.
+// The rule for what nobody has described: a program that has no row may do anything with a path, so that a path outside
+// counts wherever it stands in the text of an argument, of the input or of a variable.
 
 // wordEnds are the bytes between the words of a text of which the grammar is not known.
-const wordEnds = " \t\n\r'\"`;|&<>()[]{},=:@!#"
+const wordEnds = urlEnds + "\r;&()[]{},=:@!#"
 
-// Mentioned finds a path outside anywhere in t. Places of the system don't
-// count: programs are given them to be read.
+// urlEnds are the bytes behind a URL.
+const urlEnds = " \t\n'\"`<>|"
+
+// Mentioned finds a path outside anywhere in t. Places of the system don't count: programs are given them to be read.
 func (s *Judge) Mentioned(t text) (where land.Place, abs string, found bool) {
-	if !speaksOfPaths(t) {
-		return 0, "", false
-	}
 	s.Charge(t)
-	v := s.marked(t)
-	for start := 0; start < len(v); {
-		end := start
-		for end < len(v) && strings.IndexByte(wordEnds, v[end]) < 0 {
-			end++
-		}
-		if end == start {
-			start++
-			continue
-		}
-		if isNetwork(v, start, end) {
-			start = urlEnd(v, end)
-			continue
-		}
-		if where, abs, found = s.mentionedWord(v[start:end]); found {
+	for v := s.marked(t); v != ""; {
+		part, rest := cutAny(v, wordEnds)
+		if isNetwork(part, rest) {
+			_, rest = cutAny(rest, urlEnds)
+		} else if where, abs, found = s.mentionedWord(part); found {
 			return where, abs, true
 		}
-		start = end + 1
+		v = rest[min(1, len(rest)):]
 	}
 	return 0, "", false
 }
 
-// speaksOfPaths says that there is something in t to look at.
-func speaksOfPaths(t text) bool {
-	return slices.ContainsFunc(t, func(piece word.Seg) bool {
-		return piece.Kind == word.Literal && (strings.IndexByte(piece.Text, '/') >= 0 ||
-			strings.IndexByte(piece.Text, '~') >= 0 || strings.Contains(piece.Text, "..") ||
-			strings.Contains(piece.Text, "HOME"))
-	})
+// cutAny divides v before the first of some bytes.
+func cutAny(v, bytes string) (before, rest string) {
+	i := strings.IndexAny(v, bytes)
+	if i < 0 {
+		i = len(v)
+	}
+	return v[:i], v[i:]
 }
 
-// marked is t as one string, with holes for what is not known and the home
-// where programs write it out.
+// marked is t as one string, with holes for what is not known and the home where programs write it out.
 func (s *Judge) marked(t text) string {
 	v := t.Filled(land.Star, land.Hole)
 	if s.Home() != "" && strings.Contains(v, "HOME") {
-		v = strings.NewReplacer("${HOME}", s.Home(), "$HOME", s.Home(), "$ENV{HOME}", s.Home()).Replace(v)
+		v = strings.ReplaceAll(v, "$$", "$") // in makefiles
+		v = strings.NewReplacer("${HOME}", s.Home(), "$(HOME)", s.Home(), "$HOME", s.Home(), "$ENV{HOME}",
+			s.Home()).Replace(v)
 	}
 	return v
 }
 
-// isNetwork says that the word is the scheme of a URL with a host, or of one that
-// means a service without.
-func isNetwork(v string, start, end int) bool {
-	return strings.HasPrefix(v[end:], "://") && (!strings.HasPrefix(v[end:], ":///") && v[start:end] != "file" ||
-		word.Listed(" postgres postgresql mysql mariadb mongodb redis amqp http https unix ", v[start:end]))
-}
-
-func urlEnd(v string, i int) int {
-	for i < len(v) && strings.IndexByte(" \t\n'\"`<>|", v[i]) < 0 {
-		i++
-	}
-	return i
+// isNetwork says that the word is the scheme of a URL with a host, or of one that means a service without.
+func isNetwork(scheme, rest string) bool {
+	return strings.HasPrefix(rest, "://") && (!strings.HasPrefix(rest, ":///") && scheme != "file" ||
+		word.Listed(" postgres postgresql mysql mariadb mongodb redis amqp http https unix ", scheme))
 }
 
 // mentionedWord looks at one word, in which a path may be glued to an option.
 func (s *Judge) mentionedWord(part string) (where land.Place, abs string, found bool) {
 	slash := strings.IndexByte(part, '/')
 	switch {
-	case part == "/" || strings.HasPrefix(part, land.Hole) || strings.HasSuffix(part, ".sock"): // which is talked to
+	case slash < 0 && part != ".." || slash == 0 && strings.Trim(part, "/.") == "" || // as bazel's //...
+		strings.HasPrefix(part, land.Hole) || strings.HasSuffix(part, ".sock"): // which is talked to
 		return 0, "", false
-	case strings.HasPrefix(part, "~") && (part == "~" || slash == 1):
-		if part == "~" {
-			return 0, "", false // mostly something else
-		}
+	case strings.HasPrefix(part, "~/"):
 		part = s.Home() + part[1:]
 	case slash == 0:
 		part = "/" + strings.TrimLeft(part, "/")
-		if s.Imaginary(word.Lit(part)) {
-			return 0, "", false
-		}
 	case (part[0] == '-' || part[0] == '+') && slash > 0:
-		glued := part[slash:]
 		if up := strings.Index(part, "../"); up > 0 && up < slash {
-			glued = part[up:]
+			slash = up
 		}
-		if strings.HasPrefix(glued, "/") && s.Imaginary(word.Lit(glued)) {
-			return 0, "", false
-		}
-		part = glued
-	case slash < 0 && part != ".." || part == "...":
+		part = part[slash:]
+	}
+	if s.Imaginary(word.Lit(part)) {
 		return 0, "", false
 	}
 	where, abs = s.Locate(word.Lit(part), s.Dir(), false)
@@ -134,18 +107,21 @@ func (s *Judge) argument(argv []arg, i int) {
 	if !strings.HasPrefix(a.Prefix(), "-") && option != "" && s.usesSystem(option, a) {
 		return
 	}
-	if option != "" && table.NamesOnly(path.Base(argv[0].Known()), option) {
+	key, value := option, a
+	if end := strings.IndexAny(a.Prefix(), "=: ({/.;"); end > 0 && strings.ContainsRune("=:", rune(a.Prefix()[end])) {
+		// title=TEXT, label:TEXT, --eval:CODE
+		key, value = strings.TrimLeft(a.Prefix()[:end], "-"), a.After(end+1)
+	}
+	if option == "" && s.readsShared(argv, i) || s.isElsewhere(option, a) || table.CarriesText(key, value) {
 		return
 	}
-	if option == "" && s.readsShared(argv, i) || isElsewhere(option, a) {
+	if table.IsCode(option, a) || table.IsCode(key, value) {
+		s.code("other", value.Text, a)
 		return
 	}
-	if table.IsCode(option, a) {
-		s.code("other", a.Text, a)
-		return
-	}
-	if option == "o" && !strings.HasPrefix(a.Prefix(), "-") {
-		s.Operand(a)
+	if word.Listed(" o output outfile out-file out logfile log-file save-to dump-to export-to destination ", key) &&
+		!strings.HasPrefix(value.Prefix(), "-") {
+		s.Operand(value)
 	}
 	s.Loose(a)
 	if option != "" && table.TakesCommand(option) {
@@ -183,8 +159,9 @@ func isShared(name string) bool {
 
 // isElsewhere says that an option sets a variable of another machine to one of
 // the places where servers keep what they serve.
-func isElsewhere(option string, a arg) bool {
-	if !word.Listed(" e extra-vars var set set-string env build-arg ", option) || a.Worst() > word.Literal {
+func (s *Judge) isElsewhere(option string, a arg) bool {
+	if !word.Listed(" e extra-vars var set set-string env build-arg ", option) &&
+		(!strings.HasPrefix(option, "D") || s.namesOutput(option)) || a.Worst() > word.Literal {
 		return false
 	}
 	for _, pair := range a.Split(" ,") {
@@ -207,60 +184,43 @@ func (s *Judge) readsShared(argv []arg, i int) bool {
 	return i < len(argv)-1 || i == 1 || !s.Land.Missing(v)
 }
 
-// outputOptions denies options whose name speaks of output and whose value
-// leads outside, whatever the program is. Not so where another machine or a
-// container is told of its own places.
-func (s *Judge) outputOptions(name string, argv []arg) {
-	switch name {
-	case "docker", "podman", "nerdctl", "kubectl", "oc", "ssh", "gh", "glab", "grep", "rg", "egrep", "fgrep", "git":
+// outputs judges the options that speak of something written, whatever the
+// program is, unless its row says what its options are.
+func (s *Judge) outputs(name string, argv []arg) {
+	if table.Find(name, table.ToolRow) != nil || word.Listed(" grep egrep fgrep rg ", name) {
 		return
 	}
-	for i, a := range argv[1:] {
-		value := a
-		if name, _, glued := strings.Cut(a.Prefix(), "="); glued && strings.HasPrefix(name, "-") {
-			value = a.After(len(name) + 1)
-		} else if strings.HasPrefix(name, "-") {
+	for i := range argv[1:] {
+		option, v := optionOf(argv, i+1), argv[i+1].Prefix()
+		if strings.HasPrefix(v, "-") && !strings.ContainsAny(v, "=/") || !s.namesOutput(option) {
 			continue
 		}
-		switch option := optionOf(argv, i+1); {
-		case word.Listed(" output outfile out-file out logfile log-file save-to dump-to export-to destination ", option):
-			s.Mentions(value.Text, a)
-			if !table.ReadsOnly(name) {
-				s.Operand(value)
-			}
-		case option == "o" && table.ReadsOnly(name): // which may as well be a switch
-			s.Mentions(value.Text, a)
+		if len(option) > 1 || option == "o" && (table.ReadsOnly(name) || table.Find(name, table.UseRow) != nil) {
+			s.argument(argv, i+1)
 		}
 	}
 }
 
 // storedCommand follows a command that a program is given as one word, if it is one.
 func (s *Judge) storedCommand(a arg) {
-	v, ok := a.Literal()
-	if !ok || !strings.Contains(v, " ") {
+	v := strings.TrimLeft(a.Known(), "!|@ ")
+	first, _, more := strings.Cut(v, " ")
+	if !more || a.Worst() > word.Literal || !table.IsCommandWord(first) {
 		return
 	}
-	first, _, _ := strings.Cut(strings.TrimLeft(v, "!|@ "), " ")
-	if !table.IsCommandWord(first) {
-		return
-	}
-	if _, _, err := bash.ParseBash(v); err == nil {
-		s.Isolated(func() { s.Capture(func() { s.RunText(word.Lit(strings.TrimLeft(v, "!|@ ")), a, "the program") }) })
+	if _, err := bash.ParseBash(v); err == nil {
+		s.Isolated(func() { s.Capture(func() { s.RunText(word.Lit(v), a, "the program") }) })
 	}
 }
 
-// inFront runs the command that stands behind a program which nobody knows, if
-// there is one.
+// inFront runs the command that stands behind a program which nobody knows, if there is one.
 func (s *Judge) inFront(argv []arg) {
-	for i, a := range argv[1:] {
+	i := slices.IndexFunc(argv[1:], func(a arg) bool {
 		v, ok := a.Literal()
-		if !ok || !table.IsCommandWord(v) && !argv[i].Is("--") || i+2 >= len(argv) || strings.HasPrefix(v, "-") {
-			continue
-		}
-		if table.IsCommandWord(v) {
-			s.Isolated(func() { s.Capture(func() { s.Exec(argv[i+1:]) }) })
-			return
-		}
+		return ok && table.IsCommandWord(v)
+	})
+	if i >= 0 && i+2 < len(argv) {
+		s.Isolated(func() { s.Capture(func() { s.Exec(argv[i+1:]) }) })
 	}
 }
 
@@ -271,8 +231,7 @@ func (s *Judge) inputText(argv []arg) {
 	}
 }
 
-// written judges the files that this command has written and that a program
-// without a row may read.
+// written judges the files that this command has written and that a program without a row may read.
 func (s *Judge) written(argv []arg) {
 	for i, a := range argv[1:] {
 		v, ok := a.Literal()
@@ -283,13 +242,128 @@ func (s *Judge) written(argv []arg) {
 			s.Mentions(content, a)
 		}
 	}
-	if len(s.Files) == 0 {
-		return
-	}
-	s.packageScripts(argv[0])
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		if table.IsTaskFile(name) && land.WithinAny(name, s.Land.Own) {
 			s.Mentions(s.Files[name], argv[0])
 		}
+	}
+}
+
+// Imaginary says that an absolute path begins with a directory that does not exist, as those in URLs and routes do: at
+// the root, or where homes and mounts are. Only arguments of programs that nothing is known of are read so.
+func (s *Judge) Imaginary(t text) bool {
+	v := t.Filled(land.Star, land.Hole)
+	if !strings.HasPrefix(v, "/") || strings.HasPrefix(v, "/..") {
+		return false
+	}
+	first, rest, _ := strings.Cut(strings.Trim(v, "/"), "/")
+	if word.Listed(" home Users mnt media ", first) {
+		second, _, _ := strings.Cut(rest, "/")
+		return second == "" || second != ".." && s.Land.Missing("/"+first+"/"+second)
+	}
+	return first != "" && s.Land.Missing("/"+first)
+}
+
+// Operand checks an argument of a command that may do anything with it.
+func (s *Judge) Operand(a arg) {
+	if !word.PathLike(a.Text) {
+		return
+	}
+	s.Check(land.Write, a)
+}
+
+// generic is the rule for commands that nothing more is known of: whatever
+// argument of theirs resolves to the outside is denied.
+func (s *Judge) generic(argv []arg) {
+	for i := range argv[1:] {
+		s.argument(argv, i+1)
+	}
+	s.reads(argv)
+	s.Print(word.Unknown(word.Dynamic))
+}
+
+// reads judges what a program that nobody knows may read and run.
+func (s *Judge) reads(argv []arg) {
+	s.inFront(argv)
+	s.inputText(argv)
+	s.written(argv)
+	s.runOperands(argv)
+}
+
+// Loose checks an argument of which nothing is known: it may be a path, or name
+// one behind an equals sign, and a path outside may not stand anywhere in it.
+func (s *Judge) Loose(a arg) {
+	switch v, i := a.Prefix(), strings.IndexByte(a.Prefix(), '='); {
+	case i > 0 && !strings.ContainsAny(v[:i], "/ "):
+		s.setTo(v[:i], a.After(i+1))
+	case strings.HasPrefix(v, "-o"):
+		s.setTo("o", a.After(len("-o")))
+	case strings.HasPrefix(v, "file://"):
+		s.guess(a.After(len("file://")))
+	case !strings.HasPrefix(v, "-"):
+		s.guess(a)
+	}
+	s.Mentions(a.Text, a)
+}
+
+// setTo checks the value of a named option or variable. A place of the system
+// is taken as something to be used, unless the name says that it is written.
+func (s *Judge) setTo(name string, a arg) {
+	if !s.usesSystem(name, a) && (!table.RecordsOnly(name) || s.installs()) {
+		s.guess(a)
+	}
+}
+
+// namesOutput says whether an option's name speaks of something written.
+// A prefix is only noted down, until something is installed.
+func (s *Judge) namesOutput(name string) bool {
+	lower := strings.ToLower(strings.TrimLeft(name, "-"))
+	if strings.Contains(lower, "conf") {
+		return false
+	}
+	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {
+		return s.installs()
+	}
+	for _, part := range []string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache", "write",
+		"datadir", "workdir", "state"} {
+		if strings.Contains(lower, part) {
+			return true
+		}
+	}
+	return lower == "of" || lower == "d" || len(lower) < 4 && strings.HasSuffix(lower, "o") // -so, a bundle
+}
+
+// installs says that the command being judged installs something.
+func (s *Judge) installs() bool {
+	for _, a := range s.current {
+		switch v, _ := a.Literal(); {
+		case v == "-n" || v == "--dry-run" || v == "--just-print":
+			return false
+		case strings.HasPrefix(strings.TrimLeft(v, "-"), "install"):
+			return !s.staged()
+		}
+	}
+	return false
+}
+
+// staged says that DESTDIR sends what is installed into the workspace.
+func (s *Judge) staged() bool {
+	var to text
+	if v, ok := s.Vars["DESTDIR"]; ok && len(v.Alts) == 1 {
+		to = v.Alts[0]
+	}
+	for _, a := range s.current {
+		if strings.HasPrefix(a.Prefix(), "DESTDIR=") {
+			to = a.Cut(len("DESTDIR="))
+		}
+	}
+	where, _ := s.Locate(to, s.Dir(), false)
+	return len(to) > 0 && where.Writable()
+}
+
+// guess checks an argument that may be a path, and not a label as //lib:name.
+func (s *Judge) guess(a arg) {
+	if !strings.HasPrefix(a.Prefix(), "//") && !s.Imaginary(a.Text) {
+		s.Operand(a)
 	}
 }

@@ -2,6 +2,7 @@ package program
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
@@ -9,15 +10,12 @@ import (
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// printed says what a program prints, for those whose output is used as a
-// path or a command; false leaves it unknown.
+// printed says what a program prints, for those whose output is used as a path or a command; false leaves it unknown.
 func (s *Judge) printed(name string, argv []arg) bool {
 	args := argv[1:]
 	switch name {
 	case "dirname":
-		s.Print(mapped(args, path.Dir))
-	case "basename":
-		s.Print(s.basename(args))
+		s.Print(mapped(word.Parse(args, "").Operands, path.Dir))
 	case "realpath", "readlink":
 		s.Print(s.realpath(name, args))
 	case "mktemp":
@@ -27,7 +25,8 @@ func (s *Judge) printed(name string, argv []arg) bool {
 	case "ssh-agent", "dircolors", "lesspipe", "opam", "fnm", "starship", "zoxide", "luarocks", "minikube", "thefuck",
 		"keychain",
 		"date", "nproc", "uname", "arch", "whoami", "id", "hostname", "seq", "wc", "tty", "logname", "groups",
-		"uuidgen", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "stat", "expr", "bc", "tput", "getconf", "shuf":
+		"basename", "uuidgen", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "stat", "expr", "bc", "tput",
+		"getconf", "shuf":
 		s.Print(word.Unknown(word.Token))
 	case "go", "npm", "pnpm", "yarn":
 		switch {
@@ -49,116 +48,72 @@ func (s *Judge) printed(name string, argv []arg) bool {
 	case "base64", "base32", "basenc", "xxd", "rev", "openssl", "uudecode", "od", "tr", "gzip", "gunzip", "zcat",
 		"bzcat", "xzcat", "zstdcat", "bzip2", "xz", "zstd", "gpg", "ascii2uni", "dd", "perl", "python", "awk", "gawk", "mawk",
 		"node", "ruby", "php", "lua":
-		if s.Stdin != nil || name == "base64" || strings.HasSuffix(name, "cat") {
-			s.Print(s.decoded(name))
-		} else {
-			s.Print(word.Unknown(word.Dynamic))
-		}
+		s.Print(word.Unknown(s.decoded(name)))
 	default:
 		return false
 	}
 	return true
 }
 
-// decoded marks what a decoder prints; from data that was never known it is
-// no worse than that data.
-func (s *Judge) decoded(name string) text {
-	in := s.Stdin
-	if in != nil && len(in.Text) > 0 && (name == "tr" || name == "awk" || name == "od") &&
-		in.Text.First() != word.Literal {
-		return word.Unknown(max(word.Dynamic, in.Text.Worst()))
+// decoded is the kind of what a decoder prints; from data that was never known it is no worse than that data.
+func (s *Judge) decoded(name string) word.Kind {
+	switch in := s.Stdin; {
+	case in == nil && name != "base64" && !strings.HasSuffix(name, "cat"):
+		return word.Dynamic
+	case in != nil && len(in.Text) > 0 && in.Text.First() != word.Literal:
+		return max(word.Dynamic, in.Text.Worst())
 	}
-	return word.Unknown(word.Hidden)
+	return word.Hidden
 }
 
-func mapped(args []arg, f func(string) string) text {
-	var out text
-	for _, a := range args {
+// mapped prints what f makes of each operand.
+func mapped(operands []arg, f func(string) string) (out text) {
+	for _, a := range operands {
 		v, ok := a.Literal()
 		if !ok {
-			return word.Unknown(a.Worst())
-		}
-		if strings.HasPrefix(v, "-") {
-			continue
+			return word.Unknown(max(word.Environ, a.Worst()))
 		}
 		out = out.Plus(f(v) + "\n")
 	}
 	return out
 }
 
-func (s *Judge) basename(args []arg) text {
-	o := word.Parse(args, "s", "--suffix")
-	if len(o.Operands) == 0 {
-		return nil
-	}
-	v, ok := o.Operands[0].Literal()
-	if !ok {
-		return word.Unknown(word.Token) // one name, whatever it is
-	}
-	v = path.Base(v)
-	if len(o.Operands) > 1 {
-		v = strings.TrimSuffix(v, o.Operands[1].Known())
-	}
-	return word.Lit(v + "\n")
-}
-
 func (s *Judge) realpath(name string, args []arg) text {
 	o := word.Parse(args, "", "--relative-to", "--relative-base")
-	var out text
-	for _, a := range o.Operands {
-		v, ok := a.Literal()
-		if !ok {
-			return word.Unknown(max(word.Environ, a.Worst()))
-		}
-		if len(o.Values("--relative-to")) > 0 || name == "readlink" && !o.Has("-f", "-e", "-m", "--canonicalize") {
-			return word.Unknown(word.Dynamic)
-		}
-		out = out.Plus(s.Absolute(v) + "\n")
+	if o.Has("--relative-to") || name == "readlink" && !o.Has("-f", "-e", "-m", "--canonicalize") {
+		return word.Unknown(word.Dynamic)
 	}
-	return out
+	return mapped(o.Operands, s.Absolute)
 }
 
 // mktemp makes files in a scratch root, or where it is told to.
 func (s *Judge) mktemp(args []arg) text {
 	o := word.Parse(args, "p", "--tmpdir", "--suffix")
-	dir := word.Lit("/tmp")
-	if len(s.Policy.Scratch) > 0 {
-		dir = word.Lit(s.Policy.Scratch[0])
-	}
+	t := word.Lit(slices.Concat(s.Policy.Scratch, []string{"/tmp"})[0] + "/tmp.guarded")
 	if v, ok := s.Vars["TMPDIR"]; ok && len(v.Alts) > 0 {
-		dir = v.Alts[0]
+		t = v.Alts[0].Plus("/tmp.guarded")
 	}
 	if vs := o.Values("-p", "--tmpdir"); len(vs) > 0 {
-		dir = vs[0].Text
+		t = vs[0].Plus("/tmp.guarded")
 	} else if len(o.Operands) > 0 && !o.Has("-t", "--tmpdir") {
-		s.Check(land.Write, o.Operands[0])
-		t := o.Operands[0].Text
-		if !strings.HasPrefix(t.Prefix(), "/") {
-			t = word.Lit(s.Dir() + "/").With(t...)
-		}
-		return t.Plus("\n")
+		t = o.Operands[0].Text
 	}
-	t := dir.Plus("/tmp.guarded\n")
 	s.Check(land.Write, arg{Text: t})
-	return t
+	return t.Plus("\n")
 }
 
 // cat prints its operands or its input.
-func (s *Judge) cat(args []arg) text {
-	o := word.Parse(args, "")
-	if len(o.Operands) == 0 {
-		if s.Stdin == nil {
-			return word.Unknown(word.Dynamic)
-		}
-		return s.Stdin.Text
+func (s *Judge) cat(args []arg) (out text) {
+	operands := word.Parse(args, "").Operands
+	if len(operands) == 0 {
+		operands = []arg{{Text: word.Lit("-")}}
 	}
-	var out text
-	for _, a := range o.Operands {
-		if a.Is("-") && s.Stdin != nil {
-			out = out.With(s.Stdin.Text...)
-			continue
+	for _, a := range operands {
+		in := s.Stdin
+		if !a.Is("-") || in == nil {
+			in = s.FileStream(a)
 		}
-		out = out.With(s.FileStream(a).Text...)
+		out = out.With(in.Text...)
 	}
 	return out
 }
@@ -200,21 +155,17 @@ func (s *Judge) listed(name string, args []arg) bool {
 			s.Print(word.Lit("\n"))
 		}
 		where, abs := s.Locate(a.Text, s.Dir(), false)
-		switch {
-		case where == land.Unknown:
+		if where == land.Unknown {
 			s.Print(word.Unknown(max(word.Dynamic, a.Worst())))
-		case where.Writable() && a.Prefix() == "" || a.Is("."):
-			s.Print(word.Unknown(word.Below))
-		default:
-			known := strings.NewReplacer(land.Hole, "-", land.Star, "-").Replace(abs)
-			s.Print(word.Lit(known + "/").With(word.Piece(word.Below, "")))
+			continue
 		}
+		known := strings.NewReplacer(land.Hole, "-", land.Star, "-").Replace(abs)
+		s.Print(word.Lit(known + "/").With(word.Piece(word.Below, "")))
 	}
 	return true
 }
 
-// starts are the directories that a listing command looks in; nil if it
-// prints something else than names.
+// starts are the directories that a listing command looks in; nil if it prints something else than names.
 func (s *Judge) starts(name string, args []arg) []arg {
 	switch name {
 	case "ls":
@@ -226,17 +177,15 @@ func (s *Judge) starts(name string, args []arg) []arg {
 	case "find":
 		roots, _ := findRoots(args)
 		return roots
-	case "grep", "egrep", "fgrep", "rg":
-		o := word.Parse(args, "efmABCgtT", "--include", "--exclude", "--regexp", "--glob", "--type")
-		if !o.Has("-l", "-L", "--files-with-matches", "--files-without-match", "--files") {
-			return nil
-		}
-		ops := o.Operands
-		if len(o.Values("-e", "-f", "--regexp")) == 0 && len(ops) > 0 && !o.Has("--files") {
-			ops = ops[1:]
-		}
-		return orHere(ops)
 	}
-	o := word.Parse(args, "etEdcHx", "--extension", "--type", "--exclude", "--max-depth")
-	return orHere(o.Operands[min(1, len(o.Operands)):])
+	o := word.Parse(args, "efmABCgtTEdHx", "--include", "--exclude", "--regexp", "--glob", "--type", "--extension",
+		"--max-depth")
+	lists := o.Has("-l", "-L", "--files-with-matches", "--files-without-match", "--files")
+	switch {
+	case !lists && !strings.HasPrefix(name, "fd"):
+		return nil
+	case lists && o.Has("-e", "-f", "--regexp", "--files"):
+		return orHere(o.Operands)
+	}
+	return orHere(o.Operands[min(1, len(o.Operands)):]) // behind the pattern
 }

@@ -16,22 +16,25 @@ type (
 	text = word.Text
 )
 
-// program is program text of an interpreter other than a shell. Nobody runs
-// it here: its string literals are followed to the calls that they are given
-// to, and those calls are known by name.
+// program is program text of an interpreter other than a shell. Nobody runs it here: its string literals are followed
+// to the calls that they are given to, and those calls are known by name.
 type program struct {
-	s       Host
-	lang    string
-	at      arg
-	toks    []Token
-	frames  []frame
-	in      []int // the frame that each token stands in
-	consts  map[string]string
-	known   map[string]effect // of the calls that were looked up
-	mutates bool              // some call in it writes, runs or changes directory
-	decodes bool              // some call in it makes text out of something unreadable
-	aims    bool              // some call in it gets its target from elsewhere than a string in place
-	dir     string
+	s      Host
+	lang   string
+	source string
+	at     arg
+	toks   []Token
+	frames []frame
+	consts map[string]string
+	known  map[string]effect // of the calls that were looked up
+	dir    string
+
+	// What the calls in it do, when all were seen.
+	mutates bool   // some call writes, runs or changes directory
+	decodes bool   // some call makes text out of something unreadable
+	hides   bool   // some call gets its target from elsewhere than a string
+	aims    bool   // some call may get its target from elsewhere in the program
+	loose   string // an outside path that no call was seen to get
 }
 
 // Host is the interpreter as a program's text sees it.
@@ -43,8 +46,6 @@ type Host interface {
 	Dir() string
 	Home() string
 	Workspace() string
-	Values(name string) []text
-	Interprets(name string) bool
 
 	Locate(t text, dir string, name bool) (land.Place, string)
 	CheckFrom(o land.Op, a arg, dir string)
@@ -57,11 +58,8 @@ type Host interface {
 	Exec(argv []arg)
 	RunText(t text, at arg, by string)
 	RunApart(a arg, by string)
-	Apart(f func())
-	MoveTo(a arg, physical bool)
 	Homed(name string) text
 	Check(o land.Op, a arg)
-	Operand(a arg)
 	SuspiciousRun(command string, at arg)
 }
 
@@ -72,45 +70,115 @@ func Judge(s Host, lang string, t text, at arg) bool {
 		s.Deny(verdict.RuleUnknownCode, at, "", "the program text can't be told beforehand",
 			"write it out, or put it into a file of the workspace")
 	}
-	source := homes(t.Filled("", land.Hole), s.Home())
-	p := &program{s: s, lang: lang, at: at, consts: map[string]string{}, known: map[string]effect{}, dir: s.Dir()}
-	p.toks = Tokenize(lang, source)
+	p := &program{s: s, lang: lang, at: at, consts: map[string]string{}, known: map[string]effect{}, dir: s.Dir(),
+		aims: !word.Listed(" python javascript php ", lang)}
+	p.source = homes(t.Filled("", land.Hole), s.Home())
+	p.toks = Tokenize(lang, p.source)
 	defer s.Descend("programs within programs", at, len(p.toks))()
-	if lang == "other" {
-		p.brackets(strings.HasPrefix(strings.TrimSpace(source), "("))
-		p.foreign(source)
+	if lang == "other" || lang == "awk" {
+		p.brackets(strings.HasPrefix(strings.TrimSpace(p.source), "("))
+		p.foreign()
 	}
-	p.survey()
-	p.fold()
-	p.targets()
+	p.fold(p.toks)
 	p.brackets(false)
 	p.walk()
+	if p.decodes && p.hides {
+		s.Deny(verdict.RuleUnknownCode, at, "", "the program decodes what it then runs or writes",
+			"write it out so that it can be read")
+	}
+	if p.mutates && p.loose != "" && (p.aims || p.decodes) {
+		p.refuse(p.locate(p.loose))
+	}
 	return p.mutates
 }
 
 // foreign judges text of which the grammar is not known: any outside path in it
 // counts, but for those in strings that are only printed or read.
-func (p *program) foreign(source string) {
+func (p *program) foreign() {
 	var rest []string
-	for _, piece := range strings.FieldsFunc(source, func(r rune) bool { return r == '|' || r == ';' || r == '\n' }) {
-		if !looksOnly(piece) {
-			rest = append(rest, piece)
+	for _, statement := range strings.FieldsFunc(p.source, func(r rune) bool { return r == ';' || r == '\n' }) {
+		pieces := strings.Split(statement, "|")
+		acts := slices.ContainsFunc(pieces, func(piece string) bool { // on what is piped to it
+			verb, _, _ := strings.Cut(strings.TrimSpace(piece), "-")
+			return word.Listed(" Remove Move Rename New Clear ForEach ri rm del mi mv ", verb)
+		})
+		for _, piece := range pieces {
+			if acts || !p.looksOnly(piece) {
+				rest = append(rest, piece)
+			}
 		}
 	}
-	source = strings.Join(rest, "\n")
+	source := strings.Join(rest, "\n")
 	for i, t := range p.toks {
-		if t.Kind == 's' && strings.ContainsAny(t.Text, "/~.") && p.effects(p.callOf(i))&prints != 0 {
+		switch {
+		case t.Kind != 's':
+		case p.lang == "awk" && p.token(i-1).is(">"):
+			p.s.Check(land.Redirect, p.at.Hold(word.Lit(t.Text)))
+		case strings.ContainsAny(t.Text, "/~.") && (p.isData(i, i) ||
+			p.lang == "awk" && p.effects(p.token(p.callOf(i)).Text)&(reads|runs) != 0): // which is judged later
 			source = strings.Replace(source, t.Text, "", 1)
 		}
 	}
 	p.s.Mentions(word.Lit(source), p.at)
 }
 
-// looksOnly says that a command of PowerShell prints what it finds.
-func looksOnly(piece string) bool {
+// isData says that the value from token i to j is only looked at: by the calls that it is given to, by methods that are
+// called on it, or by being compared.
+func (p *program) isData(i, j int) bool {
+	for {
+		p.s.Step()
+		for p.token(j+1).Kind == 'i' && strings.HasPrefix(p.token(j+1).Text, ".") {
+			if e := p.effects(p.token(j + 1).Text); e&prints != 0 || e&passes == 0 {
+				return e&prints != 0
+			}
+			j++
+			if opened := p.token(j + 1).opens; opened > 0 {
+				j = p.frames[opened].end
+			}
+		}
+		switch next := p.token(j + 1); {
+		case next.is("|") || next.is("%"): // what it is piped to may do anything
+			return false
+		case p.isCompared(i) || (next.is("=") || next.is("!")) && p.token(j+2).is("="):
+			return true
+		}
+		at, f := p.callOf(i), p.frames[p.toks[i].in]
+		for f.name >= 0 && p.frames[f.outer].name == f.name {
+			p.s.Step()
+			f = p.frames[f.outer]
+		}
+		switch e := p.effects(p.token(at).Text); {
+		case e&prints != 0: // but R's cat(…, file = "x")
+			return !p.token(i-1).is("=") || p.token(i-2).Text != "file" || e&reads != 0
+		case e&passes == 0:
+			return false
+		case at > f.open && at != f.name:
+			i = at
+		default:
+			i, j = min(f.open, f.name), f.end
+		}
+	}
+}
+
+// looksOnly says that a command of PowerShell or Tcl prints what it finds.
+func (p *program) looksOnly(piece string) bool {
 	verb, _, ok := strings.Cut(strings.TrimSpace(piece), "-")
-	return ok && slices.Contains([]string{"Get", "Test", "Select", "Measure", "Format", "Resolve", "Compare"}, verb) &&
-		!strings.ContainsAny(piece, ">&({")
+	if strings.ContainsAny(piece, ">&({") {
+		return false
+	}
+	if ok && word.Listed(" Get Test Select Measure Format Resolve Compare Split Join ", verb) {
+		return true
+	}
+	for _, command := range strings.Split(piece, "[") {
+		words := strings.Fields(command + " - -")
+		if word.Listed(" file string ", words[0]) {
+			words = words[1:]
+		}
+		if strings.ContainsAny(piece, "\"'") || p.effects(words[0])&(prints|passes) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // homes puts the home where programs write it into a string.
@@ -128,23 +196,32 @@ func homes(source, home string) string {
 	return source
 }
 
-// survey looks for calls that do more than read.
-func (p *program) survey() {
-	for i, t := range p.toks {
-		next := p.token(i + 1)
-		switch e := p.effects(t.Text); {
-		case t.Kind == 'b':
-			p.mutates = true
-		case t.Kind == 's':
-			p.decodes = p.decodes || next.Text == "["
-		case t.Kind != 'i':
-		case (next.Text == "(" || next.Kind == 's' || p.bare() || len(p.toks) == 1) && // ruby -run -e cp
-			(e&(acts&^opens) != 0 || e&opens != 0 && p.openWrites(i)):
-			p.mutates = true
-		default:
-			p.decodes = p.decodes || e&decodes != 0
-		}
+// note sees what the name at i does to the program as a whole.
+func (p *program) note(i int) {
+	call, next := p.toks[i].Text, p.token(i+1)
+	e := p.effects(call)
+	called := next.is("(") || next.Kind == 's' || p.bare() || len(p.toks) == 1 // ruby -run -e cp
+	p.mutates = p.mutates || called && (e&(acts&^opens) != 0 || e&opens != 0 && p.openWrites(i))
+	p.decodes = p.decodes || e&decodes != 0
+	p.aims = p.aims || p.aimed(i, call, e)
+}
+
+// aimed says that the name at i acts on something that can't be seen.
+func (p *program) aimed(i int, call string, e effect) bool {
+	name, next := lastName(call), p.token(i+1)
+	owner, method := strings.CutSuffix(call, "."+name)
+	switch {
+	case e&acts == 0:
+		return word.Listed(" eval exec getattr ", name) && next.Kind != 's'
+	case !next.is("("):
+		return next.Kind != 's'
+	case method && owner == "" && !word.Listed(" require __import__ ", p.token(i-4).Text): // of what stands before it
+		return p.token(i-1).Kind != 's'
+	case method && owner != "" && !word.Listed(" os shutil io subprocess sp codecs gzip bz2 lzma json fs fsp fs.promises "+
+		"child_process Deno Bun ", owner):
+		return true // of a variable, while the functions of modules get their target as an argument
 	}
+	return !p.given(i+1, e&(content|opens) != 0)
 }
 
 // bare says that the language calls without brackets.
@@ -158,83 +235,23 @@ func (p *program) token(i int) Token {
 	return p.toks[i]
 }
 
-// targets looks for calls that act on something else than a string that stands
-// right in them. Without one, no other string of the program can be a target.
-func (p *program) targets() {
-	if p.lang != "python" && p.lang != "javascript" && p.lang != "php" || p.decodes {
-		p.aims = true
-	}
-	for i, t := range p.toks {
-		if t.Kind == 'i' && !p.aims {
-			p.aims = p.aimed(i, t.Text)
-		}
-	}
-}
-
-// aimed says that the name at i acts on something that can't be seen.
-func (p *program) aimed(i int, call string) bool {
-	name, e := lastName(call), p.effects(call)
-	if p.token(i+1).Text != "(" || e&acts == 0 {
-		return e&acts != 0 && !strings.HasPrefix(call, "import") || word.Listed(" eval exec getattr ", name)
-	}
-	if strings.HasPrefix(call, ".") && p.lang == "python" { // a method of what stands before it
-		return p.token(i-1).Kind != 's'
-	}
-	owner, method := strings.CutSuffix(call, "."+name)
-	required := owner == "" && p.token(i-4).Text == "require"
-	switch {
-	case method && p.isFixed(owner):
-		return false
-	case method && !isModule(owner) && !required:
-		return true // a method of a variable
-	}
-	return !p.given(i+1, e&(content|opens) != 0)
-}
-
-// isFixed says that a variable holds a path inside from beginning to end.
-func (p *program) isFixed(name string) bool {
-	value, ok := p.consts[name]
-	if where, _ := p.locate(value); !ok || !where.Writable() {
-		return false
-	}
-	assigned := 0
-	for i, t := range p.toks {
-		if t.Kind != 'i' || t.Text != name {
-			continue
-		}
-		if word.Listed(" for as , ", p.token(i-1).Text) {
-			return false
-		}
-		if p.token(i+1).Text == "=" {
-			assigned++
-		}
-	}
-	return assigned == 1
-}
-
-// isModule names the modules whose functions get their target as an argument.
-func isModule(name string) bool {
-	return word.Listed(" os shutil io subprocess sp codecs gzip bz2 lzma json fs fsp fs.promises child_process Deno "+
-		"Bun ", name)
-}
-
-// given says that the arguments of the call that opens at i are strings; with
-// first, that the first one is.
+// given says that the arguments of the call that opens at i are strings; with first, that the first one is.
 func (p *program) given(i int, first bool) bool {
-	for i++; i+1 < len(p.toks); i += 2 {
-		if p.toks[i].Kind != 's' && p.toks[i].Kind != 'n' || p.toks[i].tail || strings.Contains(p.toks[i].Text, land.Hole) {
+	end := p.frames[p.toks[i].opens].end
+	for _, t := range p.toks[i+1 : end] {
+		if first && t.is(",") {
+			return true
+		}
+		if !t.is(",") && t.Kind != 'n' && (t.Kind != 's' || strings.Contains(t.Text, land.Hole)) {
 			return false
 		}
-		if end := p.toks[i+1].Text; first || end != "," {
-			return end == "," || end == ")"
-		}
 	}
-	return false
+	return end > i+1
 }
 
 // lastName is the name after the last dot or colon.
 func lastName(name string) string {
-	if i := strings.LastIndexAny(name, ".:>"); i >= 0 {
+	if i := strings.LastIndexAny(name, ".:>/"); i >= 0 {
 		name = name[i+1:]
 	}
 	return strings.TrimRight(name, "!?")
@@ -242,19 +259,12 @@ func lastName(name string) string {
 
 // openWrites says whether the open call at token i asks for more than reading.
 func (p *program) openWrites(i int) bool {
-	depth := 0
-	for j := i + 1; j < min(len(p.toks), i+60); j++ {
+	for j := i + 1; j < len(p.toks); j++ {
 		switch t := p.toks[j]; {
 		case t.Kind == 's' && isMode(t.Text, p.lang), t.Kind == 'i' && (strings.Contains(t.Text, "O_WRONLY") ||
 			strings.Contains(t.Text, "O_RDWR") || strings.Contains(t.Text, "O_CREAT")):
 			return true
-		case t.is("("):
-			depth++
-		case t.is(")"):
-			if depth--; depth <= 0 {
-				return false
-			}
-		case t.is(";") || t.is("\n") && depth == 0:
+		case t.in == p.toks[i].in && (t.is(")") || t.is(";") || t.is("\n")):
 			return false
 		}
 	}
@@ -266,9 +276,7 @@ func isMode(v, lang string) bool {
 	if lang == "perl" && v != "" && (strings.ContainsAny(v[:1], ">|+") || strings.HasSuffix(v, "|")) {
 		return true
 	}
-	if before, _, ok := strings.Cut(v, ":"); ok && len(v) <= 5 {
-		v = before // w:gz
-	}
+	v, _, _ = strings.Cut(v, ":") // w:gz
 	return v != "" && len(v) <= 4 && strings.Trim(v, "rwaxcbtUs+") == "" && strings.ContainsAny(v, "waxc+")
 }
 

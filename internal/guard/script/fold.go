@@ -4,84 +4,78 @@ import (
 	"path"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// fold computes what can be known of strings: concatenation, path functions,
-// constants and the environment.
-func (p *program) fold() {
-	for range 6 {
-		before := len(p.toks)
-		p.pass()
-		if len(p.toks) == before {
-			break
+// fold puts the tokens into the program, and computes what can be known of strings: concatenation, path functions,
+// constants and the environment. Each token is taken together with those that it completes.
+func (p *program) fold(toks []Token) {
+	p.toks = make([]Token, 0, len(toks))
+	toks = append(toks, Token{})
+	for i, t := range toks[:len(toks)-1] {
+		p.toks = append(p.toks, t)
+		for p.reduce(toks[i+1]) {
 		}
+		p.define()
 	}
-	p.markTails()
 }
 
-// pass rewrites the tokens once, from the left.
-func (p *program) pass() {
-	var out []Token
-	for i := 0; i < len(p.toks); {
-		if t, n, ok := p.reduce(i); ok {
-			out, i = append(out, t), i+n
-			continue
-		}
-		out, i = append(out, p.toks[i]), i+1
-		p.define(out)
+// define notes NAME = "string", and forgets what NAME was if it becomes something else.
+func (p *program) define() {
+	n := len(p.toks)
+	name, value := p.token(n-3), p.token(n-1)
+	switch {
+	case !p.token(n-2).is("=") || name.Kind != 'i' || value.is("="):
+	case p.lang == "python" && (p.token(n-4).is(",") || p.token(n-4).is("(")): // a keyword argument
+	case value.Kind == 's' && !p.mentions("for "+name.Text+" ") && !p.mentions(" as "+name.Text):
+		p.consts[name.Text] = value.Text
+	default:
+		delete(p.consts, name.Text)
 	}
-	p.toks = out
 }
 
-// define notes NAME = "string".
-func (p *program) define(out []Token) {
-	n := len(out)
-	if n < 3 || out[n-1].Kind != 's' || out[n-2].Text != "=" || out[n-3].Kind != 'i' {
-		return
-	}
-	if n > 3 && (out[n-4].Text == "," || out[n-4].Text == "(") && p.lang == "python" {
-		return // a keyword argument
-	}
-	p.consts[out[n-3].Text] = out[n-1].Text
-}
-
-// reduce finds what one or more tokens at i come to.
-func (p *program) reduce(i int) (Token, int, bool) {
-	at := func(k int) Token { return p.token(i + k) }
-	switch t := p.toks[i]; {
-	case t.Kind == 's' && at(1).Kind == 's' && p.lang == "python":
-		return Token{Kind: 's', Text: t.Text + at(1).Text, path: t.path, tail: t.tail}, 2, true
-	case t.Kind == 's' && at(2).Kind == 's' && p.joins(at(1), t, at(2)):
-		return joined(t, at(2), at(1).Text), 3, true
-	case t.Kind == 's' && at(1).Text == ".format" && at(2).is("(") && at(3).Kind == 's' && at(4).is(")"):
-		return Token{Kind: 's', Text: strings.Replace(t.Text, "{}", at(3).Text, 1), path: true}, 5, true
-	case t.is("(") && at(1).Kind == 's' && at(2).is(")") && (i == 0 || at(-1).Kind == 'p' && !closes(at(-1))):
-		return at(1), 3, true
-	case t.Kind == 'i':
-		return p.reduceName(i)
-	}
-	return Token{}, 0, false
-}
-
-// joins says whether op puts two strings together in this language.
-func (p *program) joins(op, a, b Token) bool {
-	if op.Kind != 'p' {
-		return false
-	}
-	switch op.Text {
-	case "+":
-		return true
-	case ".":
-		return p.lang == "perl" || p.lang == "php"
-	case "/":
-		return a.path || b.path
+// reduce replaces the last tokens by what they come to, if that is known.
+func (p *program) reduce(next Token) bool {
+	n := len(p.toks)
+	last, op, before := p.token(n-1), p.token(n-2), p.token(n-3)
+	switch {
+	case last.Kind == 's' && op.Kind == 's' && (p.lang == "python" || p.lang == "awk"):
+		return p.replace(2, Token{Kind: 's', Text: op.Text + last.Text, path: op.path})
+	case last.Kind == 's' && before.Kind == 's' && p.joins(op, before, last):
+		return p.replace(3, joined(before, last, op.Text))
+	case last.Kind == 's' && p.follows(op, before, last.Text):
+		return p.replace(1, Token{Kind: 's', Text: land.Hole + last.Text, path: last.path})
+	case last.Kind == 'i':
+		return p.reduceName(last.Text, next)
+	case last.is(")") || last.is("]"):
+		return p.reduceCall()
 	}
 	return false
 }
 
+// replace puts a token in the place of the last n.
+func (p *program) replace(n int, t Token) bool {
+	p.toks = append(p.toks[:len(p.toks)-n], t)
+	return true
+}
+
+// joins says whether op puts two strings together in this language.
+func (p *program) joins(op, a, b Token) bool {
+	return op.is("+") || op.is(".") && (p.lang == "perl" || p.lang == "php") || op.is("/") && (a.path || b.path)
+}
+
+// follows says that unknown text stands before a string, as in dir + "/x": it is no path by itself.
+func (p *program) follows(op, before Token, v string) bool {
+	if op.is("/") && (before.Kind == 'i' || before.is(")")) {
+		return !strings.HasPrefix(v, "/") && v != ".." && !strings.HasPrefix(v, "../") && !strings.HasPrefix(v, land.Hole)
+	}
+	return (op.is("+") || op.is("%") || op.is(".") && word.Listed(" perl php lua ", p.lang)) &&
+		!strings.HasPrefix(v, land.Hole)
+}
+
 func joined(a, b Token, op string) Token {
-	t := Token{Kind: 's', Text: a.Text + b.Text, path: a.path, tail: a.tail}
+	t := Token{Kind: 's', Text: a.Text + b.Text, path: a.path}
 	if op == "/" {
 		t.Text, t.path = path.Join(a.Text, b.Text), true
 		if strings.HasPrefix(b.Text, "/") {
@@ -91,129 +85,85 @@ func joined(a, b Token, op string) Token {
 	return t
 }
 
-// reduceName replaces names, calls and lookups whose value is known.
-func (p *program) reduceName(i int) (Token, int, bool) {
-	name := p.toks[i].Text
-	at := func(k int) Token { return p.token(i + k) }
-	str := func(v string, n int) (Token, int, bool) {
-		return Token{Kind: 's', Text: v, path: true}, n, true
-	}
-	empty := at(1).Text == "(" && at(2).Text == ")" && at(2).Kind == 'p'
-	switch last := lastName(name); {
-	case (last == "homedir" || last == "home" && strings.Contains(name, "Path") || name == "Dir.home" ||
-		name == "Dir.home()") && empty:
-		return str("~", 3)
-	case name == "Dir.home" || name == "process.env.HOME" || name == "$HOME":
-		return str("~", 1)
-	case (last == "getcwd" || last == "cwd" || last == "pwd" && p.lang == "ruby" || last == "Getwd") && empty:
-		return str(".", 3)
-	case name == "__dirname" || name == "import.meta.dirname":
-		return str(".", 1)
-	case name == "os.pardir":
-		return str("..", 1)
-	case name == "os.sep" || name == "path.sep":
-		return Token{Kind: 's', Text: "/"}, 1, true
-	case isEnvironment(name):
-		if v, n, ok := p.environment(i); ok {
-			return str(v, n)
-		}
-	case joinsPath(last) && at(1).Text == "(":
-		if v, n, ok := pathCall(p.toks, i); ok {
-			if last == "dirname" {
-				v = parent(v)
-			}
-			return str(v, n)
+// places are names and calls whose value is known.
+var places = [...]struct{ value, names string }{
+	{"~", " homedir() Path.home() pathlib.Path.home() Dir.home() Dir.home process.env.HOME $HOME getenv(HOME) " +
+		"Getenv(HOME) environ[HOME] environ.get(HOME) os.environ.get(HOME) env[HOME] ENV[HOME] ENV.fetch(HOME) " +
+		"$_ENV[HOME] $_SERVER[HOME] "},
+	{".", " getcwd() cwd() Path() Dir.pwd() Dir.pwd Getwd() __dirname import.meta.dirname "},
+	{"..", " os.pardir "},
+	{"/", " os.sep path.sep "},
+}
+
+func placeOf(name, brackets string) (string, bool) {
+	for _, known := range places {
+		if word.Listed(known.names, name+brackets) || word.Listed(known.names, lastName(name)+brackets) {
+			return known.value, true
 		}
 	}
-	assigned := at(1).Kind == 'p' && (at(1).Text == "=" || at(1).Text == "(")
-	if v, ok := p.consts[name]; ok && !assigned && at(1).Kind != 's' {
-		return Token{Kind: 's', Text: v, path: true}, 1, true
+	return "", false
+}
+
+// reduceName replaces the name that stands last.
+func (p *program) reduceName(name string, next Token) bool {
+	before := p.token(len(p.toks) - 2)
+	if before.path && name == ".parent" {
+		return p.replace(2, joined(before, Token{Text: ".."}, "/"))
 	}
-	return Token{}, 0, false
-}
-
-// parent is the directory above, also where that is above the current one.
-func parent(v string) string {
-	switch v = path.Clean(v); {
-	case v == "." || v == ".." || strings.HasSuffix(v, "/.."):
-		return path.Join(v, "..")
+	if next.is("(") || next.is("=") || next.Kind == 's' {
+		owner, method, _ := strings.Cut(name, ".")
+		if v, ok := p.consts[owner]; ok && next.is("(") && p.effects("."+method)&acts != 0 {
+			p.replace(1, Token{Kind: 's', Text: v, path: true})
+			p.toks = append(p.toks, Token{Kind: 'i', Text: "." + method})
+		}
+		return false
 	}
-	return path.Dir(v)
+	v, ok := placeOf(name, "")
+	if !ok {
+		v, ok = p.consts[name]
+	}
+	return ok && p.replace(1, Token{Kind: 's', Text: v, path: true})
 }
 
-func joinsPath(last string) bool {
-	return word.Listed(" join resolve abspath normpath realpath normalize expanduser Path PurePath PosixPath Join "+
-		"fspath str String expand_path Pathname dirname catfile catdir ", last)
-}
-
-// pathCall joins the strings of name(a, b, …) if all arguments are strings.
-func pathCall(toks []Token, i int) (string, int, bool) {
-	value := ""
-	for k := 2; i+k < len(toks) && k < 40; k++ {
-		t := toks[i+k]
+// reduceCall replaces the call that ends last, if all that it is given are strings.
+func (p *program) reduceCall() bool {
+	open, count, all := len(p.toks)-2, 0, Token{}
+	for p.token(open).Kind == 's' || p.token(open).Kind == 'n' || p.token(open).is(",") {
+		open--
+	}
+	for _, t := range p.toks[open+1 : len(p.toks)-1] {
 		switch {
-		case t.Kind == 's':
-			if strings.HasPrefix(t.Text, "/") || strings.HasPrefix(t.Text, "~") || value == "" {
-				value = t.Text
-			} else {
-				value += "/" + t.Text
-			}
-		case t.Text == ",":
-		case t.Text == ")" && k > 2:
-			return value, k + 1, true
+		case t.is(","):
+		case count == 0:
+			all, count = t, 1
 		default:
-			return "", 0, false
+			all, count = joined(all, t, "/"), count+1
 		}
 	}
-	return "", 0, false
-}
-
-func isEnvironment(name string) bool {
-	return word.Listed(" os.environ os.environ.get os.getenv process.env ENV ENV.fetch $ENV os.Getenv getenv $_ENV "+
-		"$_SERVER environ environ.get ", name) ||
-		strings.HasPrefix(name, "process.env.")
-}
-
-// environment reads a variable from the shell's own.
-func (p *program) environment(i int) (string, int, bool) {
-	name, n, toks := "", 4, p.toks
-	if rest, ok := strings.CutPrefix(toks[i].Text, "process.env."); ok {
-		name, n = rest, 1
-	} else if i+3 < len(toks) && (toks[i+2].Kind == 's' || toks[i+2].Kind == 'i') &&
-		strings.Contains("([{", toks[i+1].Text) {
-		name = toks[i+2].Text
-		for i+n-1 < len(toks) && !strings.Contains(")]}", toks[i+n-1].Text) {
-			n++
-		}
+	bracket, name, of := p.token(open), p.token(open-1), p.token(open-2)
+	value, last, n := all.Text, lastName(name.Text), len(p.toks)-open+1
+	switch {
+	case !bracket.is("(") && !bracket.is("["):
+		return false
+	case name.Kind != 'i':
+		grouped := count == 1 && bracket.is("(") && name.Kind != 's' && !closes(name)
+		return grouped && p.replace(n-1, all)
 	}
-	if name == "" {
-		return "", 0, false
+	if v, ok := placeOf(name.Text, bracket.Text+value+p.token(len(p.toks)-1).Text); ok && count < 2 {
+		return p.replace(n, Token{Kind: 's', Text: v, path: true})
 	}
-	if name == "HOME" {
-		return "~", n, true
+	switch {
+	case of.Kind == 's' && name.Text == ".format" && count == 1:
+		return p.replace(n+1, Token{Kind: 's', Text: strings.Replace(of.Text, "{}", value, 1), path: true})
+	case of.path && word.Listed(" .resolve .absolute .joinpath ", name.Text):
+		return p.replace(n+1, joined(of, Token{Text: value}, "/"))
+	case of.path && name.Text == ".parents" && all.Kind == 'n':
+		return p.replace(n+1, joined(of, Token{Text: strings.Repeat("../", int(value[0]-'0')+1)}, "/"))
+	case count == 0 || !bracket.is("(") || !word.Listed(" join resolve abspath normpath realpath normalize "+
+		"expanduser Path PurePath PosixPath Join fspath str String expand_path Pathname dirname catfile catdir ", last):
+		return false
+	case last == "dirname":
+		value = path.Join(value, "..")
 	}
-	alts := p.s.Values(name)
-	if len(alts) != 1 {
-		return "", 0, false
-	}
-	value, ok := alts[0].Literal()
-	return value, n, ok
-}
-
-// markTails finds strings that unknown text stands before, as in dir + "/x":
-// they are no paths by themselves.
-func (p *program) markTails() {
-	for i := 1; i < len(p.toks); i++ {
-		if p.toks[i].Kind != 's' || p.toks[i-1].Kind != 'p' {
-			continue
-		}
-		op := p.toks[i-1].Text
-		if op == "+" || (op == "." && (p.lang == "perl" || p.lang == "php" || p.lang == "lua")) || op == "%" {
-			p.toks[i].tail = true
-		}
-		if op == "/" && i > 1 && (p.toks[i-2].Kind == 'i' || p.toks[i-2].Text == ")") &&
-			!strings.HasPrefix(p.toks[i].Text, "/") {
-			p.toks[i].tail = p.toks[i].Text != ".." && !strings.HasPrefix(p.toks[i].Text, "../")
-		}
-	}
+	return p.replace(n, Token{Kind: 's', Text: value, path: true})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
-	"github.com/cco-dev/cco/internal/guard/discover"
+	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -45,11 +45,9 @@ func (i Installation) Check(ctx context.Context, agents []string, env func(strin
 			continue
 		}
 		findings = append(findings, i.checkAgent(ctx, a)...)
-		if d, ok := a.(dropper); ok {
-			for _, v := range d.dropping() {
-				if env(v) != "" {
-					findings = append(findings, Finding{name, "environment", Loose, v + " is set, which drops hooks", "unset " + v})
-				}
+		for _, v := range a.drops {
+			if env(v) != "" {
+				findings = append(findings, Finding{name, "environment", Loose, v + " is set, which drops hooks", "unset " + v})
 			}
 		}
 	}
@@ -65,7 +63,7 @@ func (i Installation) checkGuard() Finding {
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
 		f.Detail += " can't be run"
 	case info.Mode()&0o022 != 0:
-		f.State, f.Detail, f.Mend = Loose, f.Detail+" can be written by others", "chmod go-w "+quote(i.Guard)
+		f.State, f.Detail, f.Mend = Loose, f.Detail+" can be written by others", "chmod go-w "+proc.ShellWord(i.Guard)
 	default:
 		f.State = On
 	}
@@ -85,42 +83,49 @@ func (i Installation) checkPolicy() Finding {
 		f.Detail = fmt.Sprintf("%s: %v", i.Policy(), err)
 	case filepath.Clean(p.Workspace) != i.Dir:
 		f.Detail = fmt.Sprintf("%s is about %s", i.Policy(), p.Workspace)
-	case p.Linked && discover.Branch(p.GitDir) != p.Branch:
+	case p.Linked && hook.Branch(p.GitDir) != p.Branch:
 		f.State, f.Detail = Loose, fmt.Sprintf("it lets the agent commit on %q, and the worktree is on %q", p.Branch,
-			discover.Branch(p.GitDir))
+			hook.Branch(p.GitDir))
 	default:
 		f.State = On
 	}
 	return f
 }
 
-// checkAgent looks at one agent: is the hook registered, does it decide, and does anything switch it off.
-func (i Installation) checkAgent(ctx context.Context, a installer) []Finding {
-	name := a.Agent()
-	reg := registration{finding: Finding{Agent: name, What: "registered", Detail: "no settings of " + name +
-		" name the hook", Mend: "cco guard install --agent " + name}}
-	a.find(i, &reg)
-	out := append([]Finding{reg.finding}, reg.more...)
-	for _, command := range reg.commands {
-		out = append(out, i.try(ctx, row(a), command)...)
-	}
-	return out
+// probes are what the hook is asked as the agent would ask, without anything being run.
+var probes = []struct {
+	what, command string
+	code          int
+	right, wrong  string
+	lost          State
+}{
+	{"denies", "cd / && git commit --allow-empty -m probe", 2,
+		"a commit outside the workspace is denied", "a commit outside the workspace was not denied", Off},
+	{"allows", "ls", 0, "a plain ls passes", "a plain ls was not allowed", Loose},
 }
 
-// try runs a registered command as the agent does, without ever running what it is asked about.
-func (i Installation) try(ctx context.Context, r roster.Row, command string) []Finding {
-	deny := i.ask(ctx, r, command, "cd / && git commit --allow-empty -m probe")
-	f := Finding{Agent: r.Name, What: "denies", State: On, Detail: "a commit outside the workspace is denied"}
-	if code := proc.Code(deny); code != 2 {
-		f.State, f.Detail, f.Mend = Off, fmt.Sprintf("a commit outside the workspace was not denied: the hook ended with %d",
-			code), "run `cco guard install` again"
+// checkAgent looks at one agent: is the hook registered, does it decide, and does anything switch it off.
+func (i Installation) checkAgent(ctx context.Context, a *Adapter) []Finding {
+	l := look{Installation: i, Adapter: a}
+	l.add("registered", Off, "no settings of "+a.agent+" name the hook", "cco guard install --agent "+a.agent)
+	l.read()
+	l.find()
+	l.switches()
+	if a.others != nil {
+		a.others(&l)
 	}
-	pass := i.ask(ctx, r, command, "ls")
-	g := Finding{Agent: r.Name, What: "allows", State: On, Detail: "a plain ls passes"}
-	if pass != nil {
-		g.State, g.Detail, g.Mend = Loose, "a plain ls was not allowed: "+pass.Error(), "run `cco guard install` again"
+	if l.hook.Command == "" {
+		return l.findings
 	}
-	return []Finding{f, g}
+	for _, p := range probes {
+		err := i.ask(ctx, a.row(), l.hook.Command, p.command)
+		if code := proc.Code(err); code == p.code {
+			l.add(p.what, On, p.right, "")
+		} else {
+			l.add(p.what, p.lost, fmt.Sprintf("%s: the hook ended with %d", p.wrong, code), "run `cco guard install` again")
+		}
+	}
+	return l.findings
 }
 
 // askTime is how long a hook may take before it counts as broken.
@@ -136,30 +141,4 @@ func (i Installation) ask(ctx context.Context, r roster.Row, hook, command strin
 		Env:   append(os.Environ(), "CCO_GUARD_SOCK="+os.DevNull), // a trial is not for the log
 		Stdin: bytes.NewReader([]byte(compact(call)))})
 	return err
-}
-
-// registration is what was found of an agent's hook.
-type registration struct {
-	finding  Finding
-	commands []string
-	more     []Finding
-}
-
-func (r *registration) found(file, command string) {
-	r.finding = Finding{Agent: r.finding.Agent, What: "registered", State: On, Detail: "in " + file}
-	r.commands = append(r.commands, command)
-}
-
-func (r *registration) add(what string, s State, detail, mend string) {
-	r.more = append(r.more, Finding{r.finding.Agent, what, s, detail, mend})
-}
-
-// ours picks the command that decides by this policy. That it is the guard is then proved by running it.
-func (i Installation) ours(commands []string) (string, bool) {
-	for _, c := range commands {
-		if strings.Contains(c, "--policy "+quote(i.Policy())) {
-			return c, true
-		}
-	}
-	return "", false
 }

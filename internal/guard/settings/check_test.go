@@ -4,10 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // Every way of losing a hook that settings can show has to be found by Check.
@@ -42,7 +46,7 @@ func TestCheckFindsWhatSwitchesTheGuardOff(t *testing.T) {
 		}, "claude managed hooks only"},
 		"codex feature": {"codex", func(t *testing.T, i Installation) {
 			write(t, filepath.Join(i.Dir, ".codex/config.toml"), "[features]\ncodex_hooks = false\n")
-		}, "codex features.hooks"},
+		}, "codex features.codex_hooks"},
 		"codex trust": {"codex", func(t *testing.T, i Installation) {
 			file := i.file("codex")
 			write(t, file, strings.Replace(content(t, file), "timeout = 10", "timeout = 11", 1)+"\n[[hooks.PreToolUse]]\n")
@@ -120,11 +124,11 @@ func TestCheckReportsOtherHooksOfTheRepository(t *testing.T) {
 func TestCheckKnowsWhichSystemFilesGeminiReads(t *testing.T) {
 	i := place(t)
 	i.mustInstall(t, true, "gemini")
-	i.Places.Secure = ofRoot // no directory for tests belongs to root alone
+	i.Places.Secure = OfRoot // no directory for tests belongs to root alone
 	if off := i.off(t, "gemini"); off != "gemini registered" {
 		t.Errorf("off: %q", off)
 	}
-	if err := ofRoot("/"); err != nil {
+	if err := OfRoot("/"); err != nil {
 		t.Error(err)
 	}
 }
@@ -136,7 +140,7 @@ func TestJSONIsReadAsAgentsReadIt(t *testing.T) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{``, `{`, `[]`, `{"a"}`, `{"a":}`, `{"a":1 "b":2}`, `{} x`, `{,}`, `{"a":tru}`, `/*`,
+	for _, bad := range []string{`{`, `[]`, `{"a"}`, `{"a":}`, `{"a":1 "b":2}`, `{} x`, `{,}`, `{"a":tru}`, `/*`,
 		`{"a":"\x"}`, strings.Repeat("[", 1000), `{"a":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`} {
 		if _, err := parseJSON([]byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)
@@ -146,19 +150,40 @@ func TestJSONIsReadAsAgentsReadIt(t *testing.T) {
 
 // Guards against an edit that leaves a comma over, takes one out of a comment, or writes at the wrong place.
 func TestEditsLeaveTheRest(t *testing.T) {
-	ours := func(n node) bool { return text(n) == "x" }
+	edit := func(was string, change func(*document)) string {
+		d := must.Get(parseJSON([]byte(was)))(t)
+		change(&d)
+		return string(d.bytes())
+	}
 	for was, want := range map[string]string{
 		`{"l":["x"]}`: `{"l":[]}`, `{"l":["x",]}`: `{"l":[]}`, `{"l":["x" /* , */, 1]}`: `{"l":[ 1]}`,
-		`{"l":[1 /* a */, "x"]}`: `{"l":[1]}`, "{\"l\":[1, // one\n\"x\",\n]}": "{\"l\":[1,\n]}",
-		"\ufeff{\"l\":[\"x\", 2]}": "\ufeff{\"l\":[ 2]}", `{"l":["x","x",3,"x"]}`: `{"l":[3]}`,
+		"\ufeff{\"l\":[\"x\", 2]}": "\ufeff{\"l\":[ 2]}", `{"l":["x","x",3,"x"]}`: `{"l":["x",3,"x"]}`,
+		"{\"l\":[\n// two\n2, // x\n\n// one\n1]}": "{\"l\":[\n\n// one\n1]}",
+		"{\"l\":[]} // end":                        "{\"l\":[]} // end", "{\"l\":[]}\n\n": "{\"l\":[]}\n\n",
 	} {
-		if got := string(drop([]byte(was), ours, "l")); got != want {
-			t.Errorf("%s became %s", was, got)
+		if got := edit(was, func(d *document) { d.remove("l.0") }); got != want {
+			t.Errorf("%q became %q", was, got)
+		}
+	}
+	for was, want := range map[string]string{
+		`{"l":[1 /* a */, "x"]}`: `{"l":[1]}`, "{\"l\":[1, // one\n\"x\",\n]}": "{\"l\":[1 // one\n]}",
+	} {
+		if got := edit(was, func(d *document) { d.remove("l.1") }); got != want {
+			t.Errorf("%q became %q", was, got)
 		}
 	}
 	for was, want := range map[string]string{`{"k":1}`: `{}`, `{"k":1,}`: `{}`, `{"a":2,"k":1}`: `{"a":2}`,
-		`{ "k" : 1 /* , */ , "a":2}`: `{ "a":2}`, `{"a":2}`: `{"a":2}`} {
-		if got := string(remove([]byte(was), "k")); got != want {
+		`{ "k" : 1 /* , */ , "a":2}`: `{ "a":2}`, `{"a":2}`: `{"a":2}`, `{"i":{"k":1}}`: `{"i":{"k":1}}`} {
+		if got := edit(was, func(d *document) { d.remove("k") }); got != want {
+			t.Errorf("%s became %s", was, got)
+		}
+	}
+	for was, want := range map[string]string{
+		`{}`: `{"a": {"b": 1}}`, "{\n}\n": "{\"a\": {\"b\": 1}\n}\n", `{"a":{"b":2},"c":3}`: `{"a":{"b":1},"c":3}`,
+		`{"a": 5}`: `{"a": {"b": 1}}`, `{"c":3}`: `{"a": {"b": 1}, "c":3}`,
+		"{\n  // c\n  \"c\": 3,\n}": "{\n  \"a\": {\"b\": 1},\n  // c\n  \"c\": 3,\n}",
+	} {
+		if got := edit(was, func(d *document) { d.place("a.b").Value = hujson.Literal("1") }); got != want {
 			t.Errorf("%s became %s", was, got)
 		}
 	}
@@ -168,7 +193,9 @@ func TestEditsLeaveTheRest(t *testing.T) {
 func TestNoUnknownAgentIsTakenForAnother(t *testing.T) {
 	for _, name := range []string{"", "parrot", "opencode", "Claude", "script", "qwen"} {
 		i := place(t)
-		unknown := func(err error) bool { e, ok := errors.AsType[*UnknownAgentError](err); return ok && e.Name == name }
+		unknown := func(err error) bool {
+			return errors.Is(err, ErrNoHook) && strings.Contains(err.Error(), "hook for "+strconv.Quote(name))
+		}
 		if err := i.Install(guard.Policy{Workspace: i.Dir}, Options{Agents: []string{name}, Nonce: "n"}); !unknown(err) {
 			t.Errorf("install %q: %v", name, err)
 		}
@@ -196,25 +223,26 @@ func FuzzMergeKeepsTheRest(f *testing.F) {
 	}
 	h := Hook{Guard: "/g", Policy: "/p"}
 	f.Fuzz(func(t *testing.T, given string) {
-		was, err := parseJSON([]byte(given))
+		was, err := readJSON([]byte(given))
 		if err != nil {
 			return
 		}
-		out, err := claude{}.merge("", []byte(given), h)
+		out, err := mergeJSON(Claude(), "", []byte(given), h)
 		if err != nil {
 			t.Fatalf("%q: %v", given, err)
 		}
-		now, err := parseJSON(out)
+		now, err := readJSON(out)
 		if err != nil {
 			t.Fatalf("%q became %q: %v", given, out, err)
 		}
-		if got := commands(now, "PreToolUse"); len(got) == 0 || got[0] != h.command("claude") {
-			t.Fatalf("%q: %q has no hook", given, out)
-		}
-		for _, m := range was.members() {
-			if _, ok := now.get(text(node{m.Name})); !ok {
-				t.Fatalf("%q: %q lost %q", given, out, text(node{m.Name}))
+		for name := range was {
+			if _, ok := now[name]; !ok {
+				t.Fatalf("%q: %q lost %q", given, out, name)
 			}
+		}
+		hooks := handlers(now, "PreToolUse")
+		if len(hooks) == 0 || hooks[0].Command != h.command("claude") {
+			t.Fatalf("%q: %q has no hook", given, out)
 		}
 	})
 }

@@ -5,10 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Installation is the guard around one worktree or clone.
@@ -18,27 +23,30 @@ type Installation struct {
 	Guard  string // cco-guard
 	Places Places
 	// Adapters are those of all agents; only those that work outside of boxes count.
-	Adapters []Adapter
+	Adapters []*Adapter
 }
 
 // Known are the agents whose hook can be registered.
 func (i Installation) Known() (names []string) {
 	for _, a := range i.Adapters {
-		if in, ok := a.(installer); ok {
-			names = append(names, in.Agent())
+		if a.start != "" {
+			names = append(names, a.agent)
 		}
 	}
 	return names
 }
 
-func (i Installation) adapter(agent string) (installer, error) {
+func (i Installation) adapter(agent string) (*Adapter, error) {
 	for _, a := range i.Adapters {
-		if in, ok := a.(installer); ok && in.Agent() == agent {
-			return in, nil
+		if a.start != "" && a.agent == agent {
+			return a, nil
 		}
 	}
-	return nil, &UnknownAgentError{agent, i.Known()}
+	return nil, fmt.Errorf("%w %q; it has for %s", ErrNoHook, agent, strings.Join(i.Known(), ", "))
 }
+
+// ErrNoHook begins to say of which agent the guard knows no hooks.
+var ErrNoHook = errors.New("the guard has no hook for")
 
 // Launch is how to start an agent so that the guard holds as far as it can, and Gaps what it can't hold.
 func (i Installation) Launch(agent string) (line string, gaps []string, err error) {
@@ -46,16 +54,19 @@ func (i Installation) Launch(agent string) (line string, gaps []string, err erro
 	if err != nil {
 		return "", nil, err
 	}
-	return a.launch(i), a.gaps(), nil
+	return i.launch(a), a.gaps, nil
 }
 
-// below is a file in the workspace.
-func (i Installation) below(name string) string { return filepath.Join(i.Dir, name) }
+func (i Installation) launch(a *Adapter) string {
+	if !a.own {
+		return a.start
+	}
+	return a.start + proc.ShellWord(i.started(a.agent))
+}
 
 // record remembers what was done, so that it can be undone exactly.
 type record struct {
-	Dir    string            `json:"dir"`
-	Guard  string            `json:"guard"`
+	Dir    string            `json:"dir"` // for a person who looks at it
 	Name   string            `json:"name"`
 	Edits  map[string]edited `json:"edits"` // by agent
 	System bool              `json:"system,omitempty"`
@@ -72,14 +83,14 @@ type edited struct {
 func (i Installation) Policy() string { return filepath.Join(i.State, "policy.json") }
 
 // started is the settings file that an agent is started with.
-func (i Installation) started(a Adapter) string { return filepath.Join(i.State, a.Agent()+".json") }
+func (i Installation) started(agent string) string { return filepath.Join(i.State, agent+".json") }
 
 func (i Installation) recordFile() string { return filepath.Join(i.State, "install.json") }
 
 // hook is an agent's hook. In a file of the user's it has to find out where it is.
-func (i Installation) hook(a Adapter, r record) Hook {
-	h := Hook{Guard: i.Guard, Policy: i.Policy(), Name: r.Name}
-	if row(a).Local == "" && !r.System {
+func (i Installation) hook(a *Adapter, r record) Hook {
+	h := Hook{Guard: i.Guard, Policy: i.Policy(), Name: r.Name, System: r.System}
+	if a.row().Local == "" && !r.System {
 		h.Scope = i.Dir
 	}
 	return h
@@ -96,7 +107,7 @@ type Options struct {
 
 // Install registers the hook. What it writes twice is as if written once.
 func (i Installation) Install(p guard.Policy, o Options) error {
-	var adapters []installer
+	var adapters []*Adapter
 	for _, name := range o.Agents {
 		a, err := i.adapter(name)
 		if err != nil {
@@ -107,14 +118,14 @@ func (i Installation) Install(p guard.Policy, o Options) error {
 	if err := os.MkdirAll(i.State, 0o700); err != nil {
 		return err
 	}
-	r, _, err := i.record()
+	r, err := i.record()
 	if err != nil {
 		return err
 	}
 	if r.System != o.System && len(r.Edits) > 0 {
 		return errors.New("it is installed in another way already: run `cco guard uninstall` first")
 	}
-	r.Dir, r.Guard, r.System = i.Dir, i.Guard, o.System
+	r.Dir, r.System = i.Dir, o.System
 	if r.Name == "" {
 		r.Name = "cco-guard-" + o.Nonce
 	}
@@ -123,31 +134,28 @@ func (i Installation) Install(p guard.Policy, o Options) error {
 	}
 	for _, a := range adapters {
 		if err := i.install(a, &r); err != nil {
-			return fmt.Errorf("install for %s: %w", a.Agent(), err)
+			return fmt.Errorf("install for %s: %w", a.agent, err)
 		}
 	}
 	return nil
 }
 
 // writePolicy also protects what this installation consists of.
-func (i Installation) writePolicy(p guard.Policy, adapters []installer, system bool) error {
+func (i Installation) writePolicy(p guard.Policy, adapters []*Adapter, system bool) error {
 	p.Protected = append(p.Protected, i.Guard, i.State)
 	for _, a := range adapters {
-		p.Protected = append(p.Protected, i.target(a, system))
+		p.Protected = append(p.Protected, i.Places.file(a.row(), i.Dir, system))
 	}
-	if err := p.Validate(); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(p, "", "  ")
+	f, err := PolicyFile(p)
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(i.Policy(), append(data, '\n'), 0o600); err != nil {
+	if err := whole.Replace(i.Policy(), f.Data, 0o600); err != nil {
 		return err
 	}
 	for _, a := range i.Adapters {
-		if s, ok := a.(starter); ok {
-			if err := replaceFile(i.started(a), s.started(i.hook(a, record{})), 0o600); err != nil {
+		if a.own {
+			if err := whole.Replace(i.started(a.agent), a.fresh(i.hook(a, record{})), 0o600); err != nil {
 				return err
 			}
 		}
@@ -155,15 +163,8 @@ func (i Installation) writePolicy(p guard.Policy, adapters []installer, system b
 	return nil
 }
 
-func (i Installation) target(a Adapter, system bool) string {
-	if system {
-		return i.Places.managed(row(a))
-	}
-	return i.Places.file(row(a), i.Dir)
-}
-
-func (i Installation) install(a installer, r *record) error {
-	target := i.target(a, r.System)
+func (i Installation) install(a *Adapter, r *record) error {
+	target := i.Places.file(a.row(), i.Dir, r.System)
 	file, err := i.resolve(target)
 	if err != nil {
 		return err
@@ -174,23 +175,18 @@ func (i Installation) install(a installer, r *record) error {
 	}
 	h := i.hook(a, *r)
 	base := edited{File: file, Existed: there, Before: now}
-	if old, ok := r.Edits[a.Agent()]; ok && old.File == file {
+	if old, ok := r.Edits[a.agent]; ok && old.File == file {
 		base.Before, base.Existed = old.undo(a, now, there, h)
 	}
-	if r.System {
-		base.After, err = a.mergeSystem(base.Before, h)
-	} else {
-		base.After, err = a.merge(target, base.Before, h)
+	if base.After, err = a.merge(a, target, base.Before, h); err == nil {
+		err = a.proved(base.After)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", target, err)
 	}
-	if r.Edits == nil {
-		r.Edits = map[string]edited{}
-	}
 	// The record comes first: what it can't undo must never be written.
-	r.Edits[a.Agent()] = base
-	if err := i.save(*r); err != nil {
+	r.Edits[a.agent] = base
+	if err := whole.Replace(i.recordFile(), []byte(compact(r)), 0o600); err != nil {
 		return err
 	}
 	if bytes.Equal(now, base.After) {
@@ -200,35 +196,41 @@ func (i Installation) install(a installer, r *record) error {
 	if r.System {
 		mode = 0o644
 	}
-	return replaceFile(file, base.After, mode)
+	return whole.Replace(file, base.After, mode)
+}
+
+// proved reads settings again that the hook was added to: nothing may switch it off.
+func (a *Adapter) proved(data []byte) error {
+	tree, err := a.read(data)
+	if err != nil {
+		return fmt.Errorf("its hooks are written in a way that can't be added to: %w", err)
+	}
+	for _, k := range a.offBy {
+		if at(tree, k.path) == k.value {
+			return fmt.Errorf("it switches hooks off: set %s to %t", k.path, !k.value)
+		}
+	}
+	return nil
 }
 
 // undo gives the text without the hook, and whether there should be a file at all.
-func (e edited) undo(a installer, now []byte, there bool, h Hook) ([]byte, bool) {
+func (e edited) undo(a *Adapter, now []byte, there bool, h Hook) ([]byte, bool) {
 	if !there || bytes.Equal(now, e.After) {
 		return e.Before, e.Existed
 	}
-	rest := a.strip(now, e.Before, h)
-	return rest, e.Existed || !blankSettings(rest)
-}
-
-// blankSettings says whether settings hold nothing that anybody would miss.
-func blankSettings(data []byte) bool {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return true
-	}
-	n, err := parseJSON(data)
-	return err == nil && len(n.members()) == 0
+	rest := a.strip(a, now, e.Before, h)
+	tree, err := readJSON(rest)
+	return rest, e.Existed || err != nil || len(tree) > 0 // nobody would miss settings that hold nothing
 }
 
 // Uninstall takes the hook out wherever Install put it. Files that nobody touched since are as they were before.
 func (i Installation) Uninstall() (files []string, err error) {
-	r, there, err := i.record()
+	r, err := i.record()
+	if err == nil && len(r.Edits) == 0 {
+		err = ErrNotInstalled
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !there {
-		return nil, ErrNotInstalled
 	}
 	for agent, e := range r.Edits {
 		if err := i.uninstall(agent, e, r); err != nil {
@@ -253,7 +255,7 @@ func (i Installation) uninstall(agent string, e edited, r record) error {
 	}
 	data, keep := e.undo(a, now, there, i.hook(a, r))
 	if keep {
-		return replaceFile(e.File, data, 0o600)
+		return whole.Replace(e.File, data, 0o600)
 	}
 	if err := os.Remove(e.File); err != nil {
 		return err
@@ -265,31 +267,18 @@ func (i Installation) uninstall(agent string, e edited, r record) error {
 
 // Agents are those that the guard was installed for.
 func (i Installation) Agents() ([]string, error) {
-	r, _, err := i.record()
-	var list []string
-	for _, a := range i.Known() {
-		if _, ok := r.Edits[a]; ok {
-			list = append(list, a)
-		}
-	}
-	return list, err
+	r, err := i.record()
+	return slices.Sorted(maps.Keys(r.Edits)), err
 }
 
-func (i Installation) record() (r record, there bool, err error) {
+func (i Installation) record() (record, error) {
+	r := record{Edits: map[string]edited{}}
 	data, there, err := readIfThere(i.recordFile())
 	if err != nil || !there {
-		return r, false, err
+		return r, err
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		return r, false, fmt.Errorf("read %s: %w", i.recordFile(), err)
+		return r, fmt.Errorf("read %s: %w", i.recordFile(), err)
 	}
-	return r, true, nil
-}
-
-func (i Installation) save(r record) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return replaceFile(i.recordFile(), data, 0o600)
+	return r, nil
 }

@@ -41,7 +41,7 @@ func newSite(t *testing.T) site {
 	must.Do(t, os.MkdirAll(filepath.Join(s.home, ".gemini"), 0o755))
 	s.put(t, filepath.Join(s.home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
 	s.Installation = settings.Installation{Dir: s.wt, State: filepath.Join(root, "data"), Guard: guardBinary,
-		Places:   settings.Find(func(string) string { return "" }, s.home, "linux"),
+		Places:   settings.Places{Env: func(string) string { return "" }, Home: s.home, OS: "linux", Secure: settings.OfRoot},
 		Adapters: agent.Hooks()}
 	return s
 }
@@ -201,7 +201,7 @@ func (s site) etc(t *testing.T) string {
 	etc := agenttest.Etc(t)
 	p := must.Get(discover.Policy(s.wt, s.host, s.home))(t)
 	policy := must.Get(settings.PolicyFile(p))(t)
-	hook := settings.Hook{Guard: s.Guard, Policy: settings.PolicyPath, Name: "cco-guard-nonce", Turns: true}
+	hook := settings.Hook{Guard: s.Guard, Policy: policy.Path, Name: "cco-guard-nonce", Turns: true}
 	for _, f := range append(settings.Managed(s.Adapters, hook), policy) {
 		s.put(t, filepath.Join(etc, strings.TrimPrefix(f.Path, "/etc/")), string(f.Data))
 	}

@@ -11,62 +11,83 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard"
-	"github.com/cco-dev/cco/internal/whole"
+	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Adapter is how the guard stands in the settings of one agent. Each is named where the agent is, see package agent.
-type Adapter interface {
-	// Agent is its name in the roster.
-	Agent() string
-	// managed is what stands in /etc of a box.
-	managed(h Hook) []File
+// Adapter is how the guard stands in the settings of one agent: what there is to say about it, for the one way in which
+// settings are written and looked at. Each is named where the agent is, see package agent.
+type Adapter struct {
+	agent string // its name in the roster
+	// start is how to start it in the workspace so that nothing which an agent or a repository can write to turns the
+	// guard off, as far as the agent can be started so without being root. Without it there is no hook outside of boxes.
+	start string
+	own   bool     // start ends with the name of a settings file of our own
+	past  bool     // started so, it passes over the repository's settings
+	gaps  []string // ways of losing the hook that the settings of one worktree can't hold
+	drops []string // variables by which it drops hooks
+
+	format
+	handler handler // what the hook has beside its command
+	named   bool    // it has a name too
+	keys    []key   // what is said beside the hook
+	system  []key   // and in a file of the machine besides
+	offBy   []key   // what switches all hooks off
+	// overrules says that of two files that switch hooks off or on only the stronger counts.
+	overrules bool
+	// managedHold says that hooks in the machine's file can't be switched off by another one.
+	managedHold bool
+	// managedOnly is the key by which the machine's file lets no other hooks run.
+	managedOnly string
+	// ofRoot says that the machine's file is read only if nobody else can change it.
+	ofRoot bool
+	// others looks for what else bears on the hook.
+	others func(l *look)
+	// managed is what stands in /etc of a box, where it is more than a file with the hook.
+	managed func(a *Adapter, h Hook) []File
 }
 
-// installer is an adapter that can put the hook into settings outside of a box too.
-type installer interface {
-	Adapter
-	// merge adds the hook to settings that have none of it yet. File is where they stand.
-	merge(file string, data []byte, h Hook) ([]byte, error)
-	// mergeSystem makes the settings of a box hold on this machine, and keeps what its administrator has set beside them.
-	mergeSystem(data []byte, h Hook) ([]byte, error)
+// format is a language that settings are written in.
+type format struct {
+	// read gives what stands in a file.
+	read func(data []byte) (map[string]any, error)
+	// merge adds the hook to settings that have none of it yet, and keeps the rest. File is where they stand.
+	merge func(a *Adapter, file string, data []byte, h Hook) ([]byte, error)
 	// strip takes the hook out of settings that somebody else has changed since. Before is what stood there once.
-	strip(data, before []byte, h Hook) []byte
-	// find looks for the hook where the agent would read it, and for what switches it off.
-	find(i Installation, r *registration)
-	// launch is how to start the agent in the workspace so that nothing which an agent or a repository can write to turns
-	// the guard off, as far as the agent can be started so without being root.
-	launch(i Installation) string
-	// gaps are the ways of losing the hook that the settings of one worktree can't hold.
-	gaps() []string
+	strip func(a *Adapter, data, before []byte, h Hook) []byte
+	// needed says that an agent doesn't pass over a file that it can't read.
+	needed bool
 }
 
-// starter is an adapter whose agent is started with a settings file of our own.
-type starter interface {
-	started(h Hook) []byte
+// key is a setting, by the names that lead to it with dots between them, and the value that it has.
+type key struct {
+	path  string
+	value bool
 }
 
-// dropper is an adapter whose agent drops hooks when one of these variables is set.
-type dropper interface {
-	dropping() []string
+// handler is a hook, in the shape that agents share.
+type handler struct {
+	Name      string `json:"name,omitempty"`
+	Type      string `json:"type"`
+	Command   string `json:"command"`
+	Timeout   int    `json:"timeout"`
+	OnFailure string `json:"onFailure,omitempty"`
+	group     int    // its place in the file
 }
 
-// row is what the roster knows of an adapter's agent.
-func row(a Adapter) roster.Row {
-	r, ok := roster.Find(a.Agent())
+// row is what the roster knows of the agent.
+func (a *Adapter) row() roster.Row {
+	r, ok := roster.Find(a.agent)
 	if !ok {
-		panic("agent " + a.Agent() + " has no row") // a test would have seen it
+		panic("agent " + a.agent + " has no row") // a test would have seen it
 	}
 	return r
 }
 
-// UnknownAgentError names an agent that has no hooks which the guard knows.
-type UnknownAgentError struct {
-	Name  string
-	Known []string
-}
-
-func (e *UnknownAgentError) Error() string {
-	return fmt.Sprintf("the guard has no hook for %q; it has for %s", e.Name, strings.Join(e.Known, ", "))
+// fresh are settings that hold nothing but the guard.
+func (a *Adapter) fresh(h Hook) []byte {
+	data, _ := a.merge(a, "", nil, h) // nothing stands in the way
+	return data
 }
 
 // hookSeconds is how long an agent waits for the hook, which itself gives up, and denies, long before that.
@@ -83,42 +104,30 @@ type Hook struct {
 	Name string
 	// Turns lets the agent also say when a turn begins and ends.
 	Turns bool
+	// System is for settings of the whole machine or box.
+	System bool
 }
 
 // command is the line of shell that the agent runs.
 func (h Hook) command(agent string) string {
-	line := quote(h.Guard) + " --agent " + agent + " --policy " + quote(h.Policy)
+	line := proc.ShellWord(h.Guard) + " --agent " + agent + " --policy " + proc.ShellWord(h.Policy)
 	if h.Scope == "" {
 		return line
 	}
 	// A directory that is gone is no proof of being elsewhere.
-	return "d=$(pwd -P) || exit 2; case \"$d/\" in " + quote(h.Scope) + "/*) exec " + line + ";; esac"
+	return "d=$(pwd -P) || exit 2; case \"$d/\" in " + proc.ShellWord(h.Scope) + "/*) exec " + line + ";; esac"
 }
 
-// turns are the hooks in a box that say when the agent begins and ends a turn, by their events.
-func (h Hook) turns(r roster.Row) map[string][]group {
-	hooks := map[string][]group{}
-	if !h.Turns {
-		return hooks
-	}
-	for event, turn := range map[string]string{r.TurnBegins: "begun", r.TurnEnds: "ended"} {
-		if event != "" {
-			hooks[event] = []group{{Hooks: []handler{{Type: "command", Command: h.command(r.Name) + " --turn " + turn,
-				Timeout: hookSeconds}}}}
+// turn is a hook in a box that says when the agent begins or ends a turn.
+type turn struct{ event, command string }
+
+func (h Hook) turns(r roster.Row) (list []turn) {
+	for _, t := range []turn{{r.TurnBegins, "begun"}, {r.TurnEnds, "ended"}} {
+		if h.Turns && t.event != "" {
+			list = append(list, turn{t.event, h.command(r.Name) + " --turn " + t.command})
 		}
 	}
-	return hooks
-}
-
-// quote makes one word of shell, plain where it can be.
-func quote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%:=,", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return list
 }
 
 // Places are where agents keep their settings on this machine.
@@ -127,13 +136,8 @@ type Places struct {
 	Home string
 	OS   string // in Go's words
 	Root string // what stands before the names of system files, "" outside of tests
-	// Secure says why gemini would not read a system file; nil takes every one.
+	// Secure says why gemini would not read a system file: OfRoot outside of tests; nil takes every one.
 	Secure func(file string) error
-}
-
-// Find finds the places as the agents do.
-func Find(env func(string) string, home, goos string) Places {
-	return Places{Env: env, Home: home, OS: goos, Secure: ofRoot}
 }
 
 // managed is the system file of an agent.
@@ -144,15 +148,18 @@ func (p Places) managed(r roster.Row) string {
 	return p.Root + r.Managed
 }
 
-// user is a file of the user's.
-func (p Places) user(r roster.Row, name string) string { return r.At(name, p.Env, p.Home) }
+// user is the file of the user's.
+func (p Places) user(r roster.Row) string { return r.At(r.Settings[0], p.Env, p.Home) }
 
-// file is where the hook of one worktree is registered for an agent.
-func (p Places) file(r roster.Row, dir string) string {
-	if r.Local != "" {
+// file is where the hook is registered for an agent, around one worktree or for the machine.
+func (p Places) file(r roster.Row, dir string, system bool) string {
+	switch {
+	case system:
+		return p.managed(r)
+	case r.Local != "":
 		return filepath.Join(dir, r.Local)
 	}
-	return p.user(r, r.Settings[0])
+	return p.user(r)
 }
 
 // compact writes JSON without escaping what shell commands are full of.
@@ -174,9 +181,6 @@ func readIfThere(name string) (data []byte, there bool, err error) {
 	return data, err == nil, err
 }
 
-// PolicyPath is where the hook looks for its policy inside a box.
-const PolicyPath = "/etc/cco/policy.json"
-
 // File is a file for the inside of a box, at an absolute path.
 type File struct {
 	Path string
@@ -187,9 +191,14 @@ type File struct {
 // Managed is what stands in /etc of a box so that no agent in it can switch the guard off: neither a repository's
 // settings nor the agent's own can overrule these, and no hook but the guard's runs, since a hook may rewrite a call
 // after the guard has seen it.
-func Managed(adapters []Adapter, h Hook) (files []File) {
+func Managed(adapters []*Adapter, h Hook) (files []File) {
+	h.System = true
 	for _, a := range adapters {
-		files = append(files, a.managed(h)...)
+		if a.managed != nil {
+			files = append(files, a.managed(a, h)...)
+		} else {
+			files = append(files, File{a.row().Managed, a.fresh(h), 0o644})
+		}
 	}
 	return files
 }
@@ -200,43 +209,19 @@ func PolicyFile(p guard.Policy) (File, error) {
 		return File{}, err
 	}
 	data, err := json.MarshalIndent(p, "", "  ")
-	return File{PolicyPath, append(data, '\n'), 0o644}, err
+	return File{hook.DefaultPolicy, append(data, '\n'), 0o644}, err
 }
 
 // resolve finds the real file behind a name, so that replacing it keeps a user's links. Inside the workspace, which an
 // agent may have written, links are refused: they could lead the write anywhere.
 func (i Installation) resolve(name string) (string, error) {
-	if rest, ok := strings.CutPrefix(name, i.Dir+"/"); ok {
-		at := i.Dir
-		for part := range strings.SplitSeq(rest, "/") {
-			at = filepath.Join(at, part)
-			if info, err := os.Lstat(at); err == nil && info.Mode()&os.ModeSymlink != 0 {
-				return "", fmt.Errorf("%s is a link: remove it first", at)
-			}
+	for at := name; strings.HasPrefix(at, i.Dir+"/"); at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return "", fmt.Errorf("%s is a link: remove it first", at)
 		}
-		return name, nil
 	}
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		return real, nil
 	}
 	return name, nil
-}
-
-// replaceFile writes a file whole. One that is there keeps its mode.
-func replaceFile(name string, data []byte, mode os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(name), dirMode(mode)); err != nil {
-		return err
-	}
-	if info, err := os.Stat(name); err == nil {
-		mode = info.Mode().Perm()
-	}
-	return whole.Write(name, data, mode)
-}
-
-// dirMode opens a directory to those who may read its files.
-func dirMode(file os.FileMode) os.FileMode {
-	if file&0o044 != 0 {
-		return 0o755
-	}
-	return 0o700
 }

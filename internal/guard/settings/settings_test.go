@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -21,7 +20,7 @@ func place(t *testing.T) Installation {
 		Dir: filepath.Join(root, "work tree's"), State: filepath.Join(root, "data", "state"),
 		Guard:    filepath.Join(root, "bin", "cco-guard"),
 		Places:   Places{Env: func(string) string { return "" }, Home: filepath.Join(root, "home"), Root: root},
-		Adapters: []Adapter{Claude(), Codex(), Gemini(), Opencode()},
+		Adapters: []*Adapter{Claude(), Codex(), Gemini(), Opencode()},
 	}
 	for _, dir := range []string{i.Dir, filepath.Dir(i.Guard)} {
 		must.Do(t, os.MkdirAll(dir, 0o755))
@@ -53,13 +52,13 @@ func (i Installation) mustInstall(t *testing.T, system bool, agents ...string) {
 // file is where the hook of an agent is registered.
 func (i Installation) file(agent string) string {
 	r, _ := roster.Find(agent)
-	return i.Places.file(r, i.Dir)
+	return i.Places.file(r, i.Dir, false)
 }
 
 // system is the file of the machine for an agent.
 func (i Installation) system(agent string) string {
 	r, _ := roster.Find(agent)
-	return i.Places.managed(r)
+	return i.Places.file(r, i.Dir, true)
 }
 
 // off names what Check holds against the guard.
@@ -228,7 +227,7 @@ func TestSystemSettings(t *testing.T) {
 }
 
 func TestManagedFiles(t *testing.T) {
-	h := Hook{Guard: "/opt/cco/cco-guard", Policy: PolicyPath, Name: "cco-guard-abc", Turns: true}
+	h := Hook{Guard: "/opt/cco/cco-guard", Policy: hook.DefaultPolicy, Name: "cco-guard-abc", Turns: true}
 	files := Managed(place(t).Adapters, h)
 	seen := map[string]string{}
 	for _, f := range files {
@@ -255,15 +254,15 @@ func TestManagedFiles(t *testing.T) {
 			t.Errorf("%s: %s", name, seen[name])
 		}
 	}
-	var c codexConfig
-	if err := toml.Unmarshal([]byte(seen["/etc/codex/requirements.toml"]), &c); err != nil || !c.ManagedOnly || c.off() ||
-		len(c.Hooks.PreToolUse) != 1 {
-		t.Errorf("%+v %v", c, err)
+	tree, err := readTOML([]byte(seen["/etc/codex/requirements.toml"]))
+	if err != nil || at(tree, "allow_managed_hooks_only") != true || at(tree, "features.hooks") != true ||
+		len(handlers(tree, "PreToolUse")) != 1 {
+		t.Errorf("%+v %v", tree, err)
 	}
 	if !strings.Contains(seen["/etc/gemini-cli/settings.json"], "cco-guard-abc") {
 		t.Error("gemini's hook has a name that can be guessed")
 	}
-	if f, err := PolicyFile(guard.Policy{Workspace: "/workspace/x"}); err != nil || f.Path != PolicyPath {
+	if f, err := PolicyFile(guard.Policy{Workspace: "/workspace/x"}); err != nil || f.Path != hook.DefaultPolicy {
 		t.Errorf("%v %v", f, err)
 	}
 	if _, err := PolicyFile(guard.Policy{}); err == nil {

@@ -35,8 +35,7 @@ const (
 
 // Verdict is what Decide says. The zero value denies.
 type Verdict struct {
-	// Allow is true only if every part of the call was understood and stays
-	// inside.
+	// Allow is true only if every part of the call was understood and stays inside.
 	Allow bool
 	// Rule names the reason of a denial.
 	Rule Rule
@@ -58,15 +57,14 @@ func (v Verdict) Message() string {
 	if v.Rule == RuleNone {
 		return "denied: no decision was made"
 	}
-	var b strings.Builder
-	b.WriteString("denied (" + string(v.Rule) + "): " + v.Reason)
+	message := "denied (" + string(v.Rule) + "): " + v.Reason
 	if v.Part != "" && !strings.Contains(v.Reason, v.Part) {
-		b.WriteString(" [in: " + Clip(v.Part, 160) + "]")
+		message += " [in: " + Clip(v.Part, 160) + "]"
 	}
 	if v.Instead != "" {
-		b.WriteString("; " + v.Instead)
+		message += "; " + v.Instead
 	}
-	return b.String()
+	return message
 }
 
 // Clip shortens s for a message, on a rune boundary.

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Options takes arguments apart. Valued are the short letters that take a
-// value, with a star behind those whose value can only be glued to them, and
-// long the long names that take one as the next argument.
+// Options takes arguments apart. Valued are the short letters that take a value, with a star behind those whose value
+// can only be glued to them, and long the long names that take one as the next argument.
 type Options struct {
 	Flags    []Flag
 	Operands []Arg
@@ -20,21 +19,16 @@ type Flag struct {
 	Has   bool
 }
 
-// Parse reads args by the usual conventions: clustered short options, values
-// glued or following, -- ends.
+// Parse reads args by the usual conventions: clustered short options, values glued or following, -- ends.
 func Parse(args []Arg, valued string, long ...string) Options {
 	o, _ := parse(args, valued, long, false, "")
 	return o
 }
 
-// Leading parses the options before the first operand and returns the rest.
-func Leading(args []Arg, valued string, long []string) (Options, []Arg) {
-	return parse(args, valued, long, true, "")
-}
-
-// LeadingTo is Leading up to the first of the short options in last.
-func LeadingTo(args []Arg, valued string, long []string, last string) (Options, []Arg) {
-	return parse(args, valued, long, true, last)
+// Leading parses the options before the first operand, or up to the first of the short options in last, and returns
+// the rest.
+func Leading(args []Arg, valued string, long []string, last ...string) (Options, []Arg) {
+	return parse(args, valued, long, true, strings.Join(last, ""))
 }
 
 func parse(args []Arg, valued string, long []string, leading bool, last string) (o Options, rest []Arg) {
@@ -122,13 +116,16 @@ func Texts(args []Arg) []Text {
 }
 
 // JoinArgs joins words with spaces.
-func JoinArgs(args []Arg) Text {
+func JoinArgs(args []Arg) Text { return Join(Texts(args)) }
+
+// Join joins texts with spaces.
+func Join(texts []Text) Text {
 	var pieces []Seg
-	for i, a := range args {
+	for i, t := range texts {
 		if i > 0 {
 			pieces = append(pieces, Seg{Literal, " "})
 		}
-		pieces = append(pieces, a.Text...)
+		pieces = append(pieces, t...)
 	}
 	return Text{}.With(pieces...)
 }
@@ -143,24 +140,16 @@ func Cover(args []Arg) Arg {
 
 // Substituted replaces marker in every argument.
 func Substituted(argv []Arg, marker string, with Text) []Arg {
-	out := make([]Arg, len(argv))
+	out := slices.Clone(argv)
 	for i, a := range argv {
-		out[i] = a
-		if marker == "" || !strings.Contains(a.Known(), marker) {
-			continue
-		}
 		var t Text
 		for _, piece := range a.Text {
-			if piece.Kind != Literal {
-				t = t.With(piece)
-				continue
+			before, after, found := strings.Cut(piece.Text, marker)
+			for ; found && marker != "" && piece.Kind == Literal; before, after, found = strings.Cut(after, marker) {
+				t = t.Plus(before).With(with...)
+				piece.Text = after
 			}
-			for j, part := range strings.Split(piece.Text, marker) {
-				if j > 0 {
-					t = t.With(with...)
-				}
-				t = t.Plus(part)
-			}
+			t = t.With(piece)
 		}
 		out[i].Text = t
 	}

@@ -2,8 +2,11 @@
 package word
 
 import (
+	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Kind says how much is known of a piece of text, from all to nothing. The
@@ -52,15 +55,10 @@ func Unknown(k Kind) Text { return Text{{k, ""}} }
 
 // Literal returns the whole text if all of it is known.
 func (t Text) Literal() (string, bool) {
-	switch len(t) {
-	case 0:
-		return "", true
-	case 1:
-		if t[0].Kind == Literal {
-			return t[0].Text, true
-		}
+	if len(t) == 1 && t[0].Kind == Literal {
+		return t[0].Text, true
 	}
-	return "", false
+	return "", len(t) == 0
 }
 
 // Is says whether t is known to be s.
@@ -97,50 +95,33 @@ func (t Text) First() Kind {
 // Plus is t with known text behind it.
 func (t Text) Plus(s string) Text { return t.With(Seg{Literal, s}) }
 
+// With is t with u behind it, joined as far as pieces are of one kind.
 func (t Text) With(u ...Seg) Text {
 	out := append(make(Text, 0, len(t)+min(len(u), maxSegs)), t...)
-	for i := 0; i < len(u); i++ {
-		s := u[i]
-		if s.Kind == Literal {
-			if end := literalRun(u, i); end > i+1 {
-				s.Text, i = joinedRun(u[i:end]), end-1
-			}
+	for len(u) > 0 {
+		s, n := u[0], 1
+		for s.Kind == Literal && n < len(u) && u[n].Kind == Literal {
+			n++
 		}
-		if s.Kind == Literal && s.Text == "" {
-			continue
+		if n > 1 {
+			s.Text = Text(u[:n]).Known() // at once: one by one would take the square of their number
 		}
-		if n := len(out); n > 0 && s.Kind == Literal && out[n-1].Kind == Literal {
-			out[n-1].Text += s.Text
-			continue
+		u = u[n:]
+		last := len(out) - 1
+		switch {
+		case s.Kind == Literal && s.Text == "":
+		case last >= 0 && s.Kind == Literal && out[last].Kind == Literal:
+			out[last].Text += s.Text
+		case last >= 0 && s.Kind > Matched && out[last].Kind > Matched:
+			out[last].Kind = max(out[last].Kind, s.Kind) // nothing is known of either
+		default:
+			out = append(out, s)
 		}
-		if n := len(out); n > 0 && s.Kind > Matched && out[n-1].Kind > Matched {
-			out[n-1].Kind = max(out[n-1].Kind, s.Kind) // nothing is known of either
-			continue
-		}
-		out = append(out, s)
 	}
 	if len(out) > maxSegs || out.Size() > maxText {
 		return Unknown(max(Dynamic, out.Worst()))
 	}
 	return out
-}
-
-// literalRun is the end of the known pieces that begin at u[i].
-func literalRun(u []Seg, i int) int {
-	for i < len(u) && u[i].Kind == Literal {
-		i++
-	}
-	return i
-}
-
-// joinedRun joins known pieces at once; one by one would take the square of
-// their number.
-func joinedRun(u []Seg) string {
-	var b strings.Builder
-	for _, s := range u {
-		b.WriteString(s.Text)
-	}
-	return b.String()
 }
 
 func (t Text) Size() int {
@@ -157,8 +138,7 @@ func (t Text) Known() string { return t.Filled("", "") }
 // String shows t to a person.
 func (t Text) String() string { return t.Filled("", "…") }
 
-// Filled is t with matched for what a pattern matches, or the pattern itself,
-// and unknown for what is not known.
+// Filled is t with matched for what a pattern matches, or the pattern itself, and unknown for what is not known.
 func (t Text) Filled(matched, unknown string) string {
 	if v, ok := t.Literal(); ok {
 		return v
@@ -182,40 +162,27 @@ func (t Text) Cut(n int) Text {
 	if len(t) == 0 || t[0].Kind != Literal || n > len(t[0].Text) {
 		return t
 	}
-	return Text{{Literal, t[0].Text[n:]}}.trim().With(t[1:]...)
-}
-
-func (t Text) trim() Text {
-	if len(t) == 1 && t[0].Kind == Literal && t[0].Text == "" {
-		return nil
-	}
-	return t
+	return Lit(t[0].Text[n:]).With(t[1:]...)
 }
 
 // Lines splits t at its known newlines.
 func (t Text) Lines() []Text { return t.Split("\n") }
 
 // Split cuts t at every known byte of seps and drops what is empty between.
-func (t Text) Split(seps string) []Text {
-	var out []Text
+func (t Text) Split(seps string) (out []Text) {
 	var cur Text
 	for _, s := range t {
-		if s.Kind != Literal {
-			cur = cur.With(s)
-			continue
-		}
-		rest := s.Text
-		for {
-			i := strings.IndexAny(rest, seps)
+		for s.Kind == Literal {
+			i := strings.IndexAny(s.Text, seps)
 			if i < 0 {
 				break
 			}
-			if cur = cur.Plus(rest[:i]); len(cur) > 0 {
+			if cur = cur.Plus(s.Text[:i]); len(cur) > 0 {
 				out = append(out, cur)
 			}
-			cur, rest = nil, rest[i+1:]
+			cur, s.Text = nil, s.Text[i+1:]
 		}
-		cur = cur.Plus(rest)
+		cur = cur.With(s)
 	}
 	if len(cur) > 0 {
 		out = append(out, cur)
@@ -246,39 +213,87 @@ func Literals(at Arg, words ...string) []Arg {
 
 func (t Text) Equal(u Text) bool { return slices.Equal(t, u) }
 
-// PathLike says whether an argument can name something outside: anything but
-// URLs, remote files and plain words.
+// PathLike says whether an argument can name something outside: anything but URLs, remote files and plain words.
 func PathLike(t Text) bool {
-	if len(t) == 0 {
+	v := t.Prefix()
+	host, _, remote := strings.Cut(v, ":")
+	switch {
+	case len(t) == 0 || strings.Contains(v, "://") && !strings.HasPrefix(v, "file:") || strings.Contains(v, "\n"):
 		return false
-	}
-	if t.First() != Literal {
-		return true
-	}
-	v := t[0].Text
-	if strings.Contains(v, "://") && !strings.HasPrefix(v, "file:") || strings.ContainsAny(v, "\n") {
+	case remote && host != "" && !strings.ContainsAny(host, "/.~"): // host:path
 		return false
-	}
-	if i := strings.IndexByte(v, ':'); i > 0 && !strings.ContainsAny(v[:i], "/.~") {
-		return false // host:path
 	}
 	return true
 }
 
-// Listed says whether name is in a list that has a blank before and after each
-// name. Nothing is allocated: the hook pays for every piece of memory anew.
+// Listed says whether name is in a list that has a blank before and after each name.
 func Listed(list, name string) bool {
-	for name != "" && strings.IndexByte(name, ' ') < 0 {
-		i := strings.Index(list, name)
-		if i < 0 {
-			return false
+	return name != "" && !strings.Contains(name, " ") && strings.Contains(list, " "+name+" ")
+}
+
+// AnsiC decodes the inside of $'…'.
+func AnsiC(v string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(v, `\`)
+		b.WriteString(before)
+		if !found || rest == "" {
+			return b.String() + v[len(before):]
 		}
-		end := i + len(name)
-		if i > 0 && list[i-1] == ' ' && list[end] == ' ' {
-			return true
+		c := rest[0]
+		v = rest[1:]
+		switch {
+		case strings.IndexByte("abfnrtveE", c) >= 0:
+			b.WriteByte("\a\b\f\n\r\t\v\x1b\x1b"[strings.IndexByte("abfnrtveE", c)])
+		case strings.IndexByte("xuU", c) >= 0: // of at most 2, 4 and 8 digits
+			v = code(&b, v, 16, 2<<strings.IndexByte("xuU", c))
+		case c >= '0' && c <= '7':
+			v = code(&b, rest, 8, 3)
+		case c == 'c' && v != "":
+			b.WriteByte(v[0] & 0x1f)
+			v = v[1:]
+		default:
+			if strings.IndexByte(`\'"?`, c) < 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
 		}
-		list = list[end:]
-		list = list[strings.IndexByte(list, ' '):] // each name has a blank behind it
 	}
-	return false
+}
+
+// code writes the character whose number of at most this many digits stands at
+// the front of v, and returns what is behind it.
+func code(b *strings.Builder, v string, base, most int) string {
+	n := 0
+	var value uint64
+	for n < len(v) && n < most {
+		digit, err := strconv.ParseUint(v[n:n+1], base, 8)
+		if err != nil {
+			break
+		}
+		value = value*uint64(base) + digit
+		n++
+	}
+	switch {
+	case n == 0:
+		b.WriteByte('\\')
+	case most > 3 && utf8.ValidRune(rune(value)):
+		b.WriteRune(rune(value))
+	default:
+		b.WriteByte(byte(value))
+	}
+	return v[n:]
+}
+
+// GlobMatch matches a shell pattern against s. Other than in package path, a star matches slashes too.
+func GlobMatch(pattern, s string) bool {
+	pattern = strings.NewReplacer(`\[`, `\[`, "[!", "[^", "/", "\x00").Replace(pattern)
+	ok, err := path.Match(pattern, strings.ReplaceAll(s, "/", "\x00"))
+	return ok && err == nil
+}
+
+// IsGlob says that GlobMatch can read a pattern.
+func IsGlob(pattern string) bool {
+	_, err := path.Match(pattern, "")
+	return err == nil && !strings.Contains(pattern, "[[")
 }

@@ -32,9 +32,14 @@ const (
 
 func bound() []string { return []string{"GIT_DIR", "GIT_WORK_TREE", ceiling} }
 
-// Bind is the environment that binds every git to a workspace's repository.
+// Bind is the environment that binds every git to a workspace's repository. A clone of its own, with no git directory
+// to name, needs only the ceiling above which git does not look for one.
 func Bind(gitDir, workspace string) []string {
-	return []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + workspace, ceiling + "=" + filepath.Dir(workspace)}
+	above := ceiling + "=" + filepath.Dir(workspace)
+	if gitDir == "" {
+		return []string{above}
+	}
+	return []string{"GIT_DIR=" + gitDir, "GIT_WORK_TREE=" + workspace, above}
 }
 
 // Wrap is the environment that lets this wrapper free calls from Bind, in the workspace and below free, unless they

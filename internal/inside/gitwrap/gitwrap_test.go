@@ -3,6 +3,7 @@ package gitwrap
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,5 +202,16 @@ func TestParse(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
+	}
+}
+
+// Guards against a clone whose git is bound to a directory that nobody named.
+func TestACloneNeedsTheCeilingAlone(t *testing.T) {
+	want := []string{"GIT_DIR=/h/.git/worktrees/t", "GIT_WORK_TREE=/h/.cco/t", "GIT_CEILING_DIRECTORIES=/h/.cco"}
+	if got := Bind("/h/.git/worktrees/t", "/h/.cco/t"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Bind("", "/h/.cco/t"); !slices.Equal(got, want[2:]) {
+		t.Errorf("a clone: got %q, want %q", got, want[2:])
 	}
 }

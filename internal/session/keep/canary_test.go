@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/git/gittest"
-	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/guard"
-	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/inside/gitwrap"
 	"github.com/cco-dev/cco/internal/socket"
@@ -49,7 +49,7 @@ func (k *keeper) guard() (guarded, error) {
 	if err != nil {
 		return g, err
 	}
-	hook := settings.Hook{Guard: k.place.Guard, Policy: settings.PolicyPath, Name: "cco-guard-" + k.NewID(),
+	hook := settings.Hook{Guard: k.place.Guard, Policy: file.Path, Name: "cco-guard-" + k.NewID(),
 		Turns: k.order.Interactive}
 	for _, f := range append(settings.Managed(agent.Hooks(), hook), file) {
 		g.etc = append(g.etc, box.File{Path: strings.TrimPrefix(f.Path, "/etc/"), Data: f.Data, Mode: f.Mode})

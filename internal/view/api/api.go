@@ -16,8 +16,8 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/app/phases"
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/gate"
-	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/door"
-	"github.com/cco-dev/cco/internal/guard/audit"
 	"github.com/cco-dev/cco/internal/store"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard/bash"
 	"github.com/cco-dev/cco/internal/guard/land"
+	"github.com/cco-dev/cco/internal/guard/program/table"
 	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/guard/word"
 	"github.com/cco-dev/cco/internal/paths"
@@ -25,10 +26,9 @@ type Host interface {
 	Mentions(t text, at arg)
 	SuspiciousRun(command string, at arg)
 	Mentioned(t text) (where land.Place, abs string, found bool)
-	HomeConfig(argv []arg)
+	HomeConfig(at arg)
 	HoldsSettings(abs string) bool
 	PatchText(t text, at arg)
-	ProgramSetting(value arg)
 	RunFile(content text, argv []arg)
 }
 
@@ -40,18 +40,18 @@ type Git struct {
 
 // call is one git command being judged.
 type call struct {
-	s    *Git
-	argv []arg
-	sub  string
-	args []arg // after the subcommand
-	own  bool  // in the workspace, and so on the shared repository
-	at   arg
+	s   *Git
+	sub string
+	// words begin with the subcommand, args behind it, and o is args taken apart as the row says.
+	words, args []arg
+	row         *table.Row
+	o           word.Options
+	own         bool // in the workspace, and so on the shared repository
+	at          arg
 }
 
-// Command judges a git command: its repository, its configuration, the refs that
-// it moves and the paths that it names.
+// Command judges a git command: its repository, its configuration, the refs that it moves and the paths that it names.
 func (s *Git) Command(argv []arg) {
-	s.variables(argv[0])
 	o, rest := word.Leading(argv[1:], "Cc", []string{"--git-dir", "--work-tree", "--namespace", "--super-prefix",
 		"--config-env", "--attr-source"})
 	for _, f := range o.Flags {
@@ -65,24 +65,24 @@ func (s *Git) Command(argv []arg) {
 	if !ok {
 		s.Deny(verdict.RuleUnknownCode, rest[0], "", "the git subcommand can't be told beforehand", "name it directly")
 	}
-	g := &call{s: s, argv: argv, sub: sub, args: rest[1:], at: word.Cover(argv)}
+	g := &call{s: s, sub: sub, words: rest, args: rest[1:], row: table.Subcommand(sub), at: word.Cover(argv)}
+	valued, long := g.row.Options()
+	g.o = word.Parse(g.args, valued, long...)
 	for _, dir := range s.Dirs {
 		dir = s.Land.Resolve(dir)
-		g.own = g.own || land.WithinAny(dir, s.Land.Own) && !s.ownRepository(dir)
+		g.own = g.own || s.Land.Place(dir) != land.Scratch && !s.ownRepository(dir)
 	}
-	if alias, ok := s.Aliases["git "+sub]; ok {
-		g.alias(alias)
-		return
+	shared := g.own && s.Policy.Linked
+	g.alters(shared)
+	if shared {
+		g.refs()
 	}
-	if !g.refs() && !g.shared() {
-		g.executes()
-		g.paths()
-	}
+	g.settings()
+	g.operands(shared)
 	s.Print(g.output())
 }
 
-// ownRepository says that a directory of the workspace is in a repository of
-// its own, which shares nothing.
+// ownRepository says that a directory of the workspace is in a repository of its own, which shares nothing.
 func (s *Git) ownRepository(dir string) bool {
 	for ; land.WithinAny(dir, s.Land.Own) && !slices.Contains(s.Land.Own, dir); dir = path.Dir(dir) {
 		git := dir + "/.git"
@@ -103,11 +103,12 @@ func (s *Git) ownRepository(dir string) bool {
 func (s *Git) global(name string, value arg) {
 	switch name {
 	case "-C":
-		s.enter(value)
-	case "--git-dir", "--work-tree":
-		s.repository(value, name)
-		if name == "--work-tree" && value.Worst() == word.Literal {
-			s.enter(value)
+		s.Dirs = s.aimed(value, "where git would run")
+	case "--git-dir":
+		s.aimed(value, name)
+	case "--work-tree":
+		if to := s.aimed(value, name); value.Worst() == word.Literal {
+			s.Dirs = to
 		}
 	case "--exec-path":
 		s.CheckProgram(s.Absolute(value.Known()), value)
@@ -121,22 +122,27 @@ func (s *Git) global(name string, value arg) {
 	}
 }
 
-// enter follows -C, which must stay inside.
-func (s *Git) enter(a arg) {
-	var to []string
+// aimed denies a place outside that git is aimed at, and says where it is. The git directory of the workspace is what
+// git uses anyway. A place that can't be told passes if it has no name.
+func (s *Git) aimed(a arg, name string) (to []string) {
 	for _, dir := range s.Dirs {
 		where, abs := s.Locate(a.Text, dir, false)
 		switch {
-		case where.Writable():
+		case where.Writable() || where == land.Git || s.isGitDir(abs):
+		case where == land.Unknown && name == "":
 		case where == land.Unknown:
-			s.Deny(verdict.RuleUnknownPath, a, "", "git would run in "+a.String()+", which can't be told beforehand",
-				"run it in the workspace, without -C")
+			s.Deny(verdict.RuleUnknownPath, a, "", name+" can't be told beforehand", "leave it out and run git in the workspace")
 		default:
 			s.denyOutside(a, abs)
 		}
 		to = append(to, abs)
 	}
-	s.Dirs = to
+	return to
+}
+
+// isGitDir says that a path lies in the git directory of the workspace.
+func (s *Git) isGitDir(abs string) bool {
+	return s.Policy.GitDir != "" && paths.Within(abs, s.Land.Resolve(s.Policy.GitDir))
 }
 
 func (s *Git) denyOutside(a arg, abs string) {
@@ -144,191 +150,59 @@ func (s *Git) denyOutside(a arg, abs string) {
 		"run git in "+s.Workspace()+" on its own repository and with paths below it")
 }
 
-// repository checks a repository or work tree given by name. The worktree's own
-// git directory is what git uses anyway.
-func (s *Git) repository(a arg, what string) {
-	for _, dir := range s.Dirs {
-		where, abs := s.Locate(a.Text, dir, false)
-		switch {
-		case where.Writable() || where == land.Git:
-		case where == land.Unknown && a.First() == word.Environ:
-		case where == land.Unknown:
-			s.Deny(verdict.RuleUnknownPath, a, "", what+" can't be told beforehand", "leave it out and run git in the workspace")
-		case s.Policy.GitDir != "" && abs == s.Land.Resolve(s.Policy.GitDir):
-		default:
-			s.denyOutside(a, abs)
-		}
-	}
-}
-
-// alias runs an alias that was set on the command line or in this script.
-func (g *call) alias(body string) {
-	s := g.s
-	if text, ok := strings.CutPrefix(body, "!"); ok {
-		s.RunText(word.Lit(text).Plus(" ").With(word.JoinArgs(g.args)...), g.at, "a git alias")
-		return
-	}
-	delete(s.Aliases, "git "+g.sub)
-	words := append([]arg{g.argv[0]}, word.Literals(g.argv[0], strings.Fields(body)...)...)
-	s.Exec(append(words, g.args...))
-}
-
 // output is what git prints, where it is used as a path.
 func (g *call) output() text {
-	s := g.s
-	o := word.Parse(g.args, "")
-	top := word.Lit(s.Dir())
-	if g.own {
-		top = word.Lit(s.Workspace())
-	}
+	s, o := g.s, g.o
 	switch {
-	case g.sub == "rev-parse" && o.Has("--show-toplevel"):
-		return top.Plus("\n")
-	case g.sub == "rev-parse" && o.Has("--show-cdup"):
-		return word.Unknown(word.Below)
-	case g.sub == "rev-parse" && (o.Has("--git-common-dir") || o.Has("--show-superproject-working-tree")) && g.own &&
-		s.Policy.GitCommonDir != "":
+	case o.Has("--show-toplevel") && g.own:
+		return word.Lit(s.Workspace() + "\n")
+	case o.Has("--show-toplevel"):
+		return word.Lit(s.Dir() + "\n")
+	case o.Has("--git-common-dir", "--show-superproject-working-tree") && g.own:
 		return word.Lit(s.Policy.GitCommonDir + "\n")
-	case g.sub == "rev-parse" && (o.Has("--git-dir") || o.Has("--absolute-git-dir") || o.Has("--git-path")) && g.own &&
-		s.Policy.GitDir != "":
+	case o.Has("--git-dir", "--absolute-git-dir", "--git-path") && g.own:
 		return word.Lit(s.Policy.GitDir + "\n")
-	case g.sub == "rev-parse" || g.sub == "describe" || g.sub == "rev-list" || g.sub == "merge-base" ||
-		g.sub == "symbolic-ref" || g.sub == "hash-object" || g.sub == "write-tree" || g.sub == "commit-tree":
-		return word.Unknown(word.Token)
-	case g.sub == "branch" && o.Has("--show-current"):
-		return word.Unknown(word.Token)
-	case g.sub == "ls-files" || g.sub == "ls-tree" && o.Has("--name-only") || o.Has("--name-only"):
+	case o.Has("--show-cdup", "--name-only") || g.sub == "ls-files":
 		return word.Unknown(word.Below)
+	case o.Has("--show-current") ||
+		word.Listed(" rev-parse describe rev-list merge-base symbolic-ref hash-object write-tree commit-tree ", g.sub):
+		return word.Unknown(word.Token)
 	case g.sub == "worktree":
 		return word.Lit(s.Land.Host + "\n")
 	}
 	return word.Unknown(word.Dynamic)
 }
 
-// textOptions are the options of git commands whose value is text, not a path.
-func textOptions() (short string, long []string) {
-	return "mSGeCcULnMBXl", []string{"--message", "--grep", "--author", "--committer", "--format", "--pretty", "--date",
-		"--since", "--until", "--after", "--before", "--sort", "--contains", "--no-contains",
-		"--merged", "--no-merged", "--points-at", "--trailer", "--fixup", "--squash", "--reuse-message", "--reedit-message",
-		"--max-count", "--skip", "--diff-filter", "--word-diff-regex", "--glob", "--branches", "--tags",
-		"--exclude", "--strategy", "--strategy-option", "--onto", "--source", "--branch", "--origin", "--depth",
-		"--inter-hunk-context", "--unified", "--color", "--encoding", "--cleanup", "--subject", "--in-reply-to", "--to",
-		"--cc"}
-}
-
-// paths denies path operands outside, even to be read.
-func (g *call) paths() {
-	short, long := textOptions()
-	switch g.sub {
-	case "commit", "tag", "notes", "merge", "stash":
-		short += "F"
-	case "grep":
-		short = "eCABmO"
-	case "clean", "shortlog":
-		short += "e"
-	case "bisect", "help", "config", "check-ref-format", "rev-parse", "show-ref", "for-each-ref", "var", "check-attr",
-		"interpret-trailers", "cat-file", "name-rev":
-		short = ""
-	case "apply", "am", "archive", "bundle", "format-patch", "checkout-index", "clone", "init", "read-tree":
-		short = "mSGb"
-	}
-	o := word.Parse(g.args, short, long...)
-	g.fileOptions()
-	operands := o.Operands
-	if g.sub == "grep" && len(o.Values("-e")) == 0 && len(operands) > 0 {
-		operands = operands[1:]
-	}
-	for _, a := range operands {
-		g.path(a)
-	}
-}
-
-// path checks one operand. Words that git takes for revisions never resolve
-// to the outside.
+// path checks one operand. Words that git takes for revisions never resolve to the outside.
 func (g *call) path(a arg) {
-	s := g.s
-	t := a.Text
-	if strings.HasPrefix(t.Prefix(), ":(") {
-		if i := strings.IndexByte(t.Prefix(), ')'); i > 0 {
-			t = t.Cut(i + 1)
-		}
+	s, t := g.s, a.Text
+	if i := strings.IndexByte(t.Prefix(), ')'); i > 0 && strings.HasPrefix(t.Prefix(), ":(") {
+		t = t.Cut(i + 1)
 	}
-	if strings.HasPrefix(t.Prefix(), ":!") || strings.HasPrefix(t.Prefix(), ":^") || strings.HasPrefix(t.Prefix(), ":/") {
-		return
-	}
-	if strings.HasPrefix(t.Prefix(), "file://") {
-		t = t.Cut(len("file://"))
-	}
-	if !word.PathLike(t) || t.First() >= word.Environ || strings.Contains(t.Prefix(), "^{/") {
+	v := t.Prefix()
+	if !word.PathLike(t) || t.First() >= word.Environ || strings.Contains(v, "^{/") || len(v) > 1 && v[0] == ':' &&
+		strings.IndexByte("!^/", v[1]) >= 0 {
 		return
 	}
 	for _, dir := range s.Dirs {
 		where, abs := s.Locate(t, dir, false)
+		if where.Writable() && g.sub != "clean" && s.HoldsSettings(abs) {
+			where = land.Protected
+		}
 		switch {
 		case where.Writable() || where == land.Unknown:
-		case where == land.Git || where == land.Protected:
-			if writesFiles(g.sub) {
-				s.Refuse(land.Write, a, where, abs)
-			}
-		default:
+		case where != land.Git && where != land.Protected:
 			s.denyOutside(a, abs)
-		}
-		if writesFiles(g.sub) && g.sub != "clean" && where.Writable() && s.HoldsSettings(abs) {
-			s.Refuse(land.Write, a, land.Protected, abs)
-		}
-	}
-}
-
-// writesFiles says whether a subcommand writes the paths that it is given.
-func writesFiles(sub string) bool {
-	return word.Listed(" checkout restore rm mv clean apply checkout-index stash reset update-index ", sub)
-}
-
-// fileOptions checks the options that name files or directories.
-func (g *call) fileOptions() {
-	_, texts := textOptions()
-	for _, a := range g.args {
-		name, _, glued := strings.Cut(a.Prefix(), "=")
-		if !glued || !strings.HasPrefix(name, "--") || slices.Contains(texts, name) {
-			continue
-		}
-		if where, abs, ok := g.s.Mentioned(a.Cut(len(name) + 1)); ok && where != land.Protected &&
-			!g.s.isOwnGit(abs) {
-			g.s.denyOutside(a, abs)
-		}
-	}
-	// Short options mean different things to different commands.
-	short := map[string]string{"archive": "o", "format-patch": "o", "commit": "F", "tag": "F", "notes": "F", "merge": "F",
-		"diff": "O", "log": "O", "am": "", "blame": "S", "ls-files": "X"}[g.sub]
-	for i, a := range g.args {
-		v := a.Prefix()
-		if short == "" || len(v) < 2 || v[:2] != "-"+short {
-			continue
-		}
-		if len(v) > 2 {
-			g.optionPath(a.After(2))
-		} else if i+1 < len(g.args) {
-			g.optionPath(g.args[i+1])
+		case word.Listed(" checkout restore rm mv clean apply checkout-index stash reset update-index ", g.sub): // writes it
+			s.Refuse(land.Write, a, where, abs)
 		}
 	}
 }
 
-// isOwnGit says that a path lies in the git directory of the workspace.
-func (s *Git) isOwnGit(abs string) bool {
-	return s.Policy.GitDir != "" && paths.Within(abs, s.Land.Resolve(s.Policy.GitDir))
-}
-
-// optionPath checks a file named by an option: scratch is fine, outside not.
-func (g *call) optionPath(a arg) {
-	if a.Is("-") || !word.PathLike(a.Text) {
-		return
-	}
-	s := g.s
-	for _, dir := range s.Dirs {
-		where, abs := s.Locate(a.Text, dir, false)
-		if !where.Writable() && where != land.Unknown {
-			s.denyOutside(a, path.Clean(abs))
-		}
+// inside denies a value that names a place outside, but for the git directory of the workspace.
+func (s *Git) inside(a arg) {
+	if where, abs, found := s.Mentioned(a.Text); found && where != land.Protected && !s.isGitDir(abs) {
+		s.denyOutside(a, abs)
 	}
 }
 

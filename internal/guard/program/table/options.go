@@ -1,31 +1,30 @@
 package table
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// CarriesText says that an option's value is prose or a pattern, in which a
-// path is only spoken of. Names that mean other things too have to have a value
-// that is more than a word.
+// CarriesText says that an option's value is prose or a pattern, in which a path is only spoken of. Names that mean
+// other things too have to have a value that is more than a word.
 func CarriesText(option string, a word.Arg) bool {
-	switch strings.ToLower(option) {
-	case "message", "msg", "body", "title", "description", "comment", "reason", "subject", "summary", "annotation",
-		"changelog",
-		"pattern", "regex", "regexp", "grep", "filter", "match", "query", "tests", "test-name-pattern", "testnamepattern",
-		"header",
-		"release-notes", "commit-message", "prompt", "question", "caption", "alt", "footer", "exclude", "exclude-dir",
-		"ignore", "ignore-path-pattern", "skip":
+	option = strings.ToLower(option)
+	known, v := a.Worst() == word.Literal, a.Known()
+	switch {
+	case word.Listed(" message msg body title description comment reason subject summary annotation changelog pattern "+
+		"regex regexp grep filter match query tests test-name-pattern testnamepattern header release-notes "+
+		"commit-message prompt question caption alt footer exclude exclude-dir ignore ignore-path-pattern skip "+
+		"search label jql xlabel ylabel annotate ", option):
 		return true
-	case "q", "c", "e", "execute", "command":
-		return a.Worst() == word.Literal && isQuery(a.Known())
-	case "m":
-		return a.Worst() == word.Literal && strings.Contains(a.Known(), " ") && !strings.ContainsAny(a.Known(), "=;|<>$`")
-	case "k", "t", "b", "n", "h", "d", "text", "note", "notes", "name", "desc", "label", "search", "status", "detail",
-		"details", "tag", "jql":
-		return a.Worst() == word.Literal && isProse(a.Known())
+	case word.Listed(" q c e execute command ", option):
+		return known && (isQuery(v) || isSubstitution(v))
+	case option == "m":
+		return known && strings.Contains(v, " ") && !strings.ContainsAny(v, "=;|<>$`")
+	case word.Listed(" k t b n h d text note notes name desc status detail details tag ", option):
+		return known && isProse(v)
 	}
 	return false
 }
@@ -35,6 +34,19 @@ func isQuery(v string) bool {
 	words := strings.Fields(strings.ToLower(v))
 	return len(words) > 1 && word.Listed(" select show describe explain ", words[0]) && !strings.ContainsAny(v, ";\\") &&
 		!slices.Contains(words, "into") && !strings.Contains(strings.ToLower(v), "file(")
+}
+
+// isSubstitution says that a value is an editor's s/a/b/ or g/a/d over some lines, with nothing behind it.
+func isSubstitution(v string) bool {
+	v = strings.TrimLeft(v, "%.,$0123456789")
+	if len(v) < 2 || !strings.ContainsAny(v[1:2], "/#@!,:~") {
+		return false
+	}
+	parts := strings.Split(v[2:], v[1:2])
+	if v[0] == 's' && len(parts) == 3 {
+		return strings.Trim(parts[2], "gceiIn") == "" && !strings.HasPrefix(parts[1], `\=`)
+	}
+	return (v[0] == 'g' || v[0] == 'v') && len(parts) == 2 && strings.Trim(parts[1], "dj") == ""
 }
 
 // isProse tells a sentence from a command or an assignment.
@@ -53,12 +65,8 @@ func isProse(v string) bool {
 
 // IsCode says that the value of an option is program text.
 func IsCode(option string, a word.Arg) bool {
-	switch option {
-	case "e", "E", "c", "eval", "evaluate", "execute", "expr", "expression", "print", "p":
-		return !strings.HasPrefix(a.Prefix(), "-") && strings.Contains(a.Known(), "(") &&
-			strings.ContainsAny(a.Known(), "\"'")
-	}
-	return false
+	return word.Listed(" e E c eval evaluate execute expr expression print p ", option) &&
+		!strings.HasPrefix(a.Prefix(), "-") && strings.Contains(a.Known(), "(") && strings.ContainsAny(a.Known(), "\"'")
 }
 
 // TakesCommand says that the value of an option is run.
@@ -67,98 +75,54 @@ func TakesCommand(option string) bool {
 		"exec-batch sh init-cmd ", option)
 }
 
-// IsCommandWord names the commands that are looked for where any program may
-// stand in front of another.
+// IsCommandWord names the commands that are looked for where any program may stand in front of another.
 func IsCommandWord(name string) bool {
 	return word.Listed(" git rm mv cp ln chmod sudo env sh bash dash zsh ksh fish cd eval xargs cco exec ", name)
 }
 
 // HoldsProse says that a file is for people.
 func HoldsProse(name string) bool {
-	switch ext := name[strings.LastIndexByte(name, '.')+1:]; ext {
-	case "md", "txt", "rst", "adoc", "csv", "log", "html", "svg", "tex", "lock", "sum", "mdx", "po", "snap":
-		return true
-	}
-	return false
+	return word.Listed(" md txt rst adoc csv log html svg tex lock sum mdx po snap ",
+		name[strings.LastIndexByte(name, '.')+1:])
 }
 
 // IsTaskFile says that some program looks for commands in a file of this name.
 func IsTaskFile(name string) bool {
 	lower := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
-	if word.Listed(" justfile taskfile.yml taskfile.yaml rakefile procfile earthfile vagrantfile gulpfile.js "+
+	return word.Listed(" makefile gnumakefile package.json justfile taskfile.yml taskfile.yaml rakefile procfile "+
+		"earthfile vagrantfile gulpfile.js "+
 		"gruntfile.js build.xml pom.xml build.gradle build.gradle.kts settings.gradle sconstruct wscript meson.build "+
 		"cmakelists.txt dune build.zig xmake.lua premake5.lua noxfile.py tox.ini dodo.py tasks.py fabfile.py "+
 		"setup.py conftest.py pyproject.toml composer.json deno.json mix.exs rebar.config package.yaml build.sbt "+
 		"project.clj build.ninja lefthook.yml .pre-commit-config.yaml cargo.toml build.rs mise.toml .mise.toml "+
-		"turbo.json nx.json lerna.json magefile.go wercker.yml .justfile tup.config tupfile ", lower) {
-		return true
-	}
-	return slices.ContainsFunc([]string{".mk", ".just", ".config.js", ".config.ts", ".gradle"}, func(end string) bool {
-		return strings.HasSuffix(lower, end)
-	})
+		"turbo.json nx.json lerna.json magefile.go wercker.yml .justfile tup.config tupfile ", lower) ||
+		word.Listed(" .mk .just .gradle ", path.Ext(lower)) ||
+		strings.HasSuffix(lower, ".config.js") || strings.HasSuffix(lower, ".config.ts")
 }
 
-// RecordsOnly names the directories that a build is told of and that only an
-// installation writes.
+// RecordsOnly names the directories that a build is told of and that only an installation writes.
 func RecordsOnly(name string) bool {
-	switch strings.TrimPrefix(strings.TrimLeft(name, "-"), "D") {
-	case "localstatedir", "runstatedir", "sharedstatedir":
-		return true
-	}
-	return false
+	return word.Listed(" localstatedir runstatedir sharedstatedir ",
+		strings.TrimPrefix(strings.TrimLeft(name, "-"), "D"))
 }
 
 // LanguageOf returns the language of a source file by its extension.
 func LanguageOf(ext string) string {
-	switch ext {
-	case ".py", ".pyw":
-		return "python"
-	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx":
-		return "javascript"
-	case ".pl", ".pm", ".t":
-		return "perl"
-	case ".rb", ".rake", ".gemspec":
-		return "ruby"
-	case ".php":
-		return "php"
-	case ".lua":
-		return "lua"
-	case ".go", ".rs", ".c", ".cc", ".cpp", ".java", ".kt", ".swift", ".zig", ".cs", ".scala", ".groovy", ".gradle":
-		return "go"
-	case ".tcl", ".r", ".R", ".jl", ".exs", ".ex":
-		return "other"
+	for _, l := range [...]struct{ name, extensions string }{
+		{"python", " .py .pyw "},
+		{"javascript", " .js .mjs .cjs .ts .mts .cts .tsx .jsx "},
+		{"perl", " .pl .pm .t "},
+		{"ruby", " .rb .rake .gemspec "},
+		{"php", " .php "},
+		{"lua", " .lua "},
+		{"go", " .go .rs .c .cc .cpp .java .kt .swift .zig .cs .scala .groovy .gradle "},
+		{"other", " .tcl .r .R .jl .exs .ex "},
+	} {
+		if word.Listed(l.extensions, ext) {
+			return l.name
+		}
 	}
 	return ""
-}
-
-// ProgramOptions are the options of one interpreter.
-type ProgramOptions struct {
-	Text   string // short options with program text
-	Long   []string
-	Valued string // other short options with a value
-	Load   []string
-	Last   string // short options behind which everything is the program's
-}
-
-// OptionsOf are the options of the interpreters of a language.
-func OptionsOf(lang string) ProgramOptions {
-	switch lang {
-	case "python":
-		return ProgramOptions{Text: "c", Valued: "mWXQ", Last: "cm"}
-	case "javascript":
-		return ProgramOptions{Text: "ep", Long: []string{"--eval", "--print", "-pe"}, Valued: "rCi",
-			Load: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}}
-	case "perl":
-		return ProgramOptions{Text: "eE", Valued: "IMmxi*F*"}
-	case "ruby":
-		return ProgramOptions{Text: "e", Valued: "IrCEi*F*"}
-	case "php":
-		return ProgramOptions{Text: "rBRE", Long: []string{"--run"}, Valued: "dcfzt"}
-	case "lua":
-		return ProgramOptions{Text: "e", Valued: "l"}
-	}
-	return ProgramOptions{Long: []string{"-e", "-c", "-E", "--eval", "-eval", "--execute", "--expression", "-Command",
-		"-command", "-g", "--batch-string"}}
 }
 
 // LastWord is the last part of a variable's name.
@@ -166,10 +130,9 @@ func LastWord(name string) string {
 	return name[strings.LastIndexByte(name, '_')+1:]
 }
 
-// IgnoresVariables names the programs that obey none but those that are judged
-// where they are set.
+// IgnoresVariables names the programs that obey none but those that are judged where they are set.
 func IgnoresVariables(prog string) bool {
-	return word.Listed(" git cp mv ln rm rmdir mkdir chmod chown touch tee dd tar zip unzip sed awk gawk mawk find "+
+	return word.Listed(" git cp mv ln rm rmdir mkdir chmod chown touch tee dd zip unzip sed awk gawk mawk find "+
 		"xargs env sudo nice timeout time nohup rsync kill truncate install mktemp gzip gunzip sleep jq gh ", prog)
 }
 
@@ -179,8 +142,7 @@ func NamesTool(name string) bool {
 		"MAVEN_HOME GRADLE_HOME NVM_DIR PYENV_ROOT SDKMAN_DIR ", name)
 }
 
-// DirectsWrites says whether tools take a variable of this name as a place to
-// write to.
+// DirectsWrites says whether tools take a variable of this name as a place to write to.
 func DirectsWrites(name string) bool {
 	upper := strings.ToUpper(name)
 	if word.Listed(" HOME DESTDIR PREFIX GOBIN GOPATH GOCACHE GOMODCACHE TMPDIR OUT OUTDIR OUTPUT O DIST "+
@@ -191,11 +153,9 @@ func DirectsWrites(name string) bool {
 	if NamesTool(upper) || upper == "SSL_CERT_FILE" || upper == "SSL_CERT_DIR" {
 		return false
 	}
-	for _, suffix := range []string{"_DIR", "_HOME", "_FILE", "_LOG", "_PREFIX", "_OUT", "_OUTPUT", "_DEST", "_TARGET",
-		"_CACHE", "_ROOT", "_FOLDER", "_STORE", "_HISTORY", "USERCONFIG", "GLOBALCONFIG"} {
-		if strings.HasSuffix(upper, suffix) {
-			return true
-		}
+	if strings.Contains(upper, "_") && word.Listed(" DIR HOME FILE LOG PREFIX OUT OUTPUT DEST TARGET CACHE ROOT FOLDER "+
+		"STORE HISTORY USERCONFIG GLOBALCONFIG ", LastWord(upper)) {
+		return true
 	}
 	return strings.HasPrefix(upper, "NPM_CONFIG_") || strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "PIP_")
 }

@@ -3,41 +3,42 @@ package table
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/guard/word"
 )
 
-// rowKind is what a row tells of a program. A program may have one of each.
-type rowKind uint8
+// Kind is what a row tells of a program. A program may have one of each.
+type Kind uint8
 
 // The kinds of rows.
 const (
-	ToolRow     rowKind = iota // its arguments are understood by code of their own
-	LauncherRow                // it runs commands in a way of its own
-	WrapperRow                 // it runs the command behind it
-	languageRow                // it runs program text
-	ReaderRow                  // it reads its operands, whatever its options
-	UseRow                     // it reads its operands in some of its uses
-	SystemRow                  // it alters the machine, or settings in the home
+	ToolRow     Kind = iota // its arguments are understood by code of their own
+	WrapperRow              // it runs the command behind it
+	languageRow             // it runs program text
+	ReaderRow               // it reads its operands, whatever its options
+	UseRow                  // it reads its operands, and options that speak of output are judged
+	SystemRow               // it alters the machine, or settings in the home
 )
 
-// Row is what is known of a program. A program without a row may do anything
-// with a path that it is given.
+// Row is what is known of a program. A program without a row may do anything with a path that it is given.
 type Row struct {
-	As    rowKind
+	As    Kind
 	names string // with a blank before and after each
-	does  string // in words, after "it", if it is not what such rows usually say
-	lang  string
-	// opts are the options with a value, each with the mark of what becomes of
-	// it, and rest is what operands are.
+	// when are the phrases of which one has to be said for the row to count; behind an exclamation mark, none may be.
+	when string
+	does string // in words, after "it", if it is not what such rows usually say
+	// opts are the options with a value, each with the mark of what becomes of it, and rest is what operands are.
 	opts string
 	Rest byte
-	// waits says that it takes commands from a terminal, unless one of these
-	// options is given.
+	// lang is the language of the text that it runs, and last are short options
+	// behind which everything is the program's.
+	Lang, Last string
+	// waits says that it takes commands from a terminal, unless one of these options is given.
 	Waits string
-	// looks are options with which operands are only read, and moves those with
-	// which what is read is removed.
+	// looks are options with which operands are only read, and moves phrases with
+	// which what is read is written or removed.
 	Looks, Moves string
 	// A command may come after one of the words of sub, behind skip operands,
 	// and with vars after variables that are set for it.
@@ -48,31 +49,37 @@ type Row struct {
 	Early bool
 	// ends are words behind which nothing is judged.
 	Ends string
-	// alters are the phrases with which it alters what denial says, unless one
-	// of spared is said too.
+	// alters are the phrases with which it alters what denial says, unless one of spared is said too.
 	Alters, Spared string
 	Denial         byte
-	// reads says when operands are only read: "*" for always, or the words of
-	// which one has to be given.
+	// reads are the options that only name a place to look in, without their dashes.
 	Reads string
-	// edits are the options with which operands are written after all.
-	Edits string
-	// writes are options whose value is written, beside those whose name says so.
-	Writes string
-	// says are options whose value is a name or a pattern, without their dashes.
-	Says string
 	// data says that arguments and input are passed on as they are.
 	Data bool
 }
 
 // Find finds the row of a kind that a program has.
-func Find(name string, as rowKind) *Row {
+func Find(name string, as Kind) *Row {
 	for i := range rows {
 		if r := &rows[i]; r.As == as && r.has(name) {
 			return r
 		}
 	}
 	return nil
+}
+
+// Uses are the rows of a kind that count for these words of a program.
+func Uses(name string, as Kind, argv []word.Arg) (list []*Row) {
+	for i := range rows {
+		r := &rows[i]
+		if r.As != as || !r.has(name) {
+			continue
+		}
+		if phrases, none := strings.CutPrefix(r.when, "!"); r.when == "" || r.Said(phrases, argv) != none {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // has says whether name is one of the row's.
@@ -87,18 +94,70 @@ func (r *Row) Family() string {
 // ReadsOnly says that a program's operands are only read or are no paths.
 func ReadsOnly(name string) bool { return Find(name, ReaderRow) != nil }
 
-// InterpreterOf returns the language that a program of this name runs, or "".
-func InterpreterOf(name string) string {
-	if r := Find(strings.TrimRight(strings.TrimSuffix(name, ".exe"), "0123456789.-"), languageRow); r != nil {
-		return r.lang
-	}
-	return ""
+// Interpreter is the row of a program that runs program text, or nil.
+func Interpreter(name string) *Row {
+	return Find(strings.TrimRight(strings.TrimSuffix(name, ".exe"), "0123456789.-"), languageRow)
 }
 
-// NamesOnly says that the row of a program has an option for names and patterns.
-func NamesOnly(prog, option string) bool {
-	r := Find(prog, UseRow)
-	return r != nil && strings.Contains(" "+r.Says+" ", " "+option+" ")
+// Altering is the row that says that a program's words alter something which is not the workspace's, or nil.
+func Altering(name string, argv []word.Arg) *Row {
+	for _, r := range Uses(name, SystemRow, argv) {
+		if r.Alters != "" && r.Said(r.Alters, argv) && (r.Spared == "" || !r.Said(r.Spared, argv)) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Subcommand is the row that says what the options of a subcommand of git are.
+func Subcommand(name string) *Row {
+	if r := Find("git-"+name, SystemRow); r != nil && r.opts != "" {
+		return r
+	}
+	return Find("git-log", SystemRow)
+}
+
+// Said says whether one of phrases, divided by bars, is what the arguments say: its options are among them, and its
+// other words are the first operands. A star ends a word of which only the beginning counts.
+func (r *Row) Said(phrases string, argv []word.Arg) bool {
+	valued, long := r.Options()
+	o := word.Parse(argv[1:], valued, long...)
+	for phrase := range strings.SplitSeq(phrases, "|") {
+		i, all := 0, true
+		for w := range strings.FieldsSeq(phrase) {
+			switch {
+			case w == Always:
+			case w == "=":
+				all = all && strings.Contains(word.Cover(argv).Known(), "=")
+			case strings.HasPrefix(w, "--") && strings.Contains(w, "="):
+				name, value, _ := strings.Cut(w, "=")
+				all = all && slices.ContainsFunc(o.Values(name), func(a word.Arg) bool { return matches(a, value) })
+			case strings.HasPrefix(w, "-"):
+				all = all && (o.Has(w) || slices.ContainsFunc(argv[1:], func(a word.Arg) bool { return a.Is(w) }))
+			default:
+				all = all && i < len(o.Operands) && matches(o.Operands[i], w)
+				i++
+			}
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// matches says whether an argument is the word of a phrase.
+func matches(a word.Arg, w string) bool {
+	begin, open := strings.CutSuffix(w, "*")
+	return a.Known() == w || open && strings.HasPrefix(a.Known(), begin)
+}
+
+// InterpreterOf returns the language that a program of this name runs, or "".
+func InterpreterOf(name string) string {
+	if r := Interpreter(name); r != nil {
+		return r.Lang
+	}
+	return ""
 }
 
 // Explain tells in words what the guard knows of a program.
@@ -120,71 +179,54 @@ func Explain(name string) string {
 	return b.String()
 }
 
-// usually is what rows of its kind do.
-func (r *Row) usually() string {
-	switch {
-	case r.As == WrapperRow:
-		return "runs the command behind it"
-	case r.As == languageRow:
-		return "runs program text, whose strings are followed to the calls that get them"
-	case r.As == SystemRow:
-		return "may not keep settings in the home"
-	case r.Says != "":
-		return "runs the tests of the workspace"
-	case r.Data:
-		return "talks to a service: arguments are of use there"
-	case r.Reads != "" && r.Reads != "*":
-		return "reads its operands if it is told to look only"
-	}
-	return "reads its operands"
+// usually is what rows of a kind do.
+var usually = [...]string{
+	ToolRow:     "reads its operands",
+	WrapperRow:  "runs the command behind it",
+	languageRow: "runs program text, whose strings are followed to the calls that get them",
+	ReaderRow:   "reads its operands",
+	UseRow:      "reads its operands",
+	SystemRow:   "may not keep settings in the home",
 }
 
 // inWords is the row as a clause.
 func (r *Row) inWords() string {
-	s := cmp.Or(r.does, r.usually())
-	if r.Reads != "" && r.Rest == JudgeOptions {
-		s += ": -" + strings.ReplaceAll(r.Reads, " ", " -")
-	} else if r.Reads != "" && r.Reads != "*" {
-		s += ": one of " + r.Reads
+	commas := func(phrases string) string { return strings.ReplaceAll(phrases, "|", ", ") }
+	only, negated := strings.CutPrefix(r.when, "!")
+	clauses := [...]struct{ words, names string }{
+		{"; but not to ", commas(given(only, negated))},
+		{"; with ", commas(given(only, !negated))},
+		{": -", strings.ReplaceAll(r.Reads, " ", " -")},
+		{"; enters the directory of", r.marked(Entered)},
+		{"; runs the text of", r.marked(ShellOf)},
+		{"; first runs", r.marked(Loaded)},
+		{"; may run", r.marked(Perhaps)},
+		{"; starts", r.marked(Started)},
+		{"; writes what is named by", r.marked(Written)},
+		{"; may not be given", r.marked(Refused)},
+		{"; obeys the settings of", r.marked(Setting)},
+		{"; sees what is mounted by", r.marked(Mounted)},
+		{"; only reads with ", r.Looks},
+		{"; writes or removes what it reads with ", commas(r.Moves)},
+		{"; takes variables ", given("before it", r.Vars)},
+		{"; not judged behind ", strings.TrimSpace(r.Ends)},
+		{"; only after ", strings.ReplaceAll(r.Sub, " ", " or ")},
+		{": ", commas(given(r.Alters, r.Alters != Always && r.Alters != anything))},
+		{"; not with ", commas(r.Spared)},
 	}
-	if r.Edits != "" {
-		s += "; writes them with " + r.Edits
-	}
-	if r.Says != "" {
-		s += "; -" + strings.ReplaceAll(r.Says, " ", " --") + " only names something"
-	}
-	if r.Writes != "" {
-		s += "; writes what is named by " + r.Writes
-	}
-	for _, m := range [...]struct {
-		mark  byte
-		words string
-	}{{Entered, "enters the directory of"}, {ShellOf, "runs the text of"}, {Perhaps, "may run"}, {Started, "starts"},
-		{Written, "writes what is named by"}, {Refused, "may not be given"}} {
-		if names := r.marked(m.mark); names != "" {
-			s += "; " + m.words + names
+	s := cmp.Or(r.does, usually[r.As])
+	for _, c := range clauses {
+		if c.names != "" {
+			s += c.words + c.names
 		}
 	}
-	if r.Looks != "" {
-		s += "; only reads with " + r.Looks
-	}
-	if r.Moves != "" {
-		s += "; removes what it reads with " + r.Moves
-	}
-	if r.Vars {
-		s += "; takes variables before it"
-	}
-	if r.Ends != "" {
-		s += "; not judged behind " + strings.TrimSpace(r.Ends)
-	}
-	if r.Sub != "" {
-		s += "; only after " + strings.ReplaceAll(r.Sub, " ", " or ")
-	}
-	if r.Alters != "" && r.Alters != Always && r.Alters != anything {
-		s += ": " + strings.ReplaceAll(r.Alters, "|", ", ")
-	}
-	if r.Spared != "" {
-		s += "; not with " + strings.ReplaceAll(r.Spared, "|", ", ")
+	return s
+}
+
+// given is s if it is to be said.
+func given(s string, say bool) string {
+	if !say {
+		return ""
 	}
 	return s
 }
@@ -203,18 +245,20 @@ func (r *Row) marked(mark byte) (names string) {
 	return names
 }
 
-// What becomes of the value of an option, as the mark behind its name says in a
-// row. A single dash before several letters means each of them; a plus before a
-// name means one option with a single dash.
+// What becomes of the value of an option, as the mark behind its name says in a row. A single dash before several
+// letters means each of them; a plus before a name means one option with a single dash.
 const (
 	ignored = '=' // it is data, or only read
 	Judged  = '~' // it is judged as that of any program
 	Written = '>'
 	Entered = '@' // a directory in which the program then works
-	ShellOf = '!' // shell text
+	ShellOf = '!' // text in the language that it runs, which is the shell's if it is no interpreter
+	Loaded  = '<' // a file that it runs first
 	Perhaps = '?' // text that may be a command of the shell
 	Started = '%' // a program
 	Refused = '#' // the option itself is denied
+	Setting = '&' // a setting of git
+	Mounted = '^' // a directory that a container sees
 )
 
 // What operands are, as a row says.
@@ -228,13 +272,11 @@ const (
 	JudgeOperands    = 'a' // as those of any program
 	JudgeOptions     = 'o' // operands are read, and options judged as those of any program
 	TextOperands     = 't' // each is shell text, if it is more than a word
-	CommandOperands  = 'c' // they are a command
-	JoinedOperands   = 'j' // they are one when they are joined
+	JoinedOperands   = 'j' // they are a command when they are joined
 	StandardOperands = 'g' // all of it is judged as for any program
 )
 
-// Options are the names in the row's options: the short letters that take a
-// value, and the other names.
+// Options are the names in the row's options: the short letters that take a value, and the other names.
 func (r *Row) Options() (valued string, long []string) {
 	if r.opts != "" {
 		long = make([]string, 0, strings.Count(r.opts, " ")+1)
@@ -276,4 +318,9 @@ const (
 	TheMachine   = 'S'
 	TheWorkspace = 'M' // what it is made of
 	TheHome      = 'H' // settings in it
+	// What a linked worktree shares with its host.
+	TheRefs       = 'R'
+	TheSettings   = 'C'
+	TheRepository = 'G'
+	OtherOnes     = 'O' // other repositories, or the schedule of the machine
 )

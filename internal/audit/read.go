@@ -23,7 +23,8 @@ func (l *Log) Read(each func(Entry) error) error {
 		}
 		t := &tail{file: f}
 		err = t.drain(each)
-		if err := errors.Join(err, f.Close()); err != nil {
+		t.close()
+		if err != nil {
 			return err
 		}
 	}
@@ -33,7 +34,7 @@ func (l *Log) Read(each func(Entry) error) error {
 // Follow gives every entry and then each new one, looking every so often, until ctx ends.
 func (l *Log) Follow(ctx context.Context, every time.Duration, each func(Entry) error) error {
 	t := &tail{}
-	defer func() { t.close() }()
+	defer t.close()
 	if err := (&Log{File: l.File + ".1"}).Read(each); err != nil {
 		return err
 	}
@@ -53,28 +54,24 @@ func (l *Log) Follow(ctx context.Context, every time.Duration, each func(Entry) 
 
 // catchUp reads what is new. When the file was moved away, its rest comes first.
 func (l *Log) catchUp(t *tail, each func(Entry) error) error {
-	if t.file != nil {
-		if err := t.drain(each); err != nil {
-			return err
-		}
+	now, err := os.Open(l.File)
+	if errors.Is(err, os.ErrNotExist) {
+		return t.drain(each)
 	}
-	now, err := os.Lstat(l.File)
 	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
 		return err
 	}
-	if t.file != nil {
-		if have, err := t.file.Stat(); err == nil && os.SameFile(have, now) {
-			return nil
-		}
-		t.close()
+	have, _ := t.file.Stat() // which it isn't at first
+	there, err := now.Stat()
+	if err == nil {
+		err = t.drain(each)
 	}
-	if t.file, err = os.Open(l.File); err != nil {
-		t.file = nil
+	if err != nil || os.SameFile(have, there) {
+		_ = now.Close() // nothing was read from it
 		return err
 	}
+	t.close()
+	t.file = now
 	return t.drain(each)
 }
 
@@ -85,13 +82,14 @@ type tail struct {
 }
 
 func (t *tail) close() {
-	if t.file != nil {
-		_ = t.file.Close() // only read
-	}
+	_ = t.file.Close() // only read
 	t.file, t.rest = nil, nil
 }
 
 func (t *tail) drain(each func(Entry) error) error {
+	if t.file == nil {
+		return nil
+	}
 	r := bufio.NewReaderSize(t.file, 64<<10)
 	for {
 		part, err := r.ReadSlice('\n')

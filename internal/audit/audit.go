@@ -1,5 +1,6 @@
-// Package audit keeps the log of what the guard denied and what the canary found: JSON lines in one file that any
-// number of processes append to. What agents send is untrusted: it is bounded, cleaned and stamped by the receiver.
+// Package audit keeps logs of what a user must be able to look up: what the guard denied, what the canary found, what
+// was accepted at the gate or done on the page. They are JSON lines in one file that any number of processes append to.
+// What agents send is untrusted: it is bounded, cleaned and stamped by the receiver.
 package audit
 
 import (
