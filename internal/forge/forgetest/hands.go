@@ -27,6 +27,10 @@ func saysWhoPushed(p *place) {
 	first := pull.Head.Commit
 	second := p.commit("topic", "more", map[string]string{"more.txt": "more\n"})
 	p.pushAs(Rob, "topic")
+	// Gitea never writes of a push that the next one overtakes.
+	if got := p.pushers(f, pull.Number, first, second); len(got) != 1 || got[0].Name != Rob {
+		p.Errorf("the first push: %+v", got)
+	}
 	third := p.commit("topic", "even more", map[string]string{"more.txt": "even more\n"})
 	p.push("topic")
 	if got := p.pushers(f, pull.Number, second, third); len(got) != 1 || got[0] != (forge.Pusher{Name: Ada}) {

@@ -92,6 +92,16 @@ func polls(p *place) {
 	w.poll()
 	w.poll()
 	w.expect(two.Number, "review", "on a line", "quick one", "quick two")
+	// On one that was left out of a poll.
+	mark := w.marks[one.Number]
+	delete(w.marks, one.Number)
+	p.post(eve, one.Number, "meanwhile")
+	w.poll()
+	p.must(p.clock.Sleep(p.Context(), 3*time.Second))
+	w.poll()
+	w.marks[one.Number] = mark
+	w.poll()
+	w.expect(one.Number, "before", "comment", "meanwhile")
 	// A reply to a thread, a push, a merge.
 	var id string
 	for _, c := range p.said(ada, two.Number, "").Comments {
@@ -112,7 +122,7 @@ func polls(p *place) {
 		p.Errorf("after a merge: %+v", w.pulls[one.Number])
 	}
 	w.expect(quiet.Number)
-	w.expect(one.Number, "before", "comment")
+	w.expect(one.Number, "before", "comment", "meanwhile")
 }
 
 func pollsOldMarks(p *place) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,8 +22,9 @@ type pushed struct {
 	Commits []string `json:"commit_ids"` // the new ones; of a forced push the head before and the head after
 }
 
-// Pushers are those who moved a request's branch from one commit to another, the last first. It is empty where the
-// timeline does not tell: Gitea writes it a moment after the push.
+// Pushers are those who pushed what a request has at one commit and had not at another, the last first. It is empty
+// where the timeline does not tell of all of it: Gitea writes of each push a moment later, by itself, and so of a
+// stranger's after the one on top of it.
 func (f *Forge) Pushers(ctx context.Context, number int, _, from, to string) ([]forge.Pusher, error) {
 	c, err := f.author.at(ctx)
 	if err != nil {
@@ -47,24 +49,69 @@ func (f *Forge) Pushers(ctx context.Context, number int, _, from, to string) ([]
 	if err != nil {
 		return nil, fmt.Errorf("ask who pushed to pull request %d: %w", number, err)
 	}
-	return pushersIn(all, from, to), nil
+	has := history{}
+	err = pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := c.ListPullRequestCommits(f.remote.Owner, f.remote.Name, int64(number),
+			sdk.ListPullRequestCommitsOptions{ListOptions: o})
+		for _, v := range list {
+			has.add(v)
+		}
+		return len(list), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask for the commits of pull request %d: %w", number, err)
+	}
+	return pushersOf(all, has, from, to), nil
 }
 
-// pushersIn finds who pushed after a commit was the head, if the last push is known.
-func pushersIn(all []pushed, from, to string) []forge.Pusher {
+// history is the commits of a request, each with its parents.
+type history map[string][]string
+
+func (h history) add(c *sdk.Commit) {
+	if c.CommitMeta == nil {
+		return
+	}
+	parents := []string{}
+	for _, p := range c.Parents {
+		parents = append(parents, p.SHA)
+	}
+	h[c.SHA] = parents
+}
+
+// upTo is everything of the request that a commit has behind it, itself included.
+func (h history) upTo(commit string) map[string]bool {
+	got := map[string]bool{}
+	for todo := []string{commit}; len(todo) > 0; todo = todo[1:] {
+		if parents, ok := h[todo[0]]; ok && !got[todo[0]] {
+			got[todo[0]] = true
+			todo = append(todo, parents...)
+		}
+	}
+	return got
+}
+
+// pushersOf finds who pushed each commit that one head has and another had not. A forced push brings all that it has.
+func pushersOf(all []pushed, has history, from, to string) []forge.Pusher {
+	open := has.upTo(to)
+	for c := range has.upTo(from) {
+		delete(open, c)
+	}
 	var list []forge.Pusher
-	for i, known := len(all)-1, false; i >= 0; i-- {
-		p := all[i]
-		if known = known || slices.Contains(p.Commits, to); !known {
-			continue
+	for _, p := range slices.Backward(all) {
+		brought := p.Commits
+		if p.Forced && len(p.Commits) == 2 {
+			brought = slices.Collect(maps.Keys(has.upTo(p.Commits[1])))
 		}
-		if p.Forced && len(p.Commits) == 2 && p.Commits[0] == from {
-			return named(append(list, p.who))
+		was := len(open)
+		for _, c := range brought {
+			delete(open, c)
 		}
-		if slices.Contains(p.Commits, from) && !slices.Contains(p.Commits, to) {
-			break // it is the push that brought what we know
+		if len(open) < was {
+			list = append(list, p.who)
 		}
-		list = append(list, p.who)
+	}
+	if len(open) > 0 {
+		return nil
 	}
 	return named(list)
 }

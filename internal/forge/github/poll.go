@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,7 +46,7 @@ type pullNote struct {
 // Poll finds out what is new on pull requests of this repository. Three conditional requests serve all of them; those
 // that changed cost one GraphQL request more for every 25.
 //
-// If a request's mark is not the one that Poll handed out last, Poll can't know what is new, and reads all of it. A
+// If a request's mark is not the one that the last poll handed out, Poll can't know what is new, and reads all of it. A
 // failed poll changes no state.
 func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News, error) {
 	f.polling.Lock()
@@ -58,7 +57,7 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	if f.poll.seed == (maphash.Seed{}) {
 		f.poll.seed = maphash.MakeSeed()
 	}
-	next := f.poll.clone()
+	next := f.poll.clone(watched)
 	pulls, err := f.pollPulls(ctx, &next.pulls, watched)
 	if err != nil {
 		return nil, fmt.Errorf("poll pull requests: %w", err)
@@ -88,12 +87,16 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	return news, nil
 }
 
-// clone copies the state that a failed poll must not change.
-func (s pollState) clone() pollState {
-	if s.handed == nil {
-		s.handed = map[int]uint64{}
+// clone copies the state that a failed poll must not change. What is said on a request that is not watched passes by
+// unseen, so that it will be read completely.
+func (s pollState) clone(watched []forge.Watched) pollState {
+	handed := map[int]uint64{}
+	for _, w := range watched {
+		if sum, known := s.handed[w.Number]; known {
+			handed[w.Number] = sum
+		}
 	}
-	s.handed = maps.Clone(s.handed)
+	s.handed = handed
 	return s
 }
 
